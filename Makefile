@@ -1,0 +1,50 @@
+# Two commands do everything: `make demo` and `make test`.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+JOBS ?= 2
+
+.PHONY: help demo test check format lint types docs bench clean
+
+help:  ## List the commands
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Karat needs Python 3.11 or later; type make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet -e ".[cli]"
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet -e ".[dev]"
+	@touch $@ $(VENV)/.demo
+
+demo: $(VENV)/.demo  ## Evaluate the sample data and say what was found
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.dev  ## Run all tests
+	$(BIN)/python -m pytest -n $(JOBS)
+
+check: $(VENV)/.dev format lint types test docs  ## Format, lint, types, tests, docs
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+docs: $(VENV)/.dev  ## Build the documentation, warnings are errors
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+
+bench: $(VENV)/.dev  ## Measure the speed claims side by side
+	$(BIN)/python benchmarks/run.py $(ONLY)
+
+clean:  ## Remove what was built
+	rm -rf $(VENV) build dist docs/_build docs/_generated demo_output .mypy_cache .ruff_cache

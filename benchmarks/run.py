@@ -1,0 +1,95 @@
+"""Run the benchmarks and write their table.
+
+    python benchmarks/run.py [NAME ...]
+
+One file per claim, ``bench_*.py``, each with a function ``rows()`` that yields ``Row``.
+Results are kept per file in ``results/`` and all of them are written to RESULTS.md, so
+that one benchmark can be run again alone.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import platform
+import subprocess
+import sys
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+LIBRARIES = ("numpy", "scipy", "scikit-learn")
+
+
+def machine() -> str:
+    cpu = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        lines = [x for x in info.read_text().splitlines() if x.startswith("model name")]
+        cpu = lines[0].split(":")[1].strip() if lines else cpu
+    libraries = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
+    python = f"Python {platform.python_version()}"
+    return f"{cpu}, {os.cpu_count()} cores; {python}, {libraries}"
+
+
+def run_file(path: Path) -> dict:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    print(f"\n{path.stem}: {module.__doc__.splitlines()[0]}", flush=True)
+    rows = []
+    for row in module.rows():
+        rows.append(row._asdict())
+        print("  " + "  ".join(str(v) for v in row), flush=True)
+    return {
+        "title": module.__doc__.splitlines()[0],
+        "date": date.today().isoformat(),
+        "machine": machine(),
+        "rows": rows,
+    }
+
+
+def write_table() -> None:
+    lines = [
+        "# Measured",
+        "",
+        "Ratios, side by side in one run. `make bench` repeats them.",
+    ]
+    for path in sorted((HERE / "results").glob("*.json")):
+        result = json.loads(path.read_text())
+        lines += [
+            "",
+            f"## {result['title']}",
+            "",
+            f"{result['date']}, {result['machine']}",
+            "",
+        ]
+        head = list(result["rows"][0])
+        lines += ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+        for row in result["rows"]:
+            lines.append("| " + " | ".join(str(row.get(h, "")) for h in head) + " |")
+    (HERE / "RESULTS.md").write_text("\n".join(lines) + "\n")
+
+
+def main(names: list[str]) -> None:
+    known = {p.stem.removeprefix("bench_"): p for p in sorted(HERE.glob("bench_*.py"))}
+    wrong = [n for n in names if n not in known]
+    if wrong:
+        sys.exit(f"No benchmark {wrong}; there are {', '.join(known)}.")
+    (HERE / "results").mkdir(exist_ok=True)
+    if len(names) == 1:
+        result = run_file(known[names[0]])
+        (HERE / "results" / f"{names[0]}.json").write_text(json.dumps(result, indent=1))
+    else:
+        # a process each: imports and memory of one must not help or hinder the next
+        for name in names or known:
+            subprocess.run([sys.executable, __file__, name], check=True)
+    write_table()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

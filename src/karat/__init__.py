@@ -1,0 +1,105 @@
+"""Karat measures, calibrates, thresholds, compares and combines binary classifiers.
+
+This page is the table of contents, grouped by question.
+"""
+
+# What was counted?
+# How good is a cut? Metrics add, scale and compare.
+# How good is the ranking, and how sure are we?
+from karat._checks import InputError, NotConverged, NotEnoughCases
+from karat._doors import door as _door
+from karat._records import Estimate
+from karat.algebra import Constraint, Metric
+from karat.confusion import (
+    METRICS,
+    Confusion,
+    accuracy,
+    balanced_accuracy,
+    cost,
+    diagnostic_odds_ratio,
+    f1,
+    f_beta,
+    flagged,
+    flagged_rate,
+    fnr,
+    fpr,
+    g_mean,
+    jaccard,
+    kappa,
+    lift,
+    lr_negative,
+    lr_positive,
+    markedness,
+    mcc,
+    net_benefit,
+    npv,
+    precision,
+    recall,
+    specificity,
+    sweep,
+    thresholds,
+    youden,
+)
+from karat.counts import Panel, Tally
+from karat.expressions import constraint, metric
+from karat.frames import panel, tally
+from karat.inference import auc
+from karat.storage import read_panel, read_tally
+
+# doors that load a foreign library: opened when they are asked for
+_DOORS = ("estimators", "plots")
+
+
+def __getattr__(name: str) -> object:
+    if name in _DOORS:
+        return _door(name)
+    raise AttributeError(f"module 'karat' has no attribute {name!r}")
+
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "METRICS",
+    "Confusion",
+    "Constraint",
+    "Estimate",
+    "InputError",
+    "Metric",
+    "NotConverged",
+    "NotEnoughCases",
+    "Panel",
+    "Tally",
+    "accuracy",
+    "auc",
+    "balanced_accuracy",
+    "constraint",
+    "cost",
+    "diagnostic_odds_ratio",
+    "f1",
+    "f_beta",
+    "flagged",
+    "flagged_rate",
+    "fnr",
+    "fpr",
+    "g_mean",
+    "jaccard",
+    "kappa",
+    "lift",
+    "lr_negative",
+    "lr_positive",
+    "markedness",
+    "mcc",
+    "metric",
+    "net_benefit",
+    "npv",
+    "panel",
+    "precision",
+    "read_panel",
+    "read_tally",
+    "recall",
+    "specificity",
+    "sweep",
+    "tally",
+    "thresholds",
+    "youden",
+]

@@ -1,0 +1,348 @@
+"""Is this input usable, and if not, what should be typed instead?
+
+Every input check of Karat and its words live here. A message has three parts: what
+was needed, what was found (name, value, how many, first places) and what to type
+instead. Analyses call one line.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class InputError(ValueError):
+    """The input is wrong; the message says what to type instead."""
+
+
+class NotEnoughCases(ValueError):  # noqa: N818 - a name that reads as a sentence
+    """The input is right, but holds too few cases for this question."""
+
+
+class NotConverged(UserWarning):
+    """An iteration stopped before it reached its goal; the record says so too."""
+
+
+def listing(values: Iterable[Any], limit: int = 5) -> str:
+    """Write the first few values, and how many more there are.
+
+    >>> listing([1, 2, 3], limit=2)
+    '1, 2 and 1 more'
+    """
+    values = list(values)
+    shown = ", ".join(repr(plain(v)) for v in values[:limit])
+    rest = len(values) - limit
+    return f"{shown} and {rest} more" if rest > 0 else shown
+
+
+def plain(value: Any) -> Any:
+    """Turn a NumPy scalar into the Python value that a person would type."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def nearest(name: object, known: Collection[str]) -> str:
+    """Name the known word closest to a misspelt one, as a sentence, or nothing.
+
+    >>> nearest("acuracy", ["accuracy", "recall"])
+    " Did you mean 'accuracy'?"
+    """
+    if not isinstance(name, str):
+        return ""
+    lower = {k.lower(): k for k in known}
+    match = get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
+    return f" Did you mean {lower[match[0]]!r}?" if match else ""
+
+
+def choice(value: object, known: Collection[str], what: str) -> Any:
+    """Pass on one of the known names of a choice."""
+    if isinstance(value, str) and value in known:
+        return value
+    raise InputError(
+        f"{what} must be one of {listing(known, 30)}; "
+        f"found {value!r}.{nearest(value, known)}"
+    )
+
+
+def column(name: str, known: Sequence[str], what: str) -> str:
+    """Pass on the name of a column that is there exactly once."""
+    found = list(known).count(name)
+    if found == 1:
+        return name
+    if found == 0:
+        raise InputError(
+            f"{what}={name!r} must name a column; this frame has "
+            f"{listing(known, 12) or 'no columns'}.{nearest(name, list(known))}"
+        )
+    raise InputError(
+        f"{what}={name!r} must name one column; this frame has {found} columns of "
+        f"that name. Rename them so that each has its own."
+    )
+
+
+def distinct_names(names: Sequence[str], what: str = "scores") -> tuple[str, ...]:
+    """Pass on names of classifiers that are text and differ."""
+    wrong = [n for n in names if not isinstance(n, str)]
+    if wrong:
+        raise InputError(f"{what} must have text as names; found {listing(wrong)}.")
+    twice = sorted({n for n in names if list(names).count(n) > 1})
+    if twice:
+        raise InputError(f"{what} must have different names; twice: {listing(twice)}.")
+    return tuple(names)
+
+
+def places(mask: Array) -> str:
+    """Say how many entries are meant and where the first ones are."""
+    where = np.flatnonzero(mask)
+    word = "position" if where.size == 1 else "positions"
+    return f"{where.size:,} of {mask.size:,} ({word} {listing(where)})"
+
+
+def one_dimensional(values: Array, what: str) -> Array:
+    """Pass on an array with one axis."""
+    if values.ndim == 1:
+        return values
+    hint = ""
+    if values.ndim == 2 and values.shape[1] in (1, 2):
+        hint = f" Pass one column: {what}[:, {values.shape[1] - 1}]."
+    raise InputError(
+        f"{what} must be one-dimensional; found shape {values.shape}.{hint}"
+    )
+
+
+def same_length(**arrays: Array) -> None:
+    """Stop when arrays that describe the same cases differ in length."""
+    lengths = {name: len(a) for name, a in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{name} has {n:,}" for name, n in lengths.items())
+        raise InputError(
+            f"All columns must have one entry per case; found {found}. "
+            f"Do they come from the same rows?"
+        )
+
+
+def numeric_scores(values: Array, what: str) -> Array:
+    """Pass on scores that are numbers: float32 and float64 as they are."""
+    if values.dtype in (np.float32, np.float64):
+        return values
+    if values.dtype.kind in "iu":
+        return _exact_integers(values, what)
+    if values.dtype.kind in "bf":
+        return values.astype(np.float64)
+    if values.dtype.kind == "O":
+        return _numbers_from_objects(values, what)
+    raise InputError(
+        f"{what} must be numbers; found {values.dtype} such as "
+        f"{listing(values[:3])}. Convert the column to numbers first"
+        + (", and check which column holds the labels." if values.size else ".")
+    )
+
+
+def _exact_integers(values: Array, what: str) -> Array:
+    converted = values.astype(np.float64)
+    # float64 holds integers exactly up to 2**53 only: beyond it ties would appear
+    if values.size and not np.array_equal(converted.astype(values.dtype), values):
+        raise InputError(
+            f"{what} must fit into float64; found integers beyond 2**53 that do not. "
+            f"Subtract a constant or use ranks."
+        )
+    return converted
+
+
+def _numbers_from_objects(values: Array, what: str) -> Array:
+    text = np.fromiter((isinstance(v, (str, bytes)) for v in values), bool, values.size)
+    if text.any():
+        raise InputError(
+            f"{what} must be numbers; found text at {places(text)}, such as "
+            f"{listing(values[text][:3])}. Convert the column to numbers first."
+        )
+    gone = missing(values)
+    out = np.full(values.size, np.nan)
+    try:
+        out[~gone] = [float(v) for v in values[~gone]]
+    except TypeError as err:
+        raise InputError(f"{what} must be numbers; {err}.") from None
+    return out
+
+
+def finite_scores(values: Array, what: str, *, allow_nan: bool = False) -> Array:
+    """Pass on scores without NaN or infinity."""
+    bad = np.isinf(values) if allow_nan else ~np.isfinite(values)
+    if bad.any():
+        raise InputError(
+            f"{what} must be finite; found NaN, missing or infinite at {places(bad)}. "
+            f"Remove these cases or give them a score yourself."
+        )
+    return values
+
+
+def missing(values: Array) -> NDArray[np.bool_]:
+    """Which entries are missing (None, NaN, NaT, pandas.NA)?"""
+    kind = values.dtype.kind
+    if kind == "f":
+        return np.isnan(values)
+    if kind in "mM":
+        return np.isnat(values)
+    if kind != "O":
+        return np.zeros(values.size, dtype=bool)
+    return np.fromiter((_is_missing(v) for v in values), bool, values.size)
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return bool(isinstance(value, (float, np.floating)) and math.isnan(value))
+
+
+def label_pair(found: Sequence[Any], positive: Any, what: str) -> tuple[Any, Any]:
+    """Which label value is negative and which is positive?
+
+    ``found`` are the distinct values that are not missing. A value that does not occur
+    is None.
+    """
+    if positive is None:
+        return _default_pair(found, what)
+    others = [v for v in found if not _same(v, positive)]
+    if len(others) > 1:
+        raise InputError(
+            f"{what} must have two values, positive={positive!r} and one other; "
+            f"found {listing(found)}.{_type_hint(found, positive)}"
+        )
+    return (others[0] if others else None), positive
+
+
+def _same(value: Any, positive: Any) -> bool:
+    # 1 == True is meant (0/1 and bool are the same labels), 1 == "1" is not
+    return bool(value == positive)
+
+
+def _type_hint(found: Sequence[Any], positive: Any) -> str:
+    alike = [v for v in found if str(plain(v)) == str(plain(positive))]
+    if alike and not any(_same(v, positive) for v in found):
+        return f" Pass positive={plain(alike[0])!r} without turning it into text."
+    return nearest(positive, [v for v in found if isinstance(v, str)])
+
+
+def _default_pair(found: Sequence[Any], what: str) -> tuple[Any, Any]:
+    numbers = [v for v in found if isinstance(v, (bool, int, float, np.generic))]
+    values = set(numbers) if len(numbers) == len(found) else {"text"}
+    for negative in (0, -1):
+        if values <= {negative, 1}:
+            return negative, 1
+    if len(found) > 2:
+        raise InputError(_too_many_labels(found, what))
+    example = plain(found[-1])
+    raise InputError(
+        f"{what} holds {listing(found)}: say which one counts as positive, "
+        f"for example positive={example!r}. (Only 0/1, False/True and -1/1 need no "
+        f"such word.)"
+    )
+
+
+def _too_many_labels(found: Sequence[Any], what: str) -> str:
+    message = f"{what} must have two values; found {len(found)}: {listing(found)}."
+    fractions = [
+        v for v in found if isinstance(v, (float, np.floating)) and not v.is_integer()
+    ]
+    if fractions:
+        return (
+            f"{message} These look like scores: are the labels and the scores "
+            f"swapped? Type tally(y_true, y_score)."
+        )
+    return f"{message} For one class against the rest pass y_true == {found[-1]!r}."
+
+
+def whole_counts(values: Array, what: str) -> NDArray[np.int64]:
+    """Pass on counts: whole numbers, zero or more."""
+    if values.dtype.kind == "b" or values.dtype.kind not in "iuf":
+        raise InputError(f"{what} must be whole numbers; found {values.dtype}.")
+    bad = ~np.isfinite(values) if values.dtype.kind == "f" else np.zeros(0, bool)
+    if not bad.any():
+        bad = (values < 0) | (values != np.floor(values)) | (values >= 2.0**63)
+    if bad.any():
+        raise InputError(
+            f"{what} must be whole numbers, zero or more; found "
+            f"{listing(values[bad])} at {places(bad)}. Weights are not counts."
+        )
+    return values.astype(np.int64)
+
+
+def both_classes(tally: Any, what: str) -> None:
+    """Stop an analysis that needs a positive and a negative case."""
+    if tally.n_pos and tally.n_neg:
+        return
+    labelled = tally.n_pos + tally.n_neg
+    lacking = "positives" if not tally.n_pos else "negatives"
+    if labelled:
+        hint = "Is the positive label right? Pass positive=... to karat.tally."
+    elif tally.n_unknown:
+        hint = (
+            f"All {tally.n_unknown:,} cases are without a label: see "
+            f"karat.latent_class for what can be said without labels."
+        )
+    else:
+        hint = "The tally is empty: were all rows filtered out?"
+    raise NotEnoughCases(
+        f"{what} needs at least one positive and one negative case; this tally has "
+        f"0 {lacking} among {labelled:,} labelled cases. {hint}"
+    )
+
+
+def fraction(value: object, what: str, *, ends: str = "()") -> float:
+    """Pass on a number between 0 and 1; ``ends`` says whether 0 and 1 are allowed."""
+    number = real_number(value, what)
+    above = number >= 0 if ends[0] == "[" else number > 0
+    below = number <= 1 if ends[1] == "]" else number < 1
+    if above and below:
+        return number
+    hint = f" Type {what}={number / 100:g}." if 1 < number < 100 else ""
+    raise InputError(
+        f"{what} must lie in {ends[0]}0, 1{ends[1]}; found {number:g}.{hint}"
+    )
+
+
+def real_number(value: object, what: str) -> float:
+    """Pass on one finite number."""
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(
+        value, bool
+    ):
+        number = float(value)
+        if math.isfinite(number):
+            return number
+    raise InputError(f"{what} must be one finite number; found {value!r}.")
+
+
+def positive_number(value: object, what: str) -> float:
+    """Pass on one finite number above zero."""
+    number = real_number(value, what)
+    if number > 0:
+        return number
+    raise InputError(f"{what} must be above zero; found {number:g}.")
+
+
+def whole_number(value: object, what: str, *, at_least: int = 0) -> int:
+    """Pass on one whole number that is large enough."""
+    number = real_number(value, what)
+    if number.is_integer() and number >= at_least:
+        return int(value)  # type: ignore[call-overload, no-any-return]
+    raise InputError(
+        f"{what} must be a whole number, {at_least} or more; found {value!r}."
+    )
+
+
+def mapping_of_scores(scores: object) -> Mapping[str, Any]:
+    """Pass on named score columns."""
+    if isinstance(scores, Mapping) and scores:
+        distinct_names(list(scores))
+        return scores
+    raise InputError(
+        f"The scores of a panel must be a mapping from name to column with at least "
+        f"one entry; found {type(scores).__name__}. "
+        f'Type karat.panel(y_true, {{"a": a, "b": b}}).'
+    )

@@ -1,0 +1,177 @@
+"""What does an answer look like, on paper, in a notebook and as JSON?
+
+An answer is a frozen record. ``Record`` gives every record its text, its HTML table,
+``to_dict()`` and ``to_frame()``, so that a new record is a list of fields. (It is the
+one base class of Karat: a decorator would hide these methods from type checkers.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from html import escape
+from typing import Any, final
+
+import numpy as np
+
+from karat._doors import door
+
+
+class Record:
+    """A frozen dataclass that shows itself."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """One line a field, numbers with four significant digits."""
+        body = "\n".join(f"  {k}: {brief(v)}" for k, v in _items(self))
+        return f"{type(self).__name__}\n{body}"
+
+    def _repr_html_(self) -> str:
+        rows = [(k, brief(v)) for k, v in _items(self)]
+        return html_table(("", type(self).__name__), rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain Python values that ``json.dumps`` takes.
+
+        NaN becomes None; infinities, which JSON has not, become "inf" and "-inf".
+        """
+        return {k: json_value(v) for k, v in _items(self)}
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Give a table: one row an entry of the arrays, or one row in all."""
+        return door("frames").native_frame(table(self), backend)
+
+
+def table(record: Any) -> dict[str, Any]:
+    """Which columns does this record have as a table?"""
+    items = dict(_items(record))
+    arrays = {
+        k: v for k, v in items.items() if isinstance(v, np.ndarray) and v.ndim == 1
+    }
+    if arrays:
+        length = max(len(v) for v in arrays.values())
+        return {k: v for k, v in arrays.items() if len(v) == length}
+    return {k: [_scalar(v)] for k, v in items.items()}
+
+
+def _items(record: Any) -> list[tuple[str, Any]]:
+    return [
+        (f.name, getattr(record, f.name))
+        for f in fields(record)
+        if not f.name.startswith("_")
+    ]
+
+
+def _scalar(value: Any) -> Any:
+    return value if isinstance(value, (bool, int, float, str)) else brief(value)
+
+
+def json_value(value: Any) -> Any:
+    """Turn a value into what JSON can hold."""
+    if isinstance(value, np.ndarray):
+        return [json_value(v) for v in value.tolist()]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {str(k): json_value(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [json_value(v) for v in value]
+    if is_dataclass(value):
+        return {k: json_value(v) for k, v in _items(value)}
+    return str(value)
+
+
+def brief(value: Any) -> str:
+    """Write a value in one line for a person.
+
+    >>> brief(0.123456), brief(np.arange(3)), brief(1234567)
+    ('0.1235', '[0, 1, 2]', '1,234,567')
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool) or value is None:
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, np.ndarray):
+        return _brief_array(value)
+    if isinstance(value, Mapping):
+        return "; ".join(f"{k}: {brief(v)}" for k, v in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(brief(v) for v in value)
+    return str(value)
+
+
+def _brief_array(values: np.ndarray) -> str:
+    if values.ndim != 1:
+        return f"array of shape {values.shape}"
+    if len(values) <= 6:
+        return "[" + ", ".join(brief(v) for v in values) + "]"
+    ends = [brief(v) for v in (*values[:2], *values[-1:])]
+    return f"[{ends[0]}, {ends[1]}, ..., {ends[2]}] ({len(values):,} entries)"
+
+
+def html_table(head: tuple[Any, ...], rows: list[tuple[Any, ...]]) -> str:
+    """Write a small table; every cell is escaped."""
+    top = "".join(f"<th>{escape(str(h))}</th>" for h in head)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(str(c))}</td>" for c in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Estimate(Record):
+    """How large is it, and how sure are we?
+
+    Attributes
+    ----------
+    value : float
+        The estimate.
+    low, high : float
+        Ends of the interval.
+    level : float
+        Confidence (or posterior) level of the interval, for example 0.95.
+    method : str
+        How the interval was made.
+    sd : float
+        Standard error, or posterior standard deviation; NaN where the method has none.
+
+    Examples
+    --------
+    >>> Estimate(0.61196, 0.50124, 0.72267, 0.95, "delong")
+    0.612 (95% 0.5012 to 0.7227, delong)
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float = 0.95
+    method: str = ""
+    sd: float = math.nan
+
+    def __float__(self) -> float:
+        """Give the value alone."""
+        return self.value
+
+    def __repr__(self) -> str:
+        """Write value, interval, level and method in one line."""
+        tail = f", {self.method}" if self.method else ""
+        return (
+            f"{self.value:.4g} ({100 * self.level:g}% "
+            f"{self.low:.4g} to {self.high:.4g}{tail})"
+        )
+
+    __str__ = __repr__

@@ -1,0 +1,265 @@
+"""What can be said with metrics: sums, multiples and bounds?
+
+A ``Metric`` is a function of a confusion matrix, with a direction, a range and a
+reference. Metrics add and scale, so that an objective is written as people say it,
+``0.7 * accuracy + 0.3 * recall``; compared with a number they become a ``Constraint``,
+``recall >= 0.9``. The metrics themselves are in ``confusion.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
+
+import numpy as np
+
+from karat import _checks
+from karat._checks import InputError
+
+if TYPE_CHECKING:
+    from karat.confusion import Confusion
+
+Direction = Literal["higher", "lower", "none"]
+
+
+class Ratio(NamedTuple):
+    """A quotient of two sums of counts: coefficients of (tp, fp, fn, tn)."""
+
+    over: tuple[float, float, float, float]
+    under: tuple[float, float, float, float] | None  # None: a plain sum
+
+
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class Metric:
+    """How good is a cut? A function of the confusion matrix that adds and compares.
+
+    Call it on a :class:`Confusion`. ``a + b``, ``2 * a``, ``a / 2`` and ``-a`` are
+    metrics again; ``a >= 0.9`` and ``a <= b`` are constraints.
+
+    Attributes
+    ----------
+    name : str
+        As it is written, in Python and as text.
+    direction : {"higher", "lower", "none"}
+        Which way is better.
+    range : (float, float)
+        Smallest and largest possible value.
+    reference : str
+        Where it comes from.
+    ratio : Ratio or None
+        The metric as a quotient of sums of counts, where it is one.
+    terms : tuple of (float, Metric) or None
+        For a sum: its coefficients and parts.
+    constant : float
+        For a sum: what is added.
+    """
+
+    name: str
+    function: Callable[[Confusion], Any]
+    direction: Direction = "higher"
+    range: tuple[float, float] = (0.0, 1.0)
+    reference: str = ""
+    question: str = ""
+    ratio: Ratio | None = None
+    terms: tuple[tuple[float, Metric], ...] | None = None
+    constant: float = 0.0
+
+    def __call__(self, c: Confusion) -> Any:
+        """Give the value at each threshold; NaN where it is undefined."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.function(c)
+
+    def __repr__(self) -> str:
+        """Give the text that :func:`metric` reads."""
+        return self.name
+
+    def __add__(self, other: Metric | float) -> Metric:
+        """Add a metric or a number."""
+        if isinstance(other, Metric):
+            return _sum(_terms(self) + _terms(other), _constant(self, other))
+        return _sum(_terms(self), _constant(self) + _real(other, "+"))
+
+    def __mul__(self, factor: float) -> Metric:
+        """Scale by a number."""
+        factor = _real(factor, "*")
+        scaled = tuple((factor * w, part) for w, part in _terms(self))
+        return _sum(scaled, factor * self.constant)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Metric:
+        """Turn the direction round."""
+        return self * -1.0
+
+    def __sub__(self, other: Metric | float) -> Metric:
+        """Subtract a metric or a number."""
+        return self + (-other)
+
+    def __rsub__(self, other: float) -> Metric:
+        """Subtract from a number."""
+        return -self + other
+
+    def __truediv__(self, divisor: float) -> Metric:
+        """Divide by a number."""
+        number = _real(divisor, "/")
+        if number == 0:
+            raise InputError(f"{self.name} cannot be divided by 0.")
+        return self * (1 / number)
+
+    def __ge__(self, bound: Metric | float) -> Constraint:
+        """Ask for at least this much."""
+        return compare(self, ">=", bound)
+
+    def __le__(self, bound: Metric | float) -> Constraint:
+        """Ask for at most this much."""
+        return compare(self, "<=", bound)
+
+    def __gt__(self, bound: Metric | float) -> Constraint:
+        """Ask for more than this."""
+        return compare(self, ">", bound)
+
+    def __lt__(self, bound: Metric | float) -> Constraint:
+        """Ask for less than this."""
+        return compare(self, "<", bound)
+
+
+Terms = tuple[tuple[float, Metric], ...]
+
+
+def _real(value: Any, sign: str) -> float:
+    if isinstance(value, Metric):
+        raise InputError(
+            f"Metrics can be added and scaled by numbers; a metric after {sign!r} "
+            f"is not possible ({value.name})."
+        )
+    return _checks.real_number(value, f"the number after {sign!r}")
+
+
+def _terms(m: Metric) -> Terms:
+    return ((1.0, m),) if m.terms is None else m.terms
+
+
+def _constant(*metrics: Metric) -> float:
+    return sum(m.constant for m in metrics)
+
+
+def _sum(terms: Terms, constant: float) -> Metric:
+    """Build the metric ``constant + sum(weight * part)``, equal parts collected."""
+    weight: dict[str, float] = {}
+    parts = {part.name: part for _, part in terms}
+    for w, part in terms:
+        weight[part.name] = weight.get(part.name, 0.0) + w
+    kept = tuple((w, parts[name]) for name, w in weight.items() if w)
+    low, high = constant, constant
+    for w, part in kept:
+        ends = sorted(w * end for end in part.range)
+        low, high = low + ends[0], high + ends[1]
+    return Metric(
+        name=_write_sum(kept, constant),
+        function=lambda c: _evaluate_sum(kept, constant, c),
+        direction=_direction(kept),
+        range=(low, high),
+        reference="; ".join(p.reference for _, p in kept if p.reference),
+        question="A weighted sum.",
+        terms=kept,
+        constant=constant,
+    )
+
+
+def _evaluate_sum(terms: Terms, constant: float, c: Confusion) -> Any:
+    total: Any = np.zeros_like(c.tp, dtype=np.float64) + constant
+    for w, part in terms:
+        total = total + w * part.function(c)
+    return total
+
+
+def _direction(terms: Terms) -> Direction:
+    sign = {"higher": 1, "lower": -1, "none": 0}
+    ways = {np.sign(w) * sign[part.direction] for w, part in terms}
+    if ways == {1}:
+        return "higher"
+    return "lower" if ways == {-1} else "none"
+
+
+def _write_sum(terms: Terms, constant: float) -> str:
+    text = ""
+    for w, part in terms:
+        size = "" if abs(w) == 1 else f"{write_number(abs(w))}*"
+        join = (" - " if w < 0 else " + ") if text else ("-" if w < 0 else "")
+        text += f"{join}{size}{part.name}"
+    if constant or not text:
+        join = (" - " if constant < 0 else " + ") if text else ""
+        text += join + write_number(abs(constant) if text else constant)
+    return text
+
+
+def write_number(value: float) -> str:
+    """Write a number so that reading it gives the same number.
+
+    >>> write_number(2.0), write_number(0.1 + 0.2)
+    ('2', '0.30000000000000004')
+    """
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
+
+
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class Constraint:
+    """Must a metric be at least, or at most, this much?
+
+    Call it on a :class:`Confusion`: True where it holds. An undefined metric (NaN) does
+    not meet any constraint.
+
+    Attributes
+    ----------
+    metric : Metric
+        What is bounded.
+    sign : {">=", "<=", ">", "<"}
+        How.
+    bound : float
+        By how much.
+    """
+
+    metric: Metric
+    sign: Literal[">=", "<=", ">", "<"]
+    bound: float
+
+    def __call__(self, c: Confusion) -> Any:
+        """Say where the constraint holds."""
+        return _SIGNS[self.sign](self.metric(c), self.bound)
+
+    def __repr__(self) -> str:
+        """Give the text that :func:`constraint` reads."""
+        return f"{self.metric.name} {self.sign} {write_number(self.bound)}"
+
+    def __bool__(self) -> bool:
+        """Refuse ``0.1 <= fpr <= 0.2``, of which Python would keep one half only."""
+        raise InputError(
+            f"'{self!r}' is a constraint, neither true nor false. For two bounds pass "
+            f"two constraints: [recall >= 0.8, recall <= 0.9]."
+        )
+
+
+_MIRRORED = {">=": "<=", "<=": ">=", ">": "<", "<": ">"}
+_SIGNS: dict[str, Callable[[Any, float], Any]] = {
+    ">=": np.greater_equal,
+    "<=": np.less_equal,
+    ">": np.greater,
+    "<": np.less,
+}
+
+
+def compare(left: Metric | float, sign: Any, right: Metric | float) -> Constraint:
+    """Bound a metric; what is not a number moves to the left side."""
+    if not isinstance(left, Metric):
+        if not isinstance(right, Metric):
+            raise InputError("A constraint needs a metric on one side.")
+        return compare(right, _MIRRORED[sign], left)
+    if isinstance(right, Metric):
+        difference = left - right
+        return Constraint(difference - difference.constant, sign, -difference.constant)
+    return Constraint(left, sign, _checks.real_number(right, f"the bound after {sign}"))

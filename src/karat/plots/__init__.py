@@ -1,0 +1,10 @@
+"""What does it look like? The door for Altair.
+
+One function a figure, each returning an Altair chart: a value whose data and encoding
+can be read without drawing. ``save`` writes a chart to SVG, PNG, PDF or HTML without a
+browser. Figures are grouped by subject in the modules of this folder.
+"""
+
+from karat.plots._theme import save
+
+__all__ = ["save"]

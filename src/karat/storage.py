@@ -1,0 +1,163 @@
+"""How is a tally kept on disk, to be merged later?
+
+A Parquet file with the columns of the value and versioned metadata, written to a
+temporary file beside it and then moved into place: a reader never sees half a file, and
+a failed write leaves what was there. The door for PyArrow.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from karat import _checks
+from karat._checks import InputError
+from karat.counts import Panel, Tally
+
+VERSION = 1
+_KEY = b"karat"
+_COUNTS = ("neg", "pos", "unknown")
+
+
+def write_tally(tally: Tally, path: str | os.PathLike[str]) -> None:
+    """Write a tally; see :meth:`karat.Tally.write`."""
+    columns = {"score": tally.score} | {k: getattr(tally, k) for k in _COUNTS}
+    _write(columns, {"kind": "tally"}, path)
+
+
+def write_panel(panel: Panel, path: str | os.PathLike[str]) -> None:
+    """Write a panel; see :meth:`karat.Panel.write`."""
+    # columns are numbered: a classifier may be called "neg"
+    columns = {f"output_{k}": column for k, column in enumerate(panel.rows.T)}
+    columns |= {k: getattr(panel, k) for k in _COUNTS}
+    _write(columns, {"kind": "panel", "names": list(panel.names)}, path)
+
+
+def read_tally(path: str | os.PathLike[str]) -> Tally:
+    """Which tally does this file hold?
+
+    Parameters
+    ----------
+    path
+        A file written by :meth:`Tally.write`.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> t = Tally([0.9, 0.1], pos=[1, 0], neg=[0, 2])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     t.write(os.path.join(folder, "t.parquet"))
+    ...     read_tally(os.path.join(folder, "t.parquet")) == t
+    True
+    """
+    columns, _ = _read(path, "tally")
+    return Tally(columns["score"], *(columns[k] for k in _COUNTS))
+
+
+def read_panel(path: str | os.PathLike[str]) -> Panel:
+    """Which panel does this file hold?
+
+    Parameters
+    ----------
+    path
+        A file written by :meth:`Panel.write`.
+    """
+    columns, about = _read(path, "panel")
+    names = about["names"]
+    rows = [columns[f"output_{k}"] for k in range(len(names))]
+    return Panel(names, np.column_stack(rows), *(columns[k] for k in _COUNTS))
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path whose file takes the place of ``path`` at the end.
+
+    An error inside removes the temporary file and leaves ``path`` as it was.
+    """
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise InputError(
+            f"{target} cannot be written: there is no folder {target.parent}. "
+            f"Make the folder first."
+        )
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    os.close(handle)
+    try:
+        yield Path(name)
+        _sync(name)
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, target)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _sync(name: str) -> None:
+    # without this a power cut can leave an empty file under the final name
+    with open(name, "rb") as file:
+        os.fsync(file.fileno())
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _write(
+    columns: dict[str, Any], about: dict[str, Any], path: str | os.PathLike[str]
+) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    metadata = {_KEY: json.dumps({"version": VERSION, **about}).encode()}
+    with replacing(path) as temporary:
+        table = pa.table({k: np.ascontiguousarray(v) for k, v in columns.items()})
+        pq.write_table(table.replace_schema_metadata(metadata), temporary)
+
+
+def _read(
+    path: str | os.PathLike[str], kind: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if not Path(path).is_file():
+        raise InputError(f"There is no file {os.fspath(path)} to read a {kind} from.")
+    try:
+        table = pq.read_table(path, partitioning=None)
+    except (pa.ArrowInvalid, OSError) as err:
+        raise InputError(
+            f"{os.fspath(path)} must be a Parquet file written by {kind}.write; it "
+            f"cannot be read: {err}"
+        ) from None
+    about = _about(table.schema.metadata, path, kind)
+    return {k: table[k].to_numpy() for k in table.column_names}, about
+
+
+def _about(metadata: Any, path: Any, kind: str) -> dict[str, Any]:
+    if not metadata or _KEY not in metadata:
+        raise InputError(
+            f"{os.fspath(path)} was not written by {kind}.write. To count a file of "
+            f"predictions, read it into a frame and type "
+            f'karat.{kind}(frame, label="y", ...).'
+        )
+    about: dict[str, Any] = json.loads(metadata[_KEY])
+    if about["version"] > VERSION:
+        raise InputError(
+            f"{os.fspath(path)} has format {about['version']}; this Karat reads up to "
+            f"{VERSION}. Upgrade with pip install -U karat."
+        )
+    _checks.choice(about["kind"], ("tally", "panel"), "the kind in the file")
+    if about["kind"] != kind:
+        raise InputError(
+            f"{os.fspath(path)} holds a {about['kind']}; type karat.read_"
+            f"{about['kind']}."
+        )
+    return about

@@ -1,0 +1,90 @@
+"""Laws that every analysis obeys, because every answer is a function of counts.
+
+A new analysis joins by one line in ``ANALYSES``: a name and a function from a tally to
+something with numbers in it. ``rank_only`` says that only the order of scores matters.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import karat
+from karat._records import json_value
+
+
+@dataclass(frozen=True)
+class Analysis:
+    call: Callable[[karat.Tally], Any]
+    rank_only: bool = True
+
+
+ANALYSES = {
+    "auc": Analysis(karat.auc),
+    "sweep": Analysis(karat.sweep),
+    "thresholds": Analysis(karat.thresholds, rank_only=False),
+}
+
+
+@st.composite
+def cases(draw, unknown=True):
+    """Labels 0, 1 and (perhaps) missing, with scores from a few values."""
+    values = [0, 1, None] if unknown else [0, 1]
+    n = draw(st.integers(4, 30))
+    label = draw(st.lists(st.sampled_from(values), min_size=n, max_size=n))
+    label = [0, 1, 0, 1, *label]
+    level = st.sampled_from([-2.5, -1.0, -0.0, 0.0, 0.25, 0.5, 1.0, 3.0])
+    score = draw(st.lists(level, min_size=len(label), max_size=len(label)))
+    return label, score
+
+
+def same(a, b):
+    """Equal numbers, to the last digits that the order of a sum can change."""
+    a, b = json_value(a), json_value(b)
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, float) and isinstance(b, float):
+        return bool(np.isclose(a, b, rtol=1e-10, atol=1e-12))
+    return a == b
+
+
+@pytest.fixture(scope="module", params=sorted(ANALYSES))
+def analysis(request):
+    return ANALYSES[request.param]
+
+
+@given(cases(), st.randoms())
+def test_order_of_cases_is_irrelevant(analysis, data, random):
+    pairs = list(zip(*data, strict=True))
+    random.shuffle(pairs)
+    shuffled = karat.tally(*map(list, zip(*pairs, strict=True)))
+    assert same(analysis.call(karat.tally(*data)), analysis.call(shuffled))
+
+
+@given(cases(), st.integers(0, 34))
+def test_parts_add_up_to_the_whole(analysis, data, at):
+    label, score = data
+    parts = karat.tally(label[:at], score[:at]), karat.tally(label[at:], score[at:])
+    assert parts[0] + parts[1] == karat.tally(label, score)
+    assert same(analysis.call(parts[1] + parts[0]), analysis.call(karat.tally(*data)))
+
+
+@given(cases(unknown=False), st.lists(st.sampled_from([-1.0, 0.3, 9.0]), max_size=5))
+def test_unknowns_never_change_a_labelled_answer(analysis, data, more):
+    t = karat.tally(*data)
+    extra = karat.tally(None, np.array(more, dtype=float))
+    assert same(analysis.call(t + extra), analysis.call(t))
+
+
+@given(cases())
+def test_increasing_scores_change_nothing(analysis, data):
+    if not analysis.rank_only:
+        return
+    t = karat.tally(*data)
+    assert same(analysis.call(t.map(lambda s: np.exp(s) + s)), analysis.call(t))

@@ -1,0 +1,113 @@
+"""Imports point down, and `import karat` stays light."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import karat
+
+# each row may import from the rows above it, and from its own row without a circle
+LAYERS = {
+    "ground": ["_checks", "_doors", "_numerics", "_records"],
+    "counts": ["algebra", "confusion", "counting", "counts", "expressions"],
+    "analyses": ["inference"],
+    "doors": ["estimators", "frames", "plots", "storage", "__init__"],
+}
+LEVEL = {m: k for k, row in enumerate(LAYERS.values()) for m in row}
+SOURCE = Path(karat.__file__).parent
+FOREIGN = [
+    *("altair", "arviz", "duckdb", "ibis", "jinja2", "matplotlib", "narwhals"),
+    *("pandas", "polars", "pyarrow", "pyspark", "rich", "scipy.stats", "sklearn"),
+    *("sympy", "typer", "xarray"),
+]
+
+
+def module_name(path):
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return parts[0]
+
+
+def imports(path):
+    """Names of Karat's own modules that a file imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            parts = node.module.split(".")
+            if parts[0] == "karat":
+                yield from parts[1:2] or [a.name for a in node.names]
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                parts = alias.name.split(".")
+                if parts[0] == "karat" and parts[1:]:
+                    yield parts[1]
+
+
+FILES = sorted(SOURCE.rglob("*.py"))
+TYPING_ONLY = {("algebra", "confusion")}  # for annotations, never at run time
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_point_down(path):
+    name = module_name(path)
+    assert name in LEVEL, f"give {name} a place in LAYERS"
+    for other in imports(path):
+        if other in LEVEL and (name, other) not in TYPING_ONLY:
+            assert LEVEL[other] <= LEVEL[name], f"{name} imports {other} from above"
+
+
+def test_no_circles_within_a_layer():
+    graph = {}
+    for path in FILES:
+        name = module_name(path)
+        known = {o for o in imports(path) if o in LEVEL and o != name}
+        graph.setdefault(name, set()).update(
+            o for o in known if (name, o) not in TYPING_ONLY
+        )
+    done = set()
+    while graph.keys() - done:
+        ready = {m for m in graph.keys() - done if graph[m] <= done}
+        assert ready, f"a circle among {sorted(graph.keys() - done)}"
+        done |= ready
+
+
+def run(code):
+    command = [sys.executable, "-c", code]
+    environment = {"PYTHONPATH": str(SOURCE.parent), "PATH": ""}
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_import_loads_no_foreign_library():
+    loaded = run("import karat, sys; print(*sys.modules)").split()
+    assert not set(FOREIGN) & set(loaded)
+
+
+def test_import_is_faster_than_scikit_learn():
+    clock = (
+        "from time import perf_counter as now; t = now(); import {}; print(now() - t)"
+    )
+    ours = min(float(run(clock.format("karat"))) for _ in range(3))
+    theirs = min(float(run(clock.format("sklearn.metrics"))) for _ in range(3))
+    assert ours < theirs
+
+
+def test_arrays_need_numpy_and_scipy_only():
+    code = (
+        "import sys\n"
+        f"for name in {FOREIGN}: sys.modules[name] = None\n"
+        "import numpy, karat\n"
+        "t = karat.tally(numpy.array([0, 1, 1]), [0.1, 0.2, 0.3])\n"
+        "print(karat.auc(t).value)"
+    )
+    assert float(run(code)) == 1.0
+
+
+def test_public_names_exist_and_no_module_hides_one():
+    for name in karat.__all__:
+        assert getattr(karat, name).__doc__ or name.isupper()
+    modules = {module_name(p) for p in FILES}
+    functions = {n for n in karat.__all__ if callable(getattr(karat, n))}
+    assert not modules & functions
