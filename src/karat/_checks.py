@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -230,7 +231,7 @@ def _type_hint(found: Sequence[Any], positive: Any) -> str:
 
 
 def _default_pair(found: Sequence[Any], what: str) -> tuple[Any, Any]:
-    numbers = [v for v in found if isinstance(v, (bool, int, float, np.generic))]
+    numbers = [v for v in found if isinstance(v, (Number, np.generic))]
     values = set(numbers) if len(numbers) == len(found) else {"text"}
     for negative in (0, -1):
         if values <= {negative, 1}:

@@ -70,10 +70,8 @@ def _scalar(value: Any) -> Any:
 
 def json_value(value: Any) -> Any:
     """Turn a value into what JSON can hold."""
-    if isinstance(value, np.ndarray):
-        return [json_value(v) for v in value.tolist()]
-    if isinstance(value, np.generic):
-        value = value.item()
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -95,7 +93,7 @@ def brief(value: Any) -> str:
     >>> brief(0.123456), brief(np.arange(3)), brief(1234567)
     ('0.1235', '[0, 1, 2]', '1,234,567')
     """
-    if isinstance(value, np.generic):
+    if isinstance(value, (np.ndarray, np.generic)) and value.ndim == 0:
         value = value.item()
     if isinstance(value, bool) or value is None:
         return str(value)

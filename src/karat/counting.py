@@ -104,7 +104,7 @@ def count_tally(
 
 def _count_cases(score: Array, labels: Labels | None) -> Tally:
     if labels is None:
-        distinct, cases, zero = count_scores(score, lambda b: np.zeros(1, bool))
+        distinct, cases, zero = count_scores(score, _none_positive)
         return Tally._canonical(distinct, zero, zero, cases)
     if labels.code is None or not (labels.code == 2).any():
         distinct, neg, pos = count_scores(score, labels.is_pos)
@@ -112,6 +112,10 @@ def _count_cases(score: Array, labels: Labels | None) -> Tally:
     gone = labels.code == 2
     known = Labels(labels.values, labels.positive, labels.code[~gone])
     return _count_cases(score[~gone], known) + _count_cases(score[gone], None)
+
+
+def _none_positive(b: slice) -> Array:
+    return np.zeros(b.stop - b.start, dtype=bool)
 
 
 def _split_counts(labels: Labels | None, count: Ints) -> list[Ints]:

@@ -233,7 +233,8 @@ class Panel:
     ) -> None:
         names = _checks.distinct_names(names, "names")
         value = np.asarray(rows)
-        value = value.reshape(-1, len(names)) if value.size == 0 else value
+        if value.size == 0 and names:
+            value = value.reshape(-1, len(names))
         if value.ndim != 2 or value.shape[1] != len(names) or not names:
             raise InputError(
                 f"rows must have one column per name, shape (m, {len(names)}); "

@@ -256,18 +256,16 @@ def _column(values: Any, what: str) -> Array:
 
 
 def _masked(values: Any, what: str) -> Array:
-    column = values.astype(object).filled(None)
-    return _checks.one_dimensional(np.asarray(column), what)
+    column = values.data.astype(object)
+    column[np.ma.getmaskarray(values)] = None
+    return _checks.one_dimensional(column, what)
 
 
 def _from_list(values: Any) -> Array:
-    kinds = {type(v) for v in values}
     # mixed lists must not be turned into text: [1, None], ["a", 1]
-    if len(kinds) > 1 and not kinds <= {int, float, bool}:
-        column = np.empty(len(values), dtype=object)
-        column[:] = values
-        return column
-    return np.asarray(values)
+    kinds = {type(v) for v in values}
+    mixed = len(kinds) > 1 and not kinds <= {int, float, bool}
+    return np.array(values, dtype=object if mixed else None)
 
 
 def _from_series(values: Any) -> Any:
@@ -277,21 +275,14 @@ def _from_series(values: Any) -> Any:
         series = nw.from_native(values, series_only=True)
     except TypeError:
         return np.asarray(values)
-    if not isinstance(series.dtype, (nw.Decimal, nw.Boolean)) and not _has_null(series):
+    gaps = bool(series.is_null().any())
+    # engines round decimals to floats each in their own way: Python decides
+    exact = not isinstance(series.dtype, nw.Decimal)
+    if exact and not gaps:
         return series.to_numpy()
-    if isinstance(series.dtype, nw.Decimal):
-        return series.cast(nw.Float64).to_numpy()
-    if series.dtype.is_numeric():
-        return np.array(
-            [np.nan if v is None else v for v in series.to_list()], dtype=np.float64
-        )
-    column = np.empty(len(series), dtype=object)
-    column[:] = series.to_list()
-    return column if _has_null(series) else column.astype(bool)
-
-
-def _has_null(series: Any) -> bool:
-    return bool(series.is_null().any())
+    if exact and series.dtype.is_numeric():
+        return series.cast(nw.Float64).fill_null(np.nan).to_numpy()
+    return _from_list(series.to_list())
 
 
 def _read_labels(

@@ -1,0 +1,338 @@
+"""Tally and Panel: canonical form, structure, errors."""
+
+import re
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import karat
+from karat import InputError, Panel, Tally
+from karat import _numerics as numerics
+
+# ten cases worked by hand in docs/one_idea.md
+LABEL = [1, 1, 0, 1, 0, 0, 1, 0, None, 0]
+SCORE = [0.9, 0.8, 0.8, 0.7, 0.7, 0.7, 0.4, 0.2, 0.2, 0.1]
+
+
+def test_ten_cases_by_hand():
+    t = karat.tally(LABEL, SCORE)
+    assert t.score.tolist() == [0.9, 0.8, 0.7, 0.4, 0.2, 0.1]
+    assert t.neg.tolist() == [0, 1, 2, 0, 1, 1]
+    assert t.pos.tolist() == [1, 1, 1, 1, 0, 0]
+    assert t.unknown.tolist() == [0, 0, 0, 0, 1, 0]
+    assert (t.n, t.n_neg, t.n_pos, t.n_unknown, len(t)) == (10, 5, 4, 1, 6)
+    assert t.prevalence == 4 / 9
+
+
+def test_constructor_makes_canonical_form():
+    t = Tally([1, 3, -0.0, 0.0, 3], neg=[0, 1, 1, 2, 4], pos=[0, 0, 0, 1, 0])
+    assert t.score.tolist() == [3.0, 0.0]
+    assert not np.signbit(t.score).any()
+    assert t.neg.tolist() == [5, 3]
+    assert t.pos.tolist() == [0, 1]
+    for column in (t.score, t.neg, t.pos, t.unknown):
+        assert not column.flags.writeable
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 1
+    assert [c.dtype for c in (t.score, t.neg, t.pos, t.unknown)] == [
+        np.float64,
+        np.int64,
+        np.int64,
+        np.int64,
+    ]
+
+
+def test_values_are_frozen():
+    with pytest.raises(AttributeError):
+        Tally([1], pos=[1]).score = 3
+    with pytest.raises(AttributeError):
+        Panel(["a"], [[1]], pos=[1]).names = ("b",)
+
+
+def test_the_empty_tally_is_zero():
+    t = karat.tally(LABEL, SCORE)
+    assert t + Tally() == t == Tally() + t
+    assert sum([t, t]) == t + t
+    assert sum([t, t]).n == 20
+    assert np.isnan(Tally().prevalence)
+    assert repr(Tally()) == (
+        "Tally: 0 cases (0 negative, 0 positive, 0 unknown), 0 distinct scores"
+    )
+
+
+def test_equal_exactly_when_the_cases_are_the_same():
+    t = karat.tally(LABEL, SCORE)
+    assert t == Tally(t.score[::-1], t.neg[::-1], t.pos[::-1], t.unknown[::-1])
+    assert t != t.hide()
+    assert t != t + t
+    assert t != "tally"
+
+
+def test_map_may_merge_scores_and_turn_them_round():
+    t = karat.tally([1, 0, 1, 0], [-2, 2, 1, 0])
+    squared = t.map(np.square)
+    assert squared.score.tolist() == [4, 1, 0]
+    assert squared.pos.tolist() == [1, 1, 0]
+    assert squared.neg.tolist() == [1, 0, 1]
+    assert t.map(lambda s: -s).score.tolist() == [2, 0, -1, -2]
+    with pytest.raises(InputError, match=r"one score per score, shape \(4,\)"):
+        t.map(lambda s: 3.0)
+    with pytest.raises(InputError, match="score must be finite"):
+        t.map(lambda s: s / 0.0 if False else np.full(4, np.nan))
+
+
+def test_hide_and_labelled():
+    t = karat.tally(LABEL, SCORE)
+    hidden = t.hide()
+    assert (hidden.n_neg, hidden.n_pos, hidden.n_unknown) == (0, 0, 10)
+    assert hidden.unknown.tolist() == [1, 2, 3, 1, 2, 1]
+    assert t.labelled().n == 9
+    assert len(hidden.labelled()) == 0
+    p = Panel(["a"], [[1], [0]], pos=[1, 0], unknown=[1, 1])
+    assert p.labelled() == Panel(["a"], [[1]], pos=[1])
+    assert p.hide().n_unknown == 3
+
+
+def test_text_and_html():
+    t = karat.tally(["<b>", "no"], [1, 0], positive="<b>")
+    assert repr(t) == (
+        "Tally: 2 cases (1 negative, 1 positive, 0 unknown), "
+        "2 distinct scores from 0 to 1"
+    )
+    p = karat.panel([1, 0], {"<script>": [1, 0]})
+    assert "<script>" not in p._repr_html_()
+    assert "&lt;script&gt;" in p._repr_html_()
+    assert "&lt;" not in t._repr_html_()
+    many = Tally(np.arange(100), neg=np.ones(100, int))
+    assert "90 more rows" in many._repr_html_()
+
+
+def slow_tally(label, score):
+    """A twin that knows nothing of bits and blocks."""
+    rows = {}
+    for y, s in zip(label, score, strict=True):
+        column = 2 if y is None else int(y)
+        rows.setdefault(float(s) + 0.0, [0, 0, 0])[column] += 1
+    return [(s, *rows[s]) for s in sorted(rows, reverse=True)]
+
+
+def as_rows(t):
+    return list(
+        zip(*(c.tolist() for c in (t.score, t.neg, t.pos, t.unknown)), strict=True)
+    )
+
+
+SHAPES = {
+    "uniform": lambda rng, n: rng.random(n),
+    "logits": lambda rng, n: rng.normal(size=n) * 5,
+    "decimals": lambda rng, n: np.round(rng.random(n), 2),
+    "both zeros": lambda rng, n: rng.choice([0.0, -0.0, 1.0, -1.0], n),
+    "negative": lambda rng, n: -rng.random(n),
+    "constant": lambda rng, n: np.full(n, 0.3),
+    "half zero": lambda rng, n: rng.normal(size=n) * (rng.random(n) < 0.5),
+    "subnormal": lambda rng, n: rng.choice([5e-324, -5e-324, 0.0, 1e-310], n),
+    "all magnitudes": lambda rng, n: (
+        rng.choice([-1, 1], n) * 10.0 ** rng.uniform(-300, 300, n)
+    ),
+    "widest": lambda rng, n: rng.choice([-1.7e308, 5e-324, 1.7e308, 0.0], n),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", sorted(SHAPES))
+@pytest.mark.parametrize("small", [1 << 16, 32])
+def test_counting_equals_its_slow_twin(rng, monkeypatch, shape, dtype, small):
+    # small blocks and thresholds bring every path to a few hundred cases
+    monkeypatch.setattr(numerics, "_SMALL", small)
+    monkeypatch.setattr(numerics.blocks, "__defaults__", (min(small, 37),))
+    monkeypatch.setattr(numerics, "threads", lambda: 3)
+    for n in (1, 2, 31, 700):
+        with np.errstate(over="ignore"):
+            score = SHAPES[shape](rng, n).astype(dtype)
+        score = score[np.isfinite(score)]
+        for labels in ([0, 1], [0, 1, None], [1], [None]):
+            label = [labels[k] for k in rng.integers(0, len(labels), score.size)]
+            assert as_rows(karat.tally(label, score)) == slow_tally(label, score)
+            strided = np.repeat(score, 2)[::2]
+            strided.flags.writeable = False
+            assert karat.tally(label, strided) == karat.tally(label, score)
+
+
+def test_a_rare_score_outside_the_sample_is_counted(rng, monkeypatch):
+    monkeypatch.setattr(numerics, "_SMALL", 64)
+    score = np.round(rng.random(4000), 1)
+    score[[17, 1234]] = 7.125
+    label = rng.integers(0, 2, 4000)
+    assert as_rows(karat.tally(label, score)) == slow_tally(label, score)
+    score[99] = np.inf
+    with pytest.raises(InputError, match=r"1 of 4,000 \(position 99\)"):
+        karat.tally(label, score)
+
+
+def test_huge_counts_stay_whole():
+    t = Tally([1, 0], neg=[0, 3_000_000_000], pos=[2_000_000_000, 1])
+    assert (t + t).n_neg == 6_000_000_000
+    assert karat.auc(t).value == 2_000_000_000 * 6_000_000_000 / (
+        2 * 2_000_000_001 * 3_000_000_000
+    ) + 3_000_000_000 / (2 * 2_000_000_001 * 3_000_000_000)
+
+
+def test_panel_by_hand():
+    p = karat.panel([1, 0, 0, None], {"a": [1, 0, 1, 1], "b": [1, 1, 1, 0]})
+    assert p.names == ("a", "b")
+    assert p.rows.tolist() == [[1, 1], [1, 0], [0, 1]]
+    assert p.pos.tolist() == [1, 0, 0]
+    assert p.neg.tolist() == [1, 0, 1]
+    assert p.unknown.tolist() == [0, 1, 0]
+    assert p.prevalence == 1 / 3
+    assert list(p) == ["a", "b"]
+    assert repr(p) == (
+        "Panel of a, b: 4 cases (2 negative, 1 positive, 1 unknown), 3 distinct rows"
+    )
+
+
+OUTPUTS = st.lists(
+    st.tuples(
+        st.sampled_from([0, 1, None]),
+        st.sampled_from([0.0, 1.0, 0.5, -0.0, np.nan]),
+        st.sampled_from([0.0, 1.0, 2.0, np.nan]),
+    ),
+    min_size=1,
+    max_size=25,
+)
+
+
+def panel_of(cases):
+    label, a, b = (list(c) for c in zip(*cases, strict=True))
+    return karat.panel(label, {"a": a, "b": b})
+
+
+@given(OUTPUTS, st.randoms(), st.integers(0, 25))
+def test_laws_of_panels(cases, random, at):
+    whole = panel_of(cases)
+    shuffled = list(cases)
+    random.shuffle(shuffled)
+    assert panel_of(shuffled) == whole
+    if 0 < at < len(cases):
+        one, two = panel_of(cases[:at]), panel_of(cases[at:])
+        assert one + two == whole == two + one == two[["b", "a"]][["a", "b"]] + one
+    assert whole[["b", "a"]][["a", "b"]] == whole
+    assert sum([whole]) == whole
+    complete = [c for c in cases if not np.isnan(c[1])]
+    if complete:
+        label, a, _ = zip(*complete, strict=True)
+        assert whole.observed("a")["a"] == karat.tally(list(label), list(a))
+    assert whole.observed().n == sum(not np.isnan(c[1:]).any() for c in cases)
+
+
+@given(OUTPUTS)
+def test_votes_and_combinations(cases):
+    p = panel_of(cases)
+    votes = p.vote({"a": 0.5, "b": 1.5})
+    expected = [
+        (
+            y,
+            *(
+                np.nan if np.isnan(v) else float(v >= c)
+                for v, c in zip(o, (0.5, 1.5), strict=True)
+            ),
+        )
+        for y, *o in cases
+    ]
+    assert votes == panel_of(expected)
+    assert votes == p.vote([0.5, 1.5])
+    total = p.combine(lambda rows: np.nansum(rows, axis=1))
+    assert total == karat.tally(
+        [c[0] for c in cases], [float(np.nansum(c[1:])) for c in cases]
+    )
+
+
+@given(st.data())
+def test_continuous_rows_are_ordered_by_the_first_columns(data):
+    n = data.draw(st.integers(1, 40))
+    levels = data.draw(st.integers(1, 40))
+    rng = np.random.default_rng(data.draw(st.integers(0, 999)))
+    rows = rng.integers(0, levels, (n, 3)) / 7
+    p = Panel(["a", "b", "c"], rows, neg=np.ones(n, int))
+    expected = sorted({tuple(r) for r in rows.tolist()}, reverse=True)
+    assert [tuple(r) for r in p.rows.tolist()] == expected
+
+
+def test_eleven_voters_take_the_general_road():
+    rows = np.array(list(product([0, 1], repeat=11)))
+    p = Panel([f"v{k}" for k in range(11)], rows, unknown=np.ones(2048, int))
+    assert len(p) == 2048
+    assert p.vote(0.5) == p
+
+
+def test_tally_of_a_column_is_the_column(rng):
+    y, a = rng.integers(0, 2, 50), rng.integers(0, 9, 50)
+    p = karat.panel(y, {"a": a, "b": rng.random(50)})
+    assert p["a"] == karat.tally(y, a)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda p: p["aa"], "'aa' must name a column.*Did you mean 'a'"),
+        (lambda p: p["b"], "'b' has none for 1 of 2 cases.*panel.observed"),
+        (lambda p: p[["a", "a"]], "names must have different names; twice: 'a'"),
+        (lambda p: p.vote({"a": 1}), "needs a threshold for every.*none for 'b'"),
+        (lambda p: p.vote({"a": 1, "b": 1, "c": 1}), "'c' must name a column"),
+        (lambda p: p.vote([1, 2, 3]), r"one for each of 'a', 'b'; found shape \(3,\)"),
+        (lambda p: p.vote(float("nan")), "must be a number; found NaN"),
+        (lambda p: p.combine(lambda r: r), r"shape \(2,\); it gave shape \(2, 2\)"),
+        (lambda p: p + p[["a"]], "hold the same classifiers; found 'a', 'b' and 'a'"),
+        (lambda p: p.combine(lambda r: r[:, 1]), "score must be finite"),
+    ],
+)
+def test_wrong_use_of_a_panel(make, words):
+    p = karat.panel([0, 1], {"a": [1, 0], "b": [1, np.nan]})
+    with pytest.raises(InputError, match=words):
+        make(p)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Tally([1, 2], neg=[1]), "score has 2, neg has 1"),
+        (lambda: Tally([1], neg=[0.5]), "whole numbers, zero or more; found 0.5"),
+        (lambda: Tally([1], neg=[-1]), "zero or more; found -1 at 1 of 1"),
+        (lambda: Tally([1], neg=[np.nan]), "whole numbers"),
+        (lambda: Tally([1], neg=[True]), "whole numbers; found bool"),
+        (lambda: Tally([np.nan], neg=[1]), "score must be finite"),
+        (lambda: Tally(["a"], neg=[1]), "score must be numbers"),
+        (lambda: Panel(["a"], [[1, 2]]), r"shape \(m, 1\); found shape \(1, 2\)"),
+        (lambda: Panel([], np.zeros((0, 0))), "one column per name"),
+        (lambda: Panel(["a", 1], [[1, 2]]), "text as names; found 1"),
+        (lambda: Panel(["a"], [[np.inf]]), "a must be finite"),
+    ],
+)
+def test_wrong_rows(make, words):
+    with pytest.raises(InputError, match=words):
+        make()
+
+
+def test_adding_something_else_is_a_type_error():
+    with pytest.raises(TypeError):
+        Tally() + 1
+    with pytest.raises(TypeError):
+        Panel(["a"], [[1]], pos=[1]) + Tally()
+
+
+def test_frames_of_a_tally_and_a_panel():
+    t = karat.tally([1, 0], [0.5, 0.25])
+    frame = t.to_frame()
+    assert list(frame.columns) == ["score", "neg", "pos", "unknown"]
+    assert t.to_frame("dict")["score"] == [0.5, 0.25]
+    assert t.to_frame("polars").shape == (2, 4)
+    assert t.to_frame("pyarrow").num_rows == 2
+    with pytest.raises(InputError, match=r"backend must be one of.*'panda'.*'pandas'"):
+        t.to_frame("panda")
+    p = karat.panel([1, 0], {"a": [1, 0], "neg": [1, 1]})
+    with pytest.raises(InputError, match=re.escape("two columns named 'neg'")):
+        p.to_frame()
+    assert list(p[["a"]].to_frame().columns) == ["a", "neg", "pos", "unknown"]

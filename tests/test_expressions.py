@@ -1,0 +1,154 @@
+"""The text form says what the Python form says, and slips are pointed at."""
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import karat
+from karat import Confusion, InputError
+from karat.confusion import METRICS, SYNONYMS
+from karat.expressions import constraints, known_names
+
+C = Confusion(tp=3, fp=1, fn=2, tn=4)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("accuracy", 0.7),
+        ("  ACCURACY ", 0.7),
+        ("0.7*accuracy + 0.3*recall", 0.7 * 0.7 + 0.3 * 0.6),
+        ("accuracy*.5+recall/2", 0.65),
+        ("2*(recall - fpr) - 1", 2 * (0.6 - 0.2) - 1),
+        ("-fpr", -0.2),
+        ("--recall", 0.6),
+        ("1e1*recall", 6.0),
+        ("sensitivity + tnr", 1.4),
+        ("f_beta(2)", 0.625),
+        ("fbeta(beta=2)", 0.625),
+        ("cost(fp=1, fn=5)", 11),
+        ("cost(fn=5, fp=1)", 11),
+        ("net_benefit(1/4)", 0.275),
+        ("(2+1)*ppv", 2.25),
+    ],
+)
+def test_what_text_means(text, value):
+    assert karat.metric(text)(C) == pytest.approx(value)
+
+
+def test_every_name_and_synonym_is_understood():
+    for name in [*METRICS, *SYNONYMS]:
+        if SYNONYMS.get(name, name) in METRICS:
+            assert karat.metric(name) is METRICS[SYNONYMS.get(name, name)]
+    assert "cost(fp=, fn=)" in known_names()
+
+
+def test_values_are_passed_on():
+    assert karat.metric(karat.recall) is karat.recall
+    c = karat.recall >= 0.9
+    assert karat.constraint(c) is c
+    assert [repr(x) for x in constraints("recall >= 0.9")] == ["recall >= 0.9"]
+    assert [repr(x) for x in constraints(["fpr < 0.1", c])] == [
+        "fpr < 0.1",
+        "recall >= 0.9",
+    ]
+    assert constraints(()) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("recall >= 0.9", "recall >= 0.9"),
+        ("0.9 <= recall", "recall >= 0.9"),
+        ("flagged <= 500", "flagged <= 500"),
+        ("recall - fpr > 0.5 - accuracy", "recall - fpr + accuracy > 0.5"),
+        ("cost(fp=1,fn=2) < 1e3", "cost(fp=1, fn=2) < 1000"),
+    ],
+)
+def test_constraints_from_text(text, meant):
+    assert repr(karat.constraint(text)) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("recal", r"position 1 \(at 'recal'\): no metric.*Did you mean 'recall'"),
+        ("0.5*accuracy + 0.5*sensitivty", "position 20.*Did you mean 'sensitivity'"),
+        ("accuracy recall", r"position 10 \(at 'recall'\): nothing more"),
+        ("accuracy +", r"position 11 \(at the end\): a metric or a number"),
+        ("recall * fpr", "position 10.*added, and scaled by numbers only"),
+        ("1 / recall", "scaled by numbers only"),
+        ("recall / 0", "division by zero"),
+        ("(recall", r"'\)' was needed"),
+        ("recall)", "nothing more was expected"),
+        ("0.5", "a metric was needed, and this is the number 0.5"),
+        ("", "must be text such as"),
+        ("recall >= 0.9", "this is a constraint"),
+        ("f_beta", "write f_beta"),
+        ("f_beta()", "write f_beta"),
+        ("f_beta(1, 2)", "write f_beta"),
+        ("f_beta(gamma=1)", "write f_beta"),
+        ("cost(1)", r"write cost\(fp=, fn=\)"),
+        ("cost(fp=1 fn=2)", r"write cost\(fp=, fn=\)"),
+        ("f_beta(0)", "beta must be above zero"),
+        ("__import__('os')", "no metric of that name"),
+        ("recall; 1", "nothing more was expected"),
+        ("1e999*recall", "must be one finite number"),
+        ("(" * 60 + "recall" + ")" * 60, "more than 50 levels"),
+    ],
+)
+def test_slips_are_pointed_at(text, words):
+    with pytest.raises(InputError, match=words):
+        karat.metric(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("recall", "'>=', '<=', '>' or '<' and a bound were needed"),
+        ("recall = 0.9", "and a bound were needed"),
+        ("0.1 <= recall <= 0.9", "one bound; write two constraints"),
+        ("1 >= 0", "a constraint needs a metric"),
+        ("recall >=", "a metric or a number was needed"),
+        ("recall >= x", "no metric of that name"),
+    ],
+)
+def test_slips_in_constraints(text, words):
+    with pytest.raises(InputError, match=words):
+        karat.constraint(text)
+    with pytest.raises(InputError, match="A constraint needs a bound"):
+        karat.constraint(karat.recall)
+    with pytest.raises(InputError, match="subject_to must be constraints"):
+        constraints(3)
+
+
+def test_the_position_is_drawn():
+    with pytest.raises(InputError) as error:
+        karat.metric("f1 + recal")
+    *_, text, caret = str(error.value).splitlines()
+    assert text[caret.index("^")] == "r"
+
+
+WEIGHT = st.floats(-1e6, 1e6, allow_nan=False).filter(bool)
+TERMS = st.lists(
+    st.tuples(WEIGHT, st.sampled_from([*METRICS, "f_beta(0.3)"])),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(TERMS, st.floats(-10, 10))
+def test_what_a_metric_prints_is_what_it_reads(terms, constant):
+    m = sum(w * karat.metric(name) for w, name in terms) + constant
+    if m.terms:
+        assert repr(karat.metric(repr(m))) == repr(m)
+        assert karat.metric(repr(m))(C) == m(C)
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_read_or_refused(text):
+    for read in (karat.metric, karat.constraint):
+        with suppress(InputError):
+            read(text)

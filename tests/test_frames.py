@@ -1,0 +1,150 @@
+"""The door for data: every engine gives the same counts, every slip a sentence."""
+
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import karat
+from karat import InputError
+
+COLUMNS = {
+    "y": ["yes", "no", None, "no", "yes", "yes"],
+    "p": [0.5, 0.25, 0.5, -0.0, 0.0, 0.75],
+    "q": [1.0, np.nan, 0.0, 1.0, 0.0, 1.0],
+    "n": [1, 2, 3, 4, 5, 6],
+    "site": ["a", "b", "a", "b", "a", "b"],
+}
+
+
+def test_the_same_tally_on_every_engine(engine):
+    frame = engine(COLUMNS)
+    t = karat.tally(frame, label="y", score="p", positive="yes")
+    assert t.score.tolist() == [0.75, 0.5, 0.25, 0.0]
+    assert t.pos.tolist() == [1, 1, 0, 1]
+    assert t.neg.tolist() == [0, 0, 1, 1]
+    assert t.unknown.tolist() == [0, 1, 0, 0]
+    assert karat.tally(frame, score="p") == t.hide()
+
+
+def test_the_same_panel_on_every_engine(engine):
+    frame = engine(COLUMNS)
+    p = karat.panel(frame, label="y", scores=["p", "q"], positive="yes")
+    assert p["p"] == karat.tally(frame, label="y", score="p", positive="yes")
+    assert np.isnan(p.rows[:, 1]).sum() == 1
+    assert p.observed("q").n == 5
+    assert karat.panel(frame, scores=["p", "q"]) == p.hide()
+    assert karat.panel(frame, label=None, scores=["p", "q"]) == p.hide()
+
+
+def test_counted_rows_and_groups_on_every_engine(engine):
+    frame = engine(COLUMNS)
+    t = karat.tally(frame, label="y", score="p", positive="yes", count="n")
+    assert t.n == 21
+    assert t.n_unknown == 3
+    parts = karat.tally(frame, label="y", score="p", positive="yes", by="site")
+    assert list(parts) == ["a", "b"]
+    assert sum(parts.values()) == karat.tally(
+        frame, label="y", score="p", positive="yes"
+    )
+    panels = karat.panel(frame, scores=["p"], count="n", by="site")
+    assert panels["b"].n == 12
+
+
+def test_one_column_of_every_engine(engine):
+    frame = engine({"y": [0, 1, 1], "p": [1, 2, 3]})
+    assert karat.tally(frame["y"], frame["p"]) == karat.tally([0, 1, 1], [1, 2, 3])
+
+
+def test_nullable_numbers_booleans_and_decimals():
+    label = [True, None, False]
+    score = [Decimal("0.1"), Decimal("0.2"), Decimal("0.3")]
+    expected = karat.tally(label, [0.1, 0.2, 0.3])
+    frames = [
+        pa.table({"y": label, "p": pa.array(score, pa.decimal128(3, 1))}),
+        pl.DataFrame({"y": label, "p": score}),
+        pd.DataFrame({"y": pd.array(label, dtype="boolean"), "p": score}),
+    ]
+    for frame in frames:
+        assert karat.tally(frame, label="y", score="p") == expected
+
+
+def test_chunked_arrow():
+    chunked = pa.chunked_array([[0.5, 0.25], [], [0.5]])
+    t = karat.tally(pa.chunked_array([[1], [0, 1]]), chunked)
+    assert t == karat.tally([1, 0, 1], [0.5, 0.25, 0.5])
+
+
+def test_an_empty_frame_is_an_empty_tally(engine):
+    frame = engine({"y": np.array([], int), "p": np.array([], float)})
+    t = karat.tally(frame, label="y", score="p")
+    assert t == karat.Tally()
+    with pytest.raises(karat.NotEnoughCases, match="tally is empty: were all rows"):
+        karat.auc(t)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda f: karat.tally(f, label="y", score="P1"), "score='P1' must name a col"),
+        (lambda f: karat.tally(f, label="Y", score="p"), "Did you mean 'y'"),
+        (lambda f: karat.tally(f, label="y"), "Name the score column.*It has 'y', 'p'"),
+        (lambda f: karat.tally(f, label="p", score="n"), "look like scores"),
+        (lambda f: karat.tally(f, score="site"), "y_score must be numbers; found"),
+        (lambda f: karat.tally(f, label="y", score="p"), "'no', 'yes': say which"),
+        (lambda f: karat.tally(f["y"]), "needs labels and scores, or a frame"),
+        (lambda f: karat.tally(f, f["p"]), "y_true must be one column; found a frame"),
+        (lambda f: karat.tally(f["y"], f["p"], label="y"), "name columns of a frame"),
+        (lambda f: karat.tally(f, label="y", score="p", count="m"), "count='m'"),
+        (lambda f: karat.tally(f, label="y", score="p", by="town"), "by='town'"),
+        (lambda f: karat.panel(f, label="y", scores="p"), "in a list"),
+        (lambda f: karat.panel(f, label="y"), "in a list"),
+        (lambda f: karat.panel(f, label="y", scores=["p", "p"]), "twice: 'p'"),
+        (lambda f: karat.panel(f, label="y", scores=["p", "r"]), "scores='r' must"),
+        (lambda f: karat.panel(f["y"], [f["p"]]), "mapping from name to column"),
+        (lambda f: karat.panel(f["y"], {}), "mapping from name to column"),
+        (lambda f: karat.panel(f["y"], {"p": f["p"]}, label="y"), "names a column of"),
+        (lambda f: karat.panel(f["y"], {"p": f["p"], "q": [1]}), "p has 6, q has 1"),
+    ],
+)
+def test_slips_are_answered_with_a_sentence(call, words):
+    with pytest.raises(InputError, match=words):
+        call(pl.DataFrame(COLUMNS, nan_to_null=True))
+
+
+def test_duplicate_columns():
+    frame = pd.DataFrame([[1, 2, 3]], columns=["y", "p", "p"])
+    with pytest.raises(InputError, match="this frame has 2 columns of that name"):
+        karat.tally(frame, label="y", score="p")
+    twice = pa.Table.from_arrays([pa.array([1])] * 2, names=["y", "y"])
+    with pytest.raises(InputError, match="columns of that name"):
+        karat.tally(twice, label="y", score="y")
+
+
+def test_a_frame_without_columns():
+    with pytest.raises(InputError, match="this frame has no columns"):
+        karat.tally(pd.DataFrame(), label="y", score="p")
+
+
+def test_a_library_that_is_not_there():
+    code = (
+        "import sys; sys.modules['polars'] = None\n"
+        "import karat\n"
+        "try: karat.tally([0, 1], [0, 1]).to_frame('polars')\n"
+        "except karat.InputError as e: print(e)"
+    )
+    source = str(Path(karat.__file__).parents[1])
+    out = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": source},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "pip install polars" in out.stdout

@@ -1,0 +1,56 @@
+"""Records show themselves, as text, HTML, JSON and tables."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import karat
+from karat import Confusion, Estimate
+from karat._records import brief
+
+
+def test_an_estimate_reads_like_a_sentence():
+    e = Estimate(0.61196, 0.50124, 0.72267, 0.95, "delong")
+    assert repr(e) == str(e) == "0.612 (95% 0.5012 to 0.7227, delong)"
+    assert float(e) == 0.61196
+    assert e.to_dict()["sd"] is None
+    assert "<td>0.612</td>" in e._repr_html_()
+    assert e.to_frame()["value"].tolist() == [0.61196]
+
+
+def test_json_has_no_infinity():
+    e = Estimate(math.nan, -math.inf, math.inf)
+    text = json.dumps(e.to_dict(), allow_nan=False)
+    assert json.loads(text)["low"] == "-inf"
+    assert json.loads(text)["value"] is None
+
+
+def test_arrays_become_columns():
+    c = karat.sweep(karat.tally([1, 0], [2, 1]))
+    assert c.to_frame("dict")["tp"] == [0, 1, 1]
+    assert json.loads(json.dumps(c.to_dict()))["fp"] == [0, 0, 1]
+    assert repr(Confusion(1, 2, 3, 4)).splitlines() == [
+        "Confusion",
+        "  tp: 1",
+        "  fp: 2",
+        "  fn: 3",
+        "  tn: 4",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (True, "True"),
+        (np.int64(1234567), "1,234,567"),
+        (np.arange(9), "[0, 1, ..., 8] (9 entries)"),
+        (np.zeros((2, 2)), "array of shape (2, 2)"),
+        ({"a": 0.5}, "a: 0.5"),
+        ((1, 2.5), "1, 2.5"),
+        (None, "None"),
+    ],
+)
+def test_values_in_one_line(value, text):
+    assert brief(value) == text

@@ -1,0 +1,86 @@
+"""Files: what is written is read back, and a failure leaves what was there."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import karat
+from karat import InputError, storage
+
+
+@pytest.fixture
+def tally():
+    return karat.tally([1, 0, None, 1], [0.1 + 0.2, -1e300, 5e-324, 0.3])
+
+
+@pytest.fixture
+def panel():
+    outputs = {"neg": [0.1, np.nan, 3], "</script>": [1, 2, 3]}
+    return karat.panel([1, None, 0], outputs)
+
+
+def test_a_file_holds_exactly_the_value(tmp_path, tally, panel):
+    tally.write(tmp_path / "t.parquet")
+    panel.write(str(tmp_path / "p.parquet"))
+    assert karat.read_tally(tmp_path / "t.parquet") == tally
+    assert karat.read_panel(tmp_path / "p.parquet") == panel
+    karat.Tally().write(tmp_path / "empty.parquet")
+    assert karat.read_tally(tmp_path / "empty.parquet") == karat.Tally()
+
+
+def test_shards_merge_later(tmp_path, tally):
+    for k, part in enumerate([tally, tally.hide()]):
+        part.write(tmp_path / f"{k}.parquet")
+    files = sorted(tmp_path.glob("*.parquet"))
+    assert sum(karat.read_tally(f) for f in files) == tally + tally.hide()
+
+
+def test_the_file_is_plain_parquet_with_versioned_metadata(tmp_path, tally):
+    tally.write(tmp_path / "t.parquet")
+    table = pq.read_table(tmp_path / "t.parquet")
+    assert table.column_names == ["score", "neg", "pos", "unknown"]
+    about = json.loads(table.schema.metadata[b"karat"])
+    assert about == {"version": 1, "kind": "tally"}
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, tally, monkeypatch):
+    path = tmp_path / "t.parquet"
+    tally.write(path)
+
+    def full(table, where):
+        where.write_bytes(b"PAR1")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pq, "write_table", full)
+    with pytest.raises(OSError, match="No space left"):
+        (tally + tally).write(path)
+    monkeypatch.undo()
+    assert karat.read_tally(path) == tally
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_files_that_cannot_be_read(tmp_path, tally, panel):
+    panel.write(tmp_path / "p.parquet")
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")
+    (tmp_path / "text.parquet").write_text("hello")
+    tally.write(tmp_path / "t.parquet")
+    cut = (tmp_path / "t.parquet").read_bytes()[:-20]
+    (tmp_path / "cut.parquet").write_bytes(cut)
+    storage._write(
+        {"a": [1]}, {"kind": "tally", "version": 99}, tmp_path / "new.parquet"
+    )
+    for name, words in [
+        ("p.parquet", "holds a panel; type karat.read_panel"),
+        ("other.parquet", "was not written by tally.write"),
+        ("text.parquet", "cannot be read"),
+        ("cut.parquet", "cannot be read"),
+        ("none.parquet", "There is no file"),
+        ("new.parquet", "has format 99; this Karat reads up to 1"),
+    ]:
+        with pytest.raises(InputError, match=words):
+            karat.read_tally(tmp_path / name)
+    with pytest.raises(InputError, match="Make the folder first"):
+        tally.write(tmp_path / "no" / "t.parquet")
