@@ -36,6 +36,7 @@ EXPECTED = {
     "flagged_rate": 4 / 10,
     "f_beta(2)": 5 * 3 / (5 * 3 + 4 * 2 + 1),
     "cost(fp=1, fn=5)": 1 * 1 + 5 * 2,
+    "cost_rate(fp=1, fn=5)": (1 * 1 + 5 * 2) / (1 * 5 + 5 * 5),
     "net_benefit(0.25)": (3 - 0.25 * 1) / 10,
 }
 

@@ -25,6 +25,12 @@ class Analysis:
 
 ANALYSES = {
     "auc": Analysis(karat.auc),
+    "best_threshold": Analysis(
+        lambda t: karat.best_threshold(t, "f1", "accuracy >= 0.1"), rank_only=False
+    ),
+    "best_threshold ranks": Analysis(
+        lambda t: karat.best_threshold(t, "mcc + recall", prevalence=0.2).confusion
+    ),
     "sweep": Analysis(karat.sweep),
     "thresholds": Analysis(karat.thresholds, rank_only=False),
 }

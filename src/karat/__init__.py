@@ -6,7 +6,7 @@ This page is the table of contents, grouped by question.
 # What was counted?
 # How good is a cut? Metrics add, scale and compare.
 # How good is the ranking, and how sure are we?
-from karat._checks import InputError, NotConverged, NotEnoughCases
+from karat._checks import Infeasible, InputError, NotConverged, NotEnoughCases
 from karat._doors import door as _door
 from karat._records import Estimate
 from karat.algebra import Constraint, Metric
@@ -16,6 +16,7 @@ from karat.confusion import (
     accuracy,
     balanced_accuracy,
     cost,
+    cost_rate,
     diagnostic_odds_ratio,
     f1,
     f_beta,
@@ -44,6 +45,7 @@ from karat.counts import Panel, Tally
 from karat.expressions import constraint, metric
 from karat.frames import panel, tally
 from karat.inference import auc
+from karat.operating import OperatingPoint, best_threshold
 from karat.storage import read_panel, read_tally
 
 # doors that load a foreign library: opened when they are asked for
@@ -63,17 +65,21 @@ __all__ = [
     "Confusion",
     "Constraint",
     "Estimate",
+    "Infeasible",
     "InputError",
     "Metric",
     "NotConverged",
     "NotEnoughCases",
+    "OperatingPoint",
     "Panel",
     "Tally",
     "accuracy",
     "auc",
     "balanced_accuracy",
+    "best_threshold",
     "constraint",
     "cost",
+    "cost_rate",
     "diagnostic_odds_ratio",
     "f1",
     "f_beta",

@@ -27,6 +27,10 @@ class NotEnoughCases(ValueError):  # noqa: N818 - a name that reads as a sentenc
     """The input is right, but holds too few cases for this question."""
 
 
+class Infeasible(InputError):  # noqa: N818 - a name that reads as a sentence
+    """No threshold meets the constraints; the message says how close one can get."""
+
+
 class NotConverged(UserWarning):
     """An iteration stopped before it reached its goal; the record says so too."""
 
@@ -293,6 +297,28 @@ def both_classes(tally: Any, what: str) -> None:
         f"{what} needs at least one positive and one negative case; this tally has "
         f"0 {lacking} among {labelled:,} labelled cases. {hint}"
     )
+
+
+def one_classifier(tally: Any, what: str) -> None:
+    """Stop when something else than a tally of one classifier was passed."""
+    if hasattr(tally, "score") and hasattr(tally, "labelled"):
+        return
+    if hasattr(tally, "names") and hasattr(tally, "labelled"):
+        raise InputError(
+            f"{what} needs the tally of one classifier; found a panel of "
+            f"{listing(tally.names)}. Type panel[{tally.names[0]!r}]."
+        )
+    raise InputError(
+        f"{what} needs a tally; found {type(tally).__name__}. "
+        f"Type karat.tally(y_true, y_score)."
+    )
+
+
+def some_labels(tally: Any, what: str) -> None:
+    """Stop an analysis that needs labelled cases, of whichever class."""
+    if tally.n_pos + tally.n_neg:
+        return
+    both_classes(tally, what)
 
 
 def fraction(value: object, what: str, *, ends: str = "()") -> float:

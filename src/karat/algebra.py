@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
 
 import numpy as np
@@ -54,6 +55,11 @@ class Metric:
         For a sum: its coefficients and parts.
     constant : float
         For a sum: what is added.
+    exact : callable or None
+        The metric as a quotient of polynomials: whole counts (tp, fp, fn, tn) give a
+        numerator and a denominator, so that equal values can be told from close ones.
+    root : bool
+        Whether ``exact`` gives the square of the metric, with its sign.
     """
 
     name: str
@@ -65,6 +71,8 @@ class Metric:
     ratio: Ratio | None = None
     terms: tuple[tuple[float, Metric], ...] | None = None
     constant: float = 0.0
+    exact: Callable[[Any, Any, Any, Any], tuple[Any, Any]] | None = None
+    root: bool = False
 
     def __call__(self, c: Confusion) -> Any:
         """Give the value at each threshold; NaN where it is undefined."""
@@ -79,13 +87,13 @@ class Metric:
         """Add a metric or a number."""
         if isinstance(other, Metric):
             return _sum(_terms(self) + _terms(other), _constant(self, other))
-        return _sum(_terms(self), _constant(self) + _real(other, "+"))
+        return _sum(_terms(self), plus(self.constant, _real(other, "+")))
 
     def __mul__(self, factor: float) -> Metric:
         """Scale by a number."""
         factor = _real(factor, "*")
-        scaled = tuple((factor * w, part) for w, part in _terms(self))
-        return _sum(scaled, factor * self.constant)
+        scaled = tuple((times(factor, w), part) for w, part in _terms(self))
+        return _sum(scaled, times(factor, self.constant))
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -142,8 +150,32 @@ def _terms(m: Metric) -> Terms:
     return ((1.0, m),) if m.terms is None else m.terms
 
 
-def _constant(*metrics: Metric) -> float:
-    return sum(m.constant for m in metrics)
+def _constant(a: Metric, b: Metric) -> float:
+    return plus(a.constant, b.constant)
+
+
+def as_fraction(value: float) -> Fraction:
+    """Which number did a person mean? 0.1 is one tenth, not the float next to it.
+
+    A simple fraction (denominator up to 1000) when the float is the nearest one to it,
+    otherwise the shortest decimal that reads back as the same float.
+
+    >>> as_fraction(0.1), as_fraction(1 / 3), as_fraction(0.12345)
+    (Fraction(1, 10), Fraction(1, 3), Fraction(2469, 20000))
+    """
+    value = float(value)
+    simple = Fraction(value).limit_denominator(1000)
+    return simple if float(simple) == value else Fraction(repr(value))
+
+
+def plus(a: float, b: float) -> float:
+    """Add two numbers as they were typed: 0.1 + 0.2 is 0.3."""
+    return float(as_fraction(a) + as_fraction(b))
+
+
+def times(a: float, b: float) -> float:
+    """Multiply two numbers as they were typed: 3 * 0.1 is 0.3."""
+    return float(as_fraction(a) * as_fraction(b))
 
 
 def _sum(terms: Terms, constant: float) -> Metric:
@@ -151,7 +183,7 @@ def _sum(terms: Terms, constant: float) -> Metric:
     weight: dict[str, float] = {}
     parts = {part.name: part for _, part in terms}
     for w, part in terms:
-        weight[part.name] = weight.get(part.name, 0.0) + w
+        weight[part.name] = plus(weight.get(part.name, 0.0), w)
     kept = tuple((w, parts[name]) for name, w in weight.items() if w)
     low, high = constant, constant
     for w, part in kept:
@@ -230,7 +262,11 @@ class Constraint:
 
     def __call__(self, c: Confusion) -> Any:
         """Say where the constraint holds."""
-        return _SIGNS[self.sign](self.metric(c), self.bound)
+        return self.decide(self.metric(c))
+
+    def decide(self, values: Any) -> Any:
+        """Say where values of the metric meet the bound."""
+        return _SIGNS[self.sign](values, self.bound)
 
     def __repr__(self) -> str:
         """Give the text that :func:`constraint` reads."""

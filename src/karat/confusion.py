@@ -16,11 +16,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from karat import _checks
+from karat import _checks, exact
 from karat._checks import InputError
 from karat._numerics import Array, Floats, blocks
 from karat._records import Record
-from karat.algebra import Direction, Metric, Ratio, write_number
+from karat.algebra import Direction, Metric, Ratio, plus, times, write_number
 from karat.counts import Tally
 
 Coefficients = tuple[float, float, float, float]
@@ -247,12 +247,12 @@ def f_beta(beta: float) -> Metric:
     >>> f_beta(2)(Confusion(tp=3, fp=1, fn=2, tn=4))  # 15 / (15 + 8 + 1)
     np.float64(0.625)
     """
-    b2 = _checks.positive_number(beta, "beta") ** 2
+    b2 = times(*(_checks.positive_number(beta, "beta"),) * 2)
     return _ratio(
         f"f_beta({write_number(beta)})",
         "How good are precision and recall together, recall counting beta times?",
-        (1 + b2, 0, 0, 0),
-        (1 + b2, 1, b2, 0),
+        (plus(1, b2), 0, 0, 0),
+        (plus(1, b2), 1, b2, 0),
         reference=_RIJSBERGEN,
     )
 
@@ -265,12 +265,7 @@ def cost(*, fp: float, fn: float) -> Metric:
     >>> cost(fp=1, fn=5)(Confusion(tp=3, fp=1, fn=2, tn=4))
     np.float64(11.0)
     """
-    prices = (_checks.real_number(fp, "fp"), _checks.real_number(fn, "fn"))
-    if min(prices) < 0 or max(prices) == 0:
-        raise InputError(
-            f"cost needs prices of zero or more, one of them above zero; found "
-            f"fp={fp:g}, fn={fn:g}."
-        )
+    prices = _prices(fp, fn, "cost")
     return _ratio(
         f"cost(fp={write_number(fp)}, fn={write_number(fn)})",
         "What do the errors cost in all?",
@@ -280,6 +275,39 @@ def cost(*, fp: float, fn: float) -> Metric:
         range=(0.0, np.inf),
         reference="Elkan 2001, Proc. IJCAI 17:973",
     )
+
+
+def cost_rate(*, fp: float, fn: float) -> Metric:
+    r"""Which share of the largest possible cost of errors is paid?
+
+    .. math:: \frac{c_{fp} FP + c_{fn} FN}{c_{fp} (FP + TN) + c_{fn} (TP + FN)}
+
+    It lies between 0 and 1, as the cost of Sameni (2025), eq. (30), should.
+
+    Examples
+    --------
+    >>> cost_rate(fp=1, fn=5)(Confusion(tp=3, fp=1, fn=2, tn=4))  # 11 / (5 + 25)
+    np.float64(0.36666666666666664)
+    """
+    a, b = _prices(fp, fn, "cost_rate")
+    return _ratio(
+        f"cost_rate(fp={write_number(fp)}, fn={write_number(fn)})",
+        "Which share of the largest possible cost of errors is paid?",
+        (0, a, b, 0),
+        (b, a, b, a),
+        direction="lower",
+        reference=_DRUMMOND,
+    )
+
+
+def _prices(fp: float, fn: float, what: str) -> tuple[float, float]:
+    prices = (_checks.real_number(fp, "fp"), _checks.real_number(fn, "fn"))
+    if min(prices) < 0 or max(prices) == 0:
+        raise InputError(
+            f"{what} needs prices of zero or more, one of them above zero; found "
+            f"fp={fp:g}, fn={fn:g}."
+        )
+    return prices
 
 
 def net_benefit(odds: float) -> Metric:
@@ -308,6 +336,7 @@ def net_benefit(odds: float) -> Metric:
     )
 
 
+_DRUMMOND = "Drummond, Holte 2006, Mach. Learn. 65:95, doi:10.1007/s10994-006-8199-5"
 _RIJSBERGEN = "van Rijsbergen 1979, Information Retrieval, 2nd ed., ch. 7"
 
 f1 = _ratio(
@@ -374,6 +403,7 @@ balanced_accuracy = Metric(
     _balanced_accuracy,
     reference="Brodersen et al. 2010, Proc. ICPR 20:3121, doi:10.1109/ICPR.2010.764",
     question="What is the mean of recall and specificity?",
+    exact=exact.balanced_accuracy,
 )
 youden = Metric(
     "youden",
@@ -382,6 +412,7 @@ youden = Metric(
     reference="Youden 1950, Cancer 3:32, "
     "doi:10.1002/1097-0142(1950)3:1<32::AID-CNCR2820030106>3.0.CO;2-3",
     question="How far is recall above the false positive rate? (J, informedness)",
+    exact=exact.youden,
 )
 mcc = Metric(
     "mcc",
@@ -390,6 +421,8 @@ mcc = Metric(
     reference="Matthews 1975, Biochim. Biophys. Acta 405:442, "
     "doi:10.1016/0005-2795(75)90109-9",
     question="How strongly do prediction and truth correlate? (phi)",
+    exact=exact.mcc,
+    root=True,
 )
 kappa = Metric(
     "kappa",
@@ -397,12 +430,15 @@ kappa = Metric(
     range=(-1.0, 1.0),
     reference="Cohen 1960, Educ. Psychol. Meas. 20:37, doi:10.1177/001316446002000104",
     question="How far do prediction and truth agree beyond chance?",
+    exact=exact.kappa,
 )
 g_mean = Metric(
     "g_mean",
     _g_mean,
     reference="Kubat, Matwin 1997, Proc. ICML 14:179",
     question="What is the geometric mean of recall and specificity?",
+    exact=exact.g_mean,
+    root=True,
 )
 markedness = Metric(
     "markedness",
@@ -410,6 +446,7 @@ markedness = Metric(
     range=(-1.0, 1.0),
     reference="Powers 2011, J. Mach. Learn. Technol. 2:37",
     question="How far is precision above what the cases not flagged would give?",
+    exact=exact.markedness,
 )
 lift = Metric(
     "lift",
@@ -417,6 +454,7 @@ lift = Metric(
     range=(0.0, np.inf),
     reference="Brin et al. 1997, Proc. SIGMOD:255, doi:10.1145/253260.253325",
     question="How many times more frequent are positives among the flagged cases?",
+    exact=exact.lift,
 )
 lr_positive = Metric(
     "lr_positive",
@@ -424,6 +462,7 @@ lr_positive = Metric(
     range=(0.0, np.inf),
     reference="Deeks, Altman 2004, BMJ 329:168, doi:10.1136/bmj.329.7458.168",
     question="By which factor do the odds rise when a case is flagged?",
+    exact=exact.lr_positive,
 )
 lr_negative = Metric(
     "lr_negative",
@@ -432,6 +471,7 @@ lr_negative = Metric(
     range=(0.0, np.inf),
     reference="Deeks, Altman 2004, BMJ 329:168, doi:10.1136/bmj.329.7458.168",
     question="By which factor do the odds change when a case is not flagged?",
+    exact=exact.lr_negative,
 )
 diagnostic_odds_ratio = Metric(
     "diagnostic_odds_ratio",
@@ -440,6 +480,7 @@ diagnostic_odds_ratio = Metric(
     reference="Glas et al. 2003, J. Clin. Epidemiol. 56:1129, "
     "doi:10.1016/S0895-4356(03)00177-X",
     question="How many times larger are the odds of a flag for positives?",
+    exact=exact.odds_ratio,
 )
 
 METRICS: dict[str, Metric] = {
@@ -472,6 +513,7 @@ METRICS: dict[str, Metric] = {
 METRIC_FAMILIES: dict[str, Callable[..., Metric]] = {
     "f_beta": f_beta,
     "cost": cost,
+    "cost_rate": cost_rate,
     "net_benefit": net_benefit,
 }
 

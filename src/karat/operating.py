@@ -1,0 +1,245 @@
+"""Where should a classifier be cut?
+
+``best_threshold`` finds the threshold at which any metric is best, under any number of
+constraints, for the prevalence of use. ``METHODS`` at the foot lists how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from karat import _checks
+from karat._checks import InputError
+from karat._numerics import Array, Ints
+from karat._records import Record
+from karat.algebra import Constraint, Metric
+from karat.confusion import Confusion
+from karat.counts import Tally
+from karat.cutting import (
+    Cuts,
+    Interval,
+    all_cuts,
+    best_cuts,
+    holds,
+    interval_of,
+    most_balanced,
+    stop_infeasible,
+    stop_undefined,
+    stopped_by,
+    threshold_of,
+)
+from karat.expressions import constraints as read_constraints
+from karat.expressions import metric as read_metric
+
+Bound = str | Constraint
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class OperatingPoint(Record):
+    """Where to cut, and what comes of it?
+
+    Attributes
+    ----------
+    threshold : float
+        Flag a case when ``score >= threshold``.
+    interval : (float, float)
+        Every threshold above the first number, up to and including the second, makes
+        the same cut.
+    value : float
+        The objective there, at the prevalence of use.
+    confusion : Confusion
+        Right and wrong cases of the tally there.
+    intervals : tuple of (float, float)
+        All intervals that are optimal, highest first; each is another cut with the same
+        value. (``method="milp"`` finds one of them.)
+    binding : tuple of str
+        The constraints that stop it: without one of them the objective would be better.
+    objective : str
+        What was maximised or minimised.
+    constraints : dict of str to float
+        What each bounded metric is at the cut.
+    method : str
+        How the cut was found.
+    prevalence : float
+        The share of positives in use.
+    certificate : Certificate or None
+        What the solver says about its answer.
+    """
+
+    threshold: float
+    interval: Interval
+    value: float
+    confusion: Confusion
+    intervals: tuple[Interval, ...]
+    binding: tuple[str, ...]
+    objective: str
+    constraints: dict[str, float]
+    method: str
+    prevalence: float
+    certificate: Record | None = None
+
+
+class Problem(NamedTuple):
+    """What is asked: the cuts, what to maximise, and what must hold where."""
+
+    cuts: Cuts
+    objective: Metric
+    constraints: tuple[Constraint, ...]
+    met: Array  # (constraints, cuts)
+
+    @property
+    def allowed(self) -> Array:
+        """At which cuts do all constraints hold?"""
+        return np.asarray(self.met.all(axis=0))
+
+
+class Found(NamedTuple):
+    """Which cuts are optimal, and on whose word?"""
+
+    at: Ints
+    certificate: Record | None = None
+
+
+def best_threshold(
+    t: Tally,
+    maximize: str | Metric = "accuracy",
+    subject_to: Bound | Iterable[Bound] = (),
+    method: str = "sweep",
+    prevalence: float | None = None,
+    *,
+    minimize: str | Metric | None = None,
+) -> OperatingPoint:
+    r"""At which threshold is a metric best, with these constraints kept?
+
+    .. math:: \max_\tau\; f(TP(\tau), FP(\tau), FN(\tau), TN(\tau))
+        \quad\text{subject to}\quad g_k(\tau) \ge b_k
+
+    Every distinct score is tried, so the answer is the best there is, and equal values
+    are found equal (see Notes).
+
+    Parameters
+    ----------
+    t
+        Scores and labels of one classifier. Cases without a label do not count.
+    maximize
+        Any metric, in Python or as text: ``"f1"``, ``0.7 * accuracy + 0.3 * recall``.
+    subject_to
+        Constraints: ``"recall >= 0.9"``, ``[precision >= 0.5, flagged <= 500]``.
+    method
+        ``"sweep"`` looks at every cut; ``"milp"`` solves the 0-1 program with one
+        binary a distinct score; ``"milp-cases"`` the one with two binaries a case.
+    prevalence
+        The share of positives where the classifier will be used, when it is not that
+        of the tally. Counts such as ``flagged`` are then those of as many cases.
+    minimize
+        A metric to make small, in place of ``maximize``.
+
+    Returns
+    -------
+    OperatingPoint
+        The threshold, the interval it may be moved in, all other optimal intervals, the
+        value, the confusion matrix and the constraints that stop it.
+
+    Raises
+    ------
+    Infeasible
+        No threshold meets the constraints; the message names them and says how close
+        one can get.
+
+    Notes
+    -----
+    A cut is an interval of thresholds (low, high]. Of several optimal cuts the one is
+    returned that flags nearest to as many cases as are positive (smallest
+    abs(fp - fn), then fewer flagged), which at equal recall is the one with the fewest
+    false positives; of its interval the middle. Nothing flagged is the threshold +inf,
+    everything flagged the lowest score.
+
+    Equal values are recognised in whole numbers, with 0.7 meaning seven tenths; only
+    sums with square roots (mcc, g_mean) are compared to 30 digits. An undefined value
+    (precision when nothing is flagged) is never optimal and meets no constraint.
+    O(m) for m distinct scores.
+
+    References
+    ----------
+    Ramazi, Mari Oriyad: Optimal accuracy threshold using 0-1 ILP formulation.
+    Sameni 2025, section 6 (capacity, eq. 28; risk, eq. 29; bi-objective, eq. 30).
+
+    Examples
+    --------
+    >>> t = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
+    >>> p = best_threshold(t, "f1")  # 3 of 4 found, one false: 6 / (6 + 1 + 1)
+    >>> p.threshold, p.interval, p.value
+    (0.6, (0.5, 0.7), 0.75)
+    >>> best_threshold(t, "precision", subject_to="recall >= 0.75").binding
+    ('recall >= 0.75',)
+    """
+    _checks.choice(method, METHODS, "method")
+    shown, objective = _objective(maximize, minimize)
+    bounds = read_constraints(subject_to)
+    cuts = all_cuts(t, prevalence, "best_threshold")
+    problem = pose(cuts, objective, bounds)
+    stop_infeasible(cuts, bounds, problem.met)
+    stop_undefined(cuts, shown, problem.allowed)
+    found = METHODS[method](problem)
+    return _point(problem, found, shown, method, minimize is not None)
+
+
+def _objective(
+    maximize: str | Metric, minimize: str | Metric | None
+) -> tuple[Metric, Metric]:
+    """Give the metric as it was asked for, and what to maximise."""
+    if minimize is None:
+        shown = read_metric(maximize)
+        return shown, shown
+    if maximize != "accuracy":
+        raise InputError(
+            f"best_threshold takes maximize or minimize, not both; found "
+            f"maximize={maximize!r} and minimize={minimize!r}. For two objectives see "
+            f"karat.pareto."
+        )
+    shown = read_metric(minimize)
+    return shown, -shown
+
+
+def pose(cuts: Cuts, objective: Metric, constraints: tuple[Constraint, ...]) -> Problem:
+    """Put the question: where does each constraint hold?"""
+    met = np.ones((len(constraints), len(cuts.score) + 1), dtype=bool)
+    for row, constraint in zip(met, constraints, strict=True):
+        row[:] = holds(cuts, constraint)
+    return Problem(cuts, objective, constraints, met)
+
+
+def _point(
+    p: Problem, found: Found, shown: Metric, method: str, smallest: bool
+) -> OperatingPoint:
+    cuts = p.cuts
+    at = most_balanced(cuts, found.at)
+    used = cuts.used[at]
+    return OperatingPoint(
+        threshold=threshold_of(cuts.score, at),
+        interval=interval_of(cuts.score, at),
+        value=float(shown(used)),
+        confusion=cuts.seen[at],
+        intervals=tuple(interval_of(cuts.score, int(i)) for i in found.at),
+        binding=stopped_by(cuts, p.objective, p.constraints, p.met, at),
+        objective=f"{'minimize' if smallest else 'maximize'} {shown.name}",
+        constraints={repr(c): float(c.metric(used)) for c in p.constraints},
+        method=method,
+        prevalence=float((used.tp + used.fn) / (used.tp + used.fp + used.fn + used.tn)),
+        certificate=found.certificate,
+    )
+
+
+def sweep_cuts(problem: Problem) -> Found:
+    """Look at every cut."""
+    return Found(best_cuts(problem.cuts, problem.objective, problem.allowed))
+
+
+METHODS: dict[str, Callable[[Problem], Any]] = {
+    "sweep": sweep_cuts,
+}

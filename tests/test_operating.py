@@ -1,0 +1,283 @@
+"""Where to cut: by hand, against brute force in fractions, at the edges."""
+
+import itertools
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import karat
+from cuts_by_counting import CONSTRAINTS, OBJECTIVES, brute_force, instances, tied
+from karat import Infeasible, InputError, NotEnoughCases, Tally, best_threshold
+from karat.confusion import METRICS
+from karat.exact import evaluate, is_exact
+
+HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
+
+
+@pytest.mark.parametrize("prevalence", [None, Fraction(1, 10), Fraction(37, 100)])
+def test_sweep_is_brute_force_with_ties_and_constraints(prevalence):
+    infeasible = several = 0
+    for y, score, name, subject in instances(1, 800):
+        held = [CONSTRAINTS[c] for c in subject]
+        found, best = brute_force(y, score, OBJECTIVES[name], held, prevalence)
+        t = karat.tally(y, score)
+        share = None if prevalence is None else float(prevalence)
+        if best is None:
+            infeasible += 1
+            with pytest.raises((Infeasible, NotEnoughCases)):
+                best_threshold(t, name, subject, prevalence=share)
+            continue
+        point = best_threshold(t, name, subject, prevalence=share)
+        assert [high for _, high in point.intervals] == found
+        several += len(found) > 1
+        value = math.copysign(math.sqrt(abs(best)), best) if name == "mcc" else best
+        assert point.value == pytest.approx(float(value), abs=1e-12)
+        check_threshold(point, y, score)
+    assert infeasible > 50
+    assert several > 25
+
+
+def check_threshold(point, y, score, kind=np.float64):
+    score, y = np.asarray(score, dtype=kind), np.asarray(y)
+    flag = score >= kind(point.threshold)
+    c = point.confusion
+    assert (int(c.tp), int(c.fp)) == (int((flag & (y == 1)).sum()), int(flag @ (1 - y)))
+    low, high = point.interval
+    assert low < point.threshold <= high
+    assert point.interval in point.intervals
+
+
+def test_by_hand():
+    p = best_threshold(HAND)
+    # cut at 0.7: 3 + 5 of 10 right; at 0.9: 2 + 6 of 10: fp - fn is 0 and -2
+    assert p.value == 8 / 10
+    assert p.intervals == ((0.7, 0.9), (0.5, 0.7))
+    assert p.interval == (0.5, 0.7)
+    assert p.threshold == 0.5 / 2 + 0.7 / 2
+    assert (p.confusion.tp, p.confusion.fp) == (3, 1)
+    assert p.binding == ()
+    assert p.prevalence == 4 / 10
+
+
+def test_minimize_and_its_words():
+    p = best_threshold(HAND, minimize="cost(fp=1, fn=3)")
+    # errors at 0.9: 2 fn = 6; 0.7: 1 + 3 = 4; 0.5: 3 fp = 3
+    assert p.value == 3
+    assert p.objective == "minimize cost(fp=1, fn=3)"
+    with pytest.raises(InputError, match="maximize or minimize, not both"):
+        best_threshold(HAND, "f1", minimize="fpr")
+
+
+def test_python_and_text_say_the_same():
+    a = best_threshold(HAND, "0.7*accuracy + 0.3*recall", "precision >= 0.5")
+    b = best_threshold(
+        HAND, 0.7 * karat.accuracy + 0.3 * karat.recall, [karat.precision >= 0.5]
+    )
+    assert a == b
+
+
+def test_a_bound_that_is_just_met_holds():
+    t = Tally([2, 1], pos=[9, 1], neg=[1, 9])
+    for bound in ("recall >= 0.9", "0.7*accuracy + 0.3*recall >= 0.9"):
+        p = best_threshold(t, "specificity", bound)
+        assert (p.confusion.tp, p.confusion.fp) == (9, 1)
+    with pytest.raises(Infeasible, match=r"accuracy > 0.9 cannot be met: .* 0.9, "):
+        best_threshold(t, "recall", "accuracy > 0.9")
+    # the float sum 0.1 + 0.2 is above 0.3, one tenth and two tenths are not
+    perfect = Tally([2, 1], pos=[5, 0], neg=[0, 5])
+    p = best_threshold(perfect, subject_to="0.1*recall + 0.2*specificity <= 0.3")
+    assert p.value == 1
+
+
+def test_equal_sums_that_round_differently_are_both_found():
+    """One case more of one class for one less of the other: equal when both weigh."""
+    rng, seen = np.random.default_rng(5), 0
+    for _ in range(100):
+        y = rng.permutation([0] * 20 + [1] * 20)
+        score = np.round(rng.normal(size=40) + y, 1)
+        t = karat.tally(y, score)
+        w = float(rng.integers(1, 10)) / 10
+        m = w * karat.recall + w * karat.specificity
+        found, _ = brute_force(y.tolist(), score.tolist(), OBJECTIVES["accuracy"], [])
+        values = np.asarray(m(karat.sweep(t)))
+        seen += len(found) > (values == values.max()).sum()
+        assert [h for _, h in best_threshold(t, m).intervals] == found
+    assert seen > 0
+
+
+def test_binding_names_what_stops_it():
+    p = best_threshold(HAND, "precision", ["recall >= 0.75", "flagged <= 8"])
+    assert p.binding == ("recall >= 0.75",)
+    assert p.constraints == {"recall >= 0.75": 0.75, "flagged <= 8": 4.0}
+    # two constraints that forbid the same cuts: both are named
+    p = best_threshold(HAND, "precision", ["recall >= 0.75", "tpr >= 0.7"])
+    assert p.binding == ("recall >= 0.75", "recall >= 0.7")
+
+
+def test_capacity_and_risk():
+    # Sameni (2025), eq. (28): at most M, at least M; a share; eq. (29): bounded risk
+    assert best_threshold(HAND, "recall", "flagged <= 4").confusion.tp == 3
+    assert best_threshold(HAND, "recall", "flagged_rate <= 0.3").confusion.tp == 2
+    p = best_threshold(HAND, "precision", "flagged >= 5")
+    assert (p.confusion.tp, p.confusion.fp) == (4, 3)
+    p = best_threshold(HAND, "recall", "cost(fp=2, fn=1) <= 3")
+    assert (p.confusion.tp, p.confusion.fp) == (3, 1)
+    # eq. (30): (1 - lambda) performance + lambda (1 - cost)
+    p = best_threshold(HAND, "0.5*recall + 0.5*(1 - cost_rate(fp=3, fn=1))")
+    # at 0.9: (1/2 + 1 - 2/22) / 2; at 0.7: (3/4 + 1 - 4/22) / 2; at 0.5: 1 + 1 - 9/22
+    assert p.value == pytest.approx((1 + 1 - 9 / 22) / 2)
+
+
+def test_prevalence_of_use():
+    rare = best_threshold(HAND, prevalence=0.01)
+    common = best_threshold(HAND, prevalence=0.9)
+    assert rare.confusion.fp == 0
+    assert rare.value == pytest.approx(0.01 * 2 / 4 + 0.99)
+    assert common.confusion.tp == 4
+    assert common.value == pytest.approx(0.9 + 0.1 * 3 / 6)
+    assert rare.prevalence == pytest.approx(0.01)
+    with pytest.raises(InputError, match=r"prevalence must lie in \(0, 1\)"):
+        best_threshold(HAND, prevalence=1.0)
+    with pytest.raises(NotEnoughCases, match="at another prevalence needs"):
+        best_threshold(Tally([1], pos=[2]), prevalence=0.5)
+
+
+def test_ends_flag_nothing_and_everything():
+    t = Tally([1.0, 0.0], pos=[0, 1], neg=[3, 0])
+    nothing = best_threshold(t)
+    assert nothing.threshold == math.inf
+    assert nothing.interval == (1.0, math.inf)
+    everything = best_threshold(t, "recall")
+    assert everything.threshold == 0.0
+    assert everything.interval == (-math.inf, 0.0)
+    text = json.dumps(nothing.to_dict())
+    assert json.loads(text)["interval"] == [1.0, "inf"]
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_thresholds_at_the_boundaries_of_floats(kind):
+    """Neighbouring floats have no middle; float32 has none where float64 has."""
+    rng = np.random.default_rng(8)
+    for start in (0.0, 1e-40, 0.1, 1.0, 3e38, -2.5):
+        score = [kind(start)]
+        for _ in range(7):
+            score.append(np.nextafter(score[-1], kind(np.inf)))
+        for _ in range(20):
+            y = rng.permutation([0, 0, 0, 0, 1, 1, 1, 1])
+            t = karat.tally(y, np.array(score, dtype=kind))
+            for name in ("accuracy", "f1", "youden"):
+                check_threshold(best_threshold(t, name), y, score, kind)
+                check_threshold(best_threshold(t, name), y, score, np.float64)
+
+
+def test_float32_scores_in_general():
+    rng = np.random.default_rng(9)
+    for _ in range(100):
+        y, score = tied(rng, 30, levels=50)
+        score = (score / 3).astype(np.float32)
+        point = best_threshold(karat.tally(y, score), "f1")
+        check_threshold(point, y, score, np.float32)
+        assert ((score >= point.threshold) == (score >= point.interval[1])).all()
+
+
+def test_infeasible_says_how_close():
+    with pytest.raises(Infeasible) as one:
+        best_threshold(HAND, "recall", "precision >= 1.5")
+    assert str(one.value) == (
+        "precision >= 1.5 cannot be met: precision is at most 1, at the threshold 0.8."
+    )
+    with pytest.raises(Infeasible) as two:
+        best_threshold(HAND, "f1", ["flagged >= 1", "recall >= 0.9", "flagged <= 4"])
+    assert str(two.value) == (
+        "2 constraints cannot be met together. With the other met, recall >= 0.9: "
+        "recall is at most 0.75, at the threshold 0.6; flagged <= 4: flagged is at "
+        "least 7, at the threshold 0.35."
+    )
+    with pytest.raises(Infeasible, match="recall is undefined at every threshold"):
+        best_threshold(Tally([1, 2], neg=[1, 1]), "accuracy", "recall >= 0")
+
+
+def test_undefined_objectives():
+    with pytest.raises(NotEnoughCases, match="0 positives and 2 negatives"):
+        best_threshold(Tally([1, 2], neg=[1, 1]), "recall")
+    with pytest.raises(NotEnoughCases, match="that meets the constraints"):
+        best_threshold(HAND, "precision", "flagged <= 0")
+    # one class is enough for what is defined
+    assert best_threshold(Tally([1, 2], neg=[1, 1])).threshold == math.inf
+
+
+def test_infinite_values_are_the_best():
+    p = best_threshold(HAND, "lr_positive")
+    assert p.value == math.inf
+    assert p.intervals == ((0.7, 0.9),)
+
+
+def test_huge_counts_stay_exact():
+    big = 10**15
+    t = Tally([3, 2, 1], pos=[big, 1, 0], neg=[0, 1, big])
+    p = best_threshold(t)
+    assert p.intervals == ((2.0, 3.0), (1.0, 2.0))
+    t = Tally([3, 2, 1], pos=[big, 2, 0], neg=[0, 1, big])
+    assert best_threshold(t).intervals == ((1.0, 2.0),)
+
+
+def test_wrong_input():
+    with pytest.raises(InputError, match="found a panel of 'a'"):
+        best_threshold(karat.panel([0, 1], {"a": [0.1, 0.2]}))
+    with pytest.raises(InputError, match=r"found list. Type karat.tally"):
+        best_threshold([0.1, 0.2])
+    with pytest.raises(InputError, match="Did you mean 'sweep'"):
+        best_threshold(HAND, method="sweeep")
+    with pytest.raises(NotEnoughCases, match="All 4 cases are without a label"):
+        best_threshold(Tally([1, 2], unknown=[1, 3]))
+    with pytest.raises(NotEnoughCases, match="The tally is empty"):
+        best_threshold(Tally())
+
+
+def test_one_row():
+    p = best_threshold(Tally([0.5], pos=[2], neg=[1]))
+    assert (p.threshold, p.interval, p.value) == (0.5, (-math.inf, 0.5), 2 / 3)
+
+
+@pytest.mark.parametrize("name", sorted(METRICS))
+def test_exact_forms_agree_with_the_metrics(name):
+    m = METRICS[name]
+    assert is_exact(m)
+    for c in itertools.product(range(4), repeat=4):
+        with np.errstate(all="ignore"):
+            value = float(m(karat.Confusion(*c)))
+        if not math.isfinite(value):
+            continue
+        v = evaluate(m, tuple(np.array([n], dtype=object) for n in c), 1)
+        fraction = float(Fraction(v.over[0], v.under[0]))
+        root = math.copysign(math.sqrt(abs(fraction)), fraction)
+        assert (root if v.root else fraction) == pytest.approx(value, abs=1e-14)
+
+
+def test_sums_with_square_roots():
+    """Mirror images have equal mcc + g_mean, though the floats need not agree."""
+    t = Tally([4, 3, 2, 1], pos=[2, 1, 3, 1], neg=[1, 3, 1, 2])
+    p = best_threshold(t, "mcc + g_mean - 0.3*mcc")
+    values = []
+    for tp, fp in [(0, 0), (2, 1), (3, 4), (6, 5), (7, 7)]:
+        fn, tn = 7 - tp, 7 - fp
+        cross, under = tp * tn - fp * fn, 49 * (tp + fp) * (fn + tn)
+        mcc = cross / math.sqrt(under) if under else math.nan
+        values.append(0.7 * mcc + math.sqrt(tp * tn / 49))
+    assert p.value == pytest.approx(np.nanmax(values))
+
+
+def test_a_metric_without_exact_form_ties_within_rounding():
+    own = karat.Metric("own", lambda c: c.tp * 0.1 - c.fp * 0.1)
+    p = best_threshold(Tally([3, 2, 1], pos=[1, 1, 1], neg=[0, 1, 1]), own)
+    assert len(p.intervals) == 3
+
+
+def test_numbers_are_taken_as_typed():
+    m = karat.metric("0.1*accuracy + 0.2*accuracy")
+    assert m.name == "0.3*accuracy"
+    assert repr(karat.constraint("recall + 0.1 >= precision + 0.3")).endswith(">= 0.2")
+    assert karat.f_beta(1.1).ratio.under == (2.21, 1, 1.21, 0)
