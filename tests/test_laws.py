@@ -29,7 +29,7 @@ ANALYSES = {
         lambda t: karat.best_threshold(t, "f1", "accuracy >= 0.1"), rank_only=False
     ),
     "best_threshold ranks": Analysis(
-        lambda t: karat.best_threshold(t, "mcc + recall", prevalence=0.2).confusion
+        lambda t: karat.best_threshold(t, "g_mean + recall", prevalence=0.2).confusion
     ),
     "sweep": Analysis(karat.sweep),
     "thresholds": Analysis(karat.thresholds, rank_only=False),
