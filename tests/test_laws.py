@@ -31,6 +31,8 @@ ANALYSES = {
     "best_threshold ranks": Analysis(
         lambda t: karat.best_threshold(t, "g_mean + recall", prevalence=0.2).confusion
     ),
+    "fermi_dirac": Analysis(karat.fermi_dirac),
+    "fermi_dirac.auc_se": Analysis(lambda t: karat.fermi_dirac(t).auc_se),
     "sweep": Analysis(karat.sweep),
     "thresholds": Analysis(karat.thresholds, rank_only=False),
 }

@@ -12,8 +12,22 @@ import karat
 # each row may import from the rows above it, and from its own row without a circle
 LAYERS = {
     "ground": ["_checks", "_doors", "_numerics", "_records"],
-    "counts": ["algebra", "confusion", "counting", "counts", "exact", "expressions"],
-    "analyses": ["cutting", "inference", "operating"],
+    "counts": [
+        "algebra",
+        "confusion",
+        "counting",
+        "counts",
+        "exact",
+        "expressions",
+    ],
+    "analyses": [
+        "_fermi_solver",
+        "_fermi_sums",
+        "cutting",
+        "fermi",
+        "inference",
+        "operating",
+    ],
     "doors": ["estimators", "frames", "plots", "storage", "__init__"],
 }
 LEVEL = {m: k for k, row in enumerate(LAYERS.values()) for m in row}

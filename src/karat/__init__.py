@@ -43,6 +43,7 @@ from karat.confusion import (
 )
 from karat.counts import Panel, Tally
 from karat.expressions import constraint, metric
+from karat.fermi import FermiDirac, fermi_dirac, midranks
 from karat.frames import panel, tally
 from karat.inference import auc
 from karat.operating import OperatingPoint, best_threshold
@@ -65,6 +66,7 @@ __all__ = [
     "Confusion",
     "Constraint",
     "Estimate",
+    "FermiDirac",
     "Infeasible",
     "InputError",
     "Metric",
@@ -83,6 +85,7 @@ __all__ = [
     "diagnostic_odds_ratio",
     "f1",
     "f_beta",
+    "fermi_dirac",
     "flagged",
     "flagged_rate",
     "fnr",
@@ -96,6 +99,7 @@ __all__ = [
     "markedness",
     "mcc",
     "metric",
+    "midranks",
     "net_benefit",
     "npv",
     "panel",

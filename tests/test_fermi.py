@@ -1,0 +1,311 @@
+"""The Fermi-Dirac distribution: exact, stable, symmetric, and what follows from it."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import karat
+from karat import InputError, NotEnoughCases, Tally, fermi_dirac, midranks
+
+REFERENCE = json.loads(
+    (Path(__file__).parent / "reference" / "fermi_dirac.json").read_text()
+)["rows"]
+
+
+def all_ranks(fd):
+    return np.arange(1, fd.n + 1)
+
+
+# by hand
+
+
+def test_two_cases_by_hand():
+    fd = fermi_dirac(n=2, n_pos=1, auc=0.9)  # P(1) = AUC, so beta = 2 logit(0.9)
+    assert fd.beta == pytest.approx(2 * math.log(9), rel=1e-14)
+    assert (fd.mu, fd.rank_threshold, fd.prevalence) == (1.5, 1.5, 0.5)
+    assert fd.temperature == pytest.approx(1 / (2 * math.log(9)))
+    assert fd.probability([1, 2]) == pytest.approx([0.9, 0.1])
+    assert fd.log_likelihood_ratio(1) == pytest.approx(math.log(9))
+    # F1 = (P/2, 1 - (1-P)/2 ...): with P = .9, .1: F1 = .45, .95 and F0 = .95, .45
+    assert fd.p110 == pytest.approx(0.1 * 0.45**2 + 0.9 * 0.95**2)
+    assert fd.p100 == pytest.approx(0.9 * 0.95**2 + 0.1 * 0.45**2)
+    assert fd.auc_se == pytest.approx(math.sqrt(0.9 * 0.1))  # one pair: Bernoulli
+
+
+def test_figure_1_of_the_paper_after_its_erratum():
+    fd = fermi_dirac(n=100, n_pos=50, auc=0.9)
+    assert fd.beta == pytest.approx(0.0756127096, abs=5e-11)  # printed: 0.0759
+    assert fd.mu == 50.5  # printed: 50
+
+
+def test_standard_error_named_in_the_errata():
+    assert fermi_dirac(n=200, n_pos=20, auc=0.9).auc_se == pytest.approx(
+        0.0289, abs=5e-5
+    )
+
+
+def test_a_tally_gives_its_own_numbers():
+    t = Tally([3, 2, 1], pos=[1, 1, 0], neg=[0, 1, 2], unknown=[0, 5, 0])
+    fd = fermi_dirac(t)
+    assert (fd.n, fd.n_pos, fd.auc) == (5, 2, 5.5 / 6)
+    assert fd.to_dict()["beta"] == fermi_dirac(n=5, n_pos=2, auc=5.5 / 6).beta
+    assert fermi_dirac(n=5, prevalence=0.4, auc=5.5 / 6).beta == fd.beta
+
+
+# reference
+
+
+def test_beta_to_twelve_digits():
+    for n, n_pos, auc, beta, logit, rank in REFERENCE:
+        fd = fermi_dirac(n=n, n_pos=n_pos, auc=float.fromhex(auc))
+        case = (n, n_pos, auc)
+        assert fd.beta == pytest.approx(float(beta), rel=1e-12, abs=0), case
+        at = fd._logit(np.float64(rank))
+        assert at == pytest.approx(float(logit), rel=1e-11, abs=1e-11), case
+    assert len(REFERENCE) > 400
+
+
+# slow twins
+
+
+def sizes():
+    return st.integers(2, 60).flatmap(
+        lambda n: st.tuples(st.just(n), st.integers(1, n - 1))
+    )
+
+
+AUC = st.one_of(
+    st.floats(0.001, 0.999),
+    st.sampled_from([0.0, 1e-300, 1e-9, 0.5 - 1e-9, 0.5, 0.5 + 1e-9, 1 - 1e-9, 1.0]),
+)
+
+
+@given(sizes(), AUC)
+def test_equations_3_and_4_hold(size, auc):
+    n, n_pos = size
+    fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
+    p, r = fd.probability(all_ranks(fd)), all_ranks(fd)
+    assert p.sum() == pytest.approx(n_pos, rel=1e-12)
+    eq4 = n_pos * (n + 1) / 2 + n_pos * (n - n_pos) * (0.5 - auc)
+    assert (r * p).sum() == pytest.approx(eq4, rel=1e-12)
+    assert ((p >= 0) & (p <= 1)).all()
+
+
+@given(sizes(), AUC)
+def test_equation_31_with_half_ties_is_the_auc(size, auc):
+    n, n_pos = size
+    fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
+    p = fd.probability(all_ranks(fd))
+    pairs = np.triu(np.outer(p, 1 - p), 1).sum() + (p * (1 - p)).sum() / 2
+    assert pairs / (n_pos * (n - n_pos)) == pytest.approx(auc, abs=1e-12)
+    assert fd.expected("auc") == pytest.approx(auc, abs=1e-12)
+    mean = ((all_ranks(fd) * p).sum() / n_pos, (all_ranks(fd) * (1 - p)).sum())
+    assert fd.expected("rank_pos") == pytest.approx(mean[0], rel=1e-12)
+    assert fd.expected("rank_neg") == pytest.approx(mean[1] / (n - n_pos), rel=1e-12)
+
+
+def brute_variances(fd):
+    p, q = fd.probability(all_ranks(fd)), 1 - fd.probability(all_ranks(fd))
+    before = np.tri(fd.n, k=-1) + np.eye(fd.n) / 2
+    f1, f0 = before @ p / fd.n_pos, before.T @ q / (fd.n - fd.n_pos)
+    return q @ f1**2 / (fd.n - fd.n_pos), p @ f0**2 / fd.n_pos
+
+
+@given(sizes(), AUC)
+def test_p110_and_p100_by_their_double_sums(size, auc):
+    n, n_pos = size
+    fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
+    p110, p100 = brute_variances(fd)
+    assert fd.p110 == pytest.approx(p110, abs=1e-12)
+    assert fd.p100 == pytest.approx(p100, abs=1e-12)
+    assert fd.p110 >= auc**2
+    assert fd.p100 >= auc**2
+    assert fd.auc_se >= 0
+
+
+@given(sizes(), st.floats(0.51, 0.999))
+def test_floor_of_the_threshold_maximises_balanced_accuracy(size, auc):
+    n, n_pos = size
+    fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
+    bac = fd.expected("balanced_accuracy", np.arange(n + 1))
+    at = math.floor(fd.rank_threshold + 1e-9)
+    assert bac[at] == pytest.approx(bac.max(), abs=1e-12)
+    assert fd.expected("mean_balanced_accuracy") == pytest.approx(bac[1:].mean())
+
+
+@pytest.mark.parametrize("auc", [0.0, 0.1, 0.5, 0.8, 1.0])
+@pytest.mark.parametrize(("n", "n_pos"), [(50, 20), (2500, 100), (70_000, 900)])
+def test_expected_rates_are_running_sums(n, n_pos, auc):
+    fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
+    p = np.append(0, np.cumsum(fd.probability(all_ranks(fd))))
+    q = np.arange(n + 1) - p
+    k = np.array([0, 1, 2, n_pos, n // 2, n - 1, n])
+    assert fd.expected("tpr", k) == pytest.approx(p[k] / n_pos, rel=1e-10, abs=1e-13)
+    assert fd.expected("fpr", k) == pytest.approx(q[k] / (n - n_pos), abs=1e-11)
+    precision = fd.expected("precision", k)
+    assert np.isnan(precision[0])
+    assert precision[1:] == pytest.approx(p[k[1:]] / k[1:], rel=1e-10, abs=1e-13)
+    every = p[1:] / np.arange(1, n + 1)
+    curve = np.append(every[0], every)
+    area = ((curve[1:] + curve[:-1]) / 2 * np.diff(p) / n_pos).sum()
+    assert fd.expected("auprc") == pytest.approx(area, rel=1e-10)
+    large = n_pos / n / 2 * (1 + (every**2).mean() / (n_pos / n) ** 2)
+    assert fd.expected("auprc_large") == pytest.approx(large, rel=1e-10)
+
+
+@pytest.mark.parametrize("auc", [0.2, 0.5, 0.55, 0.9, 0.99999])
+@pytest.mark.parametrize("n_pos", [1, 400, 60_000])
+def test_quadrature_agrees_with_the_sums_it_replaces(auc, n_pos):
+    n = 120_000
+    fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
+    p = fd.probability(all_ranks(fd))
+    q = 1 - p
+    f1 = (np.cumsum(p) - p / 2) / n_pos
+    f0 = (np.cumsum(q[::-1])[::-1] - q / 2) / (n - n_pos)
+    assert fd.p110 == pytest.approx(q @ f1**2 / (n - n_pos), rel=1e-11)
+    assert fd.p100 == pytest.approx(p @ f0**2 / n_pos, rel=1e-11)
+
+
+# laws
+
+
+@given(sizes(), AUC)
+def test_symmetries(size, auc):
+    n, n_pos = size
+    fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
+    worse = fermi_dirac(n=n, n_pos=n_pos, auc=1 - auc)
+    other = fermi_dirac(n=n, n_pos=n - n_pos, auc=auc)
+    r = all_ranks(fd)
+    if 1 - (1 - auc) == auc:
+        assert worse.beta == pytest.approx(-fd.beta, rel=1e-12)
+        assert worse.probability(r[::-1]) == pytest.approx(
+            fd.probability(r), rel=1e-9, abs=1e-12
+        )
+        assert worse.auc_se == pytest.approx(fd.auc_se, rel=1e-9)
+    assert other.beta == pytest.approx(fd.beta, rel=1e-12)
+    assert other.probability(r[::-1]) == pytest.approx(
+        1 - fd.probability(r), rel=1e-9, abs=1e-12
+    )
+    assert other.auc_se == pytest.approx(fd.auc_se, rel=1e-9)
+    if 1e-9 < abs(fd.beta) < math.inf:
+        assert other.mu == pytest.approx(n + 1 - fd.mu, rel=1e-9, abs=1e-6)
+        assert other.rank_threshold == pytest.approx(
+            n + 1 - fd.rank_threshold, rel=1e-9, abs=1e-6
+        )
+
+
+@given(sizes(), st.floats(0.01, 0.99), st.floats(0.01, 0.99))
+def test_at_its_threshold_the_chance_is_the_prevalence(size, auc, shifted):
+    n, n_pos = size
+    fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
+    if 1 <= fd.rank_threshold <= n:
+        at = fd.probability(fd.rank_threshold)
+        assert at == pytest.approx(fd.prevalence, rel=1e-9)
+    new = fd.at_prevalence(shifted)
+    assert (new.n, new.auc) == (n, auc)
+    assert new.probability(all_ranks(new)).sum() == pytest.approx(n * shifted, rel=1e-6)
+
+
+def test_every_start_is_good_enough(rng):
+    for _ in range(400):
+        n = round(2 * 10 ** (8.7 * rng.random()))
+        n_pos = min(n - 1, max(1, round(n ** rng.random())))
+        far = 10 ** (-16 * rng.random())
+        auc = rng.choice([far, 1 - far, 0.5 + far / 2, 0.5 - far / 2, rng.random()])
+        fd = fermi_dirac(n=n, n_pos=n_pos + rng.choice([0, 0.0, -0.3]), auc=auc)
+        total = fd.expected("tpr", n)
+        assert total == pytest.approx(1, rel=1e-9), (n, n_pos, auc)
+
+
+# edges
+
+
+@pytest.mark.parametrize(("n_pos", "mu"), [(3, -math.inf), (5, 5.5), (8, math.inf)])
+def test_chance(n_pos, mu):
+    fd = fermi_dirac(n=10, n_pos=n_pos, auc=0.5)
+    assert (fd.beta, fd.mu, fd.rank_threshold) == (0, mu, 5.5)
+    assert fd.temperature == math.inf
+    assert fd.probability(all_ranks(fd)) == pytest.approx(n_pos / 10)
+    assert not fd.log_likelihood_ratio(all_ranks(fd)).any()
+
+
+def test_perfect_and_perfectly_wrong():
+    fd = fermi_dirac(n=10, n_pos=3, auc=1.0)
+    assert (fd.beta, fd.mu, fd.rank_threshold) == (math.inf, 3.5, 3.5)
+    assert (fd.temperature, fd.auc_se) == (0, 0)
+    assert list(fd.probability([1, 3, 3.5, 4, 10])) == [1, 1, 0.5, 0, 0]
+    wrong = fermi_dirac(n=10, n_pos=3, auc=0.0)
+    assert (wrong.beta, wrong.mu, wrong.auc_se) == (-math.inf, 7.5, 0)
+    assert list(wrong.probability([7, 8])) == [0, 1]
+
+
+def test_expected_positives_need_not_be_whole():
+    fd = fermi_dirac(n=10, n_pos=2.5, auc=0.9)
+    assert fd.probability(all_ranks(fd)).sum() == pytest.approx(2.5)
+    # 2.5 positives cannot stand before all others: the third rank is half of each
+    full = fermi_dirac(n=10, n_pos=2.5, auc=1.0)
+    assert list(full.probability([1, 2, 3, 4])) == pytest.approx([1, 1, 0.5, 0])
+    assert full.beta == math.inf
+
+
+def test_a_thousand_million_cases():
+    fd = fermi_dirac(n=10**9, n_pos=10**7, auc=0.9)
+    small = fermi_dirac(n=10**6, n_pos=10**4, auc=0.9)
+    assert fd.beta * 1e9 == pytest.approx(small.beta * 1e6, rel=1e-5)
+    assert fd.auc_se * math.sqrt(1e3) == pytest.approx(small.auc_se, rel=1e-3)
+    assert fd.expected("tpr", 10**9) == pytest.approx(1, rel=1e-12)
+    assert fermi_dirac(n=10**9, n_pos=1, auc=1 - 1e-9).expected("tpr", 10**9) == (
+        pytest.approx(1, rel=1e-12)
+    )
+
+
+def test_midranks_share_ties(rng):
+    scipy_stats = pytest.importorskip("scipy.stats")
+    score = rng.integers(0, 20, 200) / 8
+    t = karat.tally(rng.integers(0, 2, 200), score)
+    assert list(midranks(t, score)) == list(scipy_stats.rankdata(-score))
+    assert list(midranks(t)) == list(midranks(t, t.score))
+    assert np.isnan(midranks(t, [np.nan])[0])
+    assert list(midranks(Tally(), [1.0])) == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "needs a tally, or n, auc and one of n_pos and prevalence"),
+        ({"n": 10, "auc": 0.9}, "one of n_pos and prevalence"),
+        ({"n": 10, "auc": 0.9, "n_pos": 3, "prevalence": 0.3}, "one of n_pos"),
+        ({"n": 1, "auc": 0.9, "n_pos": 1}, "n must be a whole number, 2 or more"),
+        ({"n": 10, "auc": 1.2, "n_pos": 3}, r"auc must lie in \[0, 1\]; found 1.2"),
+        ({"n": 10, "auc": 0.9, "n_pos": 10}, "n_pos must lie between 0 and n=10"),
+        ({"n": 10, "auc": 0.9, "prevalence": 0.0}, "prevalence must lie in"),
+        (
+            {"t": Tally([1, 2], [1, 0], [0, 1]), "n": 5},
+            "takes a tally or numbers, not both",
+        ),
+    ],
+)
+def test_errors_name_what_to_type(arguments, message):
+    with pytest.raises(InputError, match=message):
+        fermi_dirac(**arguments)
+
+
+def test_errors_of_ranks_and_of_one_class():
+    fd = fermi_dirac(n=10, n_pos=3, auc=0.9)
+    with pytest.raises(InputError, match=r"rank must lie between 1/2 and .* 10\.5"):
+        fd.probability([1, 11])
+    with pytest.raises(InputError, match="rank must be numbers"):
+        fd.log_likelihood_ratio(["a"])
+    with pytest.raises(InputError, match="needs a rank"):
+        fd.expected("tpr")
+    with pytest.raises(InputError, match="whole numbers from 0 to n=10"):
+        fd.expected("tpr", 2.5)
+    with pytest.raises(InputError, match="what must be one of"):
+        fd.expected("recall", 2)
+    with pytest.raises(NotEnoughCases, match="0 negatives"):
+        fermi_dirac(Tally([1, 2], pos=[1, 1]))
