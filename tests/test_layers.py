@@ -11,7 +11,7 @@ import karat
 
 # each row may import from the rows above it, and from its own row without a circle
 LAYERS = {
-    "ground": ["_checks", "_doors", "_numerics", "_records"],
+    "ground": ["_binomial", "_checks", "_doors", "_numerics", "_records"],
     "counts": [
         "algebra",
         "confusion",
@@ -24,8 +24,10 @@ LAYERS = {
         "_fermi_solver",
         "_fermi_sums",
         "cutting",
+        "entropic",
         "fermi",
         "inference",
+        "levels",
         "operating",
     ],
     "doors": ["estimators", "frames", "plots", "storage", "__init__"],

@@ -6,6 +6,7 @@ This page is the table of contents, grouped by question.
 # What was counted?
 # How good is a cut? Metrics add, scale and compare.
 # How good is the ranking, and how sure are we?
+# Can this leaf be trusted?
 from karat._checks import Infeasible, InputError, NotConverged, NotEnoughCases
 from karat._doors import door as _door
 from karat._records import Estimate
@@ -42,10 +43,18 @@ from karat.confusion import (
     youden,
 )
 from karat.counts import Panel, Tally
+from karat.entropic import EntropicBinomial, entropic_binomial, top_probability
 from karat.expressions import constraint, metric
 from karat.fermi import FermiDirac, fermi_dirac, midranks
 from karat.frames import panel, tally
 from karat.inference import auc
+from karat.levels import (
+    TreeLevels,
+    confidence_level,
+    plan_leaf,
+    tree_levels,
+    utility_level,
+)
 from karat.operating import OperatingPoint, best_threshold
 from karat.storage import read_panel, read_tally
 
@@ -65,6 +74,7 @@ __all__ = [
     "METRICS",
     "Confusion",
     "Constraint",
+    "EntropicBinomial",
     "Estimate",
     "FermiDirac",
     "Infeasible",
@@ -75,14 +85,17 @@ __all__ = [
     "OperatingPoint",
     "Panel",
     "Tally",
+    "TreeLevels",
     "accuracy",
     "auc",
     "balanced_accuracy",
     "best_threshold",
+    "confidence_level",
     "constraint",
     "cost",
     "cost_rate",
     "diagnostic_odds_ratio",
+    "entropic_binomial",
     "f1",
     "f_beta",
     "fermi_dirac",
@@ -103,6 +116,7 @@ __all__ = [
     "net_benefit",
     "npv",
     "panel",
+    "plan_leaf",
     "precision",
     "read_panel",
     "read_tally",
@@ -111,5 +125,8 @@ __all__ = [
     "sweep",
     "tally",
     "thresholds",
+    "top_probability",
+    "tree_levels",
+    "utility_level",
     "youden",
 ]

@@ -436,3 +436,40 @@ def whole_ranks(values: object, n: int, what: str, lacking: bool) -> Any:
             f"flagged; found {listing(np.atleast_1d(rank))}."
         )
     return rank.astype(np.float64)
+
+
+def part_of(y: int, n: int) -> None:
+    """Stop when more cases are in a part than in the whole."""
+    if y > n:
+        raise InputError(
+            f"y must not exceed n; found y={y:,} of n={n:,}. Are they swapped?"
+        )
+
+
+def probabilities(values: object, what: str) -> NDArray[np.float64]:
+    """Pass on numbers between 0 and 1, in any shape."""
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} must be numbers; found {values!r}.") from None
+    bad = ~((numbers >= 0) & (numbers <= 1))
+    if bad.any():
+        found = listing(np.atleast_1d(numbers)[np.atleast_1d(bad)])
+        raise InputError(
+            f"{what} must lie in [0, 1]; found {found} at {places(bad)}. "
+            f"Percentages are divided by 100."
+        )
+    return numbers
+
+
+def shares(values: object, what: str) -> NDArray[np.float64]:
+    """Pass on probabilities that sum to one, divided by their sum."""
+    part = one_dimensional(np.atleast_1d(probabilities(values, what)), what)
+    total = float(part.sum())
+    # wide enough for shares typed with nine digits, too narrow for a forgotten leaf
+    if abs(total - 1) <= 1e-8:
+        return part / total
+    raise InputError(
+        f"{what} must sum to 1; found a sum of {total:g} over {part.size} entries. "
+        f"Type {what} / {what}.sum() if these are the leaves' sizes."
+    )

@@ -1,0 +1,208 @@
+"""The law of the majority and the estimates of the larger class probability."""
+
+import math
+from fractions import Fraction
+from math import comb
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import karat
+from karat import InputError, NotEnoughCases
+from karat.entropic import TOP_METHODS, majority_interval
+
+
+def slow_law(n, p):
+    """Eq. (2): walk through all counts and keep the larger."""
+    law, p = {}, Fraction(p)
+    for y in range(n + 1):
+        top = max(y, n - y)
+        law[top] = law.get(top, 0) + comb(n, y) * p**y * (1 - p) ** (n - y)
+    return law
+
+
+def slow_emle(y, n):
+    """Maximise the likelihood of eq. (2) with 40 digits, from its derivative."""
+    y = max(y, n - y)
+    with mp.workdps(60):
+
+        def slope(p):  # of p^y q^(n-y) + p^(n-y) q^y, divided by (pq)^(n-y-1)
+            q, d = 1 - p, 2 * y - n
+            return p**d * (y * q - (n - y) * p) + q**d * ((n - y) * q - y * p)
+
+        if y == n:
+            return 1.0 if n > 1 else math.nan
+        if slope(mp.mpf("0.5") + mp.mpf(10) ** -12) <= 0:
+            return 0.5
+        root = mp.findroot(
+            slope, (mp.mpf("0.5") + mp.mpf(10) ** -12, mp.mpf(y) / n), "anderson"
+        )
+        return float(root)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 8, 31])
+@pytest.mark.parametrize("p", [0.5, 0.3, 0.75, 0.999, 1.0])
+def test_law_slow_twin(n, p):
+    law, exact = karat.entropic_binomial(n, p), slow_law(n, p)
+    y = np.arange(-1, n + 2)
+    expected = np.array([float(exact.get(int(v), 0)) for v in y])
+    np.testing.assert_allclose(law.pmf(y), expected, rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(law.cdf(y), np.cumsum(expected), atol=1e-14)
+    mean = sum(v * w for v, w in exact.items())
+    square = sum(v * v * w for v, w in exact.items())
+    assert law.mean() == pytest.approx(float(mean), rel=1e-14)
+    assert law.var() == pytest.approx(float(square - mean**2), abs=1e-12)
+
+
+@pytest.mark.parametrize("p", [0.5, 0.5001, 0.8])
+def test_law_of_a_million_cases(p):
+    law = karat.entropic_binomial(10**6, p)
+    y = np.arange(500_000, 10**6 + 1)
+    mass = law.pmf(y)
+    assert mass.sum() == pytest.approx(1, abs=1e-12)
+    assert law.mean() == pytest.approx(mass @ y, rel=1e-12)
+    at = [500_000, 500_300, 800_000, 10**6]
+    np.testing.assert_allclose(
+        law.cdf(at), np.cumsum(mass)[np.array(at) - 500_000], atol=1e-12
+    )
+
+
+def test_draws_follow_the_law(rng):
+    law = karat.entropic_binomial(7, 0.4)
+    draws = law.rvs(50_000, rng=rng)
+    for y in range(4, 8):
+        assert (draws == y).mean() == pytest.approx(
+            law.pmf(y), abs=4 * 0.5 / 50_000**0.5
+        )
+    assert (law.rvs(5, rng=1) == law.rvs(5, rng=1)).all()
+    assert karat.entropic_binomial(7, 0.4).p == 0.6
+
+
+def test_example_2_of_the_paper():
+    """Errata: 5/7 is .7143, and the blend is 103/147."""
+    assert karat.top_probability(5, 7, "mle").value == 5 / 7
+    assert karat.top_probability(5, 7, "emle").value == pytest.approx(2 / 3, abs=1e-15)
+    blend = karat.top_probability(5, 7)
+    assert blend.value == pytest.approx(103 / 147, abs=1e-15)
+    assert karat.confidence_level(7, blend.value) == pytest.approx(0.8748, abs=5e-5)
+    assert karat.utility_level(7, blend.value) == pytest.approx(0.6504, abs=5e-5)
+
+
+def test_emle_edges_by_the_errata():
+    emle = TOP_METHODS["emle"]
+    y, n = (
+        np.array([8, 5, 2, 3, 50, 45, 55, 56]),
+        np.array([16, 9, 2, 4, 100, 100, 100, 100]),
+    )
+    # (2y - n)^2 <= n, with equality for 45 and 55 of 100
+    assert emle(y, n).tolist()[:2] == [0.5, 0.5]
+    assert emle(y, n).tolist()[2] == 1.0
+    assert emle(y, n).tolist()[3] == 0.5  # (6 - 4)^2 = 4: flat to fourth order
+    assert emle(y, n).tolist()[4:7] == [0.5, 0.5, 0.5]
+    assert emle(y, n)[7] > 0.5
+    assert karat.top_probability(0, 5, "emle").value == 1.0
+    assert karat.top_probability(0, 5).value == 1.0
+
+
+def test_one_case_says_nothing():
+    single = karat.top_probability(1, 1, "emle")
+    assert math.isnan(single.value)
+    assert (single.low, single.high) == (0.5, 1.0)
+    assert karat.top_probability(1, 1, "mle").value == 1.0
+    assert karat.top_probability(0, 1).value == 1.0
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 7, 9, 16, 25, 40])
+def test_emle_maximises_the_likelihood(n):
+    for y in range(n + 1):
+        ours = karat.top_probability(y, n, "emle").value
+        assert ours == pytest.approx(slow_emle(y, n), abs=1e-13)
+        grid = np.linspace(0.5, 1, 2001)
+        top = max(y, n - y)
+        height = (
+            grid**top * (1 - grid) ** (n - top) + grid ** (n - top) * (1 - grid) ** top
+        )
+        best = (
+            ours**top * (1 - ours) ** (n - top) + ours ** (n - top) * (1 - ours) ** top
+        )
+        assert best >= height.max() * (1 - 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("y", "n"), [(500_501, 10**6), (500_600, 10**6), (999_999, 10**6)]
+)
+def test_emle_of_a_million_cases(y, n):
+    """Its equation, d tanh(d t/2) = n tanh(t/2), with 60 digits."""
+    p = karat.top_probability(y, n, "emle").value
+    with mp.workdps(60):
+        d = 2 * y - n
+        start = mp.log(mp.mpf(p) / (1 - mp.mpf(p)))
+        root = mp.findroot(lambda t: d * mp.tanh(d * t / 2) - n * mp.tanh(t / 2), start)
+        assert abs(1 / (1 + mp.exp(-root)) - p) < 1e-14
+
+
+@given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_order_of_the_estimates(data):
+    """Eq. (22): emle <= blend <= mle; the classes are forgotten; interval holds all."""
+    y, n = data
+    made = {m: karat.top_probability(y, n, m) for m in TOP_METHODS}
+    assert made["blend"].value <= made["mle"].value + 1e-15
+    if n > 1:
+        assert made["emle"].value <= made["blend"].value + 1e-15
+        assert made["emle"].value >= 0.5
+    for name, e in made.items():
+        assert 0.5 <= e.low <= e.high <= 1
+        mirror = karat.top_probability(n - y, n, name)
+        assert (mirror.low, mirror.high) == (e.low, e.high)
+        if n > 1:
+            assert e.low <= e.value <= e.high
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 20, 101])
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_interval_covers(n, level):
+    y = np.arange(n + 1)
+    low, high = majority_interval(y, np.full(n + 1, n), level)
+    for p in np.linspace(0.5, 1, 101):
+        law = [comb(n, int(k)) * p ** int(k) * (1 - p) ** (n - int(k)) for k in y]
+        covered = (low <= p) & (p <= high)
+        assert np.array(law) @ covered >= level - 1e-12
+
+
+def test_mean_of_the_mle_is_the_mean_of_the_law():
+    """Fact 2: the share of the majority is biased upwards."""
+    for n in (5, 6, 40):
+        for p in (0.6, 0.9):
+            assert karat.entropic_binomial(n, p).mean() / n > p
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: karat.top_probability(7, 5), InputError, "found y=7 of n=5"),
+        (lambda: karat.top_probability(0, 0), NotEnoughCases, "at least one case"),
+        (
+            lambda: karat.top_probability(1, 5, "mean"),
+            InputError,
+            "must be one of 'mle'",
+        ),
+        (lambda: karat.top_probability(1, 5, level=95), InputError, "Type level=0.95"),
+        (lambda: karat.top_probability(1.5, 5), InputError, "y must be a whole number"),
+        (
+            lambda: karat.entropic_binomial(5, 1.5),
+            InputError,
+            r"p must lie in \[0, 1\]",
+        ),
+        (
+            lambda: karat.entropic_binomial(-5, 0.5),
+            InputError,
+            "n must be a whole number",
+        ),
+    ],
+)
+def test_wrong_input_is_answered_by_a_sentence(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
