@@ -495,9 +495,11 @@ def read_output(values: Array, name: str) -> Floats:
 def merge_rows(rows: Floats, counts: Sequence[Ints]) -> tuple[Array, ...]:
     """Add up equal rows, in descending order, NaN last; drop rows without a case."""
     codes = _vote_codes(rows)
-    order = _descending(rows) if codes is None else np.argsort(codes, kind="stable")
+    if codes is not None and sum(int(c.sum()) for c in counts) < 1 << 53:
+        return _merge_votes(codes, rows.shape[1], counts)
+    order = _descending(rows)
     rows = rows[order]
-    start = np.flatnonzero(_differs(rows) if codes is None else _new(codes[order]))
+    start = np.flatnonzero(_differs(rows))
     total = [
         np.add.reduceat(c[order], start) if start.size else c[order] for c in counts
     ]
@@ -506,23 +508,33 @@ def merge_rows(rows: Floats, counts: Sequence[Ints]) -> tuple[Array, ...]:
 
 
 def _vote_codes(rows: Floats) -> Array | None:
-    """Number rows of 0, 1 and NaN so that ascending codes are descending rows."""
-    if rows.shape[1] > 10:
+    """Number rows of 1, 0 and NaN in base 3, so that ascending is descending rows."""
+    if rows.shape[1] > 10 or not _is_vote(rows[:1]).all():
         return None
-    code = np.zeros(len(rows), dtype=np.uint16)  # 3**10 < 2**16: NumPy's radix sort
+    code = np.zeros(len(rows), dtype=np.uint16)  # 3**10 < 2**16
     for column in rows.T:
-        one, gone = column == 1, np.isnan(column)
-        if not (one | gone | (column == 0)).all():
+        if not _is_vote(column).all():
             return None
         code *= np.uint16(3)
-        code += np.where(gone, 2, ~one).astype(np.uint16)
+        code += np.uint16(1) - (column == 1) + np.isnan(column)
     return code
 
 
-def _new(sorted_values: Array) -> NDArray[np.bool_]:
-    new = np.ones(sorted_values.size, dtype=bool)
-    np.not_equal(sorted_values[1:], sorted_values[:-1], out=new[1:])
-    return new
+def _is_vote(values: Array) -> NDArray[np.bool_]:
+    return np.asarray((values == 0) | (values == 1) | np.isnan(values))
+
+
+def _merge_votes(
+    codes: Array, voters: int, counts: Sequence[Ints]
+) -> tuple[Array, ...]:
+    # bincount adds in float64, which is exact below 2**53
+    total = [
+        np.bincount(codes, weights=c, minlength=3**voters).astype(np.int64)
+        for c in counts
+    ]
+    code = np.flatnonzero(np.add.reduce(total))
+    digits = code[:, None] // 3 ** np.arange(voters - 1, -1, -1) % 3
+    return np.array([1.0, 0.0, np.nan])[digits], *(t[code] for t in total)
 
 
 def _descending(rows: Floats) -> Array:
@@ -544,4 +556,6 @@ def _differs(rows: Floats) -> NDArray[np.bool_]:
     for column in rows.T:
         a, b = column[1:], column[:-1]
         new[1:] |= (a != b) & ~(np.isnan(a) & np.isnan(b))
+        if new.all():  # the usual case of continuous scores
+            break
     return new
