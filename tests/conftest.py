@@ -1,5 +1,8 @@
 """Shared data for the tests: one place for engines and for random tied data."""
 
+import os
+import shutil
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -44,3 +47,24 @@ def tied_cases(rng, n, *, levels=7, prevalence=0.4, shift=1.0):
     y[:2] = 0, 1
     score = np.round((rng.normal(size=n) + shift * y) * levels / 4) / levels
     return y, score
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Debian's chromium, driven by Playwright.
+
+    Where it is missing the tests are skipped with a reason, except in CI (``CI=true``),
+    where a missing browser is a failure.
+    """
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None and os.environ.get("CI") == "true":
+        pytest.fail("No browser: apt-get install chromium")
+    if found is None:
+        pytest.skip("No browser on this machine: apt-get install chromium")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+    with sync_api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=found, args=flags)
+        yield opened
+        opened.close()

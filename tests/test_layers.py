@@ -30,7 +30,11 @@ LAYERS = {
         "levels",
         "operating",
     ],
-    "doors": ["estimators", "frames", "plots", "storage", "__init__"],
+    "doors": [
+        *("cli", "estimators", "frames", "plots", "report", "samples", "storage"),
+        "__init__",
+        "__main__",
+    ],
 }
 LEVEL = {m: k for k, row in enumerate(LAYERS.values()) for m in row}
 SOURCE = Path(karat.__file__).parent

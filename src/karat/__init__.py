@@ -59,7 +59,7 @@ from karat.operating import OperatingPoint, best_threshold
 from karat.storage import read_panel, read_tally
 
 # doors that load a foreign library: opened when they are asked for
-_DOORS = ("estimators", "plots")
+_DOORS = ("estimators", "plots", "report", "samples")
 
 
 def __getattr__(name: str) -> object:

@@ -119,6 +119,23 @@ def _brief_array(values: np.ndarray) -> str:
     return f"[{ends[0]}, {ends[1]}, ..., {ends[2]}] ({len(values):,} entries)"
 
 
+def shown(name: object, most: int = 60) -> str:
+    r"""Write a name that came with the data so that it cannot do harm.
+
+    Control characters, which steer a terminal, and marks that turn the direction of
+    writing are spelt out; long names are cut.
+
+    >>> shown("a\x1b[31m"), shown("x" * 100, most=8)
+    ('a\\x1b[31m', 'xxxxxxx…')
+    """
+    text = str(name)
+    if len(text) > most:
+        text = text[: most - 1] + "…"
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
+    )
+
+
 def html_table(head: tuple[Any, ...], rows: list[tuple[Any, ...]]) -> str:
     """Write a small table; every cell is escaped."""
     top = "".join(f"<th>{escape(str(h))}</th>" for h in head)

@@ -1,0 +1,5 @@
+"""``python -m karat`` is the command line."""
+
+from karat.cli import main
+
+main()

@@ -1,0 +1,299 @@
+"""Which file, which columns? The door for DuckDB, as the command line needs it.
+
+A source is opened without reading its rows; only the columns that a command needs are
+ever read. Columns that were not named are taken only when there is no doubt.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, final
+
+import duckdb
+
+from karat import _checks, samples
+from karat._checks import InputError
+from karat.counts import Panel, Tally
+from karat.frames import panel, tally
+
+SAMPLE = "sample:"
+LABEL_NAMES = ("label", "y", "y_true", "target", "truth", "outcome")
+SCORE_NAMES = ("score", "y_score", "p", "prob", "probability", "prediction")
+_READERS = {
+    ".csv": "read_csv",
+    ".tsv": "read_csv",
+    ".txt": "read_csv",
+    ".parquet": "read_parquet",
+    ".pq": "read_parquet",
+    ".json": "read_json",
+    ".jsonl": "read_json",
+    ".ndjson": "read_json",
+}
+_PACKED = (".gz", ".zst", ".bz2")
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+_WHOLE_TYPES = (*_WHOLE, *(f"U{t}" for t in _WHOLE))
+_TRUE, _FALSE = ("true", "yes", "t", "1"), ("false", "no", "f", "0")
+_REAL_TYPES = ("FLOAT", "DOUBLE", "DECIMAL")
+
+
+@final
+@dataclass(frozen=True)
+class Source:
+    """A file that DuckDB can read, with the names and types of its columns."""
+
+    name: str
+    rows: Any
+    types: dict[str, str]
+
+    def read(self, columns: Iterable[str] | None = None) -> Any:
+        """Give an Arrow table of these columns, or of all."""
+        chosen = self.types if columns is None else list(dict.fromkeys(columns))
+        return self.rows.select(*map(_quoted, chosen)).to_arrow_table()
+
+    def distinct(self, column: str, most: int) -> list[Any]:
+        """Which values does a column have? Missing ones do not count."""
+        found = self.rows.select(_quoted(column)).distinct().limit(most + 1).fetchall()
+        return sorted((v for (v,) in found if v is not None), key=str)
+
+
+@final
+@dataclass(frozen=True)
+class Chosen:
+    """Which columns a command works on, and which of them nobody named."""
+
+    label: str | None
+    scores: tuple[str, ...]
+    count: str | None = None
+    by: str | None = None
+    positive: Any = None
+    took: tuple[str, ...] = field(default=())
+
+    def names(self) -> list[str]:
+        """Give every column to be read."""
+        return [c for c in (self.label, *self.scores, self.count, self.by) if c]
+
+
+def open_source(file: str) -> Source:
+    """Open a file, a pattern of files, a sample (``sample:west_nile``) or ``-``."""
+    if file == "-":
+        return _describe("standard input", _standard_input())
+    sample = file.startswith(SAMPLE)
+    where = str(samples.path(file.removeprefix(SAMPLE))) if sample else file
+    return _describe(file, _scan(where))
+
+
+def _describe(name: str, rows: Any) -> Source:
+    types = dict(zip(rows.columns, map(str, rows.types), strict=True))
+    return Source(name, rows, types)
+
+
+def _standard_input() -> Any:
+    """Spool standard input: the types of a CSV are found by reading it twice."""
+    folder = tempfile.TemporaryDirectory(prefix="karat-")
+    path = Path(folder.name) / "input.csv"
+    with path.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    _not_empty(path, "standard input")
+    rows = _scan(str(path)).to_arrow_table()
+    folder.cleanup()
+    return _connection().from_arrow(rows)
+
+
+def _scan(file: str) -> Any:
+    path = Path(file)
+    if path.is_dir():
+        raise InputError(f"{file} is a folder; name the files: '{file}/*.parquet'.")
+    if not any(c in file for c in "*?[") or path.exists():
+        _exists(path)
+        _not_empty(path, file)
+    reader = _READERS.get(_ending(path))
+    if reader is None:
+        raise InputError(
+            f"{file} must end in {', '.join(_READERS)} (packed with .gz or .zst if you "
+            f"like); found {_ending(path)!r}. Rename it, or pipe CSV in and type -."
+        )
+    try:
+        return getattr(_connection(), reader)(file)
+    except duckdb.Error as err:
+        raise InputError(f"{file} cannot be read: {_first_line(err)}") from None
+
+
+def _connection() -> Any:
+    # no extension is ever fetched from the network
+    return duckdb.connect(config={"autoinstall_known_extensions": "false"})
+
+
+def _ending(path: Path) -> str:
+    suffixes = [s.lower() for s in path.suffixes]
+    kept = [s for s in suffixes if s not in _PACKED]
+    return kept[-1] if kept else ""
+
+
+def _first_line(err: Exception) -> str:
+    return str(err).strip().splitlines()[0]
+
+
+def _exists(path: Path) -> None:
+    if path.exists():
+        return
+    folder = path.parent
+    beside = [p.name for p in folder.iterdir()] if folder.is_dir() else []
+    raise InputError(
+        f"There is no file {path}.{_checks.nearest(path.name, beside)} "
+        f"To try Karat on data that it brings along, type {SAMPLE}west_nile."
+    )
+
+
+def _not_empty(path: Path, name: str) -> None:
+    if path.stat().st_size == 0:
+        raise InputError(f"{name} is empty: a header and rows were needed.")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def choose(
+    source: Source,
+    *,
+    label: str | None,
+    scores: Sequence[str],
+    positive: str | None = None,
+    count: str | None = None,
+    by: str | None = None,
+    several: bool = False,
+    needs_label: bool = True,
+) -> Chosen:
+    """Which columns are meant? Those not named are taken when there is no doubt."""
+    names = list(source.types)
+    for what, name in (("--label", label), ("--count", count), ("--by", by)):
+        if name is not None:
+            _named(name, names, what)
+    for name in _checks.distinct_names(list(scores), "--score"):
+        _named(name, names, "--score")
+    took = []
+    if label is None and needs_label:
+        label = _guess_label(source, {*scores, count, by})
+        took.append(f"label {label!r}")
+    if not scores:
+        scores = _guess_scores(source, {label, count, by}, several)
+        took.append(f"score {_checks.listing(scores, 12)}")
+    value = _positive(source, label, positive)
+    return Chosen(label, tuple(scores), count, by, value, tuple(took))
+
+
+def _named(name: str, names: list[str], what: str) -> None:
+    if name not in names:
+        raise InputError(
+            f"{what} {name!r} must name a column; this file has "
+            f"{_checks.listing(names, 12)}.{_checks.nearest(name, names)}"
+        )
+
+
+def _guess_label(source: Source, taken: set[str | None]) -> str:
+    free = [c for c in source.types if c not in taken]
+    by_name = [c for c in free if c.lower() in LABEL_NAMES]
+    if len(by_name) == 1:
+        return by_name[0]
+    binary = [c for c in free if _holds_labels(source, c)]
+    if len(binary) == 1 and not by_name:
+        return binary[0]
+    raise InputError(
+        f"Which column holds the labels? Type --label NAME; this file has "
+        f"{_checks.listing(source.types, 12)}."
+    )
+
+
+def _holds_labels(source: Source, column: str) -> bool:
+    kind = source.types[column]
+    if kind == "BOOLEAN":
+        return True
+    return kind in _WHOLE_TYPES and source.distinct(column, 2) in ([0, 1], [-1, 1])
+
+
+def _guess_scores(
+    source: Source, taken: set[str | None], several: bool
+) -> tuple[str, ...]:
+    free = [c for c in source.types if c not in taken]
+    by_name = [c for c in free if c.lower() in SCORE_NAMES]
+    real = [c for c in free if source.types[c].startswith(_REAL_TYPES)]
+    if len(real) == 1 or (several and real and _all_probabilities(source, real)):
+        return tuple(real)
+    if len(by_name) == 1:
+        return (by_name[0],)
+    what = "Which columns hold the scores" if several else "Which column is the score"
+    raise InputError(
+        f"{what}? Type --score NAME{' for each' if several else ''}; this file has "
+        f"{_checks.listing(source.types, 12)}."
+    )
+
+
+def _all_probabilities(source: Source, columns: list[str]) -> bool:
+    ends = ", ".join(f"min({_quoted(c)}), max({_quoted(c)})" for c in columns)
+    values = source.rows.aggregate(ends).fetchall()[0]
+    return all(v is not None and 0 <= v <= 1 for v in values)
+
+
+def _positive(source: Source, label: str | None, text: str | None) -> Any:
+    """Give the positive label the type of its column: "1" is a number there."""
+    if text is None or label is None:
+        return None
+    kind = source.types[label]
+    if kind == "BOOLEAN":  # DuckDB reads yes and no as such, too
+        _checks.choice(text.lower(), (*_TRUE, *_FALSE), "--positive")
+        return text.lower() in _TRUE
+    if kind in _WHOLE_TYPES or kind.startswith(_REAL_TYPES):
+        try:
+            return float(text)
+        except ValueError:
+            raise InputError(
+                f"--positive must be a value of column {label!r}, which holds numbers; "
+                f"found {text!r}."
+            ) from None
+    return text
+
+
+def count_tally(source: Source, chosen: Chosen, score: str, by: bool = False) -> Any:
+    """Count one score: a Tally, or one for each group."""
+    columns = [c for c in (chosen.label, score, chosen.count, chosen.by) if c]
+    with naming(chosen, score):
+        counted: Tally | dict[Any, Tally] = tally(
+            source.read(columns),
+            label=chosen.label,
+            score=score,
+            positive=chosen.positive,
+            count=chosen.count,
+            by=chosen.by if by else None,
+        )
+    return counted
+
+
+def count_panel(source: Source, chosen: Chosen, by: bool = False) -> Any:
+    """Count all scores together: a Panel, or one for each group."""
+    with naming(chosen):
+        counted: Panel | dict[Any, Panel] = panel(
+            source.read(chosen.names()),
+            label=chosen.label,
+            scores=list(chosen.scores),
+            positive=chosen.positive,
+            count=chosen.count,
+            by=chosen.by if by else None,
+        )
+    return counted
+
+
+@contextmanager
+def naming(chosen: Chosen, score: str | None = None) -> Any:
+    """Say the library's sentences with the words of the command line."""
+    try:
+        yield
+    except InputError as err:
+        text = str(err).replace("y_true", f"--label {chosen.label}")
+        text = text.replace("y_score", f"--score {score}")
+        raise InputError(text.replace("positive=", "--positive ")) from None

@@ -1,0 +1,94 @@
+"""How good is each score, at a glance?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from karat._records import Estimate
+from karat.cli._shell import (
+    Answer,
+    By,
+    Count,
+    Debug,
+    File,
+    Json,
+    Label,
+    Level,
+    Positive,
+    Scores,
+    about,
+    cases_sentence,
+    show,
+    table,
+    took,
+    working,
+)
+from karat.cli._source import Chosen, Source, choose, count_tally, open_source
+from karat.counts import Tally
+from karat.inference import auc
+
+
+def evaluate(
+    file: File,
+    label: Label = None,
+    score: Scores = None,
+    positive: Positive = None,
+    count: Count = None,
+    by: By = None,
+    level: Level = 0.95,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """How good is each score? AUC, average precision and Brier score, with intervals.
+
+    Example: karat evaluate sample:west_nile --label virus --score boosting
+    """
+    source = open_source(file)
+    chosen = choose(
+        source,
+        label=label,
+        scores=score or [],
+        positive=positive,
+        count=count,
+        by=by,
+        several=True,
+    )
+    took(chosen)
+    with working("Counting"):
+        tallies = {s: count_tally(source, chosen, s) for s in chosen.scores}
+        numbers = {s: measures(t, level) for s, t in tallies.items()}
+        groups = _groups(source, chosen, level) if by else {}
+    first = next(iter(tallies.values()))
+    rows = [[name, *row.values()] for name, row in numbers.items()]
+    parts: list[Any] = [cases_sentence(first), _table("", ["score"], rows)]
+    if groups:
+        rows = [
+            [group, name, *row.values()]
+            for name, found in groups.items()
+            for group, row in found.items()
+        ]
+        parts.append(_table(f"by {chosen.by}", ["group", "score"], rows))
+    parts.append(f"Brackets: {100 * level:g}% confidence intervals.")
+    result = {"scores": numbers, "groups": groups}
+    show(Answer("evaluate", result, parts, about=about(source, chosen, first)), json)
+
+
+def measures(t: Tally, level: float) -> dict[str, Estimate]:
+    """Give the numbers of one score."""
+    return {"auc": auc(t, level=level)}
+
+
+def _groups(source: Source, chosen: Chosen, level: float) -> dict[str, Any]:
+    """Give the numbers of each group with both classes; the others have none."""
+    found: dict[str, Any] = {}
+    for score in chosen.scores:
+        tallies = count_tally(source, chosen, score, by=True)
+        found[score] = {
+            str(group): measures(t, level) if t.n_pos and t.n_neg else {"auc": None}
+            for group, t in tallies.items()
+        }
+    return found
+
+
+def _table(title: str, first: list[str], rows: list[list[Any]]) -> Any:
+    return table(title, [*first, "AUC"], rows)

@@ -1,0 +1,217 @@
+"""How is a figure of the report drawn?
+
+As SVG, by hand: a page of the report must open at once from a mail attachment, under a
+policy that forbids everything, and still show its figures where scripts are blocked.
+A bundle of Vega is 0.9 MB of script that has to run first; these figures are text.
+
+A figure is a list of marks on ``Axes``. Colours come from the style sheet by class, so
+that light, dark and print need no second drawing. A mark of class ``now`` is moved by
+the slider: ``data-x`` and ``data-y`` name the quantities that it follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from markupsafe import Markup, escape
+
+from karat._numerics import Array
+
+WIDTH, HEIGHT = 360, 320
+LEFT, RIGHT, TOP, BOTTOM = 54, 14, 12, 46
+
+
+@final
+@dataclass(frozen=True)
+class Axes:
+    """Where is a value on the paper? Ranges and words of both axes."""
+
+    x_label: str
+    y_label: str
+    x: tuple[float, float] = (0.0, 1.0)
+    y: tuple[float, float] = (0.0, 1.0)
+    height: int = HEIGHT
+    bare: bool = False  # no numbers on the vertical axis
+
+    def px(self, values: Any) -> Array:
+        """Give horizontal places."""
+        low, high = self.x
+        share = (np.asarray(values, dtype=np.float64) - low) / (high - low)
+        return np.asarray(LEFT + share * (WIDTH - LEFT - RIGHT))
+
+    def py(self, values: Any) -> Array:
+        """Give vertical places; up is more."""
+        low, high = self.y
+        share = (np.asarray(values, dtype=np.float64) - low) / (high - low)
+        return np.asarray(self.height - BOTTOM - share * (self.height - TOP - BOTTOM))
+
+
+def drawing(axes: Axes, marks: Sequence[Markup], description: str) -> Markup:
+    """Put marks on axes; the description is what a screen reader says."""
+    x, y = axes.x, axes.y
+    return Markup(
+        '<svg class="figure" viewBox="0 0 {w} {h}" role="img" aria-label="{text}" '
+        'data-ranges="{x0:.9g} {x1:.9g} {y0:.9g} {y1:.9g}">{axes}{marks}</svg>'
+    ).format(
+        w=WIDTH,
+        h=axes.height,
+        text=description,
+        x0=x[0],
+        x1=x[1],
+        y0=y[0],
+        y1=y[1],
+        axes=_axes(axes),
+        marks=Markup("").join(marks),
+    )
+
+
+def _axes(axes: Axes) -> Markup:
+    left, right = LEFT, WIDTH - RIGHT
+    bottom, middle = axes.height - BOTTOM, (axes.height - BOTTOM + TOP) / 2
+    parts = []
+    for value, text in ticks(*axes.x):
+        at = float(axes.px(value))
+        parts.append(_segment("grid", at, TOP, at, bottom))
+        parts.append(_text("tick mid", at, bottom + 15, text))
+    for value, text in [] if axes.bare else ticks(*axes.y):
+        at = float(axes.py(value))
+        parts.append(_segment("grid", left, at, right, at))
+        parts.append(_text("tick end", left - 6, at + 4, text))
+    parts.append(_text("title mid", (left + right) / 2, axes.height - 8, axes.x_label))
+    parts.append(
+        Markup(
+            '<text class="title mid" transform="translate(14 {y:.1f}) rotate(-90)">'
+            "{text}</text>"
+        ).format(y=middle, text=axes.y_label)
+    )
+    return Markup("").join(parts)
+
+
+def ticks(low: float, high: float, about: int = 5) -> list[tuple[float, str]]:
+    """Which round numbers lie on an axis?
+
+    >>> [text for _, text in ticks(0, 1)]
+    ['0', '0.2', '0.4', '0.6', '0.8', '1']
+    """
+    rough = (high - low) / about
+    size = 10.0 ** np.floor(np.log10(rough))
+    step = size * min(k for k in (1, 2, 5, 10) if k * size >= 0.999 * rough)
+    first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
+    return [(k * step, f"{k * step + 0.0:.6g}") for k in np.arange(first, last + 1)]
+
+
+def line(axes: Axes, x: Any, y: Any, kind: str = "", data: str = "") -> Markup:
+    """Draw a curve."""
+    return Markup('<path class="line {kind}"{data} d="{path}"/>').format(
+        kind=kind, data=_data(data), path=_path(axes, x, y)
+    )
+
+
+def area(axes: Axes, x: Any, low: Any, high: Any, kind: str, data: str = "") -> Markup:
+    """Fill what lies between two curves."""
+    xs = np.concatenate([np.asarray(x), np.asarray(x)[::-1]])
+    ys = np.concatenate([np.asarray(high), np.asarray(low)[::-1]])
+    return polygon(axes, xs, ys, kind, data)
+
+
+def polygon(axes: Axes, x: Any, y: Any, kind: str, data: str = "") -> Markup:
+    """Fill a region given by its corners."""
+    return Markup('<path class="area {kind}"{data} d="{path}Z"/>').format(
+        kind=kind, data=_data(data), path=_path(axes, x, y)
+    )
+
+
+def dot(axes: Axes, x: float, y: float, kind: str = "", follow: str = "") -> Markup:
+    """Mark a point; ``follow`` names the two quantities that move it."""
+    return Markup(
+        '<circle class="dot {kind}"{follow} cx="{x}" cy="{y}" r="5"/>'
+    ).format(
+        kind=kind, follow=_follow(follow), x=_place(axes.px(x)), y=_place(axes.py(y))
+    )
+
+
+def upright(axes: Axes, x: float, kind: str = "", follow: str = "") -> Markup:
+    """Draw a line from bottom to top; ``follow`` names the quantity that moves it."""
+    at = _place(axes.px(x))
+    return Markup(
+        '<line class="{kind}"{follow} x1="{x}" x2="{x}" y1="{a}" y2="{b}"/>'
+    ).format(
+        kind=kind, follow=_follow(follow), x=at, a=TOP, b=_place(axes.py(axes.y[0]))
+    )
+
+
+def box(
+    axes: Axes, x: tuple[float, float], y: tuple[float, float], kind: str
+) -> Markup:
+    """Fill a rectangle, for a bar."""
+    left, right = np.sort(axes.px(x))
+    top, bottom = np.sort(axes.py(y))
+    return Markup(
+        '<rect class="{kind}" x="{x}" y="{y}" width="{w}" height="{h}"/>'
+    ).format(
+        kind=kind, x=_place(left), y=_place(top), w=_place(right - left),
+        h=_place(bottom - top),
+    )  # fmt: skip
+
+
+def intervals(
+    names: Sequence[str],
+    estimates: Sequence[Any],
+    label: str,
+    description: str,
+    span: tuple[float, float] | None = None,
+) -> Markup:
+    """Draw estimates with their intervals under one another."""
+    ends = [v for e in estimates for v in (e.low, e.high, e.value) if np.isfinite(v)]
+    low, high = span or _padded(min(ends, default=0.0), max(ends, default=1.0))
+    height = TOP + BOTTOM + 34 * len(names)
+    axes = Axes(label, "", (low, high), (0.0, float(len(names))), height, bare=True)
+    marks = []
+    for k, (name, e) in enumerate(zip(names, estimates, strict=True)):
+        at = len(names) - k - 0.62
+        if np.isfinite([e.low, e.high]).all():
+            marks.append(line(axes, [e.low, e.high], [at, at], f"c{k % 8} thick"))
+        marks.append(dot(axes, e.value, at, f"c{k % 8}"))
+        marks.append(_text("name", LEFT + 2, float(axes.py(at + 0.3)), name))
+    return drawing(axes, marks, description)
+
+
+def _padded(low: float, high: float) -> tuple[float, float]:
+    room = 0.08 * (high - low) or 0.05
+    return low - room, high + room
+
+
+def _segment(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
+    return Markup('<line class="{kind}" x1="{a}" y1="{b}" x2="{c}" y2="{d}"/>').format(
+        kind=kind, a=_place(x1), b=_place(y1), c=_place(x2), d=_place(y2)
+    )
+
+
+def _text(kind: str, x: float, y: float, text: str) -> Markup:
+    return Markup('<text class="{kind}" x="{x}" y="{y}">{text}</text>').format(
+        kind=kind, x=_place(x), y=_place(y), text=text
+    )
+
+
+def _path(axes: Axes, x: Any, y: Any) -> str:
+    places = zip(axes.px(x), axes.py(y), strict=True)
+    return "M" + "L".join(f"{_place(a)} {_place(b)}" for a, b in places)
+
+
+def _place(value: Any) -> str:
+    return f"{float(value):.1f}".removesuffix(".0")
+
+
+def _data(model: str) -> Markup:
+    return Markup(' data-model="{}"').format(model) if model else Markup("")
+
+
+def _follow(names: str) -> Markup:
+    if not names:
+        return Markup("")
+    x, _, y = names.partition(" ")
+    more = Markup(' data-y="{}"').format(y) if y else Markup("")
+    return Markup(' data-x="{}"').format(escape(x)) + more

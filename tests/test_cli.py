@@ -1,0 +1,306 @@
+"""The command line as a newcomer uses it: files, columns, errors, pipes."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import karat
+import karat_start
+from karat.cli import COMMANDS, app
+
+SOURCE = Path(karat.__file__).parents[1]
+
+
+def run(*words, text=None):
+    return CliRunner().invoke(app, [str(w) for w in words], input=text)
+
+
+def answer(*words, text=None):
+    """Run with --json: nothing but JSON on standard output."""
+    result = run(*words, "--json", text=text)
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def shell(*words, **options):
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "COLUMNS": "100"}
+    return subprocess.run(
+        [sys.executable, "-m", "karat", *map(str, words)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        **options,
+    )
+
+
+@pytest.fixture
+def small(tmp_path):
+    """Eleven pairs of twelve in the right order."""
+    path = tmp_path / "small.csv"
+    path.write_text(
+        "y,p,who\n1,0.9,a\n1,0.8,b\n0,0.5,a\n1,0.5,b\n0,0.2,a\n0,0.1,b\n0,0,a\n"
+    )
+    return path
+
+
+def test_evaluate_by_hand(small):
+    found = answer("evaluate", small, "--label", "y", "--score", "p")
+    assert found["schema"] == "karat/evaluate/1"
+    assert found["cases"] == {
+        "n": 7, "negative": 4, "positive": 3, "unknown": 0, "prevalence": 3 / 7
+    }  # fmt: skip
+    assert found["result"]["scores"]["p"]["auc"]["value"] == 11.5 / 12
+
+
+def test_groups_and_counts(small, tmp_path):
+    found = answer("evaluate", small, "--label", "y", "--score", "p", "--by", "who")
+    groups = found["result"]["groups"]["p"]
+    assert groups["a"]["auc"]["value"] == 1
+    counted = tmp_path / "counted.parquet"
+    frame = pd.read_csv(small).drop(columns="who")
+    frame.value_counts().rename("n").reset_index().to_parquet(counted)
+    again = answer("evaluate", counted, "-l", "y", "-s", "p", "--count", "n")
+    assert again["cases"]["n"] == 7
+
+
+@pytest.mark.parametrize("ending", ["csv.gz", "tsv", "parquet", "jsonl", "json"])
+def test_every_file_format_gives_the_same(small, tmp_path, ending):
+    frame = pd.read_csv(small)
+    path = tmp_path / f"same.{ending}"
+    if ending == "parquet":
+        frame.to_parquet(path)
+    elif "json" in ending:
+        frame.to_json(path, orient="records", lines=ending == "jsonl")
+    else:
+        frame.to_csv(path, index=False, sep="\t" if ending == "tsv" else ",")
+    found = answer("evaluate", path, "-l", "y", "-s", "p")
+    assert found["result"]["scores"]["p"]["auc"]["value"] == 11.5 / 12
+
+
+def test_standard_input(small):
+    found = answer("evaluate", "-", "-l", "y", "-s", "p", text=small.read_text())
+    assert found["file"] == "standard input"
+    assert found["cases"]["n"] == 7
+
+
+def test_columns_are_taken_only_without_doubt_and_it_says_so(small, tmp_path):
+    result = run("evaluate", small)
+    assert result.exit_code == 0
+    assert "Taken without being named: label 'y' and score 'p'" in result.stderr
+    two = tmp_path / "two.csv"
+    two.write_text("a,b,p\n1,0,0.5\n0,1,0.25\n")
+    result = run("evaluate", two, "--score", "p")
+    assert result.exit_code == 2
+    assert "Type --label NAME; this file has 'a', 'b', 'p'" in result.stderr
+    result = run("evaluate", two, "--label", "a")
+    assert result.exit_code == 0
+    other = tmp_path / "other.csv"
+    other.write_text("y,p,weight\n1,0.5,7.5\n0,0.25,3.5\n")
+    result = run("evaluate", other, "--label", "y")
+    assert result.exit_code == 0  # the name p leaves no doubt
+    assert "Taken without being named: score 'p'" in result.stderr
+
+
+def test_text_labels(tmp_path):
+    path = tmp_path / "text.csv"
+    path.write_text("y,p\nill,0.9\nwell,0.1\nwell,0.2\n,0.7\n")
+    result = run("evaluate", path, "-l", "y", "-s", "p")
+    assert result.exit_code == 2
+    assert "--label y holds 'ill', 'well': say which one counts" in result.stderr
+    assert "--positive 'well'" in result.stderr
+    found = answer("evaluate", path, "-l", "y", "-s", "p", "--positive", "ill")
+    assert found["cases"]["unknown"] == 1
+    assert found["positive"] == "ill"
+
+
+@pytest.mark.parametrize("value", ["1", "1.0"])
+def test_positive_has_the_type_of_its_column(small, value):
+    found = answer("evaluate", small, "-l", "y", "-s", "p", "--positive", value)
+    assert found["result"]["scores"]["p"]["auc"]["value"] == 11.5 / 12
+
+
+ERRORS = {
+    "no file": (["nowhere.csv"], "There is no file nowhere.csv."),
+    "wrong column": (
+        ["sample:west_nile", "-l", "viruss"],
+        "--label 'viruss' must name a column; .* Did you mean 'virus'?",
+    ),
+    "wrong score": (
+        ["sample:west_nile", "-l", "virus", "-s", "bosting"],
+        "--score 'bosting' must name a column; .* Did you mean 'boosting'?",
+    ),
+    "wrong sample": (
+        ["sample:west_nil"],
+        "sample must be one of 'west_nile'.* Did you mean 'west_nile'?",
+    ),
+    "wrong level": (
+        ["sample:west_nile", "-l", "virus", "--level", "95"],
+        "level must lie in .0, 1.; found 95. Type level=0.95",
+    ),
+    "text as number": (
+        ["sample:west_nile", "-l", "virus", "--positive", "yes"],
+        "--positive must be a value of column 'virus', which holds numbers",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors_are_sentences_without_a_trace(case):
+    words, sentence = ERRORS[case]
+    result = run("evaluate", *words)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert re.search(sentence, " ".join(result.stderr.split()))
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", "is empty: a header and rows were needed"),
+        ("y,p\n", "needs at least one positive and one negative case"),
+        ("y,p\n1,0.5\n", "needs at least one positive and one negative case"),
+        ("y,p\n1,0.5\n0,\n", "must be finite; found NaN, missing or infinite"),
+        ("y,p\n1,0.5\n2,0.1\n3,1\n", "must have two values; found 3"),
+    ],
+)
+def test_unusable_files(tmp_path, content, sentence):
+    path = tmp_path / "bad.csv"
+    path.write_text(content)
+    result = run("evaluate", path, "-l", "y", "-s", "p")
+    assert result.exit_code in (2, 3)
+    assert sentence in " ".join(result.stderr.split())
+
+
+def test_file_types_folders_and_broken_files(tmp_path):
+    assert "is a folder; name the files" in run("evaluate", tmp_path).stderr
+    odd = tmp_path / "model.pkl"
+    odd.write_bytes(b"x")
+    assert "must end in .csv" in " ".join(run("evaluate", odd).stderr.split())
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(b"PAR1 but no more")
+    result = run("evaluate", broken)
+    assert result.exit_code == 2
+    assert "cannot be read" in result.stderr
+
+
+def test_debug_shows_the_trace(small):
+    result = run("evaluate", small, "-l", "nothing", "--debug")
+    assert isinstance(result.exception, karat.InputError)
+
+
+def test_names_cannot_steer_the_terminal(tmp_path):
+    path = tmp_path / "evil.csv"
+    path.write_text('y,"\x1b[31m[bold]red"\n1,0.5\n0,0.25\n')
+    result = run("evaluate", path, "-l", "y")
+    assert result.exit_code == 0
+    assert "\x1b" not in result.stdout + result.stderr
+    assert "[bold]red" in result.stdout
+
+
+def test_report_is_written_whole_or_not_at_all(small, tmp_path):
+    target = tmp_path / "report.html"
+    result = run("report", small, "-l", "y", "-s", "p", "-o", target)
+    assert result.exit_code == 0, result.stderr
+    assert target.read_text().startswith("<!doctype html>")
+    result = run("report", small, "-l", "y", "-o", tmp_path / "no" / "r.html")
+    assert result.exit_code == 2
+    assert "there is no folder" in " ".join(result.stderr.split())
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["report.html", "small.csv"]
+
+
+def test_unwritable_folder(small):
+    result = run("report", small, "-l", "y", "-o", "/proc/report.html")
+    assert result.exit_code == 1
+    assert "Error: cannot write" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_full_disk_ends_cleanly(small):
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "karat", "evaluate", small, "-l", "y"]
+        environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+        result = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment
+        )
+    assert result.returncode == 1
+    assert "Traceback" not in result.stderr
+
+
+def test_broken_pipe_is_quiet(small):
+    command = f"{sys.executable} -m karat evaluate {small} -l y --json | head -c 1"
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    result = subprocess.run(
+        ["bash", "-c", command], env=environment, capture_output=True, text=True
+    )
+    assert result.stdout == "{"
+    assert "Traceback" not in result.stderr
+    assert "BrokenPipe" not in result.stderr
+
+
+def test_interrupt_ends_cleanly(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    command = [sys.executable, "-m", "karat", "evaluate", "-", "-l", "y"]
+    running = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    )
+    running.stdin.write(b"y,p\n")
+    running.stdin.flush()
+    wait_until_reading(running.pid)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert b"Traceback" not in said
+
+
+def wait_until_reading(pid):
+    """Wait until a process sleeps in a read of its standard input."""
+    for _ in range(600):
+        stack = Path(f"/proc/{pid}/wchan").read_text()
+        maps = Path(f"/proc/{pid}/maps").read_text()
+        if "pipe" in stack and "duckdb" in maps:
+            return
+        subprocess.run(["sleep", "0.05"], check=True)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.__name__)
+def test_the_example_of_every_help_works_as_typed(command, tmp_path, monkeypatch):
+    examples = re.findall(r"Example: karat (.*)", command.__doc__)
+    assert len(examples) >= 1
+    monkeypatch.chdir(tmp_path)
+    for line in examples:
+        result = run(*shlex.split(line))
+        assert result.exit_code == 0, result.stderr
+
+
+def test_version_and_help():
+    assert run("--version").stdout == f"karat {karat.__version__}\n"
+    text = run("--help").stdout
+    for command in COMMANDS:
+        assert command.__name__ in text
+    assert shell("evaluate", "--help").returncode == 0
+    assert run("evaluatee").exit_code == 2
+
+
+def test_sorts_are_chosen_before_numpy_is_loaded():
+    info = "vendor_id : {}\nflags : sse avx2 {}"
+    assert karat_start.slow_avx512(info.format("AuthenticAMD", "avx512f"))
+    assert not karat_start.slow_avx512(info.format("AuthenticAMD", ""))
+    assert not karat_start.slow_avx512(info.format("GenuineIntel", "avx512f"))
+    code = "import karat_start, sys; print('numpy' in sys.modules)"
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    )
+    assert loaded.stdout == "False\n"

@@ -1,0 +1,203 @@
+"""The report in a real browser: offline, by keyboard, for screen readers, hostile."""
+
+import json
+import re
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import karat
+
+HOSTILE = [
+    "</script><script>window.hacked=1</script>",
+    "<img src=x onerror='window.hacked=1'>",
+    "\"' onmouseover='window.hacked=1' x=\"",
+    "\u202eright to left\u202c",
+    "🦟 mosquito {{ 7*7 }} {% raw %}",
+    "x" * 10_000,
+    "<!--",
+    "javascript:window.hacked=1",
+]
+
+
+def cases(rng, n):
+    y = np.arange(n) % 5 < 2
+    return y.astype(int), np.round(rng.normal(size=n) + y, 1)
+
+
+@pytest.fixture(scope="module")
+def panel():
+    rng = np.random.default_rng(3)
+    y, a = cases(rng, 400)
+    b = 1 / (1 + np.exp(-(a + rng.normal(size=y.size))))
+    return karat.panel(y, {"a": 1 / (1 + np.exp(-a)), "b": np.round(b, 3)})
+
+
+@pytest.fixture(scope="module")
+def path(panel, tmp_path_factory):
+    target = tmp_path_factory.mktemp("report") / "report.html"
+    karat.report.write(panel, target, subject_to=["recall >= 0.7"])
+    return target
+
+
+@contextmanager
+def opened(browser, path, **options):
+    """Open a page with the network cut off; nothing may be asked for or complained."""
+    context = browser.new_context(offline=True, **options)
+    page = context.new_page()
+    asked, said = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(path.as_uri())
+    try:
+        yield page
+        assert asked == [path.as_uri()]
+        assert said == []
+    finally:
+        context.close()
+
+
+def shown_number(page, name):
+    text = page.locator(f"[data-value={name}]").first.inner_text().replace(",", "")
+    return float(text.rstrip("%")) / (100 if text.endswith("%") else 1)
+
+
+def set_slider(page, value):
+    page.locator("#threshold").evaluate(
+        "(e, v) => { e.value = v; e.dispatchEvent(new Event('input')); }", str(value)
+    )
+
+
+@pytest.mark.parametrize("model", [0, 1])
+def test_slider_moves_every_figure_and_numbers_agree_with_the_library(
+    browser, path, panel, model
+):
+    with opened(browser, path) as page:
+        page.select_option("#model", str(model))
+        name = page.locator("#model option:checked").inner_text()
+        last = int(page.locator("#threshold").get_attribute("max"))
+        for step in np.linspace(0, last, 9).astype(int):
+            set_slider(page, step)
+            check_step(page, panel[name])
+
+
+def check_step(page, tally):
+    text = page.locator("[data-value=threshold]").inner_text()
+    cut = np.inf if text == "above all scores" else float(text)
+    c = karat.sweep(tally)[int((karat.thresholds(tally) >= cut).sum()) - 1]
+    for name in ("tp", "fp", "fn", "tn", "flagged"):
+        expected = karat.flagged(c) if name == "flagged" else getattr(c, name)
+        assert shown_number(page, name) == expected
+    for name in ("recall", "fpr", "accuracy", "flagged_rate"):
+        assert shown_number(page, name) == pytest.approx(
+            float(karat.metric(name)(c)), rel=6e-3
+        )
+    held = page.locator("[data-meets='0']").inner_text() == "met"
+    assert held == bool(karat.recall(c) >= 0.7)
+    for follow, place in marks(page):
+        if place is None:
+            continue
+        for quantity, value in zip(follow, place, strict=False):
+            expected = cut if quantity == "threshold" else metric(quantity, tally, c)
+            assert value == pytest.approx(expected, abs=0.002), quantity
+
+
+def metric(name, tally, c):
+    if name == "cost":  # without prices a miss weighs neg / pos false alarms
+        prices = {"fp": 1.0, "fn": tally.n_neg / tally.n_pos}
+        return float(karat.cost(**prices)(c)) / (tally.n_pos + tally.n_neg)
+    return float(karat.metric(name)(c))
+
+
+def marks(page):
+    """What each moved mark follows, and where it stands, in units of its axes."""
+    script = """() => [...document.querySelectorAll('[data-x]')].map((e) => {
+      const svg = e.ownerSVGElement, h = svg.viewBox.baseVal.height;
+      const [x0, x1, y0, y1] = svg.dataset.ranges.split(' ').map(Number);
+      const at = (n) => Number(e.getAttribute(n));
+      const x = x0 + (at(e.tagName === 'circle' ? 'cx' : 'x1') - 54) / 292 * (x1 - x0);
+      const y = y0 + (h - 46 - at('cy')) / (h - 58) * (y1 - y0);
+      const hidden = e.getAttribute('visibility') === 'hidden';
+      return [[e.dataset.x, e.dataset.y || null], hidden ? null : [x, y]];
+    })"""
+    found = page.evaluate(script)
+    followed = {x for (x, _), _ in found} | {y for (_, y), _ in found}
+    assert {"fpr", "recall", "precision", "flagged_rate", "cost"} <= followed
+    return [([n for n in names if n], place) for names, place in found]
+
+
+def test_slider_works_by_keyboard_and_speaks(browser, path):
+    with opened(browser, path) as page:
+        slider = page.locator("#threshold")
+        slider.focus()
+        before = slider.get_attribute("aria-valuetext")
+        page.keyboard.press("ArrowRight")
+        after = slider.get_attribute("aria-valuetext")
+        assert before != after
+        assert re.match(r"threshold .*: flags .*%, recall .*%, precision", after)
+        page.locator("#back").press("Enter")
+        assert slider.get_attribute("aria-valuetext") == before
+
+
+def test_figures_and_numbers_are_there_without_scripts(browser, path):
+    with opened(browser, path, java_script_enabled=False) as page:
+        assert page.locator("svg.figure").count() >= 5
+        assert shown_number(page, "recall") >= 0.7
+        assert page.locator(".curve.chosen").first.is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_accessibility_violation(browser, path, scheme):
+    with opened(browser, path, color_scheme=scheme) as page:
+        page.locator("details").evaluate_all("all => all.forEach(d => d.open = true)")
+        axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+        found = axe.Axe().run(page)
+        wrong = [
+            (v["id"], v["nodes"][0]["html"][:200]) for v in found.response["violations"]
+        ]
+        assert wrong == []
+
+
+@pytest.mark.parametrize("width", [320, 380, 800])
+def test_nothing_is_wider_than_the_screen(browser, path, width):
+    viewport = {"width": width, "height": 700}
+    with opened(browser, path, viewport=viewport) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_policy_forbids_what_the_page_does_not_need(browser, path):
+    text = path.read_text(encoding="utf-8")
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+    assert "default-src &#39;none&#39;" in policy
+    assert "unsafe" not in policy
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(path.as_uri())
+    page.evaluate(
+        "() => { const s = document.createElement('script');"
+        " s.textContent = 'window.hacked = 1'; document.body.append(s); }"
+    )
+    assert page.evaluate("window.hacked") is None
+    context.close()
+
+
+def test_hostile_names_stay_text(browser, tmp_path):
+    rng = np.random.default_rng(5)
+    y, score = cases(rng, 80)
+    columns = {name: score + rng.normal(size=y.size) for name in HOSTILE}
+    target = tmp_path / "hostile.html"
+    karat.report.write(
+        karat.panel(y, columns), target, title=HOSTILE[0], source=HOSTILE[1]
+    )
+    with opened(browser, target) as page:
+        assert page.evaluate("window.hacked") is None
+        assert page.locator("img").count() == 0
+        assert page.locator("script").count() == 2
+        assert page.locator("h1").inner_text() == HOSTILE[0]
+        names = page.locator("#model option").all_inner_texts()
+        assert len(set(names)) == len(HOSTILE)
+        assert max(map(len, names)) <= 60
+        data = json.loads(page.locator("#data").text_content())
+        assert any("🦟 mosquito {{ 7*7 }}" in m["name"] for m in data["models"])
