@@ -23,6 +23,26 @@ class Analysis:
     rank_only: bool = True
 
 
+def calibrated(method):
+    """Give the probabilities of the labelled rows by a calibrator."""
+
+    def call(t):
+        if method in ("beta", "temperature"):
+            t = t.map(lambda s: 1 / (1 + np.exp(-s)))
+        return karat.calibrate(t, method=method)(t.labelled().score)
+
+    return call
+
+
+RANK_ONLY = {
+    "beta": False,
+    "binormal": True,
+    "histogram": True,
+    "isotonic": True,
+    "platt": False,
+    "temperature": False,
+    "venn-abers": True,
+}
 ANALYSES = {
     "auc": Analysis(karat.auc),
     "best_threshold": Analysis(
@@ -33,6 +53,10 @@ ANALYSES = {
     ),
     "fermi_dirac": Analysis(karat.fermi_dirac),
     "fermi_dirac.auc_se": Analysis(lambda t: karat.fermi_dirac(t).auc_se),
+    **{
+        f"calibrate {method}": Analysis(calibrated(method), rank_only)
+        for method, rank_only in RANK_ONLY.items()
+    },
     "sweep": Analysis(karat.sweep),
     "thresholds": Analysis(karat.thresholds, rank_only=False),
 }

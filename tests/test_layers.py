@@ -11,7 +11,7 @@ import karat
 
 # each row may import from the rows above it, and from its own row without a circle
 LAYERS = {
-    "ground": ["_binomial", "_checks", "_doors", "_numerics", "_records"],
+    "ground": ["_binomial", "_checks", "_doors", "_logistic", "_numerics", "_records"],
     "counts": [
         "algebra",
         "confusion",
@@ -29,6 +29,8 @@ LAYERS = {
         "inference",
         "levels",
         "operating",
+        *("calibration", "formulas", "maps", "monotone", "parametric"),
+        *("ranked", "venn_abers"),
     ],
     "doors": [
         *("cli", "estimators", "frames", "plots", "report", "samples", "storage"),

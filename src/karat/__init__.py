@@ -7,10 +7,12 @@ This page is the table of contents, grouped by question.
 # How good is a cut? Metrics add, scale and compare.
 # How good is the ranking, and how sure are we?
 # Can this leaf be trusted?
+# What does a score mean, as a probability?
 from karat._checks import Infeasible, InputError, NotConverged, NotEnoughCases
 from karat._doors import door as _door
 from karat._records import Estimate
 from karat.algebra import Constraint, Metric
+from karat.calibration import CALIBRATORS, calibrate
 from karat.confusion import (
     METRICS,
     Confusion,
@@ -55,6 +57,7 @@ from karat.levels import (
     tree_levels,
     utility_level,
 )
+from karat.maps import Map, at_prevalence, load_map, save_map
 from karat.operating import OperatingPoint, best_threshold
 from karat.storage import read_panel, read_tally
 
@@ -71,6 +74,7 @@ def __getattr__(name: str) -> object:
 __version__ = "0.1.0"
 
 __all__ = [
+    "CALIBRATORS",
     "METRICS",
     "Confusion",
     "Constraint",
@@ -79,6 +83,7 @@ __all__ = [
     "FermiDirac",
     "Infeasible",
     "InputError",
+    "Map",
     "Metric",
     "NotConverged",
     "NotEnoughCases",
@@ -87,9 +92,11 @@ __all__ = [
     "Tally",
     "TreeLevels",
     "accuracy",
+    "at_prevalence",
     "auc",
     "balanced_accuracy",
     "best_threshold",
+    "calibrate",
     "confidence_level",
     "constraint",
     "cost",
@@ -107,6 +114,7 @@ __all__ = [
     "jaccard",
     "kappa",
     "lift",
+    "load_map",
     "lr_negative",
     "lr_positive",
     "markedness",
@@ -121,6 +129,7 @@ __all__ = [
     "read_panel",
     "read_tally",
     "recall",
+    "save_map",
     "specificity",
     "sweep",
     "tally",

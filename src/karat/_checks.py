@@ -473,3 +473,24 @@ def shares(values: object, what: str) -> NDArray[np.float64]:
         f"{what} must sum to 1; found a sum of {total:g} over {part.size} entries. "
         f"Type {what} / {what}.sum() if these are the leaves' sizes."
     )
+
+
+def unit_scores(values: Array, what: str, instead: str) -> Array:
+    """Pass on scores that can be read as probabilities."""
+    bad = (values < 0) | (values > 1)
+    if bad.any():
+        raise InputError(
+            f"{what} needs scores from 0 to 1; found {listing(values[bad])} at "
+            f"{places(bad)}. {instead}"
+        )
+    return values
+
+
+def options(given: Collection[str], known: Collection[str], what: str) -> None:
+    """Stop at a keyword that the chosen method does not have."""
+    for name in given:
+        if name not in known:
+            has = f"its options are {listing(known, 20)}" if known else "it has none"
+            raise InputError(
+                f"{name!r} is no option of {what}: {has}.{nearest(name, known)}"
+            )

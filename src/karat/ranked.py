@@ -1,0 +1,193 @@
+r"""Which probability belongs to a rank?
+
+Calibrators that use the order of the scores and nothing else: any increasing
+re-scoring gives the same probabilities. New scores are ranked against the cases that
+the map was fitted on: a score that was seen has the mid-rank of its row, one between
+two rows lies on the straight line between them, and one beyond the ends has the rank of
+the end.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import final
+
+import numpy as np
+
+from karat import _checks
+from karat._numerics import Array, Floats
+from karat.counts import Tally
+from karat.formulas import Chain, Formula, Linear, Logistic, sigmoid
+from karat.inference import placements
+from karat.maps import Map, freeze, register
+
+_POOLED = 4096
+_GRID = 1001
+
+
+@register("binormal")
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class Binormal(Map):
+    """Normal classes on a hidden scale that the scores follow in order.
+
+    Attributes
+    ----------
+    score : array (m,)
+        The scores it was fitted on, ascending.
+    hidden : array (m,)
+        Where they lie on the scale on which negatives are standard normal.
+    mean, sd : float
+        Mean and standard deviation of the positives on that scale (b and alpha of the
+        binormal classifier).
+    prevalence : float
+        Share of positives.
+    """
+
+    score: Floats
+    hidden: Floats
+    mean: float
+    sd: float
+    prevalence: float
+
+    def __post_init__(self) -> None:
+        freeze(self, "score", "hidden")
+
+    @property
+    def expression(self) -> Formula:
+        """Give straight lines to the hidden scale, then the likelihood ratio."""
+        odds = self.prevalence / (1 - self.prevalence)
+        precision = self.sd**-2
+        # log of the ratio of the two normal densities, by powers of z
+        constant = math.log(odds / self.sd) - self.mean**2 * precision / 2
+        terms = ((self.mean * precision, "identity"), ((1 - precision) / 2, "square"))
+        return Chain((Linear(self.score, self.hidden), Logistic(constant, terms)))
+
+
+def binormal(t: Tally) -> Binormal:
+    r"""Which two normal distributions on a hidden scale explain the labels by rank?
+
+    Negatives are standard normal on the hidden scale, positives normal with mean b and
+    standard deviation alpha. A case whose mid-rank leaves a share u of the cases below
+    it lies at z with
+
+    .. math:: (1-\rho)\,\Phi(z) + \rho\,\Phi((z-b)/\alpha) = u, \qquad
+              \mathrm{logit}\, p = \mathrm{logit}\,\rho - \ln\alpha
+              + \tfrac12 z^2 - \tfrac12 (z-b)^2/\alpha^2
+
+    b and alpha maximise the likelihood of the labels given the ranks.
+
+    Parameters
+    ----------
+    t
+        Labelled cases; unknowns are not used.
+
+    Notes
+    -----
+    Unless alpha = 1 the probability is not monotone: below (or above) some rank it
+    turns, as in every binormal model. Where a threshold parts the classes without
+    error there is no maximum: alpha is then 1 and the AUC is taken as if half a pair
+    were wrong. To find b and alpha, more than 32,768 rows are pooled to 4,096.
+
+    Examples
+    --------
+    >>> t = Tally([1, 2, 3, 4], neg=[40, 30, 20, 10], pos=[10, 20, 30, 40])
+    >>> c = binormal(t)
+    >>> round(float(c(4.0) + c(1.0)), 4), round(c.sd, 3)
+    (1.0, 1.0)
+    """
+    _checks.both_classes(t, "calibrate(method='binormal')")
+    t = t.labelled()
+    pos, neg = t.pos[::-1], t.neg[::-1]
+    rho = t.prevalence
+    mean, sd = _fit_binormal(t, pos, neg, rho)
+    hidden = _hidden(_shares(pos + neg), mean, sd, rho)
+    return Binormal(t.score[::-1], hidden, mean, sd, rho)
+
+
+def _fit_binormal(t: Tally, pos: Array, neg: Array, rho: float) -> tuple[float, float]:
+    wins = placements(t).auc
+    if wins in (0.0, 1.0):
+        return separation(softened_auc(t)), 1.0
+    from scipy.optimize import minimize
+
+    if pos.size > 8 * _POOLED:
+        step = -(-pos.size // _POOLED)
+        start = np.arange(0, pos.size, step)
+        pos, neg = np.add.reduceat(pos, start), np.add.reduceat(neg, start)
+    counts = pos / t.n, neg / t.n
+    best = minimize(
+        _binormal_loss,
+        [separation(wins), 0.0],
+        args=(_shares(pos + neg), *counts, rho),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(-20, 20), (-3, 3)],
+        options={"ftol": 1e-15, "gtol": 1e-9},
+    )
+    return float(best.x[0]), math.exp(best.x[1])
+
+
+def _binormal_loss(
+    parameters: Floats, share: Floats, pos: Floats, neg: Floats, rho: float
+) -> tuple[float, Floats]:
+    """Give the log loss at (b, ln alpha) and its gradient, the ranks being fixed."""
+    mean, sd = float(parameters[0]), math.exp(parameters[1])
+    z = _hidden(share, mean, sd, rho)
+    x = (z - mean) / sd
+    eta = math.log(rho / (1 - rho) / sd) + (z * z - x * x) / 2
+    p = sigmoid(eta)
+    # the share below z stays, so z moves with the parameters: dz/db = p
+    slope = z - x / sd
+    by_mean = x / sd + slope * p
+    by_log_sd = x * x - 1 + slope * p * sd * x
+    residual = p * (pos + neg) - pos
+    loss = pos @ np.logaddexp(0, -eta) + neg @ np.logaddexp(0, eta)
+    return float(loss), np.array([residual @ by_mean, residual @ by_log_sd])
+
+
+def _shares(cases: Array) -> Floats:
+    """Which share of the cases is below each row, its own cases counted half?"""
+    return np.asarray((np.cumsum(cases) - cases / 2) / cases.sum())
+
+
+def _hidden(share: Floats, mean: float, sd: float, rho: float) -> Floats:
+    """Where does the mixture of both normals reach these shares?"""
+    from scipy.special import ndtr
+
+    ends = (min(-9.0, mean - 9 * sd), max(9.0, mean + 9 * sd))
+    grid = np.linspace(*ends, _GRID)
+    cdf = (1 - rho) * ndtr(grid) + rho * ndtr((grid - mean) / sd)
+    at = np.clip(np.searchsorted(cdf, share), 1, _GRID - 1)
+    low, high = grid[at - 1], grid[at]
+    z = np.interp(share, cdf, grid)
+    for _ in range(4):
+        x = (z - mean) / sd
+        height = (1 - rho) * ndtr(z) + rho * ndtr(x) - share
+        density = (1 - rho) * np.exp(-z * z / 2) + rho / sd * np.exp(-x * x / 2)
+        step = height * math.sqrt(2 * math.pi) / np.maximum(density, 1e-300)
+        # in the gap between well separated classes the density is nil: stay in the cell
+        z = np.clip(z - step, low, high)
+    return z
+
+
+def softened_auc(t: Tally) -> float:
+    """Give the AUC, with half a pair turned round where all pairs agree."""
+    p = placements(t)
+    pairs = t.n_pos * t.n_neg
+    if p.auc == 1:
+        return (pairs - 0.5) / pairs if pairs > 1 else 0.75
+    if p.auc == 0:
+        return 0.5 / pairs if pairs > 1 else 0.25
+    return p.auc
+
+
+def separation(auc: float) -> float:
+    """How far apart are two unit normals with this AUC?
+
+    >>> separation(0.5)
+    0.0
+    """
+    return math.sqrt(2) * NormalDist().inv_cdf(auc)

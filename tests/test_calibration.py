@@ -1,0 +1,368 @@
+"""Calibrators: by hand, against brute force, scikit-learn and the venn-abers method."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import isotonic_regression, minimize
+from scipy.special import expit, logit, xlogy
+from scipy.stats import norm
+from sklearn.calibration import _SigmoidCalibration
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+
+import karat
+from conftest import tied_cases
+from karat.monotone import equal_mass, pool_violators
+from karat.venn_abers import bounds
+
+METHODS = sorted(karat.CALIBRATORS)
+
+
+def probabilities(rng, n=300):
+    y, score = tied_cases(rng, n)
+    return y, expit(2 * score - 0.5)
+
+
+def loss(t, c):
+    p = np.clip(c(t.score), 1e-15, 1 - 1e-15)
+    return -float(xlogy(t.pos, p).sum() + xlogy(t.neg, 1 - p).sum())
+
+
+# by hand
+
+
+def test_platt_through_two_scores_meets_both_shares():
+    t = karat.Tally([0.0, 2.0], neg=[3, 1], pos=[1, 4])
+    c = karat.calibrate(t, method="platt")
+    np.testing.assert_allclose(c([0, 2]), [1 / 4, 4 / 5], rtol=1e-12)
+    assert c.intercept == pytest.approx(math.log(1 / 3))
+    assert c.slope == pytest.approx((math.log(4) - math.log(1 / 3)) / 2)
+
+
+def test_isotonic_by_hand_and_between_the_scores():
+    t = karat.Tally([1, 2, 3, 4, 6], neg=[2, 0, 2, 1, 0], pos=[0, 1, 1, 2, 5])
+    c = karat.calibrate(t, method="isotonic")
+    # rows 2 and 3 are pooled to 2/4; between 4 (2/3) and 6 (1) a straight line
+    expected = [0, 0, 0.25, 0.5, 0.5, 2 / 3, 5 / 6, 1, 1]
+    np.testing.assert_allclose(c([0, 1, 1.5, 2, 3, 4, 5, 6, 9]), expected)
+
+
+def test_histogram_keeps_ties_together_and_cuts_half_way():
+    t = karat.Tally([1, 2, 3], neg=[1, 6, 1], pos=[0, 6, 2])
+    c = karat.calibrate(t, method="histogram", bins=4)
+    assert c.edges.tolist() == [1.5, 2.5]
+    np.testing.assert_allclose(c([1.4999, 1.5, 2.4999, 2.5]), [0, 0.5, 0.5, 2 / 3])
+    above = np.nextafter(1.0, 2)
+    close = karat.Tally([1.0, above], neg=[1, 0], pos=[0, 1])
+    assert karat.calibrate(close, method="histogram")([1.0, above]).tolist() == [0, 1]
+
+
+def test_temperature_of_scores_and_of_log_odds_is_the_same():
+    p = karat.Tally([0.9, 0.6, 0.2], neg=[2, 3, 5], pos=[5, 4, 2])
+    z = p.map(logit)
+    a = karat.calibrate(p, method="temperature")
+    b = karat.calibrate(z, method="temperature", scale="identity")
+    assert a.temperature == pytest.approx(b.temperature, rel=1e-12)
+    np.testing.assert_allclose(a(p.score), b(z.score), rtol=1e-12)
+
+
+def test_temperature_of_useless_scores_is_infinite():
+    t = karat.Tally([0.9, 0.1], neg=[3, 1], pos=[1, 3])
+    c = karat.calibrate(t, method="temperature")
+    assert c.temperature == math.inf
+    assert c([0.1, 0.9]).tolist() == [0.5, 0.5]
+
+
+def test_beta_leaves_calibrated_scores_alone():
+    s = np.array([0.05, 0.2, 0.4, 0.5, 0.8, 0.95])
+    n = 100
+    t = karat.Tally(s, pos=(s * n).round().astype(int), neg=((1 - s) * n).round())
+    c = karat.calibrate(t, method="beta")
+    np.testing.assert_allclose([c.a, c.b, c.c], [1, 1, 0], atol=1e-9)
+    grid = np.linspace(0, 1, 11)
+    np.testing.assert_allclose(c(grid), grid, atol=1e-9)
+
+
+# slow twins
+
+
+def test_isotonic_is_the_max_min_formula(rng):
+    for _ in range(20):
+        y, score = tied_cases(rng, 40)
+        t = karat.tally(y, score)
+        s, pos, n = t.score[::-1], t.pos[::-1], (t.pos + t.neg)[::-1]
+        mean = lambda a, b: pos[a : b + 1].sum() / n[a : b + 1].sum()  # noqa: B023, E731
+        m = range(len(s))
+        slow = [
+            max(min(mean(a, b) for b in m if b >= i) for a in m if a <= i) for i in m
+        ]
+        c = karat.calibrate(t, method="isotonic")
+        np.testing.assert_allclose(c(s), slow, rtol=1e-14)
+
+
+def test_equal_shares_fall_into_one_block():
+    # 1/3, 2/6 and 10/30 are equal, whatever the rounding of the pooled sums
+    value, start = pool_violators(np.array([1, 2, 10]), np.array([2, 4, 20]))
+    assert value.tolist() == [1 / 3]
+    assert start.tolist() == [0, 3]
+
+
+def test_venn_abers_refits_with_the_case_added(rng):
+    for _ in range(30):
+        m = rng.integers(1, 10)
+        pos, neg = rng.integers(0, 4, (2, m))
+        pos[pos + neg == 0] = 1
+        pos[0] += 1
+        neg[0] += 1
+        t = karat.Tally(np.arange(m), neg, pos)
+        c = karat.calibrate(t, method="venn-abers")
+        for s in np.arange(-0.5, m + 0.5, 0.5):
+            twice = []
+            for label in (0, 1):
+                x = t + karat.Tally([s], pos=[label], neg=[1 - label])
+                n = (x.pos + x.neg)[::-1]
+                fit = isotonic_regression(x.pos[::-1] / n, weights=n).x
+                twice.append(fit[np.searchsorted(x.score[::-1], s)])
+            low, high = c.interval(s)
+            np.testing.assert_allclose([low, high], twice, atol=1e-14)
+            assert c(s) == pytest.approx(high / (1 - low + high), rel=1e-14)
+
+
+def test_venn_abers_on_long_tables_is_the_same(rng):
+    n = 20_000
+    y = (rng.random(n) < np.linspace(0.2, 0.8, n)).astype(int)
+    low, high = bounds(y, 1 - y)
+    assert (np.diff(low) >= 0).all()
+    assert (np.diff(high) >= 0).all()
+    for i in rng.integers(0, n, 25):
+        for label, value in ((0, low[i]), (1, high[i])):
+            w = np.ones(n)
+            x = y.astype(float)
+            w[i], x[i] = 2, (y[i] + label) / 2
+            assert value == pytest.approx(isotonic_regression(x, weights=w).x[i])
+
+
+def test_parametric_fits_are_the_maximum_of_the_likelihood(rng):
+    y, p = probabilities(rng)
+    t = karat.tally(y, p)
+    n = t.pos + t.neg
+
+    def best(eta, start):
+        f = lambda x: (n * np.logaddexp(0, eta(x)) - t.pos * eta(x)).sum()  # noqa: E731
+        return minimize(f, start, method="BFGS", options={"gtol": 1e-9}).fun
+
+    s = t.score
+    cases = {
+        "platt": best(lambda x: x[0] + x[1] * s, [0, 1]),
+        "temperature": best(lambda x: x[0] * logit(s), [1]),
+        "beta": best(
+            lambda x: x[0] + x[1] ** 2 * np.log(s) - x[2] ** 2 * np.log1p(-s), [0, 1, 1]
+        ),
+    }
+    for method, value in cases.items():
+        fitted = loss(t, karat.calibrate(t, method=method))
+        assert fitted == pytest.approx(value, rel=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (2, 0), (-1, -1), (-1, 3)])
+def test_beta_is_the_constrained_maximum(shape, rng):
+    # labels from a curve outside or on the edge of the family
+    s = np.linspace(0.02, 0.98, 25)
+    p = expit(0.3 + shape[0] * np.log(s) - shape[1] * np.log1p(-s))
+    pos = rng.binomial(40, p)
+    t = karat.Tally(s, pos=pos, neg=40 - pos)
+    c = karat.calibrate(t, method="beta")
+    assert min(c.a, c.b) >= 0
+    f = lambda x: loss(t, karat.parametric.Beta(x[0], x[1], x[2]))  # noqa: E731
+    options = {"ftol": 1e-14, "gtol": 1e-9}
+    bounds = [(0, None), (0, None), (None, None)]
+    slow = minimize(f, [0.5, 0.5, 0], bounds=bounds, options=options)
+    assert loss(t, c) <= slow.fun * (1 + 1e-9)
+
+
+def test_binormal_finds_the_truth_behind_any_increasing_score(rng):
+    y = rng.random(40_000) < 0.3
+    z = np.where(y, 1.2 + 1.4 * rng.normal(size=y.size), rng.normal(size=y.size))
+    c = karat.calibrate(karat.tally(y, np.exp(z)), method="binormal")
+    assert c.mean == pytest.approx(1.2, abs=0.05)
+    assert c.sd == pytest.approx(1.4, abs=0.05)
+    at = np.array([-1.5, 0.0, 1.0, 2.0, 3.0])
+    odds = 0.3 / 0.7 * norm.pdf(at, 1.2, 1.4) / norm.pdf(at)
+    np.testing.assert_allclose(c(np.exp(at)), odds / (1 + odds), atol=0.02)
+
+
+def test_binormal_is_the_best_of_its_family(rng):
+    y, score = tied_cases(rng, 400, levels=40)
+    t = karat.tally(y, score)
+    c = karat.calibrate(t, method="binormal")
+    best = loss(t, c)
+    from dataclasses import replace
+
+    from karat.ranked import _hidden, _shares
+
+    share = _shares((t.pos + t.neg)[::-1])
+    for d_mean, log_sd in rng.normal(scale=0.05, size=(20, 2)):
+        mean, sd = c.mean + d_mean, c.sd * math.exp(log_sd)
+        other = replace(
+            c, mean=mean, sd=sd, hidden=_hidden(share, mean, sd, c.prevalence)
+        )
+        assert loss(t, other) >= best - 1e-9
+
+
+def test_hidden_scale_solves_its_equation():
+    from karat.ranked import _hidden
+
+    share = np.array([1e-9, 1e-4, 0.1, 0.4, 0.5, 0.9, 1 - 1e-9])
+    for mean, sd, rho in [(1, 1, 0.5), (15, 0.1, 0.4), (-3, 5, 0.01), (20, 20, 0.9)]:
+        z = _hidden(share, mean, sd, rho)
+        cdf = (1 - rho) * norm.cdf(z) + rho * norm.cdf(z, mean, sd)
+        np.testing.assert_allclose(cdf, share, rtol=1e-7)
+
+
+# reference
+
+
+def test_platt_is_logistic_regression(rng):
+    y, p = probabilities(rng)
+    ours = karat.calibrate(karat.tally(y, 1e6 + p), method="platt")
+    theirs = LogisticRegression(C=np.inf, tol=1e-10).fit(p[:, None], y)
+    np.testing.assert_allclose(
+        ours(1e6 + p), theirs.predict_proba(p[:, None])[:, 1], atol=1e-6
+    )
+
+
+def test_platt_on_logits_is_cox_recalibration(rng):
+    y, p = probabilities(rng)
+    ours = karat.calibrate(karat.tally(y, p), method="platt", scale="logit")
+    theirs = karat.calibrate(karat.tally(y, logit(p)), method="platt")
+    assert ours.slope == pytest.approx(theirs.slope, rel=1e-9)
+
+
+def test_smoothed_platt_is_what_scikit_learn_does(rng):
+    y, p = probabilities(rng)
+    ours = karat.calibrate(karat.tally(y, p), method="platt", targets="smoothed")
+    theirs = _SigmoidCalibration().fit(p, y)
+    np.testing.assert_allclose(ours(p), theirs.predict(p), atol=1e-4)
+    assert ours.targets == "smoothed"
+
+
+def test_isotonic_is_what_scikit_learn_does(rng):
+    y, p = probabilities(rng)
+    theirs = IsotonicRegression(out_of_bounds="clip").fit(p, y)
+    ours = karat.calibrate(karat.tally(y, p), method="isotonic")
+    s = np.linspace(-0.2, 1.2, 500)
+    np.testing.assert_allclose(ours(s), theirs.predict(s), atol=1e-12)
+
+
+# edges
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_unknowns_change_nothing(method, rng):
+    t = karat.tally(*probabilities(rng))
+    more = t + karat.tally(None, rng.random(50))
+    assert karat.calibrate(more, method=method) == karat.calibrate(t, method=method)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_score_gives_the_prevalence(method):
+    t = karat.Tally([0.5], neg=[3], pos=[1])
+    expected = 0.5 if method in ("venn-abers", "temperature") else 0.25
+    if method == "venn-abers":
+        expected = (2 / 5) / (1 - 1 / 5 + 2 / 5)
+    assert karat.calibrate(t, method=method)(0.5) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("turned", [False, True])
+def test_separated_classes_give_finite_maps(method, turned):
+    s = np.array([0.1, 0.2, 0.7, 0.9])
+    pos = np.array([5, 3, 0, 0] if turned else [0, 0, 3, 5])
+    t = karat.Tally(s, pos=pos, neg=pos[::-1])
+    c = karat.calibrate(t, method=method)
+    p = c(np.linspace(0.01, 0.99, 50))
+    assert np.isfinite(p).all()
+    if method not in ("isotonic", "histogram"):
+        assert (p > 0).all()
+        assert (p < 1).all()
+    assert t.map(c).n == t.n
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_case_of_each_class(method):
+    c = karat.calibrate(karat.Tally([0.2, 0.7], neg=[1, 0], pos=[0, 1]), method=method)
+    low, high = c([0.2, 0.7])
+    assert 0 <= low <= high <= 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_huge_counts(method):
+    t = karat.Tally(
+        [0.1, 0.5, 0.9],
+        neg=[9 * 10**8, 5 * 10**8, 10**8],
+        pos=[10**8, 5 * 10**8, 9 * 10**8],
+    )
+    p = karat.calibrate(t, method=method)([0.1, 0.5, 0.9])
+    # the binormal and the score itself as predictor have another shape
+    tolerance = 0.03 if method in ("binormal", "platt", "fermi-dirac") else 1e-6
+    np.testing.assert_allclose(p, [0.1, 0.5, 0.9], atol=tolerance)
+
+
+def test_scores_of_exactly_zero_and_one():
+    t = karat.Tally([0, 0.5, 1], neg=[5, 3, 1], pos=[1, 3, 5])
+    for method in METHODS:
+        p = karat.calibrate(t, method=method)([0, 0.5, 1])
+        assert np.isfinite(p).all()
+        assert p[0] < p[2]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_class_is_not_enough(method):
+    with pytest.raises(karat.NotEnoughCases, match="at least one positive and one neg"):
+        karat.calibrate(karat.Tally([0.5], neg=[3]), method=method)
+
+
+@pytest.mark.parametrize("method", ["beta", "temperature"])
+def test_probabilities_are_needed(method):
+    t = karat.Tally([-1.0, 0.5, 2.0], neg=[1, 1, 0], pos=[0, 1, 1])
+    with pytest.raises(karat.InputError, match=r"needs scores from 0 to 1; found 2.0"):
+        karat.calibrate(t, method=method)
+
+
+def test_words_for_a_wrong_choice():
+    t = karat.Tally([0.2, 0.7], neg=[1, 0], pos=[0, 1])
+    with pytest.raises(karat.InputError, match="Did you mean 'isotonic'"):
+        karat.calibrate(t, method="isotnic")
+    with pytest.raises(karat.InputError, match="'bin' is no option of method='histogr"):
+        karat.calibrate(t, method="histogram", bin=3)
+    with pytest.raises(karat.InputError, match="it has none"):
+        karat.calibrate(t, method="isotonic", bins=3)
+    with pytest.raises(karat.InputError, match="targets must be one of"):
+        karat.calibrate(t, method="platt", targets="x")
+    with pytest.raises(karat.InputError, match="scale must be one of"):
+        karat.calibrate(t, method="platt", scale="log")
+    with pytest.raises(karat.NotEnoughCases, match='Type targets="auto"'):
+        karat.calibrate(t, method="platt", targets="labels")
+    with pytest.raises(karat.InputError, match="bins must be a whole number, 1"):
+        karat.calibrate(t, method="histogram", bins=0)
+
+
+def test_equal_mass_never_splits_a_row(rng):
+    for _ in range(50):
+        cases = rng.integers(1, 9, rng.integers(1, 30))
+        start = equal_mass(cases, int(rng.integers(1, 12)))
+        assert start[0] == 0
+        assert (np.diff(start) > 0).all()
+
+
+def test_long_tables_are_fitted_exactly(rng):
+    # more rows than are pooled for the start of the iteration
+    z = rng.normal(size=60_000)
+    y = rng.random(z.size) < expit(0.5 + z)
+    t = karat.tally(y, z)
+    c = karat.calibrate(t, method="platt")
+    n = t.pos + t.neg
+    residual = t.pos - n * c(t.score)
+    assert abs(residual.sum()) < 1e-6
+    assert abs(residual @ t.score) < 1e-6

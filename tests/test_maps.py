@@ -1,0 +1,234 @@
+"""Maps are values: called, compared, saved, loaded, carried to another prevalence."""
+
+import json
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import pytest
+
+import karat
+from conftest import tied_cases
+from karat import maps
+from karat.formulas import Chain, Linear, Logistic, Mean, Prior, Steps, evaluate
+
+
+@pytest.fixture
+def tally(rng):
+    y, score = tied_cases(rng, 200)
+    return karat.tally(y, 1 / (1 + np.exp(-score)))
+
+
+@pytest.mark.parametrize("method", sorted(karat.CALIBRATORS))
+def test_every_map_comes_back_from_a_file_to_the_last_bit(method, tally, tmp_path):
+    c = karat.calibrate(tally, method=method)
+    c.save_map(tmp_path / "map.json")
+    back = karat.load_map(tmp_path / "map.json")
+    assert back == c
+    assert type(back) is type(c)
+    s = np.linspace(-0.5, 1.5, 101)
+    np.testing.assert_array_equal(back(s), c(s))
+    assert "pickle" not in (tmp_path / "map.json").read_text()
+
+
+@pytest.mark.parametrize("method", sorted(karat.CALIBRATORS))
+def test_a_map_keeps_the_shape_and_missing_scores(method, tally):
+    c = karat.calibrate(tally, method=method)
+    assert c(0.5).shape == ()
+    assert c(np.full((2, 3), 0.5)).shape == (2, 3)
+    assert c([]).shape == (0,)
+    assert np.isnan(c([np.nan, 0.5])).tolist() == [True, False]
+    assert tally.map(c).n == tally.n
+
+
+def test_maps_that_differ_are_not_equal(tally):
+    c = karat.calibrate(tally, method="platt")
+    assert c != karat.calibrate(tally + tally.map(lambda s: s / 2), method="platt")
+    assert c != karat.calibrate(tally, method="isotonic")
+    assert c != "platt"
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(c)
+
+
+def test_tables_of_a_map_are_read_only(tally):
+    c = karat.calibrate(tally, method="isotonic")
+    with pytest.raises(ValueError, match="read-only"):
+        c.score[0] = 1
+
+
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class Everything(maps.Map):
+    number: float
+    words: tuple
+    table: dict
+    inner: karat.Map
+    grid: np.ndarray
+    nothing: None = None
+
+    @property
+    def expression(self):
+        return Steps(np.zeros(0), np.array([self.number]))
+
+
+def test_a_new_kind_of_map_can_hold_every_kind_of_field(tally, monkeypatch, tmp_path):
+    monkeypatch.setattr(maps, "MAPS", dict(maps.MAPS))
+    maps.register("everything")(Everything)
+    inner = karat.calibrate(tally, method="beta")
+    m = Everything(
+        np.nan, ("a", (1, True)), {"x": np.inf}, inner, np.array([[1, -np.inf], [2, 3]])
+    )
+    karat.save_map(m, tmp_path / "m.json")
+    back = karat.load_map(tmp_path / "m.json")
+    assert back == m
+    assert back.table == {"x": np.inf}
+    with pytest.raises(karat.InputError, match="already a kind of map called 'platt'"):
+        maps.register("platt")(Everything)
+
+
+def test_what_cannot_be_saved_says_so(tally, monkeypatch, tmp_path):
+    inner = karat.calibrate(tally, method="beta")
+    m = Everything(0.0, (), {}, inner, np.zeros(1))
+    with pytest.raises(karat.InputError, match="not in the registry"):
+        karat.save_map(m, tmp_path / "m.json")
+    monkeypatch.setattr(maps, "MAPS", maps.MAPS | {"everything": Everything})
+    with pytest.raises(karat.InputError, match="found set"):
+        karat.save_map(Everything(0.0, {1}, {}, inner, np.zeros(1)), tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(karat.InputError, match="no folder"):
+        karat.save_map(inner, tmp_path / "no" / "m.json")
+
+
+GOOD = {
+    "format": "karat map",
+    "version": 1,
+    "type": "isotonic",
+    "fields": {
+        "score": {"array": [1, 2], "shape": [2]},
+        "probability": {"array": [0.1, 0.2], "shape": [2]},
+    },
+}
+
+
+def broken(**changes):
+    return {**GOOD, **changes}
+
+
+def with_score(score):
+    return broken(fields={**GOOD["fields"], "score": score})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([1], "was not written by karat.save_map"),
+        (broken(format="other"), "was not written by karat.save_map"),
+        (broken(version=2), "has format 2; this Karat reads up to 1"),
+        (broken(version="x"), "has format x"),
+        (broken(type="isotnic"), "Did you mean 'isotonic'"),
+        (broken(type=["isotonic"]), "must be one of"),
+        (broken(fields={}), "has the fields 'probability', 'score'"),
+        (broken(fields=None), "found None"),
+        (with_score({"array": [1, 2, 3], "shape": [3]}), "one value a score"),
+        (with_score({"array": [2, 1], "shape": [2]}), "one ascending array"),
+        (with_score({"array": ["x", 1], "shape": [2]}), "does not hold numbers"),
+        (with_score({"array": [1, 2], "shape": [7]}), "does not hold numbers"),
+        (with_score({"what": 1}), "damaged: it holds 'what'"),
+        (with_score({"number": "os.system"}), "damaged"),
+        (with_score({"type": "evil", "fields": {}}), "must be one of"),
+    ],
+)
+def test_a_damaged_file_is_answered_with_a_sentence(content, message, tmp_path):
+    path = tmp_path / "map.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(karat.InputError, match=message):
+        karat.load_map(path)
+
+
+def test_a_file_that_is_no_map(tmp_path):
+    with pytest.raises(karat.InputError, match="There is no file"):
+        karat.load_map(tmp_path / "none.json")
+    (tmp_path / "bad.json").write_text("{")
+    with pytest.raises(karat.InputError, match="it is no JSON"):
+        karat.load_map(tmp_path / "bad.json")
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(karat.InputError, match="it is no JSON"):
+        karat.load_map(tmp_path / "deep.json")
+    (tmp_path / "bytes.json").write_bytes(b"\xff\xfe\x00\xd8")
+    with pytest.raises(karat.InputError, match="not text"):
+        karat.load_map(tmp_path / "bytes.json")
+    (tmp_path / "good.json").write_text(json.dumps(GOOD))
+    assert karat.load_map(tmp_path / "good.json")(1.5) == pytest.approx(0.15)
+
+
+def test_formulas_by_hand():
+    s = np.array([-1.0, 0.0, 0.25, 1.0, np.nan])
+    logistic = Logistic(1.0, ((2.0, "identity"), (3.0, "square")), -1.0, 0.5)
+    eta = 1 + 2 * np.array([-1, 0, 0.25, 0.5]) + 3 * np.array([1, 0, 0.0625, 0.25])
+    np.testing.assert_allclose(evaluate(logistic, s)[:4], 1 / (1 + np.exp(-eta)))
+    steps = Steps(np.array([0.0, 1.0]), np.array([5.0, 6.0, 7.0]))
+    assert evaluate(steps, s)[:4].tolist() == [5, 6, 6, 7]
+    line = Linear(np.array([0.0, 1.0]), np.array([0.0, 8.0]))
+    assert evaluate(line, s)[:4].tolist() == [0, 0, 2, 8]
+    assert evaluate(Prior(3.0, 1.0), 0.25) == 0.5
+    mean = Mean((steps, line), (0.25, 0.75))
+    assert evaluate(mean, s)[:4].tolist() == [1.25, 1.5, 3, 7.75]
+    assert evaluate(Chain((line, steps)), s)[:4].tolist() == [6, 6, 7, 7]
+    for formula in (logistic, steps, line, Prior(1.0, 1.0), mean, Chain((line, steps))):
+        assert np.isnan(evaluate(formula, s)[4])
+    long = np.linspace(-1, 2, 50_000)
+    assert evaluate(mean, long).size == long.size
+
+
+def test_prevalence_shift_is_bayes_rule(tally):
+    c = karat.calibrate(tally, method="platt")
+    new = karat.at_prevalence(c, tally.prevalence, 0.01)
+    odds = 0.01 / 0.99 / (tally.prevalence / (1 - tally.prevalence))
+    p, q = c(tally.score), new(tally.score)
+    np.testing.assert_allclose(q / (1 - q), odds * p / (1 - p), rtol=1e-12)
+    back = karat.at_prevalence(new, 0.01, tally.prevalence)
+    np.testing.assert_allclose(back(tally.score), p, rtol=1e-12)
+
+
+def test_prevalence_shift_is_right_for_a_population(rng):
+    # fit where half are positive, use where one in twenty is
+    def sample(n, prevalence):
+        y = rng.random(n) < prevalence
+        return karat.tally(y, np.round(rng.normal(size=n) + 1.5 * y, 1))
+
+    fitted, used = sample(40_000, 0.5), sample(400_000, 0.05)
+    c = karat.at_prevalence(karat.calibrate(fitted, method="isotonic"), 0.5, 0.05)
+    expected = float((used.neg + used.pos) @ c(used.score))
+    assert expected == pytest.approx(used.n_pos, rel=0.05)
+
+
+def test_prevalence_shift_keeps_certainty_and_the_interval(tally, tmp_path):
+    c = karat.calibrate(tally, method="venn-abers")
+    new = karat.at_prevalence(c, 0.4, 0.1)
+    low, high = new.interval([0.1, 0.9])
+    assert (low < new([0.1, 0.9])).all()
+    assert (new([0.1, 0.9]) < high).all()
+    sure = karat.at_prevalence(karat.monotone.Isotonic([0, 1], [0, 1]), 0.4, 0.1)
+    assert sure([0.0, 1.0]).tolist() == [0, 1]
+    with pytest.raises(karat.InputError, match="Isotonic has no interval"):
+        sure.interval([0.1])
+    new.save_map(tmp_path / "m.json")
+    assert karat.load_map(tmp_path / "m.json") == new
+
+
+def test_prevalence_shift_says_what_it_needs(tally):
+    c = karat.calibrate(tally, method="platt")
+    with pytest.raises(karat.InputError, match=r"old must lie in \(0, 1\); found 0"):
+        karat.at_prevalence(c, 0, 0.1)
+    with pytest.raises(karat.InputError, match=r"Type new=0.1"):
+        karat.at_prevalence(c, 0.5, 10)
+    with pytest.raises(karat.InputError, match="needs a fitted map"):
+        karat.at_prevalence(np.exp, 0.5, 0.1)
+
+
+def test_a_map_of_rows_has_no_expression():
+    class Rows(maps.Map):
+        pass
+
+    with pytest.raises(karat.InputError, match="map of several scores"):
+        _ = Rows().expression
