@@ -2,7 +2,11 @@
 
 import os
 import shutil
+import warnings
+from functools import cache
 
+import duckdb
+import ibis
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,25 +17,107 @@ from hypothesis import settings
 settings.register_profile("karat", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("karat")
 
+
+def arrow(columns):
+    """Make an Arrow table; columns that are Arrow already keep their type and NaN."""
+    made = {
+        k: v if isinstance(v, pa.Array) else pa.array(v, from_pandas=True)
+        for k, v in columns.items()
+    }
+    return pa.table(made)
+
+
+@cache
+def spark():
+    """One Spark on this machine, started by the first test that needs it."""
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.memory": "1g",
+        # a short life: no time for the optimising compiler
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "OFF",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+    }
+    # local[2, 3]: two threads, and a task may fail twice before the job does
+    builder = SparkSession.builder.master("local[2, 3]").appName("karat")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return builder.getOrCreate()
+
+
+def on_spark(columns):
+    return spark().createDataFrame(arrow(columns)).repartition(3)
+
+
+def on_ibis(columns):
+    backend = ibis.duckdb.connect()
+    backend.con.register("cases", arrow(columns))
+    return backend.table("cases")
+
+
 # a new dataframe engine is one line: a function from columns to its frame
-ENGINES = {
+EAGER = {
     "pandas": pd.DataFrame,
     "pandas-nullable": lambda columns: pd.DataFrame(columns).convert_dtypes(),
     "pandas-arrow": lambda columns: pd.DataFrame(columns).convert_dtypes(
         dtype_backend="pyarrow"
     ),
     "polars": lambda columns: pl.DataFrame(columns, strict=False, nan_to_null=True),
-    "pyarrow": lambda columns: pa.table(
-        {k: pa.array(v, from_pandas=True) for k, v in columns.items()}
-    ),
+    "pyarrow": arrow,
     "pyarrow-chunked": lambda columns: pa.concat_tables(
-        pa.table({k: pa.array(v[i::2], from_pandas=True) for k, v in columns.items()})
-        for i in range(2)
+        arrow({k: v[i::2] for k, v in columns.items()}) for i in range(2)
     ),
+}
+LAZY = {
+    "polars-lazy": lambda columns: pl.from_arrow(arrow(columns)).lazy(),
+    "duckdb": lambda columns: duckdb.connect().from_arrow(arrow(columns)),
+    "ibis": on_ibis,
+    "pyspark": on_spark,
+}
+ENGINES = EAGER | LAZY
+# engines that keep the types of Arrow columns
+TYPED = {
+    "pandas": lambda columns: arrow(columns).to_pandas(),
+    "pandas-arrow": lambda columns: arrow(columns).to_pandas(
+        types_mapper=pd.ArrowDtype
+    ),
+    "polars": lambda columns: pl.from_arrow(arrow(columns)),
+    "pyarrow": arrow,
+    **LAZY,
 }
 
 
-@pytest.fixture(params=sorted(ENGINES))
+def named(engines):
+    """Give the names as parameters of a fixture; Spark can be left out by its mark."""
+    return [
+        pytest.param(name, marks=pytest.mark.spark if name == "pyspark" else ())
+        for name in sorted(engines)
+    ]
+
+
+@pytest.fixture(params=named(EAGER))
+def eager_engine(request):
+    return EAGER[request.param]
+
+
+@pytest.fixture(params=named(LAZY))
+def lazy_engine(request):
+    return LAZY[request.param]
+
+
+@pytest.fixture(params=named(TYPED))
+def typed_engine(request):
+    return TYPED[request.param]
+
+
+@pytest.fixture(params=named(ENGINES))
 def engine(request):
     return ENGINES[request.param]
 

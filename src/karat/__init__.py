@@ -48,6 +48,7 @@ from karat.counts import Panel, Tally
 from karat.entropic import EntropicBinomial, entropic_binomial, top_probability
 from karat.expressions import constraint, metric
 from karat.fermi import FermiDirac, fermi_dirac, midranks
+from karat.files import scan
 from karat.frames import panel, tally
 from karat.inference import auc
 from karat.levels import (
@@ -130,6 +131,7 @@ __all__ = [
     "read_tally",
     "recall",
     "save_map",
+    "scan",
     "specificity",
     "sweep",
     "tally",

@@ -176,15 +176,40 @@ def _numbers_from_objects(values: Array, what: str) -> Array:
     return out
 
 
-def finite_scores(values: Array, what: str, *, allow_nan: bool = False) -> Array:
-    """Pass on scores without NaN or infinity."""
+def finite_scores(
+    values: Array, what: str, *, allow_nan: bool = False, cases: Array | None = None
+) -> Array:
+    """Pass on scores without NaN or infinity; each stands for one case or ``cases``."""
     bad = np.isinf(values) if allow_nan else ~np.isfinite(values)
+    if bad.any() and cases is not None:
+        raise InputError(not_finite(what, int(cases[bad].sum()), int(cases.sum())))
     if bad.any():
         raise InputError(
             f"{what} must be finite; found NaN, missing or infinite at {places(bad)}. "
             f"Remove these cases or give them a score yourself."
         )
     return values
+
+
+def not_finite(what: str, lost: int, total: int) -> str:
+    """Say in how many cases the score is missing, where rows have no place."""
+    return (
+        f"{what} must be finite; found NaN, missing or infinite in {lost:,} of "
+        f"{total:,} cases. Filter these rows out or give them a score yourself."
+    )
+
+
+def named_groups(groups: Array, cases: Array | None = None) -> None:
+    """Stop when a case has no group."""
+    gone = missing(groups)
+    if gone.any():
+        where = f"at {places(gone)}"
+        if cases is not None:
+            where = f"in {int(cases[gone].sum()):,} of {int(cases.sum()):,} cases"
+        raise InputError(
+            f"by= must name a group for every case; missing {where}. "
+            f"Fill these with a name of their own."
+        )
 
 
 def missing(values: Array) -> NDArray[np.bool_]:

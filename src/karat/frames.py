@@ -1,9 +1,9 @@
 """Where do the counts come from?
 
 The door for data: arrays, lists, Series and frames of any library that Narwhals knows
-(pandas, Polars, Arrow, Modin, cuDF, ...) become a :class:`~karat.counts.Tally` or a
-:class:`~karat.counts.Panel`. Narwhals is imported when a frame or a Series arrives, so
-plain arrays need NumPy alone.
+(pandas, Polars, Arrow, DuckDB, PySpark, Ibis, ...) become a
+:class:`~karat.counts.Tally` or a :class:`~karat.counts.Panel`. An eager frame is read
+column by column; a lazy one is counted by its own engine (``engines.py``).
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from karat import _checks
+from karat import _checks, engines
 from karat._checks import InputError
 from karat._numerics import Array, Ints
+from karat.columns import column, is_frame
 from karat.counting import Labels, count_panel, count_tally, read_labels
+from karat.counts import Tally
 
 T = TypeVar("T")
 _BACKENDS = ("pandas", "polars", "pyarrow", "modin", "dict")
@@ -74,9 +76,9 @@ def tally(
             "label= and score= name columns of a frame; with arrays type "
             "karat.tally(y_true, y_score) without them."
         )
-    values = _column(y_score, "y_score")
+    values = column(y_score, "y_score")
     labels = _read_labels(data, positive, "y_true", y_score=values)
-    counts = None if count is None else _whole(_column(count, "count"), values)
+    counts = None if count is None else _whole(column(count, "count"), values)
     return _grouped(
         by,
         values.size,
@@ -118,7 +120,7 @@ def panel(
     >>> panel([1, 0, 0], {"a": [1, 0, 1], "b": [1, 1, 1]})
     Panel of a, b: 3 cases (2 negative, 1 positive, 0 unknown), 2 distinct rows
     """
-    if not isinstance(scores, Mapping) and _is_frame(data):
+    if not isinstance(scores, Mapping) and is_frame(data):
         return _panel_frame(data, label, scores, positive, count, by)
     if label is not None:
         raise InputError(
@@ -126,13 +128,13 @@ def panel(
             'karat.panel(y_true, {"a": a, "b": b}) without it.'
         )
     columns = {
-        name: _column(values, name)
+        name: column(values, name)
         for name, values in _checks.mapping_of_scores(scores).items()
     }
     _checks.same_length(**columns)
     first = next(iter(columns.values()))
     labels = _read_labels(data, positive, "y_true", **columns)
-    counts = None if count is None else _whole(_column(count, "count"), first)
+    counts = None if count is None else _whole(column(count, "count"), first)
     return _grouped(
         by,
         first.size,
@@ -145,7 +147,7 @@ def panel(
 def _tally_frame(
     frame: Any, label: Any, score: Any, positive: Any, count: Any, by: Any
 ) -> Any:
-    if not _is_frame(frame):
+    if not is_frame(frame):
         raise InputError(
             f"tally needs labels and scores, or a frame; found one "
             f"{type(frame).__name__}. Type karat.tally(y_true, y_score) or "
@@ -154,16 +156,36 @@ def _tally_frame(
     if score is None:
         raise InputError(
             'Name the score column of the frame: karat.tally(frame, label="y", '
-            f'score="p"). It has {_checks.listing(_names(frame), 12)}.'
+            f'score="p"). It has {_checks.listing(engines.column_names(frame), 12)}.'
         )
-    read = _reader(frame)
+    streamed = _streamed(frame, label, score, positive, count, by)
+    if streamed is not None:
+        return streamed
+    roles = {"label": label, "score": score, "count": count, "by": by}
+    found = engines.read(frame, roles)
     return tally(
-        None if label is None else read(label, "label"),
-        read(score, "score"),
+        found.get("label"),
+        found["score"],
         positive=positive,
-        count=read(count, "count") if isinstance(count, str) else count,
-        by=read(by, "by") if isinstance(by, str) else by,
+        count=found.get("count"),
+        by=found.get("by"),
     )
+
+
+def _streamed(
+    frame: Any, label: Any, score: str, positive: Any, count: Any, by: Any
+) -> Tally | None:
+    """Count in batches, where the engine gives batches and nothing else is asked."""
+    opened = engines.open_frame(frame)
+    if not engines.is_lazy(opened) or count is not None or by is not None:
+        return None
+    names = opened.collect_schema().names()
+    _checks.column(score, names, "score")
+    if label is not None:
+        _checks.column(label, names, "label")
+    if not engines.can_stream(opened, score, label):
+        return None
+    return engines.stream(opened, score, label, positive)
 
 
 def _panel_frame(
@@ -173,16 +195,17 @@ def _panel_frame(
         raise InputError(
             "Name the score columns of the frame in a list: karat.panel(frame, "
             f'label="y", scores=["a", "b"]). It has '
-            f"{_checks.listing(_names(frame), 12)}."
+            f"{_checks.listing(engines.column_names(frame), 12)}."
         )
-    read = _reader(frame)
     names = _checks.distinct_names(list(scores))
+    outputs = {f"scores[{k}]": name for k, name in enumerate(names)}
+    found = engines.read(frame, {"label": label, "count": count, "by": by, **outputs})
     return panel(
-        None if label is None else read(label, "label"),
-        {name: read(name, "scores") for name in names},
+        found.get("label"),
+        {name: found[role] for role, name in outputs.items()},
         positive=positive,
-        count=read(count, "count") if isinstance(count, str) else count,
-        by=read(by, "by") if isinstance(by, str) else by,
+        count=found.get("count"),
+        by=found.get("by"),
     )
 
 
@@ -203,88 +226,6 @@ def native_frame(columns: Mapping[str, Any], backend: str = "pandas") -> Any:
         ) from None
 
 
-def _is_frame(data: Any) -> bool:
-    """Is this a frame and not a column? Decided without importing Narwhals."""
-    return hasattr(data, "columns") or hasattr(data, "column_names")
-
-
-def _names(frame: Any) -> list[str]:
-    import narwhals as nw
-
-    native: Any = getattr(frame, "columns", None)
-    try:
-        return list(nw.from_native(frame).columns)
-    except (TypeError, ValueError):  # Narwhals refuses duplicate names
-        return [str(c) for c in ([] if native is None else native)]
-
-
-def _reader(frame: Any) -> Callable[[str, str], Any]:
-    """Give a function that reads one column of a frame by name."""
-    import narwhals as nw
-
-    names = _names(frame)
-
-    def read(name: str, what: str) -> Any:
-        return eager[_checks.column(name, names, what)]
-
-    for name in {n for n in names if names.count(n) > 1}:
-        _checks.column(name, names, "frame column")
-    eager = nw.from_native(frame)
-    if isinstance(eager, nw.LazyFrame):
-        eager = eager.collect()
-    return read
-
-
-def _column(values: Any, what: str) -> Array:
-    """Turn a list, an array or a Series of any library into a NumPy array."""
-    if isinstance(values, np.ma.MaskedArray):
-        return _masked(values, what)
-    if isinstance(values, np.ndarray):
-        return _checks.one_dimensional(values, what)
-    if isinstance(values, (list, tuple, range)):
-        return _checks.one_dimensional(_from_list(values), what)
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
-        raise InputError(
-            f"{what} must be a column of values; found {type(values).__name__}."
-        )
-    if _is_frame(values):
-        raise InputError(
-            f"{what} must be one column; found a frame. Type frame['name'], or "
-            f'karat.tally(frame, label="y", score="p").'
-        )
-    return _checks.one_dimensional(_from_series(values), what)
-
-
-def _masked(values: Any, what: str) -> Array:
-    column = values.data.astype(object)
-    column[np.ma.getmaskarray(values)] = None
-    return _checks.one_dimensional(column, what)
-
-
-def _from_list(values: Any) -> Array:
-    # mixed lists must not be turned into text: [1, None], ["a", 1]
-    kinds = {type(v) for v in values}
-    mixed = len(kinds) > 1 and not kinds <= {int, float, bool}
-    return np.array(values, dtype=object if mixed else None)
-
-
-def _from_series(values: Any) -> Any:
-    import narwhals as nw
-
-    try:
-        series = nw.from_native(values, series_only=True)
-    except TypeError:
-        return np.asarray(values)
-    gaps = bool(series.is_null().any())
-    # engines round decimals to floats each in their own way: Python decides
-    exact = not isinstance(series.dtype, nw.Decimal)
-    if exact and not gaps:
-        return series.to_numpy()
-    if exact and series.dtype.is_numeric():
-        return series.cast(nw.Float64).fill_null(np.nan).to_numpy()
-    return _from_list(series.to_list())
-
-
 def _read_labels(
     values: Any, positive: Any, what: str, **scores: Array
 ) -> Labels | None:
@@ -292,9 +233,9 @@ def _read_labels(
         if positive is not None:
             raise InputError("positive= needs labels; there are none (all unknown).")
         return None
-    column = _column(values, what)
-    _checks.same_length(**{what: column, **scores})
-    return read_labels(column, positive, what)
+    labels = column(values, what)
+    _checks.same_length(**{what: labels, **scores})
+    return read_labels(labels, positive, what)
 
 
 def _whole(values: Array, like: Array) -> Ints:
@@ -317,14 +258,9 @@ def _grouped(by: Any, size: int, count: Callable[[Any], T]) -> T | dict[Any, T]:
     """Count all cases, or each group's."""
     if by is None:
         return count(slice(0, size))
-    groups = _column(by, "by")
+    groups = column(by, "by")
     _checks.same_length(by=groups, scores=np.empty(size, dtype=bool))
-    gone = _checks.missing(groups)
-    if gone.any():
-        raise InputError(
-            f"by= must name a group for every case; missing at {_checks.places(gone)}. "
-            f"Fill these with a name of their own."
-        )
+    _checks.named_groups(groups)
     names, member = np.unique(groups, return_inverse=True)
     order = np.argsort(member, kind="stable")
     edges = np.cumsum(np.bincount(member, minlength=names.size))[:-1]

@@ -1,0 +1,291 @@
+"""How are rows counted where they are, so that only counts travel?
+
+A lazy frame (Polars, DuckDB, PySpark, Ibis, ...) is aggregated by its own engine: one
+group-by over the columns that matter, and what comes back is how many cases showed each
+combination. That is *pre-aggregation*: the engine may keep -0.0 apart from 0.0 or NaN
+from null as it likes, for the meaning is given afterwards, in NumPy, by the same lines
+that read an eager frame.
+
+Where the engine can hand over its rows in batches, one score column is streamed into
+compact keys instead: for continuous scores that is faster and smaller than a group-by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from karat import _checks
+from karat._checks import InputError
+from karat._keys import KeyCounter
+from karat._numerics import Array, Ints, no_cases
+from karat.columns import column
+from karat.counts import Tally
+
+_BATCH = 1 << 18
+_ENGINES = {"_duckdb", "duckdb", "ibis", "polars", "py4j", "pyarrow", "pyspark"}
+_MOST_LABELS = 100  # a label column with more values is some other column
+
+
+def open_frame(frame: Any) -> Any:
+    """Give the Narwhals frame, eager or lazy, with names that differ."""
+    import narwhals as nw
+
+    names = column_names(frame)
+    for name in {n for n in names if names.count(n) > 1}:
+        _checks.column(name, names, "frame column")
+    return nw.from_native(frame)
+
+
+def column_names(frame: Any) -> list[str]:
+    """Which columns has this frame?"""
+    import narwhals as nw
+
+    try:
+        return list(nw.from_native(frame).collect_schema().names())
+    except (TypeError, ValueError):  # Narwhals refuses duplicate names
+        native = getattr(frame, "columns", None)
+        return [str(c) for c in ([] if native is None else native)]
+
+
+def is_lazy(opened: Any) -> bool:
+    """Is this Narwhals frame a plan of an engine and not rows in memory?"""
+    import narwhals as nw
+
+    return isinstance(opened, nw.LazyFrame)
+
+
+def read(frame: Any, roles: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a column for each role, and how many cases each row stands for.
+
+    ``roles`` maps what a column is (score or scores[0], scores[1], ...; label, by,
+    count) to its name. Arrays pass through for an eager frame; None stays away.
+    """
+    opened = open_frame(frame)
+    names = opened.collect_schema().names()
+    given = {role: name for role, name in roles.items() if name is not None}
+    wanted = {
+        role: _checks.column(name, names, role.split("[")[0])
+        for role, name in given.items()
+        if isinstance(name, str)
+    }
+    if not is_lazy(opened):
+        return given | {role: opened[name] for role, name in wanted.items()}
+    for role in given.keys() - wanted.keys():
+        raise InputError(
+            f"{role}= must name a column of a lazy frame; found "
+            f"{type(given[role]).__name__}. Add it to the frame first."
+        )
+    _no_text(opened, wanted)
+    return _counted(opened, wanted)
+
+
+def _no_text(lazy: Any, wanted: dict[str, str]) -> None:
+    """Stop before the engine runs when a column of scores or counts is text."""
+    import narwhals as nw
+
+    schema = lazy.collect_schema()
+    for role, name in wanted.items():
+        if role not in ("label", "by") and schema[name] == nw.String:
+            raise InputError(
+                f"{role}={name!r} must be numbers; this column is text. Convert it to "
+                f"numbers first, and check which column holds the labels."
+            )
+
+
+def _counted(lazy: Any, wanted: dict[str, str]) -> dict[str, Any]:
+    """Count the rows of a lazy frame in one group-by."""
+    import narwhals as nw
+
+    roles = list(wanted)
+    # numbered names: a column of the user may be called anything
+    keys = [f"key_{k}" for k in range(len(roles))]
+    grouped = (
+        lazy.select(
+            nw.col(name).alias(key)
+            for key, name in zip(keys, wanted.values(), strict=True)
+        )
+        .group_by(keys)
+        .agg(nw.len().alias("cases"))
+    )
+    found = collect(grouped)
+    columns = {role: found[key] for role, key in zip(roles, keys, strict=True)}
+    cases = _times(found["cases"].to_numpy().astype(np.int64), columns.get("count"))
+    columns["count"] = cases
+    for role, name in wanted.items():
+        if role.startswith("score"):
+            columns[role] = _scores(columns[role], role, name, cases)
+        if role == "by":
+            _checks.named_groups(column(columns[role], name), cases)
+    return columns
+
+
+def _scores(values: Any, role: str, name: str, cases: Ints) -> Array:
+    """Check scores here, where it is known how many cases each row stands for."""
+    number = _checks.numeric_scores(column(values, name), name)
+    allow_nan = role != "score"
+    return _checks.finite_scores(number, name, allow_nan=allow_nan, cases=cases)
+
+
+def _times(cases: Ints, count: Any) -> Ints:
+    """How many cases is that, when each of these rows stands for ``count``?"""
+    if count is None:
+        return cases
+    each = _checks.whole_counts(column(count, "count"), "count")
+    if (each.astype(np.float64) * cases >= 2.0**63).any():
+        raise InputError("count is too large: the cases do not fit into 64 bits.")
+    return cases * each
+
+
+def collect(lazy: Any) -> Any:
+    """Run the plan of a Narwhals frame; its errors become ours."""
+    import narwhals as nw
+
+    with reading():
+        if lazy.implementation is nw.Implementation.POLARS:
+            return lazy.collect(engine="streaming")
+        return lazy.collect(backend="pyarrow")
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Turn an engine's error about its data into one of ours, with its words."""
+    try:
+        yield
+    except Exception as err:
+        # by name: importing every engine to catch its errors would open every door
+        libraries = {kind.__module__.split(".")[0] for kind in type(err).__mro__}
+        # OSError: what an engine's stream of Arrow batches ends with
+        if not libraries & _ENGINES and not isinstance(err, OSError):
+            raise
+        raise InputError(f"The data cannot be read: {first_lines(err)}") from err
+
+
+def first_lines(err: BaseException, most: int = 400) -> str:
+    """Give the beginning of an engine's message without its stack trace."""
+    text = " ".join(str(err).split("\n\tat ")[0].split("\nJVM stacktrace")[0].split())
+    return text if len(text) <= most else f"{text[:most]} ..."
+
+
+def can_stream(opened: Any, score: str, label: str | None) -> bool:
+    """Can one score column of this lazy frame be streamed in batches of numbers?"""
+    import narwhals as nw
+
+    if opened.implementation not in (
+        nw.Implementation.DUCKDB,
+        nw.Implementation.POLARS,
+    ):
+        return False
+    schema = opened.collect_schema()
+    number = schema[score]
+    plain = label is None or isinstance(
+        schema[label], (nw.Boolean, nw.String, nw.Categorical, nw.Enum)
+    )
+    plain = plain or schema[label].is_integer() or schema[label].is_float()
+    return bool((number.is_float() or number.is_integer()) and plain)
+
+
+def stream(opened: Any, score: str, label: str | None, positive: Any) -> Tally:
+    """Count one score column batch by batch."""
+    counter: KeyCounter | None = None
+    lost = total = 0
+    try:
+        for values, labels in _batches(opened, score, label):
+            value, gone = _numbers(values, score)
+            total, lost = total + gone.size, lost + int(gone.sum())
+            if counter is None:
+                counter = KeyCounter(value.dtype)
+            for pile, at in _piles(labels, gone):
+                counter.add(value[at], pile)
+        if lost:
+            raise InputError(_checks.not_finite(score, lost, total))
+        return Tally() if counter is None else _stacked(counter, label, positive)
+    finally:
+        if counter is not None:
+            counter.close()
+
+
+def _batches(opened: Any, score: str, label: str | None) -> Iterator[tuple[Any, Any]]:
+    """Give Arrow arrays of scores and labels."""
+    import narwhals as nw
+
+    columns = {"score": score} if label is None else {"score": score, "label": label}
+    chosen = opened.select(nw.col(v).alias(k) for k, v in columns.items()).to_native()
+    with reading():
+        for batch in _arrow_batches(chosen):
+            labels = batch.column("label") if label is not None else None
+            yield batch.column("score"), labels
+
+
+def _arrow_batches(native: Any) -> Iterator[Any]:
+    if hasattr(native, "to_arrow_reader"):
+        with native.to_arrow_reader(_BATCH) as reader:
+            yield from reader
+        return
+    for part in native.collect_batches(
+        chunk_size=_BATCH, maintain_order=False, engine="streaming"
+    ):
+        yield from part.to_arrow().to_batches()
+
+
+def _numbers(values: Any, what: str) -> tuple[Array, Array]:
+    """Give the scores of a batch and where they are missing or not finite."""
+    gone = values.is_null().to_numpy(zero_copy_only=False)
+    if values.null_count:
+        values = values.fill_null(0)
+    number = _checks.numeric_scores(values.to_numpy(zero_copy_only=False), what)
+    return number, gone | ~np.isfinite(number)
+
+
+def _piles(labels: Any, gone: Array) -> Iterator[tuple[Any, Array]]:
+    """Give each label value of a batch and where it stands; None is missing."""
+    here = ~gone
+    if labels is None:
+        yield None, here
+        return
+    simple = _whole_pair(labels)
+    if simple is not None:
+        low, high, is_high = simple
+        yield high, here & is_high
+        if low != high:
+            yield low, here & ~is_high
+        return
+    coded = labels.dictionary_encode()
+    code = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    _too_many(coded.dictionary)
+    for k, value in enumerate([*coded.dictionary.to_pylist(), None]):
+        k = -1 if value is None else k
+        yield (None if value != value else value), here & (code == k)
+
+
+def _too_many(values: Any) -> None:
+    if len(values) > _MOST_LABELS:
+        _checks.label_pair(sorted(values.to_pylist()[:_MOST_LABELS]), None, "label")
+
+
+def _whole_pair(labels: Any) -> tuple[Any, Any, Array] | None:
+    """Read a batch of at most two neighbouring whole numbers, none missing."""
+    import pyarrow as pa
+
+    whole = pa.types.is_integer(labels.type) or pa.types.is_boolean(labels.type)
+    if labels.null_count or len(labels) == 0 or not whole:
+        return None
+    values = labels.to_numpy(zero_copy_only=False)
+    low, high = _checks.plain(values.min()), _checks.plain(values.max())
+    return (low, high, values == high) if high - low <= 1 else None
+
+
+def _stacked(counter: KeyCounter, label: str | None, positive: Any) -> Tally:
+    """Decide which pile is positive, and stack the piles to a tally."""
+    score, piles = counter.result()
+    zero = no_cases(score.size)
+    unknown = piles.pop(None, zero)
+    if label is None:
+        return Tally._canonical(score, zero, zero, unknown)
+    found = sorted(piles, key=lambda v: (type(v).__name__, v))
+    negative, chosen = _checks.label_pair(found, positive, label)
+    columns = [piles.get(v, zero) for v in (negative, chosen)]
+    return Tally._canonical(score, *columns, unknown)

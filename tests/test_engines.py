@@ -1,0 +1,233 @@
+"""Every engine means the same: one table of cases, all engines identical."""
+
+from decimal import Decimal
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import karat
+from karat import InputError, Tally
+
+NAN = float("nan")
+THREE = [0.1, 0.2, 0.3]
+# name: (label column, score column, positive=, the tally counted by hand)
+MEANINGS = {
+    "signed zeros are one score": (
+        pa.array([0, 1, 1]),
+        pa.array([0.0, -0.0, -1.0]),
+        None,
+        Tally([0.0, -1.0], neg=[1, 0], pos=[1, 1]),
+    ),
+    "NaN and null labels are unknown": (
+        pa.array([1.0, NAN, None, 0.0]),
+        pa.array([3.0, 2.0, 2.0, 1.0]),
+        None,
+        Tally([3, 2, 1], neg=[0, 0, 1], pos=[1, 0, 0], unknown=[0, 2, 0]),
+    ),
+    "decimal scores are the nearest float": (
+        pa.array([0, 1, 1]),
+        pa.array([Decimal(f"{v:.10f}") for v in THREE], pa.decimal128(20, 10)),
+        None,
+        Tally(THREE, neg=[1, 0, 0], pos=[0, 1, 1]),
+    ),
+    "decimal labels": (
+        pa.array([Decimal(0), Decimal(1), None], pa.decimal128(5, 2)),
+        pa.array(THREE),
+        None,
+        Tally(THREE, neg=[1, 0, 0], pos=[0, 1, 0], unknown=[0, 0, 1]),
+    ),
+    "booleans": (
+        pa.array([True, False, True]),
+        pa.array(THREE),
+        None,
+        Tally(THREE, neg=[0, 1, 0], pos=[1, 0, 1]),
+    ),
+    "booleans with a gap, False meant": (
+        pa.array([True, None, False]),
+        pa.array(THREE),
+        False,
+        Tally(THREE, neg=[1, 0, 0], pos=[0, 0, 1], unknown=[0, 1, 0]),
+    ),
+    "text": (
+        pa.array(["no", "yes", "no"]),
+        pa.array(THREE),
+        "yes",
+        Tally(THREE, neg=[1, 0, 1], pos=[0, 1, 0]),
+    ),
+    "text with a gap": (
+        pa.array(["no", None, "ja"]),
+        pa.array(THREE),
+        "ja",
+        Tally(THREE, neg=[1, 0, 0], pos=[0, 0, 1], unknown=[0, 1, 0]),
+    ),
+    "minus one": (
+        pa.array([-1, 1, -1], pa.int8()),
+        pa.array(THREE),
+        None,
+        Tally(THREE, neg=[1, 0, 1], pos=[0, 1, 0]),
+    ),
+    "two and five": (
+        pa.array([2, 5, 2]),
+        pa.array(THREE),
+        2,
+        Tally(THREE, neg=[0, 1, 0], pos=[1, 0, 1]),
+    ),
+    "no label known": (
+        pa.array([None, None, None], pa.int64()),
+        pa.array(THREE),
+        None,
+        Tally(THREE, unknown=[1, 1, 1]),
+    ),
+    "single precision": (
+        pa.array([0, 1, 1]),
+        pa.array(THREE, pa.float32()),
+        None,
+        Tally(np.array(THREE, np.float32), neg=[1, 0, 0], pos=[0, 1, 1]),
+    ),
+    "whole numbers as scores": (
+        pa.array([0, 1, 1]),
+        pa.array([-7, 2**53, 3]),
+        None,
+        Tally([-7, 2**53, 3], neg=[1, 0, 0], pos=[0, 1, 1]),
+    ),
+    "booleans as scores": (
+        pa.array([0, 1, 1]),
+        pa.array([True, True, False]),
+        None,
+        Tally([1, 0], neg=[1, 0], pos=[1, 1]),
+    ),
+    "extreme scores": (
+        pa.array([0, 1, 1, 0]),
+        pa.array([5e-324, -1.7976931348623157e308, 1.7976931348623157e308, -5e-324]),
+        None,
+        Tally(
+            [5e-324, -1.7976931348623157e308, 1.7976931348623157e308, -5e-324],
+            neg=[1, 0, 0, 1],
+            pos=[0, 1, 1, 0],
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MEANINGS)
+def test_one_meaning_on_every_engine(typed_engine, name):
+    label, score, positive, expected = MEANINGS[name]
+    frame = typed_engine({"y": label, "p": score})
+    t = karat.tally(frame, label="y", score="p", positive=positive)
+    assert t == expected
+    assert karat.tally(frame, score="p") == expected.hide()
+    p = karat.panel(frame, label="y", scores=["p"], positive=positive)
+    assert p["p"] == expected
+
+
+def random_columns(rng, n):
+    score = np.round(rng.normal(size=n), 2)
+    return {
+        "y": pa.array(rng.integers(0, 2, n), mask=rng.random(n) < 0.1),
+        "p": pa.array(score),
+        "q": pa.array(np.round(rng.random(n), 1), mask=rng.random(n) < 0.2),
+        "n": pa.array(rng.integers(0, 4, n)),
+        "site": pa.array(rng.choice(["a", "b", "c"], n)),
+        "day": pa.array(rng.integers(0, 3, n).astype("M8[D]")),
+    }
+
+
+def test_random_cases_on_every_lazy_engine(lazy_engine, rng):
+    """The slow twin: count the same columns as arrays."""
+    columns = random_columns(rng, 2000)
+    frame = lazy_engine(columns)
+    y = np.array(columns["y"].to_pylist(), dtype=object)
+    p = columns["p"].to_numpy()
+    q = np.array([np.nan if v is None else v for v in columns["q"].to_pylist()])
+    n, site = columns["n"].to_numpy(), np.array(columns["site"].to_pylist())
+    counted = karat.tally(frame, label="y", score="p", count="n", by="site")
+    assert counted == karat.tally(y, p, count=n, by=site)
+    assert list(counted) == ["a", "b", "c"]
+    both = karat.panel(frame, label="y", scores=["p", "q"], count="n")
+    assert both == karat.panel(y, {"p": p, "q": q}, count=n)
+    assert karat.tally(frame, label="y", score="p") == karat.tally(y, p)
+
+
+def test_groups_are_python_values(lazy_engine, rng):
+    columns = random_columns(rng, 50)
+    days = karat.tally(lazy_engine(columns), label="y", score="p", by="day")
+    assert set(days) == set(columns["day"].to_pylist())
+
+
+def test_any_name_of_a_column():
+    names = {"cases": [0, 1], "key_0": [0.5, 0.7], "len": [2, 3]}
+    frame = pl.LazyFrame(names)
+    t = karat.tally(frame, label="cases", score="key_0", count="len")
+    assert t == Tally([0.5, 0.7], neg=[2, 0], pos=[0, 3])
+    same = karat.tally(frame, label="cases", score="cases")
+    assert same == Tally([0, 1], neg=[1, 0], pos=[0, 1])
+
+
+SLIPS = {
+    "score='P' must name a column": {"label": "y", "score": "P"},
+    "label='z' must name a column": {"label": "z", "score": "p"},
+    "by='z' must name": {"label": "y", "score": "p", "by": "z"},
+    "p must be finite; found NaN, missing or infinite in 2 of 5 cases": {
+        "label": "y",
+        "score": "p",
+    },
+    "score='t' must be numbers; this column is text": {"score": "t"},
+    "holds 'no', 'yes': say which": {"label": "t", "score": "k"},
+    "must have two values; found 3": {"label": "k", "score": "k"},
+    "by= must name a group for every case; missing in 1 of 5 cases": {
+        "score": "k",
+        "by": "g",
+    },
+    "count must be whole numbers": {"score": "k", "count": "h"},
+    "count= must name a column of a lazy frame; found list": {
+        "score": "k",
+        "count": [1, 2, 3, 4, 5],
+    },
+}
+
+
+@pytest.mark.parametrize("words", SLIPS)
+def test_slips_on_every_lazy_engine(lazy_engine, words):
+    frame = lazy_engine(
+        {
+            "y": pa.array([0, 1, 0, 1, None]),
+            "p": pa.array([0.5, NAN, 0.1, None, 0.2]),
+            "t": pa.array(["no", "yes", "no", "no", "yes"]),
+            "k": pa.array([1, 2, 3, 1, 2]),
+            "g": pa.array(["a", "b", None, "a", "b"]),
+            "h": pa.array([0.5, 1.0, 1.0, 1.0, 1.0]),
+        }
+    )
+    with pytest.raises(InputError, match=words):
+        karat.tally(frame, **SLIPS[words])
+
+
+def test_infinite_scores_are_counted(lazy_engine):
+    frame = lazy_engine({"p": pa.array([0.5, float("inf"), 0.1])})
+    with pytest.raises(InputError, match="infinite in 1 of 3 cases"):
+        karat.tally(frame, score="p")
+    with pytest.raises(InputError, match="infinite in 1 of 3 cases"):
+        karat.panel(frame, scores=["p"])
+
+
+def test_too_many_cases_in_one_count():
+    frame = pl.LazyFrame({"p": [0.5, 0.5], "n": [2**62, 2**62]})
+    with pytest.raises(InputError, match="do not fit into 64 bits"):
+        karat.tally(frame, score="p", count="n")
+
+
+def test_many_labels_are_refused_while_streaming():
+    frame = pl.LazyFrame({"y": np.arange(500), "p": np.arange(500) / 500})
+    with pytest.raises(InputError, match="must have two values"):
+        karat.tally(frame, label="y", score="p")
+
+
+def test_a_plan_is_counted_not_its_source(lazy_engine):
+    import narwhals as nw
+
+    frame = lazy_engine({"y": [0, 1, 1, 0], "p": [0.1, 0.2, 0.3, 0.4]})
+    kept = nw.from_native(frame).filter(nw.col("p") > 0.15).to_native()
+    t = karat.tally(kept, label="y", score="p")
+    assert t == Tally([0.2, 0.3, 0.4], neg=[0, 0, 1], pos=[1, 1, 0])
