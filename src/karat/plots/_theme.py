@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import os
+from html import escape
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import altair as alt
 
 from karat import _checks
-from karat._checks import InputError
 from karat.storage import replacing
 
 # Okabe and Ito: eight colours that colour-blind readers can tell apart
@@ -68,10 +70,33 @@ def save(chart: Any, path: str | os.PathLike[str]) -> None:
     """
     ending = Path(path).suffix.lower().lstrip(".")
     _checks.choice(ending, FORMATS, "the ending of the file name")
-    if ending == "html":
-        raise InputError("HTML is written by karat.report; use .svg, .png or .pdf.")
     with replacing(path) as temporary:
         if ending == "json":
             temporary.write_text(chart.to_json(), encoding="utf-8")
+        elif ending == "html":
+            temporary.write_text(_page(chart), encoding="utf-8")
         else:
-            chart.save(str(temporary), format=ending, scale_factor=2)
+            scale = 2 if ending == "png" else 1
+            chart.save(str(temporary), format=ending, scale_factor=scale)
+
+
+def _page(chart: Any) -> str:
+    """Write a page without any script: the drawing is an image, so names in it stay
+    text whatever they hold (Altair's own pages let ``</script>`` through).
+    """
+    drawn = StringIO()
+    chart.save(drawn, format="svg")
+    image = base64.b64encode(drawn.getvalue().encode()).decode()
+    spec = chart.to_dict()
+    title = spec.get("title", "Figure")
+    title = title.get("text", "Figure") if isinstance(title, dict) else title
+    text = spec.get("description") or title
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; img-src data:\">\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(str(title))}</title>\n</head>\n<body>\n<main>\n"
+        f'<img alt="{escape(str(text))}" src="data:image/svg+xml;base64,{image}">\n'
+        "</main>\n</body>\n</html>\n"
+    )
