@@ -114,13 +114,13 @@ def brute_force(y, score, objective, constraints, prevalence=None):
     return found, best
 
 
-def instances(seed, many, sizes=(3, 14)):
+def instances(seed, many, names=tuple(OBJECTIVES)):
     rng = np.random.default_rng(seed)
     texts = list(CONSTRAINTS)
     for _ in range(many):
-        n = int(rng.integers(*sizes))
+        n = int(rng.integers(3, 14))
         y, score = tied(rng, n, levels=int(rng.integers(1, 6)))
         score = np.clip(np.abs(score), 0, 1)  # many scores of exactly 0 and 1
-        name = list(OBJECTIVES)[rng.integers(len(OBJECTIVES))]
+        name = names[rng.integers(len(names))]
         subject = [texts[k] for k in rng.permutation(len(texts))[: rng.integers(3)]]
         yield y.tolist(), score.tolist(), name, subject

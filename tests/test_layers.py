@@ -41,6 +41,7 @@ LAYERS = {
         "maps",
         "monotone",
         "operating",
+        "programs",
         "parametric",
         "ranked",
         "venn_abers",

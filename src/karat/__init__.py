@@ -60,6 +60,7 @@ from karat.levels import (
 )
 from karat.maps import Map, at_prevalence, load_map, save_map
 from karat.operating import OperatingPoint, best_threshold
+from karat.programs import Certificate
 from karat.storage import read_panel, read_tally
 
 # doors that load a foreign library: opened when they are asked for
@@ -77,6 +78,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CALIBRATORS",
     "METRICS",
+    "Certificate",
     "Confusion",
     "Constraint",
     "EntropicBinomial",

@@ -167,15 +167,20 @@ def evaluate(metric: Metric, counts: tuple[Any, ...], unit: int) -> Values:
 
 
 def _part(metric: Metric, counts: tuple[Any, ...], unit: int) -> Values:
+    return _positive(*quotient(metric, counts, unit), metric.root)
+
+
+def quotient(metric: Metric, counts: tuple[Any, ...], unit: int) -> Quotient:
+    """Give numerator and denominator of a metric that is not a sum."""
     if metric.ratio is None:
         assert metric.exact is not None  # noqa: S101 - is_exact was asked before
-        return _positive(*metric.exact(*counts), metric.root)
+        return metric.exact(*counts)
     over, under = metric.ratio
+    top, a = _dot(over, counts)
     if under is None:
-        over_sum, times = _dot(over, counts)
-        return Values(over_sum, 0 * over_sum + unit * times)
-    (top, a), (bottom, b) = _dot(over, counts), _dot(under, counts)
-    return _positive(top * b, bottom * a)
+        return top, 0 * top + unit * a
+    bottom, b = _dot(under, counts)
+    return top * b, bottom * a
 
 
 def _dot(weights: tuple[float, ...], counts: tuple[Any, ...]) -> tuple[Any, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from karat.cutting import (
 )
 from karat.expressions import constraints as read_constraints
 from karat.expressions import metric as read_metric
+from karat.programs import Certificate, maximise, per_case, per_score
 
 Bound = str | Constraint
 
@@ -81,7 +82,7 @@ class OperatingPoint(Record):
     constraints: dict[str, float]
     method: str
     prevalence: float
-    certificate: Record | None = None
+    certificate: Certificate | None = None
 
 
 class Problem(NamedTuple):
@@ -102,7 +103,7 @@ class Found(NamedTuple):
     """Which cuts are optimal, and on whose word?"""
 
     at: Ints
-    certificate: Record | None = None
+    certificate: Certificate | None = None
 
 
 def best_threshold(
@@ -240,6 +241,18 @@ def sweep_cuts(problem: Problem) -> Found:
     return Found(best_cuts(problem.cuts, problem.objective, problem.allowed))
 
 
-METHODS: dict[str, Callable[[Problem], Any]] = {
+def solve_scores(p: Problem) -> Found:
+    """Solve the 0-1 program with a binary a distinct score."""
+    return Found(*maximise(per_score(p.cuts), p.cuts, p.objective, p.constraints))
+
+
+def solve_cases(p: Problem) -> Found:
+    """Solve the 0-1 program with two binaries a case."""
+    return Found(*maximise(per_case(p.cuts), p.cuts, p.objective, p.constraints))
+
+
+METHODS: dict[str, Callable[[Problem], Found]] = {
     "sweep": sweep_cuts,
+    "milp": solve_scores,
+    "milp-cases": solve_cases,
 }

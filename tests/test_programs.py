@@ -1,0 +1,157 @@
+"""The 0-1 programs: equal to the sweep and to brute force, with their certificates."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import karat
+from cuts_by_counting import CONSTRAINTS, OBJECTIVES, brute_force, instances
+from karat import Infeasible, InputError, Tally, best_threshold
+from karat.cutting import all_cuts
+from karat.expressions import constraints, metric
+from karat.programs import linear_fraction, maximise, per_case, per_score
+
+HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
+LINEAR = tuple(n for n in OBJECTIVES if n not in ("mcc", "precision + 2*recall"))
+
+
+def agree(method, program, seed, many, prevalence=None):
+    """Compare a method with brute force; both must agree on what is infeasible too."""
+    checked = infeasible = 0
+    share = None if prevalence is None else float(prevalence)
+    for y, score, name, subject in instances(seed, many, LINEAR):
+        held = [CONSTRAINTS[c] for c in subject]
+        found, best = brute_force(y, score, OBJECTIVES[name], held, prevalence)
+        t = karat.tally(y, score)
+        if best is None:
+            cuts = all_cuts(t, share, "test")
+            with pytest.raises(Infeasible, match="HiGHS proves"):
+                maximise(program(cuts), cuts, metric(name), constraints(subject))
+            infeasible += 1
+            continue
+        point = best_threshold(t, name, subject, method, share)
+        swept = best_threshold(t, name, subject, prevalence=share)
+        assert point.interval[1] in found
+        assert point.interval in swept.intervals
+        assert point.value == swept.value
+        assert point.certificate.value == pytest.approx(float(best), abs=1e-12)
+        assert point.certificate.bound == pytest.approx(float(best), abs=1e-6)
+        checked += 1
+    assert infeasible > many / 50
+    return checked
+
+
+def test_binary_per_score_is_brute_force_on_thousands_of_instances():
+    assert agree("milp", per_score, seed=2, many=1800) > 1200
+    assert agree("milp", per_score, seed=3, many=300, prevalence=Fraction(3, 20)) > 200
+
+
+def test_two_binaries_per_case_are_brute_force():
+    assert agree("milp-cases", per_case, seed=4, many=400) > 250
+
+
+@pytest.mark.parametrize("method", ["milp", "milp-cases"])
+def test_scores_of_exactly_0_and_1_block_nothing(method):
+    """With 0 <= t <= 1, as printed, these two cuts could not be made."""
+    negative_one = Tally([1.0, 0.5], neg=[3, 1], pos=[1, 0])
+    nothing = best_threshold(negative_one, method=method)
+    assert (nothing.threshold, nothing.confusion.fp) == (np.inf, 0)
+    positive_zero = Tally([0.5, 0.0], pos=[1, 3], neg=[0, 1])
+    everything = best_threshold(positive_zero, method=method)
+    assert (everything.threshold, everything.confusion.tp) == (0.0, 4)
+
+
+@pytest.mark.parametrize("method", ["milp", "milp-cases"])
+def test_gaps_below_the_tolerance_of_the_solver(method):
+    """Scores 1e-12 apart are different scores; equal ones are never split."""
+    y = [1, 0, 1, 0, 1, 0]
+    score = np.array([3, 1, 2, 2, 2, 0]) * 1e-12
+    t = karat.tally(y, score)
+    found, best = brute_force(y, score.tolist(), OBJECTIVES["accuracy"], [])
+    point = best_threshold(t, method=method)
+    assert point.interval[1] in found
+    assert point.value == float(best)
+
+
+def test_weights_of_the_mixed_objective():
+    """Eq. (6) as printed, alpha * errors - beta * found, can choose another cut."""
+    t = Tally([3, 2, 1], pos=[1, 1, 1], neg=[0, 2, 6])
+    y = [1, 1, 0, 0, 1, *[0] * 6]
+    score = [3, 2, 2, 2, 1, *[1] * 6]
+    mixed = OBJECTIVES["0.7*accuracy + 0.3*recall"]
+
+    def printed(tp, fp, fn, tn):
+        return -Fraction(7, 10) * (fp + fn) + Fraction(3, 10) * tp
+
+    right, _ = brute_force(y, score, mixed, [])
+    wrong, _ = brute_force(y, score, printed, [])
+    assert right != wrong
+    for method in ("sweep", "milp", "milp-cases"):
+        point = best_threshold(t, "0.7*accuracy + 0.3*recall", method=method)
+        assert point.interval[1] in right
+
+
+def test_certificate():
+    c = best_threshold(HAND, "precision", "recall >= 0.75", "milp").certificate
+    assert (c.binaries, c.value, c.bound) == (4, 0.75, 0.75)
+    assert c.iterations >= 2  # Dinkelbach: one step finds, one proves
+    assert c.status == "Optimization terminated successfully"
+    c = best_threshold(HAND, method="milp-cases").certificate
+    assert (c.binaries, c.rows, c.iterations) == (20, 40, 1)  # 2N binaries, 4N rows
+
+
+def test_a_larger_instance_with_ties():
+    rng = np.random.default_rng(3)
+    y = rng.random(20_000) < 0.2
+    t = karat.tally(y, np.round(rng.normal(size=y.size) + y, 2))
+    for name, subject in [
+        ("accuracy", ()),
+        ("f1", "recall >= 0.5"),
+        ("kappa", ("precision >= 0.4", "flagged <= 3000")),
+    ]:
+        a = best_threshold(t, name, subject)
+        b = best_threshold(t, name, subject, "milp")
+        assert b.interval in a.intervals
+
+
+def test_linear_fractions_by_hand():
+    cuts = all_cuts(HAND, None, "test")  # 4 positives, 6 negatives
+    over, under = linear_fraction(metric("accuracy"), cuts)
+    assert (over, under) == ((1, -1, 6), (0, 0, 10))  # (tp + 6 - fp) / 10
+    over, under = linear_fraction(metric("2*f1 - 0.5"), cuts)
+    # 4 tp / (tp + fp + 4) - 1/2 = (7 tp - fp - 4) / (2 tp + 2 fp + 8)
+    assert (over, under) == ((7, -1, -4), (2, 2, 8))
+    over, under = linear_fraction(metric("0.5 + precision - 0.5"), cuts)
+    assert (over, under) == ((1, 0, 0), (1, 1, 0))
+
+
+@pytest.mark.parametrize("name", ["mcc", "g_mean", "precision + recall", "markedness"])
+def test_what_no_linear_program_can_maximise(name):
+    with pytest.raises(InputError, match=r'Type method="sweep"'):
+        best_threshold(HAND, name, method="milp")
+
+
+def test_cuts_that_only_rounding_allows_are_excluded():
+    """The solver may accept what whole numbers refuse; then the cut is forbidden."""
+    cuts = all_cuts(HAND, None, "test")
+    for program in (per_score(cuts), per_case(cuts)):
+        for k in range(5):
+            row, most = program.forbid(k)
+            for other in range(5):
+                flag = np.arange(4) < other
+                x = flag.astype(float)
+                if program.wrong is not None:
+                    cases = np.repeat(flag, cuts_sizes(cuts))
+                    x = np.r_[np.zeros(10), cases, 0.0]
+                assert (row @ x <= most) == (other != k)
+
+
+def cuts_sizes(cuts):
+    return np.diff(cuts.seen.tp + cuts.seen.fp)
+
+
+def test_too_many_cases_for_two_binaries_each():
+    t = Tally([2, 1], pos=[15_000, 0], neg=[0, 15_000])
+    with pytest.raises(InputError, match=r"found 30,000 cases, at most 20,000"):
+        best_threshold(t, method="milp-cases")
