@@ -138,7 +138,7 @@ def test_prevalence_of_use():
     assert rare.value == pytest.approx(0.01 * 2 / 4 + 0.99)
     assert common.confusion.tp == 4
     assert common.value == pytest.approx(0.9 + 0.1 * 3 / 6)
-    assert rare.prevalence == pytest.approx(0.01)
+    assert rare.prevalence == 0.01
     with pytest.raises(InputError, match=r"prevalence must lie in \(0, 1\)"):
         best_threshold(HAND, prevalence=1.0)
     with pytest.raises(NotEnoughCases, match="at another prevalence needs"):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from karat import _checks, exact
 from karat._checks import Infeasible, NotEnoughCases
 from karat._numerics import Array, Floats, Ints
-from karat.algebra import Constraint, Metric
+from karat.algebra import Constraint, Metric, as_fraction
 from karat.confusion import Confusion, sweep
 from karat.counts import Tally
 
@@ -38,6 +39,13 @@ class Cuts(NamedTuple):
     seen: Confusion
     used: Confusion
     scale: exact.Scale
+    asked: float | None = None
+
+    @property
+    def prevalence(self) -> float:
+        """Which share of the cases is positive in use?"""
+        n = self.n_pos + self.n_neg
+        return self.n_pos / n if self.asked is None else self.asked
 
     @property
     def n_pos(self) -> int:
@@ -66,7 +74,7 @@ def make_cuts(score: Floats, seen: Confusion, prevalence: float | None) -> Cuts:
         return Cuts(score, seen, seen, exact.Scale())
     n_pos, n_neg = int(seen.fn[0]), int(seen.tn[0])
     scale = exact.scale_to(prevalence, n_pos, n_neg)
-    return Cuts(score, seen, seen.at_prevalence(prevalence), scale)
+    return Cuts(score, seen, seen.at_prevalence(prevalence), scale, prevalence)
 
 
 def exact_values(cuts: Cuts, metric: Metric, at: Array) -> exact.Values:
@@ -74,6 +82,18 @@ def exact_values(cuts: Cuts, metric: Metric, at: Array) -> exact.Values:
     tp, fp = cuts.seen.tp[at], cuts.seen.fp[at]
     counts = cuts.scale.counts(tp, fp, cuts.n_pos, cuts.n_neg)
     return exact.evaluate(metric, counts, cuts.scale.unit)
+
+
+def value_at(cuts: Cuts, metric: Metric, at: int) -> float:
+    """What is the metric at a cut, rounded once, so that equal values look equal?"""
+    value = float(metric(cuts.used[at]))
+    if not (math.isfinite(value) and exact.is_exact(metric)):
+        return value
+    over, under, root = exact_values(cuts, metric, np.array([at]))
+    size = Fraction(over[0], under[0])
+    if root:
+        return math.copysign(math.sqrt(abs(size)), size) + metric.constant
+    return float(size + as_fraction(metric.constant))
 
 
 def rounding_of(cuts: Cuts, metric: Metric) -> float:

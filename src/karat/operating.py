@@ -31,6 +31,7 @@ from karat.cutting import (
     stop_undefined,
     stopped_by,
     threshold_of,
+    value_at,
 )
 from karat.expressions import constraints as read_constraints
 from karat.expressions import metric as read_metric
@@ -220,18 +221,17 @@ def _point(
 ) -> OperatingPoint:
     cuts = p.cuts
     at = most_balanced(cuts, found.at)
-    used = cuts.used[at]
     return OperatingPoint(
         threshold=threshold_of(cuts.score, at),
         interval=interval_of(cuts.score, at),
-        value=float(shown(used)),
+        value=value_at(cuts, shown, at),
         confusion=cuts.seen[at],
         intervals=tuple(interval_of(cuts.score, int(i)) for i in found.at),
         binding=stopped_by(cuts, p.objective, p.constraints, p.met, at),
         objective=f"{'minimize' if smallest else 'maximize'} {shown.name}",
-        constraints={repr(c): float(c.metric(used)) for c in p.constraints},
+        constraints={repr(c): value_at(cuts, c.metric, at) for c in p.constraints},
         method=method,
-        prevalence=float((used.tp + used.fn) / (used.tp + used.fp + used.fn + used.tn)),
+        prevalence=cuts.prevalence,
         certificate=found.certificate,
     )
 
