@@ -13,6 +13,7 @@ from karat.cli._shell import guarded
 from karat.cli.demo import demo
 from karat.cli.evaluate import evaluate
 from karat.cli.report import report
+from karat.cli.threshold import threshold
 
 app = typer.Typer(
     name="karat",
@@ -46,7 +47,7 @@ def _options(
     pass
 
 
-COMMANDS = (evaluate, report, demo)
+COMMANDS = (report, evaluate, threshold, demo)
 for _command in COMMANDS:
     app.command()(guarded(_command))
 

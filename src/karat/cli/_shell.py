@@ -30,10 +30,10 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from karat._checks import InputError, NotEnoughCases
+from karat._checks import Infeasible, InputError, NotEnoughCases
 from karat._doors import door
 from karat._records import Estimate, json_value, shown
-from karat.cli._source import Chosen, Source
+from karat.cli._source import Chosen, Source, choose, open_source
 
 EXIT = {"written": 1, "input": 2, "cases": 3, "interrupted": 130}
 
@@ -64,6 +64,21 @@ Count = Annotated[
     str | None, typer.Option(help="Column that says how many cases a row stands for.")
 ]
 By = Annotated[str | None, typer.Option(help="Column with groups.")]
+Maximize = Annotated[
+    str | None,
+    typer.Option(help='What to maximise: "f1", "0.7*accuracy + 0.3*recall", ...'),
+]
+Minimize = Annotated[
+    str | None, typer.Option(help='What to minimise: "cost(fp=1, fn=20)", ...')
+]
+SubjectTo = Annotated[
+    list[str] | None,
+    typer.Option(help='What must hold: "recall >= 0.9", "flagged <= 500"; repeat.'),
+]
+Prevalence = Annotated[
+    float | None,
+    typer.Option(help="Share of positives in use, if not that of the file."),
+]
 Level = Annotated[float, typer.Option(help="Confidence level of the intervals.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
@@ -154,10 +169,13 @@ def say(text: str) -> None:
     _console(sys.stderr).print(Text(text), soft_wrap=True)
 
 
-def took(chosen: Chosen) -> None:
-    """Say which columns were taken although nobody named them."""
+def opened(file: str, **wanted: Any) -> tuple[Source, Chosen]:
+    """Open a file and choose its columns; say which ones nobody had named."""
+    source = open_source(file)
+    chosen = choose(source, **wanted)
     if chosen.took:
         say(f"Taken without being named: {' and '.join(chosen.took)}.")
+    return source, chosen
 
 
 def table(title: str, head: list[str], rows: list[list[Any]]) -> Table:
@@ -237,4 +255,5 @@ def _end(err: BaseException) -> int:
         say(f"Error: cannot write or read{where}: {err.strerror or err}.")
         return EXIT["written"]
     say(f"Error: {err}")
-    return EXIT["cases" if isinstance(err, NotEnoughCases) else "input"]
+    impossible = isinstance(err, (NotEnoughCases, Infeasible))
+    return EXIT["cases" if impossible else "input"]

@@ -18,12 +18,12 @@ from karat.cli._shell import (
     Scores,
     about,
     cases_sentence,
+    opened,
     show,
     table,
-    took,
     working,
 )
-from karat.cli._source import Chosen, Source, choose, count_tally, open_source
+from karat.cli._source import Chosen, Source, count_tally
 from karat.counts import Tally
 from karat.inference import auc
 
@@ -43,9 +43,8 @@ def evaluate(
 
     Example: karat evaluate sample:west_nile --label virus --score boosting
     """
-    source = open_source(file)
-    chosen = choose(
-        source,
+    source, chosen = opened(
+        file,
         label=label,
         scores=score or [],
         positive=positive,
@@ -53,7 +52,6 @@ def evaluate(
         by=by,
         several=True,
     )
-    took(chosen)
     with working("Counting"):
         tallies = {s: count_tally(source, chosen, s) for s in chosen.scores}
         numbers = {s: measures(t, level) for s, t in tallies.items()}

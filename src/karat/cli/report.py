@@ -14,24 +14,19 @@ from karat.cli._shell import (
     File,
     Label,
     Level,
+    Maximize,
     Positive,
     Scores,
     Seed,
+    SubjectTo,
+    opened,
     say,
-    took,
     working,
 )
-from karat.cli._source import choose, count_panel, open_source
+from karat.cli._source import count_panel
 
 Output = Annotated[
     Path, typer.Option("--output", "-o", help="The HTML file to be written.")
-]
-Maximize = Annotated[
-    str | None, typer.Option(help='What the cut is to maximise, such as "f1".')
-]
-SubjectTo = Annotated[
-    list[str] | None,
-    typer.Option(help='What the cut must keep, such as "recall >= 0.9"; repeatable.'),
 ]
 
 
@@ -53,16 +48,14 @@ def report(
 
     Example: karat report sample:west_nile --label virus -o report.html
     """
-    source = open_source(file)
-    chosen = choose(
-        source,
+    source, chosen = opened(
+        file,
         label=label,
         scores=score or [],
         positive=positive,
         count=count,
         several=True,
     )
-    took(chosen)
     with working("Counting"):
         panel = count_panel(source, chosen)
     with working("Writing the report"):
