@@ -115,7 +115,7 @@ def test_text_labels(tmp_path):
     path.write_text("y,p\nill,0.9\nwell,0.1\nwell,0.2\n,0.7\n")
     result = run("evaluate", path, "-l", "y", "-s", "p")
     assert result.exit_code == 2
-    assert "--label y holds 'ill', 'well': say which one counts" in result.stderr
+    assert "y holds 'ill', 'well': say which one counts" in result.stderr
     assert "--positive 'well'" in result.stderr
     found = answer("evaluate", path, "-l", "y", "-s", "p", "--positive", "ill")
     assert found["cases"]["unknown"] == 1
@@ -167,7 +167,7 @@ def test_errors_are_sentences_without_a_trace(case):
     ("content", "sentence"),
     [
         ("", "is empty: a header and rows were needed"),
-        ("y,p\n", "needs at least one positive and one negative case"),
+        ("y,p\n", "has no rows, only 'y', 'p'"),
         ("y,p\n1,0.5\n", "needs at least one positive and one negative case"),
         ("y,p\n1,0.5\n0,\n", "must be finite; found NaN, missing or infinite"),
         ("y,p\n1,0.5\n2,0.1\n3,1\n", "must have two values; found 3"),
@@ -182,10 +182,10 @@ def test_unusable_files(tmp_path, content, sentence):
 
 
 def test_file_types_folders_and_broken_files(tmp_path):
-    assert "is a folder; name the files" in run("evaluate", tmp_path).stderr
+    assert "There are no files with '.parquet'" in run("evaluate", tmp_path).stderr
     odd = tmp_path / "model.pkl"
     odd.write_bytes(b"x")
-    assert "must end in .csv" in " ".join(run("evaluate", odd).stderr.split())
+    assert "needs files of one kind" in " ".join(run("evaluate", odd).stderr.split())
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(b"PAR1 but no more")
     result = run("evaluate", broken)

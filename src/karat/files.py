@@ -53,6 +53,7 @@ def scan(
     union_by_name: bool = False,
     memory_limit: str = "1GB",
     threads: int | None = None,
+    keep_order: bool = False,
 ) -> Any:
     r"""Where are the predictions? Opens files or a table without loading them.
 
@@ -76,6 +77,9 @@ def scan(
         goes to the temporary folder.
     threads
         How many threads the engine may use; None for all.
+    keep_order
+        Keep the rows in the order of the files, to write them back; counting needs no
+        order, and takes less memory without.
 
     Returns
     -------
@@ -98,7 +102,7 @@ def scan(
     places = [os.fspath(s) for s in sources]
     if not places:
         raise InputError("scan needs at least one file; found an empty list.")
-    connection = _connect(memory_limit, threads)
+    connection = _connect(memory_limit, threads, keep_order)
     with reading():
         if len(places) == 1 and _database(places[0]):
             return _attached(connection, places[0], table)
@@ -110,7 +114,7 @@ def scan(
         return _opened(connection, places, types, union_by_name)
 
 
-def _connect(memory_limit: str, threads: int | None) -> Any:
+def _connect(memory_limit: str, threads: int | None, keep_order: bool) -> Any:
     try:
         import duckdb
     except ModuleNotFoundError:
@@ -119,7 +123,7 @@ def _connect(memory_limit: str, threads: int | None) -> Any:
         ) from None
     config: dict[str, Any] = {
         "memory_limit": memory_limit,
-        "preserve_insertion_order": False,  # counts know no order; saves memory
+        "preserve_insertion_order": keep_order,  # counts know no order
         "temp_directory": os.path.join(tempfile.gettempdir(), "karat_duckdb"),
     }
     if threads is not None:

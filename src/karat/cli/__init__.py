@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from karat.cli._shell import guarded
+from karat.cli.calibrate import calibrate
 from karat.cli.demo import demo
 from karat.cli.evaluate import evaluate
 from karat.cli.report import report
@@ -47,7 +48,7 @@ def _options(
     pass
 
 
-COMMANDS = (report, evaluate, threshold, demo)
+COMMANDS = (report, evaluate, threshold, calibrate, demo)
 for _command in COMMANDS:
     app.command()(guarded(_command))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,13 +34,19 @@ def check_output(output: Path | None, source: Source, column: str) -> None:
         )
 
 
-def write_rows(source: Source, column: str, values: Any, output: Path) -> None:
-    """Write all rows of a file with one more column, all or nothing."""
+def write_rows(
+    source: Source, column: str, score: Callable[[Any], Any], output: Path
+) -> None:
+    """Write all rows of a file with one more column, all or nothing.
+
+    ``score`` makes the column from the table, so that rows cannot get out of step.
+    """
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.parquet
 
-    table = source.read().append_column(column, pa.array(values))
+    table = source.read()
+    table = table.append_column(column, pa.array(score(table)))
     with replacing(output) as temporary:
         if output.suffix.lower() == ".csv":
             pyarrow.csv.write_csv(table, temporary)

@@ -169,9 +169,9 @@ def say(text: str) -> None:
     _console(sys.stderr).print(Text(text), soft_wrap=True)
 
 
-def opened(file: str, **wanted: Any) -> tuple[Source, Chosen]:
+def opened(file: str, ordered: bool = False, **wanted: Any) -> tuple[Source, Chosen]:
     """Open a file and choose its columns; say which ones nobody had named."""
-    source = open_source(file)
+    source = open_source(file, ordered)
     chosen = choose(source, **wanted)
     if chosen.took:
         say(f"Taken without being named: {' and '.join(chosen.took)}.")

@@ -1,15 +1,16 @@
-"""Which file, which columns? The door for DuckDB, as the command line needs it.
+"""Which file, which columns?
 
-A source is opened without reading its rows; only the columns that a command needs are
-ever read. Columns that were not named are taken only when there is no doubt.
+A source is opened without reading its rows, and counted where it is. Columns that were
+not named are taken only when there is no doubt.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,22 +21,12 @@ import duckdb
 from karat import _checks, samples
 from karat._checks import InputError
 from karat.counts import Panel, Tally
+from karat.files import scan
 from karat.frames import panel, tally
 
 SAMPLE = "sample:"
 LABEL_NAMES = ("label", "y", "y_true", "target", "truth", "outcome")
 SCORE_NAMES = ("score", "y_score", "p", "prob", "probability", "prediction")
-_READERS = {
-    ".csv": "read_csv",
-    ".tsv": "read_csv",
-    ".txt": "read_csv",
-    ".parquet": "read_parquet",
-    ".pq": "read_parquet",
-    ".json": "read_json",
-    ".jsonl": "read_json",
-    ".ndjson": "read_json",
-}
-_PACKED = (".gz", ".zst", ".bz2")
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _WHOLE_TYPES = (*_WHOLE, *(f"U{t}" for t in _WHOLE))
 _TRUE, _FALSE = ("true", "yes", "t", "1"), ("false", "no", "f", "0")
@@ -51,10 +42,9 @@ class Source:
     rows: Any
     types: dict[str, str]
 
-    def read(self, columns: Iterable[str] | None = None) -> Any:
-        """Give an Arrow table of these columns, or of all."""
-        chosen = self.types if columns is None else list(dict.fromkeys(columns))
-        return self.rows.select(*map(_quoted, chosen)).to_arrow_table()
+    def read(self) -> Any:
+        """Give all rows, as an Arrow table."""
+        return self.rows.to_arrow_table()
 
     def distinct(self, column: str, most: int) -> list[Any]:
         """Which values does a column have? Missing ones do not count."""
@@ -74,69 +64,41 @@ class Chosen:
     positive: Any = None
     took: tuple[str, ...] = field(default=())
 
-    def names(self) -> list[str]:
-        """Give every column to be read."""
-        return [c for c in (self.label, *self.scores, self.count, self.by) if c]
 
-
-def open_source(file: str) -> Source:
+def open_source(file: str, ordered: bool = False) -> Source:
     """Open a file, a pattern of files, a sample (``sample:west_nile``) or ``-``."""
     if file == "-":
         return _describe("standard input", _standard_input())
     sample = file.startswith(SAMPLE)
     where = str(samples.path(file.removeprefix(SAMPLE))) if sample else file
-    return _describe(file, _scan(where))
+    return _describe(file, _scan(where, ordered))
 
 
 def _describe(name: str, rows: Any) -> Source:
+    if not rows.limit(1).fetchall():
+        raise InputError(f"{name} has no rows, only {_checks.listing(rows.columns)}.")
     types = dict(zip(rows.columns, map(str, rows.types), strict=True))
     return Source(name, rows, types)
 
 
 def _standard_input() -> Any:
     """Spool standard input: the types of a CSV are found by reading it twice."""
-    folder = tempfile.TemporaryDirectory(prefix="karat-")
-    path = Path(folder.name) / "input.csv"
-    with path.open("wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
-    _not_empty(path, "standard input")
-    rows = _scan(str(path)).to_arrow_table()
-    folder.cleanup()
-    return _connection().from_arrow(rows)
+    with tempfile.TemporaryDirectory(prefix="karat-") as folder:
+        path = Path(folder) / "input.csv"
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        _not_empty(path, "standard input")
+        rows = scan(path, keep_order=True).to_arrow_table()
+    return duckdb.from_arrow(rows)
 
 
-def _scan(file: str) -> Any:
+def _scan(file: str, ordered: bool) -> Any:
     path = Path(file)
-    if path.is_dir():
-        raise InputError(f"{file} is a folder; name the files: '{file}/*.parquet'.")
-    if not any(c in file for c in "*?[") or path.exists():
+    if "://" not in file and not path.exists() and not any(c in file for c in "*?["):
         _exists(path)
+    if path.is_file():
         _not_empty(path, file)
-    reader = _READERS.get(_ending(path))
-    if reader is None:
-        raise InputError(
-            f"{file} must end in {', '.join(_READERS)} (packed with .gz or .zst if you "
-            f"like); found {_ending(path)!r}. Rename it, or pipe CSV in and type -."
-        )
-    try:
-        return getattr(_connection(), reader)(file)
-    except duckdb.Error as err:
-        raise InputError(f"{file} cannot be read: {_first_line(err)}") from None
-
-
-def _connection() -> Any:
-    # no extension is ever fetched from the network
-    return duckdb.connect(config={"autoinstall_known_extensions": "false"})
-
-
-def _ending(path: Path) -> str:
-    suffixes = [s.lower() for s in path.suffixes]
-    kept = [s for s in suffixes if s not in _PACKED]
-    return kept[-1] if kept else ""
-
-
-def _first_line(err: Exception) -> str:
-    return str(err).strip().splitlines()[0]
+    return scan(file, keep_order=ordered)
 
 
 def _exists(path: Path) -> None:
@@ -261,10 +223,9 @@ def _positive(source: Source, label: str | None, text: str | None) -> Any:
 
 def count_tally(source: Source, chosen: Chosen, score: str, by: bool = False) -> Any:
     """Count one score: a Tally, or one for each group."""
-    columns = [c for c in (chosen.label, score, chosen.count, chosen.by) if c]
-    with naming(chosen, score):
+    with naming(chosen):
         counted: Tally | dict[Any, Tally] = tally(
-            source.read(columns),
+            source.rows,
             label=chosen.label,
             score=score,
             positive=chosen.positive,
@@ -278,7 +239,7 @@ def count_panel(source: Source, chosen: Chosen, by: bool = False) -> Any:
     """Count all scores together: a Panel, or one for each group."""
     with naming(chosen):
         counted: Panel | dict[Any, Panel] = panel(
-            source.read(chosen.names()),
+            source.rows,
             label=chosen.label,
             scores=list(chosen.scores),
             positive=chosen.positive,
@@ -289,11 +250,14 @@ def count_panel(source: Source, chosen: Chosen, by: bool = False) -> Any:
 
 
 @contextmanager
-def naming(chosen: Chosen, score: str | None = None) -> Any:
+def naming(chosen: Chosen) -> Iterator[None]:
     """Say the library's sentences with the words of the command line."""
     try:
         yield
     except InputError as err:
-        text = str(err).replace("y_true", f"--label {chosen.label}")
-        text = text.replace("y_score", f"--score {score}")
-        raise InputError(text.replace("positive=", "--positive ")) from None
+        words = re.sub(r"\b(label|scores?|count|by|positive)=", _option, str(err))
+        raise type(err)(words.replace("y_true", f"--label {chosen.label!r}")) from None
+
+
+def _option(match: re.Match[str]) -> str:
+    return f"--{match[1].removesuffix('s')} "

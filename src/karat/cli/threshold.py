@@ -96,7 +96,8 @@ def _sentences(point: Any) -> list[str]:
             f"Flag a case when its score is {point.threshold:.6g} or more. Every "
             f"threshold above {low:.6g}, up to {high:.6g}, makes the same cut."
         )
-    lines.append(f"There {point.objective} is {point.value:.4g}.")
+    what = point.objective.partition(" ")[2]
+    lines.append(f"There {what} is {point.value:.4g}.")
     if point.binding:
         lines.append(f"What stops it from being better: {', '.join(point.binding)}.")
     more = len(point.intervals) - 1

@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-import numpy as np
-
 from karat import _checks
 from karat._records import Estimate, shown
 from karat.algebra import Constraint, Metric
-from karat.confusion import sweep, thresholds
 from karat.counts import Panel, Tally
 from karat.expressions import constraints, metric
 from karat.inference import auc
+from karat.operating import OperatingPoint, best_threshold
 from karat.report import operating
 from karat.report._parts import Page, Section, grid, names_shown, percent
 
@@ -40,6 +38,7 @@ class Model:
     name: str
     tally: Tally
     auc: Estimate
+    point: OperatingPoint
     steps: operating.Steps
 
 
@@ -102,16 +101,10 @@ def _models(tallies: Mapping[str, Tally], wishes: Wishes) -> list[Model]:
     texts = names_shown(list(tallies))
     models = []
     for text, t in zip(texts, tallies.values(), strict=True):
-        steps = operating.steps(t, text, _cut(t, wishes), len(tallies))
-        models.append(Model(text, t, auc(t, level=wishes.level), steps))
+        point = best_threshold(t, wishes.maximize, wishes.subject_to)
+        steps = operating.steps(t, text, point.threshold, len(tallies))
+        models.append(Model(text, t, auc(t, level=wishes.level), point, steps))
     return sorted(models, key=lambda m: -m.auc.value)
-
-
-def _cut(t: Tally, wishes: Wishes) -> float:
-    c = sweep(t)
-    held = np.all([c.tp >= 0, *(k(c) for k in wishes.subject_to)], axis=0)
-    value = np.where(held, wishes.maximize(c), -np.inf)
-    return float(thresholds(t)[np.nanargmax(value)])
 
 
 def _facts(data: Panel | Tally, source: str) -> tuple[tuple[str, str], ...]:

@@ -1,0 +1,107 @@
+"""What does a score mean, as a probability?"""
+
+from __future__ import annotations
+
+import json as json_text
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from karat import calibration, maps
+from karat.cli._rows import Output, check_output, write_rows
+from karat.cli._shell import (
+    Answer,
+    Count,
+    Debug,
+    File,
+    Json,
+    Label,
+    Positive,
+    Score,
+    about,
+    cases_sentence,
+    opened,
+    say,
+    show,
+    table,
+    working,
+)
+from karat.cli._source import count_tally
+from karat.counts import Tally
+from karat.maps import Map
+
+
+def calibrate(
+    file: File,
+    label: Label = None,
+    score: Score = None,
+    method: Annotated[
+        str, typer.Option(help=f"One of {', '.join(calibration.CALIBRATORS)}.")
+    ] = "platt",
+    output: Output = None,
+    column: Annotated[str | None, typer.Option(help="Name of the new column.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Keep the fitted map in this JSON file.")
+    ] = None,
+    positive: Positive = None,
+    count: Count = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """What does a score mean, as a probability? Fits a map and applies it.
+
+    Example: karat calibrate sample:west_nile --label virus --score adaboost \
+--method beta -o calibrated.parquet --save map.json
+    """
+    scores = [score] if score else []
+    source, chosen = opened(
+        file,
+        ordered=output is not None,
+        label=label,
+        scores=scores,
+        positive=positive,
+        count=count,
+    )
+    name = chosen.scores[0]
+    column = column or f"{name}_calibrated"
+    check_output(output, source, column)
+    with working("Fitting"):
+        t = count_tally(source, chosen, name)
+        fitted = calibration.calibrate(t, method=method)
+    if save is not None:
+        fitted.save_map(save)
+        say(f"Map written to {save}.")
+    if output is not None:
+        with working("Writing"):
+            write_rows(
+                source, column, lambda rows: fitted(_numbers(rows[name])), output
+            )
+        say(f"Rows with column {column!r} written to {output}.")
+    answer = _answer(t, fitted, method, column)
+    show(
+        Answer("calibrate", *answer, about=about(source, chosen, t)),
+        json,
+    )
+
+
+def _numbers(column: Any) -> Any:
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _answer(
+    t: Tally, fitted: Map, method: str, column: str
+) -> tuple[dict[str, Any], list[Any]]:
+    shares = np.linspace(0, 1, 6)
+    picked = t.score[((len(t) - 1) * shares).round().astype(int)]
+    meaning = [
+        [float(s), float(p)] for s, p in zip(picked, fitted(picked), strict=True)
+    ]
+    parts = [
+        cases_sentence(t),
+        f"Fitted by {method}. What a score means, as a probability:",
+        table("", ["score", "probability"], meaning),
+    ]
+    content = json_text.loads(maps.map_to_json(fitted))
+    return {"method": method, "column": column, "map": content}, parts
