@@ -41,12 +41,15 @@ LAYERS = {
         "maps",
         "monotone",
         "operating",
-        "programs",
         "parametric",
+        "programs",
         "ranked",
+        "simulation",
         "venn_abers",
     ],
     "doors": [
+        "__init__",
+        "__main__",
         "cli",
         "columns",
         "engines",
@@ -57,8 +60,6 @@ LAYERS = {
         "report",
         "samples",
         "storage",
-        "__init__",
-        "__main__",
     ],
 }
 LEVEL = {m: k for k, row in enumerate(LAYERS.values()) for m in row}

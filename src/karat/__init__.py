@@ -61,6 +61,7 @@ from karat.levels import (
 from karat.maps import Map, at_prevalence, load_map, save_map
 from karat.operating import OperatingPoint, best_threshold
 from karat.programs import Certificate
+from karat.simulation import rank_frequencies, simulate_panel, simulate_tally
 from karat.storage import read_panel, read_tally
 
 # doors that load a foreign library: opened when they are asked for
@@ -129,11 +130,14 @@ __all__ = [
     "panel",
     "plan_leaf",
     "precision",
+    "rank_frequencies",
     "read_panel",
     "read_tally",
     "recall",
     "save_map",
     "scan",
+    "simulate_panel",
+    "simulate_tally",
     "specificity",
     "sweep",
     "tally",

@@ -519,3 +519,39 @@ def options(given: Collection[str], known: Collection[str], what: str) -> None:
             raise InputError(
                 f"{name!r} is no option of {what}: {has}.{nearest(name, known)}"
             )
+
+
+def class_sizes(n: object, n_pos: object) -> tuple[int, int]:
+    """Pass on a number of cases and of positives among them, both classes present."""
+    size = whole_number(n, "n", at_least=2)
+    pos = whole_number(n_pos, "n_pos", at_least=1)
+    if pos >= size:
+        raise InputError(f"n_pos must be below n={size:,}; found {pos:,}.")
+    return size, pos
+
+
+def correlation_matrix(value: object, size: int) -> NDArray[np.float64]:
+    """Pass on correlations: one number for all pairs, or a symmetric matrix."""
+    matrix = np.asarray(value, dtype=np.float64)
+    if matrix.ndim == 0:
+        matrix = np.full((size, size), float(matrix))
+        np.fill_diagonal(matrix, 1.0)
+    shaped = matrix.shape == (size, size) and np.array_equal(matrix, matrix.T)
+    if not shaped or not (np.abs(matrix) <= 1).all() or (np.diag(matrix) != 1).any():
+        raise InputError(
+            f"correlation must be one number between -1 and 1, or a symmetric matrix "
+            f"of shape ({size}, {size}) with ones on the diagonal; found "
+            f"{matrix.tolist() if matrix.size < 10 else matrix.shape}."
+        )
+    return matrix
+
+
+def positive_definite(eigenvalues: Array, what: str) -> None:
+    """Stop at correlations that no data can have."""
+    if eigenvalues.min() < -1e-12:
+        raise InputError(
+            f"{what} must be possible for all classifiers at once (a positive "
+            f"semi-definite matrix); the smallest eigenvalue is "
+            f"{eigenvalues.min():.3g}. Equal correlations of all pairs cannot be below "
+            f"-1 / (K - 1)."
+        )
