@@ -43,6 +43,14 @@ RANK_ONLY = {
     "temperature": False,
     "venn-abers": True,
 }
+
+
+def leaf_levels(t):
+    """Each score as a leaf: the levels of that tree."""
+    tree = karat.Leaves(t.score, t.neg, t.pos, t.unknown).report().tree
+    return [tree.confidence, tree.utility]
+
+
 ANALYSES = {
     "auc": Analysis(karat.auc),
     "best_threshold": Analysis(
@@ -57,6 +65,7 @@ ANALYSES = {
         f"calibrate {method}": Analysis(calibrated(method), rank_only)
         for method, rank_only in RANK_ONLY.items()
     },
+    "leaf levels": Analysis(leaf_levels),
     "sweep": Analysis(karat.sweep),
     "thresholds": Analysis(karat.thresholds, rank_only=False),
 }

@@ -45,6 +45,8 @@ LAYERS = {
         "programs",
         "ranked",
         "simulation",
+        "splits",
+        "trees",
         "venn_abers",
     ],
     "doors": [

@@ -49,7 +49,7 @@ from karat.entropic import EntropicBinomial, entropic_binomial, top_probability
 from karat.expressions import constraint, metric
 from karat.fermi import FermiDirac, fermi_dirac, midranks
 from karat.files import scan
-from karat.frames import panel, tally
+from karat.frames import leaves, panel, tally
 from karat.inference import auc
 from karat.levels import (
     TreeLevels,
@@ -62,7 +62,9 @@ from karat.maps import Map, at_prevalence, load_map, save_map
 from karat.operating import OperatingPoint, best_threshold
 from karat.programs import Certificate
 from karat.simulation import rank_frequencies, simulate_panel, simulate_tally
+from karat.splits import SplitComparison, compare_splits
 from karat.storage import read_panel, read_tally
+from karat.trees import LeafReport, Leaves
 
 # doors that load a foreign library: opened when they are asked for
 _DOORS = ("estimators", "plots", "report", "samples")
@@ -87,12 +89,15 @@ __all__ = [
     "FermiDirac",
     "Infeasible",
     "InputError",
+    "LeafReport",
+    "Leaves",
     "Map",
     "Metric",
     "NotConverged",
     "NotEnoughCases",
     "OperatingPoint",
     "Panel",
+    "SplitComparison",
     "Tally",
     "TreeLevels",
     "accuracy",
@@ -101,6 +106,7 @@ __all__ = [
     "balanced_accuracy",
     "best_threshold",
     "calibrate",
+    "compare_splits",
     "confidence_level",
     "constraint",
     "cost",
@@ -117,6 +123,7 @@ __all__ = [
     "g_mean",
     "jaccard",
     "kappa",
+    "leaves",
     "lift",
     "load_map",
     "lr_negative",

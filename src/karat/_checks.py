@@ -555,3 +555,51 @@ def positive_definite(eigenvalues: Array, what: str) -> None:
             f"{eigenvalues.min():.3g}. Equal correlations of all pairs cannot be below "
             f"-1 / (K - 1)."
         )
+
+
+def leaf_names(values: Array) -> Array:
+    """Pass on names of leaves that can be sorted: all numbers, or all text."""
+    names = one_dimensional(values, "node")
+    gone = missing(names)
+    if gone.any():
+        raise InputError(
+            f"node must name a leaf for every case; missing at {places(gone)}. "
+            f"Fill these with a name of their own."
+        )
+    if names.dtype.kind != "O":
+        return names
+    kinds = sorted({type(v).__name__ for v in names})
+    if len(kinds) > 1:
+        raise InputError(
+            f"node must hold names of one kind; found {listing(kinds)}. "
+            f"Turn them all into text."
+        )
+    return np.array(names.tolist()) if names.size else names.astype(str)
+
+
+def same_kind_of_names(a: Array, b: Array) -> None:
+    """Stop when text and numbers would be merged as names of leaves."""
+    if (a.dtype.kind == "U") != (b.dtype.kind == "U"):
+        raise InputError(
+            f"Leaves can be added when their nodes are of one kind; found "
+            f"{listing(a[:1])} and {listing(b[:1])}. Turn both into text."
+        )
+
+
+def named_splits(splits: object, counted: type) -> Mapping[str, Any]:
+    """Pass on splits by name, each of them counted or a pair of columns."""
+    if not isinstance(splits, Mapping) or not splits:
+        raise InputError(
+            f"compare_splits needs a mapping from name to split with at least one "
+            f"entry; found {type(splits).__name__}. "
+            f'Type compare_splits({{"a": leaves, "b": ([0.9, 0.1], [0.75, 0.25])}}).'
+        )
+    for name, split in splits.items():
+        if isinstance(split, counted):
+            continue
+        if not isinstance(split, (tuple, list)) or len(split) != 2:
+            raise InputError(
+                f"The split {name!r} must be Leaves or a pair (weights, p); "
+                f"found {type(split).__name__}."
+            )
+    return splits

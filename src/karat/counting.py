@@ -94,7 +94,7 @@ def count_tally(
     score = _checks.numeric_scores(_checks.one_dimensional(score, what), what)
     if count is not None:
         score = _checks.finite_scores(score.astype(np.float64), what)
-        return Tally(score, *_split_counts(labels, count))
+        return Tally(score, *split_counts(labels, count))
     try:
         return _count_cases(score, labels)
     except NotFinite:
@@ -118,7 +118,8 @@ def _none_positive(b: slice) -> Array:
     return np.zeros(b.stop - b.start, dtype=bool)
 
 
-def _split_counts(labels: Labels | None, count: Ints) -> list[Ints]:
+def split_counts(labels: Labels | None, count: Ints) -> list[Ints]:
+    """Give the negative, positive and unknown cases of every row."""
     zero = no_cases(count.size)
     if labels is None:
         return [zero, zero, count]
@@ -132,5 +133,5 @@ def count_panel(
     """Count cases into a panel; ``labels=None`` makes all unknown."""
     rows = np.column_stack([read_output(c, name) for name, c in columns.items()])
     ones = np.ones(len(rows), dtype=np.int64) if count is None else count
-    counts = _split_counts(labels, ones)
+    counts = split_counts(labels, ones)
     return Panel._canonical(tuple(columns), *merge_rows(rows, counts))

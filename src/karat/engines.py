@@ -62,7 +62,7 @@ def read(frame: Any, roles: Mapping[str, Any]) -> dict[str, Any]:
     """Give a column for each role, and how many cases each row stands for.
 
     ``roles`` maps what a column is (score or scores[0], scores[1], ...; label, by,
-    count) to its name. Arrays pass through for an eager frame; None stays away.
+    node, count) to its name. Arrays pass through for an eager frame; None stays away.
     """
     opened = open_frame(frame)
     names = opened.collect_schema().names()
@@ -89,7 +89,7 @@ def _no_text(lazy: Any, wanted: dict[str, str]) -> None:
 
     schema = lazy.collect_schema()
     for role, name in wanted.items():
-        if role not in ("label", "by") and schema[name] == nw.String:
+        if role not in ("label", "by", "node") and schema[name] == nw.String:
             raise InputError(
                 f"{role}={name!r} must be numbers; this column is text. Convert it to "
                 f"numbers first, and check which column holds the labels."

@@ -17,8 +17,15 @@ from karat import _checks, engines
 from karat._checks import InputError
 from karat._numerics import Array, Ints
 from karat.columns import column, is_frame
-from karat.counting import Labels, count_panel, count_tally, read_labels
+from karat.counting import (
+    Labels,
+    count_panel,
+    count_tally,
+    read_labels,
+    split_counts,
+)
 from karat.counts import Tally
+from karat.trees import Leaves
 
 T = TypeVar("T")
 _BACKENDS = ("pandas", "polars", "pyarrow", "modin", "dict")
@@ -141,6 +148,78 @@ def panel(
         lambda at: count_panel(
             {k: v[at] for k, v in columns.items()}, _pick(labels, at), _at(counts, at)
         ),
+    )
+
+
+def leaves(
+    data: Any,
+    nodes: Any = None,
+    *,
+    node: str | None = None,
+    label: str | None = None,
+    positive: Any = None,
+    count: Any = None,
+) -> Leaves:
+    """How many negatives, positives and unknowns fell into each leaf?
+
+    ``leaves(frame, node="leaf", label="y")`` takes a frame, ``leaves(y_true, nodes)``
+    columns. Any categorical column will do as leaves.
+
+    Parameters
+    ----------
+    data
+        A frame, or the labels (None: all unknown).
+    nodes
+        With labels: which leaf each case fell into, as numbers or as text.
+    node, label
+        Names of the columns of the frame.
+    positive, count
+        As in :func:`tally`.
+
+    Returns
+    -------
+    Leaves
+
+    Examples
+    --------
+    >>> leaves([1, 0, 1, None], ["a", "a", "b", "b"])
+    Leaves: 4 cases (1 negative, 2 positive, 1 unknown) in 2 leaves
+    """
+    if nodes is None:
+        return _leaves_frame(data, node, label, positive, count)
+    if node is not None or label is not None:
+        raise InputError(
+            "node= and label= name columns of a frame; with arrays type "
+            "karat.leaves(y_true, nodes) without them."
+        )
+    names = column(nodes, "nodes")
+    labels = _read_labels(data, positive, "y_true", nodes=names)
+    cases = np.ones(names.size, np.int64)
+    if count is not None:
+        cases = _whole(column(count, "count"), names)
+    return Leaves(names, *split_counts(labels, cases))
+
+
+def _leaves_frame(
+    frame: Any, node: Any, label: Any, positive: Any, count: Any
+) -> Leaves:
+    if not is_frame(frame):
+        raise InputError(
+            f"leaves needs labels and leaves, or a frame; found one "
+            f"{type(frame).__name__}. Type karat.leaves(y_true, nodes) or "
+            f'karat.leaves(frame, node="leaf", label="y").'
+        )
+    if node is None:
+        raise InputError(
+            'Name the column of leaves: karat.leaves(frame, node="leaf", label="y"). '
+            f"The frame has {_checks.listing(engines.column_names(frame), 12)}."
+        )
+    found = engines.read(frame, {"label": label, "node": node, "count": count})
+    return leaves(
+        found.get("label"),
+        found["node"],
+        positive=positive,
+        count=found.get("count"),
     )
 
 

@@ -1,0 +1,220 @@
+"""Leaves: counted, merged, reported, scored."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import karat
+from karat import InputError, Leaves, NotEnoughCases
+
+# Zhang (2024), table 10: outlook and whether golf was played
+OUTLOOK = ["rainy"] * 5 + ["overcast"] * 4 + ["sunny"] * 5
+PLAY = ["no"] * 3 + ["yes"] * 2 + ["yes"] * 4 + ["yes"] * 3 + ["no"] * 2
+
+
+def golf():
+    return karat.leaves(PLAY, OUTLOOK, positive="yes")
+
+
+def test_counted_by_hand():
+    found = golf()
+    assert found.node.tolist() == ["overcast", "rainy", "sunny"]
+    assert (found.neg.tolist(), found.pos.tolist()) == ([0, 3, 2], [4, 2, 3])
+    assert found == Leaves(["sunny", "rainy", "overcast"], [2, 3, 0], [3, 2, 4])
+    assert (len(found), found.n) == (3, 14)
+
+
+def test_frames_of_all_engines(engine):
+    frame = engine({"leaf": OUTLOOK, "y": PLAY})
+    assert karat.leaves(frame, node="leaf", label="y", positive="yes") == golf()
+    numbered = engine({"leaf": [3, 1, 3, 2], "y": [0, 1, 1, 1], "k": [2, 1, 1, 5]})
+    assert karat.leaves(numbered, node="leaf", label="y", count="k") == Leaves(
+        [1, 2, 3], [0, 0, 2], [1, 5, 1]
+    )
+    assert karat.leaves(numbered, node="leaf").unknown.tolist() == [1, 1, 2]
+
+
+def test_missing_labels_are_unknown():
+    found = karat.leaves([1, None, 0, None], [1, 1, 2, 3])
+    assert found.unknown.tolist() == [1, 0, 1]
+    report = found.report()
+    assert report.n.tolist() == [1, 1, 0]
+    assert report.confidence[2] == 0.5
+    assert report.verdict.tolist() == ["thin", "thin", "coin toss"]
+    assert math.isnan(report.more[2])
+
+
+cases = st.lists(
+    st.tuples(st.integers(0, 4), st.sampled_from([0, 1, None])), max_size=30
+)
+
+
+@given(cases, cases, st.randoms())
+def test_parts_add_up_and_order_is_irrelevant(a, b, random):
+    def count(rows):
+        counts = np.zeros((3, len(rows)), int)
+        for i, (_, y) in enumerate(rows):
+            counts[2 if y is None else y, i] = 1
+        return Leaves(np.array([r[0] for r in rows], dtype=int), *counts)
+
+    together = a + b
+    random.shuffle(together)
+    assert count(a) + count(b) == count(together) == count(b) + count(a)
+    assert sum([count(a), count(b)]) == count(together)
+    assert count(a) + Leaves() == count(a)
+
+
+def test_report_by_hand():
+    r = Leaves([1, 2, 3, 4], neg=[0, 5, 1, 2], pos=[30, 5, 0, 5]).report()
+    assert r.majority.tolist() == ["positive", "tie", "negative", "positive"]
+    assert r.verdict.tolist() == ["trust", "coin toss", "thin", "thin"]
+    assert r.mle[3] == 5 / 7
+    assert r.emle[3] == pytest.approx(2 / 3)
+    assert r.blend[3] == pytest.approx(103 / 147)
+    assert r.confidence[3] == karat.confidence_level(7, r.blend[3])
+    assert r.utility[3] == karat.utility_level(7, r.blend[3])
+    assert r.confidence_low[3] == 0.5
+    assert r.more[0] == 0
+    assert r.more[1] == math.inf
+    # a coin agrees with itself in one way of 2**5 = 32: the fifth case makes it rare
+    assert r.more[2] == 4
+    assert r.more[3] == karat.plan_leaf(r.blend[3], confidence=0.95) - 7
+    whole = karat.tree_levels(48, np.array([30, 10, 1, 7]) / 48, r.blend)
+    assert (r.tree.confidence, r.tree.utility) == (whole.confidence, whole.utility)
+
+
+def test_estimates_are_those_of_top_probability(rng):
+    neg, pos = rng.integers(0, 40, (2, 30))
+    pos[:3] += 1
+    leaves = Leaves(np.arange(30), neg, pos)
+    for method in ("mle", "emle", "blend"):
+        report = leaves.report(method=method, level=0.9)
+        for j, node in enumerate(report.node):
+            known = karat.top_probability(
+                pos[node], neg[node] + pos[node], method, level=0.9
+            )
+            ours = getattr(report, method)[j]
+            assert ours == pytest.approx(known.value, nan_ok=True)
+            if not math.isnan(ours):
+                assert report.confidence[j] == karat.confidence_level(report.n[j], ours)
+
+
+def test_more_cases_are_enough(rng):
+    neg, pos = rng.integers(0, 30, (2, 40))
+    report = Leaves(np.arange(40), neg, pos).report(confidence=0.9)
+    for j in np.flatnonzero((report.more > 0) & np.isfinite(report.more)):
+        size = int(report.n[j] + report.more[j])
+        assert karat.confidence_level(size, report.blend[j]) >= 0.9
+    enough = report.confidence[report.verdict == "trust"]
+    assert (enough >= 0.9).all()
+
+
+def test_unknowns_change_no_level():
+    known = Leaves([1, 2], [3, 9], [8, 2])
+    extra = Leaves([1, 2], unknown=[5, 7])
+    assert json.dumps((known + extra).report().to_dict()) == json.dumps(
+        known.report().to_dict()
+    )
+
+
+def test_classes_can_be_swapped():
+    a, b = (
+        Leaves([1, 2], [3, 9], [8, 2]).report(),
+        Leaves([1, 2], [8, 2], [3, 9]).report(),
+    )
+    assert a.confidence.tolist() == b.confidence.tolist()
+    assert a.tree.utility == b.tree.utility
+    assert a.majority.tolist() == ["positive", "negative"] == b.majority.tolist()[::-1]
+
+
+def test_report_shows_itself():
+    report = golf().report()
+    assert "coin toss" in repr(report)
+    assert "P(C) 0.716" in repr(report)
+    many = Leaves(np.arange(90), np.full(90, 2), np.full(90, 5)).report()
+    assert "... 50 more leaves" in repr(many)
+    assert "<td>overcast</td>" in report._repr_html_()
+    assert "&lt;b&gt;" in Leaves(["<b>"], [1], [2]).report()._repr_html_()
+    assert "&lt;b&gt;" in Leaves(["<b>"], [1], [2])._repr_html_()
+    assert list(report.to_frame()["verdict"]) == ["thin", "coin toss", "coin toss"]
+    assert json.dumps(report.to_dict())
+
+
+def test_tally_scores_each_leaf():
+    leaves = golf()
+    assert leaves.tally().score.tolist() == [1.0, 0.6, 0.4]
+    assert leaves.tally().pos.tolist() == [4, 3, 2]
+    blend = 0.5 + 0.6 * 0.1
+    assert leaves.tally(method="blend").score == pytest.approx([1.0, blend, 1 - blend])
+    empty = Leaves([1, 2], [1, 0], [2, 0], [0, 4]).tally()
+    assert empty.score.tolist() == [2 / 3, 0.5]
+    assert Leaves([1], [0], [1]).tally(method="emle").score.tolist() == [0.5]
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1))
+def test_a_tally_of_leaves_is_the_tally_of_shares(counts):
+    neg, pos = np.array(counts).T
+    leaves = Leaves(np.arange(len(counts)), neg, pos)
+    share = [p / (n + p) for n, p in counts if n + p]
+    made = [(n, p) for n, p in counts if n + p]
+    known = karat.Tally(share, [n for n, _ in made], [p for _, p in made])
+    assert leaves.tally() == known
+
+
+def test_arrays_are_locked_and_frames_made():
+    with pytest.raises(ValueError, match="read-only"):
+        golf().pos[0] = 9
+    frame = golf().to_frame("polars")
+    assert frame.columns == ["node", "neg", "pos", "unknown"]
+    assert "14 cases (5 negative, 9 positive, 0 unknown) in 3 leaves" in repr(golf())
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: Leaves([1, 2], [1]), InputError, "node has 2, neg has 1"),
+        (lambda: Leaves([1], [0.5]), InputError, "neg must be whole numbers"),
+        (lambda: Leaves(["a", None], [1, 1]), InputError, "missing at 1 of 2"),
+        (lambda: Leaves(np.array(["a", 1], object), [1, 1]), InputError, "one kind"),
+        (
+            lambda: Leaves([1], [1]) + Leaves(["a"], [1]),
+            InputError,
+            "Turn both into text",
+        ),
+        (
+            lambda: Leaves([1], unknown=[3]).report(),
+            NotEnoughCases,
+            "found none among 3",
+        ),
+        (lambda: golf().report(confidence=95), InputError, "Type confidence=0.95"),
+        (lambda: golf().report(method="mean"), InputError, "method must be one of"),
+        (lambda: golf().tally(method="mean"), InputError, "method must be one of"),
+        (
+            lambda: karat.leaves([1, 0]),
+            InputError,
+            "needs labels and leaves, or a frame",
+        ),
+        (
+            lambda: karat.leaves([1, 0], [1, 2], node="a"),
+            InputError,
+            "with arrays type",
+        ),
+        (lambda: karat.leaves([1], [1, 2]), InputError, "y_true has 1, nodes has 2"),
+        (lambda: karat.leaves(PLAY, OUTLOOK), InputError, "counts as positive"),
+    ],
+)
+def test_wrong_input_is_answered_by_a_sentence(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_a_frame_needs_the_column_of_leaves(engine):
+    frame = engine({"leaf": [1, 2], "y": [0, 1]})
+    with pytest.raises(InputError, match="Name the column of leaves"):
+        karat.leaves(frame, label="y")
+    with pytest.raises(InputError, match="Did you mean 'leaf'"):
+        karat.leaves(frame, node="leave", label="y")
