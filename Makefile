@@ -24,7 +24,7 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo  ## Evaluate the sample data and say what was found
-	$(BIN)/python examples/demo.py
+	$(BIN)/karat demo
 
 test: $(VENV)/.dev  ## Run all tests
 	$(BIN)/python -m pytest -n $(JOBS)

@@ -148,3 +148,10 @@ def test_a_library_that_is_not_there():
         check=True,
     )
     assert "pip install polars" in out.stdout
+
+
+def test_the_columns_have_the_names_people_know():
+    t = karat.tally(y_true=[0, 1], y_score=[0.2, 0.7], positive=1)
+    assert t == karat.tally([0, 1], [0.2, 0.7])
+    p = karat.panel(y_true=[0, 1], scores={"a": [0.2, 0.7]})
+    assert p["a"] == t

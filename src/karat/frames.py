@@ -32,7 +32,7 @@ _BACKENDS = ("pandas", "polars", "pyarrow", "modin", "dict")
 
 
 def tally(
-    data: Any,
+    y_true: Any,
     y_score: Any = None,
     *,
     label: str | None = None,
@@ -48,7 +48,7 @@ def tally(
 
     Parameters
     ----------
-    data
+    y_true
         The labels (None: all unknown), or a frame.
     y_score
         The scores; higher means more likely positive. Not with a frame.
@@ -77,14 +77,14 @@ def tally(
     3 distinct scores from 0.1 to 0.9
     """
     if y_score is None:
-        return _tally_frame(data, label, score, positive, count, by)
+        return _tally_frame(y_true, label, score, positive, count, by)
     if label is not None or score is not None:
         raise InputError(
             "label= and score= name columns of a frame; with arrays type "
             "karat.tally(y_true, y_score) without them."
         )
     values = column(y_score, "y_score")
-    labels = _read_labels(data, positive, "y_true", y_score=values)
+    labels = _read_labels(y_true, positive, "y_true", y_score=values)
     counts = None if count is None else _whole(column(count, "count"), values)
     return _grouped(
         by,
@@ -94,7 +94,7 @@ def tally(
 
 
 def panel(
-    data: Any,
+    y_true: Any,
     scores: Any = None,
     *,
     label: str | None = None,
@@ -109,7 +109,7 @@ def panel(
 
     Parameters
     ----------
-    data
+    y_true
         The labels (None: all unknown), or a frame.
     scores
         A mapping from name to column, or names of columns of the frame.
@@ -127,8 +127,8 @@ def panel(
     >>> panel([1, 0, 0], {"a": [1, 0, 1], "b": [1, 1, 1]})
     Panel of a, b: 3 cases (2 negative, 1 positive, 0 unknown), 2 distinct rows
     """
-    if not isinstance(scores, Mapping) and is_frame(data):
-        return _panel_frame(data, label, scores, positive, count, by)
+    if not isinstance(scores, Mapping) and is_frame(y_true):
+        return _panel_frame(y_true, label, scores, positive, count, by)
     if label is not None:
         raise InputError(
             "label= names a column of a frame; with arrays type "
@@ -140,7 +140,7 @@ def panel(
     }
     _checks.same_length(**columns)
     first = next(iter(columns.values()))
-    labels = _read_labels(data, positive, "y_true", **columns)
+    labels = _read_labels(y_true, positive, "y_true", **columns)
     counts = None if count is None else _whole(column(count, "count"), first)
     return _grouped(
         by,
@@ -152,7 +152,7 @@ def panel(
 
 
 def leaves(
-    data: Any,
+    y_true: Any,
     nodes: Any = None,
     *,
     node: str | None = None,
@@ -167,7 +167,7 @@ def leaves(
 
     Parameters
     ----------
-    data
+    y_true
         A frame, or the labels (None: all unknown).
     nodes
         With labels: which leaf each case fell into, as numbers or as text.
@@ -186,14 +186,14 @@ def leaves(
     Leaves: 4 cases (1 negative, 2 positive, 1 unknown) in 2 leaves
     """
     if nodes is None:
-        return _leaves_frame(data, node, label, positive, count)
+        return _leaves_frame(y_true, node, label, positive, count)
     if node is not None or label is not None:
         raise InputError(
             "node= and label= name columns of a frame; with arrays type "
             "karat.leaves(y_true, nodes) without them."
         )
     names = column(nodes, "nodes")
-    labels = _read_labels(data, positive, "y_true", nodes=names)
+    labels = _read_labels(y_true, positive, "y_true", nodes=names)
     cases = np.ones(names.size, np.int64)
     if count is not None:
         cases = _whole(column(count, "count"), names)
