@@ -51,6 +51,11 @@ def leaf_levels(t):
     return [tree.confidence, tree.utility]
 
 
+def columns(curve):
+    """Give a curve without its thresholds: these follow the scores."""
+    return {k: v for k, v in curve.to_dict().items() if k != "threshold"}
+
+
 ANALYSES = {
     "auc": Analysis(karat.auc),
     "best_threshold": Analysis(
@@ -66,6 +71,21 @@ ANALYSES = {
         for method, rank_only in RANK_ONLY.items()
     },
     "leaf levels": Analysis(leaf_levels),
+    "auc bca": Analysis(lambda t: karat.auc(t, method="bca", rng=1, replicates=100)),
+    "auc bootstrap": Analysis(
+        lambda t: karat.auc(t, method="bootstrap", rng=1, replicates=100)
+    ),
+    "auc delong": Analysis(lambda t: karat.auc(t, method="delong")),
+    "auc hanley-mcneil": Analysis(lambda t: karat.auc(t, method="hanley-mcneil")),
+    "auc logit-delong": Analysis(lambda t: karat.auc(t, method="logit-delong")),
+    "det": Analysis(lambda t: columns(karat.det(t))),
+    "gain_curve": Analysis(lambda t: columns(karat.gain_curve(t))),
+    "hull": Analysis(lambda t: columns(karat.hull(karat.roc(t)))),
+    "lift_curve": Analysis(lambda t: columns(karat.lift_curve(t))),
+    "precision_recall": Analysis(karat.precision_recall, rank_only=False),
+    "roc": Analysis(karat.roc, rank_only=False),
+    "roc rates": Analysis(lambda t: columns(karat.roc(t))),
+    "simplify": Analysis(lambda t: columns(karat.simplify(karat.roc(t), points=4))),
     "sweep": Analysis(karat.sweep),
     "thresholds": Analysis(karat.thresholds, rank_only=False),
 }

@@ -378,6 +378,31 @@ def positive_number(value: object, what: str) -> float:
     raise InputError(f"{what} must be above zero; found {number:g}.")
 
 
+def not_negative(value: object, what: str) -> float:
+    """Pass on one finite number, zero or more."""
+    number = real_number(value, what)
+    if number >= 0:
+        return number
+    raise InputError(f"{what} must be zero or more; found {number:g}.")
+
+
+def share_range(value: object, what: str) -> tuple[float, float]:
+    """Pass on two shares, the lower one first: 0 <= low < high <= 1."""
+    pair = list(value) if isinstance(value, Sequence | np.ndarray) else []
+    if len(pair) != 2:
+        raise InputError(
+            f"{what} must be two numbers between 0 and 1; found {value!r}. "
+            f"Type {what}=(0, 0.1)."
+        )
+    low, high = (fraction(v, what, ends="[]") for v in pair)
+    if low >= high:
+        raise InputError(
+            f"{what} must rise from its first to its second number; found "
+            f"({low:g}, {high:g})."
+        )
+    return low, high
+
+
 def whole_number(value: object, what: str, *, at_least: int = 0) -> int:
     """Pass on one whole number that is large enough."""
     number = real_number(value, what)

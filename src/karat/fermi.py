@@ -32,7 +32,7 @@ from karat._fermi_sums import Sums
 from karat._numerics import Array, Floats
 from karat._records import Record
 from karat.counts import Tally
-from karat.inference import placements
+from karat.ranking import placements
 
 
 @final

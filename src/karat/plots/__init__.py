@@ -6,5 +6,6 @@ browser. Figures are grouped by subject in the modules of this folder.
 """
 
 from karat.plots._theme import save
+from karat.plots.curves import precision_recall, roc
 
-__all__ = ["save"]
+__all__ = ["precision_recall", "roc", "save"]

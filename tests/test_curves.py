@@ -1,0 +1,242 @@
+"""Curves against counting by hand, loops over thresholds, scikit-learn and pROC."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial import ConvexHull
+from sklearn.metrics import det_curve, precision_recall_curve, roc_curve
+
+import karat
+from conftest import tied_cases
+from karat import Tally
+
+PROC = json.loads((Path(__file__).parent / "reference" / "proc.json").read_text())
+
+
+def by_loop(y, s, cut):
+    flag = s >= cut
+    return (flag & (y == 1)).sum(), (flag & (y == 0)).sum()
+
+
+def test_by_hand():
+    t = Tally([0.9, 0.6, 0.3], pos=[2, 1, 1], neg=[0, 1, 5])
+    curve = karat.roc(t)
+    assert curve.threshold.tolist() == [np.inf, 0.9, 0.6, 0.3]
+    assert curve.fpr.tolist() == [0, 0, 1 / 6, 1]
+    assert curve.tpr.tolist() == [0, 2 / 4, 3 / 4, 1]
+    pr = karat.precision_recall(t)
+    assert pr.recall.tolist() == [2 / 4, 3 / 4, 1]
+    assert pr.precision.tolist() == [1, 3 / 4, 4 / 10]
+    assert pr.threshold.tolist() == [0.9, 0.6, 0.3]
+    assert karat.det(t).fnr.tolist() == [1, 1 / 2, 1 / 4, 0]
+    gain = karat.gain_curve(t)
+    assert gain.flagged_rate == pytest.approx([0, 2 / 10, 4 / 10, 1])
+    lift = karat.lift_curve(t)
+    assert lift.lift == pytest.approx([(2 / 2) / (4 / 10), (3 / 4) / (4 / 10), 1])
+
+
+def test_precision_at_another_prevalence_by_hand():
+    t = Tally([2, 1], pos=[8, 2], neg=[10, 90])
+    pr = karat.precision_recall(t, prevalence=0.01)
+    hits, alarms = 0.01 * 0.8, 0.99 * 0.1
+    assert pr.precision[0] == pytest.approx(hits / (hits + alarms))
+    assert pr.precision[-1] == pytest.approx(0.01)
+    own = karat.precision_recall(t)
+    same = karat.precision_recall(t, prevalence=10 / 110)
+    assert own.precision == pytest.approx(same.precision)
+
+
+def test_slow_twin(rng):
+    for n in (5, 40, 200):
+        y, s = tied_cases(rng, n)
+        t = karat.tally(y, s)
+        curve, pr = karat.roc(t), karat.precision_recall(t)
+        gain, lift = karat.gain_curve(t), karat.lift_curve(t)
+        for i, cut in enumerate(curve.threshold):
+            tp, fp = by_loop(y, s, cut)
+            assert curve.tpr[i] == tp / (y == 1).sum()
+            assert curve.fpr[i] == fp / (y == 0).sum()
+            assert gain.flagged_rate[i] == pytest.approx((tp + fp) / n)
+            if i:
+                assert pr.precision[i - 1] == pytest.approx(tp / (tp + fp))
+                expected = tp / (tp + fp) / (y == 1).mean()
+                assert lift.lift[i - 1] == pytest.approx(expected)
+
+
+def test_scikit_learn_agrees(rng):
+    y, s = tied_cases(rng, 300, levels=20)
+    t = karat.tally(y, s)
+    fpr, tpr, cut = roc_curve(y, s, drop_intermediate=False)
+    curve = karat.roc(t)
+    assert curve.fpr == pytest.approx(fpr)
+    assert curve.tpr == pytest.approx(tpr)
+    assert curve.threshold.tolist() == cut.tolist()
+    precision, recall, cut = precision_recall_curve(y, s)
+    pr = karat.precision_recall(t)
+    assert pr.precision[::-1] == pytest.approx(precision[:-1])
+    assert pr.recall[::-1] == pytest.approx(recall[:-1])
+    assert pr.threshold[::-1].tolist() == cut.tolist()
+    fpr, fnr, cut = det_curve(y, s)
+    ours = karat.det(t)
+    at = np.searchsorted(-ours.threshold, -cut)
+    assert ours.fnr[at] == pytest.approx(fnr)
+    assert ours.fpr[at] == pytest.approx(fpr)
+
+
+@pytest.mark.parametrize("name", ["ndka", "s100b", "wfns"])
+def test_proc_agrees(name):
+    curve = karat.roc(karat.tally(PROC["poor"], PROC[name]))
+    assert curve.fpr == pytest.approx(PROC[f"fpr_{name}"])
+    assert curve.tpr == pytest.approx(PROC[f"tpr_{name}"])
+
+
+def test_random_and_ideal_classifier():
+    chance = karat.roc(Tally([1], pos=[3], neg=[5]))
+    assert chance.fpr.tolist() == chance.tpr.tolist() == [0, 1]
+    ideal = karat.roc(Tally([2, 1], pos=[3, 0], neg=[0, 5]))
+    assert (ideal.fpr.tolist(), ideal.tpr.tolist()) == ([0, 0, 1], [0, 1, 1])
+    assert karat.precision_recall(Tally([2, 1], [0, 5], [3, 0])).precision[0] == 1
+
+
+def test_label_mirror_reflects_the_curve(rng):
+    y, s = tied_cases(rng, 80)
+    curve, mirror = karat.roc(karat.tally(y, s)), karat.roc(karat.tally(1 - y, -s))
+    assert mirror.fpr == pytest.approx(1 - curve.tpr[::-1])
+    assert mirror.tpr == pytest.approx(1 - curve.fpr[::-1])
+
+
+def test_one_class_is_an_error():
+    for f in (karat.roc, karat.precision_recall, karat.det, karat.gain_curve):
+        with pytest.raises(karat.NotEnoughCases, match=f.__name__):
+            f(Tally([1, 2], pos=[1, 1]))
+    with pytest.raises(karat.NotEnoughCases, match="lift_curve needs at least one"):
+        karat.lift_curve(Tally([1, 2], neg=[1, 1]))
+
+
+@pytest.mark.parametrize("wrong", [0, 1, -0.2, 20, "a", None])
+def test_prevalence_must_be_a_share(wrong):
+    t = Tally([1, 2], pos=[1, 1], neg=[1, 1])
+    if wrong is None:
+        assert karat.precision_recall(t, prevalence=None).prevalence == 0.5
+        return
+    for f in (karat.precision_recall, karat.gain_curve, karat.lift_curve):
+        with pytest.raises(karat.InputError, match="prevalence must"):
+            f(t, prevalence=wrong)
+
+
+def hull_by_qhull(fpr, tpr):
+    points = np.column_stack([fpr, tpr])
+    points = np.vstack([points, [1, -1], [0, -1]])  # below: only the top is left
+    corners = points[np.sort(ConvexHull(points).vertices)]
+    return corners[corners[:, 1] >= 0]
+
+
+def test_hull_agrees_with_qhull(rng):
+    for n in (6, 30, 400):
+        y, s = tied_cases(rng, n, levels=50)
+        curve = karat.roc(karat.tally(y, s))
+        ours = karat.hull(curve)
+        theirs = hull_by_qhull(curve.fpr, curve.tpr)
+        # qhull may keep points that lie on an edge, up to rounding
+        height = np.interp(theirs[:, 0], ours.fpr, ours.tpr)
+        assert (np.abs(height - theirs[:, 1]) < 1e-9).sum() >= len(theirs) - 1
+        assert (np.interp(curve.fpr, ours.fpr, ours.tpr) >= curve.tpr - 1e-12).all()
+        steep = np.diff(ours.tpr) * np.diff(ours.fpr)[0]
+        assert steep.size >= 1
+        slope = np.arctan2(np.diff(ours.tpr), np.diff(ours.fpr))
+        assert (np.diff(slope) < 0).all()
+        assert set(ours.threshold) <= set(curve.threshold)
+
+
+def test_hull_of_chance_and_of_an_inverted_classifier():
+    line = karat.hull(karat.roc(Tally([3, 2, 1], pos=[1, 1, 1], neg=[2, 2, 2])))
+    assert (line.fpr.tolist(), line.tpr.tolist()) == ([0, 1], [0, 1])
+    wrong = karat.hull(karat.roc(Tally([2, 1], pos=[0, 3], neg=[5, 0])))
+    assert (wrong.fpr.tolist(), wrong.tpr.tolist()) == ([0, 1], [0, 1])
+
+
+def distance_to_polyline(x, y, px, py):
+    """Distance of each point to the nearest of all segments, by brute force."""
+    a, d = np.column_stack([px, py])[:-1], np.diff(np.column_stack([px, py]), axis=0)
+    best = np.full(len(x), np.inf)
+    for start, step in zip(a, d, strict=True):
+        away = np.column_stack([x, y]) - start
+        square = step @ step
+        along = np.clip(away @ step / square, 0, 1) if square else np.zeros(len(x))
+        best = np.minimum(best, np.hypot(*(away - along[:, None] * step).T))
+    return best
+
+
+CURVES = {
+    "roc": karat.roc,
+    "precision_recall": karat.precision_recall,
+    "det": karat.det,
+    "gain_curve": karat.gain_curve,
+    "lift_curve": karat.lift_curve,
+}
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_simplify_never_moves_the_curve_by_more_than_it_says(rng, name):
+    y, s = tied_cases(rng, 2000, levels=400)
+    curve = CURVES[name](karat.tally(y, s))
+    scale = curve.lift.max() if name == "lift_curve" else 1.0
+    x, v = (getattr(curve, axis) for axis in curve.axes)
+    for wish in ({"points": 12}, {"tolerance": 0.02}, {"tolerance": 0}):
+        few = karat.simplify(curve, **wish)
+        fx, fv = (getattr(few, axis) for axis in few.axes)
+        away = distance_to_polyline(x, v / scale, fx, fv / scale).max()
+        assert away <= few.moved + 1e-12
+        assert len(fx) <= wish.get("points", np.inf)
+        assert few.moved <= wish.get("tolerance", np.inf)
+        assert (fx[0], fx[-1], fv[0], fv[-1]) == (x[0], x[-1], v[0], v[-1])
+        assert len(few.threshold) == len(fx)
+
+
+def test_simplify_a_million_points_quickly_drawn(rng):
+    y = rng.random(300_000) < 0.3
+    curve = karat.roc(karat.tally(y, rng.normal(size=y.size) + y))
+    few = karat.simplify(curve, points=200)
+    assert len(few.fpr) == 200
+    assert few.moved < 0.002
+    height = np.interp(few.fpr[1:-1] + few.moved, curve.fpr, curve.tpr)
+    assert (height >= few.tpr[1:-1] - few.moved).all()
+    fine = karat.simplify(curve, tolerance=0.001)
+    assert 10 < len(fine.fpr) < 2000
+    assert fine.moved <= 0.001
+
+
+def test_simplify_zero_tolerance_keeps_corners_only():
+    t = Tally([5, 4, 3, 2, 1], pos=[1, 1, 1, 0, 0], neg=[0, 0, 0, 2, 2])
+    few = karat.simplify(karat.roc(t), tolerance=0)
+    assert (few.fpr.tolist(), few.tpr.tolist()) == ([0, 0, 1], [0, 1, 1])
+    assert few.moved == 0
+
+
+@given(st.integers(0, 2**32), st.integers(2, 9))
+def test_simplify_keeps_at_most_k(seed, k):
+    y, s = tied_cases(np.random.default_rng(seed), 30)
+    assert len(karat.simplify(karat.roc(karat.tally(y, s)), points=k).fpr) <= k
+
+
+def test_simplify_errors():
+    curve = karat.roc(Tally([4, 3, 2, 1], pos=[2, 0, 2, 0], neg=[0, 3, 0, 1]))
+    with pytest.raises(karat.InputError, match="points=200 or tolerance"):
+        karat.simplify(curve)
+    with pytest.raises(karat.InputError, match="points must be a whole number, 2"):
+        karat.simplify(curve, points=1)
+    with pytest.raises(karat.InputError, match="tolerance must be zero or more"):
+        karat.simplify(curve, tolerance=-1)
+    with pytest.raises(karat.InputError, match="2 points cannot keep the curve within"):
+        karat.simplify(curve, points=2, tolerance=0.001)
+
+
+def test_records_show_themselves():
+    curve = karat.roc(Tally([2, 1], pos=[3, 0], neg=[0, 5]))
+    assert curve.to_dict()["threshold"] == ["inf", 2.0, 1.0]
+    assert list(curve.to_frame("dict")) == ["fpr", "tpr", "threshold"]
+    assert "fpr" in repr(curve)

@@ -1,0 +1,64 @@
+"""Figures of curves, read through their specification."""
+
+import numpy as np
+import pytest
+
+import karat
+from conftest import tied_cases
+
+
+def values(chart, layer):
+    spec = chart.to_dict()
+    data = spec["layer"][layer]["data"]
+    return data["values"] if "values" in data else spec["datasets"][data["name"]]
+
+
+@pytest.fixture
+def two(rng):
+    y, a = tied_cases(rng, 200, levels=30)
+    return karat.panel(y, {"a": a, "b": a + rng.normal(size=a.size)})
+
+
+def test_roc_of_a_tally_draws_the_curve(two):
+    t = two["a"]
+    chart = karat.plots.roc(t, title="A & <b>")
+    points = values(chart, 1)
+    curve = karat.roc(t)
+    drawn = {(p["fpr"], p["tpr"]) for p in points}
+    assert drawn <= set(zip(curve.fpr, curve.tpr, strict=True))
+    assert (0, 0) in drawn
+    assert (1, 1) in drawn
+    assert chart.to_dict()["title"]["text"] == "A & <b>"
+    assert "ROC curve of classifier" in chart.to_dict()["description"]
+
+
+def test_roc_of_a_panel_names_each_curve_with_its_interval(two):
+    names = {p["curve"] for p in values(karat.plots.roc(two), 1)}
+    assert len(names) == 2
+    a = karat.auc(two["b"])
+    assert f"b: AUC {a.value:.3f} ({a.low:.3f} to {a.high:.3f})" in names
+
+
+def test_precision_recall_at_a_prevalence(two):
+    chart = karat.plots.precision_recall({"x": two["a"]}, prevalence=0.05)
+    points = values(chart, 1)
+    curve = karat.precision_recall(two["a"], prevalence=0.05)
+    drawn = {(p["recall"], p["precision"]) for p in points}
+    assert drawn <= set(zip(curve.recall, curve.precision, strict=True))
+    assert {p["precision"] for p in values(chart, 0)} == {0.05}
+
+
+def test_long_curves_are_simplified(rng):
+    y = rng.random(5000) < 0.5
+    chart = karat.plots.roc(karat.tally(y, rng.normal(size=y.size) + y))
+    assert len(values(chart, 1)) <= 400
+
+
+def test_figures_are_saved(two, tmp_path):
+    karat.plots.save(karat.plots.roc(two), tmp_path / "roc.svg")
+    assert (tmp_path / "roc.svg").read_text().startswith("<svg")
+
+
+def test_wrong_input_is_named():
+    with pytest.raises(karat.InputError, match="needs a tally, a panel or a mapping"):
+        karat.plots.roc(np.arange(3))

@@ -1,0 +1,132 @@
+"""The bootstrap on counts: exact multinomial draws, in law."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import karat
+from karat import Tally
+from karat.resampling import (
+    bca_interval,
+    bootstrap,
+    compact,
+    draw,
+    percentile_interval,
+    replicates,
+    resample,
+)
+
+COUNTS = {
+    "few": np.array([1, 3, 0, 2]),
+    "ones": np.ones(5000, dtype=np.int64),
+    "mixed": np.array([1, 3, 200, 4000, 77, 2, 900, 128, 129]),
+    "runs": np.tile([1, 2, 5, 1, 11], 300),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_draws_add_up(name, rng):
+    count = COUNTS[name]
+    for dtype in (np.int64, compact(count)):
+        drawn = draw(count, 50, rng, dtype=dtype)
+        assert drawn.shape == (50, count.size)
+        assert drawn.dtype == dtype
+        assert (drawn.sum(axis=1, dtype=np.int64) == count.sum()).all()
+        assert (drawn[:, count == 0] == 0).all()
+
+
+def test_marginals_are_binomial(rng):
+    """Chi-squared against the exact law, on the path through random bytes."""
+    count = COUNTS["mixed"]
+    n, times = count.sum(), 20_000
+    drawn = draw(count, times, rng)
+    for j in (0, 1, 4, 5, 2):
+        law = stats.binom(n, count[j] / n)
+        k = np.arange(int(law.ppf(1e-4)), int(law.ppf(1 - 1e-4)) + 1)
+        expected = law.pmf(k) * times
+        k, expected = k[expected > 5], expected[expected > 5]
+        seen = np.array([(drawn[:, j] == v).sum() for v in k])
+        seen, expected = (
+            np.append(seen, times - seen.sum()),
+            np.append(expected, times - expected.sum()),
+        )
+        assert stats.chisquare(seen, expected).pvalue > 1e-3
+
+
+def test_covariances_are_multinomial(rng):
+    count = COUNTS["mixed"]
+    n, p = count.sum(), count / count.sum()
+    drawn = draw(count, 20_000, rng).astype(float)
+    expected = n * (np.diag(p) - np.outer(p, p))
+    found = np.cov(drawn.T)
+    spread = np.sqrt(
+        (np.outer(np.diag(expected), np.diag(expected)) + expected**2) / 2e4
+    )
+    assert (np.abs(found - expected) < 5 * spread).all()
+
+
+def test_ones_have_poisson_like_counts(rng):
+    drawn = draw(COUNTS["ones"], 200, rng)
+    share = np.bincount(drawn.ravel(), minlength=8)[:8] / drawn.size
+    law = stats.binom(5000, 1 / 5000).pmf(np.arange(8))
+    assert share == pytest.approx(law, abs=5 * np.sqrt(0.25 / drawn.size))
+
+
+def test_compact_types():
+    assert compact(np.array([64])) == np.uint8
+    assert compact(np.array([65])) == np.int32
+    assert compact(np.array([2**31])) == np.int64
+    assert compact(np.zeros(0, dtype=np.int64)) == np.uint8
+
+
+def test_same_seed_same_draws():
+    count = COUNTS["runs"]
+    assert np.array_equal(draw(count, 9, 5), draw(count, 9, 5))
+    assert not np.array_equal(draw(count, 9, 5), draw(count, 9, 6))
+
+
+def test_replicates_keep_the_classes(rng):
+    t = Tally([3, 2, 1], pos=[5, 2, 0], neg=[0, 4, 9], unknown=[1, 1, 1])
+    for neg, pos in replicates(t, 30, rng):
+        assert (neg.sum(1) == 13).all()
+        assert (pos.sum(1) == 7).all()
+        assert (neg[:, 0] == 0).all()
+    total = [
+        (neg + pos).sum(1) for neg, pos in replicates(t, 200, rng, stratified=False)
+    ]
+    assert (np.concatenate(total) == 20).all()
+    assert (
+        len(np.unique([p.sum(1) for _, p in replicates(t, 200, rng, stratified=False)]))
+        > 3
+    )
+
+
+def test_replicates_of_a_panel_and_blocks(rng):
+    p = karat.panel([0, 1, 1, 0], {"a": [1, 2, 3, 3], "b": [1, 1, 2, 3]})
+    neg, pos = next(replicates(p, 3, rng))
+    assert neg.shape == pos.shape == (3, 4)
+    t = karat.tally(rng.random(9000) < 0.5, rng.random(9000))
+    sizes = [len(neg) for neg, _ in replicates(t, 300, rng)]
+    assert sum(sizes) == 300
+    assert len(sizes) > 1
+
+
+def test_resample_is_a_tally_of_the_same_size(rng):
+    t = Tally([3, 2, 1], pos=[5, 2, 0], neg=[0, 4, 9], unknown=[1, 1, 1])
+    again = resample(t, rng)
+    assert (again.n_pos, again.n_neg, again.n_unknown) == (7, 13, 0)
+
+
+def test_bootstrap_of_a_mean(rng):
+    t = Tally([3, 2, 1], pos=[50, 20, 30])
+    values = bootstrap(t, lambda neg, pos: pos @ t.score / 100, 4000, rng)
+    law = np.repeat([3, 2, 1], [50, 20, 30])
+    assert values.std() == pytest.approx(law.std() / 10, rel=0.06)
+    low, high = percentile_interval(values, 0.9)
+    assert (low + high) / 2 == pytest.approx(law.mean(), abs=0.02)
+
+
+def test_bca_without_bias_and_skewness_is_the_percentile_interval():
+    values = np.linspace(-1, 1, 2001)
+    low, high = bca_interval(0.0, values, np.array([-1.0, 1.0]), 1, 0.9)
+    assert [low, high] == pytest.approx(percentile_interval(values, 0.9))
