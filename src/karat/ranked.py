@@ -20,8 +20,8 @@ from karat import _checks
 from karat._numerics import Array, Floats
 from karat.counts import Tally
 from karat.formulas import Chain, Formula, Linear, Logistic, sigmoid
-from karat.inference import placements
 from karat.maps import Map, freeze, register
+from karat.ranking import placements
 
 _POOLED = 4096
 _GRID = 1001
