@@ -16,6 +16,8 @@ from typer.testing import CliRunner
 import karat
 import karat_start
 from karat.cli import COMMANDS, app
+from karat.cli._schema import HEAD, RESULTS, differences
+from karat.cli.plan import plan
 
 SOURCE = Path(karat.__file__).parents[1]
 
@@ -95,7 +97,7 @@ def test_standard_input(small):
 def test_columns_are_taken_only_without_doubt_and_it_says_so(small, tmp_path):
     result = run("evaluate", small)
     assert result.exit_code == 0
-    assert "Taken without being named: label 'y' and score 'p'" in result.stderr
+    assert "Taken without being named: label 'y' and 'p'" in result.stderr
     two = tmp_path / "two.csv"
     two.write_text("a,b,p\n1,0,0.5\n0,1,0.25\n")
     result = run("evaluate", two, "--score", "p")
@@ -107,7 +109,7 @@ def test_columns_are_taken_only_without_doubt_and_it_says_so(small, tmp_path):
     other.write_text("y,p,weight\n1,0.5,7.5\n0,0.25,3.5\n")
     result = run("evaluate", other, "--label", "y")
     assert result.exit_code == 0  # the name p leaves no doubt
-    assert "Taken without being named: score 'p'" in result.stderr
+    assert "Taken without being named: 'p'" in result.stderr
 
 
 def test_text_labels(tmp_path):
@@ -207,6 +209,48 @@ def test_names_cannot_steer_the_terminal(tmp_path):
     assert "[bold]red" in result.stdout
 
 
+def test_threshold_by_hand(small):
+    words = ["threshold", small, "-l", "y", "-s", "p", "--maximize", "recall"]
+    found = answer(*words, "--subject-to", "fpr <= 0")["result"]
+    assert found["confusion"] == {"tp": 2, "fp": 0, "fn": 1, "tn": 4}
+    assert found["interval"] == [0.5, 0.8]
+    assert found["binding"] == ["fpr <= 0"]
+    assert found["metrics"]["recall"] == pytest.approx(2 / 3)
+    result = run(*words, "--subject-to", "fpr <= 0", "--subject-to", "recall >= 0.9")
+    assert result.exit_code == 3
+    assert "cannot be met" in result.stderr
+    result = run(*words, "--subject-to", "recal >= 0.9")
+    assert result.exit_code == 2
+    assert "Did you mean 'recall'?" in result.stderr
+
+
+def test_calibrate_writes_rows_in_order_and_a_map_that_can_be_loaded(small, tmp_path):
+    rows, kept = tmp_path / "rows.csv", tmp_path / "map.json"
+    words = ["calibrate", small, "-l", "y", "-s", "p", "--method", "isotonic"]
+    answer(*words, "-o", rows, "--save", kept)
+    frame = pd.read_csv(rows)
+    assert list(frame.columns) == ["y", "p", "who", "p_calibrated"]
+    assert frame["p"].tolist() == [0.9, 0.8, 0.5, 0.5, 0.2, 0.1, 0]
+    assert frame["p_calibrated"].tolist() == [1, 1, 0.5, 0.5, 0, 0, 0]
+    assert karat.load_map(kept)([0.5]).tolist() == [0.5]
+    result = run(*words, "-o", tmp_path / "again.csv", "--column", "who")
+    assert result.exit_code == 2
+    assert "this file has a column 'who' already" in " ".join(result.stderr.split())
+    assert not (tmp_path / "again.csv").exists()
+    result = run(*words, "-o", tmp_path / "rows.xlsx")
+    assert "the ending of --output must be one of" in result.stderr
+
+
+def test_leaves_by_hand(tmp_path):
+    path = tmp_path / "nodes.csv"
+    path.write_text("leaf,y\na,1\na,1\na,0\nb,0\n")
+    found = answer("leaves", path, "--node", "leaf", "--label", "y")["result"]
+    assert [(x["node"], x["n"], x["majority"]) for x in found["leaves"]] == [
+        ("a", 3, "positive"), ("b", 1, "negative")
+    ]  # fmt: skip
+    assert "Type --confidence 0.95" in run("plan", "leaf", "--p", "0.75").stderr
+
+
 def test_report_is_written_whole_or_not_at_all(small, tmp_path):
     target = tmp_path / "report.html"
     result = run("report", small, "-l", "y", "-s", "p", "-o", target)
@@ -274,14 +318,36 @@ def wait_until_reading(pid):
         subprocess.run(["sleep", "0.05"], check=True)
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.__name__)
-def test_the_example_of_every_help_works_as_typed(command, tmp_path, monkeypatch):
-    examples = re.findall(r"Example: karat (.*)", command.__doc__)
-    assert len(examples) >= 1
+PLANS = [command.callback for command in plan.registered_commands]
+EXAMPLES = {
+    line
+    for command in (*COMMANDS, *PLANS)
+    for line in re.findall(r"Example: karat (.*)", command.__doc__)
+}
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *PLANS], ids=lambda c: c.__name__)
+def test_every_help_has_an_example(command):
+    assert re.search(r"Example: karat \S", command.__doc__)
+
+
+@pytest.mark.parametrize("line", sorted(EXAMPLES), ids=lambda x: x[:40])
+def test_examples_work_as_typed_and_their_json_is_as_documented(
+    line, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
-    for line in examples:
-        result = run(*shlex.split(line))
-        assert result.exit_code == 0, result.stderr
+    words = shlex.split(line)
+    result = run(*words)
+    assert result.exit_code == 0, result.stderr
+    name = " ".join(words[:2]) if words[0] == "plan" else words[0]
+    if name not in RESULTS:
+        assert name in ("report", "demo")
+        return
+    found = answer(*words)
+    assert found["schema"] == f"karat/{name}/1"
+    assert differences(RESULTS[name], found["result"]) == []
+    if set(found) == {*HEAD, "result"}:
+        assert differences(HEAD, {k: found[k] for k in HEAD}) == []
 
 
 def test_version_and_help():

@@ -13,6 +13,8 @@ from karat.cli._shell import guarded
 from karat.cli.calibrate import calibrate
 from karat.cli.demo import demo
 from karat.cli.evaluate import evaluate
+from karat.cli.leaves import leaves
+from karat.cli.plan import plan
 from karat.cli.report import report
 from karat.cli.threshold import threshold
 
@@ -48,9 +50,10 @@ def _options(
     pass
 
 
-COMMANDS = (report, evaluate, threshold, calibrate, demo)
+COMMANDS = (report, evaluate, threshold, calibrate, leaves, demo)
 for _command in COMMANDS:
     app.command()(guarded(_command))
+app.add_typer(plan, name="plan")
 
 
 def main() -> None:

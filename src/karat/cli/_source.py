@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,6 +63,9 @@ class Chosen:
     by: str | None = None
     positive: Any = None
     took: tuple[str, ...] = field(default=())
+
+
+Guess = Callable[[Source, set[str | None]], tuple[str, ...]]
 
 
 def open_source(file: str, ordered: bool = False) -> Source:
@@ -131,6 +134,7 @@ def choose(
     by: str | None = None,
     several: bool = False,
     needs_label: bool = True,
+    guess: Guess | None = None,
 ) -> Chosen:
     """Which columns are meant? Those not named are taken when there is no doubt."""
     names = list(source.types)
@@ -144,8 +148,9 @@ def choose(
         label = _guess_label(source, {*scores, count, by})
         took.append(f"label {label!r}")
     if not scores:
-        scores = _guess_scores(source, {label, count, by}, several)
-        took.append(f"score {_checks.listing(scores, 12)}")
+        guess = guess or (_several_scores if several else _one_score)
+        scores = guess(source, {label, count, by})
+        took.append(_checks.listing(scores, 12))
     value = _positive(source, label, positive)
     return Chosen(label, tuple(scores), count, by, value, tuple(took))
 
@@ -179,21 +184,33 @@ def _holds_labels(source: Source, column: str) -> bool:
     return kind in _WHOLE_TYPES and source.distinct(column, 2) in ([0, 1], [-1, 1])
 
 
-def _guess_scores(
-    source: Source, taken: set[str | None], several: bool
-) -> tuple[str, ...]:
-    free = [c for c in source.types if c not in taken]
-    by_name = [c for c in free if c.lower() in SCORE_NAMES]
-    real = [c for c in free if source.types[c].startswith(_REAL_TYPES)]
-    if len(real) == 1 or (several and real and _all_probabilities(source, real)):
-        return tuple(real)
-    if len(by_name) == 1:
-        return (by_name[0],)
-    what = "Which columns hold the scores" if several else "Which column is the score"
+def _one_score(source: Source, taken: set[str | None]) -> tuple[str, ...]:
+    real, by_name = _candidates(source, taken)
+    if len(real) == 1 or len(by_name) == 1:
+        return tuple(real if len(real) == 1 else by_name)
     raise InputError(
-        f"{what}? Type --score NAME{' for each' if several else ''}; this file has "
+        f"Which column is the score? Type --score NAME; this file has "
         f"{_checks.listing(source.types, 12)}."
     )
+
+
+def _several_scores(source: Source, taken: set[str | None]) -> tuple[str, ...]:
+    real, by_name = _candidates(source, taken)
+    if real and (len(real) == 1 or _all_probabilities(source, real)):
+        return tuple(real)
+    if len(by_name) == 1:
+        return tuple(by_name)
+    raise InputError(
+        f"Which columns hold the scores? Type --score NAME for each; this file has "
+        f"{_checks.listing(source.types, 12)}."
+    )
+
+
+def _candidates(source: Source, taken: set[str | None]) -> tuple[list[str], list[str]]:
+    """Give the free columns of fractions, and those that are called like a score."""
+    free = [c for c in source.types if c not in taken]
+    real = [c for c in free if source.types[c].startswith(_REAL_TYPES)]
+    return real, [c for c in free if c.lower() in SCORE_NAMES]
 
 
 def _all_probabilities(source: Source, columns: list[str]) -> bool:
