@@ -220,6 +220,25 @@ def test_hidden_scale_solves_its_equation():
         np.testing.assert_allclose(cdf, share, rtol=1e-7)
 
 
+def test_fermi_dirac_ranks_new_scores_as_midranks_does(rng):
+    y, score = tied_cases(rng, 60)
+    t = karat.tally(y, score)
+    fd = karat.fermi_dirac(t)
+    new = np.concatenate([t.score, rng.normal(size=50), [-99, 99], t.score + 1e-9])
+    p = karat.calibrate(t, method="fermi-dirac")(new)
+    np.testing.assert_allclose(p, fd.probability(karat.midranks(t, new)), rtol=1e-9)
+    cases = t.pos + t.neg
+    close = karat.Tally([1.0, np.nextafter(1.0, 2)], neg=[2, 1], pos=[1, 2])
+    exact = karat.fermi_dirac(close).probability([5, 2])
+    p = karat.calibrate(close, method="fermi-dirac")(close.score[::-1])
+    np.testing.assert_allclose(p, exact, rtol=1e-9)
+    # calibrated in the large when there are no ties
+    free = karat.tally(y, rng.normal(size=60) + y)
+    p = karat.calibrate(free, method="fermi-dirac")(free.score)
+    assert p.sum() == pytest.approx(free.n_pos)
+    assert cases.sum() == t.n
+
+
 # reference
 
 

@@ -37,6 +37,7 @@ def calibrated(method):
 RANK_ONLY = {
     "beta": False,
     "binormal": True,
+    "fermi-dirac": True,
     "histogram": True,
     "isotonic": True,
     "platt": False,

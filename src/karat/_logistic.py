@@ -51,12 +51,12 @@ def fit_logistic(
     cases = np.asarray(pos + neg, dtype=np.float64)
     offset = np.zeros(cases.size) if offset is None else offset
     centre, scale = _standard(columns, cases, intercept)
-    design = np.column_stack(
+    design = np.stack(
         [np.full(cases.size, float(intercept))]
         + [(c - m) / s for c, m, s in zip(columns, centre, scale, strict=True)]
     )
     problem = (design, np.asarray(pos, dtype=np.float64), cases, offset)
-    start = np.zeros(design.shape[1])
+    start = np.zeros(len(design))
     if cases.size > 8 * _POOLED:
         start = _newton(*_pool(*problem), start)[0]
     beta, information, value, converged = _newton(*problem, start)
@@ -94,7 +94,7 @@ def _pool(design: Floats, pos: Floats, cases: Floats, offset: Floats) -> _Proble
     cuts = np.linspace(0, running[-1], _POOLED + 1)[:-1]
     start = np.unique(np.searchsorted(running, cuts, side="right"))
     total = np.add.reduceat(cases, start)
-    mean = np.add.reduceat(design * cases[:, None], start) / total[:, None]
+    mean = np.add.reduceat(design * cases, start, axis=1) / total
     shift = np.add.reduceat(offset * cases, start) / total
     return mean, np.add.reduceat(pos, start), total, shift
 
@@ -129,13 +129,13 @@ def _derivatives(
     size = beta.size
     value, gradient, information = 0.0, np.zeros(size), np.zeros((size, size))
     for b in blocks(cases.size):
-        x, n = design[b], cases[b]
-        eta = x @ beta + offset[b]
+        x, n = design[:, b], cases[b]
+        eta = beta @ x + offset[b]
         small = np.exp(-np.abs(eta))
         above = eta >= 0
         p = np.where(above, 1.0, small) / (1.0 + small)
         value += float(pos[b] @ eta - n @ (np.where(above, eta, 0) + np.log1p(small)))
-        gradient += x.T @ (pos[b] - n * p)
+        gradient += x @ (pos[b] - n * p)
         weight = n * small / (1.0 + small) ** 2
-        information += x.T @ (x * weight[:, None])
+        information += (x * weight) @ x.T
     return value, gradient, information

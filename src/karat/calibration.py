@@ -17,7 +17,7 @@ from karat.counts import Tally
 from karat.maps import Map
 from karat.monotone import histogram, isotonic, venn_abers
 from karat.parametric import beta, platt, temperature
-from karat.ranked import binormal
+from karat.ranked import binormal, fermi_dirac_map
 
 
 def calibrate(t: Tally, *, method: str = "platt", **options: Any) -> Map:
@@ -54,6 +54,7 @@ def calibrate(t: Tally, *, method: str = "platt", **options: Any) -> Map:
 # one line a method: a function from a tally to a map
 CALIBRATORS: Mapping[str, Callable[..., Map]] = MappingProxyType(
     {
+        "fermi-dirac": fermi_dirac_map,
         "platt": platt,
         "isotonic": isotonic,
         "beta": beta,

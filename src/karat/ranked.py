@@ -1,10 +1,8 @@
 r"""Which probability belongs to a rank?
 
 Calibrators that use the order of the scores and nothing else: any increasing
-re-scoring gives the same probabilities. New scores are ranked against the cases that
-the map was fitted on: a score that was seen has the mid-rank of its row, one between
-two rows lies on the straight line between them, and one beyond the ends has the rank of
-the end.
+re-scoring gives the same probabilities. New scores are ranked against the labelled
+cases that the map was fitted on.
 """
 
 from __future__ import annotations
@@ -19,12 +17,94 @@ import numpy as np
 from karat import _checks
 from karat._numerics import Array, Floats
 from karat.counts import Tally
-from karat.formulas import Chain, Formula, Linear, Logistic, sigmoid
+from karat.fermi import fermi_dirac
+from karat.formulas import Chain, Formula, Linear, Logistic, Steps, sigmoid
+from karat.inference import placements
 from karat.maps import Map, freeze, register
 from karat.ranking import placements
 
 _POOLED = 4096
 _GRID = 1001
+
+
+@register("fermi-dirac")
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class FermiDiracMap(Map):
+    """The Fermi-Dirac probability of the rank that a score has among the fitted cases.
+
+    Attributes
+    ----------
+    score : array (m,)
+        The scores it was fitted on, ascending.
+    cases : array (m,)
+        How many labelled cases have them.
+    beta, centre, height : float
+        ``logit p = height - beta (rank - centre)``.
+    """
+
+    score: Floats
+    cases: Floats
+    beta: float
+    centre: float
+    height: float
+
+    def __post_init__(self) -> None:
+        freeze(self, "score", "cases")
+
+    @property
+    def expression(self) -> Formula:
+        """Give the table of ranks, then the logistic curve in the rank."""
+        above = np.nextafter(self.score, np.inf)
+        edges = np.stack([self.score, above], axis=1).ravel()
+        # below a row, at it and above it: how many are before, and half a rank
+        after = np.cumsum(self.cases[::-1])[::-1] + 0.5
+        row = np.stack([after - self.cases / 2, after - self.cases], axis=1)
+        rank = np.concatenate([after[:1], row.ravel()])
+        curve = Logistic(self.height, ((-self.beta, "identity"),))
+        return Chain((Steps(edges, rank - self.centre), curve))
+
+
+def fermi_dirac_map(t: Tally) -> FermiDiracMap:
+    r"""Which probability has a rank, if nothing but AUC and prevalence is known?
+
+    .. math:: \mathrm{logit}\, p = \beta (\mu - r)
+
+    with beta and mu from :func:`karat.fermi_dirac` (Kim et al. 2021, eq. 5).
+
+    Parameters
+    ----------
+    t
+        Labelled cases; unknowns are not used.
+
+    Notes
+    -----
+    New scores are ranked as by :func:`karat.midranks`: a score that was seen has the
+    mid-rank of its row; one between two rows has as many cases before it as score
+    higher, and half a rank, which is the same all the way between the two. Where every
+    pair is in order beta would be infinite: the AUC is then taken as if half a pair
+    were wrong. Two numbers are fitted, so it needs few cases; it is calibrated where
+    the truth has this shape, and is off by up to 0.3 where prevalence is low and AUC
+    high.
+
+    References
+    ----------
+    Kim SC et al. (2021), doi:10.1073/pnas.2100761118.
+
+    Examples
+    --------
+    >>> import karat
+    >>> t = Tally([1, 2, 3], neg=[3, 2, 1], pos=[1, 2, 3])
+    >>> bool(fermi_dirac_map(t)(3.0) == karat.fermi_dirac(t).probability(2.5))
+    True
+    """
+    _checks.both_classes(t, "calibrate(method='fermi-dirac')")
+    t = t.labelled()
+    fd = fermi_dirac(n=t.n, n_pos=t.n_pos, auc=softened_auc(t))
+    beta, llr, centre = fd._solution
+    height = math.log(t.n_pos / t.n_neg) + llr
+    cases = (t.neg + t.pos)[::-1].astype(np.float64)
+    return FermiDiracMap(t.score[::-1], cases, beta, centre, height)
 
 
 @register("binormal")
@@ -86,7 +166,9 @@ def binormal(t: Tally) -> Binormal:
 
     Notes
     -----
-    Unless alpha = 1 the probability is not monotone: below (or above) some rank it
+    Between the scores that were seen the hidden scale is interpolated by straight
+    lines, beyond them it is constant. Unless alpha = 1
+    the probability is not monotone: below (or above) some rank it
     turns, as in every binormal model. Where a threshold parts the classes without
     error there is no maximum: alpha is then 1 and the AUC is taken as if half a pair
     were wrong. To find b and alpha, more than 32,768 rows are pooled to 4,096.
