@@ -34,6 +34,16 @@ def calibrated(method):
     return call
 
 
+def probable(analysis):
+    """Call an analysis of probabilities, with few replicates."""
+
+    def call(t, **options):
+        t = t.map(lambda s: 1 / (1 + np.exp(-s)))
+        return analysis(t, replicates=20, **options)
+
+    return call
+
+
 RANK_ONLY = {
     "beta": False,
     "binormal": True,
@@ -87,6 +97,13 @@ ANALYSES = {
     "roc": Analysis(karat.roc, rank_only=False),
     "roc rates": Analysis(lambda t: columns(karat.roc(t))),
     "simplify": Analysis(lambda t: columns(karat.simplify(karat.roc(t), points=4))),
+    **{
+        name: Analysis(probable(getattr(karat, name)), rank_only=False)
+        for name in ("brier", "log_loss", "reliability", "calibration_error")
+    },
+    "calibration_test": Analysis(
+        lambda t: probable(karat.calibration_test)(t, method="cox"), rank_only=False
+    ),
     "sweep": Analysis(karat.sweep),
     "thresholds": Analysis(karat.thresholds, rank_only=False),
 }

@@ -44,6 +44,7 @@ from karat.confusion import (
     thresholds,
     youden,
 )
+from karat.corp import Reliability, reliability
 from karat.counts import Panel, Tally
 from karat.curves import (
     Det,
@@ -73,8 +74,14 @@ from karat.levels import (
     utility_level,
 )
 from karat.maps import Map, at_prevalence, load_map, save_map
+from karat.miscalibration import (
+    calibration_error,
+    calibration_line,
+    calibration_test,
+)
 from karat.operating import OperatingPoint, best_threshold
 from karat.programs import Certificate
+from karat.scoring import brier, log_loss
 from karat.simulation import rank_frequencies, simulate_panel, simulate_tally
 from karat.splits import SplitComparison, compare_splits
 from karat.storage import read_panel, read_tally
@@ -115,6 +122,7 @@ __all__ = [
     "OperatingPoint",
     "Panel",
     "PrecisionRecall",
+    "Reliability",
     "Roc",
     "SplitComparison",
     "Tally",
@@ -124,7 +132,11 @@ __all__ = [
     "auc",
     "balanced_accuracy",
     "best_threshold",
+    "brier",
     "calibrate",
+    "calibration_error",
+    "calibration_line",
+    "calibration_test",
     "compare_splits",
     "confidence_level",
     "constraint",
@@ -149,6 +161,7 @@ __all__ = [
     "lift",
     "lift_curve",
     "load_map",
+    "log_loss",
     "lr_negative",
     "lr_positive",
     "markedness",
@@ -165,6 +178,7 @@ __all__ = [
     "read_panel",
     "read_tally",
     "recall",
+    "reliability",
     "roc",
     "save_map",
     "scan",

@@ -139,3 +139,16 @@ def _derivatives(
         weight = n * small / (1.0 + small) ** 2
         information += (x * weight) @ x.T
     return value, gradient, information
+
+
+def separated(column: Floats, pos: Array, neg: Array, at: float | None = None) -> bool:
+    """Does a cut part the classes, but for cases at the cut itself?
+
+    Then the likelihood has no maximum. With ``at`` only that cut counts, and only with
+    the positives above it (a curve through 1/2 there, without an intercept).
+    """
+    high, low = column[pos > 0], column[neg > 0]
+    if at is not None:
+        return bool(high.min() >= at >= low.max() and high.max() > low.min())
+    apart = high.min() >= low.max() or low.min() >= high.max()
+    return bool(apart and column.max() > column.min())

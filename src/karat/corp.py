@@ -122,7 +122,7 @@ def _points(score: Floats, fitted: Floats, start: Array) -> Floats:
         return score
     ends = np.concatenate([start[:-1], start[1:] - 1])
     spread = np.linspace(0, score.size - 1, _POINTS).astype(int)
-    return score[np.union1d(ends, spread)]
+    return np.asarray(score[np.union1d(ends, spread)])
 
 
 def _band(
@@ -141,5 +141,3 @@ def _band(
         curves[k] = np.interp(at, score, _curve(drawn, cases - drawn)[0])
     low, high = np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return low, high
-
-

@@ -18,7 +18,7 @@ import numpy as np
 
 from karat import _checks
 from karat._checks import NotEnoughCases
-from karat._logistic import fit_logistic
+from karat._logistic import fit_logistic, separated
 from karat._numerics import Array, Floats
 from karat._records import Estimate, Record
 from karat.counts import Tally
@@ -140,12 +140,12 @@ def calibration_line(t: Tally, *, level: float = 0.95) -> CalibrationLine:
             "A calibration slope needs two different scores; all cases have "
             f"{score[0]:g}."
         )
-    free = fit_logistic([logit], pos, neg)
-    if not free.converged:
+    if separated(logit, pos, neg):
         raise NotEnoughCases(
             "A calibration slope needs classes that overlap; here a threshold parts "
             "them without error, and the slope would be infinite."
         )
+    free = fit_logistic([logit], pos, neg)
     fixed = fit_logistic([], pos, neg, offset=logit)
     edge = (score == 0) | (score == 1)
     return CalibrationLine(
@@ -241,8 +241,10 @@ def _cox(
     fixed = float(pos @ np.log(p) + neg @ np.log1p(-p))
     statistic = max(0.0, 2 * (free - fixed))
     freedom = 2 if p.size > 1 else 1
-    tail = math.exp(-statistic / 2) if freedom == 2 else math.erfc(
-        math.sqrt(statistic / 2)
+    tail = (
+        math.exp(-statistic / 2)
+        if freedom == 2
+        else math.erfc(math.sqrt(statistic / 2))
     )
     return statistic, tail
 
@@ -264,9 +266,7 @@ def _mcb(p: Floats, pos: Array, cases: Array) -> float:
     share, start = pool_violators(pos, cases - pos)
     fitted = np.repeat(share, np.diff(start))
     # sum of (p-y)^2 - (fitted-y)^2 over the cases
-    return float(
-        ((p - fitted) * ((p + fitted) * cases - 2 * pos)).sum() / cases.sum()
-    )
+    return float(((p - fitted) * ((p + fitted) * cases - 2 * pos)).sum() / cases.sum())
 
 
 def calibration_error(

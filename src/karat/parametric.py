@@ -21,7 +21,7 @@ from typing import final
 import numpy as np
 
 from karat import _checks
-from karat._logistic import LogisticFit, fit_logistic
+from karat._logistic import LogisticFit, fit_logistic, separated
 from karat._numerics import Floats
 from karat.counts import Tally
 from karat.formulas import TRANSFORMS, Formula, Logistic
@@ -158,8 +158,8 @@ def platt(t: Tally, *, targets: str = "auto", scale: str = "identity") -> Platt:
     """
     _checks.choice(scale, ("identity", "logit"), "scale")
     t, columns = _columns(t, (scale,), "platt")
-    separated = _separated(columns[0], t)
-    fit, targets = _fit(columns, t, targets, separated)
+    apart = separated(columns[0], t.pos, t.neg)
+    fit, targets = _fit(columns, t, targets, apart)
     intercept, slope = fit.coefficients.tolist()
     return Platt(intercept, slope, scale, targets)
 
@@ -198,11 +198,11 @@ def beta(t: Tally, *, targets: str = "auto") -> Beta:
     array([0.2, 0.8])
     """
     t, (log, log1m) = _columns(t, ("log", "log1m"), "beta")
-    separated = _separated(log, t)
+    apart = separated(log, t.pos, t.neg)
     faces = []
     for use_a, use_b in product((True, False), repeat=2):
         columns = [log] * use_a + [-log1m] * use_b
-        fit, kind = _fit(columns, t, targets, separated)
+        fit, kind = _fit(columns, t, targets, apart)
         values = iter(fit.coefficients)
         c = float(next(values))
         a = float(next(values)) if use_a else 0.0
@@ -247,8 +247,8 @@ def temperature(
     """
     _checks.choice(scale, ("identity", "logit"), "scale")
     t, columns = _columns(t, (scale,), "temperature")
-    separated = _separated(columns[0], t, at=0.0)
-    fit, targets = _fit(columns, t, targets, separated, intercept=False)
+    apart = separated(columns[0], t.pos, t.neg, at=0.0)
+    fit, targets = _fit(columns, t, targets, apart, intercept=False)
     inverse = max(float(fit.coefficients[1]), 0.0)
     return Temperature(1 / inverse if inverse else math.inf, scale, targets)
 
@@ -267,33 +267,21 @@ def _columns(t: Tally, names: Sequence[str], method: str) -> tuple[Tally, list[F
     return t, [TRANSFORMS[n](score) for n in names]
 
 
-def _separated(column: Floats, t: Tally, at: float | None = None) -> bool:
-    """Does a cut part the classes, but for cases at the cut itself?
-
-    With ``at`` only that cut counts, and only with the positives above it.
-    """
-    pos, neg = column[t.pos > 0], column[t.neg > 0]
-    if at is not None:
-        return bool(pos.min() >= at >= neg.max() and pos.max() > neg.min())
-    apart = pos.min() >= neg.max() or neg.min() >= pos.max()
-    return bool(apart and column.max() > column.min())
-
-
 def _fit(
     columns: Sequence[Floats],
     t: Tally,
     targets: str,
-    separated: bool,
+    apart: bool,
     intercept: bool = True,
 ) -> tuple[LogisticFit, str]:
     _checks.choice(targets, _TARGETS, "targets")
-    if targets == "labels" and separated:
+    if targets == "labels" and apart:
         raise _checks.NotEnoughCases(
             "Maximum likelihood needs classes that overlap; here a threshold parts "
             'them without error. Type targets="auto" or targets="smoothed".'
         )
     if targets == "auto":
-        targets = "smoothed" if separated else "labels"
+        targets = "smoothed" if apart else "labels"
     pos, neg = t.pos.astype(np.float64), t.neg.astype(np.float64)
     if targets == "smoothed":
         pos, neg = smoothed_counts(pos, neg)

@@ -19,7 +19,6 @@ from karat._numerics import Array, Floats
 from karat.counts import Tally
 from karat.fermi import fermi_dirac
 from karat.formulas import Chain, Formula, Linear, Logistic, Steps, sigmoid
-from karat.inference import placements
 from karat.maps import Map, freeze, register
 from karat.ranking import placements
 

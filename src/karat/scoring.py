@@ -216,9 +216,7 @@ def _decompose(
     return value, mcb, dsc, reference
 
 
-def _mean_sd(
-    score: Floats, pos: Array, neg: Array, loss: _Loss, mean: float
-) -> float:
+def _mean_sd(score: Floats, pos: Array, neg: Array, loss: _Loss, mean: float) -> float:
     n = int(pos.sum() + neg.sum())
     if n < 2 or not np.isfinite(mean):
         return float("nan")

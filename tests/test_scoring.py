@@ -1,0 +1,342 @@
+"""Brier, log loss and their parts; the reliability curve; tests of calibration."""
+
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from scipy.stats import chi2, kstest
+from sklearn.isotonic import IsotonicRegression
+from sklearn.metrics import brier_score_loss
+from sklearn.metrics import log_loss as sklearn_log_loss
+
+import karat
+from conftest import tied_cases
+from karat.corp import _POINTS
+from karat.miscalibration import smooth_error
+from karat.scoring import MOST_ROWS, pooled
+
+SMOOTH = json.loads((Path(__file__).parent / "reference/smooth_ece.json").read_text())
+
+
+def drawn(rng, n, *, power=1.0, digits=2):
+    """Scores and labels with P(y) = score ** power: calibrated for power 1."""
+    p = np.round(rng.random(n), digits)
+    return karat.tally(rng.random(n) < p**power, p)
+
+
+# by hand
+
+
+def test_brier_by_hand():
+    t = karat.Tally([0.2, 0.8], neg=[3, 1], pos=[1, 3])
+    b = karat.brier(t)
+    # (3 * .04 + .64 + .64 + 3 * .04) / 8; recalibrated to 1/4 and 3/4: 3/16
+    assert b.value == pytest.approx(1.52 / 8)
+    assert b.mcb.value == pytest.approx(1.52 / 8 - 3 / 16)
+    assert b.dsc.value == pytest.approx(1 / 4 - 3 / 16)
+    assert b.unc.value == 1 / 4
+    assert b.skill == pytest.approx((1 / 16 - 1.52 / 8 + 3 / 16) * 4)
+    assert float(b) == b.value
+    assert "mcb: " in repr(b)
+
+
+def test_log_loss_of_a_wrong_certainty_is_infinite():
+    t = karat.Tally([0.0, 0.7], neg=[3, 1], pos=[1, 3])
+    x = karat.log_loss(t)
+    assert x.value == x.mcb.value == math.inf
+    assert math.isfinite(x.dsc.value)
+    assert math.isfinite(x.unc.high)
+    right = karat.log_loss(karat.Tally([0.0, 1.0], neg=[3, 0], pos=[0, 3]))
+    assert right.value == 0
+    assert right.dsc.value == pytest.approx(math.log(2))
+
+
+def test_one_class_has_no_uncertainty():
+    b = karat.brier(karat.Tally([0.1, 0.3], neg=[5, 5]))
+    assert b.unc.value == b.dsc.value == 0
+    assert math.isnan(b.skill)
+    assert b.value == pytest.approx((0.01 + 0.09) / 2)
+
+
+def test_one_case():
+    b = karat.brier(karat.Tally([0.25], pos=[1]))
+    assert b.value == 0.5625
+    assert math.isnan(b.sd)
+
+
+def test_spiegelhalter_by_hand():
+    t = karat.Tally([0.2, 0.9], neg=[6, 0], pos=[4, 5])
+    z = (2 * 0.6 + 0.5 * -0.8) / math.sqrt(10 * 0.36 * 0.16 + 5 * 0.64 * 0.09)
+    test = karat.calibration_test(t)
+    assert test.statistic == pytest.approx(z)
+    assert test.p_value == pytest.approx(math.erfc(abs(z) / math.sqrt(2)))
+
+
+def test_cox_by_hand():
+    # two scores: the free model meets both shares
+    t = karat.Tally([0.2, 0.8], neg=[7, 4], pos=[3, 6])
+    free = 3 * math.log(0.3) + 7 * math.log(0.7) + 6 * math.log(0.6) + 4 * math.log(0.4)
+    fixed = (
+        3 * math.log(0.2) + 7 * math.log(0.8) + 6 * math.log(0.8) + 4 * math.log(0.2)
+    )
+    test = karat.calibration_test(t, method="cox")
+    assert test.statistic == pytest.approx(2 * (free - fixed))
+    assert test.p_value == pytest.approx(chi2.sf(test.statistic, 2))
+    one = karat.calibration_test(karat.Tally([0.2], neg=[7], pos=[3]), method="cox")
+    assert one.p_value == pytest.approx(chi2.sf(one.statistic, 1))
+
+
+def test_calibration_error_by_hand():
+    t = karat.Tally([0.1, 0.4, 0.8], neg=[8, 4, 3], pos=[2, 6, 7])
+    e = karat.calibration_error(t, bins=3)
+    assert e.plain.value == pytest.approx((0.1 + 0.2 + 0.1) / 3)
+    noise = (0.2 * 0.8 + 0.6 * 0.4 + 0.7 * 0.3) / 9
+    square = (0.01 + 0.04 + 0.01 - noise) / 3
+    assert e.rms.value == pytest.approx(math.sqrt(max(0, square)))
+    assert e.debiased.value < e.plain.value
+    # E|N(0, s)| = s sqrt(2 / pi)
+    s = [math.sqrt(p * (1 - p) / 10) for p in (0.1, 0.4, 0.8)]
+    assert e.chance == pytest.approx(math.sqrt(2 / math.pi) * sum(s) / 3)
+    assert e.bins == 3
+    assert f"{e.chance:.3g}" in e.warning
+
+
+def test_calibration_line_by_hand():
+    # truth has half the log-odds of the scores, plus nothing
+    t = karat.Tally([0.1, 0.9], neg=[300, 100], pos=[100, 300])
+    line = karat.calibration_line(t)
+    assert line.slope.value == pytest.approx(0.5)
+    # Fisher information of the slope: sum n p (1 - p) x^2
+    sd = 1 / math.sqrt(800 * 3 / 16 * math.log(9) ** 2)
+    assert line.slope.sd == pytest.approx(sd)
+    assert line.intercept.value == pytest.approx(0, abs=1e-12)
+    low = karat.Tally([0.1, 0.3], neg=[30, 10], pos=[20, 30])
+    assert karat.calibration_line(low).intercept.low > 0
+    assert line.clipped == 0
+    edge = karat.Tally([0, 0.5, 1], neg=[5, 3, 1], pos=[1, 3, 5])
+    assert karat.calibration_line(edge).clipped == 12
+
+
+# slow twins and reference
+
+
+@pytest.mark.parametrize("digits", [1, 3])
+def test_scores_are_those_of_scikit_learn(rng, digits):
+    p = np.clip(np.round(rng.random(400), digits), 0.001, 0.999)
+    y = (rng.random(400) < p**2).astype(int)
+    t = karat.tally(y, p)
+    q = IsotonicRegression().fit(p, y).predict(p)
+    for ours, theirs in ((karat.brier, brier_score_loss), (karat.log_loss, None)):
+        theirs = theirs or sklearn_log_loss
+        x = ours(t, replicates=20)
+        base = np.full(400, y.mean())
+        assert x.value == pytest.approx(theirs(y, p))
+        assert x.mcb.value == pytest.approx(theirs(y, p) - theirs(y, q), abs=1e-12)
+        assert x.dsc.value == pytest.approx(theirs(y, base) - theirs(y, q), abs=1e-12)
+        assert x.value == pytest.approx(x.mcb.value - x.dsc.value + x.unc.value)
+        assert x.low < x.value < x.high
+
+
+def test_smooth_error_is_that_of_its_authors():
+    for case in SMOOTH["cases"]:
+        rng = np.random.default_rng(case["seed"])
+        p = np.round(rng.random(case["n"]), 3)
+        y = (rng.random(case["n"]) < p ** case["power"]).astype(int)
+        t = karat.tally(y, p)
+        ours = smooth_error(t.score, t.pos, t.neg)
+        assert ours == pytest.approx(case["smooth"], rel=0.02)
+
+
+def test_smooth_error_by_direct_sum(rng):
+    # the reflected Gaussian written out, on a fine grid
+    t = drawn(rng, 300, power=2)
+    residual = (t.pos - (t.pos + t.neg) * t.score) / t.n
+    grid = (np.arange(2000) + 0.5) / 2000
+    images = [k + sign * t.score for k in (-2, 0, 2) for sign in (-1, 1)]
+
+    def error(width):
+        kernel = sum(
+            np.exp(-(((grid[:, None] - x) / width) ** 2) / 2) for x in images
+        ) / (width * math.sqrt(2 * math.pi))
+        return np.abs(kernel @ residual).mean()
+
+    found = smooth_error(t.score, t.pos, t.neg)
+    assert error(found) == pytest.approx(found, rel=5e-3)
+
+
+def test_exact_brier_in_fractions():
+    t = karat.Tally([0.25, 0.5], neg=[10**9, 1], pos=[1, 10**9])
+    n = 2 * 10**9 + 2
+    exact = Fraction(10**9, 16) + Fraction(9, 16) + Fraction(1, 4) + Fraction(10**9, 4)
+    assert karat.brier(t, replicates=20).value == pytest.approx(float(exact / n))
+
+
+# statistics: simulate the event itself
+
+
+def test_intervals_cover(rng):
+    # Brier score of uniform p with y ~ B(p): E = 1/6; MCB is 0, UNC 1/4
+    hits = np.zeros(3)
+    for _ in range(100):
+        b = karat.brier(drawn(rng, 200), replicates=60, rng=rng)
+        hits += [
+            b.low <= 1 / 6 <= b.high,
+            b.mcb.low <= 1e-4,
+            b.unc.low <= 1 / 4 <= b.unc.high + 1e-9,
+        ]
+    assert (hits >= [88, 80, 60]).all()
+
+
+def test_tests_hold_their_level_and_have_power(rng):
+    for method in ("spiegelhalter", "cox", "isotonic"):
+        null = [
+            karat.calibration_test(
+                drawn(rng, 200), method=method, replicates=99, rng=rng
+            ).p_value
+            for _ in range(120)
+        ]
+        assert kstest(null, "uniform").pvalue > 1e-3
+        off = [
+            karat.calibration_test(
+                drawn(rng, 400, power=1.6), method=method, replicates=99, rng=rng
+            ).p_value
+            for _ in range(10)
+        ]
+        # Spiegelhalter's test is nearly blind to a shift that is symmetric about 1/2
+        assert np.median(off) < (0.05 if method != "spiegelhalter" else 1.0)
+
+
+def test_consistency_band_holds_calibrated_curves(rng):
+    inside = []
+    for _ in range(40):
+        r = karat.reliability(drawn(rng, 300, digits=1), replicates=100, rng=rng)
+        assert (r.consistency_low <= r.consistency_high).all()
+        inside.append(
+            (r.consistency_low <= r.probability) & (r.probability <= r.consistency_high)
+        )
+    assert np.mean(inside) > 0.9
+
+
+def test_confidence_band_holds_the_truth(rng):
+    inside = []
+    for _ in range(40):
+        r = karat.reliability(
+            drawn(rng, 300, digits=1, power=2), replicates=100, rng=rng
+        )
+        truth = r.score**2
+        inside.append((r.confidence_low <= truth) & (truth <= r.confidence_high))
+    assert np.mean(inside) > 0.8
+
+
+def test_debiased_errors_are_near_zero_for_calibrated_scores(rng):
+    plain, debiased, rms = np.mean(
+        [
+            [e.plain.value, e.debiased.value, e.rms.value**2]
+            for e in (
+                karat.calibration_error(drawn(rng, 400), replicates=20)
+                for _ in range(40)
+            )
+        ],
+        axis=0,
+    )
+    assert debiased < 0.6 * plain
+    assert rms < 0.001
+    # what "chance" says is what comes out
+    assert plain == pytest.approx(
+        karat.calibration_error(drawn(rng, 400), replicates=20).chance, rel=0.15
+    )
+
+
+def test_slope_covers_the_truth(rng):
+    hits = 0
+    for _ in range(100):
+        z = rng.normal(size=300)
+        y = rng.random(300) < expit(0.3 + 0.5 * z)
+        line = karat.calibration_line(karat.tally(y, expit(z)))
+        hits += line.slope.low <= 0.5 <= line.slope.high
+    assert hits >= 88
+
+
+# edges
+
+
+def test_reliability_of_many_scores_is_thinned_but_exact(rng):
+    p = rng.random(6000)
+    t = karat.tally(rng.random(6000) < p, p)
+    r = karat.reliability(t, replicates=20)
+    assert _POINTS <= r.score.size < 3 * _POINTS
+    c = karat.calibrate(t, method="isotonic")
+    np.testing.assert_allclose(r.probability, c(r.score))
+    assert r.n == 6000
+    assert r.n_pos == t.n_pos
+
+
+def test_pooling_keeps_the_counts(rng):
+    p = np.sort(rng.random(10_000))
+    pos = rng.integers(0, 3, p.size)
+    neg = 2 - pos
+    score, a, b = pooled(p, pos, neg)
+    assert score.size == MOST_ROWS
+    assert (a.sum(), b.sum()) == (pos.sum(), neg.sum())
+    assert (np.diff(score) > 0).all()
+
+
+def test_the_same_seed_gives_the_same_answer(rng):
+    t = drawn(rng, 200)
+    assert karat.brier(t, rng=3).to_dict() == karat.brier(t, rng=3).to_dict()
+    assert karat.brier(t, rng=3).mcb != karat.brier(t, rng=4).mcb
+    json.dumps(karat.calibration_error(t, replicates=20).to_dict())
+    json.dumps(karat.reliability(t, replicates=20).to_dict())
+
+
+def test_impossible_events_reject_at_once():
+    t = karat.Tally([0.0, 0.5], neg=[3, 1], pos=[1, 1])
+    for method in ("spiegelhalter", "cox", "isotonic"):
+        assert karat.calibration_test(t, method=method).p_value == 0
+
+
+def test_scores_without_information_give_nan():
+    t = karat.Tally([0.0, 0.5, 1.0], neg=[2, 2, 0], pos=[0, 1, 2])
+    assert math.isnan(karat.calibration_test(t).p_value)
+    sure = karat.Tally([0.0, 1.0], neg=[2, 0], pos=[0, 2])
+    assert math.isnan(karat.calibration_test(sure, method="cox").p_value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["brier", "log_loss", "reliability", "calibration_error", "calibration_test"],
+)
+def test_words(name):
+    call = getattr(karat, name)
+    with pytest.raises(karat.InputError, match=r"needs scores from 0 to 1; found 2.0"):
+        call(karat.Tally([0.5, 2.0], neg=[1, 0], pos=[0, 1]))
+    with pytest.raises(karat.NotEnoughCases, match="without a label"):
+        call(karat.Tally([0.5], unknown=[3]))
+    with pytest.raises(karat.NotEnoughCases, match="empty"):
+        call(karat.Tally())
+    with pytest.raises(karat.InputError, match="replicates must be a whole number"):
+        call(karat.Tally([0.5], neg=[1], pos=[1]), replicates=2)
+
+
+def test_words_of_the_line():
+    with pytest.raises(karat.NotEnoughCases, match="two different scores"):
+        karat.calibration_line(karat.Tally([0.5], neg=[1], pos=[1]))
+    with pytest.raises(karat.NotEnoughCases, match="slope would be infinite"):
+        karat.calibration_line(karat.Tally([0.2, 0.7], neg=[4, 0], pos=[0, 4]))
+    touching = karat.tally([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.3, 0.4, 0.6])
+    with pytest.raises(karat.NotEnoughCases, match="slope would be infinite"):
+        karat.calibration_line(touching)
+    with pytest.raises(karat.InputError, match="Did you mean 'isotonic'"):
+        karat.calibration_test(karat.Tally([0.5], neg=[1]), method="isotoni")
+
+
+def test_ties_are_one_row(rng):
+    y, score = tied_cases(rng, 100)
+    t = karat.tally(y, expit(score))
+    r = karat.reliability(t, replicates=20)
+    assert r.score.size == len(t)
+    assert r.to_frame().shape[0] == len(t)
