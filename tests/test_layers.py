@@ -40,6 +40,7 @@ LAYERS = {
         "inference",
         "levels",
         "maps",
+        "merging",
         "monotone",
         "operating",
         "parametric",

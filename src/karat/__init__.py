@@ -8,7 +8,13 @@ This page is the table of contents, grouped by question.
 # How good is the ranking, and how sure are we?
 # Can this leaf be trusted?
 # What does a score mean, as a probability?
-from karat._checks import Infeasible, InputError, NotConverged, NotEnoughCases
+from karat._checks import (
+    Infeasible,
+    InputError,
+    NotConverged,
+    NotEnoughCases,
+    Optimistic,
+)
 from karat._doors import door as _door
 from karat._records import Estimate
 from karat.algebra import Constraint, Metric
@@ -120,6 +126,7 @@ __all__ = [
     "NotConverged",
     "NotEnoughCases",
     "OperatingPoint",
+    "Optimistic",
     "Panel",
     "PrecisionRecall",
     "Reliability",

@@ -135,14 +135,17 @@ class Leaves:
         positives, "emle" and "blend" move it towards 1/2. A leaf without a labelled
         case is worth a coin, 1/2, and so is a single case under "emle".
         """
+        return Tally(self.scores(method=method), self.neg, self.pos, self.unknown)
+
+    def scores(self, *, method: str = "mle") -> Floats:
+        """Give each leaf's estimated probability of a positive, as in ``tally``."""
         _checks.choice(method, TOP_METHODS, "method")
         n = self.neg + self.pos
         top = TOP_METHODS[method](self.pos, n)
         score = np.where(self.pos >= self.neg, top, 1 - top)
         if method == "mle":  # 1 - (1 - share) would not be the share to the last digit
             score = np.divide(self.pos, n, out=np.full(n.shape, np.nan), where=n > 0)
-        score = np.where(np.isnan(score), 0.5, score)
-        return Tally(score, self.neg, self.pos, self.unknown)
+        return np.where(np.isnan(score), 0.5, score)
 
     def report(
         self,

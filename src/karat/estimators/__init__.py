@@ -3,4 +3,8 @@
 Each module of this folder holds one estimator or function.
 """
 
-__all__: list[str] = []
+from karat.estimators.confident_tree import ConfidentTree
+from karat.estimators.pruning import prune
+from karat.estimators.tree_leaves import leaf_report
+
+__all__ = ["ConfidentTree", "leaf_report", "prune"]
