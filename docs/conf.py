@@ -23,7 +23,6 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "README.md"]
 html_theme = "pydata_sphinx_theme"
 html_title = "Karat"
-html_static_path = ["_static"]
 html_show_sourcelink = False
 numpydoc_show_class_members = False
 autosummary_generate = True

@@ -32,38 +32,49 @@ class Placements(NamedTuple):
 def placements(t: Tally) -> Placements:
     """Where do the positives stand among the negatives, and the reverse? O(m)."""
     pos_n, neg_n = t.n_pos, t.n_neg
-    # beyond int64 the sums are taken in Python's integers
-    exact = np.int64 if 2 * pos_n * neg_n < 2**62 else object
     wins, parts = 0, []
     pos_above = neg_above = 0
     for b in blocks(len(t)):
-        pos, neg = t.pos[b].astype(exact), t.neg[b].astype(exact)
-        pos_to, neg_to = np.cumsum(pos) + pos_above, np.cumsum(neg) + neg_above
-        below = 2 * (neg_n - neg_to) + neg  # twice the negatives below, ties once
-        above = 2 * pos_to - pos  # twice the positives above, ties once
-        wins += int((pos * below).sum())
-        parts.append(
-            _moments(below / (2 * neg_n), pos) + _moments(above / (2 * pos_n), neg)
-        )
-        pos_above, neg_above = pos_to[-1], neg_to[-1]
+        pos, neg = _safe(t.pos[b], t.neg[b])
+        pos_to, neg_to = np.cumsum(pos), np.cumsum(neg)
+        pos_in, neg_in = int(pos_to[-1]), int(neg_to[-1])
+        # twice the negatives below and the positives above, ties once, both counted
+        # from the top of this block: small whole numbers, so every sum is exact
+        below, above = neg - 2 * neg_to, 2 * pos_to - pos
+        below_sum, *low = _moments(below, pos, pos_in, 2 * (neg_n - neg_above))
+        _, *high = _moments(above, neg, neg_in, 2 * pos_above)
+        wins += 2 * (neg_n - neg_above) * pos_in + below_sum
+        parts.append((*low, *high))
+        pos_above, neg_above = pos_above + pos_in, neg_above + neg_in
     moments = np.array(parts, dtype=np.float64)
     return Placements(
         wins,
         wins / (2 * pos_n * neg_n),
-        _pooled_variance(moments[:, :3]),
-        _pooled_variance(moments[:, 3:]),
+        _pooled_variance(moments[:, :3]) / (2 * neg_n) ** 2,
+        _pooled_variance(moments[:, 3:]) / (2 * pos_n) ** 2,
     )
 
 
-def _moments(value: Array, count: Array) -> tuple[float, float, float]:
-    """Give number, mean and squared deviations of repeated values."""
-    n = float(count.sum())
+def _safe(pos: Array, neg: Array) -> tuple[Array, Array]:
+    """Go over to Python's integers where squares of the counts would overflow."""
+    cases = int(pos.sum()) + int(neg.sum())
+    if 4 * cases**3 < 1 << 62:
+        return pos, neg
+    return pos.astype(object), neg.astype(object)
+
+
+def _moments(
+    value: Array, count: Array, n: int, start: int
+) -> tuple[int, int, float, float]:
+    """Give sum, number, mean from ``start`` and squared deviations of whole values."""
     if n == 0:
-        return 0.0, 0.0, 0.0
-    value, count = value.astype(np.float64), count.astype(np.float64)
-    mean = float(count @ value) / n
-    value -= mean
-    return n, mean, float(count @ (value * value))
+        return 0, 0, 0.0, 0.0
+    product = count * value
+    total = int(product.sum())
+    product *= value
+    squares = int(product.sum())
+    # one division of whole numbers: no difference of large squares is rounded
+    return total, n, start + total / n, (squares * n - total * total) / n
 
 
 def _pooled_variance(moments: Array) -> float:
@@ -71,8 +82,9 @@ def _pooled_variance(moments: Array) -> float:
     n, mean, squares = moments.T
     if n.sum() < 2:
         return float("nan")
-    centre = (n @ mean) / n.sum()
-    return float((squares.sum() + n @ (mean - centre) ** 2) / (n.sum() - 1))
+    centre = (n * mean).sum() / n.sum()
+    between = (n * (mean - centre) ** 2).sum()
+    return float((squares.sum() + between) / (n.sum() - 1))
 
 
 def placement_values(t: Tally) -> tuple[Floats, Floats]:
