@@ -1,10 +1,21 @@
 """Settings of the documentation site; `make docs` builds it, warnings are errors."""
 
+import ast
+import importlib
 import inspect
 import runpy
 from pathlib import Path
+from typing import Any
 
 import karat
+
+HERE = Path(__file__).parent
+GENERATED = HERE / "_generated"
+DOORS = {
+    "plots": "Figures (karat.plots)",
+    "report": "Reports (karat.report)",
+    "estimators": "For scikit-learn (karat.estimators)",
+}
 
 project = "Karat"
 author = "the Karat developers"
@@ -17,10 +28,10 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
 ]
-myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_enable_extensions = ["amsmath", "dollarmath"]
 myst_heading_anchors = 3
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "README.md"]
+exclude_patterns = ["_build", "README.md", "_cli_head.md", "_json_head.md"]
 html_theme = "pydata_sphinx_theme"
 html_title = "Karat"
 html_show_sourcelink = False
@@ -31,8 +42,6 @@ autodoc_typehints = "none"
 
 def write_reference() -> None:
     """Write a page of the reference for every public name, from ``karat.__all__``."""
-    folder = Path(__file__).parent / "_generated"
-    folder.mkdir(exist_ok=True)
     functions = [n for n in karat.__all__ if inspect.isroutine(getattr(karat, n))]
     classes = [n for n in karat.__all__ if inspect.isclass(getattr(karat, n))]
     lines = ["# Reference", "", "## Functions", ""]
@@ -47,6 +56,13 @@ def write_reference() -> None:
             "```",
             "",
         ]
+    for module, what in DOORS.items():
+        lines += [f"## {what}", ""]
+        names = importlib.import_module(f"karat.{module}").__all__
+        for name in sorted(names):
+            kind = "autoclass" if name[0].isupper() else "autofunction"
+            target = f".. {kind}:: karat.{module}.{name}"
+            lines += ["```{eval-rst}", target, "```", ""]
     lines += ["## Metrics", "", "| name | question | better | range | reference |"]
     lines += ["| --- | --- | --- | --- | --- |"]
     for m in karat.METRICS.values():
@@ -59,7 +75,66 @@ def write_reference() -> None:
             m.reference,
         )
         lines.append("| " + " | ".join(row) + " |")
-    (folder / "reference.md").write_text("\n".join(lines) + "\n")
+    (GENERATED / "reference.md").write_text("\n".join(lines) + "\n")
+
+
+def write_commands() -> None:
+    """Write the page of the command line, from the commands themselves."""
+    import typer.main
+
+    from karat.cli import app
+    from karat.cli._schema import HEAD, RESULTS, lines
+
+    root = typer.main.get_command(app)
+    page = ["# The command line", "", "```{include} ../_cli_head.md", "```", ""]
+    for name, command in sorted(root.commands.items()):
+        parts = getattr(command, "commands", None) or {"": command}
+        for part, leaf in parts.items():
+            page += command_lines(f"karat {name} {part}".rstrip(), leaf)
+    (GENERATED / "cli.md").write_text("\n".join(page) + "\n")
+    page = ["# What `--json` writes", "", "```{include} ../_json_head.md", "```", ""]
+    for name, schema in {"every command": HEAD, **RESULTS}.items():
+        where = "" if name == "every command" else "result"
+        page += [f"## {name}", "", "| key | meaning |", "| --- | --- |"]
+        page += [f"| `{key}` | {text} |" for key, text in lines(schema, where)]
+        page.append("")
+    (GENERATED / "json.md").write_text("\n".join(page) + "\n")
+
+
+def command_lines(name: str, command: Any) -> list[str]:
+    """Give the help of one command as Markdown."""
+    question, _, example = inspect.getdoc(command.callback).partition("Example: ")
+    out = [f"## {name}", "", " ".join(question.split()), ""]
+    if example:
+        out += ["```sh", " ".join(example.split()), "```", ""]
+    out += ["| option | meaning | default |", "| --- | --- | --- |"]
+    for p in command.params:
+        if p.name == "help" or "completion" in p.name:
+            continue
+        words = getattr(p, "help", "") or ""
+        default = p.default if p.default not in (None, (), False, "") else ""
+        shown = ", ".join(f"`{o}`" for o in p.opts if o != "file") or "`FILE`"
+        out.append(f"| {shown} | {words.replace('|', ' ')} | {default} |")
+    return [*out, ""]
+
+
+def write_gallery() -> None:
+    """Write a page with every figure of ``figures/`` and the code that draws it."""
+    page = ["# Gallery", "", "Every picture is built from the code under it.", ""]
+    for path in sorted((HERE / "figures").glob("*.py")):
+        text = path.read_text()
+        title = (ast.get_docstring(ast.parse(text)) or path.stem).splitlines()[0]
+        page += [f"## {title.rstrip('.')}", "", f"![{title}](figures/{path.stem}.svg)"]
+        page += ["", "<details><summary>The code</summary>", ""]
+        page += ["```python", text.rstrip(), "```", "", "</details>", ""]
+    (GENERATED / "gallery.md").write_text("\n".join(page) + "\n")
+
+
+def write_benchmarks() -> None:
+    """Copy the measured tables."""
+    results = HERE.parent / "benchmarks" / "RESULTS.md"
+    text = results.read_text() if results.exists() else "# Measured\n"
+    (GENERATED / "benchmarks.md").write_text(text)
 
 
 def draw_figures() -> None:
@@ -73,5 +148,9 @@ def draw_figures() -> None:
             karat.plots.save(runpy.run_path(str(path))["chart"](), drawn)
 
 
+GENERATED.mkdir(exist_ok=True)
 write_reference()
+write_commands()
+write_gallery()
+write_benchmarks()
 draw_figures()
