@@ -100,11 +100,16 @@ def check_step(page, tally):
         if place is None:
             continue
         for quantity, value in zip(follow, place, strict=False):
-            expected = cut if quantity == "threshold" else metric(quantity, tally, c)
+            expected = (
+                cut if quantity == "threshold" else metric(quantity, tally, c, cut)
+            )
             assert value == pytest.approx(expected, abs=0.002), quantity
 
 
-def metric(name, tally, c):
+def metric(name, tally, c, cut):
+    if name == "probability":
+        curve = karat.reliability(tally)
+        return float(np.interp(cut, curve.score, curve.probability))
     if name == "cost":  # without prices a miss weighs neg / pos false alarms
         prices = {"fp": 1.0, "fn": tally.n_neg / tally.n_pos}
         return float(karat.cost(**prices)(c)) / (tally.n_pos + tally.n_neg)
@@ -125,6 +130,7 @@ def marks(page):
     found = page.evaluate(script)
     followed = {x for (x, _), _ in found} | {y for (_, y), _ in found}
     assert {"fpr", "recall", "precision", "flagged_rate", "cost"} <= followed
+    assert {"threshold", "probability"} <= followed
     return [([n for n in names if n], place) for names, place in found]
 
 

@@ -43,7 +43,7 @@ HEAD = {
         "prevalence": "share of positives among the labelled",
     },
 }
-MEASURES = {"auc": ESTIMATE}
+MEASURES = {"auc": ESTIMATE, "brier": ESTIMATE}
 
 # one entry a command: what stands under "result"
 RESULTS: dict[str, dict[str, Any]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from karat._checks import both_classes
 from karat._records import Estimate
 from karat.cli._shell import (
     Answer,
@@ -26,6 +27,9 @@ from karat.cli._shell import (
 from karat.cli._source import Chosen, Source, count_tally
 from karat.counts import Tally
 from karat.inference import auc
+from karat.scoring import brier
+
+MEASURES = {"auc": "AUC", "brier": "Brier score"}
 
 
 def evaluate(
@@ -39,7 +43,7 @@ def evaluate(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """How good is each score? AUC, average precision and Brier score, with intervals.
+    """How good is each score? AUC and Brier score, with intervals.
 
     Example: karat evaluate sample:west_nile --label virus --score boosting
     """
@@ -57,6 +61,7 @@ def evaluate(
         numbers = {s: measures(t, level) for s, t in tallies.items()}
         groups = _groups(source, chosen, level) if by else {}
     first = next(iter(tallies.values()))
+    both_classes(first, "evaluate")
     rows = [[name, *row.values()] for name, row in numbers.items()]
     parts: list[Any] = [cases_sentence(first), _table("", ["score"], rows)]
     if groups:
@@ -71,9 +76,15 @@ def evaluate(
     show(Answer("evaluate", result, parts, about=about(source, chosen, first)), json)
 
 
-def measures(t: Tally, level: float) -> dict[str, Estimate]:
-    """Give the numbers of one score."""
-    return {"auc": auc(t, level=level)}
+def measures(t: Tally, level: float) -> dict[str, Estimate | None]:
+    """Give the numbers of one score; None for what these cases cannot tell."""
+    if not t.n_pos or not t.n_neg:
+        return dict.fromkeys(MEASURES)
+    found = {"auc": auc(t, level=level), "brier": None}
+    if t.score[-1] >= 0 and t.score[0] <= 1:
+        b = brier(t, level=level)
+        found["brier"] = Estimate(b.value, b.low, b.high, b.level, b.method, b.sd)
+    return found
 
 
 def _groups(source: Source, chosen: Chosen, level: float) -> dict[str, Any]:
@@ -81,12 +92,9 @@ def _groups(source: Source, chosen: Chosen, level: float) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for score in chosen.scores:
         tallies = count_tally(source, chosen, score, by=True)
-        found[score] = {
-            str(group): measures(t, level) if t.n_pos and t.n_neg else {"auc": None}
-            for group, t in tallies.items()
-        }
+        found[score] = {str(g): measures(t, level) for g, t in tallies.items()}
     return found
 
 
 def _table(title: str, first: list[str], rows: list[list[Any]]) -> Any:
-    return table(title, [*first, "AUC"], rows)
+    return table(title, [*first, *MEASURES.values()], rows)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 from markupsafe import Markup
 
+from karat._checks import NotEnoughCases
 from karat._records import Estimate, shown
+
+T = TypeVar("T")
 
 
 @final
@@ -71,6 +74,8 @@ def written(value: Any) -> str:
     >>> written(0.85184), written(12345), written(Estimate(0.5, 0.4, 0.6))
     ('0.852', '12,345', '0.5 (0.4 to 0.6)')
     """
+    if isinstance(value, Estimate) and value.value == value.low == value.high:
+        return written(value.value)
     if isinstance(value, Estimate):
         return f"{value.value:.3g} ({value.low:.3g} to {value.high:.3g})"
     if isinstance(value, bool) or value is None:
@@ -78,8 +83,28 @@ def written(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return "undefined" if value != value else f"{value:.3g}"
+        return {"nan": "undefined", "inf": "infinite"}.get(str(value), f"{value:.3g}")
     return shown(value, 200)
+
+
+def possible(ask: Callable[[], T]) -> T | None:
+    """Ask, and take None when there are too few cases for an answer.
+
+    A report on few cases says what can be said, and leaves the rest out.
+    """
+    try:
+        return ask()
+    except NotEnoughCases:
+        return None
+
+
+def chance(p: float) -> str:
+    """Write a p-value.
+
+    >>> chance(0.0312), chance(1e-9)
+    ('0.031', 'under 0.0001')
+    """
+    return "under 0.0001" if p < 1e-4 else f"{p:.2g}"
 
 
 def percent(share: float) -> str:

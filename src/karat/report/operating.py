@@ -79,6 +79,7 @@ def slider(
     all_steps: Sequence[Steps],
     constraints: Sequence[Constraint],
     prices: tuple[float, float],
+    probabilities: Sequence[list[float | None]],
 ) -> dict[str, Any]:
     """Give what the script of the page needs to move every figure."""
     return {
@@ -92,8 +93,9 @@ def slider(
                 "neg": s.n_neg,
                 "start": s.start,
                 "meets": [_flags(bound(c, s.confusion)) for c in constraints],
+                "probability": probability,
             }
-            for s in all_steps
+            for s, probability in zip(all_steps, probabilities, strict=True)
         ],
         "constraints": [repr(c) for c in constraints],
         "prices": {"fp": prices[0], "fn": prices[1]},

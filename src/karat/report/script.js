@@ -34,7 +34,7 @@
       npv: ratio(tn, fn + tn), accuracy: ratio(tp + tn, n),
       f1: ratio(2 * tp, 2 * tp + fp + fn), flagged_rate: ratio(tp + fp, n),
       cost: ratio(loss, n),
-      probability: model.probability ? model.probability[at] : NaN,
+      probability: model.probability[at],
     };
   }
 

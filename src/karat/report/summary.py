@@ -2,109 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from collections.abc import Sequence
+from typing import Any
 
-from karat import _checks
-from karat._records import Estimate, shown
-from karat.algebra import Constraint, Metric
+from karat._records import shown
 from karat.counts import Panel, Tally
-from karat.expressions import constraints, metric
-from karat.inference import auc
-from karat.operating import OperatingPoint, best_threshold
-from karat.report import operating
-from karat.report._parts import Page, Section, grid, names_shown, percent
-
-
-@final
-@dataclass(frozen=True)
-class Wishes:
-    """What the reader wants: an objective, constraints, prices, a level, a seed."""
-
-    maximize: Metric
-    subject_to: tuple[Constraint, ...]
-    prices: tuple[float, float]
-    stated: bool
-    level: float
-    rng: Any
-
-
-@final
-@dataclass(frozen=True)
-class Model:
-    """A classifier of the report: its tally, its AUC and where it is cut."""
-
-    name: str
-    tally: Tally
-    auc: Estimate
-    point: OperatingPoint
-    steps: operating.Steps
+from karat.report import meaning, operating, svg
+from karat.report._parts import Figure, Page, Section, grid, percent
+from karat.report.models import Model, Wishes, read_models, read_wishes
+from karat.report.words import in_plain_words
 
 
 def summarise(
-    data: Panel | Tally,
-    *,
-    title: str = "",
-    source: str = "",
-    maximize: str | Metric | None = None,
-    subject_to: Any = (),
-    cost: Mapping[str, float] | None = None,
-    level: float = 0.95,
-    rng: Any = 0,
+    data: Panel | Tally, *, title: str = "", source: str = "", **wanted: Any
 ) -> Page:
     """Compute everything that the report shows."""
-    tallies = _tallies(data)
-    for t in tallies.values():
-        _checks.both_classes(t, "report")
-    wishes = _wishes(data, maximize, subject_to, cost, level, rng)
-    models = _models(tallies, wishes)
-    best = models[0]
+    wishes = read_wishes(data, **wanted)
+    models = read_models(data, wishes)
+    found = meaning.meanings(models, wishes)
+    steps = [m.steps for m in models]
     return Page(
         title=shown(title, 120) or "How good is this classifier?",
         facts=_facts(data, source),
-        summary=_in_plain_words(data, models, wishes),
-        operating=_operating(models, wishes),
-        sections=(_ranking(models, best),),
+        summary=in_plain_words(data, models, found, wishes),
+        operating=_operating(models, found, wishes),
+        sections=(_ranking(models, wishes), meaning.section(models, found)),
         slider=operating.slider(
-            [m.steps for m in models], wishes.subject_to, wishes.prices
+            steps,
+            wishes.subject_to,
+            wishes.prices,
+            [
+                meaning.probability_at(x, s.threshold)
+                for x, s in zip(found, steps, strict=True)
+            ],
         ),
     )
-
-
-def _tallies(data: Panel | Tally) -> dict[str, Tally]:
-    if isinstance(data, Tally):
-        return {"score": data}
-    return {name: data[name] for name in data.names}
-
-
-def _wishes(
-    data: Panel | Tally, maximize: Any, subject_to: Any, cost: Any, level: Any, rng: Any
-) -> Wishes:
-    # without prices both kinds of error weigh the same in all: Youden's index
-    odds = data.n_neg / data.n_pos
-    prices = (cost["fp"], cost["fn"]) if cost else (1.0, odds)
-    if maximize is None:
-        maximize = f"-cost(fp={prices[0]!r}, fn={prices[1]!r})" if cost else "youden"
-    return Wishes(
-        metric(maximize),
-        constraints(subject_to),
-        (float(prices[0]), float(prices[1])),
-        bool(cost),
-        _checks.fraction(level, "level"),
-        rng,
-    )
-
-
-def _models(tallies: Mapping[str, Tally], wishes: Wishes) -> list[Model]:
-    """Put the classifiers in order, the best ranking first."""
-    texts = names_shown(list(tallies))
-    models = []
-    for text, t in zip(texts, tallies.values(), strict=True):
-        point = best_threshold(t, wishes.maximize, wishes.subject_to)
-        steps = operating.steps(t, text, point.threshold, len(tallies))
-        models.append(Model(text, t, auc(t, level=wishes.level), point, steps))
-    return sorted(models, key=lambda m: -m.auc.value)
 
 
 def _facts(data: Panel | Tally, source: str) -> tuple[tuple[str, str], ...]:
@@ -120,62 +52,56 @@ def _facts(data: Panel | Tally, source: str) -> tuple[tuple[str, str], ...]:
     return tuple(facts)
 
 
-def _in_plain_words(
-    data: Panel | Tally, models: Sequence[Model], wishes: Wishes
-) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    best = models[0]
-    value = best.auc
-    of_100 = f"{100 * value.value:.0f} of 100"
-    return (
-        (
-            "What was measured?",
-            (
-                f"{len(models)} classifiers on the same {data.n:,} cases."
-                if len(models) > 1
-                else f"One classifier on {data.n:,} cases.",
-            ),
-        ),
-        (
-            "How good is it?",
-            (
-                f"Given one positive and one negative case, {best.name} scores the "
-                f"positive one higher {of_100} times (AUC {value.value:.3f}).",
-            ),
-        ),
-        (
-            "How sure are we?",
-            (
-                f"With {percent(wishes.level)} confidence the AUC lies between "
-                f"{value.low:.3f} and {value.high:.3f}.",
-            ),
-        ),
-    )
-
-
-def _operating(models: Sequence[Model], wishes: Wishes) -> Section:
+def _operating(
+    models: Sequence[Model], found: Sequence[Any], wishes: Wishes
+) -> Section:
     steps = [m.steps for m in models]
     none: list[Any] = [None] * len(models)
+    drawn: list[Figure | None] = [
+        operating.roc_figure(steps, wishes.subject_to, none),
+        operating.pr_figure(steps, wishes.subject_to, none),
+        operating.capacity_figure(steps, wishes.subject_to),
+        operating.cost_figure(steps, wishes.prices),
+        meaning.figure(models, found),
+        operating.score_figure([m.tally for m in models], steps),
+    ]
+    what = wishes.maximize.name
+    words = [
+        "One threshold moves through all figures. Arrow keys move it by one step.",
+        f"The chosen cut maximises {what}"
+        + "".join(f", subject to {c!r}" for c in wishes.subject_to)
+        + ".",
+    ]
+    if wishes.subject_to:
+        words.append("In the red regions a constraint is not met.")
     return Section(
         "operating",
         "Move the threshold",
-        words=(
-            "One threshold moves through all figures. Arrow keys move it by one step.",
-        ),
-        figures=(
-            operating.roc_figure(steps, wishes.subject_to, none),
-            operating.pr_figure(steps, wishes.subject_to, none),
-            operating.capacity_figure(steps, wishes.subject_to),
-            operating.cost_figure(steps, wishes.prices),
-            operating.score_figure([m.tally for m in models], steps),
+        words=tuple(words),
+        figures=tuple(f for f in drawn if f is not None),
+        method=(
+            "Every distinct score is tried as a threshold, so the cut is exact; the "
+            "slider stops at a few hundred of them."
         ),
     )
 
 
-def _ranking(models: Sequence[Model], best: Model) -> Section:
-    rows = [(m.name, m.auc) for m in models]
+def _ranking(models: Sequence[Model], wishes: Wishes) -> Section:
+    names, values = [m.name for m in models], [m.auc for m in models]
+    text = "AUC of each classifier with its interval; the table has the numbers."
+    table = grid(
+        "AUC",
+        ("classifier", "AUC", "from", "to"),
+        [(m.name, m.auc.value, m.auc.low, m.auc.high) for m in models],
+    )
+    drawn = svg.intervals(names, values, "AUC", text)
     return Section(
         "ranking",
         "How good is the ranking?",
-        tables=(grid("AUC", ("classifier", "AUC"), rows),),
-        method=f"{best.auc.method} interval.",
+        figures=(Figure("AUC", drawn, "", table),),
+        method=f"AUC with {percent(wishes.level)} intervals ({models[0].auc.method}).",
+        caveat=(
+            "The AUC weighs all thresholds, also those that nobody would use. Look at "
+            "the curve where you will cut."
+        ),
     )
