@@ -104,6 +104,8 @@ ANALYSES = {
     "calibration_test": Analysis(
         lambda t: probable(karat.calibration_test)(t, method="cox"), rank_only=False
     ),
+    "cost_curve": Analysis(lambda t: karat.cost_curve(t).cost),
+    "pareto": Analysis(lambda t: karat.pareto(t, ["f1", "specificity"]).values),
     "sweep": Analysis(karat.sweep),
     "thresholds": Analysis(karat.thresholds, rank_only=False),
 }

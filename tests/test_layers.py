@@ -37,6 +37,8 @@ LAYERS = {
         "entropic",
         "fermi",
         "formulas",
+        "fronts",
+        "guarantees",
         "inference",
         "levels",
         "maps",
@@ -54,6 +56,8 @@ LAYERS = {
         "simulation",
         "splits",
         "trees",
+        "tradeoffs",
+        "validation",
         "venn_abers",
     ],
     "doors": [

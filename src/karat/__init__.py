@@ -71,6 +71,8 @@ from karat.expressions import constraint, metric
 from karat.fermi import FermiDirac, fermi_dirac, midranks
 from karat.files import scan
 from karat.frames import leaves, panel, tally
+from karat.fronts import ParetoFront, pareto
+from karat.guarantees import GuaranteedThreshold, guaranteed_threshold
 from karat.inference import auc
 from karat.levels import (
     TreeLevels,
@@ -91,7 +93,9 @@ from karat.scoring import brier, log_loss
 from karat.simulation import rank_frequencies, simulate_panel, simulate_tally
 from karat.splits import SplitComparison, compare_splits
 from karat.storage import read_panel, read_tally
+from karat.tradeoffs import CostCurve, DecisionCurve, cost_curve, decision_curve
 from karat.trees import LeafReport, Leaves
+from karat.validation import Validation, validate_threshold
 
 # doors that load a foreign library: opened when they are asked for
 _DOORS = ("estimators", "plots", "report", "samples")
@@ -111,11 +115,14 @@ __all__ = [
     "Certificate",
     "Confusion",
     "Constraint",
+    "CostCurve",
+    "DecisionCurve",
     "Det",
     "EntropicBinomial",
     "Estimate",
     "FermiDirac",
     "GainCurve",
+    "GuaranteedThreshold",
     "Infeasible",
     "InputError",
     "LeafReport",
@@ -128,12 +135,14 @@ __all__ = [
     "OperatingPoint",
     "Optimistic",
     "Panel",
+    "ParetoFront",
     "PrecisionRecall",
     "Reliability",
     "Roc",
     "SplitComparison",
     "Tally",
     "TreeLevels",
+    "Validation",
     "accuracy",
     "at_prevalence",
     "auc",
@@ -148,7 +157,9 @@ __all__ = [
     "confidence_level",
     "constraint",
     "cost",
+    "cost_curve",
     "cost_rate",
+    "decision_curve",
     "det",
     "diagnostic_odds_ratio",
     "entropic_binomial",
@@ -161,6 +172,7 @@ __all__ = [
     "fpr",
     "g_mean",
     "gain_curve",
+    "guaranteed_threshold",
     "hull",
     "jaccard",
     "kappa",
@@ -178,6 +190,7 @@ __all__ = [
     "net_benefit",
     "npv",
     "panel",
+    "pareto",
     "plan_leaf",
     "precision",
     "precision_recall",
@@ -199,5 +212,6 @@ __all__ = [
     "top_probability",
     "tree_levels",
     "utility_level",
+    "validate_threshold",
     "youden",
 ]

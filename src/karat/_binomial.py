@@ -8,6 +8,7 @@ saddle-point form loses none that matter.
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -131,3 +132,32 @@ def clopper_pearson(y: Array, n: Array, level: float) -> tuple[Floats, Floats]:
     low = np.where(y > 0, betaincinv(np.maximum(y, 1), z + 1, tail), 0.0)
     high = np.where(z > 0, betaincinv(y + 1, np.maximum(z, 1), 1 - tail), 1.0)
     return low, high
+
+
+def wilson(y: ArrayLike, n: ArrayLike, level: float) -> tuple[Any, Any]:
+    r"""Which probabilities agree with ``y`` of ``n``? Wilson's score interval.
+
+    .. math:: \frac{\hat p + z^2/2n \pm z\sqrt{\hat p(1 - \hat p)/n + z^2/4n^2}}
+        {1 + z^2/n}
+
+    Never empty of width, never outside [0, 1]; the whole of it for no cases.
+
+    References
+    ----------
+    Wilson 1927, J. Am. Stat. Assoc. 22:209, doi:10.1080/01621459.1927.10502953.
+
+    Examples
+    --------
+    >>> low, high = wilson(9, 10, 0.95)
+    >>> round(float(low), 4), round(float(high), 4)
+    (0.5958, 0.9821)
+    """
+    y, n = np.asarray(y, np.float64), np.asarray(n, np.float64)
+    z2 = NormalDist().inv_cdf((1 + level) / 2) ** 2
+    # times n: nothing is divided by zero when there are no cases
+    middle, total = y + z2 / 2, n + z2
+    half = np.sqrt(z2 * (y * (n - y) / np.maximum(n, 1) + z2 / 4))
+    # at the ends the square root is exact in theory only
+    low = np.where(y == 0, 0.0, (middle - half) / total)
+    high = np.where(y == n, 1.0, (middle + half) / total)
+    return low[()], high[()]

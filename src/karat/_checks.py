@@ -363,6 +363,14 @@ def fraction(value: object, what: str, *, ends: str = "()") -> float:
     )
 
 
+def grid(values: object, what: str, *, below_one: bool = False) -> NDArray[np.float64]:
+    """Pass on places between 0 and 1 at which a curve is wanted."""
+    places_at = np.atleast_1d(probabilities(values, what))
+    if below_one and (places_at == 1).any():
+        raise InputError(f"{what} must lie in [0, 1); found 1.")
+    return one_dimensional(places_at, what)
+
+
 def real_number(value: object, what: str) -> float:
     """Pass on one finite number."""
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(

@@ -96,8 +96,38 @@ def value_at(cuts: Cuts, metric: Metric, at: int) -> float:
     return float(size + as_fraction(metric.constant))
 
 
+def values_of(cuts: Cuts, metric: Metric) -> Floats:
+    """What is the metric at every cut? NaN where it is undefined."""
+    of_class = _within_a_class(metric)
+    return np.asarray(metric(cuts.seen if of_class else cuts.used), dtype=np.float64)
+
+
+def _within_a_class(metric: Metric) -> bool:
+    """Is it a rate of one class, which no prevalence changes?"""
+    if metric.ratio is None or metric.ratio.under is None:
+        return False
+    pairs = zip(metric.ratio.over, metric.ratio.under, strict=True)
+    tp, fp, fn, tn = (bool(a or b) for a, b in pairs)
+    return not (fp or tn) or not (tp or fn)
+
+
+def _divides_once(cuts: Cuts, metric: Metric) -> bool:
+    """Is the float of equal quotients equal, and that of different ones different?
+
+    One division of whole numbers below 2**26 is: different quotients of such numbers
+    are further apart than floats.
+    """
+    if metric.ratio is None or (cuts.asked is not None and not _within_a_class(metric)):
+        return False
+    weights = [abs(w) for part in metric.ratio if part for w in part]
+    whole = all(float(w).is_integer() for w in weights)
+    return whole and max(weights) * (cuts.n_pos + cuts.n_neg) < 2**26
+
+
 def rounding_of(cuts: Cuts, metric: Metric) -> float:
-    """How far can rounding move a value of this metric?"""
+    """How far can rounding move a value of this metric, and disturb its order?"""
+    if _divides_once(cuts, metric):
+        return 0.0
     size = abs(metric.constant)
     parts = ((1.0, metric),) if metric.terms is None else metric.terms
     for weight, part in parts:
@@ -115,9 +145,11 @@ def _largest(cuts: Cuts, metric: Metric) -> float:
 def holds(cuts: Cuts, constraint: Constraint) -> NDArray[np.bool_]:
     """At which cuts does the constraint hold? Never where the metric is undefined."""
     metric = constraint.metric
-    values = np.asarray(metric(cuts.used))
+    values = values_of(cuts, metric)
     met = np.asarray(constraint.decide(values))
-    near = np.abs(values - constraint.bound) <= rounding_of(cuts, metric)
+    # a bound need not be a quotient of small numbers: always look at the close ones
+    reach = max(rounding_of(cuts, metric), ROUNDING * abs(constraint.bound))
+    near = np.abs(values - constraint.bound) <= reach
     if near.any() and exact.is_exact(metric):
         at = np.flatnonzero(near)
         met[at] = exact.meets(constraint, exact_values(cuts, metric, at))
@@ -126,14 +158,15 @@ def holds(cuts: Cuts, constraint: Constraint) -> NDArray[np.bool_]:
 
 def best_cuts(cuts: Cuts, metric: Metric, allowed: Array) -> Ints:
     """Which of the allowed cuts have the largest value, exactly? All of them."""
-    values = np.where(allowed, np.asarray(metric(cuts.used)), np.nan)
+    values = np.where(allowed, values_of(cuts, metric), np.nan)
     if np.isnan(values).all():
         return np.zeros(0, dtype=np.int64)
     top = float(np.nanmax(values))
     if math.isinf(top):
         return np.flatnonzero(values == top)
-    at = np.flatnonzero(values >= top - rounding_of(cuts, metric))
-    if at.size == 1 or not exact.is_exact(metric):
+    reach = rounding_of(cuts, metric)
+    at = np.flatnonzero(values >= top - reach)
+    if at.size == 1 or reach == 0 or not exact.is_exact(metric):
         return at
     return at[exact_values(cuts, metric, at).best()]
 
@@ -170,20 +203,26 @@ def interval_of(score: Floats, at: int) -> Interval:
 
 
 def threshold_of(score: Floats, at: int) -> float:
-    """Give the threshold in the middle of the interval of a cut.
+    """Give the threshold of one cut; see :func:`thresholds_of`."""
+    return float(thresholds_of(score, np.array([at]))[0])
+
+
+def thresholds_of(score: Floats, at: Ints) -> Floats:
+    """Give thresholds in the middle of the intervals of some cuts.
 
     The highest threshold of the interval where it has no middle: +inf when nothing is
     flagged, the lowest score when everything is, the score itself when no other float
     lies in between. Scores that are float32 get a middle that float32 can hold apart.
     """
-    low, high = interval_of(score, at)
-    if math.isinf(low) or math.isinf(high):
-        return high
-    middle = low / 2 + high / 2
-    with np.errstate(over="ignore"):
-        single = bool((score.astype(np.float32) == score).all())
-    nearest = float(np.float32(middle)) if single else middle
-    return middle if low < middle <= high and low < nearest <= high else high
+    ends = np.concatenate([[np.inf], score, [-np.inf]])
+    low, high = ends[at + 1], ends[at]
+    with np.errstate(over="ignore", invalid="ignore"):
+        middle = low / 2 + high / 2
+        apart = np.isfinite(middle) & (low < middle) & (middle <= high)
+        if (score.astype(np.float32) == score).all():
+            single = middle.astype(np.float32).astype(np.float64)
+            apart &= (low < single) & (single <= high)
+    return np.where(apart, middle, high)
 
 
 def stop_infeasible(

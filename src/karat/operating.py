@@ -181,7 +181,7 @@ def best_threshold(
     ('recall >= 0.75',)
     """
     _checks.choice(method, METHODS, "method")
-    shown, objective = _objective(maximize, minimize)
+    shown, objective = read_objective(maximize, minimize)
     bounds = read_constraints(subject_to)
     cuts = all_cuts(t, prevalence, "best_threshold")
     problem = pose(cuts, objective, bounds)
@@ -191,7 +191,7 @@ def best_threshold(
     return _point(problem, found, shown, method, minimize is not None)
 
 
-def _objective(
+def read_objective(
     maximize: str | Metric, minimize: str | Metric | None
 ) -> tuple[Metric, Metric]:
     """Give the metric as it was asked for, and what to maximise."""

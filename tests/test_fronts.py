@@ -1,0 +1,123 @@
+"""The Pareto front: by hand, against comparing all pairs of cuts, at the edges."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import karat
+from cuts_by_counting import OBJECTIVES, tied
+from karat import Infeasible, InputError, Tally, pareto
+
+HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
+
+
+def all_pairs(y, score, functions, prevalence=None):
+    """The cuts that no other cut dominates, in fractions."""
+    points = []
+    for cut in [np.inf, *sorted(set(score), reverse=True)]:
+        tp = sum(v for s, v in zip(score, y, strict=True) if s >= cut)
+        fp = sum(1 - v for s, v in zip(score, y, strict=True) if s >= cut)
+        pos, n = sum(y), len(y)
+        c = [tp, fp, pos - tp, n - pos - fp]
+        if prevalence is not None:
+            up, down = prevalence * n / pos, (1 - prevalence) * n / (n - pos)
+            c = [c[0] * up, c[1] * down, c[2] * up, c[3] * down]
+        values = [f(*c) for f in functions]
+        if None not in values:
+            points.append((cut, values))
+    return [
+        cut
+        for cut, v in points
+        if not any(
+            all(b >= a for a, b in zip(v, w, strict=True)) and w != v for _, w in points
+        )
+    ]
+
+
+@pytest.mark.parametrize("prevalence", [None, Fraction(3, 100)])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("recall", "precision"),
+        ("0.7*accuracy + 0.3*recall", "precision"),
+        ("f1", "balanced_accuracy", "precision"),
+        ("mcc", "recall", "accuracy"),
+    ],
+)
+def test_front_is_what_all_pairs_leave(names, prevalence):
+    rng = np.random.default_rng(2)
+    for _ in range(60):
+        y, score = tied(rng, int(rng.integers(3, 25)), levels=int(rng.integers(1, 9)))
+        expected = all_pairs(
+            y.tolist(), score.tolist(), [OBJECTIVES[n] for n in names], prevalence
+        )
+        share = None if prevalence is None else float(prevalence)
+        front = pareto(karat.tally(y, score), names, prevalence=share)
+        assert front.high.tolist() == expected
+
+
+def test_by_hand():
+    front = pareto(HAND, ["recall", "precision"])
+    assert front.values["recall"].tolist() == [2 / 4, 3 / 4, 1]
+    assert front.values["precision"].tolist() == [1, 3 / 4, 4 / 7]
+    assert front.directions == {"recall": "higher", "precision": "higher"}
+    assert len(front) == 3
+    frame = front.to_frame()
+    assert list(frame.columns)[:5] == [
+        "threshold",
+        "low",
+        "high",
+        "recall",
+        "precision",
+    ]
+    assert frame["fp"].tolist() == [0, 1, 3]
+
+
+def test_directions_can_be_said():
+    front = pareto(HAND, ["recall"], minimize=["flagged"])
+    assert front.values["flagged"].tolist() == [0, 2, 4, 7]
+    same = pareto(HAND, maximize="recall", minimize="flagged")
+    assert same.high.tolist() == front.high.tolist()
+    lower = pareto(HAND, ["recall", "fpr"])  # fpr is better when lower
+    assert lower.directions["fpr"] == "lower"
+
+
+def test_the_front_holds_every_weighted_optimum():
+    """Sameni (2025), eq. (30): a weighted sum finds points of the front only."""
+    rng = np.random.default_rng(4)
+    y, score = tied(rng, 200, levels=40)
+    t = karat.tally(y, score)
+    front = pareto(t, ["accuracy", "cost_rate(fp=1, fn=4)"])
+    for share in np.linspace(0.05, 0.95, 19).round(2):
+        best = karat.best_threshold(
+            t, f"{1 - share:.2f}*accuracy + {share}*(1 - cost_rate(fp=1, fn=4))"
+        )
+        assert best.interval[1] in front.high
+
+
+def test_constraints_bound_the_front():
+    front = pareto(HAND, ["recall", "precision"], subject_to="flagged <= 4")
+    assert front.confusion.tp.tolist() == [2, 3]
+    with pytest.raises(Infeasible, match="recall >= 2 cannot be met"):
+        pareto(HAND, ["recall", "precision"], subject_to="recall >= 2")
+
+
+def test_wrong_input():
+    with pytest.raises(InputError, match="two or more metrics; found 1"):
+        pareto(HAND, ["recall"])
+    with pytest.raises(InputError, match=r'minimize=\["flagged"\]'):
+        pareto(HAND, ["recall", "flagged"])
+    with pytest.raises(InputError, match="twice: 'recall'"):
+        pareto(HAND, ["recall", "tpr"])
+
+
+def test_many_continuous_scores():
+    rng = np.random.default_rng(6)
+    y = rng.random(50_000) < 0.3
+    t = karat.tally(y, rng.normal(size=y.size) + y)
+    front = pareto(t, ["recall", "fpr"], prevalence=0.1)
+    # a cut between two positives, or just above a negative, is the only kind to stay
+    tp, fp = front.confusion.tp, front.confusion.fp
+    assert (np.diff(tp) > 0).all()
+    assert (np.diff(fp) > 0).all()

@@ -1,0 +1,149 @@
+"""Guaranteed thresholds: exact tails by hand, error rates by simulation."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+import karat
+from karat import Infeasible, InputError, NotEnoughCases, Tally, guaranteed_threshold
+
+
+def test_by_hand_with_29_positives():
+    # all 29 found: 0.9**29 = 0.0471; one missed: P(Bin(29, 0.9) >= 28) = 0.199
+    t = Tally([3, 2, 1], pos=[28, 1, 0], neg=[0, 5, 5])
+    g = guaranteed_threshold(t, "recall >= 0.9")
+    assert g.confusion.tp == 29
+    assert g.p_value == pytest.approx(0.9**29)
+    assert g.interval == (1.0, 2.0)
+    # the exact lower limit of 29 of 29: alpha^(1/29)
+    assert g.bound == pytest.approx(0.05 ** (1 / 29))
+    assert g.value == 1
+    assert g.cases == 29
+
+
+def test_too_few_positives_say_how_many_more():
+    t = Tally([2, 1], pos=[28, 0], neg=[0, 5])
+    with pytest.raises(NotEnoughCases) as info:
+        guaranteed_threshold(t, "recall >= 0.9")
+    assert str(info.value) == (
+        "recall >= 0.9 with a confidence of 0.95 needs at least 29 positives, even if "
+        "no error is seen among them; this tally has 28 positives: 1 more are needed."
+    )
+    with pytest.raises(NotEnoughCases, match=r"59 negatives.* 54 more"):
+        guaranteed_threshold(t, "fpr <= 0.05")
+    with pytest.raises(NotEnoughCases, match="14 flagged cases in the half that tests"):
+        guaranteed_threshold(Tally([2, 1], pos=[9, 0], neg=[0, 9]), "precision >= 0.8")
+
+
+@pytest.mark.parametrize(
+    "text", ["recall >= 0.8", "fnr <= 0.2", "fpr <= 0.1", "specificity > 0.9"]
+)
+def test_moves_until_the_exact_test_fails(text):
+    """Against scipy's binomial tail at every cut."""
+    rng = np.random.default_rng(3)
+    y = rng.random(400) < 0.4
+    score = np.round(rng.normal(size=400) + 1.5 * y, 1)
+    t = karat.tally(y, score)
+    g = guaranteed_threshold(t, text, confidence=0.9)
+    proved = []
+    for cut in [np.inf, *np.unique(score)[::-1]]:
+        if text in ("recall >= 0.8", "fnr <= 0.2"):
+            p = binom.sf((y & (score >= cut)).sum() - 1, y.sum(), 0.8)
+        else:
+            p = binom.sf((~y & (score < cut)).sum() - 1, (~y).sum(), 0.9)
+        if p <= 0.1:
+            proved.append(cut)
+    last = max(proved) if "recall" in text or "fnr" in text else min(proved)
+    assert g.interval[1] == last
+    assert g.p_value <= 0.1
+    flag = score >= g.threshold
+    assert g.confusion.tp == (flag & y).sum()
+
+
+CASES = {
+    "recall >= 0.9": lambda t: norm.sf(t - 1.5) < 0.9,
+    "fpr <= 0.05": lambda t: norm.sf(t) > 0.05,
+}
+
+
+@pytest.mark.parametrize("text", CASES)
+@pytest.mark.parametrize("decimals", [1, 12])
+def test_error_rate_is_at_most_what_was_promised(text, decimals):
+    """Draw samples, choose, and look the promise up in the population."""
+    rng, wrong, runs = np.random.default_rng(5), 0, 2000
+    for _ in range(runs):
+        y = np.arange(240) < 100
+        score = np.round(rng.normal(size=240) + 1.5 * y, decimals)
+        t = Tally(score, pos=y.astype(int), neg=(~y).astype(int))
+        g = guaranteed_threshold(t, text)
+        # rounded scores reach a threshold when the raw ones reach half a step less
+        step = 10.0**-decimals
+        raw = (math.ceil(g.threshold / step - 1e-9) - 0.5) * step
+        wrong += bool(CASES[text](raw))
+    # at most 5 %, and not idle: three standard errors of 2000 runs
+    limit = 0.05 + 3 * math.sqrt(0.05 * 0.95 / runs)
+    assert wrong / runs < limit
+    assert wrong / runs > 0.003
+
+
+def test_the_plain_sample_cut_fails_half_of_the_time():
+    """What the guarantee is for: the best cut in the sample promises too much."""
+    rng, wrong = np.random.default_rng(6), 0
+    for _ in range(300):
+        y = np.arange(240) < 100
+        t = karat.tally(y, rng.normal(size=240) + 1.5 * y)
+        p = karat.best_threshold(t, "specificity", "recall >= 0.9")
+        wrong += norm.sf(p.threshold - 1.5) < 0.9
+    assert wrong / 300 > 0.3
+
+
+def test_error_rate_of_precision_with_split_and_sequence():
+    rng, wrong, done, runs = np.random.default_rng(7), 0, 0, 1000
+    for _ in range(runs):
+        y = rng.random(1500) < 0.3
+        t = karat.tally(y, rng.normal(size=1500) + 1.5 * y)
+        try:
+            g = guaranteed_threshold(t, "precision >= 0.7", rng=rng)
+        except (NotEnoughCases, Infeasible):
+            continue
+        done += 1
+        hit, alarm = 0.3 * norm.sf(g.threshold - 1.5), 0.7 * norm.sf(g.threshold)
+        wrong += hit / (hit + alarm) < 0.7
+    assert done > 0.8 * runs
+    assert wrong / runs < 0.05 + 3 * math.sqrt(0.05 * 0.95 / runs)
+    assert g.method == "split and fixed sequence"
+    assert g.cases < 750
+
+
+def test_other_shares_that_rise_and_fall():
+    rng = np.random.default_rng(8)
+    y = rng.random(4000) < 0.3
+    t = karat.tally(y, rng.normal(size=4000) + 2 * y)
+    npv = guaranteed_threshold(t, "npv >= 0.9", rng=1)
+    # as many cases as possible are left alone: well above the lowest scores
+    assert npv.cases > 1000
+    assert npv.bound >= 0.9
+    right = guaranteed_threshold(t, "accuracy >= 0.8", rng=1)
+    assert right.bound >= 0.8
+    rate = guaranteed_threshold(t, "flagged_rate <= 0.2")
+    assert rate.method == "order statistics"
+    assert 0.15 < rate.value < 0.2
+
+
+def test_what_cannot_be_guaranteed():
+    rng = np.random.default_rng(9)
+    y = rng.random(300) < 0.3
+    noise = karat.tally(y, rng.normal(size=300))
+    with pytest.raises(Infeasible, match="is not met in the sample either"):
+        guaranteed_threshold(noise, "precision >= 0.95", rng=1)
+    weak = karat.tally(y, rng.normal(size=300) + y)
+    with pytest.raises(NotEnoughCases, match=r"About [\d,]+ more cases like them"):
+        guaranteed_threshold(weak, "accuracy >= 0.75", rng=1)
+    with pytest.raises(InputError, match="needs a bound on a share of cases"):
+        guaranteed_threshold(noise, "f1 >= 0.5")
+    with pytest.raises(InputError, match="between 0 and 1"):
+        guaranteed_threshold(noise, "recall >= 1")
+    with pytest.raises(InputError, match=r"confidence must lie in \(0, 1\)"):
+        guaranteed_threshold(noise, "recall >= 0.9", confidence=95)

@@ -1,0 +1,172 @@
+"""Validated thresholds: resampling on counts, optimism against the truth, intervals."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm, poisson
+
+import karat
+from karat import InputError, NotEnoughCases, Tally, validate_threshold
+from karat.validation import Resample, _exactly
+
+HAND = Tally([4, 3, 2, 1], pos=[40, 30, 20, 10], neg=[10, 20, 30, 40])
+
+
+def binormal(rng, n, share, shift):
+    y = rng.random(n) < share
+    y[:2] = False, True
+    return y, rng.normal(size=n) + shift * y
+
+
+def population(threshold, share, shift, metric):
+    tpr, fpr, n = norm.sf(threshold - shift), norm.sf(threshold), 1e6
+    p, q = n * share, n * (1 - share)
+    c = karat.Confusion(p * tpr, q * fpr, p * (1 - tpr), q * (1 - fpr))
+    return float(karat.metric(metric)(c))
+
+
+def test_chance_of_exactly_k_among_those_at_least_k():
+    for k in range(12):
+        expected = poisson.pmf(k, 1) / poisson.sf(k - 1, 1)
+        assert _exactly(k) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "t",
+    [
+        Tally(np.arange(3.0), pos=[1, 0, 1], neg=[0, 1, 0]),  # case by case, distinct
+        Tally(np.arange(3.0), pos=[5, 0, 3], neg=[2, 4, 0]),  # case by case, tied
+        Tally(np.arange(3.0), pos=[500, 0, 30], neg=[20, 400, 0]),  # cell by cell
+    ],
+)
+def test_samples_have_the_law_of_poisson_draws(t):
+    """Mean, variance and covariance of taken and left out, over many samples."""
+    rng, draw, runs = np.random.default_rng(1), Resample(t), 8000
+    drawn = np.array([np.concatenate(draw(rng)) for _ in range(runs)], dtype=float)
+    n = np.concatenate([t.pos, t.neg]).astype(float)
+    bag, out = drawn[:, :6], drawn[:, 6:]
+    none = math.exp(-1)
+    error = 5 / math.sqrt(runs)
+    assert np.allclose(bag.mean(axis=0), n, atol=error * np.sqrt(n))
+    assert np.allclose(out.mean(axis=0), none * n, atol=error * np.sqrt(n))
+    assert np.allclose(bag.var(axis=0), n, rtol=0.1)
+    assert np.allclose(out.var(axis=0), none * (1 - none) * n, rtol=0.1)
+    # a case left out is a case taken zero times: cov = E[0] - e^-1 * 1
+    cov = ((bag - n) * (out - none * n)).mean(axis=0)
+    assert np.allclose(cov, -none * n, atol=0.05 * n.max())
+
+
+def test_shape_of_the_answer():
+    v = validate_threshold(HAND, "f1", "recall >= 0.6", rng=3, replicates=300)
+    best = karat.best_threshold(HAND, "f1", "recall >= 0.6")
+    assert v.point == best
+    assert v.value == best.value
+    assert v.thresholds.shape == v.in_bag.shape == v.out_of_bag.shape
+    assert v.threshold.low <= v.threshold.value <= v.threshold.high
+    assert v.optimism == v.value - v.corrected
+    assert 0.5 < v.holds["recall >= 0.6"] <= 1
+    assert set(karat.METRICS) <= set(v.metrics)
+    for name, e in v.metrics.items():
+        assert e.low <= e.value <= e.high, name
+        assert e.low < e.high, name
+    assert {"threshold", "corrected", "metrics"} <= v.to_dict().keys()
+
+
+def test_same_seed_same_answer():
+    a, b = (validate_threshold(HAND, rng=5, replicates=50) for _ in range(2))
+    assert np.array_equal(a.thresholds, b.thresholds)
+    assert a.to_dict() == b.to_dict()
+    c = validate_threshold(HAND, rng=np.random.default_rng(5), replicates=50)
+    assert np.array_equal(a.thresholds, c.thresholds)
+
+
+def test_rates_have_wilson_intervals():
+    v = validate_threshold(HAND, rng=1, replicates=20)
+    z = norm.isf(0.025)
+    p, n = 0.7, 100  # 40 + 30 of 100 positives
+    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    recall = v.metrics["recall"]
+    assert recall.method == "wilson"
+    assert (recall.low, recall.high) == pytest.approx((centre - half, centre + half))
+    assert v.metrics["f1"].method == "jeffreys"
+    # at a given prevalence precision is no longer a share of counted cases
+    v = validate_threshold(HAND, "youden", prevalence=0.1, rng=1, replicates=20)
+    assert v.metrics["recall"].method == "wilson"
+    assert v.metrics["precision"].method == "jeffreys"
+    assert v.metrics["precision"].value == pytest.approx(0.07 / (0.07 + 0.27))
+
+
+def test_perfect_separation_has_no_empty_interval():
+    t = Tally([2, 1], pos=[20, 0], neg=[0, 30])
+    v = validate_threshold(t, "f1", rng=2, replicates=50)
+    assert v.value == v.corrected == 1
+    for e in v.metrics.values():
+        assert e.low < e.high
+
+
+@pytest.mark.parametrize(
+    ("metric", "n", "share", "shift"),
+    [("accuracy", 60, 0.4, 1.0), ("f1", 200, 0.1, 1.5), ("youden", 100, 0.3, 1.0)],
+)
+def test_the_correction_removes_the_optimism(metric, n, share, shift):
+    """The sample flatters by some hundredths; what is left is within noise of zero."""
+    rng = np.random.default_rng(7)
+    flattery, rest = [], []
+    for _ in range(60):
+        t = karat.tally(*binormal(rng, n, share, shift))
+        v = validate_threshold(t, metric, rng=rng, replicates=40)
+        truth = population(v.point.threshold, share, shift, metric)
+        flattery.append(v.value - truth)
+        rest.append(v.corrected - truth)
+    error = np.std(rest) / math.sqrt(len(rest))
+    assert np.mean(flattery) > 0.04
+    assert abs(np.mean(rest)) < 0.015 + 3 * error
+    assert abs(np.mean(rest)) < np.mean(flattery) / 2
+
+
+def test_repeated_choices_lie_where_new_samples_put_them():
+    """The bootstrap spread of the threshold against that of fresh samples."""
+    rng = np.random.default_rng(9)
+    chosen = [
+        karat.best_threshold(karat.tally(*binormal(rng, 1000, 0.3, 1.0)), "youden")
+        for _ in range(150)
+    ]
+    fresh = np.std([p.threshold for p in chosen])
+    v = validate_threshold(
+        karat.tally(*binormal(rng, 1000, 0.3, 1.0)), "youden", rng=rng, replicates=300
+    )
+    assert fresh / 2 < v.threshold.sd < 2 * fresh
+
+
+def test_minimised_costs_are_scaled_to_the_size_of_the_tally():
+    v = validate_threshold(HAND, minimize="cost(fp=1, fn=1)", rng=4, replicates=200)
+    assert v.value == 60
+    assert 58 < v.corrected < 70
+    assert v.optimism < 1
+
+
+def test_nothing_flagged_is_a_threshold_too():
+    t = Tally([2, 1], pos=[2, 1], neg=[10, 300])
+    v = validate_threshold(t, rng=1, replicates=100)
+    assert v.point.threshold == math.inf
+    assert v.threshold.high == math.inf
+
+
+def test_wrong_input():
+    with pytest.raises(NotEnoughCases, match="0 positives"):
+        validate_threshold(Tally([1, 2], neg=[1, 1]))
+    with pytest.raises(
+        InputError, match="replicates must be a whole number, 2 or more"
+    ):
+        validate_threshold(HAND, replicates=1)
+    with pytest.raises(NotEnoughCases, match=r"in \d+ of 40 no threshold met"):
+        # met by one case more or less: most samples miss it
+        validate_threshold(
+            Tally([2, 1], pos=[50, 50], neg=[0, 1]),
+            "recall",
+            ["flagged >= 50", "flagged <= 50"],
+            rng=1,
+            replicates=40,
+        )
