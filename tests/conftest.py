@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import settings
 
-settings.register_profile("karat", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile("karat", deadline=None, derandomize=True, max_examples=25)
 settings.load_profile("karat")
 
 
