@@ -17,6 +17,7 @@ import numpy as np
 
 from karat import _checks
 from karat._checks import InputError
+from karat._numerics import BLOCK, blocks
 
 if TYPE_CHECKING:
     from karat.confusion import Confusion
@@ -77,7 +78,12 @@ class Metric:
     def __call__(self, c: Confusion) -> Any:
         """Give the value at each threshold; NaN where it is undefined."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return self.function(c)
+            if c.tp.ndim != 1 or c.tp.size <= BLOCK:
+                return self.function(c)
+            value = np.empty(c.tp.size)
+            for b in blocks(c.tp.size):
+                value[b] = self.function(c[b])
+            return value
 
     def __repr__(self) -> str:
         """Give the text that :func:`metric` reads."""

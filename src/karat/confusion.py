@@ -9,7 +9,7 @@ objective, a constraint, a name on the command line, a report row and a docs ent
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from karat import _checks, exact
 from karat._checks import InputError
-from karat._numerics import Array, Floats, blocks
+from karat._numerics import Array, Floats, Ints
 from karat._records import Record
 from karat.algebra import Direction, Metric, Ratio, plus, times, write_number
 from karat.counts import Tally
@@ -93,26 +93,14 @@ def sweep(tally: Tally) -> Confusion:
     (array([0, 1, 2, 2]), array([0, 0, 1, 2]))
     """
     tally = tally.labelled()
-    tp = np.concatenate([[0], np.cumsum(tally.pos)])
-    fp = np.concatenate([[0], np.cumsum(tally.neg)])
+    tp, fp = _running(tally.pos), _running(tally.neg)
     return Confusion(tp, fp, tally.n_pos - tp, tally.n_neg - fp)
 
 
-def sweep_blocks(tally: Tally) -> Iterator[tuple[slice, Confusion]]:
-    """Walk through ``sweep(tally)`` in slices that stay in the cache."""
-    tally = tally.labelled()
-    tp0 = fp0 = 0
-    zero = Confusion(*(np.array([v]) for v in (0, 0, tally.n_pos, tally.n_neg)))
-    yield slice(0, 1), zero
-    for b in blocks(len(tally)):
-        tp, fp = np.cumsum(tally.pos[b]), np.cumsum(tally.neg[b])
-        tp += tp0
-        fp += fp0
-        tp0, fp0 = int(tp[-1]), int(fp[-1])
-        yield (
-            slice(b.start + 1, b.stop + 1),
-            Confusion(tp, fp, tally.n_pos - tp, tally.n_neg - fp),
-        )
+def _running(counts: Ints) -> Ints:
+    total = np.zeros(counts.size + 1, dtype=np.int64)
+    np.cumsum(counts, out=total[1:])
+    return total
 
 
 def _margins(c: Confusion) -> tuple[Array, Array, Array, Array]:
