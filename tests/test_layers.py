@@ -29,6 +29,11 @@ LAYERS = {
         "expressions",
     ],
     "analyses": [
+        "unlabelled",
+        "correlated",
+        "ensembles",
+        "rank_tables",
+        "crossfit",
         "_fermi_solver",
         "_fermi_sums",
         "calibration",

@@ -9,6 +9,7 @@ This page is the table of contents, grouped by question.
 # Can this leaf be trusted?
 # What does a score mean, as a probability?
 from karat._checks import (
+    DoubtfulAssumption,
     Infeasible,
     InputError,
     NotConverged,
@@ -51,7 +52,9 @@ from karat.confusion import (
     youden,
 )
 from karat.corp import Reliability, reliability
+from karat.correlated import CorrelatedFiDEL, crossing
 from karat.counts import Panel, Tally
+from karat.crossfit import CombinerComparison, compare_combiners
 from karat.curves import (
     Det,
     GainCurve,
@@ -65,6 +68,14 @@ from karat.curves import (
     precision_recall,
     roc,
     simplify,
+)
+from karat.ensembles import (
+    COMBINERS,
+    FiDEL,
+    best_single,
+    fidel,
+    mean_score,
+    wisdom_of_crowds,
 )
 from karat.entropic import EntropicBinomial, entropic_binomial, top_probability
 from karat.expressions import constraint, metric
@@ -95,6 +106,7 @@ from karat.splits import SplitComparison, compare_splits
 from karat.storage import read_panel, read_tally
 from karat.tradeoffs import CostCurve, DecisionCurve, cost_curve, decision_curve
 from karat.trees import LeafReport, Leaves
+from karat.unlabelled import Agreement, agreement
 from karat.validation import Validation, validate_threshold
 
 # doors that load a foreign library: opened when they are asked for
@@ -111,16 +123,22 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CALIBRATORS",
+    "COMBINERS",
     "METRICS",
+    "Agreement",
     "Certificate",
+    "CombinerComparison",
     "Confusion",
     "Constraint",
+    "CorrelatedFiDEL",
     "CostCurve",
     "DecisionCurve",
     "Det",
+    "DoubtfulAssumption",
     "EntropicBinomial",
     "Estimate",
     "FermiDirac",
+    "FiDEL",
     "GainCurve",
     "GuaranteedThreshold",
     "Infeasible",
@@ -144,21 +162,25 @@ __all__ = [
     "TreeLevels",
     "Validation",
     "accuracy",
+    "agreement",
     "at_prevalence",
     "auc",
     "balanced_accuracy",
+    "best_single",
     "best_threshold",
     "brier",
     "calibrate",
     "calibration_error",
     "calibration_line",
     "calibration_test",
+    "compare_combiners",
     "compare_splits",
     "confidence_level",
     "constraint",
     "cost",
     "cost_curve",
     "cost_rate",
+    "crossing",
     "decision_curve",
     "det",
     "diagnostic_odds_ratio",
@@ -166,6 +188,7 @@ __all__ = [
     "f1",
     "f_beta",
     "fermi_dirac",
+    "fidel",
     "flagged",
     "flagged_rate",
     "fnr",
@@ -185,6 +208,7 @@ __all__ = [
     "lr_positive",
     "markedness",
     "mcc",
+    "mean_score",
     "metric",
     "midranks",
     "net_benefit",
@@ -213,5 +237,6 @@ __all__ = [
     "tree_levels",
     "utility_level",
     "validate_threshold",
+    "wisdom_of_crowds",
     "youden",
 ]

@@ -259,6 +259,20 @@ def _where(centre: float, height: float, beta: float) -> float:
     return centre + height / beta if beta else math.copysign(math.inf, height)
 
 
+def finite_line(n: float, n_pos: float, auc: float) -> tuple[float, float, float]:
+    """Give beta, llr and centre: L(r) = llr - beta (r - centre), finite for every AUC.
+
+    Where every positive stands before every negative (or behind) beta is infinite; it
+    is then taken as if half a pair were the other way.
+    """
+    s = solve(int(n), n_pos, auc)
+    if math.isinf(s.beta):
+        pairs, part = n_pos * (n - n_pos), n_pos % 1
+        wrong = (0.5 * pairs / (pairs + 1) + part * (1 - part) / 2) / pairs
+        s = solve(int(n), n_pos, wrong if s.beta < 0 else 1 - wrong)
+    return s.beta, s.llr, s.centre
+
+
 def midranks(t: Tally, score: ArrayLike | None = None) -> Floats:
     """Which rank would these scores have among the cases of a tally?
 

@@ -1,0 +1,146 @@
+"""Which rank has each output among the cases of a reference panel?
+
+Combining classifiers by rank needs three things of every column: a table to rank new
+outputs by, the mid-ranks of the reference itself, and its mid-ranks within each class.
+One sort a column gives them all. Rank 1 is the highest output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from karat._numerics import Array, Floats, Ints, threads
+
+
+@final
+@dataclass(frozen=True)
+class RankedColumn:
+    """One column of a panel, sorted.
+
+    Attributes
+    ----------
+    score, cases : array (d,)
+        Distinct outputs, ascending, and how many reference cases have each.
+    order : array (m',)
+        The rows with an output, ascending.
+    group : array (m',)
+        Which entry of ``score`` each of them has.
+    size : int
+        Rows of the panel, m.
+    """
+
+    score: Floats
+    cases: Ints
+    order: Array
+    group: Array
+    size: int
+
+    def midranks(self, cases: Ints | None = None) -> Floats:
+        """Rank the rows among ``cases`` (by default the reference); NaN if missing."""
+        if cases is None:
+            level = level_ranks(self.cases)
+        else:
+            count = np.bincount(self.group, cases[self.order], self.score.size)
+            level = level_ranks(count)
+        rank = np.full(self.size, np.nan)
+        rank[self.order] = level[self.group]
+        return rank
+
+
+def level_ranks(cases: Array) -> Floats:
+    """Give the mid-rank of ascending levels that hold so many cases each.
+
+    >>> level_ranks(np.array([2, 1]))
+    array([2.5, 1. ])
+    """
+    above = cases.sum() - np.cumsum(cases)
+    return np.asarray(above + (cases + 1) / 2)
+
+
+def rank_columns(rows: Floats, cases: Ints) -> list[RankedColumn]:
+    """Sort every column; rows without ``cases`` do not count in the reference."""
+    return _parallel(lambda column: _rank_column(column, cases), rows.T)
+
+
+def _rank_column(column: Floats, cases: Ints) -> RankedColumn:
+    column = np.ascontiguousarray(column)
+    order = np.argsort(column)  # NaN comes last
+    order = order[: column.size - int(np.isnan(column).sum())]
+    value = column[order]
+    new = np.ones(value.size, dtype=bool)
+    np.not_equal(value[1:], value[:-1], out=new[1:])
+    group = np.cumsum(new) - 1
+    count = np.bincount(group, cases[order], int(new.sum())).astype(np.int64)
+    return RankedColumn(value[new], count, order, group, column.size)
+
+
+def rank_rows(rows: Floats, scores: Sequence[Floats], cases: Sequence[Array]) -> Floats:
+    """Rank new rows (m, K) against a reference, column by column; NaN stays NaN.
+
+    A new output has rank = above + tied/2 + 1/2, as :func:`karat.midranks` says.
+    """
+    pairs = list(zip(rows.T, scores, cases, strict=True))
+    ranks = _parallel(lambda pair: _rank_outputs(*pair), pairs)
+    return np.column_stack(ranks) if ranks else np.empty((len(rows), 0))
+
+
+def _rank_outputs(output: Floats, score: Floats, cases: Array) -> Floats:
+    """Look up the level at or above each output; half ranks lie between levels."""
+    output = np.ascontiguousarray(output)
+    reach = np.append(cases[::-1].cumsum()[::-1], 0)
+    between, level = reach + 0.5, np.append(level_ranks(cases), np.nan)
+    at = np.searchsorted(score, output)  # NaN goes behind the last level
+    hit = np.append(score, np.nan)[at] == output
+    rank = np.where(hit, level[at], between[at])
+    rank[np.isnan(output)] = np.nan
+    return rank
+
+
+def _parallel(work: Callable[[Any], Any], items: Any) -> list[Any]:
+    # sorting and searching release the GIL
+    items = list(items)
+    workers = min(threads(), len(items))
+    if workers < 2 or (len(items[0]) < 1 << 14 and not isinstance(items[0], tuple)):
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(work, items))
+
+
+def rank_correlation(columns: Sequence[RankedColumn], cases: Ints) -> Floats:
+    """How strongly do the ranks of pairs correlate among these cases? (Spearman)
+
+    Each pair is compared where both gave output; the mean rank is that of the column.
+    NaN where a column has one value only, or a pair fewer than three common cases.
+    """
+    weight = cases.astype(np.float64)
+    seen = [np.isfinite(c.midranks(cases)) & (cases > 0) for c in columns]
+    centred = np.column_stack(
+        [
+            _centred(c.midranks(cases), weight, s)
+            for c, s in zip(columns, seen, strict=True)
+        ]
+    )
+    together = centred.T @ (centred * weight[:, None])
+    if all(s[cases > 0].all() for s in seen):
+        square = np.broadcast_to(np.diag(together)[:, None], together.shape)
+        common = np.full(together.shape, weight.sum())
+    else:
+        both = np.column_stack(seen).astype(np.float64)
+        square = (centred**2 * weight[:, None]).T @ both
+        common = both.T @ (both * weight[:, None])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = np.where(common > 2, together / np.sqrt(square * square.T), np.nan)
+    known = np.isfinite(np.diag(found))
+    found[known, known] = 1.0
+    return np.clip(found, -1, 1)
+
+
+def _centred(rank: Floats, weight: Floats, seen: Array) -> Floats:
+    total = weight[seen].sum()
+    mean = (rank[seen] @ weight[seen]) / total if total else 0.0
+    return np.where(seen, rank - mean, 0.0)

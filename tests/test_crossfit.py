@@ -1,0 +1,73 @@
+"""Out-of-sample comparison of combiners."""
+
+import numpy as np
+import pytest
+
+import karat
+from karat import InputError, NotEnoughCases, Panel
+from karat.crossfit import _deal, _delong
+
+
+def test_delong_covariance_by_brute_force(rng):
+    y = rng.integers(0, 2, 80)
+    scores = np.round(2 * (rng.normal(size=(80, 3)) + y[:, None]))
+    areas, spread = _delong(scores, 1 - y, y)
+    kernel = np.array(
+        [(np.sign(a[y == 1][:, None] - a[y == 0][None]) + 1) / 2 for a in scores.T]
+    )
+    assert areas == pytest.approx(kernel.mean(axis=(1, 2)))
+    pos, neg = kernel.mean(axis=2), kernel.mean(axis=1)
+    want = np.cov(pos) / pos.shape[1] + np.cov(neg) / neg.shape[1]
+    assert spread == pytest.approx(want)
+    for k in range(3):
+        e = karat.auc(karat.tally(y, scores[:, k]))
+        assert (areas[k], spread[k, k]) == pytest.approx((e.value, e.sd**2))
+
+
+def test_the_deal_gives_every_case_once(rng):
+    p = Panel(["A"], [[3], [2], [1]], neg=[10, 0, 13], pos=[0, 7, 5])
+    deal = _deal(p, 5, 1)
+    assert sum(neg for neg, _ in deal).tolist() == p.neg.tolist()
+    assert sum(pos for _, pos in deal).tolist() == p.pos.tolist()
+    assert {pos.sum() for _, pos in deal} == {2, 3}
+
+
+def test_unseen_cases_decide():
+    p = karat.simulate_panel(1500, 600, [0.6, 0.65, 0.7, 0.72], rng=2)
+    found = karat.compare_combiners(p, rng=0)
+    assert set(found.auc) == set(karat.COMBINERS)
+    assert found.difference["best-single"].value == 0
+    assert found.difference["fidel"].low > 0
+    assert found.auc["fidel"].low < found.auc["fidel"].value < found.auc["fidel"].high
+    # paired: the interval of the difference is shorter than the two together
+    d, f = found.difference["fidel"], found.auc["fidel"]
+    assert d.high - d.low < 2 * (f.high - f.low)
+    again = karat.compare_combiners(p, rng=0)
+    assert again.to_dict() == found.to_dict()
+    assert "difference to best-single" in repr(found)
+    assert list(found.to_frame("dict")["combiner"]) == list(karat.COMBINERS)
+
+
+def test_own_combiners_and_names():
+    p = karat.simulate_panel(300, 100, [0.6, 0.8], rng=3)
+    mine = {
+        "first": lambda panel: lambda rows: rows[:, 0],
+        "woc": karat.wisdom_of_crowds,
+    }
+    found = karat.compare_combiners(p, combiners=mine, against="first", folds=3, rng=0)
+    assert set(found.auc) == {"first", "woc"}
+    assert found.folds == 3
+    few = karat.compare_combiners(p, combiners=["fidel"], against="fidel", rng=0)
+    assert list(few.auc) == ["fidel"]
+
+
+def test_errors():
+    p = karat.simulate_panel(20, 3, [0.6, 0.8], rng=3)
+    with pytest.raises(NotEnoughCases, match="5 folds need 5 cases of each class"):
+        karat.compare_combiners(p, rng=0)
+    with pytest.raises(InputError, match="combiners must be one of"):
+        karat.compare_combiners(p, combiners=["fidle"], rng=0)
+    with pytest.raises(InputError, match="against must be one of"):
+        karat.compare_combiners(p, against="best", rng=0)
+    with pytest.raises(NotEnoughCases, match="compare_combiners needs"):
+        karat.compare_combiners(p.hide(), rng=0)
