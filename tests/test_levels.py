@@ -99,10 +99,27 @@ def test_what_lies_above_a_coin_keeps_its_digits(n):
 def test_broadcasting_and_types():
     grid = karat.confidence_level(np.arange(1, 4)[:, None], [0.6, 0.7])
     assert grid.shape == (3, 2)
-    assert grid[2, 1] == karat.confidence_level(3, 0.7)
+    assert grid[2, 1] == pytest.approx(karat.confidence_level(3, 0.7), abs=1e-15)
     assert isinstance(karat.confidence_level(3, 0.7), float)
     assert karat.confidence_level(3, karat.top_probability(5, 7)) > 0.5
     assert karat.confidence_level([], 0.7).size == 0
+
+
+@pytest.mark.parametrize("sizes", [range(4), range(300), range(3900, 4097), [1, 4000]])
+def test_a_grid_is_its_cells(sizes):
+    n = np.array(sizes)
+    p = np.array([0, 1e-12, 0.2, 0.5, 0.5 + 1e-12, 0.501, 0.6, 0.99, 1 - 1e-12, 1])
+    cells = np.array([[karat.confidence_level(int(m), q) for q in p] for m in n])
+    for grid in (
+        karat.confidence_level(n[:, None], p),
+        karat.confidence_level(n, p[:, None]).T,
+        karat.confidence_level(n[:, None, None], p.reshape(2, 5)).reshape(n.size, -1),
+    ):
+        np.testing.assert_allclose(grid, cells, rtol=0, atol=2e-14)
+    useful = np.array([[karat.utility_level(int(m), q) for q in p] for m in n])
+    np.testing.assert_allclose(
+        karat.utility_level(n[:, None], p), useful, rtol=0, atol=2e-14
+    )
 
 
 @given(st.integers(0, 5000), st.floats(0, 1))

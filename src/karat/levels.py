@@ -63,7 +63,7 @@ def confidence_level(n: ArrayLike, p: ArrayLike) -> Any:
 
     Notes
     -----
-    Zhang (2024), eq. (5). A tie counts one half. Error below 1e-15; O(1) in n.
+    Zhang (2024), eq. (5). A tie counts one half. Error below 1e-14; O(1) in n.
     P(C) is the same for n = 2k - 1 and n = 2k.
 
     References
@@ -118,13 +118,57 @@ def _excess(n: ArrayLike, p: ArrayLike) -> tuple[Floats, Floats]:
     """Give 2 P(C) - 1 and d = 2p - 1, both exact near zero."""
     n = _checks.whole_counts(np.asarray(n), "n")
     d = np.abs(2 * _checks.probabilities(p, "p") - 1)
-    return _excess_of_pairs((n + 1) // 2, d), d
+    k = (n + 1) // 2
+    grid = _grid_excess(k, d)
+    return _excess_of_pairs(k, d) if grid is None else grid, d
 
 
 def _excess_of_pairs(k: Array, d: Floats) -> Floats:
     """Give 2 P(C) - 1 for n = 2k - 1 and n = 2k; nothing at k = 0."""
     inner = betainc(0.5, np.maximum(k, 1), d * d)
     return np.asarray(np.where(k > 0, inner, 0.0))
+
+
+# the sums below stay within 1e-14 up to here
+_LONGEST, _LARGEST = 4096, 10**7
+
+
+def _grid_excess(k: Array, d: Floats) -> Floats | None:
+    """Give 2 P(C) - 1 on a grid of all k with all d; None where there is none.
+
+    A grid of many k is filled by the sum over k, ten times faster than by the
+    incomplete beta function.
+    """
+    shape = np.broadcast_shapes(k.shape, d.shape)
+    rows, columns = (_long_axes(a.shape, len(shape)) for a in (k, d))
+    if not rows or not columns:
+        return None
+    last = int(k.max())
+    dense = last <= min(_LONGEST, 4 * k.size) and (last + 1) * d.size <= _LARGEST
+    if not dense or not (max(rows) < min(columns) or max(columns) < min(rows)):
+        return None
+    table = _excess_table(last, d.ravel())[k.ravel()]
+    return (table if max(rows) < min(columns) else table.T).reshape(shape)
+
+
+def _long_axes(shape: tuple[int, ...], ndim: int) -> list[int]:
+    return [ndim - len(shape) + i for i, size in enumerate(shape) if size > 1]
+
+
+def _excess_table(last: int, d: Floats) -> Floats:
+    r"""Give 2 P(C) - 1 for k = 0 to ``last``, as a sum of positive terms.
+
+    Two more cases raise P(C) by :math:`(2p-1)\binom{2k-1}{k}(p(1-p))^k`: they matter
+    only when they turn the majority.
+    """
+    terms = np.zeros((last + 1, d.size))
+    pq = (1 - d * d) / 4
+    k = np.arange(1, last)[:, None]
+    terms[1:2] = d
+    terms[2:3] = 2 * d * pq
+    terms[3:] = pq * (2 * (2 * k[:-1] + 1) / (k[:-1] + 1))
+    np.cumprod(terms[2:], axis=0, out=terms[2:])
+    return np.cumsum(terms, axis=0)
 
 
 @final

@@ -123,7 +123,7 @@ def compare_splits(
     known = _with_no_split(_checks.named_splits(splits, Leaves))
     rows = []
     for name, split in known.items():
-        share, p, top = _split_parameters(split, method)
+        share, p, top = split_parameters(split, method)
         cases = _cases_of(split) if n is None else _checks.whole_number(n, "n")
         levels = tree_levels(cases, share, top, empty)
         gini = float(levels.weights @ (2 * p * (1 - p)))
@@ -174,7 +174,7 @@ def _cases_of(split: Any) -> int:
     )
 
 
-def _split_parameters(split: Any, method: str) -> tuple[Floats, Floats, Floats]:
+def split_parameters(split: Any, method: str) -> tuple[Floats, Floats, Floats]:
     """Give weights, observed or supposed p, and the p behind the levels."""
     if not isinstance(split, Leaves):
         share, p = (np.atleast_1d(np.asarray(v, np.float64)) for v in split)

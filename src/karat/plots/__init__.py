@@ -7,5 +7,13 @@ browser. Figures are grouped by subject in the modules of this folder.
 
 from karat.plots._theme import save
 from karat.plots.curves import precision_recall, roc
+from karat.plots.trees import leaf_tree, levels_by_n, majority_likelihood
 
-__all__ = ["precision_recall", "roc", "save"]
+__all__ = [
+    "leaf_tree",
+    "levels_by_n",
+    "majority_likelihood",
+    "precision_recall",
+    "roc",
+    "save",
+]
