@@ -158,10 +158,12 @@ def holds(cuts: Cuts, constraint: Constraint) -> NDArray[np.bool_]:
 
 def best_cuts(cuts: Cuts, metric: Metric, allowed: Array) -> Ints:
     """Which of the allowed cuts have the largest value, exactly? All of them."""
-    values = np.where(allowed, values_of(cuts, metric), np.nan)
-    if np.isnan(values).all():
+    values = values_of(cuts, metric)
+    if not allowed.all():
+        values = np.where(allowed, values, np.nan)
+    top = float(np.fmax.reduce(values))  # NaN only when all are
+    if math.isnan(top):
         return np.zeros(0, dtype=np.int64)
-    top = float(np.nanmax(values))
     if math.isinf(top):
         return np.flatnonzero(values == top)
     reach = rounding_of(cuts, metric)
@@ -278,8 +280,11 @@ def _closest(cuts: Cuts, c: Constraint, allowed: Array) -> str:
 
 def stop_undefined(cuts: Cuts, metric: Metric, allowed: Array) -> None:
     """Say that the objective has no value anywhere."""
-    if not np.isnan(np.asarray(metric(cuts.used))[allowed]).all():
-        return
+    at = np.flatnonzero(allowed)
+    # the ends first: a metric that is defined there need not be computed everywhere
+    for part in (at[[0, -1]], at):
+        if not np.isnan(np.asarray(metric(cuts.used[part]))).all():
+            return
     raise NotEnoughCases(
         f"{metric.name} is undefined at every threshold"
         f"{'' if allowed.all() else ' that meets the constraints'}; this tally has "
@@ -299,6 +304,8 @@ def stopped_by(
     Those without which a better cut is allowed. When no single one does, because
     several forbid the same cuts, those that the best cut of all breaks.
     """
+    if not constraints:
+        return ()
     every = range(len(met))
     alone = [
         k
