@@ -89,12 +89,20 @@ ANALYSES = {
     "auc delong": Analysis(lambda t: karat.auc(t, method="delong")),
     "auc hanley-mcneil": Analysis(lambda t: karat.auc(t, method="hanley-mcneil")),
     "auc logit-delong": Analysis(lambda t: karat.auc(t, method="logit-delong")),
+    "average_precision": Analysis(karat.average_precision),
+    "compare with itself": Analysis(lambda t: karat.compare_auc(t, t)),
     "det": Analysis(lambda t: columns(karat.det(t))),
     "gain_curve": Analysis(lambda t: columns(karat.gain_curve(t))),
     "hull": Analysis(lambda t: columns(karat.hull(karat.roc(t)))),
+    "kl_divergence": Analysis(lambda t: karat.kl_divergence(t, replicates=100)),
+    "leakage": Analysis(karat.leakage),
     "lift_curve": Analysis(lambda t: columns(karat.lift_curve(t))),
+    "partial_auc": Analysis(
+        lambda t: karat.partial_auc(t, fpr=(0, 0.3), tpr=(0.2, 1), replicates=100)
+    ),
     "precision_recall": Analysis(karat.precision_recall, rank_only=False),
     "roc": Analysis(karat.roc, rank_only=False),
+    "roc_band": Analysis(lambda t: karat.roc_band(t, points=5, number=100)),
     "roc rates": Analysis(lambda t: columns(karat.roc(t))),
     "simplify": Analysis(lambda t: columns(karat.simplify(karat.roc(t), points=4))),
     **{

@@ -19,7 +19,15 @@ from karat._checks import (
 from karat._doors import door as _door
 from karat._records import Estimate
 from karat.algebra import Constraint, Metric
+from karat.areas import average_precision, partial_auc
+from karat.bands import (
+    PrecisionRecallBand,
+    RocBand,
+    precision_recall_band,
+    roc_band,
+)
 from karat.calibration import CALIBRATORS, calibrate
+from karat.comparison import Comparison, Pair, compare_auc, compare_metric
 from karat.confusion import (
     METRICS,
     Confusion,
@@ -69,6 +77,8 @@ from karat.curves import (
     roc,
     simplify,
 )
+from karat.divergence import Divergence, kl_divergence
+from karat.dominance import Dominance, dominates
 from karat.ensembles import (
     COMBINERS,
     FiDEL,
@@ -83,6 +93,10 @@ from karat.fermi import FermiDirac, fermi_dirac, midranks
 from karat.files import scan
 from karat.frames import leaves, panel, tally
 from karat.fronts import ParetoFront, pareto
+from karat.gaussian import Binormal, BinormalFit, binormal, fit_binormal
+from karat.geometry import Leakage, leakage
+from karat.groups import cluster_bootstrap, compare_groups
+from karat.groups import over_groups as _over_groups
 from karat.guarantees import GuaranteedThreshold, guaranteed_threshold
 from karat.inference import auc
 from karat.levels import (
@@ -99,7 +113,9 @@ from karat.miscalibration import (
     calibration_test,
 )
 from karat.operating import OperatingPoint, best_threshold
+from karat.planning import Plan, plan_auc
 from karat.programs import Certificate
+from karat.resampling import resample
 from karat.scoring import brier, log_loss
 from karat.simulation import rank_frequencies, simulate_panel, simulate_tally
 from karat.splits import SplitComparison, compare_splits
@@ -108,6 +124,18 @@ from karat.tradeoffs import CostCurve, DecisionCurve, cost_curve, decision_curve
 from karat.trees import LeafReport, Leaves
 from karat.unlabelled import Agreement, agreement
 from karat.validation import Validation, validate_threshold
+
+# what takes a tally takes a mapping of tallies, from group to tally, as well
+_GROUPED = (
+    *("auc", "average_precision", "best_threshold", "brier", "calibration_error"),
+    *("calibration_line", "calibration_test", "cost_curve", "decision_curve", "det"),
+    *("fermi_dirac", "fit_binormal", "gain_curve", "guaranteed_threshold"),
+    *("kl_divergence", "leakage", "lift_curve", "log_loss", "partial_auc"),
+    *("precision_recall", "precision_recall_band", "reliability", "roc", "roc_band"),
+    *("sweep", "thresholds", "validate_threshold"),
+)
+for _name in _GROUPED:
+    globals()[_name] = _over_groups(globals()[_name])
 
 # doors that load a foreign library: opened when they are asked for
 _DOORS = ("estimators", "plots", "report", "samples")
@@ -126,14 +154,19 @@ __all__ = [
     "COMBINERS",
     "METRICS",
     "Agreement",
+    "Binormal",
+    "BinormalFit",
     "Certificate",
     "CombinerComparison",
+    "Comparison",
     "Confusion",
     "Constraint",
     "CorrelatedFiDEL",
     "CostCurve",
     "DecisionCurve",
     "Det",
+    "Divergence",
+    "Dominance",
     "DoubtfulAssumption",
     "EntropicBinomial",
     "Estimate",
@@ -144,6 +177,7 @@ __all__ = [
     "Infeasible",
     "InputError",
     "LeafReport",
+    "Leakage",
     "Leaves",
     "LiftCurve",
     "Map",
@@ -152,11 +186,15 @@ __all__ = [
     "NotEnoughCases",
     "OperatingPoint",
     "Optimistic",
+    "Pair",
     "Panel",
     "ParetoFront",
+    "Plan",
     "PrecisionRecall",
+    "PrecisionRecallBand",
     "Reliability",
     "Roc",
+    "RocBand",
     "SplitComparison",
     "Tally",
     "TreeLevels",
@@ -165,15 +203,21 @@ __all__ = [
     "agreement",
     "at_prevalence",
     "auc",
+    "average_precision",
     "balanced_accuracy",
     "best_single",
     "best_threshold",
+    "binormal",
     "brier",
     "calibrate",
     "calibration_error",
     "calibration_line",
     "calibration_test",
+    "cluster_bootstrap",
+    "compare_auc",
     "compare_combiners",
+    "compare_groups",
+    "compare_metric",
     "compare_splits",
     "confidence_level",
     "constraint",
@@ -184,11 +228,13 @@ __all__ = [
     "decision_curve",
     "det",
     "diagnostic_odds_ratio",
+    "dominates",
     "entropic_binomial",
     "f1",
     "f_beta",
     "fermi_dirac",
     "fidel",
+    "fit_binormal",
     "flagged",
     "flagged_rate",
     "fnr",
@@ -199,6 +245,8 @@ __all__ = [
     "hull",
     "jaccard",
     "kappa",
+    "kl_divergence",
+    "leakage",
     "leaves",
     "lift",
     "lift_curve",
@@ -215,15 +263,20 @@ __all__ = [
     "npv",
     "panel",
     "pareto",
+    "partial_auc",
+    "plan_auc",
     "plan_leaf",
     "precision",
     "precision_recall",
+    "precision_recall_band",
     "rank_frequencies",
     "read_panel",
     "read_tally",
     "recall",
     "reliability",
+    "resample",
     "roc",
+    "roc_band",
     "save_map",
     "scan",
     "simplify",

@@ -350,6 +350,38 @@ def some_labels(tally: Any, what: str) -> None:
     both_classes(tally, what)
 
 
+def at_least_two(names: Sequence[str], what: str) -> None:
+    """Stop a comparison of one with itself."""
+    if len(names) < 2:
+        raise InputError(
+            f"{what} needs at least two classifiers; found {listing(names) or 'none'}. "
+            f'Type karat.panel(y_true, {{"a": a, "b": b}}).'
+        )
+
+
+def complete_outputs(panel: Any, what: str) -> None:
+    """Stop an analysis that needs every classifier's output for every case."""
+    gone = np.isnan(panel.rows).any(axis=1)
+    if gone.any():
+        cases = int((panel.neg + panel.pos + panel.unknown)[gone].sum())
+        raise InputError(
+            f"{what} needs every classifier's output for every case; {cases:,} of "
+            f"{panel.n:,} labelled cases lack one. To leave these out, type "
+            f"panel.observed()."
+        )
+
+
+def overlapping(tally: Any, cells: int, what: str) -> None:
+    """Stop a fit of two parameters to curves that do not determine them."""
+    if cells >= 4:
+        return
+    raise NotEnoughCases(
+        f"{what} needs classes that overlap at several scores; here one or two cuts "
+        f"tell all there is about {tally.n_pos:,} positives and {tally.n_neg:,} "
+        f"negatives. karat.auc gives the area without a model."
+    )
+
+
 def fraction(value: object, what: str, *, ends: str = "()") -> float:
     """Pass on a number between 0 and 1; ``ends`` says whether 0 and 1 are allowed."""
     number = real_number(value, what)

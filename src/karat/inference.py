@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from karat._numerics import Array, Floats
 from karat._records import Estimate
 from karat.counts import Tally
 from karat.fermi import fermi_dirac
-from karat.ranking import Placements, placement_values, placements
+from karat.ranking import Placements, placement_values, placements, runs
 from karat.resampling import (
     Seed,
     bca_interval,
@@ -31,7 +31,7 @@ from karat.resampling import (
 class Question(NamedTuple):
     """What an interval method is given: the counts, what is known, what is asked."""
 
-    tally: Tally
+    tally: Any  # a tally; where only the class counts matter a panel will do
     place: Placements
     level: float
     rng: Seed
@@ -51,7 +51,7 @@ def auc(
     *,
     method: str = "score",
     level: float = 0.95,
-    rng: Seed = None,
+    rng: Seed = 0,
     replicates: int = 2000,
 ) -> Estimate:
     r"""How often does a positive case have a higher score than a negative one?
@@ -162,7 +162,7 @@ def exponential_spread(a: float) -> tuple[float, float]:
     return a * a * b / (1 + a), a * b * b / (1 + b)
 
 
-def pair_variance(a: float, pos_var: float, neg_var: float, t: Tally) -> float:
+def pair_variance(a: float, pos_var: float, neg_var: float, t: Any) -> float:
     r"""How far does an AUC vary, given the spread of the placement values?
 
     .. math:: \sigma^2 = \frac{A(1-A) + (N_1-1)(P_{110}-A^2) + (N_0-1)(P_{100}-A^2)}
@@ -171,7 +171,7 @@ def pair_variance(a: float, pos_var: float, neg_var: float, t: Tally) -> float:
     Kim et al. (2021), eq. 18.
     """
     total = a * (1 - a) + (t.n_pos - 1) * neg_var + (t.n_neg - 1) * pos_var
-    return total / t.n_pos / t.n_neg
+    return float(total / t.n_pos / t.n_neg)
 
 
 def _hanley_mcneil(q: Question) -> Interval:
@@ -263,7 +263,7 @@ def auc_replicates(t: Tally, number: int, rng: Seed = None) -> Floats:
     matter to the AUC, and fewer rows are drawn faster.
     """
     rng = np.random.default_rng(rng)
-    neg, pos = _runs(t)
+    neg, pos = runs(t)
     neg_at, pos_at = np.flatnonzero(neg), np.flatnonzero(pos)
     above = np.searchsorted(neg_at, pos_at, side="left")  # rows of negatives above
     upto = np.searchsorted(neg_at, pos_at, side="right")
@@ -286,16 +286,6 @@ def _wins(neg: Array, pos: Array, above: Array, upto: Array, n_neg: int) -> Floa
     beaten = 2 * n_neg - np.take(total, above, axis=1) - np.take(total, upto, axis=1)
     wins: Floats = np.einsum("rm,rm->r", pos, beaten, dtype=np.float64)
     return wins
-
-
-def _runs(t: Tally) -> tuple[Array, Array]:
-    """Add up neighbouring rows that hold one and the same class only."""
-    t = t.labelled()
-    kind = np.where(t.pos == 0, 0, np.where(t.neg == 0, 1, 2))
-    new = np.ones(kind.size, dtype=bool)
-    new[1:] = (kind[1:] != kind[:-1]) | (kind[1:] == 2)
-    start = np.flatnonzero(new)
-    return np.add.reduceat(t.neg, start), np.add.reduceat(t.pos, start)
 
 
 def _bootstrap(q: Question) -> Interval:

@@ -97,3 +97,28 @@ def placement_values(t: Tally) -> tuple[Floats, Floats]:
     below = t.n_neg - np.cumsum(neg) + neg / 2
     above = np.cumsum(pos) - pos / 2
     return below / t.n_neg, above / t.n_pos
+
+
+def runs(t: Tally) -> tuple[Array, Array]:
+    """Add up neighbouring rows that hold one and the same class only: (neg, pos).
+
+    Within such a run the order of the cases says nothing about the ranking.
+    """
+    t = t.labelled()
+    kind = np.where(t.pos == 0, 0, np.where(t.neg == 0, 1, 2))
+    new = np.ones(kind.size, dtype=bool)
+    new[1:] = (kind[1:] != kind[:-1]) | (kind[1:] == 2)
+    start = np.flatnonzero(new)
+    return np.add.reduceat(t.neg, start), np.add.reduceat(t.pos, start)
+
+
+def grouped(neg: Array, pos: Array, most: int) -> tuple[Array, Array]:
+    """Join neighbours until at most ``most`` cells of about equal weight are left."""
+    if neg.size <= most:
+        return neg, pos
+    weight = neg / neg.sum() + pos / pos.sum()
+    group = np.minimum((np.cumsum(weight) - weight / 2) / 2 * most, most - 1).astype(
+        int
+    )
+    start = np.flatnonzero(np.diff(group, prepend=-1))
+    return np.add.reduceat(neg, start), np.add.reduceat(pos, start)

@@ -29,7 +29,7 @@ Seed = int | np.random.Generator | None
 
 # entries (replicates times rows) of a block: 8 MiB of counts
 _CELLS = 1 << 20
-# below this many cases NumPy's own multinomial draw costs less than the tables
+# below this many cases, or with few rows, NumPy's own multinomial draw costs less
 _FEW = 1 << 12
 # a Poisson count of mean 128 fits into a byte (over 254: once in 10**22 draws);
 # 255 means "not settled"
@@ -69,7 +69,7 @@ def draw(
     n = int(count.sum())
     if n == 0:
         return np.zeros((replicates, count.size), dtype=dtype)
-    if n < _FEW:
+    if n < _FEW or count.size**2 < n:
         share = count / n
         return rng.multinomial(n, share, size=replicates).astype(dtype, copy=False)
     out = _poisson_counts(count, replicates, 1 - 4 / np.sqrt(n), rng)

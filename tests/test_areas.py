@@ -1,0 +1,169 @@
+"""Partial areas and average precision: pROC, scikit-learn, fine grids, corners."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+import karat
+from conftest import tied_cases
+from karat import Tally
+
+PROC = json.loads((Path(__file__).parent / "reference" / "proc.json").read_text())
+
+
+BOXES = ({"fpr": (0, 0.1)}, {"tpr": (0.8, 1)}, {"fpr": (0, 0.3), "tpr": (0.5, 1)})
+
+
+def area(t, **options):
+    return karat.partial_auc(t, replicates=100, **options).value
+
+
+@pytest.mark.parametrize("name", ["ndka", "s100b", "wfns"])
+def test_proc_agrees(name):
+    t = karat.tally(PROC["poor"], PROC[name])
+    assert area(t, fpr=(0, 0.1)) == pytest.approx(PROC[f"pauc_fpr_{name}"][0])
+    assert area(t, fpr=(0.2, 0.5)) == pytest.approx(PROC[f"pauc_fpr_mid_{name}"][0])
+    assert area(t, tpr=(0.9, 1)) == pytest.approx(PROC[f"pauc_tpr_{name}"][0])
+    ours = area(t, fpr=(0, 0.1), corrected=True)
+    assert ours == pytest.approx(PROC[f"pauc_fpr_corrected_{name}"][0])
+    theirs = PROC[f"pauc_tpr_corrected_{name}"][0]
+    ours = area(t, tpr=(0.9, 1), corrected=True)
+    # pROC gives none below the diagonal
+    assert ours == pytest.approx(theirs) if theirs is not None else ours < 0.5
+
+
+def test_scikit_learn_agrees(rng):
+    y, s = tied_cases(rng, 200, levels=30)
+    t = karat.tally(y, s)
+    for most in (0.05, 0.3, 0.9):
+        ours = area(t, fpr=(0, most), corrected=True)
+        assert ours == pytest.approx(roc_auc_score(y, s, max_fpr=most))
+    assert karat.average_precision(t).value == pytest.approx(
+        average_precision_score(y, s)
+    )
+
+
+def test_whole_ranges_give_the_auc(rng):
+    t = karat.tally(*tied_cases(rng, 70))
+    whole = karat.auc(t).value
+    for part in ({"fpr": (0, 1)}, {"tpr": (0, 1)}, {"fpr": (0, 1), "tpr": (0, 1)}):
+        assert area(t, **part) == pytest.approx(whole)
+        assert area(t, **part, corrected=True) == pytest.approx(whole)
+
+
+def test_slow_twin_of_the_box(rng):
+    """The two-way area on a fine grid of the polyline."""
+    for _ in range(5):
+        t = karat.tally(*tied_cases(rng, 40))
+        curve = karat.roc(t)
+        f = np.linspace(0.1, 0.6, 400_001)
+        height = np.interp(f, curve.fpr, curve.tpr)
+        expected = np.trapezoid(np.clip(height, 0.4, 0.9) - 0.4, f)
+        ours = area(t, fpr=(0.1, 0.6), tpr=(0.4, 0.9))
+        assert ours == pytest.approx(expected, abs=1e-5)
+
+
+def test_parts_add_up(rng):
+    t = karat.tally(*tied_cases(rng, 70))
+    parts = [area(t, fpr=r) for r in ((0, 0.2), (0.2, 0.7), (0.7, 1))]
+    assert sum(parts) == pytest.approx(karat.auc(t).value)
+
+
+def test_chance_and_ideal_on_mcclishs_scale():
+    chance, ideal = Tally([1], [5], [5]), Tally([2, 1], [0, 5], [5, 0])
+    for part in BOXES:
+        assert area(chance, **part, corrected=True) == pytest.approx(0.5)
+        assert area(ideal, **part, corrected=True) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("method", ["bca", "bootstrap", "normal"])
+def test_intervals_cover_a_partial_area(rng, method):
+    f = np.linspace(0, 0.3, 20_001)
+    G = karat.binormal(1, 1.2)
+    truth = np.trapezoid(G.tpr(f), f)
+    y, hits = np.repeat([0, 1], 60), 0
+    for k in range(80):
+        t = karat.tally(y, rng.normal(size=y.size) + 1.2 * y)
+        a = karat.partial_auc(t, fpr=(0, 0.3), method=method, rng=k, replicates=200)
+        hits += a.low <= truth <= a.high
+    assert hits >= 67  # 0.95 of 80 is 76; four errors below
+
+
+def test_average_precision_by_hand():
+    t = Tally([3, 2, 1], pos=[2, 1, 1], neg=[0, 1, 3])
+    assert karat.average_precision(t).value == 2 / 4 * 1 + 1 / 4 * 3 / 4 + 1 / 4 * 4 / 8
+    at = karat.average_precision(t, prevalence=0.1).value
+    p = [1, 0.1 * 0.75 / (0.1 * 0.75 + 0.9 * 0.25), 0.1]
+    assert at == pytest.approx(2 / 4 * p[0] + 1 / 4 * p[1] + 1 / 4 * p[2])
+
+
+def test_average_precision_error_is_the_jackknifes(rng):
+    """Influence values against leaving out each case, in long data."""
+    y, s = tied_cases(rng, 400, levels=40)
+    full = karat.average_precision(karat.tally(y, s))
+    left = np.array(
+        [average_precision_score(np.delete(y, i), np.delete(s, i)) for i in range(400)]
+    )
+    square = 0.0
+    for k in (0, 1):
+        part = left[y == k]
+        square += (part.size - 1) / part.size * ((part - part.mean()) ** 2).sum()
+    assert full.sd == pytest.approx(np.sqrt(square), rel=0.02)
+
+
+@pytest.mark.parametrize("method", ["logit", "bca", "bootstrap"])
+def test_average_precision_covers(rng, method):
+    many = np.repeat([0, 1], [180_000, 20_000])
+    truth = karat.average_precision(
+        karat.tally(many, rng.normal(size=many.size) + 1.5 * many)
+    ).value
+    y, hits = np.repeat([0, 1], [180, 20]), 0
+    for k in range(80):
+        t = karat.tally(y, rng.normal(size=y.size) + 1.5 * y)
+        a = karat.average_precision(t, method=method, rng=k, replicates=150)
+        hits += a.low <= truth <= a.high
+    assert hits >= (70 if method == "logit" else 60)
+
+
+CORNERS = {
+    "perfect": Tally([2, 1], pos=[5, 0], neg=[0, 9]),
+    "wrong": Tally([2, 1], pos=[0, 5], neg=[9, 0]),
+    "tied": Tally([1], pos=[5], neg=[9]),
+    "one pair": Tally([2, 1], pos=[1, 0], neg=[0, 1]),
+    "one positive": Tally([3, 2, 1], pos=[0, 1, 0], neg=[2, 0, 7]),
+    "huge": Tally([3, 2, 1], pos=[10**9, 5, 0], neg=[1, 0, 10**9]),
+}
+
+
+@pytest.mark.parametrize("corner", CORNERS)
+@pytest.mark.parametrize("method", ["bca", "bootstrap", "normal", "logit"])
+def test_corners_have_width(corner, method):
+    t = CORNERS[corner]
+    answers = [karat.average_precision(t, method=method, replicates=200)]
+    if method != "logit":
+        answers.append(
+            karat.partial_auc(t, fpr=(0, 0.5), method=method, replicates=200)
+        )
+    for a in answers:
+        assert a.low < a.high
+        assert a.low <= a.value <= a.high
+        assert a.high <= 1
+
+
+def test_errors():
+    t = Tally([2, 1], pos=[3, 1], neg=[1, 5])
+    with pytest.raises(karat.InputError, match="needs a part of the curve"):
+        karat.partial_auc(t)
+    with pytest.raises(karat.InputError, match="fpr must rise"):
+        karat.partial_auc(t, fpr=(0.5, 0.1))
+    with pytest.raises(karat.InputError, match="fpr must be two numbers"):
+        karat.partial_auc(t, fpr=0.1)
+    with pytest.raises(karat.InputError, match=r"tpr must lie in \[0, 1\]"):
+        karat.partial_auc(t, tpr=(0, 90))
+    with pytest.raises(karat.InputError, match="method must be one of"):
+        karat.average_precision(t, method="wald")
+    with pytest.raises(karat.NotEnoughCases, match="average_precision needs"):
+        karat.average_precision(Tally([1], pos=[3]))
