@@ -60,11 +60,41 @@ RESULTS: dict[str, dict[str, Any]] = {
         "metrics": {"*": "every metric at the cut"},
         "prevalence": "the share of positives that the cut is made for",
         "method": "how the cut was found",
+        "validation": {
+            "threshold": ESTIMATE,
+            "corrected": "the objective to be expected on other cases",
+            "optimism": "by how much the sample flatters",
+            "metrics": {"*": ESTIMATE},
+            "holds": {"*": "how often each constraint held on the cases left out"},
+            "failed": "share of resamples without any feasible cut",
+        },
+    },
+    "guarantee": {
+        "guarantee": {
+            "threshold": "flag a case when its score is this or more",
+            "interval": ["every threshold above the first, up to the second"],
+            "constraint": "what is guaranteed",
+            "confidence": "how surely",
+            "value": "the metric in the sample",
+            "bound": "its one-sided confidence limit",
+            "p_value": "exact binomial test of the constraint",
+            "confusion": CONFUSION,
+            "cases": "cases that the rate is a share of",
+            "method": "how the cut was found",
+        }
     },
     "calibrate": {
         "method": "how the map was fitted",
         "column": "name of the new column",
         "map": "the map, as karat.load_map reads it",
+    },
+    "combine": {
+        "method": "the combiner that was applied",
+        "column": "name of the new column",
+        "out_of_sample": {"*": {"auc": ESTIMATE, "gain": ESTIMATE}},
+        "against": "what the gain is counted from",
+        "folds": "number of folds",
+        "single": {"*": ESTIMATE},
     },
     "leaves": {
         "leaves": [

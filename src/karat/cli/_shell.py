@@ -201,6 +201,11 @@ def cell(value: Any) -> str:
     return shown(value)
 
 
+def sys_console() -> Console:
+    """Give the console of standard output."""
+    return _console(sys.stdout)
+
+
 def _console(stream: Any) -> Console:
     # off a terminal nothing is cut: a table may be as wide as it needs
     width = None if stream.isatty() else 160

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from karat.cli._shell import Debug, say
-from karat.cli.evaluate import evaluate
-from karat.cli.report import report
+from karat import plots, report, samples
+from karat.calibration import calibrate
+from karat.cli._shell import Debug, sys_console, table, working
+from karat.counts import Panel
+from karat.crossfit import compare_combiners
+from karat.files import scan
+from karat.frames import leaves, panel
+from karat.inference import auc
+from karat.operating import best_threshold
+from karat.scoring import brier
+from karat.validation import validate_threshold
 
-SAMPLE = "sample:west_nile"
+MODELS = ("boosting", "logistic", "adaboost", "forest", "neighbours")
+WISH = "recall >= 0.8"
 
 
 def demo(
@@ -25,6 +35,110 @@ def demo(
     Example: karat demo
     """
     folder.mkdir(parents=True, exist_ok=True)
-    evaluate(SAMPLE, label="virus")
-    report(SAMPLE, label="virus", output=folder / "report.html")
-    say(f"Open {folder / 'report.html'} in a browser.")
+    rows = scan(samples.path("west_nile"))
+    traps = panel(rows, label="virus", scores=list(MODELS))
+    out = sys_console()
+    out.print(
+        f"Five models predict West Nile virus in {traps.n:,} mosquito traps of "
+        f"Chicago; {traps.n_pos} of them had it."
+    )
+    for title, step in STEPS.items():
+        with working(title):
+            lines = step(traps)
+        out.print(f"\n{title}")
+        for line in lines:
+            out.print(line)
+    written = _files(traps, folder)
+    out.print("\nFiles, to be opened in a browser or anywhere:")
+    for path, what in written.items():
+        out.print(f"  {path}  {what}")
+
+
+def _how_good(traps: Panel) -> list[Any]:
+    tallies = {m: traps[m] for m in MODELS}
+    rows = [[m, auc(t)] for m, t in tallies.items()]
+    best = auc(tallies["boosting"])
+    return [
+        table("", ["model", "AUC (95% interval)"], rows),
+        f"Of a trap with the virus and one without, boosting scores the right one "
+        f"higher {100 * best.value:.0f} of 100 times.",
+    ]
+
+
+def _where_to_cut(traps: Panel) -> list[Any]:
+    t = traps["boosting"]
+    point = best_threshold(t, "precision", WISH)
+    found = validate_threshold(t, "precision", WISH, replicates=500, rng=0)
+    c, p = point.confusion, found.metrics["precision"]
+    return [
+        f"To find 80% of the infected traps with as few false alarms as possible, flag "
+        f"a trap when boosting says {point.threshold:.4g} or more.",
+        f"That finds {int(c.tp)} of {t.n_pos} and flags {int(c.fp):,} others: "
+        f"{100 * p.value:.0f}% of the flagged traps are infected (95% interval "
+        f"{100 * p.low:.0f}% to {100 * p.high:.0f}%).",
+    ]
+
+
+def _what_scores_mean(traps: Panel) -> list[Any]:
+    t = traps["adaboost"]
+    fitted = calibrate(t, method="beta")
+    before, after = brier(t), brier(t.map(fitted))
+    return [
+        f"adaboost ranks well, but where it says 0.4 the virus is there in "
+        f"{100 * float(fitted(0.4)):.0f} of 100 traps: these are no probabilities.",
+        f"Calibrated, its Brier score falls from {before.value:.3f} to "
+        f"{after.value:.3f} (smaller is better).",
+    ]
+
+
+def _better_together(traps: Panel) -> list[Any]:
+    found = compare_combiners(traps, rng=0)
+    best = max(found.auc, key=lambda name: found.auc[name].value)
+    gain = found.difference[best]
+    surely = "beyond chance" if gain.low > 0 else "which could be chance"
+    return [
+        f"Combined by {best}, the five models rank cases that the combiner had not "
+        f"seen with an AUC of {found.auc[best].value:.3f}.",
+        f"That is {gain.value:.3f} more than the best single model (95% interval "
+        f"{gain.low:.3f} to {gain.high:.3f}), {surely}.",
+    ]
+
+
+def _which_leaves(traps: Panel) -> list[Any]:
+    counted = scan(samples.path("leaves"))
+    found = leaves(counted, node="leaf", label="virus", count="n").report()
+    thin = [
+        str(n) for n, v in zip(found.node, found.verdict, strict=True) if v != "trust"
+    ]
+    return [
+        f"A small decision tree has {found.node.size} leaves; {len(thin)} of them hold "
+        f"too few cases to trust their majority (leaves {', '.join(thin)}).",
+    ]
+
+
+def _files(traps: Panel, folder: Path) -> dict[Path, str]:
+    written = {
+        folder / "report.html": "the whole story, with a slider for the threshold",
+        folder / "roc.svg": "ROC curves of the five models",
+        folder / "precision_recall.svg": "precision and recall",
+    }
+    with working("Writing the report"):
+        report.write(
+            traps,
+            folder / "report.html",
+            title="West Nile virus in mosquito traps",
+            source="sample:west_nile",
+            subject_to=[WISH],
+        )
+        plots.save(plots.roc(traps), folder / "roc.svg")
+        plots.save(plots.precision_recall(traps), folder / "precision_recall.svg")
+    return written
+
+
+STEPS: dict[str, Callable[[Panel], list[Any]]] = {
+    "How good is each model?": _how_good,
+    "Where do I cut?": _where_to_cut,
+    "What does a score mean?": _what_scores_mean,
+    "Would they be better together?": _better_together,
+    "Which leaves of a tree can be trusted?": _which_leaves,
+}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 
 from karat import operating
+from karat._checks import InputError
 from karat.cli._shell import (
     Answer,
     Count,
@@ -14,11 +16,13 @@ from karat.cli._shell import (
     File,
     Json,
     Label,
+    Level,
     Maximize,
     Minimize,
     Positive,
     Prevalence,
     Score,
+    Seed,
     SubjectTo,
     about,
     cases_sentence,
@@ -29,6 +33,10 @@ from karat.cli._shell import (
 )
 from karat.cli._source import count_tally
 from karat.confusion import METRICS, Confusion
+from karat.counts import Tally
+from karat.guarantees import GuaranteedThreshold, guaranteed_threshold
+from karat.operating import OperatingPoint
+from karat.validation import Validation, validate_threshold
 
 SHOWN = ("recall", "specificity", "precision", "npv", "accuracy", "f1", "mcc")
 
@@ -41,6 +49,16 @@ def threshold(
     minimize: Minimize = None,
     subject_to: SubjectTo = None,
     prevalence: Prevalence = None,
+    validate: Annotated[
+        bool,
+        typer.Option("--validate", help="Say what remains of it on other cases."),
+    ] = False,
+    guarantee: Annotated[
+        float | None,
+        typer.Option(help="Make the one constraint hold with this confidence."),
+    ] = None,
+    level: Level = 0.95,
+    seed: Seed = 0,
     positive: Positive = None,
     count: Count = None,
     json: Json = False,
@@ -49,7 +67,7 @@ def threshold(
     """Where do I cut? The exact best threshold under constraints.
 
     Example: karat threshold sample:west_nile --label virus --score boosting \
---maximize f1 --subject-to "recall >= 0.8"
+--maximize f1 --subject-to "recall >= 0.8" --validate
     """
     scores = [score] if score else []
     source, chosen = opened(
@@ -57,14 +75,38 @@ def threshold(
     )
     with working("Counting"):
         t = count_tally(source, chosen, chosen.scores[0])
-    point = operating.best_threshold(
-        t,
-        maximize or "accuracy",
-        subject_to or (),
-        prevalence=prevalence,
-        minimize=minimize,
+    wanted: dict[str, Any] = {
+        "maximize": maximize or "accuracy",
+        "subject_to": subject_to or (),
+        "prevalence": prevalence,
+        "minimize": minimize,
+    }
+    if guarantee is not None:
+        promised = _promise(t, subject_to or [], guarantee, seed)
+        parts: list[Any] = [cases_sentence(t), _promise_sentence(promised)]
+        parts.append(_matrix(promised.confusion))
+        result = {"guarantee": promised}
+        head = about(source, chosen, t)
+        show(Answer("guarantee", result, parts, about=head), json)
+        return
+    with working("Validating"):
+        point = operating.best_threshold(t, **wanted)
+        checked = None
+        if validate:
+            checked = validate_threshold(t, **wanted, level=level, rng=seed)
+    parts = [cases_sentence(t), *_sentences(point), _matrix(point.confusion)]
+    parts += _checked_parts(checked) if checked else [_metrics_table(point.confusion)]
+    answer = Answer(
+        "threshold",
+        _result(point, checked),
+        parts,
+        about=about(source, chosen, t),
     )
-    result = {
+    show(answer, json)
+
+
+def _result(point: OperatingPoint, checked: Validation | None) -> dict[str, Any]:
+    return {
         "threshold": point.threshold,
         "interval": point.interval,
         "objective": point.objective,
@@ -76,9 +118,35 @@ def threshold(
         "metrics": metrics_at(point.confusion),
         "prevalence": point.prevalence,
         "method": point.method,
+        "validation": checked
+        and {
+            "threshold": checked.threshold,
+            "corrected": checked.corrected,
+            "optimism": checked.optimism,
+            "metrics": checked.metrics,
+            "holds": checked.holds,
+            "failed": checked.failed,
+        },
     }
-    parts = [cases_sentence(t), *_sentences(point), *_tables(point)]
-    show(Answer("threshold", result, parts, about=about(source, chosen, t)), json)
+
+
+def _promise(
+    t: Tally, given: list[str], confidence: float, seed: int
+) -> GuaranteedThreshold:
+    if len(given) != 1:
+        raise InputError(
+            f"--guarantee is about one constraint; found {len(given)}. Type "
+            f'--subject-to "recall >= 0.9" --guarantee 0.95.'
+        )
+    return guaranteed_threshold(t, given[0], confidence=confidence, rng=seed)
+
+
+def _promise_sentence(g: GuaranteedThreshold) -> str:
+    return (
+        f"Flag a case when its score is {g.threshold:.6g} or more. Then {g.constraint} "
+        f"holds in the population with a confidence of {g.confidence:g}; in these "
+        f"cases the value is {g.value:.4g}, with a one-sided limit of {g.bound:.4g}."
+    )
 
 
 def metrics_at(c: Confusion) -> dict[str, float]:
@@ -86,7 +154,7 @@ def metrics_at(c: Confusion) -> dict[str, float]:
     return {name: float(m(c)) for name, m in METRICS.items()}
 
 
-def _sentences(point: Any) -> list[str]:
+def _sentences(point: OperatingPoint) -> list[str]:
     low, high = point.interval
     lines = []
     if np.isposinf(point.threshold):
@@ -106,15 +174,29 @@ def _sentences(point: Any) -> list[str]:
     return lines
 
 
-def _tables(point: Any) -> list[Any]:
-    c = point.confusion
-    matrix = [
+def _matrix(c: Confusion) -> Any:
+    rows = [
         ["positive", int(c.tp), int(c.fn)],
         ["negative", int(c.fp), int(c.tn)],
     ]
+    return table("", ["cases", "flagged", "not flagged"], rows)
+
+
+def _metrics_table(c: Confusion) -> Any:
     values = metrics_at(c)
-    rows = [[name, values[name]] for name in SHOWN]
-    return [
-        table("", ["cases", "flagged", "not flagged"], matrix),
-        table("", ["metric", "value"], rows),
+    return table("", ["metric", "value"], [[name, values[name]] for name in SHOWN])
+
+
+def _checked_parts(v: Validation) -> list[Any]:
+    rows = [[n, v.metrics[n]] for n in SHOWN if n in v.metrics]
+    lines = [
+        f"On other cases expect {v.corrected:.4g} in place of {v.value:.4g}: the cut "
+        f"was chosen where it is judged.",
+        f"Repeated choices of the threshold lie between {v.threshold.low:.4g} and "
+        f"{v.threshold.high:.4g}.",
     ]
+    lines += [
+        f"{name} held in {100 * share:.0f}% of the samples left out."
+        for name, share in v.holds.items()
+    ]
+    return [table("", ["metric", "value"], rows), *lines]

@@ -8,9 +8,13 @@ from typing import Any
 from karat._records import shown
 from karat.counts import Panel, Tally
 from karat.report import meaning, operating, svg
-from karat.report._parts import Figure, Page, Section, grid, percent
+from karat.report._parts import Figure, Grid, Page, Section, grid, percent, possible
 from karat.report.models import Model, Wishes, read_models, read_wishes
 from karat.report.words import in_plain_words
+from karat.validation import Validation, validate_threshold
+
+REPLICATES = 500
+SHOWN = ("recall", "specificity", "precision", "npv", "accuracy", "f1", "mcc", "lift")
 
 
 def summarise(
@@ -20,12 +24,13 @@ def summarise(
     wishes = read_wishes(data, **wanted)
     models = read_models(data, wishes)
     found = meaning.meanings(models, wishes)
+    checked = _checked(models[0], wishes)
     steps = [m.steps for m in models]
     return Page(
         title=shown(title, 120) or "How good is this classifier?",
         facts=_facts(data, source),
-        summary=in_plain_words(data, models, found, wishes),
-        operating=_operating(models, found, wishes),
+        summary=in_plain_words(data, models, found, checked, wishes),
+        operating=_operating(models, found, checked, wishes),
         sections=(_ranking(models, wishes), meaning.section(models, found)),
         slider=operating.slider(
             steps,
@@ -52,8 +57,25 @@ def _facts(data: Panel | Tally, source: str) -> tuple[tuple[str, str], ...]:
     return tuple(facts)
 
 
+def _checked(best: Model, wishes: Wishes) -> Validation | None:
+    """Ask what remains of the cut of the best classifier on other cases."""
+    return possible(
+        lambda: validate_threshold(
+            best.tally,
+            wishes.maximize,
+            wishes.subject_to,
+            replicates=REPLICATES,
+            level=wishes.level,
+            rng=wishes.rng,
+        )
+    )
+
+
 def _operating(
-    models: Sequence[Model], found: Sequence[Any], wishes: Wishes
+    models: Sequence[Model],
+    found: Sequence[Any],
+    checked: Validation | None,
+    wishes: Wishes,
 ) -> Section:
     steps = [m.steps for m in models]
     none: list[Any] = [None] * len(models)
@@ -79,11 +101,22 @@ def _operating(
         "Move the threshold",
         words=tuple(words),
         figures=tuple(f for f in drawn if f is not None),
+        tables=_cut_table(models[0], checked),
         method=(
             "Every distinct score is tried as a threshold, so the cut is exact; the "
-            "slider stops at a few hundred of them."
+            "slider stops at a few hundred of them. Intervals of the table: the cut is "
+            "taken as fixed; what it is worth on other cases comes from a bootstrap "
+            "with the cases left out."
         ),
     )
+
+
+def _cut_table(best: Model, checked: Validation | None) -> tuple[Grid, ...]:
+    if checked is None:
+        return ()
+    rows = [(n, checked.metrics[n]) for n in SHOWN if n in checked.metrics]
+    caption = f"{best.name} at the chosen cut, {best.point.threshold:.4g}"
+    return (grid(caption, ("metric", "value"), rows),)
 
 
 def _ranking(models: Sequence[Model], wishes: Wishes) -> Section:

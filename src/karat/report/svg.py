@@ -162,14 +162,15 @@ def intervals(
     estimates: Sequence[Any],
     label: str,
     description: str,
-    span: tuple[float, float] | None = None,
+    zero: bool = False,
 ) -> Markup:
-    """Draw estimates with their intervals under one another."""
+    """Draw estimates with their intervals under one another; ``zero`` marks 0."""
     ends = [v for e in estimates for v in (e.low, e.high, e.value) if np.isfinite(v)]
-    low, high = span or _padded(min(ends, default=0.0), max(ends, default=1.0))
+    ends += [0.0] if zero else []
+    low, high = _padded(min(ends, default=0.0), max(ends, default=1.0))
     height = TOP + BOTTOM + 34 * len(names)
     axes = Axes(label, "", (low, high), (0.0, float(len(names))), height, bare=True)
-    marks = []
+    marks = [upright(axes, 0.0, "chance line")] if zero else []
     for k, (name, e) in enumerate(zip(names, estimates, strict=True)):
         at = len(names) - k - 0.62
         if np.isfinite([e.low, e.high]).all():

@@ -14,7 +14,9 @@ from karat.counts import Panel, Tally
 from karat.report._parts import percent
 from karat.report.meaning import Meaning
 from karat.report.models import Model, Wishes
+from karat.validation import Validation
 
+SAFE = 0.95  # a constraint that holds less often on other cases is mentioned
 FEW = 50  # positives or negatives below which every rate is coarse
 Answers = tuple[tuple[str, tuple[str, ...]], ...]
 
@@ -23,6 +25,7 @@ def in_plain_words(
     data: Panel | Tally,
     models: Sequence[Model],
     meaning: Sequence[Meaning | None],
+    checked: Validation | None,
     wishes: Wishes,
     findings: Sequence[str] = (),
 ) -> Answers:
@@ -30,9 +33,9 @@ def in_plain_words(
     return (
         ("What was measured?", _measured(data, models)),
         ("How good is it?", (*_good(models, data), *findings)),
-        ("How sure are we?", _sure(models, wishes)),
+        ("How sure are we?", _sure(models, checked, wishes)),
         ("What to do?", _advice(models, wishes)),
-        ("What to beware of?", _beware(data, models, meaning, wishes)),
+        ("What to beware of?", _beware(data, meaning, checked)),
     )
 
 
@@ -60,7 +63,9 @@ def _good(models: Sequence[Model], data: Panel | Tally) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _sure(models: Sequence[Model], wishes: Wishes) -> tuple[str, ...]:
+def _sure(
+    models: Sequence[Model], checked: Validation | None, wishes: Wishes
+) -> tuple[str, ...]:
     best = models[0].auc
     line = (
         f"With {percent(wishes.level)} confidence the AUC of {models[0].name} lies "
@@ -68,7 +73,15 @@ def _sure(models: Sequence[Model], wishes: Wishes) -> tuple[str, ...]:
     )
     if best.low <= 0.5:
         line += " That includes 0.5: it may be no better than guessing."
-    return (line,)
+    lines = [line]
+    if checked is not None and {"recall", "precision"} <= checked.metrics.keys():
+        r, p = checked.metrics["recall"], checked.metrics["precision"]
+        lines.append(
+            f"At the cut below, between {percent(r.low)} and {percent(r.high)} of the "
+            f"positives are found, and between {percent(p.low)} and {percent(p.high)} "
+            "of the flagged cases are positive."
+        )
+    return tuple(lines)
 
 
 def _advice(models: Sequence[Model], wishes: Wishes) -> tuple[str, ...]:
@@ -94,10 +107,7 @@ def _advice(models: Sequence[Model], wishes: Wishes) -> tuple[str, ...]:
 
 
 def _beware(
-    data: Panel | Tally,
-    models: Sequence[Model],
-    meaning: Sequence[Meaning | None],
-    wishes: Wishes,
+    data: Panel | Tally, meaning: Sequence[Meaning | None], checked: Validation | None
 ) -> tuple[str, ...]:
     lines = []
     few = min(data.n_pos, data.n_neg)
@@ -112,10 +122,30 @@ def _beware(
         )
     doubted = [x.name for x in meaning if x is not None and x.doubted]
     if doubted:
-        lines.append(f"The scores of {', '.join(doubted)} are not probabilities.")
+        lines.append(
+            f"The scores of {', '.join(doubted)} must not be read as probabilities."
+        )
+    lines += _fragile(checked)
     lines.append(
-        "The cut was chosen on the cases that it is judged by, so it looks a little "
-        "better here than it will be; and all of it holds for cases like these, at "
-        "this prevalence."
+        "All of it holds for cases like these, at this prevalence, and if the "
+        "classifiers had not seen these cases before."
     )
     return tuple(lines)
+
+
+def _fragile(checked: Validation | None) -> list[str]:
+    """Say what the choice of the cut itself is worth on other cases."""
+    if checked is None:
+        return ["The cut was chosen on the cases that it is judged by: it flatters."]
+    lines = [
+        f"The cut was chosen on the cases that it is judged by. On others expect "
+        f"{checked.corrected:.3g} in place of {checked.value:.3g} of what was "
+        "maximised."
+    ]
+    lines += [
+        f"{name} held in {percent(share)} of the samples left out; to be surer, cut "
+        "with a guarantee (karat threshold --guarantee)."
+        for name, share in checked.holds.items()
+        if share < SAFE
+    ]
+    return lines
