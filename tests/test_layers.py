@@ -13,6 +13,7 @@ import karat
 LAYERS = {
     "ground": [
         "_binomial",
+        "_cells",
         "_checks",
         "_doors",
         "_keys",
@@ -83,6 +84,7 @@ LAYERS = {
         "estimators",
         "files",
         "frames",
+        "grids",
         "plots",
         "report",
         "samples",

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from karat import _checks
+from karat._cells import equal_depth, joined, merge_cells
 from karat._checks import InputError
 from karat._doors import door
 from karat._numerics import (
@@ -54,6 +55,10 @@ class Tally:
         Distinct scores, highest first.
     neg, pos, unknown : array (m,) of int64
         Cases at that score that are negative, positive and without a label.
+    high : array (m,) of float64
+        The largest score of each row: the score itself, but for a tally that was binned
+        (see :meth:`coarse`). ``score`` is then the smallest one, so that every cut of
+        the tally is a cut of the cases; :func:`karat.bounds` says what is lost.
 
     Examples
     --------
@@ -89,6 +94,39 @@ class Tally:
         _fill(self, ("score", "neg", "pos", "unknown"), columns)
         return self
 
+    @classmethod
+    def _of_cells(cls, low: Floats, high: Floats, counts: Sequence[Ints]) -> Tally:
+        """Take cells that are in order and do not overlap."""
+        self = cls._canonical(low, *counts)
+        if low is not high and not np.array_equal(low, high):
+            _fill(self, ("_high",), (high,))
+        return self
+
+    @property
+    def high(self) -> Floats:
+        """Which is the largest score of each row? Another than ``score`` in a cell."""
+        found: Floats = self.__dict__.get("_high", self.score)
+        return found
+
+    @property
+    def binned(self) -> bool:
+        """Does a row hold cases of more than one score?"""
+        return "_high" in self.__dict__
+
+    def coarse(self, at_most: int) -> Tally:
+        """Put neighbouring rows together into at most so many cells of equal size.
+
+        >>> t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
+        >>> t.score, t.high, t.neg, t.pos
+        (array([3., 1.]), array([4., 2.]), array([1, 1]), array([1, 1]))
+        """
+        at_most = _checks.whole_number(at_most, "at_most", at_least=1)
+        if len(self) <= at_most:
+            return self
+        counts = (self.neg, self.pos, self.unknown)
+        start = equal_depth(self.neg + self.pos + self.unknown, at_most)
+        return Tally._of_cells(*joined(start, self.score, self.high, counts))
+
     @property
     def n(self) -> int:
         """How many cases, labelled or not?"""
@@ -122,9 +160,12 @@ class Tally:
         """Count the cases of both."""
         if not isinstance(other, Tally):
             return NotImplemented
-        return Tally._canonical(
-            *merge_counts([_tally_columns(t) for t in (self, other)])
-        )
+        parts = [_tally_columns(t) for t in (self, other)]
+        if not (self.binned or other.binned):
+            return Tally._canonical(*merge_counts(parts))
+        low, *counts = (np.concatenate(c) for c in zip(*parts, strict=True))
+        high = np.concatenate([self.high, other.high])
+        return Tally._of_cells(*merge_cells(low, high, counts))
 
     def __radd__(self, other: int) -> Tally:
         """Let ``sum(tallies)`` start from 0."""
@@ -135,14 +176,16 @@ class Tally:
         if not isinstance(other, Tally):
             return NotImplemented
         pairs = zip(_tally_columns(self), _tally_columns(other), strict=True)
-        return all(np.array_equal(a, b) for a, b in pairs)
+        same = all(np.array_equal(a, b) for a, b in pairs)
+        return same and np.array_equal(self.high, other.high)
 
     __hash__ = None  # type: ignore[assignment]
 
     def map(self, f: Callable[[Floats], ArrayLike]) -> Tally:
         """Score every case anew: ``f`` takes the scores (m,) and gives (m,) new ones.
 
-        A calibrator is applied here. Scores that ``f`` makes equal share a row.
+        A calibrator is applied here. Scores that ``f`` makes equal share a row. Of a
+        binned tally each cell's lowest score is mapped, and the cells are forgotten.
         """
         new = np.asarray(f(self.score))
         if new.shape != self.score.shape:
@@ -155,9 +198,8 @@ class Tally:
     def hide(self) -> Tally:
         """Forget the labels: every case is unknown."""
         zero = no_cases(len(self))
-        return Tally._canonical(
-            self.score, zero, zero, self.neg + self.pos + self.unknown
-        )
+        total = self.neg + self.pos + self.unknown
+        return Tally._of_cells(self.score, self.high, (zero, zero, total))
 
     def labelled(self) -> Tally:
         """Forget the cases without a label."""
@@ -165,13 +207,16 @@ class Tally:
             return self
         keep = (self.neg + self.pos) > 0
         zero = no_cases(int(keep.sum()))
-        columns = (c[keep] for c in (self.score, self.neg, self.pos))
-        return Tally._canonical(*columns, zero)
+        score = self.score[keep]
+        high = self.high[keep] if self.binned else score
+        return Tally._of_cells(score, high, (self.neg[keep], self.pos[keep], zero))
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Give a frame with columns score, neg, pos, unknown (see ``karat.tally``)."""
+        """Give a frame with columns score, neg, pos, unknown; high if it is binned."""
         names = ("score", "neg", "pos", "unknown")
         columns = dict(zip(names, _tally_columns(self), strict=True))
+        if self.binned:
+            columns["high"] = self.high
         return door("frames").native_frame(columns, backend)
 
     def write(self, path: str | PathLike[str]) -> None:
@@ -180,9 +225,10 @@ class Tally:
 
     def __repr__(self) -> str:
         """Say what was counted, in one line."""
-        text = f"Tally: {_describe(self)}, {len(self):,} distinct scores"
+        rows = "cells of scores" if self.binned else "distinct scores"
+        text = f"Tally: {_describe(self)}, {len(self):,} {rows}"
         if len(self):
-            text += f" from {self.score[-1]:.4g} to {self.score[0]:.4g}"
+            text += f" from {self.score[-1]:.4g} to {self.high[0]:.4g}"
         return text
 
     def _repr_html_(self) -> str:

@@ -58,29 +58,45 @@ def is_lazy(opened: Any) -> bool:
     return isinstance(opened, nw.LazyFrame)
 
 
+def wanted_columns(lazy: Any, roles: Mapping[str, Any]) -> dict[str, str]:
+    """Which column has which role? Stops before the engine runs at a wrong one.
+
+    ``roles`` maps what a column is (score or scores[0], scores[1], ...; label, by,
+    node, count) to its name; None stays away.
+    """
+    given = {role: name for role, name in roles.items() if name is not None}
+    for role, name in given.items():
+        if not isinstance(name, str):
+            raise InputError(
+                f"{role}= must name a column of a lazy frame; found "
+                f"{type(name).__name__}. Add it to the frame first."
+            )
+    wanted = _named(lazy, given)
+    _no_text(lazy, wanted)
+    return wanted
+
+
+def _named(opened: Any, roles: Mapping[str, Any]) -> dict[str, str]:
+    names = opened.collect_schema().names()
+    return {
+        role: _checks.column(name, names, role.split("[")[0])
+        for role, name in roles.items()
+        if isinstance(name, str)
+    }
+
+
 def read(frame: Any, roles: Mapping[str, Any]) -> dict[str, Any]:
     """Give a column for each role, and how many cases each row stands for.
 
-    ``roles`` maps what a column is (score or scores[0], scores[1], ...; label, by,
-    node, count) to its name. Arrays pass through for an eager frame; None stays away.
+    Of a lazy frame the distinct combinations come back, with their ``count``. Arrays
+    pass through for an eager frame.
     """
     opened = open_frame(frame)
-    names = opened.collect_schema().names()
+    if is_lazy(opened):
+        return _counted(opened, wanted_columns(opened, roles))
     given = {role: name for role, name in roles.items() if name is not None}
-    wanted = {
-        role: _checks.column(name, names, role.split("[")[0])
-        for role, name in given.items()
-        if isinstance(name, str)
-    }
-    if not is_lazy(opened):
-        return given | {role: opened[name] for role, name in wanted.items()}
-    for role in given.keys() - wanted.keys():
-        raise InputError(
-            f"{role}= must name a column of a lazy frame; found "
-            f"{type(given[role]).__name__}. Add it to the frame first."
-        )
-    _no_text(opened, wanted)
-    return _counted(opened, wanted)
+    named = _named(opened, given)
+    return given | {role: opened[name] for role, name in named.items()}
 
 
 def _no_text(lazy: Any, wanted: dict[str, str]) -> None:
@@ -170,22 +186,23 @@ def first_lines(err: BaseException, most: int = 400) -> str:
     return text if len(text) <= most else f"{text[:most]} ..."
 
 
-def can_stream(opened: Any, score: str, label: str | None) -> bool:
-    """Can one score column of this lazy frame be streamed in batches of numbers?"""
+def can_stream(lazy: Any, wanted: Mapping[str, str]) -> bool:
+    """Can this lazy frame be read in batches, and is one score column all of it?"""
     import narwhals as nw
 
-    if opened.implementation not in (
-        nw.Implementation.DUCKDB,
-        nw.Implementation.POLARS,
-    ):
+    batches = (nw.Implementation.DUCKDB, nw.Implementation.POLARS)
+    if lazy.implementation not in batches or not wanted.keys() <= {"score", "label"}:
         return False
-    schema = opened.collect_schema()
-    number = schema[score]
-    plain = label is None or isinstance(
-        schema[label], (nw.Boolean, nw.String, nw.Categorical, nw.Enum)
+    schema = lazy.collect_schema()
+    score, label = schema[wanted["score"]], schema.get(wanted.get("label", ""))
+    text = (nw.Boolean, nw.String, nw.Categorical, nw.Enum)
+    return bool(_is_number(score)) and (
+        label is None or isinstance(label, text) or _is_number(label)
     )
-    plain = plain or schema[label].is_integer() or schema[label].is_float()
-    return bool((number.is_float() or number.is_integer()) and plain)
+
+
+def _is_number(dtype: Any) -> bool:
+    return bool(dtype.is_float() or dtype.is_integer())
 
 
 def stream(opened: Any, score: str, label: str | None, positive: Any) -> Tally:

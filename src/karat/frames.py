@@ -25,6 +25,7 @@ from karat.counting import (
     split_counts,
 )
 from karat.counts import Tally
+from karat.grids import binned_tally
 from karat.trees import Leaves
 
 T = TypeVar("T")
@@ -40,6 +41,7 @@ def tally(
     positive: Any = None,
     count: Any = None,
     by: Any = None,
+    at_most: int | None = None,
 ) -> Any:
     """How many negatives, positives and unknowns showed each score?
 
@@ -61,6 +63,10 @@ def tally(
     by
         Groups: an array, or a column of the frame. The result is then a dict from group
         to tally, in the order of the groups; their sum is the whole.
+    at_most
+        The most rows wanted. Where there are more distinct scores, neighbouring ones
+        share a cell (``tally.score`` to ``tally.high``), and :func:`bounds` says
+        between which numbers the exact answers lie.
 
     Returns
     -------
@@ -77,7 +83,7 @@ def tally(
     3 distinct scores from 0.1 to 0.9
     """
     if y_score is None:
-        return _tally_frame(y_true, label, score, positive, count, by)
+        return _tally_frame(y_true, label, score, positive, count, by, at_most)
     if label is not None or score is not None:
         raise InputError(
             "label= and score= name columns of a frame; with arrays type "
@@ -89,7 +95,9 @@ def tally(
     return _grouped(
         by,
         values.size,
-        lambda at: count_tally(values[at], _pick(labels, at), _at(counts, at)),
+        lambda at: _coarse(
+            count_tally(values[at], _pick(labels, at), _at(counts, at)), at_most
+        ),
     )
 
 
@@ -223,8 +231,18 @@ def _leaves_frame(
     )
 
 
+def _coarse(t: Tally, at_most: int | None) -> Tally:
+    return t if at_most is None else t.coarse(at_most)
+
+
 def _tally_frame(
-    frame: Any, label: Any, score: Any, positive: Any, count: Any, by: Any
+    frame: Any,
+    label: Any,
+    score: Any,
+    positive: Any,
+    count: Any,
+    by: Any,
+    at_most: int | None,
 ) -> Any:
     if not is_frame(frame):
         raise InputError(
@@ -237,34 +255,33 @@ def _tally_frame(
             'Name the score column of the frame: karat.tally(frame, label="y", '
             f'score="p"). It has {_checks.listing(engines.column_names(frame), 12)}.'
         )
-    streamed = _streamed(frame, label, score, positive, count, by)
-    if streamed is not None:
-        return streamed
     roles = {"label": label, "score": score, "count": count, "by": by}
-    found = engines.read(frame, roles)
+    opened = engines.open_frame(frame)
+    if engines.is_lazy(opened):
+        wanted = engines.wanted_columns(opened, roles)
+        if at_most is not None:
+            return _binned(opened, wanted, positive, at_most)
+        if engines.can_stream(opened, wanted):
+            return engines.stream(opened, score, label, positive)
+    found = engines.read(opened, roles)
     return tally(
         found.get("label"),
         found["score"],
         positive=positive,
         count=found.get("count"),
         by=found.get("by"),
+        at_most=at_most,
     )
 
 
-def _streamed(
-    frame: Any, label: Any, score: str, positive: Any, count: Any, by: Any
-) -> Tally | None:
-    """Count in batches, where the engine gives batches and nothing else is asked."""
-    opened = engines.open_frame(frame)
-    if not engines.is_lazy(opened) or count is not None or by is not None:
-        return None
-    names = opened.collect_schema().names()
-    _checks.column(score, names, "score")
-    if label is not None:
-        _checks.column(label, names, "label")
-    if not engines.can_stream(opened, score, label):
-        return None
-    return engines.stream(opened, score, label, positive)
+def _binned(opened: Any, wanted: dict[str, str], positive: Any, at_most: int) -> Any:
+    if "count" in wanted:
+        raise InputError(
+            "at_most= of a lazy frame takes rows that are one case each; leave out "
+            "count=, or leave out at_most= (counted rows are few)."
+        )
+    label, by = wanted.get("label"), wanted.get("by")
+    return binned_tally(opened, wanted["score"], label, positive, by, at_most)
 
 
 def _panel_frame(

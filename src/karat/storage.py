@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from karat import _checks
+from karat._cells import merge_cells
 from karat._checks import InputError
 from karat.counts import Panel, Tally
 
@@ -29,6 +30,8 @@ _COUNTS = ("neg", "pos", "unknown")
 def write_tally(tally: Tally, path: str | os.PathLike[str]) -> None:
     """Write a tally; see :meth:`karat.Tally.write`."""
     columns = {"score": tally.score} | {k: getattr(tally, k) for k in _COUNTS}
+    if tally.binned:
+        columns["high"] = tally.high
     _write(columns, {"kind": "tally"}, path)
 
 
@@ -58,7 +61,10 @@ def read_tally(path: str | os.PathLike[str]) -> Tally:
     True
     """
     columns, _ = _read(path, "tally")
-    return Tally(columns["score"], *(columns[k] for k in _COUNTS))
+    counts = [columns[k] for k in _COUNTS]
+    if "high" in columns:
+        return Tally._of_cells(*merge_cells(columns["score"], columns["high"], counts))
+    return Tally(columns["score"], *counts)
 
 
 def read_panel(path: str | os.PathLike[str]) -> Panel:

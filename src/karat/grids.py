@@ -1,0 +1,186 @@
+"""How is a lazy frame counted in cells, when it has too many distinct scores?
+
+Three passes of the engine, whatever the engine: how many rows and from where to where;
+a sample of the scores, whose quantiles make the grid fine where the cases are; and one
+group-by over the number of the cell. Every cell comes back with the smallest and the
+largest score in it, so nothing depends on how well the grid was chosen or on how an
+engine rounds: the cells are what they are found to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from karat import _checks
+from karat._cells import merge_cells
+from karat._checks import InputError
+from karat._numerics import Array, Floats, Ints
+from karat.columns import column
+from karat.counting import Labels, read_labels
+from karat.counts import Tally
+from karat.engines import collect
+
+_SEGMENTS = 16  # quantile segments; each is divided evenly
+_SAMPLE = 100_000
+
+
+class Extent(NamedTuple):
+    """How many rows, and from which to which score?"""
+
+    rows: int
+    low: float
+    high: float
+
+
+def extent(lazy: Any, score: str) -> Extent:
+    """Where do the scores lie? Stops when one is missing or not finite."""
+    import narwhals as nw
+
+    value = nw.col(score).cast(nw.Float64)
+    found = collect(
+        lazy.select(
+            nw.len().alias("rows"),
+            value.min().alias("low"),
+            value.max().alias("high"),
+            # NaN may be the largest, the smallest or neither: it is asked for by name
+            (value.is_null() | value.is_nan() | (value.abs() == np.inf))
+            .sum()
+            .alias("lost"),
+        )
+    )
+    rows, low, high, lost = (
+        found[k].to_list()[0] for k in ("rows", "low", "high", "lost")
+    )
+    if lost:
+        raise InputError(_checks.not_finite(score, int(lost), int(rows)))
+    return Extent(int(rows), *((0.0, 0.0) if not rows else (float(low), float(high))))
+
+
+def quantile_edges(lazy: Any, score: str, e: Extent, segments: int) -> Floats:
+    """Cut the scores into segments with about as many cases each.
+
+    The quantiles of a sample. Which scores are in it is decided by their own digits, so
+    that every engine takes the same ones.
+    """
+    import narwhals as nw
+
+    share = min(1.0, _SAMPLE / max(e.rows, 1))
+    value = nw.col(score).cast(nw.Float64).alias("score")
+    if share < 1:
+        # the fractional part of a large multiple of the golden ratio is spread evenly
+        spread = nw.col("score") * (2.0**30 * 1.6180339887498949)
+        sample = lazy.select(value).filter((spread - spread.floor()) < share)
+    else:
+        sample = lazy.select(value)
+    found = collect(sample.group_by("score").agg(nw.len().alias("cases")))
+    inner = _quantiles(
+        column(found["score"], score), found["cases"].to_numpy(), segments
+    )
+    inner = inner[(inner > e.low) & (inner < e.high)]
+    return np.unique(np.concatenate([[e.low], inner, [e.high]]))
+
+
+def _quantiles(score: Floats, cases: Ints, parts: int) -> Floats:
+    order = np.argsort(score)
+    upto = np.cumsum(cases[order])
+    if upto.size == 0:
+        return np.zeros(0)
+    at = np.searchsorted(upto, upto[-1] * np.arange(1, parts) / parts)
+    return np.asarray(score[order][at])
+
+
+def cell_number(score: Any, edges: Floats, each: int) -> Any:
+    """Give the expression of the number of the cell: ascending with the score.
+
+    Segment j, from edge j to edge j+1, is divided into ``each`` even parts. A binary
+    tree of comparisons, so that an engine walks log2 of the segments only.
+    """
+    import narwhals as nw
+
+    def part(first: int, last: int) -> Any:
+        if last - first == 1:
+            return _even(score, edges[first], edges[last], first * each, each)
+        middle = (first + last) // 2
+        above = part(middle, last)
+        return (
+            nw.when(score < float(edges[middle]))
+            .then(part(first, middle))
+            .otherwise(above)
+        )
+
+    return part(0, max(edges.size - 1, 1)) if edges.size > 1 else nw.lit(0)
+
+
+def _even(score: Any, low: float, high: float, base: int, parts: int) -> Any:
+    import narwhals as nw
+
+    with np.errstate(over="ignore", divide="ignore"):
+        scale = float(parts / (high - low))
+    if not np.isfinite(scale) or scale == 0:  # narrower or wider than floats can divide
+        return nw.lit(base)
+    within = ((score - float(low)) * scale).floor().clip(0.0, float(parts - 1))
+    return (within + float(base)).cast(nw.Int64)
+
+
+def count_cells(
+    lazy: Any, score: str, others: dict[str, str], edges: Floats, each: int
+) -> dict[str, Any]:
+    """Count the rows of a lazy frame by cell and other columns, in one group-by."""
+    import narwhals as nw
+
+    names = list(others)
+    chosen = lazy.select(
+        nw.col(score).cast(nw.Float64).alias("score"),
+        *(nw.col(others[role]).alias(role) for role in names),
+    ).with_columns(cell=cell_number(nw.col("score"), edges, each))
+    found = collect(
+        chosen.group_by("cell", *names).agg(
+            nw.col("score").min().alias("low"),
+            nw.col("score").max().alias("high"),
+            nw.len().alias("cases"),
+        )
+    )
+    numbers = {k: column(found[k], k) for k in ("low", "high", "cases")}
+    return numbers | {role: column(found[role], role) for role in names}
+
+
+def binned_tally(
+    lazy: Any,
+    score: str,
+    label: str | None,
+    positive: Any,
+    by: str | None,
+    at_most: int,
+) -> Any:
+    """Count a lazy frame into at most so many cells."""
+    at_most = _checks.whole_number(at_most, "at_most", at_least=1)
+    e = extent(lazy, score)
+    segments = min(_SEGMENTS, at_most)
+    edges = quantile_edges(lazy, score, e, segments)
+    each = max(at_most // max(edges.size - 1, 1), 1)
+    others = {k: v for k, v in (("label", label), ("by", by)) if v is not None}
+    found = count_cells(lazy, score, others, edges, each)
+    labels = None if label is None else read_labels(found["label"], positive, "y_true")
+    if by is None:
+        return cells_to_tally(found, labels, slice(None)).coarse(at_most)
+    _checks.named_groups(found["by"], found["cases"])
+    groups, member = np.unique(found["by"], return_inverse=True)
+    return {
+        _checks.plain(g): cells_to_tally(found, labels, member == k).coarse(at_most)
+        for k, g in enumerate(groups)
+    }
+
+
+def cells_to_tally(found: dict[str, Any], labels: Labels | None, at: Any) -> Tally:
+    """Make a tally of cells that the engine counted, each label apart.
+
+    Where the labels of a cell do not overlap, it stays two cells: less is lost.
+    """
+    cases = found["cases"][at].astype(np.int64)
+    code = np.full(cases.size, 2) if labels is None else labels.codes()[at]
+    counts: Sequence[Array] = [np.where(code == k, cases, 0) for k in range(3)]
+    low, high = found["low"][at] + 0.0, found["high"][at] + 0.0
+    return Tally._of_cells(*merge_cells(low, high, counts))
