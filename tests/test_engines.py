@@ -231,3 +231,61 @@ def test_a_plan_is_counted_not_its_source(lazy_engine):
     kept = nw.from_native(frame).filter(nw.col("p") > 0.15).to_native()
     t = karat.tally(kept, label="y", score="p")
     assert t == Tally([0.2, 0.3, 0.4], neg=[0, 0, 1], pos=[1, 1, 0])
+
+
+@pytest.mark.parametrize("at_most", [1, 10, 300])
+def test_cells_are_the_same_on_every_engine(lazy_engine, rng, at_most):
+    n = 3000
+    y = (rng.random(n) < 0.3).astype(int)
+    columns = {
+        "y": pa.array(y, mask=rng.random(n) < 0.1),
+        "p": pa.array(np.exp(rng.normal(size=n) + y)),
+        "g": pa.array(rng.choice(["a", "b"], n)),
+    }
+    exact = karat.tally(pl.from_arrow(columns["y"]), columns["p"])
+    frame = lazy_engine(columns)
+    t = karat.tally(frame, label="y", score="p", at_most=at_most)
+    assert t == karat.tally(
+        pl.from_arrow(pa.table(columns)).lazy(), label="y", score="p", at_most=at_most
+    )
+    assert len(t) <= at_most
+    counts = (t.n_neg, t.n_pos, t.n_unknown)
+    assert counts == (exact.n_neg, exact.n_pos, exact.n_unknown)
+    found = karat.bounds("auc", t)
+    assert found.low <= karat.auc(exact).value <= found.high
+    # the cells hold what they say: count the cases in each
+    for low, high, pos in zip(t.score, t.high, t.pos, strict=True):
+        inside = (exact.score >= low) & (exact.score <= high)
+        assert exact.pos[inside].sum() == pos
+    groups = karat.tally(frame, score="p", by="g", at_most=at_most)
+    assert sum(t.n for t in groups.values()) == n
+
+
+def test_few_scores_stay_exact_in_cells():
+    frame = pl.LazyFrame({"y": [0, 1, 1, 0] * 50, "p": [0.1, 0.2, 0.2, 0.9] * 50})
+    t = karat.tally(frame, label="y", score="p", at_most=1000)
+    assert t == karat.tally(frame, label="y", score="p")
+    assert not t.binned
+
+
+def test_cells_of_extreme_scores():
+    values = [5e-324, 0.0, -1.7e308, 1.7e308, 1e-300, -1.0, 1.0]
+    t = karat.tally(pl.LazyFrame({"p": values}), score="p", at_most=4)
+    assert t.n == 7
+    assert (t.score[-1], t.high[0]) == (-1.7e308, 1.7e308)
+
+
+def test_cells_of_nothing_and_of_gaps():
+    empty = pl.LazyFrame({"y": [], "p": []}, schema={"y": pl.Int64, "p": pl.Float64})
+    assert karat.tally(empty, label="y", score="p", at_most=5) == Tally()
+    gaps = pl.LazyFrame({"p": [0.1, None, NAN, float("inf")]})
+    with pytest.raises(InputError, match="infinite in 3 of 4 cases"):
+        karat.tally(gaps, score="p", at_most=5)
+    with pytest.raises(InputError, match="leave out count="):
+        karat.tally(pl.LazyFrame({"p": [1], "n": [2]}), score="p", count="n", at_most=5)
+
+
+def test_cells_of_arrays():
+    t = karat.tally([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], at_most=2)
+    assert t.score.tolist() == [0.3, 0.1]
+    assert t.high.tolist() == [0.4, 0.2]

@@ -34,7 +34,9 @@ LAYERS = {
         "_fermi_sums",
         "areas",
         "bands",
+        "boxes",
         "calibration",
+        "certificate",
         "comparison",
         "corp",
         "correlated",
@@ -76,8 +78,6 @@ LAYERS = {
         "venn_abers",
     ],
     "doors": [
-        "__init__",
-        "__main__",
         "cli",
         "columns",
         "engines",
@@ -89,6 +89,8 @@ LAYERS = {
         "report",
         "samples",
         "storage",
+        "__init__",
+        "__main__",
     ],
 }
 LEVEL = {m: k for k, row in enumerate(LAYERS.values()) for m in row}

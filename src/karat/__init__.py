@@ -27,6 +27,7 @@ from karat.bands import (
     roc_band,
 )
 from karat.calibration import CALIBRATORS, calibrate
+from karat.certificate import Bounds, CurveBounds, bounds
 from karat.comparison import Comparison, Pair, compare_auc, compare_metric
 from karat.confusion import (
     METRICS,
@@ -156,6 +157,7 @@ __all__ = [
     "Agreement",
     "Binormal",
     "BinormalFit",
+    "Bounds",
     "Certificate",
     "CombinerComparison",
     "Comparison",
@@ -163,6 +165,7 @@ __all__ = [
     "Constraint",
     "CorrelatedFiDEL",
     "CostCurve",
+    "CurveBounds",
     "DecisionCurve",
     "Det",
     "Divergence",
@@ -208,6 +211,7 @@ __all__ = [
     "best_single",
     "best_threshold",
     "binormal",
+    "bounds",
     "brier",
     "calibrate",
     "calibration_error",

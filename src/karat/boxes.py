@@ -10,7 +10,7 @@ quotients of sums of counts take their extremes over a rectangle at its corners
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +38,9 @@ CORNERED = {
     "mcc",
     "youden",
 }
+
+
+_BROKEN = {"markedness", "mcc"}
 
 
 class Boxes(NamedTuple):
@@ -84,20 +87,33 @@ def range_in(b: Boxes, metric: Metric, prevalence: float | None) -> tuple[Array,
     high = low.copy()
     corners = _corners(b, prevalence)
     for weight, part in terms:
-        values = weight * np.array([part(c) for c in corners], dtype=np.float64)
+        lowest, highest = _extremes(part, corners)
+        ends = (lowest, highest) if weight >= 0 else (highest, lowest)
         with np.errstate(invalid="ignore"):
-            low = low + _ignoring_nan(values, np.min, np.inf)
-            high = high + _ignoring_nan(values, np.max, -np.inf)
+            low, high = low + weight * ends[0], high + weight * ends[1]
     # inf - inf: nothing is known
     return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
 
 
-def _ignoring_nan(values: Array, extreme: object, empty: float) -> Floats:
-    filled = np.where(np.isnan(values), empty, values)
-    return np.asarray(extreme(filled, axis=0))  # type: ignore[operator]
+def _extremes(metric: Metric, corners: Sequence[Confusion]) -> tuple[Floats, Floats]:
+    """Give the smallest and largest value of a single metric at the corners.
+
+    A corner where the metric is undefined is left out: a quotient is constant along the
+    sides that meet there. The roots and products of ``_BROKEN`` are not, so next to
+    such a corner nothing is known of them.
+    """
+    values = np.array([metric(c) for c in corners], dtype=np.float64)
+    gone = np.isnan(values)
+    low = np.where(gone, np.inf, values).min(axis=0)
+    high = np.where(gone, -np.inf, values).max(axis=0)
+    if metric.name in _BROKEN:
+        near = gone.any(axis=0) & ~gone.all(axis=0)
+        low = np.where(near, metric.range[0], low)
+        high = np.where(near, metric.range[1], high)
+    return low, high
 
 
-def _corners(b: Boxes, prevalence: float | None) -> Iterable[Confusion]:
+def _corners(b: Boxes, prevalence: float | None) -> list[Confusion]:
     found = []
     for tp in b.tp:
         for fp in b.fp:
