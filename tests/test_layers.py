@@ -86,6 +86,7 @@ LAYERS = {
         "frames",
         "grids",
         "plots",
+        "refining",
         "report",
         "samples",
         "storage",

@@ -116,6 +116,7 @@ from karat.miscalibration import (
 from karat.operating import OperatingPoint, best_threshold
 from karat.planning import Plan, plan_auc
 from karat.programs import Certificate
+from karat.refining import Refined, exact_auc, exact_threshold
 from karat.resampling import resample
 from karat.scoring import brier, log_loss
 from karat.simulation import rank_frequencies, simulate_panel, simulate_tally
@@ -195,6 +196,7 @@ __all__ = [
     "Plan",
     "PrecisionRecall",
     "PrecisionRecallBand",
+    "Refined",
     "Reliability",
     "Roc",
     "RocBand",
@@ -234,6 +236,8 @@ __all__ = [
     "diagnostic_odds_ratio",
     "dominates",
     "entropic_binomial",
+    "exact_auc",
+    "exact_threshold",
     "f1",
     "f_beta",
     "fermi_dirac",

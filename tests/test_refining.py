@@ -1,0 +1,202 @@
+"""The exact answer in a few counting passes is that of all the cases at once."""
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import karat
+from karat import InputError, grids
+from karat._records import json_value
+from karat.algebra import Metric
+
+OBJECTIVES = [
+    "accuracy",
+    "f1",
+    "mcc",
+    "youden",
+    "kappa",
+    "precision",
+    "0.7*accuracy + 0.3*recall",
+    "markedness",
+    "lift",
+]
+CONSTRAINTS = [
+    [],
+    ["recall >= 0.6"],
+    ["precision >= 0.4", "flagged <= 60"],
+    ["fpr <= 0.3", "recall >= 0.3"],
+]
+
+
+def cases(seed, n=300, levels=None):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.3).astype(int)
+    y[:2] = 0, 1
+    p = rng.normal(size=n) + y
+    return y, p if levels is None else np.round(p * levels) / levels
+
+
+def lazy(y, p):
+    return pl.LazyFrame({"y": y, "p": p})
+
+
+def same(a, b):
+    """Equal records, but for how the cut was searched."""
+    a, b = json_value(a), json_value(b)
+    assert a == b
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(OBJECTIVES),
+    st.sampled_from(CONSTRAINTS),
+    st.sampled_from([None, 3, 20]),
+    st.sampled_from([2, 7, 40]),
+    st.sampled_from([5, 50, 1000]),
+)
+def test_the_optimum_of_all_cases(seed, objective, bounds, levels, cells, batch):
+    y, p = cases(seed, 120, levels)
+    options = {"maximize": objective, "subject_to": bounds}
+    try:
+        expected = karat.best_threshold(karat.tally(y, p), **options)
+    except karat.Infeasible:
+        with pytest.raises(karat.Infeasible):
+            karat.exact_threshold(
+                lazy(y, p), label="y", score="p", at_most=cells, batch=batch, **options
+            )
+        return
+    r = karat.exact_threshold(
+        lazy(y, p), label="y", score="p", at_most=cells, batch=batch, **options
+    )
+    same(r.answer, expected)
+    assert r.exact
+    assert r.low == expected.value
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6), st.sampled_from([2, 9, 50]), st.sampled_from([5, 1000]))
+def test_the_auc_of_all_cases(seed, cells, batch):
+    y, p = cases(seed, 150, seed % 3 * 10 or None)
+    expected = karat.auc(karat.tally(y, p))
+    r = karat.exact_auc(lazy(y, p), label="y", score="p", at_most=cells, batch=batch)
+    assert r.exact
+    assert r.value == expected.value
+    assert r.answer.low == pytest.approx(expected.low, rel=1e-12)
+    assert r.answer.high == pytest.approx(expected.high, rel=1e-12)
+
+
+@pytest.mark.parametrize("tolerance", [0.05, 0.001])
+def test_the_auc_within_a_tolerance(tolerance):
+    y, p = cases(4, 5000)
+    exact = karat.auc(karat.tally(y, p)).value
+    r = karat.exact_auc(
+        lazy(y, p), label="y", score="p", tolerance=tolerance, at_most=20
+    )
+    assert r.low <= exact <= r.high
+    assert r.high - r.low <= 2 * tolerance + 1e-12
+    assert abs(r.value - exact) <= tolerance
+    tighter = karat.exact_auc(lazy(y, p), label="y", score="p", at_most=20)
+    assert tighter.rows >= r.rows
+    assert tighter.cells > r.cells
+
+
+def test_a_threshold_within_a_tolerance():
+    y, p = cases(5, 5000)
+    best = karat.best_threshold(karat.tally(y, p), "f1").value
+    options = {"label": "y", "score": "p", "maximize": "f1", "at_most": 10}
+    r = karat.exact_threshold(lazy(y, p), tolerance=0.05, **options)
+    assert r.low <= best <= r.high
+    assert r.high - r.low <= 0.05
+    assert r.value == r.low
+
+
+def test_few_rows_are_counted_again():
+    y, p = cases(6, 50_000)
+    r = karat.exact_threshold(lazy(y, p), label="y", score="p", maximize="f1")
+    same(r.answer, karat.best_threshold(karat.tally(y, p), "f1"))
+    assert r.passes == 4
+    assert 50_000 < r.rows < 60_000  # all rows once, then the cells near the optimum
+    assert r.threshold == r.answer.threshold
+    assert float(r) == r.value
+
+
+def test_the_same_on_every_lazy_engine(lazy_engine):
+    y, p = cases(7, 2000)
+    frame = lazy_engine({"y": y, "p": p})
+    t = karat.tally(y, p)
+    r = karat.exact_threshold(
+        frame,
+        label="y",
+        score="p",
+        minimize=karat.cost(fp=1, fn=4),
+        subject_to=["recall >= 0.5"],
+        prevalence=0.1,
+        at_most=200,
+    )
+    expected = karat.best_threshold(
+        t,
+        minimize=karat.cost(fp=1, fn=4),
+        subject_to=["recall >= 0.5"],
+        prevalence=0.1,
+    )
+    same(r.answer, expected)
+    auc = karat.exact_auc(frame, label="y", score="p", at_most=200)
+    assert auc.value == karat.auc(t).value
+
+
+def test_frames_in_memory_and_text_labels():
+    y, p = cases(8, 400)
+    words = np.where(y == 1, "yes", "no")
+    frame = pl.DataFrame({"y": words, "p": p})
+    t = karat.tally(y, p)
+    for rows in (frame, frame.lazy()):
+        options = {"label": "y", "score": "p", "positive": "yes"}
+        r = karat.exact_threshold(rows, maximize="f1", **options)
+        same(r.answer, karat.best_threshold(t, "f1"))
+        assert karat.exact_auc(rows, **options).value == karat.auc(t).value
+    assert karat.exact_auc(frame, label="y", score="p", positive="yes").passes == 1
+
+
+def test_unlabelled_rows_change_nothing():
+    y, p = cases(9, 400)
+    frame = lazy(y, p)
+    more = pl.LazyFrame({"y": [None] * 50, "p": np.linspace(-3, 3, 50)})
+    both = pl.concat([frame, more.cast({"y": pl.Int64})])
+    options = {"label": "y", "score": "p", "maximize": "f1", "at_most": 20}
+    expected = karat.exact_threshold(frame, **options)
+    same(karat.exact_threshold(both, **options).answer, expected.answer)
+
+
+def test_a_metric_of_ones_own_makes_every_cell_count():
+    y, p = cases(10, 300)
+    wave = Metric("wave", lambda c: np.sin(c.tp * 1.0), range=(-1, 1))
+    r = karat.exact_threshold(lazy(y, p), label="y", score="p", maximize=wave)
+    same(r.answer, karat.best_threshold(karat.tally(y, p), wave))
+
+
+def test_data_that_change_between_two_passes(monkeypatch):
+    frame = lazy(*cases(11, 300)).collect()
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE rows AS SELECT * FROM frame")
+    first = grids.binned_tally
+
+    def then_written(*arguments):
+        t = first(*arguments)
+        connection.execute("INSERT INTO rows SELECT 1, p FROM rows")
+        return t
+
+    monkeypatch.setattr(grids, "binned_tally", then_written)
+    with pytest.raises(InputError, match="The data changed while they were counted"):
+        karat.exact_auc(connection.table("rows"), label="y", score="p", at_most=10)
+    assert len(frame) == 300
+
+
+def test_one_class_only():
+    with pytest.raises(karat.NotEnoughCases, match="exact_auc needs at least one pos"):
+        karat.exact_auc(lazy([0, 0], [0.1, 0.2]), label="y", score="p")
+    with pytest.raises(InputError, match="label='z' must name a column"):
+        karat.exact_auc(lazy([0, 1], [0.1, 0.2]), label="z", score="p")
