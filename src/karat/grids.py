@@ -154,10 +154,11 @@ def binned_tally(
     positive: Any,
     by: str | None,
     at_most: int,
+    e: Extent | None = None,
 ) -> Any:
     """Count a lazy frame into at most so many cells."""
     at_most = _checks.whole_number(at_most, "at_most", at_least=1)
-    e = extent(lazy, score)
+    e = extent(lazy, score) if e is None else e
     segments = min(_SEGMENTS, at_most)
     edges = quantile_edges(lazy, score, e, segments)
     each = max(at_most // max(edges.size - 1, 1), 1)

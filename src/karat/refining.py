@@ -8,7 +8,7 @@ rows stay where they are; each pass is one group-by of their engine or one strea
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, final
 
@@ -228,7 +228,8 @@ def exact_auc(
     0.8888888888888888
     """
     tolerance = _checks.real_number(tolerance, "tolerance")
-    source, t = _first(frame, label, score, positive, at_most)
+    whole = batch if tolerance == 0 else 0
+    source, t = _first(frame, label, score, positive, at_most, whole)
     if t is None:
         t = tally(frame, label=label, score=score, positive=positive)
         answer = auc(t, method=method, level=level)
@@ -241,7 +242,7 @@ def exact_auc(
         if pairs.sum() <= allowed:
             break
         chosen = _most_pairs(pairs, allowed)
-        t = _refined(source, t, chosen, at_most, batch)
+        t = _refined(source, t, chosen, at_most, batch, _same_class_joined)
     answer = auc(t, method=method, level=level)
     half = float(pairs.sum()) / (2 * t.n_pos * t.n_neg)
     low, high = max(0.0, answer.value - half), min(1.0, answer.value + half)
@@ -253,16 +254,23 @@ _MOST_PASSES = 10_000
 
 
 def _first(
-    frame: Any, label: str, score: str, positive: Any, at_most: int
+    frame: Any, label: str, score: str, positive: Any, at_most: int, whole: int = 0
 ) -> tuple[Source, Tally | None]:
-    """Count a lazy frame into cells; None for one that is in memory."""
+    """Count a lazy frame into cells; None for one that is in memory.
+
+    Up to ``whole`` rows are counted score by score at once.
+    """
     opened = engines.open_frame(frame)
     roles = {"label": label, "score": score}
     if not engines.is_lazy(opened):
         return Source(opened, score, label, positive, [len(opened)]), None
     engines.wanted_columns(opened, roles)
+    e = grids.extent(opened, score)
+    if e.rows <= whole:
+        t = tally(opened, label=label, score=score, positive=positive)
+        return Source(opened, score, label, positive, [0, t.n]), t
+    t = grids.binned_tally(opened, score, label, positive, None, at_most, e)
     # where the scores lie, their quantiles, and the count: three passes
-    t = grids.binned_tally(opened, score, label, positive, None, at_most)
     return Source(opened, score, label, positive, [0, 0, t.n]), t
 
 
@@ -308,15 +316,25 @@ def _may_bind(
     return alive
 
 
-def _refined(source: Source, t: Tally, alive: Flags, at_most: int, batch: int) -> Tally:
-    """Count the rows of these cells again: score by score, or in finer cells."""
+def _refined(
+    source: Source,
+    t: Tally,
+    alive: Flags,
+    at_most: int,
+    batch: int,
+    shorten: Callable[[Tally], Tally] = Tally.labelled,
+) -> Tally:
+    """Count the rows of these cells again: score by score, or in finer cells.
+
+    ``shorten`` drops what the question does not need before the parts are joined.
+    """
     cases = t.neg + t.pos
     rows = int(cases[alive].sum())
     if rows > batch and rows > at_most and not _settled_by_scores(t, alive, at_most):
-        return _replaced(source, t, _runs(alive, cases), at_most)
+        return _replaced(source, t, _runs(alive, cases), at_most, shorten)
     upto = np.cumsum(np.where(alive, cases, 0))
     some = alive & (upto <= max(batch, int(upto[np.argmax(alive)])))
-    return _replaced(source, t, _runs(some, cases), None)
+    return _replaced(source, t, _runs(some, cases), None, shorten)
 
 
 def _settled_by_scores(t: Tally, alive: Flags, at_most: int) -> bool:
@@ -344,12 +362,18 @@ def _runs(alive: Flags, cases: Ints) -> list[Run]:
     return [Run(int(a), int(b)) for a, b in zip(first, stop, strict=True)]
 
 
-def _replaced(source: Source, t: Tally, runs: list[Run], cells: int | None) -> Tally:
+def _replaced(
+    source: Source,
+    t: Tally,
+    runs: list[Run],
+    cells: int | None,
+    shorten: Callable[[Tally], Tally],
+) -> Tally:
     """Put what a new pass counted in the place of these rows."""
     inside = np.zeros(len(t), dtype=bool)
     for r in runs:
         inside[r.first : r.stop] = True
-    part = _counted_again(source, t, runs, cells).labelled()
+    part = shorten(_counted_again(source, t, runs, cells).labelled())
     source.counted.append(part.n)
     was = int(t.neg[inside].sum()), int(t.pos[inside].sum())
     if was != (part.n_neg, part.n_pos):
