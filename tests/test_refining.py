@@ -99,9 +99,7 @@ def test_the_auc_within_a_tolerance(tolerance):
     assert r.low <= exact <= r.high
     assert r.high - r.low <= 2 * tolerance + 1e-12
     assert abs(r.value - exact) <= tolerance
-    tighter = karat.exact_auc(lazy(y, p), label="y", score="p", at_most=20)
-    assert tighter.rows >= r.rows
-    assert tighter.cells > r.cells
+    assert r.cells < 1000
 
 
 def test_a_threshold_within_a_tolerance():

@@ -330,16 +330,12 @@ def _refined(
     """
     cases = t.neg + t.pos
     rows = int(cases[alive].sum())
-    if rows > batch and rows > at_most and not _settled_by_scores(t, alive, at_most):
+    # finer cells pay when each doubtful one can be divided into several
+    if rows > batch and 8 * int(np.count_nonzero(alive)) <= at_most:
         return _replaced(source, t, _runs(alive, cases), at_most, shorten)
     upto = np.cumsum(np.where(alive, cases, 0))
     some = alive & (upto <= max(batch, int(upto[np.argmax(alive)])))
     return _replaced(source, t, _runs(some, cases), None, shorten)
-
-
-def _settled_by_scores(t: Tally, alive: Flags, at_most: int) -> bool:
-    """Are the cells so many already that finer ones would be single scores?"""
-    return int(np.count_nonzero(alive)) > at_most // 2
 
 
 class Run(NamedTuple):
@@ -370,23 +366,37 @@ def _replaced(
     shorten: Callable[[Tally], Tally],
 ) -> Tally:
     """Put what a new pass counted in the place of these rows."""
-    inside = np.zeros(len(t), dtype=bool)
-    for r in runs:
-        inside[r.first : r.stop] = True
-    part = shorten(_counted_again(source, t, runs, cells).labelled())
+    part = _counted_again(source, t, runs, cells).labelled()
     source.counted.append(part.n)
-    was = int(t.neg[inside].sum()), int(t.pos[inside].sum())
-    if was != (part.n_neg, part.n_pos):
+    inside = _end_to_end([_rows(t, *run) for run in runs])
+    if (inside.n_neg, inside.n_pos) != (part.n_neg, part.n_pos):
         raise InputError(
-            f"The data changed while they were counted: {sum(was):,} labelled cases "
+            f"The data changed while they were counted: {inside.n:,} labelled cases "
             f"became {part.n:,}. Make a copy, or stop what writes to them, and ask "
             f"again."
         )
-    rest = ~inside
-    outside = Tally._of_cells(
-        t.score[rest], t.high[rest], (t.neg[rest], t.pos[rest], t.unknown[rest])
-    )
-    return outside + part
+    # run by run: what is shortened across a gap would swallow the cells in the gap
+    lowest = np.searchsorted(-part.score, [-t.score[r.stop - 1] for r in runs], "right")
+    pieces, stop, done = [], 0, 0
+    for run, upto in zip(runs, lowest, strict=True):
+        pieces += [_rows(t, stop, run.first), shorten(_rows(part, done, int(upto)))]
+        stop, done = run.stop, int(upto)
+    return _end_to_end([*pieces, _rows(t, stop, len(t))])
+
+
+def _rows(t: Tally, first: int, stop: int) -> Tally:
+    counts = [c[first:stop] for c in (t.neg, t.pos, t.unknown)]
+    return Tally._of_cells(t.score[first:stop], t.high[first:stop], counts)
+
+
+def _end_to_end(parts: list[Tally]) -> Tally:
+    """Join tallies of which each lies below the one before."""
+    low, high = (np.concatenate([getattr(t, k) for t in parts]) for k in _ENDS)
+    counts = [np.concatenate([getattr(t, k) for t in parts]) for k in _COUNTS]
+    return Tally._of_cells(low, high, counts)
+
+
+_ENDS, _COUNTS = ("score", "high"), ("neg", "pos", "unknown")
 
 
 def _counted_again(
