@@ -189,7 +189,9 @@ def test_data_that_change_between_two_passes(monkeypatch):
 
     monkeypatch.setattr(grids, "binned_tally", then_written)
     with pytest.raises(InputError, match="The data changed while they were counted"):
-        karat.exact_auc(connection.table("rows"), label="y", score="p", at_most=10)
+        karat.exact_auc(
+            connection.table("rows"), label="y", score="p", at_most=10, batch=100
+        )
     assert len(frame) == 300
 
 
