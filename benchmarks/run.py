@@ -3,6 +3,7 @@
     python benchmarks/run.py [NAME ...]
 
 One file per claim, ``bench_*.py``, each with a function ``rows()`` that yields ``Row``.
+Studies, ``study_*.py``, take longer and are run when they are named.
 Results are kept per file in ``results/`` and all of them are written to RESULTS.md, so
 that one benchmark can be run again alone.
 """
@@ -77,12 +78,14 @@ def write_table() -> None:
 
 def main(names: list[str]) -> None:
     known = {p.stem.removeprefix("bench_"): p for p in sorted(HERE.glob("bench_*.py"))}
-    wrong = [n for n in names if n not in known]
+    studies = sorted(HERE.glob("study_*.py"))
+    every = known | {p.stem.removeprefix("study_"): p for p in studies}
+    wrong = [n for n in names if n not in every]
     if wrong:
-        sys.exit(f"No benchmark {wrong}; there are {', '.join(known)}.")
+        sys.exit(f"No benchmark {wrong}; there are {', '.join(every)}.")
     (HERE / "results").mkdir(exist_ok=True)
     if len(names) == 1:
-        result = run_file(known[names[0]])
+        result = run_file(every[names[0]])
         (HERE / "results" / f"{names[0]}.json").write_text(json.dumps(result, indent=1))
     else:
         # a process each: imports and memory of one must not help or hinder the next

@@ -47,6 +47,7 @@ LAYERS = {
         "dominance",
         "ensembles",
         "entropic",
+        "expected",
         "fermi",
         "formulas",
         "fronts",

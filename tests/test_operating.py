@@ -281,3 +281,60 @@ def test_numbers_are_taken_as_typed():
     assert m.name == "0.3*accuracy"
     assert repr(karat.constraint("recall + 0.1 >= precision + 0.3")).endswith(">= 0.2")
     assert karat.f_beta(1.1).ratio.under == (2.21, 1, 1.21, 0)
+
+
+@pytest.mark.parametrize(
+    ("n", "share", "shift"), [(60, 0.5, 0.3), (400, 0.1, 1.5), (400, 0.9, 1.0)]
+)
+def test_fermi_dirac_cuts_at_r_star(n, share, shift):
+    """For balanced accuracy floor(r*) ranks are flagged: Kim et al., eq. 9."""
+    rng = np.random.default_rng(n)
+    for _ in range(10):
+        y = rng.random(n) < share
+        y[:2] = False, True
+        t = karat.tally(y, rng.normal(size=n) + shift * y)
+        fd = karat.fermi_dirac(t)
+        if fd.auc <= 0.5:
+            continue
+        p = best_threshold(t, "balanced_accuracy", method="fermi-dirac")
+        assert p.confusion.tp + p.confusion.fp == math.floor(fd.rank_threshold)
+        # the same without labels, from two numbers
+        blind = best_threshold(
+            t.hide(),
+            "balanced_accuracy",
+            method="fermi-dirac",
+            auc=fd.auc,
+            prevalence=fd.prevalence,
+        )
+        assert blind.threshold == p.threshold
+        assert blind.value == pytest.approx(p.value)
+        assert blind.confusion.tp + blind.confusion.fn == pytest.approx(t.n_pos)
+        # accuracy is best where both classes are equally likely: rank mu
+        a = best_threshold(t, "accuracy", method="fermi-dirac")
+        flagged = min(max(math.floor(fd.mu), 0), n)
+        assert a.confusion.tp + a.confusion.fp == flagged
+
+
+def test_fermi_dirac_with_ties_constraints_and_another_prevalence():
+    rng = np.random.default_rng(12)
+    y, score = tied(rng, 500, levels=12)
+    t = karat.tally(y, score)
+    p = best_threshold(t, "recall", "flagged_rate <= 0.3", "fermi-dirac", 0.1)
+    fd = karat.fermi_dirac(t)
+    reached = np.concatenate([[0], np.cumsum(t.pos + t.neg)])
+    tpr, fpr = (fd.expected(name, reached) for name in ("tpr", "fpr"))
+    allowed = 0.1 * tpr + 0.9 * fpr <= 0.3
+    assert p.value == pytest.approx(tpr[allowed].max())
+    check_threshold(p, y, score)
+
+
+def test_fermi_dirac_words():
+    blind = HAND.hide()
+    with pytest.raises(InputError, match="needs auc= and prevalence= when"):
+        best_threshold(blind, method="fermi-dirac")
+    with pytest.raises(InputError, match="needs prevalence= too"):
+        best_threshold(blind, method="fermi-dirac", auc=0.8)
+    with pytest.raises(InputError, match="auc= is for method"):
+        best_threshold(HAND, auc=0.8)
+    with pytest.raises(NotEnoughCases, match="0 positives"):
+        best_threshold(Tally([1.0], neg=[3]), method="fermi-dirac")

@@ -32,7 +32,8 @@ ROUNDING = 1e-13
 class Cuts(NamedTuple):
     """All cuts of a tally: what was counted, and what is expected in use.
 
-    ``seen`` are the counts; ``used`` the same at the prevalence of use.
+    ``seen`` are the counts; ``used`` the same at the prevalence of use, or what a model
+    expects there (then ``counted`` is false, and nothing is compared in whole numbers).
     """
 
     score: Floats
@@ -40,22 +41,28 @@ class Cuts(NamedTuple):
     used: Confusion
     scale: exact.Scale
     asked: float | None = None
+    counted: bool = True
 
     @property
     def prevalence(self) -> float:
         """Which share of the cases is positive in use?"""
-        n = self.n_pos + self.n_neg
-        return self.n_pos / n if self.asked is None else self.asked
+        if self.asked is not None:
+            return self.asked
+        return self.n_pos / (self.n_pos + self.n_neg)
 
     @property
     def n_pos(self) -> int:
         """How many positive cases?"""
-        return int(self.seen.tp[0] + self.seen.fn[0])
+        return round(float(self.seen.fn[0]))
 
     @property
     def n_neg(self) -> int:
         """How many negative cases?"""
-        return int(self.seen.fp[0] + self.seen.tn[0])
+        return round(float(self.seen.tn[0]))
+
+    def decides(self, metric: Metric) -> bool:
+        """Can values of the metric be compared in whole numbers?"""
+        return self.counted and exact.is_exact(metric)
 
 
 def all_cuts(t: Tally, prevalence: float | None, what: str) -> Cuts:
@@ -87,7 +94,7 @@ def exact_values(cuts: Cuts, metric: Metric, at: Array) -> exact.Values:
 def value_at(cuts: Cuts, metric: Metric, at: int) -> float:
     """What is the metric at a cut, rounded once, so that equal values look equal?"""
     value = float(metric(cuts.used[at]))
-    if not (math.isfinite(value) and exact.is_exact(metric)):
+    if not (math.isfinite(value) and cuts.decides(metric)):
         return value
     over, under, root = exact_values(cuts, metric, np.array([at]))
     size = Fraction(over[0], under[0])
@@ -98,7 +105,7 @@ def value_at(cuts: Cuts, metric: Metric, at: int) -> float:
 
 def values_of(cuts: Cuts, metric: Metric) -> Floats:
     """What is the metric at every cut? NaN where it is undefined."""
-    of_class = _within_a_class(metric)
+    of_class = cuts.counted and _within_a_class(metric)
     return np.asarray(metric(cuts.seen if of_class else cuts.used), dtype=np.float64)
 
 
@@ -117,7 +124,8 @@ def _divides_once(cuts: Cuts, metric: Metric) -> bool:
     One division of whole numbers below 2**26 is: different quotients of such numbers
     are further apart than floats.
     """
-    if metric.ratio is None or (cuts.asked is not None and not _within_a_class(metric)):
+    scaled = cuts.asked is not None and not _within_a_class(metric)
+    if metric.ratio is None or scaled or not cuts.counted:
         return False
     weights = [abs(w) for part in metric.ratio if part for w in part]
     whole = all(float(w).is_integer() for w in weights)
@@ -150,7 +158,7 @@ def holds(cuts: Cuts, constraint: Constraint) -> NDArray[np.bool_]:
     # a bound need not be a quotient of small numbers: always look at the close ones
     reach = max(rounding_of(cuts, metric), ROUNDING * abs(constraint.bound))
     near = np.abs(values - constraint.bound) <= reach
-    if near.any() and exact.is_exact(metric):
+    if near.any() and cuts.decides(metric):
         at = np.flatnonzero(near)
         met[at] = exact.meets(constraint, exact_values(cuts, metric, at))
     return met
@@ -168,7 +176,7 @@ def best_cuts(cuts: Cuts, metric: Metric, allowed: Array) -> Ints:
         return np.flatnonzero(values == top)
     reach = rounding_of(cuts, metric)
     at = np.flatnonzero(values >= top - reach)
-    if at.size == 1 or reach == 0 or not exact.is_exact(metric):
+    if at.size == 1 or reach == 0 or not cuts.decides(metric):
         return at
     return at[exact_values(cuts, metric, at).best()]
 
@@ -192,8 +200,10 @@ def most_balanced(cuts: Cuts, at: Ints) -> int:
     one that flags fewer. Where one kind of error is the same for all cuts, this is the
     one with the fewest errors of the other kind.
     """
-    tp, fp = cuts.seen.tp[at], cuts.seen.fp[at]
-    _, fp, fn, _ = cuts.scale.counts(tp, fp, cuts.n_pos, cuts.n_neg)
+    fp, fn = cuts.used.fp[at], cuts.used.fn[at]
+    if cuts.counted:
+        tp, fp = cuts.seen.tp[at], cuts.seen.fp[at]
+        _, fp, fn, _ = cuts.scale.counts(tp, fp, cuts.n_pos, cuts.n_neg)
     return int(at[np.argmin(np.abs(fp - fn))])
 
 

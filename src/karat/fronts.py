@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from karat import _checks, exact
+from karat import _checks
 from karat._checks import InputError
 from karat._doors import door
 from karat._numerics import Floats, Ints
@@ -173,7 +173,7 @@ def _ranks(cuts: Cuts, metric: Metric, at: Ints) -> Ints:
     starts = np.flatnonzero(np.r_[True, apart])
     step = np.r_[True, apart].astype(np.int64)
     # runs that rounding may have put in the wrong order are sorted again
-    if reach and exact.is_exact(metric):
+    if reach and cuts.decides(metric):
         for start, stop in zip(starts, np.r_[starts[1:], order.size], strict=True):
             if stop - start > 1 and np.isfinite(values[order[start]]):
                 run = slice(int(start), int(stop))

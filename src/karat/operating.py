@@ -33,6 +33,7 @@ from karat.cutting import (
     threshold_of,
     value_at,
 )
+from karat.expected import expected_cuts
 from karat.expressions import constraints as read_constraints
 from karat.expressions import metric as read_metric
 from karat.programs import Certificate, maximise, per_case, per_score
@@ -115,6 +116,7 @@ def best_threshold(
     prevalence: float | None = None,
     *,
     minimize: str | Metric | None = None,
+    auc: float | None = None,
 ) -> OperatingPoint:
     r"""At which threshold is a metric best, with these constraints kept?
 
@@ -134,12 +136,16 @@ def best_threshold(
         Constraints: ``"recall >= 0.9"``, ``[precision >= 0.5, flagged <= 500]``.
     method
         ``"sweep"`` looks at every cut; ``"milp"`` solves the 0-1 program with one
-        binary a distinct score; ``"milp-cases"`` the one with two binaries a case.
+        binary a distinct score; ``"milp-cases"`` the one with two binaries a case;
+        ``"fermi-dirac"`` needs ranks, AUC and prevalence only (see Notes).
     prevalence
         The share of positives where the classifier will be used, when it is not that
         of the tally. Counts such as ``flagged`` are then those of as many cases.
     minimize
         A metric to make small, in place of ``maximize``.
+    auc
+        For ``method="fermi-dirac"`` on cases without labels: the area under the ROC
+        curve, known from elsewhere; ``prevalence`` must then be given too.
 
     Returns
     -------
@@ -166,8 +172,15 @@ def best_threshold(
     (precision when nothing is flagged) is never optimal and meets no constraint.
     O(m) for m distinct scores.
 
+    ``"fermi-dirac"`` puts the expectations of :func:`fermi_dirac` in the place of
+    counts, so that the labels of the cases are not needed: ranks, AUC and prevalence
+    are. For ``balanced_accuracy`` its cut is the closed form r* (Kim et al. 2021,
+    eq. 9): the first floor(r*) ranks are flagged. The value is an expectation, right as
+    far as the model is.
+
     References
     ----------
+    Kim et al. 2021, PNAS 118:e2100761118, doi:10.1073/pnas.2100761118.
     Ramazi, Mari Oriyad: Optimal accuracy threshold using 0-1 ILP formulation.
     Sameni 2025, section 6 (capacity, eq. 28; risk, eq. 29; bi-objective, eq. 30).
 
@@ -183,7 +196,7 @@ def best_threshold(
     _checks.choice(method, METHODS, "method")
     shown, objective = read_objective(maximize, minimize)
     bounds = read_constraints(subject_to)
-    cuts = all_cuts(t, prevalence, "best_threshold")
+    cuts = _cuts(t, method, prevalence, auc)
     problem = pose(cuts, objective, bounds)
     stop_infeasible(cuts, bounds, problem.met)
     stop_undefined(cuts, shown, problem.allowed)
@@ -206,6 +219,17 @@ def read_objective(
         )
     shown = read_metric(minimize)
     return shown, -shown
+
+
+def _cuts(t: Tally, method: str, prevalence: float | None, auc: float | None) -> Cuts:
+    if method == "fermi-dirac":
+        return expected_cuts(t, prevalence, auc)
+    if auc is not None:
+        raise InputError(
+            f'auc= is for method="fermi-dirac", which needs no labels; method='
+            f'"{method}" counts labelled cases.'
+        )
+    return all_cuts(t, prevalence, "best_threshold")
 
 
 def pose(cuts: Cuts, objective: Metric, constraints: tuple[Constraint, ...]) -> Problem:
@@ -255,4 +279,5 @@ METHODS: dict[str, Callable[[Problem], Found]] = {
     "sweep": sweep_cuts,
     "milp": solve_scores,
     "milp-cases": solve_cases,
+    "fermi-dirac": sweep_cuts,  # over what is expected, in place of what was counted
 }

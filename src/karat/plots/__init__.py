@@ -8,11 +8,16 @@ browser. Figures are grouped by subject in the modules of this folder.
 from karat.plots._theme import save
 from karat.plots.curves import precision_recall, roc
 from karat.plots.trees import leaf_tree, levels_by_n, majority_likelihood
+from karat.plots.operating import cost_curve, decision_curve, operating_point, pareto
 
 __all__ = [
+    "cost_curve",
+    "decision_curve",
     "leaf_tree",
     "levels_by_n",
     "majority_likelihood",
+    "operating_point",
+    "pareto",
     "precision_recall",
     "roc",
     "save",

@@ -1,0 +1,13 @@
+"""What acting on a score is worth."""
+
+import numpy as np
+
+import karat
+
+
+def chart():
+    rng = np.random.default_rng(1)
+    y = rng.random(2000) < 0.25
+    x = rng.normal(size=2000) + 1.4 * y
+    odds = 0.25 / 0.75 * np.exp(1.4 * x - 1.4**2 / 2)
+    return karat.plots.decision_curve(karat.tally(y, odds / (1 + odds)))

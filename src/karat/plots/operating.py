@@ -1,0 +1,306 @@
+"""Where is a classifier cut, what is allowed, and what is given up, as a picture?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from karat import _checks
+from karat._numerics import Array
+from karat.algebra import Constraint, Metric
+from karat.confusion import Confusion
+from karat.counts import Tally
+from karat.curves import roc as roc_curve
+from karat.curves import simplify
+from karat.cutting import all_cuts, values_of
+from karat.expressions import constraints as read_constraints
+from karat.expressions import metric as read_metric
+from karat.fronts import pareto as pareto_front
+from karat.operating import Bound, best_threshold
+from karat.plots._theme import COLOURS, GREY, frame, styled
+from karat.tradeoffs import cost_curve as costs
+from karat.tradeoffs import decision_curve as decisions
+
+POINTS = 400
+# resolution of a feasible region: one pixel of the figure, or finer
+ACROSS, UP = 161, 641
+
+
+def operating_point(
+    t: Tally,
+    maximize: str | Metric = "accuracy",
+    subject_to: Bound | Iterable[Bound] = (),
+    prevalence: float | None = None,
+    *,
+    minimize: str | Metric | None = None,
+    title: str = "",
+) -> Any:
+    """Which part of the ROC plane do the constraints allow, and where is the best cut?
+
+    The plane of Sameni (2025), Fig. 4: the shaded region holds all pairs of rates that
+    meet every constraint, at the prevalence of use; the curve is what the classifier
+    offers, and the point is :func:`karat.best_threshold`.
+
+    Parameters
+    ----------
+    t
+        Scores and labels of one classifier.
+    maximize, minimize, subject_to, prevalence
+        As in :func:`karat.best_threshold`.
+    title
+        Shown above the figure.
+    """
+    point = best_threshold(
+        t, maximize, subject_to, "sweep", prevalence, minimize=minimize
+    )
+    _checks.both_classes(t, "operating_point")
+    bounds = read_constraints(subject_to)
+    curve = simplify(roc_curve(t), points=POINTS)
+    line = _plane(
+        alt.Chart(frame({"fpr": curve.fpr, "tpr": curve.tpr, "cut": curve.threshold}))
+        .mark_line(color=COLOURS[0])
+        .encode(order=alt.Order("cut:Q", sort="descending"))
+    )
+    c = point.confusion
+    place = {"fpr": [c.fp / t.n_neg], "tpr": [c.tp / t.n_pos], "cut": [point.threshold]}
+    place["value"] = [point.value]
+    dot = _plane(
+        alt.Chart(frame(place)).mark_point(
+            color=COLOURS[1], filled=True, size=110, opacity=1
+        )
+    ).encode(tooltip=[alt.Tooltip(f"{k}:Q", format=".4g") for k in place])
+    layers = [_diagonal(), line, dot]
+    if bounds:
+        layers.insert(0, _region(t, bounds, point.prevalence))
+    about = (
+        f"ROC plane: {point.objective}"
+        + "".join(f", {b!r}" for b in bounds)
+        + f"; cut at {point.threshold:.4g}, value {point.value:.4g}"
+    )
+    return styled(alt.layer(*layers), title, about)
+
+
+def _plane(chart: Any) -> Any:
+    unit = alt.Scale(domain=[0, 1], nice=False)
+    return chart.encode(
+        x=alt.X("fpr:Q", title="False positive rate", scale=unit),
+        y=alt.Y("tpr:Q", title="True positive rate (recall)", scale=unit),
+    )
+
+
+def _diagonal() -> Any:
+    return _plane(
+        alt.Chart(frame({"fpr": [0, 1], "tpr": [0, 1]})).mark_line(
+            color=GREY, strokeDash=[4, 4], strokeWidth=1
+        )
+    )
+
+
+def _region(t: Tally, bounds: tuple[Constraint, ...], prevalence: float) -> Any:
+    """Shade what is allowed, column by column."""
+    data = feasible_region(bounds, prevalence, t.n_pos + t.n_neg)
+    unit = alt.Scale(domain=[0, 1], nice=False)
+    return (
+        alt.Chart(frame(data))
+        .mark_area(color=COLOURS[2], opacity=0.22, line=False)
+        .encode(
+            x=alt.X("fpr:Q", title="False positive rate", scale=unit),
+            y=alt.Y("low:Q", title="True positive rate (recall)", scale=unit),
+            y2="high:Q",
+            detail="part:N",
+        )
+    )
+
+
+def feasible_region(
+    bounds: tuple[Constraint, ...], prevalence: float, n: int
+) -> dict[str, list[float]]:
+    """Between which true positive rates is each false positive rate allowed?"""
+    fpr = np.linspace(0, 1, ACROSS)[:, None]
+    tpr = np.linspace(0, 1, UP)[None, :]
+    p, q = n * prevalence * np.ones_like(fpr), n * (1 - prevalence) * np.ones_like(tpr)
+    c = Confusion(tpr * p, fpr * q, (1 - tpr) * p, (1 - fpr) * q)
+    allowed = np.ones((ACROSS, UP), dtype=bool)
+    for bound in bounds:
+        allowed &= np.asarray(bound(c))
+    data: dict[str, list[float]] = {k: [] for k in ("fpr", "low", "high", "part")}
+    for u, column in zip(fpr[:, 0], allowed, strict=True):
+        for part, (low, high) in enumerate(_runs(column)):
+            for key, value in zip(
+                data, (u, tpr[0, low], tpr[0, high], part), strict=True
+            ):
+                data[key].append(float(value))
+    return data
+
+
+def _runs(column: Array) -> list[tuple[int, int]]:
+    """Give first and last place of each run of True."""
+    edges = np.flatnonzero(np.diff(np.r_[0, column.astype(np.int8), 0]))
+    return [(int(a), int(b) - 1) for a, b in edges.reshape(-1, 2)]
+
+
+def pareto(
+    t: Tally,
+    metrics: Iterable[str | Metric] = (),
+    *,
+    maximize: Iterable[str | Metric] = (),
+    minimize: Iterable[str | Metric] = (),
+    subject_to: Bound | Iterable[Bound] = (),
+    prevalence: float | None = None,
+    title: str = "",
+) -> Any:
+    """What is given up of one metric for another? All cuts, and those worth taking.
+
+    With more than two metrics the first is drawn against each of the others.
+    Parameters as in :func:`karat.pareto`.
+    """
+    front = pareto_front(
+        t,
+        metrics,
+        maximize=maximize,
+        minimize=minimize,
+        subject_to=subject_to,
+        prevalence=prevalence,
+    )
+    names = list(front.values)
+    cuts = all_cuts(t, prevalence, "pareto")
+    keep = _thinned(len(cuts.score) + 1)
+    every = {name: values_of(cuts, read_metric(name))[keep] for name in names}
+    some = _thinned(len(front))
+    best = {name: front.values[name][some] for name in names}
+    best["cut"] = front.threshold[some]
+    charts = [_pair(names[0], other, every, best) for other in names[1:]]
+    about = "Pareto front of " + ", ".join(names)
+    chart = charts[0] if len(charts) == 1 else alt.hconcat(*charts)
+    return styled(chart, title, about)
+
+
+def _thinned(size: int) -> Array:
+    """Choose at most ``POINTS`` of so many, both ends among them."""
+    return np.unique(np.linspace(0, size - 1, min(size, POINTS)).round().astype(int))
+
+
+def _pair(x: str, y: str, every: dict[str, Any], best: dict[str, Any]) -> Any:
+    grey = {"x": every[x], "y": every[y]}
+    axes: Any = {
+        "x": alt.X("x:Q", title=x, scale=alt.Scale(zero=False)),
+        "y": alt.Y("y:Q", title=y, scale=alt.Scale(zero=False)),
+    }
+    all_cuts_layer = (
+        alt.Chart(frame(grey)).mark_point(color=GREY, size=12, opacity=0.4)
+    ).encode(**axes)
+    front = {"x": best[x], "y": best[y], "cut": best["cut"]}
+    line = alt.Chart(frame(front)).encode(
+        **axes,
+        order=alt.Order("x:Q"),
+        tooltip=[
+            alt.Tooltip("x:Q", title=x, format=".4g"),
+            alt.Tooltip("y:Q", title=y, format=".4g"),
+            alt.Tooltip("cut:Q", title="threshold", format=".4g"),
+        ],
+    )
+    return alt.layer(
+        all_cuts_layer,
+        line.mark_line(color=COLOURS[0], interpolate="linear"),
+        line.mark_point(color=COLOURS[0], filled=True, size=22, opacity=1),
+    )
+
+
+def cost_curve(t: Tally, *, level: float = 0.95, title: str = "") -> Any:
+    """What do errors cost at best, for every weight of the two kinds? A chart.
+
+    The broken line is the better of "flag all" and "flag none".
+    Parameters as in :func:`karat.cost_curve`.
+    """
+    c = costs(t, level=level)
+    data = {
+        "weight": c.weight,
+        "cost": c.cost,
+        "low": c.low,
+        "high": c.high,
+        "trivial": c.trivial,
+        "cut": c.threshold,
+    }
+    x = alt.X(
+        "weight:Q",
+        title="Weight of missed positives (prevalence and prices)",
+        scale=alt.Scale(domain=[0, 1]),
+    )
+    base = alt.Chart(frame(data)).encode(x=x)
+    title_y = "Cost (share of the largest possible)"
+    band = base.mark_area(color=COLOURS[0], opacity=0.2).encode(
+        y=alt.Y("low:Q", title=title_y), y2="high:Q"
+    )
+    line = base.mark_line(color=COLOURS[0]).encode(
+        y=alt.Y("cost:Q", title=title_y),
+        tooltip=[alt.Tooltip(f"{k}:Q", format=".4g") for k in data],
+    )
+    trivial = base.mark_line(color=GREY, strokeDash=[4, 4]).encode(y="trivial:Q")
+    about = "Cost curve: smallest cost of errors for every weight of missed positives"
+    return styled(alt.layer(band, trivial, line), title, about)
+
+
+def decision_curve(
+    t: Tally,
+    *,
+    prevalence: float | None = None,
+    level: float = 0.95,
+    standardised: bool = False,
+    title: str = "",
+) -> Any:
+    """What is it worth to act on the scores? The model, acting always, acting never.
+
+    Parameters as in :func:`karat.decision_curve`; ``standardised`` divides by the
+    prevalence, so that 1 is the best possible.
+    """
+    d = decisions(t, prevalence=prevalence, level=level)
+    unit = d.prevalence if standardised else 1.0
+    name = "Standardised net benefit" if standardised else "Net benefit"
+    low = d.standardised_low if standardised else d.low
+    high = d.standardised_high if standardised else d.high
+    ceiling = float(max(high.max(), d.treat_all.max() / unit))
+    # far below zero nothing is to be learned: acting never is better
+    scale = alt.Scale(domain=[-ceiling / 4, 1.05 * ceiling], nice=False)
+    y: Any = {"title": name, "scale": scale}
+    curves: dict[str, list[Any]] = {"p": [], "y": [], "strategy": []}
+    for strategy, values in (
+        ("act on the score", d.net_benefit),
+        ("act always", d.treat_all),
+        ("act never", d.treat_none),
+    ):
+        curves["p"] += d.probability.tolist()
+        curves["y"] += (values / unit).tolist()
+        curves["strategy"] += [strategy] * d.probability.size
+    x = alt.X(
+        "p:Q", title="Probability at which one acts", scale=alt.Scale(domain=[0, 1])
+    )
+    band = (
+        alt.Chart(frame({"p": d.probability, "low": low, "high": high}))
+        .mark_area(color=COLOURS[0], opacity=0.2, clip=True)
+        .encode(x=x, y=alt.Y("low:Q", **y), y2="high:Q")
+    )
+    lines = (
+        alt.Chart(frame(curves))
+        .mark_line(clip=True)
+        .encode(
+            x=x,
+            y=alt.Y("y:Q", **y),
+            color=_strategies("color"),
+            strokeDash=_strategies("dash"),
+        )
+    )
+    about = f"Decision curve: {name.lower()} of acting on the score, always and never"
+    return styled(alt.layer(band, lines), title, about)
+
+
+def _strategies(what: str) -> Any:
+    names = ["act on the score", "act always", "act never"]
+    legend = alt.Legend(title=None, orient="bottom")
+    if what == "color":
+        scale = alt.Scale(domain=names, range=[COLOURS[0], COLOURS[1], GREY])
+        return alt.Color("strategy:N", scale=scale, legend=legend)
+    scale = alt.Scale(domain=names, range=[[1, 0], [6, 3], [2, 2]])
+    return alt.StrokeDash("strategy:N", scale=scale, legend=legend)

@@ -1,0 +1,107 @@
+"""Figures of operating points, read through their specification."""
+
+import numpy as np
+import pytest
+
+import karat
+from karat import Tally
+from karat.expressions import constraints
+from karat.plots.operating import feasible_region
+
+HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
+
+
+def layers(chart):
+    """Layers with their data, which they may share with the whole chart."""
+    spec = chart.to_dict()
+    for layer in spec["layer"]:
+        data = layer.get("data", spec.get("data"))
+        named = spec.get("datasets", {}).get(data.get("name"))
+        layer["rows"] = named or data["values"]
+    return spec["layer"]
+
+
+def rows(layer):
+    return layer["rows"]
+
+
+def test_the_plane_shows_region_curve_and_point():
+    chart = karat.plots.operating_point(HAND, "recall", "flagged <= 4", title="Beds")
+    region, _, curve, point = layers(chart)
+    assert region["mark"]["type"] == "area"
+    assert rows(curve)[0] == {"fpr": 0, "tpr": 0, "cut": "inf"}
+    assert rows(point) == [
+        {"fpr": 1 / 6, "tpr": 3 / 4, "cut": 0.5 / 2 + 0.7 / 2, "value": 0.75}
+    ]
+    assert "maximize recall, flagged <= 4" in chart.to_dict()["description"]
+    # no constraint, no region
+    assert len(layers(karat.plots.operating_point(HAND))) == 3
+
+
+def test_capacity_is_the_line_of_equation_28():
+    """pi_p tpr + pi_n fpr <= m: cuts the axes at m/pi_p and m/pi_n."""
+    share, m = 0.3, 0.2
+    data = feasible_region(constraints(f"flagged_rate <= {m}"), share, 1000)
+    fpr, high = np.array(data["fpr"]), np.array(data["high"])
+    line = (m - (1 - share) * fpr) / share
+    assert fpr.max() == pytest.approx(m / (1 - share), abs=1 / 160)
+    assert np.abs(high - np.minimum(line, 1)).max() <= 1 / 640 + 1e-9
+    assert not np.any(data["low"])
+
+
+def test_risk_is_the_line_of_equation_29():
+    """Above a line of slope alpha pi_n / (beta pi_p), intercept 1 - c/(beta pi_p)."""
+    share, alpha, beta, c, n = 0.3, 1.0, 4.0, 0.5, 1000
+    data = feasible_region(
+        constraints(f"cost(fp={alpha}, fn={beta}) <= {c * n}"), share, n
+    )
+    fpr, low = np.array(data["fpr"]), np.array(data["low"])
+    line = 1 - c / (beta * share) + alpha * (1 - share) / (beta * share) * fpr
+    assert np.abs(low - np.maximum(line, 0)).max() <= 1 / 640 + 1e-9
+    assert set(data["high"]) == {1.0}
+
+
+def test_a_region_may_have_parts():
+    data = feasible_region(constraints(["recall >= 0.9", "recall <= 0.1"]), 0.5, 10)
+    assert data["fpr"] == []
+
+
+def test_pareto_draws_all_cuts_and_the_front():
+    chart = karat.plots.pareto(HAND, ["recall", "precision"])
+    every, line, points = layers(chart)
+    assert len(rows(every)) == 5
+    assert [r["x"] for r in rows(line)] == [0.5, 0.75, 1.0]
+    assert rows(points) == rows(line)
+    three = karat.plots.pareto(HAND, ["recall", "precision", "accuracy"])
+    assert len(three.to_dict()["hconcat"]) == 2
+
+
+def test_large_data_stay_small_figures():
+    rng = np.random.default_rng(1)
+    y = rng.random(20_000) < 0.3
+    t = karat.tally(y, rng.random(y.size))
+    for chart in (
+        karat.plots.operating_point(t, "f1", "recall >= 0.5"),
+        karat.plots.pareto(t, ["recall", "precision"]),
+        karat.plots.cost_curve(t),
+        karat.plots.decision_curve(t),
+    ):
+        assert len(chart.to_json()) < 300_000
+
+
+def test_cost_and_decision_curves():
+    band, trivial, line = layers(karat.plots.cost_curve(HAND))
+    assert [x["mark"]["type"] for x in (band, trivial, line)] == [
+        "area",
+        "line",
+        "line",
+    ]
+    middle = rows(line)[50]
+    assert middle["weight"] == 0.5
+    assert middle["trivial"] == 0.5
+    chart = karat.plots.decision_curve(HAND, standardised=True)
+    band, lines = layers(chart)
+    names = {r["strategy"] for r in rows(lines)}
+    assert names == {"act on the score", "act always", "act never"}
+    assert "Standardised net benefit" in str(lines["encoding"]["y"]["title"])
+    assert len(rows(band)) == 99
