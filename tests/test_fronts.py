@@ -43,6 +43,7 @@ def all_pairs(y, score, functions, prevalence=None):
         ("0.7*accuracy + 0.3*recall", "precision"),
         ("f1", "balanced_accuracy", "precision"),
         ("mcc", "recall", "accuracy"),
+        ("mcc", "recall", "accuracy", "precision"),
     ],
 )
 def test_front_is_what_all_pairs_leave(names, prevalence):

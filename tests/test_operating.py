@@ -338,3 +338,17 @@ def test_fermi_dirac_words():
         best_threshold(HAND, auc=0.8)
     with pytest.raises(NotEnoughCases, match="0 positives"):
         best_threshold(Tally([1.0], neg=[3]), method="fermi-dirac")
+
+
+def test_how_it_reads():
+    text = repr(best_threshold(HAND, "precision", ["recall >= 0.75", "flagged <= 8"]))
+    assert text == (
+        "OperatingPoint: maximize precision = 0.75\n"
+        "  threshold: 0.6 in (0.5, 0.7]\n"
+        "  confusion: tp 3, fp 1, fn 1, tn 5\n"
+        "  recall >= 0.75: 0.75 (stops it)\n"
+        "  flagged <= 8: 4\n"
+        "  prevalence 0.4, by sweep"
+    )
+    assert "1 more optimal" in repr(best_threshold(HAND))
+    assert "in (1, inf)" in repr(best_threshold(Tally([1.0], neg=[1])))

@@ -54,7 +54,7 @@ def test_cost_weight_is_a_prevalence_and_two_prices():
 
 
 def test_benefit_by_hand():
-    d = decision_curve(HAND, probability=[0.2, 0.6, 0.95])
+    d = decision_curve(HAND, threshold=[0.2, 0.6, 0.95])
     assert d.net_benefit == pytest.approx(
         [4 / 10 - 0.25 * 6 / 10, 3 / 10 - 1.5 / 10, 0.0]
     )
@@ -62,11 +62,11 @@ def test_benefit_by_hand():
     assert d.standardised == pytest.approx(d.net_benefit / 0.4)
     assert not d.treat_none.any()
     # a score equal to the probability is acted on
-    assert decision_curve(HAND, probability=[0.9]).net_benefit[0] == pytest.approx(0.2)
+    assert decision_curve(HAND, threshold=[0.9]).net_benefit[0] == pytest.approx(0.2)
 
 
 def test_benefit_at_another_prevalence():
-    d = decision_curve(HAND, probability=[0.6], prevalence=0.05)
+    d = decision_curve(HAND, threshold=[0.6], prevalence=0.05)
     assert d.net_benefit[0] == pytest.approx(0.05 * 3 / 4 - 0.95 * 1.5 / 6)
     assert d.treat_all[0] == pytest.approx(0.05 - 0.95 * 1.5)
     assert d.treat_all_low[0] == d.treat_all_high[0] == d.treat_all[0]
@@ -78,7 +78,7 @@ def test_benefit_is_the_metric_at_every_threshold():
     y = rng.random(500) < score
     t = karat.tally(y, score)
     d = decision_curve(t)
-    for p, nb in zip(d.probability, d.net_benefit, strict=True):
+    for p, nb in zip(d.threshold, d.net_benefit, strict=True):
         flag = score >= p
         direct = (flag & y).sum() - (flag & ~y).sum() * p / (1 - p)
         assert nb == pytest.approx(direct / 500)
@@ -101,7 +101,7 @@ def test_intervals_cover():
         x = rng.normal(size=n) + 1.5 * y
         # the probability that belongs to x, so that acting at p is cutting at cut
         odds = share / (1 - share) * np.exp(1.5 * x - 1.5**2 / 2)
-        d = decision_curve(karat.tally(y, odds / (1 + odds)), probability=p)
+        d = decision_curve(karat.tally(y, odds / (1 + odds)), threshold=p)
         hits += (d.low <= truth) & (truth <= d.high)
         c = cost_curve(karat.tally(y, x), weight=w)
         at = norm.sf(c.threshold - 1.5), norm.sf(c.threshold)
@@ -129,8 +129,8 @@ def test_wrong_input():
         InputError, match=r"needs scores from 0 to 1; .*karat.calibrate"
     ):
         decision_curve(Tally([2, 0.5], pos=[1, 0], neg=[0, 1]))
-    with pytest.raises(InputError, match=r"probability must lie in \[0, 1\); found 1"):
-        decision_curve(HAND, probability=[0.5, 1])
+    with pytest.raises(InputError, match=r"threshold must lie in \[0, 1\); found 1"):
+        decision_curve(HAND, threshold=[0.5, 1])
     with pytest.raises(InputError, match=r"weight must lie in \[0, 1\]"):
         cost_curve(HAND, weight=[2])
     for curve in (cost_curve, decision_curve):

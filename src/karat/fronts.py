@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cmp_to_key
@@ -204,18 +205,61 @@ def _undominated(ranks: Ints) -> NDArray[np.bool_]:
     """Which columns does no other column dominate? Rows are metrics, more is better."""
     if len(ranks) == 2:
         return _undominated_pairs(*ranks)
-    # best first in the first metric: what dominates a column stands before it, so the
-    # columns kept so far are all that need to be compared with
+    # best first: what dominates a column stands before it, and copies stand together
     order = np.lexsort(ranks[::-1])[::-1]
-    kept = np.zeros((0, len(ranks)), dtype=np.int64)
-    good = np.zeros(ranks.shape[1], dtype=bool)
-    for i in order:
-        column = ranks[:, i]
-        above = (kept >= column).all(axis=1) & (kept > column).any(axis=1)
-        if not above.any():
-            good[i] = True
-            kept = np.vstack([kept, column])
+    columns = ranks[:, order].T
+    judge: _Stairs | _Kept = _Stairs() if len(ranks) == 3 else _Kept(len(ranks))
+    good = np.zeros(len(order), dtype=bool)
+    before: list[int] = []
+    last = -1
+    for i, column in zip(order, columns.tolist(), strict=True):
+        copy = column == before
+        good[i] = good[last] if copy else judge.admits(column)
+        before, last = column, i
     return good
+
+
+class _Stairs:
+    """Points of two metrics, none above another: a staircase, kept sorted.
+
+    The first of three metrics is settled by the order in which points come.
+    """
+
+    def __init__(self) -> None:
+        self.b: list[int] = []  # ascending
+        self.c: list[int] = []  # descending
+
+    def admits(self, column: list[int]) -> bool:
+        """Say whether nothing before dominates this point, and remember it then."""
+        _, b, c = column
+        at = bisect_left(self.b, b)
+        if at < len(self.b) and self.c[at] >= c:
+            return False
+        start = at
+        while start and self.c[start - 1] <= c:
+            start -= 1
+        # a step of the same width is lower, or the point would not be admitted
+        stop = at + (at < len(self.b) and self.b[at] == b)
+        self.b[start:stop], self.c[start:stop] = [b], [c]
+        return True
+
+
+class _Kept:
+    """Points of any number of metrics, each compared with all that were admitted."""
+
+    def __init__(self, metrics: int) -> None:
+        self.points = np.zeros((64, metrics), dtype=np.int64)
+        self.size = 0
+
+    def admits(self, column: list[int]) -> bool:
+        """Say whether nothing before dominates this point, and remember it then."""
+        if (self.points[: self.size] >= column).all(axis=1).any():
+            return False
+        if self.size == len(self.points):
+            self.points = np.concatenate([self.points, np.zeros_like(self.points)])
+        self.points[self.size] = column
+        self.size += 1
+        return True
 
 
 def _undominated_pairs(a: Ints, b: Ints) -> NDArray[np.bool_]:

@@ -6,6 +6,7 @@ constraints, for the prevalence of use. ``METHODS`` at the foot lists how.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, final
@@ -15,7 +16,7 @@ import numpy as np
 from karat import _checks
 from karat._checks import InputError
 from karat._numerics import Array, Ints
-from karat._records import Record
+from karat._records import Record, brief
 from karat.algebra import Constraint, Metric
 from karat.confusion import Confusion
 from karat.counts import Tally
@@ -85,6 +86,30 @@ class OperatingPoint(Record):
     method: str
     prevalence: float
     certificate: Certificate | None = None
+
+    def __repr__(self) -> str:
+        """Say where to cut and what comes of it, in a few lines."""
+        others = len(self.intervals) - 1
+        lines = [
+            f"OperatingPoint: {self.objective} = {self.value:.6g}",
+            f"  threshold: {self.threshold:.6g} in {_written(self.interval)}"
+            + (f", and {others} more optimal" if others else ""),
+            "  confusion: "
+            + ", ".join(
+                f"{k} {brief(getattr(self.confusion, k))}"
+                for k in ("tp", "fp", "fn", "tn")
+            ),
+        ]
+        for text, value in self.constraints.items():
+            stops = " (stops it)" if text in self.binding else ""
+            lines.append(f"  {text}: {value:.6g}{stops}")
+        lines.append(f"  prevalence {self.prevalence:.4g}, by {self.method}")
+        return "\n".join(lines)
+
+
+def _written(interval: Interval) -> str:
+    low, high = interval
+    return f"({low:.6g}, {high:.6g}" + (")" if high == math.inf else "]")
 
 
 class Problem(NamedTuple):

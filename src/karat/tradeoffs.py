@@ -175,8 +175,8 @@ class DecisionCurve(Record):
 
     Attributes
     ----------
-    probability : array (n,)
-        The probability at which one would act; the threshold.
+    threshold : array (n,)
+        The probability at which one would act.
     net_benefit, low, high : array (n,)
         True positives per case after paying for false ones, and its interval.
     treat_all, treat_all_low, treat_all_high : array (n,)
@@ -191,7 +191,7 @@ class DecisionCurve(Record):
         Confidence level of the intervals.
     """
 
-    probability: Floats
+    threshold: Floats
     net_benefit: Floats
     low: Floats
     high: Floats
@@ -209,7 +209,7 @@ class DecisionCurve(Record):
 def decision_curve(
     t: Tally,
     *,
-    probability: ArrayLike | None = None,
+    threshold: ArrayLike | None = None,
     prevalence: float | None = None,
     level: float = 0.95,
 ) -> DecisionCurve:
@@ -221,7 +221,7 @@ def decision_curve(
     ----------
     t
         Scores that are probabilities, and labels, both classes present.
-    probability
+    threshold
         The probabilities p at which one might act, from 0 to below 1; by default 0.01,
         0.02, ..., 0.99.
     prevalence
@@ -247,14 +247,14 @@ def decision_curve(
     Examples
     --------
     >>> t = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
-    >>> decision_curve(t, probability=[0.6]).net_benefit  # 3/10 - 1/10 * 0.6/0.4
+    >>> decision_curve(t, threshold=[0.6]).net_benefit  # 3/10 - 1/10 * 0.6/0.4
     array([0.15])
     """
     _checks.one_classifier(t, "decision_curve")
     _checks.both_classes(t, "decision_curve")
     _checks.unit_scores(t.score, "decision_curve", _CALIBRATE)
     level = _checks.fraction(level, "level")
-    p = _checks.grid(_default(probability, 1, 100), "probability", below_one=True)
+    p = _checks.grid(_default(threshold, 1, 100), "threshold", below_one=True)
     tp, fp = _flagged_at(t, p)
     share = _prevalence(t, prevalence)
     odds = p / (1 - p)
@@ -269,7 +269,7 @@ def decision_curve(
         else wilson(t.n_pos, t.n_pos + t.n_neg, level)
     )
     return DecisionCurve(
-        probability=p,
+        threshold=p,
         net_benefit=benefit,
         low=benefit - below,
         high=benefit + above,

@@ -123,9 +123,9 @@ def validate_threshold(
     zero are left out. On counts this is drawn for whole cells at once. Metrics that
     count cases (``flagged``, ``cost``) are scaled to as many cases as the tally has.
     Counts are added before the metric is taken because the mean of a ratio over few
-    cases is biased. A sample holds 63 % of the cases, so the correction errs on the
-    side of caution; Efron's .632 mixture errs on the other side by more (measured in
-    ``benchmarks/study_optimism.py``).
+    cases is biased. A sample holds 63 % of the cases, so the correction is a little
+    too cautious; Efron's .632 mixture still flatters, by about twice as much (measured
+    in ``benchmarks/study_optimism.py``).
 
     Intervals at the chosen threshold: Wilson for shares of counted cases; otherwise
     quantiles over Jeffreys posteriors of recall and false positive rate (and of the

@@ -7,8 +7,8 @@ browser. Figures are grouped by subject in the modules of this folder.
 
 from karat.plots._theme import save
 from karat.plots.curves import precision_recall, roc
-from karat.plots.trees import leaf_tree, levels_by_n, majority_likelihood
 from karat.plots.operating import cost_curve, decision_curve, operating_point, pareto
+from karat.plots.trees import leaf_tree, levels_by_n, majority_likelihood
 
 __all__ = [
     "cost_curve",

@@ -271,14 +271,14 @@ def decision_curve(
         ("act always", d.treat_all),
         ("act never", d.treat_none),
     ):
-        curves["p"] += d.probability.tolist()
+        curves["p"] += d.threshold.tolist()
         curves["y"] += (values / unit).tolist()
-        curves["strategy"] += [strategy] * d.probability.size
+        curves["strategy"] += [strategy] * d.threshold.size
     x = alt.X(
         "p:Q", title="Probability at which one acts", scale=alt.Scale(domain=[0, 1])
     )
     band = (
-        alt.Chart(frame({"p": d.probability, "low": low, "high": high}))
+        alt.Chart(frame({"p": d.threshold, "low": low, "high": high}))
         .mark_area(color=COLOURS[0], opacity=0.2, clip=True)
         .encode(x=x, y=alt.Y("low:Q", **y), y2="high:Q")
     )

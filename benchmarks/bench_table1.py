@@ -1,0 +1,101 @@
+"""Best accuracy threshold: Table 1 of Ramazi and Mari Oriyad, once more.
+
+Scores rounded to 1 to 5 decimals; seconds for the exhaustive search (NumPy, one pass
+over the cases a distinct score), the 0-1 program with two binaries a case, the one with
+a binary a distinct score, and the sweep. The last three include counting the cases. A
+dash: not tried, because it would take more than a minute. ``ratio`` is exhaustive
+search over sweep, measured in turns; all answers are compared.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+from side_by_side import fastest
+
+import karat
+from karat.cutting import all_cuts
+from karat.expressions import metric
+from karat.programs import maximise, per_case, per_score
+
+SIZES = (1000, 2000, 5000, 10**4, 2 * 10**4, 10**5, 5 * 10**5, 10**6, 2 * 10**6)
+MINUTE = 60.0
+MOST_COMPARISONS = 5e9  # of the exhaustive search: about half a minute
+MOST_CASES = 2000  # of the program with two binaries a case
+MOST_SCORES = 10**4  # of the program with a binary a score
+
+
+class Row(NamedTuple):
+    cases: int
+    decimals: int
+    distinct: int
+    exhaustive_s: str
+    per_case_milp_s: str
+    per_score_milp_s: str
+    sweep_s: str
+    ratio: str
+    all_equal: bool
+
+
+def data(n: int, decimals: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(n + decimals)
+    y = rng.random(n) < 0.5
+    x = rng.normal(size=n) + np.where(y, 0.7, -0.7)
+    return y, np.round(1 / (1 + np.exp(-x)), decimals)
+
+
+def exhaustive(y: np.ndarray, score: np.ndarray) -> float:
+    cuts = np.append(np.unique(score), np.inf)
+    return max(int(np.count_nonzero((score >= t) == y)) for t in cuts) / y.size
+
+
+def sweep(y: np.ndarray, score: np.ndarray) -> float:
+    return karat.best_threshold(karat.tally(y, score)).value
+
+
+def program(make, y: np.ndarray, score: np.ndarray) -> tuple[str, float | None]:
+    start = time.perf_counter()
+    cuts = all_cuts(karat.tally(y, score), None, "bench")
+    try:
+        _, proof = maximise(make(cuts), cuts, metric("accuracy"), (), MINUTE)
+    except TimeoutError:
+        return "> 60", None
+    took = time.perf_counter() - start
+    if took >= MINUTE:
+        return "> 60", None
+    return f"{took:.4f}", proof.value
+
+
+def rows():
+    for n in SIZES:
+        for decimals in range(1, 6):
+            y, score = data(n, decimals)
+            distinct = np.unique(score).size
+            runs = {"sweep": lambda y=y, s=score: sweep(y, s)}
+            slow = n * distinct > MOST_COMPARISONS
+            if not slow:
+                runs["exhaustive"] = lambda y=y, s=score: exhaustive(y, s)
+            took = fastest(runs, turns=3 if n * distinct < 2e8 else 1)
+            values = {round(run() * n) for run in runs.values()} if n < 10**5 else set()
+            case, score_, texts = "-", "-", []
+            if n <= MOST_CASES:
+                case, value = program(per_case, y, score)
+                texts.append(value)
+            if distinct <= MOST_SCORES:
+                score_, value = program(per_score, y, score)
+                texts.append(value)
+            values |= {round(v * n) for v in texts if v is not None}
+            values.add(round(sweep(y, score) * n))
+            yield Row(
+                n,
+                decimals,
+                distinct,
+                "-" if slow else f"{took['exhaustive']:.4f}",
+                case,
+                score_,
+                f"{took['sweep']:.5f}",
+                "-" if slow else f"{took['exhaustive'] / took['sweep']:.3g}",
+                len(values) == 1,
+            )
