@@ -840,3 +840,16 @@ def cases_for_folds(panel: Any, folds: int) -> None:
             f"{panel.n_pos:,} positives and {panel.n_neg:,} negatives. Type "
             f"folds={max(least, 2)} or count more cases."
         )
+
+
+def base_estimators(estimators: object) -> None:
+    """Stop when a list of (name, classifier) is something else."""
+    listed = isinstance(estimators, (list, tuple)) and len(estimators) > 0
+    if not listed or not all(
+        hasattr(e[1] if isinstance(e, tuple) and len(e) == 2 else e, "fit")
+        for e in estimators  # type: ignore[attr-defined]
+    ):
+        raise InputError(
+            'estimators must be a list of (name, classifier), such as [("line", '
+            f"LogisticRegression())]; found {estimators!r}."
+        )
