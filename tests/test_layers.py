@@ -14,12 +14,15 @@ LAYERS = {
     "ground": [
         "_binomial",
         "_cells",
+        "_chains",
         "_checks",
         "_doors",
+        "_importance",
         "_keys",
         "_logistic",
         "_numerics",
         "_records",
+        "_tempering",
     ],
     "counts": [
         "algebra",
@@ -30,8 +33,12 @@ LAYERS = {
         "expressions",
     ],
     "analyses": [
+        "_conjugate",
+        "_exact",
         "_fermi_solver",
         "_fermi_sums",
+        "_gibbs",
+        "_latent_model",
         "areas",
         "bands",
         "boxes",
@@ -55,7 +62,10 @@ LAYERS = {
         "geometry",
         "groups",
         "guarantees",
+        "identifiability",
         "inference",
+        "latent",
+        "latent_sampling",
         "levels",
         "maps",
         "merging",
@@ -79,6 +89,7 @@ LAYERS = {
         "venn_abers",
     ],
     "doors": [
+        "__main__",
         "cli",
         "columns",
         "engines",
@@ -92,7 +103,6 @@ LAYERS = {
         "samples",
         "storage",
         "__init__",
-        "__main__",
     ],
 }
 LEVEL = {m: k for k, row in enumerate(LAYERS.values()) for m in row}

@@ -7,6 +7,7 @@ This page is the table of contents, grouped by question.
 # How good is a cut? Metrics add, scale and compare.
 # How good is the ranking, and how sure are we?
 # Can this leaf be trusted?
+# What can be said when nobody knows the truth?
 # What does a score mean, as a probability?
 from karat._checks import (
     DoubtfulAssumption,
@@ -100,6 +101,7 @@ from karat.groups import cluster_bootstrap, compare_groups
 from karat.groups import over_groups as _over_groups
 from karat.guarantees import GuaranteedThreshold, guaranteed_threshold
 from karat.inference import auc
+from karat.latent import LatentPosterior, latent_class
 from karat.levels import (
     TreeLevels,
     confidence_level,
@@ -180,6 +182,7 @@ __all__ = [
     "GuaranteedThreshold",
     "Infeasible",
     "InputError",
+    "LatentPosterior",
     "LeafReport",
     "Leakage",
     "Leaves",
@@ -254,6 +257,7 @@ __all__ = [
     "jaccard",
     "kappa",
     "kl_divergence",
+    "latent_class",
     "leakage",
     "leaves",
     "lift",
