@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import product
 from math import comb
 
 import mpmath as mp
@@ -79,6 +80,45 @@ def test_draws_follow_the_law(rng):
         )
     assert (law.rvs(5, rng=1) == law.rvs(5, rng=1)).all()
     assert karat.entropic_binomial(7, 0.4).p == 0.6
+
+
+@pytest.mark.parametrize(
+    ("weights", "p"),
+    [([0.2, 0.5, 0.3], [0.9, 0.6, 0.4]), ([0.0, 1.0], [0.7, 0.8]), ([1.0, 0.0], 0.7)],
+)
+def test_tree_law_by_walking_through_all_samples(weights, p):
+    """Eqs (3) and (4): every case chooses a leaf and a class."""
+    n = 4
+    top = np.broadcast_to(p, len(weights))
+    tree = karat.entropic_tree(n, weights, p)
+    law = {}
+    kinds = [(j, y) for j in range(len(weights)) for y in (0, 1)]
+    for sample in product(kinds, repeat=n):
+        chance, cases = 1.0, np.zeros((len(weights), 2), int)
+        for j, y in sample:
+            chance *= weights[j] * (top[j] if y else 1 - top[j])
+            cases[j, y] += 1
+        key = tuple(cases.sum(axis=1)), tuple(cases.max(axis=1))
+        law[key] = law.get(key, 0.0) + chance
+    for (cases, majority), chance in law.items():
+        assert tree.pmf(cases, majority) == pytest.approx(chance, abs=1e-14)
+    keys = np.array(list(law))
+    assert tree.pmf(keys[:, 0], keys[:, 1]).sum() == pytest.approx(1)
+    mean = sum(chance * np.array(k) for k, chance in law.items())
+    np.testing.assert_allclose(tree.mean(), mean, atol=1e-13)
+    assert tree.pmf(np.full(len(weights), n), np.full(len(weights), n)) == 0
+
+
+def test_tree_draws_follow_the_law(rng):
+    tree = karat.entropic_tree(6, [0.3, 0.7], [0.8, 0.45])
+    cases, majority = tree.rvs(40_000, rng=rng)
+    assert (cases.sum(axis=1) == 6).all()
+    hit = (cases == [2, 4]).all(axis=1) & (majority == [2, 3]).all(axis=1)
+    assert hit.mean() == pytest.approx(tree.pmf([2, 4], [2, 3]), abs=0.008)
+    for drawn, known in zip((cases, majority), tree.mean(), strict=True):
+        np.testing.assert_allclose(drawn.mean(axis=0), known, atol=0.03)
+    with pytest.raises(InputError, match="one entry per leaf"):
+        tree.pmf([1, 2, 3], [1, 2, 3])
 
 
 def test_example_2_of_the_paper():

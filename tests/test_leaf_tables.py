@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import karat
+
 DOCS = Path(__file__).parents[1] / "docs"
 
 
@@ -49,3 +51,33 @@ def test_errata_are_marked_and_nothing_else(written):
         18: 27,
         19: 8,
     }
+
+
+def test_what_the_page_says_of_biases():
+    """The blend is not better across the board, nor P(C) estimated too high."""
+    expectation = runpy.run_path(str(DOCS / "tables" / "leaf_tables.py"))["expectation"]
+    sizes, tops = (5, 6, 7, 8, 9, 10, 20, 30, 40, 50), (0.6, 0.7, 0.8, 0.9)
+    further = larger = 0
+    for n in sizes:
+        for p in tops:
+            bias = {m: expectation(n, p, m, lambda x: x)[0] - p for m in METHODS}
+            error = {
+                m: expectation(n, p, m, lambda x, p=p: (x - p) ** 2)[0] for m in METHODS
+            }
+            further += abs(bias["blend"]) > abs(bias["mle"])
+            larger += error["blend"] > error["mle"]
+    assert (further, larger) == (22, 37)
+    for n in (20, 50, 100):
+        for p in tops[:3]:
+            mean = expectation(n, p, "mle", lambda x, n=n: karat.confidence_level(n, x))
+            assert mean[0] < karat.confidence_level(n, p)
+
+
+METHODS = ("mle", "blend")
+
+
+@pytest.mark.parametrize("name", ["leaves", "pruning"])
+def test_the_study_on_the_page_is_the_one_stored(name):
+    script = runpy.run_path(str(DOCS / "tables" / "leaf_study.py"))
+    written = (DOCS / "tables" / f"leaf_study_{name}.inc").read_text()
+    assert script["text"](name) == written

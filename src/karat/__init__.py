@@ -89,7 +89,13 @@ from karat.ensembles import (
     mean_score,
     wisdom_of_crowds,
 )
-from karat.entropic import EntropicBinomial, entropic_binomial, top_probability
+from karat.entropic import (
+    EntropicBinomial,
+    EntropicTree,
+    entropic_binomial,
+    entropic_tree,
+    top_probability,
+)
 from karat.expressions import constraint, metric
 from karat.fermi import FermiDirac, fermi_dirac, midranks
 from karat.files import scan
@@ -175,6 +181,7 @@ __all__ = [
     "Dominance",
     "DoubtfulAssumption",
     "EntropicBinomial",
+    "EntropicTree",
     "Estimate",
     "FermiDirac",
     "FiDEL",
@@ -239,6 +246,7 @@ __all__ = [
     "diagnostic_odds_ratio",
     "dominates",
     "entropic_binomial",
+    "entropic_tree",
     "exact_auc",
     "exact_threshold",
     "f1",

@@ -689,6 +689,15 @@ def part_of(y: int, n: int) -> None:
         )
 
 
+def one_entry_per_leaf(shape: tuple[int, ...], leaves: int) -> None:
+    """Stop when the last axis does not run over the leaves."""
+    if shape[-1:] != (leaves,):
+        raise InputError(
+            f"Cases and majorities need one entry per leaf in their last axis, "
+            f"{leaves}; found shape {shape}."
+        )
+
+
 def probabilities(values: object, what: str) -> NDArray[np.float64]:
     """Pass on numbers between 0 and 1, in any shape."""
     try:

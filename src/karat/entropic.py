@@ -16,9 +16,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from karat import _checks
-from karat._binomial import at_least, binomial_pmf, clopper_pearson, plain_number
+from karat._binomial import (
+    at_least,
+    binomial_pmf,
+    bulk,
+    clopper_pearson,
+    plain_number,
+)
 from karat._checks import NotEnoughCases
-from karat._numerics import Array, Floats
+from karat._numerics import Array, Floats, Ints
 from karat._records import Estimate, Record
 from karat.levels import utility_level
 
@@ -41,14 +47,7 @@ class EntropicBinomial(Record):
 
     def pmf(self, y: ArrayLike) -> Any:
         """How likely is a majority of exactly ``y``? Zhang (2024), eq. (2)."""
-        y = np.asarray(y, dtype=np.float64)
-        both = binomial_pmf(y, self.n, self.p) + binomial_pmf(
-            self.n - y, self.n, self.p
-        )
-        tie = 2 * y == self.n
-        return plain_number(
-            np.where(2 * y < self.n, 0.0, np.where(tie, both / 2, both))
-        )
+        return plain_number(_majority_pmf(np.asarray(y, np.float64), self.n, self.p))
 
     def cdf(self, y: ArrayLike) -> Any:
         """How likely is a majority of ``y`` or fewer?"""
@@ -81,6 +80,13 @@ class EntropicBinomial(Record):
         return np.maximum(y, self.n - y)
 
 
+def _majority_pmf(y: Floats, n: ArrayLike, p: ArrayLike) -> Floats:
+    """Zhang (2024), eq. (2)."""
+    n = np.asarray(n, np.float64)
+    both = binomial_pmf(y, n, p) + binomial_pmf(n - y, n, p)
+    return np.where(2 * y < n, 0.0, np.where(2 * y == n, both / 2, both))
+
+
 def entropic_binomial(n: int, p: float) -> EntropicBinomial:
     r"""How is the size of the majority among n cases distributed?
 
@@ -103,8 +109,8 @@ def entropic_binomial(n: int, p: float) -> EntropicBinomial:
 
     Notes
     -----
-    Zhang (2024), eq. (2). Given the cases of each leaf, the leaves of a tree are
-    independent, so eqs (3) and (4) are a multinomial times a product of these.
+    Zhang (2024), eq. (2). The leaves of a tree together, eqs (3) and (4), are
+    :func:`entropic_tree`.
 
     References
     ----------
@@ -117,6 +123,107 @@ def entropic_binomial(n: int, p: float) -> EntropicBinomial:
     """
     p = _checks.fraction(p, "p", ends="[]")
     return EntropicBinomial(_checks.whole_number(n, "n"), max(p, 1 - p))
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class EntropicTree(Record):
+    """How many cases, and how large a majority, has each leaf of a tree?
+
+    Made by :func:`entropic_tree`.
+
+    Attributes
+    ----------
+    n : int
+        Cases that the tree is grown on.
+    weights : array (J,)
+        Probability that a case falls into each leaf.
+    p : array (J,)
+        The larger class probability of each leaf.
+    """
+
+    n: int
+    weights: Floats
+    p: Floats
+
+    def pmf(self, cases: ArrayLike, majority: ArrayLike) -> Any:
+        """How likely are these cases and majorities? The last axis runs over leaves.
+
+        Zhang (2024), eq. (4).
+        """
+        cases, majority = np.broadcast_arrays(
+            np.asarray(cases, np.float64), np.asarray(majority, np.float64)
+        )
+        _checks.one_entry_per_leaf(cases.shape, self.weights.size)
+        # the multinomial, one leaf after the other from what the earlier ones left
+        taken = np.cumsum(cases, axis=-1) - cases
+        rest = np.cumsum(self.weights[::-1])[::-1]
+        share = self.weights / np.where(rest > 0, rest, 1.0)
+        mass = binomial_pmf(cases, np.maximum(self.n - taken, 0), share)
+        mass = np.where(cases.sum(axis=-1) == self.n, mass.prod(axis=-1), 0.0)
+        leaf = _majority_pmf(majority, cases, self.p)
+        return plain_number(np.asarray(mass * leaf.prod(axis=-1)))
+
+    def mean(self) -> tuple[Floats, Floats]:
+        """How many cases, and how large a majority, has each leaf on average?"""
+        pairs = zip(self.weights, self.p, strict=True)
+        top = [_mean_majority(self.n, share, float(p)) for share, p in pairs]
+        return self.n * self.weights, np.array(top)
+
+    def rvs(self, size: Any = None, *, rng: Any = None) -> tuple[Ints, Ints]:
+        """Draw the cases and the majorities of all leaves."""
+        generator = np.random.default_rng(rng)
+        cases = generator.multinomial(self.n, self.weights, size)
+        y = generator.binomial(cases, self.p)
+        return cases, np.maximum(y, cases - y)
+
+
+def _mean_majority(n: int, share: float, p: float) -> float:
+    """Average the majority of a leaf over the cases that it may get."""
+    (low,), (high,) = bulk(n, np.array([share]))
+    m = np.arange(low, high + 1)
+    means = [EntropicBinomial(int(k), p).mean() for k in m]
+    return float(binomial_pmf(m, n, share) @ means)
+
+
+def entropic_tree(n: int, weights: ArrayLike, p: ArrayLike) -> EntropicTree:
+    r"""How are the cases and the majorities of the leaves of a tree distributed?
+
+    .. math:: P(\mathbf N, \mathbf Y_\vee) = \binom{n}{n_1 \dots n_J} \prod_j
+        \lambda_j^{n_j} P(Y_\vee = y_j \mid n_j, p_j)
+
+    Parameters
+    ----------
+    n
+        Cases that the tree is grown on.
+    weights
+        Probability that a case falls into each leaf, summing to 1.
+    p
+        Probability of one class in each leaf; the larger of ``p`` and ``1 - p``
+        counts.
+
+    Returns
+    -------
+    EntropicTree
+        With ``pmf``, ``mean`` and ``rvs``.
+
+    Notes
+    -----
+    Zhang (2024), eqs (3) and (4).
+
+    References
+    ----------
+    Zhang, Z. (2024), Stats 7, 1209-1225, doi:10.3390/stats7040071.
+
+    Examples
+    --------
+    >>> tree = entropic_tree(2, [0.5, 0.5], [1.0, 1.0])
+    >>> round(tree.pmf([1, 1], [1, 1]), 12)  # one case each: 2 * 1/2 * 1/2
+    0.5
+    """
+    share = _checks.shares(weights, "weights")
+    top = np.broadcast_to(_checks.probabilities(p, "p"), share.shape)
+    return EntropicTree(_checks.whole_number(n, "n"), share, np.maximum(top, 1 - top))
 
 
 def majority_mle(y: Array, n: Array) -> Floats:

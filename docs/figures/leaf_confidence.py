@@ -1,0 +1,13 @@
+"""Confidence of two splits and of none against the number of cases."""
+
+import karat.plots
+
+PAPER = {
+    "no split": ([1.0], [0.7]),
+    "split A": ([0.9, 0.1], [0.75, 0.25]),
+    "split B": ([0.2, 0.8], [0.75, 0.6875]),
+}
+
+
+def chart():
+    return karat.plots.levels_by_n(PAPER)
