@@ -17,6 +17,7 @@ from karat.monotone import equal_mass, pool_violators
 from karat.venn_abers import bounds
 
 METHODS = sorted(karat.CALIBRATORS)
+ROUGH = ("auto", "binormal", "platt", "fermi-dirac")
 
 
 def probabilities(rng, n=300):
@@ -288,6 +289,8 @@ def test_unknowns_change_nothing(method, rng):
 def test_one_score_gives_the_prevalence(method):
     t = karat.Tally([0.5], neg=[3], pos=[1])
     expected = 0.5 if method in ("venn-abers", "temperature") else 0.25
+    if method == "auto":  # Platt's targets: (1 * 2/3 + 3 * 1/5) / 4
+        expected = (2 / 3 + 3 / 5) / 4
     if method == "venn-abers":
         expected = (2 / 5) / (1 - 1 / 5 + 2 / 5)
     assert karat.calibrate(t, method=method)(0.5) == pytest.approx(expected, abs=1e-6)
@@ -324,7 +327,7 @@ def test_huge_counts(method):
     )
     p = karat.calibrate(t, method=method)([0.1, 0.5, 0.9])
     # the binormal and the score itself as predictor have another shape
-    tolerance = 0.03 if method in ("binormal", "platt", "fermi-dirac") else 1e-6
+    tolerance = 1e-6 if method not in ROUGH else 0.03
     np.testing.assert_allclose(p, [0.1, 0.5, 0.9], atol=tolerance)
 
 
@@ -365,6 +368,64 @@ def test_words_for_a_wrong_choice():
         karat.calibrate(t, method="platt", targets="labels")
     with pytest.raises(karat.InputError, match="bins must be a whole number, 1"):
         karat.calibrate(t, method="histogram", bins=0)
+
+
+def test_auto_leaves_calibrated_scores_nearly_alone(rng):
+    p = rng.beta(1, 3, size=3000)
+    t = karat.tally(rng.random(p.size) < p, p)
+    c = karat.calibrate(t)
+    assert c.weights.sum() == pytest.approx(1)
+    assert (np.diff(c.weights) <= 0).all()
+    grid = np.linspace(0.02, 0.8, 20)
+    np.testing.assert_allclose(c(grid), grid, atol=0.06)
+
+
+def test_auto_is_a_mixture_of_its_maps(rng):
+    t = karat.tally(*probabilities(rng))
+    c = karat.calibrate(t, method="auto", folds=4)
+    by_hand = sum(w * m(t.score) for w, m in zip(c.weights, c.maps, strict=True))
+    np.testing.assert_allclose(c(t.score), by_hand)
+    assert set(c.names) <= {*karat.blending._ANY, *karat.blending._UNIT}
+    with pytest.raises(karat.InputError, match="one name and one weight"):
+        karat.blending.Blend(("a", "b"), [1.0], c.maps[:1])
+
+
+def test_auto_weights_maximise_the_held_out_likelihood(rng):
+    from karat.blending import _stack
+
+    likelihood = rng.random((3, 50))
+    count = rng.integers(1, 5, 50).astype(float)
+    goal = lambda w: count @ np.log(w @ likelihood) + 0.3 * np.log(w).sum()  # noqa: E731
+    best = goal(_stack(likelihood, count))
+    for w in rng.dirichlet(np.ones(3), 200):
+        assert goal(w) <= best + 1e-3
+
+
+def test_auto_folds_divide_the_cases(rng):
+    from karat.blending import _fold
+
+    count = rng.integers(0, 9, 30)
+    parts = [_fold(count, k, 4) for k in range(4)]
+    assert (sum(parts) == count).all()
+    assert np.ptp([p.sum() for p in parts]) <= 1
+    assert min(p.min() for p in parts) >= 0
+
+
+def test_auto_on_scores_of_any_scale(rng):
+    y, score = tied_cases(rng, 300)
+    c = karat.calibrate(karat.tally(y, 100 * score), method="auto")
+    assert "beta" not in c.names
+    assert np.corrcoef(c(100 * score), y)[0, 1] > 0.2
+
+
+def test_a_score_of_zero_means_below_the_smallest():
+    # a forest of 100 trees: 0 is "below 1/100", and is kept at 1/200
+    t = karat.Tally([0, 0.01, 0.5, 1], neg=[50, 20, 5, 1], pos=[2, 2, 5, 9])
+    c = karat.calibrate(t, method="beta")
+    assert (c.low, c.high) == (0.005, 0.75)
+    assert c(0.0) == c(0.005) == c(0.001)
+    assert karat.calibrate(t, method="platt", scale="logit").low == 0.005
+    assert karat.calibrate(t, method="temperature").high == 0.75
 
 
 def test_equal_mass_never_splits_a_row(rng):

@@ -45,6 +45,7 @@ def probable(analysis):
 
 
 RANK_ONLY = {
+    "auto": False,
     "beta": False,
     "binormal": True,
     "fermi-dirac": True,

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from karat import _checks
+from karat.blending import auto
 from karat.counts import Tally
 from karat.maps import Map
 from karat.monotone import histogram, isotonic, venn_abers
@@ -20,7 +21,7 @@ from karat.parametric import beta, platt, temperature
 from karat.ranked import binormal, fermi_dirac_map
 
 
-def calibrate(t: Tally, *, method: str = "platt", **options: Any) -> Map:
+def calibrate(t: Tally, *, method: str = "auto", **options: Any) -> Map:
     """Which probability does each score stand for?
 
     Parameters
@@ -54,6 +55,7 @@ def calibrate(t: Tally, *, method: str = "platt", **options: Any) -> Map:
 # one line a method: a function from a tally to a map
 CALIBRATORS: Mapping[str, Callable[..., Map]] = MappingProxyType(
     {
+        "auto": auto,
         "fermi-dirac": fermi_dirac_map,
         "platt": platt,
         "isotonic": isotonic,

@@ -27,7 +27,6 @@ from karat.counts import Tally
 from karat.formulas import TRANSFORMS, Formula, Logistic
 from karat.maps import Map, register
 
-# scores of exactly 0 and 1 have no logit: the nearest doubles that leave 1 - s exact
 _EPS = 2.0**-52
 _TARGETS = ("labels", "smoothed", "auto")
 
@@ -46,12 +45,16 @@ class Platt(Map):
         ``f``: "identity" or "logit".
     targets : str
         What was fitted: "labels" (maximum likelihood) or "smoothed" (Platt's targets).
+    low, high : float
+        Scores beyond these are taken as these (see :func:`open_ends`).
     """
 
     intercept: float
     slope: float
     scale: str = "identity"
     targets: str = "labels"
+    low: float = -math.inf
+    high: float = math.inf
 
     def __post_init__(self) -> None:
         _checks.choice(self.scale, ("identity", "logit"), "scale")
@@ -59,8 +62,8 @@ class Platt(Map):
     @property
     def expression(self) -> Formula:
         """Give the logistic curve."""
-        ends = (_EPS, 1 - _EPS) if self.scale == "logit" else (-np.inf, np.inf)
-        return Logistic(self.intercept, ((self.slope, self.scale),), *ends)
+        terms = ((self.slope, self.scale),)
+        return Logistic(self.intercept, terms, self.low, self.high)
 
 
 @register("beta")
@@ -75,18 +78,22 @@ class Beta(Map):
         The parameters; ``a`` and ``b`` are not negative, so the map never decreases.
     targets : str
         What was fitted: "labels" or "smoothed" (Platt's targets).
+    low, high : float
+        Scores beyond these are taken as these (see :func:`open_ends`).
     """
 
     a: float
     b: float
     c: float
     targets: str = "labels"
+    low: float = _EPS
+    high: float = 1 - _EPS
 
     @property
     def expression(self) -> Formula:
         """Give the logistic curve in ln s and ln(1 - s)."""
         terms = ((self.a, "log"), (-self.b, "log1m"))
-        return Logistic(self.c, terms, _EPS, 1 - _EPS)
+        return Logistic(self.c, terms, self.low, self.high)
 
 
 @register("temperature")
@@ -104,11 +111,15 @@ class Temperature(Map):
         "logit" when the scores are probabilities, "identity" when they are log-odds.
     targets : str
         What was fitted: "labels" or "smoothed" (Platt's targets).
+    low, high : float
+        Scores beyond these are taken as these (see :func:`open_ends`).
     """
 
     temperature: float
     scale: str = "logit"
     targets: str = "labels"
+    low: float = -math.inf
+    high: float = math.inf
 
     def __post_init__(self) -> None:
         _checks.choice(self.scale, ("identity", "logit"), "scale")
@@ -116,8 +127,8 @@ class Temperature(Map):
     @property
     def expression(self) -> Formula:
         """Give the logistic curve without an intercept."""
-        ends = (_EPS, 1 - _EPS) if self.scale == "logit" else (-np.inf, np.inf)
-        return Logistic(0.0, ((1 / self.temperature, self.scale),), *ends)
+        terms = ((1 / self.temperature, self.scale),)
+        return Logistic(0.0, terms, self.low, self.high)
 
 
 def platt(t: Tally, *, targets: str = "auto", scale: str = "identity") -> Platt:
@@ -157,11 +168,11 @@ def platt(t: Tally, *, targets: str = "auto", scale: str = "identity") -> Platt:
     1.0
     """
     _checks.choice(scale, ("identity", "logit"), "scale")
-    t, columns = _columns(t, (scale,), "platt")
+    t, columns, ends = _columns(t, (scale,), "platt")
     apart = separated(columns[0], t.pos, t.neg)
     fit, targets = _fit(columns, t, targets, apart)
     intercept, slope = fit.coefficients.tolist()
-    return Platt(intercept, slope, scale, targets)
+    return Platt(intercept, slope, scale, targets, *ends)
 
 
 def beta(t: Tally, *, targets: str = "auto") -> Beta:
@@ -184,8 +195,8 @@ def beta(t: Tally, *, targets: str = "auto") -> Beta:
     Kull, Silva Filho and Flach (2017), eq. (7). Differs from their algorithm 1: where a
     coefficient comes out negative they drop it and refit; here every face of the
     constraint a, b >= 0 is fitted and the most likely one taken, which is the
-    constrained maximum also when both are negative. Scores are clipped to
-    [2^-52, 1 - 2^-52].
+    constrained maximum also when both are negative. Scores of exactly 0 and 1 are
+    moved inwards, see :func:`open_ends`.
 
     References
     ----------
@@ -197,7 +208,7 @@ def beta(t: Tally, *, targets: str = "auto") -> Beta:
     >>> beta(Tally([0.2, 0.8], neg=[80, 20], pos=[20, 80]))([0.2, 0.8]).round(6)
     array([0.2, 0.8])
     """
-    t, (log, log1m) = _columns(t, ("log", "log1m"), "beta")
+    t, (log, log1m), ends = _columns(t, ("log", "log1m"), "beta")
     apart = separated(log, t.pos, t.neg)
     faces = []
     for use_a, use_b in product((True, False), repeat=2):
@@ -208,7 +219,7 @@ def beta(t: Tally, *, targets: str = "auto") -> Beta:
         a = float(next(values)) if use_a else 0.0
         b = float(next(values)) if use_b else 0.0
         if a >= 0 and b >= 0 and fit.converged:
-            faces.append((fit.log_likelihood, Beta(a, b, c, kind)))
+            faces.append((fit.log_likelihood, Beta(a, b, c, kind, *ends)))
     return max(faces, key=lambda face: face[0])[1]
 
 
@@ -246,25 +257,49 @@ def temperature(
     2.0
     """
     _checks.choice(scale, ("identity", "logit"), "scale")
-    t, columns = _columns(t, (scale,), "temperature")
+    t, columns, ends = _columns(t, (scale,), "temperature")
     apart = separated(columns[0], t.pos, t.neg, at=0.0)
     fit, targets = _fit(columns, t, targets, apart, intercept=False)
     inverse = max(float(fit.coefficients[1]), 0.0)
-    return Temperature(1 / inverse if inverse else math.inf, scale, targets)
+    value = 1 / inverse if inverse else math.inf
+    return Temperature(value, scale, targets, *ends)
 
 
-def _columns(t: Tally, names: Sequence[str], method: str) -> tuple[Tally, list[Floats]]:
-    """Give the labelled cases and the transformed scores, in descending order."""
+def _columns(
+    t: Tally, names: Sequence[str], method: str
+) -> tuple[Tally, list[Floats], tuple[float, float]]:
+    """Give the labelled cases, the transformed scores (descending) and their ends."""
     _checks.both_classes(t, f"calibrate(method={method!r})")
     t = t.labelled()
-    score = t.score
+    score, ends = t.score, (-math.inf, math.inf)
     if tuple(names) != ("identity",):
         instead = 'Type method="platt" for scores on another scale'
         if method == "temperature":
             instead += ', or scale="identity" if these are log-odds'
         _checks.unit_scores(score, f"method={method!r}", instead + ".")
-        score = np.clip(score, _EPS, 1 - _EPS)
-    return t, [TRANSFORMS[n](score) for n in names]
+        ends = open_ends(score)
+        score = np.clip(score, *ends)
+    return t, [TRANSFORMS[n](score) for n in names], ends
+
+
+def open_ends(score: Floats) -> tuple[float, float]:
+    """Between which two numbers are scores from 0 to 1 kept, so that logits exist?
+
+    A score of exactly 0 is taken as half the smallest one above 0 (and 1 likewise): a
+    forest of 100 trees that says 0 means "below 1/100", not "never", and the common
+    2^-52 would give these cases log-odds of -36 and the whole leverage. Never closer to
+    0 and 1 than 2^-52.
+
+    >>> open_ends(np.array([0.0, 0.02, 0.5])) == (0.01, 1 - 2.0**-52)
+    True
+    """
+    low = high = _EPS
+    inner = score[(score > 0) & (score < 1)]
+    if inner.size and score.min() == 0:
+        low = max(_EPS, float(inner.min()) / 2)
+    if inner.size and score.max() == 1:
+        high = max(_EPS, float(1 - inner.max()) / 2)
+    return low, 1 - high
 
 
 def _fit(

@@ -24,6 +24,9 @@ from karat.ranking import placements
 
 _POOLED = 4096
 _GRID = 1001
+_STEPS = 100
+# of b and ln alpha: beyond them no finite sample can tell
+_BOUNDS = (np.array([-20.0, -3.0]), np.array([20.0, 3.0]))
 
 
 @register("fermi-dirac")
@@ -189,32 +192,36 @@ def binormal(t: Tally) -> Binormal:
 
 
 def _fit_binormal(t: Tally, pos: Array, neg: Array, rho: float) -> tuple[float, float]:
-    wins = placements(t).auc
-    if wins in (0.0, 1.0):
-        return separation(softened_auc(t)), 1.0
-    from scipy.optimize import minimize
-
+    """Maximise the likelihood of the labels given the ranks, by Fisher scoring."""
     if pos.size > 8 * _POOLED:
-        step = -(-pos.size // _POOLED)
-        start = np.arange(0, pos.size, step)
+        start = np.arange(0, pos.size, -(-pos.size // _POOLED))
         pos, neg = np.add.reduceat(pos, start), np.add.reduceat(neg, start)
-    counts = pos / t.n, neg / t.n
-    best = minimize(
-        _binormal_loss,
-        [separation(wins), 0.0],
-        args=(_shares(pos + neg), *counts, rho),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(-20, 20), (-3, 3)],
-        options={"ftol": 1e-15, "gtol": 1e-9},
-    )
-    return float(best.x[0]), math.exp(best.x[1])
+    problem = (_shares(pos + neg), pos / t.n, neg / t.n, rho)
+    here = np.array([separation(softened_auc(t)), 0.0])
+    if placements(t).auc in (0.0, 1.0):
+        return float(here[0]), 1.0
+    loss, gradient, information = _binormal_loss(here, *problem)
+    for _ in range(_STEPS):
+        step = np.linalg.lstsq(information, -gradient, rcond=1e-12)[0]
+        new = np.clip(here + step, *_BOUNDS)
+        ahead = _binormal_loss(new, *problem)
+        while ahead[0] > loss and np.abs(step).max() > 1e-9:
+            step = step / 2
+            new = np.clip(here + step, *_BOUNDS)
+            ahead = _binormal_loss(new, *problem)
+        moved = float(np.abs(new - here).max())
+        if ahead[0] > loss:
+            break
+        here, (loss, gradient, information) = new, ahead
+        if moved < 1e-8:
+            break
+    return float(here[0]), math.exp(here[1])
 
 
 def _binormal_loss(
     parameters: Floats, share: Floats, pos: Floats, neg: Floats, rho: float
-) -> tuple[float, Floats]:
-    """Give the log loss at (b, ln alpha) and its gradient, the ranks being fixed."""
+) -> tuple[float, Floats, Floats]:
+    """Give the log loss at (b, ln alpha), its gradient and the information."""
     mean, sd = float(parameters[0]), math.exp(parameters[1])
     z = _hidden(share, mean, sd, rho)
     x = (z - mean) / sd
@@ -222,11 +229,10 @@ def _binormal_loss(
     p = sigmoid(eta)
     # the share below z stays, so z moves with the parameters: dz/db = p
     slope = z - x / sd
-    by_mean = x / sd + slope * p
-    by_log_sd = x * x - 1 + slope * p * sd * x
-    residual = p * (pos + neg) - pos
+    by = np.stack([x / sd + slope * p, x * x - 1 + slope * p * sd * x])
     loss = pos @ np.logaddexp(0, -eta) + neg @ np.logaddexp(0, eta)
-    return float(loss), np.array([residual @ by_mean, residual @ by_log_sd])
+    weight = (pos + neg) * p * (1 - p)
+    return float(loss), by @ (p * (pos + neg) - pos), (by * weight) @ by.T
 
 
 def _shares(cases: Array) -> Floats:

@@ -1,0 +1,243 @@
+"""Do probabilities mean what they say, as a picture?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from karat import _checks
+from karat._checks import InputError
+from karat.corp import Reliability
+from karat.corp import reliability as corp
+from karat.counts import Tally
+from karat.maps import Map
+from karat.monotone import equal_mass
+from karat.plots._theme import COLOURS, GREY, SIZE, frame, styled
+from karat.scoring import ProperScore
+
+_BARS = 40
+
+
+def reliability(
+    t: Tally,
+    *,
+    level: float = 0.95,
+    replicates: int = 500,
+    rng: Any = 0,
+    title: str = "",
+) -> Any:
+    """Which share of the cases with a score of p is positive? A chart.
+
+    The curve is the isotonic regression of the labels on the scores (CORP), with its
+    confidence band in colour. Where it leaves the grey consistency band, chance does
+    not explain its distance from the diagonal. Below: how many negatives and positives
+    have which score.
+
+    Parameters
+    ----------
+    t
+        Labelled cases whose scores are probabilities.
+    level, replicates, rng
+        As in :func:`karat.reliability`.
+    title
+        Shown above the figure.
+    """
+    r = corp(t, level=level, replicates=replicates, rng=rng)
+    share = alt.layer(*_bands(r), _diagonal(), _curve(r))
+    chart = alt.vconcat(share, _scores(t.labelled()), spacing=4)
+    about = (
+        f"Reliability diagram of {r.n:,} cases: share of positives against score, "
+        f"with {100 * level:g}% consistency and confidence bands"
+    )
+    return styled(chart, title, about)
+
+
+def _x(name: str = "score", title: str | None = "Score") -> Any:
+    return alt.X(f"{name}:Q", title=title, scale=alt.Scale(domain=[0, 1], nice=False))
+
+
+def _y(name: str, title: str = "Share of positives") -> Any:
+    return alt.Y(f"{name}:Q", title=title, scale=alt.Scale(domain=[0, 1], nice=False))
+
+
+def _bands(r: Reliability) -> list[Any]:
+    kinds = (("consistency", GREY, 0.25), ("confidence", COLOURS[0], 0.2))
+    return [
+        alt.Chart(
+            frame(
+                {
+                    "score": r.score,
+                    "low": getattr(r, f"{kind}_low"),
+                    "high": getattr(r, f"{kind}_high"),
+                }
+            )
+        )
+        .mark_area(color=colour, opacity=opacity)
+        .encode(x=_x(title=None), y=_y("low"), y2="high:Q")
+        for kind, colour, opacity in kinds
+    ]
+
+
+def _diagonal() -> Any:
+    columns = {"score": [0.0, 1.0], "probability": [0.0, 1.0]}
+    return (
+        alt.Chart(frame(columns))
+        .mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1)
+        .encode(x=_x(title=None), y=_y("probability"))
+    )
+
+
+def _curve(r: Reliability) -> Any:
+    tips = [
+        alt.Tooltip("score:Q", title="Score", format=".4g"),
+        alt.Tooltip("probability:Q", title="Share of positives", format=".4g"),
+    ]
+    columns = {"score": r.score, "probability": r.probability}
+    return (
+        alt.Chart(frame(columns), width=SIZE, height=SIZE)
+        .mark_line(color=COLOURS[0])
+        .encode(x=_x(title=None), y=_y("probability"), tooltip=tips)
+    )
+
+
+def _scores(t: Tally) -> Any:
+    """Count negatives and positives in bars of equal width."""
+    bar = np.minimum((t.score * _BARS).astype(int), _BARS - 1)
+    keys = ("low", "high", "label", "cases", "base", "top")
+    columns: dict[str, list[Any]] = {k: [] for k in keys}
+    base = np.zeros(_BARS)
+    for label, count in (("negative", t.neg), ("positive", t.pos)):
+        cases = np.bincount(bar, count, _BARS).astype(np.float64)
+        columns["low"] += [k / _BARS for k in range(_BARS)]
+        columns["high"] += [(k + 1) / _BARS for k in range(_BARS)]
+        columns["label"] += [label] * _BARS
+        columns["cases"] += cases.tolist()
+        columns["base"] += base.tolist()
+        columns["top"] += (base + cases).tolist()
+        base = cases
+    return (
+        alt.Chart(frame(columns), width=SIZE, height=SIZE / 5)
+        .mark_rect(stroke="white", strokeWidth=0.5)
+        .encode(
+            x=_x("low"),
+            x2="high:Q",
+            y=alt.Y("base:Q", title="Cases"),
+            y2="top:Q",
+            tooltip=["label:N", "low:Q", "high:Q", "cases:Q"],
+            color=alt.Color(
+                "label:N",
+                title=None,
+                scale=alt.Scale(
+                    domain=["negative", "positive"], range=[COLOURS[5], COLOURS[1]]
+                ),
+                legend=alt.Legend(orient="bottom"),
+            ),
+        )
+    )
+
+
+def calibration_maps(
+    maps: Mapping[str, Map], t: Tally, *, bins: int = 12, title: str = ""
+) -> Any:
+    """Which probability does each map give a score? A chart.
+
+    Parameters
+    ----------
+    maps
+        Fitted maps by name, for example of several methods.
+    t
+        Labelled cases on the same scale; their shares of positives in bins of equally
+        many cases are drawn as dots.
+    bins
+        How many dots.
+    title
+        Shown above the figure.
+    """
+    if not isinstance(maps, Mapping) or not maps:
+        raise InputError(
+            "calibration_maps needs a mapping from name to map; type "
+            'calibration_maps({"platt": karat.calibrate(t, method="platt")}, t).'
+        )
+    _checks.some_labels(t, "calibration_maps")
+    t = t.labelled()
+    grid = np.linspace(t.score[-1], t.score[0], 400)
+    columns: dict[str, list[Any]] = {"score": [], "probability": [], "method": []}
+    for name, c in maps.items():
+        columns["score"] += grid.tolist()
+        columns["probability"] += c(grid).tolist()
+        columns["method"] += [name] * grid.size
+    x = alt.X("score:Q", title="Score", scale=alt.Scale(zero=False, nice=False))
+    lines = (
+        alt.Chart(frame(columns))
+        .mark_line()
+        .encode(
+            x=x,
+            y=_y("probability", "Probability"),
+            color=alt.Color("method:N", title=None, sort=list(maps)),
+        )
+    )
+    about = f"Probability against score by {', '.join(maps)}"
+    return styled(alt.layer(_dots(t, bins, x), lines), title, about)
+
+
+def _dots(t: Tally, bins: int, x: Any) -> Any:
+    cases = t.neg + t.pos
+    start = equal_mass(cases, bins)
+    total = np.add.reduceat(cases, start)
+    columns = {
+        "score": np.add.reduceat(t.score * cases, start) / total,
+        "probability": np.add.reduceat(t.pos, start) / total,
+    }
+    return (
+        alt.Chart(frame(columns))
+        .mark_point(color=GREY, filled=True, opacity=0.7)
+        .encode(x=x, y=_y("probability", "Probability"))
+    )
+
+
+def decomposition(scores: Mapping[str, ProperScore], *, title: str = "") -> Any:
+    """Which classifier discriminates better, and which is calibrated better? A chart.
+
+    Each classifier is a dot: discrimination to the right, miscalibration upwards. Lines
+    join dots of equal mean loss, the best of them at the lower right.
+
+    Parameters
+    ----------
+    scores
+        Results of :func:`karat.brier` or :func:`karat.log_loss` by name, on the same
+        cases (their uncertainty is the same).
+    title
+        Shown above the figure.
+    """
+    names = list(scores)
+    mcb = [float(s.mcb) for s in scores.values()]
+    dsc = [float(s.dsc) for s in scores.values()]
+    columns = {"name": names, "mcb": mcb, "dsc": dsc}
+    columns["loss"] = [s.value for s in scores.values()]
+    top = 1.15 * max([*mcb, *dsc, 1e-9])
+    x = alt.X("dsc:Q", title="Discrimination (DSC)", scale=alt.Scale(domain=[0, top]))
+    y = alt.Y("mcb:Q", title="Miscalibration (MCB)", scale=alt.Scale(domain=[0, top]))
+    base = alt.Chart(frame(columns)).encode(x=x, y=y)
+    dots = base.mark_point(filled=True, size=70, color=COLOURS[0]).encode(
+        tooltip=["name:N", *(f"{k}:Q" for k in ("loss", "mcb", "dsc"))]
+    )
+    words = base.mark_text(align="left", dx=8).encode(text="name:N")
+    about = f"Miscalibration against discrimination of {', '.join(names)}"
+    return styled(alt.layer(_equal_loss(top, x, y), dots, words), title, about)
+
+
+def _equal_loss(top: float, x: Any, y: Any) -> Any:
+    """Draw lines mcb - dsc = constant."""
+    columns: dict[str, list[Any]] = {"dsc": [], "mcb": [], "line": []}
+    for k, shift in enumerate(np.linspace(-top, top, 9)):
+        columns["dsc"] += [max(0.0, -shift), min(top, top - shift)]
+        columns["mcb"] += [max(0.0, shift), min(top, top + shift)]
+        columns["line"] += [k, k]
+    return (
+        alt.Chart(frame(columns))
+        .mark_line(color=GREY, strokeWidth=0.5, strokeDash=[2, 3])
+        .encode(x=x, y=y, detail="line:N")
+    )

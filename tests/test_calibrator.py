@@ -1,0 +1,147 @@
+"""The scikit-learn door: checks of scikit-learn, pipelines, frozen models, folds."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import brier_score_loss, log_loss
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    cross_val_predict,
+    cross_val_score,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import karat
+from karat.estimators import Calibrator
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_classification(600, n_informative=4, flip_y=0.1, random_state=0)
+
+
+@parametrize_with_checks([Calibrator(), Calibrator(LinearSVC(), method="isotonic")])
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_accepts_it(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("method", ["auto", "beta", "isotonic", "venn-abers"])
+def test_it_calibrates_naive_bayes(data, method):
+    x, y = data
+    raw = GaussianNB().fit(x[:400], y[:400]).predict_proba(x[400:])[:, 1]
+    c = Calibrator(GaussianNB(), method=method).fit(x[:400], y[:400])
+    p = c.predict_proba(x[400:])
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    assert brier_score_loss(y[400:], p[:, 1]) < brier_score_loss(y[400:], raw)
+
+
+def test_the_map_is_fitted_on_scores_of_models_that_did_not_see_the_case(data):
+    x, y = data
+    folds = KFold(4)
+    forest = RandomForestClassifier(20, random_state=0)
+    c = Calibrator(forest, method="platt", cv=folds).fit(x, y)
+    score = cross_val_predict(forest, x, y, cv=folds, method="predict_proba")[:, 1]
+    assert c.tally_ == karat.tally(y, score)
+    assert c.map_ == karat.calibrate(c.tally_, method="platt")
+    # a forest has seen its training cases: their own scores would be far too sure
+    seen = karat.calibrate(
+        karat.tally(y, c.estimator_.predict_proba(x)[:, 1]), method="platt"
+    )
+    assert seen.slope > 2 * c.map_.slope
+
+
+def test_training_probabilities_come_from_maps_that_did_not_see_the_case(data):
+    x, y = data
+    folds = list(KFold(4).split(x))
+    c = Calibrator(GaussianNB(), method="isotonic", cv=folds).fit(x, y)
+    score = cross_val_predict(GaussianNB(), x, y, cv=folds, method="predict_proba")
+    for rest, test in folds:
+        by_hand = karat.calibrate(
+            karat.tally(y[rest], score[rest, 1]), method="isotonic"
+        )
+        np.testing.assert_array_equal(
+            c.training_probability_[test], by_hand(score[test, 1])
+        )
+    # a map that saw the case would flatter: isotonic fits its own labels
+    own = c.map_(score[:, 1])
+    assert brier_score_loss(y, own) < brier_score_loss(y, c.training_probability_)
+
+
+def test_a_frozen_model_is_not_trained_again(data):
+    x, y = data
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(x[:300], y[:300])
+    c = Calibrator(FrozenEstimator(model), method="platt").fit(x[300:], y[300:])
+    score = model.predict_proba(x[300:])[:, 1]
+    assert c.tally_ == karat.tally(y[300:], score)
+    np.testing.assert_allclose(
+        c.predict_proba(x[300:])[:, 1],
+        karat.calibrate(karat.tally(y[300:], score), method="platt")(score),
+    )
+
+
+def test_decision_function_and_predict_proba(data):
+    x, y = data
+    assert Calibrator(LinearSVC(), method="platt").fit(x, y).tally_.score.max() > 1
+    model = LogisticRegression()
+    a = Calibrator(model, method="platt", response_method="decision_function").fit(x, y)
+    assert a.tally_.score.min() < 0
+    assert Calibrator(model, method="platt").fit(x, y).tally_.score.min() > 0
+
+
+def test_in_a_pipeline_with_text_labels_and_a_search(data):
+    x, y = data
+    words = np.where(y == 1, "yes", "no")
+    pipe = make_pipeline(StandardScaler(), Calibrator(GaussianNB(), method="platt"))
+    pipe.fit(x, words)
+    assert pipe.classes_.tolist() == ["no", "yes"]
+    assert set(pipe.predict(x)) == {"no", "yes"}
+    assert cross_val_score(pipe, x, words, cv=3).mean() > 0.6
+    grid = {"calibrator__method": ["platt", "beta"]}
+    search = GridSearchCV(pipe, grid, scoring="neg_log_loss", cv=3).fit(x, words)
+    assert search.best_params_["calibrator__method"] in ("platt", "beta")
+    assert log_loss(words, pipe.predict_proba(x)) < 1
+
+
+def test_groups_stay_together(data):
+    x, y = data
+    x, y = np.repeat(x, 2, axis=0), np.repeat(y, 2)
+    groups = np.repeat(np.arange(len(x) // 2), 2)
+    forest = RandomForestClassifier(10, random_state=0)
+    c = Calibrator(forest, method="platt", cv=GroupKFold(3))
+    apart = clone(c).set_params(cv=KFold(3, shuffle=True, random_state=0)).fit(x, y)
+    together = c.fit(x, y, groups=groups)
+    # copies that leak make a forest look better than it is
+    assert karat.auc(together.tally_).value < karat.auc(apart.tally_).value
+
+
+def test_options_reach_the_method(data):
+    x, y = data
+    c = Calibrator(GaussianNB(), method="histogram", options={"bins": 4}).fit(x, y)
+    assert c.map_.probability.size == 4
+
+
+def test_words(data):
+    x, y = data
+    with pytest.raises(karat.InputError, match="method must be one of"):
+        Calibrator(method="magic").fit(x, y)
+    with pytest.raises(karat.InputError, match="response_method must be one of"):
+        Calibrator(response_method="predict").fit(x, y)
+    with pytest.raises(karat.InputError, match="has no predict_proba"):
+        Calibrator(LinearSVC(), response_method="predict_proba").fit(x, y)
+    with pytest.raises(karat.InputError, match="no predict_proba and no decision_func"):
+        Calibrator(LinearRegression()).fit(x, y)
+    with pytest.raises(karat.InputError, match="Only binary classification"):
+        Calibrator().fit(x, np.arange(len(y)) % 3)
+    with pytest.raises(karat.InputError, match="found one class: 1"):
+        Calibrator().fit(x, np.ones(len(y)))
