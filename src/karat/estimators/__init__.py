@@ -9,5 +9,4 @@ from karat.estimators.fidel import FiDELClassifier
 from karat.estimators.pruning import prune
 from karat.estimators.tree_leaves import leaf_report
 
-__all__ = ["ConfidentTree", "FiDELClassifier", "leaf_report", "prune"]
-__all__ = ["Calibrator", "ConfidentTree", "leaf_report", "prune"]
+__all__ = ["Calibrator", "ConfidentTree", "FiDELClassifier", "leaf_report", "prune"]

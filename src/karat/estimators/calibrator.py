@@ -59,7 +59,8 @@ class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         The cross-validated scores that the map was fitted on.
     training_probability_ : array (n,)
         A probability for each training case by a model and a map that both did not see
-        it: use these, never ``predict_proba``, to judge the training data.
+        it: use these, never ``predict_proba``, to judge the training data. (Maps are
+        fitted when it is asked for.)
     classes_ : array (2,)
         The labels; the second is the positive one.
 
@@ -116,7 +117,7 @@ class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         self.estimator_ = clone(base).fit(X, y)
         self.tally_ = _tally(y, score, self.classes_)
         self.map_ = self._map(self.tally_)
-        self.training_probability_ = self._cross_fitted(y, score, folds)
+        self._training = (y, score, [test for _, test in folds])
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
@@ -158,9 +159,13 @@ class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
     def _map(self, tally: Tally) -> Any:
         return calibrate(tally, method=self.method, **(self.options or {}))
 
-    def _cross_fitted(self, y: Any, score: Floats, folds: Any) -> Floats:
+    @property
+    def training_probability_(self) -> Floats:
+        """A probability for each training case from what did not see it."""
+        check_is_fitted(self)
+        y, score, folds = self._training
         out = np.full(len(y), np.nan)
-        for _, test in folds:
+        for test in folds:
             rest = np.ones(len(y), dtype=bool)
             rest[test] = False
             out[test] = self._map(_tally(y[rest], score[rest], self.classes_))(
