@@ -112,6 +112,9 @@ def test_one_tree_of_a_forest(cancer):
         leaf_report(one)
     with pytest.raises(InputError, match=r"classes=forest.classes_"):
         leaf_report(one, cancer["X_test"][:2], ["yes", "yes"])
+    for tree in forest.estimators_:
+        with pytest.warns(Optimistic):
+            leaf_report(tree, cancer["X"], names[cancer["y"]])
     pruned = prune(one, cancer["X_test"], y, classes=forest.classes_)
     assert pruned.get_n_leaves() <= one.get_n_leaves()
 

@@ -44,8 +44,8 @@ def leaf_report(
     X, y
         Cases that the tree was not grown on. Without them the counts that the tree
         keeps are used, with a warning; so are these when they turn out to be the cases
-        that it was grown on. (A tree of a forest cannot tell: give it cases that the
-        forest has not seen.)
+        that it was grown on, in any order, or for a tree of a forest in the order in
+        which the forest saw them.
     positive
         The class that counts as positive; by default the second one.
     classes
@@ -98,8 +98,10 @@ def tree_leaves(
         ends = low.children_left < 0
         return Leaves(np.flatnonzero(ends), neg[ends], pos[ends]), True
     _checks.labels_with_cases(y)
-    found = leaves(y, tree.apply(X), positive=_checks.plain(chosen))
-    return found, _same_cases(tree, found, chosen == labels[0])
+    nodes = tree.apply(X)
+    found = leaves(y, nodes, positive=_checks.plain(chosen))
+    grown = _same_cases(tree, found, chosen == labels[0]) or _drawn_from(tree, nodes)
+    return found, grown
 
 
 def low_level(tree: Any) -> Any:
@@ -164,3 +166,18 @@ def _same_cases(tree: Any, found: Leaves, swapped: bool) -> bool:
     share = low.value[ends, 0, :] * low.n_node_samples[ends, None]
     neg, pos = (found.pos, found.neg) if swapped else (found.neg, found.pos)
     return bool(np.allclose(share, np.column_stack([neg, pos]), atol=1e-6))
+
+
+def _drawn_from(tree: Any, nodes: Array) -> bool:
+    """Does the tree of a forest have the cases that its seed draws from these?"""
+    low, seed = low_level(tree), getattr(tree, "random_state", None)
+    ends = np.flatnonzero(low.children_left < 0)
+    drawn = low.weighted_n_node_samples[0]
+    bootstrap = low.n_node_samples[0] < drawn == round(drawn)
+    if not bootstrap or not isinstance(seed, (int, np.integer)) or ends.size < 2:
+        return False
+    # as scikit-learn's forests draw: a bootstrap sample from the tree's own seed
+    random = np.random.RandomState(seed)
+    at = random.randint(0, nodes.size, int(drawn), dtype=np.int32)
+    cases = np.bincount(nodes[at], minlength=low.node_count)
+    return bool(np.array_equal(cases[ends], low.weighted_n_node_samples[ends]))

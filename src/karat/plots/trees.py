@@ -100,6 +100,19 @@ def majority_likelihood(y: int, n: int, *, title: str = "") -> Any:
     y = _checks.whole_number(y, "y")
     _checks.part_of(y, n)
     top = max(y, n - y)
+    estimate = {
+        name: float(f(np.asarray(top), np.asarray(n)))
+        for name, f in TOP_METHODS.items()
+    }
+    found = ", ".join(f"{name} {value:.4f}" for name, value in estimate.items())
+    return styled(
+        _likelihood_lines(top, n) + _estimate_rules(estimate),
+        title,
+        f"Likelihoods of the larger class probability for {y} of {n}: {found}.",
+    )
+
+
+def _likelihood_lines(top: int, n: int) -> Any:
     p = np.linspace(0.5, 1, 501)
     plain = _log_likelihood(p, top, n)
     both = np.logaddexp(plain, _log_likelihood(p, n - top, n))
@@ -111,7 +124,7 @@ def majority_likelihood(y: int, n: int, *, title: str = "") -> Any:
             "curve": np.repeat(names, p.size),
         }
     )
-    lines = (
+    return (
         alt.Chart(curves)
         .mark_line()
         .encode(
@@ -120,31 +133,22 @@ def majority_likelihood(y: int, n: int, *, title: str = "") -> Any:
             **_told_apart("curve", names),
         )
     )
-    estimate = {
-        name: float(f(np.asarray(top), np.asarray(n)))
-        for name, f in TOP_METHODS.items()
+
+
+def _estimate_rules(estimate: dict[str, float]) -> Any:
+    columns = {
+        "method": list(estimate),
+        "p": list(estimate.values()),
+        "height": [0.2, 0.13, 0.06],  # below the curves, one under the other
     }
-    marks = alt.Chart(
-        frame(
-            {
-                "method": list(estimate),
-                "p": list(estimate.values()),
-                "height": [0.2, 0.13, 0.06],  # below the curves, one under the other
-            }
-        )
-    )
+    marks = alt.Chart(frame(columns))
     rules = marks.mark_rule(color=GREY, strokeDash=[2, 2]).encode(
         x="p:Q", tooltip=["method:N", alt.Tooltip("p:Q", format=".4f")]
     )
     words = marks.mark_text(align="left", dx=4, color="#333333").encode(
         x="p:Q", y="height:Q", text="method:N"
     )
-    found = ", ".join(f"{name} {value:.4f}" for name, value in estimate.items())
-    return styled(
-        lines + rules + words,
-        title,
-        f"Likelihoods of the larger class probability for {y} of {n}: {found}.",
-    )
+    return rules + words
 
 
 _HALF = alt.Scale(domain=[0.5, 1])
