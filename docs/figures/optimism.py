@@ -24,20 +24,16 @@ def chart():
             columns["case"].append(f"{row['metric']}, n={row['cases']}")
             columns["method"].append(name)
             columns["bias"].append(float(row[key]))
+    names = alt.Scale(domain=list(NAMES.values()))
+    legend = alt.Legend(orient="bottom", columns=2, labelLimit=240)
     points = (
         alt.Chart(frame(columns))
         .mark_point(filled=True, size=70, opacity=1)
         .encode(
             x=alt.X("bias:Q", title="Bias against the population"),
             y=alt.Y("case:N", title=None, sort=None),
-            color=alt.Color(
-                "method:N",
-                sort=list(NAMES.values()),
-                legend=alt.Legend(
-                    title=None, orient="bottom", columns=2, labelLimit=240
-                ),
-            ),
-            shape=alt.Shape("method:N", sort=list(NAMES.values())),
+            color=alt.Color("method:N", scale=names, legend=legend, title=" "),
+            shape=alt.Shape("method:N", scale=names, legend=legend, title=" "),
         )
     )
     zero = (

@@ -53,16 +53,21 @@ class Cuts(NamedTuple):
     @property
     def n_pos(self) -> int:
         """How many positive cases?"""
-        return round(float(self.seen.fn[0]))
+        return _whole(self.seen.fn[0])
 
     @property
     def n_neg(self) -> int:
         """How many negative cases?"""
-        return round(float(self.seen.tn[0]))
+        return _whole(self.seen.tn[0])
 
     def decides(self, metric: Metric) -> bool:
         """Can values of the metric be compared in whole numbers?"""
         return self.counted and exact.is_exact(metric)
+
+
+def _whole(count: Any) -> int:
+    # an expected number of cases need not be whole
+    return int(count) if isinstance(count, np.integer) else round(float(count))
 
 
 def all_cuts(t: Tally, prevalence: float | None, what: str) -> Cuts:
