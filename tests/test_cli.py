@@ -258,6 +258,30 @@ def test_calibrate_writes_rows_in_order_and_a_map_that_can_be_loaded(small, tmp_
     assert "the ending of --output must be one of" in result.stderr
 
 
+def test_compare_by_hand_and_draws(small, tmp_path):
+    path = tmp_path / "two.csv"
+    frame = pd.read_csv(small)
+    frame.assign(q=frame["p"] * 2, r=1 - frame["p"]).to_csv(path, index=False)
+    plot = tmp_path / "curves.svg"
+    words = ["compare", path, "-l", "y", "-s", "p", "-s", "q"]
+    found = answer(*words, "--plot", plot)["result"]
+    assert found["pairs"][0]["p_value"] == 1
+    assert found["pairs"][0]["difference"]["value"] == 0
+    assert found["dominance"][0]["verdict"] == "equal"
+    assert plot.read_text().startswith("<svg")
+    assert run("compare", small, "-l", "y", "-s", "p").exit_code == 2
+    other = answer("compare", path, "-l", "y", "-s", "p", "-s", "r")["result"]
+    assert other["auc"]["r"]["value"] == pytest.approx(0.5 / 12)
+    assert other["dominance"][0]["verdict"] == "dominates"
+
+
+def test_prices_come_in_pairs(small, tmp_path):
+    words = ["report", small, "-l", "y", "-s", "p", "-o", tmp_path / "r.html"]
+    result = run(*words, "--cost-fp", "1")
+    assert result.exit_code == 2
+    assert "Prices come in pairs" in result.stderr
+
+
 def test_combine_writes_rows_and_a_combiner(tmp_path):
     rows, kept = tmp_path / "rows.parquet", tmp_path / "combiner.json"
     words = ["combine", "sample:west_nile", "-l", "virus", "-s", "forest"]

@@ -12,6 +12,7 @@ import typer
 from karat.cli._shell import guarded
 from karat.cli.calibrate import calibrate
 from karat.cli.combine import combine
+from karat.cli.compare import compare
 from karat.cli.demo import demo
 from karat.cli.evaluate import evaluate
 from karat.cli.leaves import leaves
@@ -51,7 +52,7 @@ def _options(
     pass
 
 
-COMMANDS = (report, evaluate, threshold, calibrate, combine, leaves, demo)
+COMMANDS = (report, evaluate, threshold, compare, calibrate, combine, leaves, demo)
 for _command in COMMANDS:
     app.command()(guarded(_command))
 app.add_typer(plan, name="plan")

@@ -43,7 +43,11 @@ HEAD = {
         "prevalence": "share of positives among the labelled",
     },
 }
-MEASURES = {"auc": ESTIMATE, "brier": ESTIMATE}
+MEASURES = {
+    "auc": ESTIMATE,
+    "average_precision": ESTIMATE,
+    "brier": ESTIMATE,
+}
 
 # one entry a command: what stands under "result"
 RESULTS: dict[str, dict[str, Any]] = {
@@ -87,6 +91,53 @@ RESULTS: dict[str, dict[str, Any]] = {
         "method": "how the map was fitted",
         "column": "name of the new column",
         "map": "the map, as karat.load_map reads it",
+    },
+    "compare": {
+        "auc": {"*": ESTIMATE},
+        "pairs": [
+            {
+                "first": "a score",
+                "second": "another",
+                "difference": ESTIMATE,
+                "statistic": "difference over its standard error",
+                "p_value": "two-sided",
+                "p_adjusted": "adjusted for the number of pairs (Holm)",
+            }
+        ],
+        "omnibus": {
+            "statistic": "chi-squared: are all equal?",
+            "df": "its degrees of freedom",
+            "p_value": "its p-value",
+        },
+        "method": "how they were compared",
+        "dominance": [
+            {
+                "first": "a score",
+                "second": "another",
+                "verdict": "dominates, is dominated, equal or crosses",
+                "p_value": "could what the verdict says be chance?",
+                "fpr_better": [["false positive rates where the first is above"]],
+                "fpr_worse": [["false positive rates where it is below"]],
+                "surely_better": [["... beyond chance"]],
+                "surely_worse": [["... beyond chance"]],
+                "margin": "the second is nowhere better by more than this",
+            }
+        ],
+    },
+    "plan auc": {
+        "plan": {
+            "n": "cases that are needed",
+            "n_pos": "positives among them",
+            "n_neg": "negatives among them",
+            "sd": "standard error of the AUC with so many",
+            "half_width": "half of the width of the interval",
+            "power": "chance to find the difference",
+            "auc": "the AUC that is expected",
+            "null": "the AUC that it is compared with",
+            "prevalence": "share of positives",
+            "level": "confidence level",
+            "method": "how the variance was found",
+        }
     },
     "combine": {
         "method": "the combiner that was applied",

@@ -11,12 +11,15 @@ import typer
 from karat import plots, report, samples
 from karat.calibration import calibrate
 from karat.cli._shell import Debug, sys_console, table, working
+from karat.comparison import compare_auc
 from karat.counts import Panel
 from karat.crossfit import compare_combiners
+from karat.dominance import dominates
 from karat.files import scan
 from karat.frames import leaves, panel
 from karat.inference import auc
 from karat.operating import best_threshold
+from karat.report.versus import dominance_sentence
 from karat.scoring import brier
 from karat.validation import validate_threshold
 
@@ -79,6 +82,17 @@ def _where_to_cut(traps: Panel) -> list[Any]:
     ]
 
 
+def _which_is_better(traps: Panel) -> list[Any]:
+    found = compare_auc(traps)
+    sure = [p for p in found.pairs if p.p_adjusted < 0.05 and p.first == MODELS[0]]
+    crossed = dominates(traps, *MODELS[:2], rng=0)
+    return [
+        f"boosting ranks better than {len(sure)} of the 4 others, beyond chance "
+        f"(paired tests, adjusted for their number).",
+        dominance_sentence(*MODELS[:2], crossed),
+    ]
+
+
 def _what_scores_mean(traps: Panel) -> list[Any]:
     t = traps["adaboost"]
     fitted = calibrate(t, method="beta")
@@ -95,6 +109,12 @@ def _better_together(traps: Panel) -> list[Any]:
     found = compare_combiners(traps, rng=0)
     best = max(found.auc, key=lambda name: found.auc[name].value)
     gain = found.difference[best]
+    if best == found.against:
+        return [
+            "No: five ways to combine the five models were tried on cases that the "
+            "combiner had not seen, and none ranks better than the best single model.",
+            "They make the same errors; the report shows the numbers.",
+        ]
     surely = "beyond chance" if gain.low > 0 else "which could be chance"
     return [
         f"Combined by {best}, the five models rank cases that the combiner had not "
@@ -138,6 +158,7 @@ def _files(traps: Panel, folder: Path) -> dict[Path, str]:
 STEPS: dict[str, Callable[[Panel], list[Any]]] = {
     "How good is each model?": _how_good,
     "Where do I cut?": _where_to_cut,
+    "Which model is better, and is it better everywhere?": _which_is_better,
     "What does a score mean?": _what_scores_mean,
     "Would they be better together?": _better_together,
     "Which leaves of a tree can be trusted?": _which_leaves,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from karat._checks import both_classes
+from karat._doors import door
 from karat._records import Estimate
+from karat.areas import average_precision
 from karat.cli._shell import (
     Answer,
     By,
@@ -15,6 +17,7 @@ from karat.cli._shell import (
     Json,
     Label,
     Level,
+    Plot,
     Positive,
     Scores,
     about,
@@ -29,7 +32,11 @@ from karat.counts import Tally
 from karat.inference import auc
 from karat.scoring import brier
 
-MEASURES = {"auc": "AUC", "brier": "Brier score"}
+MEASURES = {
+    "auc": "AUC",
+    "average_precision": "average precision",
+    "brier": "Brier score",
+}
 
 
 def evaluate(
@@ -41,9 +48,10 @@ def evaluate(
     by: By = None,
     level: Level = 0.95,
     json: Json = False,
+    plot: Plot = None,
     debug: Debug = False,
 ) -> None:
-    """How good is each score? AUC and Brier score, with intervals.
+    """How good is each score? AUC, average precision and Brier score, with intervals.
 
     Example: karat evaluate sample:west_nile --label virus --score boosting
     """
@@ -73,14 +81,25 @@ def evaluate(
         parts.append(_table(f"by {chosen.by}", ["group", "score"], rows))
     parts.append(f"Brackets: {100 * level:g}% confidence intervals.")
     result = {"scores": numbers, "groups": groups}
-    show(Answer("evaluate", result, parts, about=about(source, chosen, first)), json)
+    answer = Answer(
+        "evaluate",
+        result,
+        parts,
+        chart=lambda: door("plots").roc(tallies),
+        about=about(source, chosen, first),
+    )
+    show(answer, json, plot)
 
 
 def measures(t: Tally, level: float) -> dict[str, Estimate | None]:
     """Give the numbers of one score; None for what these cases cannot tell."""
     if not t.n_pos or not t.n_neg:
         return dict.fromkeys(MEASURES)
-    found = {"auc": auc(t, level=level), "brier": None}
+    found: dict[str, Estimate | None] = {
+        "auc": auc(t, level=level),
+        "average_precision": average_precision(t, level=level),
+        "brier": None,
+    }
     if t.score[-1] >= 0 and t.score[0] <= 1:
         b = brier(t, level=level)
         found["brier"] = Estimate(b.value, b.low, b.high, b.level, b.method, b.sd)

@@ -6,11 +6,60 @@ from typing import Annotated
 
 import typer
 
+from karat import planning
 from karat._checks import InputError
-from karat.cli._shell import Answer, Debug, Json, guarded, show
+from karat.cli._shell import Answer, Debug, Json, Level, guarded, show
 from karat.levels import confidence_level, plan_leaf, utility_level
 
 plan = typer.Typer(help="How many cases do I need? Sample sizes.", no_args_is_help=True)
+
+
+@plan.command(name="auc")
+@guarded
+def plan_for_auc(
+    auc: Annotated[float, typer.Option(help="The AUC that you expect.")],
+    prevalence: Annotated[float, typer.Option(help="Share of positives.")] = 0.5,
+    half_width: Annotated[
+        float | None, typer.Option(help="Wanted half-width of the interval.")
+    ] = None,
+    null: Annotated[
+        float | None, typer.Option(help="The AUC that it must be told apart from.")
+    ] = None,
+    power: Annotated[
+        float | None, typer.Option(help="Wanted chance to tell it apart.")
+    ] = None,
+    level: Level = 0.95,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """How many cases are needed to know an AUC well enough?
+
+    Example: karat plan auc --auc 0.8 --prevalence 0.1 --half-width 0.03
+    """
+    if half_width is None and null is None:
+        raise InputError(
+            "What is wanted? Type --half-width 0.03, or --null 0.75 --power 0.9."
+        )
+    found = planning.plan_auc(
+        auc=auc,
+        prevalence=prevalence,
+        half_width=half_width,
+        null=null,
+        power=power,
+        level=level,
+    )
+    words = f"{found.n:,} cases, {found.n_pos:,} of them positive."
+    if half_width is not None:
+        words += (
+            f" Then the {100 * level:g}% interval of an AUC of {auc:g} reaches "
+            f"{found.half_width:.3g} to each side."
+        )
+    else:
+        words += (
+            f" Then an AUC of {auc:g} is told apart from {null:g} with a probability "
+            f"of {found.power:.3g}."
+        )
+    show(Answer("plan auc", {"plan": found}, [words]), json)
 
 
 @plan.command()

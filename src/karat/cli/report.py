@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
+from karat._checks import InputError
 from karat._doors import door
 from karat.cli._shell import (
+    By,
     Count,
     Debug,
     File,
@@ -37,8 +39,15 @@ def report(
     output: Output = Path("report.html"),
     positive: Positive = None,
     count: Count = None,
+    by: By = None,
     maximize: Maximize = None,
     subject_to: SubjectTo = None,
+    cost_fp: Annotated[
+        float | None, typer.Option(help="What a false alarm costs.")
+    ] = None,
+    cost_fn: Annotated[
+        float | None, typer.Option(help="What a missed positive costs.")
+    ] = None,
     title: Annotated[str, typer.Option(help="Title of the report.")] = "",
     level: Level = 0.95,
     seed: Seed = 0,
@@ -54,10 +63,12 @@ def report(
         scores=score or [],
         positive=positive,
         count=count,
+        by=by,
         several=True,
     )
     with working("Counting"):
         panel = count_panel(source, chosen)
+        groups = count_panel(source, chosen, by=True) if by else None
     with working("Writing the report"):
         door("report").write(
             panel,
@@ -67,6 +78,16 @@ def report(
             maximize=maximize,
             subject_to=subject_to or (),
             level=level,
+            cost=_prices(cost_fp, cost_fn),
+            groups=groups,
             rng=seed,
         )
     say(f"Report written to {output}.")
+
+
+def _prices(fp: float | None, fn: float | None) -> dict[str, float] | None:
+    if fp is None and fn is None:
+        return None
+    if fp is None or fn is None:
+        raise InputError("Prices come in pairs: type --cost-fp 1 --cost-fn 20.")
+    return {"fp": fp, "fn": fn}

@@ -44,7 +44,8 @@ def write(data: Panel | Tally, path: str | os.PathLike[str], **wishes: Any) -> N
     wishes
         Any of ``title``, ``source`` (words for the head of the page), ``maximize`` and
         ``subject_to`` (as in ``best_threshold``), ``cost`` (a mapping with ``fp`` and
-        ``fn``), ``level`` of all intervals, and ``rng``.
+        ``fn``), ``groups`` (a mapping from group to panel or tally, as ``by=`` gives),
+        ``level`` of all intervals, and ``rng``.
     """
     text = html(data, **wishes)
     with replacing(path) as temporary:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, TypeVar, final
 
 from markupsafe import Markup
@@ -76,6 +77,8 @@ def written(value: Any) -> str:
     """
     if isinstance(value, Estimate) and value.value == value.low == value.high:
         return written(value.value)
+    if isinstance(value, Estimate) and not isfinite(value.high - value.low):
+        return f"{written(value.value)} (no interval)"
     if isinstance(value, Estimate):
         return f"{value.value:.3g} ({value.low:.3g} to {value.high:.3g})"
     if isinstance(value, bool) or value is None:
@@ -105,6 +108,15 @@ def chance(p: float) -> str:
     ('0.031', 'under 0.0001')
     """
     return "under 0.0001" if p < 1e-4 else f"{p:.2g}"
+
+
+def p_is(p: float) -> str:
+    """Write a p-value within a sentence.
+
+    >>> p_is(0.0312), p_is(1e-9)
+    ('p = 0.031', 'p < 0.0001')
+    """
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
 
 
 def percent(share: float) -> str:

@@ -14,7 +14,7 @@ from karat.corp import Reliability, reliability
 from karat.counts import Tally
 from karat.miscalibration import calibration_line, calibration_test
 from karat.report import svg
-from karat.report._parts import Figure, Section, chance, grid, percent, possible
+from karat.report._parts import Figure, Section, chance, grid, p_is, percent, possible
 from karat.report.models import Model, Wishes
 from karat.report.operating import only
 from karat.scoring import ProperScore, brier, log_loss
@@ -162,8 +162,8 @@ def _sentence(x: Meaning) -> str:
     )
     if x.doubted:
         return (
-            f"{said}; calibrated scores would hardly show what was seen (p = "
-            f"{chance(x.p_value)}). Do not read its scores as probabilities; "
+            f"{said}; calibrated scores would hardly show what was seen ("
+            f"{p_is(x.p_value)}). Do not read its scores as probabilities; "
             "recalibrate them first (karat calibrate)."
         )
-    return f"{said}; nothing speaks against its calibration (p = {chance(x.p_value)})."
+    return f"{said}; nothing speaks against its calibration ({p_is(x.p_value)})."

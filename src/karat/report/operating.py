@@ -22,6 +22,7 @@ from karat.report import svg
 from karat.report._parts import Figure, grid, percent
 
 MOST_STEPS = 400
+Band = tuple[Array, Array, Array]  # where, from, to
 _ALL_STEPS = 6000  # of all classifiers together: keeps the page well under 2 MB
 
 
@@ -112,7 +113,7 @@ def _flags(values: Array) -> str:
 
 
 def roc_figure(
-    models: Sequence[Steps], constraints: Sequence[Constraint], bands: Sequence[Any]
+    models: Sequence[Steps], constraints: Sequence[Constraint], bands: Sequence[Band]
 ) -> Figure:
     """Draw recall against the false positive rate."""
     axes = svg.Axes("false positive rate", "recall (true positive rate)")
@@ -132,7 +133,7 @@ def roc_figure(
 
 
 def pr_figure(
-    models: Sequence[Steps], constraints: Sequence[Constraint], bands: Sequence[Any]
+    models: Sequence[Steps], constraints: Sequence[Constraint], bands: Sequence[Band]
 ) -> Figure:
     """Draw precision against recall."""
     axes = svg.Axes("recall (true positive rate)", "precision")
@@ -231,7 +232,7 @@ def score_figure(tallies: Sequence[Tally], models: Sequence[Steps]) -> Figure:
     return Figure(
         "Scores",
         svg.drawing(axes, marks, text),
-        "Solid: positives. Hatched outline: negatives. Cases right of the line are "
+        "Solid: positives. Dashed outline: negatives. Cases right of the line are "
         "flagged.",
         grid("Scores", ("classifier", "score", "negatives", "positives"), rows),
     )
@@ -275,11 +276,10 @@ def only(k: int) -> str:
     return "only gone" if k else "only"
 
 
-def _bands(axes: svg.Axes, bands: Sequence[Any]) -> list[Markup]:
+def _bands(axes: svg.Axes, bands: Sequence[Band]) -> list[Markup]:
     return [
-        svg.area(axes, b.x, b.low, b.high, f"band {only(k)} c{k % 8}", str(k))
-        for k, b in enumerate(bands)
-        if b is not None
+        svg.area(axes, x, low, high, f"band {only(k)} c{k % 8}", str(k))
+        for k, (x, low, high) in enumerate(bands)
     ]
 
 

@@ -2,46 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from karat._records import shown
+from karat._records import Estimate, shown
+from karat.areas import average_precision
+from karat.bands import precision_recall_band, roc_band
 from karat.counts import Panel, Tally
-from karat.report import meaning, operating, svg
+from karat.report import groups as groups_of
+from karat.report import meaning, operating, svg, versus
 from karat.report._parts import Figure, Grid, Page, Section, grid, percent, possible
 from karat.report.models import Model, Wishes, read_models, read_wishes
 from karat.report.words import in_plain_words
 from karat.validation import Validation, validate_threshold
 
 REPLICATES = 500
+MOST_BANDS = 8  # of more classifiers the best ones have bands
 SHOWN = ("recall", "specificity", "precision", "npv", "accuracy", "f1", "mcc", "lift")
 
 
 def summarise(
-    data: Panel | Tally, *, title: str = "", source: str = "", **wanted: Any
+    data: Panel | Tally,
+    *,
+    title: str = "",
+    source: str = "",
+    groups: Mapping[Any, Panel | Tally] | None = None,
+    **wanted: Any,
 ) -> Page:
     """Compute everything that the report shows."""
     wishes = read_wishes(data, **wanted)
     models = read_models(data, wishes)
     found = meaning.meanings(models, wishes)
     checked = _checked(models[0], wishes)
-    steps = [m.steps for m in models]
+    more = _more(data, models, groups, wishes)
     return Page(
         title=shown(title, 120) or "How good is this classifier?",
         facts=_facts(data, source),
-        summary=in_plain_words(data, models, found, checked, wishes),
+        summary=in_plain_words(
+            data, models, found, checked, wishes, [words for _, words in more]
+        ),
         operating=_operating(models, found, checked, wishes),
-        sections=(_ranking(models, wishes), meaning.section(models, found)),
+        sections=(
+            _ranking(models, wishes),
+            *(section for section, _ in more),
+            meaning.section(models, found),
+        ),
         slider=operating.slider(
-            steps,
+            [m.steps for m in models],
             wishes.subject_to,
             wishes.prices,
             [
-                meaning.probability_at(x, s.threshold)
-                for x, s in zip(found, steps, strict=True)
+                meaning.probability_at(x, m.steps.threshold)
+                for x, m in zip(found, models, strict=True)
             ],
         ),
     )
+
+
+def _more(
+    data: Panel | Tally,
+    models: Sequence[Model],
+    by: Mapping[Any, Panel | Tally] | None,
+    wishes: Wishes,
+) -> list[tuple[Section, str]]:
+    """Give the sections that need several classifiers or groups, where there are."""
+    found: list[tuple[Section, str] | None] = []
+    if isinstance(data, Panel) and len(models) > 1:
+        found.append(versus.comparison(data, models, wishes))
+        found.append(versus.combination(data, models, wishes))
+    if by:
+        found.append(groups_of.section(by, models[0], wishes))
+    return [x for x in found if x is not None]
 
 
 def _facts(data: Panel | Tally, source: str) -> tuple[tuple[str, str], ...]:
@@ -78,10 +109,9 @@ def _operating(
     wishes: Wishes,
 ) -> Section:
     steps = [m.steps for m in models]
-    none: list[Any] = [None] * len(models)
     drawn: list[Figure | None] = [
-        operating.roc_figure(steps, wishes.subject_to, none),
-        operating.pr_figure(steps, wishes.subject_to, none),
+        operating.roc_figure(steps, wishes.subject_to, _roc_bands(models, wishes)),
+        operating.pr_figure(steps, wishes.subject_to, _pr_bands(models, wishes)),
         operating.capacity_figure(steps, wishes.subject_to),
         operating.cost_figure(steps, wishes.prices),
         meaning.figure(models, found),
@@ -111,6 +141,24 @@ def _operating(
     )
 
 
+def _roc_bands(models: Sequence[Model], wishes: Wishes) -> list[operating.Band]:
+    found = (
+        roc_band(m.tally, level=wishes.level, rng=wishes.rng, number=REPLICATES)
+        for m in models[:MOST_BANDS]
+    )
+    return [(b.fpr, b.low, b.high) for b in found]
+
+
+def _pr_bands(models: Sequence[Model], wishes: Wishes) -> list[operating.Band]:
+    found = (
+        precision_recall_band(
+            m.tally, level=wishes.level, rng=wishes.rng, number=REPLICATES
+        )
+        for m in models[:MOST_BANDS]
+    )
+    return [(b.recall, b.low, b.high) for b in found]
+
+
 def _cut_table(best: Model, checked: Validation | None) -> tuple[Grid, ...]:
     if checked is None:
         return ()
@@ -121,20 +169,29 @@ def _cut_table(best: Model, checked: Validation | None) -> tuple[Grid, ...]:
 
 def _ranking(models: Sequence[Model], wishes: Wishes) -> Section:
     names, values = [m.name for m in models], [m.auc for m in models]
-    text = "AUC of each classifier with its interval; the table has the numbers."
-    table = grid(
-        "AUC",
-        ("classifier", "AUC", "from", "to"),
-        [(m.name, m.auc.value, m.auc.low, m.auc.high) for m in models],
-    )
-    drawn = svg.intervals(names, values, "AUC", text)
+    precisions = [average_precision(m.tally, level=wishes.level) for m in models]
     return Section(
         "ranking",
         "How good is the ranking?",
-        figures=(Figure("AUC", drawn, "", table),),
-        method=f"AUC with {percent(wishes.level)} intervals ({models[0].auc.method}).",
+        figures=(
+            _estimates("AUC", names, values),
+            _estimates("Average precision", names, precisions),
+        ),
+        method=(
+            f"{percent(wishes.level)} intervals: AUC {values[0].method}, average "
+            f"precision {precisions[0].method}. Bands of the curves hold the whole "
+            "true curve (bootstrap)."
+        ),
         caveat=(
-            "The AUC weighs all thresholds, also those that nobody would use. Look at "
-            "the curve where you will cut."
+            "The AUC weighs all thresholds, also those that nobody would use; look at "
+            "the curve where you will cut. Average precision depends on the "
+            "prevalence, so compare it on the same cases only."
         ),
     )
+
+
+def _estimates(title: str, names: list[str], values: list[Estimate]) -> Figure:
+    rows = [(n, v.value, v.low, v.high) for n, v in zip(names, values, strict=True)]
+    text = f"{title} of each classifier with its interval; the table has the numbers."
+    table = grid(title, ("classifier", title, "from", "to"), rows)
+    return Figure(title, svg.intervals(names, values, title, text), "", table)

@@ -6,6 +6,7 @@ What was measured, how good it is, how sure we are, what to do, and what to bewa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 
 import numpy as np
 
@@ -113,7 +114,10 @@ def _beware(
     few = min(data.n_pos, data.n_neg)
     if few < FEW:
         kind = "positive" if data.n_pos <= data.n_neg else "negative"
-        lines.append(f"There are only {few} {kind} cases: every rate is coarse.")
+        number = (
+            f"is only 1 {kind} case" if few == 1 else f"are only {few} {kind} cases"
+        )
+        lines.append(f"There {number}: every rate is coarse.")
     if data.n_unknown:
         share = percent(data.n_unknown / data.n)
         lines.append(
@@ -135,7 +139,7 @@ def _beware(
 
 def _fragile(checked: Validation | None) -> list[str]:
     """Say what the choice of the cut itself is worth on other cases."""
-    if checked is None:
+    if checked is None or isnan(checked.corrected):
         return ["The cut was chosen on the cases that it is judged by: it flatters."]
     lines = [
         f"The cut was chosen on the cases that it is judged by. On others expect "

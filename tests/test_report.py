@@ -1,0 +1,206 @@
+"""What a report says and shows, read from its parts and from its HTML."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import karat
+from karat.report.operating import steps
+from karat.report.page import embedded
+from karat.report.summary import summarise
+
+
+def cases(rng, n, shift=1.0):
+    y = (np.arange(n) % 5 < 2).astype(int)
+    return y, np.round(rng.normal(size=n) + shift * y, 2)
+
+
+@pytest.fixture(scope="module")
+def panel():
+    rng = np.random.default_rng(11)
+    y, a = cases(rng, 500)
+    p = 1 / (1 + np.exp(-a))
+    return karat.panel(y, {"a": p, "b": a - 3, "c": np.round(p**2, 2)})
+
+
+@pytest.fixture(scope="module")
+def page(panel):
+    return summarise(panel, subject_to=["recall >= 0.7"])
+
+
+def words(page):
+    return " ".join(s for _, lines in page.summary for s in lines)
+
+
+def test_the_summary_answers_five_questions_with_the_librarys_numbers(page, panel):
+    assert [question for question, _ in page.summary] == [
+        "What was measured?",
+        "How good is it?",
+        "How sure are we?",
+        "What to do?",
+        "What to beware of?",
+    ]
+    value = karat.auc(panel["a"])
+    assert f"AUC {value.value:.3f}" in words(page)
+    assert f"between {value.low:.3f} and {value.high:.3f}" in words(page)
+    point = karat.best_threshold(panel["a"], "youden", "recall >= 0.7")
+    assert f"{point.threshold:.4g} or more" in words(page)
+
+
+def test_prices_choose_the_cut(panel):
+    page = summarise(panel["a"], cost={"fp": 1, "fn": 30})
+    best = karat.best_threshold(panel["a"], minimize=karat.cost(fp=1, fn=30))
+    model = page.slider["models"][0]
+    assert model["threshold"][model["start"]] == best.threshold
+    assert "Nobody said what an error costs" not in words(page)
+    assert "Nobody said what an error costs" in words(summarise(panel["a"]))
+
+
+def test_sections_follow_what_there_is(page, panel):
+    keys = [s.key for s in page.sections]
+    assert keys == ["ranking", "comparison", "combination", "calibration"]
+    alone = summarise(panel["a"])
+    assert [s.key for s in alone.sections] == ["ranking", "calibration"]
+    groups = {"x": panel["a"], "y": panel["a"]}
+    both = summarise(panel["a"], groups=groups)
+    assert "groups" in [s.key for s in both.sections]
+
+
+def test_every_section_names_its_method_and_every_figure_describes_itself(page):
+    for section in (page.operating, *page.sections):
+        assert section.method
+        for figure in section.figures:
+            label = re.search(r'aria-label="([^"]+)"', str(figure.svg))
+            assert len(label[1]) > 20
+        assert section.key == "operating" or section.caveat
+
+
+def test_scores_that_are_no_probabilities_are_named(page):
+    section = next(s for s in page.sections if s.key == "calibration")
+    assert any("scores of b leave 0 to 1" in w for w in section.words)
+
+
+def test_steps_hold_exact_counts_and_the_chosen_cut(rng):
+    y = rng.integers(0, 2, 5000)
+    t = karat.tally(y, rng.normal(size=y.size) + y)
+    cut = karat.best_threshold(t, "f1").threshold
+    found = steps(t, "t", cut)
+    assert found.threshold[found.start] == cut
+    assert len(found.threshold) <= 403
+    for k in range(0, len(found.threshold), 25):
+        flagged = t.score >= found.threshold[k]
+        assert found.tp[k] == t.pos[flagged].sum()
+        assert found.fp[k] == t.neg[flagged].sum()
+    assert (found.tp[-1], found.fp[-1]) == (t.n_pos, t.n_neg)
+
+
+EDGES = {
+    "two cases": karat.tally([0, 1], [0.2, 0.7]),
+    "all tied": karat.tally([0, 1, 0, 1], [0.5, 0.5, 0.5, 0.5]),
+    "perfect": karat.tally([0] * 30 + [1] * 30, np.linspace(0, 1, 60)),
+    "upside down": karat.tally([1] * 30 + [0] * 30, np.linspace(0, 1, 60)),
+    "one positive": karat.tally([1] + [0] * 50, np.linspace(1, 0, 51)),
+    "mostly unknown": karat.tally([1, 0] + [None] * 98, np.linspace(0, 1, 100)),
+    "huge counts": karat.Tally([0.9, 0.1], pos=[10**9, 10**8], neg=[10**8, 10**9]),
+    "huge scores": karat.tally([0, 1, 1, 0], [-1e100, 1e100, 5e99, 0]),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_edges_make_a_report(name):
+    text = karat.report.html(EDGES[name])
+    assert text.startswith("<!doctype html>")
+    assert "nan" not in re.sub(r"<script.*?</script>", "", text, flags=re.S).split()
+
+
+def test_what_cannot_be_reported_is_said(panel):
+    with pytest.raises(karat.NotEnoughCases, match="report needs at least one pos"):
+        karat.report.html(karat.tally([0, 0], [0.1, 0.2]))
+    with pytest.raises(karat.Infeasible, match="cannot be met"):
+        karat.report.html(panel, subject_to=["recall >= 1", "fpr <= 0"])
+    with pytest.raises(karat.InputError, match="level must lie in"):
+        karat.report.html(panel, level=95)
+
+
+def test_many_classifiers_stay_under_two_megabytes(rng):
+    y = (np.arange(2000) % 3 == 0).astype(int)
+    columns = {f"model {k}": rng.normal(size=y.size) + y for k in range(9)}
+    text = karat.report.html(karat.panel(y, columns))
+    assert len(text.encode()) < 2_000_000
+
+
+class Reader(HTMLParser):
+    """Collects tags, and what could load or run something."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.suspicious = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name.startswith("on") or name in ("src", "style", "srcset", "action"):
+                self.suspicious.append((tag, name, value))
+            if name == "href" and not value.startswith("#"):
+                self.suspicious.append((tag, name, value))
+
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\u202e\x1b[0m"
+
+
+def test_hostile_names_never_become_markup(panel):
+    rng = np.random.default_rng(0)
+    y, a = cases(rng, 100)
+    hostile = karat.panel(y, {HOSTILE: a, HOSTILE + "2": a + rng.normal(size=y.size)})
+    text = karat.report.html(
+        hostile, title=HOSTILE, source=HOSTILE, groups={HOSTILE: hostile, "b": hostile}
+    )
+    reader = Reader()
+    reader.feed(text)
+    assert reader.tags.count("script") == 2
+    assert reader.suspicious == []
+    assert "\u202e" not in text
+    assert "\x1b" not in text
+    data = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1]
+    assert json.loads(data)["models"][0]["name"].startswith("</script><script>")
+
+
+def test_json_cannot_leave_its_block():
+    text = str(embedded({"a": "</script><!--\u2028&'"}))
+    assert not set("<>&'\u2028") & set(text)
+    assert json.loads(text) == {"a": "</script><!--\u2028&'"}
+
+
+def test_write_replaces_whole_files(panel, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    with pytest.raises(karat.Infeasible):
+        karat.report.write(panel, path, subject_to=["recall >= 1", "fpr <= 0"])
+    assert path.read_text() == "old"
+    karat.report.write(panel, path)
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_the_same_seed_gives_the_same_report(panel):
+    t = panel["a"]
+    assert karat.report.html(t, rng=1) == karat.report.html(t, rng=1)
+
+
+def test_groups_at_the_same_cut():
+    data = pd.read_csv(karat.samples.path("west_nile"))
+    names = {"label": "virus", "scores": ["boosting"]}
+    whole = karat.panel(data, **names)
+    page = summarise(whole, groups=karat.panel(data, **names, by="year"))
+    section = next(s for s in page.sections if s.key == "groups")
+    rows = {row[0]: row for row in section.tables[0].rows}
+    assert list(rows) == ["2007", "2009", "2011", "2013"]
+    part = data[data.year == 2013]
+    cut = karat.best_threshold(whole["boosting"], "youden").threshold
+    found = ((part.boosting >= cut) & (part.virus == 1)).sum() / part.virus.sum()
+    assert rows["2013"][5] == f"{100 * found:.3g}%"
+    assert rows["2013"][1] == f"{len(part):,}"
