@@ -163,8 +163,9 @@ class _Reader:
     def fail(self, reason: str, token: _Token | None = None) -> NoReturn:
         token = token or self.here
         found = f"at {token.text!r}" if token.text else "at the end"
+        reason += "" if reason.endswith("?") else "."
         raise InputError(
-            f"Cannot read {self.text!r}, position {token.at + 1} ({found}): {reason}."
+            f"Cannot read {self.text!r}, position {token.at + 1} ({found}): {reason}"
             f"\n  {self.text}\n  {' ' * token.at}^"
         )
 
@@ -232,7 +233,7 @@ class _Reader:
         if name not in METRIC_FAMILIES:
             known = [*METRICS, *METRIC_FAMILIES, *SYNONYMS]
             hint = _checks.nearest(name, known)
-            self.fail(f"no metric of that name.{hint}".rstrip("."), token)
+            self.fail(f"no metric of that name{'.' if hint else ''}{hint}", token)
         return self._family(name, token)
 
     def _family(self, name: str, token: _Token) -> Metric:
