@@ -1,0 +1,16 @@
+"""The picture of the README: what its five lines of code found."""
+
+from typing import Any
+
+import karat
+
+
+def chart() -> Any:
+    predictions = karat.scan(karat.samples.path("west_nile"))
+    t = karat.tally(predictions, label="virus", score="boosting")
+    return karat.plots.operating_point(
+        t,
+        maximize="f1",
+        subject_to=["recall >= 0.6", "flagged <= 1500"],
+        title="West Nile virus in mosquito traps: where to cut",
+    )
