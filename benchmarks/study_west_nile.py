@@ -83,7 +83,9 @@ def classifiers():
     return [make_pipeline(StandardScaler(), c) for c in scaled] + plain
 
 
-class Row(NamedTuple):
+class Split(NamedTuple):
+    """Mean AUCs over the subsets of one split."""
+
     way: str
     split: int
     m: int
@@ -93,6 +95,26 @@ class Row(NamedTuple):
     correlated: float
     fidel_wins: float
     correlation: float
+
+
+class Row(NamedTuple):
+    """Means over the splits; differences with their standard deviation over splits."""
+
+    way: str
+    m: int
+    best: float
+    wisdom_of_crowds: float
+    fidel: float
+    correlated: float
+    fidel_minus_best: float
+    sd_over_splits: float
+    fidel_minus_crowds: float
+    sd_of_that: float
+    correlated_minus_fidel: float
+    sd_of_this: float
+    fidel_beats_best: float
+    rank_correlation: float
+    splits: int
 
 
 def data(way):
@@ -166,8 +188,7 @@ def compare(reference, tested, y, rng):
         yield m, np.array(found), plain.mean_correlation
 
 
-def rows(splits=None):
-    splits = int(os.environ.get("SPLITS", "6")) if splits is None else splits
+def each_split(splits):
     warnings.simplefilter("ignore")
     for split in range(splits):
         for way in WAYS:
@@ -177,4 +198,36 @@ def rows(splits=None):
             for m, found, r in compare(reference, tested, label, rng):
                 mean = [round(float(v), 4) for v in found.mean(axis=0)]
                 wins = round(float((found[:, 2] > found[:, 0]).mean()), 3)
-                yield Row(way, split, m, *mean, wins, round(r, 3))
+                yield Split(way, split, m, *mean, wins, round(r, 3))
+
+
+def summary(found):
+    """Average over splits, way by way and M by M."""
+    table = pd.DataFrame(found)
+    table["gain"] = table.fidel - table.best
+    table["over_crowds"] = table.fidel - table.wisdom_of_crowds
+    table["aware"] = table.correlated - table.fidel
+    for way in WAYS:
+        for m in SIZES:
+            part = table[(table.way == way) & (table.m == m)]
+            mean, sd = part.mean(numeric_only=True), part.std(numeric_only=True)
+            pairs = [(mean[k], sd[k]) for k in ("gain", "over_crowds", "aware")]
+            aucs = ("best", "wisdom_of_crowds", "fidel", "correlated")
+            numbers = [mean[k] for k in aucs] + [v for pair in pairs for v in pair]
+            numbers += [mean.fidel_wins, mean.correlation]
+            yield Row(way, m, *(round(float(v), 4) for v in numbers), len(part))
+
+
+def rows():
+    found = list(each_split(int(os.environ.get("SPLITS", "12"))))
+    yield from summary(found)
+
+
+def points(way="copies together", sizes=(3, 5, 7), seed=0):
+    """Best and FiDEL of every subset in one split, for Fig. 4A."""
+    warnings.simplefilter("ignore")
+    x, y, group = data(way)
+    reference, tested, label = panels(x, y, group, way, seed)
+    for m, found, _ in compare(reference, tested, label, np.random.default_rng(seed)):
+        if m in sizes:
+            yield from ((m, round(b, 4), round(f, 4)) for b, _, f, _ in found.tolist())

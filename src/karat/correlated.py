@@ -32,7 +32,15 @@ from karat._numerics import Array, Floats, Ints
 from karat.counts import Panel, Tally
 from karat.maps import Map, freeze, register
 from karat.parametric import Platt, platt
-from karat.rank_tables import RankedColumn, rank_columns, rank_correlation, rank_rows
+from karat.rank_tables import (
+    RankedColumn,
+    columns_of,
+    rank_columns,
+    rank_correlation,
+    rank_rows,
+)
+
+_POOLED = 4096
 
 
 @final
@@ -67,7 +75,7 @@ def read_reference(panel: Panel, what: str, *, correlation: bool = True) -> Refe
     panel = panel.labelled()
     neg, pos = panel.neg, panel.pos
     columns = rank_columns(panel.rows, neg + pos)
-    ranks = np.column_stack([c.midranks() for c in columns])
+    ranks = columns_of([c.midranks() for c in columns], len(panel))
     n_pos, pos_mean = _class_means(ranks, pos)
     n_neg, neg_mean = _class_means(ranks, neg)
     _checks.both_classes_each(panel.names, n_neg, n_pos, what)
@@ -199,10 +207,20 @@ def correlated_fidel(
 
 def calibrator_of(total: Floats, reference: Reference, rho: float) -> Map:
     """Fit a logistic curve in L to the labels, carried to the prevalence of use."""
-    fitted = platt(Tally(total, reference.neg, reference.pos))
+    fitted = platt(_pooled(Tally(total, reference.neg, reference.pos)))
     old = reference.prevalence
     shift = math.log(rho / (1 - rho)) - math.log(old / (1 - old))
     return Platt(fitted.intercept + shift, fitted.slope, targets=fitted.targets)
+
+
+def _pooled(t: Tally) -> Tally:
+    """Put neighbouring scores together: two numbers do not need a million rows."""
+    if len(t) <= 8 * _POOLED:
+        return t
+    start = np.arange(0, len(t), -(-len(t) // _POOLED))
+    neg, pos = np.add.reduceat(t.neg, start), np.add.reduceat(t.pos, start)
+    weighed = np.add.reduceat(t.score * (t.neg + t.pos), start)
+    return Tally(weighed / (neg + pos), neg, pos)
 
 
 def normal_scores(ranks: Floats, n: Floats) -> Floats:

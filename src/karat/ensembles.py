@@ -93,13 +93,15 @@ class FiDEL(Map):
 
     def __call__(self, rows: ArrayLike) -> Floats:
         """Give L for each row; above 0 the ranks speak for positive."""
-        return np.asarray(np.nansum(self.terms(rows), axis=1))
+        return _total(self._ranks(rows), self.beta, self.llr, self.centre)
 
     def terms(self, rows: ArrayLike) -> Floats:
         """What does each classifier say? (m, K), NaN where it is missing."""
+        return self.llr - self.beta * (self._ranks(rows) - self.centre)
+
+    def _ranks(self, rows: ArrayLike) -> Floats:
         value = _checks.rows_of(rows, self.names)
-        rank = rank_rows(value, self.scores, self.cases)
-        return self.llr - self.beta * (rank - self.centre)
+        return rank_rows(value, self.scores, self.cases)
 
     def predict(self, rows: ArrayLike) -> Array:
         """Which rows are positive: those with L > 0?"""
@@ -221,7 +223,7 @@ def _from_labels(reference: Reference, prevalence: float | None) -> FiDEL:
     # ranks are among the reference, so the lines have its prevalence, not that of use
     numbers = zip(reference.n, reference.n_pos, reference.auc, strict=True)
     beta, llr, centre = np.array([finite_line(*map(float, each)) for each in numbers]).T
-    total = np.nansum(llr - beta * (reference.ranks - centre), axis=1)
+    total = _total(reference.ranks, beta, llr, centre)
     f = FiDEL(
         names=reference.names,
         auc=reference.auc,
@@ -237,6 +239,14 @@ def _from_labels(reference: Reference, prevalence: float | None) -> FiDEL:
     )
     _warn_if_dependent(f)
     return f
+
+
+def _total(ranks: Floats, beta: Floats, llr: Floats, centre: Floats) -> Floats:
+    """Add up the lines of all classifiers; a missing rank adds 0."""
+    total = np.zeros(len(ranks))
+    for rank, b, height, c in zip(ranks.T, beta, llr, centre, strict=True):
+        total += np.nan_to_num(height - b * (rank - c), nan=0.0)
+    return total
 
 
 def _independent(rho: float) -> Map:

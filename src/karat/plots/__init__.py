@@ -8,20 +8,28 @@ browser. Figures are grouped by subject in the modules of this folder.
 from karat.plots._theme import save
 from karat.plots.calibration import calibration_maps, decomposition, reliability
 from karat.plots.curves import precision_recall, roc
+from karat.plots.ensembles import combiner_lines, combiners, rank_correlation
+from karat.plots.fermi import fermi_parameters, identity, rank_probability
 from karat.plots.operating import cost_curve, decision_curve, operating_point, pareto
 from karat.plots.trees import leaf_tree, levels_by_n, majority_likelihood
 
 __all__ = [
     "calibration_maps",
+    "combiner_lines",
+    "combiners",
     "cost_curve",
     "decision_curve",
     "decomposition",
+    "fermi_parameters",
+    "identity",
     "leaf_tree",
     "levels_by_n",
     "majority_likelihood",
     "operating_point",
     "pareto",
     "precision_recall",
+    "rank_correlation",
+    "rank_probability",
     "reliability",
     "roc",
     "save",
