@@ -90,7 +90,7 @@ LAYERS = {
         "venn_abers",
     ],
     "doors": [
-        "__main__",
+        "applying",
         "cli",
         "columns",
         "engines",
@@ -104,6 +104,7 @@ LAYERS = {
         "samples",
         "storage",
         "__init__",
+        "__main__",
     ],
 }
 LEVEL = {m: k for k, row in enumerate(LAYERS.values()) for m in row}

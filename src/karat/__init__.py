@@ -20,6 +20,7 @@ from karat._checks import (
 from karat._doors import door as _door
 from karat._records import Estimate
 from karat.algebra import Constraint, Metric
+from karat.applying import apply
 from karat.areas import average_precision, partial_auc
 from karat.bands import (
     PrecisionRecallBand,
@@ -216,6 +217,7 @@ __all__ = [
     "Validation",
     "accuracy",
     "agreement",
+    "apply",
     "at_prevalence",
     "auc",
     "average_precision",

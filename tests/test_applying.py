@@ -1,0 +1,104 @@
+"""A map gives the same column on every engine as it gives arrays."""
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+import pytest
+
+import karat
+from karat import InputError
+from karat.formulas import TRANSFORMS
+
+METHODS = ["platt", "isotonic", "beta", "temperature", "histogram", "venn-abers"]
+
+
+def cases(n=400, seed=3):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.4).astype(int)
+    p = 1 / (1 + np.exp(-(rng.normal(size=n) + 2 * y - 1)))
+    return y, np.round(p, 3)
+
+
+def in_order(frame, by, name):
+    """Values of a column by row number: joins and clusters keep no order."""
+    opened = nw.from_native(frame)
+    if isinstance(opened, nw.LazyFrame):
+        opened = opened.collect("pyarrow")
+    pairs = sorted(zip(opened[by].to_list(), opened[name].to_list(), strict=True))
+    return np.array([np.nan if v is None else v for _, v in pairs], dtype=float)
+
+
+SCORES = [0.0, 0.2, None, 0.5, 0.123, 0.999, 1.0, float("nan")]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_calibrators_on_every_engine(engine, method):
+    fitted = karat.calibrate(karat.tally(*cases()), method=method)
+    rows = {"i": list(range(len(SCORES))), "s": SCORES}
+    new = karat.apply(engine(rows), fitted, "s", name="p")
+    expected = fitted([np.nan if v is None else v for v in SCORES])
+    found = in_order(new, "i", "p")
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
+
+
+def test_a_long_table_is_joined(lazy_engine, rng):
+    y, p = cases(5000)
+    fitted = karat.calibrate(karat.tally(y, rng.permutation(p)), method="fermi-dirac")
+    rows = {"i": list(range(len(SCORES))), "s": SCORES}
+    new = karat.apply(lazy_engine(rows), fitted, "s")
+    expected = fitted([np.nan if v is None else v for v in SCORES])
+    found = in_order(new, "i", "s_calibrated")
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_combiners_on_every_engine(engine):
+    panel = karat.Panel(
+        ["a", "b"], [[0, 0], [0, 1], [1, 0], [1, 1]], unknown=[5, 2, 2, 4]
+    )
+    combiner = karat.mean_score(panel)
+    rows = {"i": [0, 1, 2, 3], "a": [1.0, 0.0, None, 1.0], "b": [1.0, 0.0, 1.0, None]}
+    new = karat.apply(engine(rows), combiner)
+    assert in_order(new, "i", "combined").tolist() == [1.0, 0.0, 1.0, 1.0]
+
+
+def test_a_lazy_frame_stays_lazy_and_keeps_its_columns():
+    fitted = karat.calibrate(karat.tally(*cases()), method="platt")
+    frame = pl.LazyFrame({"s": [0.1], "keep": ["x"]})
+    new = karat.apply(frame, fitted, "s")
+    assert isinstance(new, pl.LazyFrame)
+    assert new.collect().columns == ["s", "keep", "s_calibrated"]
+
+
+def test_a_shifted_prevalence():
+    fitted = karat.at_prevalence(
+        karat.calibrate(karat.tally(*cases()), method="isotonic"), 0.4, 0.1
+    )
+    frame = pl.LazyFrame({"s": [0.1, 0.5, 0.9]})
+    found = karat.apply(frame, fitted, "s", name="p").collect()["p"].to_numpy()
+    np.testing.assert_allclose(found, fitted([0.1, 0.5, 0.9]), rtol=1e-14)
+
+
+def test_every_transform_has_an_expression():
+    from karat.applying import _TRANSFORMS
+
+    assert _TRANSFORMS.keys() == TRANSFORMS.keys()
+
+
+def test_slips():
+    fitted = karat.calibrate(karat.tally(*cases()), method="platt")
+    frame = pl.LazyFrame({"s": [0.1], "p": [1.0]})
+    for call, words in [
+        (lambda: karat.apply(frame, fitted), "Name the score column"),
+        (lambda: karat.apply(frame, fitted, "t"), "column='t' must name a column"),
+        (lambda: karat.apply(frame, fitted, "s", name="p"), "has a column 'p' already"),
+        (lambda: karat.apply(frame, np.exp, "s"), "needs a fitted map"),
+        (lambda: karat.apply([0.1], fitted, "s"), "apply needs a frame; found list"),
+        (
+            lambda: karat.apply(
+                frame, karat.mean_score(karat.Panel(["s"], [[1]], neg=[1])), "s"
+            ),
+            "leave out column=",
+        ),
+    ]:
+        with pytest.raises(InputError, match=words):
+            call()
