@@ -103,6 +103,7 @@ LAYERS = {
         "report",
         "samples",
         "storage",
+        "streaming",
         "__init__",
         "__main__",
     ],

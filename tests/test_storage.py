@@ -55,7 +55,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, tally, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(pq, "write_table", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="cannot be written: No space left"):
         (tally + tally).write(path)
     monkeypatch.undo()
     assert karat.read_tally(path) == tally
@@ -69,7 +69,7 @@ def test_files_that_cannot_be_read(tmp_path, tally, panel):
     tally.write(tmp_path / "t.parquet")
     cut = (tmp_path / "t.parquet").read_bytes()[:-20]
     (tmp_path / "cut.parquet").write_bytes(cut)
-    storage._write(
+    storage.write_columns(
         {"a": [1]}, {"kind": "tally", "version": 99}, tmp_path / "new.parquet"
     )
     for name, words in [

@@ -131,6 +131,7 @@ from karat.scoring import brier, log_loss
 from karat.simulation import rank_frequencies, simulate_panel, simulate_tally
 from karat.splits import SplitComparison, compare_splits
 from karat.storage import read_panel, read_tally
+from karat.streaming import Folded, Stream
 from karat.tradeoffs import CostCurve, DecisionCurve, cost_curve, decision_curve
 from karat.trees import LeafReport, Leaves
 from karat.unlabelled import Agreement, agreement
@@ -186,6 +187,7 @@ __all__ = [
     "Estimate",
     "FermiDirac",
     "FiDEL",
+    "Folded",
     "GainCurve",
     "GuaranteedThreshold",
     "Infeasible",
@@ -212,6 +214,7 @@ __all__ = [
     "Roc",
     "RocBand",
     "SplitComparison",
+    "Stream",
     "Tally",
     "TreeLevels",
     "Validation",

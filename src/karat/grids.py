@@ -47,6 +47,7 @@ def extent(lazy: Any, score: str) -> Extent:
             value.max().alias("high"),
             # NaN may be the largest, the smallest or neither: it is asked for by name
             (value.is_null() | value.is_nan() | (value.abs() == np.inf))
+            .cast(nw.Int64)
             .sum()
             .alias("lost"),
         )

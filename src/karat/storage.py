@@ -32,7 +32,7 @@ def write_tally(tally: Tally, path: str | os.PathLike[str]) -> None:
     columns = {"score": tally.score} | {k: getattr(tally, k) for k in _COUNTS}
     if tally.binned:
         columns["high"] = tally.high
-    _write(columns, {"kind": "tally"}, path)
+    write_columns(columns, {"kind": "tally"}, path)
 
 
 def write_panel(panel: Panel, path: str | os.PathLike[str]) -> None:
@@ -40,7 +40,7 @@ def write_panel(panel: Panel, path: str | os.PathLike[str]) -> None:
     # columns are numbered: a classifier may be called "neg"
     columns = {f"output_{k}": column for k, column in enumerate(panel.rows.T)}
     columns |= {k: getattr(panel, k) for k in _COUNTS}
-    _write(columns, {"kind": "panel", "names": list(panel.names)}, path)
+    write_columns(columns, {"kind": "panel", "names": list(panel.names)}, path)
 
 
 def read_tally(path: str | os.PathLike[str]) -> Tally:
@@ -60,7 +60,7 @@ def read_tally(path: str | os.PathLike[str]) -> Tally:
     ...     read_tally(os.path.join(folder, "t.parquet")) == t
     True
     """
-    columns, _ = _read(path, "tally")
+    columns, _ = read_columns(path, "tally")
     counts = [columns[k] for k in _COUNTS]
     if "high" in columns:
         return Tally._of_cells(*merge_cells(columns["score"], columns["high"], counts))
@@ -75,7 +75,7 @@ def read_panel(path: str | os.PathLike[str]) -> Panel:
     path
         A file written by :meth:`Panel.write`.
     """
-    columns, about = _read(path, "panel")
+    columns, about = read_columns(path, "panel")
     names = about["names"]
     rows = [columns[f"output_{k}"] for k in range(len(names))]
     return Panel(names, np.column_stack(rows), *(columns[k] for k in _COUNTS))
@@ -100,14 +100,26 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         _sync(name)
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, target)
+        _sync(target.parent)
+    except OSError as err:
+        words = (
+            f"{target} cannot be written: {err.strerror or err}. Nothing was changed; "
+            f"make room, or choose another place."
+        )
+        raise OSError(err.errno, words) from err
     finally:
         Path(name).unlink(missing_ok=True)
 
 
-def _sync(name: str) -> None:
+def _sync(path: str | Path) -> None:
     # without this a power cut can leave an empty file under the final name
-    with open(name, "rb") as file:
-        os.fsync(file.fileno())
+    if os.path.isdir(path) and os.name == "nt":  # folders cannot be opened there
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _umask() -> int:
@@ -116,9 +128,10 @@ def _umask() -> int:
     return mask
 
 
-def _write(
+def write_columns(
     columns: dict[str, Any], about: dict[str, Any], path: str | os.PathLike[str]
 ) -> None:
+    """Write named columns and what they are, all or nothing."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -128,9 +141,10 @@ def _write(
         pq.write_table(table.replace_schema_metadata(metadata), temporary)
 
 
-def _read(
+def read_columns(
     path: str | os.PathLike[str], kind: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Read what ``write_columns`` wrote, if it is of this kind."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -160,7 +174,7 @@ def _about(metadata: Any, path: Any, kind: str) -> dict[str, Any]:
             f"{os.fspath(path)} has format {about['version']}; this Karat reads up to "
             f"{VERSION}. Upgrade with pip install -U karat."
         )
-    _checks.choice(about["kind"], ("tally", "panel"), "the kind in the file")
+    _checks.choice(about["kind"], ("tally", "panel", "stream"), "the kind in the file")
     if about["kind"] != kind:
         raise InputError(
             f"{os.fspath(path)} holds a {about['kind']}; type karat.read_"

@@ -1,0 +1,205 @@
+"""A stream loses no batch and counts none twice, whatever happens to the process."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import karat
+from karat import InputError, Stream, Tally
+
+SOURCE = str(Path(karat.__file__).parents[1])
+
+
+def batch(seed, n=50):
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "y": rng.integers(0, 2, n),
+            "p": np.round(rng.random(n), 2),
+            "day": rng.choice(["mon", "tue"], n),
+        }
+    )
+
+
+def run(code, **options):
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, "PYTHONPATH": SOURCE},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def test_batches_add_up_once(tmp_path):
+    s = Stream(tmp_path / "s.parquet", label="y", score="p")
+    assert s.tally() == Tally()
+    parts = [batch(k) for k in range(4)]
+    for k, part in enumerate(parts):
+        assert s.add(f"batch {k}", part.lazy() if k % 2 else part)
+        assert not s.add(f"batch {k}", part)
+    assert s.batches() == 4
+    whole = pl.concat(parts)
+    assert s.tally() == karat.tally(whole["y"], whole["p"])
+    again = Stream(tmp_path / "s.parquet", label="y", score="p")
+    assert again.tally() == s.tally()
+
+
+def test_windows(tmp_path):
+    s = Stream(tmp_path / "s.parquet", label="y", score="p", by="day")
+    whole = pl.concat([batch(1), batch(2)])
+    s.add("1", batch(1))
+    s.add("2", batch(2))
+    assert s.windows() == karat.tally(whole, label="y", score="p", by="day")
+    assert s.tally() == karat.tally(whole, label="y", score="p")
+    s.forget("mon")
+    assert list(s.windows()) == ["tue"]
+    assert not s.add("1", batch(1))
+    with pytest.raises(InputError, match="window must be one of 'tue'"):
+        s.forget("mon")
+
+
+def test_counted_elsewhere_and_bounded(tmp_path):
+    s = Stream(tmp_path / "s.parquet", at_most=10)
+    parts = [karat.tally(batch(k)["y"], batch(k)["p"]) for k in range(5)]
+    for k, t in enumerate(parts):
+        s.add(str(k), t)
+    assert len(s.tally()) <= 10
+    exact = karat.auc(sum(parts)).value
+    found = karat.bounds("auc", s.tally())
+    assert found.low <= exact <= found.high
+
+
+def test_files_are_folded_once(tmp_path):
+    s = Stream(tmp_path / "s.parquet", label="y", score="p")
+    incoming = tmp_path / "in"
+    incoming.mkdir()
+    batch(1).write_parquet(incoming / "1.parquet")
+    whole = (incoming / "1.parquet").read_bytes()
+    (incoming / "2.parquet").write_bytes(whole[: len(whole) // 2])
+    done = s.fold(f"{incoming}/*.parquet")
+    assert [Path(f).name for f in done.counted] == ["1.parquet"]
+    assert "cannot be read" in done.failed[str(incoming / "2.parquet")]
+    batch(2).write_parquet(incoming / "2.parquet")
+    done = s.follow(f"{incoming}/*.parquet", every=0.01, rounds=2)
+    assert (done.counted, done.known, done.failed) == ((), 2, {})
+    assert s.tally().n == 100
+
+
+KILLED = """
+    import sys, polars as pl, karat
+    from karat import storage
+    import os, signal
+    folder, moment = sys.argv[1:] if len(sys.argv) > 2 else ({folder!r}, {moment!r})
+    s = karat.Stream(folder + "/s.parquet", label="y", score="p")
+    rows = pl.DataFrame({{"y": [0, 1, 1], "p": [0.1, 0.5, 0.9]}})
+    s.add("first", rows)
+    real = os.replace
+    def replace(*names):
+        if moment == "after":
+            real(*names)
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.replace = replace
+    s.add("second", rows)
+"""
+
+
+@pytest.mark.parametrize(("moment", "known"), [("before", 1), ("after", 2)])
+def test_a_process_killed_in_the_middle_of_a_batch(tmp_path, moment, known):
+    dead = run(KILLED.format(folder=str(tmp_path), moment=moment))
+    dead.communicate(timeout=60)
+    assert dead.returncode == -signal.SIGKILL
+    s = Stream(tmp_path / "s.parquet", label="y", score="p")
+    assert s.batches() == known
+    assert s.tally().n == 3 * known
+    rows = pl.DataFrame({"y": [0, 1, 1], "p": [0.1, 0.5, 0.9]})
+    assert s.add("second", rows) == (moment == "before")
+    assert s.tally().n == 6
+    left = {p.name for p in tmp_path.iterdir()}
+    assert left == {"s.parquet", ".s.parquet.lock"}
+
+
+def test_two_processes_at_once(tmp_path):
+    code = """
+        import polars as pl, karat
+        s = karat.Stream({path!r}, label="y", score="p")
+        for k in range(8):
+            s.add(f"{name} {{k}}", pl.DataFrame({{"y": [0, 1], "p": [0.1, 0.9]}}))
+            s.add(f"shared {{k}}", pl.DataFrame({{"y": [0, 1], "p": [0.1, 0.9]}}))
+    """
+    path = str(tmp_path / "s.parquet")
+    both = [run(code.format(path=path, name=name)) for name in ("one", "two")]
+    for process in both:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+    s = Stream(path, label="y", score="p")
+    assert s.batches() == 24
+    assert s.tally().n == 48
+
+
+def test_following_ends_cleanly(tmp_path):
+    code = f"""
+        import karat
+        s = karat.Stream({str(tmp_path / "s.parquet")!r}, label="y", score="p")
+        print("ready", flush=True)
+        print(s.follow({str(tmp_path / "in" / "*.csv")!r}, every=0.05).known)
+    """
+    (tmp_path / "in").mkdir()
+    batch(1).write_csv(tmp_path / "in" / "1.csv")
+    process = run(code)
+    assert process.stdout.readline() == "ready\n"
+    s = Stream(tmp_path / "s.parquet", label="y", score="p")
+    deadline = time.monotonic() + 60
+    while s.batches() < 1 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert s.tally().n == 50
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path):
+    code = f"""
+        import resource, signal, numpy as np, karat
+        path = {str(tmp_path / "t.parquet")!r}
+        karat.Tally([0.5], pos=[1]).write(path)
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+        scores = np.random.default_rng(0).random(100_000)
+        try:
+            karat.tally(None, scores).write(path)
+        except OSError as err:
+            print(err)
+        assert karat.read_tally(path).n == 1
+    """
+    process = run(code)
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "t.parquet cannot be written" in out
+    assert "Nothing was changed" in out
+    assert [p.name for p in tmp_path.iterdir()] == ["t.parquet"]
+
+
+def test_slips(tmp_path):
+    s = Stream(tmp_path / "s.parquet", label="y", score="p")
+    with pytest.raises(InputError, match="A batch must have a name"):
+        s.add("", batch(1))
+    with pytest.raises(InputError, match="must name a column"):
+        s.add("1", batch(1).rename({"p": "q"}))
+    assert s.batches() == 0
+    with pytest.raises(InputError, match="there is no folder"):
+        Stream(tmp_path / "none" / "s.parquet").add("1", Tally())
+    Tally([1], pos=[1]).write(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="holds a tally"):
+        Stream(tmp_path / "t.parquet").tally()
+    with pytest.raises(InputError, match="every must be above zero"):
+        s.follow("*.csv", every=0)
