@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 import warnings
 from functools import cache
 
@@ -33,6 +34,7 @@ def spark():
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = {
         "spark.ui.enabled": "false",
         "spark.driver.memory": "1g",
@@ -50,6 +52,11 @@ def spark():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return builder.getOrCreate()
+
+
+@pytest.fixture(scope="session", name="spark")
+def spark_session():
+    return spark()
 
 
 def on_spark(columns):

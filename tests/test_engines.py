@@ -289,3 +289,16 @@ def test_cells_of_arrays():
     t = karat.tally([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], at_most=2)
     assert t.score.tolist() == [0.3, 0.1]
     assert t.high.tolist() == [0.4, 0.2]
+
+
+def test_progress_is_shown_on_a_terminal_only(monkeypatch, capsys):
+    frame = pl.LazyFrame({"p": [0.1, 0.2]})
+    karat.tally(frame, score="p")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    karat.tally(frame, score="p")
+    karat.panel(frame, scores=["p"])
+    shown = capsys.readouterr().err
+    assert "counting p" in shown
+    assert "2 rows" in shown
+    assert "counting in the engine" in shown

@@ -21,6 +21,7 @@ LAYERS = {
         "_keys",
         "_logistic",
         "_numerics",
+        "_progress",
         "_records",
         "_tempering",
     ],

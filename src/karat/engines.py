@@ -22,6 +22,7 @@ from karat import _checks
 from karat._checks import InputError
 from karat._keys import KeyCounter
 from karat._numerics import Array, Ints, no_cases
+from karat._progress import progress
 from karat.columns import column
 from karat.counts import Tally
 
@@ -160,7 +161,7 @@ def collect(lazy: Any) -> Any:
     """Run the plan of a Narwhals frame; its errors become ours."""
     import narwhals as nw
 
-    with reading():
+    with reading(), progress("counting in the engine"):
         if lazy.implementation is nw.Implementation.POLARS:
             return lazy.collect(engine="streaming")
         return lazy.collect(backend="pyarrow")
@@ -210,13 +211,15 @@ def stream(opened: Any, score: str, label: str | None, positive: Any) -> Tally:
     counter: KeyCounter | None = None
     lost = total = 0
     try:
-        for values, labels in _batches(opened, score, label):
-            value, gone = _numbers(values, score)
-            total, lost = total + gone.size, lost + int(gone.sum())
-            if counter is None:
-                counter = KeyCounter(value.dtype)
-            for pile, at in _piles(labels, gone):
-                counter.add(value[at], pile)
+        with progress(f"counting {score}") as seen:
+            for values, labels in _batches(opened, score, label):
+                value, gone = _numbers(values, score)
+                total, lost = total + gone.size, lost + int(gone.sum())
+                if counter is None:
+                    counter = KeyCounter(value.dtype)
+                for pile, at in _piles(labels, gone):
+                    counter.add(value[at], pile)
+                seen(gone.size)
         if lost:
             raise InputError(_checks.not_finite(score, lost, total))
         return Tally() if counter is None else _stacked(counter, label, positive)
