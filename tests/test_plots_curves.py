@@ -54,6 +54,53 @@ def test_long_curves_are_simplified(rng):
     assert len(values(chart, 1)) <= 400
 
 
+def test_bands_are_drawn(two):
+    chart = karat.plots.roc(two["a"], band="simultaneous")
+    band = karat.roc_band(two["a"])
+    drawn = values(chart, 1)
+    assert [p["low"] for p in drawn] == pytest.approx(band.low)
+    assert [p["high"] for p in drawn] == pytest.approx(band.high)
+    chart = karat.plots.precision_recall(two["a"], band="pointwise", prevalence=0.1)
+    band = karat.precision_recall_band(two["a"], kind="pointwise", prevalence=0.1)
+    assert [p["low"] for p in values(chart, 1)] == pytest.approx(band.low)
+
+
+def test_other_curves(two):
+    gain = values(karat.plots.gain_curve(two), 1)
+    curve = karat.gain_curve(two["a"])
+    drawn = {(p["flagged_rate"], p["recall"]) for p in gain if p["curve"] == "a"}
+    assert drawn <= set(zip(curve.flagged_rate, curve.recall, strict=True))
+    lift = values(karat.plots.lift_curve(two), 1)
+    assert max(p["lift"] for p in lift) <= 1 / two["a"].prevalence
+    det = values(karat.plots.det(two["a"]), 1)
+    assert all(abs(p["x"]) < 4 and abs(p["y"]) < 4 for p in det)
+    spec = karat.plots.det(two["a"]).to_dict()["layer"][1]
+    assert "0.05" in spec["encoding"]["x"]["axis"]["labelExpr"]
+
+
+def test_leakage_and_fit(two):
+    names = {p["curve"] for p in values(karat.plots.leakage(two), 1)}
+    area = karat.leakage(two["a"]).area
+    assert f"a: area {area:.3f}" in names
+    fitted = karat.plots.binormal_fit(two["a"])
+    fit = karat.fit_binormal(two["a"])
+    assert f"p = {fit.p_value:.2g}" in fitted.to_dict()["title"]["text"]
+    curve = [p for p in values(fitted, 1) if p["curve"].startswith("binormal")]
+    at = len(curve) // 2
+    assert curve[at]["tpr"] == pytest.approx(fit.curve.tpr(curve[at]["fpr"]))
+
+
+def test_dominance_and_comparison(two):
+    found = karat.dominates(two, "a", "b", number=100)
+    chart = karat.plots.dominance(found)
+    assert found.verdict in chart.to_dict()["title"]["text"]
+    assert [p["low"] for p in values(chart, 1)] == pytest.approx(found.low)
+    compared = karat.compare_auc(two)
+    drawn = values(karat.plots.comparison(compared), 2)
+    assert drawn[0]["pair"] == "a - b"
+    assert drawn[0]["difference"] == compared.pairs[0].difference.value
+
+
 def test_figures_are_saved(two, tmp_path):
     karat.plots.save(karat.plots.roc(two), tmp_path / "roc.svg")
     assert (tmp_path / "roc.svg").read_text().startswith("<svg")

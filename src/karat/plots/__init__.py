@@ -7,23 +7,31 @@ browser. Figures are grouped by subject in the modules of this folder.
 
 from karat.plots._theme import save
 from karat.plots.calibration import calibration_maps, decomposition, reliability
-from karat.plots.curves import precision_recall, roc
+from karat.plots.curves import det, gain_curve, lift_curve, precision_recall, roc
 from karat.plots.ensembles import combiner_lines, combiners, rank_correlation
 from karat.plots.fermi import fermi_parameters, identity, rank_probability
+from karat.plots.geometry import binormal_fit, comparison, dominance, leakage
 from karat.plots.operating import cost_curve, decision_curve, operating_point, pareto
 from karat.plots.trees import leaf_tree, levels_by_n, majority_likelihood
 
 __all__ = [
+    "binormal_fit",
     "calibration_maps",
     "combiner_lines",
     "combiners",
+    "comparison",
     "cost_curve",
     "decision_curve",
     "decomposition",
+    "det",
+    "dominance",
     "fermi_parameters",
+    "gain_curve",
     "identity",
     "leaf_tree",
+    "leakage",
     "levels_by_n",
+    "lift_curve",
     "majority_likelihood",
     "operating_point",
     "pareto",

@@ -1,0 +1,13 @@
+"""Is A better than B everywhere? The difference of their curves with its band."""
+
+import numpy as np
+
+import karat
+
+
+def chart():
+    rng = np.random.default_rng(0)
+    y = rng.random(400) < 0.3
+    a = rng.normal(size=400) + 1.5 * y
+    cases = karat.panel(y, {"A": a, "B": a + 1.2 * rng.normal(size=400)})
+    return karat.plots.dominance(karat.dominates(cases, "A", "B"))
