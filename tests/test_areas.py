@@ -128,6 +128,20 @@ def test_average_precision_covers(rng, method):
     assert hits >= (70 if method == "logit" else 60)
 
 
+def test_long_curves_are_joined_for_the_bootstrap_only(rng):
+    y = rng.random(60_000) < 0.5
+    t = karat.tally(y, rng.normal(size=y.size) + y)
+    a = karat.partial_auc(t, fpr=(0, 0.2), replicates=200)
+    curve = karat.roc(t)
+    at = np.linspace(0, 0.2, 200_001)
+    expected = np.trapezoid(np.interp(at, curve.fpr, curve.tpr), at)
+    assert a.value == pytest.approx(expected, abs=1e-6)
+    assert a.low < a.value < a.high
+    short = karat.tally(y[:15_000], rng.normal(size=15_000) + y[:15_000])
+    b = karat.partial_auc(short, fpr=(0, 0.2), replicates=200)
+    assert a.sd == pytest.approx(b.sd / 2, rel=0.25)
+
+
 CORNERS = {
     "perfect": Tally([2, 1], pos=[5, 0], neg=[0, 9]),
     "wrong": Tally([2, 1], pos=[0, 5], neg=[9, 0]),

@@ -94,6 +94,19 @@ def test_paired_by_names(rng):
     assert quick(p, "a", "a").verdict == "equal"
 
 
+def test_long_panels_are_resampled_on_levels(rng):
+    y = rng.random(30_000) < 0.3
+    a = rng.normal(size=y.size) + y
+    p = karat.panel(y, {"a": a, "b": a + rng.normal(size=y.size)})
+    found = quick(p, "a", "b")
+    curves = [tpr_grid(p[k], found.fpr[1:]) for k in "ab"]
+    assert found.difference[1:] == pytest.approx(curves[0] - curves[1], abs=1e-3)
+    assert found.p_better < 0.02
+    assert np.mean(found.high - found.low) < 0.1
+    apart = quick(p["a"], p["b"])
+    assert np.mean(found.high - found.low) < np.mean(apart.high - apart.low)
+
+
 def test_paired_is_sharper_than_unpaired(rng):
     y = rng.random(500) < 0.5
     a = rng.normal(size=500) + y

@@ -215,17 +215,22 @@ def _wish(kind: str, method: str, level: float, rng: Seed, number: int) -> _Wish
 _ROWS = 1000
 
 
+def few_rows(t: Tally) -> Tally:
+    """Give the same curve with at most a thousand corners, to be resampled."""
+    neg, pos = grouped(*runs(t), _ROWS)
+    return Tally(np.arange(neg.size, 0, -1), neg, pos)
+
+
 def _vertical(t: Tally, grid: Floats, wish: _Wish) -> tuple[Floats, Floats, Floats]:
     """Give the curve and the band of tpr over a grid of fpr."""
-    neg, pos = grouped(*runs(t), _ROWS)
-    x, y = _shares(neg), _shares(pos)
+    counts = few_rows(t)
+    x, y = _shares(counts.neg), _shares(counts.pos)
     value = height(x, y, grid)
     if wish.method == "kolmogorov":
         up, side = (_massart(n, wish.level) for n in (t.n_pos, t.n_neg))
         low = np.where(grid >= side, height(x, y, np.maximum(grid - side, 0)) - up, 0.0)
         high = height(x, y, np.minimum(grid + side, 1)) + up
         return value, np.clip(low, 0, 1), np.clip(high, 0, 1)
-    counts = Tally(np.arange(neg.size, 0, -1), neg, pos)
     drawn = curves_of(counts, grid, wish.number, wish.rng)
     error = np.sqrt(np.maximum(drawn.var(axis=0), rate_variance(value, t.n_pos)))
     c = critical(np.abs(drawn - value) / error, wish.level, wish.kind)

@@ -16,7 +16,7 @@ from karat import _checks
 from karat._checks import InputError
 from karat._numerics import Array, Floats
 from karat._records import Record
-from karat.bands import critical, curves_of, height, rate_variance
+from karat.bands import critical, curves_of, few_rows, height, rate_variance
 from karat.counts import Panel, Tally
 from karat.curves import roc
 from karat.resampling import Seed, replicates
@@ -279,8 +279,8 @@ def _uncertainty(
         zero = np.zeros_like(grid)
         return _Sure(zero, zero, zero, 1.0, 1.0)
     if panel is None:
-        drawn = curves_of(first, grid, number, rng) - curves_of(
-            second, grid, number, rng
+        drawn = curves_of(few_rows(first), grid, number, rng) - curves_of(
+            few_rows(second), grid, number, rng
         )
     else:
         drawn = _paired_differences(panel, grid, number, rng)
@@ -308,6 +308,7 @@ def _paired_differences(
     panel: Panel, grid: Floats, number: int, rng: np.random.Generator
 ) -> Floats:
     """Draw cases with both outputs and take the difference of the two curves."""
+    panel = _coarse(panel)
     orders = [_levels(panel.rows[:, k]) for k in range(2)]
     out = []
     for neg, pos in replicates(panel, number, rng):
@@ -317,6 +318,27 @@ def _paired_differences(
             )
             out.append(one - two)
     return np.array(out)
+
+
+# a panel with more rows is resampled on this many levels of each classifier: finer
+# than the grid of the band
+_ROWS, _LEVELS = 20_000, 250
+
+
+def _coarse(panel: Panel) -> Panel:
+    """Join neighbouring outputs of each classifier when there are very many rows."""
+    if len(panel) <= _ROWS:
+        return panel
+    case = panel.neg / panel.n_neg + panel.pos / panel.n_pos
+    columns = []
+    for column in panel.rows.T:
+        order = np.argsort(column, kind="stable")
+        place = np.empty(column.size)
+        place[order] = np.cumsum(case[order]) / 2
+        # equal outputs take the place of their first
+        first = np.searchsorted(column[order], column, side="left")
+        columns.append(np.floor(place[order][first] * _LEVELS))
+    return Panel(panel.names, np.column_stack(columns), panel.neg, panel.pos)
 
 
 def _levels(column: Floats) -> Array:

@@ -152,15 +152,16 @@ def comparison(found: Comparison, *, title: str = "") -> Any:
     title
         Shown above the figure.
     """
-    columns = {
-        "pair": [f"{p.first} - {p.second}" for p in found.pairs],
+    names = [f"{p.first} - {p.second}" for p in found.pairs]
+    columns: dict[str, Any] = {
+        "pair": names,
         "difference": [p.difference.value for p in found.pairs],
         "low": [p.difference.low for p in found.pairs],
         "high": [p.difference.high for p in found.pairs],
         "p": [p.p_adjusted for p in found.pairs],
     }
     base = alt.Chart(frame(columns)).encode(
-        y=alt.Y("pair:N", title=None, sort=columns["pair"]),
+        y=alt.Y("pair:N", title=None, sort=names),
         tooltip=["pair:N", "difference:Q", "low:Q", "high:Q", "p:Q"],
     )
     rule = base.mark_rule(color=COLOURS[0]).encode(
@@ -175,5 +176,5 @@ def comparison(found: Comparison, *, title: str = "") -> Any:
         .encode(x=alt.X("x:Q", title="Difference"))
     )
     chart = alt.layer(zero, rule, point).properties(height=26 * len(found.pairs) + 20)
-    about = f"Differences ({found.method}) with intervals: {', '.join(columns['pair'])}"
+    about = f"Differences ({found.method}) with intervals: {', '.join(names)}"
     return styled(chart, title, about)
