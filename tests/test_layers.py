@@ -34,10 +34,12 @@ LAYERS = {
         "expressions",
     ],
     "analyses": [
+        "_boolean",
         "_conjugate",
         "_exact",
         "_fermi_solver",
         "_fermi_sums",
+        "_fronts_of_cells",
         "_gibbs",
         "_latent_model",
         "areas",
@@ -69,6 +71,7 @@ LAYERS = {
         "latent",
         "latent_sampling",
         "levels",
+        "logic",
         "maps",
         "merging",
         "miscalibration",
@@ -91,6 +94,7 @@ LAYERS = {
         "venn_abers",
     ],
     "doors": [
+        "__main__",
         "applying",
         "cli",
         "columns",
@@ -106,7 +110,6 @@ LAYERS = {
         "storage",
         "streaming",
         "__init__",
-        "__main__",
     ],
 }
 LEVEL = {m: k for k, row in enumerate(LAYERS.values()) for m in row}

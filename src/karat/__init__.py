@@ -116,6 +116,13 @@ from karat.levels import (
     tree_levels,
     utility_level,
 )
+from karat.logic import (
+    Combination,
+    all_combinations,
+    best_combination,
+    combination_front,
+    cost_rule,
+)
 from karat.maps import Map, at_prevalence, load_map, save_map
 from karat.miscalibration import (
     calibration_error,
@@ -170,6 +177,7 @@ __all__ = [
     "BinormalFit",
     "Bounds",
     "Certificate",
+    "Combination",
     "CombinerComparison",
     "Comparison",
     "Confusion",
@@ -220,11 +228,13 @@ __all__ = [
     "Validation",
     "accuracy",
     "agreement",
+    "all_combinations",
     "apply",
     "at_prevalence",
     "auc",
     "average_precision",
     "balanced_accuracy",
+    "best_combination",
     "best_single",
     "best_threshold",
     "binormal",
@@ -235,6 +245,7 @@ __all__ = [
     "calibration_line",
     "calibration_test",
     "cluster_bootstrap",
+    "combination_front",
     "compare_auc",
     "compare_combiners",
     "compare_groups",
@@ -245,6 +256,7 @@ __all__ = [
     "cost",
     "cost_curve",
     "cost_rate",
+    "cost_rule",
     "crossing",
     "decision_curve",
     "det",

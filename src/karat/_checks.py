@@ -435,9 +435,11 @@ def vote_rows(rows: Any, names: Sequence[str]) -> NDArray[np.float64]:
     return votes
 
 
-def population(name: object, known: Sequence[str], prevalence: object) -> int:
-    """Which population is meant?"""
-    if name is None and (len(known) == 1 or prevalence is not None):
+def population(
+    name: object, known: Sequence[str], prevalence: object, *, single: bool = False
+) -> int:
+    """Which population is meant? With ``single`` the first, if nothing is said."""
+    if name is None and (len(known) == 1 or prevalence is not None or single):
         return 0
     if name not in known:
         raise InputError(
@@ -454,6 +456,56 @@ def few_terms(terms: float, most: int) -> None:
             f"method='exact' sums over all latent counts; {terms:.2g} terms are more "
             f"than {most:,}. Type method='importance'."
         )
+
+
+def complete_votes(rows: Any, names: Sequence[str]) -> NDArray[np.float64]:
+    """Pass on rows of 0 and 1; a combination cannot use a missing vote."""
+    votes = vote_rows(rows, names)
+    gone = np.asarray(np.isnan(votes).any(axis=1))
+    if gone.any():
+        raise InputError(
+            f"A logical combination needs every vote; missing at {places(gone)} rows. "
+            f"Type panel.observed(), or use post.probability, which can do without."
+        )
+    return votes
+
+
+def latent_posterior(post: Any) -> None:
+    """Stop when this is not what latent_class gives."""
+    if not hasattr(post, "draws") or not hasattr(post, "probability"):
+        raise InputError(
+            f"Combinations need a posterior; found {type(post).__name__}. Type "
+            f"karat.best_combination(karat.latent_class(panel))."
+        )
+
+
+def at_most_classifiers(found: int, most: int) -> None:
+    """Stop a table that would not end."""
+    if found > most:
+        raise InputError(
+            f"This is possible for up to {most} classifiers; found {found}. "
+            f"karat.best_combination takes any number."
+        )
+
+
+def criterion(given: Any, names: Sequence[str], read: Any) -> Any:
+    """Read a criterion that is not one of the names: a metric or its text."""
+    try:
+        return read(given)
+    except InputError as err:
+        raise InputError(
+            f"criterion must be one of {listing(names)}, or a metric; {err}"
+        ) from None
+
+
+def metric_sign(metric: Any) -> float:
+    """Give 1 where higher is better and -1 where lower is."""
+    if metric.direction in ("higher", "lower"):
+        return 1.0 if metric.direction == "higher" else -1.0
+    raise InputError(
+        f"A criterion needs a direction; {metric.name!r} is neither better when high "
+        f"nor when low."
+    )
 
 
 def both_classes(tally: Any, what: str) -> None:

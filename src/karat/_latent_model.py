@@ -226,6 +226,18 @@ class Independent:
         f = self.split(theta)[0]
         return mixture_log_likelihood(f, *self.log_patterns(theta), self.cells)
 
+    def class_probabilities(
+        self, flat: Mapping[str, Floats], rows: Floats
+    ) -> tuple[Floats, Floats]:
+        """Give the probability of each pattern in positives and in negatives."""
+        out = []
+        for rate in (flat["sensitivity"], 1 - flat["specificity"]):
+            total = np.ones((len(rate), len(rows)))
+            for k, vote in enumerate(rows.T):
+                total *= np.where(vote == 1, rate[:, [k]], 1 - rate[:, [k]])
+            out.append(total)
+        return out[0], out[1]
+
     def post_test(
         self, flat: Mapping[str, Floats], rows: Floats, s: int, phi: float | None
     ) -> Floats:

@@ -1,0 +1,166 @@
+r"""Which set of cells is best, when each adds to sensitivity and to false alarms?
+
+The votes of K classifiers fall into 2^K cells with probabilities a_j in positives and
+b_j in negatives; a combination is a set S of cells, with sensitivity sum(a over S) and
+false positive rate sum(b over S).
+
+A criterion that is convex in both has its optimum at a prefix of the cells in
+likelihood-ratio order (the vertices of the set of all sums). The product and the
+minimum are concave, and their optimum may lie off that order. For these the relaxed
+optimum P* on the order (a fraction of one cell allowed) has multipliers l and m with
+
+.. math:: g(S) \le g(P^*) - \sum_{j\ \text{off the order}} |l a_j - m b_j|
+
+so a cell whose term exceeds the gap between P* and the best prefix must follow the
+order, and only the few others are searched, with sums that are dominated dropped
+(Nemhauser, Ullmann 1969, doi:10.1287/mnsc.15.9.494). The result is exact; when the
+search is cut off, the gap is returned.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from karat._numerics import Array, Floats
+
+# partial sums kept at a time; more are cut off, and the gap says so
+MOST_STATES = 20_000
+TINY = 1e-300
+
+
+class Choice(NamedTuple):
+    """A set of cells, its value, and how much better any other could be at most."""
+
+    chosen: Array  # (2^K,) of bool
+    value: float
+    gap: float
+
+
+def ratio_order(a: Floats, b: Floats) -> Array:
+    """Order cells by their likelihood ratio, highest first."""
+    return np.argsort(-(a / np.maximum(a + b, TINY)), kind="stable")
+
+
+def prefixes(a: Floats, b: Floats) -> tuple[Array, Floats, Floats]:
+    """Give the order, and sensitivity and specificity of every prefix of it."""
+    order = ratio_order(a, b)
+    sens = np.concatenate([[0.0], np.cumsum(a[order])])
+    spec = 1 - np.concatenate([[0.0], np.cumsum(b[order])])
+    return order, sens, spec
+
+
+def best_prefix(a: Floats, b: Floats, value: Floats) -> Choice:
+    """Choose the prefix of the highest value; ``value`` has one entry a prefix."""
+    order = ratio_order(a, b)
+    chosen = np.zeros(a.size, dtype=bool)
+    chosen[order[: int(np.argmax(value))]] = True
+    return Choice(chosen, float(np.max(value)), 0.0)
+
+
+def best_product(a: Floats, b: Floats) -> Choice:
+    """Which cells make sensitivity times specificity largest?"""
+    order, sens, spec = prefixes(a, b)
+    found = best_prefix(a, b, sens * spec)
+    # along cell j the product is (s + t a)(p - t b), largest at t = (p/b - s/a) / 2
+    x, y = a[order], b[order]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.clip(np.nan_to_num((spec[:-1] / y - sens[:-1] / x) / 2), 0, 1)
+    relaxed = (sens[:-1] + t * x) * (spec[:-1] - t * y)
+    at = int(np.argmax(relaxed))
+    s, p = sens[at] + t[at] * x[at], spec[at] - t[at] * y[at]
+    # the logarithm of the product is concave: tangent at the relaxed optimum
+    gap = float(np.log(relaxed[at]) - np.log(max(found.value, TINY)))
+    cost = a / s - b / p
+    return _search(a, b, found, cost, gap, np.multiply, np.log, relaxed[at])
+
+
+def best_minimum(a: Floats, b: Floats) -> Choice:
+    """Which cells make the smaller of sensitivity and specificity largest?"""
+    order, sens, spec = prefixes(a, b)
+    found = best_prefix(a, b, np.minimum(sens, spec))
+    at = int(np.argmax(sens >= spec)) - 1  # sensitivity passes specificity in this cell
+    x, y = a[order][at], b[order][at]
+    t = (spec[at] - sens[at]) / (x + y)
+    relaxed = sens[at] + t * x
+    weight = y / (x + y)
+    cost = weight * a - (1 - weight) * b
+    gap = float(relaxed - found.value)
+    return _search(a, b, found, cost, gap, np.minimum, lambda v: v, relaxed)
+
+
+def _search(
+    a: Floats,
+    b: Floats,
+    found: Choice,
+    cost: Floats,
+    gap: float,
+    combine: Any,
+    scale: Any,
+    relaxed: float,
+) -> Choice:
+    """Try all deviations from the sign of ``cost`` that the gap can pay for."""
+    base = cost > 0
+    slack = 1e-12 + 1e-9 * abs(gap)
+    core = np.flatnonzero(np.abs(cost) <= gap + slack)
+    core = core[np.argsort(-np.abs(cost[core]))]
+    sens = np.array([a[base].sum()])
+    spec = np.array([1 - b[base].sum()])
+    paid = np.zeros(1)
+    flips = np.zeros((1, 0), dtype=bool)
+    best, chosen, cut = found.value, found.chosen, False
+    for j in core:
+        sign = -1.0 if base[j] else 1.0
+        sens = np.concatenate([sens, sens + sign * a[j]])
+        spec = np.concatenate([spec, spec - sign * b[j]])
+        paid = np.concatenate([paid, paid + abs(cost[j])])
+        n = len(flips)
+        step = np.repeat([[False], [True]], n, axis=0)
+        flips = np.hstack([np.concatenate([flips, flips]), step])
+        keep = np.flatnonzero(paid <= gap + slack)
+        keep = keep[_undominated(sens[keep], spec[keep])]
+        if keep.size > MOST_STATES:
+            keep, cut = keep[np.argsort(paid[keep])[:MOST_STATES]], True
+        sens, spec, paid, flips = sens[keep], spec[keep], paid[keep], flips[keep]
+        value = combine(sens, spec)
+        i = int(np.argmax(value))
+        if value[i] > best * (1 + 1e-14):
+            best = float(value[i])
+            chosen = base.copy()
+            done = core[: flips.shape[1]]
+            chosen[done] ^= flips[i]
+            gap = float(scale(relaxed) - scale(best))
+    return Choice(chosen, best, max(float(relaxed - best), 0.0) if cut else 0.0)
+
+
+def _undominated(sens: Floats, spec: Floats) -> Array:
+    """Which points does no other beat in both?"""
+    order = np.lexsort((-spec, -sens))
+    top = np.maximum.accumulate(spec[order])
+    first = np.ones(order.size, dtype=bool)
+    first[1:] = spec[order][1:] > top[:-1]
+    return order[first]
+
+
+def front(a: Floats, b: Floats) -> tuple[Floats, Floats, Array]:
+    """Give all undominated (sensitivity, specificity), and the cells of each.
+
+    Adding cell after cell and keeping the undominated sums. The cells are packed, eight
+    a byte (``numpy.packbits``); points come with rising sensitivity.
+    """
+    sens, spec = np.zeros(1), np.ones(1)
+    members = np.zeros((1, -(-a.size // 8)), dtype=np.uint8)
+    # cells that are clearly in or out come last: fewer sums in between
+    for j in np.argsort(np.maximum(a, b)):
+        more = members.copy()
+        more[:, j // 8] |= np.uint8(128 >> (j % 8))
+        sens = np.concatenate([sens, sens + a[j]])
+        spec = np.concatenate([spec, spec - b[j]])
+        keep = _undominated(sens, spec)[::-1]
+        n = len(members)
+        old, new = keep < n, keep >= n
+        merged = np.empty((keep.size, members.shape[1]), dtype=np.uint8)
+        merged[old], merged[new] = members[keep[old]], more[keep[new] - n]
+        sens, spec, members = sens[keep], spec[keep], merged
+    return sens, spec, members

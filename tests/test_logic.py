@@ -1,0 +1,359 @@
+"""Combinations: the paper's tables, brute force, words."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import karat
+from karat._boolean import formula, votes
+from karat._fronts_of_cells import best_minimum, best_product, front, prefixes
+from karat.logic import CRITERIA
+from no_gold import table
+
+
+@pytest.fixture(scope="module")
+def posts():
+    names = ("swineflu_recovered", "chloroplast_reconstructed", "snp1000_reconstructed")
+    keys = ("flu", "chloroplast", "snp")
+    return {
+        k: karat.latent_class(table(n), rng=11)
+        for k, n in zip(keys, names, strict=True)
+    }
+
+
+def cells(alpha, beta):
+    v = votes(len(alpha))
+    return (
+        np.prod(np.where(v, alpha, 1 - alpha), axis=1),
+        np.prod(np.where(v, beta, 1 - beta), axis=1),
+    )
+
+
+def random_cells(rng, k):
+    alpha = rng.uniform(0.1, 1, k)
+    return cells(alpha, alpha * rng.random(k))
+
+
+def all_sets(m):
+    return (np.arange(2**m)[:, None] >> np.arange(m) & 1).astype(float)
+
+
+# Keith, Davey, Boyd 2012: number -> sensitivity mean, sd; specificity mean, sd
+TABLE_2 = {
+    2: (0.311, 0.094, 1.000, 0.000),
+    4: (0.394, 0.096, 0.999, 0.001),
+    6: (0.553, 0.108, 0.997, 0.001),
+    18: (0.436, 0.101, 0.998, 0.001),
+    24: (0.762, 0.089, 0.994, 0.003),
+    64: (0.867, 0.058, 0.932, 0.021),
+    96: (0.934, 0.037, 0.894, 0.025),
+    120: (0.900, 0.053, 0.904, 0.025),
+    128: (0.969, 0.021, 0.868, 0.029),
+}
+TABLE_3 = {
+    2: (0.626, 0.162, 0.991, 0.010),
+    3: (0.116, 0.088, 0.938, 0.047),
+    4: (0.742, 0.152, 0.928, 0.054),
+    5: (0.214, 0.127, 0.879, 0.072),
+    6: (0.840, 0.119, 0.870, 0.078),
+    7: (0.330, 0.124, 0.817, 0.079),
+    8: (0.957, 0.050, 0.808, 0.087),
+    9: (0.043, 0.050, 0.192, 0.087),
+    12: (0.786, 0.127, 0.121, 0.072),
+    16: (1.000, 0.000, 0.000, 0.000),
+}
+TABLE_4 = {
+    2: (0.083, 0.017, 1.000, 0.0),
+    4: (0.098, 0.018, 1.000, 0.0),
+    6: (0.144, 0.020, 1.000, 0.0),
+    18: (0.483, 0.053, 1.000, 0.0),
+    24: (0.559, 0.053, 1.000, 0.0),
+    64: (0.645, 0.047, 0.997, 0.0001),
+    96: (0.869, 0.035, 0.997, 0.0001),
+    120: (0.932, 0.021, 0.998, 0.0001),
+    128: (0.943, 0.018, 0.996, 0.0002),
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "printed", "worth"),
+    # effective draws behind the printed means: 500 for the flu, far fewer for the rest
+    [("chloroplast", TABLE_2, 60), ("flu", TABLE_3, 150), ("snp", TABLE_4, 4)],
+)
+def test_tables_of_the_paper(posts, key, printed, worth):
+    t = karat.all_combinations(posts[key])
+    for number, (sens, sens_sd, spec, spec_sd) in printed.items():
+        i = number - 1
+        assert t.number[i] == number
+        noise = 3.5 / np.sqrt(worth)
+        assert abs(t.sensitivity[i] - sens) < noise * sens_sd + 6e-4, number
+        assert abs(t.specificity[i] - spec) < noise * spec_sd + 6e-4, number
+        assert t.sensitivity_sd[i] == pytest.approx(sens_sd, rel=0.25, abs=1e-3)
+
+
+WORDS = {
+    2: "NPA_C1 and NS_C2",
+    4: "NS_C2",
+    6: "NPA_C1",
+    8: "NPA_C1 or NS_C2",
+    7: "exactly 1 of NPA_C1, NS_C2",
+    11: "not NPA_C1",
+    12: "not NPA_C1 or NS_C2",
+    1: "never",
+    16: "always",
+}
+
+
+def test_words_of_the_flu_table(posts):
+    t = karat.all_combinations(posts["flu"])
+    for number, words in WORDS.items():
+        assert t.formula[number - 1] == words
+
+
+def test_criteria_of_the_paper(posts):
+    for key in posts:
+        for criterion in ("product", "squares", "sum"):
+            best = karat.best_combination(posts[key], criterion=criterion)
+            assert best.number == 2 ** (2 ** len(best.names) - 1), (key, criterion)
+    assert karat.best_combination(posts["chloroplast"], criterion="min").number == 96
+    snp = karat.best_combination(posts["snp"], criterion="min")
+    assert snp.number == 128
+    assert snp.probability_best > 0.999
+
+
+def test_most_often_is_not_best_on_average():
+    """The paper's anomaly: by the minimum C1 wins most often, the union on average."""
+    post = karat.latent_class(table("swineflu_recovered"), rng=2, draws=40_000)
+    mean = karat.best_combination(post, criterion="min")
+    often = karat.best_combination(post, criterion="min", rule="most often")
+    assert mean.formula == "NPA_C1 or NS_C2"
+    assert often.formula == mean.most_often == "NPA_C1"
+    assert often.score.value < mean.score.value
+    assert often.probability_best > mean.probability_best
+
+
+def test_worked_codes_of_the_paper():
+    # "the code 0011 represents (C1 and C2) or (not C1 and C2)", which is C2
+    assert votes(2)[[0, 1]].tolist() == [[1, 1], [0, 1]]
+    assert formula([0, 1], ["C1", "C2"]) == "C2"
+    # "C1 and not C2 and not C3 would be 110"
+    assert votes(3)[0b110].tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_solvers_against_enumeration(rng, k):
+    members = all_sets(2**k)
+    for _ in range(40 if k < 4 else 12):
+        a, b = random_cells(rng, k)
+        sens, spec = members @ a, 1 - members @ b
+        product, least = best_product(a, b), best_minimum(a, b)
+        assert product.value == pytest.approx((sens * spec).max(), abs=1e-13)
+        assert least.value == pytest.approx(np.minimum(sens, spec).max(), abs=1e-13)
+        assert product.gap == least.gap == 0
+        chosen = product.chosen
+        assert a[chosen].sum() * (1 - b[chosen].sum()) == pytest.approx(product.value)
+        _, order_sens, order_spec = prefixes(a, b)
+        for f in ("squares", "sum"):
+            on_order = CRITERIA[f](order_sens, order_spec, 0)
+            assert on_order.max() == pytest.approx(CRITERIA[f](sens, spec, 0).max())
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_front_against_enumeration(rng, k):
+    a, b = random_cells(rng, k)
+    members = all_sets(2**k)
+    points = np.column_stack([members @ a, 1 - members @ b])
+    beaten = [
+        ((points >= p).all(axis=1) & (points > p).any(axis=1)).any() for p in points
+    ]
+    expected = np.unique(np.round(points[~np.array(beaten)], 12), axis=0)
+    sens, spec, packed = front(a, b)
+    assert np.round(np.column_stack([sens, spec]), 12) == pytest.approx(expected)
+    chosen = np.unpackbits(packed, axis=1, count=2**k)
+    assert chosen @ a == pytest.approx(sens)
+    assert 1 - chosen @ b == pytest.approx(spec)
+
+
+def test_seven_classifiers_exactly(rng):
+    a, b = cells(rng.uniform(0.5, 0.95, 7), rng.uniform(0.05, 0.4, 7))
+    sens, spec, _ = front(a, b)
+    assert best_product(a, b).value == pytest.approx((sens * spec).max(), abs=1e-13)
+    assert best_minimum(a, b).value == pytest.approx(
+        np.minimum(sens, spec).max(), abs=1e-13
+    )
+
+
+def truth(words, names, row):
+    """Evaluate a formula with Python's own logic."""
+    values = dict(zip(names, (bool(v) for v in row), strict=True))
+    if words in ("never", "always"):
+        return words == "always"
+    for start in ("at least", "at most", "exactly"):
+        if words.startswith(start):
+            number, these = words[len(start) :].split(" of ")
+            count = sum(values[n] for n in these.split(", "))
+            n = int(number)
+            return {
+                "at least": count >= n,
+                "at most": count <= n,
+                "exactly": count == n,
+            }[start]
+    return eval(words, {}, values)  # noqa: S307 - our own words
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_every_formula_means_its_cells(k):
+    names = ["A", "B", "C"][:k]
+    v = votes(k)
+    for code in range(2 ** (2**k)):
+        chosen = [j for j in range(2**k) if code >> j & 1]
+        words = formula(chosen, names)
+        assert [j for j in range(2**k) if truth(words, names, v[j])] == chosen, words
+
+
+def test_formulas_are_as_short_as_sympy_makes_them(rng):
+    sympy = pytest.importorskip("sympy")
+    names = ["A", "B", "C", "D"]
+    symbols = sympy.symbols(names)
+    v = votes(4)
+    for code in rng.integers(1, 2**16 - 1, 25):
+        chosen = [j for j in range(16) if int(code) >> j & 1]
+        words = formula(chosen, names)
+        if words.startswith(("at ", "exactly")):
+            continue
+        terms = [v[j].tolist() for j in chosen]
+        short = sympy.SOPform(symbols, terms)
+        ours = sum(words.count(n) for n in names)
+        theirs = sum(str(short).count(n) for n in names)
+        assert ours <= theirs + 2
+        assert all(
+            bool(eval(words, {}, dict(zip(names, map(bool, row), strict=True))))  # noqa: S307
+            == (j in chosen)
+            for j, row in enumerate(v)
+        )
+
+
+def test_long_formulas_become_points():
+    names = [f"T{i}" for i in range(6)]
+    weight = np.array([1, 1, 2, 2, 3, 3])
+    chosen = np.flatnonzero(votes(6) @ weight >= 6)
+    words = formula(chosen.tolist(), names)
+    assert words.startswith("at least")
+    assert "points" in words
+    assert formula(range(2**12 - 5), [f"T{i}" for i in range(12)]).endswith("patterns")
+    assert formula([0, 1, 2, 4], ["A", "B", "C"]) == "at least 2 of A, B, C"
+
+
+def test_the_map_flags_what_the_formula_says(posts, tmp_path):
+    best = karat.best_combination(posts["chloroplast"])
+    panel = table("chloroplast_reconstructed")
+    t = panel.combine(best.map)
+    any_vote = panel.rows.any(axis=1)
+    assert t.unknown[t.score == 1][0] == panel.unknown[any_vote].sum()
+    best.map.save_map(tmp_path / "map.json")
+    assert karat.load_map(tmp_path / "map.json") == best.map
+    with pytest.raises(karat.InputError, match="needs every vote"):
+        best.map([[1, np.nan, 0]])
+    assert best.bits == "01111111"
+    assert best.cells[0] == (1, 1, 1)
+
+
+def brute_expected(post, criterion, draws=400):
+    """Average a criterion over draws for all combinations, with plain loops."""
+    d = post.draws
+    at = np.linspace(0, len(d["sensitivity"]) - 1, draws).astype(int)
+    k = len(post.names)
+    members = all_sets(2**k)
+    total = np.zeros(len(members))
+    for i in at:
+        a, b = cells(d["sensitivity"][i], 1 - d["specificity"][i])
+        total += criterion(members @ a, 1 - members @ b, d["prevalence"][i])
+    return total / draws
+
+
+def test_metrics_and_costs_are_criteria(posts):
+    post = posts["chloroplast"]
+
+    def cost(sens, spec, phi):
+        return -(5 * phi * (1 - sens) + (1 - phi) * (1 - spec))
+
+    best = karat.best_combination(post, criterion=karat.cost(fp=1, fn=5))
+    brute = brute_expected(post, cost)
+    assert -best.score.value == pytest.approx(brute.max(), rel=0.05)
+    assert brute[best.code] >= brute.max() - 1e-3
+    same = karat.best_combination(post, criterion="cost(fp=1, fn=5)")
+    assert same.code == best.code
+    assert karat.best_combination(post, criterion="f1").formula.startswith("at least 2")
+    youden = karat.best_combination(post, criterion="youden")
+    assert youden.code == karat.best_combination(post, criterion="sum").code
+
+
+def test_cost_rule_is_the_post_test_threshold(posts):
+    post = posts["chloroplast"]
+    rule = karat.cost_rule(post, fp=1, fn=4)
+    assert rule.threshold == 0.2
+    d = post.draws
+    for row in itertools.product((0, 1), repeat=3):
+        x = np.array(row)
+        a = np.prod(np.where(x, d["sensitivity"], 1 - d["sensitivity"]), axis=1)
+        b = np.prod(np.where(x, 1 - d["specificity"], d["specificity"]), axis=1)
+        pos, neg = (d["prevalence"] * a).mean(), ((1 - d["prevalence"]) * b).mean()
+        assert (row in rule.combination.cells) == (pos / (pos + neg) > 0.2)
+    assert rule.cost.value <= min(e.value for e in rule.alternatives.values())
+    assert set(rule.alternatives) == {*post.names, "flag none", "flag all"}
+    phi = post.prevalence.value
+    assert rule.alternatives["flag none"].value == pytest.approx(4 * phi)
+
+
+def test_many_classifiers(rng):
+    truth_ = rng.random(400) < 0.3
+    alpha, beta = rng.uniform(0.7, 0.9, 6), rng.uniform(0.05, 0.3, 6)
+    rows = (rng.random((400, 6)) < np.where(truth_[:, None], alpha, beta)).astype(float)
+    p = karat.panel(None, {f"T{i}": rows[:, i] for i in range(6)})
+    post = karat.latent_class(p, rng=0, draws=1000)
+    best = karat.best_combination(post)
+    assert best.winners > 50  # nearly every draw has its own
+    assert 0 <= best.gap < 0.02
+    union = [1] * 6
+    assert tuple(union) in best.cells
+    exact = karat.best_combination(post, criterion="sum")
+    assert exact.gap == 0
+    f = karat.combination_front(post)
+    product = f.sensitivity * f.specificity
+    assert product.max() == pytest.approx(best.score.value, abs=0.01)
+    assert isinstance(f.formula(int(product.argmax())), str)
+    with pytest.raises(karat.InputError, match="up to 4 classifiers"):
+        karat.all_combinations(post)
+
+
+def test_table_sorts_and_shows(posts):
+    t = karat.all_combinations(posts["chloroplast"]).sorted("min", most=3)
+    assert t.number[0] == 96
+    assert "combinations" in repr(t)
+    assert t.formula[0] == t.to_frame()["formula"].iloc[0] == "AA_C1 or NCC_C3"
+    d = karat.best_combination(posts["flu"]).to_dict()
+    assert d["code"] == 7
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"criterion": "produkt"}, "criterion must be one of"),
+        ({"criterion": "flagged"}, "needs a direction"),
+        ({"rule": "best"}, "rule must be one of"),
+    ],
+)
+def test_bad_choices(posts, options, words):
+    with pytest.raises(karat.InputError, match=words):
+        karat.best_combination(posts["flu"], **options)
+
+
+def test_bad_posteriors():
+    with pytest.raises(karat.InputError, match="need a posterior"):
+        karat.best_combination(table("swineflu_recovered"))
+    post = karat.latent_class(table("huiwalter1980_tuberculin"), rng=0, draws=500)
+    assert karat.best_combination(post).formula
+    with pytest.raises(karat.InputError, match="Say which population"):
+        karat.best_combination(post, criterion="accuracy")
+    assert karat.best_combination(post, criterion="accuracy", population="pop2").cells
