@@ -217,6 +217,28 @@ def test_thresholds_are_used(rng):
     assert karat.compare_metric(p, thresholds=[0.5, 1.0]).pairs[0].p_value == 1
 
 
+def test_any_statistic_on_the_same_cases(rng):
+    y = rng.random(150) < 0.4
+    a = rng.normal(size=150) + 1.5 * y
+    p = karat.panel(y, {"a": a, "copy": 2 * a, "b": a + rng.normal(size=150)})
+    found = karat.compare_statistic(p, karat.auc, number=400)
+    exact = karat.compare_auc(p)
+    for ours, theirs in zip(found.pairs, exact.pairs, strict=True):
+        assert ours.difference.value == pytest.approx(theirs.difference.value)
+        assert ours.difference.sd == pytest.approx(theirs.difference.sd, rel=0.2)
+    assert found.pairs[0].p_value == 1  # the copy
+    assert found.pairs[1].p_value < 0.05
+    assert found.statistic == pytest.approx(exact.statistic, rel=0.5)
+
+    def part(t):
+        return karat.partial_auc(t, fpr=(0, 0.2), replicates=100)
+
+    some = karat.compare_statistic(p, part, number=100)
+    assert some.values[0].value == part(p["a"]).value
+    with pytest.raises(karat.InputError, match="at least two classifiers"):
+        karat.compare_statistic(p[["a"]], karat.auc)
+
+
 def test_metric_errors(asah):
     with pytest.raises(karat.InputError, match="McNemar's test compares accuracy"):
         karat.compare_metric(asah, "f1", method="mcnemar")

@@ -77,6 +77,7 @@ LAYERS = {
         "miscalibration",
         "monotone",
         "operating",
+        "paired",
         "parametric",
         "planning",
         "programs",

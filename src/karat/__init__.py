@@ -30,7 +30,7 @@ from karat.bands import (
 )
 from karat.calibration import CALIBRATORS, calibrate
 from karat.certificate import Bounds, CurveBounds, bounds
-from karat.comparison import Comparison, Pair, compare_auc, compare_metric
+from karat.comparison import Comparison, Pair, compare_auc
 from karat.confusion import (
     METRICS,
     Confusion,
@@ -130,6 +130,7 @@ from karat.miscalibration import (
     calibration_test,
 )
 from karat.operating import OperatingPoint, best_threshold
+from karat.paired import compare_metric, compare_statistic
 from karat.planning import Plan, plan_auc
 from karat.programs import Certificate
 from karat.refining import Refined, exact_auc, exact_threshold
@@ -251,6 +252,7 @@ __all__ = [
     "compare_groups",
     "compare_metric",
     "compare_splits",
+    "compare_statistic",
     "confidence_level",
     "constraint",
     "cost",

@@ -1,8 +1,7 @@
 """Which classifier is better, and could the difference be chance?
 
 ``compare_auc`` compares areas: paired (a panel, any number of classifiers) or not (a
-mapping of tallies). ``compare_metric`` compares any metric at chosen thresholds on the
-same cases.
+mapping of tallies). Other numbers are compared in ``paired.py`` and ``groups.py``.
 """
 
 from __future__ import annotations
@@ -20,13 +19,9 @@ from karat._checks import InputError
 from karat._doors import door
 from karat._numerics import Array, Floats, blocks
 from karat._records import Estimate, Record
-from karat.algebra import Metric
-from karat.confusion import Confusion
 from karat.counts import Panel, Tally
-from karat.expressions import metric as read_metric
 from karat.inference import Question, answer, auc
 from karat.ranking import Placements
-from karat.resampling import Seed, percentile_interval, replicates
 
 
 @final
@@ -322,9 +317,9 @@ def _compare(
     pairs = tuple(
         replace(p, p_adjusted=a) for p, a in zip(found, adjusted, strict=True)
     )
-    statistic, df = _omnibus(spread.auc, spread.covariance)
+    statistic, df = omnibus(spread.auc, spread.covariance)
     # no spread at all, as with two perfect classifiers: what the pairs say
-    p_value = _chi2_tail(statistic, df) if df else min(adjusted)
+    p_value = chi2_tail(statistic, df) if df else min(adjusted)
     paired = panel is not None
     return Comparison(
         names, spread.values, pairs, statistic, df, p_value, paired, "delong"
@@ -390,7 +385,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(v) for v in adjusted]
 
 
-def _omnibus(value: Floats, covariance: Floats) -> tuple[float, int]:
+def omnibus(value: Floats, covariance: Floats) -> tuple[float, int]:
     """Test that all values are equal: contrasts to the last one, by pseudo-inverse."""
     k = value.size
     contrast = np.column_stack([np.eye(k - 1), -np.ones(k - 1)])
@@ -401,175 +396,8 @@ def _omnibus(value: Floats, covariance: Floats) -> tuple[float, int]:
     return float(score @ score), int(keep.sum())
 
 
-def _chi2_tail(statistic: float, df: int) -> float:
+def chi2_tail(statistic: float, df: int) -> float:
+    """How likely is a chi-squared value this large? 1 without degrees of freedom."""
     from scipy.special import chdtrc
 
     return float(chdtrc(df, statistic)) if df else 1.0
-
-
-class _Sides(NamedTuple):
-    """Which cases does McNemar's test count?"""
-
-    pos: int
-    neg: int
-    sign: int
-
-
-def compare_metric(
-    panel: Panel,
-    metric: Metric | str = "accuracy",
-    *,
-    thresholds: float | Mapping[str, float] | Sequence[float] = 0.5,
-    method: str = "auto",
-    level: float = 0.95,
-    rng: Seed = 0,
-    number: int = 4000,
-) -> Comparison:
-    r"""Which classifier is better at its threshold, on the same cases?
-
-    Parameters
-    ----------
-    panel
-        The classifiers, seen on the same cases.
-    metric
-        Any metric, as a value or as text: ``"f1"``, ``"0.5*recall + 0.5*precision"``.
-    thresholds
-        One for all, a mapping from name, or a sequence in the order of the names.
-    method
-        ``"mcnemar"`` (exact; for accuracy, recall and specificity), ``"bootstrap"``
-        (paired: whole cases are drawn) or ``"auto"``, the first where it applies.
-    level
-        Confidence level of the intervals.
-    rng, number
-        Seed and number of bootstrap replicates, which give the intervals (and, with
-        ``"bootstrap"``, the p-values).
-
-    Returns
-    -------
-    Comparison
-        The metric of each, all pairs with Holm-adjusted p-values, omnibus (Wald) test.
-
-    Notes
-    -----
-    Each case is first cut into votes, so the bootstrap draws at most 2^K rows, however
-    many cases there are. McNemar's exact p-value is the binomial one, of the cases on
-    which two classifiers differ.
-
-    References
-    ----------
-    McNemar (1947), Psychometrika 12:153, doi:10.1007/BF02295996
-
-    Examples
-    --------
-    >>> p = Panel(["a", "b"], [[1, 1], [1, 0], [0, 1]], pos=[5, 6, 0], neg=[0, 0, 0])
-    >>> compare_metric(p, "recall").pairs[0].p_value  # 6 to 0: 2 / 2**6
-    0.03125
-    """
-    level = _checks.fraction(level, "level")
-    _checks.choice(method, ("auto", "mcnemar", "bootstrap"), "method")
-    panel = panel.labelled()
-    _checks.at_least_two(panel.names, "compare_metric")
-    _checks.complete_outputs(panel, "compare_metric")
-    chosen = read_metric(metric) if isinstance(metric, str) else metric
-    number = _checks.whole_number(number, "number", at_least=100)
-    votes = panel.vote(thresholds)
-    weighed = _MCNEMAR.get(chosen.name)
-    if method == "mcnemar" and weighed is None:
-        raise InputError(
-            f"McNemar's test compares {', '.join(_MCNEMAR)}; found {chosen.name}. Type "
-            f'method="bootstrap".'
-        )
-    exact = weighed if method != "bootstrap" else None
-    return _compare_votes(votes, chosen, exact, level, rng, number)
-
-
-def _compare_votes(
-    votes: Panel,
-    metric: Metric,
-    exact: _Sides | None,
-    level: float,
-    rng: Seed,
-    number: int,
-) -> Comparison:
-    value = _metric_of(votes, metric, votes.neg[None], votes.pos[None])[0]
-    drawn = np.concatenate(
-        [
-            _metric_of(votes, metric, neg, pos)
-            for neg, pos in replicates(votes, number, rng, stratified=False)
-        ]
-    )
-    names = votes.names
-    values = tuple(_interval(float(v), drawn[:, k], level) for k, v in enumerate(value))
-    pairs = []
-    for i, j in combinations(range(len(names)), 2):
-        moved = drawn[:, i] - drawn[:, j]
-        difference = _interval(float(value[i] - value[j]), moved, level)
-        if exact is None:
-            score, p = _bootstrap_p(difference, moved)
-        else:
-            score, p = _mcnemar(votes, i, j, exact)
-        pairs.append((names[i], names[j], difference, score, p))
-    adjusted = holm([p[-1] for p in pairs])
-    listed = tuple(Pair(*p, a) for p, a in zip(pairs, adjusted, strict=True))
-    statistic, df = _omnibus(value, np.atleast_2d(np.cov(drawn[_finite(drawn)].T)))
-    name = f"{metric.name}, {'bootstrap' if exact is None else 'mcnemar'}"
-    p_all = _chi2_tail(statistic, df)
-    return Comparison(names, values, listed, statistic, df, p_all, True, name)
-
-
-def _finite(drawn: Floats) -> Array:
-    return np.asarray(np.isfinite(drawn).all(axis=1))
-
-
-def _metric_of(votes: Panel, metric: Metric, neg: Array, pos: Array) -> Floats:
-    """Give the metric of every classifier for each row of counts: (r, K)."""
-    tp, fp = pos @ votes.rows, neg @ votes.rows
-    fn, tn = pos.sum(1)[:, None] - tp, neg.sum(1)[:, None] - fp
-    return np.asarray(metric(Confusion(tp, fp, fn, tn)), dtype=np.float64)
-
-
-def _interval(value: float, drawn: Floats, level: float) -> Estimate:
-    drawn = drawn[np.isfinite(drawn)]
-    if drawn.size < 2:
-        nan = math.nan
-        return Estimate(value, nan, nan, level, "bootstrap", nan)
-    low, high = percentile_interval(drawn, level)
-    sd = float(drawn.std(ddof=1))
-    return Estimate(value, min(low, value), max(high, value), level, "bootstrap", sd)
-
-
-def _bootstrap_p(difference: Estimate, drawn: Floats) -> tuple[float, float]:
-    """How often would the difference change its side? Two-sided, never zero."""
-    drawn = drawn[np.isfinite(drawn)]
-    if not difference.sd > 0:
-        return 0.0, 1.0 if difference.value == 0 else math.nan
-    over = (np.sum(drawn >= 0) + 1) / (drawn.size + 1)
-    under = (np.sum(drawn <= 0) + 1) / (drawn.size + 1)
-    return difference.value / difference.sd, min(1.0, 2 * float(min(over, under)))
-
-
-def _mcnemar(votes: Panel, i: int, j: int, sides: _Sides) -> tuple[float, float]:
-    """Compare the cases that only one of two classifiers has right, exactly."""
-    from scipy.special import bdtr
-
-    only_i = (votes.rows[:, i] > votes.rows[:, j]).astype(np.int64)
-    only_j = (votes.rows[:, j] > votes.rows[:, i]).astype(np.int64)
-    pos, neg = votes.pos * sides.pos, votes.neg * sides.neg
-    # a flag is right for a positive, and no flag is right for a negative
-    won = int(pos @ only_i + neg @ only_j)
-    lost = int(pos @ only_j + neg @ only_i)
-    n = won + lost
-    if n == 0:
-        return 0.0, 1.0
-    p = min(1.0, 2 * float(bdtr(min(won, lost), n, 0.5)))
-    return sides.sign * (won - lost) / math.sqrt(n), p
-
-
-# which class a metric looks at, and whether being right raises it
-_MCNEMAR = {
-    "accuracy": _Sides(1, 1, 1),
-    "recall": _Sides(1, 0, 1),
-    "specificity": _Sides(0, 1, 1),
-    "fnr": _Sides(1, 0, -1),
-    "fpr": _Sides(0, 1, -1),
-}
