@@ -3,12 +3,16 @@
 import doctest
 import os
 import re
+import shlex
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import karat
+from karat.cli import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -74,3 +78,26 @@ def test_links_of_the_pages_lead_somewhere():
             if "://" in target or "_generated" in target:
                 continue
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+SHELL = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINES = sorted(
+    {
+        line
+        for page in PAGES
+        for block in SHELL.findall(page.read_text(encoding="utf-8"))
+        for line in block.splitlines()
+        if line.startswith("karat ") and line != "karat demo"
+    }
+)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_shell_lines_of_the_pages_run(line, tmp_path, monkeypatch):
+    names = {"virus": "y", "boosting": "a", "logistic": "b"}
+    frame = pd.read_csv(karat.samples.path("west_nile")).rename(columns=names)
+    frame.to_csv(tmp_path / "predictions.csv", index=False)
+    frame.to_parquet(tmp_path / "predictions.parquet")
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, shlex.split(line)[1:])
+    assert result.exit_code == 0, result.stderr

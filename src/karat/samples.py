@@ -44,4 +44,6 @@ def path(name: str) -> Path:
 SAMPLES = {
     "west_nile": "west_nile.csv.gz",
     "leaves": "west_nile_leaves.csv",
+    "hiv": "no_gold/hiv_alvord1988.csv",
+    "chloroplast": "no_gold/chloroplast_reconstructed.csv",
 }

@@ -37,7 +37,6 @@ from karat.operating import (
     pose,
     read_objective,
 )
-from karat.resampling import multiplicities
 
 
 @final
@@ -235,8 +234,8 @@ def _sample_cuts(
 ) -> Cuts | None:
     keep = np.flatnonzero(pos + neg)
     tp, fp = np.zeros((2, keep.size + 1), dtype=np.int64)
-    np.cumsum(pos[keep], out=tp[1:], dtype=np.int64)
-    np.cumsum(neg[keep], out=fp[1:], dtype=np.int64)
+    np.cumsum(pos[keep], out=tp[1:])
+    np.cumsum(neg[keep], out=fp[1:])
     if prevalence is not None and not (tp[-1] and fp[-1]):
         return None
     seen = Confusion(tp, fp, tp[-1] - tp, fp[-1] - fp)
@@ -273,14 +272,15 @@ class Resample:
         return self._cases(rng) if self.by_case else self._cells(rng)
 
     def _cases(self, rng: np.random.Generator) -> tuple[Array, ...]:
-        """Say for each case how often it is taken."""
-        times = multiplicities(self.n, rng)
+        """Throw Poisson(n) draws onto n cases: each gets Poisson(1), independently."""
+        drawn = rng.integers(self.n, size=rng.poisson(self.n))
+        times = np.bincount(drawn, minlength=self.n)
         out = times == 0
         pos, pos_out = times * self.is_pos, out & self.is_pos
         parts = (pos, times - pos, pos_out, out & ~self.is_pos)
         if self.rows == self.n:
             return parts
-        return tuple(np.add.reduceat(p, self.starts, dtype=np.int64) for p in parts)
+        return tuple(np.add.reduceat(p.astype(np.int64), self.starts) for p in parts)
 
     def _cells(self, rng: np.random.Generator) -> tuple[Array, ...]:
         """Say for each cell how many cases are taken 0, 1, 2, ... times."""

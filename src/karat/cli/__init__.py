@@ -16,6 +16,7 @@ from karat.cli.compare import compare
 from karat.cli.demo import demo
 from karat.cli.evaluate import evaluate
 from karat.cli.leaves import leaves
+from karat.cli.nogold import nogold
 from karat.cli.plan import plan
 from karat.cli.report import report
 from karat.cli.threshold import threshold
@@ -52,7 +53,17 @@ def _options(
     pass
 
 
-COMMANDS = (report, evaluate, threshold, compare, calibrate, combine, leaves, demo)
+COMMANDS = (
+    report,
+    evaluate,
+    threshold,
+    compare,
+    calibrate,
+    combine,
+    nogold,
+    leaves,
+    demo,
+)
 for _command in COMMANDS:
     app.command()(guarded(_command))
 app.add_typer(plan, name="plan")

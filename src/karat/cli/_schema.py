@@ -91,6 +91,7 @@ RESULTS: dict[str, dict[str, Any]] = {
         "method": "how the map was fitted",
         "column": "name of the new column",
         "map": "the map, as karat.load_map reads it",
+        "brier": ESTIMATE,
     },
     "compare": {
         "auc": {"*": ESTIMATE},
@@ -146,6 +147,12 @@ RESULTS: dict[str, dict[str, Any]] = {
         "against": "what the gain is counted from",
         "folds": "number of folds",
         "single": {"*": ESTIMATE},
+    },
+    "nogold": {
+        "prevalence": ESTIMATE,
+        "tests": {"*": {"sensitivity": ESTIMATE, "specificity": ESTIMATE}},
+        "identified": "can the data alone answer?",
+        "notes": ["what to beware of"],
     },
     "leaves": {
         "leaves": [

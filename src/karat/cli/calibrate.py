@@ -10,6 +10,8 @@ import numpy as np
 import typer
 
 from karat import calibration, maps
+from karat._doors import door
+from karat._records import Estimate
 from karat.cli._rows import Output, check_output, write_rows
 from karat.cli._shell import (
     Answer,
@@ -18,6 +20,7 @@ from karat.cli._shell import (
     File,
     Json,
     Label,
+    Plot,
     Positive,
     Score,
     about,
@@ -31,6 +34,7 @@ from karat.cli._shell import (
 from karat.cli._source import count_tally
 from karat.counts import Tally
 from karat.maps import Map
+from karat.scoring import brier
 
 
 def calibrate(
@@ -39,7 +43,7 @@ def calibrate(
     score: Score = None,
     method: Annotated[
         str, typer.Option(help=f"One of {', '.join(calibration.CALIBRATORS)}.")
-    ] = "platt",
+    ] = "auto",
     output: Output = None,
     column: Annotated[str | None, typer.Option(help="Name of the new column.")] = None,
     save: Annotated[
@@ -48,12 +52,13 @@ def calibrate(
     positive: Positive = None,
     count: Count = None,
     json: Json = False,
+    plot: Plot = None,
     debug: Debug = False,
 ) -> None:
     """What does a score mean, as a probability? Fits a map and applies it.
 
     Example: karat calibrate sample:west_nile --label virus --score adaboost \
---method beta -o calibrated.parquet --save map.json
+-o calibrated.parquet --save map.json
     """
     scores = [score] if score else []
     source, chosen = opened(
@@ -79,11 +84,15 @@ def calibrate(
                 source, column, lambda rows: fitted(_numbers(rows[name])), output
             )
         say(f"Rows with column {column!r} written to {output}.")
-    answer = _answer(t, fitted, method, column)
-    show(
-        Answer("calibrate", *answer, about=about(source, chosen, t)),
-        json,
+    result, parts = _answer(t, fitted, method, column)
+    answer = Answer(
+        "calibrate",
+        result,
+        parts,
+        chart=lambda: door("plots").reliability(t.map(fitted)),
+        about=about(source, chosen, t),
     )
+    show(answer, json, plot)
 
 
 def _numbers(column: Any) -> Any:
@@ -98,10 +107,29 @@ def _answer(
     meaning = [
         [float(s), float(p)] for s, p in zip(picked, fitted(picked), strict=True)
     ]
+    after = brier(t.map(fitted))
     parts = [
         cases_sentence(t),
         f"Fitted by {method}. What a score means, as a probability:",
         table("", ["score", "probability"], meaning),
+        *_gain(t, after.value),
     ]
     content = json_text.loads(maps.map_to_json(fitted))
-    return {"method": method, "column": column, "map": content}, parts
+    result = {
+        "method": method,
+        "column": column,
+        "map": content,
+        "brier": Estimate(
+            after.value, after.low, after.high, after.level, after.method
+        ),
+    }
+    return result, parts
+
+
+def _gain(t: Tally, after: float) -> list[str]:
+    if t.score[-1] < 0 or t.score[0] > 1:
+        return [f"Brier score of these cases afterwards: {after:.4g}."]
+    return [
+        f"Brier score of these cases: {brier(t).value:.4g} before, {after:.4g} after. "
+        "The map was fitted on them, so that flatters a little."
+    ]

@@ -36,6 +36,10 @@ def report(
     file: File,
     label: Label = None,
     score: Scores = None,
+    vote: Annotated[
+        list[str] | None,
+        typer.Option(help="Column with verdicts, 0 or 1: a report without labels."),
+    ] = None,
     output: Output = Path("report.html"),
     positive: Positive = None,
     count: Count = None,
@@ -60,7 +64,8 @@ def report(
     source, chosen = opened(
         file,
         label=label,
-        scores=score or [],
+        scores=vote or score or [],
+        needs_label=not vote,
         positive=positive,
         count=count,
         by=by,

@@ -9,6 +9,7 @@ import typer
 
 from karat import operating
 from karat._checks import InputError
+from karat._doors import door
 from karat.cli._shell import (
     Answer,
     Count,
@@ -19,6 +20,7 @@ from karat.cli._shell import (
     Level,
     Maximize,
     Minimize,
+    Plot,
     Positive,
     Prevalence,
     Score,
@@ -62,6 +64,7 @@ def threshold(
     positive: Positive = None,
     count: Count = None,
     json: Json = False,
+    plot: Plot = None,
     debug: Debug = False,
 ) -> None:
     """Where do I cut? The exact best threshold under constraints.
@@ -100,9 +103,10 @@ def threshold(
         "threshold",
         _result(point, checked),
         parts,
+        chart=lambda: door("plots").operating_point(t, **wanted),
         about=about(source, chosen, t),
     )
-    show(answer, json)
+    show(answer, json, plot)
 
 
 def _result(point: OperatingPoint, checked: Validation | None) -> dict[str, Any]:

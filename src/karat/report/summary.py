@@ -10,7 +10,7 @@ from karat.areas import average_precision
 from karat.bands import precision_recall_band, roc_band
 from karat.counts import Panel, Tally
 from karat.report import groups as groups_of
-from karat.report import meaning, operating, svg, versus
+from karat.report import meaning, nogold, operating, svg, versus
 from karat.report._parts import Figure, Grid, Page, Section, grid, percent, possible
 from karat.report.models import Model, Wishes, read_models, read_wishes
 from karat.report.words import in_plain_words
@@ -30,6 +30,14 @@ def summarise(
     **wanted: Any,
 ) -> Page:
     """Compute everything that the report shows."""
+    if not data.n_pos + data.n_neg and data.n_unknown:
+        return nogold.without_labels(
+            data,
+            title=shown(title, 120),
+            facts=_facts(data, source),
+            level=wanted.get("level", 0.95),
+            rng=wanted.get("rng", 0),
+        )
     wishes = read_wishes(data, **wanted)
     models = read_models(data, wishes)
     found = meaning.meanings(models, wishes)
@@ -76,11 +84,10 @@ def _more(
 
 
 def _facts(data: Panel | Tally, source: str) -> tuple[tuple[str, str], ...]:
-    facts = [
-        ("cases", f"{data.n:,}"),
-        ("positive", f"{data.n_pos:,} ({percent(data.prevalence)})"),
-        ("negative", f"{data.n_neg:,}"),
-    ]
+    facts = [("cases", f"{data.n:,}")]
+    if data.n_pos + data.n_neg:
+        facts.append(("positive", f"{data.n_pos:,} ({percent(data.prevalence)})"))
+        facts.append(("negative", f"{data.n_neg:,}"))
     if data.n_unknown:
         facts.append(("without a label", f"{data.n_unknown:,}"))
     if source:

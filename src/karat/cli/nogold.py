@@ -1,0 +1,119 @@
+"""How good is each test, when nobody knows the truth?"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Annotated, Any
+
+import typer
+
+from karat import frames
+from karat._checks import InputError, listing
+from karat.cli._shell import (
+    Answer,
+    Count,
+    Debug,
+    File,
+    Json,
+    Label,
+    Level,
+    Positive,
+    Seed,
+    about,
+    opened,
+    say,
+    show,
+    table,
+    working,
+)
+from karat.cli._source import Source, naming
+from karat.latent import LatentPosterior, latent_class
+
+
+def nogold(
+    file: File,
+    vote: Annotated[
+        list[str] | None, typer.Option(help="Column with a test's verdicts, 0 or 1.")
+    ] = None,
+    count: Count = None,
+    label: Label = None,
+    positive: Positive = None,
+    level: Level = 0.95,
+    seed: Seed = 0,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """How good is each test, and how common is the condition, without any truth?
+
+    Example: karat nogold sample:hiv --vote V1 --vote V2 --vote V3 --vote V4 \
+--count count
+    """
+    source, chosen = opened(
+        file,
+        label=label,
+        scores=vote or [],
+        positive=positive,
+        count=count,
+        needs_label=False,
+        guess=guess_votes,
+    )
+    with working("Counting"), naming(chosen):
+        panel = frames.panel(
+            source.rows,
+            label=chosen.label,
+            scores=list(chosen.scores),
+            positive=chosen.positive,
+            count=chosen.count,
+        )
+    with working("Sampling"), warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always")
+        found = latent_class(panel, rng=seed, level=level)
+    for warning in raised:
+        say(f"Warning: {warning.message}")
+    answer = Answer(
+        "nogold",
+        _result(found),
+        _parts(found, panel),
+        about=about(source, chosen, panel),
+    )
+    show(answer, json)
+
+
+def guess_votes(source: Source, taken: set[str | None]) -> tuple[str, ...]:
+    """Take every other column when all of them hold 0 and 1 only."""
+    free = [c for c in source.types if c not in taken]
+    if len(free) >= 2 and all(_is_vote(source, c) for c in free):
+        return tuple(free)
+    raise InputError(
+        f"Which columns hold the verdicts? Type --vote NAME for each; this file has "
+        f"{listing(source.types, 12)}."
+    )
+
+
+def _is_vote(source: Source, column: str) -> bool:
+    return set(source.distinct(column, 2)) <= {0, 1}
+
+
+def _result(found: LatentPosterior) -> dict[str, Any]:
+    return {
+        "prevalence": found.prevalence,
+        "tests": {
+            name: {
+                "sensitivity": found.sensitivity[name],
+                "specificity": found.specificity[name],
+            }
+            for name in found.names
+        },
+        "identified": found.identified,
+        "notes": found.notes,
+    }
+
+
+def _parts(found: LatentPosterior, panel: Any) -> list[Any]:
+    rows = [[n, found.sensitivity[n], found.specificity[n]] for n in found.names]
+    parts: list[Any] = [
+        f"{panel.n:,} cases, {len(found.names)} tests.",
+        f"How common is the condition? {found.prevalence}",
+        table("", ["test", "sensitivity", "specificity"], rows),
+    ]
+    return [*parts, *(f"Note: {note}" for note in found.notes)]

@@ -1,0 +1,143 @@
+"""How good is each test, when nobody knows the truth? A report without labels."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from karat._checks import InputError
+from karat._records import Estimate
+from karat.counts import Panel
+from karat.latent import LatentPosterior, latent_class
+from karat.report import svg
+from karat.report._parts import Figure, Page, Section, grid, names_shown, percent
+from karat.unlabelled import Agreement, agreement
+
+_KEITH = (
+    "Latent classes: tests err independently of each other given the truth; uniform "
+    "priors with sensitivity at least 1 - specificity (Keith, Davey, Boyd 2012, "
+    "doi:10.1186/1471-2105-13-179)."
+)
+_AGREE = (
+    "The covariance of ranks between classifiers that err independently tells their "
+    "AUCs and the prevalence (after Kim et al. 2021, doi:10.1073/pnas.2100761118)."
+)
+
+
+_PRIOR = (
+    "The data alone cannot answer: without more tests or known cases part of the "
+    "answer comes from the prior."
+)
+
+
+def is_votes(panel: Panel) -> bool:
+    """Are all outputs yes or no?"""
+    rows = panel.rows[~np.isnan(panel.rows)]
+    return bool(np.isin(rows, (0.0, 1.0)).all())
+
+
+def without_labels(
+    data: Any, *, title: str, facts: Any, level: float, rng: Any
+) -> Page:
+    """Report on tests or scores for which no case has a label."""
+    if not isinstance(data, Panel) or len(data.names) < 2:
+        raise InputError(
+            "Without any label a report needs several classifiers on the same cases; "
+            "name the column of the labels, or more classifiers."
+        )
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always")
+        if is_votes(data):
+            found = latent_class(data, rng=rng, level=level)
+            section, answers = _votes(data, found)
+        else:
+            agreed = agreement(data, level=level)
+            section, answers = _scores(data, agreed)
+    beware = [str(w.message) for w in raised]
+    beware.append(
+        "Everything here rests on the assumption that the errors of the classifiers "
+        "are independent given the truth. If two of them share their errors, both look "
+        "better than they are. Verify a sample of the cases if you can."
+    )
+    summary = (*answers, ("What to beware of?", tuple(beware)))
+    return Page(title or "How good are these tests?", facts, summary, None, (section,))
+
+
+def _votes(panel: Panel, found: LatentPosterior) -> tuple[Section, Any]:
+    texts = names_shown(list(panel.names))
+    sens = [found.sensitivity[n] for n in panel.names]
+    spec = [found.specificity[n] for n in panel.names]
+    rows = list(zip(texts, sens, spec, strict=True))
+    section = Section(
+        "nogold",
+        "How good is each test?",
+        words=tuple(found.notes),
+        figures=(
+            _figure("Sensitivity", texts, sens),
+            _figure("Specificity", texts, spec),
+        ),
+        tables=(grid("Tests", ("test", "sensitivity", "specificity"), rows),),
+        method=_KEITH,
+        caveat="Intervals are posterior ones; their level is that of the report.",
+    )
+    best = max(range(len(sens)), key=lambda k: sens[k].value)
+    careful = max(range(len(spec)), key=lambda k: spec[k].value)
+    p = found.prevalence
+    answers = (
+        ("What was measured?", (f"{len(texts)} tests on {panel.n:,} cases; nobody "
+                                "knows who has the condition.",)),
+        ("How common is the condition?", (_between("The prevalence", p),)),
+        ("How good are the tests?", (
+            f"{texts[best]} finds most: {percent(sens[best].value)} of those who have "
+            "it.",
+            f"{texts[careful]} raises the fewest false alarms: it flags "
+            f"{percent(1 - spec[careful].value)} of those who do not have it.",
+        )),
+        ("How sure are we?", (
+            _between(f"The sensitivity of {texts[best]}", sens[best]),
+            *(() if found.identified else (_PRIOR,)),
+        )),
+    )  # fmt: skip
+    return section, answers
+
+
+def _scores(panel: Panel, found: Agreement) -> tuple[Section, Any]:
+    texts = names_shown(list(panel.names))
+    values = [found.auc[n] for n in panel.names]
+    rows = list(zip(texts, values, strict=True))
+    section = Section(
+        "nogold",
+        "How good is each classifier?",
+        figures=(_figure("AUC without labels", texts, values),),
+        tables=(grid("AUC, from agreement alone", ("classifier", "AUC"), rows),),
+        method=_AGREE,
+        caveat=f"Misfit of the model: {found.misfit:.3g}.",
+    )
+    best = max(range(len(values)), key=lambda k: values[k].value)
+    answers = (
+        ("What was measured?", (f"{len(texts)} classifiers on {panel.n:,} cases "
+                                "without any label.",)),
+        ("How common is the condition?", (
+            _between("The prevalence", found.prevalence),)),
+        ("How good are they?", (
+            f"{texts[best]} ranks best, with an AUC of about "
+            f"{values[best].value:.3f}.",)),
+        ("How sure are we?", (_between(f"The AUC of {texts[best]}", values[best]),)),
+    )  # fmt: skip
+    return section, answers
+
+
+def _figure(title: str, names: list[str], values: list[Estimate]) -> Figure:
+    text = f"{title} of each classifier with its interval; the table has the numbers."
+    rows = [(n, v.value, v.low, v.high) for n, v in zip(names, values, strict=True)]
+    table = grid(title, ("classifier", title, "from", "to"), rows)
+    return Figure(title, svg.intervals(names, values, title, text), "", table)
+
+
+def _between(what: str, e: Estimate) -> str:
+    return (
+        f"{what} is about {percent(e.value)}; with a probability of "
+        f"{percent(e.level)} it lies between {percent(e.low)} and {percent(e.high)}."
+    )
