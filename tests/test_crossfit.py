@@ -61,6 +61,15 @@ def test_own_combiners_and_names():
     assert list(few.auc) == ["fidel"]
 
 
+def test_missing_outputs_are_no_obstacle():
+    p = karat.simulate_panel(400, 150, [0.6, 0.7, 0.8], rng=4)
+    rows = p.rows.copy()
+    rows[np.random.default_rng(0).random(rows.shape) < 0.2] = np.nan
+    holes = Panel(p.names, rows, p.neg, p.pos)
+    found = karat.compare_combiners(holes, rng=0)
+    assert all(0.5 < e.value < 1 for e in found.auc.values())
+
+
 def test_errors():
     p = karat.simulate_panel(20, 3, [0.6, 0.8], rng=3)
     with pytest.raises(NotEnoughCases, match="5 folds need 5 cases of each class"):

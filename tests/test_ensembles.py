@@ -131,6 +131,10 @@ def test_best_single_and_mean_score(rng):
     assert best.best == max(aucs, key=aucs.get)
     assert best.auc == pytest.approx(aucs[best.best])
     assert p.combine(best) == p[best.best]
+    column = rows[:, NAMES.index(best.best)]
+    assert best([[np.nan] * 3]) == [np.median(column)]
+    odd = Panel(["A"], [[5], [1], [2]], [0, 1, 1], [1, 0, 0])
+    assert karat.best_single(odd)([[np.nan]]) == [2]
     assert karat.mean_score(p)(rows) == pytest.approx(rows.mean(axis=1))
     assert karat.mean_score(p)([[np.nan] * 3]) == pytest.approx(rows.mean())
 
@@ -194,9 +198,7 @@ def test_copies_combine_to_themselves(seed):
 def test_maps_are_kept_in_files(rng, tmp_path):
     p, rows, _ = tied_panel(rng, missing=0.1)
     p = p + Panel(NAMES, [[9.0, 9, 9], [-9, -9, -9]], [0, 1], [1, 0])
-    for name, fit in karat.COMBINERS.items():
-        if name == "best-single":
-            continue
+    for fit in karat.COMBINERS.values():
         f = fit(p)
         karat.save_map(f, tmp_path / "map.json")
         loaded = karat.load_map(tmp_path / "map.json")
@@ -313,5 +315,3 @@ def test_errors():
         karat.wisdom_of_crowds(p)([[1, 2, 3]])
     with pytest.raises(InputError, match="rows must be numbers"):
         karat.mean_score(p)([["a", "b"]])
-    with pytest.raises(InputError, match="output of 'A' must be finite"):
-        karat.best_single(p)([[np.nan, 1.0]])

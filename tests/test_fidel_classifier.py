@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
@@ -137,6 +137,28 @@ def test_parts_jobs_splitters_and_plain_lists(data):
     assert "decisiontreeclassifier-2" in trees.fit(X, y).named_estimators_
     split = FiDELClassifier(base(), cv=KFold(4)).fit(X, y)
     assert split.predict(new).shape == (800,)
+
+
+class OnlyPredicts(ClassifierMixin, BaseEstimator):
+    """Says yes above the mean of the first feature, and nothing more."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.at_ = X[:, 0].mean()
+        self.up_ = y[X[:, 0] > self.at_].mean() > y.mean()
+        return self
+
+    def predict(self, X):
+        return self.classes_[((X[:, 0] > self.at_) == self.up_).astype(int)]
+
+
+@quiet
+def test_classifiers_that_only_predict(data):
+    X, y, new, _ = data
+    model = FiDELClassifier([*base(), ("plain", OnlyPredicts())], random_state=0)
+    model.fit(X, y)
+    assert set(model.combiner_.scores[-1]) == {0.0, 1.0}
+    assert np.isfinite(model.decision_function(new)).all()
 
 
 @quiet

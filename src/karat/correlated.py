@@ -34,10 +34,10 @@ from karat.maps import Map, freeze, register
 from karat.parametric import Platt, platt
 from karat.rank_tables import (
     RankedColumn,
-    columns_of,
     rank_columns,
     rank_correlation,
     rank_rows,
+    rank_table,
 )
 
 _POOLED = 4096
@@ -75,7 +75,7 @@ def read_reference(panel: Panel, what: str, *, correlation: bool = True) -> Refe
     panel = panel.labelled()
     neg, pos = panel.neg, panel.pos
     columns = rank_columns(panel.rows, neg + pos)
-    ranks = columns_of([c.midranks() for c in columns], len(panel))
+    ranks = rank_table(columns)
     n_pos, pos_mean = _class_means(ranks, pos)
     n_neg, neg_mean = _class_means(ranks, neg)
     _checks.both_classes_each(panel.names, n_neg, n_pos, what)
@@ -99,11 +99,13 @@ def read_reference(panel: Panel, what: str, *, correlation: bool = True) -> Refe
 
 def _class_means(value: Floats, cases: Array) -> tuple[Floats, Floats]:
     """Give the number of cases with a value, and the mean value, by column."""
-    seen = ~np.isnan(value)
     weight = cases.astype(np.float64)
-    count = weight @ seen
-    total = weight @ np.where(seen, value, 0.0)
-    return count, total / np.maximum(count, 1.0)
+    total = weight @ value
+    if np.isfinite(total).all():
+        return np.full(total.size, weight.sum()), total / max(weight.sum(), 1.0)
+    seen = ~np.isnan(value)
+    count = weight @ seen.astype(np.float64)
+    return count, weight @ np.where(seen, value, 0.0) / np.maximum(count, 1.0)
 
 
 @register("fidel-correlated")

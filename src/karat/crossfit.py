@@ -21,7 +21,7 @@ from karat._numerics import Floats, Ints
 from karat._records import Estimate, Record
 from karat.counts import Panel
 from karat.ensembles import COMBINERS
-from karat.rank_tables import rank_columns
+from karat.rank_tables import rank_columns, rank_table
 
 Combiner = Callable[[Panel], Callable[[Floats], Any]]
 
@@ -181,10 +181,10 @@ def _delong(scores: Floats, neg: Ints, pos: Ints) -> tuple[Floats, Floats]:
     """Give the AUCs of columns of scores and their covariance."""
     k = scores.shape[1]
     columns = rank_columns(scores, neg + pos)
-    everyone = np.column_stack([c.midranks() for c in columns])
+    everyone = rank_table(columns)
     var, areas = np.zeros((k, k)), np.zeros(k)
     for count, other, sign in ((pos, neg, 1), (neg, pos, -1)):
-        own = np.column_stack([c.midranks(count) for c in columns])
+        own = rank_table(columns, count)
         # cases of the other class before this one, as a share
         before = (everyone - own) / other.sum()
         placed = 1 - before if sign == 1 else before

@@ -157,8 +157,9 @@ def fidel(
     Parameters
     ----------
     panel
-        Outputs of several classifiers on the same cases. The cases are the reference
-        that new cases are ranked against; an output may be missing (NaN).
+        Outputs of several classifiers on the same cases. The cases (with labels, the
+        labelled ones) are the reference that new cases are ranked against; an output
+        may be missing (NaN).
     aucs
         Published AUCs by name, in place of labels; ``prevalence`` is then needed unless
         the panel has labels to count.
@@ -352,17 +353,19 @@ class BestSingle(Map):
     names: tuple[str, ...]
     best: str
     auc: float
+    middle: float
 
     def __call__(self, rows: ArrayLike) -> Floats:
-        """Give the output of the best classifier; it must not be missing."""
+        """Give the output of the best classifier; its median where it is missing."""
         value = _checks.rows_of(rows, self.names)[:, self.names.index(self.best)]
-        return _checks.finite_scores(value, f"the output of {self.best!r}")
+        return np.where(np.isnan(value), self.middle, value)
 
 
 def best_single(panel: Panel) -> BestSingle:
     """Which one classifier has the highest AUC? The first of equals.
 
-    Each AUC is that of the labelled cases for which the classifier gave output.
+    Each AUC is that of the labelled cases for which the classifier gave output. Where
+    the best has none, a case stands in the middle: at its median over these cases.
 
     Examples
     --------
@@ -372,7 +375,12 @@ def best_single(panel: Panel) -> BestSingle:
     """
     reference = read_reference(panel, "best_single", correlation=False)
     at = int(np.argmax(reference.auc))
-    return BestSingle(panel.names, panel.names[at], float(reference.auc[at]))
+    column = reference.columns[at]
+    upto = np.cumsum(column.cases)
+    low, high = np.searchsorted(2 * upto, [upto[-1], upto[-1] + 1])
+    middle = (column.score[low] + column.score[high]) / 2
+    name, area = panel.names[at], float(reference.auc[at])
+    return BestSingle(panel.names, name, area, float(middle))
 
 
 @register("mean-score")

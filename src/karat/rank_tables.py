@@ -45,13 +45,16 @@ class RankedColumn:
 
     def midranks(self, cases: Ints | None = None) -> Floats:
         """Rank the rows among ``cases`` (by default the reference); NaN if missing."""
+        distinct = self.order.size == self.score.size
         if cases is None:
-            level = level_ranks(self.cases)
+            count = self.cases
+        elif distinct:
+            count = cases[self.order]
         else:
             count = np.bincount(self.group, cases[self.order], self.score.size)
-            level = level_ranks(count)
+        level = level_ranks(count)
         rank = np.full(self.size, np.nan)
-        rank[self.order] = level[self.group]
+        rank[self.order] = level if distinct else level[self.group]
         return rank
 
 
@@ -67,7 +70,14 @@ def level_ranks(cases: Array) -> Floats:
 
 def rank_columns(rows: Floats, cases: Ints) -> list[RankedColumn]:
     """Sort every column; rows without ``cases`` do not count in the reference."""
-    return _parallel(lambda column: _rank_column(column, cases), rows.T)
+    return parallel(lambda column: _rank_column(column, cases), rows.T, len(rows))
+
+
+def rank_table(columns: Sequence[RankedColumn], cases: Ints | None = None) -> Floats:
+    """Lay the mid-ranks of all columns side by side, (m, K)."""
+    size = columns[0].size
+    ranks = parallel(lambda column: column.midranks(cases), columns, size)
+    return columns_of(ranks, size)
 
 
 def _rank_column(column: Floats, cases: Ints) -> RankedColumn:
@@ -88,7 +98,8 @@ def rank_rows(rows: Floats, scores: Sequence[Floats], cases: Sequence[Array]) ->
     A new output has rank = above + tied/2 + 1/2, as :func:`karat.midranks` says.
     """
     pairs = list(zip(rows.T, scores, cases, strict=True))
-    return columns_of(_parallel(lambda pair: _rank_outputs(*pair), pairs), len(rows))
+    ranks = parallel(lambda pair: _rank_outputs(*pair), pairs, len(rows))
+    return columns_of(ranks, len(rows))
 
 
 def columns_of(columns: Sequence[Floats], size: int) -> Floats:
@@ -103,6 +114,7 @@ def _rank_outputs(output: Floats, score: Floats, cases: Array) -> Floats:
     if output.size < _MANY:
         return _look_up(output, score, cases)
     # ascending outputs are looked up eight times faster than mixed ones
+    output = np.ascontiguousarray(output)
     order = np.argsort(output)
     rank = np.empty(output.size)
     rank[order] = _look_up(output[order], score, cases)
@@ -110,22 +122,25 @@ def _rank_outputs(output: Floats, score: Floats, cases: Array) -> Floats:
 
 
 def _look_up(output: Floats, score: Floats, cases: Array) -> Floats:
-    """Find the level at or above each output; half ranks lie between levels."""
-    reach = np.append(cases[::-1].cumsum()[::-1], 0)
-    between, level = reach + 0.5, np.append(level_ranks(cases), np.nan)
+    """Count the cases at or above each output, its own level by half."""
+    reach = np.zeros(score.size + 1)
+    reach[:-1] = cases[::-1].cumsum()[::-1]
     at = np.searchsorted(score, output)  # NaN goes behind the last level
-    hit = np.append(score, np.nan)[at] == output
-    rank = np.where(hit, level[at], between[at])
+    rank = reach[at] + 0.5
+    if score.size:
+        level = np.minimum(at, score.size - 1)
+        rank -= np.where(score[level] == output, cases[level] / 2, 0.0)
     rank[np.isnan(output)] = np.nan
     return rank
 
 
-def _parallel(work: Callable[[Any], Any], items: Any) -> list[Any]:
-    # sorting and searching release the GIL
+def parallel(work: Callable[[Any], Any], items: Any, size: int) -> list[Any]:
+    """Do the same work on every column, several at a time if they are long."""
     items = list(items)
     workers = min(threads(), len(items))
-    if workers < 2 or (len(items[0]) < 1 << 14 and not isinstance(items[0], tuple)):
+    if workers < 2 or size < _MANY:
         return [work(item) for item in items]
+    # sorting, searching and copying release the GIL
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(work, items))
 
@@ -138,13 +153,15 @@ def rank_correlation(columns: Sequence[RankedColumn], cases: Ints) -> Floats:
     """
     here = np.flatnonzero(cases)
     weight = cases[here].astype(np.float64)
-    ranks = [c.midranks(cases)[here] for c in columns]
+    size = columns[0].size
+    ranks = parallel(lambda c: c.midranks(cases)[here], columns, size)
     seen = [~np.isnan(r) for r in ranks]
     # ranks 1 to n have the mean (n + 1) / 2, ties or not
     middle = [(weight[s].sum() + 1) / 2 for s in seen]
     pairs = zip(ranks, middle, strict=True)
     centred = columns_of([np.nan_to_num(r - m) for r, m in pairs], here.size)
-    together = centred.T @ (centred * weight[:, None])
+    weighed = centred if (weight == 1).all() else centred * weight[:, None]
+    together = centred.T @ weighed
     if all(s.all() for s in seen):
         square = np.broadcast_to(np.diag(together)[:, None], together.shape)
         common = np.full(together.shape, weight.sum())

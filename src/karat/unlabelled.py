@@ -36,7 +36,7 @@ from karat._numerics import Floats, blocks
 from karat._records import Estimate, Record
 from karat.counts import Panel
 from karat.fermi import finite_line
-from karat.rank_tables import rank_columns
+from karat.rank_tables import rank_columns, rank_table
 
 # below this chance of so large a deviation from rank one, a warning is given
 _DOUBT = 0.001
@@ -154,7 +154,7 @@ class _Ranked:
         self.n = panel.n
         columns = rank_columns(panel.rows, panel.neg + panel.pos + panel.unknown)
         self.size = np.array([max(float(c.cases.sum()), 2.0) for c in columns])
-        rank = np.column_stack([c.midranks() for c in columns])
+        rank = rank_table(columns)
         self.seen = ~np.isnan(rank)
         self.x = np.where(self.seen, 0.5 - (rank - 0.5) / self.size, 0.0)
 
