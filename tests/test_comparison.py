@@ -120,6 +120,10 @@ def test_perfect_classifiers_have_an_interval():
 def test_one_positive_is_compared(rng):
     p = karat.panel([0, 0, 0, 1], {"a": [1, 2, 3, 2.5], "b": [3, 2, 1, 1.5]})
     pair = karat.compare_auc(p).pairs[0]
+    # one positive says nothing about the spread of positives: no narrow interval
+    assert pair.difference.high - pair.difference.low > 0.5
+    apart = karat.compare_auc(p["a"], Tally([2, 1], pos=[40, 9], neg=[9, 40])).pairs[0]
+    assert apart.difference.high - apart.difference.low > 0.5
     assert -1 <= pair.difference.low < pair.difference.high <= 1
     assert 0 < pair.p_value <= 1
 
@@ -256,6 +260,8 @@ def test_groups(rng):
     each = karat.auc(groups)
     assert set(each) == {"x", "y", "z"}
     assert each["x"].value == karat.auc(groups["x"]).value
+    panel = karat.panel(y, {"a": s, "b": -s})
+    assert karat.auc(panel)["b"].value == karat.auc(panel["b"]).value
     assert set(karat.roc(groups)) == set(karat.partial_auc(groups, fpr=(0, 0.2)))
     fast = karat.compare_auc(groups)
     slow = karat.compare_groups(groups, karat.auc, number=200, rng=1)

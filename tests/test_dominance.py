@@ -30,6 +30,13 @@ def test_by_hand():
     assert found.fpr_worse == found.recall_worse == ()
 
 
+def test_equal_counts_of_different_cases_are_not_certain():
+    twin = Tally(GOOD.score, GOOD.neg, GOOD.pos)
+    found = quick(GOOD, twin)
+    assert (found.verdict, found.p_value) == ("equal", 1)
+    assert found.margin > 0.1
+
+
 def test_crossing_point_by_hand():
     # GOOD: (0, .6) (.2, .9) (1, 1);  CROSS: (0, 0) (.1, .8) (.6, .8) (1, 1)
     found = quick(CROSS, GOOD)

@@ -145,7 +145,7 @@ from karat.trees import LeafReport, Leaves
 from karat.unlabelled import Agreement, agreement
 from karat.validation import Validation, validate_threshold
 
-# what takes a tally takes a mapping of tallies, from group to tally, as well
+# what takes a tally takes a mapping from group to tally, and a panel, as well
 _GROUPED = (
     *("auc", "average_precision", "best_threshold", "brier", "calibration_error"),
     *("calibration_line", "calibration_test", "cost_curve", "decision_curve", "det"),

@@ -158,8 +158,8 @@ def compare_auc(
     DeLong's covariance of the placement values. The variance of a difference is that of
     the differences of placement values, so that a copy, or a monotone re-scoring, has
     exactly difference 0 and p = 1. Where a variance is zero though the classifiers are
-    no copies (both perfect), the interval comes from the two score intervals (MOVER)
-    and p from it. Cases without a label change nothing; cases for which a classifier
+    no copies (both perfect), or unknown (one positive), the two score intervals give it
+    and p (MOVER). Cases without a label change nothing; cases for which a classifier
     gave no output must be left out first (``panel.observed()``). O(K m log m + K^2 m).
 
     References
@@ -203,7 +203,9 @@ def _unpaired_tallies(x: Any, other: Any) -> dict[str, Tally]:
 
 def _unpaired(tallies: dict[str, Tally], level: float) -> _Spread:
     values = tuple(auc(t, level=level) for t in tallies.values())
-    variance = [float(np.nan_to_num(v.sd)) ** 2 for v in values]
+    # a single case of a class has no spread: then the score intervals decide (MOVER)
+    known = not any(math.isnan(v.sd) for v in values)
+    variance = [v.sd**2 if known else 0.0 for v in values]
     differences = {
         (i, j): (values[i].value - values[j].value, variance[i] + variance[j])
         for i, j in combinations(range(len(values)), 2)
@@ -222,6 +224,8 @@ def _paired(panel: Panel, level: float) -> _Spread:
     up = _pair_moments(below, pos.astype(np.float64)) / (2 * n_neg) ** 2
     down = _pair_moments(above, neg.astype(np.float64)) / (2 * n_pos) ** 2
     variance = up / n_pos + down / n_neg
+    if min(n_pos, n_neg) < 2:  # no spread is known: the score intervals decide (MOVER)
+        variance = np.zeros_like(variance)
     differences = {
         (i, j): ((wins[i] - wins[j]) / (2 * n_pos * n_neg), float(variance[i, j]))
         for i, j in combinations(range(len(panel.names)), 2)
@@ -232,7 +236,7 @@ def _paired(panel: Panel, level: float) -> _Spread:
         spread = pos_var[k] / (2 * n_neg) ** 2, neg_var[k] / (2 * n_pos) ** 2
         place = Placements(won, won / (2 * n_pos * n_neg), *spread)
         values.append(answer(Question(panel, place, level, 0, 0), "score"))
-    own = np.array([np.nan_to_num(v.sd) ** 2 for v in values])
+    own = np.nan_to_num([v.sd for v in values]) ** 2
     # cov(A, B) = (var A + var B - var(A - B)) / 2
     covariance = (own[:, None] + own - variance) / 2
     return _Spread(tuple(values), differences, covariance)

@@ -275,7 +275,7 @@ def _uncertainty(
     curves = [height(*_corners(t), grid) for t in (first, second)]
     value = curves[0] - curves[1]
     rng = np.random.default_rng(rng)
-    if first == second:
+    if first is second:
         zero = np.zeros_like(grid)
         return _Sure(zero, zero, zero, 1.0, 1.0)
     if panel is None:

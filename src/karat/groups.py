@@ -29,10 +29,15 @@ Statistic = Callable[..., Any]
 
 
 def over_groups(analysis: F) -> F:
-    """Let an analysis of a tally answer for each of a mapping of tallies too."""
+    """Let an analysis of a tally answer for each of a mapping of tallies too.
+
+    And for each classifier of a panel: its rows must never be taken for scores.
+    """
 
     @wraps(analysis)
     def call(t: Any = None, *args: Any, **options: Any) -> Any:
+        if isinstance(t, Panel):
+            t = {name: t[name] for name in t.names}
         if isinstance(t, Mapping):
             return {name: analysis(part, *args, **options) for name, part in t.items()}
         return analysis(*(() if t is None else (t,)), *args, **options)
