@@ -27,15 +27,38 @@ def rows(layer):
 
 def test_the_plane_shows_region_curve_and_point():
     chart = karat.plots.operating_point(HAND, "recall", "flagged <= 4", title="Beds")
-    region, _, curve, point = layers(chart)
+    region, _, worth, curve, point = layers(chart)
     assert region["mark"]["type"] == "area"
     assert rows(curve)[0] == {"fpr": 0, "tpr": 0, "cut": "inf"}
     assert rows(point) == [
         {"fpr": 1 / 6, "tpr": 3 / 4, "cut": 0.5 / 2 + 0.7 / 2, "value": 0.75}
     ]
     assert "maximize recall, flagged <= 4" in chart.to_dict()["description"]
+    # recall is worth as much on a level line
+    assert {r["tpr"] for r in rows(worth)} == {0.75}
     # no constraint, no region
-    assert len(layers(karat.plots.operating_point(HAND))) == 3
+    assert len(layers(karat.plots.operating_point(HAND))) == 4
+
+
+def test_equal_worth_is_a_straight_line_for_a_weighted_sum():
+    """Sameni (2025), eq. (30): slope and height from the weights and prices."""
+    text = "0.5*recall + 0.5*(1 - cost_rate(fp=3, fn=1))"
+    chart = karat.plots.operating_point(HAND, text)
+    worth = np.array([(r["fpr"], r["tpr"]) for r in rows(layers(chart)[1])])
+    # 0.5 v + 0.5 (1 - (3*6 u + 4 (1 - v)) / 22) = (1 + 1 - 9/22) / 2
+    u, v = worth.T
+    assert np.allclose(26 * v - 18 * u, 22 + 22 - 9 - 18, atol=26 / 640)
+
+
+def test_the_front_in_the_plane():
+    chart = karat.plots.pareto_plane(
+        HAND, ["recall", "0.5*f1 + 0.5*precision"], subject_to="flagged >= 1"
+    )
+    region, _, _, dots = layers(chart)
+    assert region["mark"]["type"] == "area"
+    assert [r["tpr"] for r in rows(dots)] == [0.5, 0.75, 1.0]
+    tips = [tip["title"] for tip in dots["encoding"]["tooltip"]]
+    assert tips == ["threshold", "recall", "0.5*f1 + 0.5*precision"]
 
 
 def test_capacity_is_the_line_of_equation_28():

@@ -14,7 +14,12 @@ PANELS = {
     ),
     "Bounded risk: fp + 3 fn at most 800": ("recall", ["cost(fp=1, fn=3) <= 800"]),
     "Precision and recall": ("f1", ["precision >= 0.5", "recall >= 0.6"]),
+    "Recall and cost, weighted": (
+        "0.5*recall + 0.5*(1 - cost_rate(fp=1, fn=1))",
+        [],
+    ),
 }
+FRONT = ("recall", "precision")
 
 
 def chart():
@@ -22,10 +27,16 @@ def chart():
     y = rng.random(2000) < 0.25
     t = karat.tally(y, rng.normal(size=2000) + 1.4 * y)
     panels = []
-    for title, (maximize, bounds) in PANELS.items():
-        panel = karat.plots.operating_point(t, maximize, bounds)
-        panel = panel.properties(title=title, width=240, height=240)
+    figures = {
+        title: karat.plots.operating_point(t, maximize, bounds)
+        for title, (maximize, bounds) in PANELS.items()
+    }
+    figures["Front of recall and precision"] = karat.plots.pareto_plane(
+        t, FRONT, subject_to="precision >= 0.6"
+    )
+    for title, panel in figures.items():
+        panel = panel.properties(title=title, width=210, height=210)
         panel.config = alt.Undefined  # the look belongs to the whole figure
         panels.append(panel)
     about = "ROC curve with the region that each constraint allows and the best cut"
-    return styled(alt.concat(*panels, columns=2), description=about)
+    return styled(alt.concat(*panels, columns=3), description=about)

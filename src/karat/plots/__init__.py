@@ -11,7 +11,13 @@ from karat.plots.curves import det, gain_curve, lift_curve, precision_recall, ro
 from karat.plots.ensembles import combiner_lines, combiners, rank_correlation
 from karat.plots.fermi import fermi_parameters, identity, rank_probability
 from karat.plots.geometry import binormal_fit, comparison, dominance, leakage
-from karat.plots.operating import cost_curve, decision_curve, operating_point, pareto
+from karat.plots.operating import (
+    cost_curve,
+    decision_curve,
+    operating_point,
+    pareto,
+    pareto_plane,
+)
 from karat.plots.trees import leaf_tree, levels_by_n, majority_likelihood
 
 __all__ = [
@@ -35,6 +41,7 @@ __all__ = [
     "majority_likelihood",
     "operating_point",
     "pareto",
+    "pareto_plane",
     "precision_recall",
     "rank_correlation",
     "rank_probability",

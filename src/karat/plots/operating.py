@@ -42,7 +42,8 @@ def operating_point(
 
     The plane of Sameni (2025), Fig. 4: the shaded region holds all pairs of rates that
     meet every constraint, at the prevalence of use; the curve is what the classifier
-    offers, and the point is :func:`karat.best_threshold`.
+    offers, the point is :func:`karat.best_threshold`, and the thin line joins the rates
+    that are worth as much as it.
 
     Parameters
     ----------
@@ -58,12 +59,6 @@ def operating_point(
     )
     _checks.both_classes(t, "operating_point")
     bounds = read_constraints(subject_to)
-    curve = simplify(roc_curve(t), points=POINTS)
-    line = _plane(
-        alt.Chart(frame({"fpr": curve.fpr, "tpr": curve.tpr, "cut": curve.threshold}))
-        .mark_line(color=COLOURS[0])
-        .encode(order=alt.Order("cut:Q", sort="descending"))
-    )
     c = point.confusion
     place = {"fpr": [c.fp / t.n_neg], "tpr": [c.tp / t.n_pos], "cut": [point.threshold]}
     place["value"] = [point.value]
@@ -72,9 +67,15 @@ def operating_point(
             color=COLOURS[1], filled=True, size=110, opacity=1
         )
     ).encode(tooltip=[alt.Tooltip(f"{k}:Q", format=".4g") for k in place])
-    layers = [_diagonal(), line, dot]
-    if bounds:
-        layers.insert(0, _region(t, bounds, point.prevalence))
+    shown = read_metric(maximize if minimize is None else minimize)
+    worth = Constraint(shown, ">=" if minimize is None else "<=", point.value)
+    layers = [
+        *_region(t, bounds, point.prevalence),
+        _diagonal(),
+        _equal_worth(t, worth, point.prevalence),
+        _roc_line(t),
+        dot,
+    ]
     about = (
         f"ROC plane: {point.objective}"
         + "".join(f", {b!r}" for b in bounds)
@@ -99,11 +100,36 @@ def _diagonal() -> Any:
     )
 
 
-def _region(t: Tally, bounds: tuple[Constraint, ...], prevalence: float) -> Any:
-    """Shade what is allowed, column by column."""
+def _roc_line(t: Tally) -> Any:
+    curve = simplify(roc_curve(t), points=POINTS)
+    columns = {"fpr": curve.fpr, "tpr": curve.tpr, "cut": curve.threshold}
+    order = alt.Order("cut:Q", sort="descending")
+    chart = alt.Chart(frame(columns)).mark_line(color=COLOURS[0]).encode(order=order)
+    return _plane(chart)
+
+
+def _equal_worth(t: Tally, worth: Constraint, prevalence: float) -> Any:
+    """Join the rates at which the objective is what it is at the best cut."""
+    region = feasible_region((worth,), prevalence, t.n_pos + t.n_neg)
+    edge = [
+        (u, low if low > 0 else high)
+        for u, low, high in zip(
+            region["fpr"], region["low"], region["high"], strict=True
+        )
+        if low > 0 or high < 1
+    ]
+    columns = {"fpr": [u for u, _ in edge], "tpr": [v for _, v in edge]}
+    mark: Any = {"color": COLOURS[1], "strokeWidth": 1, "opacity": 0.8}
+    return _plane(alt.Chart(frame(columns)).mark_line(**mark))
+
+
+def _region(t: Tally, bounds: tuple[Constraint, ...], prevalence: float) -> list[Any]:
+    """Shade what is allowed, column by column; nothing when all is."""
+    if not bounds:
+        return []
     data = feasible_region(bounds, prevalence, t.n_pos + t.n_neg)
     unit = alt.Scale(domain=[0, 1], nice=False)
-    return (
+    area = (
         alt.Chart(frame(data))
         .mark_area(color=COLOURS[2], opacity=0.22, line=False)
         .encode(
@@ -113,6 +139,7 @@ def _region(t: Tally, bounds: tuple[Constraint, ...], prevalence: float) -> Any:
             detail="part:N",
         )
     )
+    return [area]
 
 
 def feasible_region(
@@ -176,6 +203,55 @@ def pareto(
     about = "Pareto front of " + ", ".join(names)
     chart = charts[0] if len(charts) == 1 else alt.hconcat(*charts)
     return styled(chart, title, about)
+
+
+def pareto_plane(
+    t: Tally,
+    metrics: Iterable[str | Metric] = (),
+    *,
+    maximize: Iterable[str | Metric] = (),
+    minimize: Iterable[str | Metric] = (),
+    subject_to: Bound | Iterable[Bound] = (),
+    prevalence: float | None = None,
+    title: str = "",
+) -> Any:
+    """Which points of the ROC curve are worth considering, in the allowed region?
+
+    The cuts of the Pareto front in the plane of :func:`operating_point`.
+    Parameters as in :func:`karat.pareto`.
+    """
+    front = pareto_front(
+        t,
+        metrics,
+        maximize=maximize,
+        minimize=minimize,
+        subject_to=subject_to,
+        prevalence=prevalence,
+    )
+    _checks.both_classes(t, "pareto_plane")
+    some = _thinned(len(front))
+    columns = {
+        "fpr": front.confusion.fp[some] / t.n_neg,
+        "tpr": front.confusion.tp[some] / t.n_pos,
+        "cut": front.threshold[some],
+        **{name: values[some] for name, values in front.values.items()},
+    }
+    # names such as "0.5*f1 + 0.5*recall" are data, not paths into it
+    named = {f"m{k}": columns.pop(name) for k, name in enumerate(front.values)}
+    tips = [alt.Tooltip("cut:Q", title="threshold", format=".4g")]
+    tips += [
+        alt.Tooltip(f"{key}:Q", title=name, format=".4g")
+        for key, name in zip(named, front.values, strict=True)
+    ]
+    dots = _plane(
+        alt.Chart(frame(columns | named)).mark_point(
+            color=COLOURS[1], filled=True, size=26, opacity=1
+        )
+    ).encode(tooltip=tips)
+    region = _region(t, read_constraints(subject_to), front.prevalence)
+    about = "ROC plane with the Pareto front of " + ", ".join(front.values)
+    layers = [*region, _diagonal(), _roc_line(t), dots]
+    return styled(alt.layer(*layers), title, about)
 
 
 def _thinned(size: int) -> Array:
