@@ -73,6 +73,26 @@ def test_shape_of_the_answer():
     assert {"threshold", "corrected", "metrics"} <= v.to_dict().keys()
 
 
+def test_each_choice_is_that_of_the_sample_alone():
+    """The repeated choice is best_threshold on a tally of the drawn cases."""
+    for t in (HAND, karat.tally(*binormal(np.random.default_rng(2), 60, 0.3, 1.0))):
+        v = validate_threshold(t, "f1", "recall >= 0.3", rng=8, replicates=40)
+        rng, draw = np.random.default_rng(8), Resample(t)
+        chosen, values = [], []
+        for _ in range(40):
+            pos, neg, _, _ = draw(rng)
+            try:
+                p = karat.best_threshold(
+                    Tally(t.score, neg, pos), "f1", "recall >= 0.3"
+                )
+            except (karat.Infeasible, NotEnoughCases):
+                continue
+            chosen.append(p.threshold)
+            values.append(p.value)
+        assert v.thresholds.tolist() == chosen
+        assert v.in_bag == pytest.approx(values)
+
+
 def test_same_seed_same_answer():
     a, b = (validate_threshold(HAND, rng=5, replicates=50) for _ in range(2))
     assert np.array_equal(a.thresholds, b.thresholds)

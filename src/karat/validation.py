@@ -27,7 +27,7 @@ from karat.cutting import (
     best_cuts,
     make_cuts,
     most_balanced,
-    thresholds_of,
+    threshold_of,
 )
 from karat.expressions import constraints as read_constraints
 from karat.operating import (
@@ -37,6 +37,7 @@ from karat.operating import (
     pose,
     read_objective,
 )
+from karat.resampling import multiplicities
 
 
 @final
@@ -205,15 +206,17 @@ def _spread(value: float, values: Floats, level: float) -> Estimate:
 def _repeat(task: _Task, replicates: int, rng: np.random.Generator) -> Any:
     """Choose on each sample and evaluate on what it left out."""
     draw = Resample(task.tally)
+    # one place for the counts of all samples: fresh memory costs more than the sums
+    space = np.zeros((4, len(task.tally) + 1), dtype=np.int64)
     for _ in range(replicates):
-        yield _run(task, *draw(rng))
+        yield _run(task, space, *draw(rng))
 
 
 def _run(
-    task: _Task, pos: Array, neg: Array, pos_out: Array, neg_out: Array
+    task: _Task, space: Ints, pos: Array, neg: Array, pos_out: Array, neg_out: Array
 ) -> _Run | None:
-    t = task.tally
-    cuts = _sample_cuts(t.score, pos, neg, task.prevalence)
+    score = task.tally.score
+    cuts = _sample_cuts(score, space, pos, neg, task.prevalence)
     if cuts is None:
         return None
     problem = pose(cuts, task.objective, task.constraints)
@@ -221,25 +224,42 @@ def _run(
     if not best.size:
         return None
     at = most_balanced(cuts, best)
-    threshold = float(thresholds_of(cuts.score, np.array([at]))[0])
+    threshold = _sample_threshold(score, at, pos[at:] + neg[at:])
     # how many rows of the whole tally are flagged
-    k = int(np.searchsorted(-t.score, -threshold, side="right"))
+    k = int(score.size - np.searchsorted(score[::-1], threshold, side="left"))
     tp, fp = int(pos_out[:k].sum()), int(neg_out[:k].sum())
     left = (tp, fp, int(pos_out.sum()) - tp, int(neg_out.sum()) - fp)
     return _Run(threshold, float(task.shown(cuts.used[at])), left)
 
 
 def _sample_cuts(
-    score: Floats, pos: Ints, neg: Ints, prevalence: float | None
+    score: Floats, space: Ints, pos: Array, neg: Array, prevalence: float | None
 ) -> Cuts | None:
-    keep = np.flatnonzero(pos + neg)
-    tp, fp = np.zeros((2, keep.size + 1), dtype=np.int64)
-    np.cumsum(pos[keep], out=tp[1:])
-    np.cumsum(neg[keep], out=fp[1:])
-    if prevalence is not None and not (tp[-1] and fp[-1]):
+    """Count a sample at all cuts of the tally.
+
+    A row that the sample has no case of repeats the cut before it.
+    """
+    tp, fp, fn, tn = space
+    np.cumsum(pos, out=tp[1:], dtype=np.int64)
+    np.cumsum(neg, out=fp[1:], dtype=np.int64)
+    if not (tp[-1] + fp[-1]) or (prevalence is not None and not (tp[-1] and fp[-1])):
         return None
-    seen = Confusion(tp, fp, tp[-1] - tp, fp[-1] - fp)
-    return make_cuts(score[keep], seen, prevalence) if tp.size > 1 else None
+    np.subtract(tp[-1], tp, out=fn)
+    np.subtract(fp[-1], fp, out=tn)
+    return make_cuts(score, Confusion(tp, fp, fn, tn), prevalence)
+
+
+def _sample_threshold(score: Floats, at: int, below: Array) -> float:
+    """Give the threshold of a cut, between two scores that the sample has.
+
+    Of cuts that repeat each other the first is taken, so the score above is one of the
+    sample; ``below`` counts its cases at the scores from there on.
+    """
+    near = [score[at - 1]] if at else []
+    lower = int(np.argmax(below > 0)) if below.size else 0
+    if below.size and below[lower]:
+        near.append(score[at + lower])
+    return threshold_of(np.array(near), min(at, 1))
 
 
 def _left_out(task: _Task, counts: Ints) -> Confusion:
@@ -272,15 +292,14 @@ class Resample:
         return self._cases(rng) if self.by_case else self._cells(rng)
 
     def _cases(self, rng: np.random.Generator) -> tuple[Array, ...]:
-        """Throw Poisson(n) draws onto n cases: each gets Poisson(1), independently."""
-        drawn = rng.integers(self.n, size=rng.poisson(self.n))
-        times = np.bincount(drawn, minlength=self.n)
+        """Say for each case how often it is taken."""
+        times = multiplicities(self.n, rng)
         out = times == 0
         pos, pos_out = times * self.is_pos, out & self.is_pos
         parts = (pos, times - pos, pos_out, out & ~self.is_pos)
         if self.rows == self.n:
             return parts
-        return tuple(np.add.reduceat(p.astype(np.int64), self.starts) for p in parts)
+        return tuple(np.add.reduceat(p, self.starts, dtype=np.int64) for p in parts)
 
     def _cells(self, rng: np.random.Generator) -> tuple[Array, ...]:
         """Say for each cell how many cases are taken 0, 1, 2, ... times."""
