@@ -114,6 +114,14 @@ ANALYSES = {
         lambda t: probable(karat.calibration_test)(t, method="cox"), rank_only=False
     ),
     "cost_curve": Analysis(lambda t: karat.cost_curve(t).cost),
+    "decision_curve": Analysis(
+        lambda t: karat.decision_curve(t.map(lambda s: 1 / (1 + np.exp(-s)))),
+        rank_only=False,
+    ),
+    "validate_threshold": Analysis(
+        lambda t: karat.validate_threshold(t, "youden", rng=1, replicates=10),
+        rank_only=False,
+    ),
     "pareto": Analysis(lambda t: karat.pareto(t, ["f1", "specificity"]).values),
     "sweep": Analysis(karat.sweep),
     "thresholds": Analysis(karat.thresholds, rank_only=False),

@@ -107,6 +107,11 @@ def _poisson_counts(
     return np.take(out, back, axis=1)
 
 
+def multiplicities(n: int, rng: np.random.Generator) -> Array:
+    """How often is each of n cases taken, a Poisson(1) number of times each?"""
+    return _from_bytes(_table(1.0), (1, n), rng).reshape(n)
+
+
 @lru_cache(maxsize=1024)
 def _table(mean: float) -> _Table:
     """Settle as many of the 256 bytes as the Poisson probabilities allow."""
