@@ -159,6 +159,19 @@ def test_frames_in_memory_and_text_labels():
     assert karat.exact_auc(frame, label="y", score="p", positive="yes").passes == 1
 
 
+@settings(max_examples=30)
+@given(st.integers(0, 10**6), st.sampled_from(OBJECTIVES), st.sampled_from(CONSTRAINTS))
+def test_a_tally_in_memory(seed, objective, bounds):
+    t = karat.tally(*cases(seed, 200))
+    options = {"maximize": objective, "subject_to": bounds}
+    try:
+        expected = karat.best_threshold(t, **options)
+    except karat.Infeasible:
+        return
+    same(karat.exact_threshold(t, at_most=7, **options).answer, expected)
+    assert karat.exact_auc(t).value == karat.auc(t).value
+
+
 def test_unlabelled_rows_change_nothing():
     y, p = cases(9, 400)
     frame = lazy(y, p)
@@ -198,5 +211,7 @@ def test_data_that_change_between_two_passes(monkeypatch):
 def test_one_class_only():
     with pytest.raises(karat.NotEnoughCases, match="exact_auc needs at least one pos"):
         karat.exact_auc(lazy([0, 0], [0.1, 0.2]), label="y", score="p")
+    with pytest.raises(InputError, match="Name the columns of the frame"):
+        karat.exact_auc(lazy([0, 1], [0.1, 0.2]), score="p")
     with pytest.raises(InputError, match="label='z' must name a column"):
         karat.exact_auc(lazy([0, 1], [0.1, 0.2]), label="z", score="p")

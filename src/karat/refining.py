@@ -81,11 +81,14 @@ class Refined(Record):
 
 
 class Source(NamedTuple):
-    """Where the rows are, and what each pass over them has counted so far."""
+    """Where the rows are, and what each pass over them has counted so far.
 
-    lazy: Any
-    score: str
-    label: str
+    ``rows`` is a lazy frame, or a tally that is in memory already.
+    """
+
+    rows: Any
+    score: str | None
+    label: str | None
     positive: Any
     counted: list[int]
 
@@ -98,8 +101,8 @@ class Source(NamedTuple):
 def exact_threshold(
     frame: Any,
     *,
-    label: str,
-    score: str,
+    label: str | None = None,
+    score: str | None = None,
     maximize: str | Metric = "accuracy",
     subject_to: Bound | Iterable[Bound] = (),
     minimize: str | Metric | None = None,
@@ -115,9 +118,10 @@ def exact_threshold(
     ----------
     frame
         Any frame; a lazy one (:func:`scan`, Polars, DuckDB, PySpark, Ibis) is counted
-        by its engine.
+        by its engine. Or a tally: then the answer is that of :func:`best_threshold`,
+        found without looking at every cut.
     label, score
-        Names of its columns.
+        Names of the columns of the frame.
     maximize, subject_to, minimize, prevalence
         As in :func:`best_threshold`.
     positive
@@ -156,10 +160,7 @@ def exact_threshold(
     options |= {"maximize": maximize} if minimize is None else {"minimize": minimize}
     tolerance = _checks.real_number(tolerance, "tolerance")
     source, t = _first(frame, label, score, positive, at_most)
-    if t is None:
-        t = tally(frame, label=label, score=score, positive=positive)
-        point = best_threshold(t, **options)
-        return source.done(t, point.value, point.value, point)
+    _checks.some_labels(t, "exact_threshold")
     objective = read_metric(maximize) if minimize is None else -read_metric(minimize)
     for _ in range(_MOST_PASSES):
         known = t.labelled()
@@ -182,8 +183,8 @@ def exact_threshold(
 def exact_auc(
     frame: Any,
     *,
-    label: str,
-    score: str,
+    label: str | None = None,
+    score: str | None = None,
     positive: Any = None,
     tolerance: float = 0.0,
     method: str = "score",
@@ -230,10 +231,6 @@ def exact_auc(
     tolerance = _checks.real_number(tolerance, "tolerance")
     whole = batch if tolerance == 0 else 0
     source, t = _first(frame, label, score, positive, at_most, whole)
-    if t is None:
-        t = tally(frame, label=label, score=score, positive=positive)
-        answer = auc(t, method=method, level=level)
-        return source.done(t, answer.value, answer.value, answer)
     _checks.both_classes(t, "exact_auc")
     allowed = 2 * tolerance * t.n_pos * t.n_neg
     for _ in range(_MOST_PASSES):
@@ -254,24 +251,42 @@ _MOST_PASSES = 10_000
 
 
 def _first(
-    frame: Any, label: str, score: str, positive: Any, at_most: int, whole: int = 0
-) -> tuple[Source, Tally | None]:
-    """Count a lazy frame into cells; None for one that is in memory.
+    frame: Any, label: Any, score: Any, positive: Any, at_most: int, whole: int = 0
+) -> tuple[Source, Tally]:
+    """Count into cells: by the engine, or from what is in memory.
 
-    Up to ``whole`` rows are counted score by score at once.
+    Up to ``whole`` rows of a lazy frame are counted score by score at once.
     """
-    opened = engines.open_frame(frame)
-    roles = {"label": label, "score": score}
-    if not engines.is_lazy(opened):
-        return Source(opened, score, label, positive, [len(opened)]), None
-    engines.wanted_columns(opened, roles)
-    e = grids.extent(opened, score)
+    counted = frame
+    if not isinstance(frame, Tally):
+        opened = engines.open_frame(frame)
+        if engines.is_lazy(opened):
+            return _first_pass(opened, label, score, positive, at_most, whole)
+        counted = tally(frame, label=label, score=score, positive=positive)
+    known = counted.labelled()
+    step = 1 if whole else max(len(known) // at_most, 1)
+    counts = (known.neg, known.pos, known.unknown)
+    start = np.arange(0, len(known), step)
+    cells = Tally._of_cells(*joined(start, known.score, known.high, counts))
+    return Source(known, None, None, None, [known.n]), cells
+
+
+def _first_pass(
+    lazy: Any, label: Any, score: Any, positive: Any, at_most: int, whole: int
+) -> tuple[Source, Tally]:
+    if score is None or label is None:
+        raise InputError(
+            'Name the columns of the frame: label="y", score="p". It has '
+            f"{_checks.listing(lazy.collect_schema().names(), 12)}."
+        )
+    engines.wanted_columns(lazy, {"label": label, "score": score})
+    e = grids.extent(lazy, score)
     if e.rows <= whole:
-        t = tally(opened, label=label, score=score, positive=positive)
-        return Source(opened, score, label, positive, [0, t.n]), t
-    t = grids.binned_tally(opened, score, label, positive, None, at_most, e)
+        t = tally(lazy, label=label, score=score, positive=positive)
+        return Source(lazy, score, label, positive, [0, t.n]), t
+    t = grids.binned_tally(lazy, score, label, positive, None, at_most, e)
     # where the scores lie, their quantiles, and the count: three passes
-    return Source(opened, score, label, positive, [0, 0, t.n]), t
+    return Source(lazy, score, label, positive, [0, 0, t.n]), t
 
 
 def _wider(answer: Estimate, half: float) -> Estimate:
@@ -384,6 +399,13 @@ def _replaced(
     return _end_to_end([*pieces, _rows(t, stop, len(t))])
 
 
+def _between(t: Tally, low: float, high: float) -> Tally:
+    """Give the rows with scores from low to high."""
+    first = int(np.searchsorted(-t.high, -high, side="left"))
+    stop = int(np.searchsorted(-t.score, -low, side="right"))
+    return _rows(t, first, stop)
+
+
 def _rows(t: Tally, first: int, stop: int) -> Tally:
     counts = [c[first:stop] for c in (t.neg, t.pos, t.unknown)]
     return Tally._of_cells(t.score[first:stop], t.high[first:stop], counts)
@@ -404,20 +426,22 @@ def _counted_again(
 ) -> Tally:
     import narwhals as nw
 
-    value = nw.col(source.score).cast(nw.Float64)
     ends = [(float(t.score[r.stop - 1]), float(t.high[r.first])) for r in runs]
+    if isinstance(source.rows, Tally):
+        return _end_to_end([_between(source.rows, *pair) for pair in ends])
+    value = nw.col(str(source.score)).cast(nw.Float64)
     chosen = nw.any_horizontal(
         *((value >= low) & (value <= high) for low, high in ends), ignore_nulls=True
     )
-    rows = source.lazy.filter(chosen)
+    rows = source.rows.filter(chosen)
     if cells is None:
         return tally(  # type: ignore[no-any-return]
             rows, label=source.label, score=source.score, positive=source.positive
         )
     edges = np.unique([e for pair in ends for e in pair])
     each = max(cells // max(edges.size - 1, 1), 2)
-    label = {"label": source.label}
-    found = grids.count_cells(rows, source.score, label, edges, each)
+    others = {"label": str(source.label)}
+    found = grids.count_cells(rows, str(source.score), others, edges, each)
     labels = read_labels(found["label"], source.positive, "y_true")
     return grids.cells_to_tally(found, labels, slice(None))
 
