@@ -191,22 +191,21 @@ def _join(piles: Mapping[Hashable, tuple[Array, Array]]) -> Piece:
     """Give the keys of all piles once, with the counts of each pile."""
     keys = np.concatenate([own for own, _ in piles.values()])
     order = np.argsort(keys, kind="stable")
-    new = _new(keys[order])
-    row = np.empty(keys.size, dtype=np.intp)
-    row[order] = np.cumsum(new) - 1
-    distinct = keys[order][new]
+    ordered = keys[order]
+    new = _new(ordered)
+    distinct = ordered[new]
+    row = np.empty(keys.size, dtype=np.int32)
+    row[order] = np.cumsum(new, dtype=np.int32)
+    row -= 1
     columns, at = {}, 0
     for pile, (own, counts) in piles.items():
-        column = np.zeros(distinct.size, dtype=np.int64)
+        # waiting pieces are as long as the answer: most counts fit into one byte
+        narrow = np.min_scalar_type(int(counts.max(initial=0)))
+        column = np.zeros(distinct.size, dtype=narrow)
         column[row[at : at + own.size]] = counts
         at += own.size
-        columns[pile] = _narrow(column)
+        columns[pile] = column
     return distinct, columns
-
-
-def _narrow(column: Ints) -> Array:
-    # waiting pieces are as long as the answer: most counts fit into one byte
-    return column.astype(np.min_scalar_type(int(column.max(initial=0))))
 
 
 def _columns(pieces: list[Piece], dtype: Any) -> tuple[Floats, dict[Hashable, Ints]]:
