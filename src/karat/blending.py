@@ -132,7 +132,7 @@ def auto(t: Tally, *, folds: int = 10) -> Map:
     Examples
     --------
     >>> t = Tally([0.1, 0.9], neg=[90, 10], pos=[10, 90])
-    >>> auto(t)([0.1, 0.9]).round(2)
+    >>> auto(t)([0.1, 0.9]).round(1)
     array([0.1, 0.9])
     """
     _checks.both_classes(t, "calibrate(method='auto')")
