@@ -153,6 +153,13 @@ RESULTS: dict[str, dict[str, Any]] = {
         "tests": {"*": {"sensitivity": ESTIMATE, "specificity": ESTIMATE}},
         "identified": "can the data alone answer?",
         "notes": ["what to beware of"],
+        "combination": {
+            "criterion": "what it is best in",
+            "formula": "in words",
+            "sensitivity": ESTIMATE,
+            "specificity": ESTIMATE,
+            "probability_best": "share of draws in which none is better",
+        },
     },
     "leaves": {
         "leaves": [

@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from karat._checks import InputError, choice
+from karat._doors import door
 from karat.cli._rows import Output, check_output, write_rows
 from karat.cli._shell import (
     Answer,
@@ -18,6 +19,7 @@ from karat.cli._shell import (
     Json,
     Label,
     Level,
+    Plot,
     Positive,
     Scores,
     Seed,
@@ -54,6 +56,7 @@ def combine(
     level: Level = 0.95,
     seed: Seed = 0,
     json: Json = False,
+    plot: Plot = None,
     debug: Debug = False,
 ) -> None:
     """Would they be better together? Compares ways to combine scores, applies one.
@@ -102,9 +105,10 @@ def combine(
             "single": {s: auc(panel.observed(s)[s], level=level) for s in panel.names},
         },
         [cases_sentence(panel), *_parts(compared, method)],
+        chart=lambda: door("plots").combiners(compared),
         about=about(source, chosen, panel),
     )
-    show(answer, json)
+    show(answer, json, plot)
 
 
 def _best(compared: CombinerComparison) -> str:

@@ -18,6 +18,8 @@ from karat.dominance import dominates
 from karat.files import scan
 from karat.frames import leaves, panel
 from karat.inference import auc
+from karat.latent import latent_class
+from karat.logic import best_combination
 from karat.operating import best_threshold
 from karat.report.versus import dominance_sentence
 from karat.scoring import brier
@@ -136,6 +138,21 @@ def _which_leaves(traps: Panel) -> list[Any]:
     ]
 
 
+def _without_truth(traps: Panel) -> list[Any]:
+    names = ["V1", "V2", "V3", "V4"]
+    tests = panel(scan(samples.path("hiv")), scores=names, count="count")
+    found = latent_class(tests, rng=0)
+    p, best = found.prevalence, best_combination(found)
+    return [
+        f"Four HIV tests on {tests.n} people, and nobody knows who is infected: from "
+        f"their agreement alone {100 * p.value:.0f}% are (95% interval "
+        f"{100 * p.low:.0f}% to {100 * p.high:.0f}%).",
+        f"V1 finds {100 * found.sensitivity['V1'].value:.0f}% of them, V2 only "
+        f"{100 * found.sensitivity['V2'].value:.0f}%. The best rule to combine them: "
+        f"{best.formula}.",
+    ]
+
+
 def _files(traps: Panel, folder: Path) -> dict[Path, str]:
     written = {
         folder / "report.html": "the whole story, with a slider for the threshold",
@@ -162,4 +179,5 @@ STEPS: dict[str, Callable[[Panel], list[Any]]] = {
     "What does a score mean?": _what_scores_mean,
     "Would they be better together?": _better_together,
     "Which leaves of a tree can be trusted?": _which_leaves,
+    "How good are tests when nobody knows the truth?": _without_truth,
 }

@@ -9,6 +9,7 @@ import typer
 
 from karat import frames
 from karat._checks import InputError, listing
+from karat._records import shown
 from karat.cli._shell import (
     Answer,
     Count,
@@ -28,6 +29,7 @@ from karat.cli._shell import (
 )
 from karat.cli._source import Source, naming
 from karat.latent import LatentPosterior, latent_class
+from karat.logic import Combination, best_combination
 
 
 def nogold(
@@ -38,6 +40,13 @@ def nogold(
     count: Count = None,
     label: Label = None,
     positive: Positive = None,
+    criterion: Annotated[
+        str,
+        typer.Option(
+            help="What the best combination is best in: product, squares, sum or min "
+            'of sensitivity and specificity, or a metric such as "cost(fp=1, fn=5)".'
+        ),
+    ] = "product",
     level: Level = 0.95,
     seed: Seed = 0,
     json: Json = False,
@@ -68,12 +77,13 @@ def nogold(
     with working("Sampling"), warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
         found = latent_class(panel, rng=seed, level=level)
+        best = best_combination(found, criterion=criterion)
     for warning in raised:
         say(f"Warning: {warning.message}")
     answer = Answer(
         "nogold",
-        _result(found),
-        _parts(found, panel),
+        _result(found, best),
+        _parts(found, best, panel),
         about=about(source, chosen, panel),
     )
     show(answer, json)
@@ -94,7 +104,7 @@ def _is_vote(source: Source, column: str) -> bool:
     return set(source.distinct(column, 2)) <= {0, 1}
 
 
-def _result(found: LatentPosterior) -> dict[str, Any]:
+def _result(found: LatentPosterior, best: Combination) -> dict[str, Any]:
     return {
         "prevalence": found.prevalence,
         "tests": {
@@ -106,14 +116,24 @@ def _result(found: LatentPosterior) -> dict[str, Any]:
         },
         "identified": found.identified,
         "notes": found.notes,
+        "combination": {
+            "criterion": best.criterion,
+            "formula": best.formula,
+            "sensitivity": best.sensitivity,
+            "specificity": best.specificity,
+            "probability_best": best.probability_best,
+        },
     }
 
 
-def _parts(found: LatentPosterior, panel: Any) -> list[Any]:
+def _parts(found: LatentPosterior, best: Combination, panel: Any) -> list[Any]:
     rows = [[n, found.sensitivity[n], found.specificity[n]] for n in found.names]
     parts: list[Any] = [
         f"{panel.n:,} cases, {len(found.names)} tests.",
         f"How common is the condition? {found.prevalence}",
         table("", ["test", "sensitivity", "specificity"], rows),
+        f"Best combination ({best.criterion}): {shown(best.formula, 300)}",
+        f"  sensitivity {best.sensitivity}",
+        f"  specificity {best.specificity}",
     ]
     return [*parts, *(f"Note: {note}" for note in found.notes)]

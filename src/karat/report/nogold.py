@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from karat._checks import InputError
-from karat._records import Estimate
+from karat._records import Estimate, shown
 from karat.counts import Panel
 from karat.latent import LatentPosterior, latent_class
+from karat.logic import Combination, best_combination
 from karat.report import svg
 from karat.report._parts import Figure, Page, Section, grid, names_shown, percent
 from karat.unlabelled import Agreement, agreement
@@ -51,7 +52,7 @@ def without_labels(
         warnings.simplefilter("always")
         if is_votes(data):
             found = latent_class(data, rng=rng, level=level)
-            section, answers = _votes(data, found)
+            section, answers = _votes(data, found, best_combination(found))
         else:
             agreed = agreement(data, level=level)
             section, answers = _scores(data, agreed)
@@ -65,7 +66,9 @@ def without_labels(
     return Page(title or "How good are these tests?", facts, summary, None, (section,))
 
 
-def _votes(panel: Panel, found: LatentPosterior) -> tuple[Section, Any]:
+def _votes(
+    panel: Panel, found: LatentPosterior, rule: Combination
+) -> tuple[Section, Any]:
     texts = names_shown(list(panel.names))
     sens = [found.sensitivity[n] for n in panel.names]
     spec = [found.specificity[n] for n in panel.names]
@@ -73,7 +76,7 @@ def _votes(panel: Panel, found: LatentPosterior) -> tuple[Section, Any]:
     section = Section(
         "nogold",
         "How good is each test?",
-        words=tuple(found.notes),
+        words=(_combined(rule), *found.notes),
         figures=(
             _figure("Sensitivity", texts, sens),
             _figure("Specificity", texts, spec),
@@ -95,12 +98,21 @@ def _votes(panel: Panel, found: LatentPosterior) -> tuple[Section, Any]:
             f"{texts[careful]} raises the fewest false alarms: it flags "
             f"{percent(1 - spec[careful].value)} of those who do not have it.",
         )),
+        ("What to do?", (_combined(rule),)),
         ("How sure are we?", (
             _between(f"The sensitivity of {texts[best]}", sens[best]),
             *(() if found.identified else (_PRIOR,)),
         )),
     )  # fmt: skip
     return section, answers
+
+
+def _combined(rule: Combination) -> str:
+    return (
+        f"The best combination is: {shown(rule.formula, 300)}. It finds "
+        f"{percent(rule.sensitivity.value)} of those who have the condition and leaves "
+        f"{percent(rule.specificity.value)} of the others alone."
+    )
 
 
 def _scores(panel: Panel, found: Agreement) -> tuple[Section, Any]:
