@@ -147,7 +147,7 @@ def _without_truth(traps: Panel) -> list[Any]:
         f"Four HIV tests on {tests.n} people, and nobody knows who is infected: from "
         f"their agreement alone {100 * p.value:.0f}% are (95% interval "
         f"{100 * p.low:.0f}% to {100 * p.high:.0f}%).",
-        f"V1 finds {100 * found.sensitivity['V1'].value:.0f}% of them, V2 only "
+        f"V1 finds {100 * found.sensitivity['V1'].value:.1f}% of them, V2 only "
         f"{100 * found.sensitivity['V2'].value:.0f}%. The best rule to combine them: "
         f"{best.formula}.",
     ]

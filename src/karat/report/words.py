@@ -142,9 +142,9 @@ def _fragile(checked: Validation | None) -> list[str]:
     if checked is None or isnan(checked.corrected):
         return ["The cut was chosen on the cases that it is judged by: it flatters."]
     lines = [
-        f"The cut was chosen on the cases that it is judged by. On others expect "
-        f"{checked.corrected:.3g} in place of {checked.value:.3g} of what was "
-        "maximised."
+        f"The cut was chosen on the cases that it is judged by. On others expect a "
+        f"{checked.point.objective.partition(' ')[2]} of {checked.corrected:.3g} in "
+        f"place of {checked.value:.3g}."
     ]
     lines += [
         f"{name} held in {percent(share)} of the samples left out; to be surer, cut "
