@@ -80,6 +80,7 @@ from karat.curves import (
     roc,
     simplify,
 )
+from karat.dependence import Dependence, conditional_dependence
 from karat.divergence import Divergence, kl_divergence
 from karat.dominance import Dominance, dominates
 from karat.ensembles import (
@@ -109,6 +110,7 @@ from karat.groups import over_groups as _over_groups
 from karat.guarantees import GuaranteedThreshold, guaranteed_threshold
 from karat.inference import auc
 from karat.latent import LatentPosterior, latent_class
+from karat.latent_ml import LatentMaximum, latent_maximum
 from karat.levels import (
     TreeLevels,
     confidence_level,
@@ -187,6 +189,7 @@ __all__ = [
     "CostCurve",
     "CurveBounds",
     "DecisionCurve",
+    "Dependence",
     "Det",
     "Divergence",
     "Dominance",
@@ -201,6 +204,7 @@ __all__ = [
     "GuaranteedThreshold",
     "Infeasible",
     "InputError",
+    "LatentMaximum",
     "LatentPosterior",
     "LeafReport",
     "Leakage",
@@ -253,6 +257,7 @@ __all__ = [
     "compare_metric",
     "compare_splits",
     "compare_statistic",
+    "conditional_dependence",
     "confidence_level",
     "constraint",
     "cost",
@@ -285,6 +290,7 @@ __all__ = [
     "kappa",
     "kl_divergence",
     "latent_class",
+    "latent_maximum",
     "leakage",
     "leaves",
     "lift",

@@ -508,6 +508,24 @@ def metric_sign(metric: Any) -> float:
     )
 
 
+def installed(library: str, extra: str) -> Any:
+    """Open a foreign library, or say how to get it."""
+    from importlib import import_module
+
+    try:
+        return import_module(library)
+    except ImportError:
+        raise InputError(
+            f'This needs {library}. Type: pip install "karat[{extra}]".'
+        ) from None
+
+
+def same_cases(a: Array, b: Array) -> None:
+    """Stop when models of different data are compared."""
+    if a.shape != b.shape or not np.array_equal(a, b):
+        raise InputError("Models can be compared when they are of the same cases.")
+
+
 def both_classes(tally: Any, what: str) -> None:
     """Stop an analysis that needs a positive and a negative case."""
     if tally.n_pos and tally.n_neg:

@@ -169,6 +169,11 @@ class Independent:
         return len(self.cells.populations) + 2 * len(self.cells.names)
 
     @property
+    def extra(self) -> int:
+        """How many parameters besides prevalences and accuracies?"""
+        return 0
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """Give the name of every parameter."""
         return parameter_labels(self.cells)
@@ -234,7 +239,8 @@ class Independent:
         for rate in (flat["sensitivity"], 1 - flat["specificity"]):
             total = np.ones((len(rate), len(rows)))
             for k, vote in enumerate(rows.T):
-                total *= np.where(vote == 1, rate[:, [k]], 1 - rate[:, [k]])
+                here = np.where(vote == 1, rate[:, [k]], 1 - rate[:, [k]])
+                total *= np.where(np.isnan(vote), 1.0, here)
             out.append(total)
         return out[0], out[1]
 

@@ -81,7 +81,8 @@ def remarks(
 ) -> tuple[bool, tuple[str, ...]]:
     """Say whether the model is identified, and what a reader must know."""
     free, parameters, rank = degrees_of_freedom(model.cells)
-    identified = rank >= parameters
+    identified = rank >= parameters and free >= parameters + model.extra
+    parameters += model.extra
     notes = []
     if not identified:
         notes.append(

@@ -22,6 +22,7 @@ from karat._checks import NotConverged
 from karat._doors import door
 from karat._latent_model import Independent, read_cells, read_prior
 from karat._numerics import Array, Floats
+from karat._random_effect import RandomEffect
 from karat._records import Estimate, Record, html_table
 from karat.identifiability import remarks
 from karat.latent_sampling import Diagnostics, diagnose, natural, sample
@@ -249,6 +250,7 @@ def latent_class(
     ordered: bool = True,
     level: float = 0.95,
     method: str = "auto",
+    dependence: str = "none",
 ) -> LatentPosterior:
     r"""How good is each test, and how common is the condition, without a gold standard?
 
@@ -281,6 +283,9 @@ def latent_class(
         Of the equal-tailed intervals.
     method : {"auto", "importance", "gibbs", "exact"}
         How to sample; see Notes.
+    dependence : {"none", "random effect"}
+        Whether classifiers may err together: on cases that are hard for all of them
+        (Qu, Tan, Kutner 1996), with one more parameter for each class.
 
     Returns
     -------
@@ -300,6 +305,7 @@ def latent_class(
     Keith, Davey, Boyd 2012, BMC Bioinformatics 13:179, doi:10.1186/1471-2105-13-179.
     Joseph, Gyorkos, Coupal 1995, Am. J. Epidemiol. 141:263,
     doi:10.1093/oxfordjournals.aje.a117428.
+    Qu, Tan, Kutner 1996, Biometrics 52:797, doi:10.2307/2533043.
     Hui, Walter 1980, Biometrics 36:167, doi:10.2307/2530508.
 
     Examples
@@ -319,7 +325,8 @@ def latent_class(
     _checks.choice(method, METHODS, "method")
     if method == "exact":
         _checks.few_terms(_exact.terms(cells), _exact.MANY)
-    model = Independent(cells, read_prior(prior, cells, ordered))
+    kind = MODELS[_checks.choice(dependence, MODELS, "dependence")]
+    model = kind(cells, read_prior(prior, cells, ordered))
     rng = np.random.default_rng(rng)
     return posterior(model, method, draws, chains, level, rng)
 
@@ -377,3 +384,6 @@ def _estimate(values: Floats, level: float) -> Estimate:
         "posterior",
         float(values.std(ddof=1)),
     )
+
+
+MODELS: dict[str, Any] = {"none": Independent, "random effect": RandomEffect}

@@ -1,0 +1,203 @@
+"""Dependence, maximum likelihood and the door to ArviZ."""
+
+import numpy as np
+import pytest
+from scipy.special import ndtr, ndtri
+from scipy.stats import chi2
+
+import karat
+from karat import _random_effect, diagnostics
+from karat._latent_model import read_cells, read_prior
+from no_gold import simulate, table
+
+
+def test_hui_walter_maximum_as_published():
+    """Hui, Walter 1980, Table 3: four digits."""
+    m = karat.latent_maximum(table("huiwalter1980_tuberculin"))
+    assert m.prevalence["pop1"].value == pytest.approx(0.0268, abs=5e-5)
+    assert m.prevalence["pop2"].value == pytest.approx(0.7168, abs=5e-5)
+    assert 1 - m.sensitivity["mantoux"].value == pytest.approx(0.0339, abs=5e-5)
+    assert 1 - m.sensitivity["tine"].value == pytest.approx(0.0312, abs=5e-5)
+    assert 1 - m.specificity["mantoux"].value == pytest.approx(0.0067, abs=5e-5)
+    assert 1 - m.specificity["tine"].value == pytest.approx(0.0159, abs=5e-5)
+    assert m.deviance == pytest.approx(0, abs=1e-5)
+    assert m.degrees_of_freedom == 0
+    assert m.converged
+
+
+def test_maximum_with_labels_is_a_proportion():
+    rows = [[1, 1], [1, 0], [0, 1], [0, 0]]
+    p = karat.Panel(["A", "B"], rows, pos=[30, 20, 5, 5], neg=[2, 8, 10, 40])
+    m = karat.latent_maximum(p)
+    assert m.prevalence.value == pytest.approx(60 / 120, abs=1e-6)
+    assert m.sensitivity["A"].value == pytest.approx(50 / 60, abs=1e-6)
+    assert m.sensitivity["A"].sd == pytest.approx(np.sqrt(50 * 10 / 60**3), rel=1e-3)
+    assert m.specificity["B"].value == pytest.approx(48 / 60, abs=1e-6)
+
+
+def test_maximum_is_a_maximum(rng):
+    """No random step in any direction is higher."""
+    p = table("hiv_alvord1988")
+    m = karat.latent_maximum(p)
+    assert m.degrees_of_freedom == 15 - 9
+    assert chi2.sf(m.deviance, 6) < 0.05  # independence does not fit: known for it
+    x = p.rows
+    for _ in range(200):
+        phi, *rest = np.clip(
+            [
+                m.prevalence.value,
+                *(e.value for e in m.sensitivity.values()),
+                *(1 - e.value for e in m.specificity.values()),
+            ]
+            + 0.01 * rng.normal(size=9),
+            1e-9,
+            1 - 1e-9,
+        )
+        alpha, beta = np.array(rest[:4]), np.array(rest[4:])
+        a = np.prod(np.where(x == 1, alpha, 1 - alpha), axis=1)
+        b = np.prod(np.where(x == 1, beta, 1 - beta), axis=1)
+        value = p.unknown @ np.log(phi * a + (1 - phi) * b)
+        assert value <= m.log_likelihood + 1e-6
+
+
+def test_two_classifiers_have_no_standard_error():
+    m = karat.latent_maximum(table("swineflu_recovered"))
+    assert not m.identified
+    assert np.isnan(m.prevalence.sd)
+
+
+def hard_cases(rng, n, phi, alpha, beta, sigma):
+    """Votes with a case's own ease: probit of rate, plus sigma z."""
+    truth = rng.random(n) < phi
+    z = rng.normal(size=n)
+    rate = np.where(truth[:, None], alpha, beta)
+    at = ndtri(rate) * np.sqrt(1 + sigma**2) + sigma * z[:, None]
+    return truth, (rng.random(rate.shape) < ndtr(at)).astype(float)
+
+
+def panel_of(votes):
+    return karat.panel(None, {f"T{i}": votes[:, i] for i in range(votes.shape[1])})
+
+
+def test_dependence_shows_where_it_is_and_only_there(rng):
+    alpha, beta = np.array([0.8, 0.7, 0.85, 0.75]), np.array([0.1, 0.2, 0.15, 0.1])
+    _, free = simulate(rng, 3000, 0.4, alpha, beta)
+    post = karat.latent_class(panel_of(free), rng=0, draws=1000)
+    d = karat.conditional_dependence(post, rng=0)
+    assert d.p_value.min() > 0.02
+    # the first two share their errors in half of the negatives
+    truth, tied = simulate(rng, 3000, 0.4, alpha, beta)
+    copy = ~truth & (rng.random(3000) < 0.5)
+    tied[copy, 1] = tied[copy, 0]
+    post = karat.latent_class(panel_of(tied), rng=0, draws=1000)
+    d = karat.conditional_dependence(post, rng=0)
+    assert "degrees of freedom left" in d.note
+    assert d.observed[0] == pytest.approx(np.corrcoef(tied[:, 0], tied[:, 1])[0, 1])
+    assert np.abs(d.residual).max() > 0.02
+    assert d.p_value.min() < 0.2
+
+
+def test_three_classifiers_cannot_show_it():
+    post = karat.latent_class(table("chloroplast_reconstructed"), rng=0, draws=500)
+    assert "cannot show" in karat.conditional_dependence(post, rng=0).note
+
+
+def test_random_effect_integral_against_simulation(rng):
+    rate, sigma = np.array([[0.8, 0.6, 0.9]]), np.array([1.3])
+    rows = np.array([[1, 1, 1], [1, 0, np.nan], [0, 0, 0]])
+    found = np.exp(_random_effect._log_patterns(rate, sigma, rows))[0]
+    z = rng.normal(size=400_000)
+    p = ndtr(ndtri(rate) * np.sqrt(1 + 1.3**2) + 1.3 * z[:, None])
+    each = [p.prod(axis=1), p[:, 0] * (1 - p[:, 1]), (1 - p).prod(axis=1)]
+    for value, sample in zip(found, each, strict=True):
+        assert value == pytest.approx(sample.mean(), abs=4 * sample.std() / 632)
+    alone = np.exp(
+        _random_effect._log_patterns(rate, sigma, np.array([[1, np.nan, np.nan]]))
+    )
+    assert alone[0, 0] == pytest.approx(0.8, abs=1e-7)
+
+
+def test_random_effect_without_spread_is_independence(rng):
+    cells = read_cells(table("hiv_alvord1988"))
+    prior = read_prior(None, cells, ordered=True)
+    m = _random_effect.RandomEffect(cells, prior)
+    theta = m.prior_draws(6, rng)
+    theta[:, -2:] = -20
+    assert m.log_likelihood(theta) == pytest.approx(
+        m.base.log_likelihood(theta[:, :-2]), rel=1e-6
+    )
+
+
+@pytest.fixture(scope="module")
+def hiv():
+    p = table("hiv_alvord1988")
+    return {
+        "independent": karat.latent_class(p, rng=0, draws=1000),
+        "random effect": karat.latent_class(
+            p, rng=0, draws=200, dependence="random effect"
+        ),
+    }
+
+
+def test_hiv_needs_dependence(hiv):
+    c = diagnostics.compare_models(hiv)
+    assert c.model[0] == "random effect"
+    assert c.difference[1] < -2
+    assert c.waic == pytest.approx(c.elpd, abs=1)
+    assert (c.pareto_k < 0.7).all()
+    evidence = [
+        hiv[k].diagnostics.log_evidence for k in ("random effect", "independent")
+    ]
+    assert evidence[0] - evidence[1] > 4
+    assert "spread" in hiv["random effect"].draws
+    assert "spread[pos]" in hiv["random effect"].diagnostics.parameter
+
+
+def test_loo_by_brute_force():
+    """Leave one case of each pattern out, and fit again."""
+    rows = [[1, 1, 1], [1, 1, 0], [0, 1, 0], [0, 0, 0]]
+    p = karat.Panel(["A", "B", "C"], rows, unknown=[9, 3, 2, 12])
+    post = karat.latent_class(p, rng=0, draws=4000)
+    elpd, count, *_ = diagnostics._loo(post)
+    assert count.tolist() == [9, 3, 2, 12]
+    less = karat.Panel(p.names, p.rows, unknown=p.unknown - np.array([0, 0, 1, 0]))
+    d = karat.latent_class(less, rng=1, draws=4000).draws
+    x, phi = p.rows[2], d["prevalence"]
+    a = np.prod(np.where(x, d["sensitivity"], 1 - d["sensitivity"]), axis=1)
+    b = np.prod(np.where(x, 1 - d["specificity"], d["specificity"]), axis=1)
+    expected = np.log((phi * a + (1 - phi) * b).mean())
+    assert elpd[2] == pytest.approx(expected, abs=0.05)
+
+
+def test_random_effect_combines_and_predicts(hiv):
+    post = hiv["random effect"]
+    p = post.probability([[1, 1, 1, 1], [0, 0, 0, 0], [1, np.nan, 1, 1]])
+    assert p[0] > 0.95
+    assert p[1] < 0.1
+    assert karat.best_combination(post).sensitivity.value > 0.8
+    assert karat.conditional_dependence(post, rng=0).p_value.min() > 0.05
+
+
+def test_datatree_is_read_by_arviz(hiv):
+    arviz = pytest.importorskip("arviz")
+    post = hiv["independent"]
+    tree = post.to_datatree()
+    assert tree["posterior"]["sensitivity"].dims == ("chain", "draw", "classifier")
+    assert float(tree["posterior"]["sensitivity"].sel(classifier="V2").mean()) == (
+        pytest.approx(post.sensitivity["V2"].value)
+    )
+    if hasattr(arviz, "InferenceData"):
+        tree = arviz.InferenceData.from_datatree(tree)
+    ess = arviz.ess(tree)
+    assert float(ess["specificity"].min()) > 1000
+    assert int(tree.observed_data["cases"].sum()) == 428
+
+
+def test_bad_models():
+    p = table("swineflu_recovered")
+    with pytest.raises(karat.InputError, match="dependence must be one of"):
+        karat.latent_class(p, dependence="some")
+    one = karat.latent_class(p, rng=0, draws=200)
+    other = karat.latent_class(table("strongyloides_joseph1995"), rng=0, draws=200)
+    with pytest.raises(karat.InputError, match="same cases"):
+        diagnostics.compare_models({"a": one, "b": other})
