@@ -11,6 +11,11 @@ from karat.plots.curves import det, gain_curve, lift_curve, precision_recall, ro
 from karat.plots.ensembles import combiner_lines, combiners, rank_correlation
 from karat.plots.fermi import fermi_parameters, identity, rank_probability
 from karat.plots.geometry import binormal_fit, comparison, dominance, leakage
+from karat.plots.latent import (
+    combination_plane,
+    dependence_matrix,
+    posterior_densities,
+)
 from karat.plots.operating import (
     cost_curve,
     decision_curve,
@@ -23,12 +28,14 @@ from karat.plots.trees import leaf_tree, levels_by_n, majority_likelihood
 __all__ = [
     "binormal_fit",
     "calibration_maps",
+    "combination_plane",
     "combiner_lines",
     "combiners",
     "comparison",
     "cost_curve",
     "decision_curve",
     "decomposition",
+    "dependence_matrix",
     "det",
     "dominance",
     "fermi_parameters",
@@ -42,6 +49,7 @@ __all__ = [
     "operating_point",
     "pareto",
     "pareto_plane",
+    "posterior_densities",
     "precision_recall",
     "rank_correlation",
     "rank_probability",

@@ -1,0 +1,13 @@
+"""The best combinations of the chloroplast classifiers, with their uncertainty."""
+
+import itertools
+
+import karat
+
+COUNT = [269, 14, 9, 4, 24, 13, 7, 17]
+ROWS = list(itertools.product((0, 1), repeat=3))
+PANEL = karat.Panel(["AA", "DP", "NCC"], ROWS, unknown=COUNT)
+
+
+def chart():
+    return karat.plots.combination_plane(karat.latent_class(PANEL, rng=0), most=8)

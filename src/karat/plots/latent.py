@@ -1,0 +1,144 @@
+"""What do votes without a gold standard say, and which combination is best?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from karat._numerics import Floats
+from karat.dependence import Dependence
+from karat.latent import LatentPosterior
+from karat.logic import all_combinations, cell_probabilities
+from karat.plots._theme import COLOURS, GREY, frame, styled
+
+BINS = 60
+
+
+def posterior_densities(post: LatentPosterior) -> Any:
+    """Draw the posterior of every parameter over its prior (Keith 2012, Figs 1, 2)."""
+    prior = post._model.natural(
+        post._model.prior_draws(20_000, np.random.default_rng(0))
+    )
+    before = np.concatenate([prior[k] for k in prior], axis=1)
+    after = np.concatenate([post._flat()[k] for k in prior], axis=1)
+    labels = post.diagnostics.parameter
+    columns: dict[str, list[Any]] = {
+        "parameter": [],
+        "value": [],
+        "density": [],
+        "of": [],
+    }
+    for i, name in enumerate(labels):
+        low, high = _range(after[:, i])
+        for of, draws in (("posterior", after[:, i]), ("prior", before[:, i])):
+            at, density = _density(draws, low, high)
+            columns["parameter"] += [str(name)] * at.size
+            columns["value"] += at.tolist()
+            columns["density"] += density.tolist()
+            columns["of"] += [of] * at.size
+    base = (
+        alt.Chart(frame(columns))
+        .mark_area(opacity=0.45, line=True)
+        .encode(
+            x=alt.X("value:Q", title=None, scale=alt.Scale(zero=False, nice=False)),
+            y=alt.Y("density:Q", title=None, axis=None, stack=None),
+            color=alt.Color(
+                "of:N",
+                title=None,
+                scale=alt.Scale(
+                    domain=["posterior", "prior"], range=[COLOURS[0], GREY]
+                ),
+                legend=alt.Legend(orient="bottom"),
+            ),
+        )
+        .properties(width=170, height=80)
+        .facet(
+            facet=alt.Facet("parameter:N", title=None, sort=[str(n) for n in labels]),
+            columns=3,
+        )
+        .resolve_scale(x="independent", y="independent")
+    )
+    return styled(base, "", "Posterior and prior density of every parameter")
+
+
+def _range(draws: Floats) -> tuple[float, float]:
+    low, high = np.quantile(draws, [0.001, 0.999])
+    edge = 0.1 * (high - low)
+    return max(0.0, float(low - edge)), min(1.0, float(high + edge))
+
+
+def _density(draws: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+    count, edges = np.histogram(draws, bins=BINS, range=(low, high))
+    width = edges[1] - edges[0]
+    smooth = np.convolve(np.pad(count, 1, mode="edge"), [0.25, 0.5, 0.25], "valid")
+    return (edges[1:] + edges[:-1]) / 2, smooth / (draws.size * width)
+
+
+def combination_plane(post: LatentPosterior, most: int = 12) -> Any:
+    """Draw the best combinations in the ROC plane, each with its 95 % cross.
+
+    Up to four classifiers; ``most`` is how many combinations, best product first.
+    """
+    best = all_combinations(post).sorted("product", most=most)
+    a, b, _ = cell_probabilities(post)
+    cells = np.arange(a.shape[1])
+    columns: dict[str, list[Any]] = {
+        k: [] for k in ("formula", "fpr", "tpr", "left", "right", "low", "high")
+    }
+    for number, formula in zip(best.number, best.formula, strict=True):
+        chosen = (int(number) - 1 >> cells & 1).astype(float)
+        tpr, fpr = a @ chosen, b @ chosen
+        row = (formula, fpr.mean(), tpr.mean(), *np.quantile(fpr, [0.025, 0.975]))
+        row = (*row, *np.quantile(tpr, [0.025, 0.975]))
+        for key, value in zip(columns, row, strict=True):
+            columns[key].append(value)
+    base = alt.Chart(frame(columns)).encode(
+        color=alt.Color(
+            "formula:N",
+            sort=list(best.formula),
+            title=None,
+            scale=alt.Scale(scheme="category20"),
+            legend=alt.Legend(labelLimit=400),
+        )
+    )
+    across = base.mark_rule().encode(
+        x=alt.X("left:Q", title="1 - specificity"),
+        x2="right:Q",
+        y=alt.Y("tpr:Q", title="sensitivity", scale=alt.Scale(zero=False)),
+    )
+    up = base.mark_rule().encode(x="fpr:Q", y="low:Q", y2="high:Q")
+    points = base.mark_point(filled=True, size=70).encode(
+        x="fpr:Q", y="tpr:Q", tooltip=["formula:N", "fpr:Q", "tpr:Q"]
+    )
+    return styled(across + up + points, "", "Combinations with posterior intervals")
+
+
+def dependence_matrix(found: Dependence) -> Any:
+    """Draw what the model leaves unexplained of the agreement of each pair."""
+    rows = frame(
+        {
+            "first": found.first,
+            "second": found.second,
+            "residual": found.residual,
+            "p": [f"p = {p:.3f}" for p in found.p_value],
+        }
+    )
+    names = list(dict.fromkeys([*found.first, *found.second]))
+    most = float(np.abs(found.residual).max()) or 1.0
+    base = alt.Chart(rows).encode(
+        x=alt.X("first:N", sort=[str(n) for n in names], title=None),
+        y=alt.Y("second:N", sort=[str(n) for n in names], title=None),
+    )
+    boxes = base.mark_rect().encode(
+        color=alt.Color(
+            "residual:Q",
+            title="residual correlation",
+            scale=alt.Scale(scheme="blueorange", domain=[-most, most], reverse=True),
+        )
+    )
+    chart = (boxes + base.mark_text().encode(text="p:N")).properties(
+        width=260, height=220
+    )
+    return styled(chart, "", "Residual correlation of each pair, with its p-value")

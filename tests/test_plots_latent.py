@@ -1,0 +1,47 @@
+"""Figures of latent classes, read through their specification."""
+
+import pytest
+
+import karat
+from karat import plots
+from no_gold import table
+
+
+@pytest.fixture(scope="module")
+def post():
+    return karat.latent_class(table("chloroplast_reconstructed"), rng=0, draws=500)
+
+
+def values(chart):
+    spec = chart.to_dict()
+    data = spec["data"]
+    return data["values"] if "values" in data else spec["datasets"][data["name"]]
+
+
+def test_densities_integrate_to_one(post):
+    rows = values(plots.posterior_densities(post))
+    mine = [
+        r for r in rows if r["parameter"] == "prevalence" and r["of"] == "posterior"
+    ]
+    width = mine[1]["value"] - mine[0]["value"]
+    assert sum(r["density"] for r in mine) * width == pytest.approx(1, abs=0.02)
+    mean = sum(r["density"] * r["value"] for r in mine) * width
+    assert mean == pytest.approx(post.prevalence.value, abs=0.004)
+    assert {r["of"] for r in rows} == {"posterior", "prior"}
+    assert len({r["parameter"] for r in rows}) == 7
+
+
+def test_plane_shows_the_best(post):
+    rows = values(plots.combination_plane(post, most=5))
+    assert len(rows) == 5
+    best = karat.best_combination(post)
+    assert rows[0]["formula"] == best.formula
+    assert rows[0]["tpr"] == pytest.approx(best.sensitivity.value)
+    assert rows[0]["left"] < rows[0]["fpr"] < rows[0]["right"]
+
+
+def test_dependence_matrix(post):
+    found = karat.conditional_dependence(post, rng=0)
+    rows = values(plots.dependence_matrix(found))
+    assert [r["residual"] for r in rows] == pytest.approx(found.residual.tolist())
+    assert rows[0]["p"].startswith("p = ")
