@@ -85,8 +85,9 @@ def kl_divergence(
     -----
     Sameni (2025), eqs. (47)-(49). Only the order of the scores matters. Cells join what
     differs within them, so the histogram falls short where few cases decide, in the
-    tails: by 3 % at D = 2 and by 15 % at D = 4.5 with 2000 cases a class. Its interval
-    is for the divergence between cells.
+    tails: with 2000 cases a class by 3 % at D = 2 and 17 % at D = 4.5 for equal spread,
+    and by 20 % at D = 1.8 when positives spread 1.7 times as wide. Its interval is for
+    the divergence between cells.
 
     Examples
     --------
