@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import karat
+import karat.operating
 from cuts_by_counting import CONSTRAINTS, OBJECTIVES, brute_force, instances, tied
 from karat import Infeasible, InputError, NotEnoughCases, Tally, best_threshold
 from karat.confusion import METRICS
@@ -225,8 +226,11 @@ def test_huge_counts_stay_exact():
 
 
 def test_wrong_input():
+    panel = karat.panel([0, 1], {"a": [0.1, 0.2]})
     with pytest.raises(InputError, match="found a panel of 'a'"):
-        best_threshold(karat.panel([0, 1], {"a": [0.1, 0.2]}))
+        karat.operating.best_threshold(panel)
+    # the public door answers for each classifier of a panel
+    assert best_threshold(panel) == {"a": best_threshold(panel["a"])}
     with pytest.raises(InputError, match=r"found list. Type karat.tally"):
         best_threshold([0.1, 0.2])
     with pytest.raises(InputError, match="Did you mean 'sweep'"):
