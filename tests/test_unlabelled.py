@@ -156,3 +156,7 @@ def test_errors():
         karat.agreement(p, prevalence=1.5)
     with pytest.raises(NotEnoughCases, match="at least 2 cases"):
         karat.agreement(Panel(list("ABC"), np.empty((0, 3))))
+    gap = float("nan")
+    rows = [[1, gap, 2], [gap, 1, 2], [gap, 3, 1], [2, gap, 1]]
+    with pytest.raises(NotEnoughCases, match="'A' and 'B' have none in common"):
+        karat.agreement(Panel(list("ABC"), rows, unknown=[1] * 4))

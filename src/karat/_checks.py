@@ -1081,3 +1081,16 @@ def base_estimators(estimators: object) -> None:
             'estimators must be a list of (name, classifier), such as [("line", '
             f"LogisticRegression())]; found {estimators!r}."
         )
+
+
+def common_cases(names: Sequence[str], seen: Array, what: str) -> None:
+    """Stop when two classifiers have no case with an output of both."""
+    together = seen.T.astype(np.float64) @ seen
+    apart = np.argwhere(np.triu(together == 0, 1))
+    if apart.size:
+        a, b = (names[k] for k in apart[0])
+        raise NotEnoughCases(
+            f"{what} needs cases with an output of both, for every pair of classifiers;"
+            f" {a!r} and {b!r} have none in common. Leave one of them out: "
+            f"panel[[...]]."
+        )

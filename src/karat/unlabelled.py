@@ -129,6 +129,7 @@ def agreement(
         prevalence = _checks.fraction(prevalence, "prevalence")
     _checks.several_classifiers(panel, 3, "agreement")
     ranked = _Ranked(panel)
+    _checks.common_cases(panel.names, ranked.seen, "agreement")
     m = _moments(ranked, prevalence)
     found = m.start
     if method == "likelihood":
