@@ -20,6 +20,8 @@ import numpy as np
 from karat._numerics import Floats, Ints
 
 _Point = tuple[int, int]
+# below this many rows blocks cost more than they save
+_LONG = 1 << 14
 
 
 def bounds(pos: Ints, neg: Ints) -> tuple[Floats, Floats]:
@@ -40,30 +42,59 @@ def bounds(pos: Ints, neg: Ints) -> tuple[Floats, Floats]:
 
 def _with_positive(pos: Ints, neg: Ints) -> Floats:
     """Give the isotonic value at each row when one positive is added to that row."""
-    x = np.cumsum(pos + neg).tolist()
-    y = np.cumsum(pos).tolist()
+    x, y = np.cumsum(pos + neg), np.cumsum(pos)
     corners = _corners(x, y)
-    (ax, ay), (bx, by) = corners[-1], corners[-2]
-    out = []
-    value = (by - ay) / (bx - ax)
-    for xi, yi in zip(x, y, strict=True):
-        out.append(value)
-        # Algorithm 2: row i moves to the left of the added case, its end by (-1, -1)
-        if (yi - 1 - ay) * (bx - ax) < (by - ay) * (xi - 1 - ax):
+    # products of two counts must fit into int64 for the blocks
+    find = _first_below if x.size > _LONG and x[-1] < 2**31 else _next_below
+    out = np.empty(x.size)
+    row = 0
+    while row < x.size:
+        a, b = corners[-1], corners[-2]
+        stop = find(x, y, row, a, b)
+        out[row : stop + 1] = (b[1] - a[1]) / (b[0] - a[0])
+        if stop < x.size:
+            # Algorithm 2: this row moves to the left of the added case, by (-1, -1)
             corners.pop()
-            _step_left(corners, (xi - 1, yi - 1))
-            (ax, ay), (bx, by) = corners[-1], corners[-2]
-            value = (by - ay) / (bx - ax)
-    return np.array(out)
+            _step_left(corners, (int(x[stop]) - 1, int(y[stop]) - 1))
+        row = stop + 1
+    return out
 
 
-def _corners(x: list[int], y: list[int]) -> list[_Point]:
+def _next_below(x: Ints, y: Ints, row: int, a: _Point, b: _Point) -> int:
+    """Which row from here on would end below the line a-b? One after the other."""
+    run, rise = b[0] - a[0], b[1] - a[1]
+    for k in range(row, x.size):
+        if (int(y[k]) - 1 - a[1]) * run < rise * (int(x[k]) - 1 - a[0]):
+            return k
+    return x.size
+
+
+def _first_below(x: Ints, y: Ints, row: int, a: _Point, b: _Point) -> int:
+    """Which row from here on would end below the line a-b? In growing blocks."""
+    run, rise, step = b[0] - a[0], b[1] - a[1], 64
+    while row < x.size:
+        s = slice(row, row + step)
+        below = (y[s] - (1 + a[1])) * run < rise * (x[s] - (1 + a[0]))
+        first = int(below.argmax())
+        if below[first]:
+            return row + first
+        row, step = row + step, min(2 * step, 1 << 14)
+    return x.size
+
+
+def _corners(x: Ints, y: Ints) -> list[_Point]:
     """Algorithm 1: corners of the convex minorant, the leftmost last.
 
-    The added case stands before the first row: the diagram starts at (-1, -1).
+    The added case stands before the first row: the diagram starts at (-1, -1). Blocks
+    of isotonic regression end at its corners, and may end at points between them.
     """
+    from scipy.optimize import isotonic_regression
+
+    x, y = np.concatenate([[-1, 0], x]), np.concatenate([[-1, 0], y])
+    cases = np.diff(x)
+    ends = isotonic_regression(np.diff(y) / cases, weights=cases).blocks
     corners: list[_Point] = []
-    for point in zip(reversed([-1, 0, *x]), reversed([-1, 0, *y]), strict=True):
+    for point in zip(x[ends[::-1]].tolist(), y[ends[::-1]].tolist(), strict=True):
         _step_left(corners, point)
     return corners
 
