@@ -386,6 +386,7 @@ def test_auto_is_a_mixture_of_its_maps(rng):
     by_hand = sum(w * m(t.score) for w, m in zip(c.weights, c.maps, strict=True))
     np.testing.assert_allclose(c(t.score), by_hand)
     assert set(c.names) <= {*karat.blending._ANY, *karat.blending._UNIT}
+    assert repr(c).startswith(f"Blend: {c.names[0]} {c.weights[0]:.2f}, ")
     with pytest.raises(karat.InputError, match="one name and one weight"):
         karat.blending.Blend(("a", "b"), [1.0], c.maps[:1])
 

@@ -179,16 +179,20 @@ def test_exact_brier_in_fractions():
 
 
 def test_intervals_cover(rng):
-    # Brier score of uniform p with y ~ B(p): E = 1/6; MCB is 0, UNC 1/4
-    hits = np.zeros(3)
-    for _ in range(100):
-        b = karat.brier(drawn(rng, 200), replicates=60, rng=rng)
-        hits += [
-            b.low <= 1 / 6 <= b.high,
-            b.mcb.low <= 1e-4,
-            b.unc.low <= 1 / 4 <= b.unc.high + 1e-9,
-        ]
-    assert (hits >= [88, 80, 60]).all()
+    # uniform p, y ~ B(p^k): MCB = 1/3 - 2/(2+k) + 1/(1+2k), DSC = var p^k
+    for k in (1, 2):
+        mcb = 1 / 3 - 2 / (2 + k) + 1 / (1 + 2 * k)
+        dsc = 1 / (1 + 2 * k) - (1 + k) ** -2
+        unc = k / (1 + k) ** 2
+        truth = {"mcb": mcb, "dsc": dsc, "unc": unc}
+        hits = np.zeros(4)
+        for _ in range(60):
+            b = karat.brier(drawn(rng, 200, digits=3, power=k), replicates=60, rng=rng)
+            parts = [(getattr(b, name), value) for name, value in truth.items()]
+            inside = [e.low <= v + 1e-9 and v <= e.high + 1e-9 for e, v in parts]
+            hits += [b.low <= mcb - dsc + unc <= b.high, *inside]
+        # that of DSC covers 0.89 to 0.92, with few replicates less
+        assert (hits >= [50, 48, 40, 50]).all()
 
 
 def test_tests_hold_their_level_and_have_power(rng):

@@ -78,6 +78,11 @@ class Blend(Map):
         if not len(self.names) == self.weights.size == len(self.maps) > 0:
             raise InputError("A blend must have one name and one weight for each map.")
 
+    def __repr__(self) -> str:
+        """Write each method with its weight."""
+        shares = zip(self.names, self.weights.tolist(), strict=True)
+        return "Blend: " + ", ".join(f"{name} {w:.2f}" for name, w in shares)
+
     @property
     def expression(self) -> Formula:
         """Give the weighted mean."""

@@ -12,7 +12,7 @@ saying the prevalence to everybody, UNC the loss of saying that.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any, final
 
@@ -26,6 +26,7 @@ from karat.monotone import equal_mass, pool_violators
 
 # resampling looks at this many rows at most: more are pooled to as many equal cells
 MOST_ROWS = 4000
+_TINY = 2.0**-52
 _Loss = Callable[[Floats], tuple[Floats, Floats]]
 
 
@@ -86,11 +87,13 @@ def brier(
 
     Notes
     -----
-    The interval of the score is the normal one of a mean. Those of the parts come from
-    a bootstrap on the counts, reflected (2 estimate - quantile): isotonic
-    recalibration fits noise, so MCB and DSC are too large on average, in a bootstrap
-    sample twice as much, and reflection takes that back. More than 4,000 distinct
-    scores are pooled to 4,000 for the bootstrap, not for the values.
+    The interval of the score is the normal one of a mean, that of UNC Wilson's of the
+    prevalence. Those of MCB and DSC come from a bootstrap on the counts, reflected
+    (2 estimate - quantile): isotonic recalibration fits noise, so MCB and DSC are too
+    large on average, in a bootstrap sample twice as much, and reflection takes that
+    back. The interval of MCB starts at 0 unless MCB is above the upper quantile that
+    labels drawn from the scores themselves give. More than 4,000 distinct scores are
+    pooled to 4,000 for this resampling, not for the values.
 
     References
     ----------
@@ -162,10 +165,13 @@ def _proper_score(
     mean = parts[0]
     sd = _mean_sd(score, pos, neg, loss, mean)
     half = NormalDist().inv_cdf((1 + level) / 2) * sd
-    draws = _bootstrap(score, pos, neg, loss, replicates, np.random.default_rng(rng))
-    mcb, dsc, unc = (
-        _reflected(value, draws[:, k + 1], level) for k, value in enumerate(parts[1:])
-    )
+    generator = np.random.default_rng(rng)
+    draws = _bootstrap(score, pos, neg, loss, replicates, generator)
+    mcb = _reflected(parts[1], draws[:, 1], level)
+    if parts[1] <= _by_chance(score, pos, neg, loss, level, replicates, generator):
+        mcb = replace(mcb, low=0.0)
+    dsc = _reflected(parts[2], draws[:, 2], level)
+    unc = _uncertainty(int(pos.sum()), int(neg.sum()), loss, level)
     skill = (dsc.value - mcb.value) / unc.value if unc.value else float("nan")
     low = max(0.0, mean - half) if np.isfinite(half) else mean
     high = mean + half if np.isfinite(half) else mean
@@ -237,6 +243,40 @@ def _bootstrap(
         some = p + q > 0
         out[k] = _decompose(score[some], p[some], q[some], loss)
     return out
+
+
+def _by_chance(
+    score: Floats,
+    pos: Array,
+    neg: Array,
+    loss: _Loss,
+    level: float,
+    replicates: int,
+    rng: Any,
+) -> float:
+    """Give the upper quantile of MCB when the scores are calibrated."""
+    score, pos, neg = pooled(score, pos, neg)
+    cases = pos + neg
+    drawn = (rng.binomial(cases, score) for _ in range(replicates))
+    chance = [_decompose(score, d, cases - d, loss)[1] for d in drawn]
+    return float(np.quantile(chance, (1 + level) / 2))
+
+
+def _uncertainty(n_pos: int, n_neg: int, loss: _Loss, level: float) -> Estimate:
+    """Carry Wilson's interval of the prevalence over to the loss of saying it."""
+    n = n_pos + n_neg
+    share = n_pos / n
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    centre = (n_pos + z * z / 2) / (n + z * z)
+    half = z / (n + z * z) * float(np.sqrt(n * share * (1 - share) + z * z / 4))
+    ends = np.clip([share, centre - half, centre + half, 0.5], _TINY, 1 - _TINY)
+    by_neg, by_pos = loss(ends)
+    value, one, other, most = (ends * by_pos + (1 - ends) * by_neg).tolist()
+    if n_pos in (0, n):
+        value = 0.0
+    # the loss is largest at 1/2
+    high = most if ends[1] <= 0.5 <= ends[2] else max(one, other)
+    return Estimate(value, min(one, other, value), high, level, "wilson")
 
 
 def _reflected(value: float, draws: Floats, level: float) -> Estimate:
