@@ -232,7 +232,8 @@ def _binormal_loss(
     by = np.stack([x / sd + slope * p, x * x - 1 + slope * p * sd * x])
     loss = pos @ np.logaddexp(0, -eta) + neg @ np.logaddexp(0, eta)
     weight = (pos + neg) * p * (1 - p)
-    return float(loss), by @ (p * (pos + neg) - pos), (by * weight) @ by.T
+    gradient = np.einsum("ki,i->k", by, p * (pos + neg) - pos)
+    return float(loss), gradient, np.einsum("ki,li->kl", by * weight, by)
 
 
 def _shares(cases: Array) -> Floats:
