@@ -207,6 +207,11 @@ def test_names_cannot_steer_the_terminal(tmp_path):
     assert result.exit_code == 0
     assert "\x1b" not in result.stdout + result.stderr
     assert "[bold]red" in result.stdout
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text('"\x1b[31my",p\nill,0.5\nwell,0.25\n')
+    result = run("evaluate", wrong, "-l", "\x1b[31my", "-s", "p")
+    assert result.exit_code == 2
+    assert "\x1b" not in result.stderr
 
 
 def test_threshold_by_hand(small):

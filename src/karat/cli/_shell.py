@@ -110,7 +110,8 @@ def show(answer: Answer, as_json: bool = False, plot: Path | None = None) -> Non
     else:
         console = _console(sys.stdout)
         for part in answer.parts:
-            console.print(part, markup=False, highlight=False, soft_wrap=False)
+            text = shown(part, 2000) if isinstance(part, str) else part
+            console.print(text, markup=False, highlight=False, soft_wrap=False)
     sys.stdout.flush()
 
 
@@ -166,7 +167,8 @@ def cases_sentence(counted: Any) -> str:
 
 def say(text: str) -> None:
     """Tell the person at the terminal something that is not part of the answer."""
-    _console(sys.stderr).print(Text(text), soft_wrap=True)
+    lines = (shown(line, 2000) for line in text.splitlines())
+    _console(sys.stderr).print(Text("\n".join(lines)), soft_wrap=True)
 
 
 def opened(file: str, ordered: bool = False, **wanted: Any) -> tuple[Source, Chosen]:
