@@ -31,6 +31,7 @@ from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 
 from karat._numerics import Floats, blocks
 from karat._records import Record
@@ -158,5 +159,4 @@ def sigmoid(eta: Floats) -> Floats:
     >>> sigmoid(np.array([-1000.0, 0.0, 1000.0]))
     array([0. , 0.5, 1. ])
     """
-    small = np.exp(-np.abs(eta))
-    return np.where(eta >= 0, 1.0, small) / (1.0 + small)
+    return np.asarray(expit(eta))
