@@ -71,6 +71,12 @@ def test_public_names_say_what_they_answer(name):
         assert value.__doc__.strip()
 
 
+def test_the_table_of_contents_is_complete():
+    metrics = {*karat.confusion.METRICS, *karat.confusion.METRIC_FAMILIES}
+    words = set(re.findall(r"\w+", karat.__doc__))
+    assert not set(karat.__all__) - metrics - words
+
+
 def test_links_of_the_pages_lead_somewhere():
     for page in PAGES:
         text = page.read_text(encoding="utf-8")

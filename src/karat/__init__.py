@@ -1,14 +1,52 @@
 """Karat measures, calibrates, thresholds, compares and combines binary classifiers.
 
-This page is the table of contents, grouped by question.
+The table of contents, by question:
+
+What was counted?
+    tally panel leaves scan Tally Panel Leaves read_tally read_panel Stream Folded
+    resample simulate_tally simulate_panel
+What does it cost to leave the data where they are?
+    bounds Bounds CurveBounds exact_auc exact_threshold Refined apply
+How good is a cut? Metrics add, scale and compare.
+    metric constraint METRICS Metric Constraint Confusion sweep thresholds, and the
+    metrics themselves: accuracy, recall, cost(fp=, fn=), ...
+How good is the ranking, and how sure are we?
+    auc partial_auc average_precision plan_auc Plan Estimate
+    roc precision_recall det gain_curve lift_curve hull simplify
+    roc_band precision_recall_band
+    Roc PrecisionRecall Det GainCurve LiftCurve RocBand PrecisionRecallBand
+What is the shape of the trade-off?
+    leakage Leakage binormal Binormal fit_binormal BinormalFit kl_divergence Divergence
+Which is better, and everywhere?
+    compare_auc compare_metric compare_statistic Comparison Pair dominates Dominance
+    compare_groups cluster_bootstrap
+Where do I cut?
+    best_threshold OperatingPoint Certificate pareto ParetoFront cost_curve CostCurve
+    decision_curve DecisionCurve validate_threshold Validation guaranteed_threshold
+    GuaranteedThreshold
+What does a score mean, as a probability?
+    calibrate CALIBRATORS Map save_map load_map at_prevalence reliability Reliability
+    brier log_loss calibration_error calibration_line calibration_test
+What does a rank mean?
+    fermi_dirac FermiDirac midranks rank_frequencies
+Are they better together?
+    fidel FiDEL CorrelatedFiDEL wisdom_of_crowds best_single mean_score COMBINERS
+    crossing agreement Agreement compare_combiners CombinerComparison
+What can be said when nobody knows the truth?
+    latent_class LatentPosterior latent_maximum LatentMaximum conditional_dependence
+    Dependence best_combination all_combinations combination_front cost_rule
+    Combination
+Can this leaf be trusted?
+    confidence_level utility_level tree_levels TreeLevels plan_leaf top_probability
+    entropic_binomial EntropicBinomial entropic_tree EntropicTree LeafReport
+    compare_splits SplitComparison
+What can go wrong?
+    InputError NotEnoughCases Infeasible NotConverged Optimistic DoubtfulAssumption
+
+``karat.plots`` draws, ``karat.report`` writes the report, ``karat.estimators`` is for
+scikit-learn, ``karat.samples`` holds data to try things on.
 """
 
-# What was counted?
-# How good is a cut? Metrics add, scale and compare.
-# How good is the ranking, and how sure are we?
-# Can this leaf be trusted?
-# What can be said when nobody knows the truth?
-# What does a score mean, as a probability?
 from karat._checks import (
     DoubtfulAssumption,
     Infeasible,
