@@ -204,3 +204,16 @@ def test_groups_at_the_same_cut():
     found = ((part.boosting >= cut) & (part.virus == 1)).sum() / part.virus.sum()
     assert rows["2013"][5] == f"{100 * found:.3g}%"
     assert rows["2013"][1] == f"{len(part):,}"
+
+
+def test_votes_without_labels_get_a_report_of_their_own():
+    votes = pd.read_csv(karat.samples.path("hiv"))
+    tests = karat.panel(votes, scores=["V1", "V2", "V3", "V4"], count="count")
+    page = summarise(tests)
+    assert page.operating is None
+    assert [s.key for s in page.sections] == ["nogold"]
+    expected = karat.latent_class(tests, rng=0).prevalence
+    assert f"about {100 * expected.value:.3g}%" in words(page)
+    assert "err together" in words(page)
+    with pytest.raises(karat.InputError, match="needs several classifiers"):
+        karat.report.html(tests["V1"])

@@ -153,6 +153,14 @@ RESULTS: dict[str, dict[str, Any]] = {
         "tests": {"*": {"sensitivity": ESTIMATE, "specificity": ESTIMATE}},
         "identified": "can the data alone answer?",
         "notes": ["what to beware of"],
+        "dependence": [
+            {
+                "first": "a test",
+                "second": "another",
+                "residual": "how much more they correlate than the model says",
+                "p_value": "posterior predictive, two-sided",
+            }
+        ],
         "combination": {
             "criterion": "what it is best in",
             "formula": "in words",

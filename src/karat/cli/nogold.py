@@ -9,6 +9,7 @@ import typer
 
 from karat import frames
 from karat._checks import InputError, listing
+from karat._doors import door
 from karat._records import shown
 from karat.cli._shell import (
     Answer,
@@ -18,6 +19,7 @@ from karat.cli._shell import (
     Json,
     Label,
     Level,
+    Plot,
     Positive,
     Seed,
     about,
@@ -28,8 +30,10 @@ from karat.cli._shell import (
     working,
 )
 from karat.cli._source import Source, naming
+from karat.dependence import Dependence, conditional_dependence
 from karat.latent import LatentPosterior, latent_class
 from karat.logic import Combination, best_combination
+from karat.report.nogold import err_together
 
 
 def nogold(
@@ -50,6 +54,7 @@ def nogold(
     level: Level = 0.95,
     seed: Seed = 0,
     json: Json = False,
+    plot: Plot = None,
     debug: Debug = False,
 ) -> None:
     """How good is each test, and how common is the condition, without any truth?
@@ -78,15 +83,17 @@ def nogold(
         warnings.simplefilter("always")
         found = latent_class(panel, rng=seed, level=level)
         best = best_combination(found, criterion=criterion)
+        joint = conditional_dependence(found, rng=seed)
     for warning in raised:
         say(f"Warning: {warning.message}")
     answer = Answer(
         "nogold",
-        _result(found, best),
-        _parts(found, best, panel),
+        _result(found, best, joint),
+        [*_parts(found, best, panel), err_together(joint)],
+        chart=lambda: door("plots").posterior_densities(found),
         about=about(source, chosen, panel),
     )
-    show(answer, json)
+    show(answer, json, plot)
 
 
 def guess_votes(source: Source, taken: set[str | None]) -> tuple[str, ...]:
@@ -104,7 +111,9 @@ def _is_vote(source: Source, column: str) -> bool:
     return set(source.distinct(column, 2)) <= {0, 1}
 
 
-def _result(found: LatentPosterior, best: Combination) -> dict[str, Any]:
+def _result(
+    found: LatentPosterior, best: Combination, joint: Dependence
+) -> dict[str, Any]:
     return {
         "prevalence": found.prevalence,
         "tests": {
@@ -116,6 +125,12 @@ def _result(found: LatentPosterior, best: Combination) -> dict[str, Any]:
         },
         "identified": found.identified,
         "notes": found.notes,
+        "dependence": [
+            {"first": str(a), "second": str(b), "residual": r, "p_value": p}
+            for a, b, r, p in zip(
+                joint.first, joint.second, joint.residual, joint.p_value, strict=True
+            )
+        ],
         "combination": {
             "criterion": best.criterion,
             "formula": best.formula,

@@ -10,12 +10,14 @@ import numpy as np
 from karat._checks import InputError
 from karat._records import Estimate, shown
 from karat.counts import Panel
+from karat.dependence import Dependence, conditional_dependence
 from karat.latent import LatentPosterior, latent_class
 from karat.logic import Combination, best_combination
 from karat.report import svg
 from karat.report._parts import Figure, Page, Section, grid, names_shown, percent
 from karat.unlabelled import Agreement, agreement
 
+DOUBT = 0.05
 _KEITH = (
     "Latent classes: tests err independently of each other given the truth; uniform "
     "priors with sensitivity at least 1 - specificity (Keith, Davey, Boyd 2012, "
@@ -53,10 +55,12 @@ def without_labels(
         if is_votes(data):
             found = latent_class(data, rng=rng, level=level)
             section, answers = _votes(data, found, best_combination(found))
+            together = err_together(conditional_dependence(found, rng=rng))
         else:
             agreed = agreement(data, level=level)
             section, answers = _scores(data, agreed)
-    beware = [str(w.message) for w in raised]
+            together = ""
+    beware = [str(w.message) for w in raised] + ([together] if together else [])
     beware.append(
         "Everything here rests on the assumption that the errors of the classifiers "
         "are independent given the truth. If two of them share their errors, both look "
@@ -105,6 +109,24 @@ def _votes(
         )),
     )  # fmt: skip
     return section, answers
+
+
+def err_together(d: Dependence) -> str:
+    """Say which tests seem to share their errors, beyond what the model explains."""
+    sure = d.p_value < DOUBT
+    pairs = [
+        f"{shown(a)} and {shown(b)} (p = {p:.2g})"
+        for a, b, p in zip(d.first[sure], d.second[sure], d.p_value[sure], strict=True)
+    ]
+    if pairs:
+        named = ", ".join(pairs)
+        return f"These tests err together, which the model does not know: {named}."
+    if not np.isfinite(d.p_value).all():
+        return d.note
+    return (
+        "A check for tests that err together found nothing beyond chance (smallest p = "
+        f"{float(d.p_value.min()):.2g}). {d.note}"
+    )
 
 
 def _combined(rule: Combination) -> str:
