@@ -243,8 +243,7 @@ def average_precision(
     if method != "logit":
         return _resampled(t, statistic, method, method, level, rng, replicates)
     level = _checks.fraction(level, "level")
-    value = float(statistic(t.neg[None], t.pos[None])[0])
-    pos, neg = _precision_influence(t, odds)
+    value, pos, neg = _precision_influence(t, odds)
     sd = _influence_sd(t, pos, neg)
     if not sd > 1e-12 or value >= 1:
         return _stand_in(t, statistic, value, level, method, sd)
@@ -258,28 +257,35 @@ def _average_precisions(neg: Array, pos: Array, odds: float) -> Floats:
     return np.asarray((pos * precision).sum(axis=1) / tp[:, -1])
 
 
-def _precision_influence(t: Tally, odds: float) -> tuple[Floats, Floats]:
-    """How much does one more positive, or negative, at each score change AP?
+def _precision_influence(t: Tally, odds: float) -> tuple[float, Floats, Floats]:
+    """How large is AP, and how much would one more case at each score change it?
 
-    Derivatives by the weight of a case, times the number of cases of its class, less
-    their mean: the class counts are fixed.
+    Derivatives by the weight of a positive and of a negative, times the number of cases
+    of its class, less their mean: the class counts are fixed.
     """
-    pos = t.pos.astype(np.float64)
-    tp, fp = np.cumsum(pos), odds * np.cumsum(t.neg.astype(np.float64))
-    square = (tp + fp) ** 2
-    below = np.cumsum((pos * fp / square)[::-1])[::-1]
-    lost = np.cumsum((pos * tp / square)[::-1])[::-1]
-    gain = tp / (tp + fp) + below  # per positive, times n_pos
-    cost = -odds * lost * t.n_neg / t.n_pos
-    gain = gain - (t.pos @ gain) / t.n_pos
-    return gain, cost - (t.neg @ cost) / t.n_neg
+    pos, neg = t.pos.astype(np.float64), t.neg.astype(np.float64)
+    tp, fp = np.cumsum(pos), np.cumsum(neg)
+    fp *= odds
+    fp += tp
+    precision = np.divide(tp, fp, out=tp)
+    share = np.divide(pos, fp, out=fp)  # of a row's positives among the flagged
+    value = float((pos * precision).sum()) / t.n_pos
+    found = share * precision
+    share -= found
+    gain = np.cumsum(share[::-1])[::-1]
+    gain += precision  # per positive, times n_pos
+    cost = np.cumsum(found[::-1])[::-1]
+    cost *= -odds * t.n_neg / t.n_pos
+    gain -= (pos * gain).sum() / t.n_pos
+    cost -= (neg * cost).sum() / t.n_neg
+    return value, gain, cost
 
 
 def _influence_sd(t: Tally, pos: Floats, neg: Floats) -> float:
     if min(t.n_pos, t.n_neg) < 2:
         return math.nan
-    up = float(t.pos @ pos**2) / (t.n_pos - 1) / t.n_pos
-    down = float(t.neg @ neg**2) / (t.n_neg - 1) / t.n_neg
+    up = float((t.pos * pos**2).sum()) / (t.n_pos - 1) / t.n_pos
+    down = float((t.neg * neg**2).sum()) / (t.n_neg - 1) / t.n_neg
     return math.sqrt(up + down)
 
 
