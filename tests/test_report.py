@@ -217,3 +217,12 @@ def test_votes_without_labels_get_a_report_of_their_own():
     assert "err together" in words(page)
     with pytest.raises(karat.InputError, match="needs several classifiers"):
         karat.report.html(tests["V1"])
+
+
+def test_scores_without_labels_are_judged_by_their_agreement():
+    seen = karat.simulate_panel(3000, 900, [0.7, 0.75, 0.8, 0.72], rng=0)
+    page = summarise(seen.hide())
+    assert [s.key for s in page.sections] == ["nogold"]
+    expected = karat.agreement(seen.hide()).auc["C3"].value
+    assert abs(expected - 0.8) < 0.02
+    assert f"C3 ranks best, with an AUC of about {expected:.3f}" in words(page)
