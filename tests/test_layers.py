@@ -23,6 +23,7 @@ LAYERS = {
         "_numerics",
         "_progress",
         "_records",
+        "_rows",
         "_tempering",
     ],
     "counts": [
@@ -74,6 +75,7 @@ LAYERS = {
         "latent_ml",
         "latent_sampling",
         "levels",
+        "combinations",
         "logic",
         "maps",
         "merging",

@@ -68,6 +68,7 @@ from karat.bands import (
 )
 from karat.calibration import CALIBRATORS, calibrate
 from karat.certificate import Bounds, CurveBounds, bounds
+from karat.combinations import all_combinations, combination_front
 from karat.comparison import Comparison, Pair, compare_auc
 from karat.confusion import (
     METRICS,
@@ -156,13 +157,7 @@ from karat.levels import (
     tree_levels,
     utility_level,
 )
-from karat.logic import (
-    Combination,
-    all_combinations,
-    best_combination,
-    combination_front,
-    cost_rule,
-)
+from karat.logic import Combination, best_combination, cost_rule
 from karat.maps import Map, at_prevalence, load_map, save_map
 from karat.miscalibration import (
     calibration_error,

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from karat import _checks
 from karat._numerics import Array, Ints, NotFinite, blocks, count_scores, no_cases
-from karat.counts import Panel, Tally, merge_rows, read_output
+from karat._rows import merge_rows
+from karat.counts import Panel, Tally, read_output
 
 
 @final

@@ -8,9 +8,10 @@ import altair as alt
 import numpy as np
 
 from karat._numerics import Floats
+from karat.combinations import all_combinations
 from karat.dependence import Dependence
 from karat.latent import LatentPosterior
-from karat.logic import all_combinations, cell_probabilities
+from karat.logic import cell_probabilities
 from karat.plots._theme import COLOURS, GREY, frame, styled
 
 BINS = 60

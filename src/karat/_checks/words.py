@@ -1,0 +1,49 @@
+"""How are values, places and near misses written in a message?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def listing(values: Iterable[Any], limit: int = 5) -> str:
+    """Write the first few values, and how many more there are.
+
+    >>> listing([1, 2, 3], limit=2)
+    '1, 2 and 1 more'
+    """
+    values = list(values)
+    shown = ", ".join(repr(plain(v)) for v in values[:limit])
+    rest = len(values) - limit
+    return f"{shown} and {rest} more" if rest > 0 else shown
+
+
+def plain(value: Any) -> Any:
+    """Turn a NumPy scalar into the Python value that a person would type."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def nearest(name: object, known: Collection[str]) -> str:
+    """Name the known word closest to a misspelt one, as a sentence, or nothing.
+
+    >>> nearest("acuracy", ["accuracy", "recall"])
+    " Did you mean 'accuracy'?"
+    """
+    if not isinstance(name, str):
+        return ""
+    lower = {k.lower(): k for k in known}
+    match = get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
+    return f" Did you mean {lower[match[0]]!r}?" if match else ""
+
+
+def places(mask: Array) -> str:
+    """Say how many entries are meant and where the first ones are."""
+    where = np.flatnonzero(mask)
+    word = "position" if where.size == 1 else "positions"
+    return f"{where.size:,} of {mask.size:,} ({word} {listing(where)})"
