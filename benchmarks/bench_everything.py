@@ -53,7 +53,7 @@ def rows() -> Iterator[Row]:
                 "karat": lambda y=label, s=score: by_karat(y, s),
                 "sklearn": lambda y=label, s=score: by_sklearn(y, s),
             }
-            best = fastest(runs, turns=2)
+            best = fastest(runs)
             yield Row(
                 f"{n:.0e}",
                 name,
