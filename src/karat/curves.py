@@ -154,14 +154,14 @@ def _cuts(t: Tally, what: str) -> tuple[Tally, Floats, Confusion]:
 
 def _weighed(
     t: Tally, c: Confusion, prevalence: float | None
-) -> tuple[Floats, Floats, float]:
-    """Give true and false positives as shares of all cases, and the prevalence.
+) -> tuple[Array, Array, float]:
+    """Give true and false positives, whole or scaled, and the prevalence.
 
     The counts themselves are used as long as the prevalence is the sample's: their
     ratios are then rounded once.
     """
     if prevalence is None:
-        return c.tp / 1.0, c.fp / 1.0, t.prevalence
+        return c.tp, c.fp, t.prevalence
     share = _checks.fraction(prevalence, "prevalence")
     n = t.n_pos + t.n_neg
     return n * share * (c.tp / t.n_pos), n * (1 - share) * (c.fp / t.n_neg), share
@@ -223,10 +223,11 @@ def precision_recall(t: Tally, *, prevalence: float | None = None) -> PrecisionR
     >>> curve.recall, curve.precision.round(3)
     (array([0.5, 1. , 1. ]), array([1.   , 0.667, 0.5  ]))
     """
-    t, cut, c = _cuts(t, "precision_recall")
-    hits, alarms, share = _weighed(t, c[1:], prevalence)
-    recall = c.tp[1:] / t.n_pos
-    return PrecisionRecall(recall, hits / (hits + alarms), cut[1:], share)
+    t = t.labelled()
+    _checks.both_classes(t, "precision_recall")
+    c = sweep(t)[1:]
+    hits, alarms, share = _weighed(t, c, prevalence)
+    return PrecisionRecall(c.tp / t.n_pos, hits / (hits + alarms), t.score, share)
 
 
 def precision_at(fpr: Any, tpr: Any, prevalence: float) -> Any:
