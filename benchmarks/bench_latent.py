@@ -1,4 +1,4 @@
-"""Votes without a gold standard to 10,000 effective draws, against JAGS and NUTS
+"""Votes without truth to 10,000 effective draws, against JAGS and NUTS, one BLAS thread
 
 JAGS runs the model of the paper, one latent truth a case. At N = 541,094 it would take
 hours, so a sweep over a hundredth of the cases is timed and multiplied, and the number
