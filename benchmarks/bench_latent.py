@@ -1,11 +1,10 @@
-"""Votes without truth to 10,000 effective draws, against JAGS and NUTS, one BLAS thread
+"""Votes without truth to 10,000 effective draws, against JAGS and NUTS
 
 JAGS runs the model of the paper, one latent truth a case. At N = 541,094 it would take
 hours, so a sweep over a hundredth of the cases is timed and multiplied, and the number
 of sweeps is what the same Markov chain needs on patterns (method="gibbs"). NumPyro's
 NUTS runs on patterns; its compilation counts, as it does for every new panel.
-crowd-kit's Dawid-Skene gives a point estimate only. On a busy machine set
-OPENBLAS_NUM_THREADS=1: threads that wait for each other are slower than one.
+crowd-kit's Dawid-Skene gives a point estimate only.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ LAYERS = {
         "_keys",
         "_logistic",
         "_numerics",
+        "_products",
         "_progress",
         "_records",
         "_rows",

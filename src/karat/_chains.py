@@ -13,6 +13,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 
 from karat._numerics import Array, Floats
+from karat._products import dot
 
 TAILS = (0.05, 0.95)
 
@@ -76,9 +77,9 @@ def weighted_ess(values: Floats, log_weight: Floats) -> tuple[float, float, floa
 
 
 def _worth(h: Floats, w: Floats) -> float:
-    centred = (h - w @ h) ** 2
-    error = (w * w) @ centred
-    return float((w @ centred) / error) if error > 0 else float(h.size)
+    centred = (h - dot(w, h)) ** 2
+    error = dot(w * w, centred)
+    return float(dot(w, centred) / error) if error > 0 else float(h.size)
 
 
 def _generalised_pareto_shape(excess: Floats) -> float:
@@ -91,7 +92,7 @@ def _generalised_pareto_shape(excess: Floats) -> float:
     profile = n * (np.log(-theta / k) - k - 1)
     with np.errstate(over="ignore"):  # a profile far below the others weighs nothing
         weight = 1 / np.exp(profile - profile[:, None]).sum(axis=1)
-    best = float(theta @ weight / weight.sum())
+    best = float(dot(theta, weight) / weight.sum())
     shape = float(np.log1p(-best * excess).mean())
     # a weak prior at 0.5 worth ten cases, as in the appendix of Vehtari et al.
     return (n * shape + 10 * 0.5) / (n + 10)

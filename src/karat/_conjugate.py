@@ -25,10 +25,11 @@ from typing import final
 import numpy as np
 from scipy.special import betaln
 
-from karat._gibbs import State, latent_share, to_theta
+from karat._gibbs import State, latent_share, to_theta, votes
 from karat._importance import log_sum
-from karat._latent_model import EDGE, Independent, log_sigmoid, order_mass
+from karat._latent_model import EDGE, Independent, order_mass
 from karat._numerics import Floats, blocks
+from karat._products import product
 
 Rng = np.random.Generator
 COMPONENTS = 300
@@ -68,14 +69,8 @@ class Conjugate:
         parts = []
         for b in blocks(len(theta), 4096):
             x = target.logs(theta[b])
-            log_q = log_sum(np.hstack(x) @ powers - norm)
-            w = target.split(theta[b])[2]
-            log_q += (x.phi + x.not_phi).sum(axis=1)
-            log_q += (x.alpha + x.not_alpha).sum(axis=1)
-            log_q += (log_sigmoid(w) + log_sigmoid(-w)).sum(axis=1)
-            if self.ordered:  # d beta = alpha d(beta / alpha)
-                log_q += x.alpha.sum(axis=1)
-            parts.append(log_q)
+            log_q = log_sum(product(x.probabilities, powers) - norm)
+            parts.append(log_q + x.log_slope(self.ordered))
         return np.concatenate(parts)
 
     @cached_property
@@ -113,11 +108,10 @@ def _components(points: Floats, model: Independent) -> Conjugate:
     everywhere = pos.sum(axis=1), neg.sum(axis=1)
     pairs = (
         (prior.prevalence, pos.sum(axis=2), neg.sum(axis=2)),
-        (prior.sensitivity, everywhere[0] @ cells.ones, everywhere[0] @ cells.zeros),
+        (prior.sensitivity, *votes(everywhere[0], cells)),
         (
             prior.specificity[:, ::-1],
-            everywhere[1] @ cells.ones,
-            everywhere[1] @ cells.zeros,
+            *votes(everywhere[1], cells),
         ),
     )
     parts = []

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betaln
 
-from karat._gibbs import State, to_theta
+from karat._gibbs import State, to_theta, votes
 from karat._latent_model import EDGE, Cells, Independent, order_mass
 from karat._numerics import Array, Floats
 
@@ -38,8 +38,8 @@ class _Counts:
         self.log_ways = ways
         self.pos, self.neg = pos.sum(axis=2), neg.sum(axis=2)
         everywhere = pos.sum(axis=1), neg.sum(axis=1)
-        self.hit, self.miss = everywhere[0] @ cells.ones, everywhere[0] @ cells.zeros
-        self.alarm, self.quiet = everywhere[1] @ cells.ones, everywhere[1] @ cells.zeros
+        self.hit, self.miss = votes(everywhere[0], cells)
+        self.alarm, self.quiet = votes(everywhere[1], cells)
 
 
 def _log_choose(n: Floats, k: Array) -> Floats:

@@ -17,6 +17,7 @@ from scipy.special import expit
 
 from karat._latent_model import EDGE, Cells, Independent
 from karat._numerics import Floats
+from karat._products import product
 
 Rng = np.random.Generator
 # draws that miss the triangle are drawn again this often, then the pair stays put
@@ -52,8 +53,8 @@ def sweep(model: Independent, state: State, rng: Rng) -> State:
         prior.prevalence[:, 0] + pos.sum(axis=2),
         prior.prevalence[:, 1] + neg.sum(axis=2),
     )
-    hit, miss = _votes(pos.sum(axis=1), cells)
-    alarm, quiet = _votes(neg.sum(axis=1), cells)
+    hit, miss = votes(pos.sum(axis=1), cells)
+    alarm, quiet = votes(neg.sum(axis=1), cells)
     sens, spec = prior.sensitivity, prior.specificity
     a, b = sens[:, 0] + hit, sens[:, 1] + miss
     c, d = spec[:, 1] + alarm, spec[:, 0] + quiet
@@ -75,8 +76,9 @@ def _latent_counts(model: Independent, state: State, rng: Rng) -> tuple[Floats, 
     return hidden + cells.pos, cells.unknown - hidden + cells.neg
 
 
-def _votes(count: Floats, cells: Cells) -> tuple[Floats, Floats]:
-    return count @ cells.ones, count @ cells.zeros
+def votes(count: Floats, cells: Cells) -> tuple[Floats, Floats]:
+    """How many votes of 1, and of 0, does each classifier give to these cases?"""
+    return product(count, cells.ones), product(count, cells.zeros)
 
 
 def _draw_pairs(

@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from karat._numerics import Floats
+from karat._products import dot, gram, product
 from karat._tempering import Target, kish, resample
 
 Rng = np.random.Generator
@@ -51,14 +52,14 @@ class Mixture:
         out = np.empty_like(z)
         for c in range(self.weight.size):
             here = at == c
-            out[here] = self.mean[c] + z[here] @ self.factor[c].T
+            out[here] = self.mean[c] + product(z[here], self.factor[c].T)
         return out
 
     def distances(self, theta: Floats) -> Floats:
         """Give the squared Mahalanobis distance to each component, (n, C)."""
         out = np.empty((len(theta), self.weight.size))
         for c in range(self.weight.size):
-            z = (theta - self.mean[c]) @ self.inverse[c].T
+            z = product(theta - self.mean[c], self.inverse[c].T)
             out[:, c] = np.einsum("ij,ij->i", z, z)
         return out
 
@@ -136,7 +137,7 @@ class Proposal:
             np.log1p(-self.other.share) + log_sum(parts),
             np.log(self.other.share) + self.other.log_density(theta, target),
         )
-        prior, likelihood = target.log_prior(theta), target.log_likelihood(theta)
+        prior, likelihood = target.log_densities(theta)
         return Weighted(theta, prior - log_q, likelihood)
 
 
@@ -202,9 +203,9 @@ def _fit(theta: Floats, log_weight: Floats, rng: Rng) -> Mixture:
     keep = w > 1e-12
     theta, w = theta[keep], w[keep] / w[keep].sum()
     d = theta.shape[1]
-    centre = w @ theta
+    centre = product(theta.T, w)
     spread = _covariance(theta - centre, w) + 1e-10 * np.eye(d)
-    count = int(np.clip(1 / (w @ w) / (6 * d), 1, MOST_COMPONENTS))
+    count = int(np.clip(1 / dot(w, w) / (6 * d), 1, MOST_COMPONENTS))
     mean = theta[rng.choice(w.size, count, p=w)] if count > 1 else centre[None]
     scale = np.repeat(spread[None], count, axis=0)
     mixture = _mixture(np.full(count, 1 / count), mean, scale)
@@ -221,11 +222,11 @@ def _step(mixture: Mixture, theta: Floats, w: Floats, spread: Floats) -> Mixture
     near = share * (DEGREES + d) / (DEGREES + distance)  # Peel, McLachlan 2000, eq. (6)
     weight, means, scales = [], [], []
     for c in range(mixture.weight.size):
-        effective = share[:, c].sum() ** 2 / max(share[:, c] @ share[:, c], 1e-300)
+        effective = share[:, c].sum() ** 2 / max(dot(share[:, c], share[:, c]), 1e-300)
         if effective < d + 2:
             continue
         pull = near[:, c] / near[:, c].sum()
-        mean = pull @ theta
+        mean = product(theta.T, pull)
         scale = _covariance(theta - mean, near[:, c]) / share[:, c].sum()
         # a component of few points borrows its shape from all points
         trust = effective / (effective + d)
@@ -233,13 +234,13 @@ def _step(mixture: Mixture, theta: Floats, w: Floats, spread: Floats) -> Mixture
         means.append(mean)
         scales.append(trust * scale + (1 - trust) * spread)
     if not weight:
-        return _mixture(np.ones(1), (w @ theta)[None], spread[None])
+        return _mixture(np.ones(1), product(theta.T, w)[None], spread[None])
     total = np.array(weight)
     return _mixture(total / total.sum(), np.array(means), np.array(scales))
 
 
 def _covariance(centred: Floats, w: Floats) -> Floats:
-    return np.asarray((centred * w[:, None]).T @ centred)
+    return gram(centred * w[:, None], centred)
 
 
 def _mixture(weight: Floats, mean: Floats, scale: Floats) -> Mixture:

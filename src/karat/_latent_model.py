@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -29,6 +30,7 @@ from scipy.special import betainc, betaln, expit
 
 from karat import _checks
 from karat._numerics import Array, Floats, blocks
+from karat._products import product
 from karat.counts import Panel
 
 Rng = np.random.Generator
@@ -49,12 +51,12 @@ class Cells:
     pos: Floats
     neg: Floats
 
-    @property
+    @cached_property
     def ones(self) -> Floats:
         """Where is the vote 1?"""
         return np.asarray(self.rows == 1, dtype=np.float64)
 
-    @property
+    @cached_property
     def zeros(self) -> Floats:
         """Where is the vote 0?"""
         return np.asarray(self.rows == 0, dtype=np.float64)
@@ -132,16 +134,17 @@ def order_mass(a: Array, b: Array, c: Array, d: Array) -> Floats:
     )
     step = 0.4 * np.sqrt(1 / a + 1 / b)  # 100 steps each way: 40 standard deviations
     logit = np.log(a / b) + step * np.arange(-100, 101)
-    below, above = log_sigmoid(logit), log_sigmoid(-logit)
+    below, above = log_sigmoids(logit)
     density = np.exp(a * below + b * above - betaln(a, b))
     mass = (density * betainc(c, d, np.exp(below))).sum(axis=-1)
     # the same rule applied to 1 takes out what rounding adds
     return np.asarray(mass / density.sum(axis=-1))
 
 
-def log_sigmoid(x: Array) -> Floats:
-    """Give log(1 / (1 + exp(-x))) without loss."""
-    return np.asarray(np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))))
+def log_sigmoids(x: Array) -> tuple[Floats, Floats]:
+    """Give the logs of p = 1 / (1 + exp(-x)) and of 1 - p, without loss."""
+    less = np.log1p(np.exp(-np.abs(x)))
+    return np.minimum(x, 0) - less, -np.maximum(x, 0) - less
 
 
 class Logs(NamedTuple):
@@ -153,6 +156,21 @@ class Logs(NamedTuple):
     not_alpha: Floats
     beta: Floats
     not_beta: Floats
+    last: Floats  # of the third coordinate: beta, or beta / alpha if ordered
+    not_last: Floats
+
+    @property
+    def probabilities(self) -> Floats:
+        """Give the logarithms of the probabilities proper, side by side."""
+        return np.hstack(self[:6])
+
+    def log_slope(self, ordered: bool) -> Floats:
+        """Give the log of the volume that a unit of the coordinates takes."""
+        out = (self.phi + self.not_phi).sum(axis=1)
+        out += (self.alpha + self.not_alpha).sum(axis=1)
+        out += (self.last + self.not_last).sum(axis=1)
+        # d beta = alpha d(beta / alpha)
+        return np.asarray(out + self.alpha.sum(axis=1) if ordered else out)
 
 
 @final
@@ -186,25 +204,22 @@ class Independent:
     def logs(self, theta: Floats) -> Logs:
         """Turn coordinates into probabilities, without loss near 0 and 1."""
         f, u, w = self.split(theta)
-        alpha, not_alpha = log_sigmoid(u), log_sigmoid(-u)
-        beta, not_beta = log_sigmoid(w), log_sigmoid(-w)
+        alpha, not_alpha = log_sigmoids(u)
+        beta, not_beta = last, not_last = log_sigmoids(w)
         if self.prior.ordered:  # w is the logit of beta / alpha
-            not_beta = np.logaddexp(not_alpha, alpha + not_beta)
-            beta = alpha + beta
-        return Logs(log_sigmoid(f), log_sigmoid(-f), alpha, not_alpha, beta, not_beta)
+            not_beta = np.logaddexp(not_alpha, alpha + not_last)
+            beta = alpha + last
+        return Logs(*log_sigmoids(f), alpha, not_alpha, beta, not_beta, last, not_last)
 
     def log_prior(self, theta: Floats) -> Floats:
         """Give the density of the prior in these coordinates."""
-        x = self.logs(theta)
-        w = self.split(theta)[2]
+        return self._log_prior(self.logs(theta))
+
+    def _log_prior(self, x: Logs) -> Floats:
         p, a, b = self.prior.prevalence, self.prior.sensitivity, self.prior.specificity
-        out = _log_beta(x.phi, x.not_phi, p) + (x.phi + x.not_phi).sum(axis=1)
-        out += _log_beta(x.alpha, x.not_alpha, a) + (x.alpha + x.not_alpha).sum(axis=1)
-        out += _log_beta(x.not_beta, x.beta, b)
-        out += (log_sigmoid(w) + log_sigmoid(-w)).sum(axis=1)
-        if self.prior.ordered:  # d beta = alpha d(beta / alpha)
-            out += x.alpha.sum(axis=1)
-        return np.asarray(out - self.prior.log_mass)
+        out = x.log_slope(self.prior.ordered) - self.prior.log_mass
+        out += _log_beta(x.phi, x.not_phi, p) + _log_beta(x.alpha, x.not_alpha, a)
+        return np.asarray(out + _log_beta(x.not_beta, x.beta, b))
 
     def prior_draws(self, n: int, rng: Rng) -> Floats:
         """Draw coordinates from the prior."""
@@ -222,14 +237,25 @@ class Independent:
 
     def log_patterns(self, theta: Floats) -> tuple[Floats, Floats]:
         """Give log A and log B: each pattern's probability in either class."""
-        x = self.logs(theta)
+        return self._log_patterns(self.logs(theta))
+
+    def _log_patterns(self, x: Logs) -> tuple[Floats, Floats]:
         ones, zeros = self.cells.ones.T, self.cells.zeros.T
-        return x.alpha @ ones + x.not_alpha @ zeros, x.beta @ ones + x.not_beta @ zeros
+        return (
+            product(x.alpha, ones) + product(x.not_alpha, zeros),
+            product(x.beta, ones) + product(x.not_beta, zeros),
+        )
 
     def log_likelihood(self, theta: Floats) -> Floats:
         """Give the log probability of all votes and labels, for each draw."""
         f = self.split(theta)[0]
         return mixture_log_likelihood(f, *self.log_patterns(theta), self.cells)
+
+    def log_densities(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Give prior and likelihood at once: both need the same logarithms."""
+        x = self.logs(theta)
+        f, patterns = self.split(theta)[0], self._log_patterns(x)
+        return self._log_prior(x), mixture_log_likelihood(f, *patterns, self.cells)
 
     def class_probabilities(
         self, flat: Mapping[str, Floats], rows: Floats
@@ -256,8 +282,8 @@ class Independent:
             alpha, beta = x["sensitivity"], 1 - x["specificity"]
             share = x["prevalence"][:, s] if phi is None else np.full(len(alpha), phi)
             odds = (np.log(share) - np.log1p(-share))[:, None]
-            odds = odds + (np.log(alpha) - np.log(beta)) @ ones.T
-            odds += (np.log1p(-alpha) - np.log(x["specificity"])) @ zeros.T
+            odds = odds + product(np.log(alpha) - np.log(beta), ones.T)
+            odds += product(np.log1p(-alpha) - np.log(x["specificity"]), zeros.T)
             total += expit(odds).sum(axis=0)
         return total / n
 
@@ -283,7 +309,7 @@ def parameter_labels(cells: Cells) -> tuple[str, ...]:
 
 def _log_beta(log_p: Floats, log_q: Floats, ab: Floats) -> Floats:
     """Sum the log densities of Beta(a, b) at p = 1 - q."""
-    out = log_p @ (ab[:, 0] - 1) + log_q @ (ab[:, 1] - 1)
+    out = product(log_p, ab[:, 0] - 1) + product(log_q, ab[:, 1] - 1)
     return np.asarray(out - betaln(ab[:, 0], ab[:, 1]).sum())
 
 
@@ -307,12 +333,13 @@ def mixture_log_likelihood(
     """Mix the two classes in each population and sum over all cases."""
     out = np.zeros(len(log_a))
     for s in range(len(cells.populations)):
-        phi, not_phi = log_sigmoid(logit_phi[:, s]), log_sigmoid(-logit_phi[:, s])
+        phi, not_phi = log_sigmoids(logit_phi[:, s])
         u, p, n = cells.unknown[s], cells.pos[s], cells.neg[s]
         odds = logit_phi[:, s, None] + log_a - log_b
-        out += _softplus(odds) @ u + log_b @ (u + n) + (u + n).sum() * not_phi
+        out += product(_softplus(odds), u) + product(log_b, u + n)
+        out += (u + n).sum() * not_phi
         if p.any():
-            out += log_a @ p + p.sum() * phi
+            out += product(log_a, p) + p.sum() * phi
     return out
 
 

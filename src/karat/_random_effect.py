@@ -27,6 +27,7 @@ from karat._latent_model import (
     parameter_labels,
 )
 from karat._numerics import Floats, blocks
+from karat._products import product
 
 Rng = np.random.Generator
 # of the half-normal prior of sigma: at 1 half of the variance is the case's own
@@ -90,6 +91,10 @@ class RandomEffect:
         f = self.base.split(theta[:, :-2])[0]
         return mixture_log_likelihood(f, log_a, log_b, self.cells)
 
+    def log_densities(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Give prior and likelihood."""
+        return self.log_prior(theta), self.log_likelihood(theta)
+
     def natural(self, theta: Floats) -> dict[str, Floats]:
         """Give prevalence, sensitivity, specificity and sigma."""
         out = self.base.natural(theta[:, :-2])
@@ -131,5 +136,5 @@ def _log_patterns(rate: Floats, sigma: Floats, rows: Floats) -> Floats:
             np.log(np.maximum(ndtr(at), 1e-300)),
             np.log(np.maximum(ndtr(-at), 1e-300)),
         )
-        total += weight * np.exp(yes @ ones + no @ zeros)
+        total += weight * np.exp(product(yes, ones) + product(no, zeros))
     return np.log(np.maximum(total, 1e-300))

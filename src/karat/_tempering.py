@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from karat._numerics import Floats
+from karat._products import dot
 
 Rng = np.random.Generator
 # share of the cloud that must stay effective when the heat rises
@@ -42,8 +43,8 @@ class Target(Protocol):
     def log_prior(self, theta: Floats) -> Floats:
         """Give the log density of the prior."""
 
-    def log_likelihood(self, theta: Floats) -> Floats:
-        """Give the log likelihood."""
+    def log_densities(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Give the log density of the prior and the log likelihood."""
 
 
 class Cloud(NamedTuple):
@@ -61,7 +62,7 @@ def kish(log_weight: Floats) -> float:
     True
     """
     w = np.exp(log_weight - log_weight.max())
-    return float(w.sum() ** 2 / (w @ w))
+    return float(w.sum() ** 2 / dot(w, w))
 
 
 def carry(target: Target, rng: Rng) -> tuple[Floats, Floats]:
@@ -84,7 +85,7 @@ def carry(target: Target, rng: Rng) -> tuple[Floats, Floats]:
 
 
 def _cloud(theta: Floats, target: Target) -> Cloud:
-    return Cloud(theta, target.log_prior(theta), target.log_likelihood(theta))
+    return Cloud(theta, *target.log_densities(theta))
 
 
 def _next_heat(heat: float, likelihood: Floats) -> float:
