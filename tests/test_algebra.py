@@ -1,5 +1,7 @@
 """Metrics add, scale and compare."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -62,3 +64,28 @@ def test_constraints():
 def test_what_does_not_add_up(make, words):
     with pytest.raises(InputError, match=words):
         make()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [*karat.METRICS, "f_beta(0.3)", "cost(fp=0.1, fn=7)", "0.7*recall - f_beta(2)/3"],
+)
+def test_metrics_travel_to_another_process(text):
+    sent = karat.metric(text)
+    got = pickle.loads(pickle.dumps(sent))  # noqa: S301
+    c = karat.Confusion(tp=[3, 5], fp=[1, 4], fn=[2, 0], tn=[9, 6])
+    assert repr(got) == repr(sent)
+    assert np.array_equal(got(c), sent(c), equal_nan=True)
+    assert (got.direction, got.range) == (sent.direction, sent.range)
+
+
+def halved_precision(c):
+    return karat.precision(c) / 2
+
+
+def test_own_metrics_travel_with_their_function_not_by_their_name():
+    c = karat.Confusion(tp=3, fp=1, fn=2, tn=9)
+    for name in ("recall", "half the precision"):  # one name is taken
+        own = karat.Metric(name, halved_precision)
+        got = pickle.loads(pickle.dumps(2 * own + 1))  # noqa: S301
+        assert got(c) == 2 * halved_precision(c) + 1

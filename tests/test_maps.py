@@ -1,7 +1,10 @@
 """Maps are values: called, compared, saved, loaded, carried to another prevalence."""
 
 import json
+import subprocess
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import final
 
 import numpy as np
@@ -232,3 +235,20 @@ def test_a_map_of_rows_has_no_expression():
 
     with pytest.raises(karat.InputError, match="map of several scores"):
         _ = Rows().expression
+
+
+def test_every_home_of_a_kind_is_listed():
+    files = Path(maps.__file__).parent.glob("*.py")
+    homes = {p.stem for p in files if "\n@register(" in p.read_text()}
+    assert homes - {"maps"} == set(maps.HOMES)
+
+
+def test_a_map_is_read_in_a_process_that_has_fitted_none(tally, tmp_path):
+    karat.calibrate(tally, method="isotonic").save_map(tmp_path / "m.json")
+    code = "import karat, sys; print(karat.load_map(sys.argv[1])([0.5])[0])"
+    command = [sys.executable, "-c", code, str(tmp_path / "m.json")]
+    environment = {"PYTHONPATH": str(Path(maps.__file__).parent.parent)}
+    got = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+    assert float(got) == karat.load_map(tmp_path / "m.json")([0.5])[0]

@@ -8,10 +8,29 @@ the import graph still points down (``tests/test_layers.py``).
 
 from __future__ import annotations
 
+import ast
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
 def door(name: str) -> Any:
     """Which module serves this foreign library?"""
     return import_module(f"karat.{name}")
+
+
+def homes(folder: str) -> dict[str, str]:
+    """Which module of Karat holds each public name?
+
+    Read from the stub that type checkers read, so that ``import karat`` loads nothing
+    but this list, and a name is written down once.
+    """
+    stub = ast.parse((Path(folder) / "__init__.pyi").read_text(encoding="utf-8"))
+    found = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    pairs = [
+        (name.name, (node.module or "").removeprefix("karat."))
+        for node in found
+        if node.module != "karat"  # its own modules: their names are their homes
+        for name in node.names
+    ]
+    return dict(sorted(pairs))

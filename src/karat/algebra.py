@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex, final
 
 import numpy as np
 
 from karat import _checks
 from karat._checks import InputError
+from karat._doors import door
 from karat._numerics import BLOCK, blocks
 
 if TYPE_CHECKING:
@@ -88,6 +89,17 @@ class Metric:
     def __repr__(self) -> str:
         """Give the text that :func:`metric` reads."""
         return self.name
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """Travel to another process as text, since functions within cannot."""
+        if self.terms is not None:
+            return _sum, (self.terms, self.constant)
+        read = door("expressions").metric
+        try:
+            known = read(self.name).function.__code__ is self.function.__code__
+        except (InputError, AttributeError):  # a metric of the user's own
+            known = False
+        return (read, (self.name,)) if known else super().__reduce_ex__(protocol)
 
     def __add__(self, other: Metric | float) -> Metric:
         """Add a metric or a number."""

@@ -42,6 +42,7 @@ def over_groups(analysis: F) -> F:
             return {name: analysis(part, *args, **options) for name, part in t.items()}
         return analysis(*(() if t is None else (t,)), *args, **options)
 
+    call.__module__ = "karat"  # where pickle finds it
     return call  # type: ignore[return-value]  # same signature, wider first argument
 
 

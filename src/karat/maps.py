@@ -47,6 +47,11 @@ from karat.formulas import Chain, Formula, Prior, evaluate
 
 VERSION = 1
 _FORMAT = "karat map"
+# the modules that register a kind of map: a file may hold any of them
+HOMES = (
+    *("blending", "correlated", "ensembles", "logic", "monotone", "parametric"),
+    "ranked",
+)
 # every kind of map of the library, by the name it has in a file
 MAPS: dict[str, type[Map]] = {}
 _Kind = TypeVar("_Kind", bound="type[Map]")
@@ -249,6 +254,8 @@ def _decode_array(items: list[Any], shape: list[Any], name: str) -> Floats:
 
 
 def _decode_map(content: dict[str, Any], name: str) -> Map:
+    for home in HOMES:
+        door(home)
     kind = _checks.choice(content.get("type"), MAPS, f"The type of map in {name}")
     values = content.get("fields")
     wanted = {f.name for f in fields(MAPS[kind])}  # type: ignore[arg-type]
