@@ -161,3 +161,36 @@ def browser():
         opened = playwright.chromium.launch(executable_path=found, args=flags)
         yield opened
         opened.close()
+
+
+class AtOnce:
+    """A timer that does not wait."""
+
+    def __init__(self, seconds, function):
+        assert seconds == 1
+        self.function = function
+
+    def start(self):
+        self.function()
+
+    def cancel(self):
+        pass
+
+    def join(self):
+        pass
+
+
+@pytest.fixture
+def terminal(monkeypatch, capsys):
+    """Make standard error a terminal, where nobody waits for a second.
+
+    To be called in the test: pytest changes the streams between its phases.
+    """
+
+    def begin():
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+        monkeypatch.setattr("karat._progress.threading.Timer", AtOnce)
+        return capsys
+
+    return begin

@@ -291,11 +291,11 @@ def test_cells_of_arrays():
     assert t.high.tolist() == [0.4, 0.2]
 
 
-def test_progress_is_shown_on_a_terminal_only(monkeypatch, capsys):
+def test_progress_is_shown_on_a_terminal_only(terminal, capsys):
     frame = pl.LazyFrame({"p": [0.1, 0.2]})
     karat.tally(frame, score="p")
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    terminal()
     karat.tally(frame, score="p")
     karat.panel(frame, scores=["p"])
     shown = capsys.readouterr().err

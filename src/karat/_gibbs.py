@@ -18,6 +18,7 @@ from scipy.special import expit
 from karat._latent_model import EDGE, Cells, Independent
 from karat._numerics import Floats
 from karat._products import product
+from karat._progress import steps
 
 Rng = np.random.Generator
 # draws that miss the triangle are drawn again this often, then the pair stays put
@@ -112,7 +113,7 @@ def run(
     """
     state, chains = to_state(model, start), len(start)
     out = np.empty((chains, sweeps, model.dim))
-    for i in range(sweeps):
+    for i in steps(range(sweeps), "Sampling", unit="sweeps"):
         state = sweep(model, state, rng)
         if proposal is not None:
             state = _jump(model, state, proposal, rng)

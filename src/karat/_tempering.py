@@ -19,6 +19,7 @@ import numpy as np
 
 from karat._numerics import Floats
 from karat._products import dot
+from karat._progress import progress
 
 Rng = np.random.Generator
 # share of the cloud that must stay effective when the heat rises
@@ -73,12 +74,14 @@ def carry(target: Target, rng: Rng) -> tuple[Floats, Floats]:
     n = 400 + 60 * target.dim
     cloud = _cloud(target.prior_draws(n, rng), target)
     heat, path = 0.0, [(0.0, cloud.theta)]
-    while heat < 1 and len(path) < MOST_LEVELS:
-        heat, before = _next_heat(heat, cloud.likelihood), heat
-        chosen = resample((heat - before) * cloud.likelihood, n, rng)
-        cloud = Cloud(*(column[chosen] for column in cloud))
-        cloud = _move(cloud, heat, target, rng)
-        path.append((heat, cloud.theta))
+    with progress("From prior to posterior", 1, unit="") as came_by:
+        while heat < 1 and len(path) < MOST_LEVELS:
+            heat, before = _next_heat(heat, cloud.likelihood), heat
+            chosen = resample((heat - before) * cloud.likelihood, n, rng)
+            cloud = Cloud(*(column[chosen] for column in cloud))
+            cloud = _move(cloud, heat, target, rng)
+            path.append((heat, cloud.theta))
+            came_by(heat - before)
     wide = [theta for h, theta in path[:-1] if h > WIDE] or [path[-2][1]]
     more = [_move(cloud, heat, target, rng).theta for _ in range(3)]
     return np.concatenate([cloud.theta, *more]), np.concatenate(wide)

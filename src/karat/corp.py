@@ -14,6 +14,7 @@ import numpy as np
 
 from karat import _checks
 from karat._numerics import Array, Floats
+from karat._progress import steps
 from karat._records import Record
 from karat.counts import Tally
 from karat.monotone import pool_violators
@@ -136,7 +137,7 @@ def _band(
 ) -> tuple[Floats, Floats]:
     """Draw labels with these chances, fit again, and take quantiles at each point."""
     curves = np.empty((replicates, at.size))
-    for k in range(replicates):
+    for k in steps(range(replicates), "Bootstrap", unit="samples"):
         drawn = rng.binomial(cases, chance)
         curves[k] = np.interp(at, score, _curve(drawn, cases - drawn)[0])
     low, high = np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)

@@ -18,6 +18,7 @@ import numpy as np
 
 from karat import _checks
 from karat._numerics import Floats, Ints
+from karat._progress import steps
 from karat._records import Estimate, Record
 from karat.counts import Panel
 from karat.ensembles import COMBINERS
@@ -167,7 +168,7 @@ def _judge(
     """Give mean AUC and its covariance over the folds."""
     k = len(combiners)
     areas, spread = np.zeros(k), np.zeros((k, k))
-    for neg, pos in deal:
+    for neg, pos in steps(deal, "Cross-fitting", unit="folds"):
         rest = Panel(panel.names, panel.rows, panel.neg - neg, panel.pos - pos)
         here = neg + pos > 0
         scores = [np.asarray(c(rest)(panel.rows[here])) for c in combiners.values()]

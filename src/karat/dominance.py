@@ -7,14 +7,17 @@ bootstrap says how sure that is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from itertools import chain
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from karat import _checks
 from karat._checks import InputError
 from karat._numerics import Array, Floats
+from karat._progress import steps
 from karat._records import Record
 from karat.bands import critical, curves_of, few_rows, height, rate_variance
 from karat.counts import Panel, Tally
@@ -311,13 +314,17 @@ def _paired_differences(
     panel = _coarse(panel)
     orders = [_levels(panel.rows[:, k]) for k in range(2)]
     out = []
-    for neg, pos in replicates(panel, number, rng):
-        for n, p in zip(neg, pos, strict=True):
-            one, two = (
-                height(_shares(n, level), _shares(p, level), grid) for level in orders
-            )
-            out.append(one - two)
+    for neg, pos in _one_by_one(panel, number, rng):
+        one, two = (
+            height(_shares(neg, level), _shares(pos, level), grid) for level in orders
+        )
+        out.append(one - two)
     return np.array(out)
+
+
+def _one_by_one(panel: Panel, number: int, rng: np.random.Generator) -> Iterator[Any]:
+    drawn = (zip(*block, strict=True) for block in replicates(panel, number, rng))
+    yield from steps(chain.from_iterable(drawn), "Bootstrap", number, "samples")
 
 
 # a panel with more rows is resampled on this many levels of each classifier: finer

@@ -20,6 +20,7 @@ import numpy as np
 
 from karat import _checks
 from karat._numerics import Array, Floats
+from karat._progress import steps
 from karat._records import Estimate, Record
 from karat.counts import Tally
 from karat.monotone import equal_mass, pool_violators
@@ -237,7 +238,7 @@ def _bootstrap(
     cells = np.concatenate([pos, neg])
     n = int(cells.sum())
     out = np.empty((replicates, 4))
-    for k in range(replicates):
+    for k in steps(range(replicates), "Bootstrap", unit="samples"):
         drawn = rng.multinomial(n, cells / n)
         p, q = drawn[: score.size], drawn[score.size :]
         some = p + q > 0

@@ -18,6 +18,7 @@ from karat import _checks
 from karat._binomial import wilson
 from karat._checks import NotEnoughCases
 from karat._numerics import Array, Floats, Ints
+from karat._progress import steps
 from karat._records import Estimate, Record
 from karat.algebra import Constraint, Metric
 from karat.confusion import METRICS, Confusion
@@ -208,7 +209,7 @@ def _repeat(task: _Task, replicates: int, rng: np.random.Generator) -> Any:
     draw = Resample(task.tally)
     # one place for the counts of all samples: fresh memory costs more than the sums
     space = np.zeros((4, len(task.tally) + 1), dtype=np.int64)
-    for _ in range(replicates):
+    for _ in steps(range(replicates), "Bootstrap", unit="samples"):
         yield _run(task, space, *draw(rng))
 
 

@@ -17,21 +17,20 @@ import functools
 import json
 import os
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, final
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from karat._checks import Infeasible, InputError, NotEnoughCases
 from karat._doors import door
+from karat._progress import progress
 from karat._records import Estimate, json_value, shown
 from karat.cli._source import Chosen, Source, choose, open_source
 
@@ -127,7 +126,7 @@ def envelope(answer: Answer) -> dict[str, Any]:
 def _draw(answer: Answer, plot: Path) -> None:
     if answer.chart is None:
         raise InputError(f"karat {answer.command} has no figure; leave out --plot.")
-    with working("Drawing"):
+    with progress("Drawing"):
         door("plots").save(answer.chart(), plot)
     say(f"Figure written to {plot}.")
 
@@ -212,25 +211,6 @@ def _console(stream: Any) -> Console:
     # off a terminal nothing is cut: a table may be as wide as it needs
     width = None if stream.isatty() else 160
     return Console(file=stream, width=width, highlight=False, emoji=False, markup=False)
-
-
-@contextmanager
-def working(what: str) -> Iterator[None]:
-    """Show that something runs, on a terminal only, and only after a second."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    bar = Progress(*columns, console=_console(sys.stderr), transient=True)
-    bar.add_task(what, total=None)
-    timer = threading.Timer(1.0, bar.start)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        bar.stop()
 
 
 def guarded(function: Callable[..., None]) -> Callable[..., None]:

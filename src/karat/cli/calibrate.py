@@ -11,6 +11,7 @@ import typer
 
 from karat import calibration, maps
 from karat._doors import door
+from karat._progress import progress
 from karat._records import Estimate
 from karat.cli._rows import Output, check_output, write_rows
 from karat.cli._shell import (
@@ -29,7 +30,6 @@ from karat.cli._shell import (
     say,
     show,
     table,
-    working,
 )
 from karat.cli._source import count_tally
 from karat.counts import Tally
@@ -72,14 +72,14 @@ def calibrate(
     name = chosen.scores[0]
     column = column or f"{name}_calibrated"
     check_output(output, source, column)
-    with working("Fitting"):
+    with progress("Fitting"):
         t = count_tally(source, chosen, name)
         fitted = calibration.calibrate(t, method=method)
     if save is not None:
         fitted.save_map(save)
         say(f"Map written to {save}.")
     if output is not None:
-        with working("Writing"):
+        with progress("Writing"):
             write_rows(
                 source, column, lambda rows: fitted(_numbers(rows[name])), output
             )

@@ -10,6 +10,7 @@ import typer
 
 from karat._checks import InputError, choice
 from karat._doors import door
+from karat._progress import progress
 from karat.cli._rows import Output, check_output, write_rows
 from karat.cli._shell import (
     Answer,
@@ -29,7 +30,6 @@ from karat.cli._shell import (
     say,
     show,
     table,
-    working,
 )
 from karat.cli._source import count_panel
 from karat.counts import Panel
@@ -78,9 +78,9 @@ def combine(
     if method is not None:
         choice(method, list(COMBINERS), "--method")
     check_output(output, source, column)
-    with working("Counting"):
+    with progress("Counting"):
         panel = count_panel(source, chosen)
-    with working("Combining"):
+    with progress("Combining"):
         compared = compare_combiners(panel, level=level, rng=seed)
         method = method or _best(compared)
         fitted = COMBINERS[method](panel)
@@ -88,7 +88,7 @@ def combine(
         fitted.save_map(save)
         say(f"Combiner written to {save}.")
     if output is not None:
-        with working("Writing"):
+        with progress("Writing"):
             write_rows(source, column, lambda t: _score(fitted, t, panel), output)
         say(f"Rows with column {column!r} written to {output}.")
     answer = Answer(

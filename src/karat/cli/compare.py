@@ -7,6 +7,7 @@ from typing import Any
 
 from karat._checks import InputError
 from karat._doors import door
+from karat._progress import progress
 from karat._records import shown
 from karat.cli._shell import (
     Answer,
@@ -25,7 +26,6 @@ from karat.cli._shell import (
     opened,
     show,
     table,
-    working,
 )
 from karat.cli._source import count_panel
 from karat.comparison import Comparison, compare_auc
@@ -66,9 +66,9 @@ def compare(
             f"A comparison needs two scores or more; found {chosen.scores[0]!r}. Type "
             f"--score NAME for each."
         )
-    with working("Counting"):
+    with progress("Counting"):
         panel = count_panel(source, chosen)
-    with working("Comparing"):
+    with progress("Comparing"):
         found = compare_auc(panel, level=level)
         better = dominance_of(panel, level, seed)
     parts: list[Any] = [cases_sentence(panel), *_tables(found), *sentences(found)]

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from karat import plots, report, samples
+from karat._progress import progress
 from karat.calibration import calibrate
-from karat.cli._shell import Debug, sys_console, table, working
+from karat.cli._shell import Debug, sys_console, table
 from karat.comparison import compare_auc
 from karat.counts import Panel
 from karat.crossfit import compare_combiners
@@ -48,7 +49,7 @@ def demo(
         f"Chicago; {traps.n_pos} of them had it."
     )
     for title, step in STEPS.items():
-        with working(title):
+        with progress(title):
             lines = step(traps)
         out.print(f"\n{title}")
         for line in lines:
@@ -159,7 +160,7 @@ def _files(traps: Panel, folder: Path) -> dict[Path, str]:
         folder / "roc.svg": "ROC curves of the five models",
         folder / "precision_recall.svg": "precision and recall",
     }
-    with working("Writing the report"):
+    with progress("Writing the report"):
         report.write(
             traps,
             folder / "report.html",

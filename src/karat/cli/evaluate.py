@@ -6,6 +6,7 @@ from typing import Any
 
 from karat._checks import both_classes
 from karat._doors import door
+from karat._progress import progress
 from karat._records import Estimate
 from karat.areas import average_precision
 from karat.cli._shell import (
@@ -25,7 +26,6 @@ from karat.cli._shell import (
     opened,
     show,
     table,
-    working,
 )
 from karat.cli._source import Chosen, Source, count_tally
 from karat.counts import Tally
@@ -64,7 +64,7 @@ def evaluate(
         by=by,
         several=True,
     )
-    with working("Counting"):
+    with progress("Counting"):
         tallies = {s: count_tally(source, chosen, s) for s in chosen.scores}
         numbers = {s: measures(t, level) for s, t in tallies.items()}
         groups = _groups(source, chosen, level) if by else {}

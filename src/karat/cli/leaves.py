@@ -9,6 +9,7 @@ import typer
 
 from karat import frames
 from karat._checks import InputError, listing
+from karat._progress import progress
 from karat.cli._shell import (
     Answer,
     Count,
@@ -21,7 +22,6 @@ from karat.cli._shell import (
     opened,
     show,
     table,
-    working,
 )
 from karat.cli._source import Source, naming
 from karat.trees import LeafReport
@@ -55,7 +55,7 @@ def leaves(
         count=count,
         guess=guess_node,
     )
-    with working("Counting"), naming(chosen):
+    with progress("Counting"), naming(chosen):
         counted = frames.leaves(
             source.rows,
             node=chosen.scores[0],

@@ -10,6 +10,7 @@ import typer
 from karat import frames
 from karat._checks import InputError, listing
 from karat._doors import door
+from karat._progress import progress
 from karat._records import shown
 from karat.cli._shell import (
     Answer,
@@ -27,7 +28,6 @@ from karat.cli._shell import (
     say,
     show,
     table,
-    working,
 )
 from karat.cli._source import Source, naming
 from karat.dependence import Dependence, conditional_dependence
@@ -71,7 +71,7 @@ def nogold(
         needs_label=False,
         guess=guess_votes,
     )
-    with working("Counting"), naming(chosen):
+    with progress("Counting"), naming(chosen):
         panel = frames.panel(
             source.rows,
             label=chosen.label,
@@ -79,7 +79,7 @@ def nogold(
             positive=chosen.positive,
             count=chosen.count,
         )
-    with working("Sampling"), warnings.catch_warnings(record=True) as raised:
+    with progress("Sampling"), warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
         found = latent_class(panel, rng=seed, level=level)
         best = best_combination(found, criterion=criterion)

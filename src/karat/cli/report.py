@@ -9,6 +9,7 @@ import typer
 
 from karat._checks import InputError
 from karat._doors import door
+from karat._progress import progress
 from karat.cli._shell import (
     By,
     Count,
@@ -23,7 +24,6 @@ from karat.cli._shell import (
     SubjectTo,
     opened,
     say,
-    working,
 )
 from karat.cli._source import count_panel
 
@@ -71,10 +71,10 @@ def report(
         by=by,
         several=True,
     )
-    with working("Counting"):
+    with progress("Counting"):
         panel = count_panel(source, chosen)
         groups = count_panel(source, chosen, by=True) if by else None
-    with working("Writing the report"):
+    with progress("Writing the report"):
         door("report").write(
             panel,
             output,

@@ -10,6 +10,7 @@ import typer
 from karat import operating
 from karat._checks import InputError
 from karat._doors import door
+from karat._progress import progress
 from karat.cli._shell import (
     Answer,
     Count,
@@ -31,7 +32,6 @@ from karat.cli._shell import (
     opened,
     show,
     table,
-    working,
 )
 from karat.cli._source import count_tally
 from karat.confusion import METRICS, Confusion
@@ -76,7 +76,7 @@ def threshold(
     source, chosen = opened(
         file, label=label, scores=scores, positive=positive, count=count
     )
-    with working("Counting"):
+    with progress("Counting"):
         t = count_tally(source, chosen, chosen.scores[0])
     wanted: dict[str, Any] = {
         "maximize": maximize or "accuracy",
@@ -92,7 +92,7 @@ def threshold(
         head = about(source, chosen, t)
         show(Answer("guarantee", result, parts, about=head), json)
         return
-    with working("Validating"):
+    with progress("Validating"):
         point = operating.best_threshold(t, **wanted)
         checked = None
         if validate:
