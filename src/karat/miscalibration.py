@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
 from types import MappingProxyType
 from typing import Any, final
@@ -23,7 +24,8 @@ from karat._numerics import Array, Floats
 from karat._records import Estimate, Record
 from karat.counts import Tally
 from karat.monotone import equal_mass, pool_violators
-from karat.scoring import pooled, probability_rows
+from karat.resampling import reflected_interval
+from karat.scoring import pooled, probability_rows, resampled
 
 _EPS = 2.0**-52
 _GRID = 4096
@@ -330,8 +332,10 @@ def calibration_error(
     level = _checks.fraction(level, "level")
     replicates = _checks.whole_number(replicates, "replicates", at_least=20)
     generator = np.random.default_rng(rng)
-    values = _errors(score, pos, neg, bins)
-    draws = _bootstrap_errors(score, pos, neg, bins, replicates, generator)
+    values = _errors(score, pos, neg, bins=bins)
+    draws = resampled(
+        score, pos, neg, partial(_errors, bins=bins), replicates, generator
+    )
     start = equal_mass(pos + neg, bins)
     chance = _chance(score, pos + neg, start)
     plain, debiased, rms, smooth = (
@@ -348,7 +352,7 @@ def calibration_error(
 
 
 def _errors(
-    score: Floats, pos: Array, neg: Array, bins: int
+    score: Floats, pos: Array, neg: Array, *, bins: int
 ) -> tuple[float, float, float, float]:
     cases = pos + neg
     start = equal_mass(cases, bins)
@@ -417,25 +421,8 @@ def _smoothed(series: Floats, width: float) -> float:
     return float(np.abs(idct(series * damping, type=2, norm="ortho")).sum())
 
 
-def _bootstrap_errors(
-    score: Floats, pos: Array, neg: Array, bins: int, replicates: int, rng: Any
-) -> Floats:
-    score, pos, neg = pooled(score, pos, neg)
-    cells = np.concatenate([pos, neg])
-    n = int(cells.sum())
-    out = np.empty((replicates, 4))
-    for k in range(replicates):
-        drawn = rng.multinomial(n, cells / n)
-        p, q = drawn[: score.size], drawn[score.size :]
-        some = p + q > 0
-        out[k] = _errors(score[some], p[some], q[some], bins)
-    return out
-
-
 def _interval(value: float, draws: Floats, level: float) -> Estimate:
-    below, above = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    low = min(max(0.0, 2 * value - float(above)), value)
-    high = max(2 * value - float(below), value)
+    low, high = reflected_interval(value, draws, level)
     return Estimate(value, low, high, level, "bootstrap", float(draws.std(ddof=1)))
 
 

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from karat._numerics import Array, Floats, Ints
+from karat._progress import progress
 from karat.counts import Panel, Tally
 
 Seed = int | np.random.Generator | None
@@ -211,10 +212,11 @@ def bootstrap(
 
     ``statistic`` takes (neg, pos) of shape (r, m) and gives (r,) or (r, ...) values.
     """
-    parts = [
-        np.asarray(statistic(neg, pos), dtype=np.float64)
-        for neg, pos in replicates(x, number, rng, stratified=stratified)
-    ]
+    parts = []
+    with progress("Bootstrap", number, "samples") as went_by:
+        for neg, pos in replicates(x, number, rng, stratified=stratified):
+            parts.append(np.asarray(statistic(neg, pos), dtype=np.float64))
+            went_by(len(neg))
     return np.concatenate(parts)
 
 
@@ -222,6 +224,18 @@ def percentile_interval(values: Floats, level: float) -> tuple[float, float]:
     """Between which values lies the middle share of the replicates?"""
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
+
+
+def reflected_interval(
+    value: float, values: Floats, level: float
+) -> tuple[float, float]:
+    """Which values, none below 0, remain when the quantiles are reflected at the value?
+
+    The basic bootstrap, for numbers that noise enlarges: a replicate is enlarged once
+    more, and reflection takes that back. The interval holds the value.
+    """
+    below, above = percentile_interval(values, level)
+    return min(max(0.0, 2 * value - above), value), max(2 * value - below, value)
 
 
 def bca_interval(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import NormalDist
 from typing import Any, final
 
@@ -20,10 +21,10 @@ import numpy as np
 
 from karat import _checks
 from karat._numerics import Array, Floats
-from karat._progress import steps
 from karat._records import Estimate, Record
 from karat.counts import Tally
 from karat.monotone import equal_mass, pool_violators
+from karat.resampling import bootstrap, reflected_interval
 
 # resampling looks at this many rows at most: more are pooled to as many equal cells
 MOST_ROWS = 4000
@@ -167,7 +168,9 @@ def _proper_score(
     sd = _mean_sd(score, pos, neg, loss, mean)
     half = NormalDist().inv_cdf((1 + level) / 2) * sd
     generator = np.random.default_rng(rng)
-    draws = _bootstrap(score, pos, neg, loss, replicates, generator)
+    draws = resampled(
+        score, pos, neg, partial(_decompose, loss=loss), replicates, generator
+    )
     mcb = _reflected(parts[1], draws[:, 1], level)
     if parts[1] <= _by_chance(score, pos, neg, loss, level, replicates, generator):
         mcb = replace(mcb, low=0.0)
@@ -231,19 +234,24 @@ def _mean_sd(score: Floats, pos: Array, neg: Array, loss: _Loss, mean: float) ->
     return float(np.sqrt(_mean_loss((away[0], away[1]), pos, neg) / (n - 1)))
 
 
-def _bootstrap(
-    score: Floats, pos: Array, neg: Array, loss: _Loss, replicates: int, rng: Any
+def resampled(
+    score: Floats,
+    pos: Array,
+    neg: Array,
+    statistic: Callable[[Floats, Array, Array], tuple[float, ...]],
+    number: int,
+    rng: Any,
 ) -> Floats:
+    """How do numbers of such rows vary between samples of all their cases?"""
     score, pos, neg = pooled(score, pos, neg)
-    cells = np.concatenate([pos, neg])
-    n = int(cells.sum())
-    out = np.empty((replicates, 4))
-    for k in steps(range(replicates), "Bootstrap", unit="samples"):
-        drawn = rng.multinomial(n, cells / n)
-        p, q = drawn[: score.size], drawn[score.size :]
-        some = p + q > 0
-        out[k] = _decompose(score[some], p[some], q[some], loss)
-    return out
+    t = Tally(score, neg, pos)
+
+    def each(neg: Array, pos: Array) -> list[tuple[float, ...]]:
+        met = (np.flatnonzero(n + p)[::-1] for n, p in zip(neg, pos, strict=True))
+        drawn = zip(met, neg, pos, strict=True)
+        return [statistic(t.score[at], p[at], n[at]) for at, n, p in drawn]
+
+    return bootstrap(t, each, number, rng, stratified=False)
 
 
 def _by_chance(
@@ -281,11 +289,8 @@ def _uncertainty(n_pos: int, n_neg: int, loss: _Loss, level: float) -> Estimate:
 
 
 def _reflected(value: float, draws: Floats, level: float) -> Estimate:
-    tail = (1 - level) / 2
     if not np.isfinite(value):
         return Estimate(value, value, value, level, "bootstrap")
     finite = draws[np.isfinite(draws)]
-    below, above = np.quantile(finite, [tail, 1 - tail])
-    low = min(max(0.0, 2 * value - float(above)), value)
-    high = max(2 * value - float(below), value)
+    low, high = reflected_interval(value, finite, level)
     return Estimate(value, low, high, level, "bootstrap", float(finite.std(ddof=1)))
