@@ -14,7 +14,7 @@ import numpy as np
 
 from karat import _checks
 from karat._checks import InputError
-from karat._numerics import Array, Floats
+from karat._numerics import Array, Floats, blocks
 from karat._records import Estimate
 from karat.counts import Tally
 from karat.ranking import grouped, runs
@@ -243,8 +243,7 @@ def average_precision(
     if method != "logit":
         return _resampled(t, statistic, method, method, level, rng, replicates)
     level = _checks.fraction(level, "level")
-    value, pos, neg = _precision_influence(t, odds)
-    sd = _influence_sd(t, pos, neg)
+    value, sd = _precision_spread(t, odds)
     if not sd > 1e-12 or value >= 1:
         return _stand_in(t, statistic, value, level, method, sd)
     return _on_logit(value, sd, level, method)
@@ -257,36 +256,49 @@ def _average_precisions(neg: Array, pos: Array, odds: float) -> Floats:
     return np.asarray((pos * precision).sum(axis=1) / tp[:, -1])
 
 
-def _precision_influence(t: Tally, odds: float) -> tuple[float, Floats, Floats]:
-    """How large is AP, and how much would one more case at each score change it?
+def _precision_spread(t: Tally, odds: float) -> tuple[float, float]:
+    r"""How large is AP, and how far would other samples be from it (sd)?
 
-    Derivatives by the weight of a positive and of a negative, times the number of cases
-    of its class, less their mean: the class counts are fixed.
+    With the class counts fixed, a positive of row i changes AP by
+    :math:`p_i + \sum_{j\ge i} s_j (1 - p_j)` and a negative by
+    :math:`-\sum_{j\ge i} s_j p_j`, up to factors and constants, where :math:`p_j` is
+    the precision and :math:`s_j` the share of a row's positives among the flagged. A
+    sum from i on is a constant less the sum before i: one walk down the rows will do.
     """
-    pos, neg = t.pos.astype(np.float64), t.neg.astype(np.float64)
-    tp, fp = np.cumsum(pos), np.cumsum(neg)
-    fp *= odds
-    fp += tp
-    precision = np.divide(tp, fp, out=tp)
-    share = np.divide(pos, fp, out=fp)  # of a row's positives among the flagged
-    value = float((pos * precision).sum()) / t.n_pos
-    found = share * precision
-    share -= found
-    gain = np.cumsum(share[::-1])[::-1]
-    gain += precision  # per positive, times n_pos
-    cost = np.cumsum(found[::-1])[::-1]
-    cost *= -odds * t.n_neg / t.n_pos
-    gain -= (pos * gain).sum() / t.n_pos
-    cost -= (neg * cost).sum() / t.n_neg
-    return value, gain, cost
-
-
-def _influence_sd(t: Tally, pos: Floats, neg: Floats) -> float:
+    total, gains, losses = 0.0, [], []
+    tp = fp = 0
+    hit = miss = 0.0
+    for b in blocks(len(t)):
+        pos, neg = t.pos[b], t.neg[b]
+        tps, fps = np.cumsum(pos) + tp, np.cumsum(neg) + fp
+        tp, fp = tps[-1], fps[-1]
+        flagged = tps + odds * fps
+        precision, share = tps / flagged, pos / flagged
+        total += float((pos * precision).sum())
+        hits = share * precision
+        misses = share - hits
+        gains.append(_moments(precision + misses - np.cumsum(misses) - miss, pos))
+        losses.append(_moments(np.cumsum(hits) - hits + hit, neg))
+        hit, miss = hit + float(hits.sum()), miss + float(misses.sum())
+    value = total / t.n_pos
     if min(t.n_pos, t.n_neg) < 2:
-        return math.nan
-    up = float((t.pos * pos**2).sum()) / (t.n_pos - 1) / t.n_pos
-    down = float((t.neg * neg**2).sum()) / (t.n_neg - 1) / t.n_neg
-    return math.sqrt(up + down)
+        return value, math.nan
+    up = _square(gains) / (t.n_pos - 1) / t.n_pos
+    down = _square(losses) / (t.n_neg - 1) * t.n_neg * (odds / t.n_pos) ** 2
+    return value, math.sqrt(up + down)
+
+
+def _moments(values: Floats, weight: Array) -> tuple[int, float, float]:
+    """Give number, mean and sum of squares about the mean."""
+    n = int(weight.sum())
+    mean = float((weight * values).sum()) / max(n, 1)
+    return n, mean, float((weight * (values - mean) ** 2).sum())
+
+
+def _square(parts: list[tuple[int, float, float]]) -> float:
+    """Give the sum of squares about the mean of all parts together."""
+    n, mean, square = np.array(parts).T
+    return float(square.sum() + (n * (mean - (n * mean).sum() / n.sum()) ** 2).sum())
 
 
 def _on_logit(value: float, sd: float, level: float, method: str) -> Estimate:

@@ -55,8 +55,28 @@ class Confusion(Record):
                 raise InputError(f"{name} must be counts; found {array.dtype}.")
             object.__setattr__(self, name, array)
 
+    @classmethod
+    def _swept(cls, tp: Array, fp: Array, n_pos: int, n_neg: int) -> Confusion:
+        """Take running counts; ``fn`` and ``tn`` are worked out when asked for."""
+        c = object.__new__(cls)
+        tp, fp = np.asarray(tp), np.asarray(fp)
+        c.__dict__.update(tp=tp, fp=fp, _n_pos=n_pos, _n_neg=n_neg)
+        return c
+
+    def __getattr__(self, name: str) -> Any:
+        known = self.__dict__
+        if name == "fn" and "_n_pos" in known:
+            known["fn"] = known["_n_pos"] - self.tp
+        elif name == "tn" and "_n_neg" in known:
+            known["tn"] = known["_n_neg"] - self.fp
+        else:
+            raise AttributeError(f"A Confusion has tp, fp, fn and tn, no {name}.")
+        return known[name]
+
     def __getitem__(self, at: Any) -> Confusion:
         """Choose some of the thresholds."""
+        if "_n_pos" in self.__dict__:
+            return self._swept(self.tp[at], self.fp[at], self._n_pos, self._n_neg)
         return Confusion(self.tp[at], self.fp[at], self.fn[at], self.tn[at])
 
     def at_prevalence(self, prevalence: float) -> Confusion:
@@ -94,7 +114,7 @@ def sweep(tally: Tally) -> Confusion:
     """
     tally = tally.labelled()
     tp, fp = _running(tally.pos), _running(tally.neg)
-    return Confusion(tp, fp, tally.n_pos - tp, tally.n_neg - fp)
+    return Confusion._swept(tp, fp, tally.n_pos, tally.n_neg)
 
 
 def _running(counts: Ints) -> Ints:

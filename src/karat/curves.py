@@ -8,6 +8,7 @@ between two thresholds can reach, ``simplify`` fewer points with a stated error.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, TypeVar, final
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from karat import _checks
 from karat._checks import InputError
-from karat._numerics import Array, Floats
+from karat._numerics import Array, Floats, Ints, blocks
 from karat._records import Record
 from karat.confusion import Confusion, sweep, thresholds
 from karat.counts import Tally
@@ -167,6 +168,17 @@ def _weighed(
     return n * share * (c.tp / t.n_pos), n * (1 - share) * (c.fp / t.n_neg), share
 
 
+def _in_place(count: Ints, ratio: Callable[[slice], Array]) -> Floats:
+    """Put a ratio in the place of counts that are not needed again.
+
+    Memory that is met for the first time costs more than the division.
+    """
+    out = count.view(np.float64)
+    for b in blocks(count.size):
+        out[b] = ratio(b)
+    return out
+
+
 def roc(t: Tally) -> Roc:
     r"""Which true positive rate costs which false positive rate?
 
@@ -195,7 +207,8 @@ def roc(t: Tally) -> Roc:
     (array([0. , 0. , 0.5, 1. ]), array([0. , 0.5, 1. , 1. ]))
     """
     t, cut, c = _cuts(t, "roc")
-    return Roc(c.fp / t.n_neg, c.tp / t.n_pos, cut)
+    fpr = _in_place(c.fp, lambda b: c.fp[b] / t.n_neg)
+    return Roc(fpr, _in_place(c.tp, lambda b: c.tp[b] / t.n_pos), cut)
 
 
 def precision_recall(t: Tally, *, prevalence: float | None = None) -> PrecisionRecall:
@@ -226,8 +239,15 @@ def precision_recall(t: Tally, *, prevalence: float | None = None) -> PrecisionR
     t = t.labelled()
     _checks.both_classes(t, "precision_recall")
     c = sweep(t)[1:]
-    hits, alarms, share = _weighed(t, c, prevalence)
-    return PrecisionRecall(c.tp / t.n_pos, hits / (hits + alarms), t.score, share)
+
+    def ratio(b: slice) -> Array:
+        hits, alarms, _ = _weighed(t, c[b], prevalence)
+        return np.asarray(hits / (hits + alarms))
+
+    *_, share = _weighed(t, c[:0], prevalence)
+    precision = _in_place(c.fp, ratio)
+    recall = _in_place(c.tp, lambda b: c.tp[b] / t.n_pos)
+    return PrecisionRecall(recall, precision, t.score, share)
 
 
 def precision_at(fpr: Any, tpr: Any, prevalence: float) -> Any:

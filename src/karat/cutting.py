@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from karat import _checks, exact
 from karat._checks import Infeasible, NotEnoughCases
-from karat._numerics import Array, Floats, Ints
+from karat._numerics import Array, Floats, Ints, blocks
 from karat.algebra import Constraint, Metric, as_fraction
 from karat.confusion import Confusion, sweep
 from karat.counts import Tally
@@ -53,12 +53,12 @@ class Cuts(NamedTuple):
     @property
     def n_pos(self) -> int:
         """How many positive cases?"""
-        return _whole(self.seen.fn[0])
+        return _whole(self.seen[0].fn)
 
     @property
     def n_neg(self) -> int:
         """How many negative cases?"""
-        return _whole(self.seen.tn[0])
+        return _whole(self.seen[0].tn)
 
     def decides(self, metric: Metric) -> bool:
         """Can values of the metric be compared in whole numbers?"""
@@ -84,7 +84,7 @@ def make_cuts(score: Floats, seen: Confusion, prevalence: float | None) -> Cuts:
     """Put counts that were made already at the prevalence of use."""
     if prevalence is None:
         return Cuts(score, seen, seen, exact.Scale())
-    n_pos, n_neg = int(seen.fn[0]), int(seen.tn[0])
+    n_pos, n_neg = int(seen[0].fn), int(seen[0].tn)
     scale = exact.scale_to(prevalence, n_pos, n_neg)
     return Cuts(score, seen, seen.at_prevalence(prevalence), scale, prevalence)
 
@@ -205,7 +205,7 @@ def most_balanced(cuts: Cuts, at: Ints) -> int:
     one that flags fewer. Where one kind of error is the same for all cuts, this is the
     one with the fewest errors of the other kind.
     """
-    fp, fn = cuts.used.fp[at], cuts.used.fn[at]
+    fp, fn = cuts.used[at].fp, cuts.used[at].fn
     if cuts.counted:
         tp, fp = cuts.seen.tp[at], cuts.seen.fp[at]
         _, fp, fn, _ = cuts.scale.counts(tp, fp, cuts.n_pos, cuts.n_neg)
@@ -231,12 +231,13 @@ def thresholds_of(score: Floats, at: Ints) -> Floats:
     flagged, the lowest score when everything is, the score itself when no other float
     lies in between. Scores that are float32 get a middle that float32 can hold apart.
     """
-    ends = np.concatenate([[np.inf], score, [-np.inf]])
-    low, high = ends[at + 1], ends[at]
+    low = np.where(at < score.size, score[np.minimum(at, score.size - 1)], -np.inf)
+    high = np.where(at > 0, score[np.maximum(at, 1) - 1], np.inf)
     with np.errstate(over="ignore", invalid="ignore"):
         middle = low / 2 + high / 2
         apart = np.isfinite(middle) & (low < middle) & (middle <= high)
-        if (score.astype(np.float32) == score).all():
+        # in blocks: the first one tells already, as a rule
+        if all((score[b].astype("f4") == score[b]).all() for b in blocks(score.size)):
             single = middle.astype(np.float32).astype(np.float64)
             apart &= (low < single) & (single <= high)
     return np.where(apart, middle, high)
