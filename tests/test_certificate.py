@@ -32,27 +32,19 @@ def tallies(draw):
 
 
 cells = st.integers(1, 6)
-
-
-def brier(t):
-    return float(
-        (t.pos @ (1 - t.score) ** 2 + t.neg @ t.score**2) / (t.n_pos + t.n_neg)
-    )
-
-
-def log_loss(t):
-    p = np.clip(t.score, 1e-9, 1 - 1e-9)
-    return float(-(t.pos @ np.log(p) + t.neg @ np.log1p(-p)) / (t.n_pos + t.n_neg))
+SHORT = {
+    "auc": lambda t: karat.auc(t).value,
+    "average_precision": lambda t: karat.average_precision(t).value,
+}
 
 
 @given(tallies(), cells)
 def test_the_exact_answer_lies_within(t, k):
     coarse = t.coarse(k)
     assert len(coarse) <= k
-    for analysis in (karat.auc, brier, log_loss):
-        b = karat.bounds(analysis, coarse)
-        exact = analysis(t)
-        assert b.low <= getattr(exact, "value", exact) <= b.high
+    for name, analysis in SHORT.items():
+        b = karat.bounds(name, coarse)
+        assert b.low <= analysis(t) <= b.high
         assert b.low <= b.value <= b.high
     half = float(coarse.neg @ coarse.pos) / (2 * t.n_pos * t.n_neg)
     b = karat.bounds(karat.auc, coarse)
@@ -89,6 +81,15 @@ def test_the_best_value_lies_within(t, k, metric, constrained):
     slack = 1e-12 * max(1, abs(exact)) if np.isfinite(exact) else 0
     assert b.low - slack <= exact <= b.high + slack
     assert b.low == b.value
+    point = karat.best_threshold(coarse, **options)
+    assert point.bounds == ((b.low, b.high) if coarse.binned else None)
+    low, high = point.threshold_bounds or (-np.inf, np.inf)
+    best = karat.best_threshold(t, **options)
+    assert any(low <= i[1] and i[0] <= high for i in best.intervals)
+    # the threshold makes the cut it says
+    flagged = t.score >= point.threshold
+    assert int(t.pos[flagged].sum()) == point.confusion.tp
+    assert int(t.neg[flagged].sum()) == point.confusion.fp
 
 
 @given(tallies(), cells)
@@ -97,11 +98,11 @@ def test_the_roc_curve_lies_between(t, k):
     exact = karat.roc(t)
     # the band at a rate: the widest of what its cells say there
     for x, y in zip(exact.fpr, exact.tpr, strict=True):
-        left = np.searchsorted(b.fpr, x, side="left")
-        right = np.searchsorted(b.fpr, x, side="right")
+        left = np.searchsorted(b.x, x, side="left")
+        right = np.searchsorted(b.x, x, side="right")
         near = slice(max(left - 1, 0), right + 1)
         assert b.low[near].min() - 1e-12 <= y <= b.high[near].max() + 1e-12
-    assert np.all(np.diff(b.fpr) >= 0)
+    assert np.all(np.diff(b.x) >= 0)
 
 
 @given(tallies())
@@ -167,15 +168,58 @@ def test_binned_tallies_are_kept_and_shown(tmp_path):
     assert "2 cells of scores from 1 to 4" in repr(t)
     assert t.to_frame("dict")["high"] == [4.0, 2.0]
     assert t.hide().high.tolist() == [4.0, 2.0]
-    assert not t.map(lambda s: s).binned
-    assert t != t.map(lambda s: s)
 
 
 def test_wrong_questions():
     t = Tally([2.0, 1.0], pos=[1, 1], neg=[1, 1])
-    with pytest.raises(InputError, match="bounds knows 'auc', 'best_threshold'"):
+    with pytest.raises(InputError, match="bounds knows 'auc', 'average_prec"):
         karat.bounds("auk", t)
-    with pytest.raises(InputError, match=r"Pass the function: karat.bounds\(karat.bri"):
-        karat.bounds("brier", t)
     with pytest.raises(InputError, match="at_most must be a whole number"):
         t.coarse(0)
+
+
+def test_answers_show_their_bounds():
+    t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
+    area = karat.auc(t)
+    assert area.bounds == (0.25, 0.75)
+    assert repr(area).endswith("; exact value within 0.25 to 0.75)")
+    assert area.to_dict()["bounds"] == [0.25, 0.75]
+    assert area.to_frame("dict")["exact_low"] == [0.25]
+    assert "<td>bounds</td><td>0.25, 0.75</td>" in area._repr_html_()
+    assert "bounds" not in karat.auc(Tally([2, 1], [1, 1], [1, 1])).to_dict()
+    point = karat.best_threshold(t, "recall", subject_to="precision >= 0.5")
+    assert "recall = 1; exact" in repr(point)
+
+
+def test_groups_and_panels_have_bounds_too():
+    t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0])
+    found = karat.auc({"fine": t, "coarse": t.coarse(2)})
+    assert found["fine"].bounds is None
+    assert found["coarse"].bounds == (0.25, 0.75)
+
+
+def test_what_is_not_known_is_said():
+    rng = np.random.default_rng(0)
+    t = karat.tally(rng.random(200) < 0.5, rng.random(200)).coarse(20)
+    for name in ("leakage", "calibration_test", "roc_band"):
+        assert "not known" in getattr(karat, name)(t).bounds
+    assert "not known" in repr(karat.calibration_test(t))
+
+
+def test_infeasible_between_the_cells():
+    t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(1)
+    options = {"maximize": "recall", "subject_to": ["precision >= 0.6", "recall > 0"]}
+    with pytest.raises(karat.Infeasible, match="only the cuts between its cells"):
+        karat.best_threshold(t, **options)
+
+
+def test_every_analysis_of_a_tally_is_bounded_or_says_so():
+    """What is exported for groups is exported for cells: nothing is forgotten."""
+    rng = np.random.default_rng(0)
+    t = karat.tally(rng.random(300) < 0.5, rng.random(300)).coarse(30)
+    special = {"partial_auc": {"fpr": (0, 0.2)}, "guaranteed_threshold": None}
+    for name in karat._GROUPED:
+        options = special.get(name, {})
+        if options is None or name in ("sweep", "thresholds", "validate_threshold"):
+            continue
+        assert getattr(karat, name)(t, **options).bounds is not None, name

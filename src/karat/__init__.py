@@ -55,7 +55,8 @@ __version__ = "0.1.0"
 # a public name and the module that holds it, which is loaded when the name is asked for
 _HOMES = _homes(__path__[0])
 
-# what takes a tally takes a mapping from group to tally, and a panel, as well
+# what takes a tally takes a mapping from group to tally, and a panel, as well; and of
+# a binned tally the answer says between which numbers the exact one lies
 _GROUPED = (
     *("auc", "average_precision", "best_threshold", "brier", "calibration_error"),
     *("calibration_line", "calibration_test", "cost_curve", "decision_curve", "det"),
@@ -78,7 +79,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'karat' has no attribute {name!r}")
     value = getattr(_door(_HOMES[name]), name)
     if name in _GROUPED:
-        value = _door("groups").over_groups(value)
+        value = _door("groups").over_groups(_door("binned").over_cells(value))
     globals()[name] = value
     return value
 

@@ -28,11 +28,7 @@ from karat.bands import (
     roc_band as roc_band,
 )
 from karat.calibration import CALIBRATORS as CALIBRATORS, calibrate as calibrate
-from karat.certificate import (
-    Bounds as Bounds,
-    CurveBounds as CurveBounds,
-    bounds as bounds,
-)
+from karat.certificate import Bounds as Bounds, bounds as bounds
 from karat.combinations import (
     all_combinations as all_combinations,
     combination_front as combination_front,
@@ -115,6 +111,7 @@ from karat.entropic import (
     entropic_tree as entropic_tree,
     top_probability as top_probability,
 )
+from karat.envelopes import CurveBounds as CurveBounds
 from karat.expressions import constraint as constraint, metric as metric
 from karat.fermi import (
     FermiDirac as FermiDirac,

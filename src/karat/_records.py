@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from html import escape
 from typing import Any, final
 
@@ -18,10 +18,16 @@ import numpy as np
 from karat._doors import door
 
 
+@dataclass(frozen=True, repr=False, eq=False)
 class Record:
-    """A frozen dataclass that shows itself."""
+    """A frozen dataclass that shows itself.
 
-    __slots__ = ()
+    ``bounds`` is None but for answers of a binned tally (``certificate.py``): two
+    numbers or a record between which the exact answer lies, or the words why they are
+    not known.
+    """
+
+    bounds: Any = field(default=None, kw_only=True)
 
     def __repr__(self) -> str:
         """One line a field, numbers with four significant digits."""
@@ -53,15 +59,48 @@ def table(record: Any) -> dict[str, Any]:
     if arrays:
         length = max(len(v) for v in arrays.values())
         return {k: v for k, v in arrays.items() if len(v) == length}
+    limits = items.pop("bounds", None)
+    if isinstance(limits, tuple):
+        items |= {"exact_low": limits[0], "exact_high": limits[1]}
+    elif limits is not None:
+        items["bounds"] = limits
     return {k: [_scalar(v)] for k, v in items.items()}
 
 
 def _items(record: Any) -> list[tuple[str, Any]]:
-    return [
+    items = [
         (f.name, getattr(record, f.name))
         for f in fields(record)
-        if not f.name.startswith("_")
+        if not f.name.startswith("_") and f.name != "bounds"
     ]
+    limits = getattr(record, "bounds", None)
+    return items if limits is None else [*items, ("bounds", limits)]
+
+
+def within(record: Record) -> str:
+    """Say between which numbers the exact answer lies; nothing when this is it.
+
+    >>> within(Estimate(0.81234, 0.8, 0.82, bounds=(0.812301, 0.812379)))
+    '; exact value within 0.812301 to 0.812379'
+    """
+    if record.bounds is None:
+        return ""
+    if not isinstance(record.bounds, tuple):
+        return f"; exact value {record.bounds}"
+    low, high = record.bounds
+    if low == high:
+        return "; exact in spite of the cells"
+    return f"; exact value within {apart(low, high)}"
+
+
+def apart(low: float, high: float) -> str:
+    """Write two numbers with as many digits as it takes to tell them apart."""
+    for digits in (4, 6, 9, 12, 17):
+        one, other = (f"{v:.{digits}g}" for v in (low, high))
+        # two more digits than the first that differ, so that the width can be seen
+        if f"{low:.{digits - 2}g}" != f"{high:.{digits - 2}g}":
+            break
+    return f"{one} to {other}"
 
 
 def _scalar(value: Any) -> Any:
@@ -186,7 +225,7 @@ class Estimate(Record):
         tail = f", {self.method}" if self.method else ""
         return (
             f"{self.value:.4g} ({100 * self.level:g}% "
-            f"{self.low:.4g} to {self.high:.4g}{tail})"
+            f"{self.low:.4g} to {self.high:.4g}{tail}{within(self)})"
         )
 
     __str__ = __repr__

@@ -100,18 +100,36 @@ def partial_auc(
     _checks.both_classes(t, "partial_auc")
     # a run of one class is a straight part of the curve: one row is enough
     t = _rows(*runs(t))
-    box = _box(fpr, tpr)
-    scale = _mcclish(box) if corrected else (0.0, 1.0)
-
-    def statistic(neg: Array, pos: Array) -> Floats:
-        return scale[0] + scale[1] * _areas(neg, pos, box)
-
+    box, statistic = _area_inside(fpr, tpr, corrected)
     name = f"{method}, McClish" if corrected else method
     highest = 1.0 if corrected else box.best
     drawn_from = _rows(*grouped(t.neg, t.pos, _FINE))
     return _resampled(
         t, statistic, method, name, level, rng, replicates, highest, drawn_from
     )
+
+
+def partial_area(
+    t: Tally,
+    *,
+    fpr: Range | None = None,
+    tpr: Range | None = None,
+    corrected: bool = False,
+) -> float:
+    """How large is the area inside the box? The value of :func:`partial_auc` alone."""
+    _, statistic = _area_inside(fpr, tpr, corrected)
+    neg, pos = runs(t)
+    return float(statistic(neg[None], pos[None])[0])
+
+
+def _area_inside(fpr: Any, tpr: Any, corrected: bool) -> tuple[_Box, Statistic]:
+    box = _box(fpr, tpr)
+    scale = _mcclish(box) if corrected else (0.0, 1.0)
+
+    def statistic(neg: Array, pos: Array) -> Floats:
+        return scale[0] + scale[1] * _areas(neg, pos, box)
+
+    return box, statistic
 
 
 # more corners than this are joined for the bootstrap, not for the value

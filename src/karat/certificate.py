@@ -1,37 +1,61 @@
 r"""Between which numbers does the exact answer lie, when scores were put into cells?
 
-A binned tally knows the counts of each cell and its smallest and largest score; only
-the order inside the cells is lost. So the true cases are one of the ways to arrange
-each cell, and for many answers the best and the worst arrangement are known:
-
-* every positive of a cell above its negatives, at the cell's ends (*sharpest*), or the
-  other way round (*dullest*): between the two lie the AUC, the Brier score and the log
-  loss, because exchanging a positive with a negative below it moves each of them one
-  way only;
-* at a threshold inside a cell the confusion matrix lies in a box (``boxes.py``).
+Every analysis of ``karat`` that is asked about a binned tally passes through
+``certified`` (by ``binned.py``), which gives its answer a field ``bounds``: two numbers,
+a :class:`CurveBounds`, or the words why nothing is known. ``BOUNDED``, at the foot, says
+how for each analysis; the bounds themselves are in ``arrangements.py`` (numbers),
+``boxes.py`` (cuts) and ``envelopes.py`` (curves).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, final
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from inspect import signature
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from karat import _checks
 from karat._checks import InputError
-from karat._numerics import Array, Floats
-from karat._records import Record
+from karat._records import Estimate, Record, apart
 from karat.algebra import Metric
+from karat.areas import average_precision, partial_area, partial_auc
+from karat.arrangements import (
+    auc_ends,
+    average_precision_ends,
+    between,
+    calibration_error_ends,
+    dullest,
+    rounded_out,
+    sharpest,
+)
 from karat.boxes import Boxes, boxes_of, range_in, search
 from karat.confusion import Confusion
+from karat.corp import reliability
 from karat.counts import Tally
-from karat.curves import roc
+from karat.curves import det, gain_curve, lift_curve, precision_recall, roc
+from karat.cutting import Interval, threshold_of
+from karat.envelopes import (
+    CurveBounds,
+    cost_bounds,
+    decision_bounds,
+    det_bounds,
+    gain_bounds,
+    lift_bounds,
+    precision_bounds,
+    reliability_bounds,
+    roc_bounds,
+)
 from karat.expressions import constraints as read_constraints
 from karat.expressions import metric as read_metric
 from karat.inference import auc
-from karat.operating import best_threshold
+from karat.miscalibration import calibration_error
+from karat.operating import OperatingPoint, best_threshold, read_objective
+from karat.scoring import brier, decomposition, log_loss
+from karat.tradeoffs import cost_curve, decision_curve
+
+NOT_KNOWN = "not known: each cell was taken at its lowest score"
 
 
 @final
@@ -69,54 +93,142 @@ class Bounds(Record):
 
     def __repr__(self) -> str:
         """Write value and bounds in one line."""
+        ends = apart(self.low, self.high).replace(" to ", " and ")
         return (
-            f"{self.name} {self.value:.6g} (exactly between {self.low:.6g} and "
-            f"{self.high:.6g}; {self.cells:,} cells)"
+            f"{self.name} {self.value:.6g} (exactly between {ends}; "
+            f"{self.cells:,} cells)"
         )
 
     __str__ = __repr__
 
 
-@final
-@dataclass(frozen=True, repr=False)
-class CurveBounds(Record):
-    """Between which two curves does the exact ROC curve lie?
+Given = Mapping[str, Any]
+Attach = Callable[[Any, Tally, Given], Any]
 
-    Attributes
-    ----------
-    fpr : array
-        False positive rates, ascending; each cell gives its two ends.
-    low, high : array
-        The exact true positive rate lies between these.
+
+def certified(answer: Any, name: str, t: Tally, given: Given) -> Any:
+    """Give the answer of the analysis of this name its bounds.
+
+    ``t`` is the binned tally, ``given`` every argument of the call.
     """
-
-    fpr: Floats
-    low: Floats
-    high: Floats
+    attach = BOUNDED[name].attach if name in BOUNDED else _nothing_known
+    return attach(answer, t.labelled(), given)
 
 
-def sharpest(t: Tally) -> Tally:
-    """Put the positives of each cell at its highest score, all others at its lowest.
-
-    >>> t = Tally([2, 1], neg=[0, 1], pos=[1, 0]).coarse(1)
-    >>> sharpest(t) == Tally([2, 1], neg=[0, 1], pos=[1, 0])
-    True
-    """
-    return _split(t, t.pos)
+def _nothing_known(answer: Any, t: Tally, given: Given) -> Any:
+    return replace(answer, bounds=NOT_KNOWN) if isinstance(answer, Record) else answer
 
 
-def dullest(t: Tally) -> Tally:
-    """Put the negatives of each cell at its highest score, all others at its lowest."""
-    return _split(t, t.neg)
+def _auc(answer: Estimate, t: Tally, given: Given) -> Estimate:
+    return replace(answer, bounds=auc_ends(t))
 
 
-def _split(t: Tally, upper: Array) -> Tally:
-    zero = np.zeros(len(t), dtype=np.int64)
-    counts = [
-        np.concatenate([zero, c] if c is not upper else [c, zero])
-        for c in (t.neg, t.pos, t.unknown)
+def _average_precision(answer: Estimate, t: Tally, given: Given) -> Estimate:
+    share, odds = given["prevalence"], 1.0
+    if share is not None:
+        odds = (1 - share) / share * t.n_pos / t.n_neg
+    return replace(answer, bounds=_holding(average_precision_ends(t, odds), answer))
+
+
+def _partial_auc(answer: Estimate, t: Tally, given: Given) -> Estimate:
+    part = {k: given[k] for k in ("fpr", "tpr", "corrected")}
+    ends = between(lambda x: partial_area(x, **part), t)
+    return replace(answer, bounds=_holding(ends, answer))
+
+
+def _holding(ends: tuple[float, float], answer: Any) -> tuple[float, float]:
+    """Let the ends hold the value itself, which is one of the arrangements."""
+    return min(ends[0], answer.value), max(ends[1], answer.value)
+
+
+def _proper_score(name: str) -> Attach:
+    def attach(answer: Any, t: Tally, given: Given) -> Any:
+        best, worst = (decomposition(x, name) for x in (sharpest(t), dullest(t)))
+        unc = best[3]
+        # what is left after recalibration: unc - dsc
+        left = unc - best[2], unc - worst[2]
+        ends = {
+            "mcb": (max(0.0, best[0] - left[1]), worst[0] - left[0]),
+            "dsc": (worst[2], best[2]),
+        }
+        parts = {
+            k: replace(
+                getattr(answer, k),
+                bounds=_holding(rounded_out(*v), getattr(answer, k)),
+            )
+            for k, v in ends.items()
+        }
+        parts["unc"] = replace(answer.unc, bounds=(answer.unc.value,) * 2)
+        value = _holding(rounded_out(best[0], worst[0]), answer)
+        return replace(answer, bounds=value, **parts)
+
+    return attach
+
+
+def _calibration_error(answer: Any, t: Tally, given: Given) -> Any:
+    ends = calibration_error_ends(t, given["bins"])
+    parts = {k: replace(getattr(answer, k), bounds=v) for k, v in ends.items()}
+    smooth = replace(answer.smooth, bounds=NOT_KNOWN)
+    return replace(answer, smooth=smooth, bounds=ends["plain"], **parts)
+
+
+def _with_prevalence(
+    envelope: Callable[[Tally, float | None], CurveBounds],
+) -> Attach:
+    return lambda answer, t, given: replace(
+        answer, bounds=envelope(t, given["prevalence"])
+    )
+
+
+def _of_curve(envelope: Callable[[Tally], CurveBounds]) -> Attach:
+    return lambda answer, t, given: replace(answer, bounds=envelope(t))
+
+
+def _of_answer(envelope: Callable[[Tally, Any], CurveBounds]) -> Attach:
+    return lambda answer, t, given: replace(answer, bounds=envelope(t, answer))
+
+
+def _best_threshold(point: OperatingPoint, t: Tally, given: Given) -> OperatingPoint:
+    point = on_cells(point, t)
+    if given["method"] == "fermi-dirac":  # expects cases instead of counting them
+        return replace(point, bounds=NOT_KNOWN)
+    minimised = given["minimize"] is not None
+    _, objective = read_objective(given["maximize"], given["minimize"])
+    constraints = read_constraints(given["subject_to"])
+    found = search(t, objective, constraints, given["prevalence"])
+    low, high = found.reached, max(found.possible, found.reached)
+    low, high = (-high, -low) if minimised else (low, high)
+    alive = found.alive
+    places = [
+        *(v for ends in point.intervals for v in ends),
+        *t.score[alive].tolist(),
+        *t.high[alive].tolist(),
     ]
-    return Tally(np.concatenate([t.high, t.score]), *counts)
+    return replace(
+        point,
+        bounds=_holding((low, high), point),
+        threshold_bounds=(min(places), max(places)),
+    )
+
+
+def on_cells(point: OperatingPoint, t: Tally) -> OperatingPoint:
+    """Let the intervals end above the highest score of the next cell."""
+    if not t.binned:
+        return point
+    top = dict(zip(t.score.tolist(), t.high.tolist(), strict=True))
+
+    def corrected(interval: Interval) -> Interval:
+        return top.get(interval[0], interval[0]), interval[1]
+
+    low, high = corrected(point.interval)
+    ends = np.array([v for v in (high, low) if np.isfinite(v)])
+    at = int(np.isfinite(high))
+    return replace(
+        point,
+        threshold=threshold_of(ends, at),
+        interval=(low, high),
+        intervals=tuple(map(corrected, point.intervals)),
+    )
 
 
 def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
@@ -125,9 +237,9 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
     Parameters
     ----------
     analysis
-        ``karat.auc``, ``karat.roc``, ``karat.best_threshold``, a Brier score or log
-        loss (a function of that name), or a metric, in Python or as text, with
-        ``threshold=``.
+        An analysis that gives a number or a curve, as a function or by name:
+        ``karat.auc``, ``"average_precision"``, ``karat.roc``, ``"best_threshold"``,
+        ... Or a metric, in Python or as text, with ``threshold=``.
     t
         A tally made with ``at_most=``, or by :meth:`Tally.coarse`. Of a tally without
         cells the bounds are the answer itself.
@@ -141,6 +253,9 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
 
     Notes
     -----
+    The answers of the analyses carry the same bounds in their field ``bounds``; this
+    function gives them alone, and those of a metric at a threshold.
+
     The AUC lies within half of the pairs that share a cell. For ``best_threshold`` the
     bounds are those of the best value; the lower one is reached by the threshold that
     ``best_threshold`` gives. The bounds say what the cells cost; how far the answer
@@ -157,66 +272,34 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
     _checks.one_classifier(t, "bounds")
     name = getattr(analysis, "__name__", analysis)
     if isinstance(analysis, Metric) or (
-        isinstance(name, str) and "threshold" in options
+        isinstance(name, str) and "threshold" in options and name not in BOUNDED
     ):
         return _metric_bounds(t, read_metric(analysis), **options)
     if name not in BOUNDED:
         raise InputError(
-            f"bounds knows {_checks.listing(BOUNDED, 9)}, and any metric with "
+            f"bounds knows {_checks.listing(BOUNDED, 20)}, and any metric with "
             f"threshold=; found {name!r}.{_checks.nearest(name, list(BOUNDED))}"
         )
-    function = analysis if callable(analysis) else _NAMED.get(name)
-    if function is None:
-        raise InputError(f"Pass the function: karat.bounds(karat.{name}, t).")
-    return BOUNDED[name](function, t, **options)
+    known = BOUNDED[name]
+    given = signature(known.analysis).bind(t, **options)
+    given.apply_defaults()
+    answer = known.attach(known.analysis(t, **options), t.labelled(), given.arguments)
+    return _alone(answer, name, t)
+
+
+def _alone(answer: Any, name: str, t: Tally) -> Bounds | CurveBounds:
+    if isinstance(answer.bounds, CurveBounds):
+        return answer.bounds
+    if isinstance(answer, OperatingPoint):
+        name = f"best {answer.objective}"
+    value = getattr(answer, "value", None)
+    value = answer.plain.value if value is None else value
+    low, high = answer.bounds
+    return Bounds(float(value), low, high, name, _cells(t))
 
 
 def _cells(t: Tally) -> int:
     return int(np.count_nonzero(t.high > t.score))
-
-
-def _extremes(function: Callable[..., Any], t: Tally, **options: Any) -> Bounds:
-    """Ask the sharpest and the dullest arrangement."""
-    name = getattr(function, "__name__", "")
-    value, one, other = (
-        _number(function(x, **options)) for x in (t, sharpest(t), dullest(t))
-    )
-    low, high = min(one, other), max(one, other)
-    if t.binned and function is not auc:
-        # a sum over all cases rounds in its last digits
-        low, high = low - 1e-13 * abs(low), high + 1e-13 * abs(high)
-    return Bounds(value, low, high, name, _cells(t))
-
-
-def _number(answer: Any) -> float:
-    return float(getattr(answer, "value", answer))
-
-
-def _roc_bounds(function: Callable[..., Any], t: Tally) -> CurveBounds:
-    """Give the rectangle between the ends of each cell."""
-    curve = function(t)
-    fpr = np.repeat(curve.fpr, 2)[1:-1]
-    low, high = np.repeat(curve.tpr[:-1], 2), np.repeat(curve.tpr[1:], 2)
-    exact = np.repeat(~(t.labelled().high > t.labelled().score), 2)
-    # a single score is one step of the curve, drawn as a straight line
-    line = np.repeat(curve.tpr, 2)[1:-1]
-    return CurveBounds(fpr, np.where(exact, line, low), np.where(exact, line, high))
-
-
-def _best_bounds(function: Callable[..., Any], t: Tally, **options: Any) -> Bounds:
-    point = function(t, **options)
-    shown = options.get("minimize")
-    objective = read_metric(
-        options.get("maximize", "accuracy") if shown is None else shown
-    )
-    constraints = read_constraints(options.get("subject_to", ()))
-    better = objective if shown is None else -objective
-    found = search(t.labelled(), better, constraints, options.get("prevalence"))
-    ends = (found.reached, found.possible)
-    low, high = ends if shown is None else (-ends[1], -ends[0])
-    low, high = min(low, point.value), max(high, point.value)
-    name = f"best {objective.name}"
-    return Bounds(point.value, low, high, name, _cells(t))
 
 
 def _metric_bounds(
@@ -251,17 +334,27 @@ def _at_cut(b: Boxes, metric: Metric, at: int, prevalence: float | None) -> floa
     return float(metric(c if prevalence is None else c.at_prevalence(prevalence)))
 
 
-_NAMED: dict[str, Callable[..., Any]] = {
-    "auc": auc,
-    "best_threshold": best_threshold,
-    "roc": roc,
-}
+class Bounded(NamedTuple):
+    """An analysis, and how its answer learns its bounds."""
 
-BOUNDED: dict[str, Callable[..., Any]] = {
-    "auc": _extremes,
-    "best_threshold": _best_bounds,
-    "brier": _extremes,
-    "brier_score": _extremes,
-    "log_loss": _extremes,
-    "roc": _roc_bounds,
+    analysis: Callable[..., Any]
+    attach: Attach
+
+
+BOUNDED: dict[str, Bounded] = {
+    "auc": Bounded(auc, _auc),
+    "average_precision": Bounded(average_precision, _average_precision),
+    "best_threshold": Bounded(best_threshold, _best_threshold),
+    "brier": Bounded(brier, _proper_score("brier")),
+    "calibration_error": Bounded(calibration_error, _calibration_error),
+    "cost_curve": Bounded(cost_curve, _of_answer(cost_bounds)),
+    "decision_curve": Bounded(decision_curve, _of_answer(decision_bounds)),
+    "det": Bounded(det, _of_curve(det_bounds)),
+    "gain_curve": Bounded(gain_curve, _with_prevalence(gain_bounds)),
+    "lift_curve": Bounded(lift_curve, _with_prevalence(lift_bounds)),
+    "log_loss": Bounded(log_loss, _proper_score("log_loss")),
+    "partial_auc": Bounded(partial_auc, _partial_auc),
+    "precision_recall": Bounded(precision_recall, _with_prevalence(precision_bounds)),
+    "reliability": Bounded(reliability, _of_curve(reliability_bounds)),
+    "roc": Bounded(roc, _of_curve(roc_bounds)),
 }

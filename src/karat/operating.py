@@ -16,7 +16,7 @@ import numpy as np
 from karat import _checks
 from karat._checks import InputError
 from karat._numerics import Array, Ints
-from karat._records import Record, brief
+from karat._records import Record, brief, within
 from karat.algebra import Constraint, Metric
 from karat.confusion import Confusion
 from karat.counts import Tally
@@ -73,6 +73,9 @@ class OperatingPoint(Record):
         The share of positives in use.
     certificate : Certificate or None
         What the solver says about its answer.
+    threshold_bounds : (float, float) or None
+        Of a binned tally: the best threshold of the cases lies between these, while
+        ``bounds`` holds the value that it has.
     """
 
     threshold: float
@@ -86,12 +89,13 @@ class OperatingPoint(Record):
     method: str
     prevalence: float
     certificate: Certificate | None = None
+    threshold_bounds: Interval | None = None
 
     def __repr__(self) -> str:
         """Say where to cut and what comes of it, in a few lines."""
         others = len(self.intervals) - 1
         lines = [
-            f"OperatingPoint: {self.objective} = {self.value:.6g}",
+            f"OperatingPoint: {self.objective} = {self.value:.6g}{within(self)}",
             f"  threshold: {self.threshold:.6g} in {_written(self.interval)}"
             + (f", and {others} more optimal" if others else ""),
             "  confusion: "

@@ -21,14 +21,14 @@ from karat._numerics import Array, Ints
 from karat._records import Estimate, Record
 from karat.algebra import Constraint, Metric
 from karat.boxes import Flags, search
+from karat.certificate import on_cells
 from karat.counting import read_labels
 from karat.counts import Tally
-from karat.cutting import Interval, threshold_of
 from karat.expressions import constraints as read_constraints
 from karat.expressions import metric as read_metric
 from karat.frames import tally
 from karat.inference import auc
-from karat.operating import OperatingPoint, best_threshold
+from karat.operating import best_threshold
 
 Bound = str | Constraint
 _RANGES = 32  # ranges of scores that one pass may ask for
@@ -171,12 +171,14 @@ def exact_threshold(
         if not alive.any() or found.possible - found.reached <= tolerance > 0:
             break
         t = _refined(source, known, alive, at_most, batch)
-    point = _on_cells(best_threshold(known, **options), known)
+    point = on_cells(best_threshold(known, **options), known)
     ends = found.reached, max(found.possible, found.reached)
     if minimize is not None:
         ends = -ends[1], -ends[0]
     settled = not alive.any()
     low, high = (point.value, point.value) if settled else ends
+    if not settled:
+        point = replace(point, bounds=(low, high))
     return source.done(known, low, high, point)
 
 
@@ -291,8 +293,11 @@ def _first_pass(
 
 def _wider(answer: Estimate, half: float) -> Estimate:
     """Let the interval hold what the cells leave open too."""
+    if not half:
+        return answer
     low, high = max(0.0, answer.low - half), min(1.0, answer.high + half)
-    return replace(answer, low=low, high=high) if half else answer
+    ends = max(0.0, answer.value - half), min(1.0, answer.value + half)
+    return replace(answer, low=low, high=high, bounds=ends)
 
 
 def _most_pairs(pairs: Array, allowed: float) -> Flags:
@@ -444,23 +449,3 @@ def _counted_again(
     found = grids.count_cells(rows, str(source.score), others, edges, each)
     labels = read_labels(found["label"], source.positive, "y_true")
     return grids.cells_to_tally(found, labels, slice(None))
-
-
-def _on_cells(point: OperatingPoint, t: Tally) -> OperatingPoint:
-    """Let the intervals end above the highest score of the next cell."""
-    if not t.binned:
-        return point
-    top = dict(zip(t.score.tolist(), t.high.tolist(), strict=True))
-
-    def corrected(interval: Interval) -> Interval:
-        return top.get(interval[0], interval[0]), interval[1]
-
-    low, high = corrected(point.interval)
-    ends = np.array([v for v in (high, low) if np.isfinite(v)])
-    at = int(np.isfinite(high))
-    return replace(
-        point,
-        threshold=threshold_of(ends, at),
-        interval=(low, high),
-        intervals=tuple(map(corrected, point.intervals)),
-    )

@@ -64,7 +64,14 @@ class ProperScore(Record):
 
     def __repr__(self) -> str:
         """Write the value with its interval, then its parts."""
-        line = Estimate(self.value, self.low, self.high, self.level, self.method)
+        line = Estimate(
+            self.value,
+            self.low,
+            self.high,
+            self.level,
+            self.method,
+            bounds=self.bounds,
+        )
         parts = (f"  {k}: {getattr(self, k)}" for k in ("mcb", "dsc", "unc"))
         return "\n".join([repr(line), *parts, f"  skill: {self.skill:.4g}"])
 
@@ -111,7 +118,7 @@ def brier(
     >>> round(b.value, 6), round(b.mcb.value, 6), b.dsc.value, b.unc.value
     (0.19, 0.0025, 0.0625, 0.25)
     """
-    return _proper_score(t, "brier", _squares, level, replicates, rng)
+    return _proper_score(t, "brier", level, replicates, rng)
 
 
 def log_loss(
@@ -144,7 +151,7 @@ def log_loss(
     >>> math.isclose(x.value, math.log(2))
     True
     """
-    return _proper_score(t, "log_loss", _logs, level, replicates, rng)
+    return _proper_score(t, "log_loss", level, replicates, rng)
 
 
 def _squares(p: Floats) -> tuple[Floats, Floats]:
@@ -157,9 +164,15 @@ def _logs(p: Floats) -> tuple[Floats, Floats]:
         return -np.log1p(-p), -np.log(p)
 
 
+def decomposition(t: Tally, name: str) -> tuple[float, float, float, float]:
+    """Give the mean loss of a name in ``LOSSES`` and its parts MCB, DSC and UNC."""
+    return _decompose(*probability_rows(t, name), LOSSES[name])
+
+
 def _proper_score(
-    t: Tally, name: str, loss: _Loss, level: float, replicates: int, rng: Any
+    t: Tally, name: str, level: float, replicates: int, rng: Any
 ) -> ProperScore:
+    loss = LOSSES[name]
     score, pos, neg = probability_rows(t, name)
     level = _checks.fraction(level, "level")
     replicates = _checks.whole_number(replicates, "replicates", at_least=20)
@@ -188,6 +201,8 @@ def probability_rows(t: Tally, what: str) -> tuple[Floats, Array, Array]:
     instead = "Calibrate first: t.map(karat.calibrate(other_cases))."
     t = t.labelled()
     _checks.unit_scores(t.score, what, instead)
+    if t.binned:
+        _checks.unit_scores(t.high, what, instead)
     return t.score[::-1], t.pos[::-1], t.neg[::-1]
 
 
@@ -294,3 +309,6 @@ def _reflected(value: float, draws: Floats, level: float) -> Estimate:
     finite = draws[np.isfinite(draws)]
     low, high = reflected_interval(value, finite, level)
     return Estimate(value, low, high, level, "bootstrap", float(finite.std(ddof=1)))
+
+
+LOSSES: dict[str, _Loss] = {"brier": _squares, "log_loss": _logs}

@@ -1,0 +1,65 @@
+"""All the cases that a binned tally may stand for, one after the other."""
+
+from itertools import product
+
+import numpy as np
+
+from karat import Tally
+
+
+def levels(pos, neg):
+    """Every way to put cases of a cell on one or more scores: [(pos, neg), ...]."""
+    if pos == neg == 0:
+        yield []
+        return
+    for p in range(pos + 1):
+        for n in range(neg + 1):
+            if p + n:
+                for rest in levels(pos - p, neg - n):
+                    yield [(p, n), *rest]
+
+
+def random_cells(rng, most=3, cells=3, unknowns=False):
+    """A binned tally of a few small cells, some of a single score."""
+    ends = np.sort(rng.choice(np.arange(1, 40), 2 * cells, replace=False)) / 40
+    low, high = ends[0::2][::-1].copy(), ends[1::2][::-1].copy()
+    closed = rng.random(cells) < 0.25
+    closed[rng.integers(cells)] = False
+    high[closed] = low[closed]
+    pos, neg = rng.integers(0, most, cells), rng.integers(0, most, cells)
+    pos[rng.integers(cells)] += 1
+    neg[rng.integers(cells)] += 1
+    unknown = rng.integers(0, 2, cells) * unknowns
+    some = (pos + neg + unknown > 0) | ~closed
+    pos[some & (pos + neg + unknown == 0)] = 1
+    counts = [c[some] for c in (neg, pos, unknown)]
+    return Tally._of_cells(low[some], high[some], counts)
+
+
+def arrangements(t, rng, most=None):
+    """The tallies that this one may stand for; scores are spread inside each cell."""
+    ways = []
+    for low, high, p, n in zip(t.score, t.high, t.pos, t.neg, strict=True):
+        every = [[(p, n)]] if low == high else list(levels(int(p), int(n)))
+        ways.append([way for way in every if way])
+    total = int(np.prod([len(w) for w in ways]))
+    if most is None or total <= most:
+        chosen = product(*ways)
+    else:
+        chosen = ([w[rng.integers(len(w))] for w in ways] for _ in range(most))
+    for combination in chosen:
+        yield _spread(t, combination, rng)
+
+
+def _spread(t, combination, rng):
+    rows = []
+    for low, high, way in zip(t.score, t.high, combination, strict=True):
+        inside = np.sort(rng.random(len(way)))
+        inside = inside if rng.random() < 0.3 else np.linspace(0, 1, len(way))
+        if len(way) == 1:
+            inside = rng.choice([0.0, 1.0, 0.4], 1)
+        # clipped: rounding must not leave the cell
+        scores = np.clip(high - (high - low) * inside, low, high)
+        rows += [(s, p, n) for s, (p, n) in zip(scores, way, strict=True)]
+    score, pos, neg = zip(*rows, strict=True)
+    return Tally(score, neg, pos)

@@ -1,0 +1,150 @@
+"""No arrangement of the cases within the cells leaves the bounds."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import karat
+from cells_by_hand import arrangements, random_cells
+from karat import Tally
+from karat.areas import partial_area
+from karat.arrangements import (
+    auc_ends,
+    average_precision_ends,
+    dullest,
+    reciprocals,
+    sharpest,
+)
+from karat.miscalibration import _errors
+from karat.scoring import decomposition, probability_rows
+
+SEEDS = range(8)
+QUICK = {"replicates": 20}
+
+
+def slow_auc(t):
+    pairs = Fraction(0)
+    for s, p in zip(t.score, t.pos, strict=True):
+        for r, n in zip(t.score, t.neg, strict=True):
+            pairs += int(p) * int(n) * (Fraction(1, 2) if s == r else int(s > r))
+    return float(pairs / (t.n_pos * t.n_neg))
+
+
+def slow_precision(t, odds=1.0):
+    tp, fp = np.cumsum(t.pos), odds * np.cumsum(t.neg)
+    flagged = np.where(tp + fp > 0, tp + fp, 1)
+    return float((t.pos * tp / flagged).sum() / t.n_pos)
+
+
+def test_auc_by_hand():
+    # cells (1 pos, 2 neg) and (1 pos, 1 neg): 3 of the 6 pairs share a cell
+    t = Tally._of_cells(
+        np.array([0.6, 0.1]),
+        np.array([0.9, 0.5]),
+        [np.array([2, 1]), np.array([1, 1]), np.array([0, 0])],
+    )
+    assert auc_ends(t) == (1 / 6, 4 / 6)
+    assert karat.auc(t).bounds == (1 / 6, 4 / 6)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_auc_and_average_precision_are_reached(seed):
+    rng = np.random.default_rng(seed)
+    t = random_cells(rng)
+    every = list(arrangements(t, rng, most=500))
+    total = [slow_auc(x) for x in every]
+    low, high = karat.auc(t).bounds
+    assert low <= min(total)
+    assert max(total) <= high
+    assert {slow_auc(dullest(t)), slow_auc(sharpest(t))} == {low, high}
+    for share in (None, 0.2):
+        odds = 1.0 if share is None else 4 * t.n_pos / t.n_neg
+        precise = [slow_precision(x, odds) for x in every]
+        found = karat.average_precision(t, prevalence=share)
+        assert found.bounds[0] <= min(precise)
+        assert max(precise) <= found.bounds[1]
+        if len(every) < 500:  # all of them: the ends are reached
+            assert found.bounds == pytest.approx((min(precise), max(precise)), 1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_parts_of_the_area(seed):
+    rng = np.random.default_rng(seed)
+    t = random_cells(rng)
+    for part in (
+        {"fpr": (0.0, 0.3)},
+        {"tpr": (0.4, 1.0)},
+        {"fpr": (0.1, 0.7), "tpr": (0.2, 0.9)},
+        {"fpr": (0.0, 0.5), "corrected": True},
+    ):
+        low, high = karat.partial_auc(t, replicates=100, **part).bounds
+        found = [partial_area(x, **part) for x in arrangements(t, rng, most=60)]
+        assert low <= min(found)
+        assert max(found) <= high
+        ends = [partial_area(x, **part) for x in (dullest(t), sharpest(t))]
+        assert ends == pytest.approx((low, high), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", ["brier", "log_loss"])
+def test_proper_scores_and_their_parts(name, seed):
+    rng = np.random.default_rng(seed)
+    t = random_cells(rng)
+    found = getattr(karat, name)(t, **QUICK)
+    limits = [found.bounds, found.mcb.bounds, found.dsc.bounds, found.unc.bounds]
+    for x in arrangements(t, rng, most=60):
+        for value, (low, high) in zip(decomposition(x, name), limits, strict=True):
+            assert low - 1e-15 <= value <= high + 1e-15
+    ends = [decomposition(x, name)[0] for x in (sharpest(t), dullest(t))]
+    assert ends == pytest.approx(found.bounds, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_calibration_errors(seed, monkeypatch):
+    # slow, and not bounded
+    monkeypatch.setattr("karat.miscalibration.smooth_error", lambda *rows: 0.0)
+    rng = np.random.default_rng(seed)
+    t = random_cells(rng, most=4, cells=int(rng.integers(2, 7)))
+    for bins in (2, 3, 15):
+        found = karat.calibration_error(t, bins=bins, **QUICK)
+        limits = [found.plain.bounds, found.debiased.bounds, found.rms.bounds]
+        for x in arrangements(t, rng, most=25):
+            exact = _errors(*probability_rows(x, "calibration_error"), bins)
+            for value, (low, high) in zip(exact[:3], limits, strict=True):
+                assert low <= value <= high
+        assert found.bounds == found.plain.bounds
+        assert "not known" in found.smooth.bounds
+
+
+def test_calibration_errors_of_fine_cells_are_narrow():
+    rng = np.random.default_rng(0)
+    p = rng.random(10_000)
+    t = karat.tally(rng.random(10_000) < p**1.5, p).coarse(2000)
+    found = karat.calibration_error(t, **QUICK)
+    for part in (found.plain, found.debiased, found.rms):
+        low, high = part.bounds
+        assert low < part.value < high
+        assert high - low < 0.02
+
+
+def test_sums_of_reciprocals():
+    for start in (0.0, 0.5, 3.0, 17.25, 1e6, 1e12):
+        for terms in (1, 2, 16, 17, 40, 1000):
+            exact = sum(1 / (Fraction(start) + j) for j in range(1, terms + 1))
+            found = reciprocals(np.array([start]), np.array([float(terms)]))
+            assert found[0] == pytest.approx(float(exact), rel=1e-14)
+
+
+def test_counts_too_large_for_64_bits():
+    big = 4_000_000_000
+    t = Tally([2, 1], neg=[big, big], pos=[big, big]).coarse(1)
+    assert auc_ends(t) == (0.0, 1.0)
+
+
+def test_pure_cells_cost_the_area_nothing():
+    t = Tally([4, 3, 2, 1], neg=[0, 0, 1, 1], pos=[1, 1, 0, 0]).coarse(2)
+    assert t.binned
+    assert auc_ends(t) == (1.0, 1.0)
+    assert average_precision_ends(t) == pytest.approx((1, 1))
+    assert "exact in spite of the cells" in repr(karat.auc(t))
