@@ -1,10 +1,10 @@
 r"""Between which numbers does the exact answer lie, when scores were put into cells?
 
 Every analysis of ``karat`` that is asked about a binned tally passes through
-``certified`` (by ``binned.py``), which gives its answer a field ``bounds``: two numbers,
-a :class:`CurveBounds`, or the words why nothing is known. ``BOUNDED``, at the foot, says
-how for each analysis; the bounds themselves are in ``arrangements.py`` (numbers),
-``boxes.py`` (cuts) and ``envelopes.py`` (curves).
+``certified`` (by ``binned.py``), which gives its answer a field ``bounds``: two
+numbers, a :class:`CurveBounds`, or the words why nothing is known. ``BOUNDED``, at the
+foot, says how for each analysis; the bounds themselves are in ``arrangements.py``
+(numbers), ``boxes.py`` (cuts) and ``envelopes.py`` (curves).
 """
 
 from __future__ import annotations
