@@ -110,7 +110,7 @@ def test_calibration_errors(seed, monkeypatch):
         found = karat.calibration_error(t, bins=bins, **QUICK)
         limits = [found.plain.bounds, found.debiased.bounds, found.rms.bounds]
         for x in arrangements(t, rng, most=25):
-            exact = _errors(*probability_rows(x, "calibration_error"), bins)
+            exact = _errors(*probability_rows(x, "calibration_error"), bins=bins)
             for value, (low, high) in zip(exact[:3], limits, strict=True):
                 assert low <= value <= high
         assert found.bounds == found.plain.bounds
