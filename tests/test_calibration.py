@@ -447,3 +447,16 @@ def test_long_tables_are_fitted_exactly(rng):
     residual = t.pos - n * c(t.score)
     assert abs(residual.sum()) < 1e-6
     assert abs(residual @ t.score) < 1e-6
+
+
+@pytest.mark.parametrize("method", ["auto", "platt"])
+@pytest.mark.parametrize("scale", [2.0**1020, 2.0**-1000])
+def test_scores_of_any_size_are_calibrated_alike(method, scale):
+    rng = np.random.default_rng(5)
+    label = rng.integers(0, 2, 60)
+    score = np.clip((label + rng.normal(size=60)) / 5, -1, 1)
+    small, large = (
+        karat.calibrate(karat.tally(label, score * by), method=method)(score * by)
+        for by in (1.0, scale)
+    )
+    assert large == pytest.approx(small, rel=1e-9)

@@ -190,3 +190,14 @@ def test_wrong_input():
             rng=1,
             replicates=40,
         )
+
+
+@pytest.mark.parametrize("scale", [2.0**1020, 2.0**-1020])
+def test_scores_of_any_size_are_validated_alike(scale):
+    rng = np.random.default_rng(5)
+    label = rng.integers(0, 2, 60)
+    score = np.clip((label + rng.normal(size=60)) / 5, -1, 1)
+    one = karat.validate_threshold(karat.tally(label, score), "f1", rng=1)
+    two = karat.validate_threshold(karat.tally(label, score * scale), "f1", rng=1)
+    assert two.value == one.value
+    assert two.threshold.sd == pytest.approx(one.threshold.sd * scale)

@@ -53,6 +53,9 @@ def fit_logistic(
     """
     cases = np.asarray(pos + neg, dtype=np.float64)
     offset = np.zeros(cases.size) if offset is None else offset
+    # squares of 1e300 are no numbers: a power of two changes no digit
+    power = [int(np.frexp(np.abs(c).max(initial=0.0))[1]) for c in columns]
+    columns = [np.ldexp(c, -p) for c, p in zip(columns, power, strict=True)]
     centre, scale = _standard(columns, cases, intercept)
     design = np.stack(
         [np.full(cases.size, float(intercept))]
@@ -63,8 +66,9 @@ def fit_logistic(
     if cases.size > 8 * _POOLED:
         start = _newton(*_pool(*problem), start)[0]
     beta, information, value, converged = _newton(*problem, start)
-    back = _unstandardise(centre, scale)
-    covariance = back @ np.linalg.pinv(information, hermitian=True) @ back.T
+    back = np.ldexp(_unstandardise(centre, scale), [[0], *([-p] for p in power)])
+    with np.errstate(over="ignore"):  # in units of 1e-300 a variance may be infinite
+        covariance = back @ np.linalg.pinv(information, hermitian=True) @ back.T
     return LogisticFit(back @ beta, covariance, value, converged)
 
 

@@ -200,7 +200,9 @@ def _spread(value: float, values: Floats, level: float) -> Estimate:
     # +inf is a threshold too: quantiles must not take means of neighbours
     ends = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], method="nearest")
     finite = values[np.isfinite(values)]
-    sd = float(finite.std(ddof=1)) if finite.size > 1 else math.nan
+    power = int(np.frexp(np.abs(finite).max(initial=0.0))[1])  # 1e300 has no square
+    sd = float(np.ldexp(finite, -power).std(ddof=1)) if finite.size > 1 else math.nan
+    sd = float(np.ldexp(sd, power))
     return Estimate(value, float(ends[0]), float(ends[1]), level, "bootstrap", sd)
 
 
