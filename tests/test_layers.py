@@ -22,6 +22,7 @@ LAYERS = {
         "_keys",
         "_logistic",
         "_numerics",
+        "_polyline",
         "_products",
         "_progress",
         "_records",

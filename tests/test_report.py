@@ -53,11 +53,64 @@ def test_the_summary_answers_five_questions_with_the_librarys_numbers(page, pane
 
 def test_prices_choose_the_cut(panel):
     page = summarise(panel["a"], cost={"fp": 1, "fn": 30})
+    assert "The chosen cut minimises cost(fp=1, fn=30)." in page.operating.words
     best = karat.best_threshold(panel["a"], minimize=karat.cost(fp=1, fn=30))
     model = page.slider["models"][0]
     assert model["threshold"][model["start"]] == best.threshold
     assert "Nobody said what an error costs" not in words(page)
     assert "Nobody said what an error costs" in words(summarise(panel["a"]))
+
+
+def test_an_objective_may_be_minimised_but_not_two(panel):
+    page = summarise(panel["a"], minimize="fpr", subject_to=["recall >= 0.7"])
+    best = karat.best_threshold(panel["a"], minimize="fpr", subject_to="recall >= 0.7")
+    model = page.slider["models"][0]
+    assert model["threshold"][model["start"]] == best.threshold
+    with pytest.raises(karat.InputError, match="not both"):
+        summarise(panel["a"], maximize="f1", minimize="fpr")
+
+
+def figure(page, title):
+    return next(f for f in page.operating.figures if f.title == title)
+
+
+def test_net_benefit_and_cost_curve_hold_the_librarys_numbers(page, panel):
+    rows = [r for r in figure(page, "Net benefit").numbers.rows if r[0] == "a"]
+    cut, shown = float(rows[5][1]), float(rows[5][3])
+    expected = karat.decision_curve(panel["a"], threshold=[cut]).net_benefit[0]
+    assert shown == pytest.approx(expected, abs=1e-4)
+    rows = [r for r in figure(page, "Cost at any prices").numbers.rows if r[0] == "a"]
+    curve = karat.cost_curve(panel["a"], weight=[0.3])
+    assert rows[3][1] == "0.3"
+    assert float(rows[3][3]) == pytest.approx(curve.cost[0], rel=0.005)
+    assert float(rows[3][4]) == pytest.approx(curve.low[0], rel=0.005)
+
+
+def test_scores_that_are_no_probabilities_have_no_net_benefit(panel):
+    titles = [f.title for f in summarise(panel["b"]).operating.figures]
+    assert "Net benefit" not in titles
+    assert "Cost at any prices" in titles
+    drawn = figure(summarise(panel), "Net benefit")
+    assert {row[0] for row in drawn.numbers.rows} == {"a", "c"}
+
+
+def test_every_classifier_has_bands(panel, rng):
+    y = (np.arange(300) % 3 == 0).astype(int)
+    columns = {f"m{k}": rng.normal(size=y.size) + y for k in range(10)}
+    page = summarise(karat.panel(y, columns))
+    for title in ("ROC curve", "Precision and recall", "Cost at any prices"):
+        assert str(figure(page, title).svg).count('class="area band') == 10
+
+
+def test_constraints_are_shaded_where_they_do_not_hold(panel):
+    page = summarise(panel["a"], subject_to=["recall >= 0.7", "fpr <= 0.5"])
+    drawn = str(figure(page, "ROC curve").svg)
+    corners = re.findall(r'class="area forbidden" d="M([^"]*)Z"', drawn)
+    places = [tuple(map(float, p.split())) for d in corners for p in d.split("L")]
+    x, y = np.array(places).T
+    assert np.isclose(x, 54 + 0.5 * 292, atol=1).any()  # from fpr 0.5 all is shaded
+    assert np.isclose(y, 274 - 0.7 * 262, atol=1).any()  # left of it below recall 0.7
+    assert (y[x < 54 + 0.49 * 292] > 274 - 0.71 * 262).all()
 
 
 def test_sections_follow_what_there_is(page, panel):
@@ -76,7 +129,9 @@ def test_every_section_names_its_method_and_every_figure_describes_itself(page):
         for figure in section.figures:
             label = re.search(r'aria-label="([^"]+)"', str(figure.svg))
             assert len(label[1]) > 20
-        assert section.key == "operating" or section.caveat
+            assert figure.numbers.rows
+        assert section.caveat
+        assert re.search(r"doi:10\.\d+/", section.method)
 
 
 def test_scores_that_are_no_probabilities_are_named(page):
@@ -202,7 +257,7 @@ def test_groups_at_the_same_cut():
     part = data[data.year == 2013]
     cut = karat.best_threshold(whole["boosting"], "youden").threshold
     found = ((part.boosting >= cut) & (part.virus == 1)).sum() / part.virus.sum()
-    assert rows["2013"][5] == f"{100 * found:.3g}%"
+    assert rows["2013"][5] == f"{100 * found:#.3g}%"
     assert rows["2013"][1] == f"{len(part):,}"
 
 
@@ -213,7 +268,7 @@ def test_votes_without_labels_get_a_report_of_their_own():
     assert page.operating is None
     assert [s.key for s in page.sections] == ["nogold"]
     expected = karat.latent_class(tests, rng=0).prevalence
-    assert f"about {100 * expected.value:.3g}%" in words(page)
+    assert f"about {100 * expected.value:#.3g}%" in words(page)
     assert "err together" in words(page)
     with pytest.raises(karat.InputError, match="needs several classifiers"):
         karat.report.html(tests["V1"])

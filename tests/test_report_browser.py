@@ -104,12 +104,30 @@ def check_step(page, tally):
                 cut if quantity == "threshold" else metric(quantity, tally, c, cut)
             )
             assert value == pytest.approx(expected, abs=0.002), quantity
+    assert tilted(page) == pytest.approx([karat.fpr(c), karat.fnr(c)], abs=0.002)
+
+
+def tilted(page):
+    """Heights of the line of the cut at both edges of the cost curve."""
+    script = """() => { const e = document.querySelector('[data-left]');
+      const svg = e.closest('svg.figure'), h = svg.viewBox.baseVal.height;
+      const [, , y0, y1] = svg.dataset.ranges.split(' ').map(Number);
+      const at = (n) => (h - 46 - Number(e.getAttribute(n))) / (h - 58);
+      const up = (n) => y0 + at(n) * (y1 - y0);
+      return [up('y1'), up('y2')]; }"""
+    return page.evaluate(script)
 
 
 def metric(name, tally, c, cut):
     if name == "probability":
         curve = karat.reliability(tally)
         return float(np.interp(cut, curve.score, curve.probability))
+    if name == "net_benefit":
+        return float(karat.decision_curve(tally, threshold=[cut]).net_benefit[0])
+    if name == "weight":  # without prices both kinds of error weigh the same
+        return 0.5
+    if name == "weighted_cost":
+        return float(karat.fnr(c) + karat.fpr(c)) / 2
     if name == "cost":  # without prices a miss weighs neg / pos false alarms
         prices = {"fp": 1.0, "fn": tally.n_neg / tally.n_pos}
         return float(karat.cost(**prices)(c)) / (tally.n_pos + tally.n_neg)
@@ -119,7 +137,7 @@ def metric(name, tally, c, cut):
 def marks(page):
     """What each moved mark follows, and where it stands, in units of its axes."""
     script = """() => [...document.querySelectorAll('[data-x]')].map((e) => {
-      const svg = e.ownerSVGElement, h = svg.viewBox.baseVal.height;
+      const svg = e.closest('svg.figure'), h = svg.viewBox.baseVal.height;
       const [x0, x1, y0, y1] = svg.dataset.ranges.split(' ').map(Number);
       const at = (n) => Number(e.getAttribute(n));
       const x = x0 + (at(e.tagName === 'circle' ? 'cx' : 'x1') - 54) / 292 * (x1 - x0);
@@ -130,7 +148,7 @@ def marks(page):
     found = page.evaluate(script)
     followed = {x for (x, _), _ in found} | {y for (_, y), _ in found}
     assert {"fpr", "recall", "precision", "flagged_rate", "cost"} <= followed
-    assert {"threshold", "probability"} <= followed
+    assert {"threshold", "probability", "net_benefit", "weighted_cost"} <= followed
     return [([n for n in names if n], place) for names, place in found]
 
 
@@ -143,8 +161,34 @@ def test_slider_works_by_keyboard_and_speaks(browser, path):
         after = slider.get_attribute("aria-valuetext")
         assert before != after
         assert re.match(r"threshold .*: flags .*%, recall .*%, precision", after)
+        page.keyboard.press("Home")
+        assert "above all scores: flags 0%" in slider.get_attribute("aria-valuetext")
+        page.keyboard.press("End")
+        assert "flags 100%" in slider.get_attribute("aria-valuetext")
         page.locator("#back").press("Enter")
         assert slider.get_attribute("aria-valuetext") == before
+
+
+def test_the_keyboard_reaches_everything_in_reading_order(browser, path):
+    with opened(browser, path) as page:
+        reached = []
+        for _ in range(200):
+            page.keyboard.press("Tab")
+            at = page.evaluate(
+                "() => { const e = document.activeElement;"
+                " const top = e.getBoundingClientRect().top + scrollY;"
+                " return [e.tagName + '#' + e.id, top]; }"
+            )
+            if at[0] == "BODY#":
+                break
+            reached.append(at)
+        names = [name for name, _ in reached]
+        controls = ["SELECT#model", "BUTTON#back", "INPUT#threshold"]
+        assert [n for n in names if n in controls] == controls
+        assert names.count("SUMMARY#") == page.locator("summary").count()
+        assert names[0] == "A#"  # skips to the summary
+        below = [top for name, top in reached if name == "SUMMARY#"]
+        assert below == sorted(below)
 
 
 def test_figures_and_numbers_are_there_without_scripts(browser, path):
@@ -164,6 +208,20 @@ def test_no_accessibility_violation(browser, path, scheme):
             (v["id"], v["nodes"][0]["html"][:200]) for v in found.response["violations"]
         ]
         assert wrong == []
+
+
+def test_prints_all_of_it_and_no_controls(browser, path):
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    page.emulate_media(media="print", color_scheme="dark")
+    for hidden in ("#threshold", "#back", "nav", "summary"):
+        assert not page.locator(hidden).first.is_visible()
+    assert page.locator(".readout").is_visible()
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper == "rgb(255, 255, 255)"
+    assert page.pdf(format="A4")[:5] == b"%PDF-"
+    context.close()
 
 
 @pytest.mark.parametrize("width", [320, 380, 800])

@@ -42,8 +42,8 @@ def write(data: Panel | Tally, path: str | os.PathLike[str], **wishes: Any) -> N
     path
         Name of the file, usually ending in .html.
     wishes
-        Any of ``title``, ``source`` (words for the head of the page), ``maximize`` and
-        ``subject_to`` (as in ``best_threshold``), ``cost`` (a mapping with ``fp`` and
+        Any of ``title``, ``source`` (words for the head of the page), ``maximize`` or
+        ``minimize`` and ``subject_to`` (as in ``best_threshold``), ``cost`` (a mapping with ``fp`` and
         ``fn``), ``groups`` (a mapping from group to panel or tally, as ``by=`` gives),
         ``level`` of all intervals, and ``rng``.
     """

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
+from math import floor, inf, isfinite, log10
+from statistics import median_low
 from typing import Any, TypeVar, final
 
 from markupsafe import Markup
@@ -24,6 +25,12 @@ class Grid:
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
+    @property
+    def wordy(self) -> tuple[bool, ...]:
+        """Which columns hold sentences rather than numbers?"""
+        columns = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.head)
+        return tuple(max(map(len, column), default=0) > 36 for column in columns)
+
 
 @final
 @dataclass(frozen=True)
@@ -32,8 +39,8 @@ class Figure:
 
     title: str
     svg: Markup
-    note: str = ""
-    numbers: Grid | None = None
+    note: str
+    numbers: Grid
 
 
 @final
@@ -52,11 +59,22 @@ class Section:
 
 @final
 @dataclass(frozen=True)
+class Tile:
+    """A number that is seen first: what it is, the number, and how sure."""
+
+    name: str
+    value: str
+    detail: str
+
+
+@final
+@dataclass(frozen=True)
 class Page:
     """A whole report, before it becomes HTML."""
 
     title: str
     facts: tuple[tuple[str, str], ...]
+    tiles: tuple[Tile, ...]
     summary: tuple[tuple[str, tuple[str, ...]], ...]
     operating: Section | None
     sections: tuple[Section, ...]
@@ -65,29 +83,57 @@ class Page:
 
 def grid(caption: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Grid:
     """Write the values of a table as text."""
-    text = tuple(tuple(written(v) for v in row) for row in rows)
-    return Grid(caption, tuple(head), text)
+    columns = (in_column(column) for column in zip(*rows, strict=True))
+    return Grid(caption, tuple(head), tuple(zip(*columns, strict=True)))
+
+
+def in_column(values: Sequence[Any]) -> list[str]:
+    """Write values that stand under one another, intervals with the same places.
+
+    >>> in_column([Estimate(0.5, 0.4, 0.61), Estimate(0.25, 0.2401, 0.2599)])
+    ['0.50 (0.40 to 0.61)', '0.25 (0.24 to 0.26)']
+    """
+    estimates = [v for v in values if isinstance(v, Estimate)]
+    places = [_places((e.high - e.low) / 2) for e in estimates if e.high > e.low]
+    usual = median_low(places) if places else 3
+    return [
+        _estimate(v, usual) if isinstance(v, Estimate) else written(v) for v in values
+    ]
 
 
 def written(value: Any) -> str:
     """Write one value for a reader.
 
-    >>> written(0.85184), written(12345), written(Estimate(0.5, 0.4, 0.6))
-    ('0.852', '12,345', '0.5 (0.4 to 0.6)')
+    >>> written(0.85184), written(12345), written(Estimate(0.5, 0.41, 0.6))
+    ('0.852', '12,345', '0.500 (0.410 to 0.600)')
     """
-    if isinstance(value, Estimate) and value.value == value.low == value.high:
-        return written(value.value)
-    if isinstance(value, Estimate) and not isfinite(value.high - value.low):
-        return f"{written(value.value)} (no interval)"
     if isinstance(value, Estimate):
-        return f"{value.value:.3g} ({value.low:.3g} to {value.high:.3g})"
+        return _estimate(value, _places((value.high - value.low) / 2))
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: ""}[value]
     if isinstance(value, int):
         return f"{value:,}"
+    if isinstance(value, float) and 1000 <= abs(value) < 1e15:
+        return f"{value:,.0f}"
     if isinstance(value, float):
         return {"nan": "undefined", "inf": "infinite"}.get(str(value), f"{value:.3g}")
     return shown(value, 200)
+
+
+def _estimate(e: Estimate, places: int) -> str:
+    if e.value == e.low == e.high:
+        return written(e.value)
+    if not isfinite(e.high - e.low):
+        return f"{written(e.value)} (no interval)"
+    value, low, high = (f"{v:,.{places}f}" for v in (e.value, e.low, e.high))
+    return f"{value} ({low} to {high})"
+
+
+def _places(half: float) -> int:
+    """How many decimal places show two digits of half the width of an interval?"""
+    if not 0 < half < inf:
+        return 3
+    return min(8, max(0, 1 - floor(round(log10(half), 9))))
 
 
 def possible(ask: Callable[[], T]) -> T | None:
@@ -105,9 +151,9 @@ def chance(p: float) -> str:
     """Write a p-value.
 
     >>> chance(0.0312), chance(1e-9)
-    ('0.031', 'under 0.0001')
+    ('0.031', '<0.0001')
     """
-    return "under 0.0001" if p < 1e-4 else f"{p:.2g}"
+    return "<0.0001" if p < 1e-4 else f"{p:.2g}"
 
 
 def p_is(p: float) -> str:
@@ -120,12 +166,26 @@ def p_is(p: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share.
+    """Write a share; only what is everything is 100%.
 
-    >>> percent(0.0531), percent(0.5), percent(float("nan"))
-    ('5.31%', '50%', 'undefined')
+    >>> percent(0.0531), percent(0.5), percent(0.99999), percent(float("nan"))
+    ('5.31%', '50.0%', '99.99%', 'undefined')
     """
-    return "undefined" if share != share else f"{100 * share:.3g}%"
+    x = 100 * share
+    if x != x:
+        return "undefined"
+    if 99.95 <= x < 100:
+        return f"{floor(100 * x) / 100:.2f}%"
+    return f"{x:#.3g}".rstrip(".") + "%" if x else "0%"
+
+
+def confidence(level: float) -> str:
+    """Write a level of confidence.
+
+    >>> confidence(0.95), confidence(0.999)
+    ('95%', '99.9%')
+    """
+    return f"{100 * level:.6g}%"
 
 
 def names_shown(names: Sequence[str], most: int = 40) -> list[str]:

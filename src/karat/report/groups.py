@@ -9,9 +9,8 @@ from karat.comparison import compare_auc
 from karat.confusion import Confusion, fpr, precision, recall
 from karat.counts import Panel, Tally
 from karat.inference import auc
-from karat.report import svg
+from karat.report import estimates
 from karat.report._parts import (
-    Figure,
     Section,
     grid,
     names_shown,
@@ -20,8 +19,6 @@ from karat.report._parts import (
     possible,
 )
 from karat.report.models import Model, Wishes
-
-MOST_SHOWN = 20
 
 
 def section(
@@ -42,20 +39,22 @@ def section(
             "false positive rate", "precision")  # fmt: skip
     test = possible(lambda: compare_auc(both, level=wishes.level))
     words = _sentence(best, values, texts, test)
-    drawn = list(values)[:MOST_SHOWN]
-    text = f"AUC of {best.name} in each group, with intervals."
-    figure = svg.intervals(
-        [texts[g] for g in drawn], [values[g] for g in drawn], "AUC", text
+    figure = estimates.figure(
+        "AUC by group",
+        [texts[g] for g in values],
+        [*values.values()],
+        "AUC",
+        of="group",
     )
     made = Section(
         "groups",
         "Does it hold in every group?",
         words=(words, f"The cut is the same everywhere, {best.point.threshold:.4g}."),
-        figures=(Figure("AUC by group", figure),),
+        figures=(figure,),
         tables=(grid(f"{best.name}, by group", head, rows),),
         method=(
-            "The groups are other cases, so the test is unpaired (DeLong); groups with "
-            "one class only have no AUC."
+            "The groups are other cases, so the test is unpaired (DeLong et al. 1988, "
+            "doi:10.2307/2531595); groups with one class only have no AUC."
         ),
         caveat=(
             "A lower AUC in each group than in all together is no error: part of the "

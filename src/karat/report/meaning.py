@@ -20,6 +20,7 @@ from karat.report.operating import only
 from karat.scoring import ProperScore, brier, log_loss
 
 DOUBT = 0.05  # the usual level: below it calibration is doubted
+FEW = 20  # the intervals of the parts, which need replicates, are not shown
 
 
 @final
@@ -51,8 +52,8 @@ def _meaning(m: Model, wishes: Wishes) -> Meaning:
     return Meaning(
         m.name,
         reliability(t, level=level, rng=wishes.rng),
-        brier(t, level=level, rng=wishes.rng),
-        log_loss(t, level=level, rng=wishes.rng),
+        brier(t, level=level, replicates=FEW, rng=wishes.rng),
+        log_loss(t, level=level, replicates=FEW, rng=wishes.rng),
         calibration_test(t).p_value,
         _mean_score(t),
         t.prevalence,
@@ -64,11 +65,13 @@ def _mean_score(t: Tally) -> float:
     return float(t.score @ count / count.sum())
 
 
-def probability_at(found: Meaning | None, threshold: np.ndarray) -> list[float | None]:
+def probability_at(
+    found: Meaning | None, threshold: np.ndarray
+) -> list[float | None] | None:
     """Which share of positives belongs to each threshold, by the fitted curve?"""
     if found is None:
-        return [None] * len(threshold)
-    value = np.interp(threshold, found.curve.score, found.curve.probability)
+        return None
+    value = np.interp(threshold, found.curve.score, found.curve.probability).round(5)
     return [
         None if np.isinf(x) else float(v) for x, v in zip(threshold, value, strict=True)
     ]
@@ -95,8 +98,8 @@ def figure(models: Sequence[Model], found: Sequence[Meaning | None]) -> Figure |
     first = models[0].steps
     cut = float(np.clip(first.threshold[first.start], 0, 1))
     marks.append(svg.upright(axes, cut, "now rule", "threshold"))
-    at = probability_at(found[0], np.array([cut]))[0]
-    marks.append(svg.dot(axes, cut, at or 0.0, "now", "threshold probability"))
+    at = probability_at(found[0], np.array([cut])) or [float("nan")]
+    marks.append(svg.dot(axes, cut, at[0] or 0.0, "now", "threshold probability"))
     note = (
         "On the diagonal a score is the probability that it says. The grey band is "
         "where the curve of calibrated scores would lie."

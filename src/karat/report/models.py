@@ -10,9 +10,9 @@ from karat import _checks
 from karat._records import Estimate
 from karat.algebra import Constraint, Metric
 from karat.counts import Panel, Tally
-from karat.expressions import constraints, metric
+from karat.expressions import constraints
 from karat.inference import auc
-from karat.operating import OperatingPoint, best_threshold
+from karat.operating import OperatingPoint, best_threshold, read_objective
 from karat.report._parts import names_shown
 from karat.report.operating import Steps, steps
 
@@ -22,12 +22,18 @@ from karat.report.operating import Steps, steps
 class Wishes:
     """An objective, constraints, prices, a level and a seed."""
 
-    maximize: Metric
+    objective: Metric
+    smallest: bool
     subject_to: tuple[Constraint, ...]
     prices: tuple[float, float]
     stated: bool
     level: float
     rng: Any
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """Give the objective as ``best_threshold`` takes it."""
+        return {"minimize" if self.smallest else "maximize": self.objective}
 
 
 @final
@@ -51,6 +57,7 @@ class Model:
 def read_wishes(
     data: Panel | Tally,
     maximize: Any = None,
+    minimize: Any = None,
     subject_to: Any = (),
     cost: Mapping[str, float] | None = None,
     level: float = 0.95,
@@ -59,11 +66,15 @@ def read_wishes(
     """Read what the reader wants; without prices both kinds of error weigh the same."""
     odds = data.n_neg / data.n_pos if data.n_pos else 1.0
     prices = (float(cost["fp"]), float(cost["fn"])) if cost else (1.0, odds)
-    stated = bool(cost) or maximize is not None
-    if maximize is None:
-        maximize = f"-cost(fp={prices[0]!r}, fn={prices[1]!r})" if cost else "youden"
+    stated = bool(cost) or maximize is not None or minimize is not None
+    if cost and maximize is None and minimize is None:
+        minimize = f"cost(fp={prices[0]!r}, fn={prices[1]!r})"
+    if maximize is None:  # "accuracy" is what a wish to minimise leaves unsaid
+        maximize = "youden" if minimize is None else "accuracy"
+    objective, _ = read_objective(maximize, minimize)
     return Wishes(
-        metric(maximize),
+        objective,
+        minimize is not None,
         constraints(subject_to),
         prices,
         stated,
@@ -78,7 +89,7 @@ def read_models(data: Panel | Tally, wishes: Wishes) -> list[Model]:
     models = []
     for text, (key, t) in zip(names_shown([*tallies]), tallies.items(), strict=True):
         _checks.both_classes(t, "report")
-        point = best_threshold(t, wishes.maximize, wishes.subject_to)
+        point = best_threshold(t, **wishes.choice, subject_to=wishes.subject_to)
         models.append(
             Model(
                 text,

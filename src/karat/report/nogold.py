@@ -13,8 +13,16 @@ from karat.counts import Panel
 from karat.dependence import Dependence, conditional_dependence
 from karat.latent import LatentPosterior, latent_class
 from karat.logic import Combination, best_combination
-from karat.report import svg
-from karat.report._parts import Figure, Page, Section, grid, names_shown, percent
+from karat.report import estimates
+from karat.report._parts import (
+    Page,
+    Section,
+    Tile,
+    confidence,
+    grid,
+    names_shown,
+    percent,
+)
 from karat.unlabelled import Agreement, agreement
 
 DOUBT = 0.05
@@ -54,11 +62,14 @@ def without_labels(
         warnings.simplefilter("always")
         if is_votes(data):
             found = latent_class(data, rng=rng, level=level)
-            section, answers = _votes(data, found, best_combination(found))
+            rule = best_combination(found)
+            section, answers = _votes(data, found, rule)
+            tiles = (_tile("prevalence", found.prevalence), *_rule_tiles(rule))
             together = err_together(conditional_dependence(found, rng=rng))
         else:
             agreed = agreement(data, level=level)
             section, answers = _scores(data, agreed)
+            tiles = (_tile("prevalence", agreed.prevalence),)
             together = ""
     beware = [str(w.message) for w in raised] + ([together] if together else [])
     beware.append(
@@ -67,7 +78,20 @@ def without_labels(
         "better than they are. Verify a sample of the cases if you can."
     )
     summary = (*answers, ("What to beware of?", tuple(beware)))
-    return Page(title or "How good are these tests?", facts, summary, None, (section,))
+    title = title or "How good are these tests?"
+    return Page(title, facts, tiles, summary, None, (section,))
+
+
+def _tile(name: str, e: Estimate) -> Tile:
+    return Tile(name, percent(e.value), f"{percent(e.low)} to {percent(e.high)}")
+
+
+def _rule_tiles(rule: Combination) -> tuple[Tile, ...]:
+    return (
+        Tile("best rule", shown(rule.formula, 60), ""),
+        _tile("its sensitivity", rule.sensitivity),
+        _tile("its specificity", rule.specificity),
+    )
 
 
 def _votes(
@@ -82,8 +106,8 @@ def _votes(
         "How good is each test?",
         words=(_combined(rule), *found.notes),
         figures=(
-            _figure("Sensitivity", texts, sens),
-            _figure("Specificity", texts, spec),
+            estimates.figure("Sensitivity", texts, sens, "sensitivity", of="test"),
+            estimates.figure("Specificity", texts, spec, "specificity", of="test"),
         ),
         tables=(grid("Tests", ("test", "sensitivity", "specificity"), rows),),
         method=_KEITH,
@@ -144,7 +168,7 @@ def _scores(panel: Panel, found: Agreement) -> tuple[Section, Any]:
     section = Section(
         "nogold",
         "How good is each classifier?",
-        figures=(_figure("AUC without labels", texts, values),),
+        figures=(estimates.figure("AUC without labels", texts, values, "AUC"),),
         tables=(grid("AUC, from agreement alone", ("classifier", "AUC"), rows),),
         method=_AGREE,
         caveat=f"Misfit of the model: {found.misfit:.3g}.",
@@ -163,15 +187,8 @@ def _scores(panel: Panel, found: Agreement) -> tuple[Section, Any]:
     return section, answers
 
 
-def _figure(title: str, names: list[str], values: list[Estimate]) -> Figure:
-    text = f"{title} of each classifier with its interval; the table has the numbers."
-    rows = [(n, v.value, v.low, v.high) for n, v in zip(names, values, strict=True)]
-    table = grid(title, ("classifier", title, "from", "to"), rows)
-    return Figure(title, svg.intervals(names, values, title, text), "", table)
-
-
 def _between(what: str, e: Estimate) -> str:
     return (
         f"{what} is about {percent(e.value)}; with a probability of "
-        f"{percent(e.level)} it lies between {percent(e.low)} and {percent(e.high)}."
+        f"{confidence(e.level)} it lies between {percent(e.low)} and {percent(e.high)}."
     )

@@ -7,7 +7,7 @@ figures and the numbers cannot disagree.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -80,7 +80,8 @@ def slider(
     all_steps: Sequence[Steps],
     constraints: Sequence[Constraint],
     prices: tuple[float, float],
-    probabilities: Sequence[list[float | None]],
+    weight: float,
+    probabilities: Sequence[list[float | None] | None],
 ) -> dict[str, Any]:
     """Give what the script of the page needs to move every figure."""
     return {
@@ -100,6 +101,7 @@ def slider(
         ],
         "constraints": [repr(c) for c in constraints],
         "prices": {"fp": prices[0], "fn": prices[1]},
+        "weight": weight,
     }
 
 
@@ -117,19 +119,14 @@ def roc_figure(
 ) -> Figure:
     """Draw recall against the false positive rate."""
     axes = svg.Axes("false positive rate", "recall (true positive rate)")
-    marks = _forbidden(axes, constraints, models[0], _from_roc)
-    marks.append(svg.line(axes, [0, 1], [0, 1], "chance"))
-    marks += _bands(axes, bands)
-    rates = [(s.fp / s.n_neg, s.tp / s.n_pos) for s in models]
-    return _curves(
-        "ROC curve",
-        axes,
-        marks,
-        models,
-        rates,
-        "fpr recall",
-        "Up and to the left is better; the dashed diagonal is guessing.",
-    )
+    marks = [
+        *_forbidden(axes, constraints, models[0], _from_roc),
+        svg.line(axes, [0, 1], [0, 1], "chance"),
+        *band_marks(axes, enumerate(bands)),
+    ]
+    curves = [(s.fp / s.n_neg, s.tp / s.n_pos) for s in models]
+    note = "Up and to the left is better; the dashed diagonal is guessing."
+    return curve_figure("ROC curve", axes, marks, models, curves, "fpr recall", note)
 
 
 def pr_figure(
@@ -139,22 +136,21 @@ def pr_figure(
     axes = svg.Axes("recall (true positive rate)", "precision")
     first = models[0]
     prevalence = first.n_pos / (first.n_pos + first.n_neg)
-    marks = _forbidden(axes, constraints, first, _from_pr)
-    marks.append(svg.line(axes, [0, 1], [prevalence, prevalence], "chance"))
-    marks += _bands(axes, bands)
-    rates = []
+    marks = [
+        *_forbidden(axes, constraints, first, _from_pr),
+        svg.line(axes, [0, 1], [prevalence, prevalence], "chance"),
+        *band_marks(axes, enumerate(bands)),
+    ]
+    curves = []
     for s in models:
         some = (s.tp + s.fp) > 0  # precision of no flag at all is undefined
-        rates.append((s.tp[some] / s.n_pos, (s.tp / np.maximum(s.tp + s.fp, 1))[some]))
-    return _curves(
-        "Precision and recall",
-        axes,
-        marks,
-        models,
-        rates,
-        "recall precision",
+        curves.append((s.tp[some] / s.n_pos, s.tp[some] / (s.tp + s.fp)[some]))
+    note = (
         "Up and to the right is better; the dashed line is guessing, at the "
-        f"prevalence {percent(prevalence)}.",
+        f"prevalence {percent(prevalence)}."
+    )
+    return curve_figure(
+        "Precision and recall", axes, marks, models, curves, "recall precision", note
     )
 
 
@@ -163,40 +159,15 @@ def capacity_figure(
 ) -> Figure:
     """Draw how many positives are found against how many cases are flagged."""
     axes = svg.Axes("share of cases flagged", "recall (true positive rate)")
-    marks = _forbidden(axes, constraints, models[0], _from_capacity)
-    marks.append(svg.line(axes, [0, 1], [0, 1], "chance"))
-    rates = [((s.tp + s.fp) / (s.n_pos + s.n_neg), s.tp / s.n_pos) for s in models]
-    marks.append(svg.upright(axes, models[0].flagged_rate, "now rule", "flagged_rate"))
-    return _curves(
-        "Capacity",
-        axes,
-        marks,
-        models,
-        rates,
-        "flagged_rate recall",
-        "How many of the positives are found when only so many cases can be handled.",
-    )
-
-
-def cost_figure(models: Sequence[Steps], prices: tuple[float, float]) -> Figure:
-    """Draw what the errors cost against how many cases are flagged."""
-    fp, fn = prices
-    curves = []
-    for s in models:
-        total = s.n_pos + s.n_neg
-        cost = (fp * s.fp + fn * (s.n_pos - s.tp)) / total
-        curves.append(((s.tp + s.fp) / total, cost))
-    top = max(float(y.max()) for _, y in curves) * 1.05 or 1.0
-    axes = svg.Axes("share of cases flagged", "cost per case", y=(0.0, top))
-    marks = [svg.upright(axes, models[0].flagged_rate, "now rule", "flagged_rate")]
-    return _curves(
-        "Cost",
-        axes,
-        marks,
-        models,
-        curves,
-        "flagged_rate cost",
-        f"Lower is better; a false alarm costs {fp:g}, a missed positive {fn:.4g}.",
+    marks = [
+        *_forbidden(axes, constraints, models[0], _from_capacity),
+        svg.line(axes, [0, 1], [0, 1], "chance"),
+        svg.upright(axes, models[0].flagged_rate, "now rule", "flagged_rate"),
+    ]
+    curves = [((s.tp + s.fp) / (s.n_pos + s.n_neg), s.tp / s.n_pos) for s in models]
+    note = "How many of the positives are found when only so many cases can be handled."
+    return curve_figure(
+        "Capacity", axes, marks, models, curves, "flagged_rate recall", note
     )
 
 
@@ -244,31 +215,55 @@ def _share(score: Floats, count: Ints, edges: Floats) -> Floats:
     return counted / total if total else counted
 
 
-def _curves(
+def curve_figure(
     title: str,
     axes: svg.Axes,
-    marks: list[Markup],
+    marks: Sequence[Markup],
     models: Sequence[Steps],
-    curves: Sequence[tuple[Array, Array]],
+    curves: Sequence[tuple[Array, Array] | None],
     follow: str,
     note: str,
 ) -> Figure:
-    """Draw a curve for every classifier, and the dot that the slider moves."""
-    for k, (x, y) in enumerate(curves):
+    """Draw the curve of every classifier that has one, and the dot that moves.
+
+    A curve may lack the first steps, where it is undefined.
+    """
+    lines, rows = [], []
+    for k, (s, curve) in enumerate(zip(models, curves, strict=True)):
+        if curve is None:
+            continue
         chosen = "" if k else " chosen"
-        marks.append(svg.line(axes, x, y, f"curve c{k % 8}{chosen}", str(k)))
-    x, y = curves[0]
-    start = max(0, models[0].start - len(models[0].threshold) + len(x))
-    marks.append(svg.dot(axes, x[start], y[start], "now", follow))
-    rows = []
-    for s, (x, y) in zip(models, curves, strict=True):
-        for i in np.unique(np.linspace(0, len(x) - 1, 12).astype(int)):
-            cut = s.threshold[i + len(s.threshold) - len(x)]
-            rows.append((s.name, float(cut), float(x[i]), float(y[i])))
-    names = ", ".join(s.name for s in models)
+        lines.append(svg.line(axes, *curve, f"curve c{k % 8}{chosen}", str(k)))
+        rows += _few_rows(s, *curve)
+    dot = svg.dot(axes, *_start(models[0], curves[0]), "now", follow)
+    drawn = [svg.clipped(axes, [*marks, *lines]), dot]
+    names = ", ".join(s.name for s, c in zip(models, curves, strict=True) if c)
     text = f"{title} of {names}: {axes.y_label} against {axes.x_label}. {note}"
     head = ("classifier", "threshold", axes.x_label, axes.y_label)
-    return Figure(title, svg.drawing(axes, marks, text), note, grid(title, head, rows))
+    return Figure(title, svg.drawing(axes, drawn, text), note, grid(title, head, rows))
+
+
+def _few_rows(s: Steps, x: Array, y: Array) -> list[tuple[str, str, float, float]]:
+    """Give a dozen points of a curve, with their thresholds."""
+    left_out = len(s.threshold) - len(x)
+    at = np.unique(np.linspace(0, len(x) - 1, 12).astype(int))
+    return [
+        (s.name, cut_text(s.threshold[i + left_out]), float(x[i]), float(y[i]))
+        for i in at
+    ]
+
+
+def cut_text(threshold: float) -> str:
+    """Write a threshold with more places than a rate, since counts hang on it."""
+    return "above all" if np.isposinf(threshold) else f"{threshold:.6g}"
+
+
+def _start(s: Steps, curve: tuple[Array, Array] | None) -> tuple[float, float]:
+    """Where is the chosen cut on this curve? Nowhere when it is undefined there."""
+    at = -1 if curve is None else s.start - len(s.threshold) + len(curve[0])
+    if curve is None or at < 0:
+        return float("nan"), float("nan")
+    return float(curve[0][at]), float(curve[1][at])
 
 
 def only(k: int) -> str:
@@ -276,10 +271,11 @@ def only(k: int) -> str:
     return "only gone" if k else "only"
 
 
-def _bands(axes: svg.Axes, bands: Sequence[Band]) -> list[Markup]:
+def band_marks(axes: svg.Axes, bands: Iterable[tuple[int, Band]]) -> list[Markup]:
+    """Draw the band of each classifier, seen while it is chosen."""
     return [
         svg.area(axes, x, low, high, f"band {only(k)} c{k % 8}", str(k))
-        for k, (x, low, high) in enumerate(bands)
+        for k, (x, low, high) in bands
     ]
 
 
@@ -297,23 +293,40 @@ def _from_capacity(x: Array, y: Array, s: Steps) -> tuple[Array, Array]:
     return tp, x * (s.n_pos + s.n_neg) - tp
 
 
+_ACROSS, _UP = 241, 961  # points of the figure at which constraints are asked
+
+
 def _forbidden(
     axes: svg.Axes, constraints: Sequence[Constraint], s: Steps, counts: Any
 ) -> list[Markup]:
-    """Shade where a constraint does not hold, whatever the metric: by small columns."""
+    """Shade where a constraint does not hold, whatever the metric: point by point."""
     if not constraints:
         return []
-    edge = np.linspace(0, 1, 61)
-    fine = np.linspace(0, 1, 241)
-    x, y = np.meshgrid((edge[1:] + edge[:-1]) / 2, (fine[1:] + fine[:-1]) / 2)
+    x, y = np.meshgrid(np.linspace(0, 1, _ACROSS), np.linspace(0, 1, _UP))
     tp, fp = counts(x, y, s)
     c = Confusion(tp, fp, s.n_pos - tp, s.n_neg - fp)
     held = np.all([bound(k, c) for k in constraints], axis=0)
-    possible = (fp >= 0) & (fp <= s.n_neg)
-    marks = []
-    for column, wrong in enumerate((~held & possible).T):
-        change = np.flatnonzero(np.diff(np.concatenate([[0], wrong, [0]])))
-        for low, high in change.reshape(-1, 2):
-            span = (float(edge[column]), float(edge[column + 1]))
-            marks.append(svg.box(axes, span, (fine[low], fine[high]), "forbidden"))
-    return marks
+    wrong = ~held & (fp >= 0) & (fp <= s.n_neg)
+    strips = (np.array(strip).T for strip in _strips(wrong.T))
+    return [svg.area(axes, x, low, high, "forbidden") for x, low, high in strips]
+
+
+def _strips(columns: Array) -> list[list[tuple[float, float, float]]]:
+    """Join the marked stretches of neighbouring columns: (where, from, to) each."""
+    half, high = 0.5 / (_ACROSS - 1), _UP - 1
+    done: list[list[tuple[float, float, float]]] = []
+    growing: list[list[tuple[float, float, float]]] = []
+    for k, column in enumerate(columns):
+        change = np.flatnonzero(np.diff(np.concatenate([[0], column, [0]])))
+        ends = np.clip((change.reshape(-1, 2) - 0.5) / high, 0, 1).tolist()
+        at = k / (_ACROSS - 1)
+        if len(ends) != len(growing):
+            done += growing
+            growing = [[(max(at - half, 0.0), *pair)] for pair in ends]
+        for strip, pair in zip(growing, ends, strict=True):
+            strip.append((at, *pair))
+    # a strip reaches half a column to either side, so that two of them meet
+    return [
+        [*strip, (min(strip[-1][0] + half, 1.0), *strip[-1][1:])]
+        for strip in done + growing
+    ]

@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from karat._records import Estimate, shown
+from karat._records import shown
 from karat.areas import average_precision
 from karat.bands import precision_recall_band, roc_band
 from karat.counts import Panel, Tally
+from karat.report import estimates, meaning, nogold, operating, prices, versus
 from karat.report import groups as groups_of
-from karat.report import meaning, nogold, operating, svg, versus
-from karat.report._parts import Figure, Grid, Page, Section, grid, percent, possible
+from karat.report._parts import (
+    Figure,
+    Grid,
+    Page,
+    Section,
+    confidence,
+    grid,
+    percent,
+    possible,
+)
 from karat.report.models import Model, Wishes, read_models, read_wishes
-from karat.report.words import in_plain_words
+from karat.report.words import in_plain_words, tiles
 from karat.validation import Validation, validate_threshold
 
 REPLICATES = 500
-MOST_BANDS = 8  # of more classifiers the best ones have bands
 SHOWN = ("recall", "specificity", "precision", "npv", "accuracy", "f1", "mcc", "lift")
 
 
@@ -46,6 +54,7 @@ def summarise(
     return Page(
         title=shown(title, 120) or "How good is this classifier?",
         facts=_facts(data, source),
+        tiles=tiles(models, checked),
         summary=in_plain_words(
             data, models, found, checked, wishes, [words for _, words in more]
         ),
@@ -59,6 +68,7 @@ def summarise(
             [m.steps for m in models],
             wishes.subject_to,
             wishes.prices,
+            prices.weight_of(models, wishes.prices),
             [
                 meaning.probability_at(x, m.steps.threshold)
                 for x, m in zip(found, models, strict=True)
@@ -100,8 +110,8 @@ def _checked(best: Model, wishes: Wishes) -> Validation | None:
     return possible(
         lambda: validate_threshold(
             best.tally,
-            wishes.maximize,
-            wishes.subject_to,
+            **wishes.choice,
+            subject_to=wishes.subject_to,
             replicates=REPLICATES,
             level=wishes.level,
             rng=wishes.rng,
@@ -120,38 +130,52 @@ def _operating(
         operating.roc_figure(steps, wishes.subject_to, _roc_bands(models, wishes)),
         operating.pr_figure(steps, wishes.subject_to, _pr_bands(models, wishes)),
         operating.capacity_figure(steps, wishes.subject_to),
-        operating.cost_figure(steps, wishes.prices),
+        prices.cost_figure(models, wishes.prices),
         meaning.figure(models, found),
         operating.score_figure([m.tally for m in models], steps),
+        prices.decision_figure(models, wishes),
+        prices.weight_figure(models, wishes),
     ]
-    what = wishes.maximize.name
-    words = [
-        "One threshold moves through all figures. Arrow keys move it by one step.",
-        f"The chosen cut maximises {what}"
-        + "".join(f", subject to {c!r}" for c in wishes.subject_to)
-        + ".",
-    ]
-    if wishes.subject_to:
-        words.append("In the red regions a constraint is not met.")
     return Section(
         "operating",
         "Move the threshold",
-        words=tuple(words),
+        words=_how_to_move(wishes),
         figures=tuple(f for f in drawn if f is not None),
         tables=_cut_table(models[0], checked),
         method=(
             "Every distinct score is tried as a threshold, so the cut is exact; the "
-            "slider stops at a few hundred of them. Intervals of the table: the cut is "
-            "taken as fixed; what it is worth on other cases comes from a bootstrap "
-            "with the cases left out."
+            "slider stops at a few hundred of them. Bands: bootstrap, the whole true "
+            "curve inside. Net benefit: Vickers, Elkin 2006, "
+            "doi:10.1177/0272989X06295361. Cost at any prices: Drummond, Holte 2006, "
+            "doi:10.1007/s10994-006-8199-5. Intervals of the table and of the two: the "
+            "cut is taken as fixed; what it is worth on other cases comes from a "
+            "bootstrap that judges each choice by the cases left out."
+        ),
+        caveat=(
+            "A cut holds for cases like these. Where positives are rarer, precision "
+            "and net benefit fall although recall stays. Net benefit takes scores for "
+            "probabilities: calibrate them first."
         ),
     )
+
+
+def _how_to_move(wishes: Wishes) -> tuple[str, ...]:
+    best = "minimises" if wishes.smallest else "maximises"
+    bounds = " and ".join(repr(c) for c in wishes.subject_to)
+    lines = [
+        "One threshold moves through all figures. Arrow keys move it by one step.",
+        f"The chosen cut {best} {wishes.objective.name}"
+        + (f", subject to {bounds}." if bounds else "."),
+    ]
+    if bounds:
+        lines.append("In the red regions a constraint is not met.")
+    return tuple(lines)
 
 
 def _roc_bands(models: Sequence[Model], wishes: Wishes) -> list[operating.Band]:
     found = (
         roc_band(m.tally, level=wishes.level, rng=wishes.rng, number=REPLICATES)
-        for m in models[:MOST_BANDS]
+        for m in models
     )
     return [(b.fpr, b.low, b.high) for b in found]
 
@@ -161,7 +185,7 @@ def _pr_bands(models: Sequence[Model], wishes: Wishes) -> list[operating.Band]:
         precision_recall_band(
             m.tally, level=wishes.level, rng=wishes.rng, number=REPLICATES
         )
-        for m in models[:MOST_BANDS]
+        for m in models
     )
     return [(b.recall, b.low, b.high) for b in found]
 
@@ -181,13 +205,21 @@ def _ranking(models: Sequence[Model], wishes: Wishes) -> Section:
         "ranking",
         "How good is the ranking?",
         figures=(
-            _estimates("AUC", names, values),
-            _estimates("Average precision", names, precisions),
+            estimates.figure("AUC", names, values, "AUC", coloured=True),
+            estimates.figure(
+                "Average precision",
+                names,
+                precisions,
+                "average precision",
+                coloured=True,
+            ),
         ),
         method=(
-            f"{percent(wishes.level)} intervals: AUC {values[0].method}, average "
-            f"precision {precisions[0].method}. Bands of the curves hold the whole "
-            "true curve (bootstrap)."
+            f"{confidence(wishes.level)} intervals. AUC: score interval "
+            "(variance: Kim et al. 2021, eq. 18, doi:10.1073/pnas.2100761118). "
+            "Average precision: influence values on the "
+            "logit scale (after Boyd, Eng, Page 2013, "
+            "doi:10.1007/978-3-642-40994-3_29)."
         ),
         caveat=(
             "The AUC weighs all thresholds, also those that nobody would use; look at "
@@ -195,10 +227,3 @@ def _ranking(models: Sequence[Model], wishes: Wishes) -> Section:
             "prevalence, so compare it on the same cases only."
         ),
     )
-
-
-def _estimates(title: str, names: list[str], values: list[Estimate]) -> Figure:
-    rows = [(n, v.value, v.low, v.high) for n, v in zip(names, values, strict=True)]
-    text = f"{title} of each classifier with its interval; the table has the numbers."
-    table = grid(title, ("classifier", title, "from", "to"), rows)
-    return Figure(title, svg.intervals(names, values, title, text), "", table)

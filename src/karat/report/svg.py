@@ -19,9 +19,14 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from karat._numerics import Array
+from karat._polyline import few_points
+from karat._records import shown
 
 WIDTH, HEIGHT = 360, 320
 LEFT, RIGHT, TOP, BOTTOM = 54, 14, 12, 46
+ROW = 38  # height of an interval with its name above
+NAME = 32  # letters of a name that fit beside a number
+UNSEEN = 0.15  # of a unit: lines may be off by so much
 
 
 @final
@@ -36,11 +41,16 @@ class Axes:
     height: int = HEIGHT
     bare: bool = False  # no numbers on the vertical axis
 
+    @property
+    def left(self) -> int:
+        """Give the place of the left edge."""
+        return RIGHT if self.bare else LEFT
+
     def px(self, values: Any) -> Array:
         """Give horizontal places."""
         low, high = self.x
         share = (np.asarray(values, dtype=np.float64) - low) / (high - low)
-        return np.asarray(LEFT + share * (WIDTH - LEFT - RIGHT))
+        return np.asarray(self.left + share * (WIDTH - self.left - RIGHT))
 
     def py(self, values: Any) -> Array:
         """Give vertical places; up is more."""
@@ -69,7 +79,7 @@ def drawing(axes: Axes, marks: Sequence[Markup], description: str) -> Markup:
 
 
 def _axes(axes: Axes) -> Markup:
-    left, right = LEFT, WIDTH - RIGHT
+    left, right = axes.left, WIDTH - RIGHT
     bottom, middle = axes.height - BOTTOM, (axes.height - BOTTOM + TOP) / 2
     parts = []
     for value, text in ticks(*axes.x):
@@ -125,11 +135,20 @@ def polygon(axes: Axes, x: Any, y: Any, kind: str, data: str = "") -> Markup:
 
 
 def dot(axes: Axes, x: float, y: float, kind: str = "", follow: str = "") -> Markup:
-    """Mark a point; ``follow`` names the two quantities that move it."""
+    """Mark a point; ``follow`` names the two quantities that move it.
+
+    A point that is not in the figure is there, unseen, for the slider to bring in.
+    """
+    seen = axes.x[0] <= x <= axes.x[1] and axes.y[0] <= y <= axes.y[1]
+    at = (x, y) if seen else (axes.x[0], axes.y[0])
     return Markup(
-        '<circle class="dot {kind}"{follow} cx="{x}" cy="{y}" r="5"/>'
+        '<circle class="dot {kind}"{follow}{gone} cx="{x}" cy="{y}" r="5"/>'
     ).format(
-        kind=kind, follow=_follow(follow), x=_place(axes.px(x)), y=_place(axes.py(y))
+        kind=kind,
+        follow=_follow(follow),
+        gone="" if seen else Markup(' visibility="hidden"'),
+        x=_place(axes.px(at[0])),
+        y=_place(axes.py(at[1])),
     )
 
 
@@ -143,40 +162,58 @@ def upright(axes: Axes, x: float, kind: str = "", follow: str = "") -> Markup:
     )
 
 
-def box(
-    axes: Axes, x: tuple[float, float], y: tuple[float, float], kind: str
-) -> Markup:
-    """Fill a rectangle, for a bar."""
-    left, right = np.sort(axes.px(x))
-    top, bottom = np.sort(axes.py(y))
+def tilted(axes: Axes, left: float, right: float, kind: str, follow: str) -> Markup:
+    """Draw a line from edge to edge; ``follow`` names its heights there."""
+    names = follow.split()
     return Markup(
-        '<rect class="{kind}" x="{x}" y="{y}" width="{w}" height="{h}"/>'
+        '<line class="{kind}" data-left="{from_}" data-right="{to}" '
+        'x1="{a}" x2="{b}" y1="{c}" y2="{d}"/>'
     ).format(
-        kind=kind, x=_place(left), y=_place(top), w=_place(right - left),
-        h=_place(bottom - top),
+        kind=kind, from_=names[0], to=names[1], a=_place(axes.px(axes.x[0])),
+        b=_place(axes.px(axes.x[1])), c=_place(axes.py(left)), d=_place(axes.py(right)),
     )  # fmt: skip
+
+
+def clipped(axes: Axes, marks: Sequence[Markup]) -> Markup:
+    """Cut off what leaves the axes: an inner drawing does so by itself."""
+    left, top = axes.left, TOP
+    width, height = WIDTH - left - RIGHT, axes.height - TOP - BOTTOM
+    return Markup(
+        '<svg x="{x}" y="{y}" width="{w}" height="{h}" viewBox="{x} {y} {w} {h}">'
+        "{marks}</svg>"
+    ).format(x=left, y=top, w=width, h=height, marks=Markup("").join(marks))
 
 
 def intervals(
     names: Sequence[str],
     estimates: Sequence[Any],
+    texts: Sequence[str],
     label: str,
     description: str,
+    *,
     zero: bool = False,
+    coloured: bool = False,
 ) -> Markup:
-    """Draw estimates with their intervals under one another; ``zero`` marks 0."""
+    """Draw estimates with their intervals under one another; ``zero`` marks 0.
+
+    Names and numbers stand above their lines, so that they need no margin.
+    """
     ends = [v for e in estimates for v in (e.low, e.high, e.value) if np.isfinite(v)]
     ends += [0.0] if zero else []
     low, high = _padded(min(ends, default=0.0), max(ends, default=1.0))
-    height = TOP + BOTTOM + 34 * len(names)
+    height = TOP + BOTTOM + ROW * len(names)
     axes = Axes(label, "", (low, high), (0.0, float(len(names))), height, bare=True)
-    marks = [upright(axes, 0.0, "chance line")] if zero else []
-    for k, (name, e) in enumerate(zip(names, estimates, strict=True)):
-        at = len(names) - k - 0.62
+    marks = []
+    for k, (name, e, text) in enumerate(zip(names, estimates, texts, strict=True)):
+        at, colour = len(names) - k - 0.72, f"c{k % 8 if coloured else 0}"
+        if zero:
+            marks.append(line(axes, [0, 0], [at - 0.25, at + 0.22], "chance"))
         if np.isfinite([e.low, e.high]).all():
-            marks.append(line(axes, [e.low, e.high], [at, at], f"c{k % 8} thick"))
-        marks.append(dot(axes, e.value, at, f"c{k % 8}"))
-        marks.append(_text("name", LEFT + 2, float(axes.py(at + 0.3)), name))
+            marks.append(line(axes, [e.low, e.high], [at, at], f"{colour} thick"))
+        marks.append(dot(axes, e.value, at, colour))
+        above = float(axes.py(at + 0.34))
+        marks.append(_text("name", axes.left, above, shown(name, NAME)))
+        marks.append(_text("name end", WIDTH - RIGHT, above, text))
     return drawing(axes, marks, description)
 
 
@@ -198,7 +235,10 @@ def _text(kind: str, x: float, y: float, text: str) -> Markup:
 
 
 def _path(axes: Axes, x: Any, y: Any) -> str:
-    places = zip(axes.px(x), axes.py(y), strict=True)
+    """Write a line, without the points that nobody would see."""
+    across, up = axes.px(x), axes.py(y)
+    some = few_points(across / WIDTH, up / WIDTH, across.size, UNSEEN / WIDTH)
+    places = zip(across[some], up[some], strict=True)
     return "M" + "L".join(f"{_place(a)} {_place(b)}" for a, b in places)
 
 

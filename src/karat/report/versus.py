@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from karat._records import shown
 from karat.comparison import Comparison, compare_auc
 from karat.counts import Panel
 from karat.crossfit import CombinerComparison, compare_combiners
 from karat.dominance import Dominance, dominates
-from karat.report import svg
-from karat.report._parts import Figure, Section, chance, grid, p_is, percent, possible
+from karat.report import estimates, svg
+from karat.report._parts import (
+    Figure,
+    Section,
+    chance,
+    confidence,
+    grid,
+    p_is,
+    possible,
+)
 from karat.report.models import Model, Wishes
 
+MINUS = "\N{MINUS SIGN}"
 MOST_PAIRS = 6  # the best classifier is held against so many others, curve by curve
 
 
@@ -23,7 +33,7 @@ def comparison(
     found = compare_auc(panel[[m.key for m in models]], level=wishes.level)
     text = {m.key: m.name for m in models}
     pairs = [
-        (f"{text[p.first]} - {text[p.second]}", p.difference, chance(p.p_value),
+        (f"{text[p.first]} {MINUS} {text[p.second]}", p.difference, chance(p.p_value),
          chance(p.p_adjusted))
         for p in found.pairs
     ]  # fmt: skip
@@ -46,9 +56,10 @@ def comparison(
             ),
         ),
         method=(
-            f"{found.method}, on the same cases (DeLong et al. 1988, "
+            "DeLong's test, on the same cases (DeLong et al. 1988, "
             "doi:10.2307/2531595); p-values of all pairs are adjusted (Holm 1979). "
-            "Dominance: simultaneous bootstrap band of the difference of both curves."
+            "Better everywhere: simultaneous bootstrap band of the difference of both "
+            "curves (dominance: Sameni 2025, eq. 27)."
         ),
         caveat=(
             "A difference that is beyond chance can still be too small to matter. "
@@ -77,12 +88,17 @@ def _headline(found: Comparison, models: Sequence[Model]) -> str:
 
 
 def _figure(found: Comparison, text: dict[str, str]) -> Figure:
-    names = [f"{text[p.first]} - {text[p.second]}" for p in found.pairs[:12]]
-    values = [p.difference for p in found.pairs[:12]]
-    note = "An interval that keeps away from 0 is a difference beyond chance."
-    about = f"Differences of the AUC of pairs of classifiers with intervals. {note}"
-    drawn = svg.intervals(names, values, "difference of the AUC", about, zero=True)
-    return Figure("Differences", drawn, note)
+    names = [(text[p.first], text[p.second]) for p in found.pairs]
+    return estimates.figure(
+        "Differences",
+        [f"{a} {MINUS} {b}" for a, b in names],
+        [p.difference for p in found.pairs],
+        "difference of the AUC",
+        of="pair",
+        note="An interval that keeps away from 0 is a difference beyond chance.",
+        short=[f"{shown(a, 15)} {MINUS} {shown(b, 15)}" for a, b in names],
+        zero=True,
+    )
 
 
 def _dominance(
@@ -124,7 +140,9 @@ def _ranges(found: Any) -> str:
         for low, high in found[:3]
     )
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-    return f"false positive rates {text}{more}"
+    many = len(found) > 1 or found[0][0] != found[0][1]
+    where = "false positive rates" if many else "a false positive rate of"
+    return f"{where} {text}{more}"
 
 
 def _difference_figures(
@@ -143,7 +161,7 @@ def _difference_figures(
         svg.line(axes, d.fpr, d.difference, "c0"),
     ]
     note = (
-        f"Recall of {first} minus recall of {second}; with {percent(d.level)} "
+        f"Recall of {first} minus recall of {second}; with {confidence(d.level)} "
         "confidence the whole true difference lies in the band."
     )
     rows = [
@@ -170,14 +188,17 @@ def combination(
     names = sorted(found.auc, key=lambda name: -found.auc[name].value)
     values = [found.auc[n] for n in names]
     rows = [(n, found.auc[n], found.difference[n]) for n in names]
-    text = "AUC of each way to combine the classifiers, out of sample, with intervals."
     head = ("combiner", "AUC", f"gain over {found.against}")
     words = _verdict(found, names[0])
     section = Section(
         "combination",
         "Would they be better together?",
         words=(words,),
-        figures=(Figure("Combined", svg.intervals(names, values, "AUC", text)),),
+        figures=(
+            estimates.figure(
+                "Combined", names, values, "AUC out of sample", of="combiner"
+            ),
+        ),
         tables=(grid("Out of sample", head, rows),),
         method=(
             f"Cross-fitted in {found.folds} folds: every case is scored by a combiner "

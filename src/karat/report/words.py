@@ -12,7 +12,7 @@ import numpy as np
 
 from karat.confusion import precision, recall
 from karat.counts import Panel, Tally
-from karat.report._parts import percent
+from karat.report._parts import Tile, confidence, percent, written
 from karat.report.meaning import Meaning
 from karat.report.models import Model, Wishes
 from karat.validation import Validation
@@ -38,6 +38,38 @@ def in_plain_words(
         ("What to do?", _advice(models, wishes)),
         ("What to beware of?", _beware(data, meaning, checked)),
     )
+
+
+def tiles(models: Sequence[Model], checked: Validation | None) -> tuple[Tile, ...]:
+    """Give the few numbers that are seen first."""
+    best = models[0]
+    low, high = best.auc.low, best.auc.high
+    c = best.point.confusion
+    flagged = percent(float(c.tp + c.fp) / (best.tally.n_pos + best.tally.n_neg))
+    cut = best.point.threshold
+    return (
+        Tile(
+            f"AUC of {best.name}", f"{best.auc.value:.3f}", f"{low:.3f} to {high:.3f}"
+        ),
+        Tile(
+            "flag from a score of",
+            "flag nothing" if np.isposinf(cut) else f"{cut:.4g}",
+            f"{flagged} of the cases",
+        ),
+        Tile("recall there", percent(float(recall(c))), _range(checked, "recall")),
+        Tile(
+            "precision there",
+            percent(float(precision(c))),
+            _range(checked, "precision"),
+        ),
+    )
+
+
+def _range(checked: Validation | None, name: str) -> str:
+    if checked is None or name not in checked.metrics:
+        return ""
+    e = checked.metrics[name]
+    return f"{percent(e.low)} to {percent(e.high)}"
 
 
 def _measured(data: Panel | Tally, models: Sequence[Model]) -> tuple[str, ...]:
@@ -69,7 +101,7 @@ def _sure(
 ) -> tuple[str, ...]:
     best = models[0].auc
     line = (
-        f"With {percent(wishes.level)} confidence the AUC of {models[0].name} lies "
+        f"With {confidence(wishes.level)} confidence the AUC of {models[0].name} lies "
         f"between {best.low:.3f} and {best.high:.3f}."
     )
     if best.low <= 0.5:
@@ -141,10 +173,11 @@ def _fragile(checked: Validation | None) -> list[str]:
     """Say what the choice of the cut itself is worth on other cases."""
     if checked is None or isnan(checked.corrected):
         return ["The cut was chosen on the cases that it is judged by: it flatters."]
+    objective = checked.point.objective.partition(" ")[2]
     lines = [
-        f"The cut was chosen on the cases that it is judged by. On others expect a "
-        f"{checked.point.objective.partition(' ')[2]} of {checked.corrected:.3g} in "
-        f"place of {checked.value:.3g}."
+        "The cut was chosen on the cases that it is judged by: it flatters. On others "
+        f"expect {objective} = {written(checked.corrected)} in place of "
+        f"{written(checked.value)}."
     ]
     lines += [
         f"{name} held in {percent(share)} of the samples left out; to be surer, cut "
