@@ -43,9 +43,9 @@ def write(data: Panel | Tally, path: str | os.PathLike[str], **wishes: Any) -> N
         Name of the file, usually ending in .html.
     wishes
         Any of ``title``, ``source`` (words for the head of the page), ``maximize`` or
-        ``minimize`` and ``subject_to`` (as in ``best_threshold``), ``cost`` (a mapping with ``fp`` and
-        ``fn``), ``groups`` (a mapping from group to panel or tally, as ``by=`` gives),
-        ``level`` of all intervals, and ``rng``.
+        ``minimize`` and ``subject_to`` (as in ``best_threshold``), ``cost`` (a mapping
+        with ``fp`` and ``fn``), ``groups`` (a mapping from group to panel or tally, as
+        ``by=`` gives), ``level`` of all intervals, and ``rng``.
     """
     text = html(data, **wishes)
     with replacing(path) as temporary:
