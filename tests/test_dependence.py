@@ -79,27 +79,64 @@ def panel_of(votes):
     return karat.panel(None, {f"T{i}": votes[:, i] for i in range(votes.shape[1])})
 
 
-def test_dependence_shows_where_it_is_and_only_there(rng):
-    alpha, beta = np.array([0.8, 0.7, 0.85, 0.75]), np.array([0.1, 0.2, 0.15, 0.1])
-    _, free = simulate(rng, 3000, 0.4, alpha, beta)
-    post = karat.latent_class(panel_of(free), rng=0, draws=1000)
-    d = karat.conditional_dependence(post, rng=0)
-    assert d.p_value.min() > 0.02
+ALPHA, BETA = np.array([0.8, 0.7, 0.85, 0.75]), np.array([0.1, 0.2, 0.15, 0.1])
+
+
+def check(votes, **options):
+    post = karat.latent_class(panel_of(votes), rng=0, draws=500)
+    return karat.conditional_dependence(post, rng=0, **options)
+
+
+def test_no_alarm_without_dependence():
+    """Small version of benchmarks/study_dependence.py: shares of p below .1."""
+    rng, p, score = np.random.default_rng(1), [], []
+    for _ in range(10):
+        d = check(simulate(rng, 400, 0.4, ALPHA, BETA)[1], replicates=79)
+        p.append(d.p_value)
+        score.append(d.score_p_value)
+    # pairs of one table are not independent: three standard errors of 10 tables
+    for found in (p, score):
+        assert 0 < np.mean(np.array(found) < 0.1) <= 0.1 + 3 * np.sqrt(0.09 / 10)
+        assert np.mean(found) == pytest.approx(0.5, abs=3 * 0.29 / np.sqrt(10))
+
+
+def test_dependence_shows_where_it_is(rng):
     # the first two share their errors in half of the negatives
-    truth, tied = simulate(rng, 3000, 0.4, alpha, beta)
+    truth, tied = simulate(rng, 3000, 0.4, ALPHA, BETA)
     copy = ~truth & (rng.random(3000) < 0.5)
     tied[copy, 1] = tied[copy, 0]
-    post = karat.latent_class(panel_of(tied), rng=0, draws=1000)
-    d = karat.conditional_dependence(post, rng=0)
+    d = check(tied, replicates=199)
     assert "degrees of freedom left" in d.note
     assert d.observed[0] == pytest.approx(np.corrcoef(tied[:, 0], tied[:, 1])[0, 1])
-    assert np.abs(d.residual).max() > 0.02
-    assert d.p_value.min() < 0.2
+    assert d.p_value[0] <= 0.02
+    assert d.score_p_value[0] <= 0.02
+    assert d.residual[0] > 0.01
+
+
+def test_hiv_second_and_third_test_err_together(hiv):
+    d = karat.conditional_dependence(hiv["independent"], rng=0)
+    at = list(zip(d.first, d.second, strict=True)).index(("V2", "V3"))
+    assert d.residual.argmax() == d.p_value.argmin() == at
+    assert d.p_value[at] < 0.01
+    assert d.score_p_value[at] < 0.05
 
 
 def test_three_classifiers_cannot_show_it():
     post = karat.latent_class(table("chloroplast_reconstructed"), rng=0, draws=500)
-    assert "cannot show" in karat.conditional_dependence(post, rng=0).note
+    d = karat.conditional_dependence(post, rng=0)
+    assert "cannot show" in d.note
+    assert np.isnan(d.score_p_value).all()
+    assert (d.p_value > 0.3).all()
+
+
+def test_more_than_ten_classifiers_have_the_predictive_check(rng):
+    _, votes = simulate(rng, 60, 0.4, [0.8] * 11, [0.2] * 11)
+    post = karat.latent_class(panel_of(votes), rng=0, draws=100)
+    d = karat.conditional_dependence(post, rng=0)
+    assert np.isnan(d.score_p_value).all()
+    assert ((d.p_value > 0.01) & (d.p_value <= 1)).all()
+    with pytest.raises(karat.InputError, match="replicates"):
+        karat.conditional_dependence(post, replicates=3)
 
 
 def test_random_effect_integral_against_simulation(rng):

@@ -1,4 +1,4 @@
-"""Known truth by simulation: small versions of benchmarks/study_latent.py."""
+"""Known truth by simulation: small versions of benchmarks/study_no_gold.py."""
 
 import numpy as np
 import pytest

@@ -46,6 +46,7 @@ LAYERS = {
         "_fronts_of_cells",
         "_gibbs",
         "_latent_model",
+        "_pair_scores",
         "_random_effect",
         "areas",
         "arrangements",

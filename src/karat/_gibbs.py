@@ -65,9 +65,8 @@ def sweep(model: Independent, state: State, rng: Rng) -> State:
 
 def latent_share(model: Independent, theta: Floats) -> Floats:
     """How likely is a case of each population and pattern positive? (n, S, m)"""
-    log_a, log_b = model.log_patterns(theta)
-    logit = model.split(theta)[0]
-    return np.asarray(expit(logit[:, :, None] + (log_a - log_b)[:, None, :]))
+    odds = model.log_odds(model.logs(theta))
+    return np.asarray(expit(model.split(theta)[0][:, :, None] + odds[:, None, :]))
 
 
 def _latent_counts(model: Independent, state: State, rng: Rng) -> tuple[Floats, Floats]:

@@ -74,15 +74,16 @@ def read_cells(data: Any) -> Cells:
     first = next(iter(panels.values()))
     panels = {s: p[list(first.names)] for s, p in panels.items()}
     together: Panel = sum(panels.values())
-    at = {_key(row): j for j, row in enumerate(together.rows)}
+    at = {pattern_key(row): j for j, row in enumerate(together.rows)}
     counts = np.zeros((3, len(panels), len(together)))
     for s, p in enumerate(panels.values()):
-        j = [at[_key(row)] for row in p.rows]
+        j = [at[pattern_key(row)] for row in p.rows]
         counts[:, s, j] = p.unknown, p.pos, p.neg
     return Cells(first.names, tuple(map(str, panels)), together.rows, *counts)
 
 
-def _key(row: Floats) -> bytes:
+def pattern_key(row: Floats) -> bytes:
+    """Give a name to a pattern, so that patterns can be looked up."""
     return np.nan_to_num(row, nan=2.0).astype(np.int8).tobytes()
 
 
@@ -136,7 +137,12 @@ def order_mass(a: Array, b: Array, c: Array, d: Array) -> Floats:
     logit = np.log(a / b) + step * np.arange(-100, 101)
     below, above = log_sigmoids(logit)
     density = np.exp(a * below + b * above - betaln(a, b))
-    mass = (density * betainc(c, d, np.exp(below))).sum(axis=-1)
+    # most of the range is for tails of priors; elsewhere there is nothing to integrate
+    here = density > 1e-18 * density.max(axis=-1, keepdims=True)
+    c, d = (np.broadcast_to(x, here.shape)[here] for x in (c, d))
+    part = np.zeros(here.shape)
+    part[here] = density[here] * betainc(c, d, np.exp(below[here]))
+    mass = part.sum(axis=-1)
     # the same rule applied to 1 takes out what rounding adds
     return np.asarray(mass / density.sum(axis=-1))
 
@@ -235,27 +241,41 @@ class Independent:
         value = np.clip(np.hstack([phi, alpha, beta]), EDGE, 1 - 2**-53)
         return np.asarray(np.log(value) - np.log1p(-value))
 
-    def log_patterns(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Give log A and log B: each pattern's probability in either class."""
-        return self._log_patterns(self.logs(theta))
+    def log_odds(self, x: Logs) -> Floats:
+        """How much likelier is each pattern in positives than in negatives, log A / B?
 
-    def _log_patterns(self, x: Logs) -> tuple[Floats, Floats]:
+        With all votes present a 0 is what is not a 1, and one product is enough.
+        """
+        yes, no = x.alpha - x.beta, x.not_alpha - x.not_beta
         ones, zeros = self.cells.ones.T, self.cells.zeros.T
-        return (
-            product(x.alpha, ones) + product(x.not_alpha, zeros),
-            product(x.beta, ones) + product(x.not_beta, zeros),
-        )
+        if np.isnan(self.cells.rows).any():
+            return product(yes, ones) + product(no, zeros)
+        return np.asarray(product(yes - no, ones) + no.sum(axis=1)[:, None])
 
     def log_likelihood(self, theta: Floats) -> Floats:
         """Give the log probability of all votes and labels, for each draw."""
-        f = self.split(theta)[0]
-        return mixture_log_likelihood(f, *self.log_patterns(theta), self.cells)
+        return self._log_likelihood(self.split(theta)[0], self.logs(theta))
+
+    def _log_likelihood(self, logit_phi: Floats, x: Logs) -> Floats:
+        cells, odds = self.cells, self.log_odds(x)
+        negative = cells.unknown + cells.neg  # log(A phi + B (1 - phi)) starts at B
+        out = product(x.not_phi, negative.sum(axis=1))
+        out += product(x.phi, cells.pos.sum(axis=1))
+        for s, u in enumerate(cells.unknown):
+            out += product(_softplus(logit_phi[:, s, None] + odds), u)
+        for count, yes, no in (
+            (cells.pos, x.alpha, x.not_alpha),
+            (negative, x.beta, x.not_beta),
+        ):
+            n = count.sum(axis=0)
+            out += product(yes, product(cells.ones.T, n))
+            out += product(no, product(cells.zeros.T, n))
+        return np.asarray(out)
 
     def log_densities(self, theta: Floats) -> tuple[Floats, Floats]:
         """Give prior and likelihood at once: both need the same logarithms."""
         x = self.logs(theta)
-        f, patterns = self.split(theta)[0], self._log_patterns(x)
-        return self._log_prior(x), mixture_log_likelihood(f, *patterns, self.cells)
+        return self._log_prior(x), self._log_likelihood(self.split(theta)[0], x)
 
     def class_probabilities(
         self, flat: Mapping[str, Floats], rows: Floats

@@ -91,9 +91,7 @@ def latent_maximum(
     cells = read_cells(panel)
     level = _checks.fraction(level, "level")
     model = Independent(cells, read_prior(None, cells, ordered=False))
-    starts = model.prior_draws(STARTS, np.random.default_rng(rng))
-    theta = _upright(_climb(model, starts), model)
-    theta, converged = _polish(model, theta)
+    theta, converged = highest(model, np.random.default_rng(rng))
     if not converged:
         warnings.warn("latent_maximum did not converge.", NotConverged, stacklevel=2)
     free, parameters, rank = degrees_of_freedom(cells)
@@ -111,6 +109,12 @@ def latent_maximum(
         identified,
         converged,
     )
+
+
+def highest(model: Independent, rng: np.random.Generator) -> tuple[Floats, bool]:
+    """Search the maximum from many starts; give its logits, and whether it is one."""
+    theta = _climb(model, model.prior_draws(STARTS, rng))
+    return _polish(model, _upright(theta, model))
 
 
 def _gradient(model: Independent, theta: Floats) -> Floats:

@@ -159,6 +159,7 @@ RESULTS: dict[str, dict[str, Any]] = {
                 "second": "another",
                 "residual": "how much more they correlate than the model says",
                 "p_value": "posterior predictive, two-sided",
+                "score_p_value": "score test for a covariance; null if none could show",
             }
         ],
         "combination": {

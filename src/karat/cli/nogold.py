@@ -126,10 +126,14 @@ def _result(
         "identified": found.identified,
         "notes": found.notes,
         "dependence": [
-            {"first": str(a), "second": str(b), "residual": r, "p_value": p}
-            for a, b, r, p in zip(
-                joint.first, joint.second, joint.residual, joint.p_value, strict=True
-            )
+            {
+                "first": str(joint.first[i]),
+                "second": str(joint.second[i]),
+                "residual": joint.residual[i],
+                "p_value": joint.p_value[i],
+                "score_p_value": joint.score_p_value[i],
+            }
+            for i in range(len(joint.first))
         ],
         "combination": {
             "criterion": best.criterion,

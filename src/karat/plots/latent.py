@@ -124,6 +124,10 @@ def dependence_matrix(found: Dependence) -> Any:
             "second": found.second,
             "residual": found.residual,
             "p": [f"p = {p:.3f}" for p in found.p_value],
+            "score": [
+                "no score test" if np.isnan(p) else f"score p = {p:.3f}"
+                for p in found.score_p_value
+            ],
         }
     )
     names = list(dict.fromkeys([*found.first, *found.second]))
@@ -139,7 +143,7 @@ def dependence_matrix(found: Dependence) -> Any:
             scale=alt.Scale(scheme="blueorange", domain=[-most, most], reverse=True),
         )
     )
-    chart = (boxes + base.mark_text().encode(text="p:N")).properties(
-        width=260, height=220
-    )
-    return styled(chart, "", "Residual correlation of each pair, with its p-value")
+    predictive = base.mark_text(dy=-7).encode(text="p:N")
+    score = base.mark_text(dy=7, fontSize=9).encode(text="score:N")
+    chart = (boxes + predictive + score).properties(width=300, height=220)
+    return styled(chart, "", "Residual correlation of each pair, with two p-values")
