@@ -53,6 +53,7 @@ def write_reference() -> None:
             "```{eval-rst}",
             f".. autoclass:: karat.{name}",
             "   :members:",
+            "   :inherited-members: Map, Record",
             "```",
             "",
         ]

@@ -75,7 +75,7 @@ class CombinationTable(Record):
 
     def sorted(self, by: str = "product", most: int | None = None) -> CombinationTable:
         """Sort by a column, highest first, and keep the first ``most``."""
-        columns = [f for f in self.__dataclass_fields__ if f != "names"]
+        columns = [k for k, v in vars(self).items() if isinstance(v, np.ndarray)]
         _checks.choice(by, columns, "by")
         at = np.argsort(-getattr(self, by), kind="stable")[:most]
         kept = {c: getattr(self, c)[at] for c in columns}

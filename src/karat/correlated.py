@@ -108,10 +108,38 @@ def _class_means(value: Floats, cases: Array) -> tuple[Floats, Floats]:
     return count, weight @ np.where(seen, value, 0.0) / np.maximum(count, 1.0)
 
 
+class RankMap(Map):
+    """What do the ranks of a case say together, as a log-likelihood ratio L?"""
+
+    names: tuple[str, ...]
+    correlation: Floats
+    calibrator: Map
+    scores: tuple[Floats, ...]
+    cases: tuple[Floats, ...]
+
+    def ranks(self, rows: ArrayLike) -> Floats:
+        """Which rank has each output among the reference? NaN where it is missing."""
+        value = _checks.rows_of(rows, self.names)
+        return rank_rows(value, self.scores, self.cases)
+
+    def predict(self, rows: ArrayLike) -> Array:
+        """Which rows are positive: those with L > 0?"""
+        return self(rows) > 0
+
+    def probability(self, rows: ArrayLike) -> Floats:
+        """How likely is each row positive?"""
+        return self.calibrator(self(rows))
+
+    @property
+    def mean_correlation(self) -> float:
+        """How large is the class-conditional rank correlation, mean over pairs?"""
+        return mean_correlation(self.correlation)
+
+
 @register("fidel-correlated")
 @final
 @dataclass(frozen=True, repr=False, eq=False)
-class CorrelatedFiDEL(Map):
+class CorrelatedFiDEL(RankMap):
     """What do the ranks of a case say together, common errors counted once?
 
     Called with rows (m, K) it gives L, the log-likelihood ratio of the module's
@@ -157,29 +185,15 @@ class CorrelatedFiDEL(Map):
 
     def __call__(self, rows: ArrayLike) -> Floats:
         """Give L for each row; above 0 the ranks speak for positive."""
-        value = _checks.rows_of(rows, self.names)
         n = np.array([c.sum() for c in self.cases])
-        z = normal_scores(rank_rows(value, self.scores, self.cases), n)
+        z = normal_scores(self.ranks(rows), n)
         return discriminate(z, self.mean_pos, self.mean_neg, self.covariance)
-
-    def predict(self, rows: ArrayLike) -> Array:
-        """Which rows are positive: those with L > 0?"""
-        return self(rows) > 0
-
-    def probability(self, rows: ArrayLike) -> Floats:
-        """How likely is each row positive?"""
-        return self.calibrator(self(rows))
 
     @property
     def weights(self) -> Floats:
         """How much does each classifier count, when none is missing?"""
         apart = self.mean_pos - self.mean_neg
         return np.asarray(np.linalg.solve(self.covariance, apart), dtype=np.float64)
-
-    @property
-    def mean_correlation(self) -> float:
-        """How large is the class-conditional rank correlation, mean over pairs?"""
-        return mean_correlation(self.correlation)
 
 
 def correlated_fidel(

@@ -42,9 +42,42 @@ from karat._records import brief, html_table
 from karat._rows import merge_rows
 
 
+class _Cases:
+    """Rows with counts of negative, positive and unknown cases."""
+
+    neg: Ints
+    pos: Ints
+    unknown: Ints
+
+    @property
+    def n(self) -> int:
+        """How many cases, labelled or not?"""
+        return self.n_neg + self.n_pos + self.n_unknown
+
+    @cached_property
+    def n_neg(self) -> int:
+        """How many negative cases?"""
+        return int(self.neg.sum())
+
+    @cached_property
+    def n_pos(self) -> int:
+        """How many positive cases?"""
+        return int(self.pos.sum())
+
+    @cached_property
+    def n_unknown(self) -> int:
+        """How many cases without a label?"""
+        return int(self.unknown.sum())
+
+    @property
+    def prevalence(self) -> float:
+        """Which share of the labelled cases is positive? NaN when there are none."""
+        return _share(self.n_pos, self.n_neg)
+
+
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Tally:
+class Tally(_Cases):
     """How many negatives, positives and unknowns showed each score?
 
     Made by :func:`karat.tally`; the constructor takes rows that are counted already, in
@@ -127,31 +160,6 @@ class Tally:
         counts = (self.neg, self.pos, self.unknown)
         start = equal_depth(self.neg + self.pos + self.unknown, at_most)
         return Tally._of_cells(*joined(start, self.score, self.high, counts))
-
-    @property
-    def n(self) -> int:
-        """How many cases, labelled or not?"""
-        return self.n_neg + self.n_pos + self.n_unknown
-
-    @cached_property
-    def n_neg(self) -> int:
-        """How many negative cases?"""
-        return int(self.neg.sum())
-
-    @cached_property
-    def n_pos(self) -> int:
-        """How many positive cases?"""
-        return int(self.pos.sum())
-
-    @cached_property
-    def n_unknown(self) -> int:
-        """How many cases without a label?"""
-        return int(self.unknown.sum())
-
-    @property
-    def prevalence(self) -> float:
-        """Which share of the labelled cases is positive? NaN when there are none."""
-        return _share(self.n_pos, self.n_neg)
 
     def __len__(self) -> int:
         """How many distinct scores?"""
@@ -239,7 +247,7 @@ class Tally:
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Panel:
+class Panel(_Cases):
     """How many negatives, positives and unknowns showed each row of outputs?
 
     Made by :func:`karat.panel`; the constructor takes rows that are counted already, in
@@ -299,31 +307,6 @@ class Panel:
         self = object.__new__(cls)
         _fill(self, _PANEL, (names, *columns))
         return self
-
-    @property
-    def n(self) -> int:
-        """How many cases, labelled or not?"""
-        return self.n_neg + self.n_pos + self.n_unknown
-
-    @cached_property
-    def n_neg(self) -> int:
-        """How many negative cases?"""
-        return int(self.neg.sum())
-
-    @cached_property
-    def n_pos(self) -> int:
-        """How many positive cases?"""
-        return int(self.pos.sum())
-
-    @cached_property
-    def n_unknown(self) -> int:
-        """How many cases without a label?"""
-        return int(self.unknown.sum())
-
-    @property
-    def prevalence(self) -> float:
-        """Which share of the labelled cases is positive? NaN when there are none."""
-        return _share(self.n_pos, self.n_neg)
 
     def __len__(self) -> int:
         """How many distinct rows?"""

@@ -23,15 +23,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from karat import _checks
-from karat._numerics import Array, Floats
+from karat._numerics import Floats
 from karat.correlated import (
     CorrelatedFiDEL,
+    RankMap,
     Reference,
     calibrator_of,
     correlated_fidel,
     crossing,
     independent_loses,
-    mean_correlation,
     read_reference,
 )
 from karat.counts import Panel
@@ -45,7 +45,7 @@ from karat.unlabelled import agreement
 @register("fidel")
 @final
 @dataclass(frozen=True, repr=False, eq=False)
-class FiDEL(Map):
+class FiDEL(RankMap):
     r"""What do the ranks of a case say together, each classifier speaking for itself?
 
     .. math:: L = \sum_i \beta_i (r_i^* - r_i) \qquad (26)
@@ -93,28 +93,11 @@ class FiDEL(Map):
 
     def __call__(self, rows: ArrayLike) -> Floats:
         """Give L for each row; above 0 the ranks speak for positive."""
-        return _total(self._ranks(rows), self.beta, self.llr, self.centre)
+        return _total(self.ranks(rows), self.beta, self.llr, self.centre)
 
     def terms(self, rows: ArrayLike) -> Floats:
         """What does each classifier say? (m, K), NaN where it is missing."""
-        return self.llr - self.beta * (self._ranks(rows) - self.centre)
-
-    def _ranks(self, rows: ArrayLike) -> Floats:
-        value = _checks.rows_of(rows, self.names)
-        return rank_rows(value, self.scores, self.cases)
-
-    def predict(self, rows: ArrayLike) -> Array:
-        """Which rows are positive: those with L > 0?"""
-        return self(rows) > 0
-
-    def probability(self, rows: ArrayLike) -> Floats:
-        """How likely is each row positive?"""
-        return self.calibrator(self(rows))
-
-    @property
-    def mean_correlation(self) -> float:
-        """How large is the class-conditional rank correlation, mean over pairs?"""
-        return mean_correlation(self.correlation)
+        return self.llr - self.beta * (self.ranks(rows) - self.centre)
 
     @property
     def rank_threshold(self) -> Floats:
