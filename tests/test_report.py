@@ -161,6 +161,7 @@ EDGES = {
     "one positive": karat.tally([1] + [0] * 50, np.linspace(1, 0, 51)),
     "mostly unknown": karat.tally([1, 0] + [None] * 98, np.linspace(0, 1, 100)),
     "huge counts": karat.Tally([0.9, 0.1], pos=[10**9, 10**8], neg=[10**8, 10**9]),
+    "binned": karat.tally([0, 0, 1, 0, 1, 1] * 9, np.linspace(0, 1, 54)).coarse(9),
     "huge scores": karat.tally([0, 1, 1, 0], [-1e100, 1e100, 5e99, 0]),
 }
 
@@ -244,6 +245,24 @@ def test_write_replaces_whole_files(panel, tmp_path):
 def test_the_same_seed_gives_the_same_report(panel):
     t = panel["a"]
     assert karat.report.html(t, rng=1) == karat.report.html(t, rng=1)
+
+
+def test_a_binned_tally_shows_between_which_numbers_the_truth_lies(panel):
+    exact, coarse = panel["a"], panel["a"].coarse(12)
+    page = summarise(coarse, maximize="f1")
+    section = next(s for s in page.sections if s.key == "cells")
+    rows = {row[0]: row[1:] for row in section.tables[0].rows}
+    best = karat.best_threshold(exact, "f1").value
+    truth = {
+        "AUC": karat.auc(exact),
+        "Brier score": karat.brier(exact),
+        "best f1": best,
+    }
+    for what, value in truth.items():
+        low, high = (float(v) for v in rows[what][1].split(" and "))
+        assert low <= float(value) <= high
+    assert f"The exact AUC lies between {rows['AUC'][1]}" in words(page)
+    assert "cells" not in [s.key for s in summarise(exact).sections]
 
 
 def test_groups_at_the_same_cut():

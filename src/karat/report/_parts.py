@@ -168,15 +168,16 @@ def p_is(p: float) -> str:
 def percent(share: float) -> str:
     """Write a share; only what is everything is 100%.
 
-    >>> percent(0.0531), percent(0.5), percent(0.99999), percent(float("nan"))
-    ('5.31%', '50.0%', '99.99%', 'undefined')
+    >>> percent(0.0531), percent(0.5), percent(0.8225), percent(0.99999)
+    ('5.31%', '50.0%', '82.3%', '99.99%')
     """
     x = 100 * share
     if x != x:
         return "undefined"
     if 99.95 <= x < 100:
         return f"{floor(100 * x) / 100:.2f}%"
-    return f"{x:#.3g}".rstrip(".") + "%" if x else "0%"
+    # a tie goes up, as in the script of the page
+    return f"{x * (1 + 1e-12):#.3g}".rstrip(".") + "%" if x else "0%"
 
 
 def confidence(level: float) -> str:

@@ -16,6 +16,8 @@ from karat.operating import OperatingPoint, best_threshold, read_objective
 from karat.report._parts import names_shown
 from karat.report.operating import Steps, steps
 
+UNNAMED = "the classifier"  # what a tally, which has no name, is called
+
 
 @final
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def read_wishes(
 
 def read_models(data: Panel | Tally, wishes: Wishes) -> list[Model]:
     """Put the classifiers in order, the best ranking first."""
-    tallies = {"score": data} if isinstance(data, Tally) else _columns(data)
+    tallies = {UNNAMED: data} if isinstance(data, Tally) else _columns(data)
     models = []
     for text, (key, t) in zip(names_shown([*tallies]), tallies.items(), strict=True):
         _checks.both_classes(t, "report")

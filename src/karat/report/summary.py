@@ -9,7 +9,7 @@ from karat._records import shown
 from karat.areas import average_precision
 from karat.bands import precision_recall_band, roc_band
 from karat.counts import Panel, Tally
-from karat.report import estimates, meaning, nogold, operating, prices, versus
+from karat.report import cells, estimates, meaning, nogold, operating, prices, versus
 from karat.report import groups as groups_of
 from karat.report._parts import (
     Figure,
@@ -84,7 +84,7 @@ def _more(
     wishes: Wishes,
 ) -> list[tuple[Section, str]]:
     """Give the sections that need several classifiers or groups, where there are."""
-    found: list[tuple[Section, str] | None] = []
+    found = [cells.section(models[0], wishes)]
     if isinstance(data, Panel) and len(models) > 1:
         found.append(versus.comparison(data, models, wishes))
         found.append(versus.combination(data, models, wishes))
@@ -162,9 +162,12 @@ def _operating(
 def _how_to_move(wishes: Wishes) -> tuple[str, ...]:
     best = "minimises" if wishes.smallest else "maximises"
     bounds = " and ".join(repr(c) for c in wishes.subject_to)
+    what = wishes.objective.name
+    if not wishes.stated:
+        what += " (recall + specificity - 1)"
     lines = [
         "One threshold moves through all figures. Arrow keys move it by one step.",
-        f"The chosen cut {best} {wishes.objective.name}"
+        f"The chosen cut {best} {what}"
         + (f", subject to {bounds}." if bounds else "."),
     ]
     if bounds:

@@ -14,7 +14,7 @@ from karat.confusion import precision, recall
 from karat.counts import Panel, Tally
 from karat.report._parts import Tile, confidence, percent, written
 from karat.report.meaning import Meaning
-from karat.report.models import Model, Wishes
+from karat.report.models import UNNAMED, Model, Wishes
 from karat.validation import Validation
 
 SAFE = 0.95  # a constraint that holds less often on other cases is mentioned
@@ -73,8 +73,9 @@ def _range(checked: Validation | None, name: str) -> str:
 
 
 def _measured(data: Panel | Tally, models: Sequence[Model]) -> tuple[str, ...]:
-    many = len(models) > 1
-    who = f"{len(models)} classifiers" if many else f"The classifier {models[0].name}"
+    many, name = len(models) > 1, models[0].name
+    who = "One classifier" if name == UNNAMED else f"The classifier {name}"
+    who = f"{len(models)} classifiers" if many else who
     return (
         f"{who}, on {'the same ' if many else ''}{data.n:,} cases, of which "
         f"{data.n_pos:,} are positive ({percent(data.prevalence)}).",
@@ -124,7 +125,7 @@ def _advice(models: Sequence[Model], wishes: Wishes) -> tuple[str, ...]:
     if np.isposinf(point.threshold):
         return ("Flag nothing: for what was asked no cut is better than that.",)
     lines = [
-        f"Flag a case when its {best.name} score is {point.threshold:.4g} or more. "
+        f"Flag a case when {best.name} gives it {point.threshold:.4g} or more. "
         f"That flags {percent(float(c.tp + c.fp) / total)} of the cases, finds "
         f"{percent(float(recall(c)))} of the positives, and "
         f"{percent(float(precision(c)))} of the flagged cases are positive."
