@@ -224,3 +224,14 @@ def test_errors():
         karat.auc(t, replicates=3)
     with pytest.raises(karat.NotEnoughCases, match="0 positives among 6 labelled"):
         karat.auc(Tally([2, 1], neg=[1, 5]))
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99, 0.9999])
+@pytest.mark.parametrize("df", [3.5, 1e4, 1.01e6, 1e9])
+def test_students_quantile_with_and_without_scipy(df, level):
+    from scipy.special import stdtrit
+
+    from karat.inference import student_quantile
+
+    expected = float(stdtrit(df, (1 + level) / 2))
+    assert student_quantile(df, level) == pytest.approx(expected, rel=1e-14)

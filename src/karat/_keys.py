@@ -38,9 +38,11 @@ def to_keys(score: Array) -> Array:
     bits = (score + score.dtype.type(0)).view(signed)
     # the bits of a positive float ascend with it, those of a negative one descend:
     # turning all but the sign of the positive ones round makes both descend
-    last = 8 * score.dtype.itemsize - 1
-    flip = ~(bits >> last) & np.iinfo(signed).max
-    return np.asarray((bits ^ flip).view(unsigned))
+    flip = bits >> (8 * score.dtype.itemsize - 1)
+    np.invert(flip, out=flip)
+    flip &= np.iinfo(signed).max
+    bits ^= flip
+    return np.asarray(bits.view(unsigned))
 
 
 def from_keys(keys: Array, dtype: Any) -> Floats:

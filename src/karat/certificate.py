@@ -35,7 +35,6 @@ from karat.confusion import Confusion
 from karat.corp import reliability
 from karat.counts import Tally
 from karat.curves import det, gain_curve, lift_curve, precision_recall, roc
-from karat.cutting import Interval, threshold_of
 from karat.envelopes import (
     CurveBounds,
     cost_bounds,
@@ -51,7 +50,12 @@ from karat.expressions import constraints as read_constraints
 from karat.expressions import metric as read_metric
 from karat.inference import auc
 from karat.miscalibration import calibration_error
-from karat.operating import OperatingPoint, best_threshold, read_objective
+from karat.operating import (
+    OperatingPoint,
+    best_threshold,
+    on_cells,
+    read_objective,
+)
 from karat.scoring import brier, decomposition, log_loss
 from karat.tradeoffs import cost_curve, decision_curve
 
@@ -208,26 +212,6 @@ def _best_threshold(point: OperatingPoint, t: Tally, given: Given) -> OperatingP
         point,
         bounds=_holding((low, high), point),
         threshold_bounds=(min(places), max(places)),
-    )
-
-
-def on_cells(point: OperatingPoint, t: Tally) -> OperatingPoint:
-    """Let the intervals end above the highest score of the next cell."""
-    if not t.binned:
-        return point
-    top = dict(zip(t.score.tolist(), t.high.tolist(), strict=True))
-
-    def corrected(interval: Interval) -> Interval:
-        return top.get(interval[0], interval[0]), interval[1]
-
-    low, high = corrected(point.interval)
-    ends = np.array([v for v in (high, low) if np.isfinite(v)])
-    at = int(np.isfinite(high))
-    return replace(
-        point,
-        threshold=threshold_of(ends, at),
-        interval=(low, high),
-        intervals=tuple(map(corrected, point.intervals)),
     )
 
 

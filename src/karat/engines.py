@@ -214,12 +214,13 @@ def stream(opened: Any, score: str, label: str | None, positive: Any) -> Tally:
         with progress(f"counting {score}") as seen:
             for values, labels in _batches(opened, score, label):
                 value, gone = _numbers(values, score)
-                total, lost = total + gone.size, lost + int(gone.sum())
+                total += value.size
+                lost += 0 if gone is None else int(gone.sum())
                 if counter is None:
                     counter = KeyCounter(value.dtype)
-                for pile, at in _piles(labels, gone):
-                    counter.add(value[at], pile)
-                seen(gone.size)
+                for pile, at in _piles(labels, value.size):
+                    counter.add(value[_without(at, gone)], pile)
+                seen(value.size)
         if lost:
             raise InputError(_checks.not_finite(score, lost, total))
         return Tally() if counter is None else _stacked(counter, label, positive)
@@ -251,34 +252,41 @@ def _arrow_batches(native: Any) -> Iterator[Any]:
         yield from part.to_arrow().to_batches()
 
 
-def _numbers(values: Any, what: str) -> tuple[Array, Array]:
-    """Give the scores of a batch and where they are missing or not finite."""
-    gone = values.is_null().to_numpy(zero_copy_only=False)
+def _numbers(values: Any, what: str) -> tuple[Array, Array | None]:
+    """Give the scores of a batch and where they are missing or not finite, if any."""
+    null = None
     if values.null_count:
+        null = values.is_null().to_numpy(zero_copy_only=False)
         values = values.fill_null(0)
     number = _checks.numeric_scores(values.to_numpy(zero_copy_only=False), what)
-    return number, gone | ~np.isfinite(number)
+    fine = np.isfinite(number)
+    if null is None and fine.all():
+        return number, None
+    return number, ~fine if null is None else null | ~fine
 
 
-def _piles(labels: Any, gone: Array) -> Iterator[tuple[Any, Array]]:
+def _without(at: Array, gone: Array | None) -> Array:
+    return at if gone is None else at & ~gone
+
+
+def _piles(labels: Any, size: int) -> Iterator[tuple[Any, Array]]:
     """Give each label value of a batch and where it stands; None is missing."""
-    here = ~gone
     if labels is None:
-        yield None, here
+        yield None, np.ones(size, dtype=bool)
         return
     simple = _whole_pair(labels)
     if simple is not None:
         low, high, is_high = simple
-        yield high, here & is_high
+        yield high, is_high
         if low != high:
-            yield low, here & ~is_high
+            yield low, ~is_high
         return
     coded = labels.dictionary_encode()
     code = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     _too_many(coded.dictionary)
     for k, value in enumerate([*coded.dictionary.to_pylist(), None]):
         k = -1 if value is None else k
-        yield (None if value != value else value), here & (code == k)
+        yield (None if value != value else value), code == k
 
 
 def _too_many(values: Any) -> None:

@@ -9,7 +9,7 @@ column by column; a lazy one is counted by its own engine (``engines.py``).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -26,7 +26,9 @@ from karat.counting import (
 )
 from karat.counts import Tally
 from karat.grids import binned_tally
-from karat.trees import Leaves
+
+if TYPE_CHECKING:
+    from karat.trees import Leaves
 
 T = TypeVar("T")
 _BACKENDS = ("pandas", "polars", "pyarrow", "modin", "dict")
@@ -205,6 +207,8 @@ def leaves(
     cases = np.ones(names.size, np.int64)
     if count is not None:
         cases = _whole(column(count, "count"), names)
+    from karat.trees import Leaves  # loads SciPy, which tallies do without
+
     return Leaves(names, *split_counts(labels, cases))
 
 

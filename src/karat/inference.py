@@ -17,7 +17,6 @@ from karat import _checks
 from karat._numerics import Array, Floats
 from karat._records import Estimate
 from karat.counts import Tally
-from karat.fermi import fermi_dirac
 from karat.ranking import Placements, placement_values, placements, runs
 from karat.resampling import (
     Seed,
@@ -184,6 +183,8 @@ def _fermi_dirac(q: Question) -> Interval:
     a = q.place.auc
     if a in (0.0, 1.0):
         return a, a, 0.0
+    from karat.fermi import fermi_dirac  # loads SciPy, which the others do without
+
     return _wald(q, fermi_dirac(q.tally).auc_se)
 
 
@@ -233,14 +234,28 @@ def _spread_ratio(variance: float, model: float, n: int, a: float) -> float:
 
 def _student(q: Question, pos_var: float, neg_var: float) -> float:
     """Give Student's quantile, by Satterthwaite's degrees of freedom."""
-    from scipy.special import stdtrit
-
     t = q.tally
     pos, neg = pos_var / t.n_pos, neg_var / t.n_neg
     if pos + neg == 0:
         return q.z
     spread = pos**2 / (t.n_pos - 1 + _TRUST) + neg**2 / (t.n_neg - 1 + _TRUST)
-    return float(stdtrit((pos + neg) ** 2 / spread, (1 + q.level) / 2))
+    return student_quantile((pos + neg) ** 2 / spread, q.level)
+
+
+def student_quantile(df: float, level: float) -> float:
+    """Within how many standard errors lies a share ``level`` of Student's law?
+
+    For many degrees of freedom by Fisher and Cornish's series, whose error is then
+    below 1e-15 of it: SciPy, which takes longer to load than to count a million rows,
+    is left alone.
+    """
+    if df > 1e6:
+        z = NormalDist().inv_cdf((1 + level) / 2)
+        one, two = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
+        return z + one / df + two / df**2
+    from scipy.special import stdtrit
+
+    return float(stdtrit(df, (1 + level) / 2))
 
 
 def _edge(inside: Callable[[float], bool], start: float, end: float) -> float:

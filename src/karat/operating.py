@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, final
 
 import numpy as np
@@ -34,7 +34,6 @@ from karat.cutting import (
     threshold_of,
     value_at,
 )
-from karat.expected import expected_cuts
 from karat.expressions import constraints as read_constraints
 from karat.expressions import metric as read_metric
 from karat.programs import Certificate, maximise, per_case, per_score
@@ -233,6 +232,26 @@ def best_threshold(
     return _point(problem, found, shown, method, minimize is not None)
 
 
+def on_cells(point: OperatingPoint, t: Tally) -> OperatingPoint:
+    """Let the intervals end above the highest score of the next cell."""
+    if not t.binned:
+        return point
+    top = dict(zip(t.score.tolist(), t.high.tolist(), strict=True))
+
+    def corrected(interval: Interval) -> Interval:
+        return top.get(interval[0], interval[0]), interval[1]
+
+    low, high = corrected(point.interval)
+    ends = np.array([v for v in (high, low) if np.isfinite(v)])
+    at = int(np.isfinite(high))
+    return replace(
+        point,
+        threshold=threshold_of(ends, at),
+        interval=(low, high),
+        intervals=tuple(map(corrected, point.intervals)),
+    )
+
+
 def read_objective(
     maximize: str | Metric, minimize: str | Metric | None
 ) -> tuple[Metric, Metric]:
@@ -252,6 +271,8 @@ def read_objective(
 
 def _cuts(t: Tally, method: str, prevalence: float | None, auc: float | None) -> Cuts:
     if method == "fermi-dirac":
+        from karat.expected import expected_cuts
+
         return expected_cuts(t, prevalence, auc)
     if auc is not None:
         raise InputError(

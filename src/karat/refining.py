@@ -8,8 +8,10 @@ rows stay where they are; each pass is one group-by of their engine or one strea
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from operator import neg
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -21,14 +23,13 @@ from karat._numerics import Array, Ints
 from karat._records import Estimate, Record
 from karat.algebra import Constraint, Metric
 from karat.boxes import Flags, search
-from karat.certificate import on_cells
 from karat.counting import read_labels
 from karat.counts import Tally
 from karat.expressions import constraints as read_constraints
 from karat.expressions import metric as read_metric
 from karat.frames import tally
 from karat.inference import auc
-from karat.operating import best_threshold
+from karat.operating import best_threshold, on_cells
 
 Bound = str | Constraint
 _RANGES = 32  # ranges of scores that one pass may ask for
@@ -406,8 +407,9 @@ def _replaced(
 
 def _between(t: Tally, low: float, high: float) -> Tally:
     """Give the rows with scores from low to high."""
-    first = int(np.searchsorted(-t.high, -high, side="left"))
-    stop = int(np.searchsorted(-t.score, -low, side="right"))
+    # scores descend; NumPy would copy them to search the other way round
+    first = bisect_left(t.high, -high, key=neg)
+    stop = bisect_right(t.score, -low, key=neg)
     return _rows(t, first, stop)
 
 
