@@ -84,6 +84,91 @@ def test_map_may_merge_scores_and_turn_them_round():
         t.map(lambda s: s / 0.0 if False else np.full(4, np.nan))
 
 
+def test_subtraction_undoes_addition(rng):
+    for _ in range(20):
+        a, b = (
+            karat.tally(
+                np.where(rng.random(30) < 0.2, np.nan, rng.integers(0, 2, 30)),
+                rng.integers(0, 9, 30),
+                positive=1.0,
+            )
+            for _ in range(2)
+        )
+        assert (a + b) - b == a
+        assert (a + b) - a == b
+        assert a - a == Tally()
+        assert a - Tally() == a
+    p, q = (
+        karat.panel(
+            rng.integers(0, 2, 30),
+            {k: np.where(rng.random(30) < 0.2, np.nan, rng.random(30)) for k in "ab"},
+        ).vote(0.5)
+        for _ in range(2)
+    )
+    assert (p + q) - q == p
+    assert len(p - p) == 0
+    assert (p + q) - q[["b", "a"]] == p
+
+
+def test_subtraction_never_goes_below_zero():
+    t = Tally([2, 1], neg=[1, 0], pos=[0, 1])
+    with pytest.raises(InputError, match="more cases than a at 1 scores, first 2"):
+        t - Tally([2], neg=[2])
+    with pytest.raises(InputError, match=r"at 1 scores, first 1\.5"):
+        t - Tally([1.5], neg=[1])
+    with pytest.raises(InputError, match="Is b the part and a the whole"):
+        Tally() - t
+    with pytest.raises(TypeError):
+        t - 1
+    p = Panel(["a"], [[1], [0]], pos=[1, 1])
+    with pytest.raises(InputError, match=r"in 1 rows of outputs, first \[1.0\]"):
+        p - Panel(["a"], [[1]], pos=[2])
+    with pytest.raises(InputError, match="hold the same classifiers"):
+        p - Panel(["b"], [[1]], pos=[1])
+    with pytest.raises(TypeError):
+        p - 1
+
+
+def test_subtraction_from_cells(rng):
+    score = rng.random(200)
+    a = karat.tally(rng.integers(0, 2, 200), score)
+    b = karat.tally(rng.integers(0, 2, 50), rng.choice(score, 50))
+    both = (a + b).coarse(10)
+    left = both - b  # the cases of b lie in the cells of the sum
+    assert (left.n_neg, left.n_pos) == (a.n_neg, a.n_pos)
+    low, high = karat.auc(left).bounds
+    assert low <= karat.auc(a).value <= high
+    with pytest.raises(InputError, match="its cells are wider"):
+        both - a.coarse(3)
+    with pytest.raises(InputError, match="its cells are wider"):
+        a - a.coarse(3)
+
+
+def test_monotone_maps_keep_the_cells():
+    t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
+    up = t.map(lambda s: s / 4, monotone=True)
+    assert (up.score.tolist(), up.high.tolist()) == ([0.75, 0.25], [1.0, 0.5])
+    down = t.map(lambda s: -s, monotone=True)
+    assert (down.score.tolist(), down.high.tolist()) == ([-2, -4], [-1, -3])
+    assert down.pos.tolist() == t.pos[::-1].tolist()
+    flat = t.map(lambda s: np.minimum(s, 2), monotone=True)  # cells that touch join
+    assert len(flat) == 1
+    other = Tally([4, 3, 2, 1], neg=[0, 1, 1, 2], pos=[2, 1, 1, 0])
+    logistic = karat.calibrate(other, method="platt")
+    assert t.map(logistic).binned
+    assert karat.brier(t.map(logistic), replicates=20).bounds is not None
+
+
+def test_other_maps_forget_the_cells_and_say_so():
+    t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
+    with pytest.warns(karat.DoubtfulAssumption, match="cells .* are forgotten"):
+        assert not t.map(np.square).binned
+    with pytest.raises(InputError, match="rises and falls"):
+        t.map(lambda s: (s - 2.5) ** 2 + s, monotone=True)
+    with pytest.raises(InputError, match="score must be finite"):
+        t.map(lambda s: np.where(s < 4, s, np.inf), monotone=True)
+
+
 def test_hide_and_labelled():
     t = karat.tally(LABEL, SCORE)
     hidden = t.hide()

@@ -281,8 +281,48 @@ def test_cells_of_nothing_and_of_gaps():
     gaps = pl.LazyFrame({"p": [0.1, None, NAN, float("inf")]})
     with pytest.raises(InputError, match="infinite in 3 of 4 cases"):
         karat.tally(gaps, score="p", at_most=5)
-    with pytest.raises(InputError, match="leave out count="):
-        karat.tally(pl.LazyFrame({"p": [1], "n": [2]}), score="p", count="n", at_most=5)
+
+
+@pytest.mark.parametrize("at_most", [1, 7, 10_000])
+def test_cells_of_counted_rows(lazy_engine, rng, at_most):
+    """A row with count n is n rows."""
+    n = 400
+    columns = {
+        "y": rng.integers(0, 2, n),
+        "p": rng.normal(size=n).round(2),
+        "n": rng.integers(0, 4, n),
+        "g": rng.choice(["a", "b"], n),
+    }
+    again = {k: np.repeat(v, columns["n"]) for k, v in columns.items()}
+    options = {"label": "y", "score": "p", "at_most": at_most}
+    t = karat.tally(lazy_engine(columns), count="n", **options)
+    exact = karat.tally(again["y"], again["p"])
+    assert (t.n_neg, t.n_pos) == (exact.n_neg, exact.n_pos)
+    assert len(t) <= at_most
+    low, high = karat.auc(t).bounds or (karat.auc(t).value,) * 2
+    assert low <= karat.auc(exact).value <= high
+    if at_most == 10_000:  # fewer scores than cells: nothing is lost
+        assert t == exact
+    for low, high, pos in zip(t.score, t.high, t.pos, strict=True):
+        inside = (exact.score >= low) & (exact.score <= high)
+        assert exact.pos[inside].sum() == pos
+    groups = karat.tally(lazy_engine(columns), count="n", by="g", **options)
+    assert sum(x.n for x in groups.values()) == exact.n
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        ([1.5, 1], "in 1 of 2 rows it is not. Weights are not counts"),
+        ([-1, -2], "in 2 of 2 rows"),
+        ([None, 2], "in 1 of 2 rows"),
+        ([2**62, 2**62], "do not fit into 64 bits"),
+    ],
+)
+def test_cells_refuse_what_is_no_count(count, words):
+    frame = pl.LazyFrame({"p": [0.1, 0.2], "n": count})
+    with pytest.raises(InputError, match=words):
+        karat.tally(frame, score="p", count="n", at_most=5)
 
 
 def test_cells_of_arrays():

@@ -68,6 +68,21 @@ def test_windows(tmp_path):
         s.forget("mon")
 
 
+def test_some_windows_together(tmp_path):
+    s = karat.Stream(tmp_path / "s.parquet", label="y", score="p", by="day")
+    for day in ("2026-11-13", "2026-11-14", "2026-11-15"):
+        s.add(day, pl.DataFrame({"y": [1, 0], "p": [0.9, 0.2], "day": day}))
+    assert s.window(last=2).n == 4
+    assert s.window(since="2026-11-14", until="2026-11-14").n == 2
+    assert s.window() == s.tally()
+    assert s.window(since="2027").n == 0
+    before = s.tally()
+    s.add("late", pl.DataFrame({"y": [1], "p": [0.9], "day": "2026-11-15"}))
+    assert s.tally() - before == karat.Tally([0.9], pos=[1])
+    with pytest.raises(karat.InputError, match="last must be a whole number"):
+        s.window(last=0)
+
+
 def test_counted_elsewhere_and_bounded(tmp_path):
     s = Stream(tmp_path / "s.parquet", at_most=10)
     parts = [karat.tally(batch(k)["y"], batch(k)["p"]) for k in range(5)]

@@ -17,6 +17,7 @@ missing label is *unknown*; a missing output of a panel is NaN.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,7 +29,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from karat import _checks
-from karat._cells import equal_depth, joined, merge_cells
+from karat._cells import (
+    CELLS_FORGOTTEN,
+    Cells,
+    equal_depth,
+    joined,
+    merge_cells,
+    taken_out,
+    turned_cells,
+)
 from karat._checks import InputError
 from karat._doors import door
 from karat._numerics import (
@@ -176,6 +185,15 @@ class Tally(_Cases):
         high = np.concatenate([self.high, other.high])
         return Tally._of_cells(*merge_cells(low, high, counts))
 
+    def __sub__(self, other: Tally) -> Tally:
+        """Take out the cases of a part: ``(a + b) - b`` is ``a``.
+
+        Windows slide by it. Taken from a binned tally, cells keep their extent.
+        """
+        if not isinstance(other, Tally):
+            return NotImplemented
+        return Tally._of_cells(*taken_out(_cells(self), _cells(other)))
+
     def __radd__(self, other: int) -> Tally:
         """Let ``sum(tallies)`` start from 0."""
         return self if other == 0 else NotImplemented
@@ -190,19 +208,27 @@ class Tally(_Cases):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def map(self, f: Callable[[Floats], ArrayLike]) -> Tally:
+    def map(
+        self, f: Callable[[Floats], ArrayLike], *, monotone: bool | None = None
+    ) -> Tally:
         """Score every case anew: ``f`` takes the scores (m,) and gives (m,) new ones.
 
-        A calibrator is applied here. Scores that ``f`` makes equal share a row. Of a
-        binned tally each cell's lowest score is mapped, and the cells are forgotten.
+        A calibrator is applied here. Scores that ``f`` makes equal share a row. The
+        cells of a binned tally are kept if ``f`` never falls, or never rises: maps of
+        Karat know that of themselves, of other functions say ``monotone=True``.
+        Otherwise they are forgotten, with a warning.
         """
-        new = np.asarray(f(self.score))
-        if new.shape != self.score.shape:
-            raise InputError(
-                f"The function of tally.map must give one score per score, shape "
-                f"{self.score.shape}; it gave shape {new.shape}."
-            )
-        return Tally(new, self.neg, self.pos, self.unknown)
+        new = _mapped(f, self.score)
+        counts = (self.neg, self.pos, self.unknown)
+        if not self.binned:
+            return Tally(new, *counts)
+        if not (getattr(f, "monotone", False) if monotone is None else monotone):
+            warnings.warn(CELLS_FORGOTTEN, _checks.DoubtfulAssumption, stacklevel=2)
+            return Tally(new, *counts)
+        ends = _checks.finite_scores(
+            np.concatenate([new, _mapped(f, self.high)]).astype(np.float64), "score"
+        )
+        return Tally._of_cells(*turned_cells(ends + 0.0, counts))
 
     def hide(self) -> Tally:
         """Forget the labels: every case is unknown."""
@@ -241,8 +267,10 @@ class Tally(_Cases):
         return text
 
     def _repr_html_(self) -> str:
-        head = ("score", "neg", "pos", "unknown")
-        return _html(self, head, zip(*_tally_columns(self), strict=True))
+        head, columns = ("score", "neg", "pos", "unknown"), _tally_columns(self)
+        if self.binned:
+            return _html(self, (*head, "high"), zip(*columns, self.high, strict=True))
+        return _html(self, head, zip(*columns, strict=True))
 
 
 @final
@@ -329,6 +357,24 @@ class Panel(_Cases):
             for pair in zip(_panel_counts(self), _panel_counts(other), strict=True)
         ]
         return Panel._canonical(self.names, *merge_rows(rows, counts))
+
+    def __sub__(self, other: Panel) -> Panel:
+        """Take out the cases of a part: ``(a + b) - b`` is ``a``."""
+        if not isinstance(other, Panel):
+            return NotImplemented
+        if set(other.names) != set(self.names):
+            raise InputError(
+                f"Panels can be subtracted when they hold the same classifiers; found "
+                f"{listing(self.names)} and {listing(other.names)}."
+            )
+        other = other if other.names == self.names else other[list(self.names)]
+        whole, part = no_cases(len(self)), no_cases(len(other))
+        counts = [np.concatenate([c, part]) for c in _panel_counts(self)]
+        counts += [np.concatenate([whole, c]) for c in _panel_counts(other)]
+        rows, *sums = merge_rows(np.concatenate([self.rows, other.rows]), counts)
+        left = [a - b for a, b in zip(sums[:3], sums[3:], strict=True)]
+        _checks.part_of_panel(rows, left)
+        return Panel(self.names, rows, *left)
 
     def __radd__(self, other: int) -> Panel:
         """Let ``sum(panels)`` start from 0."""
@@ -493,6 +539,20 @@ def _count_columns(size: int, **given: ArrayLike | None) -> list[Ints]:
 
 def _tally_columns(t: Tally) -> tuple[Floats, Ints, Ints, Ints]:
     return t.score, t.neg, t.pos, t.unknown
+
+
+def _cells(t: Tally) -> Cells:
+    return t.score, t.high, [t.neg, t.pos, t.unknown]
+
+
+def _mapped(f: Callable[[Floats], ArrayLike], score: Floats) -> Array:
+    new = np.asarray(f(score))
+    if new.shape != score.shape:
+        raise InputError(
+            f"The function of tally.map must give one score per score, shape "
+            f"{score.shape}; it gave shape {new.shape}."
+        )
+    return new
 
 
 def _panel_counts(p: Panel) -> tuple[Ints, Ints, Ints]:

@@ -25,7 +25,7 @@ A missing score (NaN) stays missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import final
 
@@ -102,6 +102,48 @@ TRANSFORMS: dict[str, Callable[[Floats], Floats]] = {
     "log1m": lambda s: np.log1p(-s),
     "logit": lambda s: np.log(s) - np.log1p(-s),
 }
+
+
+def direction(formula: Formula) -> int | None:
+    """Does it never fall (1) or never rise (-1)? None where that is not known.
+
+    >>> direction(Logistic(0.0, ((-2.0, "identity"),)))
+    -1
+    """
+    match formula:
+        case Logistic(_, terms):
+            return _common(
+                int(_RISING[n] * np.sign(c)) if n in _RISING else None for c, n in terms
+            )
+        case Steps(_, values) | Linear(_, values):
+            return _common(np.unique(np.sign(np.diff(values))).astype(int).tolist())
+        case Prior(pos, neg):
+            return 1 if min(pos, neg) >= 0 else None
+        case Mean(parts, weights):
+            ways = [direction(p) for p in parts]
+            signs = np.sign(weights).astype(int).tolist()
+            pairs = zip(ways, signs, strict=True)
+            return _common(None if d is None else d * s for d, s in pairs)
+        case Chain(parts):
+            total = 1
+            for part in parts:
+                way = direction(part)
+                if way is None:
+                    return None
+                total *= way
+            return total
+
+
+# functions of one score, and whether they rise; a square does neither
+_RISING = {"identity": 1, "log": 1, "log1m": -1, "logit": 1}
+
+
+def _common(signs: Iterable[int | None]) -> int | None:
+    """Give the one direction that all parts have; 0 is flat and goes with both."""
+    found = set(signs) - {0}
+    if None in found or len(found) > 1:
+        return None
+    return found.pop() if found else 1
 
 
 def evaluate(formula: Formula, score: ArrayLike) -> Floats:

@@ -279,13 +279,10 @@ def _tally_frame(
 
 
 def _binned(opened: Any, wanted: dict[str, str], positive: Any, at_most: int) -> Any:
-    if "count" in wanted:
-        raise InputError(
-            "at_most= of a lazy frame takes rows that are one case each; leave out "
-            "count=, or leave out at_most= (counted rows are few)."
-        )
-    label, by = wanted.get("label"), wanted.get("by")
-    return binned_tally(opened, wanted["score"], label, positive, by, at_most)
+    label, by, count = (wanted.get(k) for k in ("label", "by", "count"))
+    return binned_tally(
+        opened, wanted["score"], label, positive, by, at_most, count=count
+    )
 
 
 def _panel_frame(

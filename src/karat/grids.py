@@ -35,32 +35,68 @@ class Extent(NamedTuple):
     high: float
 
 
-def extent(lazy: Any, score: str) -> Extent:
-    """Where do the scores lie? Stops when one is missing or not finite."""
+def extent(lazy: Any, score: str, count: str | None = None) -> Extent:
+    """Where do the scores lie? Stops when one is missing or not finite.
+
+    And when a count is not a whole number, zero or more.
+    """
     import narwhals as nw
 
     value = nw.col(score).cast(nw.Float64)
-    found = collect(
-        lazy.select(
-            nw.len().alias("rows"),
-            value.min().alias("low"),
-            value.max().alias("high"),
-            # NaN may be the largest, the smallest or neither: it is asked for by name
-            (value.is_null() | value.is_nan() | (value.abs() == np.inf))
-            .cast(nw.Int64)
-            .sum()
-            .alias("lost"),
-        )
-    )
-    rows, low, high, lost = (
-        found[k].to_list()[0] for k in ("rows", "low", "high", "lost")
-    )
-    if lost:
-        raise InputError(_checks.not_finite(score, int(lost), int(rows)))
-    return Extent(int(rows), *((0.0, 0.0) if not rows else (float(low), float(high))))
+    asked = {
+        "rows": nw.len(),
+        "low": value.min(),
+        "high": value.max(),
+        # NaN may be the largest, the smallest or neither: it is asked for by name
+        "lost": _how_many(value.is_null() | value.is_nan() | (value.abs() == np.inf)),
+    }
+    if count is not None:
+        number = nw.col(count).cast(nw.Float64)
+        whole = (number >= 0.0) & (number == number.floor()) & (number < 2.0**63)
+        asked["wrong"] = _how_many(number.is_null() | number.is_nan() | ~whole)
+        asked["total"] = number.sum()
+    table = collect(lazy.select(v.alias(k) for k, v in asked.items()))
+    found = {k: table[k].to_list()[0] for k in asked}
+    rows = int(found["rows"])
+    if found["lost"]:
+        raise InputError(_checks.not_finite(score, int(found["lost"]), rows))
+    if count is not None and rows:
+        _checks.counted_rows(count, int(found["wrong"]), rows, float(found["total"]))
+    ends = (float(found["low"]), float(found["high"])) if rows else (0.0, 0.0)
+    return Extent(rows, *ends)
 
 
-def quantile_edges(lazy: Any, score: str, e: Extent, segments: int) -> Floats:
+def _how_many(condition: Any) -> Any:
+    import narwhals as nw
+
+    return condition.cast(nw.Int64).sum()
+
+
+def _cases(count: str | None) -> Any:
+    """Give the expression of how many cases the rows of a group are."""
+    import narwhals as nw
+
+    if count is None:
+        return nw.len().alias("cases")
+    # some engines add up to 128 bits
+    return nw.col("cases").sum().cast(nw.Int64).alias("cases")
+
+
+def _chosen(lazy: Any, score: str, count: str | None, **others: str) -> Any:
+    """Give the score as float64, the other columns by role, and rows with cases."""
+    import narwhals as nw
+
+    columns = [nw.col(score).cast(nw.Float64).alias("score")]
+    columns += [nw.col(name).alias(role) for role, name in others.items()]
+    if count is None:
+        return lazy.select(columns)
+    number = nw.col(count).cast(nw.Int64).alias("cases")
+    return lazy.select([*columns, number]).filter(nw.col("cases") > 0)
+
+
+def quantile_edges(
+    lazy: Any, score: str, e: Extent, segments: int, count: str | None = None
+) -> Floats:
     """Cut the scores into segments with about as many cases each.
 
     The quantiles of a sample. Which scores are in it is decided by their own digits, so
@@ -69,14 +105,12 @@ def quantile_edges(lazy: Any, score: str, e: Extent, segments: int) -> Floats:
     import narwhals as nw
 
     share = min(1.0, _SAMPLE / max(e.rows, 1))
-    value = nw.col(score).cast(nw.Float64).alias("score")
+    sample = _chosen(lazy, score, count)
     if share < 1:
         # the fractional part of a large multiple of the golden ratio is spread evenly
         spread = nw.col("score") * (2.0**30 * 1.6180339887498949)
-        sample = lazy.select(value).filter((spread - spread.floor()) < share)
-    else:
-        sample = lazy.select(value)
-    found = collect(sample.group_by("score").agg(nw.len().alias("cases")))
+        sample = sample.filter((spread - spread.floor()) < share)
+    found = collect(sample.group_by("score").agg(_cases(count)))
     inner = _quantiles(
         column(found["score"], score), found["cases"].to_numpy(), segments
     )
@@ -127,21 +161,25 @@ def _even(score: Any, low: float, high: float, base: int, parts: int) -> Any:
 
 
 def count_cells(
-    lazy: Any, score: str, others: dict[str, str], edges: Floats, each: int
+    lazy: Any,
+    score: str,
+    others: dict[str, str],
+    edges: Floats,
+    each: int,
+    count: str | None = None,
 ) -> dict[str, Any]:
     """Count the rows of a lazy frame by cell and other columns, in one group-by."""
     import narwhals as nw
 
     names = list(others)
-    chosen = lazy.select(
-        nw.col(score).cast(nw.Float64).alias("score"),
-        *(nw.col(others[role]).alias(role) for role in names),
-    ).with_columns(cell=cell_number(nw.col("score"), edges, each))
+    chosen = _chosen(lazy, score, count, **others).with_columns(
+        cell=cell_number(nw.col("score"), edges, each)
+    )
     found = collect(
         chosen.group_by("cell", *names).agg(
             nw.col("score").min().alias("low"),
             nw.col("score").max().alias("high"),
-            nw.len().alias("cases"),
+            _cases(count),
         )
     )
     numbers = {k: column(found[k], k) for k in ("low", "high", "cases")}
@@ -156,15 +194,16 @@ def binned_tally(
     by: str | None,
     at_most: int,
     e: Extent | None = None,
+    count: str | None = None,
 ) -> Any:
     """Count a lazy frame into at most so many cells."""
     at_most = _checks.whole_number(at_most, "at_most", at_least=1)
-    e = extent(lazy, score) if e is None else e
+    e = extent(lazy, score, count) if e is None else e
     segments = min(_SEGMENTS, at_most)
-    edges = quantile_edges(lazy, score, e, segments)
+    edges = quantile_edges(lazy, score, e, segments, count)
     each = max(at_most // max(edges.size - 1, 1), 1)
     others = {k: v for k, v in (("label", label), ("by", by)) if v is not None}
-    found = count_cells(lazy, score, others, edges, each)
+    found = count_cells(lazy, score, others, edges, each, count)
     labels = None if label is None else read_labels(found["label"], positive, "y_true")
     if by is None:
         return cells_to_tally(found, labels, slice(None)).coarse(at_most)

@@ -43,7 +43,7 @@ from karat._checks import InputError
 from karat._doors import door
 from karat._numerics import Floats
 from karat._records import Record
-from karat.formulas import Chain, Formula, Prior, evaluate
+from karat.formulas import Chain, Formula, Prior, direction, evaluate
 
 VERSION = 1
 _FORMAT = "karat map"
@@ -67,6 +67,11 @@ class Map(Record):
             f"{type(self).__name__} is a map of several scores; it has no expression "
             f"in one of them."
         )
+
+    @property
+    def monotone(self) -> bool:
+        """Is it known never to fall, or never to rise?"""
+        return direction(self.expression) is not None
 
     def __call__(self, score: ArrayLike) -> Floats:
         """Give the new score of each score, in the same shape; NaN stays NaN."""

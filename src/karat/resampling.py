@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from karat._cells import merge_cells
 from karat._numerics import Array, Floats, Ints
 from karat._progress import progress
 from karat.counts import Panel, Tally
@@ -197,6 +198,9 @@ def _class_draw(count: Ints, some: int, rng: np.random.Generator) -> Array:
 def resample(t: Tally, rng: Seed = None, *, stratified: bool = True) -> Tally:
     """What would another sample of the same size have shown? Labelled cases only."""
     neg, pos = next(replicates(t, 1, rng, stratified=stratified))
+    if t.binned:
+        counts = (neg[0], pos[0], np.zeros_like(neg[0]))
+        return Tally._of_cells(*merge_cells(t.score, t.high, counts))
     return Tally(t.score, neg[0], pos[0])
 
 

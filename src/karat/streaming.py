@@ -153,6 +153,31 @@ class Stream:
         windows, _ = self._state()
         return dict(sorted(windows.items()))
 
+    def window(
+        self,
+        *,
+        last: int | None = None,
+        since: str | None = None,
+        until: str | None = None,
+    ) -> Tally:
+        """Give the counts of some windows together.
+
+        ``last`` of them in the order of their names, or those named from ``since`` up
+        to ``until``, both included: days written 2026-11-15 are in order.
+
+        Windows that were not kept apart can be had by subtraction: keep the tally of
+        yesterday, and ``stream.tally() - yesterday`` is what came since.
+        """
+        found = self.windows()
+        names = [
+            name
+            for name in found
+            if (since is None or name >= since) and (until is None or name <= until)
+        ]
+        if last is not None:
+            names = names[-_checks.whole_number(last, "last", at_least=1) :]
+        return sum((found[name] for name in names), Tally())
+
     def batches(self) -> int:
         """How many batches are in the counts?"""
         return len(self._state()[1])

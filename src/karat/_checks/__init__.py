@@ -7,6 +7,7 @@ instead. Analyses call one line.
 
 from karat._checks.columns import (
     column,
+    counted_rows,
     distinct_names,
     finite_scores,
     mapping_of_scores,
@@ -15,6 +16,7 @@ from karat._checks.columns import (
     not_finite,
     numeric_scores,
     one_dimensional,
+    part_of_panel,
     probabilities,
     same_length,
     shares,
@@ -125,6 +127,7 @@ __all__ = [
     "complete_outputs",
     "complete_votes",
     "correlation_matrix",
+    "counted_rows",
     "criterion",
     "distinct_names",
     "fermi_numbers",
@@ -157,6 +160,7 @@ __all__ = [
     "overlapping",
     "panels_of_votes",
     "part_of",
+    "part_of_panel",
     "places",
     "plain",
     "population",

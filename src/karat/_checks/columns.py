@@ -178,6 +178,28 @@ def whole_counts(values: Array, what: str) -> NDArray[np.int64]:
     return values.astype(np.int64)
 
 
+def counted_rows(name: str, wrong: int, rows: int, total: float) -> None:
+    """Stop at counts that an engine found not to be whole numbers, or too large."""
+    if wrong:
+        raise InputError(
+            f"count={name!r} must be whole numbers, zero or more; in {wrong:,} of "
+            f"{rows:,} rows it is not. Weights are not counts."
+        )
+    if total >= 2.0**63:
+        raise InputError("count is too large: the cases do not fit into 64 bits.")
+
+
+def part_of_panel(rows: Array, left: Sequence[Array]) -> None:
+    """Stop when more cases were taken out of a row than it had."""
+    short = np.add.reduce([c < 0 for c in left], axis=0).astype(bool)
+    if short.any():
+        raise InputError(
+            f"a - b takes out cases that + put in; b has more cases than a in "
+            f"{int(short.sum()):,} rows of outputs, first {rows[short][0].tolist()}. "
+            f"Is b the part and a the whole?"
+        )
+
+
 def mapping_of_scores(scores: object) -> Mapping[str, Any]:
     """Pass on named score columns."""
     if isinstance(scores, Mapping) and scores:
