@@ -84,27 +84,32 @@ def write_commands() -> None:
     import typer.main
 
     from karat.cli import app
-    from karat.cli._schema import HEAD, RESULTS, lines
+    from karat.cli._schema import ABOUT, HEAD, NO_FILE, RESULTS, lines
 
     root = typer.main.get_command(app)
     page = ["# The command line", "", "```{include} ../_cli_head.md", "```", ""]
-    for name, command in sorted(root.commands.items()):
+    for name in root.list_commands(None):
+        command = root.get_command(None, name)
         parts = getattr(command, "commands", None) or {"": command}
         for part, leaf in parts.items():
             page += command_lines(f"karat {name} {part}".rstrip(), leaf)
     (GENERATED / "cli.md").write_text("\n".join(page) + "\n")
     page = ["# What `--json` writes", "", "```{include} ../_json_head.md", "```", ""]
-    for name, schema in {"every command": HEAD, **RESULTS}.items():
-        where = "" if name == "every command" else "result"
-        page += [f"## {name}", "", "| key | meaning |", "| --- | --- |"]
-        page += [f"| `{key}` | {text} |" for key, text in lines(schema, where)]
+    without = " and ".join(f"`{name}`" for name in NO_FILE)
+    shared = {"every command": HEAD, f"every command but {without}": ABOUT}
+    for name, schema in {**shared, **RESULTS}.items():
+        where = "" if name in shared else "result"
+        page += [f"## {name}", "", "| key | kind | meaning |", "| --- | --- | --- |"]
+        rows = lines(schema, where)
+        page += [f"| `{key}` | {kind} | {text} |" for key, kind, text in rows]
         page.append("")
     (GENERATED / "json.md").write_text("\n".join(page) + "\n")
 
 
 def command_lines(name: str, command: Any) -> list[str]:
     """Give the help of one command as Markdown."""
-    question, _, example = inspect.getdoc(command.callback).partition("Example: ")
+    text = inspect.getdoc(inspect.unwrap(command.callback))
+    question, _, example = text.partition("Example: ")
     out = [f"## {name}", "", " ".join(question.split()), ""]
     if example:
         out += ["```sh", " ".join(example.split()), "```", ""]

@@ -147,3 +147,65 @@ def test_what_cannot_be_guaranteed():
         guaranteed_threshold(noise, "recall >= 1")
     with pytest.raises(InputError, match=r"confidence must lie in \(0, 1\)"):
         guaranteed_threshold(noise, "recall >= 0.9", confidence=95)
+
+
+BOTH = ["recall >= 0.8", "fpr <= 0.35"]
+
+
+def normal_tally(rng, n=900):
+    y = np.arange(n) < n // 3
+    return karat.tally(y, rng.normal(size=n) + 1.8 * y)
+
+
+def test_one_constraint_in_a_list_is_that_constraint():
+    t = normal_tally(np.random.default_rng(1))
+    assert guaranteed_threshold(t, BOTH[:1]) == guaranteed_threshold(t, BOTH[0])
+
+
+def test_several_constraints_are_each_proved_at_a_share_of_the_error():
+    """Against scipy's binomial tails at every cut, each at 0.025."""
+    t = normal_tally(np.random.default_rng(2))
+    g = guaranteed_threshold(t, BOTH)
+    c = karat.sweep(t)
+    p = [binom.sf(c.tp - 1, t.n_pos, 0.8), binom.sf(c.tn - 1, t.n_neg, 0.65)]
+    weakest = np.maximum(*p)
+    assert weakest.min() <= 0.025
+    assert g.p_value == pytest.approx(weakest.min())
+    assert g.constraint == "recall >= 0.8 and fpr <= 0.35"
+    assert [q.confidence for q in g.proofs] == [0.975, 0.975]
+    assert g.proofs[0].bound > 0.8
+    assert g.proofs[1].bound < 0.35
+    best = guaranteed_threshold(t, BOTH, maximize="specificity")
+    allowed = np.flatnonzero(weakest <= 0.025)
+    assert best.confusion.tn == c.tn[allowed].max() == c.tn[allowed[0]]
+    least = guaranteed_threshold(t, BOTH, minimize="specificity")
+    assert least.confusion.tn == c.tn[allowed].min()
+
+
+def test_error_rate_of_two_constraints_and_a_choice_between_the_cuts():
+    """The one that is chosen greedily keeps both promises, 19 times of 20."""
+    rng, wrong, done, runs = np.random.default_rng(3), 0, 0, 1500
+    for _ in range(runs):
+        t = normal_tally(rng, 600)
+        try:
+            g = guaranteed_threshold(t, BOTH, maximize="specificity", confidence=0.8)
+        except NotEnoughCases:
+            continue
+        done += 1
+        recall, fpr = norm.sf(g.threshold - 1.8), norm.sf(g.threshold)
+        wrong += recall < 0.8 or fpr > 0.35
+    assert done > 0.8 * runs
+    assert wrong / runs < 0.2 + 3 * math.sqrt(0.2 * 0.8 / runs)
+    assert wrong / runs > 0.02  # not idle
+
+
+def test_constraints_that_cannot_be_guaranteed_together():
+    t = normal_tally(np.random.default_rng(4))
+    with pytest.raises(NotEnoughCases, match="but not at the same threshold"):
+        guaranteed_threshold(t, ["recall >= 0.9", "fpr <= 0.05"])
+    with pytest.raises(InputError, match="needs a constraint; found none"):
+        guaranteed_threshold(t, [])
+    mixed = guaranteed_threshold(t, ["recall >= 0.5", "precision >= 0.6"], rng=1)
+    assert {q.method for q in mixed.proofs} == {
+        "order statistics", "split and fixed sequence"
+    }  # fmt: skip

@@ -95,6 +95,7 @@ LAYERS = {
         "programs",
         "rank_tables",
         "ranked",
+        "recalibration",
         "ranking",
         "resampling",
         "scoring",

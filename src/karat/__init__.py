@@ -23,10 +23,11 @@ Which is better, and everywhere?
 Where do I cut?
     best_threshold OperatingPoint Certificate pareto ParetoFront cost_curve CostCurve
     decision_curve DecisionCurve validate_threshold Validation guaranteed_threshold
-    GuaranteedThreshold
+    GuaranteedThreshold Proof
 What does a score mean, as a probability?
     calibrate CALIBRATORS Map save_map load_map at_prevalence reliability Reliability
-    brier log_loss calibration_error calibration_line calibration_test
+    brier log_loss calibration_error calibration_line calibration_test calibration_gain
+    CalibrationGain
 What does a rank mean?
     fermi_dirac FermiDirac midranks rank_frequencies
 Are they better together?

@@ -134,6 +134,7 @@ from karat.groups import (
 )
 from karat.guarantees import (
     GuaranteedThreshold as GuaranteedThreshold,
+    Proof as Proof,
     guaranteed_threshold as guaranteed_threshold,
 )
 from karat.inference import auc as auc
@@ -178,6 +179,10 @@ from karat.paired import (
 )
 from karat.planning import Plan as Plan, plan_auc as plan_auc
 from karat.programs import Certificate as Certificate
+from karat.recalibration import (
+    CalibrationGain as CalibrationGain,
+    calibration_gain as calibration_gain,
+)
 from karat.refining import (
     Refined as Refined,
     exact_auc as exact_auc,

@@ -86,6 +86,7 @@ def _display() -> Any:
     try:
         from rich import progress as rich
         from rich.console import Console
+        from rich.table import Column
     except ModuleNotFoundError:
         return None
 
@@ -100,9 +101,9 @@ def _display() -> Any:
 
     return rich.Progress(
         rich.TextColumn("{task.description}", markup=False),
-        rich.BarColumn(bar_width=24),
+        rich.BarColumn(bar_width=16),
         rich.TaskProgressColumn(),
-        Count(),
+        Count(Column(no_wrap=True)),
         rich.TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,

@@ -23,6 +23,7 @@ from karat._records import Estimate, Record
 from karat.counts import Panel
 from karat.ensembles import COMBINERS
 from karat.rank_tables import rank_columns, rank_table
+from karat.recalibration import deal_cases
 
 Combiner = Callable[[Panel], Callable[[Floats], Any]]
 
@@ -153,12 +154,7 @@ def _chosen(combiners: Any) -> dict[str, Combiner]:
 def _deal(panel: Panel, folds: int, rng: Any) -> list[tuple[Ints, Ints]]:
     """Deal the cases of each class evenly over the folds: counts (neg, pos) of each."""
     generator = np.random.default_rng(rng)
-    dealt = []
-    for count in (panel.neg, panel.pos):
-        row = np.repeat(np.arange(count.size), count)
-        generator.shuffle(row)
-        hands = [row[k::folds] for k in range(folds)]
-        dealt.append([np.bincount(h, minlength=count.size) for h in hands])
+    dealt = [deal_cases(count, folds, generator) for count in (panel.neg, panel.pos)]
     return list(zip(*dealt, strict=True))
 
 

@@ -1,14 +1,15 @@
 """Which threshold keeps its promise in the population, not only in the sample?
 
-``guaranteed_threshold`` gives a cut at which a constraint on a rate holds among all
-cases of the kind, with a stated confidence, by exact binomial tests in a fixed order.
+``guaranteed_threshold`` gives a cut at which constraints on rates hold among all cases
+of the kind, with a stated confidence, by exact binomial tests in a fixed order.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -17,11 +18,19 @@ from karat._binomial import at_least
 from karat._checks import Infeasible, InputError, NotEnoughCases
 from karat._numerics import Floats, Ints
 from karat._records import Record
-from karat.algebra import Constraint, as_fraction
+from karat.algebra import Constraint, Metric, as_fraction
 from karat.confusion import Confusion, sweep
 from karat.counts import Tally
-from karat.cutting import Interval, interval_of, threshold_of
-from karat.expressions import constraint as read_constraint
+from karat.cutting import (
+    Interval,
+    best_cuts,
+    interval_of,
+    make_cuts,
+    most_balanced,
+    threshold_of,
+)
+from karat.expressions import constraints as read_constraints
+from karat.operating import read_objective
 from karat.validation import is_share, share_counts
 
 Coefficients = tuple[float, float, float, float]
@@ -29,8 +38,40 @@ Coefficients = tuple[float, float, float, float]
 
 @final
 @dataclass(frozen=True, repr=False)
+class Proof(Record):
+    """Why may one constraint be trusted at a cut?
+
+    Attributes
+    ----------
+    constraint : str
+        What is guaranteed.
+    confidence : float
+        How surely, this one alone.
+    value : float
+        The metric in the sample: further than the bound, by the price of certainty.
+    bound : float
+        The one-sided confidence limit of the metric at the cut.
+    p_value : float
+        The exact binomial test of the constraint there.
+    cases : int
+        Cases that the rate is a share of.
+    method : str
+        "order statistics" or "split and fixed sequence".
+    """
+
+    constraint: str
+    confidence: float
+    value: float
+    bound: float
+    p_value: float
+    cases: int
+    method: str
+
+
+@final
+@dataclass(frozen=True, repr=False)
 class GuaranteedThreshold(Record):
-    """Where to cut so that a constraint holds in the population?
+    """Where to cut so that constraints hold in the population?
 
     Attributes
     ----------
@@ -40,21 +81,16 @@ class GuaranteedThreshold(Record):
         Every threshold above the first number, up to and including the second, has the
         same guarantee.
     constraint : str
-        What is guaranteed.
+        What is guaranteed; several are joined by "and".
     confidence : float
-        How surely.
-    value : float
-        The metric in the sample: further than the bound, by the price of certainty.
-    bound : float
-        The one-sided confidence limit of the metric at the cut.
-    p_value : float
-        The exact binomial test of the constraint there.
+        How surely, all of it together.
+    value, bound, p_value, cases, method
+        As in :class:`Proof`; of several constraints that of the one with the weakest
+        evidence.
     confusion : Confusion
-        Right and wrong cases at the cut, of those that were used for the test.
-    cases : int
-        Cases that the rate is a share of.
-    method : str
-        "order statistics" or "split and fixed sequence".
+        Right and wrong cases at the cut, of those that were used for that test.
+    proofs : tuple of Proof
+        One for each constraint.
     """
 
     threshold: float
@@ -67,6 +103,7 @@ class GuaranteedThreshold(Record):
     confusion: Confusion
     cases: int
     method: str
+    proofs: tuple[Proof, ...] = ()
 
 
 class _Test(NamedTuple):
@@ -93,12 +130,14 @@ class _Test(NamedTuple):
 
 def guaranteed_threshold(
     t: Tally,
-    constraint: str | Constraint,
+    constraint: str | Constraint | Iterable[str | Constraint],
     *,
     confidence: float = 0.95,
+    maximize: str | Metric | None = None,
+    minimize: str | Metric | None = None,
     rng: int | np.random.Generator | None = None,
 ) -> GuaranteedThreshold:
-    r"""At which threshold does a constraint hold in the population, and how surely?
+    r"""At which threshold do constraints hold in the population, and how surely?
 
     A cut that just meets ``recall >= 0.9`` in a sample fails it in the population about
     half of the time. The cut returned here fails with a probability of at most
@@ -111,9 +150,12 @@ def guaranteed_threshold(
         class it is enough that each class is).
     constraint
         A bound on a share of cases: ``"recall >= 0.9"``, ``"fpr <= 0.05"``,
-        ``"precision >= 0.8"``.
+        ``"precision >= 0.8"``; or several of them.
     confidence
-        With which probability the constraint must hold.
+        With which probability all of them must hold at once.
+    maximize, minimize
+        Which of the cuts with the guarantee to take: where this metric is best in the
+        sample. That costs nothing: the guarantee holds for all of them at once.
     rng
         Seed or generator, for shares that may rise and fall with the threshold
         (precision, npv, accuracy): their cases are split at random.
@@ -121,9 +163,10 @@ def guaranteed_threshold(
     Returns
     -------
     GuaranteedThreshold
-        Of the cuts with the guarantee the one that asks least beyond it: the highest
-        threshold for ``recall >= b``, the lowest for ``fpr <= b`` and ``precision >=
-        b``.
+        Without an objective, of the cuts with the guarantee the one that asks least
+        beyond it: the highest threshold for ``recall >= b``, the lowest for ``fpr <=
+        b`` and ``precision >= b``; of several constraints the cut whose weakest
+        evidence is strongest.
 
     Raises
     ------
@@ -143,6 +186,12 @@ def guaranteed_threshold(
     strongest evidence towards more flagged cases), the other half tests them in this
     order until one fails: fixed-sequence testing.
 
+    Several constraints, k of them: each is tested at :math:`\alpha / k` with
+    :math:`\alpha` = 1 - ``confidence``. With :math:`E_j` the event that constraint j
+    fails at any cut that its own tests let through, :math:`P(E_j) \le \alpha / k` by
+    the above, so :math:`P(\bigcup_j E_j) \le \alpha` (Bonferroni). Outside of it every
+    cut that all tests let through meets all constraints, whichever is then chosen.
+
     References
     ----------
     Angelopoulos et al. 2025, Learn then Test, Ann. Appl. Stat. 19:1641,
@@ -159,20 +208,83 @@ def guaranteed_threshold(
     1.5
     """
     _checks.one_classifier(t, "guaranteed_threshold")
-    asked = read_constraint(constraint)
     confidence = _checks.fraction(confidence, "confidence")
-    test = _read(asked)
+    asked = read_constraints(constraint)
+    if not asked:
+        raise InputError(
+            'A guarantee needs a constraint; found none. Type "recall >= 0.9".'
+        )
     t = t.labelled()
-    alpha = float(1 - as_fraction(confidence))
-    _stop_too_few(t, test, asked, alpha, confidence)
+    alpha = (1 - as_fraction(confidence)) / len(asked)
+    generator = np.random.default_rng(rng)
+    proved = [_proved(t, c, float(alpha), generator) for c in asked]
+    cut = _choose(t, proved, _goal(maximize, minimize))
+    return _result(t, cut, proved, confidence, float(1 - alpha))
+
+
+class _Proved(NamedTuple):
+    """At which cuts a constraint is proved, in the order of trying, and on what."""
+
+    asked: Constraint
+    test: _Test
+    cuts: Ints
+    used: Tally
+    method: str
+
+
+def _proved(
+    t: Tally, asked: Constraint, alpha: float, rng: np.random.Generator
+) -> _Proved:
+    test = _read(asked)
+    _stop_too_few(t, test, asked, alpha)
     way = _monotone(test)
     if way:
-        cut, used = _last_before_failure(t, test, alpha, way), t
-        method = "order statistics"
-    else:
-        cut, used = _split(t, test, asked, alpha, np.random.default_rng(rng))
-        method = "split and fixed sequence"
-    return _result(used, cut, test, asked, confidence, method)
+        cuts = np.flatnonzero(test.p_values(sweep(t)) <= alpha)
+        # from where the share is 1 to the last cut before the test fails
+        return _Proved(asked, test, cuts[::-way], t, "order statistics")
+    cuts, used = _split(t, test, asked, alpha, rng)
+    return _Proved(asked, test, cuts, used, "split and fixed sequence")
+
+
+def _goal(maximize: Any, minimize: Any) -> Metric | None:
+    if maximize is None and minimize is None:
+        return None
+    return read_objective("accuracy" if maximize is None else maximize, minimize)[1]
+
+
+def _choose(t: Tally, proved: list[_Proved], goal: Metric | None) -> int:
+    """Take one of the cuts at which everything is proved."""
+    first = proved[0]
+    if goal is None and len(proved) == 1:
+        return int(first.cuts[-1])
+    allowed = np.ones(len(t) + 1, dtype=bool)
+    for p in proved:
+        allowed &= np.isin(np.arange(len(t) + 1), p.cuts)
+    if not allowed.any():
+        raise _not_together(t, proved)
+    if goal is not None:
+        cuts = make_cuts(t.score, sweep(t), None)
+        best = best_cuts(cuts, goal, allowed)
+        if best.size:
+            return int(most_balanced(cuts, best))
+    weakest = np.max([_p_values(p) for p in proved], axis=0)
+    return int(np.argmin(np.where(allowed, weakest, np.inf)))
+
+
+def _p_values(p: _Proved) -> Floats:
+    return p.test.p_values(_sweep_rows(p.used.pos, p.used.neg))
+
+
+def _not_together(t: Tally, proved: list[_Proved]) -> NotEnoughCases:
+    ranges = [
+        f"{p.asked!r} at thresholds from {threshold_of(t.score, int(p.cuts.max())):.6g}"
+        f" to {threshold_of(t.score, int(p.cuts.min())):.6g}"
+        for p in proved
+    ]
+    return NotEnoughCases(
+        f"Each constraint can be guaranteed, but not at the same threshold: "
+        f"{'; '.join(ranges)}. Loosen one of them, or collect more cases."
+    )
 
 
 def _read(asked: Constraint) -> _Test:
@@ -225,9 +337,7 @@ _WORDS: dict[Coefficients, str] = {
 }
 
 
-def _stop_too_few(
-    t: Tally, test: _Test, asked: Constraint, alpha: float, confidence: float
-) -> None:
+def _stop_too_few(t: Tally, test: _Test, asked: Constraint, alpha: float) -> None:
     word = _WORDS.get(test.under, "cases")
     sizes = {"positives": t.n_pos, "negatives": t.n_neg}
     found = sizes.get(word, t.n_pos + t.n_neg)
@@ -239,21 +349,15 @@ def _stop_too_few(
     of = word if word in sizes else "labelled cases"
     split = "" if _monotone(test) else f" in the half that tests, so {wanted:,} {of}"
     raise NotEnoughCases(
-        f"{asked!r} with a confidence of {confidence:g} needs at least {needed:,} "
+        f"{asked!r} with a confidence of {1 - alpha:.10g} needs at least {needed:,} "
         f"{word}{split}, even if no error is seen among them; this tally has "
         f"{found:,} {of}: {wanted - found:,} more are needed."
     )
 
 
-def _last_before_failure(t: Tally, test: _Test, alpha: float, way: int) -> int:
-    """Move from where the share is 1 until the test no longer rejects."""
-    proved = np.flatnonzero(test.p_values(sweep(t)) <= alpha)
-    return int(proved[0] if way > 0 else proved[-1])
-
-
 def _split(
     t: Tally, test: _Test, asked: Constraint, alpha: float, rng: np.random.Generator
-) -> tuple[int, Tally]:
+) -> tuple[Ints, Tally]:
     """Let one half of the cases choose the order of cuts, and the other test them."""
     pos, neg = rng.binomial(t.pos, 0.5), rng.binomial(t.neg, 0.5)
     order = _order(test, _sweep_rows(pos, neg))
@@ -263,7 +367,7 @@ def _split(
     passed = int(failed[0]) if failed.size else p.size
     if passed == 0:
         raise _not_proved(t, test, asked, alpha)
-    return int(order[passed - 1]), held
+    return order[:passed], held
 
 
 def _sweep_rows(pos: Ints, neg: Ints) -> Confusion:
@@ -316,31 +420,41 @@ def _enough(test: _Test, share: float, alpha: float) -> int:
     return n
 
 
-def _result(
-    t: Tally,
-    cut: int,
-    test: _Test,
-    asked: Constraint,
-    confidence: float,
-    method: str,
-) -> GuaranteedThreshold:
+def _proof(p: _Proved, cut: int, confidence: float) -> Proof:
     from scipy.special import betaincinv
 
-    c = _sweep_rows(t.pos, t.neg)[cut]
-    y, n = (int(v) for v in test.counts(c))
+    c = _sweep_rows(p.used.pos, p.used.neg)[cut]
+    y, n = (int(v) for v in p.test.counts(c))
     # Clopper and Pearson 1934: the one-sided limit
     limit = float(betaincinv(y, n - y + 1, 1 - confidence)) if y else 0.0
-    upward = asked.sign in (">=", ">")
-    counted, of = share_counts(asked.metric, c)
+    counted, of = share_counts(p.asked.metric, c)
+    return Proof(
+        constraint=repr(p.asked),
+        confidence=confidence,
+        value=int(counted) / int(of),
+        bound=limit if p.asked.sign in (">=", ">") else 1 - limit,
+        p_value=float(p.test.p_values(c)),
+        cases=n,
+        method=p.method,
+    )
+
+
+def _result(
+    t: Tally, cut: int, proved: list[_Proved], confidence: float, each: float
+) -> GuaranteedThreshold:
+    proofs = [_proof(p, cut, each) for p in proved]
+    at = int(np.argmax([p.p_value for p in proofs]))
+    weakest, used = proofs[at], proved[at].used
     return GuaranteedThreshold(
         threshold=threshold_of(t.score, cut),
         interval=interval_of(t.score, cut),
-        constraint=repr(asked),
+        constraint=" and ".join(p.constraint for p in proofs),
         confidence=confidence,
-        value=int(counted) / int(of),
-        bound=limit if upward else 1 - limit,
-        p_value=float(test.p_values(c)),
-        confusion=c,
-        cases=n,
-        method=method,
+        value=weakest.value,
+        bound=weakest.bound,
+        p_value=weakest.p_value,
+        confusion=_sweep_rows(used.pos, used.neg)[cut],
+        cases=weakest.cases,
+        method=weakest.method,
+        proofs=tuple(proofs),
     )

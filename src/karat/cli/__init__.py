@@ -1,31 +1,94 @@
 """What can be asked from a shell? The door for Typer and Rich.
 
-One module a group of commands; ``_source`` opens files, ``_shell`` speaks.
+One module a command, loaded when it is asked for, so that ``karat --help`` is quick.
+A command is a function from an ``Ask`` to an ``Answer``: ``_command`` makes it one,
+``_options`` holds what can be typed, ``_source`` opens files, ``_outputs`` writes them,
+``_shell`` speaks, ``_schema`` says what ``--json`` writes.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+import signal
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+import typer.main
+from typer.core import TyperCommand, TyperGroup
 
-from karat.cli._shell import guarded
-from karat.cli.calibrate import calibrate
-from karat.cli.combine import combine
-from karat.cli.compare import compare
-from karat.cli.demo import demo
-from karat.cli.evaluate import evaluate
-from karat.cli.leaves import leaves
-from karat.cli.nogold import nogold
-from karat.cli.plan import plan
-from karat.cli.report import report
-from karat.cli.threshold import threshold
+# a command is the name of its module and of the function in it; the question is the
+# first line of its documentation (a test compares them)
+COMMANDS = {
+    "report": "Write a report: one HTML file that works offline, to be sent to anyone.",
+    "evaluate": "How good is each score? AUC, average precision and Brier score, with "
+    "intervals.",
+    "threshold": "Where do I cut? The exact best threshold under constraints.",
+    "compare": "Which score is better, and is it better everywhere? Paired tests, "
+    "dominance.",
+    "calibrate": "What does a score mean, as a probability? Fits a map and applies it.",
+    "combine": "Would they be better together? Compares ways to combine scores, "
+    "applies one.",
+    "nogold": "How good is each test, and how common is the condition, without any "
+    "truth?",
+    "leaves": "Can this leaf be trusted? Confidence and utility of every leaf of a "
+    "tree.",
+    "plan": "How many cases do I need? Sample sizes.",
+    "demo": "Evaluate the sample data, say what was found and write a report.",
+}
+CODES = (
+    "Exit codes: 0 done; 1 the output could not be written, or its reader went away; "
+    "2 wrong input; 3 too few cases, or no threshold meets the constraints; 130 "
+    "interrupted."
+)
+
+
+class OnDemand(TyperGroup):
+    """A group whose commands are loaded when they are asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Name the commands, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Load one command."""
+        if cmd_name in COMMANDS and cmd_name not in self.commands:
+            self.commands[cmd_name] = load(cmd_name)
+        return self.commands.get(cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Show the list of commands without loading any."""
+        loaded, self.commands = self.commands, _listed()
+        super().format_help(ctx, formatter)
+        self.commands = loaded
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Complete the name of a command without loading any."""
+        loaded, self.commands = self.commands, _listed()
+        found = super().shell_complete(ctx, incomplete)
+        self.commands = loaded
+        return found
+
+
+def _listed() -> Any:
+    return {n: TyperCommand(n, help=question) for n, question in COMMANDS.items()}
+
+
+def load(name: str) -> Any:
+    """Make the command of this name from its module."""
+    found = getattr(import_module(f"karat.cli.{name}"), name)
+    if isinstance(found, typer.Typer):
+        return typer.main.get_command(found)
+    one = typer.Typer(add_completion=False, rich_markup_mode="rich")
+    one.command(name=name)(found)
+    return typer.main.get_command(one)
+
 
 app = typer.Typer(
     name="karat",
+    cls=OnDemand,
     help="Measure, calibrate, threshold, compare and combine binary classifiers, with "
     "or without a gold standard.",
-    epilog="Try: karat demo",
+    epilog=f"Try: karat demo\n\n{CODES}",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -42,7 +105,7 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def _options(
+def _start(
     version: Annotated[
         bool,
         typer.Option(
@@ -53,22 +116,12 @@ def _options(
     pass
 
 
-COMMANDS = (
-    report,
-    evaluate,
-    threshold,
-    compare,
-    calibrate,
-    combine,
-    nogold,
-    leaves,
-    demo,
-)
-for _command in COMMANDS:
-    app.command()(guarded(_command))
-app.add_typer(plan, name="plan")
+def _terminated(number: int, frame: object) -> None:
+    # unwinds like an interrupt, so that no temporary file stays behind
+    raise SystemExit(128 + number)
 
 
 def main() -> None:
     """Run the command line."""
+    signal.signal(signal.SIGTERM, _terminated)
     app()

@@ -13,15 +13,14 @@ error, without a traceback, and an exit code:
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, final
+from typing import Any, TypeVar, final
 
 import typer
 from rich.console import Console
@@ -32,60 +31,11 @@ from karat._checks import Infeasible, InputError, NotEnoughCases
 from karat._doors import door
 from karat._progress import progress
 from karat._records import Estimate, json_value, shown
-from karat.cli._source import Chosen, Source, choose, open_source
+from karat.cli._source import Ask
 
 EXIT = {"written": 1, "input": 2, "cases": 3, "interrupted": 130}
-
-File = Annotated[
-    str,
-    typer.Argument(
-        help="CSV, Parquet or JSON lines (also packed, also 'many/*.parquet'), "
-        "- for CSV on standard input, or sample:west_nile.",
-        show_default=False,
-    ),
-]
-Label = Annotated[
-    str | None, typer.Option("--label", "-l", help="Column with the labels.")
-]
-Score = Annotated[
-    str | None,
-    typer.Option("--score", "-s", help="Column with the scores; higher is positive."),
-]
-Scores = Annotated[
-    list[str] | None,
-    typer.Option("--score", "-s", help="Column with scores; repeat for several."),
-]
-Positive = Annotated[
-    str | None,
-    typer.Option(help="Label that counts as positive (not needed for 0/1)."),
-]
-Count = Annotated[
-    str | None, typer.Option(help="Column that says how many cases a row stands for.")
-]
-By = Annotated[str | None, typer.Option(help="Column with groups.")]
-Maximize = Annotated[
-    str | None,
-    typer.Option(help='What to maximise: "f1", "0.7*accuracy + 0.3*recall", ...'),
-]
-Minimize = Annotated[
-    str | None, typer.Option(help='What to minimise: "cost(fp=1, fn=20)", ...')
-]
-SubjectTo = Annotated[
-    list[str] | None,
-    typer.Option(help='What must hold: "recall >= 0.9", "flagged <= 500"; repeat.'),
-]
-Prevalence = Annotated[
-    float | None,
-    typer.Option(help="Share of positives in use, if not that of the file."),
-]
-Level = Annotated[float, typer.Option(help="Confidence level of the intervals.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
-Json = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
-Plot = Annotated[
-    Path | None,
-    typer.Option(help="Draw the figure to this .svg, .png, .pdf or .html."),
-]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the trace of an error.")]
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 @final
@@ -105,12 +55,14 @@ def show(answer: Answer, as_json: bool = False, plot: Path | None = None) -> Non
     if plot is not None:
         _draw(answer, plot)
     if as_json:
-        sys.stdout.write(json.dumps(envelope(answer), indent=2) + "\n")
+        text = json.dumps(envelope(answer), indent=2, allow_nan=False)
+        sys.stdout.write(text + "\n")
     else:
-        console = _console(sys.stdout)
-        for part in answer.parts:
-            text = shown(part, 2000) if isinstance(part, str) else part
-            console.print(text, markup=False, highlight=False, soft_wrap=False)
+        for k, part in enumerate(answer.parts):
+            # a table stands apart from what is around it
+            if k and Table in (type(part), type(answer.parts[k - 1])):
+                _print(sys.stdout, "")
+            _print(sys.stdout, part)
     sys.stdout.flush()
 
 
@@ -131,10 +83,11 @@ def _draw(answer: Answer, plot: Path) -> None:
     say(f"Figure written to {plot}.")
 
 
-def about(source: Source, chosen: Chosen, counted: Any) -> dict[str, Any]:
+def about(ask: Ask, counted: Any) -> dict[str, Any]:
     """Say which file, which columns and how many cases an answer is about."""
+    chosen = ask.chosen
     return {
-        "file": source.name,
+        "file": ask.source.name,
         "columns": {
             "label": chosen.label,
             "scores": list(chosen.scores),
@@ -144,10 +97,9 @@ def about(source: Source, chosen: Chosen, counted: Any) -> dict[str, Any]:
         "positive": chosen.positive,
         "cases": {
             "n": counted.n,
-            "negative": counted.n_neg,
-            "positive": counted.n_pos,
-            "unknown": counted.n_unknown,
-            "prevalence": counted.prevalence,
+            "negative": int(counted.neg.sum()),
+            "positive": int(counted.pos.sum()),
+            "unknown": int(counted.unknown.sum()),
         },
     }
 
@@ -166,24 +118,38 @@ def cases_sentence(counted: Any) -> str:
 
 def say(text: str) -> None:
     """Tell the person at the terminal something that is not part of the answer."""
-    lines = (shown(line, 2000) for line in text.splitlines())
-    _console(sys.stderr).print(Text("\n".join(lines)), soft_wrap=True)
+    _print(sys.stderr, text)
 
 
-def opened(file: str, ordered: bool = False, **wanted: Any) -> tuple[Source, Chosen]:
-    """Open a file and choose its columns; say which ones nobody had named."""
-    source = open_source(file, ordered)
-    chosen = choose(source, **wanted)
-    if chosen.took:
-        say(f"Taken without being named: {' and '.join(chosen.took)}.")
-    return source, chosen
+def _print(stream: Any, part: str | Table) -> None:
+    if isinstance(part, str):
+        lines = (shown(line, 2000) for line in part.splitlines())
+        part = Text("\n".join(lines))  # type: ignore[assignment]
+    # a terminal wraps between words; in a pipe or a file a sentence stays one line
+    soft = isinstance(part, Text) and not stream.isatty()
+    _console(stream).print(part, soft_wrap=soft)
 
 
-def table(title: str, head: list[str], rows: list[list[Any]]) -> Table:
-    """Lay out a table: the first column is a name, the others are numbers."""
-    grid = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
+def each_group(
+    groups: Mapping[Any, T], analysis: Callable[[T], R]
+) -> dict[str, R | None]:
+    """Answer for each group; where its cases are too few say so, and give None."""
+    found: dict[str, R | None] = {}
+    for name, part in groups.items():
+        try:
+            found[str(name)] = analysis(part)
+        except (NotEnoughCases, Infeasible) as err:
+            say(f"Group {str(name)!r} has no answer: {err}")
+            found[str(name)] = None
+    return found
+
+
+def table(head: list[str], rows: list[list[Any]]) -> Table:
+    """Lay out a table: names and words to the left, numbers to the right."""
+    grid = Table(box=None, pad_edge=False)
     for k, name in enumerate(head):
-        grid.add_column(Text(shown(name)), justify="left" if k == 0 else "right")
+        words = all(isinstance(row[k], str) for row in rows)
+        grid.add_column(Text(shown(name)), justify="left" if words else "right")
     for row in rows:
         grid.add_row(*(Text(cell(v)) for v in row))
     return grid
@@ -191,6 +157,8 @@ def table(title: str, head: list[str], rows: list[list[Any]]) -> Table:
 
 def cell(value: Any) -> str:
     """Write one value of a table."""
+    if isinstance(value, Estimate) and value.low == value.value == value.high:
+        value = value.value
     if isinstance(value, Estimate):
         return f"{value.value:.4g} ({value.low:.4g} to {value.high:.4g})"
     if isinstance(value, bool) or value is None:
@@ -202,30 +170,21 @@ def cell(value: Any) -> str:
     return shown(value)
 
 
-def sys_console() -> Console:
-    """Give the console of standard output."""
-    return _console(sys.stdout)
-
-
 def _console(stream: Any) -> Console:
     # off a terminal nothing is cut: a table may be as wide as it needs
     width = None if stream.isatty() else 160
     return Console(file=stream, width=width, highlight=False, emoji=False, markup=False)
 
 
-def guarded(function: Callable[..., None]) -> Callable[..., None]:
+@contextmanager
+def ending(debug: bool) -> Iterator[None]:
     """End a command as the head of this module says."""
-
-    @functools.wraps(function)
-    def command(*args: Any, **options: Any) -> None:
-        try:
-            function(*args, **options)
-        except (InputError, NotEnoughCases, OSError, KeyboardInterrupt) as err:
-            if options.get("debug") and not isinstance(err, BrokenPipeError):
-                raise
-            raise typer.Exit(_end(err)) from None
-
-    return command
+    try:
+        yield
+    except (InputError, NotEnoughCases, OSError, KeyboardInterrupt) as err:
+        if debug and not isinstance(err, BrokenPipeError):
+            raise
+        raise typer.Exit(_end(err)) from None
 
 
 def _end(err: BaseException) -> int:

@@ -20,7 +20,6 @@ import duckdb
 
 from karat import _checks, samples
 from karat._checks import InputError
-from karat.counts import Panel, Tally
 from karat.files import scan
 from karat.frames import panel, tally
 
@@ -51,6 +50,13 @@ class Source:
         found = self.rows.select(_quoted(column)).distinct().limit(most + 1).fetchall()
         return sorted((v for (v,) in found if v is not None), key=str)
 
+    def parts(self, column: str) -> Iterator[tuple[Any, Any]]:
+        """Give each value of a column with its rows."""
+        values = self.rows.select(_quoted(column)).distinct().fetchall()
+        for (value,) in sorted(values, key=str):
+            same = duckdb.ColumnExpression(column) == duckdb.ConstantExpression(value)
+            yield value, self.rows.filter(same)
+
 
 @final
 @dataclass(frozen=True)
@@ -65,6 +71,17 @@ class Chosen:
     took: tuple[str, ...] = field(default=())
 
 
+@final
+@dataclass(frozen=True)
+class Ask:
+    """What a command is asked about: a file, its columns, a level and a seed."""
+
+    source: Source
+    chosen: Chosen
+    level: float
+    seed: int
+
+
 Guess = Callable[[Source, set[str | None]], tuple[str, ...]]
 
 
@@ -75,6 +92,11 @@ def open_source(file: str, ordered: bool = False) -> Source:
     sample = file.startswith(SAMPLE)
     where = str(samples.path(file.removeprefix(SAMPLE))) if sample else file
     return _describe(file, _scan(where, ordered))
+
+
+def is_local(file: str) -> bool:
+    """Does this name files here, and neither a sample, an address nor a stream?"""
+    return file != "-" and "://" not in file and not file.startswith(SAMPLE)
 
 
 def _describe(name: str, rows: Any) -> Source:
@@ -127,30 +149,30 @@ def _quoted(name: str) -> str:
 def choose(
     source: Source,
     *,
-    label: str | None,
+    option: str,
     scores: Sequence[str],
+    guess: Guess,
+    label: str | None,
     positive: str | None = None,
     count: str | None = None,
     by: str | None = None,
-    several: bool = False,
     needs_label: bool = True,
-    guess: Guess | None = None,
 ) -> Chosen:
     """Which columns are meant? Those not named are taken when there is no doubt."""
     names = list(source.types)
     for what, name in (("--label", label), ("--count", count), ("--by", by)):
         if name is not None:
             _named(name, names, what)
-    for name in _checks.distinct_names(list(scores), "--score"):
-        _named(name, names, "--score")
+    for name in _checks.distinct_names(list(scores), f"--{option}"):
+        _named(name, names, f"--{option}")
     took = []
     if label is None and needs_label:
         label = _guess_label(source, {*scores, count, by})
         took.append(f"label {label!r}")
     if not scores:
-        guess = guess or (_several_scores if several else _one_score)
         scores = guess(source, {label, count, by})
-        took.append(_checks.listing(scores, 12))
+        many = "s" if len(scores) > 1 else ""
+        took.append(f"{option}{many} {_checks.listing(scores, 12)}")
     value = _positive(source, label, positive)
     return Chosen(label, tuple(scores), count, by, value, tuple(took))
 
@@ -184,7 +206,8 @@ def _holds_labels(source: Source, column: str) -> bool:
     return kind in _WHOLE_TYPES and source.distinct(column, 2) in ([0, 1], [-1, 1])
 
 
-def _one_score(source: Source, taken: set[str | None]) -> tuple[str, ...]:
+def one_score(source: Source, taken: set[str | None]) -> tuple[str, ...]:
+    """Take the one column that can be the score."""
     real, by_name = _candidates(source, taken)
     if len(real) == 1 or len(by_name) == 1:
         return tuple(real if len(real) == 1 else by_name)
@@ -194,7 +217,8 @@ def _one_score(source: Source, taken: set[str | None]) -> tuple[str, ...]:
     )
 
 
-def _several_scores(source: Source, taken: set[str | None]) -> tuple[str, ...]:
+def several_scores(source: Source, taken: set[str | None]) -> tuple[str, ...]:
+    """Take every column of fractions, when all of them lie between 0 and 1."""
     real, by_name = _candidates(source, taken)
     if real and (len(real) == 1 or _all_probabilities(source, real)):
         return tuple(real)
@@ -238,32 +262,27 @@ def _positive(source: Source, label: str | None, text: str | None) -> Any:
     return text
 
 
-def count_tally(source: Source, chosen: Chosen, score: str, by: bool = False) -> Any:
+def count_tally(ask: Ask, score: str, by: bool = False) -> Any:
     """Count one score: a Tally, or one for each group."""
-    with naming(chosen):
-        counted: Tally | dict[Any, Tally] = tally(
-            source.rows,
-            label=chosen.label,
-            score=score,
-            positive=chosen.positive,
-            count=chosen.count,
-            by=chosen.by if by else None,
-        )
-    return counted
+    return _count(tally, ask, by, score=score)
 
 
-def count_panel(source: Source, chosen: Chosen, by: bool = False) -> Any:
+def count_panel(ask: Ask, by: bool = False) -> Any:
     """Count all scores together: a Panel, or one for each group."""
+    return _count(panel, ask, by, scores=list(ask.chosen.scores))
+
+
+def _count(how: Callable[..., Any], ask: Ask, by: bool, **columns: Any) -> Any:
+    chosen = ask.chosen
     with naming(chosen):
-        counted: Panel | dict[Any, Panel] = panel(
-            source.rows,
+        return how(
+            ask.source.rows,
             label=chosen.label,
-            scores=list(chosen.scores),
             positive=chosen.positive,
             count=chosen.count,
             by=chosen.by if by else None,
+            **columns,
         )
-    return counted
 
 
 @contextmanager

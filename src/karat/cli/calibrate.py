@@ -2,134 +2,184 @@
 
 from __future__ import annotations
 
-import json as json_text
-from pathlib import Path
+import json
+import math
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 from karat import calibration, maps
+from karat._checks import NotEnoughCases, whole_number
 from karat._doors import door
 from karat._progress import progress
-from karat._records import Estimate
-from karat.cli._rows import Output, check_output, write_rows
-from karat.cli._shell import (
-    Answer,
-    Count,
-    Debug,
-    File,
-    Json,
-    Label,
-    Plot,
-    Positive,
-    Score,
-    about,
-    cases_sentence,
-    opened,
-    say,
-    show,
-    table,
-)
-from karat.cli._source import count_tally
+from karat.cli._command import ONE_SCORE, command
+from karat.cli._options import Rows, Save
+from karat.cli._outputs import check_rows, save_fitted, write_rows
+from karat.cli._shell import Answer, about, cases_sentence, table
+from karat.cli._source import Ask, count_tally
 from karat.counts import Tally
 from karat.maps import Map
-from karat.scoring import brier
+from karat.miscalibration import CalibrationLine, calibration_line
+from karat.recalibration import CalibrationGain, calibration_gain
 
 
+@command(ONE_SCORE)
 def calibrate(
-    file: File,
-    label: Label = None,
-    score: Score = None,
+    ask: Ask,
     method: Annotated[
         str, typer.Option(help=f"One of {', '.join(calibration.CALIBRATORS)}.")
     ] = "auto",
-    output: Output = None,
+    folds: Annotated[
+        int, typer.Option(help="Folds of the check on cases that the map has not seen.")
+    ] = 5,
+    output: Rows = None,
     column: Annotated[str | None, typer.Option(help="Name of the new column.")] = None,
-    save: Annotated[
-        Path | None, typer.Option(help="Keep the fitted map in this JSON file.")
-    ] = None,
-    positive: Positive = None,
-    count: Count = None,
-    json: Json = False,
-    plot: Plot = None,
-    debug: Debug = False,
-) -> None:
+    save: Save = None,
+) -> Answer:
     """What does a score mean, as a probability? Fits a map and applies it.
 
     Example: karat calibrate sample:west_nile --label virus --score adaboost \
 -o calibrated.parquet --save map.json
     """
-    scores = [score] if score else []
-    source, chosen = opened(
-        file,
-        ordered=output is not None,
-        label=label,
-        scores=scores,
-        positive=positive,
-        count=count,
-    )
-    name = chosen.scores[0]
+    name = ask.chosen.scores[0]
     column = column or f"{name}_calibrated"
-    check_output(output, source, column)
+    whole_number(folds, "--folds", at_least=2)
+    check_rows(output, ask.source, column)
     with progress("Fitting"):
-        t = count_tally(source, chosen, name)
+        t = count_tally(ask, name)
+        groups = count_tally(ask, name, by=True) if ask.chosen.by else {}
         fitted = calibration.calibrate(t, method=method)
-    if save is not None:
-        fitted.save_map(save)
-        say(f"Map written to {save}.")
-    if output is not None:
-        with progress("Writing"):
-            write_rows(
-                source, column, lambda rows: fitted(_numbers(rows[name])), output
-            )
-        say(f"Rows with column {column!r} written to {output}.")
-    result, parts = _answer(t, fitted, method, column)
-    answer = Answer(
+        found, by_group = _gains(t, groups, method, folds, ask)
+    save_fitted(fitted, save)
+    write_rows(ask.source, column, lambda rows: fitted(_numbers(rows[name])), output)
+    result = {
+        "method": method,
+        "column": column,
+        "map": json.loads(maps.map_to_json(fitted)),
+        **_numbers_of(found),
+        "groups": {g: _numbers_of(x) for g, x in by_group.items()},
+    }
+    parts = [
+        cases_sentence(t),
+        f"Fitted by {method}. What a score means, as a probability:",
+        table(["score", "probability"], _meaning(t, fitted)),
+        *_words(found),
+        *_group_table(ask, by_group),
+    ]
+    return Answer(
         "calibrate",
         result,
         parts,
-        chart=lambda: door("plots").reliability(t.map(fitted)),
-        about=about(source, chosen, t),
+        chart=lambda: door("plots").reliability(_crossed(found, t.map(fitted))),
+        about=about(ask, t),
     )
-    show(answer, json, plot)
 
 
 def _numbers(column: Any) -> Any:
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _answer(
-    t: Tally, fitted: Map, method: str, column: str
-) -> tuple[dict[str, Any], list[Any]]:
-    shares = np.linspace(0, 1, 6)
-    picked = t.score[((len(t) - 1) * shares).round().astype(int)]
-    meaning = [
-        [float(s), float(p)] for s, p in zip(picked, fitted(picked), strict=True)
-    ]
-    after = brier(t.map(fitted))
-    parts = [
-        cases_sentence(t),
-        f"Fitted by {method}. What a score means, as a probability:",
-        table("", ["score", "probability"], meaning),
-        *_gain(t, after.value),
-    ]
-    content = json_text.loads(maps.map_to_json(fitted))
-    result = {
-        "method": method,
-        "column": column,
-        "map": content,
-        "brier": Estimate(
-            after.value, after.low, after.high, after.level, after.method
-        ),
+def _gains(
+    t: Tally, groups: Mapping[Any, Tally], method: str, folds: int, ask: Ask
+) -> tuple[CalibrationGain | None, dict[str, CalibrationGain]]:
+    """Judge the map on cases it has not seen; None when there are too few to deal."""
+    wanted: dict[str, Any] = {"method": method, "folds": folds, "level": ask.level}
+    try:
+        found = calibration_gain(t, **wanted, rng=ask.seed)
+        by_group = calibration_gain(groups, **wanted, rng=ask.seed) if groups else {}
+    except NotEnoughCases:
+        return None, {}
+    return found, {str(g): x for g, x in by_group.items()}
+
+
+def _line(t: Tally) -> CalibrationLine | None:
+    try:
+        return calibration_line(t)
+    except NotEnoughCases:
+        return None
+
+
+def _numbers_of(found: CalibrationGain | None) -> dict[str, Any]:
+    keys = ("before", "in_sample", "cross_fitted", "gain")
+    if found is None:
+        return {"brier": None, "slope": None, "intercept": None, "folds": None}
+    line = _line(found.tally)
+    return {
+        "brier": {k: getattr(found, k) for k in keys},
+        "slope": line and line.slope,
+        "intercept": line and line.intercept,
+        "folds": found.folds,
     }
-    return result, parts
 
 
-def _gain(t: Tally, after: float) -> list[str]:
-    if t.score[-1] < 0 or t.score[0] > 1:
-        return [f"Brier score of these cases afterwards: {after:.4g}."]
-    return [
-        f"Brier score of these cases: {brier(t).value:.4g} before, {after:.4g} after. "
-        "The map was fitted on them, so that flatters a little."
+def _crossed(found: CalibrationGain | None, otherwise: Tally) -> Tally:
+    return otherwise if found is None else found.tally
+
+
+def _meaning(t: Tally, fitted: Map) -> list[list[float]]:
+    """Give a few scores of the file and their probabilities."""
+    shares = np.linspace(0, 1, 6)
+    picked = t.score[np.unique(((len(t) - 1) * shares).round().astype(int))]
+    return [[float(s), float(p)] for s, p in zip(picked, fitted(picked), strict=True)]
+
+
+def _words(found: CalibrationGain | None) -> list[Any]:
+    if found is None:
+        return [
+            "There are too few cases to deal into folds, so nobody knows how well the "
+            "map does on other cases."
+        ]
+    rows = [["as they are", found.before]] if _known(found) else []
+    rows += [
+        ["calibrated, on cases not used to fit", found.cross_fitted],
+        ["calibrated, on the same cases (flatters)", found.in_sample],
     ]
+    return [table(["scores", "Brier score"], rows), *_verdict(found)]
+
+
+def _known(found: CalibrationGain) -> bool:
+    return not math.isnan(found.before.value)
+
+
+def _verdict(found: CalibrationGain) -> list[str]:
+    """Say in words whether it helps, and whether the result can be relied on."""
+    lines = []
+    g = found.gain
+    if _known(found):
+        lines.append(
+            "Calibration helps, beyond chance."
+            if g.low > 0
+            else "Calibration makes it worse; leave the scores as they are."
+            if g.high < 0
+            else "Whether calibration helps cannot be told from these cases."
+        )
+        lines[0] += f" It lowers the Brier score by {g.value:.4g} ({g.low:.4g} to "
+        lines[0] += f"{g.high:.4g}), {found.folds} folds."
+    line = _line(found.tally)
+    return [*lines, *([] if line is None else [_reliability(line)])]
+
+
+def _reliability(line: CalibrationLine) -> str:
+    s = line.slope
+    if s.low <= 1 <= s.high:
+        words = "neither too extreme nor too timid"
+    else:
+        words = "still too extreme" if s.value < 1 else "still too timid"
+    where = line.intercept
+    height = "on the whole right"
+    if where.low > 0 or where.high < 0:
+        height = "on the whole too " + ("low" if where.value > 0 else "high")
+    return (
+        f"The probabilities are {words} (slope {s.value:.3g}, {s.low:.3g} to "
+        f"{s.high:.3g}; 1 is right) and {height}."
+    )
+
+
+def _group_table(ask: Ask, groups: dict[str, CalibrationGain]) -> list[Any]:
+    if not groups:
+        return []
+    rows = [[g, x.tally.n, x.before, x.cross_fitted, x.gain] for g, x in groups.items()]
+    head = [str(ask.chosen.by), "cases", "Brier before", "cross-fitted", "gain"]
+    return ["The one map, judged in each group:", table(head, rows)]

@@ -5,95 +5,66 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
-from karat._checks import InputError
 from karat._doors import door
-from karat._progress import progress
+from karat._progress import progress, steps
 from karat._records import shown
-from karat.cli._shell import (
-    Answer,
-    Count,
-    Debug,
-    File,
-    Json,
-    Label,
-    Level,
-    Plot,
-    Positive,
-    Scores,
-    Seed,
-    about,
-    cases_sentence,
-    opened,
-    show,
-    table,
-)
-from karat.cli._source import count_panel
+from karat.cli._command import TWO_SCORES, command
+from karat.cli._shell import Answer, about, cases_sentence, each_group, table
+from karat.cli._source import Ask, count_panel
 from karat.comparison import Comparison, compare_auc
 from karat.counts import Panel
 from karat.dominance import Dominance, dominates
-from karat.report.versus import dominance_sentence
 
 MOST_PAIRS = 45  # dominance of more pairs is not shown: ten classifiers
+Pairs = dict[tuple[str, str], Dominance]
 
 
-def compare(
-    file: File,
-    label: Label = None,
-    score: Scores = None,
-    positive: Positive = None,
-    count: Count = None,
-    level: Level = 0.95,
-    seed: Seed = 0,
-    json: Json = False,
-    plot: Plot = None,
-    debug: Debug = False,
-) -> None:
+@command(TWO_SCORES)
+def compare(ask: Ask) -> Answer:
     """Which score is better, and is it better everywhere? Paired tests, dominance.
 
     Example: karat compare sample:west_nile --label virus --score boosting \
 --score logistic
     """
-    source, chosen = opened(
-        file,
-        label=label,
-        scores=score or [],
-        positive=positive,
-        count=count,
-        several=True,
-    )
-    if len(chosen.scores) < 2:
-        raise InputError(
-            f"A comparison needs two scores or more; found {chosen.scores[0]!r}. Type "
-            f"--score NAME for each."
-        )
+    from karat.report.versus import dominance_sentence
+
     with progress("Counting"):
-        panel = count_panel(source, chosen)
+        panel = count_panel(ask)
+        groups = count_panel(ask, by=True) if ask.chosen.by else {}
     with progress("Comparing"):
-        found = compare_auc(panel, level=level)
-        better = dominance_of(panel, level, seed)
+        found = compare_auc(panel, level=ask.level)
+        better = _dominance(panel, ask)
+        by_group = each_group(groups, lambda part: compare_auc(part, level=ask.level))
+        result = _result(found, better)
+        result["groups"] = {
+            g: f and _result(f, _dominance(groups_by_name(groups)[g], ask))
+            for g, f in by_group.items()
+        }
     parts: list[Any] = [cases_sentence(panel), *_tables(found), *sentences(found)]
-    parts += [
-        dominance_sentence(shown(pair[0]), shown(pair[1]), d)
-        for pair, d in better.items()
-    ]
-    answer = Answer(
+    parts += [dominance_sentence(shown(a), shown(b), d) for (a, b), d in better.items()]
+    return Answer(
         "compare",
-        _result(found, better),
-        parts,
+        result,
+        [*parts, *_group_table(ask, by_group)],
         chart=lambda: door("plots").roc(panel),
-        about=about(source, chosen, panel),
+        about=about(ask, panel),
     )
-    show(answer, json, plot)
 
 
-def dominance_of(
-    panel: Panel, level: float, seed: Any
-) -> dict[tuple[str, str], Dominance]:
+def groups_by_name(groups: dict[Any, Panel]) -> dict[str, Panel]:
+    """Name groups as they are shown."""
+    return {str(g): part for g, part in groups.items()}
+
+
+def _dominance(panel: Panel, ask: Ask) -> Pairs:
     """Ask of every pair whether one is better everywhere."""
     pairs = list(combinations(panel.names, 2))
     if len(pairs) > MOST_PAIRS:
         return {}
-    return {(a, b): dominates(panel, a, b, level=level, rng=seed) for a, b in pairs}
+    return {
+        (a, b): dominates(panel, a, b, level=ask.level, rng=ask.seed)
+        for a, b in steps(pairs, "Is one better everywhere?", unit="pairs")
+    }
 
 
 def sentences(found: Comparison) -> list[str]:
@@ -112,25 +83,36 @@ def sentences(found: Comparison) -> list[str]:
         first, second = shown(p.first), shown(p.second)
         if p.difference.value < 0:
             first, second = second, first
-        lines.append(f"{first} ranks better than {second}.")
+        lines.append(f"{first} ranks better than {second}, beyond chance.")
     return lines
 
 
 def _tables(found: Comparison) -> list[Any]:
     values = [[n, v] for n, v in zip(found.names, found.values, strict=True)]
     pairs = [
-        [f"{p.first} - {p.second}", p.difference, p.p_value, p.p_adjusted]
+        [f"{shown(p.first, 30)} - {shown(p.second, 30)}", p.difference, p.p_value,
+         p.p_adjusted]
         for p in found.pairs
-    ]
+    ]  # fmt: skip
     return [
-        table("", ["score", "AUC"], values),
-        table("", ["difference", "AUC", "p", "p (Holm)"], pairs),
+        table(["score", "AUC"], values),
+        table(["difference", "AUC", "p", "p (Holm)"], pairs),
     ]
 
 
-def _result(
-    found: Comparison, better: dict[tuple[str, str], Dominance]
-) -> dict[str, Any]:
+def _group_table(ask: Ask, groups: dict[str, Comparison | None]) -> list[Any]:
+    rows = [
+        [group, f"{shown(p.first, 30)} - {shown(p.second, 30)}", p.difference,
+         p.p_adjusted]
+        for group, found in groups.items()
+        if found
+        for p in found.pairs
+    ]  # fmt: skip
+    head = [str(ask.chosen.by), "difference", "AUC", "p (Holm)"]
+    return [table(head, rows)] if rows else []
+
+
+def _result(found: Comparison, better: Pairs) -> dict[str, Any]:
     return {
         "auc": dict(zip(found.names, found.values, strict=True)),
         "pairs": found.pairs,

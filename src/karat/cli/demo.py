@@ -9,9 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from karat import plots, report, samples
-from karat._progress import progress
+from karat._progress import progress, steps
 from karat.calibration import calibrate
-from karat.cli._shell import Debug, sys_console, table
+from karat.cli._command import command
+from karat.cli._outputs import make_folder
+from karat.cli._shell import Answer, table
 from karat.comparison import compare_auc
 from karat.counts import Panel
 from karat.crossfit import compare_combiners
@@ -30,34 +32,43 @@ MODELS = ("boosting", "logistic", "adaboost", "forest", "neighbours")
 WISH = "recall >= 0.8"
 
 
+@command()
 def demo(
     folder: Annotated[
-        Path, typer.Option("--folder", "-o", help="Where the files go.")
+        Path,
+        typer.Option(
+            "--folder", "-o", help="Where the files go.", rich_help_panel="Output"
+        ),
     ] = Path("demo_output"),
-    debug: Debug = False,
-) -> None:
+) -> Answer:
     """Evaluate the sample data, say what was found and write a report.
 
     Example: karat demo
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    rows = scan(samples.path("west_nile"))
-    traps = panel(rows, label="virus", scores=list(MODELS))
-    out = sys_console()
-    out.print(
+    make_folder(folder)
+    traps = panel(scan(samples.path("west_nile")), label="virus", scores=list(MODELS))
+    found = {
+        title: STEPS[title](traps)
+        for title in steps(STEPS, "Looking at the sample", unit="questions")
+    }
+    written = _files(traps, folder)
+    parts: list[Any] = [
         f"Five models predict West Nile virus in {traps.n:,} mosquito traps of "
         f"Chicago; {traps.n_pos} of them had it."
-    )
-    for title, step in STEPS.items():
-        with progress(title):
-            lines = step(traps)
-        out.print(f"\n{title}")
-        for line in lines:
-            out.print(line)
-    written = _files(traps, folder)
-    out.print("\nFiles, to be opened in a browser or anywhere:")
-    for path, what in written.items():
-        out.print(f"  {path}  {what}")
+    ]
+    for title, lines in found.items():
+        parts += ["", title, *lines]
+    parts += ["", "Files, to be opened in a browser or anywhere:"]
+    parts += [f"  {path}  {what}" for path, what in written.items()]
+    parts += ["", "Now with your own file: karat report FILE --label Y --score P"]
+    result = {
+        "steps": [
+            {"title": title, "sentences": [x for x in lines if isinstance(x, str)]}
+            for title, lines in found.items()
+        ],
+        "files": [{"path": str(p), "what": what} for p, what in written.items()],
+    }
+    return Answer("demo", result, parts, chart=lambda: plots.roc(traps))
 
 
 def _how_good(traps: Panel) -> list[Any]:
@@ -65,7 +76,7 @@ def _how_good(traps: Panel) -> list[Any]:
     rows = [[m, auc(t)] for m, t in tallies.items()]
     best = auc(tallies["boosting"])
     return [
-        table("", ["model", "AUC (95% interval)"], rows),
+        table(["model", "AUC (95% interval)"], rows),
         f"Of a trap with the virus and one without, boosting scores the right one "
         f"higher {100 * best.value:.0f} of 100 times.",
     ]
@@ -160,7 +171,7 @@ def _files(traps: Panel, folder: Path) -> dict[Path, str]:
         folder / "roc.svg": "ROC curves of the five models",
         folder / "precision_recall.svg": "precision and recall",
     }
-    with progress("Writing the report"):
+    with progress("Writing the files"):
         report.write(
             traps,
             folder / "report.html",

@@ -9,25 +9,9 @@ from karat._doors import door
 from karat._progress import progress
 from karat._records import Estimate
 from karat.areas import average_precision
-from karat.cli._shell import (
-    Answer,
-    By,
-    Count,
-    Debug,
-    File,
-    Json,
-    Label,
-    Level,
-    Plot,
-    Positive,
-    Scores,
-    about,
-    cases_sentence,
-    opened,
-    show,
-    table,
-)
-from karat.cli._source import Chosen, Source, count_tally
+from karat.cli._command import SCORES, command
+from karat.cli._shell import Answer, about, cases_sentence, table
+from karat.cli._source import Ask, count_tally
 from karat.counts import Tally
 from karat.inference import auc
 from karat.scoring import brier
@@ -37,58 +21,42 @@ MEASURES = {
     "average_precision": "average precision",
     "brier": "Brier score",
 }
+Groups = dict[str, dict[str, Tally]]
 
 
-def evaluate(
-    file: File,
-    label: Label = None,
-    score: Scores = None,
-    positive: Positive = None,
-    count: Count = None,
-    by: By = None,
-    level: Level = 0.95,
-    json: Json = False,
-    plot: Plot = None,
-    debug: Debug = False,
-) -> None:
+@command(SCORES, without=("seed",))
+def evaluate(ask: Ask) -> Answer:
     """How good is each score? AUC, average precision and Brier score, with intervals.
 
     Example: karat evaluate sample:west_nile --label virus --score boosting
     """
-    source, chosen = opened(
-        file,
-        label=label,
-        scores=score or [],
-        positive=positive,
-        count=count,
-        by=by,
-        several=True,
-    )
     with progress("Counting"):
-        tallies = {s: count_tally(source, chosen, s) for s in chosen.scores}
-        numbers = {s: measures(t, level) for s, t in tallies.items()}
-        groups = _groups(source, chosen, level) if by else {}
+        tallies = {s: count_tally(ask, s) for s in ask.chosen.scores}
+        groups = _groups(ask) if ask.chosen.by else {}
     first = next(iter(tallies.values()))
     both_classes(first, "evaluate")
+    numbers = {s: measures(t, ask.level) for s, t in tallies.items()}
+    by_group = {
+        s: {g: measures(t, ask.level) for g, t in found.items()}
+        for s, found in groups.items()
+    }
     rows = [[name, *row.values()] for name, row in numbers.items()]
-    parts: list[Any] = [cases_sentence(first), _table("", ["score"], rows)]
+    parts: list[Any] = [cases_sentence(first), _table(["score"], rows)]
     if groups:
         rows = [
             [group, name, *row.values()]
-            for name, found in groups.items()
+            for name, found in by_group.items()
             for group, row in found.items()
         ]
-        parts.append(_table(f"by {chosen.by}", ["group", "score"], rows))
-    parts.append(f"Brackets: {100 * level:g}% confidence intervals.")
-    result = {"scores": numbers, "groups": groups}
-    answer = Answer(
+        parts.append(_table([str(ask.chosen.by), "score"], rows))
+    parts.append(_legend(ask.level, numbers))
+    return Answer(
         "evaluate",
-        result,
+        {"scores": numbers, "groups": by_group},
         parts,
-        chart=lambda: door("plots").roc(tallies),
-        about=about(source, chosen, first),
+        chart=lambda: door("plots").roc(_drawn(tallies, groups)),
+        about=about(ask, first),
     )
-    show(answer, json, plot)
 
 
 def measures(t: Tally, level: float) -> dict[str, Estimate | None]:
@@ -101,19 +69,40 @@ def measures(t: Tally, level: float) -> dict[str, Estimate | None]:
         "brier": None,
     }
     if t.score[-1] >= 0 and t.score[0] <= 1:
-        b = brier(t, level=level)
-        found["brier"] = Estimate(b.value, b.low, b.high, b.level, b.method, b.sd)
+        found["brier"] = loss(brier(t, level=level))
     return found
 
 
-def _groups(source: Source, chosen: Chosen, level: float) -> dict[str, Any]:
-    """Give the numbers of each group with both classes; the others have none."""
-    found: dict[str, Any] = {}
-    for score in chosen.scores:
-        tallies = count_tally(source, chosen, score, by=True)
-        found[score] = {str(g): measures(t, level) for g, t in tallies.items()}
-    return found
+def loss(b: Any) -> Estimate:
+    """Give a proper score without its parts."""
+    return Estimate(b.value, b.low, b.high, b.level, b.method, b.sd)
 
 
-def _table(title: str, first: list[str], rows: list[list[Any]]) -> Any:
-    return table(title, [*first, *MEASURES.values()], rows)
+def _groups(ask: Ask) -> Groups:
+    return {
+        s: {str(g): t for g, t in count_tally(ask, s, by=True).items()}
+        for s in ask.chosen.scores
+    }
+
+
+def _drawn(tallies: dict[str, Tally], groups: Groups) -> dict[str, Tally]:
+    """Draw a curve a score, and with groups one for each of them."""
+    if not groups:
+        return tallies
+    return {
+        group if len(groups) == 1 else f"{score}, {group}": t
+        for score, found in groups.items()
+        for group, t in found.items()
+        if t.n_pos and t.n_neg
+    }
+
+
+def _table(first: list[str], rows: list[list[Any]]) -> Any:
+    return table([*first, *MEASURES.values()], rows)
+
+
+def _legend(level: float, numbers: dict[str, dict[str, Any]]) -> str:
+    text = f"In brackets: {100 * level:g}% confidence intervals."
+    if any(row["brier"] is None for row in numbers.values()):
+        text += " A Brier score needs scores from 0 to 1, as probabilities."
+    return text

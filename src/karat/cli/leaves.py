@@ -10,71 +10,14 @@ import typer
 from karat import frames
 from karat._checks import InputError, listing
 from karat._progress import progress
-from karat.cli._shell import (
-    Answer,
-    Count,
-    Debug,
-    File,
-    Json,
-    Label,
-    Level,
-    Positive,
-    opened,
-    show,
-    table,
-)
-from karat.cli._source import Source, naming
-from karat.trees import LeafReport
+from karat.cli._command import Columns, command
+from karat.cli._figures import leaves_figure
+from karat.cli._options import Node
+from karat.cli._shell import Answer, about, each_group, table
+from karat.cli._source import Ask, Source, naming
+from karat.trees import LeafReport, Leaves
 
 NODE_NAMES = ("leaf", "node", "segment")
-
-
-def leaves(
-    file: File,
-    node: Annotated[str | None, typer.Option(help="Column with the leaves.")] = None,
-    label: Label = None,
-    positive: Positive = None,
-    count: Count = None,
-    confidence: Annotated[
-        float, typer.Option(help="How sure a trusted leaf must be of its majority.")
-    ] = 0.95,
-    level: Level = 0.95,
-    json: Json = False,
-    debug: Debug = False,
-) -> None:
-    """Can this leaf be trusted? Confidence and utility of every leaf of a tree.
-
-    Example: karat leaves sample:leaves --node leaf --label virus --count n
-    """
-    wanted = [node] if node else []
-    source, chosen = opened(
-        file,
-        label=label,
-        scores=wanted,
-        positive=positive,
-        count=count,
-        guess=guess_node,
-    )
-    with progress("Counting"), naming(chosen):
-        counted = frames.leaves(
-            source.rows,
-            node=chosen.scores[0],
-            label=chosen.label,
-            positive=chosen.positive,
-            count=chosen.count,
-        )
-    found = counted.report(confidence=confidence, level=level)
-    about = {
-        "file": source.name,
-        "columns": {
-            "node": chosen.scores[0],
-            "label": chosen.label,
-            "count": chosen.count,
-        },
-        "positive": chosen.positive,
-    }
-    parts = [f"{counted!r}.", _table(found), *_sentences(found)]
-    show(Answer("leaves", _result(found), parts, about=about), json)
 
 
 def guess_node(source: Source, taken: set[str | None]) -> tuple[str, ...]:
@@ -87,6 +30,54 @@ def guess_node(source: Source, taken: set[str | None]) -> tuple[str, ...]:
         f"Which column holds the leaves? Type --node NAME; this file has "
         f"{listing(source.types, 12)}."
     )
+
+
+@command(Columns("node", Node, guess_node), without=("seed",))
+def leaves(
+    ask: Ask,
+    confidence: Annotated[
+        float, typer.Option(help="How sure a trusted leaf must be of its majority.")
+    ] = 0.95,
+) -> Answer:
+    """Can this leaf be trusted? Confidence and utility of every leaf of a tree.
+
+    Example: karat leaves sample:leaves --node leaf --label virus --count n
+    """
+
+    def judged(counted: Leaves) -> LeafReport:
+        return counted.report(confidence=confidence, level=ask.level)
+
+    with progress("Counting"):
+        counted = _count(ask, ask.source.rows)
+        groups = _by_group(ask) if ask.chosen.by else {}
+        found = judged(counted)
+        by_group = each_group(groups, judged)
+    parts = [f"{counted!r}.", _table(found), *_sentences(found)]
+    for group, one in by_group.items():
+        parts += [f"{ask.chosen.by} {group}:", _table(one)] if one else []
+    return Answer(
+        "leaves",
+        _result(found) | {"groups": {g: r and _result(r) for g, r in by_group.items()}},
+        parts,
+        chart=lambda: leaves_figure(found),
+        about=about(ask, counted),
+    )
+
+
+def _count(ask: Ask, rows: Any) -> Leaves:
+    chosen = ask.chosen
+    with naming(chosen):
+        return frames.leaves(
+            rows,
+            node=chosen.scores[0],
+            label=chosen.label,
+            positive=chosen.positive,
+            count=chosen.count,
+        )
+
+
+def _by_group(ask: Ask) -> dict[Any, Leaves]:
+    return {g: _count(ask, rows) for g, rows in ask.source.parts(str(ask.chosen.by))}
 
 
 def _rows(r: LeafReport) -> list[dict[str, Any]]:
@@ -136,7 +127,7 @@ def _table(r: LeafReport) -> Any:
         ]
         for row in _rows(r)
     ]
-    return table("", head, rows)
+    return table(head, rows)
 
 
 def _lacks(more: float) -> str:

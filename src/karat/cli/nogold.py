@@ -7,93 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from karat import frames
 from karat._checks import InputError, listing
 from karat._doors import door
 from karat._progress import progress
-from karat._records import shown
-from karat.cli._shell import (
-    Answer,
-    Count,
-    Debug,
-    File,
-    Json,
-    Label,
-    Level,
-    Plot,
-    Positive,
-    Seed,
-    about,
-    opened,
-    say,
-    show,
-    table,
-)
-from karat.cli._source import Source, naming
+from karat._records import Estimate, shown
+from karat.cli._command import Columns, command
+from karat.cli._options import Votes
+from karat.cli._shell import Answer, about, say, table
+from karat.cli._source import Ask, Source, count_panel
 from karat.dependence import Dependence, conditional_dependence
 from karat.latent import LatentPosterior, latent_class
 from karat.logic import Combination, best_combination
-from karat.report.nogold import err_together
-
-
-def nogold(
-    file: File,
-    vote: Annotated[
-        list[str] | None, typer.Option(help="Column with a test's verdicts, 0 or 1.")
-    ] = None,
-    count: Count = None,
-    label: Label = None,
-    positive: Positive = None,
-    criterion: Annotated[
-        str,
-        typer.Option(
-            help="What the best combination is best in: product, squares, sum or min "
-            'of sensitivity and specificity, or a metric such as "cost(fp=1, fn=5)".'
-        ),
-    ] = "product",
-    level: Level = 0.95,
-    seed: Seed = 0,
-    json: Json = False,
-    plot: Plot = None,
-    debug: Debug = False,
-) -> None:
-    """How good is each test, and how common is the condition, without any truth?
-
-    Example: karat nogold sample:hiv --vote V1 --vote V2 --vote V3 --vote V4 \
---count count
-    """
-    source, chosen = opened(
-        file,
-        label=label,
-        scores=vote or [],
-        positive=positive,
-        count=count,
-        needs_label=False,
-        guess=guess_votes,
-    )
-    with progress("Counting"), naming(chosen):
-        panel = frames.panel(
-            source.rows,
-            label=chosen.label,
-            scores=list(chosen.scores),
-            positive=chosen.positive,
-            count=chosen.count,
-        )
-    with progress("Sampling"), warnings.catch_warnings(record=True) as raised:
-        warnings.simplefilter("always")
-        found = latent_class(panel, rng=seed, level=level)
-        best = best_combination(found, criterion=criterion)
-        joint = conditional_dependence(found, rng=seed)
-    for warning in raised:
-        say(f"Warning: {warning.message}")
-    answer = Answer(
-        "nogold",
-        _result(found, best, joint),
-        [*_parts(found, best, panel), err_together(joint)],
-        chart=lambda: door("plots").posterior_densities(found),
-        about=about(source, chosen, panel),
-    )
-    show(answer, json, plot)
 
 
 def guess_votes(source: Source, taken: set[str | None]) -> tuple[str, ...]:
@@ -111,11 +35,67 @@ def _is_vote(source: Source, column: str) -> bool:
     return set(source.distinct(column, 2)) <= {0, 1}
 
 
+VOTES = Columns("vote", Votes, guess_votes, least=2, needs_label=False)
+
+
+@command(VOTES)
+def nogold(
+    ask: Ask,
+    criterion: Annotated[
+        str,
+        typer.Option(
+            help="What the best combination is best in: product, squares, sum or min "
+            'of sensitivity and specificity, or a metric such as "cost(fp=1, fn=5)".'
+        ),
+    ] = "product",
+    dependence: Annotated[
+        str, typer.Option(help='May tests err together? "none" or "random effect".')
+    ] = "none",
+    draws: Annotated[
+        int, typer.Option(help="Effective draws from the posterior.")
+    ] = 10_000,
+) -> Answer:
+    """How good is each test, and how common is the condition, without any truth?
+
+    Example: karat nogold sample:hiv --vote V1 --vote V2 --vote V3 --vote V4 \
+--count count
+    """
+    from karat.report.nogold import err_together
+
+    with progress("Counting"):
+        panel = count_panel(ask)
+        populations = count_panel(ask, by=True) if ask.chosen.by else {}
+    data = {str(g): p for g, p in populations.items()} or panel
+    with progress("Sampling"), warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always")
+        found = latent_class(
+            data, rng=ask.seed, level=ask.level, draws=draws, dependence=dependence
+        )
+        best = best_combination(found, criterion=criterion)
+        joint = conditional_dependence(found, rng=ask.seed)
+    for warning in raised:
+        say(f"Warning: {warning.message}")
+    return Answer(
+        "nogold",
+        _result(found, best, joint),
+        [*_parts(ask, found, best, panel), err_together(joint)],
+        chart=lambda: door("plots").posterior_densities(found),
+        about=about(ask, panel),
+    )
+
+
+def _prevalences(found: LatentPosterior) -> dict[str, Estimate]:
+    """Give the prevalence of each population, where there are several."""
+    several = len(found.populations) > 1
+    return {g: found.prevalence[g] for g in found.populations} if several else {}
+
+
 def _result(
     found: LatentPosterior, best: Combination, joint: Dependence
 ) -> dict[str, Any]:
+    groups = _prevalences(found)
     return {
-        "prevalence": found.prevalence,
+        "prevalence": None if groups else found.prevalence,
         "tests": {
             name: {
                 "sensitivity": found.sensitivity[name],
@@ -142,17 +122,26 @@ def _result(
             "specificity": best.specificity,
             "probability_best": best.probability_best,
         },
+        "groups": {g: {"prevalence": p} for g, p in groups.items()},
     }
 
 
-def _parts(found: LatentPosterior, best: Combination, panel: Any) -> list[Any]:
+def _parts(
+    ask: Ask, found: LatentPosterior, best: Combination, panel: Any
+) -> list[Any]:
     rows = [[n, found.sensitivity[n], found.specificity[n]] for n in found.names]
-    parts: list[Any] = [
+    groups = _prevalences(found)
+    common: list[Any] = [f"How common is the condition? {found.prevalence}"]
+    if groups:
+        head = [str(ask.chosen.by), "prevalence"]
+        common = ["How common is the condition in each population?"]
+        common.append(table(head, [[g, p] for g, p in groups.items()]))
+    return [
         f"{panel.n:,} cases, {len(found.names)} tests.",
-        f"How common is the condition? {found.prevalence}",
-        table("", ["test", "sensitivity", "specificity"], rows),
+        *common,
+        table(["test", "sensitivity", "specificity"], rows),
         f"Best combination ({best.criterion}): {shown(best.formula, 300)}",
         f"  sensitivity {best.sensitivity}",
         f"  specificity {best.specificity}",
+        *(f"Note: {note}" for note in found.notes),
     ]
-    return [*parts, *(f"Note: {note}" for note in found.notes)]

@@ -7,15 +7,19 @@ from typing import Annotated
 import typer
 
 from karat import planning
-from karat._checks import InputError
-from karat.cli._shell import Answer, Debug, Json, Level, guarded, show
+from karat._checks import InputError, choice, fraction
+from karat._doors import door
+from karat.cli._command import command
+from karat.cli._figures import plan_figure
+from karat.cli._options import Level
+from karat.cli._shell import Answer
 from karat.levels import confidence_level, plan_leaf, utility_level
 
 plan = typer.Typer(help="How many cases do I need? Sample sizes.", no_args_is_help=True)
 
 
 @plan.command(name="auc")
-@guarded
+@command()
 def plan_for_auc(
     auc: Annotated[float, typer.Option(help="The AUC that you expect.")],
     prevalence: Annotated[float, typer.Option(help="Share of positives.")] = 0.5,
@@ -26,20 +30,27 @@ def plan_for_auc(
         float | None, typer.Option(help="The AUC that it must be told apart from.")
     ] = None,
     power: Annotated[
-        float | None, typer.Option(help="Wanted chance to tell it apart.")
+        float | None,
+        typer.Option(help="Wanted chance to tell it apart (0.9 with --null)."),
     ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help=f"Model behind the variance: {', '.join(planning.VARIANCES)}."
+        ),
+    ] = "binormal",
     level: Level = 0.95,
-    json: Json = False,
-    debug: Debug = False,
-) -> None:
+) -> Answer:
     """How many cases are needed to know an AUC well enough?
 
     Example: karat plan auc --auc 0.8 --prevalence 0.1 --half-width 0.03
     """
-    if half_width is None and null is None:
+    if (half_width is None) == (null is None):
         raise InputError(
             "What is wanted? Type --half-width 0.03, or --null 0.75 --power 0.9."
         )
+    fraction(level, "--level")
+    choice(method, planning.VARIANCES, "--method")
     found = planning.plan_auc(
         auc=auc,
         prevalence=prevalence,
@@ -47,6 +58,7 @@ def plan_for_auc(
         null=null,
         power=power,
         level=level,
+        method=method,
     )
     words = f"{found.n:,} cases, {found.n_pos:,} of them positive."
     if half_width is not None:
@@ -59,11 +71,16 @@ def plan_for_auc(
             f" Then an AUC of {auc:g} is told apart from {null:g} with a probability "
             f"of {found.power:.3g}."
         )
-    show(Answer("plan auc", {"plan": found}, [words]), json)
+    return Answer(
+        "plan auc",
+        {"plan": found},
+        [words],
+        chart=lambda: plan_figure(found),
+    )
 
 
 @plan.command()
-@guarded
+@command()
 def leaf(
     p: Annotated[float, typer.Option(help="Share of the larger class in the leaf.")],
     confidence: Annotated[
@@ -72,9 +89,7 @@ def leaf(
     utility: Annotated[
         float | None, typer.Option(help="Wanted level of utility P(U).")
     ] = None,
-    json: Json = False,
-    debug: Debug = False,
-) -> None:
+) -> Answer:
     """How many cases does a leaf need to be trusted?
 
     Example: karat plan leaf --p 0.75 --confidence 0.95
@@ -86,11 +101,19 @@ def leaf(
         "confidence": float(confidence_level(n, p)),
         "utility": float(utility_level(n, p)),
     }
-    words = [
+    words = (
         f"{n:,} cases. Then the majority of the leaf is the right one with a "
         f"probability of {reached['confidence']:.4g}, and a new case has its label "
         f"with a probability of {reached['utility']:.4g}."
-    ]
+    )
     asked = {"p": p, "confidence": confidence, "utility": utility}
-    result = {"n": n, "asked": asked, "reached": reached}
-    show(Answer("plan leaf", result, [*words]), json)
+    shown = "utility" if confidence is None else "confidence"
+    sizes = range(1, min(2 * n, 400) + 1) if n <= 200 else range(1, 2 * n, n // 100)
+    return Answer(
+        "plan leaf",
+        {"n": n, "asked": asked, "reached": reached},
+        [words],
+        chart=lambda: door("plots").levels_by_n(
+            {f"p = {p:g}": ([1], [p])}, sizes, level=shown
+        ),
+    )

@@ -3,47 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from karat._checks import InputError
 from karat._doors import door
 from karat._progress import progress
-from karat.cli._shell import (
-    By,
-    Count,
-    Debug,
-    File,
-    Label,
-    Level,
-    Maximize,
-    Positive,
-    Scores,
-    Seed,
-    SubjectTo,
-    opened,
-    say,
-)
-from karat.cli._source import count_panel
+from karat.cli._command import Columns, command
+from karat.cli._options import Maximize, Scores, SubjectTo, Votes
+from karat.cli._shell import Answer, about
+from karat.cli._source import Ask, count_panel, several_scores
+from karat.counts import Panel
+from karat.storage import replacing
 
-Output = Annotated[
-    Path, typer.Option("--output", "-o", help="The HTML file to be written.")
-]
+COLUMNS = Columns("score", Scores, several_scores, instead="vote")
 
 
+@command(COLUMNS)
 def report(
-    file: File,
-    label: Label = None,
-    score: Scores = None,
-    vote: Annotated[
-        list[str] | None,
-        typer.Option(help="Column with verdicts, 0 or 1: a report without labels."),
-    ] = None,
-    output: Output = Path("report.html"),
-    positive: Positive = None,
-    count: Count = None,
-    by: By = None,
+    ask: Ask,
+    vote: Votes = None,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The HTML file to be written.",
+            rich_help_panel="Output",
+        ),
+    ] = Path("report.html"),
     maximize: Maximize = None,
     subject_to: SubjectTo = None,
     cost_fp: Annotated[
@@ -53,41 +42,67 @@ def report(
         float | None, typer.Option(help="What a missed positive costs.")
     ] = None,
     title: Annotated[str, typer.Option(help="Title of the report.")] = "",
-    level: Level = 0.95,
-    seed: Seed = 0,
-    debug: Debug = False,
-) -> None:
+) -> Answer:
     """Write a report: one HTML file that works offline, to be sent to anyone.
 
     Example: karat report sample:west_nile --label virus -o report.html
     """
-    source, chosen = opened(
-        file,
-        label=label,
-        scores=vote or score or [],
-        needs_label=not vote,
-        positive=positive,
-        count=count,
-        by=by,
-        several=True,
-    )
+    prices = _prices(cost_fp, cost_fn)
     with progress("Counting"):
-        panel = count_panel(source, chosen)
-        groups = count_panel(source, chosen, by=True) if by else None
-    with progress("Writing the report"):
-        door("report").write(
+        panel = count_panel(ask)
+        groups = count_panel(ask, by=True) if ask.chosen.by else None
+    with progress("Making the report"):
+        page = door("report.summary").summarise(
             panel,
-            output,
             title=title,
-            source=source.name,
+            source=ask.source.name,
             maximize=maximize,
             subject_to=subject_to or (),
-            level=level,
-            cost=_prices(cost_fp, cost_fn),
+            level=ask.level,
+            cost=prices,
             groups=groups,
-            rng=seed,
+            rng=ask.seed,
         )
-    say(f"Report written to {output}.")
+    size = write_page(page, output)
+    result = {
+        "output": str(output),
+        "bytes": size,
+        "title": page.title,
+        "summary": [{"title": q, "sentences": list(s)} for q, s in page.summary],
+        "sections": [s.title for s in page.sections],
+    }
+    parts: list[Any] = []
+    for question, sentences in page.summary:
+        parts += [question, *(f"  {s}" for s in sentences)]
+    parts.append(f"Report written to {output} ({size / 1024:,.0f} KB); open it in a ")
+    parts[-1] += "browser."
+    return Answer(
+        "report",
+        result,
+        parts,
+        chart=lambda: _figure(panel, ask),
+        about=about(ask, panel),
+    )
+
+
+def write_page(page: Any, output: Path) -> int:
+    """Write a page, all or nothing, and say how many bytes it has."""
+    from karat import __version__
+
+    text = door("report.page").render(page, __version__).encode()
+    with replacing(output) as temporary:
+        temporary.write_bytes(text)
+    return len(text)
+
+
+def _figure(panel: Panel, ask: Ask) -> Any:
+    """Draw the ROC curves, or without labels what the tests are worth."""
+    plots = door("plots")
+    if panel.n_pos and panel.n_neg:
+        return plots.roc(panel)
+    from karat.latent import latent_class
+
+    return plots.posterior_densities(latent_class(panel, rng=ask.seed, level=ask.level))
 
 
 def _prices(fp: float | None, fn: float | None) -> dict[str, float] | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -11,30 +12,11 @@ from karat import operating
 from karat._checks import InputError
 from karat._doors import door
 from karat._progress import progress
-from karat.cli._shell import (
-    Answer,
-    Count,
-    Debug,
-    File,
-    Json,
-    Label,
-    Level,
-    Maximize,
-    Minimize,
-    Plot,
-    Positive,
-    Prevalence,
-    Score,
-    Seed,
-    SubjectTo,
-    about,
-    cases_sentence,
-    opened,
-    show,
-    table,
-)
-from karat.cli._source import count_tally
-from karat.confusion import METRICS, Confusion
+from karat.cli._command import ONE_SCORE, command
+from karat.cli._options import Maximize, Minimize, Prevalence, SubjectTo
+from karat.cli._shell import Answer, about, cases_sentence, each_group, table
+from karat.cli._source import Ask, count_tally
+from karat.confusion import METRICS, Confusion, sweep
 from karat.counts import Tally
 from karat.guarantees import GuaranteedThreshold, guaranteed_threshold
 from karat.operating import OperatingPoint
@@ -43,10 +25,17 @@ from karat.validation import Validation, validate_threshold
 SHOWN = ("recall", "specificity", "precision", "npv", "accuracy", "f1", "mcc")
 
 
+class _Cut(NamedTuple):
+    """What was found: for programs, for people, and as a figure."""
+
+    result: dict[str, Any]
+    parts: list[Any]
+    chart: Any
+
+
+@command(ONE_SCORE)
 def threshold(
-    file: File,
-    label: Label = None,
-    score: Score = None,
+    ask: Ask,
     maximize: Maximize = None,
     minimize: Minimize = None,
     subject_to: SubjectTo = None,
@@ -57,60 +46,47 @@ def threshold(
     ] = False,
     guarantee: Annotated[
         float | None,
-        typer.Option(help="Make the one constraint hold with this confidence."),
+        typer.Option(help="Make the constraints hold with this confidence."),
     ] = None,
-    level: Level = 0.95,
-    seed: Seed = 0,
-    positive: Positive = None,
-    count: Count = None,
-    json: Json = False,
-    plot: Plot = None,
-    debug: Debug = False,
-) -> None:
+) -> Answer:
     """Where do I cut? The exact best threshold under constraints.
 
     Example: karat threshold sample:west_nile --label virus --score boosting \
 --maximize f1 --subject-to "recall >= 0.8" --validate
     """
-    scores = [score] if score else []
-    source, chosen = opened(
-        file, label=label, scores=scores, positive=positive, count=count
-    )
+    wanted = {"maximize": maximize, "minimize": minimize}
+    bounds = subject_to or []
+    if guarantee is None:
+        wanted["maximize"] = maximize or "accuracy"
+        given = wanted | {"subject_to": bounds, "prevalence": prevalence}
+        find = partial(_best, given, ask, validate)
+    else:
+        _fits_a_guarantee(bounds, prevalence, validate)
+        find = partial(_promised, wanted, bounds, guarantee, ask)
+    score = ask.chosen.scores[0]
     with progress("Counting"):
-        t = count_tally(source, chosen, chosen.scores[0])
-    wanted: dict[str, Any] = {
-        "maximize": maximize or "accuracy",
-        "subject_to": subject_to or (),
-        "prevalence": prevalence,
-        "minimize": minimize,
-    }
-    if guarantee is not None:
-        promised = _promise(t, subject_to or [], guarantee, seed)
-        parts: list[Any] = [cases_sentence(t), _promise_sentence(promised)]
-        parts.append(_matrix(promised.confusion))
-        result = {"guarantee": promised}
-        head = about(source, chosen, t)
-        show(Answer("guarantee", result, parts, about=head), json)
-        return
-    with progress("Validating"):
-        point = operating.best_threshold(t, **wanted)
-        checked = None
-        if validate:
-            checked = validate_threshold(t, **wanted, level=level, rng=seed)
-    parts = [cases_sentence(t), *_sentences(point), _matrix(point.confusion)]
-    parts += _checked_parts(checked) if checked else [_metrics_table(point.confusion)]
-    answer = Answer(
+        t = count_tally(ask, score)
+        groups = count_tally(ask, score, by=True) if ask.chosen.by else {}
+    with progress("Looking for the best cut"):
+        found = find(t)
+        by_group = each_group(groups, lambda part: find(part).result)
+    return Answer(
         "threshold",
-        _result(point, checked),
-        parts,
-        chart=lambda: door("plots").operating_point(t, **wanted),
-        about=about(source, chosen, t),
+        found.result | {"groups": by_group},
+        [cases_sentence(t), *found.parts, *_group_table(ask, by_group)],
+        found.chart,
+        about(ask, t),
     )
-    show(answer, json, plot)
 
 
-def _result(point: OperatingPoint, checked: Validation | None) -> dict[str, Any]:
-    return {
+def _best(wanted: dict[str, Any], ask: Ask, validate: bool, t: Tally) -> _Cut:
+    point = operating.best_threshold(t, **wanted)
+    checked = None
+    if validate:
+        checked = validate_threshold(t, **wanted, level=ask.level, rng=ask.seed)
+    parts = [*_sentences(point), _matrix(point.confusion)]
+    parts += _checked_parts(checked) if checked else [_metrics_table(point.confusion)]
+    result = {
         "threshold": point.threshold,
         "interval": point.interval,
         "objective": point.objective,
@@ -122,35 +98,93 @@ def _result(point: OperatingPoint, checked: Validation | None) -> dict[str, Any]
         "metrics": metrics_at(point.confusion),
         "prevalence": point.prevalence,
         "method": point.method,
-        "validation": checked
-        and {
-            "threshold": checked.threshold,
-            "corrected": checked.corrected,
-            "optimism": checked.optimism,
-            "metrics": checked.metrics,
-            "holds": checked.holds,
-            "failed": checked.failed,
-        },
+        "validation": checked and _validation(checked),
+        "guarantee": None,
+    }
+    return _Cut(result, parts, lambda: door("plots").operating_point(t, **wanted))
+
+
+def _validation(v: Validation) -> dict[str, Any]:
+    return {
+        "threshold": v.threshold,
+        "corrected": v.corrected,
+        "optimism": v.optimism,
+        "metrics": v.metrics,
+        "holds": v.holds,
+        "failed": v.failed,
     }
 
 
-def _promise(
-    t: Tally, given: list[str], confidence: float, seed: int
-) -> GuaranteedThreshold:
-    if len(given) != 1:
+def _fits_a_guarantee(
+    bounds: list[str], prevalence: float | None, validate: bool
+) -> None:
+    """Stop at what a guarantee cannot be about, rather than leave it out silently."""
+    if not bounds:
         raise InputError(
-            f"--guarantee is about one constraint; found {len(given)}. Type "
-            f'--subject-to "recall >= 0.9" --guarantee 0.95.'
+            "--guarantee is about constraints; found none. Type "
+            '--subject-to "recall >= 0.9" --guarantee 0.95.'
         )
-    return guaranteed_threshold(t, given[0], confidence=confidence, rng=seed)
+    if prevalence is not None:
+        raise InputError(
+            "--guarantee is about the population that the cases were drawn from; leave "
+            "out --prevalence. (Recall, fpr and other rates of one class do not depend "
+            "on it.)"
+        )
+    if validate:
+        raise InputError(
+            "--guarantee comes with its own proof; leave out --validate, or ask for it "
+            "without --guarantee."
+        )
 
 
-def _promise_sentence(g: GuaranteedThreshold) -> str:
-    return (
-        f"Flag a case when its score is {g.threshold:.6g} or more. Then {g.constraint} "
-        f"holds in the population with a confidence of {g.confidence:g}; in these "
-        f"cases the value is {g.value:.4g}, with a one-sided limit of {g.bound:.4g}."
+def _promised(
+    wanted: dict[str, Any], bounds: list[str], confidence: float, ask: Ask, t: Tally
+) -> _Cut:
+    g = guaranteed_threshold(t, bounds, confidence=confidence, **wanted, rng=ask.seed)
+    c = _at(t, g.threshold)
+    goal = next((f"{k} {v}" for k, v in wanted.items() if v is not None), None)
+    result = {
+        "threshold": g.threshold,
+        "interval": g.interval,
+        "objective": goal,
+        "value": None,
+        "constraints": {p.constraint.split()[0]: p.value for p in g.proofs},
+        "binding": [],
+        "intervals": [g.interval],
+        "confusion": c,
+        "metrics": metrics_at(c),
+        "prevalence": t.prevalence,
+        "method": g.method,
+        "validation": None,
+        "guarantee": {"confidence": g.confidence, "proofs": g.proofs},
+    }
+    parts = [*_promise_sentences(g), _matrix(c), _metrics_table(c)]
+    flagged = int(c.tp + c.fp)
+    # the region of the constraints, and the cut as what just flags so many
+    chart = partial(
+        lambda **drawn: door("plots").operating_point(t, **drawn),
+        maximize="flagged",
+        subject_to=[*bounds, f"flagged <= {flagged}"],
     )
+    return _Cut(result, parts, chart)
+
+
+def _at(t: Tally, threshold: float) -> Confusion:
+    """Count at one threshold."""
+    return sweep(t)[int(np.searchsorted(-t.score, -threshold, side="right"))]
+
+
+def _promise_sentences(g: GuaranteedThreshold) -> list[str]:
+    lines = [
+        f"Flag a case when its score is {g.threshold:.6g} or more. With a confidence "
+        f"of {g.confidence:g} the population then has {g.constraint}."
+    ]
+    lines += [
+        f"{p.constraint}: {p.value:.4g} in the {p.cases:,} cases that tell, with a "
+        f"one-sided limit of {p.bound:.4g}."
+        for p in g.proofs
+    ]
+    return lines
 
 
 def metrics_at(c: Confusion) -> dict[str, float]:
@@ -174,7 +208,8 @@ def _sentences(point: OperatingPoint) -> list[str]:
         lines.append(f"What stops it from being better: {', '.join(point.binding)}.")
     more = len(point.intervals) - 1
     if more > 0:
-        lines.append(f"{more} other cut(s) are as good; --json lists them.")
+        other = "one other cut is" if more == 1 else f"{more:,} other cuts are"
+        lines.append(f"{other.capitalize()} as good; --json lists all.")
     return lines
 
 
@@ -183,12 +218,12 @@ def _matrix(c: Confusion) -> Any:
         ["positive", int(c.tp), int(c.fn)],
         ["negative", int(c.fp), int(c.tn)],
     ]
-    return table("", ["cases", "flagged", "not flagged"], rows)
+    return table(["cases", "flagged", "not flagged"], rows)
 
 
 def _metrics_table(c: Confusion) -> Any:
     values = metrics_at(c)
-    return table("", ["metric", "value"], [[name, values[name]] for name in SHOWN])
+    return table(["metric", "value"], [[name, values[name]] for name in SHOWN])
 
 
 def _checked_parts(v: Validation) -> list[Any]:
@@ -203,4 +238,21 @@ def _checked_parts(v: Validation) -> list[Any]:
         f"{name} held in {100 * share:.0f}% of the samples left out."
         for name, share in v.holds.items()
     ]
-    return [table("", ["metric", "value"], rows), *lines]
+    return [table(["metric", "value"], rows), *lines]
+
+
+def _group_table(ask: Ask, groups: dict[str, dict[str, Any] | None]) -> list[Any]:
+    """Lay out where each group would be cut if it were alone."""
+    if not groups:
+        return []
+    rows = [
+        [name, r["threshold"], r["value"], r["metrics"]["recall"],
+         r["metrics"]["precision"], int(r["confusion"].tp + r["confusion"].fp)]
+        if r else [name, *[None] * 5]
+        for name, r in groups.items()
+    ]  # fmt: skip
+    head = ["threshold", "objective", "recall", "precision", "flagged"]
+    return [
+        f"The best cut for each {ask.chosen.by} alone:",
+        table([str(ask.chosen.by), *head], rows),
+    ]

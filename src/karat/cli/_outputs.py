@@ -1,0 +1,121 @@
+"""Where do results go? Files appear whole or not at all, and never over the input."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterable, Mapping
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+from karat import _checks
+from karat._checks import InputError
+from karat._progress import progress
+from karat.cli._shell import say
+from karat.cli._source import Source, is_local
+from karat.storage import replacing
+
+FIGURES = (".svg", ".png", ".pdf", ".html")
+ROWS = (".parquet", ".csv")
+
+
+def check_figure(plot: Path | None) -> None:
+    """Stop before the work, not after it, when a figure has no format."""
+    if plot is not None:
+        _checks.choice(plot.suffix.lower(), FIGURES, "the ending of --plot")
+
+
+def check_targets(file: str | None, options: Mapping[str, Any]) -> None:
+    """Stop before the work when a file cannot be written where it is wanted.
+
+    ``file`` is the input; the options that are paths are outputs.
+    """
+    targets = {
+        f"--{k}": v for k, v in options.items() if isinstance(v, Path) and k != "folder"
+    }
+    inputs = {os.path.realpath(p) for p in _inputs(file)}
+    seen: dict[str, str] = {}
+    for option, path in targets.items():
+        real = os.path.realpath(path)
+        if real in inputs:
+            raise InputError(
+                f"{option} must not be the input; found {path}, which would be "
+                f"replaced. Choose another name."
+            )
+        if real in seen:
+            raise InputError(
+                f"{option} and {seen[real]} name the same file, {path}. Give each its "
+                f"own."
+            )
+        seen[real] = option
+        _check_place(path)
+
+
+def _check_place(path: Path) -> None:
+    if path.is_dir():
+        raise OSError(errno.EISDIR, f"{path} cannot be written: it is a folder")
+    if path.parent.is_dir() and not os.access(path.parent, os.W_OK | os.X_OK):
+        words = f"{path} cannot be written: the folder {path.parent} is read-only"
+        raise OSError(errno.EACCES, words)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for several files, or say why it cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as err:
+        words = f"the folder {folder} cannot be made: {err.strerror}"
+        raise OSError(err.errno, words) from err
+
+
+def _inputs(file: str | None) -> Iterable[str | Path]:
+    if file is None or not is_local(file):
+        return []
+    if os.path.isdir(file):
+        return [p for p in Path(file).rglob("*") if p.is_file()]
+    return [file] if os.path.exists(file) else glob(file, recursive=True)
+
+
+def check_rows(output: Path | None, source: Source, column: str) -> None:
+    """Stop before the work when the rows cannot be written with this column."""
+    if output is None:
+        return
+    _checks.choice(output.suffix.lower(), ROWS, "the ending of --output")
+    if column in source.types:
+        raise InputError(
+            f"--column must be a new name; this file has a column {column!r} already. "
+            f"Type --column another_name."
+        )
+
+
+def write_rows(
+    source: Source, column: str, score: Callable[[Any], Any], output: Path | None
+) -> None:
+    """Write all rows of a file with one more column, all or nothing.
+
+    ``score`` makes the column from the table, so that rows cannot get out of step.
+    """
+    if output is None:
+        return
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    with progress("Writing"):
+        table = source.read()
+        table = table.append_column(column, pa.array(score(table)))
+        with replacing(output) as temporary:
+            if output.suffix.lower() == ".csv":
+                pyarrow.csv.write_csv(table, temporary)
+            else:
+                pyarrow.parquet.write_table(table, temporary)
+    say(f"Rows with column {column!r} written to {output}.")
+
+
+def save_fitted(fitted: Any, path: Path | None) -> None:
+    """Keep a fitted map or combiner, to be read by ``karat.load_map``."""
+    if path is None:
+        return
+    fitted.save_map(path)
+    say(f"What was fitted is kept in {path}; karat.load_map reads it.")

@@ -1,0 +1,243 @@
+"""What every command has in common: help, examples, JSON, figures, groups."""
+
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import typer.main
+from typer.testing import CliRunner
+
+import karat
+from karat.cli import COMMANDS, app
+from karat.cli._schema import ABOUT, HEAD, RESULTS, differences, document, lines
+
+SOURCE = Path(karat.__file__).parents[1]
+ROOT = typer.main.get_command(app)
+NAMES = [n for n in COMMANDS if n != "plan"] + ["plan auc", "plan leaf"]
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(w) for w in words], env={"COLUMNS": "80"})
+
+
+def callback(name):
+    """Give the function behind a command."""
+    command = ROOT
+    for part in name.split():
+        command = command.get_command(None, part)
+    return command.callback
+
+
+def option_names(name):
+    return set(inspect.signature(callback(name)).parameters)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two scores and three votes in three groups, of which "c" has one class only."""
+    folder = tmp_path_factory.mktemp("answers")
+    rng = np.random.default_rng(1)
+    n = 260
+    y = (rng.random(n) < 0.4).astype(int)
+    g = np.where(np.arange(n) < 130, "a", "b")
+    y[-4:], g[-4:] = 0, "c"
+    noise = rng.normal(size=(5, n))
+    frame = pd.DataFrame({"y": y, "g": g})
+    for k, name in enumerate(["p", "q"]):
+        frame[name] = np.round(1 / (1 + np.exp(-1.5 * (2 * y - 1) - noise[k])), 3)
+    for k in range(3):
+        frame[f"v{k}"] = (1.2 * y + noise[2 + k] > 0.6).astype(int)
+    frame["leaf"] = np.digitize(frame["p"], [0.2, 0.5, 0.8])
+    frame.to_csv(folder / "data.csv", index=False)
+    return folder
+
+
+DATA = "data.csv --label y"
+QUESTIONS = {
+    "evaluate": f"evaluate {DATA} --score p --score q --by g",
+    "threshold": f"threshold {DATA} --score p --by g --subject-to 'recall >= 0.7'",
+    "threshold validated": f"threshold {DATA} --score p --validate",
+    "threshold guaranteed": f"threshold {DATA} --score p --subject-to 'recall >= 0.5' "
+    "--subject-to 'fpr <= 0.9' --guarantee 0.9 --by g",
+    "compare": f"compare {DATA} --score p --score q --by g",
+    "calibrate": f"calibrate {DATA} --score p --method platt --by g",
+    "combine": f"combine {DATA} --score p --score q --by g",
+    "nogold": "nogold data.csv --vote v0 --vote v1 --vote v2 --draws 500",
+    "nogold by": "nogold data.csv --vote v0 --vote v1 --vote v2 --draws 500 --by g",
+    "leaves": f"leaves {DATA} --node leaf --by g",
+    "report": f"report {DATA} --score p -o r.html --by g",
+    "report without labels": "report data.csv --vote v0 --vote v1 --vote v2 -o n.html",
+    "plan auc": "plan auc --auc 0.8 --null 0.7",
+    "plan leaf": "plan leaf --p 0.75 --confidence 0.95 --utility 0.7",
+}
+
+
+def words_of(line):
+    """Split a line as a shell does."""
+    script = f'printf "%s\\0" {line}'
+    found = subprocess.run(["bash", "-c", script], capture_output=True, check=True)
+    return found.stdout.decode().split("\0")[:-1]
+
+
+def command_of(words):
+    return " ".join(words[:2]) if words[0] == "plan" else words[0]
+
+
+def no_nan(value):
+    raise AssertionError(f"{value} is not JSON")
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_json_and_figure_of_every_command(question, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    words = words_of(QUESTIONS[question])
+    plot = folder / "figure.svg"
+    plot.unlink(missing_ok=True)
+    result = run(*words, "--json", "--plot", plot)
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout, parse_constant=no_nan)
+    name = command_of(words)
+    assert found["schema"] == f"karat/{name}/1"
+    assert differences(document(name), found) == []
+    assert plot.read_text().startswith("<svg")
+    if "--by" in words and "groups" in found["result"]:
+        groups = found["result"]["groups"]
+        groups = groups["p"] if name == "evaluate" else groups
+        assert set(groups) == {"a", "b", "c"}
+
+
+def test_json_and_figure_of_the_demo(tmp_path, monkeypatch):
+    from karat.cli import demo
+
+    few = dict(list(demo.STEPS.items())[:1])
+    monkeypatch.setattr(demo, "STEPS", few)
+    monkeypatch.setattr(demo, "_files", lambda traps, folder: {folder / "x": "a file"})
+    plot = tmp_path / "roc.svg"
+    result = run("demo", "-o", tmp_path / "out", "--json", "--plot", plot)
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert differences(document("demo"), found) == []
+    assert found["result"]["steps"][0]["title"] == "How good is each model?"
+    assert plot.read_text().startswith("<svg")
+
+
+def test_a_schema_finds_what_is_wrong():
+    good = {"value": 1.5, "low": 1, "high": "inf", "level": 0.9, "method": "x"}
+    estimate = RESULTS["nogold"]["prevalence"]
+    assert differences(estimate, {**good, "sd": None}) == []
+    assert differences(estimate, good) == [".sd"]
+    assert differences(estimate, {**good, "sd": 1, "more": 2}) == [".more"]
+    assert differences(estimate, {**good, "sd": "1"}) == [".sd: not number"]
+    assert differences(estimate, {**good, "sd": True}) == [".sd: not number"]
+    assert differences({"*": [estimate]}, {"a": 3}) == [".*: not an array"]
+    assert differences(estimate, 3) == [": not an object"]
+    assert ("result[].a", "number", "m") in lines(
+        [{"a": estimate["value"]._replace(meaning="m")}], "result"
+    )
+    assert HEAD.keys().isdisjoint(ABOUT)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_is_documented_and_has_the_common_options(name):
+    assert name in RESULTS
+    assert {"json", "plot", "debug"} <= option_names(name)
+    if name not in ("demo", "plan auc", "plan leaf"):
+        assert {"file", "label", "positive", "count", "by", "level"} <= option_names(
+            name
+        )
+    random = ("threshold", "compare", "calibrate", "combine", "nogold", "report")
+    assert ("seed" in option_names(name)) == (name in random)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_each_says_itself(name):
+    command = ROOT.get_command(None, name)
+    text = inspect.getdoc(inspect.unwrap(command.callback)) if name != "plan" else ""
+    first = " ".join((text or command.help).split("\n\n")[0].split())
+    assert COMMANDS[name] == first
+    shown = " ".join(re.sub("[│╭╮╰╯─]", " ", run("--help").stdout).split())
+    assert COMMANDS[name][:40] in shown
+
+
+def shown_example(name):
+    """Give the example exactly as --help shows it in 80 columns."""
+    text = run(*name.split(), "--help").stdout
+    lines = [line.rstrip() for line in text.splitlines()]
+    first = lines.index(" Example:") + 1
+    return "\n".join(lines[first : lines.index("", first)])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_examples_work_as_shown(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    program, *words = words_of(shown_example(name))
+    assert program == "karat"
+    assert command_of(words) == name
+    if name == "demo":
+        return  # it has a test of its own
+    result = run(*words)
+    assert result.exit_code == 0, result.stderr
+    assert "Took" not in result.stderr or name == "report"
+
+
+def test_version_and_help():
+    assert run("--version").stdout == f"karat {karat.__version__}\n"
+    text = " ".join(run("--help").stdout.split())
+    for code in ("0 done", "1 the output", "2 wrong input", "3 too few", "130 inter"):
+        assert code in text
+    result = run("evaluatee")
+    assert result.exit_code == 2
+    assert "evaluate" in result.stderr
+    assert run().exit_code in (0, 2)  # the help
+    assert run("plan", "auc", "-h").exit_code == 0
+
+
+def test_help_loads_no_analysis():
+    code = (
+        "import sys, karat.cli\n"
+        "try: karat.cli.app(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print([m for m in ('numpy', 'scipy', 'duckdb', 'altair') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
+def test_calibrate_judges_the_map_on_cases_it_has_not_seen(folder):
+    line = f"calibrate {folder / 'data.csv'} --label y --score p --method isotonic"
+    result = run(*words_of(line), "--json", "--seed", "3")
+    brier = json.loads(result.stdout)["result"]["brier"]
+    t = karat.tally(pd.read_csv(folder / "data.csv"), label="y", score="p")
+    assert brier["before"]["value"] == pytest.approx(karat.brier(t).value)
+    fitted = karat.calibrate(t, method="isotonic")
+    inside = karat.brier(t.map(fitted)).value
+    assert brier["in_sample"]["value"] == pytest.approx(inside)
+    found = karat.calibration_gain(t, method="isotonic", rng=3)
+    assert brier["cross_fitted"]["value"] == found.cross_fitted.value
+    assert brier["cross_fitted"]["value"] > brier["in_sample"]["value"]
+    other = run(*words_of(line), "--json", "--seed", "4")
+    assert json.loads(other.stdout)["result"]["brier"]["gain"] != brier["gain"]
+    text = " ".join(run(*words_of(line)).stdout.split())
+    assert "on cases not used to fit" in text
+    assert re.search(r"(Calibration|calibration) (helps|makes)", text)
+    assert "1 is right" in text
+
+
+def test_groups_without_an_answer_say_why(folder):
+    line = f"compare {folder / 'data.csv'} --label y --score p --score q --by g --json"
+    result = run(*words_of(line))
+    assert json.loads(result.stdout)["result"]["groups"]["c"] is None
+    assert "Group 'c' has no answer:" in result.stderr
+    assert "Group 'a'" not in result.stderr
