@@ -18,9 +18,12 @@ def main() -> None:
     """Run ``karat``."""
     if _SWITCH not in os.environ and slow_avx512(_processor()):
         os.environ[_SWITCH] = "X86_V4 AVX512_ICL"
-    from karat.cli import main as command_line
+    try:
+        from karat.cli import main as command_line
 
-    command_line()
+        command_line()
+    except KeyboardInterrupt:  # before or after a command: those end by themselves
+        raise SystemExit(130) from None
 
 
 def slow_avx512(cpuinfo: str) -> bool:

@@ -1,5 +1,5 @@
 """``python -m karat`` is the command line."""
 
-from karat.cli import main
+from karat_start import main
 
 main()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -85,16 +86,16 @@ def read_panel(path: str | os.PathLike[str]) -> Panel:
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path whose file takes the place of ``path`` at the end.
 
-    An error inside removes the temporary file and leaves ``path`` as it was.
+    An error inside removes the temporary file and leaves ``path`` as it was. A link
+    stays a link, to the new file; a device such as /dev/stdout gets the bytes.
     """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise InputError(
-            f"{target} cannot be written: there is no folder {target.parent}. "
-            f"Make the folder first."
-        )
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    os.close(handle)
+    check_folder(path)
+    target = Path(os.path.realpath(path))
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        with _passed_on(target) as temporary:
+            yield temporary
+        return
+    name = _beside(target)
     try:
         yield Path(name)
         _sync(name)
@@ -103,12 +104,47 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         _sync(target.parent)
     except OSError as err:
         words = (
-            f"{target} cannot be written: {err.strerror or err}. Nothing was changed; "
-            f"make room, or choose another place."
+            f"{os.fspath(path)} cannot be written: {_reason(err)}. Nothing was "
+            f"changed; make room, or choose another place."
         )
         raise OSError(err.errno, words) from err
     finally:
         Path(name).unlink(missing_ok=True)
+
+
+def check_folder(path: str | os.PathLike[str]) -> None:
+    """Stop when there is no folder for a file that is to be written."""
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise InputError(
+            f"{target} cannot be written: there is no folder {target.parent}. "
+            f"Make the folder first."
+        )
+
+
+def _reason(err: OSError) -> str:
+    # PyArrow writes a paragraph where the system has three words
+    return os.strerror(err.errno) if err.errno else str(err)
+
+
+def _beside(target: Path) -> str:
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as err:
+        words = f"{target} cannot be written: {err.strerror or err}"
+        raise OSError(err.errno, words) from err
+    os.close(handle)
+    return name
+
+
+@contextmanager
+def _passed_on(device: Path) -> Iterator[Path]:
+    """Give a temporary path whose bytes go to a device in the end."""
+    with tempfile.TemporaryDirectory(prefix="karat-") as folder:
+        temporary = Path(folder) / "output"
+        yield temporary
+        with temporary.open("rb") as source, device.open("wb") as sink:
+            shutil.copyfileobj(source, sink)
 
 
 def _sync(path: str | Path) -> None:

@@ -8,7 +8,9 @@ A command is a function from an ``Ask`` to an ``Answer``: ``_command`` makes it 
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -123,5 +125,9 @@ def _terminated(number: int, frame: object) -> None:
 
 def main() -> None:
     """Run the command line."""
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115 - until the end
+    if sys.stdout is None:
+        sys.stderr.write("Error: standard output is closed.\n")
+        raise SystemExit(1)
     signal.signal(signal.SIGTERM, _terminated)
     app()

@@ -14,7 +14,7 @@ from karat._checks import InputError
 from karat._progress import progress
 from karat.cli._shell import say
 from karat.cli._source import Source, is_local
-from karat.storage import replacing
+from karat.storage import check_folder, replacing
 
 FIGURES = (".svg", ".png", ".pdf", ".html")
 ROWS = (".parquet", ".csv")
@@ -53,9 +53,12 @@ def check_targets(file: str | None, options: Mapping[str, Any]) -> None:
 
 
 def _check_place(path: Path) -> None:
+    check_folder(path)
     if path.is_dir():
         raise OSError(errno.EISDIR, f"{path} cannot be written: it is a folder")
-    if path.parent.is_dir() and not os.access(path.parent, os.W_OK | os.X_OK):
+    # a device is written itself, other files are replaced in their folder
+    place = path.parent if path.is_file() or not path.exists() else path
+    if not os.access(place, os.W_OK):
         words = f"{path} cannot be written: the folder {path.parent} is read-only"
         raise OSError(errno.EACCES, words)
 

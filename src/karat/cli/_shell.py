@@ -188,18 +188,31 @@ def ending(debug: bool) -> Iterator[None]:
 
 
 def _end(err: BaseException) -> int:
-    if isinstance(err, BrokenPipeError):
-        # Python would complain again while it closes standard output
-        with suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT["written"]
     if isinstance(err, KeyboardInterrupt):
         say("Interrupted; no file was left half-written.")
         return EXIT["interrupted"]
     if isinstance(err, OSError):
-        where = f" {err.filename}" if err.filename else ""
-        say(f"Error: cannot write or read{where}: {err.strerror or err}.")
+        _let_go()
+        if not isinstance(err, BrokenPipeError):
+            say(f"Error: {_reason(err)}.")
         return EXIT["written"]
     say(f"Error: {err}")
     impossible = isinstance(err, (NotEnoughCases, Infeasible))
     return EXIT["cases" if impossible else "input"]
+
+
+def _let_go() -> None:
+    """Keep Python from trying again, and complaining, while it closes the output."""
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+        return
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _reason(err: OSError) -> str:
+    words = str(err.strerror or err).rstrip(".")
+    if "cannot be" in words:  # a sentence of ours
+        return words
+    where = f" {err.filename}" if err.filename else ""
+    return f"cannot write or read{where}: {words}"
