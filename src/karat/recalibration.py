@@ -142,22 +142,13 @@ def _cross_fit(
     out: dict[Any, list[_Rows]] = {name: [] for name in groups}
     for k in steps(range(folds), "Cross-fitting", unit="folds"):
         held = [Tally(part.score, *hands[name][k]) for name, part in groups.items()]
-        fitted = calibrate(_without(total, sum(held, Tally())), method=method)
+        fitted = calibrate(total - sum(held, Tally()), method=method)
         for name, part in groups.items():
             neg, pos = hands[name][k]
             here = neg + pos > 0
             p = np.asarray(fitted(part.score[here]), dtype=np.float64)
             out[name].append(_Rows(part.score[here], p, neg[here], pos[here]))
     return out
-
-
-def _without(total: Tally, held: Tally) -> Tally:
-    """Take the cases of a fold away."""
-    at = np.searchsorted(-total.score, -held.score)
-    neg, pos = total.neg.copy(), total.pos.copy()
-    neg[at] -= held.neg
-    pos[at] -= held.pos
-    return Tally(total.score, neg, pos)
 
 
 def _deal(
