@@ -13,14 +13,12 @@ import numpy as np
 
 from karat import _checks
 from karat._boolean import formula
-from karat._fronts_of_cells import (
-    front,
-)
+from karat._criteria import CRITERIA, read_criterion
+from karat._fronts_of_cells import front
 from karat._numerics import Array, Floats
 from karat._records import Record
 from karat.latent import LatentPosterior
 from karat.logic import (
-    CRITERIA,
     ENUMERATED,
     blocks_of_all,
     cell_probabilities,
@@ -132,7 +130,8 @@ def all_combinations(post: LatentPosterior) -> CombinationTable:
     for name, value in CRITERIA.items():
         parts = [v.mean(axis=0) for _, v in blocks_of_all(a, b, value, none)]
         means[name] = np.concatenate(parts)
-        won = winning_cells(name, value, a, b, none) @ (1 << np.arange(a.shape[1]))
+        won = winning_cells(read_criterion(name), a, b, none)
+        won = won @ (1 << np.arange(a.shape[1]))
         shares[name] = np.bincount(won, minlength=len(members)) / len(a)
     number = np.arange(1, len(members) + 1)
     few = len(members) <= 2**8

@@ -3,44 +3,48 @@ r"""Which logical combination of classifiers is best, when nobody knows the trut
 The votes of K classifiers fall into 2^K cells; a combination flags some of them, and
 has the sensitivity sum(a_j) and the specificity 1 - sum(b_j), with a_j and b_j the
 probabilities of the flagged cells in positives and negatives (Keith, Davey, Boyd 2012,
-Methods). Their enumeration of 2^(2^K) combinations is kept for K <= 4; beyond, the
-optimum is found exactly by ``_fronts_of_cells.py``.
+Methods). They enumerate 2^(2^K) combinations; here the best one of a draw is found by
+``_criteria.py``, and the one that is best on average by ``_on_average.py``, exactly.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from karat import _checks
 from karat._boolean import formula, votes
-from karat._fronts_of_cells import (
-    Choice,
-    best_minimum,
-    best_prefix,
-    best_product,
-    prefixes,
+from karat._branching import TIE, Found
+from karat._criteria import (
+    CRITERIA,
+    Criterion,
+    mean_of_best,
+    read_criterion,
+    slopes,
+    winners_of,
 )
-from karat._numerics import Array, Floats
-from karat._records import Estimate, Record
-from karat.algebra import Metric
-from karat.confusion import Confusion, cost
-from karat.expressions import metric
+from karat._fronts_of_cells import prefixes
+from karat._numerics import Array, Floats, blocks
+from karat._on_average import best_of_named
+from karat._records import Estimate, Record, brief, shown
+from karat.confusion import cost
 from karat.latent import LatentPosterior
 from karat.maps import Map, freeze, register
 
 # classifiers up to which all combinations are written down
 ENUMERATED = 4
-# draws on which combinations are compared: first all of them, then the best few
-DRAWS, SHORTLIST = 1000, 256
+# draws in which the best combination is looked for, beyond three classifiers
+DRAWS = 1000
+# cells times draws over which the criterion is averaged
+ENTRIES = 2**22
+# values that differ by less are equal
+EQUAL = 1e-12
 RULES = ("expected", "most often")
-
-Criterion = Callable[[Array, Array, Array], Array]
 
 
 @register("combination")
@@ -88,7 +92,8 @@ class Combination(Record):
     winners : int
         How many combinations are best in some draw.
     gap : float
-        How much better, at most, another combination could be on average; 0 is exact.
+        How much better, at most, another combination could be on average; 0 is exact
+        (to rounding, 1e-13).
     code : int
         The paper's 2^K-bit code; its tables print ``number``, code + 1.
     cells : tuple of tuples of int
@@ -111,6 +116,26 @@ class Combination(Record):
     code: int
     cells: tuple[tuple[int, ...], ...]
     names: tuple[str, ...]
+
+    @property
+    def exact(self) -> bool:
+        """Is it certain that no other combination is better on average?"""
+        return self.gap == 0
+
+    def __repr__(self) -> str:
+        """Say what it is, how good, and how sure that is."""
+        sure = "exact" if self.exact else f"up to {self.gap:.2g} could be missing"
+        often = shown(self.most_often, 120)
+        lines = [
+            f"Combination: {shown(self.formula, 300)}",
+            f"  flags {len(self.cells):,} of {2 ** len(self.names):,} vote patterns",
+            f"  sensitivity: {self.sensitivity}",
+            f"  specificity: {self.specificity}",
+            f"  {self.criterion}: {self.score} ({self.rule}, {sure})",
+            f"  best in {brief(self.probability_best)} of the draws; most often best: "
+            f"{often} ({brief(self.most_often_probability)}, {self.winners:,} winners)",
+        ]
+        return "\n".join(lines)
 
     @property
     def number(self) -> int:
@@ -142,56 +167,6 @@ def cell_probabilities(post: LatentPosterior, draws: int | None = None) -> Any:
     return a, b, flat
 
 
-def _product(sens: Array, spec: Array, phi: Array) -> Array:
-    return np.asarray(sens * spec)
-
-
-def _squares(sens: Array, spec: Array, phi: Array) -> Array:
-    return np.asarray(sens**2 + spec**2)
-
-
-def _sum(sens: Array, spec: Array, phi: Array) -> Array:
-    return np.asarray(sens + spec)
-
-
-def _min(sens: Array, spec: Array, phi: Array) -> Array:
-    return np.asarray(np.minimum(sens, spec))
-
-
-def _of_metric(m: Metric) -> Criterion:
-    """Turn a metric into a criterion; what should be low is negated."""
-    sign = _checks.metric_sign(m)
-
-    def value(sens: Array, spec: Array, phi: Array) -> Array:
-        c = Confusion(
-            tp=phi * sens,
-            fp=(1 - phi) * (1 - spec),
-            fn=phi * (1 - sens),
-            tn=(1 - phi) * spec,
-        )
-        return np.asarray(sign * np.nan_to_num(m(c), nan=-sign * np.inf), np.float64)
-
-    return value
-
-
-def read_criterion(given: Any) -> tuple[str, Criterion]:
-    """Read a name of ``CRITERIA``, a metric, or the text of a metric."""
-    if isinstance(given, str) and given in CRITERIA:
-        return given, CRITERIA[given]
-    m = _checks.criterion(given, tuple(CRITERIA), metric)
-    return m.name, _of_metric(m)
-
-
-def _solve(name: str, value: Criterion, a: Floats, b: Floats, phi: float) -> Choice:
-    """Give the best combination for one draw, exactly."""
-    if name in ("product", "g_mean"):
-        return best_product(a, b)
-    if name == "min":
-        return best_minimum(a, b)
-    _, sens, spec = prefixes(a, b)
-    return best_prefix(a, b, value(sens, spec, np.asarray(phi)))
-
-
 def members_of(k: int) -> Floats:
     """Give all combinations as rows of 0 and 1, in the order of the codes."""
     cells = 2**k
@@ -199,26 +174,23 @@ def members_of(k: int) -> Floats:
 
 
 def blocks_of_all(
-    a: Floats, b: Floats, value: Criterion, phi: Floats
+    a: Floats, b: Floats, value: Any, phi: Floats
 ) -> Iterator[tuple[int, Floats]]:
     """Walk through the values of all combinations, (draws, some codes)."""
     members = members_of(int(np.log2(a.shape[1])))
-    step = max(1, 2**22 // len(a))
+    step = max(1, 2**20 // len(a))
     for start in range(0, len(members), step):
         part = members[start : start + step].T
         yield start, value(a @ part, 1 - b @ part, phi[:, None])
 
 
-def winning_cells(
-    name: str, value: Criterion, a: Floats, b: Floats, phi: Floats
-) -> Array:
+def winning_cells(c: Criterion, a: Floats, b: Floats, phi: Floats) -> Array:
     """Which combination is best in each draw? (draws, cells) of bool."""
     k = int(np.log2(a.shape[1]))
     if k >= ENUMERATED:  # solving a draw is cheaper than 65,536 combinations
-        triples = zip(a, b, phi, strict=True)
-        return np.array([_solve(name, value, x, y, p).chosen for x, y, p in triples])
+        return winners_of(c, a, b, phi)
     best, code = np.full(len(a), -np.inf), np.zeros(len(a), dtype=np.int64)
-    for start, found in blocks_of_all(a, b, value, phi):
+    for start, found in blocks_of_all(a, b, c.value, phi):
         at = found.argmax(axis=1)
         top = found[np.arange(len(a)), at]
         # a margin of rounding, so that equal combinations keep the smaller code
@@ -227,50 +199,127 @@ def winning_cells(
     return np.asarray(code[:, None] >> np.arange(2**k) & 1, dtype=bool)
 
 
-def _candidates(
-    name: str, value: Criterion, a: Floats, b: Floats, phi: Floats, winners: Array
-) -> Array:
-    """Which combinations may be best on average?"""
-    if a.shape[1] <= 2**ENUMERATED:
-        few = slice(None, None, 1 if a.shape[1] < 2**ENUMERATED else 8)
-        parts = blocks_of_all(a[few], b[few], value, phi[few])
+class Draws(NamedTuple):
+    """Cell probabilities in positives and negatives, and the prevalence of draws."""
+
+    a: Floats
+    b: Floats
+    phi: Floats
+
+
+def _draws(
+    post: LatentPosterior, most: int | None, s: int, prevalence: float | None
+) -> Draws:
+    a, b, flat = cell_probabilities(post, most)
+    return Draws(a, b, _phi(flat, s, prevalence))
+
+
+def _phi(flat: Any, s: int, prevalence: float | None) -> Floats:
+    if prevalence is not None:
+        fixed = _checks.fraction(prevalence, "prevalence")
+        return np.full(len(flat["prevalence"]), fixed)
+    return np.asarray(flat["prevalence"][:, s])
+
+
+class _Winners(NamedTuple):
+    """What is best in each draw, and how good that is."""
+
+    draws: Draws
+    cells: Array  # (draws, cells) of bool
+    value: Floats  # (draws,)
+
+
+def _winners(c: Criterion, d: Draws) -> _Winners:
+    cells = winning_cells(c, *d)
+    sens, spec = np.einsum("dj,dj->d", d.a, cells), np.einsum("dj,dj->d", d.b, cells)
+    return _Winners(d, cells, c.value(sens, 1 - spec, d.phi))
+
+
+def _share_best(c: Criterion, won: _Winners, chosen: Array) -> float:
+    """In which share of the draws is no combination better than this?"""
+    d = won.draws
+    sens, spec = d.a[:, chosen].sum(axis=1), 1 - d.b[:, chosen].sum(axis=1)
+    return float(np.mean(c.value(sens, spec, d.phi) >= won.value - EQUAL))
+
+
+def _best_on_average(
+    c: Criterion, post: LatentPosterior, s: int, prevalence: float | None, won: _Winners
+) -> tuple[Array, float]:
+    """Give the best set of cells on average, and what could be missing."""
+    cells = 2 ** len(post.names)
+    if c.name in CRITERIA:
+        d = _draws(post, max(1, ENTRIES // cells), s, prevalence)
+        found = best_of_named(c.name, d.a, d.b)
+        return found.chosen, _smaller_gap(c, d, found) if found.gap else 0.0
+    if c.shape == "linear":
+        return _linear(c, _draws(post, max(1, ENTRIES // cells), s, prevalence)), 0.0
+    if len(post.names) <= ENUMERATED:
+        parts = blocks_of_all(won.draws.a, won.draws.b, c.value, won.draws.phi)
         mean = np.concatenate([v.mean(axis=0) for _, v in parts])
-        top = np.argsort(-mean, kind="stable")[:SHORTLIST]
-        return np.asarray(top[:, None] >> np.arange(a.shape[1]) & 1, dtype=bool)
-    weight_a, weight_b = (
-        (phi[:, None] * a).mean(axis=0),
-        ((1 - phi)[:, None] * b).mean(axis=0),
+        code = int(np.argmax(mean > mean.max() - 1e-13))
+        return np.asarray(code >> np.arange(cells) & 1, dtype=bool), 0.0
+    return _searched(c, won)
+
+
+def _smaller_gap(c: Criterion, d: Draws, found: Found) -> float:
+    """Compare the bound of the search with that of knowing the draw."""
+    sens, spec = d.a[:, found.chosen].sum(axis=1), 1 - d.b[:, found.chosen].sum(axis=1)
+    best = float(c.value(sens, spec, d.phi).mean())
+    return min(found.gap, mean_of_best(c, *d, winners_of(c, *d)) - best)
+
+
+def _linear(c: Criterion, d: Draws) -> Array:
+    """Flag the cells that gain on average."""
+    up, down = slopes(c.value, d.phi)
+    n = len(up)
+    gain = np.einsum("d,dj->j", up, d.a) / n
+    loss = np.einsum("d,dj->j", down, d.b) / n
+    return np.asarray(gain - loss > TIE * (np.abs(gain) + np.abs(loss)))
+
+
+def _searched(c: Criterion, won: _Winners) -> tuple[Array, float]:
+    """Flip single cells of the most promising set; the gap is to knowing the draw."""
+    d = won.draws
+
+    def score(sens: Array, spec: Array) -> Floats:
+        return np.asarray(c.value(sens, spec, d.phi[:, None]).mean(axis=0))
+
+    sets = _candidates(d, won.cells)
+    mean = score(d.a @ sets.T, 1 - d.b @ sets.T)
+    chosen, best = _improve(sets[int(np.argmax(mean))], d, score)
+    return chosen, max(mean_of_best(c, *d, won.cells) - best, 0.0)
+
+
+def _candidates(d: Draws, winners: Array) -> Array:
+    """Which sets are promising? On two orders of the cells, and the best of draws."""
+    cells = d.a.shape[1]
+    weighted = (
+        (d.phi[:, None] * d.a).mean(axis=0),
+        ((1 - d.phi)[:, None] * d.b).mean(axis=0),
     )
-    plug_in = _solve(name, value, a.mean(axis=0), b.mean(axis=0), phi.mean()).chosen
-    order, _, _ = prefixes(a.mean(axis=0), b.mean(axis=0))
-    by_post_test, _, _ = prefixes(weight_a, weight_b)
-    rank = np.arange(a.shape[1])
-    steps = np.unique(np.linspace(0, a.shape[1], 65).astype(int))
-    sets = [plug_in]
-    for o in (order, by_post_test):
-        place = np.empty(a.shape[1], dtype=int)
-        place[o] = rank
-        sets += [place < t for t in steps]
-    some = winners[np.linspace(0, len(winners) - 1, 64).astype(int)]
-    return np.unique(np.vstack([np.array(sets), some]), axis=0)
+    steps = np.unique(np.linspace(0, cells, 65).astype(int))
+    sets = [winners[np.linspace(0, len(winners) - 1, 64).astype(int)]]
+    for a, b in ((d.a.mean(axis=0), d.b.mean(axis=0)), weighted):
+        place = np.empty(cells, dtype=int)
+        place[prefixes(a, b)[0]] = np.arange(cells)
+        sets.append(place < steps[:, None])
+    return np.unique(np.vstack(sets), axis=0)
 
 
-def _improve(chosen: Array, a: Floats, b: Floats, score: Any, rounds: int = 500) -> Any:
+def _improve(chosen: Array, d: Draws, score: Any, rounds: int = 500) -> Any:
     """Flip single cells as long as the average score rises."""
     sign = np.where(chosen, -1.0, 1.0)
-    sens, spec = a @ chosen, 1 - b @ chosen
+    sens, spec = d.a[:, chosen].sum(axis=1), 1 - d.b[:, chosen].sum(axis=1)
     best = float(score(sens[:, None], spec[:, None])[0])
     for _ in range(rounds):
-        value = score(sens[:, None] + a * sign, spec[:, None] - b * sign)
+        value = score(sens[:, None] + d.a * sign, spec[:, None] - d.b * sign)
         j = int(value.argmax())
         if value[j] <= best + 1e-12:
             break
         best = float(value[j])
-        sens, spec = sens + sign[j] * a[:, j], spec - sign[j] * b[:, j]
-        chosen = chosen.copy()
-        chosen[j] = ~chosen[j]
+        sens, spec = sens + sign[j] * d.a[:, j], spec - sign[j] * d.b[:, j]
         sign[j] = -sign[j]
-    return chosen, best
+    return sign < 0, best
 
 
 def best_combination(
@@ -304,10 +353,13 @@ def best_combination(
     -----
     Keith, Davey, Boyd 2012, Methods. Differs from their rule: with many classifiers
     every draw has its own winner, so the default maximises the posterior expectation;
-    theirs is ``rule="most often"``. Up to 4 classifiers all combinations are compared;
-    beyond, draws are solved exactly, and the expectation is exact for criteria that
-    are linear in the rates ("sum", costs); for others it is a local optimum among the
-    solutions of the draws, and ``gap`` bounds what can be missing.
+    theirs is ``rule="most often"``. The optimum is exact to rounding for the four named
+    criteria up to 11 classifiers, and beyond unless ``gap`` says otherwise; for what is
+    linear in the rates (costs, accuracy) always; for other metrics up to 4 classifiers,
+    beyond which ``gap`` bounds what can be missing. The average is over all draws while
+    draws times 2^K is below 4 million, else over as many, evenly spaced;
+    ``probability_best`` is over 1000 beyond 3 classifiers. A cell that adds nothing
+    (less than 1e-14 of its probability) is not flagged.
 
     References
     ----------
@@ -321,95 +373,64 @@ def best_combination(
     >>> karat.best_combination(karat.latent_class(p, rng=0), criterion="sum").formula
     'at least 2 of A, B, C'
     """
-    name, value = read_criterion(criterion)
+    c = read_criterion(criterion)
     _checks.choice(rule, RULES, "rule")
     _checks.latent_posterior(post)
     # the paper's criteria do not look at the prevalence
-    free = name in CRITERIA
+    free = c.name in CRITERIA
     s = _checks.population(population, post.populations, prevalence, single=free)
-    a, b, flat = cell_probabilities(post, DRAWS if len(post.names) > 3 else None)
-    phi = _phi(flat, s, prevalence)
-    winners = winning_cells(name, value, a, b, phi)
-    often = Counter(w.tobytes() for w in winners)
-    favourite, _ = often.most_common(1)[0]
-    if rule == "most often":
-        chosen, gap = np.frombuffer(favourite, dtype=bool), 0.0
-    else:
-        chosen, gap = _best_on_average(name, value, a, b, phi, winners)
-    return _describe(post, chosen, name, value, rule, gap, often, s, prevalence)
-
-
-def _phi(flat: Any, s: int | None, prevalence: float | None) -> Floats:
-    if prevalence is not None:
-        fixed = _checks.fraction(prevalence, "prevalence")
-        return np.full(len(flat["prevalence"]), fixed)
-    # criteria without a prevalence do not look at it
-    return np.asarray(flat["prevalence"][:, s or 0])
-
-
-def _best_on_average(
-    name: str, value: Criterion, a: Floats, b: Floats, phi: Floats, winners: Array
-) -> tuple[Array, float]:
-    def score(sens: Array, spec: Array) -> Floats:
-        return np.asarray(value(sens, spec, phi[:, None]).mean(axis=0))
-
-    sets = _candidates(name, value, a, b, phi, winners)
-    mean = score(a @ sets.T, 1 - b @ sets.T)
-    chosen, best = sets[int(np.argmax(mean))], float(mean.max())
-    if a.shape[1] <= 2**ENUMERATED:
-        return chosen, 0.0
-    chosen, best = _improve(chosen, a, b, score)
-    if _linear(name):  # flips do not influence each other: the optimum is found
-        return chosen, 0.0
-    each = value(
-        np.einsum("ij,ij->i", a, winners), 1 - np.einsum("ij,ij->i", b, winners), phi
-    )
-    return chosen, max(float(each.mean()) - best, 0.0)
-
-
-def _linear(name: str) -> bool:
-    """Is the average of this criterion a sum over the cells?"""
-    if name in CRITERIA:
-        return name == "sum"
-    ratio = metric(name).ratio
-    return ratio is not None and ratio.under is None
+    few = DRAWS if len(post.names) >= ENUMERATED else None
+    won = _winners(c, _draws(post, few, s, prevalence))
+    often = Counter(w.tobytes() for w in won.cells)
+    chosen, gap = np.frombuffer(often.most_common(1)[0][0], dtype=bool), 0.0
+    if rule == "expected":
+        chosen, gap = _best_on_average(c, post, s, prevalence, won)
+    return _describe(post, chosen, c, rule, gap, often, won, s, prevalence)
 
 
 def _describe(
     post: LatentPosterior,
     chosen: Array,
-    name: str,
-    value: Criterion,
+    c: Criterion,
     rule: str,
     gap: float,
     often: Counter[bytes],
-    s: int | None,
+    won: _Winners,
+    s: int,
     prevalence: float | None,
 ) -> Combination:
-    a, b, flat = cell_probabilities(post)
-    sens, spec = a @ chosen, 1 - b @ chosen
-    phi = _phi(flat, s, prevalence)
-    total = sum(often.values())
-    favourite, count = often.most_common(1)[0]
-    liked = np.flatnonzero(np.frombuffer(favourite, dtype=bool))
+    sens, spec = _rates(post, chosen)
+    phi = _phi(post._flat(), s, prevalence)
+    favourite = np.frombuffer(often.most_common(1)[0][0], dtype=bool)
     cells = np.flatnonzero(chosen)
-    sign = -1.0 if name not in CRITERIA and metric(name).direction == "lower" else 1.0
     return Combination(
         formula(cells.tolist(), post.names),
         _estimate(sens, post._level),
         _estimate(spec, post._level),
-        name,
-        _estimate(sign * value(sens, spec, phi), post._level),
-        often[chosen.tobytes()] / total,
+        c.name,
+        _estimate(c.sign * c.value(sens, spec, phi), post._level),
+        _share_best(c, won, chosen),
         rule,
-        formula(liked.tolist(), post.names),
-        count / total,
+        formula(np.flatnonzero(favourite).tolist(), post.names),
+        _share_best(c, won, favourite),
         len(often),
         gap,
         sum(1 << int(j) for j in cells),
         tuple(map(tuple, votes(len(post.names))[cells].tolist())),
         post.names,
     )
+
+
+def _rates(post: LatentPosterior, chosen: Array) -> tuple[Floats, Floats]:
+    """Give sensitivity and specificity of a set of cells in every draw."""
+    flat, rows = post._flat(), votes(len(post.names))[chosen].astype(np.float64)
+    n = len(flat["sensitivity"])
+    sens, fpr = np.zeros(n), np.zeros(n)
+    for at in blocks(n, max(1, 2**22 // max(len(rows), 1))):
+        part = {k: v[at] for k, v in flat.items()}
+        a, b = post._model.class_probabilities(part, rows)
+        sens[at], fpr[at] = a.sum(axis=1), b.sum(axis=1)
+    return sens, 1 - fpr
 
 
 def _estimate(values: Floats, level: float) -> Estimate:
@@ -478,7 +499,7 @@ def cost_rule(
     best = best_combination(
         post, criterion=price, population=population, prevalence=prevalence
     )
-    _, value = read_criterion(price)
+    value = read_criterion(price).value
     flat = post._flat()
     s = _checks.population(population, post.populations, prevalence)
     phi = _phi(flat, s, prevalence)
@@ -492,11 +513,3 @@ def cost_rule(
     costs["flag none"] = _estimate(-value(nothing, everything, phi), level)
     costs["flag all"] = _estimate(-value(everything, nothing, phi), level)
     return CostRule(best.formula, fp / (fp + fn), best.score, costs, best)
-
-
-CRITERIA: dict[str, Criterion] = {
-    "product": _product,
-    "squares": _squares,
-    "sum": _sum,
-    "min": _min,
-}
