@@ -61,9 +61,9 @@ def study(
 
 def rows() -> Iterator[Row]:
     for name in ("good", "sharp", "rare"):
-        yield from study(name, 4, 500, 0.0, 200, seed=1)
-    yield from study("good", 5, 500, 0.0, 150, seed=2)
+        yield from study(name, 4, 500, 0.0, 120, seed=1)
+    yield from study("good", 5, 500, 0.0, 80, seed=2)
     for shared in (0.2, 0.4, 0.6):
-        yield from study("good", 4, 500, shared, 100, seed=3)
-    yield from study("good", 5, 500, 0.4, 100, seed=4)
-    yield from study("good", 4, 3000, 0.2, 100, seed=5)
+        yield from study("good", 4, 500, shared, 60, seed=3)
+    yield from study("good", 5, 500, 0.4, 60, seed=4)
+    yield from study("good", 4, 3000, 0.2, 60, seed=5)

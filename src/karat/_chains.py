@@ -139,7 +139,8 @@ def _geyer_time(rho: Floats) -> float:
     last = (rho.size - 1) // 2  # pairs that lie wholly before the end
     pairs = rho[: 2 * last].reshape(-1, 2).sum(axis=1)
     negative = np.flatnonzero(pairs < 0)
-    stop = int(negative[0]) if negative.size else last
+    # without a negative pair ArviZ and Stan keep the last one as the tail below
+    stop = int(negative[0]) if negative.size else max(last - 1, 0)
     monotone = np.minimum.accumulate(pairs[: max(stop, 1)])
     # an even lag that is still positive after the last pair improves the estimate
     tail = rho[2 * stop] if 2 * stop < rho.size else 0.0

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+from scipy.special import logsumexp
 
 from karat import _checks
 from karat._numerics import Array, Floats
@@ -155,10 +156,11 @@ def _loo(post: LatentPosterior) -> tuple[Floats, Floats, float, Floats, Floats]:
 def _smoothed(log_weight: Floats) -> tuple[Floats, Floats]:
     """Smooth importance weights by ArviZ (PSIS); normalised logarithms."""
     arviz = _checks.installed("arviz", "bayes")
-    if hasattr(arviz, "psislw"):
+    if int(arviz.__version__.split(".")[0]) < 1:
         weight, k = arviz.psislw(log_weight)
-    else:  # ArviZ 1.x keeps it among its array functions
+    else:  # from ArviZ 1.0 on it takes log likelihoods, whose inverse is the weight
         from arviz_stats.base import array_stats
 
-        weight, k = array_stats.psislw(log_weight, axis=-1)
-    return np.asarray(weight), np.asarray(k)
+        weight, k = array_stats.psislw(-log_weight, axis=-1)
+    total = logsumexp(weight, axis=-1, keepdims=True)
+    return np.asarray(weight - total), np.asarray(k)
