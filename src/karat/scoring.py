@@ -24,7 +24,7 @@ from karat._numerics import Array, Floats
 from karat._records import Estimate, Record
 from karat.counts import Tally
 from karat.monotone import equal_mass, pool_violators
-from karat.resampling import bootstrap, reflected_interval
+from karat.resampling import bootstrap, debiased_interval, reflected_interval
 
 # resampling looks at this many rows at most: more are pooled to as many equal cells
 MOST_ROWS = 4000
@@ -97,12 +97,13 @@ def brier(
     Notes
     -----
     The interval of the score is the normal one of a mean, that of UNC Wilson's of the
-    prevalence. Those of MCB and DSC come from a bootstrap on the counts, reflected
-    (2 estimate - quantile): isotonic recalibration fits noise, so MCB and DSC are too
-    large on average, in a bootstrap sample twice as much, and reflection takes that
-    back. The interval of MCB starts at 0 unless MCB is above the upper quantile that
-    labels drawn from the scores themselves give. More than 4,000 distinct scores are
-    pooled to 4,000 for this resampling, not for the values.
+    prevalence. Those of MCB and DSC come from a bootstrap on the counts: isotonic
+    recalibration fits noise, so both are too large on average, in a bootstrap sample
+    twice as much. The interval of MCB is reflected (2 estimate - quantile), which takes
+    that back, and starts at 0 unless MCB is above the upper quantile that labels drawn
+    from the scores themselves give. That of DSC is the normal one about the estimate
+    less its bias, with the bias added to its standard error. More than 4,000 distinct
+    scores are pooled to 4,000 for this resampling, not for the values.
 
     References
     ----------
@@ -184,10 +185,10 @@ def _proper_score(
     draws = resampled(
         score, pos, neg, partial(_decompose, loss=loss), replicates, generator
     )
-    mcb = _reflected(parts[1], draws[:, 1], level)
+    mcb = _part(parts[1], draws[:, 1], level, reflected_interval)
     if parts[1] <= _by_chance(score, pos, neg, loss, level, replicates, generator):
         mcb = replace(mcb, low=0.0)
-    dsc = _reflected(parts[2], draws[:, 2], level)
+    dsc = _part(parts[2], draws[:, 2], level, debiased_interval)
     unc = _uncertainty(int(pos.sum()), int(neg.sum()), loss, level)
     skill = (dsc.value - mcb.value) / unc.value if unc.value else float("nan")
     low = max(0.0, mean - half) if np.isfinite(half) else mean
@@ -303,11 +304,16 @@ def _uncertainty(n_pos: int, n_neg: int, loss: _Loss, level: float) -> Estimate:
     return Estimate(value, min(one, other, value), high, level, "wilson")
 
 
-def _reflected(value: float, draws: Floats, level: float) -> Estimate:
+def _part(
+    value: float,
+    draws: Floats,
+    level: float,
+    interval: Callable[[float, Floats, float], tuple[float, float]],
+) -> Estimate:
     if not np.isfinite(value):
         return Estimate(value, value, value, level, "bootstrap")
     finite = draws[np.isfinite(draws)]
-    low, high = reflected_interval(value, finite, level)
+    low, high = interval(value, finite, level)
     return Estimate(value, low, high, level, "bootstrap", float(finite.std(ddof=1)))
 
 
