@@ -72,8 +72,20 @@ def test_decomposition_places_each_classifier(tally):
         "a": karat.brier(tally, replicates=20),
         "b": karat.brier(tally.map(np.sqrt), replicates=20),
     }
-    lines, dots, words = spec(plots.decomposition(scores))["layer"]
+    lines, dots = spec(plots.decomposition(scores))["layer"]
     assert [v["mcb"] for v in values(dots)] == [s.mcb.value for s in scores.values()]
-    assert words["encoding"]["text"]["field"] == "name"
+    assert dots["encoding"]["color"]["scale"]["domain"] == ["a", "b"]
     for a, b in zip(values(lines)[::2], values(lines)[1::2], strict=True):
         assert a["mcb"] - a["dsc"] == pytest.approx(b["mcb"] - b["dsc"])
+
+
+def test_many_scores_draw_the_same_curve_with_few_points(rng):
+    score = rng.random(20_000)
+    t = karat.tally(rng.random(score.size) < score, score)
+    curve = values(spec(plots.reliability(t, replicates=20))["vconcat"][0]["layer"][3])
+    assert len(curve) < 800
+    r = karat.reliability(t, replicates=20)
+    at, p = ([v[k] for v in curve] for k in ("score", "probability"))
+    # a vertical step may move sideways by less than can be seen
+    away = np.abs(np.interp(r.score, at, p) - r.probability)
+    assert np.mean(away < 1e-3) > 0.98

@@ -122,9 +122,31 @@ def test_cost_and_decision_curves():
     middle = rows(line)[50]
     assert middle["weight"] == 0.5
     assert middle["trivial"] == 0.5
-    chart = karat.plots.decision_curve(HAND, standardised=True)
-    band, lines = layers(chart)
-    names = {r["strategy"] for r in rows(lines)}
-    assert names == {"act on the score", "act always", "act never"}
-    assert "Standardised net benefit" in str(lines["encoding"]["y"]["title"])
+    band, *curves = layers(karat.plots.decision_curve(HAND, standardised=True))
+    names = [{r["curve"] for r in rows(line)} for line in curves]
+    assert names == [{"act always"}, {"act never"}, {"act on the score"}]
+    assert "Standardised net benefit" in str(curves[0]["encoding"]["y"]["title"])
     assert len(rows(band)) == 99
+
+
+@pytest.mark.parametrize("name", ["cost_curve", "decision_curve", "reliability"])
+def test_several_classifiers_or_groups_in_one_figure(name):
+    other = karat.Tally([0.9, 0.4], pos=[3, 1], neg=[1, 9])
+    chart = getattr(karat.plots, name)({"a": HAND, 7: other})
+    drawn = rows(layers(chart)[-1])
+    assert {r["curve"] for r in drawn} == {"a", "7"}
+    legend = layers(chart)[-1]["encoding"]["color"]["legend"]
+    assert legend["symbolType"] == "stroke"
+    assert "of a, 7" in chart.to_dict()["description"]
+    panel = karat.panel([0, 1, 0, 1], {"x": [0.1, 0.9, 0.4, 0.6], "y": [0.3] * 4})
+    drawn = rows(layers(getattr(karat.plots, name)(panel))[-1])
+    assert {r["curve"] for r in drawn} == {"x", "y"}
+
+
+def test_groups_of_other_prevalence_act_always_each_on_their_own():
+    other = karat.Tally([0.9, 0.4], pos=[3, 1], neg=[1, 9])
+    found = layers(karat.plots.decision_curve({"a": HAND, "b": other}))
+    always = [x for x in found if {r["curve"] for r in rows(x)} == {"act always"}]
+    first = [rows(x)[0]["y"] for x in always]
+    expected = [karat.decision_curve(t).treat_all[0] for t in (HAND, other)]
+    assert first == pytest.approx(expected)

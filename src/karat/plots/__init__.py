@@ -16,13 +16,8 @@ from karat.plots.latent import (
     dependence_matrix,
     posterior_densities,
 )
-from karat.plots.operating import (
-    cost_curve,
-    decision_curve,
-    operating_point,
-    pareto,
-    pareto_plane,
-)
+from karat.plots.operating import operating_point, pareto, pareto_plane
+from karat.plots.tradeoffs import cost_curve, decision_curve
 from karat.plots.trees import leaf_tree, levels_by_n, majority_likelihood
 
 __all__ = [

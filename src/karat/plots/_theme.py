@@ -27,6 +27,7 @@ COLOURS = (
 )
 GREY = "#767676"
 SIZE = 320
+CELL = 52  # width of a cell with a number in it
 FORMATS = ("svg", "png", "pdf", "html", "json")
 
 
@@ -43,6 +44,12 @@ def styled(chart: Any, title: str = "", description: str = "") -> Any:
         .configure_axis(gridColor="#e5e5e5", titleFontWeight="normal", labelFontSize=11)
         .configure_title(fontSize=13, fontWeight="bold")
     )
+
+
+def on_cell(name: str, dark: float) -> Any:
+    """Write on a coloured cell: white where its colour is dark."""
+    test = f"abs(datum['{name}']) > {dark:.6g}"
+    return alt.condition(test, alt.value("white"), alt.value("black"))
 
 
 def frame(columns: dict[str, Any]) -> Any:

@@ -10,19 +10,35 @@ import numpy as np
 
 from karat import _checks
 from karat._checks import InputError
+from karat._numerics import Array
+from karat._polyline import few_points
 from karat.corp import Reliability
 from karat.corp import reliability as corp
 from karat.counts import Tally
 from karat.maps import Map
 from karat.monotone import equal_mass
+from karat.plots._lines import (
+    ONE,
+    POINTS,
+    Axis,
+    Source,
+    bands,
+    finished,
+    lines,
+    named,
+    position,
+    straight,
+)
 from karat.plots._theme import COLOURS, GREY, SIZE, frame, styled
 from karat.scoring import ProperScore
 
 _BARS = 40
+UNSEEN = 5e-4  # a quarter of a pixel: lines may be off by so much
+SCORE, SHARE = Axis("score", "Score"), Axis("probability", "Share of positives")
 
 
 def reliability(
-    t: Tally,
+    x: Source,
     *,
     level: float = 0.95,
     replicates: int = 500,
@@ -32,27 +48,59 @@ def reliability(
     """Which share of the cases with a score of p is positive? A chart.
 
     The curve is the isotonic regression of the labels on the scores (CORP), with its
-    confidence band in colour. Where it leaves the grey consistency band, chance does
-    not explain its distance from the diagonal. Below: how many negatives and positives
-    have which score.
+    confidence band in colour. Of one classifier: where it leaves the grey consistency
+    band, chance does not explain its distance from the diagonal; below, how many
+    negatives and positives have which score.
 
     Parameters
     ----------
-    t
-        Labelled cases whose scores are probabilities.
+    x
+        A tally, a panel, or a mapping from name to tally: labelled cases whose scores
+        are probabilities.
     level, replicates, rng
         As in :func:`karat.reliability`.
     title
         Shown above the figure.
     """
-    r = corp(t, level=level, replicates=replicates, rng=rng)
+    found = {
+        name: corp(t, level=level, replicates=replicates, rng=rng)
+        for name, t in named(x).items()
+    }
+    if not isinstance(x, Tally):
+        return _several(found, title)
+    r = found[ONE]
     share = alt.layer(*_bands(r), _diagonal(), _curve(r))
-    chart = alt.vconcat(share, _scores(t.labelled()), spacing=4)
+    chart = alt.vconcat(share, _scores(x.labelled()), spacing=4)
     about = (
         f"Reliability diagram of {r.n:,} cases: share of positives against score, "
         f"with {100 * level:g}% consistency and confidence bands"
     )
     return styled(chart, title, about)
+
+
+def _several(found: Mapping[str, Reliability], title: str) -> Any:
+    """Draw several curves over one another, each with its confidence band."""
+    curves = {n: _few(r, "probability") for n, r in found.items()}
+    around = {n: _few(r, "confidence_low", "confidence_high") for n, r in found.items()}
+    layers = [
+        bands(around, SCORE, SHARE),
+        straight([(0, 0), (1, 1)], SCORE, SHARE),
+        lines(curves, SCORE, SHARE),
+    ]
+    return finished(layers, "Reliability diagram", found, title)
+
+
+def _few(r: Reliability, *names: str) -> dict[str, Array]:
+    """Give columns of a curve without the points that nobody would see."""
+    values = [getattr(r, name) for name in names]
+    some = np.arange(r.score.size)
+    if some.size > POINTS:
+        kept = [few_points(r.score, v, some.size, UNSEEN) for v in values]
+        some = np.unique(np.concatenate(kept))
+    short = [name.removeprefix("confidence_") for name in names]
+    short = [name.removeprefix("consistency_") for name in short]
+    columns = dict(zip(short, (v[some] for v in values), strict=True))
+    return {"score": r.score[some], **columns}
 
 
 def _x(name: str = "score", title: str | None = "Score") -> Any:
@@ -66,15 +114,7 @@ def _y(name: str, title: str = "Share of positives") -> Any:
 def _bands(r: Reliability) -> list[Any]:
     kinds = (("consistency", GREY, 0.25), ("confidence", COLOURS[0], 0.2))
     return [
-        alt.Chart(
-            frame(
-                {
-                    "score": r.score,
-                    "low": getattr(r, f"{kind}_low"),
-                    "high": getattr(r, f"{kind}_high"),
-                }
-            )
-        )
+        alt.Chart(frame(_few(r, f"{kind}_low", f"{kind}_high")))
         .mark_area(color=colour, opacity=opacity)
         .encode(x=_x(title=None), y=_y("low"), y2="high:Q")
         for kind, colour, opacity in kinds
@@ -95,9 +135,8 @@ def _curve(r: Reliability) -> Any:
         alt.Tooltip("score:Q", title="Score", format=".4g"),
         alt.Tooltip("probability:Q", title="Share of positives", format=".4g"),
     ]
-    columns = {"score": r.score, "probability": r.probability}
     return (
-        alt.Chart(frame(columns), width=SIZE, height=SIZE)
+        alt.Chart(frame(_few(r, "probability")), width=SIZE, height=SIZE)
         .mark_line(color=COLOURS[0])
         .encode(x=_x(title=None), y=_y("probability"), tooltip=tips)
     )
@@ -217,24 +256,28 @@ def decomposition(scores: Mapping[str, ProperScore], *, title: str = "") -> Any:
     dsc = [float(s.dsc) for s in scores.values()]
     columns = {"name": names, "mcb": mcb, "dsc": dsc}
     columns["loss"] = [s.value for s in scores.values()]
-    top = 1.15 * max([*mcb, *dsc, 1e-9])
-    x = alt.X("dsc:Q", title="Discrimination (DSC)", scale=alt.Scale(domain=[0, top]))
-    y = alt.Y("mcb:Q", title="Miscalibration (MCB)", scale=alt.Scale(domain=[0, top]))
+    right, top = (1.15 * max([*v, 1e-9]) for v in (dsc, mcb))
+    x = position(alt.X, Axis("dsc", "Discrimination (DSC)", 0.0, right))
+    y = position(alt.Y, Axis("mcb", "Miscalibration (MCB)", 0.0, top))
     base = alt.Chart(frame(columns)).encode(x=x, y=y)
-    dots = base.mark_point(filled=True, size=70, color=COLOURS[0]).encode(
-        tooltip=["name:N", *(f"{k}:Q" for k in ("loss", "mcb", "dsc"))]
+    # dots may lie on one another: names beside them would not be read
+    legend, scale = alt.Legend(orient="bottom", columns=3), alt.Scale(domain=names)
+    dots = base.mark_point(filled=True, size=80, opacity=0.9).encode(
+        color=alt.Color("name:N", title=None, scale=scale, legend=legend),
+        shape=alt.Shape("name:N", title=None, scale=scale, legend=legend),
+        tooltip=["name:N", *(f"{k}:Q" for k in ("loss", "mcb", "dsc"))],
     )
-    words = base.mark_text(align="left", dx=8).encode(text="name:N")
     about = f"Miscalibration against discrimination of {', '.join(names)}"
-    return styled(alt.layer(_equal_loss(top, x, y), dots, words), title, about)
+    return styled(alt.layer(_equal_loss((right, top), x, y), dots), title, about)
 
 
-def _equal_loss(top: float, x: Any, y: Any) -> Any:
+def _equal_loss(most: tuple[float, float], x: Any, y: Any) -> Any:
     """Draw lines mcb - dsc = constant."""
     columns: dict[str, list[Any]] = {"dsc": [], "mcb": [], "line": []}
-    for k, shift in enumerate(np.linspace(-top, top, 9)):
-        columns["dsc"] += [max(0.0, -shift), min(top, top - shift)]
-        columns["mcb"] += [max(0.0, shift), min(top, top + shift)]
+    for k, shift in enumerate(np.linspace(-most[0], most[1], 9)):
+        ends = max(0.0, -shift), min(most[0], most[1] - shift)
+        columns["dsc"] += ends
+        columns["mcb"] += [end + shift for end in ends]
         columns["line"] += [k, k]
     return (
         alt.Chart(frame(columns))

@@ -11,7 +11,7 @@ import numpy as np
 from karat.correlated import CorrelatedFiDEL
 from karat.crossfit import CombinerComparison
 from karat.ensembles import FiDEL
-from karat.plots._theme import GREY, frame, styled
+from karat.plots._theme import CELL, GREY, frame, on_cell, styled
 
 
 def combiners(comparison: CombinerComparison, *, title: str = "") -> Any:
@@ -70,9 +70,13 @@ def rank_correlation(f: FiDEL | CorrelatedFiDEL, *, title: str = "") -> Any:
     cells = chart.mark_rect().encode(
         color=alt.Color("r:Q", title="rank correlation", scale=scale)
     )
-    words = chart.mark_text(fontSize=10).encode(text=alt.Text("r:Q", format=".2f"))
+    words = chart.mark_text(fontSize=10).encode(
+        text=alt.Text("r:Q", format=".2f"), color=on_cell("r", 0.6)
+    )
     text = "Spearman's rank correlation within the classes, mean of both, by pair."
-    return styled(cells + words if k <= 12 else cells, title, text)
+    layers = alt.layer(cells, words) if k <= 12 else cells
+    size = {"width": alt.Step(CELL), "height": alt.Step(CELL * 0.7)}
+    return styled(layers.properties(**size), title, text)
 
 
 def combiner_lines(

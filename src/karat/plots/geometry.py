@@ -13,8 +13,12 @@ from karat.curves import roc, simplify
 from karat.dominance import Dominance
 from karat.gaussian import BinormalFit, fit_binormal
 from karat.geometry import leakage as leakage_of
+from karat.plots._lines import POINTS, Axis, Source, finished, lines, named, straight
 from karat.plots._theme import COLOURS, GREY, frame, styled
-from karat.plots.curves import FPR, TPR, Source, named, straight
+from karat.plots.curves import FPR, TPR
+
+SPECIFICITY = Axis("u", "Specificity u")
+MISSED = Axis("G", "Miss rate G(u)")
 
 
 def leakage(x: Source, *, title: str = "") -> Any:
@@ -27,39 +31,14 @@ def leakage(x: Source, *, title: str = "") -> Any:
     title
         Shown above the figure.
     """
-    columns: dict[str, list[Any]] = {k: [] for k in ("curve", "at", "u", "G")}
+    drawn = {}
     for name, t in named(x).items():
-        g = leakage_of(t)
-        curve = simplify(roc(t), points=400)
-        label = f"{name}: area {g.area:.3f}"
-        columns["curve"] += [label] * curve.fpr.size
-        columns["at"] += range(curve.fpr.size)
-        columns["u"] += (1 - curve.fpr).tolist()
-        columns["G"] += (1 - curve.tpr).tolist()
-    scale = alt.Scale(domain=[0, 1], nice=False)
-    lines = (
-        alt.Chart(frame(columns))
-        .mark_line(interpolate="linear")
-        .encode(
-            x=alt.X("u:Q", title="Specificity u", scale=scale),
-            y=alt.Y("G:Q", title="Miss rate G(u)", scale=scale),
-            color=alt.Color(
-                "curve:N",
-                title=None,
-                sort=list(dict.fromkeys(columns["curve"])),
-                legend=alt.Legend(orient="bottom", direction="vertical"),
-            ),
-            order=alt.Order("at:Q"),
-        )
-    )
-    line = {"u": [0, 1], "G": [0, 1]}
-    chance = (
-        alt.Chart(frame(line))
-        .mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1)
-        .encode(x="u:Q", y="G:Q")
-    )
-    names = ", ".join(dict.fromkeys(columns["curve"]))
-    return styled(alt.layer(chance, lines), title, f"Leakage function of {names}")
+        few = simplify(roc(t), points=POINTS)
+        values = {"u": 1 - few.fpr, "G": 1 - few.tpr, "cut": few.threshold}
+        drawn[f"{name}: area {leakage_of(t).area:.3f}"] = values
+    chance = straight([(0, 0), (1, 1)], SPECIFICITY, MISSED)
+    layers = [chance, lines(drawn, SPECIFICITY, MISSED)]
+    return finished(layers, "Leakage function", drawn, title)
 
 
 def binormal_fit(t: Tally, *, title: str = "") -> Any:

@@ -12,7 +12,7 @@ from karat.combinations import all_combinations
 from karat.dependence import Dependence
 from karat.latent import LatentPosterior
 from karat.logic import cell_probabilities
-from karat.plots._theme import COLOURS, GREY, frame, styled
+from karat.plots._theme import COLOURS, GREY, frame, on_cell, styled
 
 BINS = 60
 
@@ -43,7 +43,12 @@ def posterior_densities(post: LatentPosterior) -> Any:
         alt.Chart(frame(columns))
         .mark_area(opacity=0.45, line=True)
         .encode(
-            x=alt.X("value:Q", title=None, scale=alt.Scale(zero=False, nice=False)),
+            x=alt.X(
+                "value:Q",
+                title=None,
+                scale=alt.Scale(zero=False, nice=False),
+                axis=alt.Axis(tickCount=4),
+            ),
             y=alt.Y("density:Q", title=None, axis=None, stack=None),
             color=alt.Color(
                 "of:N",
@@ -95,13 +100,14 @@ def combination_plane(post: LatentPosterior, most: int = 12) -> Any:
         row = (*row, *np.quantile(tpr, [0.025, 0.975]))
         for key, value in zip(columns, row, strict=True):
             columns[key].append(value)
+    order = list(best.formula)
+    legend: Any = alt.Legend(labelLimit=400)
     base = alt.Chart(frame(columns)).encode(
         color=alt.Color(
             "formula:N",
-            sort=list(best.formula),
             title=None,
-            scale=alt.Scale(scheme="category20"),
-            legend=alt.Legend(labelLimit=400),
+            scale=alt.Scale(domain=order, range=[*COLOURS[:-1]]),
+            legend=legend,
         )
     )
     across = base.mark_rule().encode(
@@ -111,7 +117,13 @@ def combination_plane(post: LatentPosterior, most: int = 12) -> Any:
     )
     up = base.mark_rule().encode(x="fpr:Q", y="low:Q", y2="high:Q")
     points = base.mark_point(filled=True, size=70).encode(
-        x="fpr:Q", y="tpr:Q", tooltip=["formula:N", "fpr:Q", "tpr:Q"]
+        x="fpr:Q",
+        y="tpr:Q",
+        # colours come round again: no shape does with the same one
+        shape=alt.Shape(
+            "formula:N", title=None, scale=alt.Scale(domain=order), legend=legend
+        ),
+        tooltip=["formula:N", "fpr:Q", "tpr:Q"],
     )
     return styled(across + up + points, "", "Combinations with posterior intervals")
 
@@ -143,7 +155,8 @@ def dependence_matrix(found: Dependence) -> Any:
             scale=alt.Scale(scheme="blueorange", domain=[-most, most], reverse=True),
         )
     )
-    predictive = base.mark_text(dy=-7).encode(text="p:N")
-    score = base.mark_text(dy=7, fontSize=9).encode(text="score:N")
+    ink = on_cell("residual", 0.6 * most)
+    predictive = base.mark_text(dy=-7).encode(text="p:N", color=ink)
+    score = base.mark_text(dy=7, fontSize=9).encode(text="score:N", color=ink)
     chart = (boxes + predictive + score).properties(width=300, height=220)
     return styled(chart, "", "Residual correlation of each pair, with two p-values")

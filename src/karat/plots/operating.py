@@ -21,8 +21,6 @@ from karat.expressions import metric as read_metric
 from karat.fronts import pareto as pareto_front
 from karat.operating import Bound, best_threshold
 from karat.plots._theme import COLOURS, GREY, frame, styled
-from karat.tradeoffs import cost_curve as costs
-from karat.tradeoffs import decision_curve as decisions
 
 POINTS = 400
 # resolution of a feasible region: one pixel of the figure, or finer
@@ -283,100 +281,3 @@ def _pair(x: str, y: str, every: dict[str, Any], best: dict[str, Any]) -> Any:
         line.mark_line(color=COLOURS[0], interpolate="linear"),
         line.mark_point(color=COLOURS[0], filled=True, size=22, opacity=1),
     )
-
-
-def cost_curve(t: Tally, *, level: float = 0.95, title: str = "") -> Any:
-    """What do errors cost at best, for every weight of the two kinds? A chart.
-
-    The broken line is the better of "flag all" and "flag none".
-    Parameters as in :func:`karat.cost_curve`.
-    """
-    c = costs(t, level=level)
-    data = {
-        "weight": c.weight,
-        "cost": c.cost,
-        "low": c.low,
-        "high": c.high,
-        "trivial": c.trivial,
-        "cut": c.threshold,
-    }
-    x = alt.X(
-        "weight:Q",
-        title="Weight of missed positives (prevalence and prices)",
-        scale=alt.Scale(domain=[0, 1]),
-    )
-    base = alt.Chart(frame(data)).encode(x=x)
-    title_y = "Cost (share of the largest possible)"
-    band = base.mark_area(color=COLOURS[0], opacity=0.2).encode(
-        y=alt.Y("low:Q", title=title_y), y2="high:Q"
-    )
-    line = base.mark_line(color=COLOURS[0]).encode(
-        y=alt.Y("cost:Q", title=title_y),
-        tooltip=[alt.Tooltip(f"{k}:Q", format=".4g") for k in data],
-    )
-    trivial = base.mark_line(color=GREY, strokeDash=[4, 4]).encode(y="trivial:Q")
-    about = "Cost curve: smallest cost of errors for every weight of missed positives"
-    return styled(alt.layer(band, trivial, line), title, about)
-
-
-def decision_curve(
-    t: Tally,
-    *,
-    prevalence: float | None = None,
-    level: float = 0.95,
-    standardised: bool = False,
-    title: str = "",
-) -> Any:
-    """What is it worth to act on the scores? The model, acting always, acting never.
-
-    Parameters as in :func:`karat.decision_curve`; ``standardised`` divides by the
-    prevalence, so that 1 is the best possible.
-    """
-    d = decisions(t, prevalence=prevalence, level=level)
-    unit = d.prevalence if standardised else 1.0
-    name = "Standardised net benefit" if standardised else "Net benefit"
-    low = d.standardised_low if standardised else d.low
-    high = d.standardised_high if standardised else d.high
-    ceiling = float(max(high.max(), d.treat_all.max() / unit))
-    # far below zero nothing is to be learned: acting never is better
-    scale = alt.Scale(domain=[-ceiling / 4, 1.05 * ceiling], nice=False)
-    y: Any = {"title": name, "scale": scale}
-    curves: dict[str, list[Any]] = {"p": [], "y": [], "strategy": []}
-    for strategy, values in (
-        ("act on the score", d.net_benefit),
-        ("act always", d.treat_all),
-        ("act never", d.treat_none),
-    ):
-        curves["p"] += d.threshold.tolist()
-        curves["y"] += (values / unit).tolist()
-        curves["strategy"] += [strategy] * d.threshold.size
-    x = alt.X(
-        "p:Q", title="Probability at which one acts", scale=alt.Scale(domain=[0, 1])
-    )
-    band = (
-        alt.Chart(frame({"p": d.threshold, "low": low, "high": high}))
-        .mark_area(color=COLOURS[0], opacity=0.2, clip=True)
-        .encode(x=x, y=alt.Y("low:Q", **y), y2="high:Q")
-    )
-    lines = (
-        alt.Chart(frame(curves))
-        .mark_line(clip=True)
-        .encode(
-            x=x,
-            y=alt.Y("y:Q", **y),
-            color=_strategies("color"),
-            strokeDash=_strategies("dash"),
-        )
-    )
-    about = f"Decision curve: {name.lower()} of acting on the score, always and never"
-    return styled(alt.layer(band, lines), title, about)
-
-
-def _strategies(what: str) -> Any:
-    names = ["act on the score", "act always", "act never"]
-    legend = alt.Legend(title=None, orient="bottom")
-    if what == "color":
-        scale = alt.Scale(domain=names, range=[COLOURS[0], COLOURS[1], GREY])
-        return alt.Color("strategy:N", scale=scale, legend=legend)
-    scale = alt.Scale(domain=names, range=[[1, 0], [6, 3], [2, 2]])
-    return alt.StrokeDash("strategy:N", scale=scale, legend=legend)
