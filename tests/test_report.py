@@ -12,6 +12,7 @@ import karat
 from karat.report.operating import steps
 from karat.report.page import embedded
 from karat.report.summary import summarise
+from karat.report.versus import fewer
 
 
 def cases(rng, n, shift=1.0):
@@ -182,11 +183,16 @@ def test_what_cannot_be_reported_is_said(panel):
         karat.report.html(panel, level=95)
 
 
-def test_many_classifiers_stay_under_two_megabytes(rng):
-    y = (np.arange(2000) % 3 == 0).astype(int)
-    columns = {f"model {k}": rng.normal(size=y.size) + y for k in range(9)}
-    text = karat.report.html(karat.panel(y, columns))
+def test_many_classifiers_and_groups_stay_under_two_megabytes(rng, monkeypatch):
+    monkeypatch.setattr("karat.report.versus.MOST_PAIRS", 3)  # they do not add figures
+    y = (np.arange(900) % 3 == 0).astype(int)
+    columns = {f"model {k}": rng.random(y.size) * (1 + y) / 2 for k in range(20)}
+    group = np.arange(y.size) // 30
+    text = karat.report.html(
+        karat.panel(y, columns), groups=karat.panel(y, columns, by=group)
+    )
     assert len(text.encode()) < 2_000_000
+    assert text.count("<td>") > 3000  # all of them are there
 
 
 class Reader(HTMLParser):
@@ -223,6 +229,27 @@ def test_hostile_names_never_become_markup(panel):
     assert "\x1b" not in text
     data = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1]
     assert json.loads(data)["models"][0]["name"].startswith("</script><script>")
+
+
+def test_of_very_many_cases_some_are_drawn_and_the_page_says_so(panel, monkeypatch):
+    monkeypatch.setattr("karat.report.versus.MOST_ROWS", 120)
+    monkeypatch.setattr("karat.report.versus.MOST_PAIRS", 1)
+    few, said = fewer(panel, rng=0)
+    assert few.n == 120
+    assert said == "120 of the 500 cases, drawn at random"
+    whole = {tuple(r): (n, p) for r, n, p in rows_of(panel)}
+    assert all(n <= whole[tuple(r)][0] and p <= whole[tuple(r)][1]
+               for r, n, p in rows_of(few))  # fmt: skip
+    page = summarise(panel)
+    for key, text in (("comparison", "Curves were compared"), ("combination", "Asked")):
+        section = next(s for s in page.sections if s.key == key)
+        assert any(w.startswith(f"{text} o") and said in w for w in section.words)
+    words = next(s for s in page.sections if s.key == "comparison").words
+    assert any("the 1 next best" in w for w in words)
+
+
+def rows_of(panel):
+    return zip(panel.rows, panel.neg, panel.pos, strict=True)
 
 
 def test_json_cannot_leave_its_block():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from karat._records import shown
 from karat.comparison import Comparison, compare_auc
 from karat.counts import Panel
@@ -23,7 +25,8 @@ from karat.report._parts import (
 from karat.report.models import Model, Wishes
 
 MINUS = "\N{MINUS SIGN}"
-MOST_PAIRS = 6  # the best classifier is held against so many others, curve by curve
+MOST_PAIRS = 20  # the best classifier is held against so many others, curve by curve
+MOST_ROWS = 100_000  # what resamples or ranks every case is asked of so many
 
 
 def comparison(
@@ -37,11 +40,12 @@ def comparison(
          chance(p.p_adjusted))
         for p in found.pairs
     ]  # fmt: skip
-    asked = _dominance(panel, models, wishes)
+    few, drawn = fewer(panel, wishes.rng)
+    asked = _dominance(few, models, wishes)
     section = Section(
         "comparison",
         "Which is better?",
-        words=(_omnibus(found),),
+        words=(_omnibus(found), *_limits(models, drawn)),
         figures=(_figure(found, text), *_difference_figures(asked)),
         tables=(
             grid(
@@ -68,6 +72,36 @@ def comparison(
         ),
     )
     return section, _headline(found, models)
+
+
+def fewer(panel: Panel, rng: Any) -> tuple[Panel, str]:
+    """Draw cases from a panel with very many rows; also the words that say so."""
+    labelled = panel.labelled()
+    if len(labelled.rows) <= MOST_ROWS:
+        return labelled, ""
+    cells = np.concatenate([labelled.neg, labelled.pos])
+    generator, n = np.random.default_rng(rng), int(cells.sum())
+    if n < 10**9:  # as far as NumPy draws without putting back
+        some = generator.multivariate_hypergeometric(cells, MOST_ROWS)
+    else:
+        some = generator.multinomial(MOST_ROWS, cells / n)
+    neg, pos = some.reshape(2, -1)
+    kept = neg + pos > 0
+    drawn = Panel(labelled.names, labelled.rows[kept], neg=neg[kept], pos=pos[kept])
+    return drawn, f"{MOST_ROWS:,} of the {n:,} cases, drawn at random"
+
+
+def _limits(models: Sequence[Model], drawn: str) -> list[str]:
+    """Say what was left out, where there is very much."""
+    lines = []
+    if len(models) - 1 > MOST_PAIRS:
+        lines.append(
+            f"Curve by curve, {models[0].name} is held against the {MOST_PAIRS} next "
+            "best."
+        )
+    if drawn:
+        lines.append(f"Curves were compared on {drawn}; the AUCs on all of them.")
+    return lines
 
 
 def _omnibus(found: Comparison) -> str:
@@ -179,7 +213,8 @@ def combination(
     panel: Panel, models: Sequence[Model], wishes: Wishes
 ) -> tuple[Section, str] | None:
     """Compare ways to combine the classifiers, on cases they were not fitted on."""
-    kept = panel[[m.key for m in models]]
+    few, drawn = fewer(panel, wishes.rng)
+    kept = few[[m.key for m in models]]
     found = possible(
         lambda: compare_combiners(kept, level=wishes.level, rng=wishes.rng)
     )
@@ -193,7 +228,7 @@ def combination(
     section = Section(
         "combination",
         "Would they be better together?",
-        words=(words,),
+        words=(words, *([f"Asked of {drawn}."] if drawn else [])),
         figures=(
             estimates.figure(
                 "Combined", names, values, "AUC out of sample", of="combiner"
