@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -59,20 +61,30 @@ class OnDemand(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Show the list of commands without loading any."""
-        loaded, self.commands = self.commands, _listed()
-        super().format_help(ctx, formatter)
-        self.commands = loaded
+        with self._listed():
+            super().format_help(ctx, formatter)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """Complete the name of a command without loading any."""
-        loaded, self.commands = self.commands, _listed()
-        found = super().shell_complete(ctx, incomplete)
-        self.commands = loaded
-        return found
+        with self._listed():
+            return super().shell_complete(ctx, incomplete)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command; Typer suggests one of those it knows for a misspelt name."""
+        if args[0] in COMMANDS:
+            return super().resolve_command(ctx, args)
+        with self._listed():
+            return super().resolve_command(ctx, args)
 
-def _listed() -> Any:
-    return {n: TyperCommand(n, help=question) for n, question in COMMANDS.items()}
+    @contextmanager
+    def _listed(self) -> Iterator[None]:
+        """Have names and questions in place of commands."""
+        loaded = self.commands
+        self.commands = {n: TyperCommand(n, help=q) for n, q in COMMANDS.items()}
+        try:
+            yield
+        finally:
+            self.commands = loaded
 
 
 def load(name: str) -> Any:

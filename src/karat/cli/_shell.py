@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar, final
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -38,6 +39,19 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
+MOST, GAP = 40, 2  # characters of a name in a table, and between its columns
+
+
+@final
+@dataclass(frozen=True)
+class Grid:
+    """A table: its head, its rows as text, and which columns hold words."""
+
+    head: list[str]
+    rows: list[list[str]]
+    words: list[bool]
+
+
 @final
 @dataclass(frozen=True)
 class Answer:
@@ -45,7 +59,7 @@ class Answer:
 
     command: str
     result: dict[str, Any]
-    parts: list[str | Table]
+    parts: list[str | Grid]
     chart: Callable[[], Any] | None = None
     about: dict[str, Any] = field(default_factory=dict)
 
@@ -60,7 +74,7 @@ def show(answer: Answer, as_json: bool = False, plot: Path | None = None) -> Non
     else:
         for k, part in enumerate(answer.parts):
             # a table stands apart from what is around it
-            if k and Table in (type(part), type(answer.parts[k - 1])):
+            if k and Grid in (type(part), type(answer.parts[k - 1])):
                 _print(sys.stdout, "")
             _print(sys.stdout, part)
     sys.stdout.flush()
@@ -121,13 +135,15 @@ def say(text: str) -> None:
     _print(sys.stderr, text)
 
 
-def _print(stream: Any, part: str | Table) -> None:
-    if isinstance(part, str):
-        lines = (shown(line, 2000) for line in part.splitlines())
-        part = Text("\n".join(lines))  # type: ignore[assignment]
+def _print(stream: Any, part: str | Grid) -> None:
+    console = _console(stream)
+    if isinstance(part, Grid):
+        for k, drawn in enumerate(_fitting(part, console.width)):
+            console.print(*([""] if k else []), drawn, sep="\n")
+        return
+    text = Text("\n".join(shown(line, 2000) for line in part.splitlines()))
     # a terminal wraps between words; in a pipe or a file a sentence stays one line
-    soft = isinstance(part, Text) and not stream.isatty()
-    _console(stream).print(part, soft_wrap=soft)
+    console.print(text, soft_wrap=not stream.isatty())
 
 
 def each_group(
@@ -144,15 +160,42 @@ def each_group(
     return found
 
 
-def table(head: list[str], rows: list[list[Any]]) -> Table:
+def table(head: list[str], rows: list[list[Any]]) -> Grid:
     """Lay out a table: names and words to the left, numbers to the right."""
-    grid = Table(box=None, pad_edge=False)
-    for k, name in enumerate(head):
-        words = all(isinstance(row[k], str) for row in rows)
-        grid.add_column(Text(shown(name)), justify="left" if words else "right")
-    for row in rows:
-        grid.add_row(*(Text(cell(v)) for v in row))
-    return grid
+    words = [all(isinstance(row[k], str) for row in rows) for k in range(len(head))]
+    cells = [[cell(v) for v in row] for row in rows]
+    return Grid([shown(name, MOST) for name in head], cells, words)
+
+
+def _fitting(grid: Grid, width: int) -> list[Table]:
+    """Break a table that is too wide into several, each with the names at its left."""
+    columns = zip(grid.head, *grid.rows, strict=True)
+    wide = [GAP + max(map(cell_len, column)) for column in columns]
+    names = next((k for k, w in enumerate(grid.words) if not w), len(wide))
+    parts: list[list[int]] = [[]]
+    for k in range(names, len(wide)):
+        used = sum(wide[j] for j in (*range(names), *parts[-1]))
+        if parts[-1] and used + wide[k] - GAP > width:
+            parts.append([])
+        parts[-1].append(k)
+    return [_drawn(grid, [*range(names), *part]) for part in parts]
+
+
+def _drawn(grid: Grid, columns: list[int]) -> Table:
+    drawn = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
+    for k in columns:
+        side: Any = "left" if grid.words[k] else "right"
+        # a name that is too long is cut, a number never
+        cut = grid.words[k]
+        drawn.add_column(Text(grid.head[k]), justify=side, no_wrap=True)
+        drawn.columns[-1].min_width = None if cut else _widest(grid, k)
+    for row in grid.rows:
+        drawn.add_row(*(Text(row[k]) for k in columns))
+    return drawn
+
+
+def _widest(grid: Grid, k: int) -> int:
+    return max(cell_len(x) for x in (grid.head[k], *(row[k] for row in grid.rows)))
 
 
 def cell(value: Any) -> str:
@@ -160,19 +203,19 @@ def cell(value: Any) -> str:
     if isinstance(value, Estimate) and value.low == value.value == value.high:
         value = value.value
     if isinstance(value, Estimate):
-        return f"{value.value:.4g} ({value.low:.4g} to {value.high:.4g})"
+        return f"{value.value:.3g} ({value.low:.3g} to {value.high:.3g})"
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: ""}[value]
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:.4g}"
-    return shown(value)
+    return shown(value, MOST)
 
 
 def _console(stream: Any) -> Console:
     # off a terminal nothing is cut: a table may be as wide as it needs
-    width = None if stream.isatty() else 160
+    width = None if stream.isatty() else 100_000
     return Console(file=stream, width=width, highlight=False, emoji=False, markup=False)
 
 

@@ -10,9 +10,10 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, final
 
@@ -20,10 +21,13 @@ import duckdb
 
 from karat import _checks, samples
 from karat._checks import InputError
+from karat._records import shown
+from karat.engines import reading
 from karat.files import scan
 from karat.frames import panel, tally
 
 SAMPLE = "sample:"
+_SHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 LABEL_NAMES = ("label", "y", "y_true", "target", "truth", "outcome")
 SCORE_NAMES = ("score", "y_score", "p", "prob", "probability", "prediction")
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
@@ -91,7 +95,15 @@ def open_source(file: str, ordered: bool = False) -> Source:
         return _describe("standard input", _standard_input())
     sample = file.startswith(SAMPLE)
     where = str(samples.path(file.removeprefix(SAMPLE))) if sample else file
-    return _describe(file, _scan(where, ordered))
+    try:
+        return _describe(file, _scan(where, ordered))
+    except InputError as err:
+        if "not utf-8 encoded" not in str(err):
+            raise
+        raise InputError(
+            f"{file} must be UTF-8; it has another encoding. Type iconv -f latin1 -t "
+            f"utf-8 {file} > utf8.csv, if that is its encoding, and take utf8.csv."
+        ) from err
 
 
 def is_local(file: str) -> bool:
@@ -100,8 +112,10 @@ def is_local(file: str) -> bool:
 
 
 def _describe(name: str, rows: Any) -> Source:
-    if not rows.limit(1).fetchall():
-        raise InputError(f"{name} has no rows, only {_checks.listing(rows.columns)}.")
+    with reading():
+        some = rows.limit(1).fetchall()
+    if not some:
+        raise InputError(f"{name} has no rows, only {names_of(rows.columns)}.")
     types = dict(zip(rows.columns, map(str, rows.types), strict=True))
     return Source(name, rows, types)
 
@@ -121,6 +135,11 @@ def _scan(file: str, ordered: bool) -> Any:
     path = Path(file)
     if "://" not in file and not path.exists() and not any(c in file for c in "*?["):
         _exists(path)
+    if path.suffix.lower() in _SHEETS:
+        raise InputError(
+            f"{file} is a spreadsheet; Karat reads CSV, Parquet and JSON lines. Save "
+            f"the sheet as CSV (UTF-8) first."
+        )
     if path.is_file():
         _not_empty(path, file)
     return scan(file, keep_order=ordered)
@@ -130,10 +149,13 @@ def _exists(path: Path) -> None:
     if path.exists():
         return
     folder = path.parent
-    beside = [p.name for p in folder.iterdir()] if folder.is_dir() else []
+    # without their endings: they make all names alike
+    stems = {p.stem: p.name for p in folder.iterdir()} if folder.is_dir() else {}
+    near = get_close_matches(path.stem, stems, n=1)
+    hint = f" Did you mean {stems[near[0]]!r}?" if near else ""
     raise InputError(
-        f"There is no file {path}.{_checks.nearest(path.name, beside)} "
-        f"To try Karat on data that it brings along, type {SAMPLE}west_nile."
+        f"There is no file {path}.{hint} To try Karat on data that it brings along, "
+        f"type {SAMPLE}west_nile."
     )
 
 
@@ -168,20 +190,28 @@ def choose(
     took = []
     if label is None and needs_label:
         label = _guess_label(source, {*scores, count, by})
-        took.append(f"label {label!r}")
+        took.append(f"label {names_of([label])}")
     if not scores:
         scores = guess(source, {label, count, by})
         many = "s" if len(scores) > 1 else ""
-        took.append(f"{option}{many} {_checks.listing(scores, 12)}")
+        took.append(f"{option}{many} {names_of(scores)}")
     value = _positive(source, label, positive)
     return Chosen(label, tuple(scores), count, by, value, tuple(took))
+
+
+def names_of(columns: Iterable[str], most: int = 12) -> str:
+    """Write names of columns, which may be long, for people."""
+    names = list(columns)
+    quoted = ", ".join(f"'{shown(name, 40)}'" for name in names[:most])
+    more = len(names) - most
+    return f"{quoted} and {more} more" if more > 0 else quoted
 
 
 def _named(name: str, names: list[str], what: str) -> None:
     if name not in names:
         raise InputError(
             f"{what} {name!r} must name a column; this file has "
-            f"{_checks.listing(names, 12)}.{_checks.nearest(name, names)}"
+            f"{names_of(names)}.{_checks.nearest(name, names)}"
         )
 
 
@@ -195,7 +225,7 @@ def _guess_label(source: Source, taken: set[str | None]) -> str:
         return binary[0]
     raise InputError(
         f"Which column holds the labels? Type --label NAME; this file has "
-        f"{_checks.listing(source.types, 12)}."
+        f"{names_of(source.types)}."
     )
 
 
@@ -213,7 +243,7 @@ def one_score(source: Source, taken: set[str | None]) -> tuple[str, ...]:
         return tuple(real if len(real) == 1 else by_name)
     raise InputError(
         f"Which column is the score? Type --score NAME; this file has "
-        f"{_checks.listing(source.types, 12)}."
+        f"{names_of(source.types)}."
     )
 
 
@@ -226,7 +256,7 @@ def several_scores(source: Source, taken: set[str | None]) -> tuple[str, ...]:
         return tuple(by_name)
     raise InputError(
         f"Which columns hold the scores? Type --score NAME for each; this file has "
-        f"{_checks.listing(source.types, 12)}."
+        f"{names_of(source.types)}."
     )
 
 
@@ -292,6 +322,10 @@ def naming(chosen: Chosen) -> Iterator[None]:
         yield
     except InputError as err:
         words = re.sub(r"\b(label|scores?|count|by|positive)=", _option, str(err))
+        rest = r"For one class against the rest pass y_true == (.*)\."
+        words = re.sub(
+            rest, r"Make a column that is 1 for \1 and 0 for the rest.", words
+        )
         raise type(err)(words.replace("y_true", f"--label {chosen.label!r}")) from None
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import typer
 
 from karat import frames
-from karat._checks import InputError, listing
+from karat._checks import InputError
 from karat._progress import progress
 from karat.cli._command import Columns, command
 from karat.cli._figures import leaves_figure
 from karat.cli._options import Node
 from karat.cli._shell import Answer, about, each_group, table
-from karat.cli._source import Ask, Source, naming
+from karat.cli._source import Ask, Source, names_of, naming
 from karat.trees import LeafReport, Leaves
 
 NODE_NAMES = ("leaf", "node", "segment")
@@ -28,7 +28,7 @@ def guess_node(source: Source, taken: set[str | None]) -> tuple[str, ...]:
         return tuple(by_name or free)
     raise InputError(
         f"Which column holds the leaves? Type --node NAME; this file has "
-        f"{listing(source.types, 12)}."
+        f"{names_of(source.types)}."
     )
 
 

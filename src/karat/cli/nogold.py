@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from karat._checks import InputError, listing
+from karat._checks import InputError
 from karat._doors import door
 from karat._progress import progress
 from karat._records import Estimate, shown
 from karat.cli._command import Columns, command
 from karat.cli._options import Votes
 from karat.cli._shell import Answer, about, say, table
-from karat.cli._source import Ask, Source, count_panel
+from karat.cli._source import Ask, Source, count_panel, names_of
 from karat.dependence import Dependence, conditional_dependence
 from karat.latent import LatentPosterior, latent_class
 from karat.logic import Combination, best_combination
@@ -27,7 +27,7 @@ def guess_votes(source: Source, taken: set[str | None]) -> tuple[str, ...]:
         return tuple(free)
     raise InputError(
         f"Which columns hold the verdicts? Type --vote NAME for each; this file has "
-        f"{listing(source.types, 12)}."
+        f"{names_of(source.types)}."
     )
 
 
