@@ -144,4 +144,6 @@ def _ask(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Ask:
             f"This needs {columns.least} columns of scores or more; found "
             f"{_checks.listing(chosen.scores)}. Type --{columns.option} NAME for each."
         )
-    return Ask(source, chosen, level, words.get("seed", 0))
+    wanted = (chosen.label, *chosen.scores, chosen.count, chosen.by)
+    rows = source.only(name for name in wanted if name is not None)
+    return Ask(source, chosen, rows, level, words.get("seed", 0))

@@ -11,6 +11,9 @@ import numpy as np
 
 from karat._doors import door
 from karat._records import shown
+from karat.confusion import Confusion
+from karat.counts import Tally
+from karat.expressions import constraints as read_constraints
 from karat.planning import Plan, plan_auc
 from karat.trees import LeafReport
 
@@ -54,6 +57,27 @@ def _sizes(found: Plan, power: bool) -> tuple[list[int], list[float]]:
     widths = found.half_width * np.geomspace(0.5, 2, _POINTS)
     plans = [plan_auc(**about, half_width=min(float(w), 0.99)) for w in widths]
     return [p.n for p in plans], [p.half_width for p in plans]
+
+
+def guarantee_figure(t: Tally, bounds: list[str], c: Confusion) -> Any:
+    """Draw the ROC plane with what is guaranteed, and the cut that has it."""
+    theme, plane = door("plots._theme"), door("plots.operating")
+    alt = theme.alt
+    asked = read_constraints(bounds)
+    place = {"fpr": [c.fp / t.n_neg], "tpr": [c.tp / t.n_pos]}
+    dot = plane._plane(
+        alt.Chart(theme.frame(place)).mark_point(
+            color=theme.COLOURS[1], filled=True, size=110, opacity=1
+        )
+    )
+    layers = [
+        *plane._region(t, asked, t.prevalence),
+        plane._diagonal(),
+        plane._roc_line(t),
+        dot,
+    ]
+    words = "ROC plane with the cut at which " + " and ".join(map(repr, asked))
+    return theme.styled(alt.layer(*layers), "", f"{words} can be guaranteed.")
 
 
 def leaves_figure(r: LeafReport) -> Any:

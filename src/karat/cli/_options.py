@@ -6,6 +6,8 @@ them it takes (see ``_command``). The other aliases belong to a few commands.
 
 from __future__ import annotations
 
+import os
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,19 +16,29 @@ import typer
 _DATA, _OUT = "Data", "Output"
 
 
-def column_names(ctx: typer.Context, incomplete: str) -> list[str]:
+def column_names(incomplete: str) -> list[str]:
     """Complete a column of the file that was typed before."""
-    file = ctx.params.get("file")
-    if not file or file == "-":
-        return []
     from karat._checks import InputError
-    from karat.cli._source import open_source
+    from karat.cli._source import is_there, open_source
 
+    file = next(filter(is_there, _typed()), None)
     try:
-        names = list(open_source(str(file)).types)
+        names = list(open_source(file).types) if file else []
     except (InputError, OSError):
         return []
     return [name for name in names if name.startswith(incomplete)]
+
+
+def _typed() -> list[str]:
+    """Give the words of the line that a shell asks to complete.
+
+    Typer has lost the file by then: an option without its value ends the parsing.
+    """
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
+    try:
+        return shlex.split(line)[2:]
+    except ValueError:  # an open quote
+        return line.split()[2:]
 
 
 def _column(*names: str, help: str) -> Any:

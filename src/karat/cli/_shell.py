@@ -171,31 +171,31 @@ def _fitting(grid: Grid, width: int) -> list[Table]:
     """Break a table that is too wide into several, each with the names at its left."""
     columns = zip(grid.head, *grid.rows, strict=True)
     wide = [GAP + max(map(cell_len, column)) for column in columns]
-    names = next((k for k, w in enumerate(grid.words) if not w), len(wide))
+    first = next((k for k, w in enumerate(grid.words) if not w), len(wide))
+    names = list(range(first))
     parts: list[list[int]] = [[]]
-    for k in range(names, len(wide)):
-        used = sum(wide[j] for j in (*range(names), *parts[-1]))
+    for k in range(first, len(wide)):
+        used = sum(wide[j] for j in (*names, *parts[-1]))
         if parts[-1] and used + wide[k] - GAP > width:
             parts.append([])
         parts[-1].append(k)
-    return [_drawn(grid, [*range(names), *part]) for part in parts]
+    return [_drawn(grid, names, part, wide, width) for part in parts]
 
 
-def _drawn(grid: Grid, columns: list[int]) -> Table:
+def _drawn(
+    grid: Grid, names: list[int], numbers: list[int], wide: list[int], width: int
+) -> Table:
+    """Draw some columns; where there is no room names are cut, numbers never."""
+    room = width - sum(wide[k] for k in numbers) + GAP * bool(numbers)
     drawn = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
-    for k in columns:
+    for k in (*names, *numbers):
         side: Any = "left" if grid.words[k] else "right"
-        # a name that is too long is cut, a number never
-        cut = grid.words[k]
         drawn.add_column(Text(grid.head[k]), justify=side, no_wrap=True)
-        drawn.columns[-1].min_width = None if cut else _widest(grid, k)
+        if k in names and sum(wide[j] for j in names) > room:
+            drawn.columns[-1].max_width = max(4, room // len(names) - GAP)
     for row in grid.rows:
-        drawn.add_row(*(Text(row[k]) for k in columns))
+        drawn.add_row(*(Text(row[k]) for k in (*names, *numbers)))
     return drawn
-
-
-def _widest(grid: Grid, k: int) -> int:
-    return max(cell_len(x) for x in (grid.head[k], *(row[k] for row in grid.rows)))
 
 
 def cell(value: Any) -> str:

@@ -27,6 +27,7 @@ from karat.files import scan
 from karat.frames import panel, tally
 
 SAMPLE = "sample:"
+_IN_MEMORY = 1 << 27  # bytes of a file that is read once, and not once a score
 _SHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 LABEL_NAMES = ("label", "y", "y_true", "target", "truth", "outcome")
 SCORE_NAMES = ("score", "y_score", "p", "prob", "probability", "prediction")
@@ -54,12 +55,25 @@ class Source:
         found = self.rows.select(_quoted(column)).distinct().limit(most + 1).fetchall()
         return sorted((v for (v,) in found if v is not None), key=str)
 
-    def parts(self, column: str) -> Iterator[tuple[Any, Any]]:
-        """Give each value of a column with its rows."""
-        values = self.rows.select(_quoted(column)).distinct().fetchall()
-        for (value,) in sorted(values, key=str):
-            same = duckdb.ColumnExpression(column) == duckdb.ConstantExpression(value)
-            yield value, self.rows.filter(same)
+    def only(self, columns: Iterable[str]) -> Any:
+        """Give some columns; those of a text file that is not large are read now.
+
+        It would be read again for each score otherwise.
+        """
+        rows = self.rows.select(", ".join(map(_quoted, dict.fromkeys(columns))))
+        path = Path(self.name)
+        if not path.is_file() or path.stat().st_size > _IN_MEMORY:
+            return rows
+        with reading():
+            return duckdb.from_arrow(rows.to_arrow_table())
+
+
+def groups_of(rows: Any, column: str) -> Iterator[tuple[Any, Any]]:
+    """Give each value of a column with its rows."""
+    values = rows.select(_quoted(column)).distinct().fetchall()
+    for (value,) in sorted(values, key=str):
+        same = duckdb.ColumnExpression(column) == duckdb.ConstantExpression(value)
+        yield value, rows.filter(same)
 
 
 @final
@@ -82,6 +96,7 @@ class Ask:
 
     source: Source
     chosen: Chosen
+    rows: Any  # the chosen columns
     level: float
     seed: int
 
@@ -104,6 +119,11 @@ def open_source(file: str, ordered: bool = False) -> Source:
             f"{file} must be UTF-8; it has another encoding. Type iconv -f latin1 -t "
             f"utf-8 {file} > utf8.csv, if that is its encoding, and take utf8.csv."
         ) from err
+
+
+def is_there(file: str) -> bool:
+    """Does this name a sample, or files that exist?"""
+    return file.startswith(SAMPLE) or (is_local(file) and Path(file).exists())
 
 
 def is_local(file: str) -> bool:
@@ -306,7 +326,7 @@ def _count(how: Callable[..., Any], ask: Ask, by: bool, **columns: Any) -> Any:
     chosen = ask.chosen
     with naming(chosen):
         return how(
-            ask.source.rows,
+            ask.rows,
             label=chosen.label,
             positive=chosen.positive,
             count=chosen.count,

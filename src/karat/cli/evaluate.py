@@ -69,7 +69,8 @@ def measures(t: Tally, level: float) -> dict[str, Estimate | None]:
         "brier": None,
     }
     if t.score[-1] >= 0 and t.score[0] <= 1:
-        found["brier"] = loss(brier(t, level=level))
+        # its parts, which need the resampling, are not shown
+        found["brier"] = loss(brier(t, level=level, replicates=20))
     return found
 
 

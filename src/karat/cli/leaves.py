@@ -14,7 +14,7 @@ from karat.cli._command import Columns, command
 from karat.cli._figures import leaves_figure
 from karat.cli._options import Node
 from karat.cli._shell import Answer, about, each_group, table
-from karat.cli._source import Ask, Source, names_of, naming
+from karat.cli._source import Ask, Source, groups_of, names_of, naming
 from karat.trees import LeafReport, Leaves
 
 NODE_NAMES = ("leaf", "node", "segment")
@@ -48,7 +48,7 @@ def leaves(
         return counted.report(confidence=confidence, level=ask.level)
 
     with progress("Counting"):
-        counted = _count(ask, ask.source.rows)
+        counted = _count(ask, ask.rows)
         groups = _by_group(ask) if ask.chosen.by else {}
         found = judged(counted)
         by_group = each_group(groups, judged)
@@ -77,7 +77,8 @@ def _count(ask: Ask, rows: Any) -> Leaves:
 
 
 def _by_group(ask: Ask) -> dict[Any, Leaves]:
-    return {g: _count(ask, rows) for g, rows in ask.source.parts(str(ask.chosen.by))}
+    parts = groups_of(ask.rows, str(ask.chosen.by))
+    return {g: _count(ask, rows) for g, rows in parts}
 
 
 def _rows(r: LeafReport) -> list[dict[str, Any]]:

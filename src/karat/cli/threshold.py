@@ -13,6 +13,7 @@ from karat._checks import InputError
 from karat._doors import door
 from karat._progress import progress
 from karat.cli._command import ONE_SCORE, command
+from karat.cli._figures import guarantee_figure
 from karat.cli._options import Maximize, Minimize, Prevalence, SubjectTo
 from karat.cli._shell import Answer, about, cases_sentence, each_group, table
 from karat.cli._source import Ask, count_tally
@@ -159,14 +160,7 @@ def _promised(
         "guarantee": {"confidence": g.confidence, "proofs": g.proofs},
     }
     parts = [*_promise_sentences(g), _matrix(c), _metrics_table(c)]
-    flagged = int(c.tp + c.fp)
-    # the region of the constraints, and the cut as what just flags so many
-    chart = partial(
-        lambda **drawn: door("plots").operating_point(t, **drawn),
-        maximize="flagged",
-        subject_to=[*bounds, f"flagged <= {flagged}"],
-    )
-    return _Cut(result, parts, chart)
+    return _Cut(result, parts, lambda: guarantee_figure(t, bounds, c))
 
 
 def _at(t: Tally, threshold: float) -> Confusion:
