@@ -118,7 +118,9 @@ def command_lines(name: str, command: Any) -> list[str]:
         if p.name == "help" or "completion" in p.name:
             continue
         words = getattr(p, "help", "") or ""
-        default = p.default if p.default not in (None, (), False, "") else ""
+        # 0 is a default to be shown, though it equals False
+        none = p.default is False or p.default in (None, (), "")
+        default = "" if none else p.default
         shown = ", ".join(f"`{o}`" for o in p.opts if o != "file") or "`FILE`"
         out.append(f"| {shown} | {words.replace('|', ' ')} | {default} |")
     return [*out, ""]

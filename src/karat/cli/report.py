@@ -11,7 +11,7 @@ from karat._checks import InputError
 from karat._doors import door
 from karat._progress import progress
 from karat.cli._command import Columns, command
-from karat.cli._options import Maximize, Scores, SubjectTo, Votes
+from karat.cli._options import Maximize, Minimize, Scores, SubjectTo, Votes
 from karat.cli._shell import Answer, about
 from karat.cli._source import Ask, count_panel, several_scores
 from karat.counts import Panel
@@ -34,6 +34,7 @@ def report(
         ),
     ] = Path("report.html"),
     maximize: Maximize = None,
+    minimize: Minimize = None,
     subject_to: SubjectTo = None,
     cost_fp: Annotated[
         float | None, typer.Option(help="What a false alarm costs.")
@@ -57,6 +58,7 @@ def report(
             title=title,
             source=ask.source.name,
             maximize=maximize,
+            minimize=minimize,
             subject_to=subject_to or (),
             level=ask.level,
             cost=prices,
