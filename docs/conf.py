@@ -35,28 +35,40 @@ exclude_patterns = ["_build", "README.md", "_cli_head.md", "_json_head.md"]
 html_theme = "pydata_sphinx_theme"
 html_title = "Karat"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["karat.css"]
+html_sidebars = {"comparison": [], "one_idea": [], "index": []}
+html_theme_options = {"show_toc_level": 2, "navbar_align": "left"}
 numpydoc_show_class_members = False
 autosummary_generate = True
 autodoc_typehints = "none"
 
 
+def questions() -> dict[str, list[str]]:
+    """Read the table of contents of ``karat``: public names by question."""
+    found: dict[str, list[str]] = {}
+    for line in (karat.__doc__ or "").splitlines():
+        if line and not line.startswith(" ") and "?" in line:
+            found[line.partition("?")[0] + "?"] = []
+        elif line.startswith("    ") and found:
+            names = [n for n in line.replace(",", " ").split() if n in karat.__all__]
+            found[list(found)[-1]] += names
+    return {q: names for q, names in found.items() if names}
+
+
 def write_reference() -> None:
-    """Write a page of the reference for every public name, from ``karat.__all__``."""
-    functions = [n for n in karat.__all__ if inspect.isroutine(getattr(karat, n))]
-    classes = [n for n in karat.__all__ if inspect.isclass(getattr(karat, n))]
-    lines = ["# Reference", "", "## Functions", ""]
-    for name in functions:
-        lines += ["```{eval-rst}", f".. autofunction:: karat.{name}", "```", ""]
-    lines += ["## Values and errors", ""]
-    for name in classes:
-        lines += [
-            "```{eval-rst}",
-            f".. autoclass:: karat.{name}",
-            "   :members:",
-            "   :inherited-members: Map, Record",
-            "```",
-            "",
-        ]
+    """Write the reference by question, from ``karat.__doc__`` and the docstrings."""
+    lines = ["# Reference", "", "Every public name, by the question it answers.", ""]
+    for question, names in questions().items():
+        lines += [f"## {question}", ""]
+        for name in names:
+            value = getattr(karat, name)
+            if isinstance(value, karat.Metric) or not callable(value):
+                continue
+            kind = "autoclass" if inspect.isclass(value) else "autofunction"
+            lines += ["```{eval-rst}", f".. {kind}:: karat.{name}"]
+            lines += ["   :members:"] if kind == "autoclass" else []
+            lines += ["```", ""]
     for module, what in DOORS.items():
         lines += [f"## {what}", ""]
         names = importlib.import_module(f"karat.{module}").__all__
@@ -126,16 +138,40 @@ def command_lines(name: str, command: Any) -> list[str]:
     return [*out, ""]
 
 
+GALLERY = {
+    "Curves": "roc_band precision_recall groups det gain lift leakage binormal_fit",
+    "Where to cut": "readme constraints pareto pareto_plane cost_curve net_benefit",
+    "What a score means": "reliability reliability_models calibration_maps "
+    "decomposition fermi_fit",
+    "Several models": "comparison dominance combiners rank_correlation",
+    "No gold standard": "no_gold_posterior no_gold_plane dependence_matrix",
+    "Leaves": "leaf_tree leaf_confidence leaf_utility majority_likelihood",
+}
+
+
 def write_gallery() -> None:
     """Write a page with every figure of ``figures/`` and the code that draws it."""
     page = ["# Gallery", "", "Every picture is built from the code under it.", ""]
-    for path in sorted((HERE / "figures").glob("*.py")):
-        text = path.read_text()
-        title = (ast.get_docstring(ast.parse(text)) or path.stem).splitlines()[0]
-        page += [f"## {title.rstrip('.')}", "", f"![{title}](figures/{path.stem}.svg)"]
-        page += ["", "<details><summary>The code</summary>", ""]
-        page += ["```python", text.rstrip(), "```", "", "</details>", ""]
+    groups = {title: stems.split() for title, stems in GALLERY.items()}
+    known = {stem for stems in groups.values() for stem in stems}
+    every = sorted(path.stem for path in (HERE / "figures").glob("*.py"))
+    groups["From the papers and the studies"] = [s for s in every if s not in known]
+    for title, stems in groups.items():
+        page += [f"## {title}", ""]
+        for stem in stems:
+            page += picture(HERE / "figures" / f"{stem}.py")
     (GENERATED / "gallery.md").write_text("\n".join(page) + "\n")
+
+
+def picture(path: Path) -> list[str]:
+    """Give one picture of the gallery, with its code folded away."""
+    text = path.read_text()
+    title = (ast.get_docstring(ast.parse(text)) or path.stem).splitlines()[0]
+    return [
+        *(f"### {title.rstrip('.')}", "", f"![{title}](figures/{path.stem}.svg)", ""),
+        *("<details><summary>The code</summary>", "", "```python", text.rstrip()),
+        *("```", "", "</details>", ""),
+    ]
 
 
 def write_benchmarks() -> None:

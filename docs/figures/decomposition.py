@@ -1,0 +1,13 @@
+"""Which model discriminates better, which is calibrated better?"""
+
+import pandas as pd
+
+import karat
+
+MODELS = ["boosting", "logistic", "neighbours"]
+
+
+def chart():
+    traps = pd.read_csv(karat.samples.path("west_nile"))
+    models = karat.panel(traps, label="virus", scores=MODELS)
+    return karat.plots.decomposition(karat.brier(models))

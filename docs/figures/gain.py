@@ -1,0 +1,13 @@
+"""How many positives are among the highest scores (cumulative gain)."""
+
+import pandas as pd
+
+import karat
+
+MODELS = ["boosting", "logistic", "neighbours"]
+
+
+def chart():
+    traps = pd.read_csv(karat.samples.path("west_nile"))
+    models = karat.panel(traps, label="virus", scores=MODELS)
+    return karat.plots.gain_curve(models)

@@ -1,0 +1,13 @@
+"""The leakage function: miss rate at each specificity."""
+
+import pandas as pd
+
+import karat
+
+MODELS = ["boosting", "logistic", "neighbours"]
+
+
+def chart():
+    traps = pd.read_csv(karat.samples.path("west_nile"))
+    models = karat.panel(traps, label="virus", scores=MODELS)
+    return karat.plots.leakage(models)

@@ -1,0 +1,13 @@
+"""Calibration of three models, with confidence bands."""
+
+import pandas as pd
+
+import karat
+
+MODELS = ["boosting", "logistic", "neighbours"]
+
+
+def chart():
+    traps = pd.read_csv(karat.samples.path("west_nile"))
+    models = karat.panel(traps, label="virus", scores=MODELS)
+    return karat.plots.reliability(models, replicates=200)
