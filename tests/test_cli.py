@@ -345,3 +345,13 @@ def test_sorts_are_chosen_before_numpy_is_loaded():
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True
     )
     assert loaded.stdout == "False\n"
+
+
+def test_a_column_that_looks_like_counts_is_not_passed_over_in_silence(tmp_path):
+    path = tmp_path / "c.csv"
+    path.write_text("y,p,n\n0,0.1,30\n1,0.2,10\n0,0.8,5\n1,0.9,20\n")
+    hint = "If column 'n' says how many, type --count n."
+    assert hint in " ".join(run("evaluate", path).stderr.split())
+    counted = run("evaluate", path, "--count", "n")
+    assert hint not in " ".join(counted.stderr.split())
+    assert "65 cases" in counted.stdout

@@ -23,6 +23,7 @@ from karat.cli._source import (
     Ask,
     Guess,
     choose,
+    looks_counted,
     one_score,
     open_source,
     several_scores,
@@ -139,6 +140,12 @@ def _ask(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Ask:
     )
     if chosen.took:
         say(f"Took {' and '.join(chosen.took)}, the only ones that fit.")
+    unused = looks_counted(source, chosen) if "count" in words else None
+    if unused:
+        say(
+            f"Every row is one case. If column {unused!r} says how many, type "
+            f"--count {unused}."
+        )
     if len(chosen.scores) < columns.least:
         raise InputError(
             f"This needs {columns.least} columns of scores or more; found "

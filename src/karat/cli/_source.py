@@ -31,6 +31,7 @@ _IN_MEMORY = 1 << 27  # bytes of a file that is read once, and not once a score
 _SHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 LABEL_NAMES = ("label", "y", "y_true", "target", "truth", "outcome")
 SCORE_NAMES = ("score", "y_score", "p", "prob", "probability", "prediction")
+COUNT_NAMES = ("n", "count", "counts", "cases", "freq", "frequency")
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _WHOLE_TYPES = (*_WHOLE, *(f"U{t}" for t in _WHOLE))
 _TRUE, _FALSE = ("true", "yes", "t", "1"), ("false", "no", "f", "0")
@@ -217,6 +218,14 @@ def choose(
         took.append(f"{option}{many} {names_of(scores)}")
     value = _positive(source, label, positive)
     return Chosen(label, tuple(scores), count, by, value, tuple(took))
+
+
+def looks_counted(source: Source, chosen: Chosen) -> str | None:
+    """Which column, that nobody named, looks like numbers of cases?"""
+    used = {chosen.label, *chosen.scores, chosen.by}
+    free = (c for c, kind in source.types.items() if kind in _WHOLE_TYPES)
+    like = [c for c in free if c.lower() in COUNT_NAMES and c not in used]
+    return like[0] if like and chosen.count is None else None
 
 
 def names_of(columns: Iterable[str], most: int = 12) -> str:
