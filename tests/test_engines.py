@@ -340,5 +340,29 @@ def test_progress_is_shown_on_a_terminal_only(terminal, capsys):
     karat.panel(frame, scores=["p"])
     shown = capsys.readouterr().err
     assert "counting p" in shown
-    assert "2 rows" in shown
+    assert "2 of 2 rows" in shown
+    assert "counting p: 2 rows, 0.0 s" in shown
     assert "counting in the engine" in shown
+
+
+def test_a_bar_knows_its_end_where_that_costs_nothing(terminal, tmp_path):
+    import narwhals as nw
+
+    from karat.engines import known_rows
+
+    pl.DataFrame({"p": [0.1, 0.2, 0.3]}).write_parquet(tmp_path / "a.parquet")
+    pl.DataFrame({"p": [0.1, 0.2, 0.3]}).write_csv(tmp_path / "a.csv")
+    parquet = karat.scan(tmp_path / "a.parquet")
+    lazy = pl.scan_parquet(tmp_path / "a.parquet")
+    assert known_rows(nw.from_native(parquet)) is None  # nobody looks
+    terminal()
+    for frame, expected in (
+        (parquet, 3),
+        (lazy, 3),
+        (parquet.filter("p > 0.1"), None),
+        (lazy.filter(pl.col("p") > 0.1), None),
+        (lazy.head(2), None),
+        (karat.scan(tmp_path / "a.csv"), None),
+        (pl.scan_csv(tmp_path / "a.csv"), None),
+    ):
+        assert known_rows(nw.from_native(frame)) == expected

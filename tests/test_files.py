@@ -6,6 +6,7 @@ import sqlite3
 import duckdb
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import karat
@@ -54,6 +55,10 @@ def test_text_files_plain_and_compressed(tmp_path, cases):
         assert counted(karat.scan(plain)) == whole
         packed = tmp_path / f"{name}.gz"
         packed.write_bytes(gzip.compress(plain.read_bytes()))
+        assert counted(karat.scan(packed)) == whole
+        packed = tmp_path / f"{name}.zst"
+        with pa.CompressedOutputStream(str(packed), "zstd") as out:
+            out.write(plain.read_bytes())
         assert counted(karat.scan(packed)) == whole
     turned = tmp_path / "b.csv"
     cases.select("p", "y").write_csv(turned)

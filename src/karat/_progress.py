@@ -45,7 +45,16 @@ def progress(
         _SHOWN.reset(token)
         timer.cancel()
         timer.join()  # a bar that starts now must not stay
+        shown = bar.live.is_started
         bar.stop()
+        if shown and unit == "rows":
+            bar.console.print(_done(bar.tasks[0]), markup=False, highlight=False)
+
+
+def _done(task: Any) -> str:
+    """Say what a pass over rows did, for who looked away."""
+    rows = f"{task.completed:,.0f} rows, " if task.completed else ""
+    return f"{task.description}: {rows}{task.elapsed or 0:.1f} s"
 
 
 def steps(
@@ -79,9 +88,14 @@ def _inner(bar: Any, *about: Any) -> Iterator[Callable[[float], None]]:
         bar.remove_task(went_by.args[0])
 
 
+def visible() -> bool:
+    """Is there a terminal that can show a bar?"""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
 def _display() -> Any:
     """Make the display, where there is a terminal that can show it."""
-    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+    if not visible():
         return None
     try:
         from rich import progress as rich

@@ -12,7 +12,10 @@ compact keys instead: for continuous scores that is faster and smaller than a gr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,7 +25,7 @@ from karat import _checks
 from karat._checks import InputError
 from karat._keys import KeyCounter
 from karat._numerics import Array, Ints, no_cases
-from karat._progress import progress
+from karat._progress import progress, visible
 from karat.columns import column
 from karat.counts import Tally
 
@@ -168,11 +171,18 @@ def collect(lazy: Any) -> Any:
 
 
 @contextmanager
-def reading() -> Iterator[None]:
-    """Turn an engine's error about its data into one of ours, with its words."""
+def reading() -> Iterator[Callable[[], None]]:
+    """Turn an engine's error about its data into one of ours, with its words.
+
+    Gives a function to be called now and then: it ends the work if Ctrl-C was pressed.
+    """
     try:
-        yield
+        with heeding_interrupts() as stop_if_asked:
+            yield stop_if_asked
     except Exception as err:
+        # some engines turn Ctrl-C into an error of their own
+        if "Interrupt" in type(err).__name__ or str(err) == "Query interrupted":
+            raise KeyboardInterrupt from err
         # by name: importing every engine to catch its errors would open every door
         libraries = {kind.__module__.split(".")[0] for kind in type(err).__mro__}
         # OSError: what an engine's stream of Arrow batches ends with
@@ -181,10 +191,73 @@ def reading() -> Iterator[None]:
         raise InputError(f"The data cannot be read: {first_lines(err)}") from err
 
 
+@contextmanager
+def heeding_interrupts() -> Iterator[Callable[[], None]]:
+    """Remember Ctrl-C: an engine that is asked at that moment may swallow it."""
+    pressed: list[int] = []
+
+    def note(number: int, frame: Any) -> None:
+        pressed.append(number)
+        signal.default_int_handler(number, frame)
+
+    def stop_if_asked() -> None:
+        if pressed:
+            raise KeyboardInterrupt
+
+    in_main = threading.current_thread() is threading.main_thread()
+    ours = in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if ours:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield stop_if_asked
+        stop_if_asked()
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def first_lines(err: BaseException, most: int = 400) -> str:
     """Give the beginning of an engine's message without its stack trace."""
     text = " ".join(str(err).split("\n\tat ")[0].split("\nJVM stacktrace")[0].split())
+    text = without_password(text)
     return text if len(text) <= most else f"{text[:most]} ..."
+
+
+def without_password(text: str) -> str:
+    """Hide the password of an address.
+
+    >>> without_password("postgres://me:secret@host/db")
+    'postgres://me:***@host/db'
+    """
+    return re.sub(r"(://[^:/@\s]*):[^@/\s]+@", r"\1:***@", text)
+
+
+# what a plan may hold whose rows are counted without reading them
+_PLAIN = {
+    "DUCKDB": ("READ_PARQUET", "PARQUET_SCAN", "TABLE_SCAN", "SEQ_SCAN", "ARROW_SCAN"),
+    "POLARS": ("PARQUET SCAN", "DF ["),
+}
+_SELECTS = ("FILTER", "SELECTION", "JOIN", "AGGREGATE", "LIMIT", "SLICE", "DISTINCT")
+
+
+def known_rows(lazy: Any) -> int | None:
+    """How many rows will go by? Asked for a bar, and only where it costs nothing.
+
+    That is a plan which reads whole Parquet files or tables: their number of rows is
+    in the metadata. None for every other plan.
+    """
+    kind = lazy.implementation.name
+    if not visible() or kind not in _PLAIN:
+        return None
+    with reading():
+        plan = str(lazy.to_native().explain()).upper()
+        if any(word in plan for word in _SELECTS):
+            return None
+        if not any(word in plan for word in _PLAIN[kind]):
+            return None
+        import narwhals as nw
+
+        return int(lazy.select(nw.len().alias("rows")).collect()["rows"].to_list()[0])
 
 
 def can_stream(lazy: Any, wanted: Mapping[str, str]) -> bool:
@@ -211,7 +284,7 @@ def stream(opened: Any, score: str, label: str | None, positive: Any) -> Tally:
     counter: KeyCounter | None = None
     lost = total = 0
     try:
-        with progress(f"counting {score}") as seen:
+        with progress(f"counting {score}", known_rows(opened)) as seen:
             for values, labels in _batches(opened, score, label):
                 value, gone = _numbers(values, score)
                 total += value.size
@@ -235,8 +308,9 @@ def _batches(opened: Any, score: str, label: str | None) -> Iterator[tuple[Any, 
 
     columns = {"score": score} if label is None else {"score": score, "label": label}
     chosen = opened.select(nw.col(v).alias(k) for k, v in columns.items()).to_native()
-    with reading():
+    with reading() as stop_if_asked:
         for batch in _arrow_batches(chosen):
+            stop_if_asked()
             labels = batch.column("label") if label is not None else None
             yield batch.column("score"), labels
 

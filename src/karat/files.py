@@ -17,7 +17,7 @@ from typing import Any
 
 from karat import _checks
 from karat._checks import InputError
-from karat.engines import reading
+from karat.engines import first_lines, reading, without_password
 
 Source = str | os.PathLike[str]
 
@@ -43,6 +43,12 @@ _DATABASES = {
     "postgresql": "postgres",
     "mysql": "mysql",
 }
+# what is not a local file of these kinds needs an extension of DuckDB
+_EXTENSIONS = {
+    **dict.fromkeys(("http", "https", "s3", "s3a", "s3n", "gcs", "gs", "r2"), "httpfs"),
+    **dict.fromkeys(("az", "azure", "abfss"), "azure"),
+    "hf": "httpfs",
+}
 
 
 def scan(
@@ -54,6 +60,7 @@ def scan(
     memory_limit: str = "1GB",
     threads: int | None = None,
     keep_order: bool = False,
+    settings: Mapping[str, Any] | None = None,
 ) -> Any:
     r"""Where are the predictions? Opens files or a table without loading them.
 
@@ -80,6 +87,10 @@ def scan(
     keep_order
         Keep the rows in the order of the files, to write them back; counting needs no
         order, and takes less memory without.
+    settings
+        What else DuckDB should know, by the names it has there: ``s3_region``,
+        ``s3_access_key_id``, ``s3_secret_access_key``, ``s3_endpoint``,
+        ``extension_directory``, ``temp_directory``, ...
 
     Returns
     -------
@@ -102,8 +113,10 @@ def scan(
     places = [os.fspath(s) for s in sources]
     if not places:
         raise InputError("scan needs at least one file; found an empty list.")
-    connection = _connect(memory_limit, threads, keep_order)
+    connection = _connect(memory_limit, threads, keep_order, settings or {})
+    _load_extensions(connection, places)
     with reading():
+        _set(connection, settings or {})
         if len(places) == 1 and _database(places[0]):
             return _attached(connection, places[0], table)
         if table is not None:
@@ -114,7 +127,12 @@ def scan(
         return _opened(connection, places, types, union_by_name)
 
 
-def _connect(memory_limit: str, threads: int | None, keep_order: bool) -> Any:
+def _connect(
+    memory_limit: str,
+    threads: int | None,
+    keep_order: bool,
+    settings: Mapping[str, Any],
+) -> Any:
     try:
         import duckdb
     except ModuleNotFoundError:
@@ -128,8 +146,58 @@ def _connect(memory_limit: str, threads: int | None, keep_order: bool) -> Any:
     }
     if threads is not None:
         config["threads"] = _checks.whole_number(threads, "threads", at_least=1)
+    # needed before an extension can be loaded; the others may belong to an extension
+    early = ("extension_directory", "custom_extension_repository")
+    config |= {k: str(settings[k]) for k in early if k in settings}
     with reading():
-        return duckdb.connect(":memory:", config=config)
+        connection = duckdb.connect(":memory:", config=config)
+        # DuckDB's own bar, which is drawn into files and pipes too; it must be on all
+        # the same: without it DuckDB does not hear Ctrl-C
+        connection.execute("SET enable_progress_bar = true")
+        connection.execute("SET enable_progress_bar_print = false")
+        return connection
+
+
+def _set(connection: Any, settings: Mapping[str, Any]) -> None:
+    """Pass on what DuckDB should know; a name that is none is its error."""
+    for name, value in settings.items():
+        if not name.replace("_", "").isalnum():
+            raise InputError(f"settings has no name of DuckDB in it: {name!r}.")
+        text = str(value).replace("'", "''")
+        connection.execute(f"SET {name} = '{text}'")
+
+
+def _load_extensions(connection: Any, places: list[str]) -> None:
+    """Load what remote files and databases need, or say how to get it."""
+    for place in places:
+        scheme = place.split("://")[0].lower() if "://" in place else ""
+        kind = _database(place)
+        needed = _EXTENSIONS.get(scheme) if kind is None else kind
+        if needed is not None and needed != "duckdb":
+            _load(connection, needed, place)
+
+
+def _load(connection: Any, name: str, place: str) -> None:
+    import duckdb
+
+    try:
+        connection.load_extension(name)
+        return
+    except duckdb.Error:
+        pass  # not here yet: DuckDB fetches it where the network allows it
+    try:
+        connection.install_extension(name)
+        connection.load_extension(name)
+    except duckdb.Error as err:
+        platform = connection.execute("PRAGMA platform").fetchone()[0]
+        raise InputError(
+            f"{without_password(place)} needs the extension {name} of DuckDB, which "
+            f"cannot be loaded here: {first_lines(err, 200)} Where there is a network "
+            f"type duckdb.sql('INSTALL {name}'); without one put {name}"
+            f".duckdb_extension of DuckDB {duckdb.__version__} for {platform} into "
+            f"FOLDER/v{duckdb.__version__}/{platform} and type "
+            f'karat.scan(..., settings={{"extension_directory": "FOLDER"}}).'
+        ) from None
 
 
 def _opened(connection: Any, places: list[str], types: Any, union_by_name: bool) -> Any:
@@ -264,13 +332,16 @@ def _attached(connection: Any, place: str, table: str | None) -> Any:
         "WHERE database_name = 'source' AND NOT internal"
     ).fetchall()
     found = {
-        (f"{s}.{t}" if s not in ("main", "public") else t): (s, t) for s, t in rows
+        (f"{s}.{t}" if s not in ("main", "public") else t): (s, t)
+        for s, t in rows
+        if s not in ("information_schema", "pg_catalog", "pg_toast")
     }
     if table is None and len(found) == 1:
         table = next(iter(found))
     if table not in found:
         raise InputError(
-            f"table= must name a table of {place}; found {table!r}, and it has "
+            f"table= must name a table of {without_password(place)}; found {table!r}, "
+            f"and it has "
             f"{_checks.listing(found, 12) or 'no tables'}."
             f"{_checks.nearest(table, list(found))}"
         )

@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from operator import neg
+from time import perf_counter
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -20,7 +21,7 @@ from karat import _checks, engines, grids
 from karat._cells import joined
 from karat._checks import InputError
 from karat._numerics import Array, Ints
-from karat._records import Estimate, Record
+from karat._records import Estimate, Record, apart
 from karat.algebra import Constraint, Metric
 from karat.boxes import Flags, search
 from karat.counting import read_labels
@@ -52,6 +53,8 @@ class Refined(Record):
         How many rows were counted in all passes together.
     cells : int
         How many rows the tally had at the end.
+    seconds : float
+        How long it took.
     """
 
     answer: Any
@@ -60,6 +63,7 @@ class Refined(Record):
     passes: int
     rows: int
     cells: int
+    seconds: float = 0.0
 
     @property
     def value(self) -> float:
@@ -80,6 +84,14 @@ class Refined(Record):
         """Give the value alone."""
         return self.value
 
+    def __repr__(self) -> str:
+        """Write the answer, then what it took."""
+        how = "exact" if self.exact else f"within {apart(self.low, self.high)}"
+        return (
+            f"{self.answer!r}\n  {how}, after {self.passes} passes over {self.rows:,} "
+            f"rows in {self.seconds:.1f} s; {self.cells:,} cells at the end"
+        )
+
 
 class Source(NamedTuple):
     """Where the rows are, and what each pass over them has counted so far.
@@ -92,11 +104,13 @@ class Source(NamedTuple):
     label: str | None
     positive: Any
     counted: list[int]
+    start: float
 
     def done(self, t: Tally, low: float, high: float, answer: Any) -> Refined:
         """Report the answer with what it took."""
         passes, rows = len(self.counted), sum(self.counted)
-        return Refined(answer, low, high, passes, rows, len(t))
+        seconds = perf_counter() - self.start
+        return Refined(answer, low, high, passes, rows, len(t), seconds)
 
 
 def exact_threshold(
@@ -260,7 +274,7 @@ def _first(
 
     Up to ``whole`` rows of a lazy frame are counted score by score at once.
     """
-    counted = frame
+    counted, began = frame, perf_counter()
     if not isinstance(frame, Tally):
         opened = engines.open_frame(frame)
         if engines.is_lazy(opened):
@@ -271,7 +285,7 @@ def _first(
     counts = (known.neg, known.pos, known.unknown)
     start = np.arange(0, len(known), step)
     cells = Tally._of_cells(*joined(start, known.score, known.high, counts))
-    return Source(known, None, None, None, [known.n]), cells
+    return Source(known, None, None, None, [known.n], began), cells
 
 
 def _first_pass(
@@ -282,14 +296,15 @@ def _first_pass(
             'Name the columns of the frame: label="y", score="p". It has '
             f"{_checks.listing(lazy.collect_schema().names(), 12)}."
         )
+    began = perf_counter()
     engines.wanted_columns(lazy, {"label": label, "score": score})
     e = grids.extent(lazy, score)
     if e.rows <= whole:
         t = tally(lazy, label=label, score=score, positive=positive)
-        return Source(lazy, score, label, positive, [0, t.n]), t
+        return Source(lazy, score, label, positive, [0, t.n], began), t
     t = grids.binned_tally(lazy, score, label, positive, None, at_most, e)
     # where the scores lie, their quantiles, and the count: three passes
-    return Source(lazy, score, label, positive, [0, 0, t.n]), t
+    return Source(lazy, score, label, positive, [0, 0, t.n], began), t
 
 
 def _wider(answer: Estimate, half: float) -> Estimate:

@@ -1,0 +1,154 @@
+"""Addresses: HTTP, S3 and PostgreSQL, where DuckDB's extensions can be had.
+
+``KARAT_DUCKDB_EXTENSIONS`` names a folder that holds them, for machines without a
+network. Without the extensions the refusal is tested, and the rest is skipped.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+
+import karat
+from karat import InputError
+
+FOLDER = os.environ.get("KARAT_DUCKDB_EXTENSIONS")
+SETTINGS = {"extension_directory": FOLDER} if FOLDER else {}
+
+
+@pytest.fixture
+def cases(rng):
+    score = np.round(rng.random(3000), 3)
+    return pl.DataFrame({"y": (rng.random(3000) < score).astype(int), "p": score})
+
+
+def needs(extension):
+    """Skip where DuckDB has no such extension and nothing is fetched for a test."""
+    with duckdb.connect(config=SETTINGS) as connection:
+        try:
+            connection.load_extension(extension)
+        except duckdb.Error as err:
+            pytest.skip(f"DuckDB's extension {extension} is not here: {err}")
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A process of its own: DuckDB holds Python's lock while it asks for files."""
+    command = [sys.executable, str(Path(__file__).with_name("file_server.py"))]
+    with subprocess.Popen(
+        [*command, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as found:
+        yield int(found.stdout.readline())
+        found.terminate()
+
+
+def test_a_web_server(server, cases, tmp_path):
+    needs("httpfs")
+    whole = karat.tally(cases["y"], cases["p"])
+    cases.write_parquet(tmp_path / "a.parquet")
+    cases.write_csv(tmp_path / "a.csv")
+    for name in ("a.parquet", "a.csv"):
+        address = f"http://127.0.0.1:{server}/{name}"
+        rows = karat.scan(address, settings=SETTINGS)
+        assert karat.tally(rows, label="y", score="p") == whole
+    with pytest.raises(InputError, match="cannot be read"):
+        karat.scan(f"http://127.0.0.1:{server}/none.parquet", settings=SETTINGS)
+
+
+def test_s3(server, cases, tmp_path):
+    needs("httpfs")
+    (tmp_path / "bucket").mkdir()
+    cases.write_parquet(tmp_path / "bucket" / "a.parquet")
+    settings = SETTINGS | {
+        "s3_endpoint": f"127.0.0.1:{server}",
+        "s3_url_style": "path",
+        "s3_use_ssl": False,
+        "s3_region": "eu-central-1",
+        "s3_access_key_id": "key",
+        "s3_secret_access_key": "it's secret",
+    }
+    rows = karat.scan("s3://bucket/a.parquet", settings=settings)
+    whole = karat.tally(cases["y"], cases["p"])
+    assert karat.tally(rows, label="y", score="p") == whole
+
+
+@pytest.fixture
+def postgres(tmp_path):
+    """A cluster of its own, on a socket in a folder of its own."""
+    needs("postgres_scanner")
+    initdb = shutil.which("initdb") or "/usr/lib/postgresql/15/bin/initdb"
+    if not os.path.exists(initdb):
+        pytest.skip("PostgreSQL is not installed")
+    home = tmp_path / "pg"
+    home.mkdir()
+    who = {}
+    if os.getuid() == 0:  # the server refuses to run as root
+        try:
+            shutil.chown(home, "nobody")
+        except LookupError:
+            pytest.skip("there is nobody to run PostgreSQL as")
+        for folder in (tmp_path, *tmp_path.parents[:2]):
+            folder.chmod(0o755)
+        who = {"user": "nobody"}
+    options = {"check": True, "stdout": subprocess.DEVNULL, "cwd": home, **who}
+    data, log = str(home / "data"), str(home / "log")
+    subprocess.run([initdb, "-A", "trust", "-U", "me", data], **options)
+    control = os.path.join(os.path.dirname(os.path.realpath(initdb)), "pg_ctl")
+    server = f"-k {home} -c listen_addresses='' -c fsync=off"
+    subprocess.run(
+        [control, "-D", data, "-l", log, "-w", "-o", server, "start"], **options
+    )
+    try:
+        yield home
+    finally:
+        subprocess.run([control, "-D", data, "-m", "immediate", "stop"], **options)
+
+
+def test_a_table_of_postgres(postgres, cases):
+    address = f"postgres://me:secret@/postgres?host={postgres}"
+    with duckdb.connect(config=SETTINGS) as connection:
+        connection.load_extension("postgres_scanner")
+        connection.execute(f"ATTACH '{address}' AS pg (TYPE postgres)")
+        connection.register("cases", cases.to_arrow())
+        connection.execute('CREATE TABLE pg.public."odd ""name" AS SELECT * FROM cases')
+    whole = karat.tally(cases["y"], cases["p"])
+    rows = karat.scan(address, settings=SETTINGS)
+    assert karat.tally(rows, label="y", score="p") == whole
+    with pytest.raises(InputError, match=r"me:\*\*\*@.*it has 'odd \"name'"):
+        karat.scan(address, table="none", settings=SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("place", "extension"),
+    [
+        ("s3://bucket/a.parquet", "httpfs"),
+        ("https://example.org/a.parquet", "httpfs"),
+        ("postgres://me:secret@host/db", "postgres"),
+        ("mysql://me:secret@host/db", "mysql"),
+    ],
+)
+def test_an_extension_that_cannot_be_had(place, extension, tmp_path):
+    settings = {
+        "extension_directory": tmp_path / "none",
+        "custom_extension_repository": tmp_path / "nowhere",
+    }
+    words = rf"needs the extension {extension} of DuckDB.*INSTALL {extension}.*FOLDER"
+    with pytest.raises(InputError, match=words) as found:
+        karat.scan(place, settings=settings)
+    assert "secret" not in str(found.value)
+
+
+def test_settings_are_passed_on(tmp_path):
+    (tmp_path / "a.csv").write_text("y,p\n1,0.5\n")
+    rows = karat.scan(tmp_path / "a.csv", settings={"temp_directory": tmp_path / "o'b"})
+    assert rows.columns == ["y", "p"]
+    with pytest.raises(InputError, match="cannot be read"):
+        karat.scan(tmp_path / "a.csv", settings={"no_such_setting": 1})
+    with pytest.raises(InputError, match="no name of DuckDB"):
+        karat.scan(tmp_path / "a.csv", settings={"a = 1; DROP": 1})
