@@ -90,11 +90,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     stays a link, to the new file; a device such as /dev/stdout gets the bytes.
     """
     check_folder(path)
-    target = Path(os.path.realpath(path))
-    if target.exists() and not (target.is_file() or target.is_dir()):
-        with _passed_on(target) as temporary:
+    if is_device(path):
+        with _passed_on(Path(path)) as temporary:
             yield temporary
         return
+    target = Path(os.path.realpath(path))
     name = _beside(target)
     try:
         yield Path(name)
@@ -120,6 +120,14 @@ def check_folder(path: str | os.PathLike[str]) -> None:
             f"{target} cannot be written: there is no folder {target.parent}. "
             f"Make the folder first."
         )
+
+
+def is_device(path: str | os.PathLike[str]) -> bool:
+    """Is this a pipe, a terminal or the like, which is written and not replaced?"""
+    target = Path(path)
+    if target.is_relative_to("/dev"):  # /dev/stdout may lead to a plain file
+        return target.exists()
+    return target.exists() and not (target.is_file() or target.is_dir())
 
 
 def _reason(err: OSError) -> str:

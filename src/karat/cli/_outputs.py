@@ -14,7 +14,7 @@ from karat._checks import InputError
 from karat._progress import progress
 from karat.cli._shell import say
 from karat.cli._source import Source, is_local
-from karat.storage import check_folder, replacing
+from karat.storage import check_folder, is_device, replacing
 
 FIGURES = (".svg", ".png", ".pdf", ".html")
 ROWS = (".parquet", ".csv")
@@ -57,7 +57,7 @@ def _check_place(path: Path) -> None:
     if path.is_dir():
         raise OSError(errno.EISDIR, f"{path} cannot be written: it is a folder")
     # a device is written itself, other files are replaced in their folder
-    place = path.parent if path.is_file() or not path.exists() else path
+    place = path if is_device(path) else path.parent
     if not os.access(place, os.W_OK):
         words = f"{path} cannot be written: the folder {path.parent} is read-only"
         raise OSError(errno.EACCES, words)

@@ -6,7 +6,7 @@ from typing import Any
 
 from karat._checks import both_classes
 from karat._doors import door
-from karat._progress import progress
+from karat._progress import progress, steps
 from karat._records import Estimate
 from karat.areas import average_precision
 from karat.cli._command import SCORES, command
@@ -35,7 +35,8 @@ def evaluate(ask: Ask) -> Answer:
         groups = _groups(ask) if ask.chosen.by else {}
     first = next(iter(tallies.values()))
     both_classes(first, "evaluate")
-    numbers = {s: measures(t, ask.level) for s, t in tallies.items()}
+    each = steps(tallies.items(), "Measuring", unit="scores")
+    numbers = {s: measures(t, ask.level) for s, t in each}
     by_group = {
         s: {g: measures(t, ask.level) for g, t in found.items()}
         for s, found in groups.items()
@@ -49,7 +50,7 @@ def evaluate(ask: Ask) -> Answer:
             for group, row in found.items()
         ]
         parts.append(_table([str(ask.chosen.by), "score"], rows))
-    parts.append(_legend(ask.level, numbers))
+    parts.append(_legend(ask.level, numbers, by_group))
     return Answer(
         "evaluate",
         {"scores": numbers, "groups": by_group},
@@ -102,8 +103,10 @@ def _table(first: list[str], rows: list[list[Any]]) -> Any:
     return table([*first, *MEASURES.values()], rows)
 
 
-def _legend(level: float, numbers: dict[str, dict[str, Any]]) -> str:
+def _legend(level: float, numbers: dict[str, Any], groups: dict[str, Any]) -> str:
     text = f"In brackets: {100 * level:g}% confidence intervals."
     if any(row["brier"] is None for row in numbers.values()):
         text += " A Brier score needs scores from 0 to 1, as probabilities."
+    if any(row["auc"] is None for found in groups.values() for row in found.values()):
+        text += " Groups of one class only have no numbers."
     return text

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -66,15 +68,18 @@ def nogold(
         panel = count_panel(ask)
         populations = count_panel(ask, by=True) if ask.chosen.by else {}
     data = {str(g): p for g, p in populations.items()} or panel
-    with progress("Sampling"), warnings.catch_warnings(record=True) as raised:
-        warnings.simplefilter("always")
-        found = latent_class(
-            data, rng=ask.seed, level=ask.level, draws=draws, dependence=dependence
-        )
-        best = best_combination(found, criterion=criterion)
-        joint = conditional_dependence(found, rng=ask.seed)
-    for warning in raised:
-        say(f"Warning: {warning.message}")
+    found, best, joint = _answered(
+        ask,
+        partial(
+            latent_class,
+            data,
+            rng=ask.seed,
+            level=ask.level,
+            draws=draws,
+            dependence=dependence,
+        ),
+        criterion,
+    )
     return Answer(
         "nogold",
         _result(found, best, joint),
@@ -82,6 +87,24 @@ def nogold(
         chart=lambda: door("plots").posterior_densities(found),
         about=about(ask, panel),
     )
+
+
+def _answered(
+    ask: Ask, sample: Callable[[], LatentPosterior], criterion: str
+) -> tuple[LatentPosterior, Combination, Dependence]:
+    """Sample, then ask the draws; what Karat warns of is said, not shown as a trace."""
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always")
+        with progress("Without a gold standard", 3, "questions") as answered:
+            found = sample()
+            answered(1)
+            best = best_combination(found, criterion=criterion)
+            answered(1)
+            joint = conditional_dependence(found, rng=ask.seed)
+            answered(1)
+    for warning in raised:
+        say(f"Warning: {warning.message}")
+    return found, best, joint
 
 
 def _prevalences(found: LatentPosterior) -> dict[str, Estimate]:

@@ -12,10 +12,10 @@ from karat._doors import door
 from karat._progress import progress
 from karat.cli._command import Columns, command
 from karat.cli._options import Maximize, Minimize, Scores, SubjectTo, Votes
-from karat.cli._shell import Answer, about
+from karat.cli._shell import Answer, about, say
 from karat.cli._source import Ask, count_panel, several_scores
 from karat.counts import Panel
-from karat.storage import replacing
+from karat.storage import is_device, replacing
 
 COLUMNS = Columns("score", Scores, several_scores, instead="vote")
 
@@ -74,10 +74,11 @@ def report(
         "sections": [s.title for s in page.sections],
     }
     parts: list[Any] = []
-    for question, sentences in page.summary:
+    # a page that goes to a device such as /dev/stdout goes there alone
+    summary = () if is_device(output) else page.summary
+    for question, sentences in summary:
         parts += [question, *(f"  {s}" for s in sentences)]
-    parts.append(f"Report written to {output} ({size / 1024:,.0f} KB); open it in a ")
-    parts[-1] += "browser."
+    say(f"Report written to {output} ({size / 1024:,.0f} KB); open it in a browser.")
     return Answer(
         "report",
         result,
