@@ -234,15 +234,44 @@ def test_formulas_are_as_short_as_sympy_makes_them(rng):
         )
 
 
+def points(words, names, rows):
+    """Evaluate "at least t points (A 2, B 1)"."""
+    least, each = words.removeprefix("at least ").split(" points (")
+    weight = dict(w.rsplit(" ", 1) for w in each.rstrip(")").split(", "))
+    return rows @ [int(weight.get(n, 0)) for n in names] >= int(least)
+
+
 def test_long_formulas_become_points():
-    names = [f"T{i}" for i in range(6)]
-    weight = np.array([1, 1, 2, 2, 3, 3])
-    chosen = np.flatnonzero(votes(6) @ weight >= 6)
-    words = formula(chosen.tolist(), names)
-    assert words.startswith("at least")
-    assert "points" in words
-    assert formula(range(2**12 - 5), [f"T{i}" for i in range(12)]).endswith("patterns")
+    for k, weight in ((6, [1, 1, 2, 2, 3, 3]), (14, [3, 2, 2, *[1] * 11])):
+        names = [f"T{i}" for i in range(k)]
+        rows = votes(k)
+        inside = rows @ weight >= 6
+        words = formula(np.flatnonzero(inside).tolist(), names)
+        assert (points(words, names, rows) == inside).all()
     assert formula([0, 1, 2, 4], ["A", "B", "C"]) == "at least 2 of A, B, C"
+    names = [f"T{i}" for i in range(12)]
+    most = np.flatnonzero(votes(12).sum(axis=1) >= 7)
+    assert formula(most.tolist(), names) == f"at least 7 of {', '.join(names)}"
+
+
+@pytest.mark.parametrize("k", [5, 8, 12])
+def test_long_formulas_mean_their_cells(rng, k):
+    names = [f"T{i}" for i in range(k)]
+    inside = rng.random(2**k) < 0.3
+    words = formula(np.flatnonzero(inside).tolist(), names)
+    code = compile(words, "words", "eval")
+    found = [
+        bool(eval(code, {}, dict(zip(names, row, strict=True))))  # noqa: S307
+        for row in votes(k).astype(bool).tolist()
+    ]
+    assert (np.array(found) == inside).all()
+
+
+def test_beyond_twelve_patterns_are_counted(rng):
+    names = [f"T{i}" for i in range(13)]
+    inside = rng.random(2**13) < 0.3
+    words = formula(np.flatnonzero(inside).tolist(), names)
+    assert words == f"{inside.sum():,} of 8,192 patterns"
 
 
 def test_the_map_flags_what_the_formula_says(posts, tmp_path):

@@ -4,26 +4,36 @@ A combination of classifiers is a set of cells, a cell is one pattern of votes. 
 are numbered as in Keith, Davey, Boyd (2012): bit k (from the right, from 0) of the
 number is 1 when classifier k votes *no*. So cell 0 is "all say yes".
 
-Sums of products are minimised by prime implicants (Quine 1952, McCluskey 1956) with a
-greedy cover; the shorter of that and of the product of sums is written.
+Sums of products are minimised by prime implicants (Quine 1952, McCluskey 1956), all of
+them, with a cover that takes the essential ones, then the one that covers most, and
+drops what has become superfluous: short, though not always shortest. The shorter of
+that and of the product of sums is written, or a weighted vote where both are long.
+
+Implicants are places of a table with three entries an axis: the classifier says yes,
+says no, or does not matter. A sum over such a table is one pass along each axis.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from karat._numerics import Array
 
-# classifiers up to which formulas are minimised; beyond, cells are listed
-MOST = 10
+# classifiers up to which formulas are minimised; beyond, patterns are counted
+MOST = 12
 # literals a classifier beyond which a formula is better said as a weighted vote
 LONG = 2
 
+# largest weight of a weighted vote, and boxes of the integer program that finds it
+LARGEST, NODES = 1000, 500
+
 # an implicant is (mask, value): the classifiers that matter, and those that say no
 Term = tuple[int, int]
+YES, NO, EITHER = 0, 1, 2
 
 
 def votes(k: int) -> Array:
@@ -44,20 +54,21 @@ def formula(cells: Sequence[int], names: Sequence[str]) -> str:
     >>> formula([0, 1, 2, 4], ["A", "B", "C"])
     'at least 2 of A, B, C'
     """
-    k, chosen = len(names), frozenset(int(c) for c in cells)
-    if not chosen:
+    inside = np.zeros(2 ** len(names), dtype=bool)
+    inside[np.asarray(cells, dtype=int)] = True
+    if not inside.any():
         return "never"
-    if len(chosen) == 2**k:
+    if inside.all():
         return "always"
-    if k > MOST:
-        return f"{len(chosen):,} of {2**k:,} patterns"
-    counted = _by_count(chosen, names)
+    counted = _by_count(inside, names)
     if counted:
         return counted
-    rest = frozenset(range(2**k)) - chosen
-    yes, no = _cover(chosen, k), _cover(rest, k)
-    if min(_length(no), _length(yes)) > LONG * k:
-        points = _points(chosen, names)
+    if len(names) > MOST:
+        many = f"{inside.sum():,} of {inside.size:,} patterns"
+        return _points(inside, names) or many
+    yes, no = _cover(inside.tobytes()), _cover((~inside).tobytes())
+    if min(_length(no), _length(yes)) > LONG * len(names):
+        points = _points(inside, names)
         if points:
             return points
     if _length(no) < _length(yes):
@@ -65,98 +76,155 @@ def formula(cells: Sequence[int], names: Sequence[str]) -> str:
     return _sum_of_products(yes, names)
 
 
-def _by_count(chosen: frozenset[int], names: Sequence[str]) -> str:
+def _by_axis(inside: Array) -> Array:
+    """Lay cells out with one axis a classifier, the first one first: 0 yes, 1 no."""
+    k = int(np.log2(inside.size))
+    return inside.reshape((2,) * k).transpose(range(k - 1, -1, -1))
+
+
+def _by_count(inside: Array, names: Sequence[str]) -> str:
     """Recognise "at least t of these", where only the number of votes matters."""
     k = len(names)
-    matter = [i for i in range(k) if any((c ^ 1 << i) not in chosen for c in chosen)]
+    table = _by_axis(inside)
+    matter = [
+        i for i in range(k) if (table.take(0, axis=i) != table.take(1, axis=i)).any()
+    ]
     if len(matter) < 2:
         return ""
-    yes = [sum(not c >> i & 1 for i in matter) for c in range(2**k)]
-    inside = {n for c, n in enumerate(yes) if c in chosen}
-    outside = {n for c, n in enumerate(yes) if c not in chosen}
-    if inside & outside:
+    yes = votes(k)[:, matter].sum(axis=1)
+    within, without = set(yes[inside].tolist()), set(yes[~inside].tolist())
+    if within & without:
         return ""
     these = ", ".join(names[i] for i in matter)
-    if min(inside) > max(outside) and 1 < min(inside) < len(matter):
-        return f"at least {min(inside)} of {these}"
-    if max(inside) < min(outside) and 0 < max(inside) < len(matter) - 1:
-        return f"at most {max(inside)} of {these}"
-    if len(inside) == 1 and inside <= set(range(1, len(matter))):
-        return f"exactly {inside.pop()} of {these}"
+    if min(within) > max(without) and 1 < min(within) < len(matter):
+        return f"at least {min(within)} of {these}"
+    if max(within) < min(without) and 0 < max(within) < len(matter) - 1:
+        return f"at most {max(within)} of {these}"
+    if len(within) == 1 and within <= set(range(1, len(matter))):
+        return f"exactly {within.pop()} of {these}"
     return ""
 
 
-def _points(chosen: frozenset[int], names: Sequence[str]) -> str:
+def _points(inside: Array, names: Sequence[str]) -> str:
     """Write a weighted vote with small whole weights, if the set is one.
 
-    The weights solve an integer program: at least t points inside, at most t - 1
-    outside, as few points as possible.
+    One more vote must never turn yes into no; then the smallest patterns inside and the
+    largest outside decide. The weights solve an integer program: at least t points
+    inside, at most t - 1 outside, as few points as possible.
     """
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
-    k = len(names)
-    table = np.hstack([votes(k), np.full((2**k, 1), -1)]).astype(float)
-    inside = np.array([c in chosen for c in range(2**k)])
-    rule = LinearConstraint(
-        table, np.where(inside, 0, -np.inf), np.where(inside, np.inf, -1)
-    )
-    box = Bounds([*[-20] * k, -200], [*[20] * k, 200])
-    found = milp(
-        np.array([*[1.0] * k, 0.0]),
-        constraints=rule,
-        bounds=box,
-        integrality=np.ones(k + 1, dtype=int),
-        options={"time_limit": 2.0},
-    )
-    if found.x is None or (found.x[:k] < -0.5).any():
+    table, k = _by_axis(inside), len(names)
+    lowest, highest = table.copy(), ~table
+    for i in range(k):
+        yes, no = (np.take(table, [v], axis=i) for v in (YES, NO))
+        if (no & ~yes).any():
+            return ""
+        # a pattern is lowest if each vote less is outside, highest if each more inside
+        lowest &= np.concatenate([~no, np.ones_like(no)], axis=i)
+        highest &= np.concatenate([np.ones_like(yes), yes], axis=i)
+    found = _whole_weights(1 - np.argwhere(lowest), 1 - np.argwhere(highest))
+    if found is None:
         return ""
-    *weights, least = np.rint(found.x).astype(int)
+    weights, least = found
+    if ((votes(k) @ weights >= least) != inside).any():
+        return ""
     each = ", ".join(f"{n} {w}" for n, w in zip(names, weights, strict=True) if w)
     return f"at least {least} points ({each})"
 
 
+def _whole_weights(inside: Array, outside: Array) -> tuple[Array, int] | None:
+    """Find few points that tell two sets of patterns apart, if there are any."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    k = inside.shape[1]
+    table = np.vstack([inside, outside]).astype(float)
+    table = np.hstack([table, np.full((len(table), 1), -1.0)])
+    low = np.repeat([0.0, -np.inf], [len(inside), len(outside)])
+    high = np.repeat([np.inf, -1.0], [len(inside), len(outside)])
+    found = milp(
+        np.array([*[1.0] * k, 0.0]),
+        constraints=LinearConstraint(table, low, high),
+        bounds=Bounds(np.zeros(k + 1), [*[LARGEST] * k, k * LARGEST]),
+        integrality=np.ones(k + 1, dtype=int),
+        options={"node_limit": NODES},
+    )
+    if found.x is None:
+        return None
+    *weights, least = np.rint(found.x).astype(int)
+    return np.array(weights), int(least)
+
+
 @lru_cache(maxsize=4096)
-def _cover(cells: frozenset[int], k: int) -> tuple[Term, ...]:
+def _cover(packed: bytes) -> tuple[Term, ...]:
     """Cover cells by few large implicants: the essential ones, then the largest."""
-    primes = _primes(cells, k)
-    covered = {p: frozenset(_cells(p, k)) for p in primes}
-    left, chosen = set(cells), []
-    for cell in sorted(cells):
-        by = [p for p in primes if cell in covered[p]]
-        if len(by) == 1 and by[0] not in chosen:
-            chosen.append(by[0])
-            left -= covered[by[0]]
-    while left:
-        best = max(primes, key=lambda p: (len(covered[p] & left), -p[0].bit_count()))
-        chosen.append(best)
-        left -= covered[best]
-    return tuple(sorted(chosen, key=lambda t: (t[0].bit_count(), t)))
+    cells = _by_axis(np.frombuffer(packed, dtype=bool))
+    primes = _primes(cells)
+    # a cell that one prime implicant alone covers makes that one essential
+    alone = cells & (_spread(primes.astype(np.int32)) == 1)
+    chosen = primes & _gather(alone, np.logical_or)
+    left = cells & ~_spread(chosen, np.logical_or)
+    while left.any():
+        gain = np.where(primes, _gather(left.astype(np.int32), np.add), 0)
+        most = int(gain.max())
+        for term in np.argwhere(gain == most).tolist():
+            at = _places(term)
+            # one that was taken before may have covered some of its cells
+            if np.count_nonzero(left[at]) == most:
+                chosen[tuple(term)] = True
+                left[at] = False
+    return _without_superfluous(chosen)
 
 
-def _primes(cells: frozenset[int], k: int) -> list[Term]:
-    """Merge implicants that differ in one vote, until none is left to merge."""
-    now: set[Term] = {(2**k - 1, c) for c in cells}
-    primes: set[Term] = set()
-    while now:
-        merged, used = set(), set()
-        for mask, value in now:
-            for i in range(k):
-                bit = 1 << i
-                if mask & bit and (mask, value ^ bit) in now:
-                    used.add((mask, value))
-                    merged.add((mask & ~bit, value & ~bit))
-        primes |= now - used
-        now = merged
-    return sorted(primes)
+def _gather(cells: Array, join: np.ufunc) -> Array:
+    """Join, for every implicant, what its cells hold: (2, ...) to (3, ...)."""
+    for i in range(cells.ndim):
+        yes, no = (np.take(cells, [v], axis=i) for v in (YES, NO))
+        cells = np.concatenate([yes, no, join(yes, no)], axis=i)
+    return cells
 
 
-def _cells(term: Term, k: int) -> list[int]:
-    mask, value = term
-    free = [1 << i for i in range(k) if not mask >> i & 1]
-    out = [value]
-    for bit in free:
-        out += [c | bit for c in out]
-    return out
+def _spread(terms: Array, join: np.ufunc = np.add) -> Array:
+    """Join, for every cell, what its implicants hold: (3, ...) to (2, ...)."""
+    for i in range(terms.ndim):
+        yes, no, either = (np.take(terms, [v], axis=i) for v in (YES, NO, EITHER))
+        terms = np.concatenate([join(yes, either), join(no, either)], axis=i)
+    return terms
+
+
+def _primes(cells: Array) -> Array:
+    """Which implicants cannot be made larger?"""
+    implicant = _gather(cells, np.logical_and)
+    prime = implicant.copy()
+    for i in range(cells.ndim):
+        larger = np.take(implicant, [EITHER], axis=i)
+        none = np.zeros_like(larger)
+        prime &= ~np.concatenate([larger, larger, none], axis=i)
+    return prime
+
+
+def _places(term: Sequence[int]) -> tuple[Any, ...]:
+    """Where are the cells of an implicant?"""
+    return tuple(slice(None) if v == EITHER else v for v in term)
+
+
+def _without_superfluous(chosen: Array) -> tuple[Term, ...]:
+    """Drop implicants that the others cover, the longest first; the rest in order."""
+    covered = _spread(chosen.astype(np.int32))
+    terms = [tuple(t) for t in np.argwhere(chosen).tolist()]
+    kept = []
+    for term in sorted(terms, key=lambda t: (t.count(EITHER), t)):
+        at = _places(term)
+        if (covered[at] > 1).all():
+            covered[at] -= 1
+        else:
+            kept.append(term)
+    short = [
+        (
+            sum(1 << i for i, v in enumerate(t) if v != EITHER),
+            sum(1 << i for i, v in enumerate(t) if v == NO),
+        )
+        for t in kept
+    ]
+    return tuple(sorted(short, key=lambda t: (t[0].bit_count(), t)))
 
 
 def _length(terms: Sequence[Term]) -> int:
