@@ -369,7 +369,12 @@ def test_table_sorts_and_shows(posts):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"criterion": "produkt"}, "criterion must be one of"),
+        ({"criterion": "produkt"}, "criterion must be one of .* mean 'product'"),
+        ({"criterion": "acuracy"}, "Did you mean 'accuracy'"),
+        ({"criterion": 3}, "must be text such as"),
+        ({"criterion": "cost(fp=-1, fn=5)"}, "prices of zero or more"),
+        ({"prevalence": 3}, "Type prevalence=0.03"),
+        ({"population": "north"}, "one population without a name"),
         ({"criterion": "flagged"}, "needs a direction"),
         ({"rule": "best"}, "rule must be one of"),
     ],
@@ -379,7 +384,21 @@ def test_bad_choices(posts, options, words):
         karat.best_combination(posts["flu"], **options)
 
 
+def test_bad_tables_and_prices(posts):
+    table_ = karat.all_combinations(posts["flu"])
+    with pytest.raises(karat.InputError, match="Did you mean 'product'"):
+        table_.sorted("produt")
+    with pytest.raises(karat.InputError, match="by must be one of"):
+        table_.sorted("formula")
+    with pytest.raises(karat.InputError, match="most must be a whole number"):
+        table_.sorted(most=0)
+    with pytest.raises(karat.InputError, match="prices of zero or more"):
+        karat.cost_rule(posts["flu"], fp=-1, fn=2)
+
+
 def test_bad_posteriors():
+    with pytest.raises(karat.InputError, match="found LatentMaximum"):
+        karat.best_combination(karat.latent_maximum(table("chloroplast_reconstructed")))
     with pytest.raises(karat.InputError, match="need a posterior"):
         karat.best_combination(table("swineflu_recovered"))
     post = karat.latent_class(table("huiwalter1980_tuberculin"), rng=0, draws=500)

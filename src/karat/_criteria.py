@@ -29,7 +29,7 @@ from karat._branching import TIE
 from karat._fronts_of_cells import best_minimum, best_product, ratio_order
 from karat._numerics import Array, Floats, blocks
 from karat.algebra import Metric
-from karat.confusion import Confusion
+from karat.confusion import METRICS, Confusion
 from karat.expressions import metric
 
 Value = Callable[[Array, Array, Array], Array]
@@ -66,7 +66,7 @@ def read_criterion(given: Any) -> Criterion:
     """Read a name of ``CRITERIA``, a metric, or the text of a metric."""
     if isinstance(given, str) and given in CRITERIA:
         return Criterion(given, CRITERIA[given], SHAPES[given])
-    return _of_metric(_checks.criterion(given, tuple(CRITERIA), metric))
+    return _of_metric(_checks.criterion(given, tuple(CRITERIA), metric, tuple(METRICS)))
 
 
 def _of_metric(m: Metric) -> Criterion:

@@ -29,6 +29,8 @@ from karat._numerics import Array, Floats
 MOST_STATES = 20_000
 # cells of which all pairs are tried first
 PAIRS = 128
+# cells from which that is worth it
+FEW = 12
 TINY = 1e-300
 
 
@@ -73,9 +75,7 @@ def best_product(a: Floats, b: Floats) -> Choice:
     at = int(np.argmax(relaxed))
     s, p = sens[at] + t[at] * x[at], spec[at] - t[at] * y[at]
     # the logarithm of the product is concave: tangent at the relaxed optimum
-    gap = float(np.log(relaxed[at]) - np.log(max(found.value, TINY)))
-    cost = a / s - b / p
-    return _search(a, b, found, cost, gap, np.multiply, np.log, relaxed[at])
+    return _search(a, b, found, a / s - b / p, relaxed[at], np.multiply)
 
 
 def best_minimum(a: Floats, b: Floats) -> Choice:
@@ -88,55 +88,81 @@ def best_minimum(a: Floats, b: Floats) -> Choice:
     relaxed = sens[at] + t * x
     weight = y / (x + y)
     cost = weight * a - (1 - weight) * b
-    gap = float(relaxed - found.value)
-    return _search(a, b, found, cost, gap, np.minimum, lambda v: v, relaxed)
+    return _search(a, b, found, cost, relaxed, np.minimum)
 
 
 def _search(
-    a: Floats,
-    b: Floats,
-    found: Choice,
-    cost: Floats,
-    gap: float,
-    combine: Any,
-    scale: Any,
-    relaxed: float,
+    a: Floats, b: Floats, found: Choice, cost: Floats, relaxed: float, combine: Any
 ) -> Choice:
     """Try all deviations from the sign of ``cost`` that the gap can pay for."""
+    scale = SCALES[combine]
     base = cost > 0
-    found = _by_pairs(a, b, base, cost, found, combine)
-    gap = float(scale(relaxed) - scale(max(found.value, TINY)))
-    slack = 1e-12 + 1e-9 * abs(gap)
-    core = np.flatnonzero(np.abs(cost) <= gap + slack)
+    core, gap = _core(cost, scale(relaxed) - scale(max(found.value, TINY)))
+    if core.size > FEW:
+        found = _by_pairs(a, b, base, cost, found, combine)
+        core, gap = _core(cost, scale(relaxed) - scale(max(found.value, TINY)))
     # the most probable first: what the others can still change falls quickly
     core = core[np.argsort(-(a + b)[core], kind="stable")]
+    sums = Sums(
+        a[base].sum(keepdims=True),
+        1 - b[base].sum(keepdims=True),
+        np.zeros(1),
+        np.zeros((1, core.size), dtype=bool),
+    )
     sign = np.where(base, -1.0, 1.0)
     more_sens = _rest(np.where(base, 0.0, a)[core])
     more_spec = _rest(np.where(base, b, 0.0)[core])
-    sens, spec = a[base].sum(keepdims=True), 1 - b[base].sum(keepdims=True)
-    paid, flips = np.zeros(1), np.zeros((1, core.size), dtype=bool)
     best, chosen, cut = found.value, found.chosen, False
     for i, j in enumerate(core):
-        sens = np.concatenate([sens, sens + sign[j] * a[j]])
-        spec = np.concatenate([spec, spec - sign[j] * b[j]])
-        paid = np.concatenate([paid, paid + abs(cost[j])])
-        most = combine(sens + more_sens[i], spec + more_spec[i])
-        keep = np.flatnonzero((paid <= gap + slack) & (most >= best - 1e-15))
-        keep = keep[_undominated(sens[keep], spec[keep])]
-        if keep.size > MOST_STATES:
-            keep, cut = keep[np.argsort(paid[keep])[:MOST_STATES]], True
-        n = len(flips)
-        sens, spec, paid, flips = sens[keep], spec[keep], paid[keep], flips[keep % n]
-        flips[:, i] = keep >= n
+        step = (sign[j] * a[j], -sign[j] * b[j], abs(cost[j]))
+        sums = _flipped(sums, i, step)
+        most = combine(sums.sens + more_sens[i], sums.spec + more_spec[i])
+        keep = np.flatnonzero((sums.paid <= gap) & (most >= best - 1e-15))
+        keep = keep[_undominated(sums.sens[keep], sums.spec[keep])]
         if keep.size == 0:
             break
-        value = combine(sens, spec)
+        if keep.size > MOST_STATES:
+            keep, cut = keep[np.argsort(sums.paid[keep])[:MOST_STATES]], True
+        sums = Sums(*(part[keep] for part in sums))
+        value = combine(sums.sens, sums.spec)
         top = int(np.argmax(value))
         if value[top] > best * (1 + 1e-14):
             best, chosen = float(value[top]), base.copy()
-            chosen[core] ^= flips[top]
-            gap = float(scale(relaxed) - scale(best))
+            chosen[core] ^= sums.flips[top]
+            gap = _payable(scale(relaxed) - scale(best))
     return Choice(chosen, best, max(float(relaxed - best), 0.0) if cut else 0.0)
+
+
+class Sums(NamedTuple):
+    """Sets of cells: their rates, what they cost, and which cells they flip."""
+
+    sens: Floats
+    spec: Floats
+    paid: Floats
+    flips: Array
+
+
+def _flipped(sums: Sums, i: int, step: tuple[float, float, float]) -> Sums:
+    """Add every set with one more cell flipped, the i-th of the core."""
+    flips = np.concatenate([sums.flips, sums.flips])
+    flips[len(sums.flips) :, i] = True
+    return Sums(
+        np.concatenate([sums.sens, sums.sens + step[0]]),
+        np.concatenate([sums.spec, sums.spec + step[1]]),
+        np.concatenate([sums.paid, sums.paid + step[2]]),
+        flips,
+    )
+
+
+def _payable(gap: float) -> float:
+    """How much may a better set cost? The gap, and a little for rounding."""
+    return float(gap) * (1 + 1e-9) + 1e-12
+
+
+def _core(cost: Floats, gap: float) -> tuple[Array, float]:
+    """Which cells may be on the wrong side of their cost?"""
+    pay = _payable(gap)
+    return np.flatnonzero(np.abs(cost) <= pay), pay
 
 
 def _rest(values: Floats) -> Floats:
@@ -200,3 +226,7 @@ def front(a: Floats, b: Floats) -> tuple[Floats, Floats, Array]:
         merged[old], merged[new] = members[keep[old]], more[keep[new] - n]
         sens, spec, members = sens[keep], spec[keep], merged
     return sens, spec, members
+
+
+# on which scale each criterion is concave
+SCALES: dict[Any, Any] = {np.multiply: np.log, np.minimum: np.asarray}

@@ -72,9 +72,11 @@ class CombinationTable(Record):
     names: tuple[str, ...]
 
     def sorted(self, by: str = "product", most: int | None = None) -> CombinationTable:
-        """Sort by a column, highest first, and keep the first ``most``."""
+        """Sort by a column of numbers, highest first, and keep the first ``most``."""
         columns = [k for k, v in vars(self).items() if isinstance(v, np.ndarray)]
-        _checks.choice(by, columns, "by")
+        _checks.choice(by, [c for c in columns if c != "formula"], "by")
+        if most is not None:
+            most = _checks.whole_number(most, "most", at_least=1)
         at = np.argsort(-getattr(self, by), kind="stable")[:most]
         kept = {c: getattr(self, c)[at] for c in columns}
         if len(at) <= 2**8:

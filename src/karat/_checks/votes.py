@@ -149,6 +149,11 @@ def population(
     """Which population is meant? With ``single`` the first, if nothing is said."""
     if name is None and (len(known) == 1 or prevalence is not None or single):
         return 0
+    if name not in known and len(known) == 1:
+        raise InputError(
+            f"These votes are of one population without a name; found population="
+            f"{name!r}. Leave it out."
+        )
     if name not in known:
         raise InputError(
             f"Say which population is meant: population= one of {listing(known)}, or "
@@ -196,13 +201,17 @@ def at_most_classifiers(found: int, most: int) -> None:
         )
 
 
-def criterion(given: Any, names: Sequence[str], read: Any) -> Any:
+def criterion(
+    given: Any, names: Sequence[str], read: Any, metrics: Sequence[str]
+) -> Any:
     """Read a criterion that is not one of the names: a metric or its text."""
     try:
         return read(given)
     except InputError as err:
+        near = nearest(given, [*names, *metrics])
+        why = f"found {given!r}.{near}" if near else str(err)
         raise InputError(
-            f"criterion must be one of {listing(names)}, or a metric; {err}"
+            f"criterion must be one of {listing(names)}, or a metric; {why}"
         ) from None
 
 
