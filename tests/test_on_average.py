@@ -45,8 +45,10 @@ def value_of(name, a, b, chosen):
 def enumerated(name, a, b):
     members = (np.arange(2 ** a.shape[1])[:, None] >> np.arange(a.shape[1]) & 1) * 1.0
     best = -np.inf
-    for part in np.array_split(members.T, max(1, len(members) // 4096), axis=1):
-        best = max(best, VALUE[name](a @ part, 1 - b @ part).mean(axis=0).max())
+    for part in np.array_split(members, max(1, len(members) // 4096)):
+        # einsum: threads of BLAS would wait for each other on a busy machine
+        sens, fpr = (np.einsum("cj,dj->dc", part, m) for m in (a, b))
+        best = max(best, VALUE[name](sens, 1 - fpr).mean(axis=0).max())
     return best
 
 

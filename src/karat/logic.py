@@ -125,13 +125,14 @@ class Combination(Record):
     def __repr__(self) -> str:
         """Say what it is, how good, and how sure that is."""
         sure = "exact" if self.exact else f"up to {self.gap:.2g} could be missing"
+        sure = f"best on average, {sure}" if self.rule == "expected" else "most often"
         often = shown(self.most_often, 120)
         lines = [
             f"Combination: {shown(self.formula, 300)}",
             f"  flags {len(self.cells):,} of {2 ** len(self.names):,} vote patterns",
             f"  sensitivity: {self.sensitivity}",
             f"  specificity: {self.specificity}",
-            f"  {self.criterion}: {self.score} ({self.rule}, {sure})",
+            f"  {self.criterion}: {self.score} ({sure})",
             f"  best in {brief(self.probability_best)} of the draws; most often best: "
             f"{often} ({brief(self.most_often_probability)}, {self.winners:,} winners)",
         ]
