@@ -28,7 +28,7 @@ from karat._numerics import Array, Floats
 # partial sums kept at a time; more are cut off, and the gap says so
 MOST_STATES = 20_000
 # cells of which all pairs are tried first
-PAIRS = 128
+PAIRS = 256
 # cells from which that is worth it
 FEW = 12
 TINY = 1e-300
