@@ -28,8 +28,8 @@ from karat._quadratic_cells import quadratic
 COARSE = 256
 # cells up to which all pairs are
 MATRIX = 2048
-# boxes times cells before a search is cut off
-WORK = 2**19
+# boxes times cells before a search is cut off; a box of the minimum takes longer
+WORK, WORK_MINIMUM = 2**18, 2**16
 # single flips of a set that is too large for more
 FLIPS = 200
 
@@ -41,7 +41,7 @@ def best_of_named(name: str, a: Floats, b: Floats) -> Found:
         return Found(gain > TIE * weight, 0.0, 1)
     start = _best_prefix(name, a.mean(axis=0), b.mean(axis=0))
     if name == "min":
-        return maximise(minimum(a, b), start, WORK // start.size)
+        return maximise(minimum(a, b), start, WORK_MINIMUM // start.size)
     return _quadratic(name, a, b, start)
 
 
