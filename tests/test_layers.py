@@ -22,6 +22,7 @@ LAYERS = {
         "_keys",
         "_logistic",
         "_numerics",
+        "_ordered",
         "_polyline",
         "_products",
         "_progress",

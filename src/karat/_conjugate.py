@@ -29,6 +29,7 @@ from karat._gibbs import State, latent_share, to_theta, votes
 from karat._importance import log_sum
 from karat._latent_model import EDGE, Independent, order_mass
 from karat._numerics import Floats, blocks
+from karat._ordered import ordered_betas
 from karat._products import product
 
 Rng = np.random.Generator
@@ -36,6 +37,7 @@ COMPONENTS = 300
 # how far the counts of a component are taken at face value, in turns
 FLATTEN = (1.0, 0.9, 1.0, 0.8, 1.0, 0.7, 0.5)
 FROM_PRIOR = 20  # components
+LEAST_MASS = 1e-100  # of a component in the right order
 
 
 @final
@@ -54,12 +56,10 @@ class Conjugate:
         at = rng.integers(self.phi.shape[1], size=n)
         phi = rng.beta(*self.phi[:, at])
         a, b, c, d = (*self.alpha[:, at], *self.beta[:, at])
-        alpha, beta = rng.beta(a, b), rng.beta(c, d)
-        wrong = (alpha < beta) & self.ordered
-        while wrong.any():
-            alpha[wrong] = rng.beta(a[wrong], b[wrong])
-            beta[wrong] = rng.beta(c[wrong], d[wrong])
-            wrong &= alpha < beta
+        if self.ordered:
+            alpha, beta = ordered_betas(a, b, c, d, rng=rng)
+        else:
+            alpha, beta = rng.beta(a, b), rng.beta(c, d)
         state = State(*(np.clip(x, EDGE, 1 - 2**-53) for x in (phi, alpha, beta)))
         return to_theta(target, state)
 
@@ -120,4 +120,8 @@ def _components(points: Floats, model: Independent) -> Conjugate:
         flat_prior = np.repeat(ab.T[:, None], FROM_PRIOR, axis=1)
         parts.append(np.concatenate([known, flat_prior], axis=1))
     phi, alpha, beta = parts
+    if prior.ordered:  # counts that contradict the order: there the prior is better
+        never = order_mass(*alpha, *beta) < LEAST_MASS
+        alpha = np.where(never, alpha[:, -1:], alpha)
+        beta = np.where(never, beta[:, -1:], beta)
     return Conjugate(phi, alpha, beta, prior.ordered)

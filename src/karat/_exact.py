@@ -15,6 +15,7 @@ from scipy.special import betaln
 from karat._gibbs import State, to_theta, votes
 from karat._latent_model import EDGE, Cells, Independent, order_mass
 from karat._numerics import Array, Floats
+from karat._ordered import ordered_betas
 
 Rng = np.random.Generator
 # terms up to which the sum is taken without being asked for; and at all
@@ -86,13 +87,10 @@ def draws(model: Independent, chains: int, steps: int, rng: Rng) -> Floats:
     w = np.exp(log_weight - log_weight.max())
     at = rng.choice(w.size, chains * steps, p=w / w.sum())
     a, b, c, d, e, f = (column[at] for column in par)
-    phi, alpha, beta = rng.beta(a, b), rng.beta(c, d), rng.beta(e, f)
-    wrong = alpha < beta if model.prior.ordered else np.zeros(alpha.shape, dtype=bool)
-    while wrong.any():
-        alpha[wrong], beta[wrong] = (
-            rng.beta(c[wrong], d[wrong]),
-            rng.beta(e[wrong], f[wrong]),
-        )
-        wrong &= alpha < beta
+    phi = rng.beta(a, b)
+    if model.prior.ordered:
+        alpha, beta = ordered_betas(c, d, e, f, rng=rng)
+    else:
+        alpha, beta = rng.beta(c, d), rng.beta(e, f)
     state = State(*(np.clip(v, EDGE, 1 - 2**-53) for v in (phi, alpha, beta)))
     return to_theta(model, state).reshape(chains, steps, model.dim)

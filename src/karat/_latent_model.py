@@ -30,6 +30,7 @@ from scipy.special import betainc, betaln, expit
 
 from karat import _checks
 from karat._numerics import Array, Floats, blocks
+from karat._ordered import ordered_betas
 from karat._products import product
 from karat.counts import Panel
 
@@ -338,13 +339,9 @@ def _ordered_pairs(
 ) -> tuple[Floats, Floats]:
     """Draw (alpha, beta) from Beta times Beta, on the triangle if ordered."""
     (a, b), (d, c) = sens, spec
-    alpha, beta = rng.beta(a, b, n), rng.beta(c, d, n)
-    wrong = np.flatnonzero(alpha < beta) if ordered else np.zeros(0, dtype=np.intp)
-    while wrong.size:
-        alpha[wrong] = rng.beta(a, b, wrong.size)
-        beta[wrong] = rng.beta(c, d, wrong.size)
-        wrong = wrong[alpha[wrong] < beta[wrong]]
-    return alpha, beta
+    if ordered:
+        return ordered_betas(*(np.full(n, v) for v in (a, b, c, d)), rng=rng)
+    return rng.beta(a, b, n), rng.beta(c, d, n)
 
 
 def mixture_log_likelihood(

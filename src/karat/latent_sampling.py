@@ -260,7 +260,8 @@ def _verdict(d: Diagnostics, draws: int) -> str:
             f"{draws:,} asked for"
         )
     # R-hat of independent draws is itself above 1, by about chains / draws
-    if d.r_hat.max() > GOOD_R_HAT + 4 * d.chains / draws and d.method != "exact":
+    noise = 2 * d.chains / d.ess_bulk.min()
+    if d.r_hat.max() > GOOD_R_HAT + noise and d.method != "exact":
         worst = d.parameter[d.r_hat.argmax()]
         faults.append(f"R-hat of {worst} is {d.r_hat.max():.3f}")
     if d.pareto_k > GOOD_K:

@@ -1,0 +1,92 @@
+"""Latent classes on data that nobody should have, but somebody has."""
+
+import numpy as np
+import pytest
+
+import karat
+from no_gold import simulate
+
+NAN = np.nan
+
+
+def fit(rows, count, names=None, **options):
+    names = names or [f"T{i}" for i in range(np.shape(rows)[1])]
+    p = karat.Panel(names, rows, unknown=count)
+    return karat.latent_class(p, rng=0, draws=300, **options)
+
+
+FITTED = {
+    "one test is constant": ([[1, 0], [1, 1]], [9, 4]),
+    "two cases": ([[1, 0], [0, 1]], [1, 1]),
+    "two tests never agree": ([[1, 0], [0, 1]], [50, 60]),
+    "three tests never agree": ([[1, 0, 0], [0, 1, 0], [0, 0, 1]], [50, 60, 40]),
+    "all agree always": ([[1, 1, 1], [0, 0, 0]], [50, 60]),
+    "the third is the opposite": ([[1, 1, 0], [0, 0, 1]], [500, 600]),
+    "never on the same case": ([[1, NAN], [NAN, 1], [0, NAN], [NAN, 0]], [3, 4, 5, 6]),
+    "a case without votes": ([[1, 1], [0, 1], [NAN, NAN], [0, 0]], [3, 4, 5, 6]),
+}
+
+
+@pytest.mark.parametrize("name", sorted(FITTED))
+def test_fitted_with_good_diagnostics(name):
+    post = fit(*FITTED[name])
+    d = post.diagnostics
+    assert d.converged, d.message
+    assert d.ess_bulk.min() >= 300 or d.method == "exact"
+    for values in post.draws.values():
+        assert ((values > 0) & (values < 1)).all()
+    if len(post.names) == 2:
+        assert not post.identified
+
+
+def test_a_test_that_contradicts_the_others_is_chance_at_best():
+    """The order constraint forbids what the table shows: alpha is close to beta."""
+    post = fit(*FITTED["the third is the opposite"])
+    flat = post.draws
+    gap = flat["sensitivity"][:, 2] + flat["specificity"][:, 2] - 1
+    assert (gap >= 0).all()
+    assert gap.mean() < 0.02
+    free = fit(*FITTED["the third is the opposite"], ordered=False)
+    assert any("swap names" in n for n in free.notes)
+
+
+def test_twenty_classifiers(rng):
+    _, votes = simulate(rng, 30, 0.4, [0.8] * 20, [0.2] * 20)
+    p = karat.panel(None, {f"T{i}": votes[:, i] for i in range(20)})
+    post = karat.latent_class(p, rng=0, draws=100)
+    assert post.diagnostics.converged
+    assert post.prevalence.low < 0.4 < post.prevalence.high
+    assert len(post.sensitivity) == 20
+
+
+REFUSED = [
+    ([[1, 0]], [1], "same vote to all of its 1 cases"),
+    ([[1, NAN], [0, NAN]], [3, 4], "'T1' has no vote at all"),
+    (np.zeros((0, 2)), [], "is empty"),
+    ([[1, 0], [0, 1]], [0, 0], "is empty"),
+    ([[1], [0]], [3, 4], "at least 2 classifiers"),
+]
+
+
+@pytest.mark.parametrize(("rows", "count", "words"), REFUSED)
+def test_refused_in_words(rows, count, words):
+    with pytest.raises(ValueError, match=words):
+        fit(rows, count)
+
+
+def test_populations_that_do_not_fit_together():
+    one = karat.Panel(["A", "B"], [[1, 1], [0, 0]], unknown=[5, 6])
+    other = karat.Panel(["A", "C"], [[1, 1], [0, 0]], unknown=[5, 6])
+    with pytest.raises(karat.InputError, match="same classifiers"):
+        karat.latent_class({"x": one, "y": other})
+    with pytest.raises(karat.NotEnoughCases, match="in population 'y' is empty"):
+        karat.latent_class({"x": one, "y": EMPTY})
+
+
+EMPTY = karat.Panel(["A", "B"], [[1, 1], [0, 0]], unknown=[0, 0])
+
+
+@pytest.mark.parametrize("ab", [(np.inf, 1), (NAN, 1), (-1, 1), ("a", 1), (1, 1, 1)])
+def test_impossible_priors(ab):
+    with pytest.raises(karat.InputError, match="prior"):
+        fit([[1, 1], [0, 0], [1, 0]], [5, 6, 3], prior={"sensitivity": ab})
