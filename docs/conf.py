@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import runpy
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,37 +57,40 @@ def questions() -> dict[str, list[str]]:
     return {q: names for q, names in found.items() if names}
 
 
+def entry(name: str) -> list[str]:
+    """Give the place where Sphinx puts a docstring, or the names that a table holds."""
+    value = getattr(karat, name, None)
+    if isinstance(value, Mapping):
+        held = ", ".join(f"`{key}`" for key in value)
+        return [f"`karat.{name}` holds {held}.", ""]
+    is_class = name.rpartition(".")[2][0].isupper()
+    kind = "autoclass" if is_class else "autofunction"
+    lines = ["```{eval-rst}", f".. {kind}:: karat.{name}"]
+    return [*lines, *(["   :members:"] if inspect.isclass(value) else []), "```", ""]
+
+
 def write_reference() -> None:
     """Write the reference by question, from ``karat.__doc__`` and the docstrings."""
     lines = ["# Reference", "", "Every public name, by the question it answers.", ""]
+    listed: set[str] = set()
     for question, names in questions().items():
         lines += [f"## {question}", ""]
         for name in names:
-            value = getattr(karat, name)
-            if isinstance(value, karat.Metric) or not callable(value):
-                continue
-            kind = "autoclass" if inspect.isclass(value) else "autofunction"
-            lines += ["```{eval-rst}", f".. {kind}:: karat.{name}"]
-            lines += ["   :members:"] if kind == "autoclass" else []
-            lines += ["```", ""]
+            listed.add(name)
+            is_metric = isinstance(getattr(karat, name), karat.Metric)
+            lines += [] if is_metric or name == "METRICS" else entry(name)
     for module, what in DOORS.items():
         lines += [f"## {what}", ""]
-        names = importlib.import_module(f"karat.{module}").__all__
-        for name in sorted(names):
-            kind = "autoclass" if name[0].isupper() else "autofunction"
-            target = f".. {kind}:: karat.{module}.{name}"
-            lines += ["```{eval-rst}", target, "```", ""]
-    lines += ["## Metrics", "", "| name | question | better | range | reference |"]
+        for name in sorted(importlib.import_module(f"karat.{module}").__all__):
+            lines += entry(f"{module}.{name}")
+    lines += ["## Metrics", ""]
+    for name in sorted(set(karat.__all__) - listed - set(karat.METRICS)):
+        lines += entry(name)
+    lines += ["| name | question | better | range | reference |"]
     lines += ["| --- | --- | --- | --- | --- |"]
     for m in karat.METRICS.values():
-        low, high = m.range
-        row = (
-            f"`{m.name}`",
-            m.question,
-            m.direction,
-            f"{low:g} to {high:g}",
-            m.reference,
-        )
+        span = f"{m.range[0]:g} to {m.range[1]:g}"
+        row = (f"`{m.name}`", m.question, m.direction, span, m.reference)
         lines.append("| " + " | ".join(row) + " |")
     (GENERATED / "reference.md").write_text("\n".join(lines) + "\n")
 
