@@ -327,3 +327,7 @@ def test_scores_without_labels_are_judged_by_their_agreement():
     expected = karat.agreement(seen.hide()).auc["C3"].value
     assert abs(expected - 0.8) < 0.02
     assert f"C3 ranks best, with an AUC of about {expected:.3f}" in words(page)
+    assert page.tiles[1].value == f"{expected:.3f}"
+    assert "with a probability of" in page.sections[0].caveat
+    three = summarise(seen[["C1", "C2", "C3"]].hide())
+    assert "cannot contradict each other" in three.sections[0].caveat

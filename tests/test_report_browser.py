@@ -198,8 +198,34 @@ def test_figures_and_numbers_are_there_without_scripts(browser, path):
         assert page.locator(".curve.chosen").first.is_visible()
 
 
+@pytest.fixture(scope="module")
+def everything(panel, tmp_path_factory):
+    """A report with all sections that cases with labels can have."""
+    target = tmp_path_factory.mktemp("report") / "everything.html"
+    karat.report.write(
+        panel,
+        target,
+        subject_to=["recall >= 0.7"],
+        cost={"fp": 1, "fn": 5},
+        groups={"x": panel, "y": panel},
+    )
+    return target
+
+
+@pytest.fixture(scope="module")
+def without_labels(tmp_path_factory):
+    target = tmp_path_factory.mktemp("report") / "votes.html"
+    votes = karat.Panel(
+        ["s", "t", "u"], [[0, 0, 0], [1, 0, 1], [1, 1, 1]], unknown=[50, 9, 31]
+    )
+    karat.report.write(votes, target)
+    return target
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_accessibility_violation(browser, path, scheme):
+@pytest.mark.parametrize("which", ["everything", "without_labels"])
+def test_no_accessibility_violation(browser, which, scheme, request):
+    path = request.getfixturevalue(which)
     with opened(browser, path, color_scheme=scheme) as page:
         page.locator("details").evaluate_all("all => all.forEach(d => d.open = true)")
         axe = pytest.importorskip("axe_playwright_python.sync_playwright")
@@ -263,5 +289,7 @@ def test_hostile_names_stay_text(browser, tmp_path):
         names = page.locator("#model option").all_inner_texts()
         assert len(set(names)) == len(HOSTILE)
         assert max(map(len, names)) <= 60
+        page.set_viewport_size({"width": 360, "height": 700})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
         data = json.loads(page.locator("#data").text_content())
         assert any("🦟 mosquito {{ 7*7 }}" in m["name"] for m in data["models"])

@@ -69,7 +69,16 @@ def without_labels(
         else:
             agreed = agreement(data, level=level)
             section, answers = _scores(data, agreed)
-            tiles = (_tile("prevalence", agreed.prevalence),)
+            best = max(agreed.auc, key=lambda name: agreed.auc[name].value)
+            value = agreed.auc[best]
+            tiles = (
+                _tile("prevalence", agreed.prevalence),
+                Tile(
+                    f"AUC of {shown(best, 40)}",
+                    f"{value.value:.3f}",
+                    f"{value.low:.3f} to {value.high:.3f}",
+                ),
+            )
             together = ""
     beware = [str(w.message) for w in raised] + ([together] if together else [])
     beware.append(
@@ -171,7 +180,7 @@ def _scores(panel: Panel, found: Agreement) -> tuple[Section, Any]:
         figures=(estimates.figure("AUC without labels", texts, values, "AUC"),),
         tables=(grid("AUC, from agreement alone", ("classifier", "AUC"), rows),),
         method=_AGREE,
-        caveat=f"Misfit of the model: {found.misfit:.3g}.",
+        caveat=_misfit(found),
     )
     best = max(range(len(values)), key=lambda k: values[k].value)
     answers = (
@@ -183,8 +192,22 @@ def _scores(panel: Panel, found: Agreement) -> tuple[Section, Any]:
             f"{texts[best]} ranks best, with an AUC of about "
             f"{values[best].value:.3f}.",)),
         ("How sure are we?", (_between(f"The AUC of {texts[best]}", values[best]),)),
+        ("What to do?", (
+            f"Rank by {texts[best]}, or by all of them together: karat.fidel takes "
+            "them without labels. Then verify a sample of the cases, from the top of "
+            "the ranking and from below.",)),
     )  # fmt: skip
     return section, answers
+
+
+def _misfit(found: Agreement) -> str:
+    if np.isnan(found.misfit):
+        return "Three classifiers cannot contradict each other: nothing was checked."
+    return (
+        "If the classifiers erred independently, agreement as far from the model as "
+        f"this would be seen with a probability of {found.misfit:.2g}; near 0 the "
+        "estimates cannot be trusted. An error that all of them share looks like truth."
+    )
 
 
 def _between(what: str, e: Estimate) -> str:
