@@ -18,6 +18,7 @@ LAYERS = {
         "_chains",
         "_checks",
         "_doors",
+        "_html",
         "_importance",
         "_keys",
         "_logistic",

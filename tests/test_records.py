@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -54,3 +55,18 @@ def test_arrays_become_columns():
 )
 def test_values_in_one_line(value, text):
     assert brief(value) == text
+
+
+def test_a_curve_shows_itself_and_parts_stand_one_a_line():
+    t = karat.Tally([0.9, 0.5, 0.1], pos=[3, 2, 1], neg=[1, 2, 3])
+    drawn = karat.roc(t)._repr_html_()
+    assert 'aria-label="tpr against fpr"' in drawn
+    points = re.search(r'points="([^"]*)"', drawn)[1].split()
+    assert points[0] == "20.0,164.0"  # (0, 0), below on the left
+    assert points[-1] == "180.0,4.0"
+    assert "polyline" not in karat.auc(t)._repr_html_()
+    pair = karat.panel([0, 1, 0, 1], {"<a>": [1, 2, 3, 4], "b": [4, 3, 2, 1]})
+    shown = karat.compare_auc(pair)._repr_html_()
+    assert "<br>" in shown
+    assert "&lt;a&gt;" in shown
+    assert "<a>" not in shown

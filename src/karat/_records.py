@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from html import escape
 from typing import Any, final
 
 import numpy as np
 
 from karat._doors import door
+from karat._html import curve_svg, html_table
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -35,8 +35,8 @@ class Record:
         return f"{type(self).__name__}\n{body}"
 
     def _repr_html_(self) -> str:
-        rows = [(k, brief(v)) for k, v in _items(self)]
-        return html_table(("", type(self).__name__), rows)
+        rows = [(k, _lines(v)) for k, v in _items(self) if v is not None]
+        return html_table(("", type(self).__name__), rows) + _picture(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain Python values that ``json.dumps`` takes.
@@ -101,6 +101,23 @@ def apart(low: float, high: float) -> str:
         if f"{low:.{digits - 2}g}" != f"{high:.{digits - 2}g}":
             break
     return f"{one} to {other}"
+
+
+def _lines(value: Any) -> list[str]:
+    """Write a value for a cell of a table: parts that are answers, one a line."""
+    if isinstance(value, Mapping):
+        return [f"{k}: {brief(v)}" for k, v in value.items()]
+    if isinstance(value, tuple) and any(isinstance(v, Record) for v in value):
+        return [brief(v) for v in value]
+    return brief(value).splitlines() or [""]
+
+
+def _picture(record: Any) -> str:
+    """Draw a record that is a curve."""
+    axes = getattr(type(record), "axes", None)
+    if not isinstance(axes, tuple) or not all(hasattr(record, a) for a in axes):
+        return ""
+    return curve_svg(*(getattr(record, a) for a in axes), *axes)
 
 
 def _scalar(value: Any) -> Any:
@@ -173,16 +190,6 @@ def shown(name: object, most: int = 60) -> str:
     return "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
     )
-
-
-def html_table(head: tuple[Any, ...], rows: list[tuple[Any, ...]]) -> str:
-    """Write a small table; every cell is escaped."""
-    top = "".join(f"<th>{escape(str(h))}</th>" for h in head)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(str(c))}</td>" for c in row) + "</tr>"
-        for row in rows
-    )
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
 @final

@@ -40,6 +40,7 @@ from karat._cells import (
 )
 from karat._checks import InputError
 from karat._doors import door
+from karat._html import html_table
 from karat._numerics import (
     Array,
     Floats,
@@ -47,7 +48,7 @@ from karat._numerics import (
     merge_counts,
     no_cases,
 )
-from karat._records import brief, html_table
+from karat._records import brief
 from karat._rows import merge_rows
 
 

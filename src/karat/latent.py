@@ -20,10 +20,11 @@ from numpy.typing import ArrayLike
 from karat import _checks, _exact
 from karat._checks import NotConverged
 from karat._doors import door
+from karat._html import html_table
 from karat._latent_model import Independent, read_cells, read_prior
 from karat._numerics import Array, Floats
 from karat._random_effect import RandomEffect
-from karat._records import Estimate, Record, html_table
+from karat._records import Estimate, Record
 from karat.identifiability import remarks
 from karat.latent_sampling import Diagnostics, diagnose, natural, sample
 

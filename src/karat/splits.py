@@ -14,8 +14,9 @@ import numpy as np
 
 from karat import _checks
 from karat._checks import InputError, NotEnoughCases
+from karat._html import html_table
 from karat._numerics import Array, Floats, Ints
-from karat._records import Record, brief, html_table
+from karat._records import Record, brief
 from karat.entropic import TOP_METHODS
 from karat.levels import tree_levels
 from karat.trees import Leaves, text_table

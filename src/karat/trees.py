@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike
 from karat import _checks
 from karat._checks import NotEnoughCases
 from karat._doors import door
+from karat._html import html_table
 from karat._numerics import Array, Floats, Ints, no_cases
-from karat._records import Record, brief, html_table
+from karat._records import Record, brief
 from karat.counts import Tally
 from karat.entropic import TOP_METHODS, majority_interval
 from karat.levels import (
