@@ -105,7 +105,7 @@ def write_rows(
     import pyarrow.csv
     import pyarrow.parquet
 
-    with progress("Writing"):
+    with progress("Writing", unit=""):
         table = source.read()
         table = table.append_column(column, pa.array(score(table)))
         with replacing(output) as temporary:

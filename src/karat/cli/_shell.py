@@ -92,7 +92,7 @@ def envelope(answer: Answer) -> dict[str, Any]:
 def _draw(answer: Answer, plot: Path) -> None:
     if answer.chart is None:
         raise InputError(f"karat {answer.command} has no figure; leave out --plot.")
-    with progress("Drawing"):
+    with progress("Drawing", unit=""):
         door("plots").save(answer.chart(), plot)
     say(f"Figure written to {plot}.")
 

@@ -47,7 +47,7 @@ def calibrate(
     column = column or f"{name}_calibrated"
     whole_number(folds, "--folds", at_least=2)
     check_rows(output, ask.source, column)
-    with progress("Fitting"):
+    with progress("Fitting", unit=""):
         t = count_tally(ask, name)
         groups = count_tally(ask, name, by=True) if ask.chosen.by else {}
         fitted = calibration.calibrate(t, method=method)

@@ -41,10 +41,10 @@ def combine(
     if method is not None:
         choice(method, list(COMBINERS), "--method")
     check_rows(output, ask.source, column)
-    with progress("Counting"):
+    with progress("Counting", unit=""):
         panel = count_panel(ask)
         groups = count_panel(ask, by=True) if ask.chosen.by else {}
-    with progress("Combining"):
+    with progress("Combining", unit=""):
         compared = compare_combiners(panel, level=ask.level, rng=ask.seed)
         method = method or _best(compared)
         fitted = COMBINERS[method](panel)

@@ -28,10 +28,10 @@ def compare(ask: Ask) -> Answer:
     """
     from karat.report.versus import dominance_sentence
 
-    with progress("Counting"):
+    with progress("Counting", unit=""):
         panel = count_panel(ask)
         groups = count_panel(ask, by=True) if ask.chosen.by else {}
-    with progress("Comparing"):
+    with progress("Comparing", unit=""):
         found = compare_auc(panel, level=ask.level)
         better = _dominance(panel, ask)
         by_group = each_group(groups, lambda part: compare_auc(part, level=ask.level))

@@ -24,8 +24,8 @@ from karat.inference import auc
 from karat.latent import latent_class
 from karat.logic import best_combination
 from karat.operating import best_threshold
+from karat.recalibration import calibration_gain
 from karat.report.versus import dominance_sentence
-from karat.scoring import brier
 from karat.validation import validate_threshold
 
 MODELS = ("boosting", "logistic", "adaboost", "forest", "neighbours")
@@ -110,12 +110,13 @@ def _which_is_better(traps: Panel) -> list[Any]:
 def _what_scores_mean(traps: Panel) -> list[Any]:
     t = traps["adaboost"]
     fitted = calibrate(t, method="beta")
-    before, after = brier(t), brier(t.map(fitted))
+    found = calibration_gain(t, method="beta", rng=0)
     return [
         f"adaboost ranks well, but where it says 0.4 the virus is there in "
         f"{100 * float(fitted(0.4)):.0f} of 100 traps: these are no probabilities.",
-        f"Calibrated, its Brier score falls from {before.value:.3f} to "
-        f"{after.value:.3f} (smaller is better).",
+        f"Calibrated, its Brier score falls from {found.before.value:.3f} to "
+        f"{found.cross_fitted.value:.3f} on cases that the map had not seen (smaller "
+        f"is better).",
     ]
 
 
@@ -171,7 +172,7 @@ def _files(traps: Panel, folder: Path) -> dict[Path, str]:
         folder / "roc.svg": "ROC curves of the five models",
         folder / "precision_recall.svg": "precision and recall",
     }
-    with progress("Writing the files"):
+    with progress("Writing the files", unit=""):
         report.write(
             traps,
             folder / "report.html",

@@ -30,7 +30,7 @@ def evaluate(ask: Ask) -> Answer:
 
     Example: karat evaluate sample:west_nile --label virus --score boosting
     """
-    with progress("Counting"):
+    with progress("Counting", unit=""):
         tallies = {s: count_tally(ask, s) for s in ask.chosen.scores}
         groups = _groups(ask) if ask.chosen.by else {}
     first = next(iter(tallies.values()))

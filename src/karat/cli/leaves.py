@@ -47,7 +47,7 @@ def leaves(
     def judged(counted: Leaves) -> LeafReport:
         return counted.report(confidence=confidence, level=ask.level)
 
-    with progress("Counting"):
+    with progress("Counting", unit=""):
         counted = _count(ask, ask.rows)
         groups = _by_group(ask) if ask.chosen.by else {}
         found = judged(counted)

@@ -64,7 +64,7 @@ def nogold(
     """
     from karat.report.nogold import err_together
 
-    with progress("Counting"):
+    with progress("Counting", unit=""):
         panel = count_panel(ask)
         populations = count_panel(ask, by=True) if ask.chosen.by else {}
     data = {str(g): p for g, p in populations.items()} or panel

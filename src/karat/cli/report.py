@@ -49,10 +49,10 @@ def report(
     Example: karat report sample:west_nile --label virus -o report.html
     """
     prices = _prices(cost_fp, cost_fn)
-    with progress("Counting"):
+    with progress("Counting", unit=""):
         panel = count_panel(ask)
         groups = count_panel(ask, by=True) if ask.chosen.by else None
-    with progress("Making the report"):
+    with progress("Making the report", unit=""):
         page = door("report.summary").summarise(
             panel,
             title=title,

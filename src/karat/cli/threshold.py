@@ -65,10 +65,10 @@ def threshold(
         _fits_a_guarantee(bounds, prevalence, validate)
         find = partial(_promised, wanted, bounds, guarantee, ask)
     score = ask.chosen.scores[0]
-    with progress("Counting"):
+    with progress("Counting", unit=""):
         t = count_tally(ask, score)
         groups = count_tally(ask, score, by=True) if ask.chosen.by else {}
-    with progress("Looking for the best cut"):
+    with progress("Looking for the best cut", unit=""):
         found = find(t)
         by_group = each_group(groups, lambda part: find(part).result)
     return Answer(
