@@ -56,6 +56,7 @@ def folder(tmp_path_factory):
         frame[f"v{k}"] = (1.2 * y + noise[2 + k] > 0.6).astype(int)
     frame["leaf"] = np.digitize(frame["p"], [0.2, 0.5, 0.8])
     frame.to_csv(folder / "data.csv", index=False)
+    frame[:20].to_csv(folder / "few.csv", index=False)  # few enough for exact sums
     return folder
 
 
@@ -73,7 +74,7 @@ QUESTIONS = {
     "nogold by": "nogold data.csv --vote v0 --vote v1 --vote v2 --draws 500 --by g",
     "leaves": f"leaves {DATA} --node leaf --by g",
     "report": f"report {DATA} --score p -o r.html --by g",
-    "report without labels": "report data.csv --vote v0 --vote v1 --vote v2 -o n.html",
+    "report without labels": "report few.csv --vote v0 --vote v1 -o n.html",
     "plan auc": "plan auc --auc 0.8 --null 0.7",
     "plan leaf": "plan leaf --p 0.75 --confidence 0.95 --utility 0.7",
 }
@@ -102,6 +103,8 @@ def test_json_and_figure_of_every_command(question, folder, monkeypatch):
     plot.unlink(missing_ok=True)
     result = run(*words, "--json", "--plot", plot)
     assert result.exit_code == 0, result.stderr
+    together = "--by" in words and words[0] not in ("evaluate", "nogold")
+    assert ("of all groups together" in result.stderr) == together
     found = json.loads(result.stdout, parse_constant=no_nan)
     name = command_of(words)
     assert found["schema"] == f"karat/{name}/1"

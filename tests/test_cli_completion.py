@@ -24,7 +24,6 @@ LINES = {
     "karat evaluate data.csv --label ": ["truth", "p", "two words"],
     "karat evaluate data.csv --label truth --score t": ["truth", "two words"],
     "karat nogold sample:hiv --vote ": ["V1", "V2", "V3", "V4", "count"],
-    "karat plan ": ["auc", "leaf"],
     "karat evaluate nowhere.csv --label ": [],
 }
 

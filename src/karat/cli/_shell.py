@@ -34,6 +34,7 @@ from karat._progress import progress
 from karat._records import Estimate, json_value, shown
 from karat.cli._source import Ask
 
+DRAWN_BY_GROUP = ("evaluate", "nogold")
 EXIT = {"written": 1, "input": 2, "cases": 3, "interrupted": 130}
 T = TypeVar("T")
 R = TypeVar("R")
@@ -94,7 +95,9 @@ def _draw(answer: Answer, plot: Path) -> None:
         raise InputError(f"karat {answer.command} has no figure; leave out --plot.")
     with progress("Drawing", unit=""):
         door("plots").save(answer.chart(), plot)
-    say(f"Figure written to {plot}.")
+    by = answer.about.get("columns", {}).get("by")
+    together = by and answer.command not in DRAWN_BY_GROUP
+    say(f"Figure written to {plot}{', of all groups together' if together else ''}.")
 
 
 def about(ask: Ask, counted: Any) -> dict[str, Any]:
