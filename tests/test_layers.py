@@ -54,6 +54,7 @@ LAYERS = {
         "_on_average",
         "_pair_scores",
         "_quadratic_cells",
+        "_quotient_cells",
         "_random_effect",
         "areas",
         "arrangements",

@@ -349,6 +349,10 @@ def test_many_classifiers(rng):
     assert tuple(union) in best.cells
     for criterion in ("sum", "squares", "min", "accuracy", "cost(fp=1, fn=3)"):
         assert karat.best_combination(post, criterion=criterion).exact
+    assert karat.best_combination(post, criterion="f1").exact
+    mixed = karat.best_combination(post, criterion="f1 + mcc")
+    assert 0 < mixed.gap < 0.1
+    assert "could be missing" in repr(mixed)
     f = karat.combination_front(post)
     product = f.sensitivity * f.specificity
     assert product.max() == pytest.approx(best.score.value, abs=0.01)

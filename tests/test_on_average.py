@@ -9,6 +9,8 @@ from karat._boolean import votes
 from karat._branching import maximise
 from karat._minimum_cells import minimum
 from karat._on_average import best_of_named
+from karat._quotient_cells import quotient
+from karat.confusion import METRICS
 
 VALUE = {
     "product": lambda s, p: s * p,
@@ -183,6 +185,43 @@ def test_a_large_problem_states_a_gap(rng, name, monkeypatch):
         assert best - 1e-13 <= value + found.gap
         some += found.gap > 0
     assert some > 0
+
+
+def f1(a, b, phi, members):
+    """2 tp / (2 tp + fp + fn), mean over draws, of each set."""
+    tp = phi[:, None] * np.einsum("cj,dj->dc", members, a)
+    fp = (1 - phi)[:, None] * np.einsum("cj,dj->dc", members, b)
+    return (2 * tp / (tp + fp + phi[:, None])).mean(axis=0)
+
+
+def test_quotients_against_enumeration(rng):
+    closed = 0
+    for trial in range(40):
+        k = 2 + trial % 2 if trial % 10 else 4
+        cases, common = (3, 20, 200, 10**6)[trial % 4], (0.0, 0.5, 2.0)[trial % 3]
+        alpha, beta = posterior(rng, k, cases, 30, common=common)
+        if trial % 5 == 0:
+            alpha[:, 0] = 1.0
+        a, b = cells(alpha, beta)
+        phi = rng.beta(3, 7, 30)
+        start = np.arange(2**k) == 0
+        form = quotient(METRICS["f1"].ratio, 1.0, a, b, phi, start)
+        found = maximise(form, start)
+        members = (np.arange(2**2**k)[:, None] >> np.arange(2**k) & 1) * 1.0
+        best = f1(a, b, phi, members).max()
+        value = f1(a, b, phi, found.chosen[None] * 1.0)[0]
+        assert form.value(found.chosen) == pytest.approx(value, abs=1e-13)
+        assert value - 1e-13 <= best <= value + found.gap + 1e-13
+        closed += found.gap == 0
+    assert closed > 30
+
+
+def test_a_quotient_that_may_be_undefined_is_left_alone(rng):
+    a, b = cells(*posterior(rng, 3, 20, 10))
+    none = np.zeros(8, dtype=bool)
+    phi = np.full(10, 0.3)
+    assert quotient(METRICS["precision"].ratio, 1.0, a, b, phi, none) is None
+    assert quotient(METRICS["npv"].ratio, 1.0, a, b, phi, none) is None
 
 
 @pytest.mark.parametrize("name", VALUE)

@@ -28,7 +28,7 @@ from karat import _checks
 from karat._branching import TIE
 from karat._fronts_of_cells import best_minimum, best_product, ratio_order
 from karat._numerics import Array, Floats, blocks
-from karat.algebra import Metric
+from karat.algebra import Metric, Ratio
 from karat.confusion import METRICS, Confusion
 from karat.expressions import metric
 
@@ -44,6 +44,7 @@ class Criterion(NamedTuple):
     sign: float = 1.0
     parts: tuple[tuple[float, Criterion], ...] = ()
     constant: float = 0.0
+    ratio: Ratio | None = None  # where it is a quotient of sums of counts
 
 
 def _product(sens: Array, spec: Array, phi: Array) -> Array:
@@ -86,7 +87,7 @@ def _of_metric(m: Metric) -> Criterion:
     if m.name == "g_mean":
         return Criterion(m.name, value, "product")
     if m.terms is None or len(m.terms) == 1:
-        return Criterion(m.name, value, "convex", sign)
+        return Criterion(m.name, value, "convex", sign, ratio=m.ratio)
     # a direction is that of every part, so all of them turn round together
     parts = tuple((abs(w), _of_metric(part)) for w, part in m.terms)
     return Criterion(m.name, value, "sum of several", sign, parts, sign * m.constant)
