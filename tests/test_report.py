@@ -193,6 +193,7 @@ def test_many_classifiers_and_groups_stay_under_two_megabytes(rng, monkeypatch):
     )
     assert len(text.encode()) < 2_000_000
     assert text.count("<td>") > 3000  # all of them are there
+    assert "The first 20 of 30; the table has all." in text
 
 
 class Reader(HTMLParser):

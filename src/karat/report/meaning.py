@@ -14,7 +14,16 @@ from karat.corp import Reliability, reliability
 from karat.counts import Tally
 from karat.miscalibration import calibration_line, calibration_test
 from karat.report import svg
-from karat.report._parts import Figure, Section, chance, grid, p_is, percent, possible
+from karat.report._parts import (
+    Figure,
+    Grid,
+    Section,
+    chance,
+    grid,
+    p_is,
+    percent,
+    possible,
+)
 from karat.report.models import Model, Wishes
 from karat.report.operating import only
 from karat.scoring import ProperScore, brier, log_loss
@@ -124,22 +133,11 @@ def section(models: Sequence[Model], found: Sequence[Meaning | None]) -> Section
             f"The scores of {', '.join(left_out)} leave 0 to 1, so they are no "
             "probabilities; karat calibrate turns them into some."
         )
-    rows = []
-    for x, m in ((x, m) for x, m in zip(found, models, strict=True) if x is not None):
-        line = possible(partial(calibration_line, m.tally))
-        rows.append(
-            (x.name, _part(x.brier), x.brier.mcb.value, x.brier.dsc.value,
-             x.brier.unc.value, _part(x.log_loss), line and line.slope,
-             line and line.intercept,
-             chance(x.p_value))
-        )  # fmt: skip
-    head = ("classifier", "Brier score", "miscalibration", "discrimination",
-            "uncertainty", "log loss", "slope", "intercept", "p-value")  # fmt: skip
     return Section(
         "calibration",
         "Do the scores mean what they say?",
         words=tuple(words),
-        tables=(grid("Probabilities", head, rows),) if rows else (),
+        tables=_tables(models, found),
         method=(
             "Isotonic (CORP) reliability curve and decomposition of the Brier score: "
             "score = miscalibration - discrimination + uncertainty (Dimitriadis, "
@@ -152,6 +150,30 @@ def section(models: Sequence[Model], found: Sequence[Meaning | None]) -> Section
             "prevalence of these cases, and moves with it."
         ),
     )
+
+
+def _tables(
+    models: Sequence[Model], found: Sequence[Meaning | None]
+) -> tuple[Grid, ...]:
+    """Give the scores with their parts, and the line through them."""
+    parts, lines = [], []
+    for x, m in zip(found, models, strict=True):
+        if x is None:
+            continue
+        b, line = x.brier, possible(partial(calibration_line, m.tally))
+        three = (b.mcb.value, b.dsc.value, b.unc.value)
+        parts.append((x.name, _part(b), *three, chance(x.p_value)))
+        ends = (line and line.slope, line and line.intercept)
+        lines.append((x.name, _part(x.log_loss), *ends))
+    if not parts:
+        return ()
+    head = ("classifier", "Brier score", "miscalibration", "discrimination",
+            "uncertainty", "p-value")  # fmt: skip
+    return (
+        grid("Brier score and its parts", head, parts),
+        grid("Log loss, and the line through the scores",
+             ("classifier", "log loss", "slope", "intercept"), lines),
+    )  # fmt: skip
 
 
 def _part(x: ProperScore) -> Estimate:
