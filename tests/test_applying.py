@@ -6,10 +6,8 @@ import polars as pl
 import pytest
 
 import karat
-from karat import InputError
+from karat import CALIBRATORS, COMBINERS, InputError
 from karat.formulas import TRANSFORMS
-
-METHODS = ["platt", "isotonic", "beta", "temperature", "histogram", "venn-abers"]
 
 
 def cases(n=400, seed=3):
@@ -19,26 +17,54 @@ def cases(n=400, seed=3):
     return y, np.round(p, 3)
 
 
-def in_order(frame, by, name):
-    """Values of a column by row number: joins and clusters keep no order."""
+def in_order(frame, by, *names):
+    """Columns by row number: joins and clusters keep no order."""
     opened = nw.from_native(frame)
     if isinstance(opened, nw.LazyFrame):
         opened = opened.collect("pyarrow")
-    pairs = sorted(zip(opened[by].to_list(), opened[name].to_list(), strict=True))
-    return np.array([np.nan if v is None else v for _, v in pairs], dtype=float)
+    order = np.argsort(opened[by].to_list())
+    columns = [opened[name].to_list() for name in names]
+    return np.array([[np.nan if v is None else v for v in c] for c in columns])[
+        :, order
+    ].astype(float)
 
 
 SCORES = [0.0, 0.2, None, 0.5, 0.123, 0.999, 1.0, float("nan")]
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_calibrators_on_every_engine(engine, method):
-    fitted = karat.calibrate(karat.tally(*cases()), method=method)
-    rows = {"i": list(range(len(SCORES))), "s": SCORES}
-    new = karat.apply(engine(rows), fitted, "s", name="p")
-    expected = fitted([np.nan if v is None else v for v in SCORES])
-    found = in_order(new, "i", "p")
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
+def test_every_calibrator_on_every_engine(engine):
+    t = karat.tally(*cases())
+    fitted = {m: karat.calibrate(t, method=m) for m in CALIBRATORS}
+    frame = engine({"i": list(range(len(SCORES))), "s": SCORES})
+    for method, f in fitted.items():
+        frame = karat.apply(frame, f, "s", name=method)
+    columns = in_order(frame, "i", *fitted)
+    scores = [np.nan if v is None else v for v in SCORES]
+    for (method, f), found in zip(fitted.items(), columns, strict=True):
+        expected = f(scores)
+        assert np.isnan(expected[[2, -1]]).all()
+        np.testing.assert_allclose(
+            found, expected, rtol=1e-12, atol=1e-15, err_msg=method
+        )
+
+
+def test_every_combiner_on_every_engine(engine, rng):
+    n = 150
+    y = (rng.random(n) < 0.4).astype(int)
+    names = ("a", "b", "c")
+    scores = {k: np.round(rng.normal(size=n) + y, 2) for k in names}
+    panel = karat.panel(y, scores)
+    fitted = {name: combiner(panel) for name, combiner in COMBINERS.items()}
+    rows = {k: [*v[:20].tolist(), None, 0.25, None] for k, v in scores.items()}
+    rows["b"][-2] = None  # a gap in one column, in another, and in all
+    frame = engine({"i": list(range(23)), **rows})
+    given = np.array([[np.nan if v is None else v for v in rows[k]] for k in names]).T
+    for name, f in fitted.items():
+        frame = karat.apply(frame, f, name=name)
+    for (name, f), found in zip(
+        fitted.items(), in_order(frame, "i", *fitted), strict=True
+    ):
+        np.testing.assert_allclose(found, f(given), rtol=1e-12, err_msg=name)
 
 
 def test_a_long_table_is_joined(lazy_engine, rng):
@@ -47,7 +73,7 @@ def test_a_long_table_is_joined(lazy_engine, rng):
     rows = {"i": list(range(len(SCORES))), "s": SCORES}
     new = karat.apply(lazy_engine(rows), fitted, "s")
     expected = fitted([np.nan if v is None else v for v in SCORES])
-    found = in_order(new, "i", "s_calibrated")
+    found = in_order(new, "i", "s_calibrated")[0]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -58,7 +84,7 @@ def test_combiners_on_every_engine(engine):
     combiner = karat.mean_score(panel)
     rows = {"i": [0, 1, 2, 3], "a": [1.0, 0.0, None, 1.0], "b": [1.0, 0.0, 1.0, None]}
     new = karat.apply(engine(rows), combiner)
-    assert in_order(new, "i", "combined").tolist() == [1.0, 0.0, 1.0, 1.0]
+    assert in_order(new, "i", "combined")[0].tolist() == [1.0, 0.0, 1.0, 1.0]
 
 
 def test_a_lazy_frame_stays_lazy_and_keeps_its_columns():

@@ -1,8 +1,11 @@
 """The exact answer in a few counting passes is that of all the cases at once."""
 
+from decimal import Decimal
+
 import duckdb
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -144,6 +147,48 @@ def test_the_same_on_every_lazy_engine(lazy_engine):
     same(r.answer, expected)
     auc = karat.exact_auc(frame, label="y", score="p", at_most=200)
     assert auc.value == karat.auc(t).value
+
+
+KINDS = {
+    "float32": lambda p: pa.array(p, pa.float32()),
+    "ties": lambda p: pa.array(np.round(p, 1)),
+    "integers": lambda p: pa.array((p * 50).astype(np.int16)),
+    "decimals": lambda p: pa.array([Decimal(f"{v:.3f}") for v in p]),
+    "both signs": lambda p: pa.array(np.where(p > 0.5, p, -1e6 * p)),
+    "all tied": lambda p: pa.array(np.zeros(p.size)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_scores_of_every_kind_on_every_lazy_engine(lazy_engine, kind):
+    y, p = cases(9, 300)
+    p = (p - p.min()) / np.ptp(p)
+    columns = {"y": pa.array(y), "p": KINDS[kind](p)}
+    expected = karat.auc(karat.tally(pa.table(columns), label="y", score="p"))
+    frame = lazy_engine(columns)
+    for limits in ({}, {"at_most": 7, "batch": 40}):
+        r = karat.exact_auc(frame, label="y", score="p", **limits)
+        assert r.exact
+        assert r.value == expected.value
+        assert r.answer.low == pytest.approx(expected.low, abs=1e-12)
+
+
+@pytest.mark.parametrize("rows", [2, 3, 5])
+def test_tiny_tables(rows):
+    y, p = [0, 1, 1, 0, 1][:rows], [0.3, 0.2, 0.2, 0.1, 0.9][:rows]
+    r = karat.exact_auc(lazy(y, p), label="y", score="p", at_most=1, batch=1)
+    assert r.value == karat.auc(karat.tally(y, p)).value
+    with pytest.raises(InputError, match="infinite in 1 of"):
+        karat.exact_auc(lazy([*y, 1], [*p, float("nan")]), label="y", score="p")
+
+
+def test_it_says_what_it_took():
+    y, p = cases(8, 400)
+    r = karat.exact_auc(lazy(y, p), label="y", score="p")
+    assert "exact, after 2 passes over 400 rows in" in repr(r)
+    r = karat.exact_auc(lazy(y, p), label="y", score="p", tolerance=0.01, at_most=9)
+    assert "within" in repr(r)
+    assert r.answer.bounds == (r.low, r.high)
 
 
 def test_frames_in_memory_and_text_labels():

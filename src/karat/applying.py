@@ -22,8 +22,9 @@ from karat.engines import collect, is_lazy, open_frame
 from karat.formulas import Chain, Formula, Linear, Logistic, Mean, Prior, Steps
 from karat.maps import Map
 
-# steps or points that an expression may have; beyond it a join is faster
-_LONGEST = 256
+# steps or points that an expression may have; beyond it a join is faster (Spark takes
+# minutes to compile what has hundreds)
+_LONGEST = 64
 _GONE = (
     -1.7976931348623157e308
 )  # stands for a missing output in a join: null never fits
@@ -93,8 +94,16 @@ def _is_map(map: Any) -> None:
         )
 
 
+def _several(map: Map) -> Sequence[str] | None:
+    """Which columns does a map of several scores read? None for a map of one."""
+    # a map of one score says what it computes; its names, if any, are its own matter
+    if type(map).expression is not Map.expression:
+        return None
+    return getattr(map, "names", None)
+
+
 def _inputs(map: Map, column: str | None, names: Sequence[str]) -> list[str]:
-    several = getattr(map, "names", None)
+    several = _several(map)
     if column is not None and several is not None:
         raise InputError(
             f"{type(map).__name__} reads the columns {_checks.listing(several)}; leave "
@@ -111,7 +120,7 @@ def _inputs(map: Map, column: str | None, names: Sequence[str]) -> list[str]:
 
 def _evaluated(map: Map, columns: Sequence[Array]) -> Floats:
     rows = [_checks.numeric_scores(c, "column").astype(np.float64) for c in columns]
-    several = getattr(map, "names", None) is not None
+    several = _several(map) is not None
     return np.asarray(map(np.column_stack(rows) if several else rows[0]))
 
 
@@ -124,14 +133,14 @@ def _in_memory(frame: Any, map: Map, inputs: list[str], new: str) -> Any:
 
 
 def _length(formula: Formula) -> int:
-    """How many pieces has the longest table of a formula?"""
+    """How many pieces have the tables of a formula together?"""
     match formula:
         case Steps(edges, _):
             return int(edges.size)
         case Linear(x, _):
             return int(x.size)
         case Mean(parts, _) | Chain(parts):
-            return max(map(_length, parts), default=0)
+            return sum(map(_length, parts))
     return 1
 
 
