@@ -1,5 +1,6 @@
 """Figures of latent classes, read through their specification."""
 
+import numpy as np
 import pytest
 
 import karat
@@ -38,6 +39,19 @@ def test_plane_shows_the_best(post):
     assert rows[0]["formula"] == best.formula
     assert rows[0]["tpr"] == pytest.approx(best.sensitivity.value)
     assert rows[0]["left"] < rows[0]["fpr"] < rows[0]["right"]
+
+
+def test_combinations_of_many_classifiers(rng):
+    truth = rng.random(200) < 0.4
+    yes, wrong = np.linspace(0.7, 0.9, 5), np.linspace(0.1, 0.3, 5)
+    rows = rng.random((200, 5)) < np.where(truth[:, None], yes, wrong)
+    many = karat.panel(None, dict(zip("ABCDE", rows.T.astype(float), strict=True)))
+    post = karat.latent_class(many, draws=300, rng=0)
+    rows = values(plots.combination_plane(post))
+    assert [r["formula"] for r in rows][-5:] == list("ABCDE")
+    assert rows[-1]["tpr"] == pytest.approx(post.sensitivity["E"].value)
+    best = karat.best_combination(post)
+    assert rows[0]["tpr"] == pytest.approx(best.sensitivity.value)
 
 
 def test_dependence_matrix(post):

@@ -416,7 +416,7 @@ def _describe(
     s: int,
     prevalence: float | None,
 ) -> Combination:
-    sens, spec = _rates(post, chosen)
+    sens, spec = rates_of(post, chosen)
     phi = _phi(post._flat(), s, prevalence)
     favourite = np.frombuffer(often.most_common(1)[0][0], dtype=bool)
     cells = np.flatnonzero(chosen)
@@ -438,7 +438,7 @@ def _describe(
     )
 
 
-def _rates(post: LatentPosterior, chosen: Array) -> tuple[Floats, Floats]:
+def rates_of(post: LatentPosterior, chosen: Array) -> tuple[Floats, Floats]:
     """Give sensitivity and specificity of a set of cells in every draw."""
     flat, rows = post._flat(), votes(len(post.names))[chosen].astype(np.float64)
     n = len(flat["sensitivity"])

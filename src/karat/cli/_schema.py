@@ -252,6 +252,7 @@ RESULTS: dict[str, dict[str, Any]] = {
             "sensitivity": ESTIMATE,
             "specificity": ESTIMATE,
             "probability_best": number("share of draws in which none is better"),
+            "gap": number("how much better another could be on average; 0: exact"),
         },
         "groups": {"*": {"prevalence": ESTIMATE}},
     },

@@ -144,6 +144,7 @@ def _result(
             "sensitivity": best.sensitivity,
             "specificity": best.specificity,
             "probability_best": best.probability_best,
+            "gap": best.gap,
         },
         "groups": {g: {"prevalence": p} for g, p in groups.items()},
     }

@@ -7,11 +7,14 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from karat._numerics import Floats
+from karat._boolean import votes
+from karat._criteria import CRITERIA
+from karat._numerics import Array, Floats
+from karat._records import shown
 from karat.combinations import all_combinations
 from karat.dependence import Dependence
 from karat.latent import LatentPosterior
-from karat.logic import cell_probabilities
+from karat.logic import ENUMERATED, best_combination, rates_of
 from karat.plots._theme import COLOURS, GREY, frame, on_cell, styled
 
 BINS = 60
@@ -85,22 +88,39 @@ def _density(draws: Floats, low: float, high: float) -> tuple[Floats, Floats]:
 def combination_plane(post: LatentPosterior, most: int = 12) -> Any:
     """Draw the best combinations in the ROC plane, each with its 95 % cross.
 
-    Up to four classifiers; ``most`` is how many combinations, best product first.
+    Up to four classifiers the ``most`` best ones by the product; of more, the best by
+    each criterion of the paper, and the single classifiers.
     """
-    best = all_combinations(post).sorted("product", most=most)
-    a, b, _ = cell_probabilities(post)
-    cells = np.arange(a.shape[1])
     columns: dict[str, list[Any]] = {
         k: [] for k in ("formula", "fpr", "tpr", "left", "right", "low", "high")
     }
-    for number, formula in zip(best.number, best.formula, strict=True):
-        chosen = (int(number) - 1 >> cells & 1).astype(float)
-        tpr, fpr = a @ chosen, b @ chosen
+    for formula, chosen in _worth_drawing(post, most).items():
+        tpr, spec = rates_of(post, chosen)
+        fpr = 1 - spec
         row = (formula, fpr.mean(), tpr.mean(), *np.quantile(fpr, [0.025, 0.975]))
         row = (*row, *np.quantile(tpr, [0.025, 0.975]))
         for key, value in zip(columns, row, strict=True):
             columns[key].append(value)
-    order = list(best.formula)
+    return _crosses(columns)
+
+
+def _worth_drawing(post: LatentPosterior, most: int) -> dict[str, Array]:
+    """Which combinations are drawn, by their formula?"""
+    cells = votes(len(post.names))
+    if len(post.names) <= ENUMERATED:
+        best = all_combinations(post).sorted("product", most=most)
+        code = [int(n) - 1 for n in best.number]
+        each = [np.array([c >> j & 1 for j in range(len(cells))]) > 0 for c in code]
+        return dict(zip(best.formula.tolist(), each, strict=True))
+    found: dict[str, Array] = {}
+    for criterion in CRITERIA:
+        top = best_combination(post, criterion=criterion)
+        found.setdefault(shown(top.formula, 60), top.map(cells) > 0)
+    return found | {n: cells[:, k] > 0 for k, n in enumerate(post.names)}
+
+
+def _crosses(columns: dict[str, list[Any]]) -> Any:
+    order = columns["formula"]
     legend: Any = alt.Legend(labelLimit=400)
     base = alt.Chart(frame(columns)).encode(
         color=alt.Color(
