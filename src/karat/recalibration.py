@@ -115,6 +115,19 @@ def calibration_gain(
     >>> round(found.before.value, 3), found.gain.value > 0
     (0.305, True)
     """
+    return gain_of(None, t, method=method, folds=folds, level=level, rng=rng)
+
+
+def gain_of(
+    fitted: Map | None,
+    t: Tally | Mapping[Any, Tally],
+    *,
+    method: str,
+    folds: int,
+    level: float,
+    rng: int | np.random.Generator | None,
+) -> Any:
+    """Answer as above about a map that was fitted on all cases already, or is not."""
     groups = dict(t) if isinstance(t, Mapping) else {"": t}
     level = _checks.fraction(level, "level")
     folds = _checks.whole_number(folds, "folds", at_least=2)
@@ -122,10 +135,10 @@ def calibration_gain(
     total = sum(groups.values(), Tally())
     _checks.both_classes(total, "calibration_gain")
     _checks.cases_for_folds(total, folds)
-    fitted = calibrate(total, method=method)
+    whole = calibrate(total, method=method) if fitted is None else fitted
     seen = _cross_fit(groups, total, method, folds, np.random.default_rng(rng))
     found = {
-        name: _judged(part, fitted, seen[name], folds, level)
+        name: _judged(part, whole, seen[name], folds, level)
         for name, part in groups.items()
     }
     return found if isinstance(t, Mapping) else found[""]

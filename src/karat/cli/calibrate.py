@@ -22,7 +22,7 @@ from karat.cli._source import Ask, count_tally
 from karat.counts import Tally
 from karat.maps import Map
 from karat.miscalibration import CalibrationLine, calibration_line
-from karat.recalibration import CalibrationGain, calibration_gain
+from karat.recalibration import CalibrationGain, gain_of
 
 
 @command(ONE_SCORE)
@@ -51,7 +51,7 @@ def calibrate(
         t = count_tally(ask, name)
         groups = count_tally(ask, name, by=True) if ask.chosen.by else {}
         fitted = calibration.calibrate(t, method=method)
-        found, by_group = _gains(t, groups, method, folds, ask)
+        found, by_group = _gains(fitted, t, groups, ask, method=method, folds=folds)
     save_fitted(fitted, save)
     write_rows(ask.source, column, lambda rows: fitted(_numbers(rows[name])), output)
     result = {
@@ -82,21 +82,21 @@ def _numbers(column: Any) -> Any:
 
 
 def _gains(
-    t: Tally, groups: Mapping[Any, Tally], method: str, folds: int, ask: Ask
+    fitted: Map, t: Tally, groups: Mapping[Any, Tally], ask: Ask, **wanted: Any
 ) -> tuple[CalibrationGain | None, dict[str, CalibrationGain]]:
     """Judge the map on cases it has not seen; None when there are too few to deal."""
-    wanted: dict[str, Any] = {"method": method, "folds": folds, "level": ask.level}
+    wanted |= {"level": ask.level, "rng": ask.seed}
     try:
-        found = calibration_gain(t, **wanted, rng=ask.seed)
-        by_group = calibration_gain(groups, **wanted, rng=ask.seed) if groups else {}
+        found = gain_of(fitted, t, **wanted)
+        by_group = gain_of(fitted, groups, **wanted) if groups else {}
     except NotEnoughCases:
         return None, {}
     return found, {str(g): x for g, x in by_group.items()}
 
 
-def _line(t: Tally) -> CalibrationLine | None:
+def _line(found: CalibrationGain) -> CalibrationLine | None:
     try:
-        return calibration_line(t)
+        return calibration_line(found.tally, level=found.gain.level)
     except NotEnoughCases:
         return None
 
@@ -105,7 +105,7 @@ def _numbers_of(found: CalibrationGain | None) -> dict[str, Any]:
     keys = ("before", "in_sample", "cross_fitted", "gain")
     if found is None:
         return {"brier": None, "slope": None, "intercept": None, "folds": None}
-    line = _line(found.tally)
+    line = _line(found)
     return {
         "brier": {k: getattr(found, k) for k in keys},
         "slope": line and line.slope,
@@ -157,7 +157,7 @@ def _verdict(found: CalibrationGain) -> list[str]:
         )
         lines[0] += f" It lowers the Brier score by {g.value:.4g} ({g.low:.4g} to "
         lines[0] += f"{g.high:.4g}), {found.folds} folds."
-    line = _line(found.tally)
+    line = _line(found)
     return [*lines, *([] if line is None else [_reliability(line)])]
 
 

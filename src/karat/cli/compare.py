@@ -42,6 +42,11 @@ def compare(ask: Ask) -> Answer:
         }
     parts: list[Any] = [cases_sentence(panel), *_tables(found), *sentences(found)]
     parts += [dominance_sentence(shown(a), shown(b), d) for (a, b), d in better.items()]
+    if not better:
+        parts.append(
+            f"Whether one is better everywhere is asked of up to {MOST_PAIRS} pairs; "
+            f"name fewer scores."
+        )
     return Answer(
         "compare",
         result,
