@@ -16,9 +16,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import betainc
 from scipy.stats import chisquare
 
 import karat
+from karat._exact import log_weights
+from karat._latent_model import Independent, read_cells, read_prior
 
 ALPHA, BETA, PHI = np.array([0.9, 0.8, 0.75]), np.array([0.1, 0.15, 0.2]), 0.3
 WEAK_ALPHA, WEAK_BETA, RARE = np.array([0.7, 0.65, 0.8]), np.array([0.2, 0.1, 0.3]), 0.1
@@ -89,20 +92,44 @@ def study(
     labels = ["prevalence", *(f"sensitivity {i + 1}" for i in range(k))]
     labels += [f"specificity {i + 1}" for i in range(k)]
     for label, ranks in zip(labels, np.array(found).T, strict=True):
-        count = np.histogram(ranks, bins=BINS, range=(0, 1))[0]
-        flat = fixed is None
-        yield Row(
-            f"{name}, K={k}, N={n}",
-            label,
-            repeats,
-            round(float(((ranks >= 0.025) & (ranks <= 0.975)).mean()), 3),
-            round(float(chisquare(count).pvalue), 3) if flat else None,
-            round(ecdf_p(ranks, rng), 3) if flat else None,
-            " ".join(map(str, count)),
+        yield row(f"{name}, K={k}, N={n}", label, ranks, fixed is None, rng)
+
+
+def row(
+    truth: str, label: str, ranks: np.ndarray, flat: bool, rng: np.random.Generator
+) -> Row:
+    count = np.histogram(ranks, bins=BINS, range=(0, 1))[0]
+    return Row(
+        truth,
+        label,
+        ranks.size,
+        round(float(((ranks >= 0.025) & (ranks <= 0.975)).mean()), 3),
+        round(float(chisquare(count).pvalue), 3) if flat else None,
+        round(ecdf_p(ranks, rng), 3) if flat else None,
+        " ".join(map(str, count)),
+    )
+
+
+def exact_prevalence(repeats: int, n: int, seed: int) -> Iterator[Row]:
+    """Rank the prevalence by its exact posterior distribution function, K = 2."""
+    rng = np.random.default_rng(seed)
+    found = []
+    while len(found) < repeats:
+        phi, alpha, beta = from_prior(rng, 2)
+        try:
+            cells = read_cells(votes(rng, n, phi, alpha, beta))
+        except karat.NotEnoughCases:
+            continue
+        log_weight, (a, b, *_) = log_weights(
+            Independent(cells, read_prior(None, cells, ordered=True))
         )
+        w = np.exp(log_weight - log_weight.max())
+        found.append(w @ betainc(a[:, 0], b[:, 0], phi) / w.sum())
+    yield row(f"prior, exactly, K=2, N={n}", "prevalence", np.array(found), True, rng)
 
 
 def rows() -> Iterator[Row]:
+    yield from exact_prevalence(4000, 20, seed=5)
     yield from study("prior", 2000, 2, 40, None, seed=1)
     yield from study("prior", 1000, 3, 500, None, seed=2)
     yield from study("good tests", 600, 3, 500, (PHI, ALPHA, BETA), seed=3)

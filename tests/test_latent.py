@@ -133,6 +133,23 @@ def test_exact_sum_against_quadrature_for_two_classifiers():
     assert found == pytest.approx(quadrature(3, 2, 1, 5), abs=2e-6)
 
 
+def test_importance_against_exact_sums_on_tables_from_the_prior():
+    """Distances in Monte-Carlo errors: none far out, none in one direction."""
+    rng, far = np.random.default_rng(5), []
+    while len(far) < 10:
+        u, v = rng.random((2, 2))
+        high, low = np.maximum(u, v), np.minimum(u, v)
+        _, votes = simulate(rng, 25, rng.random(), high, low)
+        if (votes == votes[0]).all():
+            continue
+        p = karat.panel(None, dict(zip("AB", votes.T, strict=True)))
+        s = karat.latent_class(p, rng=rng, draws=500, method="importance").summary()
+        exact = np.concatenate(exact_moments(model(p)))
+        far.append((s["mean"] - exact) / s["mcse"])
+    assert np.abs(far).max() < 4
+    assert (np.abs(np.mean(far, axis=0)) < 3.5 / np.sqrt(10)).all()
+
+
 # the exact posterior of the recovered table (examples/no_gold)
 SWINE_FLU = {
     "prevalence": (0.3056, 0.0946),

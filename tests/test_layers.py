@@ -56,6 +56,7 @@ LAYERS = {
         "_quadratic_cells",
         "_quotient_cells",
         "_random_effect",
+        "_two_tests",
         "areas",
         "arrangements",
         "bands",

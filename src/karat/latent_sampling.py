@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from scipy.special import logsumexp
 
-from karat import _conjugate, _exact, _gibbs, _importance, _tempering
+from karat import _conjugate, _exact, _gibbs, _importance, _tempering, _two_tests
 from karat._chains import (
     ess_bulk,
     ess_mean,
@@ -36,6 +36,8 @@ Rng = np.random.Generator
 # proposals, or sweeps times chains, after which sampling gives up
 MOST = 1_000_000
 WALKERS = 64
+# efficiency at which two tests are not proposed on their own sheet
+LEAST_EFFICIENT = 0.05
 # rank-normalised R-hat and Pareto k that Vehtari et al. (2021, 2024) recommend
 GOOD_R_HAT, GOOD_K = 1.01, 0.7
 
@@ -108,6 +110,9 @@ def sample(target: Target, method: str, draws: int, chains: int, rng: Rng) -> Sa
             return Sample(theta, "exact", draws)
         if method == "gibbs":
             return _sweeps(target, None, draws, rng)
+        sheet = _two_tests.sheet(target, rng)
+        if sheet.efficiency > LEAST_EFFICIENT:
+            return _proposals(target, sheet, None, draws, chains, rng)
     cloud, wide = _tempering.carry(target, rng)
     own = isinstance(target, Independent)
     lay: Any = _conjugate.lay if own else _importance.lay_prior
@@ -127,7 +132,7 @@ def _good(found: Sample, draws: int) -> bool:
 
 
 def _proposals(
-    target: Target, proposal: Proposal, lay: Any, draws: int, chains: int, rng: Rng
+    target: Target, proposal: Any, lay: Any, draws: int, chains: int, rng: Rng
 ) -> Sample:
     """Propose in rounds until the weights suffice, then choose plain draws.
 
