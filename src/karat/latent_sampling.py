@@ -112,7 +112,9 @@ def sample(target: Target, method: str, draws: int, chains: int, rng: Rng) -> Sa
             return _sweeps(target, None, draws, rng)
         sheet = _two_tests.sheet(target, rng)
         if sheet.efficiency > LEAST_EFFICIENT:
-            return _proposals(target, sheet, None, draws, chains, rng)
+            found = _proposals(target, sheet, None, draws, chains, rng)
+            if _good(found, draws):
+                return found
     cloud, wide = _tempering.carry(target, rng)
     own = isinstance(target, Independent)
     lay: Any = _conjugate.lay if own else _importance.lay_prior
@@ -139,7 +141,7 @@ def _proposals(
     Choosing n draws from weights worth m leaves n m / (n + m): both are twice what was
     asked for, and a tenth more, because estimated sizes scatter. When the first round
     is a surprise (a mode was found that fitting had missed) the proposal is fitted to
-    it and the round is thrown away.
+    it and the round is thrown away; without ``lay`` there was no fitting.
     """
     wanted = 2.2 * draws + 400
     parts: list[Weighted] = []
@@ -152,7 +154,8 @@ def _proposals(
         effective = _least_worth(pool)
         if effective >= wanted or done >= MOST:
             break
-        if effective < 0.5 * proposal.efficiency * done and surprises < 3:
+        less = effective < 0.5 * proposal.efficiency * done
+        if less and surprises < 3 and lay is not None:
             surprises += 1
             proposal = replace(
                 _importance.fit_again(pool, target, lay, rng),
