@@ -257,8 +257,9 @@ def decomposition(scores: Mapping[str, ProperScore], *, title: str = "") -> Any:
     columns = {"name": names, "mcb": mcb, "dsc": dsc}
     columns["loss"] = [s.value for s in scores.values()]
     right, top = (1.15 * max([*v, 1e-9]) for v in (dsc, mcb))
-    x = position(alt.X, Axis("dsc", "Discrimination (DSC)", 0.0, right))
-    y = position(alt.Y, Axis("mcb", "Miscalibration (MCB)", 0.0, top))
+    few = alt.Axis(tickCount=5, format=".2~g")
+    x = position(alt.X, Axis("dsc", "Discrimination (DSC)", 0.0, right)).axis(few)
+    y = position(alt.Y, Axis("mcb", "Miscalibration (MCB)", 0.0, top)).axis(few)
     base = alt.Chart(frame(columns)).encode(x=x, y=y)
     # dots may lie on one another: names beside them would not be read
     legend, scale = alt.Legend(orient="bottom", columns=3), alt.Scale(domain=names)

@@ -16,6 +16,7 @@ from karat.operating import OperatingPoint, best_threshold, read_objective
 from karat.report._parts import names_shown
 from karat.report.operating import Steps, steps
 
+REPLICATES = 500  # of every bootstrap of the report
 UNNAMED = "the classifier"  # what a tally, which has no name, is called
 
 

@@ -21,11 +21,16 @@ from karat.report._parts import (
     percent,
     possible,
 )
-from karat.report.models import Model, Wishes, read_models, read_wishes
+from karat.report.models import (
+    REPLICATES,
+    Model,
+    Wishes,
+    read_models,
+    read_wishes,
+)
 from karat.report.words import in_plain_words, tiles
 from karat.validation import Validation, validate_threshold
 
-REPLICATES = 500
 SHOWN = ("recall", "specificity", "precision", "npv", "accuracy", "f1", "mcc", "lift")
 
 

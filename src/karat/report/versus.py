@@ -22,7 +22,7 @@ from karat.report._parts import (
     p_is,
     possible,
 )
-from karat.report.models import Model, Wishes
+from karat.report.models import REPLICATES, Model, Wishes
 
 MINUS = "\N{MINUS SIGN}"
 MOST_PAIRS = 20  # the best classifier is held against so many others, curve by curve
@@ -139,10 +139,11 @@ def _dominance(
     panel: Panel, models: Sequence[Model], wishes: Wishes
 ) -> list[tuple[tuple[str, str], Dominance]]:
     best = models[0]
+    asked: dict[str, Any] = {"level": wishes.level, "rng": wishes.rng}
     return [
         (
             (best.name, m.name),
-            dominates(panel, best.key, m.key, level=wishes.level, rng=wishes.rng),
+            dominates(panel, best.key, m.key, number=REPLICATES, **asked),
         )
         for m in models[1 : MOST_PAIRS + 1]
     ]
