@@ -1,0 +1,49 @@
+"""The figures that only the command line draws, read from their specification."""
+
+import numpy as np
+import pytest
+
+import karat
+from karat.cli._figures import guarantee_figure, leaves_figure, plan_figure
+
+
+def rows(chart, layer):
+    """Give the data of a layer; those that layers share stand above them."""
+    spec = chart.to_dict()
+    data = spec["layer"][layer].get("data") or spec["data"]
+    return data["values"] if "values" in data else spec["datasets"][data["name"]]
+
+
+@pytest.mark.parametrize("goal", [{"half_width": 0.03}, {"null": 0.7, "power": 0.8}])
+def test_a_plan_lies_on_its_line(goal):
+    found = karat.plan_auc(auc=0.8, prevalence=0.2, **goal)
+    chart = plan_figure(found)
+    line, dot = rows(chart, 0), rows(chart, 1)
+    reached = found.power if "null" in goal else found.half_width
+    assert dot == [{"n": found.n, "value": pytest.approx(reached)}]
+    line.sort(key=lambda row: row["n"])
+    n, value = ([row[k] for row in line] for k in ("n", "value"))
+    assert n[0] < found.n < n[-1]
+    sign = 1 if "null" in goal else -1
+    assert (sign * np.diff(value) >= 0).all()
+    assert np.interp(found.n, n, value) == pytest.approx(reached, rel=0.01)
+    assert f"{found.n:,}" in chart.to_dict()["description"]
+
+
+def test_leaves_show_share_interval_and_verdict():
+    report = karat.leaves([1, 1, 1, 0] * 9 + [0, 1], ["a"] * 36 + ["b"] * 2).report()
+    drawn = rows(leaves_figure(report), 0)
+    assert [row["leaf"] for row in drawn] == ["a", "b"]
+    assert [row["verdict"] for row in drawn] == report.verdict.tolist()
+    for row, low, high in zip(drawn, report.low, report.high, strict=True):
+        assert row["low"] == low <= row["share"] <= high == row["high"]
+    evil = karat.leaves([1, 0], ["\x1b[31m", "</script>"]).report()
+    assert rows(leaves_figure(evil), 0)[0]["leaf"] == "\\x1b[31m"
+
+
+def test_the_guaranteed_cut_is_on_the_curve():
+    t = karat.Tally([3, 2, 1], pos=[60, 30, 10], neg=[5, 20, 75])
+    chart = guarantee_figure(t, ["recall >= 0.8"], karat.sweep(t)[2])
+    place = rows(chart, -1)
+    assert place == [{"fpr": 25 / 100, "tpr": 90 / 100}]
+    assert "recall >= 0.8" in chart.to_dict()["description"]
