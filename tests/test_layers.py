@@ -109,6 +109,7 @@ LAYERS = {
         "resampling",
         "scoring",
         "simulation",
+        "slopes",
         "splits",
         "tradeoffs",
         "trees",

@@ -49,7 +49,7 @@ from karat.envelopes import (
 from karat.expressions import constraints as read_constraints
 from karat.expressions import metric as read_metric
 from karat.inference import auc
-from karat.miscalibration import calibration_error
+from karat.miscalibration import calibration_error, calibration_line
 from karat.operating import (
     OperatingPoint,
     best_threshold,
@@ -57,6 +57,7 @@ from karat.operating import (
     read_objective,
 )
 from karat.scoring import brier, decomposition, log_loss
+from karat.slopes import intercept_ends, slope_ends
 from karat.tradeoffs import cost_curve, decision_curve
 
 NOT_KNOWN = "not known: each cell was taken at its lowest score"
@@ -176,6 +177,17 @@ def _calibration_error(answer: Any, t: Tally, given: Given) -> Any:
     return replace(answer, smooth=smooth, bounds=ends["plain"], **parts)
 
 
+def _calibration_line(answer: Any, t: Tally, given: Given) -> Any:
+    slope, intercept = answer.slope, answer.intercept
+    ends = slope_ends(t, slope.value)
+    return replace(
+        answer,
+        slope=replace(slope, bounds=_holding(ends, slope)),
+        intercept=replace(intercept, bounds=_holding(intercept_ends(t), intercept)),
+        bounds=ends,
+    )
+
+
 def _with_prevalence(
     envelope: Callable[[Tally, float | None], CurveBounds],
 ) -> Attach:
@@ -277,7 +289,8 @@ def _alone(answer: Any, name: str, t: Tally) -> Bounds | CurveBounds:
     if isinstance(answer, OperatingPoint):
         name = f"best {answer.objective}"
     value = getattr(answer, "value", None)
-    value = answer.plain.value if value is None else value
+    if value is None:
+        value = (answer.plain if name == "calibration_error" else answer.slope).value
     low, high = answer.bounds
     return Bounds(float(value), low, high, name, _cells(t))
 
@@ -331,6 +344,7 @@ BOUNDED: dict[str, Bounded] = {
     "best_threshold": Bounded(best_threshold, _best_threshold),
     "brier": Bounded(brier, _proper_score("brier")),
     "calibration_error": Bounded(calibration_error, _calibration_error),
+    "calibration_line": Bounded(calibration_line, _calibration_line),
     "cost_curve": Bounded(cost_curve, _of_answer(cost_bounds)),
     "decision_curve": Bounded(decision_curve, _of_answer(decision_bounds)),
     "det": Bounded(det, _of_curve(det_bounds)),

@@ -136,7 +136,7 @@ def calibration_line(t: Tally, *, level: float = 0.95) -> CalibrationLine:
     _checks.both_classes(t, "calibration_line")
     score, pos, neg = probability_rows(t, "calibration_line")
     level = _checks.fraction(level, "level")
-    logit = _logit(score)
+    logit = log_odds(score)
     if logit[0] == logit[-1]:
         raise NotEnoughCases(
             "A calibration slope needs two different scores; all cases have "
@@ -157,7 +157,8 @@ def calibration_line(t: Tally, *, level: float = 0.95) -> CalibrationLine:
     )
 
 
-def _logit(score: Floats) -> Floats:
+def log_odds(score: Floats) -> Floats:
+    """Give the logit of probabilities, 0 and 1 taken as 2^-52 from themselves."""
     p = np.clip(score, _EPS, 1 - _EPS)
     return np.asarray(np.log(p) - np.log1p(-p))
 
@@ -238,7 +239,7 @@ def _cox(
     p, pos, neg = p[inner], pos[inner], neg[inner]
     if not p.size:
         return math.nan, math.nan
-    logit = _logit(p)
+    logit = log_odds(p)
     free = fit_logistic([logit], pos, neg).log_likelihood
     fixed = float(pos @ np.log(p) + neg @ np.log1p(-p))
     statistic = max(0.0, 2 * (free - fixed))
