@@ -22,19 +22,38 @@ BINS = 60
 
 def posterior_densities(post: LatentPosterior) -> Any:
     """Draw the posterior of every parameter over its prior (Keith 2012, Figs 1, 2)."""
-    prior = post._model.natural(
-        post._model.prior_draws(20_000, np.random.default_rng(0))
+    colour = alt.Color(
+        "of:N",
+        title=None,
+        scale=alt.Scale(domain=["posterior", "prior"], range=[COLOURS[0], GREY]),
+        legend=alt.Legend(orient="bottom"),
     )
+    order = [str(n) for n in post.diagnostics.parameter]
+    base = (
+        alt.Chart(frame(_densities(post)))
+        .mark_area(opacity=0.45, line=True)
+        .encode(
+            x=alt.X("value:Q", title=None, scale=alt.Scale(zero=False, nice=False)),
+            y=alt.Y("density:Q", title=None, axis=None, stack=None),
+            color=colour,
+        )
+        .properties(width=170, height=80)
+        .facet(facet=alt.Facet("parameter:N", title=None, sort=order), columns=3)
+        .resolve_scale(x="independent", y="independent")
+    )
+    return styled(base, "", "Posterior and prior density of every parameter")
+
+
+def _densities(post: LatentPosterior) -> dict[str, list[Any]]:
+    """Give the density of every parameter after and before the data were seen."""
+    model = post._model
+    prior = model.natural(model.prior_draws(20_000, np.random.default_rng(0)))
     before = np.concatenate([prior[k] for k in prior], axis=1)
     after = np.concatenate([post._flat()[k] for k in prior], axis=1)
-    labels = post.diagnostics.parameter
     columns: dict[str, list[Any]] = {
-        "parameter": [],
-        "value": [],
-        "density": [],
-        "of": [],
+        k: [] for k in ("parameter", "value", "density", "of")
     }
-    for i, name in enumerate(labels):
+    for i, name in enumerate(post.diagnostics.parameter):
         low, high = _range(after[:, i])
         for of, draws in (("posterior", after[:, i]), ("prior", before[:, i])):
             at, density = _density(draws, low, high)
@@ -42,34 +61,7 @@ def posterior_densities(post: LatentPosterior) -> Any:
             columns["value"] += at.tolist()
             columns["density"] += density.tolist()
             columns["of"] += [of] * at.size
-    base = (
-        alt.Chart(frame(columns))
-        .mark_area(opacity=0.45, line=True)
-        .encode(
-            x=alt.X(
-                "value:Q",
-                title=None,
-                scale=alt.Scale(zero=False, nice=False),
-                axis=alt.Axis(tickCount=4),
-            ),
-            y=alt.Y("density:Q", title=None, axis=None, stack=None),
-            color=alt.Color(
-                "of:N",
-                title=None,
-                scale=alt.Scale(
-                    domain=["posterior", "prior"], range=[COLOURS[0], GREY]
-                ),
-                legend=alt.Legend(orient="bottom"),
-            ),
-        )
-        .properties(width=170, height=80)
-        .facet(
-            facet=alt.Facet("parameter:N", title=None, sort=[str(n) for n in labels]),
-            columns=3,
-        )
-        .resolve_scale(x="independent", y="independent")
-    )
-    return styled(base, "", "Posterior and prior density of every parameter")
+    return columns
 
 
 def _range(draws: Floats) -> tuple[float, float]:
