@@ -27,7 +27,7 @@ demo: $(VENV)/.demo  ## Evaluate the sample data and say what was found
 	$(BIN)/karat demo
 
 test: $(VENV)/.dev  ## Run all tests
-	$(BIN)/python -m pytest -n $(JOBS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
 
 check: $(VENV)/.dev format lint types test docs  ## Format, lint, types, tests, docs
 

@@ -130,3 +130,31 @@ def test_bca_without_bias_and_skewness_is_the_percentile_interval():
     values = np.linspace(-1, 1, 2001)
     low, high = bca_interval(0.0, values, np.array([-1.0, 1.0]), 1, 0.9)
     assert [low, high] == pytest.approx(percentile_interval(values, 0.9))
+
+
+T = Tally([0.9, 0.6, 0.5, 0.2], neg=[1, 2, 4, 5], pos=[5, 3, 2, 1])
+SEEDED = {
+    "auc": lambda rng: karat.auc(T, method="bootstrap", rng=rng),
+    "brier": lambda rng: karat.brier(T, rng=rng),
+    "calibration_error": lambda rng: karat.calibration_error(T, rng=rng),
+    "calibration_test": lambda rng: karat.calibration_test(
+        T, method="isotonic", rng=rng
+    ),
+    "cluster_bootstrap": lambda rng: karat.cluster_bootstrap(
+        {"a": T, "b": T, "c": T}, karat.auc, rng=rng
+    ),
+    "latent_class": lambda rng: karat.latent_class(
+        karat.Panel(["a", "b"], [[1, 1], [0, 0]], unknown=[3, 4]), rng=rng
+    ),
+    "reliability": lambda rng: karat.reliability(T, rng=rng),
+    "resample": lambda rng: karat.resample(T, rng),
+    "simulate_tally": lambda rng: karat.simulate_tally(9, 4, 0.8, rng=rng),
+    "validate_threshold": lambda rng: karat.validate_threshold(T, rng=rng),
+}
+
+
+@pytest.mark.parametrize("name", SEEDED)
+@pytest.mark.parametrize("rng", ["seed", -1, 1.5])
+def test_a_seed_that_is_none_is_told_in_words(name, rng):
+    with pytest.raises(karat.InputError, match=r"rng must be a seed.*Type rng=0"):
+        SEEDED[name](rng)

@@ -97,7 +97,7 @@ def reliability(
     score, pos, neg = probability_rows(t, "reliability")
     level = _checks.fraction(level, "level")
     replicates = _checks.whole_number(replicates, "replicates", at_least=20)
-    generator = np.random.default_rng(rng)
+    generator = _checks.generator(rng)
     at = _points(score, *_curve(pos, neg))
     fitted = np.interp(at, score, _curve(pos, neg)[0])
     rows = pooled(score, pos, neg)

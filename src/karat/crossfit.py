@@ -153,7 +153,7 @@ def _chosen(combiners: Any) -> dict[str, Combiner]:
 
 def _deal(panel: Panel, folds: int, rng: Any) -> list[tuple[Ints, Ints]]:
     """Deal the cases of each class evenly over the folds: counts (neg, pos) of each."""
-    generator = np.random.default_rng(rng)
+    generator = _checks.generator(rng)
     dealt = [deal_cases(count, folds, generator) for count in (panel.neg, panel.pos)]
     return list(zip(*dealt, strict=True))
 

@@ -117,7 +117,7 @@ def conditional_dependence(
     """
     _checks.latent_posterior(post)
     replicates = _checks.whole_number(replicates, "replicates", at_least=19)
-    rng = np.random.default_rng(rng)
+    rng = _checks.generator(rng)
     model, flat = post._model, post._flat()
     few = isinstance(model, Independent) and len(post.names) <= MOST_SCORED
     at = np.linspace(0, len(flat["sensitivity"]) - 1, DRAWS).astype(int)

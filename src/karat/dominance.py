@@ -277,7 +277,7 @@ def _uncertainty(
     """Give the band of the difference of the curves, and both one-sided p-values."""
     curves = [height(*_corners(t), grid) for t in (first, second)]
     value = curves[0] - curves[1]
-    rng = np.random.default_rng(rng)
+    rng = _checks.generator(rng)
     if first is second:
         zero = np.zeros_like(grid)
         return _Sure(zero, zero, zero, 1.0, 1.0)

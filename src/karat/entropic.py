@@ -76,7 +76,7 @@ class EntropicBinomial(Record):
 
     def rvs(self, size: Any = None, *, rng: Any = None) -> Any:
         """Draw majorities; ``rng`` is a seed or a NumPy generator."""
-        y = np.random.default_rng(rng).binomial(self.n, self.p, size)
+        y = _checks.generator(rng).binomial(self.n, self.p, size)
         return np.maximum(y, self.n - y)
 
 
@@ -172,7 +172,7 @@ class EntropicTree(Record):
 
     def rvs(self, size: Any = None, *, rng: Any = None) -> tuple[Ints, Ints]:
         """Draw the cases and the majorities of all leaves."""
-        generator = np.random.default_rng(rng)
+        generator = _checks.generator(rng)
         cases = generator.multinomial(self.n, self.weights, size)
         y = generator.binomial(cases, self.p)
         return cases, np.maximum(y, cases - y)

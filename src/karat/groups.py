@@ -91,7 +91,7 @@ def compare_groups(
     level = _checks.fraction(level, "level")
     number = _checks.whole_number(number, "number", at_least=100)
     _checks.at_least_two([str(n) for n in groups], "compare_groups")
-    rng = np.random.default_rng(rng)
+    rng = _checks.generator(rng)
     names = list(groups)
     value = np.array([_number(statistic(t)) for t in groups.values()])
     drawn = np.column_stack(
@@ -220,7 +220,7 @@ def cluster_bootstrap(
             f'the clusters when counting: karat.tally(..., by="patient").'
         )
     value = _number(statistic(_total(parts)))
-    drawn = _cluster_draws(parts, statistic, number, np.random.default_rng(rng))
+    drawn = _cluster_draws(parts, statistic, number, _checks.generator(rng))
     sd = float(drawn.std(ddof=1))
     low, high = percentile_interval(drawn, level)
     if method == "normal":

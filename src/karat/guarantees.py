@@ -216,7 +216,7 @@ def guaranteed_threshold(
         )
     t = t.labelled()
     alpha = (1 - as_fraction(confidence)) / len(asked)
-    generator = np.random.default_rng(rng)
+    generator = _checks.generator(rng)
     proved = [_proved(t, c, float(alpha), generator) for c in asked]
     cut = _choose(t, proved, _goal(maximize, minimize))
     return _result(t, cut, proved, confidence, float(1 - alpha))

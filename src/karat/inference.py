@@ -277,7 +277,7 @@ def auc_replicates(t: Tally, number: int, rng: Seed = None) -> Floats:
     Runs of rows with one class only are one row here: within a run the order does not
     matter to the AUC, and fewer rows are drawn faster.
     """
-    rng = np.random.default_rng(rng)
+    rng = _checks.generator(rng)
     neg, pos = runs(t)
     neg_at, pos_at = np.flatnonzero(neg), np.flatnonzero(pos)
     above = np.searchsorted(neg_at, pos_at, side="left")  # rows of negatives above

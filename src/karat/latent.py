@@ -328,7 +328,7 @@ def latent_class(
         _checks.few_terms(_exact.terms(cells), _exact.MANY)
     kind = MODELS[_checks.choice(dependence, MODELS, "dependence")]
     model = kind(cells, read_prior(prior, cells, ordered))
-    rng = np.random.default_rng(rng)
+    rng = _checks.generator(rng)
     return posterior(model, method, draws, chains, level, rng)
 
 

@@ -91,7 +91,7 @@ def latent_maximum(
     cells = read_cells(panel)
     level = _checks.fraction(level, "level")
     model = Independent(cells, read_prior(None, cells, ordered=False))
-    theta, converged = highest(model, np.random.default_rng(rng))
+    theta, converged = highest(model, _checks.generator(rng))
     if not converged:
         warnings.warn("latent_maximum did not converge.", NotConverged, stacklevel=2)
     free, parameters, rank = degrees_of_freedom(cells)

@@ -216,7 +216,7 @@ def calibration_test(
     if pos[score == 0].any() or neg[score == 1].any():
         # what was impossible has happened
         return CalibrationTest(math.inf, 0.0, method)
-    statistic, p_value = test(*rows, replicates, np.random.default_rng(rng))
+    statistic, p_value = test(*rows, replicates, _checks.generator(rng))
     return CalibrationTest(float(statistic), float(p_value), method)
 
 
@@ -332,7 +332,7 @@ def calibration_error(
     bins = _checks.whole_number(bins, "bins", at_least=1)
     level = _checks.fraction(level, "level")
     replicates = _checks.whole_number(replicates, "replicates", at_least=20)
-    generator = np.random.default_rng(rng)
+    generator = _checks.generator(rng)
     values = _errors(score, pos, neg, bins=bins)
     draws = resampled(
         score, pos, neg, partial(_errors, bins=bins), replicates, generator

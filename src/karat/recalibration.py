@@ -136,7 +136,7 @@ def gain_of(
     _checks.both_classes(total, "calibration_gain")
     _checks.cases_for_folds(total, folds)
     whole = calibrate(total, method=method) if fitted is None else fitted
-    seen = _cross_fit(groups, total, method, folds, np.random.default_rng(rng))
+    seen = _cross_fit(groups, total, method, folds, _checks.generator(rng))
     found = {
         name: _judged(part, whole, seen[name], folds, level)
         for name, part in groups.items()

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from karat import _checks
 from karat._cells import merge_cells
 from karat._numerics import Array, Floats, Ints
 from karat._progress import progress
@@ -69,7 +70,7 @@ def draw(
     array (replicates, m)
         Exact multinomial counts; each row of it adds up to ``count.sum()``.
     """
-    rng = np.random.default_rng(rng)
+    rng = _checks.generator(rng)
     n = int(count.sum())
     if n == 0:
         return np.zeros((replicates, count.size), dtype=dtype)
@@ -175,7 +176,7 @@ def replicates(
     ``stratified=False`` draws all labelled cases together, so that the number of
     positives varies too.
     """
-    rng = np.random.default_rng(rng)
+    rng = _checks.generator(rng)
     m = len(x)
     step = max(1, min(number, _CELLS // max(m, 1)))
     for start in range(0, number, step):

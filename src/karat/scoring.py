@@ -181,7 +181,7 @@ def _proper_score(
     mean = parts[0]
     sd = _mean_sd(score, pos, neg, loss, mean)
     half = NormalDist().inv_cdf((1 + level) / 2) * sd
-    generator = np.random.default_rng(rng)
+    generator = _checks.generator(rng)
     draws = resampled(
         score, pos, neg, partial(_decompose, loss=loss), replicates, generator
     )

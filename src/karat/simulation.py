@@ -49,7 +49,7 @@ def simulate_tally(
     """
     n, n_pos = _checks.class_sizes(n, n_pos)
     shift = _shift(auc, sd_ratio)
-    generator = np.random.default_rng(rng)
+    generator = _checks.generator(rng)
     neg = generator.normal(size=n - n_pos)
     pos = shift + sd_ratio * generator.normal(size=n_pos)
     label = np.repeat([0, 1], [neg.size, pos.size])
@@ -85,7 +85,7 @@ def rank_frequencies(
     n, n_pos = _checks.class_sizes(n, n_pos)
     shift = _shift(auc, sd_ratio)
     repeats = _checks.whole_number(repeats, "repeats", at_least=1)
-    generator = np.random.default_rng(rng)
+    generator = _checks.generator(rng)
     total = np.zeros(n)
     for _ in range(repeats):
         score = generator.normal(size=n)
@@ -134,7 +134,7 @@ def simulate_panel(
     n, n_pos = _checks.class_sizes(n, n_pos)
     names, areas = _named(aucs)
     root = _root(_checks.correlation_matrix(correlation, len(names)))
-    noise = np.random.default_rng(rng).normal(size=(n, len(names)))
+    noise = _checks.generator(rng).normal(size=(n, len(names)))
     label = np.repeat([0, 1], [n - n_pos, n_pos])
     shift = np.array([_shift(a) for a in areas])
     return Panel(names, noise @ root + np.outer(label, shift), 1 - label, label)

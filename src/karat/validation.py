@@ -151,7 +151,7 @@ def validate_threshold(
     _checks.both_classes(t, "validate_threshold")
     level = _checks.fraction(level, "level")
     replicates = _checks.whole_number(replicates, "replicates", at_least=2)
-    rng = np.random.default_rng(rng)
+    rng = _checks.generator(rng)
     shown, objective = read_objective(maximize, minimize)
     bounds = read_constraints(subject_to)
     task = _Task(t.labelled(), shown, objective, bounds, prevalence)

@@ -26,6 +26,17 @@ def choice(value: object, known: Collection[str], what: str) -> Any:
     )
 
 
+def generator(rng: Any) -> np.random.Generator:
+    """Pass on a source of random numbers, or make the one that a seed means."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"rng must be a seed (a whole number from 0 on), a NumPy generator or "
+            f"None; found {rng!r}. Type rng=0."
+        ) from None
+
+
 def fraction(value: object, what: str, *, ends: str = "()") -> float:
     """Pass on a number between 0 and 1; ``ends`` says whether 0 and 1 are allowed."""
     number = real_number(value, what)
