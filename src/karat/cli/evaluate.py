@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from karat._checks import both_classes
 from karat._doors import door
-from karat._progress import progress, steps
+from karat._progress import progress
 from karat._records import Estimate
 from karat.areas import average_precision
 from karat.cli._command import SCORES, command
@@ -35,8 +36,8 @@ def evaluate(ask: Ask) -> Answer:
         groups = _groups(ask) if ask.chosen.by else {}
     first = next(iter(tallies.values()))
     both_classes(first, "evaluate")
-    each = steps(tallies.items(), "Measuring", unit="scores")
-    numbers = {s: measures(t, ask.level) for s, t in each}
+    with progress("Measuring", len(HOW) * len(tallies), "numbers") as measured:
+        numbers = {s: measures(t, ask.level, measured) for s, t in tallies.items()}
     by_group = {
         s: {g: measures(t, ask.level) for g, t in found.items()}
         for s, found in groups.items()
@@ -60,24 +61,33 @@ def evaluate(ask: Ask) -> Answer:
     )
 
 
-def measures(t: Tally, level: float) -> dict[str, Estimate | None]:
+def measures(
+    t: Tally, level: float, measured: Callable[[float], None] | None = None
+) -> dict[str, Estimate | None]:
     """Give the numbers of one score; None for what these cases cannot tell."""
     if not t.n_pos or not t.n_neg:
         return dict.fromkeys(MEASURES)
-    found: dict[str, Estimate | None] = {
-        "auc": auc(t, level=level),
-        "average_precision": average_precision(t, level=level),
-        "brier": None,
-    }
-    if t.score[-1] >= 0 and t.score[0] <= 1:
-        # its parts, which need the resampling, are not shown
-        found["brier"] = loss(brier(t, level=level, replicates=20))
+    found: dict[str, Estimate | None] = {}
+    for name, how in HOW.items():
+        found[name] = how(t, level=level)
+        if measured:
+            measured(1)
     return found
 
 
-def loss(b: Any) -> Estimate:
-    """Give a proper score without its parts."""
+def _brier(t: Tally, *, level: float) -> Estimate | None:
+    if t.score[-1] < 0 or t.score[0] > 1:
+        return None
+    # its parts, which need the resampling, are not shown
+    b = brier(t, level=level, replicates=20)
     return Estimate(b.value, b.low, b.high, b.level, b.method, b.sd)
+
+
+HOW: dict[str, Callable[..., Estimate | None]] = {
+    "auc": auc,
+    "average_precision": average_precision,
+    "brier": _brier,
+}
 
 
 def _groups(ask: Ask) -> Groups:

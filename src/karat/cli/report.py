@@ -66,26 +66,33 @@ def report(
             rng=ask.seed,
         )
     size = write_page(page, output)
-    result = {
+    say(f"Report written to {output} ({size / 1024:,.0f} KB); open it in a browser.")
+    return Answer(
+        "report",
+        _result(page, output, size),
+        # a page that goes to a device such as /dev/stdout goes there alone
+        [] if is_device(output) else _words(page),
+        chart=lambda: _figure(panel, ask),
+        about=about(ask, panel),
+    )
+
+
+def _result(page: Any, output: Path, size: int) -> dict[str, Any]:
+    return {
         "output": str(output),
         "bytes": size,
         "title": page.title,
         "summary": [{"title": q, "sentences": list(s)} for q, s in page.summary],
         "sections": [s.title for s in page.sections],
     }
-    parts: list[Any] = []
-    # a page that goes to a device such as /dev/stdout goes there alone
-    summary = () if is_device(output) else page.summary
-    for question, sentences in summary:
-        parts += [question, *(f"  {s}" for s in sentences)]
-    say(f"Report written to {output} ({size / 1024:,.0f} KB); open it in a browser.")
-    return Answer(
-        "report",
-        result,
-        parts,
-        chart=lambda: _figure(panel, ask),
-        about=about(ask, panel),
-    )
+
+
+def _words(page: Any) -> list[Any]:
+    """Give the first page of the report as text."""
+    lines = []
+    for question, sentences in page.summary:
+        lines += [question, *(f"  {s}" for s in sentences)]
+    return lines
 
 
 def write_page(page: Any, output: Path) -> int:
