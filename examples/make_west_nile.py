@@ -4,12 +4,13 @@
 
 Each line of that file is a mosquito trap, standardised, with `y` saying whether the
 virus was found; a trap with many mosquitos is repeated. A repeated record is one case,
-so it is kept once here, with the number of its copies in column `n`, and all records
-with the same features stay in the same fold: no model ever scores a case it has seen.
+so it is kept once here, with the number of its copies in column `copies`, and all
+records with the same features stay in the same fold: no model ever scores a case it has
+seen.
 
 Written beside this script:
 
-west_nile.csv.gz      year, month, virus (1 = found), five models' scores, n
+west_nile.csv.gz      year, month, virus (1 = found), five models' scores, copies
 west_nile_leaves.csv  leaf, virus, n: the leaves of a small tree, counted on the half
                       of the records that the tree was not grown on
 """
@@ -44,7 +45,7 @@ def records(path):
     """Keep every record once, with the number of its copies."""
     rows = pd.read_csv(path)
     columns = list(rows.columns)
-    once = rows.groupby(columns, sort=False).size().rename("n").reset_index()
+    once = rows.groupby(columns, sort=False).size().rename("copies").reset_index()
     once["y"] = (once["y"] == "Yes").astype(int)
     once["group"] = once.groupby(columns[:-1], sort=False).ngroup()
     return once
@@ -71,7 +72,7 @@ def predictions(data, features):
         )
         out[name] = scores[:, 1].round(4)
         print(name, "done")
-    return out.assign(n=data["n"])
+    return out.assign(copies=data["copies"])
 
 
 def leaves(data, features):
