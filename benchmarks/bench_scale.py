@@ -68,7 +68,8 @@ def rows() -> Iterator[Row]:
 def fits_sklearn(n: int) -> bool:
     """Does scikit-learn get by with the free memory? It takes 95 bytes a row."""
     most = float(os.environ.get("KARAT_SCALE_SKLEARN", "1e8"))
-    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    memory = Path("/proc/meminfo").read_text()
+    free = 1024 * int(memory.split("MemAvailable:")[1].split()[0])
     return n <= most and 95 * n < 2 / 3 * free
 
 
