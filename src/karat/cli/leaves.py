@@ -9,9 +9,9 @@ import typer
 
 from karat import frames
 from karat._checks import InputError
+from karat._doors import door
 from karat._progress import progress
 from karat.cli._command import Columns, command
-from karat.cli._figures import leaves_figure
 from karat.cli._options import Node
 from karat.cli._shell import Answer, about, each_group, table
 from karat.cli._source import Ask, Source, groups_of, names_of, naming
@@ -59,7 +59,7 @@ def leaves(
         "leaves",
         _result(found) | {"groups": {g: r and _result(r) for g, r in by_group.items()}},
         parts,
-        chart=lambda: leaves_figure(found),
+        chart=lambda: door("plots").leaf_shares(found),
         about=about(ask, counted),
     )
 

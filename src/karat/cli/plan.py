@@ -10,7 +10,6 @@ from karat import planning
 from karat._checks import InputError, choice, fraction
 from karat._doors import door
 from karat.cli._command import command
-from karat.cli._figures import plan_figure
 from karat.cli._options import Level
 from karat.cli._shell import Answer
 from karat.levels import confidence_level, plan_leaf, utility_level
@@ -75,7 +74,7 @@ def plan_for_auc(
         "plan auc",
         {"plan": found},
         [words],
-        chart=lambda: plan_figure(found),
+        chart=lambda: door("plots").sample_size(found),
     )
 
 

@@ -13,7 +13,6 @@ from karat._checks import InputError
 from karat._doors import door
 from karat._progress import progress
 from karat.cli._command import ONE_SCORE, command
-from karat.cli._figures import guarantee_figure
 from karat.cli._options import Maximize, Minimize, Prevalence, SubjectTo
 from karat.cli._shell import Answer, about, cases_sentence, each_group, table
 from karat.cli._source import Ask, count_tally
@@ -160,7 +159,7 @@ def _promised(
         "guarantee": {"confidence": g.confidence, "proofs": g.proofs},
     }
     parts = [*_promise_sentences(g), _matrix(c), _metrics_table(c)]
-    return _Cut(result, parts, lambda: guarantee_figure(t, bounds, c))
+    return _Cut(result, parts, lambda: door("plots").guaranteed_cut(t, g))
 
 
 def _at(t: Tally, threshold: float) -> Confusion:

@@ -16,9 +16,20 @@ from karat.plots.latent import (
     dependence_matrix,
     posterior_densities,
 )
-from karat.plots.operating import operating_point, pareto, pareto_plane
+from karat.plots.operating import (
+    guaranteed_cut,
+    operating_point,
+    pareto,
+    pareto_plane,
+)
+from karat.plots.planning import sample_size
 from karat.plots.tradeoffs import cost_curve, decision_curve
-from karat.plots.trees import leaf_tree, levels_by_n, majority_likelihood
+from karat.plots.trees import (
+    leaf_shares,
+    leaf_tree,
+    levels_by_n,
+    majority_likelihood,
+)
 
 __all__ = [
     "binormal_fit",
@@ -35,7 +46,9 @@ __all__ = [
     "dominance",
     "fermi_parameters",
     "gain_curve",
+    "guaranteed_cut",
     "identity",
+    "leaf_shares",
     "leaf_tree",
     "leakage",
     "levels_by_n",
@@ -50,5 +63,6 @@ __all__ = [
     "rank_probability",
     "reliability",
     "roc",
+    "sample_size",
     "save",
 ]

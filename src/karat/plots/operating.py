@@ -11,7 +11,7 @@ import numpy as np
 from karat import _checks
 from karat._numerics import Array
 from karat.algebra import Constraint, Metric
-from karat.confusion import Confusion
+from karat.confusion import Confusion, sweep
 from karat.counts import Tally
 from karat.curves import roc as roc_curve
 from karat.curves import simplify
@@ -19,6 +19,7 @@ from karat.cutting import all_cuts, values_of
 from karat.expressions import constraints as read_constraints
 from karat.expressions import metric as read_metric
 from karat.fronts import pareto as pareto_front
+from karat.guarantees import GuaranteedThreshold
 from karat.operating import Bound, best_threshold
 from karat.plots._theme import COLOURS, GREY, frame, styled
 
@@ -80,6 +81,32 @@ def operating_point(
         + f"; cut at {point.threshold:.4g}, value {point.value:.4g}"
     )
     return styled(alt.layer(*layers), title, about)
+
+
+def guaranteed_cut(t: Tally, found: GuaranteedThreshold, *, title: str = "") -> Any:
+    """What do guaranteed constraints allow in the ROC plane, and where is the cut?
+
+    Parameters
+    ----------
+    t
+        The counts.
+    found
+        What :func:`karat.guaranteed_threshold` gave for them.
+    title
+        Printed above.
+    """
+    t = t.labelled()
+    asked = read_constraints([proof.constraint for proof in found.proofs])
+    c = sweep(t)[int(np.searchsorted(-t.score, -found.threshold, side="right"))]
+    place = {"fpr": [c.fp / t.n_neg], "tpr": [c.tp / t.n_pos]}
+    dot = _plane(
+        alt.Chart(frame(place)).mark_point(
+            color=COLOURS[1], filled=True, size=110, opacity=1
+        )
+    )
+    layers = [*_region(t, asked, t.prevalence), _diagonal(), _roc_line(t), dot]
+    words = "ROC plane with the cut at which " + " and ".join(map(repr, asked))
+    return styled(alt.layer(*layers), title, f"{words} can be guaranteed.")
 
 
 def _plane(chart: Any) -> Any:

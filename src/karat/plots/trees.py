@@ -11,9 +11,10 @@ from scipy.special import xlog1py, xlogy
 
 from karat import _checks
 from karat._numerics import Array
+from karat._records import shown
 from karat.entropic import TOP_METHODS
 from karat.levels import tree_levels
-from karat.plots._theme import GREY, SIZE, frame, styled
+from karat.plots._theme import COLOURS, GREY, SIZE, frame, styled
 from karat.splits import split_parameters
 from karat.trees import LeafReport, Leaves
 
@@ -21,6 +22,9 @@ _LEVELS = {
     "confidence": "Level of confidence P(C)",
     "utility": "Level of utility P(U)",
 }
+
+
+_VERDICTS = {"trust": "circle", "thin": "triangle-up", "coin toss": "cross"}
 
 
 def levels_by_n(
@@ -297,3 +301,48 @@ def _leaves(report: LeafReport, x: Array, depth: Array) -> Any:
             ],
         )
     )
+
+
+def leaf_shares(r: LeafReport, *, title: str = "") -> Any:
+    """How large is the majority of each leaf, how sure is it, and can it be trusted?
+
+    Parameters
+    ----------
+    r
+        From ``leaves.report()``.
+    title
+        Printed above.
+    """
+    names = [shown(n, 30) for n in r.node.tolist()]
+    columns = {
+        "leaf": names,
+        "share": getattr(r, r.method),
+        "low": r.low,
+        "high": r.high,
+        "confidence": r.confidence,
+        "cases": r.n,
+        "verdict": r.verdict,
+    }
+    known = list(_VERDICTS)
+    colours = [COLOURS[k] for k in (0, 4, 1)]
+    y = alt.Y("leaf:N", title="Leaf", sort=names)
+    base = alt.Chart(frame(columns)).encode(
+        y=y, color=alt.Color("verdict:N", scale=alt.Scale(domain=known, range=colours))
+    )
+    span = alt.Scale(domain=[0.5, 1])
+    bars = base.mark_rule(strokeWidth=2).encode(
+        x=alt.X("low:Q", title="Share of the majority", scale=span), x2="high:Q"
+    )
+    shapes = alt.Scale(domain=known, range=list(_VERDICTS.values()))
+    dots = base.mark_point(filled=True, size=70, opacity=1).encode(
+        x=alt.X("share:Q", scale=span),
+        shape=alt.Shape("verdict:N", scale=shapes),
+        tooltip=["leaf:N", "cases:Q", "share:Q", "confidence:Q", "verdict:N"],
+    )
+    trusted = int((r.verdict == "trust").sum())
+    words = (
+        f"Share of the majority in each of {r.node.size} leaves with its "
+        f"{100 * r.level:g}% interval; {trusted} can be trusted."
+    )
+    height = min(1200, 40 + 18 * len(names))
+    return styled(alt.layer(bars, dots).properties(height=height), title, words)
