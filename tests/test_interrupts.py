@@ -23,6 +23,10 @@ ENDLESS = """
 """
 PASSES = {
     "stream": ENDLESS + "    work = lambda: karat.tally(rows, label='y', score='p')",
+    "group-by": ENDLESS
+    + "    work = lambda: karat.tally(rows, label='y', score='p', by='g')",
+    "cells": ENDLESS
+    + "    work = lambda: karat.tally(rows, label='y', score='p', at_most=100)",
     "polars": """
     import polars as pl
     many = pl.LazyFrame({"b": range(10**6)}), pl.LazyFrame({"a": range(10**5)})

@@ -15,7 +15,9 @@ from __future__ import annotations
 import re
 import signal
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
@@ -31,6 +33,8 @@ from karat.counts import Tally
 
 _BATCH = 1 << 18
 _ENGINES = {"_duckdb", "duckdb", "ibis", "polars", "py4j", "pyarrow", "pyspark"}
+# the last connections that Karat opened: Ctrl-C interrupts what they do
+CONNECTIONS: deque[Any] = deque(maxlen=16)
 _MOST_LABELS = 100  # a label column with more values is some other column
 
 
@@ -167,7 +171,37 @@ def collect(lazy: Any) -> Any:
     with reading(), progress("counting in the engine"):
         if lazy.implementation is nw.Implementation.POLARS:
             return lazy.collect(engine="streaming")
+        if lazy.implementation is nw.Implementation.DUCKDB:
+            return aside(lambda: lazy.collect(backend="pyarrow"))
         return lazy.collect(backend="pyarrow")
+
+
+def aside(query: Callable[[], Any]) -> Any:
+    """Run a query of DuckDB in a thread of its own, so that Ctrl-C can end it.
+
+    DuckDB looks for signals between its tasks only, and does not always find them.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return query()
+    answer: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(query())
+        except BaseException as err:
+            answer.set_exception(err)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.05)
+    except KeyboardInterrupt:
+        for connection in CONNECTIONS:
+            connection.interrupt()
+        thread.join(5)
+        raise
+    return answer.result()
 
 
 @contextmanager

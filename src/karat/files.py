@@ -17,7 +17,7 @@ from typing import Any
 
 from karat import _checks
 from karat._checks import InputError
-from karat.engines import first_lines, reading, without_password
+from karat.engines import CONNECTIONS, first_lines, reading, without_password
 
 Source = str | os.PathLike[str]
 
@@ -155,6 +155,7 @@ def _connect(
         # the same: without it DuckDB does not hear Ctrl-C
         connection.execute("SET enable_progress_bar = true")
         connection.execute("SET enable_progress_bar_print = false")
+        CONNECTIONS.append(connection)
         return connection
 
 
