@@ -54,7 +54,7 @@ def words(line):
 
 
 def test_bash(environment):
-    script = output(["bash", "-c", "karat --show-completion"], environment)
+    script = output(["bash", "-c", "karat --show-completion; exit"], environment)
     assert script[-1] == "complete -o default -F _karat_completion karat"
     for line, expected in LINES.items():
         ask = "\n".join([*script, 'IFS="|"', ASK])

@@ -421,3 +421,16 @@ def test_frames_of_a_tally_and_a_panel():
     with pytest.raises(InputError, match=re.escape("two columns named 'neg'")):
         p.to_frame()
     assert list(p[["a"]].to_frame().columns) == ["a", "neg", "pos", "unknown"]
+
+
+def test_more_cases_than_64_bits_hold_are_refused():
+    many = karat.Tally([0.1], pos=[2**62], neg=[1])
+    votes = karat.Panel(["a"], [[1]], pos=[2**62])
+    for ask in (
+        lambda: many + many,
+        lambda: votes + votes,
+        lambda: karat.tally([1, 0], [0.1, 0.2], count=[2**62, 2**62]),
+        lambda: karat.panel([1, 0], {"a": [1, 0]}, count=[2**62, 2**62]),
+    ):
+        with pytest.raises(karat.InputError, match="do not fit into 64 bits"):
+            ask()

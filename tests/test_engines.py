@@ -366,3 +366,26 @@ def test_a_bar_knows_its_end_where_that_costs_nothing(terminal, tmp_path):
         (pl.scan_csv(tmp_path / "a.csv"), None),
     ):
         assert known_rows(nw.from_native(frame)) == expected
+
+
+def test_whole_scores_that_floats_cannot_tell_apart_are_refused():
+    pl = pytest.importorskip("polars")
+    score = [2**53 + k for k in (1, 0, 3, 2)]
+    frame = pl.LazyFrame({"y": [1, 0, 1, 0], "p": score})
+    names = {"label": "y", "score": "p"}
+    for ask in (
+        lambda: karat.tally(frame, **names),
+        lambda: karat.tally(frame, **names, at_most=3),
+        lambda: karat.exact_threshold(frame, **names, maximize="f1"),
+        lambda: karat.exact_auc(frame, **names),
+    ):
+        with pytest.raises(karat.InputError, match="integers beyond 2"):
+            ask()
+
+
+def test_categories_are_labels_on_lazy_frames_too():
+    pl = pytest.importorskip("polars")
+    label = pl.Series(["a", "b", None, "a"], dtype=pl.Categorical)
+    frame = pl.LazyFrame({"y": label, "p": [0.1, 0.2, 0.3, 0.4]})
+    t = karat.tally(frame, label="y", score="p", positive="a")
+    assert (t.n_pos, t.n_neg, t.n_unknown) == (2, 1, 1)

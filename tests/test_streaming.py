@@ -218,3 +218,16 @@ def test_slips(tmp_path):
         Stream(tmp_path / "t.parquet").tally()
     with pytest.raises(InputError, match="every must be above zero"):
         s.follow("*.csv", every=0)
+
+
+def test_files_of_one_name_in_several_folders_are_all_counted(tmp_path):
+    for day in (1, 2):
+        (tmp_path / f"day={day}").mkdir()
+        (tmp_path / f"day={day}" / "part-0.csv").write_text(f"y,p\n1,0.{day}\n0,0.1\n")
+    stream = karat.Stream(tmp_path / "s.parquet", label="y", score="p")
+    assert len(stream.fold(str(tmp_path / "day=*" / "part-*.csv")).counted) == 2
+    assert stream.tally().n == 4
+    assert stream.fold(str(tmp_path / "day=*")).known == 2  # a folder means its files
+    (tmp_path / "day=2" / "part-1.csv").write_text("y,p\n1,0.7\n")
+    assert len(stream.fold(str(tmp_path / "day=*")).counted) == 1
+    assert stream.tally().n == 5

@@ -179,6 +179,7 @@ class Tally(_Cases):
         """Count the cases of both."""
         if not isinstance(other, Tally):
             return NotImplemented
+        _checks.fit_together(self.n + other.n)
         parts = [_tally_columns(t) for t in (self, other)]
         if not (self.binned or other.binned):
             return Tally._canonical(*merge_counts(parts))
@@ -351,6 +352,7 @@ class Panel(_Cases):
                 f"{listing(self.names)} and {listing(other.names)}. Choose the common "
                 f'ones: panel[["a", "b"]].'
             )
+        _checks.fit_together(self.n + other.n)
         other = other if other.names == self.names else other[list(self.names)]
         rows = np.concatenate([self.rows, other.rows])
         counts = [

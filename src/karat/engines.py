@@ -390,7 +390,7 @@ def _piles(labels: Any, size: int) -> Iterator[tuple[Any, Array]]:
             yield low, ~is_high
         return
     coded = labels.dictionary_encode()
-    code = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    code = coded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
     _too_many(coded.dictionary)
     for k, value in enumerate([*coded.dictionary.to_pylist(), None]):
         k = -1 if value is None else k

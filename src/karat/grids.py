@@ -63,6 +63,8 @@ def extent(lazy: Any, score: str, count: str | None = None) -> Extent:
     if count is not None and rows:
         _checks.counted_rows(count, int(found["wrong"]), rows, float(found["total"]))
     ends = (float(found["low"]), float(found["high"])) if rows else (0.0, 0.0)
+    if lazy.collect_schema()[score].is_integer():
+        _checks.exact_extent(*ends, score)
     return Extent(rows, *ends)
 
 

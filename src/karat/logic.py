@@ -495,8 +495,10 @@ def cost_rule(
     r"""Which vote patterns should be flagged, when errors have a price?
 
     Flag where the post-test probability exceeds fp / (fp + fn): the rule of least
-    expected cost, which is itself a logical combination. ``post.probability`` is the
-    graded score behind it.
+    expected cost, which is itself a logical combination. The probability is that of the
+    expected numbers of positives and negatives with the pattern; ``post.probability``,
+    the graded score, is the mean of it over the posterior, and can differ a little
+    where the data are few.
 
     Parameters
     ----------

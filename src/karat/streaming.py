@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -108,16 +109,19 @@ class Stream:
     def fold(self, pattern: str) -> Folded:
         """Count the files of a pattern that are new; the name of a file is its batch.
 
+        Its name from the first folder on that the pattern leaves open: ``day=1/a.csv``
+        for ``in/day=*/*.csv``. A folder that the pattern meets means its files.
+
         A file that cannot be read, perhaps because it is still being written, is left
         for the next round.
         """
         counted, failed, known = [], {}, 0
-        for file in sorted(glob(pattern, recursive=True)):
-            if _fingerprint(os.path.basename(file)) in self._state()[1]:
+        for name, file in _files(pattern):
+            if _fingerprint(name) in self._state()[1]:
                 known += 1
                 continue
             try:
-                self.add(os.path.basename(file), scan(file))
+                self.add(name, scan(file))
                 counted.append(file)
             except InputError as err:
                 failed[file] = str(err)
@@ -253,6 +257,17 @@ def _wait_for(lock: Any) -> None:
     except ModuleNotFoundError:  # Windows: one writer at a time is up to the user
         return
     fcntl.flock(lock, fcntl.LOCK_EX)
+
+
+def _files(pattern: str) -> list[tuple[str, str]]:
+    """Give each file of a pattern and the name it has from where the pattern opens."""
+    fixed = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
+    root = os.path.dirname(fixed) or "."
+    met = glob(pattern, recursive=True)
+    inside = [os.path.join(m, "**", "*") for m in met if os.path.isdir(m)]
+    met += [f for p in inside for f in glob(p, recursive=True)]
+    files = sorted({os.path.normpath(f) for f in met if os.path.isfile(f)})
+    return [(os.path.relpath(f, root), f) for f in files]
 
 
 def _fingerprint(batch: str) -> str:

@@ -82,15 +82,24 @@ def numeric_scores(values: Array, what: str) -> Array:
     )
 
 
+_BEYOND = (
+    "{what} must fit into float64; found integers beyond 2**53 that do not. Subtract a "
+    "constant or use ranks."
+)
+
+
 def _exact_integers(values: Array, what: str) -> Array:
     converted = values.astype(np.float64)
     # float64 holds integers exactly up to 2**53 only: beyond it ties would appear
     if values.size and not np.array_equal(converted.astype(values.dtype), values):
-        raise InputError(
-            f"{what} must fit into float64; found integers beyond 2**53 that do not. "
-            f"Subtract a constant or use ranks."
-        )
+        raise InputError(_BEYOND.format(what=what))
     return converted
+
+
+def exact_extent(low: float, high: float, what: str) -> None:
+    """Stop at whole scores, from low to high, that float64 cannot tell apart."""
+    if max(abs(low), abs(high)) >= 2.0**53:
+        raise InputError(_BEYOND.format(what=what))
 
 
 def _numbers_from_objects(values: Array, what: str) -> Array:
@@ -175,7 +184,14 @@ def whole_counts(values: Array, what: str) -> NDArray[np.int64]:
             f"{what} must be whole numbers, zero or more; found "
             f"{listing(values[bad])} at {places(bad)}. Weights are not counts."
         )
+    fit_together(float(values.sum(dtype=np.float64)))
     return values.astype(np.int64)
+
+
+def fit_together(total: float) -> None:
+    """Stop at more cases than 64 bits can count."""
+    if total >= 2.0**63:
+        raise InputError("count is too large: the cases do not fit into 64 bits.")
 
 
 def counted_rows(name: str, wrong: int, rows: int, total: float) -> None:
@@ -185,8 +201,7 @@ def counted_rows(name: str, wrong: int, rows: int, total: float) -> None:
             f"count={name!r} must be whole numbers, zero or more; in {wrong:,} of "
             f"{rows:,} rows it is not. Weights are not counts."
         )
-    if total >= 2.0**63:
-        raise InputError("count is too large: the cases do not fit into 64 bits.")
+    fit_together(total)
 
 
 def part_of_panel(rows: Array, left: Sequence[Array]) -> None:
