@@ -355,3 +355,29 @@ def test_a_column_that_looks_like_counts_is_not_passed_over_in_silence(tmp_path)
     counted = run("evaluate", path, "--count", "n")
     assert hint not in " ".join(counted.stderr.split())
     assert "65 cases" in counted.stdout
+
+
+def test_columns_that_are_passed_on_stay_as_they_were_written(tmp_path):
+    path, out = tmp_path / "c.csv", tmp_path / "out.csv"
+    rows = ["01/02/2024,yes,1.10,0.25,0", '02/02/2024,no,"a, b",0.5,1'] * 6
+    path.write_text("\n".join(["day,kept,text,p,y", *rows, ""]))
+    assert run("calibrate", path, "-l", "y", "-s", "p", "-o", out).exit_code == 0
+    written = out.read_text().splitlines()
+    assert written[0] == "day,kept,text,p,y,p_calibrated"
+    assert [line.rpartition(",")[0] for line in written[1:]] == rows
+
+
+def test_one_score_is_one_score(small):
+    result = run("threshold", small, "-l", "y", "-s", "p", "-s", "y")
+    assert result.exit_code == 2
+    assert "takes one --score; found 'p', 'y'" in " ".join(result.stderr.split())
+
+
+def test_a_report_on_votes_refuses_what_it_cannot_heed(tmp_path):
+    votes = karat.samples.path("hiv")
+    words = ("report", votes, "--vote", "V1", "--vote", "V2", "--count", "count")
+    for more in (["--subject-to", "recall >= 0.8"], ["--by", "V3"], ["--score", "V4"]):
+        result = run(*words, *more, "-o", tmp_path / "r.html")
+        assert result.exit_code == 2
+        assert "--vote" in result.stderr
+    assert not (tmp_path / "r.html").exists()

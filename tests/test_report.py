@@ -332,3 +332,28 @@ def test_scores_without_labels_are_judged_by_their_agreement():
     assert "with a probability of" in page.sections[0].caveat
     three = summarise(seen[["C1", "C2", "C3"]].hide())
     assert "cannot contradict each other" in three.sections[0].caveat
+
+
+def test_one_classifier_that_cannot_meet_the_limits_does_not_stop_the_report():
+    good = karat.Tally([3, 2, 1], pos=[8, 2, 0], neg=[0, 3, 7])
+    panel = karat.Panel(
+        ["good", "poor"],
+        [[3, 1], [3, 2], [2, 1], [2, 2], [1, 1], [1, 2]],
+        pos=[4, 4, 1, 1, 0, 0],
+        neg=[0, 0, 1, 2, 4, 3],
+    )
+    limits = ["recall >= 0.8", "precision >= 0.9"]
+    page = summarise(panel, subject_to=limits)
+    assert "poor: no threshold meets the limits" in words(page)
+    cut = karat.best_threshold(good, "youden", subject_to=limits).threshold
+    assert f"gives it {cut:.4g} or more" in words(page)
+    with pytest.raises(karat.Infeasible, match="good: 2 constraints"):
+        summarise(panel, subject_to=["recall >= 1", "specificity >= 0.99"])
+
+
+def test_shares_are_of_the_cases_with_a_label():
+    t = karat.Tally([0.9, 1.5], pos=[3, 30], neg=[30, 10], unknown=[40, 2])
+    page = summarise(t)
+    assert "115 cases; of the 73 with a label 33 are positive (45.2%)" in words(page)
+    assert "of the labelled cases, finds" in words(page)
+    assert "leave 0 to 1: they are no probabilities" in words(page)

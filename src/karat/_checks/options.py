@@ -44,7 +44,7 @@ def fraction(value: object, what: str, *, ends: str = "()") -> float:
     below = number <= 1 if ends[1] == "]" else number < 1
     if above and below:
         return number
-    hint = f" Type {what}={number / 100:g}." if 1 < number < 100 else ""
+    hint = f" Type {what}={number / 100:g}." if 2 <= number < 100 else ""
     raise InputError(
         f"{what} must lie in {ends[0]}0, 1{ends[1]}; found {number:g}.{hint}"
     )

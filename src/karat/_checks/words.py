@@ -35,7 +35,7 @@ def nearest(name: object, known: Collection[str]) -> str:
     >>> nearest("acuracy", ["accuracy", "recall"])
     " Did you mean 'accuracy'?"
     """
-    if not isinstance(name, str):
+    if not isinstance(name, str) or name in known:
         return ""
     lower = {k.lower(): k for k in known}
     match = get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)

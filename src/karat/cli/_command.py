@@ -41,11 +41,12 @@ class Columns:
     kind: Any
     guess: Guess
     least: int = 1
+    most: int | None = None
     needs_label: bool = True
     instead: str = ""  # an option of the command whose columns need no label
 
 
-ONE_SCORE = Columns("score", _options.Score, one_score)
+ONE_SCORE = Columns("score", _options.Score, one_score, most=1)
 SCORES = Columns("score", _options.Scores, several_scores)
 TWO_SCORES = Columns("score", _options.Scores, several_scores, least=2)
 
@@ -130,6 +131,16 @@ def _ask(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Ask:
     instead = own.get(columns.instead)
     named = instead or words[columns.option]
     named = [named] if isinstance(named, str) else list(named or [])
+    if instead and words[columns.option]:
+        raise InputError(
+            f"--{columns.instead} and --{columns.option} ask different questions, "
+            f"without and with labels; type one of them."
+        )
+    if columns.most is not None and len(named) > columns.most:
+        raise InputError(
+            f"This command takes one --{columns.option}; found "
+            f"{_checks.listing(named)}. Run it once for each."
+        )
     chosen = choose(
         source,
         option=columns.instead if instead else columns.option,

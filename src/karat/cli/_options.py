@@ -74,7 +74,7 @@ File = Annotated[
 ]
 Label = Annotated[str | None, _column("--label", "-l", help="Column with the labels.")]
 Score = Annotated[
-    str | None,
+    list[str] | None,
     _column("--score", "-s", help="Column with the scores; higher is positive."),
 ]
 Scores = Annotated[

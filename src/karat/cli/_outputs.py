@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -109,11 +110,26 @@ def write_rows(
         table = source.read()
         table = table.append_column(column, pa.array(score(table)))
         with replacing(output) as temporary:
-            if output.suffix.lower() == ".csv":
+            if output.suffix.lower() == ".csv" and source.is_text:
+                _write_as_it_was(source.as_text(), column, table[column], temporary)
+            elif output.suffix.lower() == ".csv":
                 pyarrow.csv.write_csv(table, temporary)
             else:
                 pyarrow.parquet.write_table(table, temporary)
     say(f"Rows with column {column!r} written to {output}.")
+
+
+def _write_as_it_was(rows: Any, column: str, values: Any, path: Path) -> None:
+    """Write the text of every row, untouched, with one more column."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*rows.column_names, column])
+        start = 0
+        for batch in rows.to_batches():
+            added = values.slice(start, batch.num_rows).to_pylist()
+            start += batch.num_rows
+            columns = [c.to_pylist() for c in batch.columns]
+            writer.writerows(zip(*columns, added, strict=True))
 
 
 def save_fitted(fitted: Any, path: Path | None) -> None:

@@ -32,6 +32,7 @@ _SHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 LABEL_NAMES = ("label", "y", "y_true", "target", "truth", "outcome")
 SCORE_NAMES = ("score", "y_score", "p", "prob", "probability", "prediction")
 COUNT_NAMES = ("n", "count", "counts", "cases", "freq", "frequency")
+_TEXT = re.compile(r"\.(csv|tsv|txt)(\.gz|\.zst)?$")
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _WHOLE_TYPES = (*_WHOLE, *(f"U{t}" for t in _WHOLE))
 _TRUE, _FALSE = ("true", "yes", "t", "1"), ("false", "no", "f", "0")
@@ -50,6 +51,23 @@ class Source:
     def read(self) -> Any:
         """Give all rows, as an Arrow table."""
         return self.rows.to_arrow_table()
+
+    @property
+    def is_text(self) -> bool:
+        """Is it one CSV file, whose columns could be kept as they are written?"""
+        return Path(self.path).is_file() and bool(_TEXT.search(self.path.lower()))
+
+    @property
+    def path(self) -> str:
+        """Where is it? A sample has a file too."""
+        if self.name.startswith(SAMPLE):
+            return str(samples.path(self.name.removeprefix(SAMPLE)))
+        return self.name
+
+    def as_text(self) -> Any:
+        """Give all rows as they are written, as an Arrow table of text."""
+        types = dict.fromkeys(self.types, "VARCHAR")
+        return scan(self.path, types=types, keep_order=True).to_arrow_table()
 
     def distinct(self, column: str, most: int) -> list[Any]:
         """Which values does a column have? Missing ones do not count."""

@@ -155,8 +155,10 @@ def _verdict(found: CalibrationGain) -> list[str]:
             if g.high < 0
             else "Whether calibration helps cannot be told from these cases."
         )
-        lines[0] += f" It lowers the Brier score by {g.value:.4g} ({g.low:.4g} to "
-        lines[0] += f"{g.high:.4g}), {found.folds} folds."
+        lines[0] += (
+            f" The Brier score falls by {g.value:.4g} ({g.low:.4g} to {g.high:.4g}; "
+            f"below 0 it rises), {found.folds} folds."
+        )
     line = _line(found)
     return [*lines, *([] if line is None else [_reliability(line)])]
 

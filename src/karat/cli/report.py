@@ -49,6 +49,8 @@ def report(
     Example: karat report sample:west_nile --label virus -o report.html
     """
     prices = _prices(cost_fp, cost_fn)
+    if vote:
+        _nothing_to_cut(maximize, minimize, subject_to, prices, ask.chosen.by)
     with progress("Counting", unit=""):
         panel = count_panel(ask)
         groups = count_panel(ask, by=True) if ask.chosen.by else None
@@ -113,6 +115,14 @@ def _figure(panel: Panel, ask: Ask) -> Any:
     from karat.latent import latent_class
 
     return plots.posterior_densities(latent_class(panel, rng=ask.seed, level=ask.level))
+
+
+def _nothing_to_cut(*wishes: Any) -> None:
+    if any(wishes):
+        raise InputError(
+            "--vote is for tests without a known truth: there is no threshold to "
+            "choose. Leave out --maximize, --minimize, --subject-to, costs and --by."
+        )
 
 
 def _prices(fp: float | None, fn: float | None) -> dict[str, float] | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from karat import _checks
+from karat._checks import Infeasible
 from karat._records import Estimate
 from karat.algebra import Constraint, Metric
 from karat.counts import Panel, Tally
@@ -50,6 +51,7 @@ class Model:
     auc: Estimate
     point: OperatingPoint
     steps: Steps
+    feasible: bool = True  # can the limits be met?
 
     @property
     def is_probability(self) -> bool:
@@ -92,7 +94,7 @@ def read_models(data: Panel | Tally, wishes: Wishes) -> list[Model]:
     models = []
     for text, (key, t) in zip(names_shown([*tallies]), tallies.items(), strict=True):
         _checks.both_classes(t, "report")
-        point = best_threshold(t, **wishes.choice, subject_to=wishes.subject_to)
+        point, feasible = _cut(t, wishes)
         models.append(
             Model(
                 text,
@@ -101,9 +103,29 @@ def read_models(data: Panel | Tally, wishes: Wishes) -> list[Model]:
                 auc(t, level=wishes.level),
                 point,
                 steps(t, text, point.threshold, len(tallies)),
+                feasible,
             )
         )
-    return sorted(models, key=lambda m: -m.auc.value)
+    models.sort(key=lambda m: -m.auc.value)
+    if not models[0].feasible:  # say what stops the best one
+        _named_cut(models[0], wishes)
+    return models
+
+
+def _cut(t: Tally, wishes: Wishes) -> tuple[OperatingPoint, bool]:
+    """Cut within the limits, or without them where they cannot be met."""
+    try:
+        within = best_threshold(t, **wishes.choice, subject_to=wishes.subject_to)
+    except Infeasible:
+        return best_threshold(t, **wishes.choice), False
+    return within, True
+
+
+def _named_cut(m: Model, wishes: Wishes) -> None:
+    try:
+        best_threshold(m.tally, **wishes.choice, subject_to=wishes.subject_to)
+    except Infeasible as err:
+        raise Infeasible(f"{m.name}: {err}" if m.name != UNNAMED else str(err)) from err
 
 
 def _columns(panel: Panel) -> dict[str, Tally]:

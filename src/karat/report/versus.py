@@ -129,7 +129,8 @@ def _figure(found: Comparison, text: dict[str, str]) -> Figure:
         [p.difference for p in found.pairs],
         "difference of the AUC",
         of="pair",
-        note="An interval that keeps away from 0 is a difference beyond chance.",
+        note="An interval that keeps away from 0 is a difference beyond chance, if it "
+        "is the only one asked about; the table allows for their number.",
         short=[f"{shown(a, 15)} {MINUS} {shown(b, 15)}" for a, b in names],
         zero=True,
     )

@@ -36,7 +36,7 @@ def in_plain_words(
         ("How good is it?", (*_good(models, data), *findings)),
         ("How sure are we?", _sure(models, checked, wishes)),
         ("What to do?", _advice(models, wishes)),
-        ("What to beware of?", _beware(data, meaning, checked)),
+        ("What to beware of?", _beware(data, models, meaning, checked)),
     )
 
 
@@ -76,9 +76,12 @@ def _measured(data: Panel | Tally, models: Sequence[Model]) -> tuple[str, ...]:
     many, name = len(models) > 1, models[0].name
     who = "One classifier" if name == UNNAMED else f"The classifier {name}"
     who = f"{len(models)} classifiers" if many else who
+    labelled = data.n_pos + data.n_neg
+    known = f"; of the {labelled:,} with a label" if data.n_unknown else ""
     return (
-        f"{who}, on {'the same ' if many else ''}{data.n:,} cases, of which "
-        f"{data.n_pos:,} are positive ({percent(data.prevalence)}).",
+        f"{who}, on {'the same ' if many else ''}{data.n:,} cases"
+        f"{known or ', of which'} {data.n_pos:,} {'is' if data.n_pos == 1 else 'are'} "
+        f"positive ({percent(data.prevalence)}).",
     )
 
 
@@ -126,7 +129,8 @@ def _advice(models: Sequence[Model], wishes: Wishes) -> tuple[str, ...]:
         return ("Flag nothing: for what was asked no cut is better than that.",)
     lines = [
         f"Flag a case when {best.name} gives it {point.threshold:.4g} or more. "
-        f"That flags {percent(float(c.tp + c.fp) / total)} of the cases, finds "
+        f"That flags {percent(float(c.tp + c.fp) / total)} of the "
+        f"{'labelled ' if best.tally.n_unknown else ''}cases, finds "
         f"{percent(float(recall(c)))} of the positives, and "
         f"{percent(float(precision(c)))} of the flagged cases are positive."
     ]
@@ -135,13 +139,17 @@ def _advice(models: Sequence[Model], wishes: Wishes) -> tuple[str, ...]:
     if not wishes.stated:
         lines.append(
             "Nobody said what an error costs, so both error rates weigh the same. "
-            "State prices, an objective or limits, and the cut moves."
+            f"State prices{'' if wishes.subject_to else ', limits'} or an objective, "
+            "and the cut moves."
         )
     return tuple(lines)
 
 
 def _beware(
-    data: Panel | Tally, meaning: Sequence[Meaning | None], checked: Validation | None
+    data: Panel | Tally,
+    models: Sequence[Model],
+    meaning: Sequence[Meaning | None],
+    checked: Validation | None,
 ) -> tuple[str, ...]:
     lines = []
     few = min(data.n_pos, data.n_neg)
@@ -161,6 +169,18 @@ def _beware(
     if doubted:
         lines.append(
             f"The scores of {', '.join(doubted)} must not be read as probabilities."
+        )
+    outside = [m.name for m, x in zip(models, meaning, strict=True) if x is None]
+    if outside:
+        lines.append(
+            f"The scores of {', '.join(outside)} leave 0 to 1: they are no "
+            "probabilities, and have no calibration curve."
+        )
+    cannot = [m.name for m in models if not m.feasible]
+    if cannot:
+        lines.append(
+            f"{', '.join(cannot)}: no threshold meets the limits; the cut shown is the "
+            "best without them."
         )
     lines += _fragile(checked)
     lines.append(
