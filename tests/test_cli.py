@@ -381,3 +381,11 @@ def test_a_report_on_votes_refuses_what_it_cannot_heed(tmp_path):
         assert result.exit_code == 2
         assert "--vote" in result.stderr
     assert not (tmp_path / "r.html").exists()
+
+
+def test_flagged_says_that_it_counts_labelled_cases_only(tmp_path):
+    path = tmp_path / "u.csv"
+    path.write_text("y,p\n1,0.9\n,0.8\n0,0.3\n1,0.2\n")
+    words = ("threshold", path, "-l", "y", "-s", "p", "--maximize", "recall")
+    assert "1 have none" in run(*words, "--subject-to", "flagged <= 2").stderr
+    assert "have none" not in run(*words, "--subject-to", "fpr <= 0.5").stderr

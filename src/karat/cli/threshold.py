@@ -14,7 +14,7 @@ from karat._doors import door
 from karat._progress import progress
 from karat.cli._command import ONE_SCORE, command
 from karat.cli._options import Maximize, Minimize, Prevalence, SubjectTo
-from karat.cli._shell import Answer, about, cases_sentence, each_group, table
+from karat.cli._shell import Answer, about, cases_sentence, each_group, say, table
 from karat.cli._source import Ask, count_tally
 from karat.confusion import METRICS, Confusion, sweep
 from karat.counts import Tally
@@ -67,6 +67,8 @@ def threshold(
     with progress("Counting", unit=""):
         t = count_tally(ask, score)
         groups = count_tally(ask, score, by=True) if ask.chosen.by else {}
+    if t.n_unknown and "flagged" in " ".join([*bounds, maximize or "", minimize or ""]):
+        say(f"flagged counts cases with a label only; {t.n_unknown:,} have none.")
     with progress("Looking for the best cut", unit=""):
         found = find(t)
         by_group = each_group(groups, lambda part: find(part).result)
