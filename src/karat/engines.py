@@ -12,6 +12,7 @@ compact keys instead: for continuous scores that is faster and smaller than a gr
 
 from __future__ import annotations
 
+import atexit
 import re
 import signal
 import threading
@@ -35,6 +36,7 @@ _BATCH = 1 << 18
 _ENGINES = {"_duckdb", "duckdb", "ibis", "polars", "py4j", "pyarrow", "pyspark"}
 # the last connections that Karat opened: Ctrl-C interrupts what they do
 CONNECTIONS: deque[Any] = deque(maxlen=16)
+atexit.register(CONNECTIONS.clear)  # none is left behind when Python ends
 _MOST_LABELS = 100  # a label column with more values is some other column
 
 
