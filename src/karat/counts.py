@@ -342,18 +342,22 @@ class Panel(_Cases):
         """How many distinct rows?"""
         return len(self.rows)
 
+    def _in_order_of(self, other: Panel, done: str) -> Panel:
+        """Put the classifiers in the order of another panel, which must have them."""
+        if set(self.names) != set(other.names):
+            raise InputError(
+                f"Panels can be {done} when they hold the same classifiers; found "
+                f"{listing(other.names)} and {listing(self.names)}. Choose the common "
+                f'ones: panel[["a", "b"]].'
+            )
+        return self if self.names == other.names else self[list(other.names)]
+
     def __add__(self, other: Panel) -> Panel:
         """Count the cases of both; the names must be the same."""
         if not isinstance(other, Panel):
             return NotImplemented
-        if set(other.names) != set(self.names):
-            raise InputError(
-                f"Panels can be added when they hold the same classifiers; found "
-                f"{listing(self.names)} and {listing(other.names)}. Choose the common "
-                f'ones: panel[["a", "b"]].'
-            )
         _checks.fit_together(self.n + other.n)
-        other = other if other.names == self.names else other[list(self.names)]
+        other = other._in_order_of(self, "added")
         rows = np.concatenate([self.rows, other.rows])
         counts = [
             np.concatenate(pair)
@@ -365,12 +369,7 @@ class Panel(_Cases):
         """Take out the cases of a part: ``(a + b) - b`` is ``a``."""
         if not isinstance(other, Panel):
             return NotImplemented
-        if set(other.names) != set(self.names):
-            raise InputError(
-                f"Panels can be subtracted when they hold the same classifiers; found "
-                f"{listing(self.names)} and {listing(other.names)}."
-            )
-        other = other if other.names == self.names else other[list(self.names)]
+        other = other._in_order_of(self, "subtracted")
         whole, part = no_cases(len(self)), no_cases(len(other))
         counts = [np.concatenate([c, part]) for c in _panel_counts(self)]
         counts += [np.concatenate([whole, c]) for c in _panel_counts(other)]
