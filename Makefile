@@ -11,7 +11,7 @@ help:  ## List the commands
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Karat needs Python 3.11 or later; type make PYTHON=python3.12 ..."; exit 1; }
+	  { echo "Trueness needs Python 3.11 or later; type make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
 
@@ -24,7 +24,7 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo  ## Evaluate the sample data and say what was found
-	$(BIN)/karat demo
+	$(BIN)/trueness demo
 
 test: $(VENV)/.dev  ## Run all tests
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)

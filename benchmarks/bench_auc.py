@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-import karat
+import trueness
 
 TURNS = 3
 R_CODE = """
@@ -38,7 +38,7 @@ cat(proc.time()[["elapsed"]] - t, format(ci[1], digits = 12))
 class Row(NamedTuple):
     rows: int
     scores: str
-    karat_ms: float
+    trueness_ms: float
     rankdata_ratio: float
     proc_ratio: str
     same_interval: str
@@ -67,30 +67,30 @@ def in_r(path: Path, n: int) -> tuple[float, float] | None:
 
 
 def measure(y: np.ndarray, s: np.ndarray, kind: str) -> Row:
-    best = {"karat": np.inf, "rankdata": np.inf, "R": np.inf}
+    best = {"trueness": np.inf, "rankdata": np.inf, "R": np.inf}
     theirs = None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data.bin"
         path.write_bytes(y.astype(np.int32).tobytes() + s.tobytes())
         for _ in range(TURNS):
             start = perf_counter()
-            ours = karat.auc(karat.tally(y, s), method="delong")
-            best["karat"] = min(best["karat"], perf_counter() - start)
+            ours = trueness.auc(trueness.tally(y, s), method="delong")
+            best["trueness"] = min(best["trueness"], perf_counter() - start)
             start = perf_counter()
             midrank_delong(y, s)
             best["rankdata"] = min(best["rankdata"], perf_counter() - start)
             theirs = in_r(path, y.size)
             if theirs is not None:
                 best["R"] = min(best["R"], theirs[0])
-    ratio = best["R"] / best["karat"]
+    ratio = best["R"] / best["trueness"]
     same = "R or pROC is not installed"
     if theirs is not None:
         same = f"differs by {abs(theirs[1] - ours.low):.0e}"
     return Row(
         y.size,
         kind,
-        round(1e3 * best["karat"], 1),
-        round(best["rankdata"] / best["karat"], 1),
+        round(1e3 * best["trueness"], 1),
+        round(best["rankdata"] / best["trueness"], 1),
         "not installed" if theirs is None else f"{ratio:.1f}",
         same,
     )

@@ -13,8 +13,8 @@ import numpy as np
 from side_by_side import fastest
 from sklearn.metrics import roc_auc_score
 
-import karat
-from karat.inference import auc_replicates
+import trueness
+from trueness.ranking.auc_intervals import auc_replicates
 
 REPLICATES, LOOP = 2000, 20
 
@@ -23,7 +23,7 @@ class Row(NamedTuple):
     rows: int
     scores: str
     prevalence: float
-    karat_s: float
+    trueness_s: float
     loop_s: float
     ratio: float
     spread_ratio: float  # standard deviation of the replicates over DeLong's
@@ -46,12 +46,12 @@ def rows() -> Iterator[Row]:
             ("continuous", continuous),
             ("three decimals", continuous.round(3)),
         ):
-            t = karat.tally(y, s)
+            t = trueness.tally(y, s)
             # the tally is made inside: arrays to replicates
             best = fastest(
                 {
-                    "karat": lambda y=y, s=s: auc_replicates(
-                        karat.tally(y, s), REPLICATES, 1
+                    "trueness": lambda y=y, s=s: auc_replicates(
+                        trueness.tally(y, s), REPLICATES, 1
                     ),
                     "loop": lambda y=y, s=s: loop(y, s, rng),
                 }
@@ -62,8 +62,8 @@ def rows() -> Iterator[Row]:
                 n,
                 kind,
                 prevalence,
-                round(best["karat"], 3),
+                round(best["trueness"], 3),
                 round(whole, 1),
-                round(whole / best["karat"], 1),
-                round(spread / karat.auc(t, method="delong").sd, 3),
+                round(whole / best["trueness"], 1),
+                round(spread / trueness.auc(t, method="delong").sd, 3),
             )

@@ -17,7 +17,7 @@ from sklearn.calibration import _SigmoidCalibration, _TemperatureScaling
 from sklearn.isotonic import IsotonicRegression
 from venn_abers import VennAbers
 
-import karat
+import trueness
 
 
 class Row(NamedTuple):
@@ -25,9 +25,9 @@ class Row(NamedTuple):
     scores: str
     method: str
     peer: str
-    karat_fit_s: str
+    trueness_fit_s: str
     times_faster_to_fit: str
-    karat_apply_s: str
+    trueness_apply_s: str
     times_faster_to_apply: str
     differ_by: str
 
@@ -91,20 +91,22 @@ def rows() -> Iterator[Row]:
 
 def measure(name: str, s: np.ndarray, y: np.ndarray, pair: Pair) -> Row:
     def ours() -> Any:
-        return karat.calibrate(karat.tally(y, s), method=pair.method, **pair.options)
+        return trueness.calibrate(
+            trueness.tally(y, s), method=pair.method, **pair.options
+        )
 
     turns = 1 if pair.method == "venn-abers" and name == "float64" else 3
-    fit = fastest({"karat": ours, "peer": lambda: pair.fit(s, y)}, turns)
+    fit = fastest({"trueness": ours, "peer": lambda: pair.fit(s, y)}, turns)
     c, other = ours(), pair.fit(s, y)
-    apply = fastest({"karat": lambda: c(s), "peer": lambda: pair.apply(other, s)})
+    apply = fastest({"trueness": lambda: c(s), "peer": lambda: pair.apply(other, s)})
     return Row(
         f"{s.size:.0e}",
         name,
         pair.method,
         pair.peer,
-        f"{fit['karat']:.3f}",
-        f"{fit['peer'] / fit['karat']:.1f}",
-        f"{apply['karat']:.3f}",
-        f"{apply['peer'] / apply['karat']:.1f}",
+        f"{fit['trueness']:.3f}",
+        f"{fit['peer'] / fit['trueness']:.1f}",
+        f"{apply['trueness']:.3f}",
+        f"{apply['peer'] / apply['trueness']:.1f}",
         f"{np.abs(c(s) - pair.apply(other, s)).max():.0e}",
     )

@@ -16,9 +16,9 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from side_by_side import fastest
 
-import karat
-from karat._on_average import best_of_named
-from karat.logic import cell_probabilities
+import trueness
+from trueness.nogold.combinations.best import cell_probabilities
+from trueness.nogold.combinations.on_average import best_of_named
 
 CASES, DRAWS = 300, 1000
 
@@ -34,16 +34,16 @@ class Row(NamedTuple):
     highs_ratio: str
 
 
-def posterior(k: int) -> karat.LatentPosterior:
+def posterior(k: int) -> trueness.LatentPosterior:
     rng = np.random.default_rng(k)
     truth = rng.random(CASES) < 0.3
     yes, wrong = rng.uniform(0.55, 0.95, k), rng.uniform(0.05, 0.45, k)
     rows = rng.random((CASES, k)) < np.where(truth[:, None], yes, wrong)
     votes = {f"T{i}": column for i, column in enumerate(rows.T.astype(float))}
-    return karat.latent_class(karat.panel(None, votes), draws=DRAWS, rng=0)
+    return trueness.latent_class(trueness.panel(None, votes), draws=DRAWS, rng=0)
 
 
-def highs_ratio(post: karat.LatentPosterior) -> str:
+def highs_ratio(post: trueness.LatentPosterior) -> str:
     """How much longer does HiGHS take for the minimum, on the same draws?"""
     if len(post.names) > 6:
         return ""
@@ -69,7 +69,7 @@ def rows() -> Iterator[Row]:
         took, gaps = {}, []
         for criterion in ("product", "squares", "min"):
             start = time.perf_counter()
-            best = karat.best_combination(post, criterion=criterion)
+            best = trueness.best_combination(post, criterion=criterion)
             took[criterion] = round(time.perf_counter() - start, 2)
             gaps.append(best.gap)
         ratio = highs_ratio(post)

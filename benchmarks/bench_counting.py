@@ -13,16 +13,16 @@ import numpy as np
 from side_by_side import fastest, peak_bytes
 from sklearn.metrics import roc_auc_score
 
-import karat
+import trueness
 
 
 class Row(NamedTuple):
     rows: str
     scores: str
-    karat_s: str
+    trueness_s: str
     sklearn_s: str
     times_faster: str
-    karat_bytes_a_row: str
+    trueness_bytes_a_row: str
     sklearn_bytes_a_row: str
     same_auc_to: str
 
@@ -41,16 +41,18 @@ def rows() -> Iterator[Row]:
         for name, score in scores(rng, n):
             label = (rng.random(n) < 0.2 + 0.3 * (score > 0.5)).astype(np.int64)
             runs = {
-                "karat": lambda y=label, s=score: karat.auc(karat.tally(y, s)).value,
+                "trueness": lambda y=label, s=score: (
+                    trueness.auc(trueness.tally(y, s)).value
+                ),
                 "sklearn": lambda y=label, s=score: roc_auc_score(y, s),
             }
             best = fastest(runs)
             yield Row(
                 f"{n:.0e}",
                 name,
-                f"{best['karat']:.3f}",
+                f"{best['trueness']:.3f}",
                 f"{best['sklearn']:.3f}",
-                f"{best['sklearn'] / best['karat']:.1f}",
+                f"{best['sklearn'] / best['trueness']:.1f}",
                 *(f"{peak_bytes(run) / n:.1f}" for run in runs.values()),
-                f"{abs(runs['karat']() - runs['sklearn']()):.0e}",
+                f"{abs(runs['trueness']() - runs['sklearn']()):.0e}",
             )

@@ -1,8 +1,9 @@
 """Arrays to all curves, areas and thresholds, against four functions of scikit-learn
 
-Karat: AUC with its DeLong interval, average precision, ROC and PR arrays, and the best
-thresholds by accuracy, F1 and Youden's J, from one tally. scikit-learn: roc_auc_score,
-roc_curve, precision_recall_curve and average_precision_score, and no threshold at all.
+Trueness: AUC with its DeLong interval, average precision, ROC and PR arrays, and the
+best thresholds by accuracy, F1 and Youden's J, from one tally. scikit-learn:
+roc_auc_score, roc_curve, precision_recall_curve and average_precision_score, and no
+threshold at all.
 """
 
 from __future__ import annotations
@@ -15,24 +16,24 @@ from bench_counting import scores
 from side_by_side import fastest, peak_bytes
 from sklearn import metrics as sk
 
-import karat
+import trueness
 
 
 class Row(NamedTuple):
     rows: str
     scores: str
-    karat_s: str
+    trueness_s: str
     sklearn_s: str
     times_faster: str
-    karat_bytes_a_row: str
+    trueness_bytes_a_row: str
     sklearn_bytes_a_row: str
 
 
-def by_karat(label: np.ndarray, score: np.ndarray) -> tuple[Any, ...]:
-    t = karat.tally(label, score)
-    best = [karat.best_threshold(t, m) for m in ("accuracy", "f1", "youden")]
-    curves = karat.roc(t), karat.precision_recall(t)
-    return karat.auc(t, method="delong"), karat.average_precision(t), best, curves
+def by_trueness(label: np.ndarray, score: np.ndarray) -> tuple[Any, ...]:
+    t = trueness.tally(label, score)
+    best = [trueness.best_threshold(t, m) for m in ("accuracy", "f1", "youden")]
+    curves = trueness.roc(t), trueness.precision_recall(t)
+    return trueness.auc(t, method="delong"), trueness.average_precision(t), best, curves
 
 
 def by_sklearn(label: np.ndarray, score: np.ndarray) -> tuple[Any, ...]:
@@ -50,15 +51,15 @@ def rows() -> Iterator[Row]:
         for name, score in scores(rng, n):
             label = (rng.random(n) < 0.2 + 0.3 * (score > 0.5)).astype(np.int64)
             runs = {
-                "karat": lambda y=label, s=score: by_karat(y, s),
+                "trueness": lambda y=label, s=score: by_trueness(y, s),
                 "sklearn": lambda y=label, s=score: by_sklearn(y, s),
             }
             best = fastest(runs)
             yield Row(
                 f"{n:.0e}",
                 name,
-                f"{best['karat']:.3f}",
+                f"{best['trueness']:.3f}",
                 f"{best['sklearn']:.3f}",
-                f"{best['sklearn'] / best['karat']:.1f}",
+                f"{best['sklearn'] / best['trueness']:.1f}",
                 *(f"{peak_bytes(run) / n:.1f}" for run in runs.values()),
             )

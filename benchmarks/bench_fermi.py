@@ -14,14 +14,14 @@ from scipy.optimize import root
 from scipy.special import expit
 from side_by_side import fastest
 
-import karat
+import trueness
 
 
 class Row(NamedTuple):
     n: str
     n_pos: str
     auc: str
-    karat_ms: float
+    trueness_ms: float
     scipy_root_ms: str
     scipy_error: str
 
@@ -51,15 +51,15 @@ def rows():
     ]
     for n, n_pos, auc in cases:
         numbers = {"n": n, "n_pos": n_pos, "auc": auc}
-        contestants = {"karat": lambda k=numbers: karat.fermi_dirac(**k)}
+        contestants = {"trueness": lambda k=numbers: trueness.fermi_dirac(**k)}
         small = n <= 10**6
         if small:
             contestants["scipy"] = lambda a=(n, n_pos, auc): by_root(*a)
         best = fastest(contestants, turns=30 if n <= 1000 else 5)
         error = "too large to try"
         if small:
-            beta = karat.fermi_dirac(**numbers).beta
+            beta = trueness.fermi_dirac(**numbers).beta
             error = f"{abs(by_root(n, n_pos, auc) / beta - 1):.0e}"
         other = f"{1e3 * best['scipy']:.2f}" if small else ""
-        ours = round(1e3 * best["karat"], 3)
+        ours = round(1e3 * best["trueness"], 3)
         yield Row(f"{n:,}", f"{n_pos:,}", f"{auc:.12g}", ours, other, error)

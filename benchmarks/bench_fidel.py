@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import rankdata
 from side_by_side import fastest
 
-import karat
+import trueness
 
 
 class Row(NamedTuple):
@@ -29,13 +29,13 @@ def rows(sizes=(100_000, 1_000_000)):
     for n in sizes:
         rng = np.random.default_rng(0)
         aucs = np.linspace(0.6, 0.8, 20)
-        panel = karat.simulate_panel(n, n // 5, aucs, correlation=0.1, rng=rng)
-        new = karat.simulate_panel(n, n // 5, aucs, correlation=0.1, rng=rng)
-        fitted = karat.fidel(panel)
+        panel = trueness.simulate_panel(n, n // 5, aucs, correlation=0.1, rng=rng)
+        new = trueness.simulate_panel(n, n // 5, aucs, correlation=0.1, rng=rng)
+        fitted = trueness.fidel(panel)
         best = fastest(
             {
                 "rankdata": lambda x=new.rows: [rankdata(c) for c in x.T],
-                "fit": lambda p=panel: karat.fidel(p),
+                "fit": lambda p=panel: trueness.fidel(p),
                 "score": lambda p=new, f=fitted: p.combine(f),
             },
             turns=3 if n < 10**6 else 2,

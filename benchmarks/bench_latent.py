@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-import karat
-from karat._chains import ess_bulk
-from karat._gibbs import run as gibbs
-from karat._latent_model import Independent, read_cells, read_prior
-from karat._tempering import carry
+import trueness
+from trueness.nogold.model import Independent, read_cells, read_prior
+from trueness.nogold.sampling.chains import ess_bulk
+from trueness.nogold.sampling.gibbs import run as gibbs
+from trueness.nogold.sampling.tempering import carry
 
 DATA = Path(__file__).parents[1] / "examples" / "no_gold"
 SETS = ("swineflu_recovered", "chloroplast_reconstructed", "snp1000_reconstructed")
@@ -51,21 +51,21 @@ model {
 class Row(NamedTuple):
     data: str
     cases: int
-    karat_s: float
-    karat_ess: int
+    trueness_s: float
+    trueness_ess: int
     jags_ratio: str
     numpyro_ratio: str
     crowdkit_ratio: str
 
 
-def table(name: str) -> karat.Panel:
+def table(name: str) -> trueness.Panel:
     with (DATA / f"{name}.csv").open() as file:
         head, *rows = csv.reader(file)
     votes = np.array([r[:-1] for r in rows], dtype=float)
-    return karat.Panel(head[:-1], votes, unknown=[int(r[-1]) for r in rows])
+    return trueness.Panel(head[:-1], votes, unknown=[int(r[-1]) for r in rows])
 
 
-def jags_seconds(panel: karat.Panel, sweeps: int) -> float:
+def jags_seconds(panel: trueness.Panel, sweeps: int) -> float:
     """Seconds a sweep of the paper's model, one row a case."""
     rows = np.repeat(panel.rows, panel.unknown, axis=0).astype(int)
     with tempfile.TemporaryDirectory() as folder:
@@ -86,7 +86,7 @@ def jags_seconds(panel: karat.Panel, sweeps: int) -> float:
     return (took[1] - took[0]) / sweeps
 
 
-def sweeps_needed(panel: karat.Panel) -> float:
+def sweeps_needed(panel: trueness.Panel) -> float:
     """How many sweeps of one chain give 10,000 effective draws of every parameter?"""
     cells = read_cells(panel)
     model = Independent(cells, read_prior(None, cells, ordered=True))
@@ -97,19 +97,19 @@ def sweeps_needed(panel: karat.Panel) -> float:
     return WANTED * theta.shape[0] * theta.shape[1] / worst
 
 
-def jags_ratio(panel: karat.Panel, ours: float) -> str:
+def jags_ratio(panel: trueness.Panel, ours: float) -> str:
     if shutil.which("jags") is None:
         return "not installed"
     part, factor = panel, 1
     if panel.n > 10_000:
         factor = 100
         few = np.maximum(panel.unknown // factor, 1)
-        part = karat.Panel(panel.names, panel.rows, unknown=few)
+        part = trueness.Panel(panel.names, panel.rows, unknown=few)
     sweep = factor * jags_seconds(part, 40_000 if panel.n < 1000 else 40)
     return f"{sweep * sweeps_needed(panel) / ours:,.0f}"
 
 
-def numpyro_ratio(panel: karat.Panel, ours: float) -> str:
+def numpyro_ratio(panel: trueness.Panel, ours: float) -> str:
     try:
         import jax
         import jax.numpy as jnp
@@ -144,7 +144,7 @@ def numpyro_ratio(panel: karat.Panel, ours: float) -> str:
     return f"{took * max(WANTED / worst, 1) / ours:,.0f}"
 
 
-def crowdkit_ratio(panel: karat.Panel, ours: float) -> str:
+def crowdkit_ratio(panel: trueness.Panel, ours: float) -> str:
     try:
         import pandas as pd
         from crowdkit.aggregation import DawidSkene
@@ -171,7 +171,7 @@ def rows() -> Iterator[Row]:
         took = []
         for seed in range(3):
             start = time.perf_counter()
-            post = karat.latent_class(panel, rng=seed)
+            post = trueness.latent_class(panel, rng=seed)
             took.append(time.perf_counter() - start)
         ours = min(took)
         yield Row(

@@ -13,13 +13,13 @@ import numpy as np
 from scipy import stats
 from side_by_side import fastest
 
-import karat
-from karat._binomial import bulk
+import trueness
+from trueness._core.binomial import bulk
 
 
 class Row(NamedTuple):
     what: str
-    karat_s: float
+    trueness_s: float
     scipy_s: float
     times_faster: float
     largest_difference: float
@@ -40,13 +40,13 @@ def direct_tree(n, weights, p):
 
 
 def compared(what, ours, theirs, turns):
-    seconds = fastest({"karat": ours, "scipy": theirs}, turns)
+    seconds = fastest({"trueness": ours, "scipy": theirs}, turns)
     difference = float(np.abs(np.asarray(ours()) - theirs()).max())
     return Row(
         what,
-        round(seconds["karat"], 4),
+        round(seconds["trueness"], 4),
         round(seconds["scipy"], 4),
-        round(seconds["scipy"] / seconds["karat"], 1),
+        round(seconds["scipy"] / seconds["trueness"], 1),
         float(f"{difference:.1e}"),
     )
 
@@ -54,21 +54,21 @@ def compared(what, ours, theirs, turns):
 def rows():
     n, p = np.arange(1, 1001)[:, None], np.linspace(0.5, 1, 1000)
     yield compared(
-        "grid", lambda: karat.confidence_level(n, p), lambda: direct(n, p), 5
+        "grid", lambda: trueness.confidence_level(n, p), lambda: direct(n, p), 5
     )
     rng = np.random.default_rng(1)
     many = rng.integers(1, 10**6, 200_000)
     tops = rng.uniform(0.5, 1, many.size)
     yield compared(
         "200,000 pairs, n to 1e6",
-        lambda: karat.confidence_level(many, tops),
+        lambda: trueness.confidence_level(many, tops),
         lambda: direct(many, tops),
         5,
     )
     weights, p_leaf = rng.dirichlet(np.ones(1000)), rng.uniform(0.5, 1, 1000)
     yield compared(
         "tree",
-        lambda: karat.tree_levels(100_000, weights, p_leaf).confidence,
+        lambda: trueness.tree_levels(100_000, weights, p_leaf).confidence,
         lambda: direct_tree(100_000, weights, p_leaf),
         3,
     )

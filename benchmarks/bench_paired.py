@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import rankdata
 from side_by_side import fastest
 
-import karat
+import trueness
 
 
 class Row(NamedTuple):
@@ -45,11 +45,11 @@ def rows() -> Iterator[Row]:
         base = rng.normal(size=n) + y
         columns = {f"c{k}": base + 0.5 * rng.normal(size=n) for k in range(10)}
         start = perf_counter()
-        panel = karat.panel(y, columns)
+        panel = trueness.panel(y, columns)
         count = perf_counter() - start
         best = fastest(
             {
-                "karat": lambda panel=panel: karat.compare_auc(panel),
+                "trueness": lambda panel=panel: trueness.compare_auc(panel),
                 "midranks": lambda y=y, columns=columns: midranks(y, columns),
             },
             turns=2,
@@ -58,8 +58,8 @@ def rows() -> Iterator[Row]:
             n,
             10,
             round(count, 2),
-            round(best["karat"], 2),
+            round(best["trueness"], 2),
             round(best["midranks"], 2),
-            round(best["midranks"] / best["karat"], 2),
-            round(best["midranks"] / (best["karat"] + count), 2),
+            round(best["midranks"] / best["trueness"], 2),
+            round(best["midranks"] / (best["trueness"] + count), 2),
         )

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-import karat
+import trueness
 
 SCORES = ["logistic", "forest", "boosting", "neighbours", "adaboost"]
 ROUNDS = 7
@@ -33,13 +33,13 @@ class Row(NamedTuple):
 
 
 def ours(path: Path) -> None:
-    data = pd.read_csv(karat.samples.path("west_nile"))
-    karat.report.write(karat.panel(data, label="virus", scores=SCORES), path)
+    data = pd.read_csv(trueness.samples.path("west_nile"))
+    trueness.report.write(trueness.panel(data, label="virus", scores=SCORES), path)
 
 
 def theirs(path: Path) -> None:
-    data = pd.read_csv(karat.samples.path("west_nile"))
-    chart = karat.plots.roc(karat.panel(data, label="virus", scores=SCORES))
+    data = pd.read_csv(trueness.samples.path("west_nile"))
+    chart = trueness.plots.roc(trueness.panel(data, label="virus", scores=SCORES))
     chart.save(str(path), format="html", inline=True)
 
 
@@ -51,14 +51,14 @@ def large(path: Path, n: int = 10**6) -> None:
         f"model {k}": 1 / (1 + np.exp(-common - rng.normal(size=n) * (0.5 + k / 20)))
         for k in range(20)
     }
-    groups = karat.panel(y, columns, by=rng.integers(0, 30, n))
-    karat.report.write(karat.panel(y, columns), path, groups=groups)
+    groups = trueness.panel(y, columns, by=rng.integers(0, 30, n))
+    trueness.report.write(trueness.panel(y, columns), path, groups=groups)
 
 
 PAGES = {
-    "karat report (all figures)": ours,
+    "trueness report (all figures)": ours,
     "Altair, inline Vega (one figure)": theirs,
-    "karat report, 10^6 cases, 20 classifiers, 30 groups": large,
+    "trueness report, 10^6 cases, 20 classifiers, 30 groups": large,
 }
 
 

@@ -1,12 +1,12 @@
 """Exact AUC with interval and best F1 threshold of Parquet files, against others.
 
 Every contestant runs in a process of its own that reads the files, imports included,
-and its peak memory is what the system says of that process. ``KARAT_SCALE`` sets the
+and its peak memory is what the system says of that process. ``TRUENESS_SCALE`` sets the
 largest number of rows, 10^7 unless said otherwise; the files are made in chunks and
 kept in ``_data``. scikit-learn gets the same rows as long as they fit into two thirds
-of the free memory, at most ``KARAT_SCALE_SKLEARN``; the ratio is that at equal rows, or
-to its largest run. Up to 10^7 rows the contestants run in turns and the faster of two
-counts.
+of the free memory, at most ``TRUENESS_SCALE_SKLEARN``; the ratio is that at equal rows,
+or to its largest run. Up to 10^7 rows the contestants run in turns and the faster of
+two counts.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ class Row(NamedTuple):
 
 
 def rows() -> Iterator[Row]:
-    n = int(float(os.environ.get("KARAT_SCALE", "1e7")))
+    n = int(float(os.environ.get("TRUENESS_SCALE", "1e7")))
     sizes = [k for k in (10**6, 3 * 10**6, 10**7, 3 * 10**7, 10**8) if k < n] + [n]
     speed, ours = float("nan"), {}
     for size in sizes:
-        names = ["karat", "sklearn"] if fits_sklearn(size) else ["karat"]
+        names = ["trueness", "sklearn"] if fits_sklearn(size) else ["trueness"]
         found = in_turns(names, size, turns=2 if size <= 10**7 else 1)
         if "sklearn" in found:
             speed = size / found["sklearn"]["seconds"]
             yield _row("pandas + scikit-learn", size, found["sklearn"], speed)
-        ours[size] = found["karat"]["seconds"]
-        yield _row("Karat", size, found["karat"], speed)
+        ours[size] = found["trueness"]["seconds"]
+        yield _row("Trueness", size, found["trueness"], speed)
     yield _line(ours)
     for name, words, size in (
-        ("karat_cells", "Karat, 10,000 cells and bounds", n),
-        ("karat_polars", "Karat on a Polars lazy frame", n),
-        ("karat_exact_auc", "Karat, exact_auc alone", min(n, 10**7)),
+        ("trueness_cells", "Trueness, 10,000 cells and bounds", n),
+        ("trueness_polars", "Trueness on a Polars lazy frame", n),
+        ("trueness_exact_auc", "Trueness, exact_auc alone", min(n, 10**7)),
         ("spark", "Spark BinaryClassificationMetrics (1000 bins)", min(n, 10**7)),
     ):
         try:
@@ -67,7 +67,7 @@ def rows() -> Iterator[Row]:
 
 def fits_sklearn(n: int) -> bool:
     """Does scikit-learn get by with the free memory? It takes 95 bytes a row."""
-    most = float(os.environ.get("KARAT_SCALE_SKLEARN", "1e8"))
+    most = float(os.environ.get("TRUENESS_SCALE_SKLEARN", "1e8"))
     memory = Path("/proc/meminfo").read_text()
     free = 1024 * int(memory.split("MemAvailable:")[1].split()[0])
     return n <= most and 95 * n < 2 / 3 * free
@@ -91,8 +91,8 @@ def _line(seconds: dict[int, float]) -> Row:
     slope, start = np.polyfit(x, y, 1, w=1 / y) if x.size > 1 else (y[0] / x[0], 0.0)
     off = float(np.abs((start + slope * x) / y - 1).max())
     words = (
-        f"Karat, line: {start:.2f} s + {slope:.3f} s a million rows, {off:.0%} off at "
-        f"most"
+        f"Trueness, line: {start:.2f} s + {slope:.3f} s a million rows, "
+        f"{off:.0%} off at most"
     )
     return Row(words, max(seconds), "", round(1e6 / slope), "", "", "", "")
 
@@ -152,41 +152,43 @@ def data(n: int) -> Path:
     return folder
 
 
-def karat(folder: str) -> tuple[float, float]:
-    import karat
+def trueness(folder: str) -> tuple[float, float]:
+    import trueness
 
-    t = karat.tally(karat.scan(folder), label="label", score="score")
-    estimate = karat.auc(t)
+    t = trueness.tally(trueness.scan(folder), label="label", score="score")
+    estimate = trueness.auc(t)
     assert estimate.low < estimate.value < estimate.high
-    return estimate.value, karat.exact_threshold(t, maximize="f1").value
+    return estimate.value, trueness.exact_threshold(t, maximize="f1").value
 
 
-def karat_cells(folder: str) -> tuple[float, float]:
-    import karat
+def trueness_cells(folder: str) -> tuple[float, float]:
+    import trueness
 
-    t = karat.tally(karat.scan(folder), label="label", score="score", at_most=10_000)
-    area = karat.bounds("auc", t)
-    best = karat.bounds("best_threshold", t, maximize="f1")
+    t = trueness.tally(
+        trueness.scan(folder), label="label", score="score", at_most=10_000
+    )
+    area = trueness.bounds("auc", t)
+    best = trueness.bounds("best_threshold", t, maximize="f1")
     assert area.low <= area.value <= area.high
     return area.value, best.value
 
 
-def karat_exact_auc(folder: str) -> tuple[float, float]:
-    import karat
+def trueness_exact_auc(folder: str) -> tuple[float, float]:
+    import trueness
 
-    found = karat.exact_auc(karat.scan(folder), label="label", score="score")
+    found = trueness.exact_auc(trueness.scan(folder), label="label", score="score")
     assert found.exact
     return found.value, float("nan")
 
 
-def karat_polars(folder: str) -> tuple[float, float]:
+def trueness_polars(folder: str) -> tuple[float, float]:
     import polars as pl
 
-    import karat
+    import trueness
 
     rows = pl.scan_parquet(f"{folder}/*.parquet")
-    t = karat.tally(rows, label="label", score="score")
-    return karat.auc(t).value, karat.exact_threshold(t, maximize="f1").value
+    t = trueness.tally(rows, label="label", score="score")
+    return trueness.auc(t).value, trueness.exact_threshold(t, maximize="f1").value
 
 
 def sklearn(folder: str) -> tuple[float, float]:

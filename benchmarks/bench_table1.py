@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from side_by_side import fastest
 
-import karat
-from karat.cutting import all_cuts
-from karat.expressions import metric
-from karat.programs import maximise, per_case, per_score
+import trueness
+from trueness.metrics.grammar import metric
+from trueness.threshold.cuts import all_cuts
+from trueness.threshold.milp import maximise, per_case, per_score
 
 SIZES = (1000, 2000, 5000, 10**4, 2 * 10**4, 10**5, 5 * 10**5, 10**6, 2 * 10**6)
 MINUTE = 60.0
@@ -60,12 +60,12 @@ def on_bools(y: np.ndarray, score: np.ndarray) -> float:
 
 
 def sweep(y: np.ndarray, score: np.ndarray) -> float:
-    return karat.best_threshold(karat.tally(y, score)).value
+    return trueness.best_threshold(trueness.tally(y, score)).value
 
 
 def program(make, y: np.ndarray, score: np.ndarray) -> tuple[str, float | None]:
     start = time.perf_counter()
-    cuts = all_cuts(karat.tally(y, score), None, "bench")
+    cuts = all_cuts(trueness.tally(y, score), None, "bench")
     try:
         _, proof = maximise(make(cuts), cuts, metric("accuracy"), (), MINUTE)
     except TimeoutError:

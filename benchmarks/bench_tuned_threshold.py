@@ -16,7 +16,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import f1_score, make_scorer, matthews_corrcoef
 from sklearn.model_selection import TunedThresholdClassifierCV
 
-import karat
+import trueness
 
 SCORERS = {"f1": f1_score, "mcc": matthews_corrcoef}
 
@@ -26,10 +26,10 @@ class Row(NamedTuple):
     cases: int
     positives: str
     sklearn_value: str
-    karat_value: str
+    trueness_value: str
     lost: str
     sklearn_s: str
-    karat_s: str
+    trueness_s: str
     ratio: str
 
 
@@ -62,14 +62,14 @@ def rows():
             took = fastest(
                 {
                     "sklearn": lambda tuned=tuned, X=X, y=y: tuned.fit(X, y),
-                    "karat": lambda name=name, X=X, y=y: karat.best_threshold(
-                        karat.tally(y, X[:, 0]), name
+                    "trueness": lambda name=name, X=X, y=y: trueness.best_threshold(
+                        trueness.tally(y, X[:, 0]), name
                     ),
                 },
                 turns=2,
             )
             theirs = function(y, X[:, 0] >= tuned.fit(X, y).best_threshold_)
-            best = karat.best_threshold(karat.tally(y, X[:, 0]), name)
+            best = trueness.best_threshold(trueness.tally(y, X[:, 0]), name)
             ours = function(y, X[:, 0] >= best.threshold)
             assert ours >= theirs
             yield Row(
@@ -80,6 +80,6 @@ def rows():
                 f"{ours:.5f}",
                 f"{ours - theirs:.5f}",
                 f"{took['sklearn']:.3f}",
-                f"{took['karat']:.4f}",
-                f"{took['sklearn'] / took['karat']:.0f}",
+                f"{took['trueness']:.4f}",
+                f"{took['sklearn'] / took['trueness']:.0f}",
             )

@@ -13,7 +13,7 @@ import numpy as np
 from side_by_side import fastest
 from sklearn.metrics import f1_score, precision_recall_curve
 
-import karat
+import trueness
 
 CASES, REPLICATES, LOOPS = 10**5, 2000, 20
 
@@ -22,7 +22,7 @@ class Row(NamedTuple):
     scores: str
     distinct: int
     loop_s: str
-    karat_s: str
+    trueness_s: str
     ratio: str
 
 
@@ -44,11 +44,11 @@ def rows():
     y = (rng.random(CASES) < 0.2).astype(np.int64)
     raw = 1 / (1 + np.exp(-rng.normal(size=CASES) - y))
     for name, score in (("continuous", raw), ("three decimals", raw.round(3))):
-        t = karat.tally(y, score)
+        t = trueness.tally(y, score)
         took = fastest(
             {
                 "loop": lambda s=score: loop(y, s),
-                "karat": lambda t=t: karat.validate_threshold(
+                "trueness": lambda t=t: trueness.validate_threshold(
                     t, "f1", "recall >= 0.5", rng=1, replicates=REPLICATES
                 ),
             },
@@ -59,6 +59,6 @@ def rows():
             name,
             len(t),
             f"{slow:.0f}",
-            f"{took['karat']:.1f}",
-            f"{slow / took['karat']:.0f}",
+            f"{took['trueness']:.1f}",
+            f"{slow / took['trueness']:.0f}",
         )

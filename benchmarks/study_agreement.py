@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-import karat
+import trueness
 
 REPEATS = 40
 
@@ -41,14 +41,14 @@ SETTINGS = [
 
 
 def one(p, aucs, rho, method):
-    found = karat.agreement(p, method=method)
+    found = trueness.agreement(p, method=method)
     estimates = list(found.auc.values())
     error = np.abs(np.array([e.value for e in estimates]) - aucs)
     cover = [e.low <= a <= e.high for e, a in zip(estimates, aucs, strict=True)]
     share = found.prevalence
     values = {k: float(np.clip(e.value, 0.01, 0.99)) for k, e in found.auc.items()}
-    blind = karat.fidel(p, aucs=values, prevalence=share.value)
-    areas = [karat.auc(p.combine(f)).value for f in (karat.fidel(p), blind)]
+    blind = trueness.fidel(p, aucs=values, prevalence=share.value)
+    areas = [trueness.auc(p.combine(f)).value for f in (trueness.fidel(p), blind)]
     return (
         error.mean(),
         error.max(),
@@ -68,7 +68,7 @@ def rows():
             rng = np.random.default_rng(m)
             found = [
                 one(
-                    karat.simulate_panel(5000, round(5000 * rho), aucs, rng=rng),
+                    trueness.simulate_panel(5000, round(5000 * rho), aucs, rng=rng),
                     aucs,
                     rho,
                     method,

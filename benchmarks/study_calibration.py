@@ -27,11 +27,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import karat
+import trueness
 
 HERE = Path(__file__).parent
 CACHE = HERE / "_data" / "calibration"
-SHARED = Path(os.environ.get("KARAT_SHARED", HERE.parent.parent / "shared"))
+SHARED = Path(os.environ.get("TRUENESS_SHARED", HERE.parent.parent / "shared"))
 WEST_NILE = SHARED / "data" / "west_nile.csv.bz2"
 SIZES = (50, 200, 1000, 5000)
 REPEATS = 20
@@ -181,10 +181,10 @@ def prepare() -> None:
 
 def methods() -> dict[str, Callable[[Any], Any]]:
     def fit(method: str, **options: Any) -> Callable[[Any], Any]:
-        return lambda t: karat.calibrate(t, method=method, **options)
+        return lambda t: trueness.calibrate(t, method=method, **options)
 
     return {
-        **{name: fit(name) for name in karat.CALIBRATORS},
+        **{name: fit(name) for name in trueness.CALIBRATORS},
         "platt, smoothed": fit("platt", targets="smoothed"),
         "platt, logit": fit("platt", scale="logit"),
         "none": as_is,
@@ -193,7 +193,7 @@ def methods() -> dict[str, Callable[[Any], Any]]:
 
 def as_is(t: Any) -> Callable[[np.ndarray], np.ndarray]:
     if t.score.min() < 0 or t.score.max() > 1:
-        raise karat.InputError("no probabilities")
+        raise trueness.InputError("no probabilities")
     return lambda s: s
 
 
@@ -210,16 +210,16 @@ def measure(data: str, model: str) -> dict[tuple[int, str], dict[int, Any]]:
     out: dict[tuple[int, str], dict[int, Any]] = {}
     for repeat in range(REPEATS):
         kept = scores(data, model, repeat)
-        test = karat.tally(kept["test_label"], kept["test_score"])
+        test = trueness.tally(kept["test_label"], kept["test_score"])
         y, s = kept["validation_label"], kept["validation_score"]
         for size in (n for n in SIZES if n <= y.size):
             if not 0 < y[:size].sum() < size:
                 continue  # one class alone cannot calibrate
-            t = karat.tally(y[:size], s[:size])
+            t = trueness.tally(y[:size], s[:size])
             for name, fit in methods().items():
                 try:
                     found = losses(fit(t)(test.score), test)
-                except karat.InputError:
+                except trueness.InputError:
                     continue  # scores of this model are not on that method's scale
                 out.setdefault((size, name), {})[repeat] = found
     return out

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-import karat
+import trueness
 
 REPEATS = 100
 GRID = np.round(np.arange(0, 0.61, 0.1), 1)
@@ -36,10 +36,11 @@ def judge(m, r, rng):
     aucs = np.linspace(0.55, 0.75, m)
     found = np.empty((REPEATS, len(NAMES)))
     for k in range(REPEATS):
-        p = karat.simulate_panel(500, 200, aucs, correlation=r, rng=rng)
-        new = karat.simulate_panel(5000, 2000, aucs, correlation=r, rng=rng)
+        p = trueness.simulate_panel(500, 200, aucs, correlation=r, rng=rng)
+        new = trueness.simulate_panel(5000, 2000, aucs, correlation=r, rng=rng)
         found[k] = [
-            karat.auc(new.combine(karat.COMBINERS[name](p))).value for name in NAMES
+            trueness.auc(new.combine(trueness.COMBINERS[name](p))).value
+            for name in NAMES
         ]
     return found
 
@@ -61,7 +62,7 @@ def rows():
         rng = np.random.default_rng(m)
         found = [judge(m, r, rng) for r in GRID]
         cross = crossing([float((f[:, 0] - f[:, 3]).mean()) for f in found])
-        predicted = round(karat.crossing(np.linspace(0.55, 0.75, m)), 3)
+        predicted = round(trueness.crossing(np.linspace(0.55, 0.75, m)), 3)
         for r, f in zip(GRID, found, strict=True):
             mean = [round(float(v), 4) for v in f.mean(axis=0)]
             gain, aware = f[:, 0] - f[:, 3], f[:, 1] - f[:, 0]

@@ -25,8 +25,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-import karat
-from karat.inference import AUC_METHODS
+import trueness
+from trueness.ranking.auc_intervals import AUC_METHODS
 
 HERE = Path(__file__).parent
 CUTS = np.array([-0.8, 0.3, 1.0, 1.8])
@@ -109,12 +109,12 @@ def rows(samples: int = 400, name: str = "coverage") -> Iterator[Row]:
         true = truth(kind, area)
         found: dict[str, list[tuple[float, float]]] = {m: [] for m in grid.methods}
         for k in range(samples):
-            t = karat.tally(y, sample(rng, kind, y, area).astype(float))
+            t = trueness.tally(y, sample(rng, kind, y, area).astype(float))
             for method in grid.methods:
                 # a quarter of the samples: two hundred replicates each
                 if method in RESAMPLED and k % 4:
                     continue
-                a = karat.auc(t, method=method, rng=k, replicates=200)
+                a = trueness.auc(t, method=method, rng=k, replicates=200)
                 found[method].append((a.low, a.high))
         for method, ends in found.items():
             low, high = np.array(ends).T

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-import karat
+import trueness
 
 GOOD = (0.4, [0.8, 0.7, 0.85, 0.75, 0.8], [0.1, 0.2, 0.15, 0.1, 0.2])
 SHARP = (0.3, [0.99, 0.9, 0.97, 0.95, 0.96], [0.01, 0.03, 0.05, 0.005, 0.02])
@@ -32,14 +32,14 @@ class Row(NamedTuple):
 
 def votes(
     rng: np.random.Generator, n: int, k: int, truth: tuple, shared: float
-) -> karat.Panel:
+) -> trueness.Panel:
     phi, alpha, beta = truth
     positive = rng.random(n) < phi
     rate = np.where(positive[:, None], alpha[:k], beta[:k])
     x = (rng.random((n, k)) < rate).astype(float)
     copied = ~positive & (rng.random(n) < shared)
     x[copied, 1] = x[copied, 0]
-    return karat.panel(None, {f"T{i}": x[:, i] for i in range(k)})
+    return trueness.panel(None, {f"T{i}": x[:, i] for i in range(k)})
 
 
 def study(
@@ -49,8 +49,8 @@ def study(
     rng, below = np.random.default_rng(seed), []
     for _ in range(repeats):
         p = votes(rng, n, k, truth, shared)
-        post = karat.latent_class(p, rng=rng, draws=500)
-        d = karat.conditional_dependence(post, rng=rng, replicates=199)
+        post = trueness.latent_class(p, rng=rng, draws=500)
+        d = trueness.conditional_dependence(post, rng=rng, replicates=199)
         pairs = slice(0, 1) if shared else slice(None)
         below.append([np.mean(p[pairs] < 0.05) for p in (d.p_value, d.score_p_value)])
     predictive, score = np.mean(below, axis=0)

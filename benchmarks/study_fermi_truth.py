@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-import karat
+import trueness
 
 REPEATS = 4000
 
@@ -30,12 +30,14 @@ class Row(NamedTuple):
 def rows():
     for n, n_pos in ((100, 50), (100, 25), (100, 10), (200, 20), (1000, 20)):
         for auc in (0.7, 0.9, 0.97):
-            seen = karat.rank_frequencies(n, n_pos, auc, repeats=REPEATS, rng=n_pos)
-            fd = karat.fermi_dirac(n=n, n_pos=n_pos, auc=auc)
+            seen = trueness.rank_frequencies(n, n_pos, auc, repeats=REPEATS, rng=n_pos)
+            fd = trueness.fermi_dirac(n=n, n_pos=n_pos, auc=auc)
             error = np.abs(seen - fd.probability(np.arange(1, n + 1)))
             rng = np.random.default_rng(n_pos)
             found = [
-                karat.auc(karat.simulate_tally(n, n_pos, auc, rng=rng), method="delong")
+                trueness.auc(
+                    trueness.simulate_tally(n, n_pos, auc, rng=rng), method="delong"
+                )
                 for _ in range(REPEATS // 4)
             ]
             true = float(np.std([e.value for e in found], ddof=1))

@@ -35,13 +35,13 @@ from sklearn import datasets
 from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
 
-from karat.estimators import leaf_report, prune
-from karat.estimators.tree_leaves import tree_leaves
+from trueness.estimators import leaf_report, prune
+from trueness.estimators.tree_leaves import tree_leaves
 
 HERE = Path(__file__).parent
-SHARED = Path(os.environ.get("KARAT_SHARED", HERE.parent.parent / "shared"))
+SHARED = Path(os.environ.get("TRUENESS_SHARED", HERE.parent.parent / "shared"))
 WEST_NILE = SHARED / "data" / "west_nile.csv.bz2"
-REPEATS = int(os.environ.get("KARAT_REPEATS", "24"))
+REPEATS = int(os.environ.get("TRUENESS_REPEATS", "24"))
 FLOORS = (0.0, 0.8, 0.9, 0.95, 0.99)
 SLOW = 6  # West Nile: so many times fewer repeats
 ENOUGH = 10  # new cases in a leaf before its majority is judged

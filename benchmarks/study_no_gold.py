@@ -19,9 +19,9 @@ import numpy as np
 from scipy.special import betainc
 from scipy.stats import chisquare
 
-import karat
-from karat._exact import log_weights
-from karat._latent_model import Independent, read_cells, read_prior
+import trueness
+from trueness.nogold.model import Independent, read_cells, read_prior
+from trueness.nogold.sampling.exact import log_weights
 
 ALPHA, BETA, PHI = np.array([0.9, 0.8, 0.75]), np.array([0.1, 0.15, 0.2]), 0.3
 WEAK_ALPHA, WEAK_BETA, RARE = np.array([0.7, 0.65, 0.8]), np.array([0.2, 0.1, 0.3]), 0.1
@@ -41,11 +41,11 @@ class Row(NamedTuple):
 
 def votes(
     rng: np.random.Generator, n: int, phi: float, alpha: np.ndarray, beta: np.ndarray
-) -> karat.Panel:
+) -> trueness.Panel:
     truth = rng.random(n) < phi
     rate = np.where(truth[:, None], alpha, beta)
     x = (rng.random(rate.shape) < rate).astype(float)
-    return karat.panel(None, {f"T{i}": x[:, i] for i in range(x.shape[1])})
+    return trueness.panel(None, {f"T{i}": x[:, i] for i in range(x.shape[1])})
 
 
 def place(
@@ -53,8 +53,10 @@ def place(
 ) -> np.ndarray | None:
     """Where does the truth rank among the draws? None when there is nothing to fit."""
     try:
-        post = karat.latent_class(votes(rng, n, phi, alpha, beta), rng=rng, draws=DRAWS)
-    except karat.NotEnoughCases:
+        post = trueness.latent_class(
+            votes(rng, n, phi, alpha, beta), rng=rng, draws=DRAWS
+        )
+    except trueness.NotEnoughCases:
         return None
     d = post.draws
     flat = np.column_stack([d["prevalence"], d["sensitivity"], d["specificity"]])
@@ -118,7 +120,7 @@ def exact_prevalence(repeats: int, n: int, seed: int) -> Iterator[Row]:
         phi, alpha, beta = from_prior(rng, 2)
         try:
             cells = read_cells(votes(rng, n, phi, alpha, beta))
-        except karat.NotEnoughCases:
+        except trueness.NotEnoughCases:
             continue
         log_weight, (a, b, *_) = log_weights(
             Independent(cells, read_prior(None, cells, ordered=True))

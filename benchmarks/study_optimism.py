@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-import karat
+import trueness
 
 SAMPLES, REPLICATES = 200, 60
 CASES = (
@@ -41,10 +41,10 @@ class Row(NamedTuple):
 def truth(threshold: float, share: float, shift: float, metric: str) -> float:
     normal = NormalDist()
     tpr, fpr = 1 - normal.cdf(threshold - shift), 1 - normal.cdf(threshold)
-    c = karat.Confusion(
+    c = trueness.Confusion(
         share * tpr, (1 - share) * fpr, share * (1 - tpr), (1 - share) * (1 - fpr)
     )
-    return float(karat.metric(metric)(c))
+    return float(trueness.metric(metric)(c))
 
 
 def rows():
@@ -54,8 +54,8 @@ def rows():
         for _ in range(SAMPLES):
             y = rng.random(n) < share
             y[:2] = False, True
-            t = karat.tally(y, rng.normal(size=n) + shift * y)
-            v = karat.validate_threshold(t, metric, rng=rng, replicates=REPLICATES)
+            t = trueness.tally(y, rng.normal(size=n) + shift * y)
+            v = trueness.validate_threshold(t, metric, rng=rng, replicates=REPLICATES)
             out = float(np.nanmean(v.out_of_bag))
             real = truth(v.point.threshold, share, shift, metric)
             found.append(

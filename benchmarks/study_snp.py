@@ -22,7 +22,7 @@ import numpy as np
 from scipy.optimize import least_squares, minimize, minimize_scalar
 from scipy.special import expit, ndtr, ndtri
 
-import karat
+import trueness
 
 DATA = Path(__file__).parents[1] / "examples" / "no_gold"
 ROWS = np.array(
@@ -106,8 +106,8 @@ def fit_factor(count: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
 
 
 def prevalence(count: np.ndarray) -> float:
-    p = karat.Panel(["C1", "C2", "C3"], ROWS, unknown=np.rint(count).astype(int))
-    return float(f"{karat.latent_maximum(p).prevalence.value:.3g}")
+    p = trueness.Panel(["C1", "C2", "C3"], ROWS, unknown=np.rint(count).astype(int))
+    return float(f"{trueness.latent_maximum(p).prevalence.value:.3g}")
 
 
 def deviance_at(phi: float, count: np.ndarray) -> float:

@@ -44,9 +44,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
-import karat
-from karat.correlated import discriminate, normal_scores
-from karat.rank_tables import rank_rows
+import trueness
+from trueness.ensembles.correlated import discriminate, normal_scores
+from trueness.ensembles.rank_tables import rank_rows
 
 PARTITIONS, SUBSETS = 22, 200
 SIZES = range(3, 11)
@@ -157,19 +157,19 @@ def panels(x, y, group, way, seed):
     outputs = np.column_stack([score(m, x[rows]) for m in models])
     outputs[np.arange(rows.size), own] = np.nan
     names = [f"{k:02d}" for k in range(len(models))]
-    reference = karat.Panel(names, outputs, 1 - y[rows], y[rows])
+    reference = trueness.Panel(names, outputs, 1 - y[rows], y[rows])
     tested = np.column_stack([score(m, x[test]) for m in models])
     return reference, tested, y[test]
 
 
 def auc(y, s):
-    return karat.auc(karat.tally(y, s)).value
+    return trueness.auc(trueness.tally(y, s)).value
 
 
 def compare(reference, tested, y, rng):
     """AUCs on the test set over random subsets, for each number of classifiers."""
-    plain = karat.fidel(reference)
-    aware = karat.fidel(reference, method="correlated")
+    plain = trueness.fidel(reference)
+    aware = trueness.fidel(reference, method="correlated")
     terms = plain.terms(tested)
     ranks = rank_rows(tested, plain.scores, plain.cases)
     z = normal_scores(ranks, np.array([c.sum() for c in plain.cases]))

@@ -8,20 +8,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import karat
+import trueness
 
 HERE = Path(__file__).parent
 GENERATED = HERE / "_generated"
 DOORS = {
-    "plots": "Figures (karat.plots)",
-    "report": "Reports (karat.report)",
-    "estimators": "For scikit-learn (karat.estimators)",
+    "plots": "Figures (trueness.plots)",
+    "report": "Reports (trueness.report)",
+    "estimators": "For scikit-learn (trueness.estimators)",
 }
 
-project = "Karat"
-author = "the Karat developers"
-copyright = "2026, the Karat developers"
-version = release = karat.__version__
+project = "Trueness"
+author = "the Trueness developers"
+copyright = "2026, the Trueness developers"
+version = release = trueness.__version__
 extensions = [
     "myst_parser",
     "numpydoc",
@@ -34,10 +34,10 @@ myst_heading_anchors = 3
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "README.md", "_cli_head.md", "_json_head.md"]
 html_theme = "pydata_sphinx_theme"
-html_title = "Karat"
+html_title = "Trueness"
 html_show_sourcelink = False
 html_static_path = ["_static"]
-html_css_files = ["karat.css"]
+html_css_files = ["trueness.css"]
 html_sidebars = {"comparison": [], "one_idea": [], "index": []}
 html_theme_options = {"show_toc_level": 2, "navbar_align": "left"}
 numpydoc_show_class_members = False
@@ -46,49 +46,49 @@ autodoc_typehints = "none"
 
 
 def questions() -> dict[str, list[str]]:
-    """Read the table of contents of ``karat``: public names by question."""
+    """Read the table of contents of ``trueness``: public names by question."""
     found: dict[str, list[str]] = {}
-    for line in (karat.__doc__ or "").splitlines():
+    for line in (trueness.__doc__ or "").splitlines():
         if line and not line.startswith(" ") and "?" in line:
             found[line.partition("?")[0] + "?"] = []
         elif line.startswith("    ") and found:
-            names = [n for n in line.replace(",", " ").split() if n in karat.__all__]
+            names = [n for n in line.replace(",", " ").split() if n in trueness.__all__]
             found[list(found)[-1]] += names
     return {q: names for q, names in found.items() if names}
 
 
 def entry(name: str) -> list[str]:
     """Give the place where Sphinx puts a docstring, or the names that a table holds."""
-    value = getattr(karat, name, None)
+    value = getattr(trueness, name, None)
     if isinstance(value, Mapping):
         held = ", ".join(f"`{key}`" for key in value)
-        return [f"`karat.{name}` holds {held}.", ""]
+        return [f"`trueness.{name}` holds {held}.", ""]
     is_class = name.rpartition(".")[2][0].isupper()
     kind = "autoclass" if is_class else "autofunction"
-    lines = ["```{eval-rst}", f".. {kind}:: karat.{name}"]
+    lines = ["```{eval-rst}", f".. {kind}:: trueness.{name}"]
     return [*lines, *(["   :members:"] if inspect.isclass(value) else []), "```", ""]
 
 
 def write_reference() -> None:
-    """Write the reference by question, from ``karat.__doc__`` and the docstrings."""
+    """Write the reference by question, from ``trueness.__doc__`` and the docstrings."""
     lines = ["# Reference", "", "Every public name, by the question it answers.", ""]
     listed: set[str] = set()
     for question, names in questions().items():
         lines += [f"## {question}", ""]
         for name in names:
             listed.add(name)
-            is_metric = isinstance(getattr(karat, name), karat.Metric)
+            is_metric = isinstance(getattr(trueness, name), trueness.Metric)
             lines += [] if is_metric or name == "METRICS" else entry(name)
     for module, what in DOORS.items():
         lines += [f"## {what}", ""]
-        for name in sorted(importlib.import_module(f"karat.{module}").__all__):
+        for name in sorted(importlib.import_module(f"trueness.{module}").__all__):
             lines += entry(f"{module}.{name}")
     lines += ["## Metrics", ""]
-    for name in sorted(set(karat.__all__) - listed - set(karat.METRICS)):
+    for name in sorted(set(trueness.__all__) - listed - set(trueness.METRICS)):
         lines += entry(name)
     lines += ["| name | question | better | range | reference |"]
     lines += ["| --- | --- | --- | --- | --- |"]
-    for m in karat.METRICS.values():
+    for m in trueness.METRICS.values():
         span = f"{m.range[0]:g} to {m.range[1]:g}"
         row = (f"`{m.name}`", m.question, m.direction, span, m.reference)
         lines.append("| " + " | ".join(row) + " |")
@@ -99,8 +99,8 @@ def write_commands() -> None:
     """Write the page of the command line, from the commands themselves."""
     import typer.main
 
-    from karat.cli import app
-    from karat.cli._schema import ABOUT, HEAD, NO_FILE, RESULTS, lines
+    from trueness.cli import app
+    from trueness.cli._schema import ABOUT, HEAD, NO_FILE, RESULTS, lines
 
     root = typer.main.get_command(app)
     page = ["# The command line", "", "```{include} ../_cli_head.md", "```", ""]
@@ -108,7 +108,7 @@ def write_commands() -> None:
         command = root.get_command(None, name)
         parts = getattr(command, "commands", None) or {"": command}
         for part, leaf in parts.items():
-            page += command_lines(f"karat {name} {part}".rstrip(), leaf)
+            page += command_lines(f"trueness {name} {part}".rstrip(), leaf)
     (GENERATED / "cli.md").write_text("\n".join(page) + "\n")
     page = ["# What `--json` writes", "", "```{include} ../_json_head.md", "```", ""]
     without = " and ".join(f"`{name}`" for name in NO_FILE)
@@ -193,7 +193,7 @@ def draw_figures() -> None:
     for path in sorted((folder / "figures").glob("*.py")):
         drawn = target / f"{path.stem}.svg"
         if not drawn.exists() or drawn.stat().st_mtime < path.stat().st_mtime:
-            karat.plots.save(runpy.run_path(str(path))["chart"](), drawn)
+            trueness.plots.save(runpy.run_path(str(path))["chart"](), drawn)
 
 
 GENERATED.mkdir(exist_ok=True)

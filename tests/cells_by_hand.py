@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from karat import Tally
+from trueness import Tally
 
 
 def levels(pos, neg):

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import settings
 
-settings.register_profile("karat", deadline=None, derandomize=True, max_examples=25)
-settings.load_profile("karat")
+settings.register_profile("trueness", deadline=None, derandomize=True, max_examples=25)
+settings.load_profile("trueness")
 
 
 def arrow(columns):
@@ -46,7 +46,7 @@ def spark():
         "spark.sql.execution.arrow.pyspark.enabled": "true",
     }
     # local[2, 3]: two threads, and a task may fail twice before the job does
-    builder = SparkSession.builder.master("local[2, 3]").appName("karat")
+    builder = SparkSession.builder.master("local[2, 3]").appName("trueness")
     for key, value in settings.items():
         builder = builder.config(key, value)
     with warnings.catch_warnings():
@@ -190,7 +190,7 @@ def terminal(monkeypatch, capsys):
     def begin():
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-        monkeypatch.setattr("karat._progress.threading.Timer", AtOnce)
+        monkeypatch.setattr("trueness._core.progress.threading.Timer", AtOnce)
         return capsys
 
     return begin

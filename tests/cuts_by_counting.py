@@ -1,4 +1,4 @@
-"""The best cut by counting cases, in fractions: a slow twin that knows no Karat."""
+"""The best cut by counting cases, in fractions: a slow twin that knows no Trueness."""
 
 import math
 from fractions import Fraction

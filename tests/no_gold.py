@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-import karat
+import trueness
 
 FOLDER = Path(__file__).parents[1] / "examples" / "no_gold"
 
@@ -20,7 +20,7 @@ def table(name):
     for row in rows:
         parts.setdefault(row[0] if several else "", []).append(row[several:])
     panels = {
-        s: karat.Panel(
+        s: trueness.Panel(
             names,
             np.array([r[:-1] for r in part], dtype=float),
             unknown=[int(r[-1]) for r in part],

@@ -5,8 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-import karat
-from karat import Confusion, InputError, accuracy, flagged, fpr, precision, recall
+import trueness
+from trueness import Confusion, InputError, accuracy, flagged, fpr, precision, recall
 
 C = Confusion(tp=[3, 0], fp=[1, 0], fn=[2, 5], tn=[4, 5])
 
@@ -15,7 +15,7 @@ def test_sums_and_multiples_by_hand():
     m = 0.7 * accuracy + 0.3 * recall
     assert m(C).tolist() == pytest.approx([0.7 * 0.7 + 0.3 * 0.6, 0.7 * 0.5])
     assert repr(m) == "0.7*accuracy + 0.3*recall"
-    assert (1 - fpr)(C).tolist() == karat.specificity(C).tolist()
+    assert (1 - fpr)(C).tolist() == trueness.specificity(C).tolist()
     assert (-recall / 2 + 1)(C).tolist() == [1 - 0.3, 1.0]
     assert (recall + recall)(C).tolist() == (2 * recall)(C).tolist()
     assert repr(recall + recall - 1) == "2*recall - 1"
@@ -68,24 +68,29 @@ def test_what_does_not_add_up(make, words):
 
 @pytest.mark.parametrize(
     "text",
-    [*karat.METRICS, "f_beta(0.3)", "cost(fp=0.1, fn=7)", "0.7*recall - f_beta(2)/3"],
+    [
+        *trueness.METRICS,
+        "f_beta(0.3)",
+        "cost(fp=0.1, fn=7)",
+        "0.7*recall - f_beta(2)/3",
+    ],
 )
 def test_metrics_travel_to_another_process(text):
-    sent = karat.metric(text)
+    sent = trueness.metric(text)
     got = pickle.loads(pickle.dumps(sent))  # noqa: S301
-    c = karat.Confusion(tp=[3, 5], fp=[1, 4], fn=[2, 0], tn=[9, 6])
+    c = trueness.Confusion(tp=[3, 5], fp=[1, 4], fn=[2, 0], tn=[9, 6])
     assert repr(got) == repr(sent)
     assert np.array_equal(got(c), sent(c), equal_nan=True)
     assert (got.direction, got.range) == (sent.direction, sent.range)
 
 
 def halved_precision(c):
-    return karat.precision(c) / 2
+    return trueness.precision(c) / 2
 
 
 def test_own_metrics_travel_with_their_function_not_by_their_name():
-    c = karat.Confusion(tp=3, fp=1, fn=2, tn=9)
+    c = trueness.Confusion(tp=3, fp=1, fn=2, tn=9)
     for name in ("recall", "half the precision"):  # one name is taken
-        own = karat.Metric(name, halved_precision)
+        own = trueness.Metric(name, halved_precision)
         got = pickle.loads(pickle.dumps(2 * own + 1))  # noqa: S301
         assert got(c) == 2 * halved_precision(c) + 1

@@ -5,9 +5,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-import karat
-from karat import CALIBRATORS, COMBINERS, InputError
-from karat.formulas import TRANSFORMS
+import trueness
+from trueness import CALIBRATORS, COMBINERS, InputError
+from trueness.calibration.formulas import TRANSFORMS
 
 
 def cases(n=400, seed=3):
@@ -33,11 +33,11 @@ SCORES = [0.0, 0.2, None, 0.5, 0.123, 0.999, 1.0, float("nan")]
 
 
 def test_every_calibrator_on_every_engine(engine):
-    t = karat.tally(*cases())
-    fitted = {m: karat.calibrate(t, method=m) for m in CALIBRATORS}
+    t = trueness.tally(*cases())
+    fitted = {m: trueness.calibrate(t, method=m) for m in CALIBRATORS}
     frame = engine({"i": list(range(len(SCORES))), "s": SCORES})
     for method, f in fitted.items():
-        frame = karat.apply(frame, f, "s", name=method)
+        frame = trueness.apply(frame, f, "s", name=method)
     columns = in_order(frame, "i", *fitted)
     scores = [np.nan if v is None else v for v in SCORES]
     for (method, f), found in zip(fitted.items(), columns, strict=True):
@@ -53,14 +53,14 @@ def test_every_combiner_on_every_engine(engine, rng):
     y = (rng.random(n) < 0.4).astype(int)
     names = ("a", "b", "c")
     scores = {k: np.round(rng.normal(size=n) + y, 2) for k in names}
-    panel = karat.panel(y, scores)
+    panel = trueness.panel(y, scores)
     fitted = {name: combiner(panel) for name, combiner in COMBINERS.items()}
     rows = {k: [*v[:20].tolist(), None, 0.25, None] for k, v in scores.items()}
     rows["b"][-2] = None  # a gap in one column, in another, and in all
     frame = engine({"i": list(range(23)), **rows})
     given = np.array([[np.nan if v is None else v for v in rows[k]] for k in names]).T
     for name, f in fitted.items():
-        frame = karat.apply(frame, f, name=name)
+        frame = trueness.apply(frame, f, name=name)
     for (name, f), found in zip(
         fitted.items(), in_order(frame, "i", *fitted), strict=True
     ):
@@ -69,59 +69,64 @@ def test_every_combiner_on_every_engine(engine, rng):
 
 def test_a_long_table_is_joined(lazy_engine, rng):
     y, p = cases(5000)
-    fitted = karat.calibrate(karat.tally(y, rng.permutation(p)), method="fermi-dirac")
+    fitted = trueness.calibrate(
+        trueness.tally(y, rng.permutation(p)), method="fermi-dirac"
+    )
     rows = {"i": list(range(len(SCORES))), "s": SCORES}
-    new = karat.apply(lazy_engine(rows), fitted, "s")
+    new = trueness.apply(lazy_engine(rows), fitted, "s")
     expected = fitted([np.nan if v is None else v for v in SCORES])
     found = in_order(new, "i", "s_calibrated")[0]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_combiners_on_every_engine(engine):
-    panel = karat.Panel(
+    panel = trueness.Panel(
         ["a", "b"], [[0, 0], [0, 1], [1, 0], [1, 1]], unknown=[5, 2, 2, 4]
     )
-    combiner = karat.mean_score(panel)
+    combiner = trueness.mean_score(panel)
     rows = {"i": [0, 1, 2, 3], "a": [1.0, 0.0, None, 1.0], "b": [1.0, 0.0, 1.0, None]}
-    new = karat.apply(engine(rows), combiner)
+    new = trueness.apply(engine(rows), combiner)
     assert in_order(new, "i", "combined")[0].tolist() == [1.0, 0.0, 1.0, 1.0]
 
 
 def test_a_lazy_frame_stays_lazy_and_keeps_its_columns():
-    fitted = karat.calibrate(karat.tally(*cases()), method="platt")
+    fitted = trueness.calibrate(trueness.tally(*cases()), method="platt")
     frame = pl.LazyFrame({"s": [0.1], "keep": ["x"]})
-    new = karat.apply(frame, fitted, "s")
+    new = trueness.apply(frame, fitted, "s")
     assert isinstance(new, pl.LazyFrame)
     assert new.collect().columns == ["s", "keep", "s_calibrated"]
 
 
 def test_a_shifted_prevalence():
-    fitted = karat.at_prevalence(
-        karat.calibrate(karat.tally(*cases()), method="isotonic"), 0.4, 0.1
+    fitted = trueness.at_prevalence(
+        trueness.calibrate(trueness.tally(*cases()), method="isotonic"), 0.4, 0.1
     )
     frame = pl.LazyFrame({"s": [0.1, 0.5, 0.9]})
-    found = karat.apply(frame, fitted, "s", name="p").collect()["p"].to_numpy()
+    found = trueness.apply(frame, fitted, "s", name="p").collect()["p"].to_numpy()
     np.testing.assert_allclose(found, fitted([0.1, 0.5, 0.9]), rtol=1e-14)
 
 
 def test_every_transform_has_an_expression():
-    from karat.applying import _TRANSFORMS
+    from trueness.scale.applying import _TRANSFORMS
 
     assert _TRANSFORMS.keys() == TRANSFORMS.keys()
 
 
 def test_slips():
-    fitted = karat.calibrate(karat.tally(*cases()), method="platt")
+    fitted = trueness.calibrate(trueness.tally(*cases()), method="platt")
     frame = pl.LazyFrame({"s": [0.1], "p": [1.0]})
     for call, words in [
-        (lambda: karat.apply(frame, fitted), "Name the score column"),
-        (lambda: karat.apply(frame, fitted, "t"), "column='t' must name a column"),
-        (lambda: karat.apply(frame, fitted, "s", name="p"), "has a column 'p' already"),
-        (lambda: karat.apply(frame, np.exp, "s"), "needs a fitted map"),
-        (lambda: karat.apply([0.1], fitted, "s"), "apply needs a frame; found list"),
+        (lambda: trueness.apply(frame, fitted), "Name the score column"),
+        (lambda: trueness.apply(frame, fitted, "t"), "column='t' must name a column"),
         (
-            lambda: karat.apply(
-                frame, karat.mean_score(karat.Panel(["s"], [[1]], neg=[1])), "s"
+            lambda: trueness.apply(frame, fitted, "s", name="p"),
+            "has a column 'p' already",
+        ),
+        (lambda: trueness.apply(frame, np.exp, "s"), "needs a fitted map"),
+        (lambda: trueness.apply([0.1], fitted, "s"), "apply needs a frame; found list"),
+        (
+            lambda: trueness.apply(
+                frame, trueness.mean_score(trueness.Panel(["s"], [[1]], neg=[1])), "s"
             ),
             "leave out column=",
         ),

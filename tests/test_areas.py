@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-import karat
+import trueness
 from conftest import tied_cases
-from karat import Tally
+from trueness import Tally
 
 PROC = json.loads((Path(__file__).parent / "reference" / "proc.json").read_text())
 
@@ -18,12 +18,12 @@ BOXES = ({"fpr": (0, 0.1)}, {"tpr": (0.8, 1)}, {"fpr": (0, 0.3), "tpr": (0.5, 1)
 
 
 def area(t, **options):
-    return karat.partial_auc(t, replicates=100, **options).value
+    return trueness.partial_auc(t, replicates=100, **options).value
 
 
 @pytest.mark.parametrize("name", ["ndka", "s100b", "wfns"])
 def test_proc_agrees(name):
-    t = karat.tally(PROC["poor"], PROC[name])
+    t = trueness.tally(PROC["poor"], PROC[name])
     assert area(t, fpr=(0, 0.1)) == pytest.approx(PROC[f"pauc_fpr_{name}"][0])
     assert area(t, fpr=(0.2, 0.5)) == pytest.approx(PROC[f"pauc_fpr_mid_{name}"][0])
     assert area(t, tpr=(0.9, 1)) == pytest.approx(PROC[f"pauc_tpr_{name}"][0])
@@ -37,18 +37,18 @@ def test_proc_agrees(name):
 
 def test_scikit_learn_agrees(rng):
     y, s = tied_cases(rng, 200, levels=30)
-    t = karat.tally(y, s)
+    t = trueness.tally(y, s)
     for most in (0.05, 0.3, 0.9):
         ours = area(t, fpr=(0, most), corrected=True)
         assert ours == pytest.approx(roc_auc_score(y, s, max_fpr=most))
-    assert karat.average_precision(t).value == pytest.approx(
+    assert trueness.average_precision(t).value == pytest.approx(
         average_precision_score(y, s)
     )
 
 
 def test_whole_ranges_give_the_auc(rng):
-    t = karat.tally(*tied_cases(rng, 70))
-    whole = karat.auc(t).value
+    t = trueness.tally(*tied_cases(rng, 70))
+    whole = trueness.auc(t).value
     for part in ({"fpr": (0, 1)}, {"tpr": (0, 1)}, {"fpr": (0, 1), "tpr": (0, 1)}):
         assert area(t, **part) == pytest.approx(whole)
         assert area(t, **part, corrected=True) == pytest.approx(whole)
@@ -57,8 +57,8 @@ def test_whole_ranges_give_the_auc(rng):
 def test_slow_twin_of_the_box(rng):
     """The two-way area on a fine grid of the polyline."""
     for _ in range(5):
-        t = karat.tally(*tied_cases(rng, 40))
-        curve = karat.roc(t)
+        t = trueness.tally(*tied_cases(rng, 40))
+        curve = trueness.roc(t)
         f = np.linspace(0.1, 0.6, 400_001)
         height = np.interp(f, curve.fpr, curve.tpr)
         expected = np.trapezoid(np.clip(height, 0.4, 0.9) - 0.4, f)
@@ -67,9 +67,9 @@ def test_slow_twin_of_the_box(rng):
 
 
 def test_parts_add_up(rng):
-    t = karat.tally(*tied_cases(rng, 70))
+    t = trueness.tally(*tied_cases(rng, 70))
     parts = [area(t, fpr=r) for r in ((0, 0.2), (0.2, 0.7), (0.7, 1))]
-    assert sum(parts) == pytest.approx(karat.auc(t).value)
+    assert sum(parts) == pytest.approx(trueness.auc(t).value)
 
 
 def test_chance_and_ideal_on_mcclishs_scale():
@@ -82,20 +82,22 @@ def test_chance_and_ideal_on_mcclishs_scale():
 @pytest.mark.parametrize("method", ["bca", "bootstrap", "normal"])
 def test_intervals_cover_a_partial_area(rng, method):
     f = np.linspace(0, 0.3, 20_001)
-    G = karat.binormal(1, 1.2)
+    G = trueness.binormal(1, 1.2)
     truth = np.trapezoid(G.tpr(f), f)
     y, hits = np.repeat([0, 1], 60), 0
     for k in range(80):
-        t = karat.tally(y, rng.normal(size=y.size) + 1.2 * y)
-        a = karat.partial_auc(t, fpr=(0, 0.3), method=method, rng=k, replicates=200)
+        t = trueness.tally(y, rng.normal(size=y.size) + 1.2 * y)
+        a = trueness.partial_auc(t, fpr=(0, 0.3), method=method, rng=k, replicates=200)
         hits += a.low <= truth <= a.high
     assert hits >= 67  # 0.95 of 80 is 76; four errors below
 
 
 def test_average_precision_by_hand():
     t = Tally([3, 2, 1], pos=[2, 1, 1], neg=[0, 1, 3])
-    assert karat.average_precision(t).value == 2 / 4 * 1 + 1 / 4 * 3 / 4 + 1 / 4 * 4 / 8
-    at = karat.average_precision(t, prevalence=0.1).value
+    assert (
+        trueness.average_precision(t).value == 2 / 4 * 1 + 1 / 4 * 3 / 4 + 1 / 4 * 4 / 8
+    )
+    at = trueness.average_precision(t, prevalence=0.1).value
     p = [1, 0.1 * 0.75 / (0.1 * 0.75 + 0.9 * 0.25), 0.1]
     assert at == pytest.approx(2 / 4 * p[0] + 1 / 4 * p[1] + 1 / 4 * p[2])
 
@@ -103,7 +105,7 @@ def test_average_precision_by_hand():
 def test_average_precision_error_is_the_jackknifes(rng):
     """Influence values against leaving out each case, in long data."""
     y, s = tied_cases(rng, 400, levels=40)
-    full = karat.average_precision(karat.tally(y, s))
+    full = trueness.average_precision(trueness.tally(y, s))
     left = np.array(
         [average_precision_score(np.delete(y, i), np.delete(s, i)) for i in range(400)]
     )
@@ -117,28 +119,28 @@ def test_average_precision_error_is_the_jackknifes(rng):
 @pytest.mark.parametrize("method", ["logit", "bca", "bootstrap"])
 def test_average_precision_covers(rng, method):
     many = np.repeat([0, 1], [180_000, 20_000])
-    truth = karat.average_precision(
-        karat.tally(many, rng.normal(size=many.size) + 1.5 * many)
+    truth = trueness.average_precision(
+        trueness.tally(many, rng.normal(size=many.size) + 1.5 * many)
     ).value
     y, hits = np.repeat([0, 1], [180, 20]), 0
     for k in range(80):
-        t = karat.tally(y, rng.normal(size=y.size) + 1.5 * y)
-        a = karat.average_precision(t, method=method, rng=k, replicates=150)
+        t = trueness.tally(y, rng.normal(size=y.size) + 1.5 * y)
+        a = trueness.average_precision(t, method=method, rng=k, replicates=150)
         hits += a.low <= truth <= a.high
     assert hits >= (70 if method == "logit" else 60)
 
 
 def test_long_curves_are_joined_for_the_bootstrap_only(rng):
     y = rng.random(60_000) < 0.5
-    t = karat.tally(y, rng.normal(size=y.size) + y)
-    a = karat.partial_auc(t, fpr=(0, 0.2), replicates=200)
-    curve = karat.roc(t)
+    t = trueness.tally(y, rng.normal(size=y.size) + y)
+    a = trueness.partial_auc(t, fpr=(0, 0.2), replicates=200)
+    curve = trueness.roc(t)
     at = np.linspace(0, 0.2, 200_001)
     expected = np.trapezoid(np.interp(at, curve.fpr, curve.tpr), at)
     assert a.value == pytest.approx(expected, abs=1e-6)
     assert a.low < a.value < a.high
-    short = karat.tally(y[:15_000], rng.normal(size=15_000) + y[:15_000])
-    b = karat.partial_auc(short, fpr=(0, 0.2), replicates=200)
+    short = trueness.tally(y[:15_000], rng.normal(size=15_000) + y[:15_000])
+    b = trueness.partial_auc(short, fpr=(0, 0.2), replicates=200)
     assert a.sd == pytest.approx(b.sd / 2, rel=0.25)
 
 
@@ -156,10 +158,10 @@ CORNERS = {
 @pytest.mark.parametrize("method", ["bca", "bootstrap", "normal", "logit"])
 def test_corners_have_width(corner, method):
     t = CORNERS[corner]
-    answers = [karat.average_precision(t, method=method, replicates=200)]
+    answers = [trueness.average_precision(t, method=method, replicates=200)]
     if method != "logit":
         answers.append(
-            karat.partial_auc(t, fpr=(0, 0.5), method=method, replicates=200)
+            trueness.partial_auc(t, fpr=(0, 0.5), method=method, replicates=200)
         )
     for a in answers:
         assert a.low < a.high
@@ -169,15 +171,15 @@ def test_corners_have_width(corner, method):
 
 def test_errors():
     t = Tally([2, 1], pos=[3, 1], neg=[1, 5])
-    with pytest.raises(karat.InputError, match="needs a part of the curve"):
-        karat.partial_auc(t)
-    with pytest.raises(karat.InputError, match="fpr must rise"):
-        karat.partial_auc(t, fpr=(0.5, 0.1))
-    with pytest.raises(karat.InputError, match="fpr must be two numbers"):
-        karat.partial_auc(t, fpr=0.1)
-    with pytest.raises(karat.InputError, match=r"tpr must lie in \[0, 1\]"):
-        karat.partial_auc(t, tpr=(0, 90))
-    with pytest.raises(karat.InputError, match="method must be one of"):
-        karat.average_precision(t, method="wald")
-    with pytest.raises(karat.NotEnoughCases, match="average_precision needs"):
-        karat.average_precision(Tally([1], pos=[3]))
+    with pytest.raises(trueness.InputError, match="needs a part of the curve"):
+        trueness.partial_auc(t)
+    with pytest.raises(trueness.InputError, match="fpr must rise"):
+        trueness.partial_auc(t, fpr=(0.5, 0.1))
+    with pytest.raises(trueness.InputError, match="fpr must be two numbers"):
+        trueness.partial_auc(t, fpr=0.1)
+    with pytest.raises(trueness.InputError, match=r"tpr must lie in \[0, 1\]"):
+        trueness.partial_auc(t, tpr=(0, 90))
+    with pytest.raises(trueness.InputError, match="method must be one of"):
+        trueness.average_precision(t, method="wald")
+    with pytest.raises(trueness.NotEnoughCases, match="average_precision needs"):
+        trueness.average_precision(Tally([1], pos=[3]))

@@ -5,19 +5,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import karat
+import trueness
 from cells_by_hand import arrangements, random_cells
-from karat import Tally
-from karat.areas import partial_area
-from karat.arrangements import (
+from trueness import Tally
+from trueness.calibration.errors import _errors
+from trueness.calibration.proper_scores import decomposition, probability_rows
+from trueness.ranking.partial_areas import partial_area
+from trueness.scale.arrangements import (
     auc_ends,
     average_precision_ends,
     dullest,
     reciprocals,
     sharpest,
 )
-from karat.miscalibration import _errors
-from karat.scoring import decomposition, probability_rows
 
 SEEDS = range(8)
 QUICK = {"replicates": 20}
@@ -45,7 +45,7 @@ def test_auc_by_hand():
         [np.array([2, 1]), np.array([1, 1]), np.array([0, 0])],
     )
     assert auc_ends(t) == (1 / 6, 4 / 6)
-    assert karat.auc(t).bounds == (1 / 6, 4 / 6)
+    assert trueness.auc(t).bounds == (1 / 6, 4 / 6)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -54,14 +54,14 @@ def test_auc_and_average_precision_are_reached(seed):
     t = random_cells(rng)
     every = list(arrangements(t, rng, most=500))
     total = [slow_auc(x) for x in every]
-    low, high = karat.auc(t).bounds
+    low, high = trueness.auc(t).bounds
     assert low <= min(total)
     assert max(total) <= high
     assert {slow_auc(dullest(t)), slow_auc(sharpest(t))} == {low, high}
     for share in (None, 0.2):
         odds = 1.0 if share is None else 4 * t.n_pos / t.n_neg
         precise = [slow_precision(x, odds) for x in every]
-        found = karat.average_precision(t, prevalence=share)
+        found = trueness.average_precision(t, prevalence=share)
         assert found.bounds[0] <= min(precise)
         assert max(precise) <= found.bounds[1]
         if len(every) < 500:  # all of them: the ends are reached
@@ -78,7 +78,7 @@ def test_parts_of_the_area(seed):
         {"fpr": (0.1, 0.7), "tpr": (0.2, 0.9)},
         {"fpr": (0.0, 0.5), "corrected": True},
     ):
-        low, high = karat.partial_auc(t, replicates=100, **part).bounds
+        low, high = trueness.partial_auc(t, replicates=100, **part).bounds
         found = [partial_area(x, **part) for x in arrangements(t, rng, most=60)]
         assert low <= min(found)
         assert max(found) <= high
@@ -91,7 +91,7 @@ def test_parts_of_the_area(seed):
 def test_proper_scores_and_their_parts(name, seed):
     rng = np.random.default_rng(seed)
     t = random_cells(rng)
-    found = getattr(karat, name)(t, **QUICK)
+    found = getattr(trueness, name)(t, **QUICK)
     limits = [found.bounds, found.mcb.bounds, found.dsc.bounds, found.unc.bounds]
     for x in arrangements(t, rng, most=60):
         for value, (low, high) in zip(decomposition(x, name), limits, strict=True):
@@ -103,11 +103,11 @@ def test_proper_scores_and_their_parts(name, seed):
 @pytest.mark.parametrize("seed", range(20))
 def test_calibration_errors(seed, monkeypatch):
     # slow, and not bounded
-    monkeypatch.setattr("karat.miscalibration.smooth_error", lambda *rows: 0.0)
+    monkeypatch.setattr("trueness.calibration.errors.smooth_error", lambda *rows: 0.0)
     rng = np.random.default_rng(seed)
     t = random_cells(rng, most=4, cells=int(rng.integers(2, 7)))
     for bins in (2, 3, 15):
-        found = karat.calibration_error(t, bins=bins, **QUICK)
+        found = trueness.calibration_error(t, bins=bins, **QUICK)
         limits = [found.plain.bounds, found.debiased.bounds, found.rms.bounds]
         for x in arrangements(t, rng, most=25):
             exact = _errors(*probability_rows(x, "calibration_error"), bins=bins)
@@ -120,8 +120,8 @@ def test_calibration_errors(seed, monkeypatch):
 def test_calibration_errors_of_fine_cells_are_narrow():
     rng = np.random.default_rng(0)
     p = rng.random(10_000)
-    t = karat.tally(rng.random(10_000) < p**1.5, p).coarse(2000)
-    found = karat.calibration_error(t, **QUICK)
+    t = trueness.tally(rng.random(10_000) < p**1.5, p).coarse(2000)
+    found = trueness.calibration_error(t, **QUICK)
     for part in (found.plain, found.debiased, found.rms):
         low, high = part.bounds
         assert low < part.value < high
@@ -147,4 +147,4 @@ def test_pure_cells_cost_the_area_nothing():
     assert t.binned
     assert auc_ends(t) == (1.0, 1.0)
     assert average_precision_ends(t) == pytest.approx((1, 1))
-    assert "exact in spite of the cells" in repr(karat.auc(t))
+    assert "exact in spite of the cells" in repr(trueness.auc(t))

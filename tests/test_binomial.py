@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from karat._binomial import LEFT_OUT, at_least, binomial_pmf, bulk, clopper_pearson
+from trueness._core.binomial import (
+    LEFT_OUT,
+    at_least,
+    binomial_pmf,
+    bulk,
+    clopper_pearson,
+)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 15, 16, 17, 40])

@@ -11,12 +11,12 @@ from sklearn.calibration import _SigmoidCalibration
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-import karat
+import trueness
 from conftest import tied_cases
-from karat.monotone import equal_mass, pool_violators
-from karat.venn_abers import bounds
+from trueness.calibration.isotonic_bounds import bounds
+from trueness.calibration.monotone import equal_mass, pool_violators
 
-METHODS = sorted(karat.CALIBRATORS)
+METHODS = sorted(trueness.CALIBRATORS)
 ROUGH = ("auto", "binormal", "platt", "fermi-dirac")
 
 
@@ -34,43 +34,46 @@ def loss(t, c):
 
 
 def test_platt_through_two_scores_meets_both_shares():
-    t = karat.Tally([0.0, 2.0], neg=[3, 1], pos=[1, 4])
-    c = karat.calibrate(t, method="platt")
+    t = trueness.Tally([0.0, 2.0], neg=[3, 1], pos=[1, 4])
+    c = trueness.calibrate(t, method="platt")
     np.testing.assert_allclose(c([0, 2]), [1 / 4, 4 / 5], rtol=1e-12)
     assert c.intercept == pytest.approx(math.log(1 / 3))
     assert c.slope == pytest.approx((math.log(4) - math.log(1 / 3)) / 2)
 
 
 def test_isotonic_by_hand_and_between_the_scores():
-    t = karat.Tally([1, 2, 3, 4, 6], neg=[2, 0, 2, 1, 0], pos=[0, 1, 1, 2, 5])
-    c = karat.calibrate(t, method="isotonic")
+    t = trueness.Tally([1, 2, 3, 4, 6], neg=[2, 0, 2, 1, 0], pos=[0, 1, 1, 2, 5])
+    c = trueness.calibrate(t, method="isotonic")
     # rows 2 and 3 are pooled to 2/4; between 4 (2/3) and 6 (1) a straight line
     expected = [0, 0, 0.25, 0.5, 0.5, 2 / 3, 5 / 6, 1, 1]
     np.testing.assert_allclose(c([0, 1, 1.5, 2, 3, 4, 5, 6, 9]), expected)
 
 
 def test_histogram_keeps_ties_together_and_cuts_half_way():
-    t = karat.Tally([1, 2, 3], neg=[1, 6, 1], pos=[0, 6, 2])
-    c = karat.calibrate(t, method="histogram", bins=4)
+    t = trueness.Tally([1, 2, 3], neg=[1, 6, 1], pos=[0, 6, 2])
+    c = trueness.calibrate(t, method="histogram", bins=4)
     assert c.edges.tolist() == [1.5, 2.5]
     np.testing.assert_allclose(c([1.4999, 1.5, 2.4999, 2.5]), [0, 0.5, 0.5, 2 / 3])
     above = np.nextafter(1.0, 2)
-    close = karat.Tally([1.0, above], neg=[1, 0], pos=[0, 1])
-    assert karat.calibrate(close, method="histogram")([1.0, above]).tolist() == [0, 1]
+    close = trueness.Tally([1.0, above], neg=[1, 0], pos=[0, 1])
+    assert trueness.calibrate(close, method="histogram")([1.0, above]).tolist() == [
+        0,
+        1,
+    ]
 
 
 def test_temperature_of_scores_and_of_log_odds_is_the_same():
-    p = karat.Tally([0.9, 0.6, 0.2], neg=[2, 3, 5], pos=[5, 4, 2])
+    p = trueness.Tally([0.9, 0.6, 0.2], neg=[2, 3, 5], pos=[5, 4, 2])
     z = p.map(logit)
-    a = karat.calibrate(p, method="temperature")
-    b = karat.calibrate(z, method="temperature", scale="identity")
+    a = trueness.calibrate(p, method="temperature")
+    b = trueness.calibrate(z, method="temperature", scale="identity")
     assert a.temperature == pytest.approx(b.temperature, rel=1e-12)
     np.testing.assert_allclose(a(p.score), b(z.score), rtol=1e-12)
 
 
 def test_temperature_of_useless_scores_is_infinite():
-    t = karat.Tally([0.9, 0.1], neg=[3, 1], pos=[1, 3])
-    c = karat.calibrate(t, method="temperature")
+    t = trueness.Tally([0.9, 0.1], neg=[3, 1], pos=[1, 3])
+    c = trueness.calibrate(t, method="temperature")
     assert c.temperature == math.inf
     assert c([0.1, 0.9]).tolist() == [0.5, 0.5]
 
@@ -78,8 +81,8 @@ def test_temperature_of_useless_scores_is_infinite():
 def test_beta_leaves_calibrated_scores_alone():
     s = np.array([0.05, 0.2, 0.4, 0.5, 0.8, 0.95])
     n = 100
-    t = karat.Tally(s, pos=(s * n).round().astype(int), neg=((1 - s) * n).round())
-    c = karat.calibrate(t, method="beta")
+    t = trueness.Tally(s, pos=(s * n).round().astype(int), neg=((1 - s) * n).round())
+    c = trueness.calibrate(t, method="beta")
     np.testing.assert_allclose([c.a, c.b, c.c], [1, 1, 0], atol=1e-9)
     grid = np.linspace(0, 1, 11)
     np.testing.assert_allclose(c(grid), grid, atol=1e-9)
@@ -91,14 +94,14 @@ def test_beta_leaves_calibrated_scores_alone():
 def test_isotonic_is_the_max_min_formula(rng):
     for _ in range(20):
         y, score = tied_cases(rng, 40)
-        t = karat.tally(y, score)
+        t = trueness.tally(y, score)
         s, pos, n = t.score[::-1], t.pos[::-1], (t.pos + t.neg)[::-1]
         mean = lambda a, b: pos[a : b + 1].sum() / n[a : b + 1].sum()  # noqa: B023, E731
         m = range(len(s))
         slow = [
             max(min(mean(a, b) for b in m if b >= i) for a in m if a <= i) for i in m
         ]
-        c = karat.calibrate(t, method="isotonic")
+        c = trueness.calibrate(t, method="isotonic")
         np.testing.assert_allclose(c(s), slow, rtol=1e-14)
 
 
@@ -116,12 +119,12 @@ def test_venn_abers_refits_with_the_case_added(rng):
         pos[pos + neg == 0] = 1
         pos[0] += 1
         neg[0] += 1
-        t = karat.Tally(np.arange(m), neg, pos)
-        c = karat.calibrate(t, method="venn-abers")
+        t = trueness.Tally(np.arange(m), neg, pos)
+        c = trueness.calibrate(t, method="venn-abers")
         for s in np.arange(-0.5, m + 0.5, 0.5):
             twice = []
             for label in (0, 1):
-                x = t + karat.Tally([s], pos=[label], neg=[1 - label])
+                x = t + trueness.Tally([s], pos=[label], neg=[1 - label])
                 n = (x.pos + x.neg)[::-1]
                 fit = isotonic_regression(x.pos[::-1] / n, weights=n).x
                 twice.append(fit[np.searchsorted(x.score[::-1], s)])
@@ -146,7 +149,7 @@ def test_venn_abers_on_long_tables_is_the_same(rng):
 
 def test_parametric_fits_are_the_maximum_of_the_likelihood(rng):
     y, p = probabilities(rng)
-    t = karat.tally(y, p)
+    t = trueness.tally(y, p)
     n = t.pos + t.neg
 
     def best(eta, start):
@@ -162,7 +165,7 @@ def test_parametric_fits_are_the_maximum_of_the_likelihood(rng):
         ),
     }
     for method, value in cases.items():
-        fitted = loss(t, karat.calibrate(t, method=method))
+        fitted = loss(t, trueness.calibrate(t, method=method))
         assert fitted == pytest.approx(value, rel=1e-9)
 
 
@@ -172,10 +175,10 @@ def test_beta_is_the_constrained_maximum(shape, rng):
     s = np.linspace(0.02, 0.98, 25)
     p = expit(0.3 + shape[0] * np.log(s) - shape[1] * np.log1p(-s))
     pos = rng.binomial(40, p)
-    t = karat.Tally(s, pos=pos, neg=40 - pos)
-    c = karat.calibrate(t, method="beta")
+    t = trueness.Tally(s, pos=pos, neg=40 - pos)
+    c = trueness.calibrate(t, method="beta")
     assert min(c.a, c.b) >= 0
-    f = lambda x: loss(t, karat.parametric.Beta(x[0], x[1], x[2]))  # noqa: E731
+    f = lambda x: loss(t, trueness.calibration.parametric.Beta(x[0], x[1], x[2]))  # noqa: E731
     options = {"ftol": 1e-14, "gtol": 1e-9}
     bounds = [(0, None), (0, None), (None, None)]
     slow = minimize(f, [0.5, 0.5, 0], bounds=bounds, options=options)
@@ -185,7 +188,7 @@ def test_beta_is_the_constrained_maximum(shape, rng):
 def test_binormal_finds_the_truth_behind_any_increasing_score(rng):
     y = rng.random(40_000) < 0.3
     z = np.where(y, 1.2 + 1.4 * rng.normal(size=y.size), rng.normal(size=y.size))
-    c = karat.calibrate(karat.tally(y, np.exp(z)), method="binormal")
+    c = trueness.calibrate(trueness.tally(y, np.exp(z)), method="binormal")
     assert c.mean == pytest.approx(1.2, abs=0.05)
     assert c.sd == pytest.approx(1.4, abs=0.05)
     at = np.array([-1.5, 0.0, 1.0, 2.0, 3.0])
@@ -195,12 +198,12 @@ def test_binormal_finds_the_truth_behind_any_increasing_score(rng):
 
 def test_binormal_is_the_best_of_its_family(rng):
     y, score = tied_cases(rng, 400, levels=40)
-    t = karat.tally(y, score)
-    c = karat.calibrate(t, method="binormal")
+    t = trueness.tally(y, score)
+    c = trueness.calibrate(t, method="binormal")
     best = loss(t, c)
     from dataclasses import replace
 
-    from karat.ranked import _hidden, _shares
+    from trueness.calibration.by_rank import _hidden, _shares
 
     share = _shares((t.pos + t.neg)[::-1])
     for d_mean, log_sd in rng.normal(scale=0.05, size=(20, 2)):
@@ -212,7 +215,7 @@ def test_binormal_is_the_best_of_its_family(rng):
 
 
 def test_hidden_scale_solves_its_equation():
-    from karat.ranked import _hidden
+    from trueness.calibration.by_rank import _hidden
 
     share = np.array([1e-9, 1e-4, 0.1, 0.4, 0.5, 0.9, 1 - 1e-9])
     for mean, sd, rho in [(1, 1, 0.5), (15, 0.1, 0.4), (-3, 5, 0.01), (20, 20, 0.9)]:
@@ -223,19 +226,19 @@ def test_hidden_scale_solves_its_equation():
 
 def test_fermi_dirac_ranks_new_scores_as_midranks_does(rng):
     y, score = tied_cases(rng, 60)
-    t = karat.tally(y, score)
-    fd = karat.fermi_dirac(t)
+    t = trueness.tally(y, score)
+    fd = trueness.fermi_dirac(t)
     new = np.concatenate([t.score, rng.normal(size=50), [-99, 99], t.score + 1e-9])
-    p = karat.calibrate(t, method="fermi-dirac")(new)
-    np.testing.assert_allclose(p, fd.probability(karat.midranks(t, new)), rtol=1e-9)
+    p = trueness.calibrate(t, method="fermi-dirac")(new)
+    np.testing.assert_allclose(p, fd.probability(trueness.midranks(t, new)), rtol=1e-9)
     cases = t.pos + t.neg
-    close = karat.Tally([1.0, np.nextafter(1.0, 2)], neg=[2, 1], pos=[1, 2])
-    exact = karat.fermi_dirac(close).probability([5, 2])
-    p = karat.calibrate(close, method="fermi-dirac")(close.score[::-1])
+    close = trueness.Tally([1.0, np.nextafter(1.0, 2)], neg=[2, 1], pos=[1, 2])
+    exact = trueness.fermi_dirac(close).probability([5, 2])
+    p = trueness.calibrate(close, method="fermi-dirac")(close.score[::-1])
     np.testing.assert_allclose(p, exact, rtol=1e-9)
     # calibrated in the large when there are no ties
-    free = karat.tally(y, rng.normal(size=60) + y)
-    p = karat.calibrate(free, method="fermi-dirac")(free.score)
+    free = trueness.tally(y, rng.normal(size=60) + y)
+    p = trueness.calibrate(free, method="fermi-dirac")(free.score)
     assert p.sum() == pytest.approx(free.n_pos)
     assert cases.sum() == t.n
 
@@ -245,7 +248,7 @@ def test_fermi_dirac_ranks_new_scores_as_midranks_does(rng):
 
 def test_platt_is_logistic_regression(rng):
     y, p = probabilities(rng)
-    ours = karat.calibrate(karat.tally(y, 1e6 + p), method="platt")
+    ours = trueness.calibrate(trueness.tally(y, 1e6 + p), method="platt")
     theirs = LogisticRegression(C=np.inf, tol=1e-10).fit(p[:, None], y)
     np.testing.assert_allclose(
         ours(1e6 + p), theirs.predict_proba(p[:, None])[:, 1], atol=1e-6
@@ -254,14 +257,14 @@ def test_platt_is_logistic_regression(rng):
 
 def test_platt_on_logits_is_cox_recalibration(rng):
     y, p = probabilities(rng)
-    ours = karat.calibrate(karat.tally(y, p), method="platt", scale="logit")
-    theirs = karat.calibrate(karat.tally(y, logit(p)), method="platt")
+    ours = trueness.calibrate(trueness.tally(y, p), method="platt", scale="logit")
+    theirs = trueness.calibrate(trueness.tally(y, logit(p)), method="platt")
     assert ours.slope == pytest.approx(theirs.slope, rel=1e-9)
 
 
 def test_smoothed_platt_is_what_scikit_learn_does(rng):
     y, p = probabilities(rng)
-    ours = karat.calibrate(karat.tally(y, p), method="platt", targets="smoothed")
+    ours = trueness.calibrate(trueness.tally(y, p), method="platt", targets="smoothed")
     theirs = _SigmoidCalibration().fit(p, y)
     np.testing.assert_allclose(ours(p), theirs.predict(p), atol=1e-4)
     assert ours.targets == "smoothed"
@@ -270,7 +273,7 @@ def test_smoothed_platt_is_what_scikit_learn_does(rng):
 def test_isotonic_is_what_scikit_learn_does(rng):
     y, p = probabilities(rng)
     theirs = IsotonicRegression(out_of_bounds="clip").fit(p, y)
-    ours = karat.calibrate(karat.tally(y, p), method="isotonic")
+    ours = trueness.calibrate(trueness.tally(y, p), method="isotonic")
     s = np.linspace(-0.2, 1.2, 500)
     np.testing.assert_allclose(ours(s), theirs.predict(s), atol=1e-12)
 
@@ -280,20 +283,24 @@ def test_isotonic_is_what_scikit_learn_does(rng):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_unknowns_change_nothing(method, rng):
-    t = karat.tally(*probabilities(rng))
-    more = t + karat.tally(None, rng.random(50))
-    assert karat.calibrate(more, method=method) == karat.calibrate(t, method=method)
+    t = trueness.tally(*probabilities(rng))
+    more = t + trueness.tally(None, rng.random(50))
+    assert trueness.calibrate(more, method=method) == trueness.calibrate(
+        t, method=method
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_one_score_gives_the_prevalence(method):
-    t = karat.Tally([0.5], neg=[3], pos=[1])
+    t = trueness.Tally([0.5], neg=[3], pos=[1])
     expected = 0.5 if method in ("venn-abers", "temperature") else 0.25
     if method == "auto":  # Platt's targets: (1 * 2/3 + 3 * 1/5) / 4
         expected = (2 / 3 + 3 / 5) / 4
     if method == "venn-abers":
         expected = (2 / 5) / (1 - 1 / 5 + 2 / 5)
-    assert karat.calibrate(t, method=method)(0.5) == pytest.approx(expected, abs=1e-6)
+    assert trueness.calibrate(t, method=method)(0.5) == pytest.approx(
+        expected, abs=1e-6
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -301,8 +308,8 @@ def test_one_score_gives_the_prevalence(method):
 def test_separated_classes_give_finite_maps(method, turned):
     s = np.array([0.1, 0.2, 0.7, 0.9])
     pos = np.array([5, 3, 0, 0] if turned else [0, 0, 3, 5])
-    t = karat.Tally(s, pos=pos, neg=pos[::-1])
-    c = karat.calibrate(t, method=method)
+    t = trueness.Tally(s, pos=pos, neg=pos[::-1])
+    c = trueness.calibrate(t, method=method)
     p = c(np.linspace(0.01, 0.99, 50))
     assert np.isfinite(p).all()
     if method not in ("isotonic", "histogram"):
@@ -313,67 +320,75 @@ def test_separated_classes_give_finite_maps(method, turned):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_one_case_of_each_class(method):
-    c = karat.calibrate(karat.Tally([0.2, 0.7], neg=[1, 0], pos=[0, 1]), method=method)
+    c = trueness.calibrate(
+        trueness.Tally([0.2, 0.7], neg=[1, 0], pos=[0, 1]), method=method
+    )
     low, high = c([0.2, 0.7])
     assert 0 <= low <= high <= 1
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_huge_counts(method):
-    t = karat.Tally(
+    t = trueness.Tally(
         [0.1, 0.5, 0.9],
         neg=[9 * 10**8, 5 * 10**8, 10**8],
         pos=[10**8, 5 * 10**8, 9 * 10**8],
     )
-    p = karat.calibrate(t, method=method)([0.1, 0.5, 0.9])
+    p = trueness.calibrate(t, method=method)([0.1, 0.5, 0.9])
     # the binormal and the score itself as predictor have another shape
     tolerance = 1e-6 if method not in ROUGH else 0.03
     np.testing.assert_allclose(p, [0.1, 0.5, 0.9], atol=tolerance)
 
 
 def test_scores_of_exactly_zero_and_one():
-    t = karat.Tally([0, 0.5, 1], neg=[5, 3, 1], pos=[1, 3, 5])
+    t = trueness.Tally([0, 0.5, 1], neg=[5, 3, 1], pos=[1, 3, 5])
     for method in METHODS:
-        p = karat.calibrate(t, method=method)([0, 0.5, 1])
+        p = trueness.calibrate(t, method=method)([0, 0.5, 1])
         assert np.isfinite(p).all()
         assert p[0] < p[2]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_one_class_is_not_enough(method):
-    with pytest.raises(karat.NotEnoughCases, match="at least one positive and one neg"):
-        karat.calibrate(karat.Tally([0.5], neg=[3]), method=method)
+    with pytest.raises(
+        trueness.NotEnoughCases, match="at least one positive and one neg"
+    ):
+        trueness.calibrate(trueness.Tally([0.5], neg=[3]), method=method)
 
 
 @pytest.mark.parametrize("method", ["beta", "temperature"])
 def test_probabilities_are_needed(method):
-    t = karat.Tally([-1.0, 0.5, 2.0], neg=[1, 1, 0], pos=[0, 1, 1])
-    with pytest.raises(karat.InputError, match=r"needs scores from 0 to 1; found 2.0"):
-        karat.calibrate(t, method=method)
+    t = trueness.Tally([-1.0, 0.5, 2.0], neg=[1, 1, 0], pos=[0, 1, 1])
+    with pytest.raises(
+        trueness.InputError, match=r"needs scores from 0 to 1; found 2.0"
+    ):
+        trueness.calibrate(t, method=method)
 
 
 def test_words_for_a_wrong_choice():
-    t = karat.Tally([0.2, 0.7], neg=[1, 0], pos=[0, 1])
-    with pytest.raises(karat.InputError, match="Did you mean 'isotonic'"):
-        karat.calibrate(t, method="isotnic")
-    with pytest.raises(karat.InputError, match="'bin' is no option of method='histogr"):
-        karat.calibrate(t, method="histogram", bin=3)
-    with pytest.raises(karat.InputError, match="it has none"):
-        karat.calibrate(t, method="isotonic", bins=3)
-    with pytest.raises(karat.InputError, match="targets must be one of"):
-        karat.calibrate(t, method="platt", targets="x")
-    with pytest.raises(karat.InputError, match="scale must be one of"):
-        karat.calibrate(t, method="platt", scale="log")
-    with pytest.raises(karat.NotEnoughCases, match='Type targets="auto"'):
-        karat.calibrate(t, method="platt", targets="labels")
-    with pytest.raises(karat.InputError, match="bins must be a whole number, 1"):
-        karat.calibrate(t, method="histogram", bins=0)
+    t = trueness.Tally([0.2, 0.7], neg=[1, 0], pos=[0, 1])
+    with pytest.raises(trueness.InputError, match="Did you mean 'isotonic'"):
+        trueness.calibrate(t, method="isotnic")
+    with pytest.raises(
+        trueness.InputError, match="'bin' is no option of method='histogr"
+    ):
+        trueness.calibrate(t, method="histogram", bin=3)
+    with pytest.raises(trueness.InputError, match="it has none"):
+        trueness.calibrate(t, method="isotonic", bins=3)
+    with pytest.raises(trueness.InputError, match="targets must be one of"):
+        trueness.calibrate(t, method="platt", targets="x")
+    with pytest.raises(trueness.InputError, match="scale must be one of"):
+        trueness.calibrate(t, method="platt", scale="log")
+    with pytest.raises(trueness.NotEnoughCases, match='Type targets="auto"'):
+        trueness.calibrate(t, method="platt", targets="labels")
+    with pytest.raises(trueness.InputError, match="bins must be a whole number, 1"):
+        trueness.calibrate(t, method="histogram", bins=0)
 
 
 def test_auto_leaves_calibrated_scores_nearly_alone(rng):
     p = rng.beta(1, 3, size=3000)
-    t = karat.tally(rng.random(p.size) < p, p)
-    c = karat.calibrate(t)
+    t = trueness.tally(rng.random(p.size) < p, p)
+    c = trueness.calibrate(t)
     assert c.weights.sum() == pytest.approx(1)
     assert (np.diff(c.weights) <= 0).all()
     grid = np.linspace(0.02, 0.8, 20)
@@ -381,18 +396,21 @@ def test_auto_leaves_calibrated_scores_nearly_alone(rng):
 
 
 def test_auto_is_a_mixture_of_its_maps(rng):
-    t = karat.tally(*probabilities(rng))
-    c = karat.calibrate(t, method="auto", folds=4)
+    t = trueness.tally(*probabilities(rng))
+    c = trueness.calibrate(t, method="auto", folds=4)
     by_hand = sum(w * m(t.score) for w, m in zip(c.weights, c.maps, strict=True))
     np.testing.assert_allclose(c(t.score), by_hand)
-    assert set(c.names) <= {*karat.blending._ANY, *karat.blending._UNIT}
+    assert set(c.names) <= {
+        *trueness.calibration.blending._ANY,
+        *trueness.calibration.blending._UNIT,
+    }
     assert repr(c).startswith(f"Blend: {c.names[0]} {c.weights[0]:.2f}, ")
-    with pytest.raises(karat.InputError, match="one name and one weight"):
-        karat.blending.Blend(("a", "b"), [1.0], c.maps[:1])
+    with pytest.raises(trueness.InputError, match="one name and one weight"):
+        trueness.calibration.blending.Blend(("a", "b"), [1.0], c.maps[:1])
 
 
 def test_auto_weights_maximise_the_held_out_likelihood(rng):
-    from karat.blending import _stack
+    from trueness.calibration.blending import _stack
 
     likelihood = rng.random((3, 50))
     count = rng.integers(1, 5, 50).astype(float)
@@ -403,7 +421,7 @@ def test_auto_weights_maximise_the_held_out_likelihood(rng):
 
 
 def test_auto_folds_divide_the_cases(rng):
-    from karat.blending import _fold
+    from trueness.calibration.blending import _fold
 
     count = rng.integers(0, 9, 30)
     parts = [_fold(count, k, 4) for k in range(4)]
@@ -414,19 +432,19 @@ def test_auto_folds_divide_the_cases(rng):
 
 def test_auto_on_scores_of_any_scale(rng):
     y, score = tied_cases(rng, 300)
-    c = karat.calibrate(karat.tally(y, 100 * score), method="auto")
+    c = trueness.calibrate(trueness.tally(y, 100 * score), method="auto")
     assert "beta" not in c.names
     assert np.corrcoef(c(100 * score), y)[0, 1] > 0.2
 
 
 def test_a_score_of_zero_means_below_the_smallest():
     # a forest of 100 trees: 0 is "below 1/100", and is kept at 1/200
-    t = karat.Tally([0, 0.01, 0.5, 1], neg=[50, 20, 5, 1], pos=[2, 2, 5, 9])
-    c = karat.calibrate(t, method="beta")
+    t = trueness.Tally([0, 0.01, 0.5, 1], neg=[50, 20, 5, 1], pos=[2, 2, 5, 9])
+    c = trueness.calibrate(t, method="beta")
     assert (c.low, c.high) == (0.005, 0.75)
     assert c(0.0) == c(0.005) == c(0.001)
-    assert karat.calibrate(t, method="platt", scale="logit").low == 0.005
-    assert karat.calibrate(t, method="temperature").high == 0.75
+    assert trueness.calibrate(t, method="platt", scale="logit").low == 0.005
+    assert trueness.calibrate(t, method="temperature").high == 0.75
 
 
 def test_equal_mass_never_splits_a_row(rng):
@@ -441,8 +459,8 @@ def test_long_tables_are_fitted_exactly(rng):
     # more rows than are pooled for the start of the iteration
     z = rng.normal(size=60_000)
     y = rng.random(z.size) < expit(0.5 + z)
-    t = karat.tally(y, z)
-    c = karat.calibrate(t, method="platt")
+    t = trueness.tally(y, z)
+    c = trueness.calibrate(t, method="platt")
     n = t.pos + t.neg
     residual = t.pos - n * c(t.score)
     assert abs(residual.sum()) < 1e-6
@@ -456,7 +474,7 @@ def test_scores_of_any_size_are_calibrated_alike(method, scale):
     label = rng.integers(0, 2, 60)
     score = np.clip((label + rng.normal(size=60)) / 5, -1, 1)
     small, large = (
-        karat.calibrate(karat.tally(label, score * by), method=method)(score * by)
+        trueness.calibrate(trueness.tally(label, score * by), method=method)(score * by)
         for by in (1.0, scale)
     )
     assert large == pytest.approx(small, rel=1e-9)

@@ -21,8 +21,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import karat
-from karat.estimators import Calibrator
+import trueness
+from trueness.estimators import Calibrator
 
 
 @pytest.fixture(scope="module")
@@ -52,11 +52,11 @@ def test_the_map_is_fitted_on_scores_of_models_that_did_not_see_the_case(data):
     forest = RandomForestClassifier(20, random_state=0)
     c = Calibrator(forest, method="platt", cv=folds).fit(x, y)
     score = cross_val_predict(forest, x, y, cv=folds, method="predict_proba")[:, 1]
-    assert c.tally_ == karat.tally(y, score)
-    assert c.map_ == karat.calibrate(c.tally_, method="platt")
+    assert c.tally_ == trueness.tally(y, score)
+    assert c.map_ == trueness.calibrate(c.tally_, method="platt")
     # a forest has seen its training cases: their own scores would be far too sure
-    seen = karat.calibrate(
-        karat.tally(y, c.estimator_.predict_proba(x)[:, 1]), method="platt"
+    seen = trueness.calibrate(
+        trueness.tally(y, c.estimator_.predict_proba(x)[:, 1]), method="platt"
     )
     assert seen.slope > 2 * c.map_.slope
 
@@ -67,8 +67,8 @@ def test_training_probabilities_come_from_maps_that_did_not_see_the_case(data):
     c = Calibrator(GaussianNB(), method="isotonic", cv=folds).fit(x, y)
     score = cross_val_predict(GaussianNB(), x, y, cv=folds, method="predict_proba")
     for rest, test in folds:
-        by_hand = karat.calibrate(
-            karat.tally(y[rest], score[rest, 1]), method="isotonic"
+        by_hand = trueness.calibrate(
+            trueness.tally(y[rest], score[rest, 1]), method="isotonic"
         )
         np.testing.assert_array_equal(
             c.training_probability_[test], by_hand(score[test, 1])
@@ -83,10 +83,10 @@ def test_a_frozen_model_is_not_trained_again(data):
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(x[:300], y[:300])
     c = Calibrator(FrozenEstimator(model), method="platt").fit(x[300:], y[300:])
     score = model.predict_proba(x[300:])[:, 1]
-    assert c.tally_ == karat.tally(y[300:], score)
+    assert c.tally_ == trueness.tally(y[300:], score)
     np.testing.assert_allclose(
         c.predict_proba(x[300:])[:, 1],
-        karat.calibrate(karat.tally(y[300:], score), method="platt")(score),
+        trueness.calibrate(trueness.tally(y[300:], score), method="platt")(score),
     )
 
 
@@ -122,7 +122,7 @@ def test_groups_stay_together(data):
     apart = clone(c).set_params(cv=KFold(3, shuffle=True, random_state=0)).fit(x, y)
     together = c.fit(x, y, groups=groups)
     # copies that leak make a forest look better than it is
-    assert karat.auc(together.tally_).value < karat.auc(apart.tally_).value
+    assert trueness.auc(together.tally_).value < trueness.auc(apart.tally_).value
 
 
 def test_options_reach_the_method(data):
@@ -133,15 +133,17 @@ def test_options_reach_the_method(data):
 
 def test_words(data):
     x, y = data
-    with pytest.raises(karat.InputError, match="method must be one of"):
+    with pytest.raises(trueness.InputError, match="method must be one of"):
         Calibrator(method="magic").fit(x, y)
-    with pytest.raises(karat.InputError, match="response_method must be one of"):
+    with pytest.raises(trueness.InputError, match="response_method must be one of"):
         Calibrator(response_method="predict").fit(x, y)
-    with pytest.raises(karat.InputError, match="has no predict_proba"):
+    with pytest.raises(trueness.InputError, match="has no predict_proba"):
         Calibrator(LinearSVC(), response_method="predict_proba").fit(x, y)
-    with pytest.raises(karat.InputError, match="no predict_proba and no decision_func"):
+    with pytest.raises(
+        trueness.InputError, match="no predict_proba and no decision_func"
+    ):
         Calibrator(LinearRegression()).fit(x, y)
-    with pytest.raises(karat.InputError, match="Only binary classification"):
+    with pytest.raises(trueness.InputError, match="Only binary classification"):
         Calibrator().fit(x, np.arange(len(y)) % 3)
-    with pytest.raises(karat.InputError, match="found one class: 1"):
+    with pytest.raises(trueness.InputError, match="found one class: 1"):
         Calibrator().fit(x, np.ones(len(y)))

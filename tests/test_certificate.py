@@ -5,20 +5,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import karat
-from karat import InputError, Tally
-from karat.algebra import Metric
-from karat.boxes import boxes_of, is_cornered, range_in
-from karat.certificate import dullest, sharpest
-from karat.confusion import METRIC_FAMILIES, METRICS, Confusion
+import trueness
+from trueness import InputError, Tally
+from trueness.metrics.algebra import Metric
+from trueness.metrics.confusion import METRIC_FAMILIES, METRICS, Confusion
+from trueness.scale.boxes import boxes_of, is_cornered, range_in
+from trueness.scale.certificates import dullest, sharpest
 
 FAMILIES = [
     METRIC_FAMILIES["f_beta"](2),
     METRIC_FAMILIES["cost"](fp=1, fn=5),
     METRIC_FAMILIES["net_benefit"](0.25),
-    0.7 * karat.accuracy + 0.3 * karat.recall,
-    karat.precision - 2 * karat.fpr,
-    -karat.flagged,
+    0.7 * trueness.accuracy + 0.3 * trueness.recall,
+    trueness.precision - 2 * trueness.fpr,
+    -trueness.flagged,
 ]
 EVERY = [*METRICS.values(), *FAMILIES]
 
@@ -28,13 +28,13 @@ def tallies(draw):
     n = draw(st.integers(2, 25))
     label = draw(st.lists(st.sampled_from([0, 1]), min_size=n, max_size=n))
     score = draw(st.lists(st.integers(0, 12), min_size=n + 2, max_size=n + 2))
-    return karat.tally([0, 1, *label], np.array(score) / 12)
+    return trueness.tally([0, 1, *label], np.array(score) / 12)
 
 
 cells = st.integers(1, 6)
 SHORT = {
-    "auc": lambda t: karat.auc(t).value,
-    "average_precision": lambda t: karat.average_precision(t).value,
+    "auc": lambda t: trueness.auc(t).value,
+    "average_precision": lambda t: trueness.average_precision(t).value,
 }
 
 
@@ -43,11 +43,11 @@ def test_the_exact_answer_lies_within(t, k):
     coarse = t.coarse(k)
     assert len(coarse) <= k
     for name, analysis in SHORT.items():
-        b = karat.bounds(name, coarse)
+        b = trueness.bounds(name, coarse)
         assert b.low <= analysis(t) <= b.high
         assert b.low <= b.value <= b.high
     half = float(coarse.neg @ coarse.pos) / (2 * t.n_pos * t.n_neg)
-    b = karat.bounds(karat.auc, coarse)
+    b = trueness.bounds(trueness.auc, coarse)
     assert b.high - b.low <= 2 * half + 1e-12
 
 
@@ -61,7 +61,7 @@ def test_every_metric_at_any_threshold(t, k, threshold):
         exact = float(metric(c))
         if np.isnan(exact):
             continue
-        b = karat.bounds(metric, coarse, threshold=threshold)
+        b = trueness.bounds(metric, coarse, threshold=threshold)
         slack = 1e-12 * max(1, abs(exact)) if np.isfinite(exact) else 0
         assert b.low - slack <= exact <= b.high + slack, metric
 
@@ -74,17 +74,17 @@ def test_the_best_value_lies_within(t, k, metric, constrained):
         options["subject_to"] = ["recall >= 0.5", "fpr <= 0.6"]
     coarse = t.coarse(k)
     try:
-        b = karat.bounds(karat.best_threshold, coarse, **options)
-        exact = karat.best_threshold(t, **options).value
-    except (karat.Infeasible, karat.NotEnoughCases):
+        b = trueness.bounds(trueness.best_threshold, coarse, **options)
+        exact = trueness.best_threshold(t, **options).value
+    except (trueness.Infeasible, trueness.NotEnoughCases):
         return
     slack = 1e-12 * max(1, abs(exact)) if np.isfinite(exact) else 0
     assert b.low - slack <= exact <= b.high + slack
     assert b.low == b.value
-    point = karat.best_threshold(coarse, **options)
+    point = trueness.best_threshold(coarse, **options)
     assert point.bounds == ((b.low, b.high) if coarse.binned else None)
     low, high = point.threshold_bounds or (-np.inf, np.inf)
-    best = karat.best_threshold(t, **options)
+    best = trueness.best_threshold(t, **options)
     assert any(low <= i[1] and i[0] <= high for i in best.intervals)
     # the threshold makes the cut it says
     flagged = t.score >= point.threshold
@@ -94,8 +94,8 @@ def test_the_best_value_lies_within(t, k, metric, constrained):
 
 @given(tallies(), cells)
 def test_the_roc_curve_lies_between(t, k):
-    b = karat.bounds(karat.roc, t.coarse(k))
-    exact = karat.roc(t)
+    b = trueness.bounds(trueness.roc, t.coarse(k))
+    exact = trueness.roc(t)
     # the band at a rate: the widest of what its cells say there
     for x, y in zip(exact.fpr, exact.tpr, strict=True):
         left = np.searchsorted(b.x, x, side="left")
@@ -107,10 +107,10 @@ def test_the_roc_curve_lies_between(t, k):
 
 @given(tallies())
 def test_without_cells_the_bounds_are_the_answer(t):
-    b = karat.bounds("auc", t)
-    assert b.low == b.value == b.high == karat.auc(t).value
+    b = trueness.bounds("auc", t)
+    assert b.low == b.value == b.high == trueness.auc(t).value
     assert b.cells == 0
-    best = karat.bounds("best_threshold", t, maximize="f1")
+    best = trueness.bounds("best_threshold", t, maximize="f1")
     assert best.low == best.high == best.value
 
 
@@ -120,8 +120,8 @@ def test_sums_of_binned_tallies_stay_certified(a, b, k, m):
     assert both == b.coarse(m) + a.coarse(k)
     assert np.all(both.high[1:] < both.score[:-1])
     assert (both.n_neg, both.n_pos) == (a.n_neg + b.n_neg, a.n_pos + b.n_pos)
-    exact = karat.auc(a + b).value
-    found = karat.bounds("auc", both)
+    exact = trueness.auc(a + b).value
+    found = trueness.bounds("auc", both)
     assert found.low <= exact <= found.high
 
 
@@ -164,7 +164,7 @@ def test_arrangements_keep_the_counts():
 def test_binned_tallies_are_kept_and_shown(tmp_path):
     t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
     t.write(tmp_path / "t.parquet")
-    assert karat.read_tally(tmp_path / "t.parquet") == t
+    assert trueness.read_tally(tmp_path / "t.parquet") == t
     assert "2 cells of scores from 1 to 4" in repr(t)
     assert t.to_frame("dict")["high"] == [4.0, 2.0]
     assert t.hide().high.tolist() == [4.0, 2.0]
@@ -173,53 +173,53 @@ def test_binned_tallies_are_kept_and_shown(tmp_path):
 def test_wrong_questions():
     t = Tally([2.0, 1.0], pos=[1, 1], neg=[1, 1])
     with pytest.raises(InputError, match="bounds knows 'auc', 'average_prec"):
-        karat.bounds("auk", t)
+        trueness.bounds("auk", t)
     with pytest.raises(InputError, match="at_most must be a whole number"):
         t.coarse(0)
 
 
 def test_answers_show_their_bounds():
     t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
-    area = karat.auc(t)
+    area = trueness.auc(t)
     assert area.bounds == (0.25, 0.75)
     assert repr(area).endswith("; exact value within 0.25 to 0.75)")
     assert area.to_dict()["bounds"] == [0.25, 0.75]
     assert area.to_frame("dict")["exact_low"] == [0.25]
     assert "<td>bounds</td><td>0.25, 0.75</td>" in area._repr_html_()
-    assert "bounds" not in karat.auc(Tally([2, 1], [1, 1], [1, 1])).to_dict()
-    point = karat.best_threshold(t, "recall", subject_to="precision >= 0.5")
+    assert "bounds" not in trueness.auc(Tally([2, 1], [1, 1], [1, 1])).to_dict()
+    point = trueness.best_threshold(t, "recall", subject_to="precision >= 0.5")
     assert "recall = 1; exact" in repr(point)
 
 
 def test_groups_and_panels_have_bounds_too():
     t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0])
-    found = karat.auc({"fine": t, "coarse": t.coarse(2)})
+    found = trueness.auc({"fine": t, "coarse": t.coarse(2)})
     assert found["fine"].bounds is None
     assert found["coarse"].bounds == (0.25, 0.75)
 
 
 def test_what_is_not_known_is_said():
     rng = np.random.default_rng(0)
-    t = karat.tally(rng.random(200) < 0.5, rng.random(200)).coarse(20)
+    t = trueness.tally(rng.random(200) < 0.5, rng.random(200)).coarse(20)
     for name in ("leakage", "calibration_test", "roc_band"):
-        assert "not known" in getattr(karat, name)(t).bounds
-    assert "not known" in repr(karat.calibration_test(t))
+        assert "not known" in getattr(trueness, name)(t).bounds
+    assert "not known" in repr(trueness.calibration_test(t))
 
 
 def test_infeasible_between_the_cells():
     t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(1)
     options = {"maximize": "recall", "subject_to": ["precision >= 0.6", "recall > 0"]}
-    with pytest.raises(karat.Infeasible, match="only the cuts between its cells"):
-        karat.best_threshold(t, **options)
+    with pytest.raises(trueness.Infeasible, match="only the cuts between its cells"):
+        trueness.best_threshold(t, **options)
 
 
 def test_every_analysis_of_a_tally_is_bounded_or_says_so():
     """What is exported for groups is exported for cells: nothing is forgotten."""
     rng = np.random.default_rng(0)
-    t = karat.tally(rng.random(300) < 0.5, rng.random(300)).coarse(30)
+    t = trueness.tally(rng.random(300) < 0.5, rng.random(300)).coarse(30)
     special = {"partial_auc": {"fpr": (0, 0.2)}, "guaranteed_threshold": None}
-    for name in karat._GROUPED:
+    for name in trueness._GROUPED:
         options = special.get(name, {})
         if options is None or name in ("sweep", "thresholds", "validate_threshold"):
             continue
-        assert getattr(karat, name)(t, **options).bounds is not None, name
+        assert getattr(trueness, name)(t, **options).bounds is not None, name

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-import karat
-from karat import _chains, diagnostics
+import trueness
 from no_gold import table
+from trueness.nogold import arviz_door as diagnostics
+from trueness.nogold.sampling import chains as _chains
 
 arviz = pytest.importorskip("arviz")
 
@@ -76,7 +77,7 @@ def test_weighted_draws_are_worth_what_repetition_shows(rng):
 
 @pytest.mark.parametrize("method", ["exact", "gibbs", "importance"])
 def test_diagnostics_of_a_posterior_are_those_of_arviz(method):
-    post = karat.latent_class(
+    post = trueness.latent_class(
         table("swineflu_recovered"), rng=1, draws=1000, method=method
     )
     tree = post.to_datatree()

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-import karat
-import karat_start
-from karat.cli import app
+import trueness
+import trueness_start
+from trueness.cli import app
 
-SOURCE = Path(karat.__file__).parents[1]
+SOURCE = Path(trueness.__file__).parents[1]
 
 
 def run(*words, text=None):
@@ -32,7 +32,7 @@ def answer(*words, text=None):
 def shell(*words, **options):
     environment = {**os.environ, "PYTHONPATH": str(SOURCE), "COLUMNS": "100"}
     return subprocess.run(
-        [sys.executable, "-m", "karat", *map(str, words)],
+        [sys.executable, "-m", "trueness", *map(str, words)],
         env=environment,
         capture_output=True,
         text=True,
@@ -52,7 +52,7 @@ def small(tmp_path):
 
 def test_evaluate_by_hand(small):
     found = answer("evaluate", small, "--label", "y", "--score", "p")
-    assert found["schema"] == "karat/evaluate/1"
+    assert found["schema"] == "trueness/evaluate/1"
     assert found["cases"] == {
         "n": 7, "negative": 4, "positive": 3, "unknown": 0
     }  # fmt: skip
@@ -193,7 +193,7 @@ def test_file_types_folders_and_broken_files(tmp_path):
 
 def test_debug_shows_the_trace(small):
     result = run("evaluate", small, "-l", "nothing", "--debug")
-    assert isinstance(result.exception, karat.InputError)
+    assert isinstance(result.exception, trueness.InputError)
 
 
 def test_names_cannot_steer_the_terminal(tmp_path):
@@ -232,15 +232,15 @@ def test_a_cut_can_be_guaranteed(tmp_path):
     plot = tmp_path / "cut.html"
     found = answer(*words, *asked, "--plot", plot)["result"]
     assert "recall &gt;= 0.8" in plot.read_text()
-    t = karat.tally(
-        pd.read_csv(karat.samples.path("west_nile")), label="virus", score="boosting"
+    t = trueness.tally(
+        pd.read_csv(trueness.samples.path("west_nile")), label="virus", score="boosting"
     )
-    expected = karat.guaranteed_threshold(t, "recall >= 0.8", confidence=0.95, rng=0)
+    expected = trueness.guaranteed_threshold(t, "recall >= 0.8", confidence=0.95, rng=0)
     assert found["threshold"] == expected.threshold
     assert found["confusion"]["tp"] == expected.confusion.tp
     assert found["guarantee"]["proofs"][0]["bound"] == expected.bound
     both = answer(*words, *asked, "--subject-to", "fpr <= 0.5", "--maximize", "f1")
-    best = karat.guaranteed_threshold(
+    best = trueness.guaranteed_threshold(
         t, ["recall >= 0.8", "fpr <= 0.5"], maximize="f1", confidence=0.95, rng=0
     )
     assert both["result"]["threshold"] == best.threshold
@@ -264,7 +264,7 @@ def test_calibrate_writes_rows_in_order_and_a_map_that_can_be_loaded(small, tmp_
     assert list(frame.columns) == ["y", "p", "who", "p_calibrated"]
     assert frame["p"].tolist() == [0.9, 0.8, 0.5, 0.5, 0.2, 0.1, 0]
     assert frame["p_calibrated"].tolist() == [1, 1, 0.5, 0.5, 0, 0, 0]
-    assert karat.load_map(kept)([0.5]).tolist() == [0.5]
+    assert trueness.load_map(kept)([0.5]).tolist() == [0.5]
     result = run(*words, "-o", tmp_path / "again.csv", "--column", "who")
     assert result.exit_code == 2
     assert "this file has a column 'who' already" in " ".join(result.stderr.split())
@@ -303,11 +303,13 @@ def test_combine_writes_rows_and_a_combiner(tmp_path):
     found = answer(*words, "-s", "logistic", "--method", "fidel", "-o", rows, "--save",
                    kept)["result"]  # fmt: skip
     assert found["method"] == "fidel"
-    assert set(found["out_of_sample"]) == set(karat.COMBINERS)
+    assert set(found["out_of_sample"]) == set(trueness.COMBINERS)
     frame = pd.read_parquet(rows)
-    again = karat.load_map(kept)(frame[["forest", "logistic"]].to_numpy())
+    again = trueness.load_map(kept)(frame[["forest", "logistic"]].to_numpy())
     assert frame["combined"].tolist() == again.tolist()
-    combined = karat.auc(karat.tally(frame, label="virus", score="combined")).value
+    combined = trueness.auc(
+        trueness.tally(frame, label="virus", score="combined")
+    ).value
     assert combined > found["single"]["forest"]["value"]
     assert run(*words).exit_code == 2
     assert "Did you mean" in run(*words, "-s", "boosting", "--method", "fidell").stderr
@@ -336,10 +338,10 @@ def test_leaves_by_hand(tmp_path):
 
 def test_sorts_are_chosen_before_numpy_is_loaded():
     info = "vendor_id : {}\nflags : sse avx2 {}"
-    assert karat_start.slow_avx512(info.format("AuthenticAMD", "avx512f"))
-    assert not karat_start.slow_avx512(info.format("AuthenticAMD", ""))
-    assert not karat_start.slow_avx512(info.format("GenuineIntel", "avx512f"))
-    code = "import karat_start, sys; print('numpy' in sys.modules)"
+    assert trueness_start.slow_avx512(info.format("AuthenticAMD", "avx512f"))
+    assert not trueness_start.slow_avx512(info.format("AuthenticAMD", ""))
+    assert not trueness_start.slow_avx512(info.format("GenuineIntel", "avx512f"))
+    code = "import trueness_start, sys; print('numpy' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     loaded = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True
@@ -374,7 +376,7 @@ def test_one_score_is_one_score(small):
 
 
 def test_a_report_on_votes_refuses_what_it_cannot_heed(tmp_path):
-    votes = karat.samples.path("hiv")
+    votes = trueness.samples.path("hiv")
     words = ("report", votes, "--vote", "V1", "--vote", "V2", "--count", "count")
     for more in (["--subject-to", "recall >= 0.8"], ["--by", "V3"], ["--score", "V4"]):
         result = run(*words, *more, "-o", tmp_path / "r.html")

@@ -14,11 +14,11 @@ import pytest
 import typer.main
 from typer.testing import CliRunner
 
-import karat
-from karat.cli import COMMANDS, app
-from karat.cli._schema import ABOUT, HEAD, RESULTS, differences, document, lines
+import trueness
+from trueness.cli import COMMANDS, app
+from trueness.cli._schema import ABOUT, HEAD, RESULTS, differences, document, lines
 
-SOURCE = Path(karat.__file__).parents[1]
+SOURCE = Path(trueness.__file__).parents[1]
 ROOT = typer.main.get_command(app)
 NAMES = [n for n in COMMANDS if n != "plan"] + ["plan auc", "plan leaf"]
 
@@ -107,7 +107,7 @@ def test_json_and_figure_of_every_command(question, folder, monkeypatch):
     assert ("of all groups together" in result.stderr) == together
     found = json.loads(result.stdout, parse_constant=no_nan)
     name = command_of(words)
-    assert found["schema"] == f"karat/{name}/1"
+    assert found["schema"] == f"trueness/{name}/1"
     assert differences(document(name), found) == []
     assert plot.read_text().startswith("<svg")
     if "--by" in words and "groups" in found["result"]:
@@ -117,7 +117,7 @@ def test_json_and_figure_of_every_command(question, folder, monkeypatch):
 
 
 def test_json_and_figure_of_the_demo(tmp_path, monkeypatch):
-    from karat.cli import demo
+    from trueness.cli import demo
 
     few = dict(list(demo.STEPS.items())[:1])
     monkeypatch.setattr(demo, "STEPS", few)
@@ -181,7 +181,7 @@ def shown_example(name):
 def test_examples_work_as_shown(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     program, *words = words_of(shown_example(name))
-    assert program == "karat"
+    assert program == "trueness"
     assert command_of(words) == name
     if name == "demo":
         return  # it has a test of its own
@@ -191,7 +191,7 @@ def test_examples_work_as_shown(name, tmp_path, monkeypatch):
 
 
 def test_version_and_help():
-    assert run("--version").stdout == f"karat {karat.__version__}\n"
+    assert run("--version").stdout == f"trueness {trueness.__version__}\n"
     text = " ".join(run("--help").stdout.split())
     for code in ("0 done", "1 the output", "2 wrong input", "3 too few", "130 inter"):
         assert code in text
@@ -204,8 +204,8 @@ def test_version_and_help():
 
 def test_help_loads_no_analysis():
     code = (
-        "import sys, karat.cli\n"
-        "try: karat.cli.app(['--help'])\n"
+        "import sys, trueness.cli\n"
+        "try: trueness.cli.app(['--help'])\n"
         "except SystemExit: pass\n"
         "print([m for m in ('numpy', 'scipy', 'duckdb', 'altair') if m in sys.modules])"
     )
@@ -222,12 +222,12 @@ def test_calibrate_judges_the_map_on_cases_it_has_not_seen(folder):
     line = f"calibrate {folder / 'data.csv'} --label y --score p --method isotonic"
     result = run(*words_of(line), "--json", "--seed", "3")
     brier = json.loads(result.stdout)["result"]["brier"]
-    t = karat.tally(pd.read_csv(folder / "data.csv"), label="y", score="p")
-    assert brier["before"]["value"] == pytest.approx(karat.brier(t).value)
-    fitted = karat.calibrate(t, method="isotonic")
-    inside = karat.brier(t.map(fitted)).value
+    t = trueness.tally(pd.read_csv(folder / "data.csv"), label="y", score="p")
+    assert brier["before"]["value"] == pytest.approx(trueness.brier(t).value)
+    fitted = trueness.calibrate(t, method="isotonic")
+    inside = trueness.brier(t.map(fitted)).value
     assert brier["in_sample"]["value"] == pytest.approx(inside)
-    found = karat.calibration_gain(t, method="isotonic", rng=3)
+    found = trueness.calibration_gain(t, method="isotonic", rng=3)
     assert brier["cross_fitted"]["value"] == found.cross_fitted.value
     assert brier["cross_fitted"]["value"] > brier["in_sample"]["value"]
     other = run(*words_of(line), "--json", "--seed", "4")

@@ -8,23 +8,25 @@ from pathlib import Path
 
 import pytest
 
-import karat
+import trueness
 
-SOURCE = Path(karat.__file__).parents[1]
-START = "import sys; sys.argv[0] = 'karat'; import karat_start; karat_start.main()"
+SOURCE = Path(trueness.__file__).parents[1]
+START = (
+    "import sys; sys.argv[0] = 'trueness'; import trueness_start; trueness_start.main()"
+)
 ASK = """
 COMP_WORDS=("$@"); COMP_CWORD=$(( $# - 1 ))
-_karat_completion karat "${@: -1}" ""
+_trueness_completion trueness "${@: -1}" ""
 echo "${COMPREPLY[*]}"
 """
 # what is typed so far, and what a shell must offer
 LINES = {
-    "karat ev": ["evaluate"],
-    "karat evaluate --le": ["--level"],
-    "karat evaluate data.csv --label ": ["truth", "p", "two words"],
-    "karat evaluate data.csv --label truth --score t": ["truth", "two words"],
-    "karat nogold sample:hiv --vote ": ["V1", "V2", "V3", "V4", "count"],
-    "karat evaluate nowhere.csv --label ": [],
+    "trueness ev": ["evaluate"],
+    "trueness evaluate --le": ["--level"],
+    "trueness evaluate data.csv --label ": ["truth", "p", "two words"],
+    "trueness evaluate data.csv --label truth --score t": ["truth", "two words"],
+    "trueness nogold sample:hiv --vote ": ["V1", "V2", "V3", "V4", "count"],
+    "trueness evaluate nowhere.csv --label ": [],
 }
 
 
@@ -35,7 +37,7 @@ FEW = dict(list(LINES.items())[:3])
 def environment(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("data.csv").write_text("truth,p,two words\n1,0.5,1\n0,0.25,0\n")
-    program = tmp_path / "karat"
+    program = tmp_path / "trueness"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{START}" "$@"\n')
     program.chmod(0o755)
     path = f"{tmp_path}:{os.environ['PATH']}"
@@ -54,8 +56,8 @@ def words(line):
 
 
 def test_bash(environment):
-    script = output(["bash", "-c", "karat --show-completion; exit"], environment)
-    assert script[-1] == "complete -o default -F _karat_completion karat"
+    script = output(["bash", "-c", "trueness --show-completion; exit"], environment)
+    assert script[-1] == "complete -o default -F _trueness_completion trueness"
     for line, expected in LINES.items():
         ask = "\n".join([*script, 'IFS="|"', ASK])
         # the script sets IFS inside its function only
@@ -66,8 +68,8 @@ def test_bash(environment):
 def test_fish(environment):
     if shutil.which("fish") is None:
         pytest.skip("no fish on this machine: apt-get install fish")
-    line = {**environment, "_KARAT_COMPLETE": "source_fish"}
-    script = "\n".join(output(["karat"], line))
+    line = {**environment, "_TRUENESS_COMPLETE": "source_fish"}
+    script = "\n".join(output(["trueness"], line))
     for typed, expected in FEW.items():
         asked = f"{script}\ncomplete -C '{typed}'"
         found = output(["fish", "--no-config", "-c", asked], environment)
@@ -78,7 +80,7 @@ def test_fish(environment):
 def test_zsh(environment):
     """What zsh asks, and what it is answered."""
     for typed, expected in FEW.items():
-        asked = {"_KARAT_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": typed}
-        found = " ".join(output(["karat"], environment | asked))
+        asked = {"_TRUENESS_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": typed}
+        found = " ".join(output(["trueness"], environment | asked))
         for word in expected:
             assert f'"{word}"' in found.replace("\\", ""), typed

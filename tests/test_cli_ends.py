@@ -13,13 +13,13 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-import karat
-from karat.cli import app, demo
+import trueness
+from trueness.cli import app, demo
 
-SOURCE = Path(karat.__file__).parents[1]
+SOURCE = Path(trueness.__file__).parents[1]
 ROWS = "y,p,q\n" + "1,0.9,0.7\n1,0.8,0.9\n0,0.5,0.1\n1,0.5,0.6\n0,0.2,0.3\n" * 4
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(SOURCE), "COLUMNS": "100"}
-KARAT = [sys.executable, "-m", "karat"]
+TRUENESS = [sys.executable, "-m", "trueness"]
 
 # every way to write a file: the words before its name, and its ending
 WRITERS = {
@@ -75,7 +75,7 @@ def umask():
 
 def stop_with(monkeypatch, action):
     """Do something bad in the moment before a file takes its place."""
-    monkeypatch.setattr("karat.storage._sync", lambda path: action())
+    monkeypatch.setattr("trueness.data.storage._sync", lambda path: action())
 
 
 def no_space():
@@ -157,7 +157,7 @@ def test_a_link_stays_a_link_and_a_device_a_device(here):
     assert Path("link.svg").is_symlink()
     assert Path("real.svg").read_text().startswith("<svg")
     os.mkfifo("pipe.html")
-    command = [*KARAT, "report", "data.csv", "-l", "y", "-s", "p", "-o", "pipe.html"]
+    command = [*TRUENESS, "report", "data.csv", "-l", "y", "-s", "p", "-o", "pipe.html"]
     running = subprocess.Popen(
         command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -201,7 +201,7 @@ def test_a_real_limit_on_the_size_of_files(here):
     """The kernel stops the write in the middle of the file."""
     words = ["calibrate", "data.csv", "-l", "y", "-s", "p", "--method", "platt"]
     result = subprocess.run(
-        [*KARAT, *words, "-o", "rows.csv"],
+        [*TRUENESS, *words, "-o", "rows.csv"],
         env=ENVIRONMENT,
         capture_output=True,
         text=True,
@@ -217,7 +217,7 @@ def test_full_disk_of_standard_output(here):
         pytest.skip("no /dev/full here")
     with open("/dev/full", "w") as full:
         result = subprocess.run(
-            [*KARAT, "evaluate", "data.csv", "-l", "y", "-s", "p"],
+            [*TRUENESS, "evaluate", "data.csv", "-l", "y", "-s", "p"],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -228,7 +228,7 @@ def test_full_disk_of_standard_output(here):
 
 
 def test_broken_pipe_is_quiet(here):
-    shown = " ".join(KARAT)
+    shown = " ".join(TRUENESS)
     command = (
         f"{shown} evaluate data.csv -l y -s p | head -c 1; echo ${{PIPESTATUS[0]}}"
     )
@@ -248,7 +248,7 @@ def test_broken_pipe_is_quiet(here):
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_a_signal_ends_cleanly(name, here):
     running = subprocess.Popen(
-        [*KARAT, "calibrate", "-", "-l", "y", "-s", "p", "-o", "rows.csv"],
+        [*TRUENESS, "calibrate", "-", "-l", "y", "-s", "p", "-o", "rows.csv"],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**ENVIRONMENT, "TMPDIR": str(here)},

@@ -15,12 +15,12 @@ from rich.cells import cell_len
 from rich.console import Console
 from typer.testing import CliRunner
 
-import karat
-from karat._records import Estimate
-from karat.cli import app
-from karat.cli._shell import _fitting, table
+import trueness
+from trueness._core.records import Estimate
+from trueness.cli import app
+from trueness.cli._shell import _fitting, table
 
-SOURCE = Path(karat.__file__).parents[1]
+SOURCE = Path(trueness.__file__).parents[1]
 ROWS = "1,0.9\n1,0.8\n0,0.5\n1,0.5\n0,0.2\n0,0.1\n0,0\n"
 HOSTILE = ["\x1b[31mred\x07", "a\u202ertl", "tab\there", "[bold]x[/bold]", "\U0001f600"]
 
@@ -33,7 +33,7 @@ def said(result):
     return " ".join(result.stderr.split())
 
 
-# content of a CSV file, and what Karat says about it
+# content of a CSV file, and what Trueness says about it
 UNUSABLE = {
     "nothing": ("", 2, "data.csv is empty: a header and rows were needed"),
     "only a header": ("y,p\n", 2, "data.csv has no rows, only 'y', 'p'"),
@@ -173,7 +173,7 @@ def on_terminal(*words, **more):
     main, other = pty.openpty()
     environment = {**os.environ, "PYTHONPATH": str(SOURCE), "COLUMNS": "80", **more}
     running = subprocess.Popen(
-        [sys.executable, "-m", "karat", *map(str, words)],
+        [sys.executable, "-m", "trueness", *map(str, words)],
         env=environment, stdout=other, stderr=other, stdin=other,
     )  # fmt: skip
     os.close(other)

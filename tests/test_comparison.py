@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import karat
+import trueness
 from conftest import tied_cases
-from karat import Panel, Tally
-from karat.comparison import holm
+from trueness import Panel, Tally
+from trueness.comparison.aucs import holm
 
 PROC = json.loads((Path(__file__).parent / "reference" / "proc.json").read_text())
 NAMES = ("ndka", "s100b", "wfns")
@@ -18,11 +18,11 @@ NAMES = ("ndka", "s100b", "wfns")
 
 @pytest.fixture
 def asah():
-    return karat.panel(PROC["poor"], {k: PROC[k] for k in NAMES})
+    return trueness.panel(PROC["poor"], {k: PROC[k] for k in NAMES})
 
 
 def test_proc_agrees_paired(asah):
-    found = karat.compare_auc(asah)
+    found = trueness.compare_auc(asah)
     assert found.paired
     for pair in found.pairs:
         ours = [
@@ -36,13 +36,13 @@ def test_proc_agrees_paired(asah):
 
 
 def test_proc_agrees_unpaired(asah):
-    found = karat.compare_auc({k: asah[k] for k in NAMES})
+    found = trueness.compare_auc({k: asah[k] for k in NAMES})
     assert not found.paired
     for pair in found.pairs:
         # pROC takes Student's distribution there; the statistic is the same
         theirs = PROC[f"unpaired_{pair.first}_{pair.second}"][2]
         assert pair.statistic == pytest.approx(theirs)
-    two = karat.compare_auc(asah["ndka"], asah["wfns"])
+    two = trueness.compare_auc(asah["ndka"], asah["wfns"])
     assert two.pairs[0].statistic == pytest.approx(PROC["unpaired_ndka_wfns"][2])
 
 
@@ -59,7 +59,9 @@ def brute_covariance(y, columns):
 def test_slow_twin_with_ties_and_omnibus(rng):
     y, s = tied_cases(rng, 120)
     columns = [s, *(np.round(s + rng.normal(size=s.size), 1) for _ in range(3))]
-    found = karat.compare_auc(karat.panel(y, dict(zip("abcd", columns, strict=True))))
+    found = trueness.compare_auc(
+        trueness.panel(y, dict(zip("abcd", columns, strict=True)))
+    )
     S = brute_covariance(y, columns)
     area = np.array([v.value for v in found.values])
     at = {n: k for k, n in enumerate("abcd")}
@@ -76,53 +78,58 @@ def test_slow_twin_with_ties_and_omnibus(rng):
     assert found.df == 3
     assert found.p_value == pytest.approx(stats.chi2.sf(chi2, 3))
     for name, value in zip("abcd", found.values, strict=True):
-        own = karat.auc(karat.tally(y, columns[at[name]]))
+        own = trueness.auc(trueness.tally(y, columns[at[name]]))
         assert value.to_dict() == pytest.approx(own.to_dict())
 
 
 def test_copies_differ_by_nothing(rng):
     y, s = tied_cases(rng, 300)
     other = s + rng.normal(size=s.size)
-    p = karat.panel(y, {"a": s, "twin": s, "exp": np.exp(s), "b": other})
-    found = karat.compare_auc(p)
+    p = trueness.panel(y, {"a": s, "twin": s, "exp": np.exp(s), "b": other})
+    found = trueness.compare_auc(p)
     for pair in found.pairs:
         if "b" not in (pair.first, pair.second):
             assert (pair.difference.value, pair.p_value) == (0, 1)
             assert pair.difference.method == "copies"
     assert found.df == 1
-    direct = karat.compare_auc(p[["a", "b"]])
+    direct = trueness.compare_auc(p[["a", "b"]])
     assert found.statistic == pytest.approx(direct.statistic)
-    only = karat.compare_auc(p[["a", "exp"]])
+    only = trueness.compare_auc(p[["a", "exp"]])
     assert (only.p_value, only.df) == (1, 0)
 
 
 def test_unknowns_and_split_rows_change_nothing(asah):
-    more = karat.panel(None, {k: [1.0, 2.0] for k in NAMES})
-    assert karat.compare_auc(asah + more).to_dict() == karat.compare_auc(asah).to_dict()
+    more = trueness.panel(None, {k: [1.0, 2.0] for k in NAMES})
+    assert (
+        trueness.compare_auc(asah + more).to_dict()
+        == trueness.compare_auc(asah).to_dict()
+    )
 
 
 def test_perfect_classifiers_have_an_interval():
     y = [0, 0, 1, 1, 1]
-    both = karat.compare_auc(
-        karat.panel(y, {"a": [1, 2, 3, 4, 5], "b": [2, 1, 4, 3, 5]})
+    both = trueness.compare_auc(
+        trueness.panel(y, {"a": [1, 2, 3, 4, 5], "b": [2, 1, 4, 3, 5]})
     )
     pair = both.pairs[0]
     assert pair.difference.value == 0
     assert pair.difference.low < 0 < pair.difference.high
     assert pair.p_value == both.p_value == 1
-    wrong = karat.compare_auc(
-        karat.panel(y, {"a": [1, 2, 3, 4, 5], "b": [9, 9, 3, 3, 1]})
+    wrong = trueness.compare_auc(
+        trueness.panel(y, {"a": [1, 2, 3, 4, 5], "b": [9, 9, 3, 3, 1]})
     )
     assert wrong.pairs[0].difference.value == 1
     assert 0 < wrong.p_value < 0.05
 
 
 def test_one_positive_is_compared(rng):
-    p = karat.panel([0, 0, 0, 1], {"a": [1, 2, 3, 2.5], "b": [3, 2, 1, 1.5]})
-    pair = karat.compare_auc(p).pairs[0]
+    p = trueness.panel([0, 0, 0, 1], {"a": [1, 2, 3, 2.5], "b": [3, 2, 1, 1.5]})
+    pair = trueness.compare_auc(p).pairs[0]
     # one positive says nothing about the spread of positives: no narrow interval
     assert pair.difference.high - pair.difference.low > 0.5
-    apart = karat.compare_auc(p["a"], Tally([2, 1], pos=[40, 9], neg=[9, 40])).pairs[0]
+    apart = trueness.compare_auc(p["a"], Tally([2, 1], pos=[40, 9], neg=[9, 40])).pairs[
+        0
+    ]
     assert apart.difference.high - apart.difference.low > 0.5
     assert -1 <= pair.difference.low < pair.difference.high <= 1
     assert 0 < pair.p_value <= 1
@@ -134,7 +141,7 @@ def test_p_values_are_uniform_without_a_difference(rng):
         y = np.repeat([0, 1], [80, 60])
         base = rng.normal(size=y.size) + y
         noisy = {k: base + rng.normal(size=y.size) for k in "abc"}
-        found = karat.compare_auc(karat.panel(y, noisy))
+        found = trueness.compare_auc(trueness.panel(y, noisy))
         p.append((found.p_value, found.pairs[0].p_value))
     for column in np.array(p).T:
         assert stats.kstest(column, "uniform").pvalue > 1e-3
@@ -146,24 +153,24 @@ def test_holm_by_hand():
 
 
 def test_to_frame_and_text(asah):
-    found = karat.compare_auc(asah)
+    found = trueness.compare_auc(asah)
     assert found.to_frame("dict")["first"] == ["ndka", "ndka", "s100b"]
     assert "ndka - wfns" in repr(found)
     json.dumps(found.to_dict())
 
 
 def test_errors(asah):
-    with pytest.raises(karat.InputError, match="at least two classifiers"):
-        karat.compare_auc(asah[["ndka"]])
-    with pytest.raises(karat.InputError, match="takes a panel alone"):
-        karat.compare_auc(asah, asah["ndka"])
-    with pytest.raises(karat.InputError, match="needs a panel"):
-        karat.compare_auc(asah["ndka"])
-    gone = karat.panel([0, 1, 1], {"a": [1, None, 2], "b": [1, 2, 3]})
-    with pytest.raises(karat.InputError, match=r"1 of 3 .*panel.observed\(\)"):
-        karat.compare_auc(gone)
-    with pytest.raises(karat.NotEnoughCases, match="0 negatives"):
-        karat.compare_auc(karat.panel([1, 1], {"a": [1, 2], "b": [1, 2]}))
+    with pytest.raises(trueness.InputError, match="at least two classifiers"):
+        trueness.compare_auc(asah[["ndka"]])
+    with pytest.raises(trueness.InputError, match="takes a panel alone"):
+        trueness.compare_auc(asah, asah["ndka"])
+    with pytest.raises(trueness.InputError, match="needs a panel"):
+        trueness.compare_auc(asah["ndka"])
+    gone = trueness.panel([0, 1, 1], {"a": [1, None, 2], "b": [1, 2, 3]})
+    with pytest.raises(trueness.InputError, match=r"1 of 3 .*panel.observed\(\)"):
+        trueness.compare_auc(gone)
+    with pytest.raises(trueness.NotEnoughCases, match="0 negatives"):
+        trueness.compare_auc(trueness.panel([1, 1], {"a": [1, 2], "b": [1, 2]}))
 
 
 # metrics at thresholds
@@ -180,33 +187,35 @@ TABLE = {(1, 1): (3, 20), (1, 0): (2, 9), (0, 1): (7, 3), (0, 0): (30, 5)}
 
 def test_mcnemar_by_hand():
     p = votes(TABLE)
-    found = karat.compare_metric(p, "accuracy").pairs[0]
+    found = trueness.compare_metric(p, "accuracy").pairs[0]
     won, lost = 9 + 7, 3 + 2
     assert found.p_value == pytest.approx(stats.binomtest(won, won + lost).pvalue)
     assert found.difference.value == pytest.approx((won - lost) / 79)
-    recall = karat.compare_metric(p, "recall").pairs[0]
+    recall = trueness.compare_metric(p, "recall").pairs[0]
     assert recall.p_value == pytest.approx(stats.binomtest(9, 12).pvalue)
-    spec = karat.compare_metric(p, "specificity").pairs[0]
+    spec = trueness.compare_metric(p, "specificity").pairs[0]
     assert spec.p_value == pytest.approx(stats.binomtest(7, 9).pvalue)
-    fpr = karat.compare_metric(p, "fpr").pairs[0]
+    fpr = trueness.compare_metric(p, "fpr").pairs[0]
     assert (fpr.p_value, fpr.statistic) == (spec.p_value, -spec.statistic)
 
 
 def test_paired_bootstrap_of_any_metric():
     p = votes(TABLE)
-    found = karat.compare_metric(p, "f1", rng=1)
+    found = trueness.compare_metric(p, "f1", rng=1)
     f1 = [2 * 29 / (2 * 29 + 5 + 8), 2 * 23 / (2 * 23 + 10 + 14)]
     assert [v.value for v in found.values] == pytest.approx(f1)
     pair = found.pairs[0]
     assert pair.difference.low < pair.difference.value < pair.difference.high
     assert 0.001 < pair.p_value < 0.2
-    mixed = karat.compare_metric(p, 0.5 * karat.recall + 0.5 * karat.precision, rng=1)
+    mixed = trueness.compare_metric(
+        p, 0.5 * trueness.recall + 0.5 * trueness.precision, rng=1
+    )
     assert "bootstrap" in mixed.method
 
 
 def test_bootstrap_agrees_with_the_error_of_paired_proportions():
     p = votes({k: (10 * a, 10 * b) for k, (a, b) in TABLE.items()})
-    pair = karat.compare_metric(p, "accuracy", method="bootstrap", rng=1).pairs[0]
+    pair = trueness.compare_metric(p, "accuracy", method="bootstrap", rng=1).pairs[0]
     won, lost, n = 160, 50, 790
     sd = np.sqrt(won + lost - (won - lost) ** 2 / n) / n
     assert pair.difference.sd == pytest.approx(sd, rel=0.06)
@@ -214,19 +223,19 @@ def test_bootstrap_agrees_with_the_error_of_paired_proportions():
 
 def test_thresholds_are_used(rng):
     y, s = tied_cases(rng, 100)
-    p = karat.panel(y, {"a": s, "b": 2 * s})
-    same = karat.compare_metric(p, "mcc", thresholds={"a": 0.5, "b": 1.0}, rng=1)
+    p = trueness.panel(y, {"a": s, "b": 2 * s})
+    same = trueness.compare_metric(p, "mcc", thresholds={"a": 0.5, "b": 1.0}, rng=1)
     assert same.pairs[0].difference.value == 0
     assert same.pairs[0].p_value == 1
-    assert karat.compare_metric(p, thresholds=[0.5, 1.0]).pairs[0].p_value == 1
+    assert trueness.compare_metric(p, thresholds=[0.5, 1.0]).pairs[0].p_value == 1
 
 
 def test_any_statistic_on_the_same_cases(rng):
     y = rng.random(150) < 0.4
     a = rng.normal(size=150) + 1.5 * y
-    p = karat.panel(y, {"a": a, "copy": 2 * a, "b": a + rng.normal(size=150)})
-    found = karat.compare_statistic(p, karat.auc, number=400)
-    exact = karat.compare_auc(p)
+    p = trueness.panel(y, {"a": a, "copy": 2 * a, "b": a + rng.normal(size=150)})
+    found = trueness.compare_statistic(p, trueness.auc, number=400)
+    exact = trueness.compare_auc(p)
     for ours, theirs in zip(found.pairs, exact.pairs, strict=True):
         assert ours.difference.value == pytest.approx(theirs.difference.value)
         assert ours.difference.sd == pytest.approx(theirs.difference.sd, rel=0.2)
@@ -235,48 +244,50 @@ def test_any_statistic_on_the_same_cases(rng):
     assert found.statistic == pytest.approx(exact.statistic, rel=0.5)
 
     def part(t):
-        return karat.partial_auc(t, fpr=(0, 0.2), replicates=100)
+        return trueness.partial_auc(t, fpr=(0, 0.2), replicates=100)
 
-    some = karat.compare_statistic(p, part, number=100)
+    some = trueness.compare_statistic(p, part, number=100)
     assert some.values[0].value == part(p["a"]).value
-    with pytest.raises(karat.InputError, match="at least two classifiers"):
-        karat.compare_statistic(p[["a"]], karat.auc)
+    with pytest.raises(trueness.InputError, match="at least two classifiers"):
+        trueness.compare_statistic(p[["a"]], trueness.auc)
 
 
 def test_metric_errors(asah):
-    with pytest.raises(karat.InputError, match="McNemar's test compares accuracy"):
-        karat.compare_metric(asah, "f1", method="mcnemar")
-    with pytest.raises(karat.InputError, match="at least two classifiers"):
-        karat.compare_metric(asah[["ndka"]])
-    with pytest.raises(karat.InputError, match="method must be one of"):
-        karat.compare_metric(asah, method="t")
+    with pytest.raises(trueness.InputError, match="McNemar's test compares accuracy"):
+        trueness.compare_metric(asah, "f1", method="mcnemar")
+    with pytest.raises(trueness.InputError, match="at least two classifiers"):
+        trueness.compare_metric(asah[["ndka"]])
+    with pytest.raises(trueness.InputError, match="method must be one of"):
+        trueness.compare_metric(asah, method="t")
 
 
 def test_groups(rng):
     y = rng.random(600) < 0.4
     s = rng.normal(size=600) + y
     site = rng.choice(["x", "y", "z"], 600)
-    groups = karat.tally(y, s, by=site)
-    each = karat.auc(groups)
+    groups = trueness.tally(y, s, by=site)
+    each = trueness.auc(groups)
     assert set(each) == {"x", "y", "z"}
-    assert each["x"].value == karat.auc(groups["x"]).value
-    panel = karat.panel(y, {"a": s, "b": -s})
-    assert karat.auc(panel)["b"].value == karat.auc(panel["b"]).value
-    assert set(karat.roc(groups)) == set(karat.partial_auc(groups, fpr=(0, 0.2)))
-    fast = karat.compare_auc(groups)
-    slow = karat.compare_groups(groups, karat.auc, number=200, rng=1)
+    assert each["x"].value == trueness.auc(groups["x"]).value
+    panel = trueness.panel(y, {"a": s, "b": -s})
+    assert trueness.auc(panel)["b"].value == trueness.auc(panel["b"]).value
+    assert set(trueness.roc(groups)) == set(trueness.partial_auc(groups, fpr=(0, 0.2)))
+    fast = trueness.compare_auc(groups)
+    slow = trueness.compare_groups(groups, trueness.auc, number=200, rng=1)
     for a, b in zip(fast.pairs, slow.pairs, strict=True):
         assert b.difference.value == pytest.approx(a.difference.value)
         assert b.difference.sd == pytest.approx(a.difference.sd, rel=0.2)
     assert slow.statistic == pytest.approx(fast.statistic, rel=0.5)
-    one = karat.compare_groups(
-        groups, karat.average_precision, reference="y", number=100
+    one = trueness.compare_groups(
+        groups, trueness.average_precision, reference="y", number=100
     )
     assert [(p.first, p.second) for p in one.pairs] == [("x", "y"), ("z", "y")]
-    with pytest.raises(karat.InputError, match="reference must be one of the groups"):
-        karat.compare_groups(groups, karat.auc, reference="w")
-    with pytest.raises(karat.InputError, match="at least two"):
-        karat.compare_groups({"x": groups["x"]}, karat.auc)
+    with pytest.raises(
+        trueness.InputError, match="reference must be one of the groups"
+    ):
+        trueness.compare_groups(groups, trueness.auc, reference="w")
+    with pytest.raises(trueness.InputError, match="at least two"):
+        trueness.compare_groups({"x": groups["x"]}, trueness.auc)
 
 
 def clustered(rng, n=40, size=8):
@@ -292,44 +303,46 @@ def test_cluster_bootstrap_has_the_error_of_clustered_data(rng):
     values, naive = [], []
     for _ in range(300):
         y, s, _ = clustered(rng)
-        a = karat.auc(karat.tally(y, s), method="delong")
+        a = trueness.auc(trueness.tally(y, s), method="delong")
         values.append(a.value)
         naive.append(a.sd)
     truth = np.std(values)
     found = []
     for k in range(8):
         y, s, cluster = clustered(rng)
-        parts = karat.tally(y, s, by=cluster)
-        found.append(karat.cluster_bootstrap(parts, karat.auc, rng=k, number=150).sd)
+        parts = trueness.tally(y, s, by=cluster)
+        found.append(
+            trueness.cluster_bootstrap(parts, trueness.auc, rng=k, number=150).sd
+        )
     assert np.mean(found) == pytest.approx(truth, rel=0.2)
     assert np.mean(naive) < 0.7 * truth  # what ignoring the clusters would say
 
 
 def test_cluster_bootstrap_of_single_cases_is_the_bootstrap(rng):
     y, s = tied_cases(rng, 80)
-    parts = karat.tally(y, s, by=np.arange(80))
-    a = karat.cluster_bootstrap(parts, karat.auc, number=400)
-    assert a.value == karat.auc(karat.tally(y, s)).value
+    parts = trueness.tally(y, s, by=np.arange(80))
+    a = trueness.cluster_bootstrap(parts, trueness.auc, number=400)
+    assert a.value == trueness.auc(trueness.tally(y, s)).value
     assert a.sd == pytest.approx(
-        karat.auc(karat.tally(y, s), method="delong").sd, rel=0.2
+        trueness.auc(trueness.tally(y, s), method="delong").sd, rel=0.2
     )
-    b = karat.cluster_bootstrap(parts, karat.auc, number=400, method="normal")
+    b = trueness.cluster_bootstrap(parts, trueness.auc, number=400, method="normal")
     assert b.high - b.low == pytest.approx(2 * 1.96 * b.sd, rel=1e-3)
 
 
 def test_cluster_bootstrap_of_panels(rng):
     y, s = tied_cases(rng, 60)
-    parts = karat.panel(y, {"a": s, "b": -s}, by=np.arange(60) % 12)
+    parts = trueness.panel(y, {"a": s, "b": -s}, by=np.arange(60) % 12)
 
     def gap(p):
-        return karat.auc(p["a"]).value - karat.auc(p["b"]).value
+        return trueness.auc(p["a"]).value - trueness.auc(p["b"]).value
 
-    a = karat.cluster_bootstrap(parts, gap, number=100)
-    assert a.value == pytest.approx(2 * karat.auc(karat.tally(y, s)).value - 1)
+    a = trueness.cluster_bootstrap(parts, gap, number=100)
+    assert a.value == pytest.approx(2 * trueness.auc(trueness.tally(y, s)).value - 1)
     assert a.low < a.value < a.high
 
 
 def test_cluster_errors():
     one = {"a": Tally([2, 1], pos=[1, 1], neg=[1, 1])}
-    with pytest.raises(karat.NotEnoughCases, match="at least two clusters; found 1"):
-        karat.cluster_bootstrap(one, karat.auc)
+    with pytest.raises(trueness.NotEnoughCases, match="at least two clusters; found 1"):
+        trueness.cluster_bootstrap(one, trueness.auc)

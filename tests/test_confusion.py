@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-import karat
-from karat import Confusion, InputError, Tally
-from karat.confusion import METRIC_FAMILIES, METRICS, SYNONYMS
+import trueness
+from trueness import Confusion, InputError, Tally
+from trueness.metrics.confusion import METRIC_FAMILIES, METRICS, SYNONYMS
 
 HAND = Confusion(tp=3, fp=1, fn=2, tn=4)
 EXPECTED = {
@@ -43,7 +43,7 @@ EXPECTED = {
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_every_metric_by_hand(name):
-    assert karat.metric(name)(HAND) == pytest.approx(EXPECTED[name], abs=1e-15)
+    assert trueness.metric(name)(HAND) == pytest.approx(EXPECTED[name], abs=1e-15)
 
 
 def test_the_table_of_metrics_is_complete():
@@ -52,8 +52,8 @@ def test_the_table_of_metrics_is_complete():
         assert m.name == name
         assert m.question.endswith((".", "?", ")"))
         assert m.direction in ("higher", "lower", "none")
-        assert getattr(karat, name) is m
-        assert name in karat.__all__
+        assert getattr(trueness, name) is m
+        assert name in trueness.__all__
     assert not set(SYNONYMS) & (set(METRICS) | set(METRIC_FAMILIES))
     assert set(SYNONYMS.values()) <= set(METRICS) | set(METRIC_FAMILIES)
 
@@ -78,13 +78,13 @@ def test_metrics_agree_with_scikit_learn(rng):
         y, p = rng.integers(0, 2, (2, 40))
         tn, fp, fn, tp = sk.confusion_matrix(y, p).ravel()
         for name, reference in SKLEARN.items():
-            ours = karat.metric(name)(Confusion(tp, fp, fn, tn))
+            ours = trueness.metric(name)(Confusion(tp, fp, fn, tn))
             assert ours == pytest.approx(reference(y, p), abs=1e-12), name
 
 
 def test_values_stay_in_their_range(rng):
     c = Confusion(*rng.integers(0, 6, (4, 2000)))
-    for m in [*METRICS.values(), karat.f_beta(3), karat.net_benefit(0.4)]:
+    for m in [*METRICS.values(), trueness.f_beta(3), trueness.net_benefit(0.4)]:
         value = m(c)
         value = value[~np.isnan(value)]
         assert value.min() >= m.range[0] - 1e-12
@@ -109,18 +109,18 @@ def test_undefined_ratios_are_nan_and_silent():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for name in ("precision", "mcc", "markedness", "lift", "lr_positive"):
-            assert np.isnan(karat.metric(name)(nothing_flagged)), name
-        assert np.isnan(karat.recall(Confusion(0, 1, 0, 2)))
-        assert karat.lr_positive(Confusion(2, 0, 1, 3)) == np.inf
-        assert np.isnan(karat.kappa(Confusion(5, 0, 0, 0)))
+            assert np.isnan(trueness.metric(name)(nothing_flagged)), name
+        assert np.isnan(trueness.recall(Confusion(0, 1, 0, 2)))
+        assert trueness.lr_positive(Confusion(2, 0, 1, 3)) == np.inf
+        assert np.isnan(trueness.kappa(Confusion(5, 0, 0, 0)))
 
 
 def test_huge_counts_do_not_overflow():
     big = 3_000_000_000
     c = Confusion(big, big, big, big)
-    assert karat.mcc(c) == 0
-    assert karat.kappa(c) == 0
-    assert karat.youden(Confusion(big, 0, 0, big)) == 1
+    assert trueness.mcc(c) == 0
+    assert trueness.kappa(c) == 0
+    assert trueness.youden(Confusion(big, 0, 0, big)) == 1
 
 
 def brute_sweep(y, score):
@@ -132,33 +132,38 @@ def brute_sweep(y, score):
 
 def test_sweep_equals_brute_force(rng):
     y, s = rng.integers(0, 2, 60), rng.integers(0, 9, 60) / 4
-    t = karat.tally(y, s)
-    c = karat.sweep(t)
+    t = trueness.tally(y, s)
+    c = trueness.sweep(t)
     expected = list(brute_sweep(y, s))
     assert list(zip(c.tp, c.fp, strict=True)) == [e[0] for e in expected]
-    assert karat.thresholds(t).tolist() == [e[1] for e in expected]
+    assert trueness.thresholds(t).tolist() == [e[1] for e in expected]
     assert (c.tp + c.fn == t.n_pos).all()
     assert (c.fp + c.tn == t.n_neg).all()
-    with_unknown = t + karat.tally(None, [7.0, 0.1])
-    assert karat.thresholds(with_unknown).tolist() == [e[1] for e in expected]
+    with_unknown = t + trueness.tally(None, [7.0, 0.1])
+    assert trueness.thresholds(with_unknown).tolist() == [e[1] for e in expected]
 
 
 def test_long_sweeps_are_walked_in_blocks(rng):
-    t = karat.tally(rng.integers(0, 2, 40_000), rng.random(40_000))
-    c = karat.sweep(t)
-    for m in (karat.accuracy, karat.f1, karat.mcc, karat.recall - 2 * karat.fpr):
+    t = trueness.tally(rng.integers(0, 2, 40_000), rng.random(40_000))
+    c = trueness.sweep(t)
+    for m in (
+        trueness.accuracy,
+        trueness.f1,
+        trueness.mcc,
+        trueness.recall - 2 * trueness.fpr,
+    ):
         with np.errstate(invalid="ignore", divide="ignore"):
             assert np.array_equal(m(c), m.function(c), equal_nan=True)
-    assert karat.sweep(Tally()).tp.tolist() == [0]
+    assert trueness.sweep(Tally()).tp.tolist() == [0]
 
 
 def test_at_another_prevalence():
     moved = HAND.at_prevalence(0.1)
-    assert karat.recall(moved) == pytest.approx(3 / 5)
-    assert karat.specificity(moved) == pytest.approx(4 / 5)
+    assert trueness.recall(moved) == pytest.approx(3 / 5)
+    assert trueness.specificity(moved) == pytest.approx(4 / 5)
     # Bayes: 0.1 * 0.6 / (0.1 * 0.6 + 0.9 * 0.2)
-    assert karat.precision(moved) == pytest.approx(0.06 / 0.24)
-    assert karat.accuracy(moved) == pytest.approx(0.1 * 0.6 + 0.9 * 0.8)
+    assert trueness.precision(moved) == pytest.approx(0.06 / 0.24)
+    assert trueness.accuracy(moved) == pytest.approx(0.1 * 0.6 + 0.9 * 0.8)
     with pytest.raises(
         InputError, match=r"prevalence must lie in.*Type prevalence=0.2"
     ):
@@ -169,11 +174,11 @@ def test_at_another_prevalence():
     ("make", "words"),
     [
         (lambda: Confusion("a", 1, 1, 1), "tp must be counts"),
-        (lambda: karat.f_beta(0), "beta must be above zero; found 0"),
-        (lambda: karat.f_beta("2"), "beta must be one finite number; found '2'"),
-        (lambda: karat.cost(fp=-1, fn=1), "prices of zero or more"),
-        (lambda: karat.cost(fp=0, fn=0), "one of them above zero"),
-        (lambda: karat.net_benefit(-1), "odds must be zero or more"),
+        (lambda: trueness.f_beta(0), "beta must be above zero; found 0"),
+        (lambda: trueness.f_beta("2"), "beta must be one finite number; found '2'"),
+        (lambda: trueness.cost(fp=-1, fn=1), "prices of zero or more"),
+        (lambda: trueness.cost(fp=0, fn=0), "one of them above zero"),
+        (lambda: trueness.net_benefit(-1), "odds must be zero or more"),
     ],
 )
 def test_wrong_metrics(make, words):

@@ -8,8 +8,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-import karat
-from karat import InputError
+import trueness
+from trueness import InputError
 
 SCORE = [4, 3, 2, 1]
 
@@ -42,7 +42,7 @@ SCORE = [4, 3, 2, 1]
     ],
 )
 def test_which_label_is_positive(label, positive, pos):
-    t = karat.tally(label, SCORE, positive=positive)
+    t = trueness.tally(label, SCORE, positive=positive)
     assert t.pos.tolist() == pos
     assert t.neg.tolist() == [1 - p for p in pos]
 
@@ -62,24 +62,24 @@ def test_which_label_is_positive(label, positive, pos):
     ],
 )
 def test_missing_labels_are_unknown(label):
-    t = karat.tally(label, SCORE)
+    t = trueness.tally(label, SCORE)
     assert t.pos.tolist() == [1, 0, 0, 0]
     assert t.neg.tolist() == [0, 0, 1, 0]
     assert t.unknown.tolist() == [0, 1, 0, 1]
 
 
 def test_missing_text_and_dates():
-    t = karat.tally(["y", None, "n", float("nan")], SCORE, positive="y")
+    t = trueness.tally(["y", None, "n", float("nan")], SCORE, positive="y")
     assert t.unknown.tolist() == [0, 1, 0, 1]
     day = np.array(["2026-01-01", "NaT", "2026-01-02", "NaT"], dtype="datetime64[D]")
-    t = karat.tally(day, SCORE, positive=datetime.date(2026, 1, 1))
+    t = trueness.tally(day, SCORE, positive=datetime.date(2026, 1, 1))
     assert t.pos.tolist() == [1, 0, 0, 0]
     assert t.n_unknown == 2
 
 
 def test_all_labels_missing_or_none_at_all():
     for label in ([None] * 4, np.full(4, np.nan), None):
-        assert karat.tally(label, SCORE).n_unknown == 4
+        assert trueness.tally(label, SCORE).n_unknown == 4
 
 
 @pytest.mark.parametrize(
@@ -106,12 +106,12 @@ def test_all_labels_missing_or_none_at_all():
 )
 def test_doubtful_labels(label, positive, words):
     with pytest.raises(InputError, match=words):
-        karat.tally(label, SCORE, positive=positive)
+        trueness.tally(label, SCORE, positive=positive)
 
 
 def test_positive_without_labels():
     with pytest.raises(InputError, match="positive= needs labels"):
-        karat.tally(None, SCORE, positive=1)
+        trueness.tally(None, SCORE, positive=1)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_positive_without_labels():
     ],
 )
 def test_scores_of_any_number_type(score):
-    t = karat.tally([1, 0, 1, 0], score)
+    t = trueness.tally([1, 0, 1, 0], score)
     if isinstance(score, range):
         assert t.score.tolist() == [2, 1, 0, -1]
         return
@@ -144,7 +144,7 @@ def test_scores_of_any_number_type(score):
 
 
 def test_a_hard_classifier_is_a_classifier():
-    t = karat.tally([1, 0, 1, 0], np.array([True, False, False, True]))
+    t = trueness.tally([1, 0, 1, 0], np.array([True, False, False, True]))
     assert t.score.tolist() == [1, 0]
 
 
@@ -165,21 +165,21 @@ def test_a_hard_classifier_is_a_classifier():
 )
 def test_scores_that_are_none(score, words):
     with pytest.raises(InputError, match=words):
-        karat.tally([1, 0, 1, 0], score)
+        trueness.tally([1, 0, 1, 0], score)
 
 
 def test_nothing_and_one():
-    assert karat.tally([], []) == karat.Tally()
-    assert karat.tally(np.array([]), np.array([])) == karat.Tally()
-    assert karat.tally([1], [0.5]).n_pos == 1
-    assert len(karat.panel([], {"a": [], "b": []})) == 0
+    assert trueness.tally([], []) == trueness.Tally()
+    assert trueness.tally(np.array([]), np.array([])) == trueness.Tally()
+    assert trueness.tally([1], [0.5]).n_pos == 1
+    assert len(trueness.panel([], {"a": [], "b": []})) == 0
 
 
 def test_rows_that_are_already_counted():
-    t = karat.tally([1, 0, None, 1], [0.5, 0.5, 0.5, 0.1], count=[3, 2, 4, 0])
+    t = trueness.tally([1, 0, None, 1], [0.5, 0.5, 0.5, 0.1], count=[3, 2, 4, 0])
     assert (t.score.tolist(), t.pos.tolist()) == ([0.5], [3])
     assert (t.neg.tolist(), t.unknown.tolist()) == ([2], [4])
-    p = karat.panel([1, 0], {"a": [1, 0]}, count=np.array([5.0, 6.0]))
+    p = trueness.panel([1, 0], {"a": [1, 0]}, count=np.array([5.0, 6.0]))
     assert (p.n_pos, p.n_neg) == (5, 6)
     for wrong, words in [
         ([1, 2, 3], "count has 3, scores has 4"),
@@ -188,19 +188,19 @@ def test_rows_that_are_already_counted():
         (["a"] * 4, "whole numbers"),
     ]:
         with pytest.raises(InputError, match=words):
-            karat.tally([1, 0, None, 1], [1, 2, 3, 4], count=wrong)
+            trueness.tally([1, 0, None, 1], [1, 2, 3, 4], count=wrong)
 
 
 def test_groups_add_up(rng):
     y, s = rng.integers(0, 2, 200), rng.integers(0, 9, 200)
     site = rng.choice(["north", "south", "west"], 200)
-    parts = karat.tally(y, s, by=site)
+    parts = trueness.tally(y, s, by=site)
     assert list(parts) == ["north", "south", "west"]
-    assert sum(parts.values()) == karat.tally(y, s)
-    assert parts["west"] == karat.tally(y[site == "west"], s[site == "west"])
-    panels = karat.panel(y, {"a": s, "b": -s}, by=list(site))
-    assert sum(panels.values()) == karat.panel(y, {"a": s, "b": -s})
+    assert sum(parts.values()) == trueness.tally(y, s)
+    assert parts["west"] == trueness.tally(y[site == "west"], s[site == "west"])
+    panels = trueness.panel(y, {"a": s, "b": -s}, by=list(site))
+    assert sum(panels.values()) == trueness.panel(y, {"a": s, "b": -s})
     with pytest.raises(InputError, match="a group for every case; missing at 1 of 2"):
-        karat.tally([0, 1], [0, 1], by=["a", None])
+        trueness.tally([0, 1], [0, 1], by=["a", None])
     with pytest.raises(InputError, match="by has 1, scores has 2"):
-        karat.tally([0, 1], [0, 1], by=["a"])
+        trueness.tally([0, 1], [0, 1], by=["a"])

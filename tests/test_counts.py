@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import karat
-from karat import InputError, Panel, Tally
-from karat import _numerics as numerics
+import trueness
+from trueness import InputError, Panel, Tally
+from trueness._core import arrays as numerics
 
 # ten cases worked by hand in docs/one_idea.md
 LABEL = [1, 1, 0, 1, 0, 0, 1, 0, None, 0]
@@ -18,7 +18,7 @@ SCORE = [0.9, 0.8, 0.8, 0.7, 0.7, 0.7, 0.4, 0.2, 0.2, 0.1]
 
 
 def test_ten_cases_by_hand():
-    t = karat.tally(LABEL, SCORE)
+    t = trueness.tally(LABEL, SCORE)
     assert t.score.tolist() == [0.9, 0.8, 0.7, 0.4, 0.2, 0.1]
     assert t.neg.tolist() == [0, 1, 2, 0, 1, 1]
     assert t.pos.tolist() == [1, 1, 1, 1, 0, 0]
@@ -53,7 +53,7 @@ def test_values_are_frozen():
 
 
 def test_the_empty_tally_is_zero():
-    t = karat.tally(LABEL, SCORE)
+    t = trueness.tally(LABEL, SCORE)
     assert t + Tally() == t == Tally() + t
     assert sum([t, t]) == t + t
     assert sum([t, t]).n == 20
@@ -64,7 +64,7 @@ def test_the_empty_tally_is_zero():
 
 
 def test_equal_exactly_when_the_cases_are_the_same():
-    t = karat.tally(LABEL, SCORE)
+    t = trueness.tally(LABEL, SCORE)
     assert t == Tally(t.score[::-1], t.neg[::-1], t.pos[::-1], t.unknown[::-1])
     assert t != t.hide()
     assert t != t + t
@@ -72,7 +72,7 @@ def test_equal_exactly_when_the_cases_are_the_same():
 
 
 def test_map_may_merge_scores_and_turn_them_round():
-    t = karat.tally([1, 0, 1, 0], [-2, 2, 1, 0])
+    t = trueness.tally([1, 0, 1, 0], [-2, 2, 1, 0])
     squared = t.map(np.square)
     assert squared.score.tolist() == [4, 1, 0]
     assert squared.pos.tolist() == [1, 1, 0]
@@ -87,7 +87,7 @@ def test_map_may_merge_scores_and_turn_them_round():
 def test_subtraction_undoes_addition(rng):
     for _ in range(20):
         a, b = (
-            karat.tally(
+            trueness.tally(
                 np.where(rng.random(30) < 0.2, np.nan, rng.integers(0, 2, 30)),
                 rng.integers(0, 9, 30),
                 positive=1.0,
@@ -99,7 +99,7 @@ def test_subtraction_undoes_addition(rng):
         assert a - a == Tally()
         assert a - Tally() == a
     p, q = (
-        karat.panel(
+        trueness.panel(
             rng.integers(0, 2, 30),
             {k: np.where(rng.random(30) < 0.2, np.nan, rng.random(30)) for k in "ab"},
         ).vote(0.5)
@@ -131,13 +131,13 @@ def test_subtraction_never_goes_below_zero():
 
 def test_subtraction_from_cells(rng):
     score = rng.random(200)
-    a = karat.tally(rng.integers(0, 2, 200), score)
-    b = karat.tally(rng.integers(0, 2, 50), rng.choice(score, 50))
+    a = trueness.tally(rng.integers(0, 2, 200), score)
+    b = trueness.tally(rng.integers(0, 2, 50), rng.choice(score, 50))
     both = (a + b).coarse(10)
     left = both - b  # the cases of b lie in the cells of the sum
     assert (left.n_neg, left.n_pos) == (a.n_neg, a.n_pos)
-    low, high = karat.auc(left).bounds
-    assert low <= karat.auc(a).value <= high
+    low, high = trueness.auc(left).bounds
+    assert low <= trueness.auc(a).value <= high
     with pytest.raises(InputError, match="its cells are wider"):
         both - a.coarse(3)
     with pytest.raises(InputError, match="its cells are wider"):
@@ -154,14 +154,14 @@ def test_monotone_maps_keep_the_cells():
     flat = t.map(lambda s: np.minimum(s, 2), monotone=True)  # cells that touch join
     assert len(flat) == 1
     other = Tally([4, 3, 2, 1], neg=[0, 1, 1, 2], pos=[2, 1, 1, 0])
-    logistic = karat.calibrate(other, method="platt")
+    logistic = trueness.calibrate(other, method="platt")
     assert t.map(logistic).binned
-    assert karat.brier(t.map(logistic), replicates=20).bounds is not None
+    assert trueness.brier(t.map(logistic), replicates=20).bounds is not None
 
 
 def test_other_maps_forget_the_cells_and_say_so():
     t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
-    with pytest.warns(karat.DoubtfulAssumption, match="cells .* are forgotten"):
+    with pytest.warns(trueness.DoubtfulAssumption, match="cells .* are forgotten"):
         assert not t.map(np.square).binned
     with pytest.raises(InputError, match="rises and falls"):
         t.map(lambda s: (s - 2.5) ** 2 + s, monotone=True)
@@ -170,7 +170,7 @@ def test_other_maps_forget_the_cells_and_say_so():
 
 
 def test_hide_and_labelled():
-    t = karat.tally(LABEL, SCORE)
+    t = trueness.tally(LABEL, SCORE)
     hidden = t.hide()
     assert (hidden.n_neg, hidden.n_pos, hidden.n_unknown) == (0, 0, 10)
     assert hidden.unknown.tolist() == [1, 2, 3, 1, 2, 1]
@@ -182,12 +182,12 @@ def test_hide_and_labelled():
 
 
 def test_text_and_html():
-    t = karat.tally(["<b>", "no"], [1, 0], positive="<b>")
+    t = trueness.tally(["<b>", "no"], [1, 0], positive="<b>")
     assert repr(t) == (
         "Tally: 2 cases (1 negative, 1 positive, 0 unknown), "
         "2 distinct scores from 0 to 1"
     )
-    p = karat.panel([1, 0], {"<script>": [1, 0]})
+    p = trueness.panel([1, 0], {"<script>": [1, 0]})
     assert "<script>" not in p._repr_html_()
     assert "&lt;script&gt;" in p._repr_html_()
     assert "&lt;" not in t._repr_html_()
@@ -240,10 +240,10 @@ def test_counting_equals_its_slow_twin(rng, monkeypatch, shape, dtype, small):
         score = score[np.isfinite(score)]
         for labels in ([0, 1], [0, 1, None], [1], [None]):
             label = [labels[k] for k in rng.integers(0, len(labels), score.size)]
-            assert as_rows(karat.tally(label, score)) == slow_tally(label, score)
+            assert as_rows(trueness.tally(label, score)) == slow_tally(label, score)
             strided = np.repeat(score, 2)[::2]
             strided.flags.writeable = False
-            assert karat.tally(label, strided) == karat.tally(label, score)
+            assert trueness.tally(label, strided) == trueness.tally(label, score)
 
 
 def test_a_rare_score_outside_the_sample_is_counted(rng, monkeypatch):
@@ -251,22 +251,22 @@ def test_a_rare_score_outside_the_sample_is_counted(rng, monkeypatch):
     score = np.round(rng.random(4000), 1)
     score[[17, 1234]] = 7.125
     label = rng.integers(0, 2, 4000)
-    assert as_rows(karat.tally(label, score)) == slow_tally(label, score)
+    assert as_rows(trueness.tally(label, score)) == slow_tally(label, score)
     score[99] = np.inf
     with pytest.raises(InputError, match=r"1 of 4,000 \(position 99\)"):
-        karat.tally(label, score)
+        trueness.tally(label, score)
 
 
 def test_huge_counts_stay_whole():
     t = Tally([1, 0], neg=[0, 3_000_000_000], pos=[2_000_000_000, 1])
     assert (t + t).n_neg == 6_000_000_000
-    assert karat.auc(t).value == 2_000_000_000 * 6_000_000_000 / (
+    assert trueness.auc(t).value == 2_000_000_000 * 6_000_000_000 / (
         2 * 2_000_000_001 * 3_000_000_000
     ) + 3_000_000_000 / (2 * 2_000_000_001 * 3_000_000_000)
 
 
 def test_panel_by_hand():
-    p = karat.panel([1, 0, 0, None], {"a": [1, 0, 1, 1], "b": [1, 1, 1, 0]})
+    p = trueness.panel([1, 0, 0, None], {"a": [1, 0, 1, 1], "b": [1, 1, 1, 0]})
     assert p.names == ("a", "b")
     assert p.rows.tolist() == [[1, 1], [1, 0], [0, 1]]
     assert p.pos.tolist() == [1, 0, 0]
@@ -292,7 +292,7 @@ OUTPUTS = st.lists(
 
 def panel_of(cases):
     label, a, b = (list(c) for c in zip(*cases, strict=True))
-    return karat.panel(label, {"a": a, "b": b})
+    return trueness.panel(label, {"a": a, "b": b})
 
 
 @given(OUTPUTS, st.randoms(), st.integers(0, 25))
@@ -309,7 +309,7 @@ def test_laws_of_panels(cases, random, at):
     complete = [c for c in cases if not np.isnan(c[1])]
     if complete:
         label, a, _ = zip(*complete, strict=True)
-        assert whole.observed("a")["a"] == karat.tally(list(label), list(a))
+        assert whole.observed("a")["a"] == trueness.tally(list(label), list(a))
     assert whole.observed().n == sum(not np.isnan(c[1:]).any() for c in cases)
 
 
@@ -330,7 +330,7 @@ def test_votes_and_combinations(cases):
     assert votes == panel_of(expected)
     assert votes == p.vote([0.5, 1.5])
     total = p.combine(lambda rows: np.nansum(rows, axis=1))
-    assert total == karat.tally(
+    assert total == trueness.tally(
         [c[0] for c in cases], [float(np.nansum(c[1:])) for c in cases]
     )
 
@@ -355,8 +355,8 @@ def test_eleven_voters_take_the_general_road():
 
 def test_tally_of_a_column_is_the_column(rng):
     y, a = rng.integers(0, 2, 50), rng.integers(0, 9, 50)
-    p = karat.panel(y, {"a": a, "b": rng.random(50)})
-    assert p["a"] == karat.tally(y, a)
+    p = trueness.panel(y, {"a": a, "b": rng.random(50)})
+    assert p["a"] == trueness.tally(y, a)
 
 
 @pytest.mark.parametrize(
@@ -375,7 +375,7 @@ def test_tally_of_a_column_is_the_column(rng):
     ],
 )
 def test_wrong_use_of_a_panel(make, words):
-    p = karat.panel([0, 1], {"a": [1, 0], "b": [1, np.nan]})
+    p = trueness.panel([0, 1], {"a": [1, 0], "b": [1, np.nan]})
     with pytest.raises(InputError, match=words):
         make(p)
 
@@ -409,7 +409,7 @@ def test_adding_something_else_is_a_type_error():
 
 
 def test_frames_of_a_tally_and_a_panel():
-    t = karat.tally([1, 0], [0.5, 0.25])
+    t = trueness.tally([1, 0], [0.5, 0.25])
     frame = t.to_frame()
     assert list(frame.columns) == ["score", "neg", "pos", "unknown"]
     assert t.to_frame("dict")["score"] == [0.5, 0.25]
@@ -417,20 +417,20 @@ def test_frames_of_a_tally_and_a_panel():
     assert t.to_frame("pyarrow").num_rows == 2
     with pytest.raises(InputError, match=r"backend must be one of.*'panda'.*'pandas'"):
         t.to_frame("panda")
-    p = karat.panel([1, 0], {"a": [1, 0], "neg": [1, 1]})
+    p = trueness.panel([1, 0], {"a": [1, 0], "neg": [1, 1]})
     with pytest.raises(InputError, match=re.escape("two columns named 'neg'")):
         p.to_frame()
     assert list(p[["a"]].to_frame().columns) == ["a", "neg", "pos", "unknown"]
 
 
 def test_more_cases_than_64_bits_hold_are_refused():
-    many = karat.Tally([0.1], pos=[2**62], neg=[1])
-    votes = karat.Panel(["a"], [[1]], pos=[2**62])
+    many = trueness.Tally([0.1], pos=[2**62], neg=[1])
+    votes = trueness.Panel(["a"], [[1]], pos=[2**62])
     for ask in (
         lambda: many + many,
         lambda: votes + votes,
-        lambda: karat.tally([1, 0], [0.1, 0.2], count=[2**62, 2**62]),
-        lambda: karat.panel([1, 0], {"a": [1, 0]}, count=[2**62, 2**62]),
+        lambda: trueness.tally([1, 0], [0.1, 0.2], count=[2**62, 2**62]),
+        lambda: trueness.panel([1, 0], {"a": [1, 0]}, count=[2**62, 2**62]),
     ):
-        with pytest.raises(karat.InputError, match="do not fit into 64 bits"):
+        with pytest.raises(trueness.InputError, match="do not fit into 64 bits"):
             ask()

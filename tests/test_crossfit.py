@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-import karat
-from karat import InputError, NotEnoughCases, Panel
-from karat.crossfit import _deal, _delong
+import trueness
+from trueness import InputError, NotEnoughCases, Panel
+from trueness.ensembles.crossfit import _deal, _delong
 
 
 def test_delong_covariance_by_brute_force(rng):
@@ -20,7 +20,7 @@ def test_delong_covariance_by_brute_force(rng):
     want = np.cov(pos) / pos.shape[1] + np.cov(neg) / neg.shape[1]
     assert spread == pytest.approx(want)
     for k in range(3):
-        e = karat.auc(karat.tally(y, scores[:, k]))
+        e = trueness.auc(trueness.tally(y, scores[:, k]))
         assert (areas[k], spread[k, k]) == pytest.approx((e.value, e.sd**2))
 
 
@@ -33,50 +33,52 @@ def test_the_deal_gives_every_case_once(rng):
 
 
 def test_unseen_cases_decide():
-    p = karat.simulate_panel(1500, 600, [0.6, 0.65, 0.7, 0.72], rng=2)
-    found = karat.compare_combiners(p, rng=0)
-    assert set(found.auc) == set(karat.COMBINERS)
+    p = trueness.simulate_panel(1500, 600, [0.6, 0.65, 0.7, 0.72], rng=2)
+    found = trueness.compare_combiners(p, rng=0)
+    assert set(found.auc) == set(trueness.COMBINERS)
     assert found.difference["best-single"].value == 0
     assert found.difference["fidel"].low > 0
     assert found.auc["fidel"].low < found.auc["fidel"].value < found.auc["fidel"].high
     # paired: the interval of the difference is shorter than the two together
     d, f = found.difference["fidel"], found.auc["fidel"]
     assert d.high - d.low < 2 * (f.high - f.low)
-    again = karat.compare_combiners(p, rng=0)
+    again = trueness.compare_combiners(p, rng=0)
     assert again.to_dict() == found.to_dict()
     assert "difference to best-single" in repr(found)
-    assert list(found.to_frame("dict")["combiner"]) == list(karat.COMBINERS)
+    assert list(found.to_frame("dict")["combiner"]) == list(trueness.COMBINERS)
 
 
 def test_own_combiners_and_names():
-    p = karat.simulate_panel(300, 100, [0.6, 0.8], rng=3)
+    p = trueness.simulate_panel(300, 100, [0.6, 0.8], rng=3)
     mine = {
         "first": lambda panel: lambda rows: rows[:, 0],
-        "woc": karat.wisdom_of_crowds,
+        "woc": trueness.wisdom_of_crowds,
     }
-    found = karat.compare_combiners(p, combiners=mine, against="first", folds=3, rng=0)
+    found = trueness.compare_combiners(
+        p, combiners=mine, against="first", folds=3, rng=0
+    )
     assert set(found.auc) == {"first", "woc"}
     assert found.folds == 3
-    few = karat.compare_combiners(p, combiners=["fidel"], against="fidel", rng=0)
+    few = trueness.compare_combiners(p, combiners=["fidel"], against="fidel", rng=0)
     assert list(few.auc) == ["fidel"]
 
 
 def test_missing_outputs_are_no_obstacle():
-    p = karat.simulate_panel(400, 150, [0.6, 0.7, 0.8], rng=4)
+    p = trueness.simulate_panel(400, 150, [0.6, 0.7, 0.8], rng=4)
     rows = p.rows.copy()
     rows[np.random.default_rng(0).random(rows.shape) < 0.2] = np.nan
     holes = Panel(p.names, rows, p.neg, p.pos)
-    found = karat.compare_combiners(holes, rng=0)
+    found = trueness.compare_combiners(holes, rng=0)
     assert all(0.5 < e.value < 1 for e in found.auc.values())
 
 
 def test_errors():
-    p = karat.simulate_panel(20, 3, [0.6, 0.8], rng=3)
+    p = trueness.simulate_panel(20, 3, [0.6, 0.8], rng=3)
     with pytest.raises(NotEnoughCases, match="5 folds need 5 cases of each class"):
-        karat.compare_combiners(p, rng=0)
+        trueness.compare_combiners(p, rng=0)
     with pytest.raises(InputError, match="combiners must be one of"):
-        karat.compare_combiners(p, combiners=["fidle"], rng=0)
+        trueness.compare_combiners(p, combiners=["fidle"], rng=0)
     with pytest.raises(InputError, match="against must be one of"):
-        karat.compare_combiners(p, against="best", rng=0)
+        trueness.compare_combiners(p, against="best", rng=0)
     with pytest.raises(NotEnoughCases, match="compare_combiners needs"):
-        karat.compare_combiners(p.hide(), rng=0)
+        trueness.compare_combiners(p.hide(), rng=0)

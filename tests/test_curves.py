@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 from sklearn.metrics import det_curve, precision_recall_curve, roc_curve
 
-import karat
+import trueness
 from conftest import tied_cases
-from karat import Tally
+from trueness import Tally
 
 PROC = json.loads((Path(__file__).parent / "reference" / "proc.json").read_text())
 
@@ -24,38 +24,38 @@ def by_loop(y, s, cut):
 
 def test_by_hand():
     t = Tally([0.9, 0.6, 0.3], pos=[2, 1, 1], neg=[0, 1, 5])
-    curve = karat.roc(t)
+    curve = trueness.roc(t)
     assert curve.threshold.tolist() == [np.inf, 0.9, 0.6, 0.3]
     assert curve.fpr.tolist() == [0, 0, 1 / 6, 1]
     assert curve.tpr.tolist() == [0, 2 / 4, 3 / 4, 1]
-    pr = karat.precision_recall(t)
+    pr = trueness.precision_recall(t)
     assert pr.recall.tolist() == [2 / 4, 3 / 4, 1]
     assert pr.precision.tolist() == [1, 3 / 4, 4 / 10]
     assert pr.threshold.tolist() == [0.9, 0.6, 0.3]
-    assert karat.det(t).fnr.tolist() == [1, 1 / 2, 1 / 4, 0]
-    gain = karat.gain_curve(t)
+    assert trueness.det(t).fnr.tolist() == [1, 1 / 2, 1 / 4, 0]
+    gain = trueness.gain_curve(t)
     assert gain.flagged_rate == pytest.approx([0, 2 / 10, 4 / 10, 1])
-    lift = karat.lift_curve(t)
+    lift = trueness.lift_curve(t)
     assert lift.lift == pytest.approx([(2 / 2) / (4 / 10), (3 / 4) / (4 / 10), 1])
 
 
 def test_precision_at_another_prevalence_by_hand():
     t = Tally([2, 1], pos=[8, 2], neg=[10, 90])
-    pr = karat.precision_recall(t, prevalence=0.01)
+    pr = trueness.precision_recall(t, prevalence=0.01)
     hits, alarms = 0.01 * 0.8, 0.99 * 0.1
     assert pr.precision[0] == pytest.approx(hits / (hits + alarms))
     assert pr.precision[-1] == pytest.approx(0.01)
-    own = karat.precision_recall(t)
-    same = karat.precision_recall(t, prevalence=10 / 110)
+    own = trueness.precision_recall(t)
+    same = trueness.precision_recall(t, prevalence=10 / 110)
     assert own.precision == pytest.approx(same.precision)
 
 
 def test_slow_twin(rng):
     for n in (5, 40, 200):
         y, s = tied_cases(rng, n)
-        t = karat.tally(y, s)
-        curve, pr = karat.roc(t), karat.precision_recall(t)
-        gain, lift = karat.gain_curve(t), karat.lift_curve(t)
+        t = trueness.tally(y, s)
+        curve, pr = trueness.roc(t), trueness.precision_recall(t)
+        gain, lift = trueness.gain_curve(t), trueness.lift_curve(t)
         for i, cut in enumerate(curve.threshold):
             tp, fp = by_loop(y, s, cut)
             assert curve.tpr[i] == tp / (y == 1).sum()
@@ -69,19 +69,19 @@ def test_slow_twin(rng):
 
 def test_scikit_learn_agrees(rng):
     y, s = tied_cases(rng, 300, levels=20)
-    t = karat.tally(y, s)
+    t = trueness.tally(y, s)
     fpr, tpr, cut = roc_curve(y, s, drop_intermediate=False)
-    curve = karat.roc(t)
+    curve = trueness.roc(t)
     assert curve.fpr == pytest.approx(fpr)
     assert curve.tpr == pytest.approx(tpr)
     assert curve.threshold.tolist() == cut.tolist()
     precision, recall, cut = precision_recall_curve(y, s)
-    pr = karat.precision_recall(t)
+    pr = trueness.precision_recall(t)
     assert pr.precision[::-1] == pytest.approx(precision[:-1])
     assert pr.recall[::-1] == pytest.approx(recall[:-1])
     assert pr.threshold[::-1].tolist() == cut.tolist()
     fpr, fnr, cut = det_curve(y, s)
-    ours = karat.det(t)
+    ours = trueness.det(t)
     at = np.searchsorted(-ours.threshold, -cut)
     assert ours.fnr[at] == pytest.approx(fnr)
     assert ours.fpr[at] == pytest.approx(fpr)
@@ -89,42 +89,50 @@ def test_scikit_learn_agrees(rng):
 
 @pytest.mark.parametrize("name", ["ndka", "s100b", "wfns"])
 def test_proc_agrees(name):
-    curve = karat.roc(karat.tally(PROC["poor"], PROC[name]))
+    curve = trueness.roc(trueness.tally(PROC["poor"], PROC[name]))
     assert curve.fpr == pytest.approx(PROC[f"fpr_{name}"])
     assert curve.tpr == pytest.approx(PROC[f"tpr_{name}"])
 
 
 def test_random_and_ideal_classifier():
-    chance = karat.roc(Tally([1], pos=[3], neg=[5]))
+    chance = trueness.roc(Tally([1], pos=[3], neg=[5]))
     assert chance.fpr.tolist() == chance.tpr.tolist() == [0, 1]
-    ideal = karat.roc(Tally([2, 1], pos=[3, 0], neg=[0, 5]))
+    ideal = trueness.roc(Tally([2, 1], pos=[3, 0], neg=[0, 5]))
     assert (ideal.fpr.tolist(), ideal.tpr.tolist()) == ([0, 0, 1], [0, 1, 1])
-    assert karat.precision_recall(Tally([2, 1], [0, 5], [3, 0])).precision[0] == 1
+    assert trueness.precision_recall(Tally([2, 1], [0, 5], [3, 0])).precision[0] == 1
 
 
 def test_label_mirror_reflects_the_curve(rng):
     y, s = tied_cases(rng, 80)
-    curve, mirror = karat.roc(karat.tally(y, s)), karat.roc(karat.tally(1 - y, -s))
+    curve, mirror = (
+        trueness.roc(trueness.tally(y, s)),
+        trueness.roc(trueness.tally(1 - y, -s)),
+    )
     assert mirror.fpr == pytest.approx(1 - curve.tpr[::-1])
     assert mirror.tpr == pytest.approx(1 - curve.fpr[::-1])
 
 
 def test_one_class_is_an_error():
-    for f in (karat.roc, karat.precision_recall, karat.det, karat.gain_curve):
-        with pytest.raises(karat.NotEnoughCases, match=f.__name__):
+    for f in (
+        trueness.roc,
+        trueness.precision_recall,
+        trueness.det,
+        trueness.gain_curve,
+    ):
+        with pytest.raises(trueness.NotEnoughCases, match=f.__name__):
             f(Tally([1, 2], pos=[1, 1]))
-    with pytest.raises(karat.NotEnoughCases, match="lift_curve needs at least one"):
-        karat.lift_curve(Tally([1, 2], neg=[1, 1]))
+    with pytest.raises(trueness.NotEnoughCases, match="lift_curve needs at least one"):
+        trueness.lift_curve(Tally([1, 2], neg=[1, 1]))
 
 
 @pytest.mark.parametrize("wrong", [0, 1, -0.2, 20, "a", None])
 def test_prevalence_must_be_a_share(wrong):
     t = Tally([1, 2], pos=[1, 1], neg=[1, 1])
     if wrong is None:
-        assert karat.precision_recall(t, prevalence=None).prevalence == 0.5
+        assert trueness.precision_recall(t, prevalence=None).prevalence == 0.5
         return
-    for f in (karat.precision_recall, karat.gain_curve, karat.lift_curve):
-        with pytest.raises(karat.InputError, match="prevalence must"):
+    for f in (trueness.precision_recall, trueness.gain_curve, trueness.lift_curve):
+        with pytest.raises(trueness.InputError, match="prevalence must"):
             f(t, prevalence=wrong)
 
 
@@ -138,8 +146,8 @@ def hull_by_qhull(fpr, tpr):
 def test_hull_agrees_with_qhull(rng):
     for n in (6, 30, 400):
         y, s = tied_cases(rng, n, levels=50)
-        curve = karat.roc(karat.tally(y, s))
-        ours = karat.hull(curve)
+        curve = trueness.roc(trueness.tally(y, s))
+        ours = trueness.hull(curve)
         theirs = hull_by_qhull(curve.fpr, curve.tpr)
         # qhull may keep points that lie on an edge, up to rounding
         height = np.interp(theirs[:, 0], ours.fpr, ours.tpr)
@@ -153,9 +161,9 @@ def test_hull_agrees_with_qhull(rng):
 
 
 def test_hull_of_chance_and_of_an_inverted_classifier():
-    line = karat.hull(karat.roc(Tally([3, 2, 1], pos=[1, 1, 1], neg=[2, 2, 2])))
+    line = trueness.hull(trueness.roc(Tally([3, 2, 1], pos=[1, 1, 1], neg=[2, 2, 2])))
     assert (line.fpr.tolist(), line.tpr.tolist()) == ([0, 1], [0, 1])
-    wrong = karat.hull(karat.roc(Tally([2, 1], pos=[0, 3], neg=[5, 0])))
+    wrong = trueness.hull(trueness.roc(Tally([2, 1], pos=[0, 3], neg=[5, 0])))
     assert (wrong.fpr.tolist(), wrong.tpr.tolist()) == ([0, 1], [0, 1])
 
 
@@ -172,22 +180,22 @@ def distance_to_polyline(x, y, px, py):
 
 
 CURVES = {
-    "roc": karat.roc,
-    "precision_recall": karat.precision_recall,
-    "det": karat.det,
-    "gain_curve": karat.gain_curve,
-    "lift_curve": karat.lift_curve,
+    "roc": trueness.roc,
+    "precision_recall": trueness.precision_recall,
+    "det": trueness.det,
+    "gain_curve": trueness.gain_curve,
+    "lift_curve": trueness.lift_curve,
 }
 
 
 @pytest.mark.parametrize("name", CURVES)
 def test_simplify_never_moves_the_curve_by_more_than_it_says(rng, name):
     y, s = tied_cases(rng, 2000, levels=400)
-    curve = CURVES[name](karat.tally(y, s))
+    curve = CURVES[name](trueness.tally(y, s))
     scale = curve.lift.max() if name == "lift_curve" else 1.0
     x, v = (getattr(curve, axis) for axis in curve.axes)
     for wish in ({"points": 12}, {"tolerance": 0.02}, {"tolerance": 0}):
-        few = karat.simplify(curve, **wish)
+        few = trueness.simplify(curve, **wish)
         fx, fv = (getattr(few, axis) for axis in few.axes)
         away = distance_to_polyline(x, v / scale, fx, fv / scale).max()
         assert away <= few.moved + 1e-12
@@ -199,20 +207,20 @@ def test_simplify_never_moves_the_curve_by_more_than_it_says(rng, name):
 
 def test_simplify_a_million_points_quickly_drawn(rng):
     y = rng.random(300_000) < 0.3
-    curve = karat.roc(karat.tally(y, rng.normal(size=y.size) + y))
-    few = karat.simplify(curve, points=200)
+    curve = trueness.roc(trueness.tally(y, rng.normal(size=y.size) + y))
+    few = trueness.simplify(curve, points=200)
     assert len(few.fpr) == 200
     assert few.moved < 0.002
     height = np.interp(few.fpr[1:-1] + few.moved, curve.fpr, curve.tpr)
     assert (height >= few.tpr[1:-1] - few.moved).all()
-    fine = karat.simplify(curve, tolerance=0.001)
+    fine = trueness.simplify(curve, tolerance=0.001)
     assert 10 < len(fine.fpr) < 2000
     assert fine.moved <= 0.001
 
 
 def test_simplify_zero_tolerance_keeps_corners_only():
     t = Tally([5, 4, 3, 2, 1], pos=[1, 1, 1, 0, 0], neg=[0, 0, 0, 2, 2])
-    few = karat.simplify(karat.roc(t), tolerance=0)
+    few = trueness.simplify(trueness.roc(t), tolerance=0)
     assert (few.fpr.tolist(), few.tpr.tolist()) == ([0, 0, 1], [0, 1, 1])
     assert few.moved == 0
 
@@ -220,23 +228,25 @@ def test_simplify_zero_tolerance_keeps_corners_only():
 @given(st.integers(0, 2**32), st.integers(2, 9))
 def test_simplify_keeps_at_most_k(seed, k):
     y, s = tied_cases(np.random.default_rng(seed), 30)
-    assert len(karat.simplify(karat.roc(karat.tally(y, s)), points=k).fpr) <= k
+    assert len(trueness.simplify(trueness.roc(trueness.tally(y, s)), points=k).fpr) <= k
 
 
 def test_simplify_errors():
-    curve = karat.roc(Tally([4, 3, 2, 1], pos=[2, 0, 2, 0], neg=[0, 3, 0, 1]))
-    with pytest.raises(karat.InputError, match="points=200 or tolerance"):
-        karat.simplify(curve)
-    with pytest.raises(karat.InputError, match="points must be a whole number, 2"):
-        karat.simplify(curve, points=1)
-    with pytest.raises(karat.InputError, match="tolerance must be zero or more"):
-        karat.simplify(curve, tolerance=-1)
-    with pytest.raises(karat.InputError, match="2 points cannot keep the curve within"):
-        karat.simplify(curve, points=2, tolerance=0.001)
+    curve = trueness.roc(Tally([4, 3, 2, 1], pos=[2, 0, 2, 0], neg=[0, 3, 0, 1]))
+    with pytest.raises(trueness.InputError, match="points=200 or tolerance"):
+        trueness.simplify(curve)
+    with pytest.raises(trueness.InputError, match="points must be a whole number, 2"):
+        trueness.simplify(curve, points=1)
+    with pytest.raises(trueness.InputError, match="tolerance must be zero or more"):
+        trueness.simplify(curve, tolerance=-1)
+    with pytest.raises(
+        trueness.InputError, match="2 points cannot keep the curve within"
+    ):
+        trueness.simplify(curve, points=2, tolerance=0.001)
 
 
 def test_records_show_themselves():
-    curve = karat.roc(Tally([2, 1], pos=[3, 0], neg=[0, 5]))
+    curve = trueness.roc(Tally([2, 1], pos=[3, 0], neg=[0, 5]))
     assert curve.to_dict()["threshold"] == ["inf", 2.0, 1.0]
     assert list(curve.to_frame("dict")) == ["fpr", "tpr", "threshold"]
     assert "fpr" in repr(curve)

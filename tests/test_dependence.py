@@ -5,15 +5,16 @@ import pytest
 from scipy.special import ndtr, ndtri
 from scipy.stats import chi2
 
-import karat
-from karat import _random_effect, diagnostics
-from karat._latent_model import read_cells, read_prior
+import trueness
 from no_gold import simulate, table
+from trueness.nogold import arviz_door as diagnostics
+from trueness.nogold import random_effect as _random_effect
+from trueness.nogold.model import read_cells, read_prior
 
 
 def test_hui_walter_maximum_as_published():
     """Hui, Walter 1980, Table 3: four digits."""
-    m = karat.latent_maximum(table("huiwalter1980_tuberculin"))
+    m = trueness.latent_maximum(table("huiwalter1980_tuberculin"))
     assert m.prevalence["pop1"].value == pytest.approx(0.0268, abs=5e-5)
     assert m.prevalence["pop2"].value == pytest.approx(0.7168, abs=5e-5)
     assert 1 - m.sensitivity["mantoux"].value == pytest.approx(0.0339, abs=5e-5)
@@ -27,8 +28,8 @@ def test_hui_walter_maximum_as_published():
 
 def test_maximum_with_labels_is_a_proportion():
     rows = [[1, 1], [1, 0], [0, 1], [0, 0]]
-    p = karat.Panel(["A", "B"], rows, pos=[30, 20, 5, 5], neg=[2, 8, 10, 40])
-    m = karat.latent_maximum(p)
+    p = trueness.Panel(["A", "B"], rows, pos=[30, 20, 5, 5], neg=[2, 8, 10, 40])
+    m = trueness.latent_maximum(p)
     assert m.prevalence.value == pytest.approx(60 / 120, abs=1e-6)
     assert m.sensitivity["A"].value == pytest.approx(50 / 60, abs=1e-6)
     assert m.sensitivity["A"].sd == pytest.approx(np.sqrt(50 * 10 / 60**3), rel=1e-3)
@@ -38,7 +39,7 @@ def test_maximum_with_labels_is_a_proportion():
 def test_maximum_is_a_maximum(rng):
     """No random step in any direction is higher."""
     p = table("hiv_alvord1988")
-    m = karat.latent_maximum(p)
+    m = trueness.latent_maximum(p)
     assert m.degrees_of_freedom == 15 - 9
     assert chi2.sf(m.deviance, 6) < 0.05  # independence does not fit: known for it
     x = p.rows
@@ -61,7 +62,7 @@ def test_maximum_is_a_maximum(rng):
 
 
 def test_two_classifiers_have_no_standard_error():
-    m = karat.latent_maximum(table("swineflu_recovered"))
+    m = trueness.latent_maximum(table("swineflu_recovered"))
     assert not m.identified
     assert np.isnan(m.prevalence.sd)
 
@@ -76,15 +77,15 @@ def hard_cases(rng, n, phi, alpha, beta, sigma):
 
 
 def panel_of(votes):
-    return karat.panel(None, {f"T{i}": votes[:, i] for i in range(votes.shape[1])})
+    return trueness.panel(None, {f"T{i}": votes[:, i] for i in range(votes.shape[1])})
 
 
 ALPHA, BETA = np.array([0.8, 0.7, 0.85, 0.75]), np.array([0.1, 0.2, 0.15, 0.1])
 
 
 def check(votes, **options):
-    post = karat.latent_class(panel_of(votes), rng=0, draws=500)
-    return karat.conditional_dependence(post, rng=0, **options)
+    post = trueness.latent_class(panel_of(votes), rng=0, draws=500)
+    return trueness.conditional_dependence(post, rng=0, **options)
 
 
 def test_no_alarm_without_dependence():
@@ -114,7 +115,7 @@ def test_dependence_shows_where_it_is(rng):
 
 
 def test_hiv_second_and_third_test_err_together(hiv):
-    d = karat.conditional_dependence(hiv["independent"], rng=0)
+    d = trueness.conditional_dependence(hiv["independent"], rng=0)
     at = list(zip(d.first, d.second, strict=True)).index(("V2", "V3"))
     assert d.residual.argmax() == d.p_value.argmin() == at
     assert d.p_value[at] < 0.01
@@ -122,8 +123,8 @@ def test_hiv_second_and_third_test_err_together(hiv):
 
 
 def test_three_classifiers_cannot_show_it():
-    post = karat.latent_class(table("chloroplast_reconstructed"), rng=0, draws=500)
-    d = karat.conditional_dependence(post, rng=0)
+    post = trueness.latent_class(table("chloroplast_reconstructed"), rng=0, draws=500)
+    d = trueness.conditional_dependence(post, rng=0)
     assert "cannot show" in d.note
     assert np.isnan(d.score_p_value).all()
     assert (d.p_value > 0.3).all()
@@ -131,12 +132,12 @@ def test_three_classifiers_cannot_show_it():
 
 def test_more_than_ten_classifiers_have_the_predictive_check(rng):
     _, votes = simulate(rng, 60, 0.4, [0.8] * 11, [0.2] * 11)
-    post = karat.latent_class(panel_of(votes), rng=0, draws=100)
-    d = karat.conditional_dependence(post, rng=0)
+    post = trueness.latent_class(panel_of(votes), rng=0, draws=100)
+    d = trueness.conditional_dependence(post, rng=0)
     assert np.isnan(d.score_p_value).all()
     assert ((d.p_value > 0.01) & (d.p_value <= 1)).all()
-    with pytest.raises(karat.InputError, match="replicates"):
-        karat.conditional_dependence(post, replicates=3)
+    with pytest.raises(trueness.InputError, match="replicates"):
+        trueness.conditional_dependence(post, replicates=3)
 
 
 def test_random_effect_integral_against_simulation(rng):
@@ -169,8 +170,8 @@ def test_random_effect_without_spread_is_independence(rng):
 def hiv():
     p = table("hiv_alvord1988")
     return {
-        "independent": karat.latent_class(p, rng=0, draws=1000),
-        "random effect": karat.latent_class(
+        "independent": trueness.latent_class(p, rng=0, draws=1000),
+        "random effect": trueness.latent_class(
             p, rng=0, draws=200, dependence="random effect"
         ),
     }
@@ -193,12 +194,12 @@ def test_hiv_needs_dependence(hiv):
 def test_loo_by_brute_force():
     """Leave one case of each pattern out, and fit again."""
     rows = [[1, 1, 1], [1, 1, 0], [0, 1, 0], [0, 0, 0]]
-    p = karat.Panel(["A", "B", "C"], rows, unknown=[9, 3, 2, 12])
-    post = karat.latent_class(p, rng=0, draws=4000)
+    p = trueness.Panel(["A", "B", "C"], rows, unknown=[9, 3, 2, 12])
+    post = trueness.latent_class(p, rng=0, draws=4000)
     elpd, count, *_ = diagnostics._loo(post)
     assert count.tolist() == [9, 3, 2, 12]
-    less = karat.Panel(p.names, p.rows, unknown=p.unknown - np.array([0, 0, 1, 0]))
-    d = karat.latent_class(less, rng=1, draws=4000).draws
+    less = trueness.Panel(p.names, p.rows, unknown=p.unknown - np.array([0, 0, 1, 0]))
+    d = trueness.latent_class(less, rng=1, draws=4000).draws
     x, phi = p.rows[2], d["prevalence"]
     a = np.prod(np.where(x, d["sensitivity"], 1 - d["sensitivity"]), axis=1)
     b = np.prod(np.where(x, 1 - d["specificity"], d["specificity"]), axis=1)
@@ -211,8 +212,8 @@ def test_random_effect_combines_and_predicts(hiv):
     p = post.probability([[1, 1, 1, 1], [0, 0, 0, 0], [1, np.nan, 1, 1]])
     assert p[0] > 0.95
     assert p[1] < 0.1
-    assert karat.best_combination(post).sensitivity.value > 0.8
-    assert karat.conditional_dependence(post, rng=0).p_value.min() > 0.05
+    assert trueness.best_combination(post).sensitivity.value > 0.8
+    assert trueness.conditional_dependence(post, rng=0).p_value.min() > 0.05
 
 
 def test_datatree_is_read_by_arviz(hiv):
@@ -232,9 +233,9 @@ def test_datatree_is_read_by_arviz(hiv):
 
 def test_bad_models():
     p = table("swineflu_recovered")
-    with pytest.raises(karat.InputError, match="dependence must be one of"):
-        karat.latent_class(p, dependence="some")
-    one = karat.latent_class(p, rng=0, draws=200)
-    other = karat.latent_class(table("strongyloides_joseph1995"), rng=0, draws=200)
-    with pytest.raises(karat.InputError, match="same cases"):
+    with pytest.raises(trueness.InputError, match="dependence must be one of"):
+        trueness.latent_class(p, dependence="some")
+    one = trueness.latent_class(p, rng=0, draws=200)
+    other = trueness.latent_class(table("strongyloides_joseph1995"), rng=0, draws=200)
+    with pytest.raises(trueness.InputError, match="same cases"):
         diagnostics.compare_models({"a": one, "b": other})

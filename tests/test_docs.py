@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-import karat
-from karat.cli import app
+import trueness
+from trueness.cli import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -63,18 +63,21 @@ def test_the_readme_shows_the_two_commands():
         assert f"\n{target}:" in (ROOT / "Makefile").read_text()
 
 
-@pytest.mark.parametrize("name", karat.__all__)
+@pytest.mark.parametrize("name", trueness.__all__)
 def test_public_names_say_what_they_answer(name):
-    value = getattr(karat, name)
-    if callable(value) and not isinstance(value, karat.Metric):
+    value = getattr(trueness, name)
+    if callable(value) and not isinstance(value, trueness.Metric):
         assert value.__doc__
         assert value.__doc__.strip()
 
 
 def test_the_table_of_contents_is_complete():
-    metrics = {*karat.confusion.METRICS, *karat.confusion.METRIC_FAMILIES}
-    words = set(re.findall(r"\w+", karat.__doc__))
-    assert not set(karat.__all__) - metrics - words
+    metrics = {
+        *trueness.metrics.confusion.METRICS,
+        *trueness.metrics.confusion.METRIC_FAMILIES,
+    }
+    words = set(re.findall(r"\w+", trueness.__doc__))
+    assert not set(trueness.__all__) - metrics - words
 
 
 def test_links_of_the_pages_lead_somewhere():
@@ -93,7 +96,7 @@ LINES = sorted(
         for page in PAGES
         for block in SHELL.findall(page.read_text(encoding="utf-8"))
         for line in block.splitlines()
-        if line.startswith("karat ") and line != "karat demo"
+        if line.startswith("trueness ") and line != "trueness demo"
     }
 )
 
@@ -101,7 +104,7 @@ LINES = sorted(
 @pytest.mark.parametrize("line", LINES)
 def test_shell_lines_of_the_pages_run(line, tmp_path, monkeypatch):
     names = {"virus": "y", "boosting": "a", "logistic": "b"}
-    frame = pd.read_csv(karat.samples.path("west_nile")).rename(columns=names)
+    frame = pd.read_csv(trueness.samples.path("west_nile")).rename(columns=names)
     frame.to_csv(tmp_path / "predictions.csv", index=False)
     frame.to_parquet(tmp_path / "predictions.parquet")
     monkeypatch.chdir(tmp_path)

@@ -7,8 +7,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-import karat
-from karat import InputError, Tally
+import trueness
+from trueness import InputError, Tally
 
 NAN = float("nan")
 THREE = [0.1, 0.2, 0.3]
@@ -115,10 +115,10 @@ MEANINGS = {
 def test_one_meaning_on_every_engine(typed_engine, name):
     label, score, positive, expected = MEANINGS[name]
     frame = typed_engine({"y": label, "p": score})
-    t = karat.tally(frame, label="y", score="p", positive=positive)
+    t = trueness.tally(frame, label="y", score="p", positive=positive)
     assert t == expected
-    assert karat.tally(frame, score="p") == expected.hide()
-    p = karat.panel(frame, label="y", scores=["p"], positive=positive)
+    assert trueness.tally(frame, score="p") == expected.hide()
+    p = trueness.panel(frame, label="y", scores=["p"], positive=positive)
     assert p["p"] == expected
 
 
@@ -142,26 +142,26 @@ def test_random_cases_on_every_lazy_engine(lazy_engine, rng):
     p = columns["p"].to_numpy()
     q = np.array([np.nan if v is None else v for v in columns["q"].to_pylist()])
     n, site = columns["n"].to_numpy(), np.array(columns["site"].to_pylist())
-    counted = karat.tally(frame, label="y", score="p", count="n", by="site")
-    assert counted == karat.tally(y, p, count=n, by=site)
+    counted = trueness.tally(frame, label="y", score="p", count="n", by="site")
+    assert counted == trueness.tally(y, p, count=n, by=site)
     assert list(counted) == ["a", "b", "c"]
-    both = karat.panel(frame, label="y", scores=["p", "q"], count="n")
-    assert both == karat.panel(y, {"p": p, "q": q}, count=n)
-    assert karat.tally(frame, label="y", score="p") == karat.tally(y, p)
+    both = trueness.panel(frame, label="y", scores=["p", "q"], count="n")
+    assert both == trueness.panel(y, {"p": p, "q": q}, count=n)
+    assert trueness.tally(frame, label="y", score="p") == trueness.tally(y, p)
 
 
 def test_groups_are_python_values(lazy_engine, rng):
     columns = random_columns(rng, 50)
-    days = karat.tally(lazy_engine(columns), label="y", score="p", by="day")
+    days = trueness.tally(lazy_engine(columns), label="y", score="p", by="day")
     assert set(days) == set(columns["day"].to_pylist())
 
 
 def test_any_name_of_a_column():
     names = {"cases": [0, 1], "key_0": [0.5, 0.7], "len": [2, 3]}
     frame = pl.LazyFrame(names)
-    t = karat.tally(frame, label="cases", score="key_0", count="len")
+    t = trueness.tally(frame, label="cases", score="key_0", count="len")
     assert t == Tally([0.5, 0.7], neg=[2, 0], pos=[0, 3])
-    same = karat.tally(frame, label="cases", score="cases")
+    same = trueness.tally(frame, label="cases", score="cases")
     assert same == Tally([0, 1], neg=[1, 0], pos=[0, 1])
 
 
@@ -201,27 +201,27 @@ def test_slips_on_every_lazy_engine(lazy_engine, words):
         }
     )
     with pytest.raises(InputError, match=words):
-        karat.tally(frame, **SLIPS[words])
+        trueness.tally(frame, **SLIPS[words])
 
 
 def test_infinite_scores_are_counted(lazy_engine):
     frame = lazy_engine({"p": pa.array([0.5, float("inf"), 0.1])})
     with pytest.raises(InputError, match="infinite in 1 of 3 cases"):
-        karat.tally(frame, score="p")
+        trueness.tally(frame, score="p")
     with pytest.raises(InputError, match="infinite in 1 of 3 cases"):
-        karat.panel(frame, scores=["p"])
+        trueness.panel(frame, scores=["p"])
 
 
 def test_too_many_cases_in_one_count():
     frame = pl.LazyFrame({"p": [0.5, 0.5], "n": [2**62, 2**62]})
     with pytest.raises(InputError, match="do not fit into 64 bits"):
-        karat.tally(frame, score="p", count="n")
+        trueness.tally(frame, score="p", count="n")
 
 
 def test_many_labels_are_refused_while_streaming():
     frame = pl.LazyFrame({"y": np.arange(500), "p": np.arange(500) / 500})
     with pytest.raises(InputError, match="must have two values"):
-        karat.tally(frame, label="y", score="p")
+        trueness.tally(frame, label="y", score="p")
 
 
 def test_a_plan_is_counted_not_its_source(lazy_engine):
@@ -229,7 +229,7 @@ def test_a_plan_is_counted_not_its_source(lazy_engine):
 
     frame = lazy_engine({"y": [0, 1, 1, 0], "p": [0.1, 0.2, 0.3, 0.4]})
     kept = nw.from_native(frame).filter(nw.col("p") > 0.15).to_native()
-    t = karat.tally(kept, label="y", score="p")
+    t = trueness.tally(kept, label="y", score="p")
     assert t == Tally([0.2, 0.3, 0.4], neg=[0, 0, 1], pos=[1, 1, 0])
 
 
@@ -242,45 +242,45 @@ def test_cells_are_the_same_on_every_engine(lazy_engine, rng, at_most):
         "p": pa.array(np.exp(rng.normal(size=n) + y)),
         "g": pa.array(rng.choice(["a", "b"], n)),
     }
-    exact = karat.tally(pl.from_arrow(columns["y"]), columns["p"])
+    exact = trueness.tally(pl.from_arrow(columns["y"]), columns["p"])
     frame = lazy_engine(columns)
-    t = karat.tally(frame, label="y", score="p", at_most=at_most)
-    assert t == karat.tally(
+    t = trueness.tally(frame, label="y", score="p", at_most=at_most)
+    assert t == trueness.tally(
         pl.from_arrow(pa.table(columns)).lazy(), label="y", score="p", at_most=at_most
     )
     assert len(t) <= at_most
     counts = (t.n_neg, t.n_pos, t.n_unknown)
     assert counts == (exact.n_neg, exact.n_pos, exact.n_unknown)
-    found = karat.bounds("auc", t)
-    assert found.low <= karat.auc(exact).value <= found.high
+    found = trueness.bounds("auc", t)
+    assert found.low <= trueness.auc(exact).value <= found.high
     # the cells hold what they say: count the cases in each
     for low, high, pos in zip(t.score, t.high, t.pos, strict=True):
         inside = (exact.score >= low) & (exact.score <= high)
         assert exact.pos[inside].sum() == pos
-    groups = karat.tally(frame, score="p", by="g", at_most=at_most)
+    groups = trueness.tally(frame, score="p", by="g", at_most=at_most)
     assert sum(t.n for t in groups.values()) == n
 
 
 def test_few_scores_stay_exact_in_cells():
     frame = pl.LazyFrame({"y": [0, 1, 1, 0] * 50, "p": [0.1, 0.2, 0.2, 0.9] * 50})
-    t = karat.tally(frame, label="y", score="p", at_most=1000)
-    assert t == karat.tally(frame, label="y", score="p")
+    t = trueness.tally(frame, label="y", score="p", at_most=1000)
+    assert t == trueness.tally(frame, label="y", score="p")
     assert not t.binned
 
 
 def test_cells_of_extreme_scores():
     values = [5e-324, 0.0, -1.7e308, 1.7e308, 1e-300, -1.0, 1.0]
-    t = karat.tally(pl.LazyFrame({"p": values}), score="p", at_most=4)
+    t = trueness.tally(pl.LazyFrame({"p": values}), score="p", at_most=4)
     assert t.n == 7
     assert (t.score[-1], t.high[0]) == (-1.7e308, 1.7e308)
 
 
 def test_cells_of_nothing_and_of_gaps():
     empty = pl.LazyFrame({"y": [], "p": []}, schema={"y": pl.Int64, "p": pl.Float64})
-    assert karat.tally(empty, label="y", score="p", at_most=5) == Tally()
+    assert trueness.tally(empty, label="y", score="p", at_most=5) == Tally()
     gaps = pl.LazyFrame({"p": [0.1, None, NAN, float("inf")]})
     with pytest.raises(InputError, match="infinite in 3 of 4 cases"):
-        karat.tally(gaps, score="p", at_most=5)
+        trueness.tally(gaps, score="p", at_most=5)
 
 
 @pytest.mark.parametrize("at_most", [1, 7, 10_000])
@@ -295,18 +295,18 @@ def test_cells_of_counted_rows(lazy_engine, rng, at_most):
     }
     again = {k: np.repeat(v, columns["n"]) for k, v in columns.items()}
     options = {"label": "y", "score": "p", "at_most": at_most}
-    t = karat.tally(lazy_engine(columns), count="n", **options)
-    exact = karat.tally(again["y"], again["p"])
+    t = trueness.tally(lazy_engine(columns), count="n", **options)
+    exact = trueness.tally(again["y"], again["p"])
     assert (t.n_neg, t.n_pos) == (exact.n_neg, exact.n_pos)
     assert len(t) <= at_most
-    low, high = karat.auc(t).bounds or (karat.auc(t).value,) * 2
-    assert low <= karat.auc(exact).value <= high
+    low, high = trueness.auc(t).bounds or (trueness.auc(t).value,) * 2
+    assert low <= trueness.auc(exact).value <= high
     if at_most == 10_000:  # fewer scores than cells: nothing is lost
         assert t == exact
     for low, high, pos in zip(t.score, t.high, t.pos, strict=True):
         inside = (exact.score >= low) & (exact.score <= high)
         assert exact.pos[inside].sum() == pos
-    groups = karat.tally(lazy_engine(columns), count="n", by="g", **options)
+    groups = trueness.tally(lazy_engine(columns), count="n", by="g", **options)
     assert sum(x.n for x in groups.values()) == exact.n
 
 
@@ -322,22 +322,22 @@ def test_cells_of_counted_rows(lazy_engine, rng, at_most):
 def test_cells_refuse_what_is_no_count(count, words):
     frame = pl.LazyFrame({"p": [0.1, 0.2], "n": count})
     with pytest.raises(InputError, match=words):
-        karat.tally(frame, score="p", count="n", at_most=5)
+        trueness.tally(frame, score="p", count="n", at_most=5)
 
 
 def test_cells_of_arrays():
-    t = karat.tally([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], at_most=2)
+    t = trueness.tally([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], at_most=2)
     assert t.score.tolist() == [0.3, 0.1]
     assert t.high.tolist() == [0.4, 0.2]
 
 
 def test_progress_is_shown_on_a_terminal_only(terminal, capsys):
     frame = pl.LazyFrame({"p": [0.1, 0.2]})
-    karat.tally(frame, score="p")
+    trueness.tally(frame, score="p")
     assert capsys.readouterr().err == ""
     terminal()
-    karat.tally(frame, score="p")
-    karat.panel(frame, scores=["p"])
+    trueness.tally(frame, score="p")
+    trueness.panel(frame, scores=["p"])
     shown = capsys.readouterr().err
     assert "counting p" in shown
     assert "2 of 2 rows" in shown
@@ -348,11 +348,11 @@ def test_progress_is_shown_on_a_terminal_only(terminal, capsys):
 def test_a_bar_knows_its_end_where_that_costs_nothing(terminal, tmp_path):
     import narwhals as nw
 
-    from karat.engines import known_rows
+    from trueness.data.engines import known_rows
 
     pl.DataFrame({"p": [0.1, 0.2, 0.3]}).write_parquet(tmp_path / "a.parquet")
     pl.DataFrame({"p": [0.1, 0.2, 0.3]}).write_csv(tmp_path / "a.csv")
-    parquet = karat.scan(tmp_path / "a.parquet")
+    parquet = trueness.scan(tmp_path / "a.parquet")
     lazy = pl.scan_parquet(tmp_path / "a.parquet")
     assert known_rows(nw.from_native(parquet)) is None  # nobody looks
     terminal()
@@ -362,7 +362,7 @@ def test_a_bar_knows_its_end_where_that_costs_nothing(terminal, tmp_path):
         (parquet.filter("p > 0.1"), None),
         (lazy.filter(pl.col("p") > 0.1), None),
         (lazy.head(2), None),
-        (karat.scan(tmp_path / "a.csv"), None),
+        (trueness.scan(tmp_path / "a.csv"), None),
         (pl.scan_csv(tmp_path / "a.csv"), None),
     ):
         assert known_rows(nw.from_native(frame)) == expected
@@ -374,12 +374,12 @@ def test_whole_scores_that_floats_cannot_tell_apart_are_refused():
     frame = pl.LazyFrame({"y": [1, 0, 1, 0], "p": score})
     names = {"label": "y", "score": "p"}
     for ask in (
-        lambda: karat.tally(frame, **names),
-        lambda: karat.tally(frame, **names, at_most=3),
-        lambda: karat.exact_threshold(frame, **names, maximize="f1"),
-        lambda: karat.exact_auc(frame, **names),
+        lambda: trueness.tally(frame, **names),
+        lambda: trueness.tally(frame, **names, at_most=3),
+        lambda: trueness.exact_threshold(frame, **names, maximize="f1"),
+        lambda: trueness.exact_auc(frame, **names),
     ):
-        with pytest.raises(karat.InputError, match="integers beyond 2"):
+        with pytest.raises(trueness.InputError, match="integers beyond 2"):
             ask()
 
 
@@ -387,5 +387,5 @@ def test_categories_are_labels_on_lazy_frames_too():
     pl = pytest.importorskip("polars")
     label = pl.Series(["a", "b", None, "a"], dtype=pl.Categorical)
     frame = pl.LazyFrame({"y": label, "p": [0.1, 0.2, 0.3, 0.4]})
-    t = karat.tally(frame, label="y", score="p", positive="a")
+    t = trueness.tally(frame, label="y", score="p", positive="a")
     assert (t.n_pos, t.n_neg, t.n_unknown) == (2, 1, 1)

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata, spearmanr
 
-import karat
-from karat import DoubtfulAssumption, InputError, NotEnoughCases, Panel
+import trueness
+from trueness import DoubtfulAssumption, InputError, NotEnoughCases, Panel
 
 NAMES = ["A", "B", "C"]
 
@@ -36,7 +36,7 @@ def brute_fidel(rows, y, new):
     total = np.zeros(len(new))
     for old, fresh in zip(rows.T, new.T, strict=True):
         here = ~np.isnan(old)
-        fd = karat.fermi_dirac(karat.tally(y[here], old[here]))
+        fd = trueness.fermi_dirac(trueness.tally(y[here], old[here]))
         seen = np.array([np.r_[old[here], v] for v in fresh])
         for k, row in enumerate(seen):
             if not np.isnan(fresh[k]):
@@ -51,7 +51,7 @@ def brute_fidel(rows, y, new):
 def test_two_cases_by_hand():
     # A ranks right with AUC 0.9, B says nothing: L = +-logit(0.9)
     p = Panel(["A", "B"], [[2, 5], [1, 5]], unknown=[1, 1])
-    f = karat.fidel(p, aucs={"A": 0.9, "B": 0.5}, prevalence=0.5)
+    f = trueness.fidel(p, aucs={"A": 0.9, "B": 0.5}, prevalence=0.5)
     assert f([[2, 5], [1, 5]]) == pytest.approx([np.log(9), -np.log(9)])
     assert f.probability([[2, 5]]) == pytest.approx([0.9])
     assert list(f.predict([[2, 5], [1, 5]])) == [True, False]
@@ -61,7 +61,7 @@ def test_two_cases_by_hand():
 
 def test_an_auc_below_one_half_counts_with_its_sign():
     p = Panel(["A"], [[4], [3], [2], [1]], neg=[1, 1, 0, 1], pos=[0, 0, 1, 0])
-    f = karat.fidel(p)
+    f = trueness.fidel(p)
     assert f.auc == pytest.approx([1 / 3])
     assert f.beta[0] < 0
     assert f([[1]])[0] > f([[4]])[0]
@@ -69,7 +69,7 @@ def test_an_auc_below_one_half_counts_with_its_sign():
 
 def test_perfect_classifiers_stay_finite():
     p = Panel(["A", "B"], [[2, 1], [1, 2]], neg=[0, 3], pos=[3, 0])
-    f = quietly(karat.fidel, p)
+    f = quietly(trueness.fidel, p)
     assert list(f.auc) == [1, 0]
     assert np.isfinite(f([[2, 1], [1, 2], [5, 5]])).all()
     assert list(f.predict([[2, 1], [1, 2]])) == [True, False]
@@ -81,14 +81,14 @@ def test_perfect_classifiers_stay_finite():
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_fidel_is_equation_26(rng, missing):
     p, rows, y = tied_panel(rng, missing=missing)
-    f = quietly(karat.fidel, p)
+    f = quietly(trueness.fidel, p)
     new = np.round(4 * rng.normal(size=(40, 3))) / 2
     new[rng.random(new.shape) < missing] = np.nan
     assert f(new) == pytest.approx(brute_fidel(rows, y, new), rel=1e-9, abs=1e-9)
     assert p.combine(f).n == 200
     assert f.rank_threshold == pytest.approx(
         [
-            karat.fermi_dirac(p.observed(k)[[k]][k]).rank_threshold
+            trueness.fermi_dirac(p.observed(k)[[k]][k]).rank_threshold
             if missing == 0
             else f.rank_threshold[i]
             for i, k in enumerate(p.names)
@@ -99,13 +99,13 @@ def test_fidel_is_equation_26(rng, missing):
 def test_fidel_uses_the_labelled_cases_only(rng):
     p, _, _ = tied_panel(rng)
     extra = Panel(NAMES, rng.normal(size=(50, 3)), unknown=np.ones(50, int))
-    a, b = quietly(karat.fidel, p), quietly(karat.fidel, p + extra)
+    a, b = quietly(trueness.fidel, p), quietly(trueness.fidel, p + extra)
     assert a == b
 
 
 def test_correlation_is_spearman_within_the_classes(rng):
     p, rows, y = tied_panel(rng)
-    f = quietly(karat.fidel, p)
+    f = quietly(trueness.fidel, p)
     want = (spearmanr(rows[y == 1]).statistic + spearmanr(rows[y == 0]).statistic) / 2
     assert f.correlation == pytest.approx(want, abs=1e-12)
     pairs = want[np.triu_indices(3, 1)]
@@ -115,35 +115,35 @@ def test_correlation_is_spearman_within_the_classes(rng):
 def test_wisdom_of_crowds_is_the_mean_rank(rng):
     p, rows, _ = tied_panel(rng)
     ranks = np.column_stack([rankdata(-c) for c in rows.T])
-    score = karat.wisdom_of_crowds(p)(rows)
+    score = trueness.wisdom_of_crowds(p)(rows)
     assert score == pytest.approx(1 - (ranks.mean(axis=1) - 0.5) / len(rows))
     with_gap = rows.copy()
     with_gap[:, 1] = np.nan
-    only = karat.wisdom_of_crowds(p)(with_gap)
+    only = trueness.wisdom_of_crowds(p)(with_gap)
     assert only == pytest.approx(1 - (ranks[:, [0, 2]].mean(axis=1) - 0.5) / len(rows))
-    assert karat.wisdom_of_crowds(p)([[np.nan] * 3]) == [0.5]
+    assert trueness.wisdom_of_crowds(p)([[np.nan] * 3]) == [0.5]
 
 
 def test_best_single_and_mean_score(rng):
     p, rows, _ = tied_panel(rng)
-    best = karat.best_single(p)
-    aucs = {k: karat.auc(p[k]).value for k in p.names}
+    best = trueness.best_single(p)
+    aucs = {k: trueness.auc(p[k]).value for k in p.names}
     assert best.best == max(aucs, key=aucs.get)
     assert best.auc == pytest.approx(aucs[best.best])
     assert p.combine(best) == p[best.best]
     column = rows[:, NAMES.index(best.best)]
     assert best([[np.nan] * 3]) == [np.median(column)]
     odd = Panel(["A"], [[5], [1], [2]], [0, 1, 1], [1, 0, 0])
-    assert karat.best_single(odd)([[np.nan]]) == [2]
-    assert karat.mean_score(p)(rows) == pytest.approx(rows.mean(axis=1))
-    assert karat.mean_score(p)([[np.nan] * 3]) == pytest.approx(rows.mean())
+    assert trueness.best_single(odd)([[np.nan]]) == [2]
+    assert trueness.mean_score(p)(rows) == pytest.approx(rows.mean(axis=1))
+    assert trueness.mean_score(p)([[np.nan] * 3]) == pytest.approx(rows.mean())
 
 
 def test_correlated_is_the_discriminant_of_normal_scores(rng):
     from scipy.special import ndtri
 
     p, rows, y = tied_panel(rng, n=4000)
-    f = karat.fidel(p, method="correlated")
+    f = trueness.fidel(p, method="correlated")
     z = -ndtri(np.column_stack([rankdata(-c) for c in rows.T]) / 4001)
     one, two = z[y == 1], z[y == 0]
     s = (np.cov(one.T) + np.cov(two.T)) / 2
@@ -156,7 +156,7 @@ def test_correlated_is_the_discriminant_of_normal_scores(rng):
     # without B it is the discriminant of the others
     gone = rows.copy()
     gone[:, 1] = np.nan
-    two_of = karat.fidel(p[["A", "C"]], method="correlated")
+    two_of = trueness.fidel(p[["A", "C"]], method="correlated")
     assert f(gone) == pytest.approx(two_of(rows[:, [0, 2]]), rel=0.1, abs=0.1)
     assert f([[np.nan] * 3]) == [0]
 
@@ -174,7 +174,7 @@ def test_order_merge_and_rescoring(seed):
     part = rng.random(60) < 0.5
     parts = [Panel(NAMES, rows[s], (1 - y)[s], y[s]) for s in (part, ~part)]
     stretched = Panel(NAMES, np.exp(rows) + rows, 1 - y, y)
-    for name, fit in karat.COMBINERS.items():
+    for name, fit in trueness.COMBINERS.items():
         f = fit(p)
         assert fit(again) == f
         assert fit(parts[0] + parts[1]) == f
@@ -189,19 +189,19 @@ def test_copies_combine_to_themselves(seed):
     rng = np.random.default_rng(seed)
     _, rows, y = tied_panel(rng, n=60)
     copies = Panel(NAMES, rows[:, [0, 0, 0]], 1 - y, y)
-    for fit in karat.COMBINERS.values():
+    for fit in trueness.COMBINERS.values():
         t = copies.combine(fit(copies))
-        a = karat.auc(karat.tally(y, rows[:, 0])).value
-        assert karat.auc(t).value == pytest.approx(a if a > 0.5 else max(a, 1 - a))
+        a = trueness.auc(trueness.tally(y, rows[:, 0])).value
+        assert trueness.auc(t).value == pytest.approx(a if a > 0.5 else max(a, 1 - a))
 
 
 def test_maps_are_kept_in_files(rng, tmp_path):
     p, rows, _ = tied_panel(rng, missing=0.1)
     p = p + Panel(NAMES, [[9.0, 9, 9], [-9, -9, -9]], [0, 1], [1, 0])
-    for fit in karat.COMBINERS.values():
+    for fit in trueness.COMBINERS.values():
         f = fit(p)
-        karat.save_map(f, tmp_path / "map.json")
-        loaded = karat.load_map(tmp_path / "map.json")
+        trueness.save_map(f, tmp_path / "map.json")
+        loaded = trueness.load_map(tmp_path / "map.json")
         assert list(loaded(rows)) == list(f(rows))
         json.dumps(f.to_dict())
 
@@ -215,11 +215,11 @@ def test_correlated_beats_fidel_when_classifiers_correlate(r, m):
     aucs = np.linspace(0.55, 0.75, m)
     found = {"fidel": [], "fidel-correlated": [], "best-single": []}
     for _ in range(6):
-        p = karat.simulate_panel(500, 200, aucs, correlation=r, rng=rng)
-        new = karat.simulate_panel(3000, 1200, aucs, correlation=r, rng=rng)
+        p = trueness.simulate_panel(500, 200, aucs, correlation=r, rng=rng)
+        new = trueness.simulate_panel(3000, 1200, aucs, correlation=r, rng=rng)
         for name, values in found.items():
-            f = karat.COMBINERS[name](p)
-            values.append(karat.auc(new.combine(f)).value)
+            f = trueness.COMBINERS[name](p)
+            values.append(trueness.auc(new.combine(f)).value)
     mean = {k: np.mean(v) for k, v in found.items()}
     assert mean["fidel-correlated"] > mean["best-single"] - 0.005
     if r >= 0.2:
@@ -230,34 +230,36 @@ def test_correlated_beats_fidel_when_classifiers_correlate(r, m):
 
 def test_warning_above_the_crossing_point():
     aucs = np.linspace(0.55, 0.75, 7)
-    assert karat.crossing(aucs) == pytest.approx(0.38, abs=0.005)  # measured: 0.39
-    low = karat.simulate_panel(5000, 2000, aucs, correlation=0.2, rng=1)
-    karat.fidel(low)
-    high = karat.simulate_panel(5000, 2000, aucs, correlation=0.5, rng=1)
+    assert trueness.crossing(aucs) == pytest.approx(0.38, abs=0.005)  # measured: 0.39
+    low = trueness.simulate_panel(5000, 2000, aucs, correlation=0.2, rng=1)
+    trueness.fidel(low)
+    high = trueness.simulate_panel(5000, 2000, aucs, correlation=0.5, rng=1)
     with pytest.warns(DoubtfulAssumption, match="correlate by 0.5.*Above about 0.3"):
-        karat.fidel(high)
-    karat.fidel(high, method="correlated")
+        trueness.fidel(high)
+    trueness.fidel(high, method="correlated")
 
 
 def test_crossing_edges():
-    assert karat.crossing([0.7]) == 1
-    assert karat.crossing([0.5, 0.5]) == 1
-    assert karat.crossing([0.7, 0.3]) == 1  # their errors cancel the more they agree
-    assert karat.crossing([0.7, 0.7]) == pytest.approx(1)
+    assert trueness.crossing([0.7]) == 1
+    assert trueness.crossing([0.5, 0.5]) == 1
+    assert trueness.crossing([0.7, 0.3]) == 1  # their errors cancel the more they agree
+    assert trueness.crossing([0.7, 0.7]) == pytest.approx(1)
 
 
 def test_probabilities_of_dependent_classifiers_are_calibrated():
-    p = karat.simulate_panel(4000, 1200, [0.7, 0.75, 0.8], correlation=0.6, rng=3)
-    new = karat.simulate_panel(20_000, 6000, [0.7, 0.75, 0.8], correlation=0.6, rng=4)
-    f = quietly(karat.fidel, p)
-    for fitted in (f, karat.fidel(p, method="correlated")):
+    p = trueness.simulate_panel(4000, 1200, [0.7, 0.75, 0.8], correlation=0.6, rng=3)
+    new = trueness.simulate_panel(
+        20_000, 6000, [0.7, 0.75, 0.8], correlation=0.6, rng=4
+    )
+    f = quietly(trueness.fidel, p)
+    for fitted in (f, trueness.fidel(p, method="correlated")):
         probability = fitted.probability(new.rows)
         assert probability.mean() == pytest.approx(0.3, abs=0.02)
         top = probability > np.quantile(probability, 0.9)
         assert new.pos[top].mean() == pytest.approx(probability[top].mean(), abs=0.07)
     naive = f.only(f.names).probability(new.rows)  # as if they were independent
     assert naive[naive > np.quantile(naive, 0.9)].mean() > 0.85 > new.pos[top].mean()
-    rare = quietly(karat.fidel, p, prevalence=0.03)
+    rare = quietly(trueness.fidel, p, prevalence=0.03)
     assert list(rare(new.rows)) == list(f(new.rows))
     odds = f.probability(new.rows) / (1 - f.probability(new.rows))
     shifted = odds * (0.03 / 0.97) / (0.3 / 0.7)
@@ -266,11 +268,11 @@ def test_probabilities_of_dependent_classifiers_are_calibrated():
 
 def test_published_aucs_and_parts_of_an_ensemble(rng):
     p, rows, _ = tied_panel(rng)
-    aucs = {k: karat.auc(p[k]).value for k in NAMES}
-    f = karat.fidel(p.hide(), aucs=aucs, prevalence=p.prevalence)
-    g = quietly(karat.fidel, p)
+    aucs = {k: trueness.auc(p[k]).value for k in NAMES}
+    f = trueness.fidel(p.hide(), aucs=aucs, prevalence=p.prevalence)
+    g = quietly(trueness.fidel, p)
     assert f(rows) == pytest.approx(g(rows), rel=1e-6, abs=1e-6)
-    assert karat.fidel(p, aucs=aucs)(rows) == pytest.approx(f(rows))
+    assert trueness.fidel(p, aucs=aucs)(rows) == pytest.approx(f(rows))
     part = g.only(["C", "A"])
     assert part(rows[:, [2, 0]]) == pytest.approx(g.terms(rows)[:, [2, 0]].sum(axis=1))
 
@@ -280,38 +282,38 @@ def test_published_aucs_and_parts_of_an_ensemble(rng):
 
 def test_one_classifier_and_a_constant_one():
     p = Panel(["A"], [[3], [2], [1]], [0, 1, 1], [1, 0, 1])
-    for fit in karat.COMBINERS.values():
-        assert karat.auc(p.combine(fit(p))).value == karat.auc(p["A"]).value
+    for fit in trueness.COMBINERS.values():
+        assert trueness.auc(p.combine(fit(p))).value == trueness.auc(p["A"]).value
     flat = Panel(["A", "B"], [[3, 0], [2, 0], [1, 0]], [0, 1, 1], [1, 0, 1])
-    for fit in karat.COMBINERS.values():
-        assert karat.auc(flat.combine(fit(flat))).value == karat.auc(p["A"]).value
+    for fit in trueness.COMBINERS.values():
+        assert trueness.auc(flat.combine(fit(flat))).value == trueness.auc(p["A"]).value
 
 
 def test_errors():
     p = Panel(["A", "B"], [[2, 1], [1, 2]], [0, 1], [1, 0])
     bare = p.hide()
     with pytest.raises(NotEnoughCases, match="fidel needs at least one positive"):
-        karat.fidel(bare)
+        trueness.fidel(bare)
     with pytest.raises(NotEnoughCases, match="best_single needs"):
-        karat.best_single(bare)
+        trueness.best_single(bare)
     with pytest.raises(InputError, match="needs the prevalence"):
-        karat.fidel(bare, aucs={"A": 0.7, "B": 0.8})
+        trueness.fidel(bare, aucs={"A": 0.7, "B": 0.8})
     with pytest.raises(InputError, match="none for 'B'"):
-        karat.fidel(bare, aucs={"A": 0.7}, prevalence=0.2)
+        trueness.fidel(bare, aucs={"A": 0.7}, prevalence=0.2)
     with pytest.raises(InputError, match="also 'C'"):
-        karat.fidel(bare, aucs={"A": 0.7, "B": 0.7, "C": 0.7}, prevalence=0.2)
+        trueness.fidel(bare, aucs={"A": 0.7, "B": 0.7, "C": 0.7}, prevalence=0.2)
     with pytest.raises(InputError, match="mapping from name to AUC"):
-        karat.fidel(bare, aucs=[0.7, 0.8], prevalence=0.2)
+        trueness.fidel(bare, aucs=[0.7, 0.8], prevalence=0.2)
     with pytest.raises(InputError, match=r"aucs\['A'\] must lie in"):
-        karat.fidel(bare, aucs={"A": 7, "B": 0.8}, prevalence=0.2)
+        trueness.fidel(bare, aucs={"A": 7, "B": 0.8}, prevalence=0.2)
     with pytest.raises(InputError, match="needs labelled cases"):
-        karat.fidel(bare, labels="none", method="correlated")
+        trueness.fidel(bare, labels="none", method="correlated")
     with pytest.raises(InputError, match="labels must be one of"):
-        karat.fidel(p, labels="no")
+        trueness.fidel(p, labels="no")
     gap = Panel(["A", "B"], [[2, np.nan], [1, 2]], [0, 1], [1, 0])
     with pytest.raises(NotEnoughCases, match="'B' has none for one class"):
-        karat.fidel(gap)
+        trueness.fidel(gap)
     with pytest.raises(InputError, match=r"shape \(m, 2\); found shape \(1, 3\)"):
-        karat.wisdom_of_crowds(p)([[1, 2, 3]])
+        trueness.wisdom_of_crowds(p)([[1, 2, 3]])
     with pytest.raises(InputError, match="rows must be numbers"):
-        karat.mean_score(p)([["a", "b"]])
+        trueness.mean_score(p)([["a", "b"]])

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import karat
-from karat import InputError, NotEnoughCases
-from karat.entropic import TOP_METHODS, majority_interval
+import trueness
+from trueness import InputError, NotEnoughCases
+from trueness.trees.entropic import TOP_METHODS, majority_interval
 
 
 def slow_law(n, p):
@@ -47,7 +47,7 @@ def slow_emle(y, n):
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 8, 31])
 @pytest.mark.parametrize("p", [0.5, 0.3, 0.75, 0.999, 1.0])
 def test_law_slow_twin(n, p):
-    law, exact = karat.entropic_binomial(n, p), slow_law(n, p)
+    law, exact = trueness.entropic_binomial(n, p), slow_law(n, p)
     y = np.arange(-1, n + 2)
     expected = np.array([float(exact.get(int(v), 0)) for v in y])
     np.testing.assert_allclose(law.pmf(y), expected, rtol=1e-12, atol=1e-300)
@@ -60,7 +60,7 @@ def test_law_slow_twin(n, p):
 
 @pytest.mark.parametrize("p", [0.5, 0.5001, 0.8])
 def test_law_of_a_million_cases(p):
-    law = karat.entropic_binomial(10**6, p)
+    law = trueness.entropic_binomial(10**6, p)
     y = np.arange(500_000, 10**6 + 1)
     mass = law.pmf(y)
     assert mass.sum() == pytest.approx(1, abs=1e-12)
@@ -72,14 +72,14 @@ def test_law_of_a_million_cases(p):
 
 
 def test_draws_follow_the_law(rng):
-    law = karat.entropic_binomial(7, 0.4)
+    law = trueness.entropic_binomial(7, 0.4)
     draws = law.rvs(50_000, rng=rng)
     for y in range(4, 8):
         assert (draws == y).mean() == pytest.approx(
             law.pmf(y), abs=4 * 0.5 / 50_000**0.5
         )
     assert (law.rvs(5, rng=1) == law.rvs(5, rng=1)).all()
-    assert karat.entropic_binomial(7, 0.4).p == 0.6
+    assert trueness.entropic_binomial(7, 0.4).p == 0.6
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_tree_law_by_walking_through_all_samples(weights, p):
     """Eqs (3) and (4): every case chooses a leaf and a class."""
     n = 4
     top = np.broadcast_to(p, len(weights))
-    tree = karat.entropic_tree(n, weights, p)
+    tree = trueness.entropic_tree(n, weights, p)
     law = {}
     kinds = [(j, y) for j in range(len(weights)) for y in (0, 1)]
     for sample in product(kinds, repeat=n):
@@ -110,7 +110,7 @@ def test_tree_law_by_walking_through_all_samples(weights, p):
 
 
 def test_tree_draws_follow_the_law(rng):
-    tree = karat.entropic_tree(6, [0.3, 0.7], [0.8, 0.45])
+    tree = trueness.entropic_tree(6, [0.3, 0.7], [0.8, 0.45])
     cases, majority = tree.rvs(40_000, rng=rng)
     assert (cases.sum(axis=1) == 6).all()
     hit = (cases == [2, 4]).all(axis=1) & (majority == [2, 3]).all(axis=1)
@@ -123,12 +123,14 @@ def test_tree_draws_follow_the_law(rng):
 
 def test_example_2_of_the_paper():
     """Errata: 5/7 is .7143, and the blend is 103/147."""
-    assert karat.top_probability(5, 7, "mle").value == 5 / 7
-    assert karat.top_probability(5, 7, "emle").value == pytest.approx(2 / 3, abs=1e-15)
-    blend = karat.top_probability(5, 7)
+    assert trueness.top_probability(5, 7, "mle").value == 5 / 7
+    assert trueness.top_probability(5, 7, "emle").value == pytest.approx(
+        2 / 3, abs=1e-15
+    )
+    blend = trueness.top_probability(5, 7)
     assert blend.value == pytest.approx(103 / 147, abs=1e-15)
-    assert karat.confidence_level(7, blend.value) == pytest.approx(0.8748, abs=5e-5)
-    assert karat.utility_level(7, blend.value) == pytest.approx(0.6504, abs=5e-5)
+    assert trueness.confidence_level(7, blend.value) == pytest.approx(0.8748, abs=5e-5)
+    assert trueness.utility_level(7, blend.value) == pytest.approx(0.6504, abs=5e-5)
 
 
 def test_emle_edges_by_the_errata():
@@ -143,22 +145,22 @@ def test_emle_edges_by_the_errata():
     assert emle(y, n).tolist()[3] == 0.5  # (6 - 4)^2 = 4: flat to fourth order
     assert emle(y, n).tolist()[4:7] == [0.5, 0.5, 0.5]
     assert emle(y, n)[7] > 0.5
-    assert karat.top_probability(0, 5, "emle").value == 1.0
-    assert karat.top_probability(0, 5).value == 1.0
+    assert trueness.top_probability(0, 5, "emle").value == 1.0
+    assert trueness.top_probability(0, 5).value == 1.0
 
 
 def test_one_case_says_nothing():
-    single = karat.top_probability(1, 1, "emle")
+    single = trueness.top_probability(1, 1, "emle")
     assert math.isnan(single.value)
     assert (single.low, single.high) == (0.5, 1.0)
-    assert karat.top_probability(1, 1, "mle").value == 1.0
-    assert karat.top_probability(0, 1).value == 1.0
+    assert trueness.top_probability(1, 1, "mle").value == 1.0
+    assert trueness.top_probability(0, 1).value == 1.0
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 7, 9, 16, 25, 40])
 def test_emle_maximises_the_likelihood(n):
     for y in range(n + 1):
-        ours = karat.top_probability(y, n, "emle").value
+        ours = trueness.top_probability(y, n, "emle").value
         assert ours == pytest.approx(slow_emle(y, n), abs=1e-13)
         grid = np.linspace(0.5, 1, 2001)
         top = max(y, n - y)
@@ -176,7 +178,7 @@ def test_emle_maximises_the_likelihood(n):
 )
 def test_emle_of_a_million_cases(y, n):
     """Its equation, d tanh(d t/2) = n tanh(t/2), with 60 digits."""
-    p = karat.top_probability(y, n, "emle").value
+    p = trueness.top_probability(y, n, "emle").value
     with mp.workdps(60):
         d = 2 * y - n
         start = mp.log(mp.mpf(p) / (1 - mp.mpf(p)))
@@ -188,14 +190,14 @@ def test_emle_of_a_million_cases(y, n):
 def test_order_of_the_estimates(data):
     """Eq. (22): emle <= blend <= mle; the classes are forgotten; interval holds all."""
     y, n = data
-    made = {m: karat.top_probability(y, n, m) for m in TOP_METHODS}
+    made = {m: trueness.top_probability(y, n, m) for m in TOP_METHODS}
     assert made["blend"].value <= made["mle"].value + 1e-15
     if n > 1:
         assert made["emle"].value <= made["blend"].value + 1e-15
         assert made["emle"].value >= 0.5
     for name, e in made.items():
         assert 0.5 <= e.low <= e.high <= 1
-        mirror = karat.top_probability(n - y, n, name)
+        mirror = trueness.top_probability(n - y, n, name)
         assert (mirror.low, mirror.high) == (e.low, e.high)
         if n > 1:
             assert e.low <= e.value <= e.high
@@ -216,28 +218,36 @@ def test_mean_of_the_mle_is_the_mean_of_the_law():
     """Fact 2: the share of the majority is biased upwards."""
     for n in (5, 6, 40):
         for p in (0.6, 0.9):
-            assert karat.entropic_binomial(n, p).mean() / n > p
+            assert trueness.entropic_binomial(n, p).mean() / n > p
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: karat.top_probability(7, 5), InputError, "found y=7 of n=5"),
-        (lambda: karat.top_probability(0, 0), NotEnoughCases, "at least one case"),
+        (lambda: trueness.top_probability(7, 5), InputError, "found y=7 of n=5"),
+        (lambda: trueness.top_probability(0, 0), NotEnoughCases, "at least one case"),
         (
-            lambda: karat.top_probability(1, 5, "mean"),
+            lambda: trueness.top_probability(1, 5, "mean"),
             InputError,
             "must be one of 'mle'",
         ),
-        (lambda: karat.top_probability(1, 5, level=95), InputError, "Type level=0.95"),
-        (lambda: karat.top_probability(1.5, 5), InputError, "y must be a whole number"),
         (
-            lambda: karat.entropic_binomial(5, 1.5),
+            lambda: trueness.top_probability(1, 5, level=95),
+            InputError,
+            "Type level=0.95",
+        ),
+        (
+            lambda: trueness.top_probability(1.5, 5),
+            InputError,
+            "y must be a whole number",
+        ),
+        (
+            lambda: trueness.entropic_binomial(5, 1.5),
             InputError,
             r"p must lie in \[0, 1\]",
         ),
         (
-            lambda: karat.entropic_binomial(-5, 0.5),
+            lambda: trueness.entropic_binomial(-5, 0.5),
             InputError,
             "n must be a whole number",
         ),

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-import karat
+import trueness
 from cells_by_hand import arrangements, random_cells
-from karat import Tally
-from karat.corp import _curve
-from karat.envelopes import CurveBounds
-from karat.scoring import probability_rows
+from trueness import Tally
+from trueness.calibration.proper_scores import probability_rows
+from trueness.calibration.reliability_curve import _curve
+from trueness.scale.envelopes import CurveBounds
 
 SEEDS = range(12)
 
@@ -42,7 +42,7 @@ CURVES = {
 @pytest.mark.parametrize("case", CURVES)
 def test_curves_lie_between(case, seed):
     options, along, across = CURVES[case]
-    analysis = getattr(karat, case.split()[0])
+    analysis = getattr(trueness, case.split()[0])
     rng = np.random.default_rng(seed)
     t = random_cells(rng)
     found = analysis(t, **options).bounds
@@ -58,20 +58,20 @@ def test_curves_lie_between(case, seed):
 
 def test_the_corners_of_the_roc_curve_are_reached():
     t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
-    found = karat.roc(t).bounds
+    found = trueness.roc(t).bounds
     assert found.x.tolist() == [0, 0.5, 0.5, 1]
     assert found.low.tolist() == [0, 0, 0.5, 0.5]
     assert found.high.tolist() == [0.5, 0.5, 1, 1]
     assert str(found) == "tpr known to within 0.5 along fpr"
-    assert "bounds: tpr known to within 0.5 along fpr" in repr(karat.roc(t))
-    assert karat.roc(t).to_dict()["bounds"]["x"] == [0, 0.5, 0.5, 1]
+    assert "bounds: tpr known to within 0.5 along fpr" in repr(trueness.roc(t))
+    assert trueness.roc(t).to_dict()["bounds"]["x"] == [0, 0.5, 0.5, 1]
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_reliability_lies_between(seed):
     rng = np.random.default_rng(seed)
     t = random_cells(rng, most=4, cells=int(rng.integers(1, 6)))
-    found = karat.reliability(t, replicates=20).bounds
+    found = trueness.reliability(t, replicates=20).bounds
     low, high = found.low[::2], found.high[::2]
     edges = found.x[::2]
     top, bottom = np.full(edges.size, -1.0), np.full(edges.size, 2.0)
@@ -96,7 +96,7 @@ def test_reliability_bounds_by_hand():
         np.array([0.8, 0.5]),
         [np.array([1, 1]), np.array([1, 1]), np.array([0, 0])],
     )
-    found = karat.reliability(t, replicates=20).bounds
+    found = trueness.reliability(t, replicates=20).bounds
     # at least: negative last, one block of 2 of 4 without it. At most: positive last,
     # pooled with the 1 of 2 above it
     assert found.low == pytest.approx([0, 0, 1 / 2, 1 / 2])
@@ -107,18 +107,18 @@ def test_reliability_bounds_by_hand():
 def test_costs_and_benefits_lie_between(seed):
     rng = np.random.default_rng(seed)
     t = random_cells(rng)
-    cost, benefit = karat.cost_curve(t), karat.decision_curve(t, prevalence=0.3)
+    cost, benefit = trueness.cost_curve(t), trueness.decision_curve(t, prevalence=0.3)
     for x in arrangements(t, rng, most=40):
-        exact = karat.cost_curve(x).cost
+        exact = trueness.cost_curve(x).cost
         assert np.all(cost.bounds.low <= exact)
         assert np.all(exact <= cost.bounds.high)
-        exact = karat.decision_curve(x, prevalence=0.3).net_benefit
+        exact = trueness.decision_curve(x, prevalence=0.3).net_benefit
         assert np.all(benefit.bounds.low <= exact)
         assert np.all(exact <= benefit.bounds.high)
 
 
 def test_a_simplified_curve_keeps_its_bounds():
     rng = np.random.default_rng(0)
-    t = karat.tally(rng.random(600) < 0.5, rng.random(600))
-    curve = karat.roc(t.coarse(50))
-    assert isinstance(karat.simplify(curve, points=10).bounds, CurveBounds)
+    t = trueness.tally(rng.random(600) < 0.5, rng.random(600))
+    curve = trueness.roc(t.coarse(50))
+    assert isinstance(trueness.simplify(curve, points=10).bounds, CurveBounds)

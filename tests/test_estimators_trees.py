@@ -11,9 +11,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import karat
-from karat import InputError, Leaves, Optimistic
-from karat.estimators import ConfidentTree, leaf_report, prune
+import trueness
+from trueness import InputError, Leaves, Optimistic
+from trueness.estimators import ConfidentTree, leaf_report, prune
 
 
 @pytest.fixture(scope="module")
@@ -238,4 +238,4 @@ def test_wrong_input_is_answered_by_a_sentence(tree, cancer):
         ConfidentTree().fit(X, np.zeros(len(X), int))
     with pytest.raises(NotFittedError):
         ConfidentTree().predict(X)
-    assert karat.estimators.prune is prune
+    assert trueness.estimators.prune is prune

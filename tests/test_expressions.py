@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import karat
-from karat import Confusion, InputError
-from karat.confusion import METRICS, SYNONYMS
-from karat.expressions import constraints, known_names
+import trueness
+from trueness import Confusion, InputError
+from trueness.metrics.confusion import METRICS, SYNONYMS
+from trueness.metrics.grammar import constraints, known_names
 
 C = Confusion(tp=3, fp=1, fn=2, tn=4)
 
@@ -35,20 +35,20 @@ C = Confusion(tp=3, fp=1, fn=2, tn=4)
     ],
 )
 def test_what_text_means(text, value):
-    assert karat.metric(text)(C) == pytest.approx(value)
+    assert trueness.metric(text)(C) == pytest.approx(value)
 
 
 def test_every_name_and_synonym_is_understood():
     for name in [*METRICS, *SYNONYMS]:
         if SYNONYMS.get(name, name) in METRICS:
-            assert karat.metric(name) is METRICS[SYNONYMS.get(name, name)]
+            assert trueness.metric(name) is METRICS[SYNONYMS.get(name, name)]
     assert "cost(fp=, fn=)" in known_names()
 
 
 def test_values_are_passed_on():
-    assert karat.metric(karat.recall) is karat.recall
-    c = karat.recall >= 0.9
-    assert karat.constraint(c) is c
+    assert trueness.metric(trueness.recall) is trueness.recall
+    c = trueness.recall >= 0.9
+    assert trueness.constraint(c) is c
     assert [repr(x) for x in constraints("recall >= 0.9")] == ["recall >= 0.9"]
     assert [repr(x) for x in constraints(["fpr < 0.1", c])] == [
         "fpr < 0.1",
@@ -68,7 +68,7 @@ def test_values_are_passed_on():
     ],
 )
 def test_constraints_from_text(text, meant):
-    assert repr(karat.constraint(text)) == meant
+    assert repr(trueness.constraint(text)) == meant
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_constraints_from_text(text, meant):
 )
 def test_slips_are_pointed_at(text, words):
     with pytest.raises(InputError, match=words):
-        karat.metric(text)
+        trueness.metric(text)
 
 
 @pytest.mark.parametrize(
@@ -117,16 +117,16 @@ def test_slips_are_pointed_at(text, words):
 )
 def test_slips_in_constraints(text, words):
     with pytest.raises(InputError, match=words):
-        karat.constraint(text)
+        trueness.constraint(text)
     with pytest.raises(InputError, match="A constraint needs a bound"):
-        karat.constraint(karat.recall)
+        trueness.constraint(trueness.recall)
     with pytest.raises(InputError, match="subject_to must be constraints"):
         constraints(3)
 
 
 def test_the_position_is_drawn():
     with pytest.raises(InputError) as error:
-        karat.metric("f1 + recal")
+        trueness.metric("f1 + recal")
     *_, text, caret = str(error.value).splitlines()
     assert text[caret.index("^")] == "r"
 
@@ -141,14 +141,14 @@ TERMS = st.lists(
 
 @given(TERMS, st.floats(-10, 10))
 def test_what_a_metric_prints_is_what_it_reads(terms, constant):
-    m = sum(w * karat.metric(name) for w, name in terms) + constant
+    m = sum(w * trueness.metric(name) for w, name in terms) + constant
     if m.terms:
-        assert repr(karat.metric(repr(m))) == repr(m)
-        assert karat.metric(repr(m))(C) == m(C)
+        assert repr(trueness.metric(repr(m))) == repr(m)
+        assert trueness.metric(repr(m))(C) == m(C)
 
 
 @given(st.text(max_size=40))
 def test_any_text_is_read_or_refused(text):
-    for read in (karat.metric, karat.constraint):
+    for read in (trueness.metric, trueness.constraint):
         with suppress(InputError):
             read(text)

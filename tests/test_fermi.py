@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import karat
-from karat import InputError, NotEnoughCases, Tally, fermi_dirac, midranks
+import trueness
+from trueness import InputError, NotEnoughCases, Tally, fermi_dirac, midranks
 
 REFERENCE = json.loads(
     (Path(__file__).parent / "reference" / "fermi_dirac.json").read_text()
@@ -267,7 +267,7 @@ def test_a_thousand_million_cases():
 def test_midranks_share_ties(rng):
     scipy_stats = pytest.importorskip("scipy.stats")
     score = rng.integers(0, 20, 200) / 8
-    t = karat.tally(rng.integers(0, 2, 200), score)
+    t = trueness.tally(rng.integers(0, 2, 200), score)
     assert list(midranks(t, score)) == list(scipy_stats.rankdata(-score))
     assert list(midranks(t)) == list(midranks(t, t.score))
     assert np.isnan(midranks(t, [np.nan])[0])

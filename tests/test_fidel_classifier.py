@@ -16,10 +16,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import karat
-from karat.estimators import FiDELClassifier
+import trueness
+from trueness.estimators import FiDELClassifier
 
-quiet = pytest.mark.filterwarnings("ignore::karat.DoubtfulAssumption")
+quiet = pytest.mark.filterwarnings("ignore::trueness.DoubtfulAssumption")
 
 
 def base():
@@ -67,7 +67,7 @@ def test_it_ranks_new_cases_well(data, partition, method):
     p = model.fit(X, y).predict_proba(new)
     assert p.sum(axis=1) == pytest.approx(1)
     singles = [
-        roc_auc_score(truth, karat.estimators.fidel._output(m, new))
+        roc_auc_score(truth, trueness.estimators.fidel._output(m, new))
         for m in model.estimators_
     ]
     assert roc_auc_score(truth, p[:, 1]) > max(singles) - 0.02
@@ -174,7 +174,7 @@ def test_a_warning_passes_through():
     stumps = [(f"stump{k}", DecisionTreeClassifier(max_depth=1)) for k in range(6)]
     good = ("good", KNeighborsClassifier(20))
     model = FiDELClassifier([*stumps, good], partition="same", random_state=0)
-    with pytest.warns(karat.DoubtfulAssumption):
+    with pytest.warns(trueness.DoubtfulAssumption):
         model.fit(X, y)
 
 

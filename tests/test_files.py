@@ -9,8 +9,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-import karat
-from karat import InputError
+import trueness
+from trueness import InputError
 
 
 @pytest.fixture
@@ -33,43 +33,43 @@ def lake(cases, tmp_path):
 
 
 def counted(frame):
-    return karat.tally(frame, label="y", score="p")
+    return trueness.tally(frame, label="y", score="p")
 
 
 def test_parquet_files_globs_directories_and_lists(lake, cases):
-    whole = karat.tally(cases["y"], cases["p"])
-    assert counted(karat.scan(lake)) == whole
-    assert counted(karat.scan(f"{lake}/**/*.parquet")) == whole
+    whole = trueness.tally(cases["y"], cases["p"])
+    assert counted(trueness.scan(lake)) == whole
+    assert counted(trueness.scan(f"{lake}/**/*.parquet")) == whole
     parts = [lake / "day=1", lake / "day=2" / "a.parquet"]
-    assert counted(karat.scan(parts)) == whole
-    days = karat.tally(karat.scan(lake), label="y", score="p", by="day")
+    assert counted(trueness.scan(parts)) == whole
+    days = trueness.tally(trueness.scan(lake), label="y", score="p", by="day")
     assert {str(k): t.n for k, t in days.items()} == {"1": 1500, "2": 1500}
 
 
 def test_text_files_plain_and_compressed(tmp_path, cases):
-    whole = karat.tally(cases["y"], cases["p"])
+    whole = trueness.tally(cases["y"], cases["p"])
     cases.write_csv(tmp_path / "a.csv")
     cases.write_ndjson(tmp_path / "a.jsonl")
     for name in ("a.csv", "a.jsonl"):
         plain = tmp_path / name
-        assert counted(karat.scan(plain)) == whole
+        assert counted(trueness.scan(plain)) == whole
         packed = tmp_path / f"{name}.gz"
         packed.write_bytes(gzip.compress(plain.read_bytes()))
-        assert counted(karat.scan(packed)) == whole
+        assert counted(trueness.scan(packed)) == whole
         packed = tmp_path / f"{name}.zst"
         with pa.CompressedOutputStream(str(packed), "zstd") as out:
             out.write(plain.read_bytes())
-        assert counted(karat.scan(packed)) == whole
+        assert counted(trueness.scan(packed)) == whole
     turned = tmp_path / "b.csv"
     cases.select("p", "y").write_csv(turned)
-    both = karat.scan([tmp_path / "a.csv", turned])
+    both = trueness.scan([tmp_path / "a.csv", turned])
     assert counted(both) == whole + whole
 
 
 def test_missing_labels_of_a_csv_are_unknown(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("y,p\n1,0.5\n,0.5\n0,0.25\n")
-    t = counted(karat.scan(path))
+    t = counted(trueness.scan(path))
     assert (t.n_neg, t.n_pos, t.n_unknown) == (1, 1, 1)
 
 
@@ -77,28 +77,28 @@ def test_tables_of_a_database(tmp_path, cases):
     path = tmp_path / "x.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE preds AS SELECT * FROM cases")
-    whole = karat.tally(cases["y"], cases["p"])
-    assert counted(karat.scan(path)) == whole
-    assert counted(karat.scan(path, table="preds")) == whole
+    whole = trueness.tally(cases["y"], cases["p"])
+    assert counted(trueness.scan(path)) == whole
+    assert counted(trueness.scan(path, table="preds")) == whole
     with pytest.raises(InputError, match=r"it has 'preds'. Did you mean 'preds'"):
-        karat.scan(path, table="pred")
+        trueness.scan(path, table="pred")
     with pytest.raises(InputError, match="There is no database"):
-        karat.scan(tmp_path / "y.duckdb")
+        trueness.scan(tmp_path / "y.duckdb")
     with pytest.raises(InputError, match="table= names a table of a database"):
-        karat.scan(tmp_path / "a.csv", table="preds")
+        trueness.scan(tmp_path / "a.csv", table="preds")
 
 
 def test_a_relation_can_be_narrowed_first(lake, cases):
     kept = cases.filter(pl.col("p") > 0.5)
-    frame = karat.scan(lake, memory_limit="200MB", threads=1).filter("p > 0.5")
-    assert counted(frame) == karat.tally(kept["y"], kept["p"])
+    frame = trueness.scan(lake, memory_limit="200MB", threads=1).filter("p > 0.5")
+    assert counted(frame) == trueness.tally(kept["y"], kept["p"])
 
 
 def test_a_truncated_file(lake):
     path = lake / "day=2" / "a.parquet"
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(InputError, match=r"cannot be read.*a\.parquet"):
-        counted(karat.scan(lake))
+        counted(trueness.scan(lake))
 
 
 def test_a_file_damaged_inside(lake):
@@ -107,7 +107,7 @@ def test_a_file_damaged_inside(lake):
     damaged[4:600] = bytes(596)
     path.write_bytes(damaged)
     with pytest.raises(InputError, match="cannot be read"):
-        counted(karat.scan(lake))
+        counted(trueness.scan(lake))
 
 
 def test_a_file_that_changes_its_schema(lake, cases):
@@ -115,24 +115,24 @@ def test_a_file_that_changes_its_schema(lake, cases):
     single.write_parquet(lake / "day=2" / "a.parquet")
     words = r"1 of 3 differ, first .*day=2.*in 'p DOUBLE', 'p FLOAT'.*union_by_name=Tr"
     with pytest.raises(InputError, match=words):
-        karat.scan(lake)
-    merged = counted(karat.scan(lake, union_by_name=True))
-    assert merged == sum(karat.tally(c["y"], c["p"]) for c in (cases[:1500], single))
+        trueness.scan(lake)
+    merged = counted(trueness.scan(lake, union_by_name=True))
+    assert merged == sum(trueness.tally(c["y"], c["p"]) for c in (cases[:1500], single))
     cases[1500:].rename({"y": "label"}).write_parquet(lake / "day=2" / "a.parquet")
     with pytest.raises(InputError, match="must have the same columns"):
-        karat.scan(lake)
+        trueness.scan(lake)
 
 
 def test_text_files_that_change_their_columns(tmp_path):
     (tmp_path / "a.csv").write_text("y,p\n1,0.5\n")
     (tmp_path / "b.csv").write_text("y,q\n1,0.5\n")
     with pytest.raises(InputError, match=r"same columns.*has 'y', 'p'.*has 'y', 'q'"):
-        karat.scan(tmp_path)
+        trueness.scan(tmp_path)
     (tmp_path / "b.csv").write_text("y,p\n1,high\n")
     with pytest.raises(InputError, match="score='p' must be numbers"):
-        counted(karat.scan(tmp_path))
+        counted(trueness.scan(tmp_path))
     with pytest.raises(InputError, match=r"cannot be read.*high"):
-        counted(karat.scan(tmp_path, types={"p": "DOUBLE"}))
+        counted(trueness.scan(tmp_path, types={"p": "DOUBLE"}))
 
 
 @pytest.mark.parametrize(
@@ -145,30 +145,30 @@ def test_text_files_that_change_their_columns(tmp_path):
 )
 def test_files_that_are_not_there(source, words):
     with pytest.raises(InputError, match=words):
-        karat.scan(source)
+        trueness.scan(source)
 
 
 def test_files_that_are_not_data(tmp_path):
     with pytest.raises(InputError, match=r"There are no files with '.parquet'"):
-        karat.scan(tmp_path)
+        trueness.scan(tmp_path)
     (tmp_path / "a.xlsx").write_text("x")
     with pytest.raises(InputError, match=r"files of one kind.*found '.*a.xlsx'"):
-        karat.scan(tmp_path / "a.xlsx")
+        trueness.scan(tmp_path / "a.xlsx")
     (tmp_path / "a.csv").write_text("y,p\n1,0.5\n")
     (tmp_path / "a.jsonl").write_text('{"y": 1, "p": 0.5}\n')
     with pytest.raises(InputError, match="files of one kind"):
-        karat.scan(tmp_path)
+        trueness.scan(tmp_path)
     with pytest.raises(InputError, match="types= is for CSV"):
-        karat.scan(tmp_path / "a.jsonl", types={"p": "DOUBLE"})
+        trueness.scan(tmp_path / "a.jsonl", types={"p": "DOUBLE"})
     with pytest.raises(InputError, match="cannot be read"):
-        karat.scan(tmp_path / "a.csv", memory_limit="lots")
+        trueness.scan(tmp_path / "a.csv", memory_limit="lots")
 
 
 def test_a_broken_line(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"y": 1, "p": 0.5}\n{"y":')
     with pytest.raises(InputError, match=r"cannot be read.*Malformed JSON"):
-        counted(karat.scan(path))
+        counted(trueness.scan(path))
 
 
 def test_a_quote_in_the_name_of_a_file(tmp_path):
@@ -176,4 +176,4 @@ def test_a_quote_in_the_name_of_a_file(tmp_path):
     sqlite3.connect(tmp_path / "unrelated").close()
     with duckdb.connect(str(path)) as connection:
         connection.execute('CREATE TABLE "a""b" AS SELECT 1 AS y, 0.5 AS p')
-    assert counted(karat.scan(path)).n == 1
+    assert counted(trueness.scan(path)).n == 1

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-import karat
-from karat.calibration import CALIBRATORS
-from karat.formulas import (
+import trueness
+from trueness.calibration.fitting import CALIBRATORS
+from trueness.calibration.formulas import (
     Chain,
     Linear,
     Logistic,
@@ -46,8 +46,8 @@ def test_direction(formula, expected):
 def test_what_is_said_of_calibrators_is_true(method):
     rng = np.random.default_rng(1)
     p = rng.random(300)
-    t = karat.tally(rng.random(300) < p, p)
-    fitted = karat.calibrate(t, method=method)
+    t = trueness.tally(rng.random(300) < p, p)
+    fitted = trueness.calibrate(t, method=method)
     grid = np.linspace(0.001, 0.999, 5000)
     way = direction(fitted.expression)
     if way is not None:

@@ -11,8 +11,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-import karat
-from karat import InputError
+import trueness
+from trueness import InputError
 
 COLUMNS = {
     "y": ["yes", "no", None, "no", "yes", "yes"],
@@ -25,92 +25,109 @@ COLUMNS = {
 
 def test_the_same_tally_on_every_engine(engine):
     frame = engine(COLUMNS)
-    t = karat.tally(frame, label="y", score="p", positive="yes")
+    t = trueness.tally(frame, label="y", score="p", positive="yes")
     assert t.score.tolist() == [0.75, 0.5, 0.25, 0.0]
     assert t.pos.tolist() == [1, 1, 0, 1]
     assert t.neg.tolist() == [0, 0, 1, 1]
     assert t.unknown.tolist() == [0, 1, 0, 0]
-    assert karat.tally(frame, score="p") == t.hide()
+    assert trueness.tally(frame, score="p") == t.hide()
 
 
 def test_the_same_panel_on_every_engine(engine):
     frame = engine(COLUMNS)
-    p = karat.panel(frame, label="y", scores=["p", "q"], positive="yes")
-    assert p["p"] == karat.tally(frame, label="y", score="p", positive="yes")
+    p = trueness.panel(frame, label="y", scores=["p", "q"], positive="yes")
+    assert p["p"] == trueness.tally(frame, label="y", score="p", positive="yes")
     assert np.isnan(p.rows[:, 1]).sum() == 1
     assert p.observed("q").n == 5
-    assert karat.panel(frame, scores=["p", "q"]) == p.hide()
-    assert karat.panel(frame, label=None, scores=["p", "q"]) == p.hide()
+    assert trueness.panel(frame, scores=["p", "q"]) == p.hide()
+    assert trueness.panel(frame, label=None, scores=["p", "q"]) == p.hide()
 
 
 def test_counted_rows_and_groups_on_every_engine(engine):
     frame = engine(COLUMNS)
-    t = karat.tally(frame, label="y", score="p", positive="yes", count="n")
+    t = trueness.tally(frame, label="y", score="p", positive="yes", count="n")
     assert t.n == 21
     assert t.n_unknown == 3
-    parts = karat.tally(frame, label="y", score="p", positive="yes", by="site")
+    parts = trueness.tally(frame, label="y", score="p", positive="yes", by="site")
     assert list(parts) == ["a", "b"]
-    assert sum(parts.values()) == karat.tally(
+    assert sum(parts.values()) == trueness.tally(
         frame, label="y", score="p", positive="yes"
     )
-    panels = karat.panel(frame, scores=["p"], count="n", by="site")
+    panels = trueness.panel(frame, scores=["p"], count="n", by="site")
     assert panels["b"].n == 12
 
 
 def test_one_column_of_every_eager_engine(eager_engine):
     frame = eager_engine({"y": [0, 1, 1], "p": [1, 2, 3]})
-    assert karat.tally(frame["y"], frame["p"]) == karat.tally([0, 1, 1], [1, 2, 3])
+    assert trueness.tally(frame["y"], frame["p"]) == trueness.tally(
+        [0, 1, 1], [1, 2, 3]
+    )
 
 
 def test_nullable_numbers_booleans_and_decimals():
     label = [True, None, False]
     score = [Decimal("0.1"), Decimal("0.2"), Decimal("0.3")]
-    expected = karat.tally(label, [0.1, 0.2, 0.3])
+    expected = trueness.tally(label, [0.1, 0.2, 0.3])
     frames = [
         pa.table({"y": label, "p": pa.array(score, pa.decimal128(3, 1))}),
         pl.DataFrame({"y": label, "p": score}),
         pd.DataFrame({"y": pd.array(label, dtype="boolean"), "p": score}),
     ]
     for frame in frames:
-        assert karat.tally(frame, label="y", score="p") == expected
+        assert trueness.tally(frame, label="y", score="p") == expected
 
 
 def test_chunked_arrow():
     chunked = pa.chunked_array([[0.5, 0.25], [], [0.5]])
-    t = karat.tally(pa.chunked_array([[1], [0, 1]]), chunked)
-    assert t == karat.tally([1, 0, 1], [0.5, 0.25, 0.5])
+    t = trueness.tally(pa.chunked_array([[1], [0, 1]]), chunked)
+    assert t == trueness.tally([1, 0, 1], [0.5, 0.25, 0.5])
 
 
 def test_an_empty_frame_is_an_empty_tally(engine):
     frame = engine({"y": np.array([], int), "p": np.array([], float)})
-    t = karat.tally(frame, label="y", score="p")
-    assert t == karat.Tally()
-    with pytest.raises(karat.NotEnoughCases, match="tally is empty: were all rows"):
-        karat.auc(t)
+    t = trueness.tally(frame, label="y", score="p")
+    assert t == trueness.Tally()
+    with pytest.raises(trueness.NotEnoughCases, match="tally is empty: were all rows"):
+        trueness.auc(t)
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda f: karat.tally(f, label="y", score="P1"), "score='P1' must name a col"),
-        (lambda f: karat.tally(f, label="Y", score="p"), "Did you mean 'y'"),
-        (lambda f: karat.tally(f, label="y"), "Name the score column.*It has 'y', 'p'"),
-        (lambda f: karat.tally(f, label="p", score="n"), "look like scores"),
-        (lambda f: karat.tally(f, score="site"), "y_score must be numbers; found"),
-        (lambda f: karat.tally(f, label="y", score="p"), "'no', 'yes': say which"),
-        (lambda f: karat.tally(f["y"]), "needs labels and scores, or a frame"),
-        (lambda f: karat.tally(f, f["p"]), "y_true must be one column; found a frame"),
-        (lambda f: karat.tally(f["y"], f["p"], label="y"), "name columns of a frame"),
-        (lambda f: karat.tally(f, label="y", score="p", count="m"), "count='m'"),
-        (lambda f: karat.tally(f, label="y", score="p", by="town"), "by='town'"),
-        (lambda f: karat.panel(f, label="y", scores="p"), "in a list"),
-        (lambda f: karat.panel(f, label="y"), "in a list"),
-        (lambda f: karat.panel(f, label="y", scores=["p", "p"]), "twice: 'p'"),
-        (lambda f: karat.panel(f, label="y", scores=["p", "r"]), "scores='r' must"),
-        (lambda f: karat.panel(f["y"], [f["p"]]), "mapping from name to column"),
-        (lambda f: karat.panel(f["y"], {}), "mapping from name to column"),
-        (lambda f: karat.panel(f["y"], {"p": f["p"]}, label="y"), "names a column of"),
-        (lambda f: karat.panel(f["y"], {"p": f["p"], "q": [1]}), "p has 6, q has 1"),
+        (
+            lambda f: trueness.tally(f, label="y", score="P1"),
+            "score='P1' must name a col",
+        ),
+        (lambda f: trueness.tally(f, label="Y", score="p"), "Did you mean 'y'"),
+        (
+            lambda f: trueness.tally(f, label="y"),
+            "Name the score column.*It has 'y', 'p'",
+        ),
+        (lambda f: trueness.tally(f, label="p", score="n"), "look like scores"),
+        (lambda f: trueness.tally(f, score="site"), "y_score must be numbers; found"),
+        (lambda f: trueness.tally(f, label="y", score="p"), "'no', 'yes': say which"),
+        (lambda f: trueness.tally(f["y"]), "needs labels and scores, or a frame"),
+        (
+            lambda f: trueness.tally(f, f["p"]),
+            "y_true must be one column; found a frame",
+        ),
+        (
+            lambda f: trueness.tally(f["y"], f["p"], label="y"),
+            "name columns of a frame",
+        ),
+        (lambda f: trueness.tally(f, label="y", score="p", count="m"), "count='m'"),
+        (lambda f: trueness.tally(f, label="y", score="p", by="town"), "by='town'"),
+        (lambda f: trueness.panel(f, label="y", scores="p"), "in a list"),
+        (lambda f: trueness.panel(f, label="y"), "in a list"),
+        (lambda f: trueness.panel(f, label="y", scores=["p", "p"]), "twice: 'p'"),
+        (lambda f: trueness.panel(f, label="y", scores=["p", "r"]), "scores='r' must"),
+        (lambda f: trueness.panel(f["y"], [f["p"]]), "mapping from name to column"),
+        (lambda f: trueness.panel(f["y"], {}), "mapping from name to column"),
+        (
+            lambda f: trueness.panel(f["y"], {"p": f["p"]}, label="y"),
+            "names a column of",
+        ),
+        (lambda f: trueness.panel(f["y"], {"p": f["p"], "q": [1]}), "p has 6, q has 1"),
     ],
 )
 def test_slips_are_answered_with_a_sentence(call, words):
@@ -121,25 +138,25 @@ def test_slips_are_answered_with_a_sentence(call, words):
 def test_duplicate_columns():
     frame = pd.DataFrame([[1, 2, 3]], columns=["y", "p", "p"])
     with pytest.raises(InputError, match="this frame has 2 columns of that name"):
-        karat.tally(frame, label="y", score="p")
+        trueness.tally(frame, label="y", score="p")
     twice = pa.Table.from_arrays([pa.array([1])] * 2, names=["y", "y"])
     with pytest.raises(InputError, match="columns of that name"):
-        karat.tally(twice, label="y", score="y")
+        trueness.tally(twice, label="y", score="y")
 
 
 def test_a_frame_without_columns():
     with pytest.raises(InputError, match="this frame has no columns"):
-        karat.tally(pd.DataFrame(), label="y", score="p")
+        trueness.tally(pd.DataFrame(), label="y", score="p")
 
 
 def test_a_library_that_is_not_there():
     code = (
         "import sys; sys.modules['polars'] = None\n"
-        "import karat\n"
-        "try: karat.tally([0, 1], [0, 1]).to_frame('polars')\n"
-        "except karat.InputError as e: print(e)"
+        "import trueness\n"
+        "try: trueness.tally([0, 1], [0, 1]).to_frame('polars')\n"
+        "except trueness.InputError as e: print(e)"
     )
-    source = str(Path(karat.__file__).parents[1])
+    source = str(Path(trueness.__file__).parents[1])
     out = subprocess.run(
         [sys.executable, "-c", code],
         env={"PYTHONPATH": source},
@@ -151,7 +168,7 @@ def test_a_library_that_is_not_there():
 
 
 def test_the_columns_have_the_names_people_know():
-    t = karat.tally(y_true=[0, 1], y_score=[0.2, 0.7], positive=1)
-    assert t == karat.tally([0, 1], [0.2, 0.7])
-    p = karat.panel(y_true=[0, 1], scores={"a": [0.2, 0.7]})
+    t = trueness.tally(y_true=[0, 1], y_score=[0.2, 0.7], positive=1)
+    assert t == trueness.tally([0, 1], [0.2, 0.7])
+    p = trueness.panel(y_true=[0, 1], scores={"a": [0.2, 0.7]})
     assert p["a"] == t

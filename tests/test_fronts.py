@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import karat
+import trueness
 from cuts_by_counting import OBJECTIVES, tied
-from karat import Infeasible, InputError, Tally, pareto
+from trueness import Infeasible, InputError, Tally, pareto
 
 HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
 
@@ -54,7 +54,7 @@ def test_front_is_what_all_pairs_leave(names, prevalence):
             y.tolist(), score.tolist(), [OBJECTIVES[n] for n in names], prevalence
         )
         share = None if prevalence is None else float(prevalence)
-        front = pareto(karat.tally(y, score), names, prevalence=share)
+        front = pareto(trueness.tally(y, score), names, prevalence=share)
         assert front.high.tolist() == expected
 
 
@@ -88,10 +88,10 @@ def test_the_front_holds_every_weighted_optimum():
     """Sameni (2025), eq. (30): a weighted sum finds points of the front only."""
     rng = np.random.default_rng(4)
     y, score = tied(rng, 200, levels=40)
-    t = karat.tally(y, score)
+    t = trueness.tally(y, score)
     front = pareto(t, ["accuracy", "cost_rate(fp=1, fn=4)"])
     for share in np.linspace(0.05, 0.95, 19).round(2):
-        best = karat.best_threshold(
+        best = trueness.best_threshold(
             t, f"{1 - share:.2f}*accuracy + {share}*(1 - cost_rate(fp=1, fn=4))"
         )
         assert best.interval[1] in front.high
@@ -116,7 +116,7 @@ def test_wrong_input():
 def test_many_continuous_scores():
     rng = np.random.default_rng(6)
     y = rng.random(50_000) < 0.3
-    t = karat.tally(y, rng.normal(size=y.size) + y)
+    t = trueness.tally(y, rng.normal(size=y.size) + y)
     front = pareto(t, ["recall", "fpr"], prevalence=0.1)
     # a cut between two positives, or just above a negative, is the only kind to stay
     tp, fp = front.confusion.tp, front.confusion.fp

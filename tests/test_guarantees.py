@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-import karat
-from karat import Infeasible, InputError, NotEnoughCases, Tally, guaranteed_threshold
+import trueness
+from trueness import Infeasible, InputError, NotEnoughCases, Tally, guaranteed_threshold
 
 
 def test_by_hand_with_29_positives():
@@ -45,7 +45,7 @@ def test_moves_until_the_exact_test_fails(text):
     rng = np.random.default_rng(3)
     y = rng.random(400) < 0.4
     score = np.round(rng.normal(size=400) + 1.5 * y, 1)
-    t = karat.tally(y, score)
+    t = trueness.tally(y, score)
     g = guaranteed_threshold(t, text, confidence=0.9)
     proved = []
     for cut in [np.inf, *np.unique(score)[::-1]]:
@@ -93,8 +93,8 @@ def test_the_plain_sample_cut_fails_half_of_the_time():
     rng, wrong = np.random.default_rng(6), 0
     for _ in range(300):
         y = np.arange(240) < 100
-        t = karat.tally(y, rng.normal(size=240) + 1.5 * y)
-        p = karat.best_threshold(t, "specificity", "recall >= 0.9")
+        t = trueness.tally(y, rng.normal(size=240) + 1.5 * y)
+        p = trueness.best_threshold(t, "specificity", "recall >= 0.9")
         wrong += norm.sf(p.threshold - 1.5) < 0.9
     assert wrong / 300 > 0.3
 
@@ -103,7 +103,7 @@ def test_error_rate_of_precision_with_split_and_sequence():
     rng, wrong, done, runs = np.random.default_rng(7), 0, 0, 1000
     for _ in range(runs):
         y = rng.random(1500) < 0.3
-        t = karat.tally(y, rng.normal(size=1500) + 1.5 * y)
+        t = trueness.tally(y, rng.normal(size=1500) + 1.5 * y)
         try:
             g = guaranteed_threshold(t, "precision >= 0.7", rng=rng)
         except (NotEnoughCases, Infeasible):
@@ -120,7 +120,7 @@ def test_error_rate_of_precision_with_split_and_sequence():
 def test_other_shares_that_rise_and_fall():
     rng = np.random.default_rng(8)
     y = rng.random(4000) < 0.3
-    t = karat.tally(y, rng.normal(size=4000) + 2 * y)
+    t = trueness.tally(y, rng.normal(size=4000) + 2 * y)
     npv = guaranteed_threshold(t, "npv >= 0.9", rng=1)
     # as many cases as possible are left alone: well above the lowest scores
     assert npv.cases > 1000
@@ -135,10 +135,10 @@ def test_other_shares_that_rise_and_fall():
 def test_what_cannot_be_guaranteed():
     rng = np.random.default_rng(9)
     y = rng.random(300) < 0.3
-    noise = karat.tally(y, rng.normal(size=300))
+    noise = trueness.tally(y, rng.normal(size=300))
     with pytest.raises(Infeasible, match="is not met in the sample either"):
         guaranteed_threshold(noise, "precision >= 0.95", rng=1)
-    weak = karat.tally(y, rng.normal(size=300) + y)
+    weak = trueness.tally(y, rng.normal(size=300) + y)
     with pytest.raises(NotEnoughCases, match=r"About [\d,]+ more cases like them"):
         guaranteed_threshold(weak, "accuracy >= 0.75", rng=1)
     with pytest.raises(InputError, match="needs a bound on a share of cases"):
@@ -154,7 +154,7 @@ BOTH = ["recall >= 0.8", "fpr <= 0.35"]
 
 def normal_tally(rng, n=900):
     y = np.arange(n) < n // 3
-    return karat.tally(y, rng.normal(size=n) + 1.8 * y)
+    return trueness.tally(y, rng.normal(size=n) + 1.8 * y)
 
 
 def test_one_constraint_in_a_list_is_that_constraint():
@@ -166,7 +166,7 @@ def test_several_constraints_are_each_proved_at_a_share_of_the_error():
     """Against scipy's binomial tails at every cut, each at 0.025."""
     t = normal_tally(np.random.default_rng(2))
     g = guaranteed_threshold(t, BOTH)
-    c = karat.sweep(t)
+    c = trueness.sweep(t)
     p = [binom.sf(c.tp - 1, t.n_pos, 0.8), binom.sf(c.tn - 1, t.n_neg, 0.65)]
     weakest = np.maximum(*p)
     assert weakest.min() <= 0.025

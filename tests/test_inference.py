@@ -9,10 +9,10 @@ import pytest
 from scipy.stats import bootstrap
 from sklearn.metrics import roc_auc_score
 
-import karat
+import trueness
 from conftest import tied_cases
-from karat import Tally
-from karat.inference import AUC_METHODS, auc_replicates
+from trueness import Tally
+from trueness.ranking.auc_intervals import AUC_METHODS, auc_replicates
 
 PROC = json.loads((Path(__file__).parent / "reference" / "proc.json").read_text())
 METHODS = sorted(AUC_METHODS)
@@ -27,14 +27,14 @@ def pairs(y, s):
 
 def test_by_hand():
     t = Tally([3, 2, 1], pos=[1, 1, 0], neg=[0, 1, 2])
-    assert karat.auc(t).value == float(Fraction(11, 12))
+    assert trueness.auc(t).value == float(Fraction(11, 12))
 
 
 def test_slow_twin(rng):
     for n in (10, 60, 500):
         y, s = tied_cases(rng, n)
         value, sd = pairs(y, s)
-        ours = karat.auc(karat.tally(y, s), method="delong")
+        ours = trueness.auc(trueness.tally(y, s), method="delong")
         assert ours.value == pytest.approx(value, abs=1e-15)
         assert ours.sd == pytest.approx(sd)
         assert ours.value == pytest.approx(roc_auc_score(y, s))
@@ -43,12 +43,12 @@ def test_slow_twin(rng):
 
 @pytest.mark.parametrize("name", ["ndka", "s100b", "wfns"])
 def test_proc_agrees(name):
-    a = karat.auc(karat.tally(PROC["poor"], PROC[name]), method="delong")
+    a = trueness.auc(trueness.tally(PROC["poor"], PROC[name]), method="delong")
     assert [a.low, a.value, a.high] == pytest.approx(PROC[f"auc_{name}"], abs=1e-12)
 
 
 def test_hanley_mcneil_by_hand():
-    a = karat.auc(
+    a = trueness.auc(
         Tally([3, 2, 1], pos=[4, 3, 1], neg=[1, 3, 5]), method="hanley-mcneil"
     )
     area = Fraction(4 * (16 + 1) + 3 * (10 + 3) + 1 * 5, 2 * 8 * 9)
@@ -59,16 +59,16 @@ def test_hanley_mcneil_by_hand():
 
 
 def test_fermi_dirac_uses_the_half_tie_form(rng):
-    t = karat.tally(*tied_cases(rng, 200))
-    a = karat.auc(t, method="fermi-dirac")
-    assert a.sd == pytest.approx(karat.fermi_dirac(t).auc_se)
+    t = trueness.tally(*tied_cases(rng, 200))
+    a = trueness.auc(t, method="fermi-dirac")
+    assert a.sd == pytest.approx(trueness.fermi_dirac(t).auc_se)
     assert a.high - a.low == pytest.approx(2 * 1.959963984540054 * a.sd)
 
 
 def test_logit_delong_by_hand(rng):
     y, s = tied_cases(rng, 60)
     value, sd = pairs(y, s)
-    a = karat.auc(karat.tally(y, s), method="logit-delong", level=0.9)
+    a = trueness.auc(trueness.tally(y, s), method="logit-delong", level=0.9)
     half = 1.6448536269514722 * sd / (value * (1 - value))
     logit = np.log(value / (1 - value))
     assert a.low == pytest.approx(1 / (1 + np.exp(-logit + half)))
@@ -78,7 +78,7 @@ def test_logit_delong_by_hand(rng):
 def test_bootstrap_replicates_have_the_bootstrap_distribution(rng):
     """Moments against the exact bootstrap variance of a two-sample U-statistic."""
     y, s = tied_cases(rng, 40)
-    t = karat.tally(y, s)
+    t = trueness.tally(y, s)
     values = auc_replicates(t, 20_000, rng=1)
     win = (s[y == 1][:, None] > s[y == 0]) + 0.5 * (s[y == 1][:, None] == s[y == 0])
     p, q = win.shape
@@ -91,16 +91,16 @@ def test_bootstrap_replicates_have_the_bootstrap_distribution(rng):
 def test_bootstrap_of_long_continuous_data(rng):
     """The path through random bytes: thousands of cases of a class."""
     y = rng.random(20_000) < 0.4
-    t = karat.tally(y, rng.normal(size=y.size) + y)
+    t = trueness.tally(y, rng.normal(size=y.size) + y)
     values = auc_replicates(t, 1500, rng=2)
-    sd = karat.auc(t, method="delong").sd
+    sd = trueness.auc(t, method="delong").sd
     assert values.std() == pytest.approx(sd, rel=0.08)
-    assert values.mean() == pytest.approx(karat.auc(t).value, abs=4 * sd / 38)
+    assert values.mean() == pytest.approx(trueness.auc(t).value, abs=4 * sd / 38)
 
 
 def test_percentile_and_bca_agree_with_scipy(rng):
     y, s = tied_cases(rng, 60, levels=50)
-    t = karat.tally(y, s)
+    t = trueness.tally(y, s)
 
     def area(pos, neg, axis):
         pos, neg = np.atleast_2d(pos), np.atleast_2d(neg)
@@ -110,7 +110,7 @@ def test_percentile_and_bca_agree_with_scipy(rng):
         return out if out.size > 1 else out[0]
 
     for ours, theirs in (("bootstrap", "percentile"), ("bca", "BCa")):
-        a = karat.auc(t, method=ours, rng=1, replicates=8000)
+        a = trueness.auc(t, method=ours, rng=1, replicates=8000)
         b = bootstrap(
             (s[y == 1], s[y == 0]),
             area,
@@ -141,23 +141,23 @@ CORNERS = {
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("corner", CORNERS)
 def test_no_interval_is_empty_or_leaves_the_unit_interval(method, corner):
-    a = karat.auc(CORNERS[corner], method=method, rng=1, replicates=200)
+    a = trueness.auc(CORNERS[corner], method=method, rng=1, replicates=200)
     assert 0 <= a.low <= a.value <= a.high <= 1
     assert a.low < a.high
     assert method in a.method
 
 
 def test_the_stand_in_says_so():
-    a = karat.auc(CORNERS["perfect"], method="delong")
+    a = trueness.auc(CORNERS["perfect"], method="delong")
     assert a.method == "score for delong"
-    assert karat.auc(CORNERS["perfect"]).method == "score"
+    assert trueness.auc(CORNERS["perfect"]).method == "score"
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_label_mirror(method, rng):
     y, s = tied_cases(rng, 50)
-    a = karat.auc(karat.tally(y, s), method=method, rng=1, replicates=4000)
-    b = karat.auc(karat.tally(1 - y, -s), method=method, rng=2, replicates=4000)
+    a = trueness.auc(trueness.tally(y, s), method=method, rng=1, replicates=4000)
+    b = trueness.auc(trueness.tally(1 - y, -s), method=method, rng=2, replicates=4000)
     if method == "hanley-mcneil":  # its model has no such symmetry
         return
     close = 0.02 if method in ("bootstrap", "bca") else 1e-9
@@ -168,8 +168,8 @@ def test_label_mirror(method, rng):
 @pytest.mark.parametrize("method", METHODS)
 def test_exchanged_labels(method, rng):
     y, s = tied_cases(rng, 50)
-    a = karat.auc(karat.tally(y, s), method=method, rng=1, replicates=4000)
-    b = karat.auc(karat.tally(1 - y, s), method=method, rng=2, replicates=4000)
+    a = trueness.auc(trueness.tally(y, s), method=method, rng=1, replicates=4000)
+    b = trueness.auc(trueness.tally(1 - y, s), method=method, rng=2, replicates=4000)
     close = 0.02 if method in ("bootstrap", "bca") else 1e-9
     assert [b.low, b.value, b.high] == pytest.approx(
         [1 - a.high, 1 - a.value, 1 - a.low], abs=close
@@ -179,16 +179,16 @@ def test_exchanged_labels(method, rng):
 @pytest.mark.parametrize("method", METHODS)
 def test_higher_level_is_wider_and_more_cases_are_narrower(method, rng):
     y, s = tied_cases(rng, 60)
-    t = karat.tally(y, s)
+    t = trueness.tally(y, s)
     width = {
         level: (lambda a: a.high - a.low)(
-            karat.auc(t, method=method, level=level, rng=1, replicates=4000)
+            trueness.auc(t, method=method, level=level, rng=1, replicates=4000)
         )
         for level in (0.5, 0.9, 0.99)
     }
     assert width[0.5] < width[0.9] < width[0.99]
-    many = karat.tally(np.tile(y, 9), np.tile(s, 9))
-    a = karat.auc(many, method=method, level=0.9, rng=1, replicates=4000)
+    many = trueness.tally(np.tile(y, 9), np.tile(s, 9))
+    a = trueness.auc(many, method=method, level=0.9, rng=1, replicates=4000)
     assert (a.high - a.low) == pytest.approx(width[0.9] / 3, rel=0.15)
 
 
@@ -199,8 +199,8 @@ def covered(rng, method, n_pos, n_neg, area, times):
     y = np.r_[np.ones(n_pos, int), np.zeros(n_neg, int)]
     hits = 0
     for _ in range(times):
-        a = karat.auc(
-            karat.tally(y, rng.normal(size=y.size) + shift * y), method=method
+        a = trueness.auc(
+            trueness.tally(y, rng.normal(size=y.size) + shift * y), method=method
         )
         hits += a.low <= area <= a.high
     return hits / times
@@ -216,14 +216,16 @@ def test_the_default_covers_also_with_few_cases(rng, n_pos, n_neg, area):
 
 def test_errors():
     t = Tally([2, 1], pos=[3, 1], neg=[1, 5])
-    with pytest.raises(karat.InputError, match=r"method must be one of .*Did you mean"):
-        karat.auc(t, method="delongs")
-    with pytest.raises(karat.InputError, match=r"level must lie in \(0, 1\)"):
-        karat.auc(t, level=95)
-    with pytest.raises(karat.InputError, match="replicates must be a whole number"):
-        karat.auc(t, replicates=3)
-    with pytest.raises(karat.NotEnoughCases, match="0 positives among 6 labelled"):
-        karat.auc(Tally([2, 1], neg=[1, 5]))
+    with pytest.raises(
+        trueness.InputError, match=r"method must be one of .*Did you mean"
+    ):
+        trueness.auc(t, method="delongs")
+    with pytest.raises(trueness.InputError, match=r"level must lie in \(0, 1\)"):
+        trueness.auc(t, level=95)
+    with pytest.raises(trueness.InputError, match="replicates must be a whole number"):
+        trueness.auc(t, replicates=3)
+    with pytest.raises(trueness.NotEnoughCases, match="0 positives among 6 labelled"):
+        trueness.auc(Tally([2, 1], neg=[1, 5]))
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99, 0.9999])
@@ -231,7 +233,7 @@ def test_errors():
 def test_students_quantile_with_and_without_scipy(df, level):
     from scipy.special import stdtrit
 
-    from karat.inference import student_quantile
+    from trueness.ranking.auc_intervals import student_quantile
 
     expected = float(stdtrit(df, (1 + level) / 2))
     assert student_quantile(df, level) == pytest.approx(expected, rel=1e-14)

@@ -10,28 +10,28 @@ from pathlib import Path
 
 import pytest
 
-import karat
+import trueness
 
-SOURCE = str(Path(karat.__file__).parents[1])
+SOURCE = str(Path(trueness.__file__).parents[1])
 ENDLESS = """
     import sys
-    rows = karat.scan(sys.argv[1]).query(
+    rows = trueness.scan(sys.argv[1]).query(
         "preds",
         "SELECT ((i % 1000003) / 1000003.0)::FLOAT AS p, (i % 2)::INT AS y, 'a' AS g "
         "FROM range(100000000000) t(i)",
     )
 """
 PASSES = {
-    "stream": ENDLESS + "    work = lambda: karat.tally(rows, label='y', score='p')",
+    "stream": ENDLESS + "    work = lambda: trueness.tally(rows, label='y', score='p')",
     "group-by": ENDLESS
-    + "    work = lambda: karat.tally(rows, label='y', score='p', by='g')",
+    + "    work = lambda: trueness.tally(rows, label='y', score='p', by='g')",
     "cells": ENDLESS
-    + "    work = lambda: karat.tally(rows, label='y', score='p', at_most=100)",
+    + "    work = lambda: trueness.tally(rows, label='y', score='p', at_most=100)",
     "polars": """
     import polars as pl
     many = pl.LazyFrame({"b": range(10**6)}), pl.LazyFrame({"a": range(10**5)})
     rows = many[0].join(many[1], how="cross").select(p=pl.col("b") / 1e6)
-    work = lambda: karat.tally(rows, score="p")""",
+    work = lambda: trueness.tally(rows, score="p")""",
 }
 
 
@@ -55,7 +55,7 @@ def interrupted(code, after, *arguments):
 def test_a_long_pass_ends_when_it_is_interrupted(name, tmp_path):
     (tmp_path / "a.csv").write_text("y,p\n1,0.5\n")
     code = f"""
-    import karat
+    import trueness
     {PASSES[name].strip()}
     print("go", flush=True)
     try:
@@ -68,8 +68,8 @@ def test_a_long_pass_ends_when_it_is_interrupted(name, tmp_path):
 
 def test_a_write_that_is_interrupted_leaves_the_file_whole(tmp_path):
     code = """
-    import sys, numpy, karat
-    t = karat.Tally(numpy.arange(300_000.0), neg=numpy.ones(300_000, int))
+    import sys, numpy, trueness
+    t = trueness.Tally(numpy.arange(300_000.0), neg=numpy.ones(300_000, int))
     t.write(sys.argv[1])
     print("go", flush=True)
     try:
@@ -80,5 +80,5 @@ def test_a_write_that_is_interrupted_leaves_the_file_whole(tmp_path):
     """
     path = tmp_path / "t.parquet"
     assert interrupted(code, 0.5, path).split() == ["interrupted"]
-    assert karat.read_tally(path).n == 300_000
+    assert trueness.read_tally(path).n == 300_000
     assert [p.name for p in tmp_path.iterdir()] == ["t.parquet"]

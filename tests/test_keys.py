@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from karat import _keys
-from karat._keys import KeyCounter, from_keys, to_keys
+from trueness.data import batches as _keys
+from trueness.data.batches import KeyCounter, from_keys, to_keys
 
 
 @given(

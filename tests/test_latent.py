@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from scipy.special import betaln
 
-import karat
-from karat import _exact, _latent_model, _tempering
-from karat._latent_model import Independent, order_mass, read_cells, read_prior
+import trueness
 from no_gold import simulate, table
+from trueness.nogold import model as _latent_model
+from trueness.nogold.model import Independent, order_mass, read_cells, read_prior
+from trueness.nogold.sampling import exact as _exact
+from trueness.nogold.sampling import tempering as _tempering
 
 
 def model(data, prior=None, ordered=True):
@@ -39,7 +41,7 @@ def test_likelihood_by_hand(rng, ordered):
     nan = np.nan
     x = [[1, 1, 0], [1, nan, 1], [0, 0, nan], [0, 1, 1]]
     counts = [(1, 2, 3), (0, 1, 5), (4, 0, 2), (2, 2, 0)]
-    p = karat.Panel(["A", "B", "C"], x, *np.transpose(counts))
+    p = trueness.Panel(["A", "B", "C"], x, *np.transpose(counts))
     m = model(p, ordered=ordered)
     theta = m.prior_draws(5, rng)
     nat = m.natural(theta)
@@ -57,7 +59,7 @@ def test_likelihood_by_hand(rng, ordered):
 @pytest.mark.parametrize("ordered", [True, False])
 def test_prior_density_integrates_to_one(rng, ordered):
     """Importance sampling from a wide normal: the mean weight is the integral."""
-    p = karat.Panel(["A", "B"], [[1, 1], [0, 0]], unknown=[1, 1])
+    p = trueness.Panel(["A", "B"], [[1, 1], [0, 0]], unknown=[1, 1])
     prior = {"sensitivity": (3, 2), "specificity": {"A": (2, 2)}}
     m = model(p, prior, ordered)
     theta = 3 * rng.normal(size=(400_000, m.dim))
@@ -127,7 +129,9 @@ def quadrature(n11, n10, n01, n00, points=36):
 
 
 def test_exact_sum_against_quadrature_for_two_classifiers():
-    p = karat.Panel(["A", "B"], [[1, 1], [1, 0], [0, 1], [0, 0]], unknown=[3, 2, 1, 5])
+    p = trueness.Panel(
+        ["A", "B"], [[1, 1], [1, 0], [0, 1], [0, 0]], unknown=[3, 2, 1, 5]
+    )
     phi, sens, spec = exact_moments(model(p))
     found = np.concatenate([phi, sens, spec])
     assert found == pytest.approx(quadrature(3, 2, 1, 5), abs=2e-6)
@@ -142,8 +146,8 @@ def test_importance_against_exact_sums_on_tables_from_the_prior():
         _, votes = simulate(rng, 25, rng.random(), high, low)
         if (votes == votes[0]).all():
             continue
-        p = karat.panel(None, dict(zip("AB", votes.T, strict=True)))
-        s = karat.latent_class(p, rng=rng, draws=500, method="importance").summary()
+        p = trueness.panel(None, dict(zip("AB", votes.T, strict=True)))
+        s = trueness.latent_class(p, rng=rng, draws=500, method="importance").summary()
         exact = np.concatenate(exact_moments(model(p)))
         far.append((s["mean"] - exact) / s["mcse"])
     assert np.abs(far).max() < 4
@@ -162,7 +166,7 @@ SWINE_FLU = {
 
 @pytest.mark.parametrize("method", ["exact", "importance", "gibbs"])
 def test_swine_flu_in_every_way(method):
-    post = karat.latent_class(
+    post = trueness.latent_class(
         table("swineflu_recovered"), rng=3, method=method, draws=5000
     )
     s = post.summary()
@@ -190,7 +194,7 @@ def test_strongyloides_as_published():
         "sensitivity": {"serology": (21.96, 5.49), "stool": (4.44, 13.31)},
         "specificity": {"serology": (4.1, 1.76), "stool": (71.25, 3.75)},
     }
-    post = karat.latent_class(
+    post = trueness.latent_class(
         table("strongyloides_joseph1995"), prior=prior, ordered=False, rng=1
     )
     published = {
@@ -208,13 +212,13 @@ def test_strongyloides_as_published():
 def test_missing_votes_and_labels_agree_with_the_exact_sum():
     nan = np.nan
     x = [[1, 1, 0], [1, nan, 1], [0, 0, nan], [0, 1, 1], [0, 0, 0]]
-    p = karat.Panel(
+    p = trueness.Panel(
         ["A", "B", "C"], x, neg=[0, 1, 3, 0, 2], pos=[2, 1, 0, 1, 0],
         unknown=[4, 3, 2, 2, 5],
     )  # fmt: skip
     prior = {"sensitivity": (2, 1), "prevalence": (1, 2)}
     phi, sens, spec = exact_moments(model(p, prior))
-    post = karat.latent_class(p, prior=prior, rng=2, method="importance", draws=4000)
+    post = trueness.latent_class(p, prior=prior, rng=2, method="importance", draws=4000)
     found = np.array([post.summary()["mean"], post.summary()["mcse"]])
     expected = np.concatenate([phi, sens, spec])
     assert (np.abs(found[0] - expected) < 4.5 * found[1]).all()
@@ -222,8 +226,8 @@ def test_missing_votes_and_labels_agree_with_the_exact_sum():
 
 def test_all_labels_known_is_conjugate():
     rows = [[1, 1], [1, 0], [0, 1], [0, 0]]
-    p = karat.Panel(["A", "B"], rows, pos=[30, 20, 5, 5], neg=[2, 8, 10, 40])
-    post = karat.latent_class(p, ordered=False, rng=0)
+    p = trueness.Panel(["A", "B"], rows, pos=[30, 20, 5, 5], neg=[2, 8, 10, 40])
+    post = trueness.latent_class(p, ordered=False, rng=0)
     assert post.identified
     assert post.prevalence.value == pytest.approx(61 / 122, abs=0.003)
     assert post.sensitivity["A"].value == pytest.approx(51 / 62, abs=0.003)
@@ -231,7 +235,7 @@ def test_all_labels_known_is_conjugate():
 
 
 def test_hui_walter_two_populations():
-    post = karat.latent_class(table("huiwalter1980_tuberculin"), rng=0, draws=4000)
+    post = trueness.latent_class(table("huiwalter1980_tuberculin"), rng=0, draws=4000)
     assert post.identified
     # near the maximum likelihood estimates of the paper: N is large
     assert post.prevalence["pop1"].value == pytest.approx(0.0268, abs=0.01)
@@ -247,8 +251,8 @@ def test_rare_and_huge():
     a = np.prod(np.where(rows, alpha, 1 - np.array(alpha)), axis=1)
     b = np.prod(np.where(rows, beta, 1 - np.array(beta)), axis=1)
     count = np.rint(1e9 * (phi * a + (1 - phi) * b)).astype(int)
-    p = karat.Panel(["A", "B", "C"], rows, unknown=count)
-    post = karat.latent_class(p, rng=5, draws=2000)
+    p = trueness.Panel(["A", "B", "C"], rows, unknown=count)
+    post = trueness.latent_class(p, rng=5, draws=2000)
     assert post.diagnostics.converged
     assert post.prevalence.low < phi < post.prevalence.high
     assert post.prevalence.sd < 1e-7
@@ -258,7 +262,7 @@ def test_rare_and_huge():
 
 def test_probability_against_the_draws():
     p = table("swineflu_recovered")
-    post = karat.latent_class(p, rng=0, draws=2000)
+    post = trueness.latent_class(p, rng=0, draws=2000)
     d = post.draws
     a, b = d["sensitivity"], 1 - d["specificity"]
     phi = d["prevalence"]
@@ -274,7 +278,7 @@ def test_probability_against_the_draws():
 
 
 def test_ranking_counts_draws():
-    post = karat.latent_class(table("chloroplast_reconstructed"), rng=0, draws=2000)
+    post = trueness.latent_class(table("chloroplast_reconstructed"), rng=0, draws=2000)
     r = post.ranking("sensitivity")
     sens = post.draws["sensitivity"]
     best = (sens[:, 0] >= sens.max(axis=1)).mean()
@@ -287,22 +291,22 @@ def test_ranking_counts_draws():
 
 def test_labels_switch_only_without_order(rng):
     _, votes = simulate(rng, 400, 0.5, [0.9] * 3, [0.1] * 3)
-    p = karat.panel(None, dict(zip("ABC", votes.T, strict=True)))
-    free = karat.latent_class(p, ordered=False, rng=0, draws=1000)
+    p = trueness.panel(None, dict(zip("ABC", votes.T, strict=True)))
+    free = trueness.latent_class(p, ordered=False, rng=0, draws=1000)
     assert any("swap names" in n for n in free.notes)
     share = (free.draws["sensitivity"].mean(axis=1) < 0.5).mean()
     assert share == pytest.approx(0.5, abs=0.05)
-    ordered = karat.latent_class(p, rng=0, draws=1000)
+    ordered = trueness.latent_class(p, rng=0, draws=1000)
     assert not any("swap" in n for n in ordered.notes)
     assert ordered.sensitivity["A"].low > 0.8
 
 
 def test_same_seed_same_answer_and_order_of_columns_is_only_a_name():
     p = table("chloroplast_reconstructed")
-    one = karat.latent_class(p, rng=7, draws=1000)
-    two = karat.latent_class(p, rng=7, draws=1000)
+    one = trueness.latent_class(p, rng=7, draws=1000)
+    two = trueness.latent_class(p, rng=7, draws=1000)
     assert np.array_equal(one.draws["sensitivity"], two.draws["sensitivity"])
-    other = karat.latent_class(p[["NCC_C3", "AA_C1", "DP_C2"]], rng=1, draws=4000)
+    other = trueness.latent_class(p[["NCC_C3", "AA_C1", "DP_C2"]], rng=1, draws=4000)
     for name in p.names:
         a, b = one.sensitivity[name], other.sensitivity[name]
         assert a.value == pytest.approx(b.value, abs=0.15 * a.sd)
@@ -310,37 +314,37 @@ def test_same_seed_same_answer_and_order_of_columns_is_only_a_name():
 
 def test_a_test_that_says_nothing_is_noted():
     """Never run with another test and always 0: its sensitivity is the prior's."""
-    p = karat.Panel(
+    p = trueness.Panel(
         ["A", "B", "C", "D"],
         [[1, 1, 1, 0], [0, 0, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0]],
         unknown=[40, 50, 3, 4],
     )
-    post = karat.latent_class(p, rng=0, draws=1000)
+    post = trueness.latent_class(p, rng=0, draws=1000)
     assert any("D votes 0 in every case" in n for n in post.notes)
     assert post.specificity["D"].value > 0.9
 
 
 def test_prior_alone_is_recognised():
     """Verified negatives only say nothing about sensitivity."""
-    p = karat.Panel(["A", "B"], [[1, 0], [0, 1], [0, 0]], neg=[5, 8, 90])
-    post = karat.latent_class(p, ordered=False, rng=0, draws=2000)
+    p = trueness.Panel(["A", "B"], [[1, 0], [0, 1], [0, 0]], neg=[5, 8, 90])
+    post = trueness.latent_class(p, ordered=False, rng=0, draws=2000)
     assert "sensitivity[A]" in " ".join(post.notes)
     assert post.sensitivity["A"].value == pytest.approx(0.5, abs=0.03)
 
 
 def test_not_converged_is_a_warning(monkeypatch):
-    from karat import latent_sampling
+    from trueness.nogold.sampling import strategy as latent_sampling
 
     monkeypatch.setattr(latent_sampling, "MOST", 400)
-    with pytest.warns(karat.NotConverged, match="effective draws of the 10,000"):
-        post = karat.latent_class(
+    with pytest.warns(trueness.NotConverged, match="effective draws of the 10,000"):
+        post = trueness.latent_class(
             table("snp1000_reconstructed"), rng=0, method="importance"
         )
     assert not post.diagnostics.converged
 
 
 def test_record_shows_itself():
-    post = karat.latent_class(table("swineflu_recovered"), rng=0, draws=500)
+    post = trueness.latent_class(table("swineflu_recovered"), rng=0, draws=500)
     assert "sensitivity[NPA_C1]" in repr(post)
     assert "Not identified" in repr(post)
     assert "<table>" in post._repr_html_()
@@ -352,20 +356,26 @@ def test_record_shows_itself():
 
 
 BAD = [
-    (lambda: karat.Panel(["A", "B"], [[0.3, 1], [0, 1]], unknown=[1, 1]), "panel.vote"),
-    (lambda: karat.Panel(["A"], [[1], [0]], unknown=[1, 1]), "at least 2 classifiers"),
-    (lambda: karat.Panel(["A", "B"], [[1, 0]], unknown=[9]), "same vote"),
-    (lambda: karat.Panel(["A", "B"], [[1, 0]], unknown=[0]), "is empty"),
-    (lambda: karat.tally([0, 1], [0.1, 0.2]), "needs a Panel"),
+    (
+        lambda: trueness.Panel(["A", "B"], [[0.3, 1], [0, 1]], unknown=[1, 1]),
+        "panel.vote",
+    ),
+    (
+        lambda: trueness.Panel(["A"], [[1], [0]], unknown=[1, 1]),
+        "at least 2 classifiers",
+    ),
+    (lambda: trueness.Panel(["A", "B"], [[1, 0]], unknown=[9]), "same vote"),
+    (lambda: trueness.Panel(["A", "B"], [[1, 0]], unknown=[0]), "is empty"),
+    (lambda: trueness.tally([0, 1], [0.1, 0.2]), "needs a Panel"),
     (lambda: {}, "at least one population"),
-    (lambda: karat.Panel(["A", "B"], [[1, np.nan]], unknown=[3]), "no vote at all"),
+    (lambda: trueness.Panel(["A", "B"], [[1, np.nan]], unknown=[3]), "no vote at all"),
 ]
 
 
 @pytest.mark.parametrize(("data", "words"), BAD)
 def test_bad_data(data, words):
     with pytest.raises(ValueError, match=words):
-        karat.latent_class(data())
+        trueness.latent_class(data())
 
 
 OPTIONS = [
@@ -385,34 +395,36 @@ OPTIONS = [
 
 @pytest.mark.parametrize(("options", "words"), OPTIONS)
 def test_bad_options(options, words):
-    with pytest.raises(karat.InputError, match=words):
-        karat.latent_class(table("snp1000_reconstructed"), **options)
+    with pytest.raises(trueness.InputError, match=words):
+        trueness.latent_class(table("snp1000_reconstructed"), **options)
 
 
 def test_bad_rows_and_populations():
-    post = karat.latent_class(table("huiwalter1980_tuberculin"), rng=0, draws=200)
-    with pytest.raises(karat.InputError, match="Say which population"):
+    post = trueness.latent_class(table("huiwalter1980_tuberculin"), rng=0, draws=200)
+    with pytest.raises(trueness.InputError, match="Say which population"):
         post.probability([[1, 0]])
     assert post.probability([[1, 1]], population="pop1")[0] < 1
-    with pytest.raises(karat.InputError, match="shape"):
+    with pytest.raises(trueness.InputError, match="shape"):
         post.probability([[1, 0, 1]], population="pop1")
-    with pytest.raises(karat.InputError, match="0, 1 or NaN"):
+    with pytest.raises(trueness.InputError, match="0, 1 or NaN"):
         post.probability([[1, 0.5]], population="pop1")
-    with pytest.raises(karat.InputError, match="must be one of"):
+    with pytest.raises(trueness.InputError, match="must be one of"):
         post.ranking("auc")
     other = table("swineflu_recovered")
-    with pytest.raises(karat.InputError, match="same classifiers"):
-        karat.latent_class({"a": other, "b": table("strongyloides_joseph1995")})
+    with pytest.raises(trueness.InputError, match="same classifiers"):
+        trueness.latent_class({"a": other, "b": table("strongyloides_joseph1995")})
 
 
 def test_evidence_agrees_with_the_exact_sum():
     """The weights average to the probability of the data."""
-    p = karat.Panel(["A", "B"], [[1, 1], [1, 0], [0, 1], [0, 0]], unknown=[3, 2, 1, 5])
+    p = trueness.Panel(
+        ["A", "B"], [[1, 1], [1, 0], [0, 1], [0, 0]], unknown=[3, 2, 1, 5]
+    )
     m = model(p)
     log_weight, _ = _exact.log_weights(m)
     # uniform priors on two triangles have the density 2 each
     expected = np.log(np.exp(log_weight).sum()) + 2 * np.log(2)
-    post = karat.latent_class(p, rng=0, method="importance", draws=4000)
+    post = trueness.latent_class(p, rng=0, method="importance", draws=4000)
     d = post.diagnostics
     assert d.log_evidence == pytest.approx(expected, abs=4 * d.log_evidence_sd)
 
@@ -425,8 +437,8 @@ def test_kish_and_resampling(rng):
 
 
 def test_populations_are_laid_out_once():
-    a = karat.Panel(["A", "B"], [[1, 1], [0, 0]], unknown=[3, 4])
-    b = karat.Panel(["B", "A"], [[1, 0], [0, 0]], pos=[2, 0], neg=[0, 5])
+    a = trueness.Panel(["A", "B"], [[1, 1], [0, 0]], unknown=[3, 4])
+    b = trueness.Panel(["B", "A"], [[1, 0], [0, 0]], pos=[2, 0], neg=[0, 5])
     cells = _latent_model.read_cells({"x": a, "y": b})
     assert cells.rows.tolist() == [[1, 1], [0, 1], [0, 0]]
     assert cells.unknown.tolist() == [[3, 0, 4], [0, 0, 0]]
@@ -442,7 +454,7 @@ JAGS = json.loads(
 @pytest.mark.parametrize("name", sorted(JAGS))
 def test_jags_on_the_model_of_the_paper(name):
     """JAGS with one latent truth a case; tests/reference/latent_jags.py made it."""
-    post = karat.latent_class(table(name), rng=0, draws=4000)
+    post = trueness.latent_class(table(name), rng=0, draws=4000)
     s = post.summary()
     k = len(post.names)
     labels = ["phi", *(f"alpha[{i + 1}]" for i in range(k))]

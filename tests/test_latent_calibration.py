@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-import karat
+import trueness
 from no_gold import simulate
 
 
 def panel_of(votes):
-    return karat.panel(None, {f"T{i}": votes[:, i] for i in range(votes.shape[1])})
+    return trueness.panel(None, {f"T{i}": votes[:, i] for i in range(votes.shape[1])})
 
 
 def test_ranks_of_the_truth_are_uniform():
@@ -22,7 +22,7 @@ def test_ranks_of_the_truth_are_uniform():
         _, votes = simulate(rng, 20, phi, alpha, beta)
         if (votes == votes[0]).all():
             continue
-        d = karat.latent_class(panel_of(votes), rng=rng, draws=200).draws
+        d = trueness.latent_class(panel_of(votes), rng=rng, draws=200).draws
         flat = np.column_stack([d["prevalence"], d["sensitivity"], d["specificity"]])
         place.append((flat < np.r_[phi, alpha, 1 - beta]).mean(axis=0))
     for column in np.array(place).T:
@@ -34,7 +34,7 @@ def test_intervals_hold_the_truth():
     rng, inside = np.random.default_rng(6), 0
     for _ in range(25):
         _, votes = simulate(rng, 500, phi, alpha, beta)
-        s = karat.latent_class(panel_of(votes), rng=rng, draws=300).summary()
+        s = trueness.latent_class(panel_of(votes), rng=rng, draws=300).summary()
         truth = np.r_[phi, alpha, 1 - beta]
         inside += ((s["low"] <= truth) & (truth <= s["high"])).sum()
     assert inside / (25 * 7) == pytest.approx(0.95, abs=0.05)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import karat
+import trueness
 from no_gold import simulate
 
 NAN = np.nan
@@ -11,8 +11,8 @@ NAN = np.nan
 
 def fit(rows, count, names=None, **options):
     names = names or [f"T{i}" for i in range(np.shape(rows)[1])]
-    p = karat.Panel(names, rows, unknown=count)
-    return karat.latent_class(p, rng=0, draws=300, **options)
+    p = trueness.Panel(names, rows, unknown=count)
+    return trueness.latent_class(p, rng=0, draws=300, **options)
 
 
 FITTED = {
@@ -52,8 +52,8 @@ def test_a_test_that_contradicts_the_others_is_chance_at_best():
 
 def test_twenty_classifiers(rng):
     _, votes = simulate(rng, 30, 0.4, [0.8] * 20, [0.2] * 20)
-    p = karat.panel(None, {f"T{i}": votes[:, i] for i in range(20)})
-    post = karat.latent_class(p, rng=0, draws=100)
+    p = trueness.panel(None, {f"T{i}": votes[:, i] for i in range(20)})
+    post = trueness.latent_class(p, rng=0, draws=100)
     assert post.diagnostics.converged
     assert post.prevalence.low < 0.4 < post.prevalence.high
     assert len(post.sensitivity) == 20
@@ -75,18 +75,18 @@ def test_refused_in_words(rows, count, words):
 
 
 def test_populations_that_do_not_fit_together():
-    one = karat.Panel(["A", "B"], [[1, 1], [0, 0]], unknown=[5, 6])
-    other = karat.Panel(["A", "C"], [[1, 1], [0, 0]], unknown=[5, 6])
-    with pytest.raises(karat.InputError, match="same classifiers"):
-        karat.latent_class({"x": one, "y": other})
-    with pytest.raises(karat.NotEnoughCases, match="in population 'y' is empty"):
-        karat.latent_class({"x": one, "y": EMPTY})
+    one = trueness.Panel(["A", "B"], [[1, 1], [0, 0]], unknown=[5, 6])
+    other = trueness.Panel(["A", "C"], [[1, 1], [0, 0]], unknown=[5, 6])
+    with pytest.raises(trueness.InputError, match="same classifiers"):
+        trueness.latent_class({"x": one, "y": other})
+    with pytest.raises(trueness.NotEnoughCases, match="in population 'y' is empty"):
+        trueness.latent_class({"x": one, "y": EMPTY})
 
 
-EMPTY = karat.Panel(["A", "B"], [[1, 1], [0, 0]], unknown=[0, 0])
+EMPTY = trueness.Panel(["A", "B"], [[1, 1], [0, 0]], unknown=[0, 0])
 
 
 @pytest.mark.parametrize("ab", [(np.inf, 1), (NAN, 1), (-1, 1), ("a", 1), (1, 1, 1)])
 def test_impossible_priors(ab):
-    with pytest.raises(karat.InputError, match="prior"):
+    with pytest.raises(trueness.InputError, match="prior"):
         fit([[1, 1], [0, 0], [1, 0]], [5, 6, 3], prior={"sensitivity": ab})

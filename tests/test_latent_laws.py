@@ -5,16 +5,16 @@ import itertools
 import numpy as np
 import pytest
 
-import karat
-from karat._latent_model import Independent, read_cells, read_prior
+import trueness
 from no_gold import simulate, table
+from trueness.nogold.model import Independent, read_cells, read_prior
 
 NAN = np.nan
 ROWS = np.array(list(itertools.product((0.0, 1.0), repeat=3)))
 
 
 def panel(rows, names="ABC", **counts):
-    return karat.Panel(list(names), rows, **counts)
+    return trueness.Panel(list(names), rows, **counts)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def cases():
 
 
 def draws(p, **options):
-    return karat.latent_class(p, rng=3, draws=200, **options).draws
+    return trueness.latent_class(p, rng=3, draws=200, **options).draws
 
 
 def same_draws(one, two):
@@ -35,17 +35,17 @@ def same_draws(one, two):
 
 def test_order_of_cases_is_irrelevant(cases, rng):
     shuffled = cases[rng.permutation(len(cases))]
-    one, two = (karat.panel(None, dict(zip("ABC", x.T, strict=True)))
+    one, two = (trueness.panel(None, dict(zip("ABC", x.T, strict=True)))
                 for x in (cases, shuffled))  # fmt: skip
     assert same_draws(draws(one), draws(two))
 
 
 def test_parts_add_up_to_the_whole(cases):
     parts = [
-        karat.panel(None, dict(zip("ABC", x.T, strict=True)))
+        trueness.panel(None, dict(zip("ABC", x.T, strict=True)))
         for x in (cases[:25], cases[25:])
     ]
-    whole = karat.panel(None, dict(zip("ABC", cases.T, strict=True)))
+    whole = trueness.panel(None, dict(zip("ABC", cases.T, strict=True)))
     assert same_draws(draws(parts[1] + parts[0]), draws(whole))
 
 
@@ -90,9 +90,9 @@ def test_relabelling_all_votes_swaps_sensitivity_and_specificity(rng):
 
 def test_relabelling_mirrors_the_posterior():
     p = table("swineflu_recovered")
-    mirror = karat.Panel(p.names, 1 - p.rows, unknown=p.unknown)
-    one = karat.latent_class(p, rng=0, draws=4000).summary()
-    two = karat.latent_class(mirror, rng=1, draws=4000).summary()
+    mirror = trueness.Panel(p.names, 1 - p.rows, unknown=p.unknown)
+    one = trueness.latent_class(p, rng=0, draws=4000).summary()
+    two = trueness.latent_class(mirror, rng=1, draws=4000).summary()
     error = 4.5 * np.hypot(one["mcse"], two["mcse"])
     turned = np.r_[1 - two["mean"][0], two["mean"][3:], two["mean"][1:3]]
     assert (np.abs(one["mean"] - turned) < error[[0, 1, 2, 3, 4]] + 1e-3).all()
@@ -111,8 +111,8 @@ def test_votes_missing_at_random_leave_the_answer_in_place(rng):
     _, votes = simulate(rng, 4000, 0.4, [0.9, 0.8, 0.85], [0.1, 0.2, 0.15])
     holes = np.where(rng.random(votes.shape) < 0.2, NAN, votes)
     for x in (votes, holes):
-        p = karat.panel(None, dict(zip("ABC", x.T, strict=True)))
-        s = karat.latent_class(p, rng=0, draws=300).summary()
+        p = trueness.panel(None, dict(zip("ABC", x.T, strict=True)))
+        s = trueness.latent_class(p, rng=0, draws=300).summary()
         truth = np.r_[0.4, 0.9, 0.8, 0.85, 0.9, 0.8, 0.85]
         assert (np.abs(s["mean"] - truth) < 4 * s["sd"]).all()
 
@@ -120,9 +120,9 @@ def test_votes_missing_at_random_leave_the_answer_in_place(rng):
 def test_more_of_the_same_narrows_the_posterior():
     """A hundred times the counts: a tenth of the spread, at the same place."""
     count = np.array([400, 40, 50, 30, 60, 35, 45, 340])
-    one = karat.latent_class(panel(ROWS, unknown=count), rng=0, draws=2000).summary()
+    one = trueness.latent_class(panel(ROWS, unknown=count), rng=0, draws=2000).summary()
     many = panel(ROWS, unknown=100 * count)
-    two = karat.latent_class(many, rng=0, draws=2000).summary()
+    two = trueness.latent_class(many, rng=0, draws=2000).summary()
     assert one["sd"] / two["sd"] == pytest.approx(10 * np.ones(7), rel=0.15)
     assert (np.abs(one["mean"] - two["mean"]) < 2 * one["sd"]).all()
 
@@ -133,7 +133,7 @@ def test_verified_cases_give_beta_posteriors():
 
     rows = [[1, 1], [1, 0], [0, 1], [0, 0]]
     p = panel(rows, "AB", pos=[30, 20, 5, 5], neg=[2, 8, 10, 40])
-    post = karat.latent_class(p, ordered=False, rng=0, draws=3000)
+    post = trueness.latent_class(p, ordered=False, rng=0, draws=3000)
     assert post.diagnostics.method == "exact"
     expected = {
         "prevalence": [(61, 61)],

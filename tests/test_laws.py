@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import karat
-from karat._records import json_value
+import trueness
+from trueness._core.records import json_value
 
 
 @dataclass(frozen=True)
 class Analysis:
-    call: Callable[[karat.Tally], Any]
+    call: Callable[[trueness.Tally], Any]
     rank_only: bool = True
 
 
@@ -29,7 +29,7 @@ def calibrated(method):
     def call(t):
         if method in ("beta", "temperature"):
             t = t.map(lambda s: 1 / (1 + np.exp(-s)))
-        return karat.calibrate(t, method=method)(t.labelled().score)
+        return trueness.calibrate(t, method=method)(t.labelled().score)
 
     return call
 
@@ -59,7 +59,7 @@ RANK_ONLY = {
 
 def leaf_levels(t):
     """Each score as a leaf: the levels of that tree."""
-    tree = karat.Leaves(t.score, t.neg, t.pos, t.unknown).report().tree
+    tree = trueness.Leaves(t.score, t.neg, t.pos, t.unknown).report().tree
     return [tree.confidence, tree.utility]
 
 
@@ -69,62 +69,66 @@ def columns(curve):
 
 
 ANALYSES = {
-    "auc": Analysis(karat.auc),
+    "auc": Analysis(trueness.auc),
     "best_threshold": Analysis(
-        lambda t: karat.best_threshold(t, "f1", "accuracy >= 0.1"), rank_only=False
+        lambda t: trueness.best_threshold(t, "f1", "accuracy >= 0.1"), rank_only=False
     ),
     "best_threshold ranks": Analysis(
-        lambda t: karat.best_threshold(t, "g_mean + recall", prevalence=0.2).confusion
+        lambda t: (
+            trueness.best_threshold(t, "g_mean + recall", prevalence=0.2).confusion
+        )
     ),
-    "fermi_dirac": Analysis(karat.fermi_dirac),
-    "fermi_dirac.auc_se": Analysis(lambda t: karat.fermi_dirac(t).auc_se),
+    "fermi_dirac": Analysis(trueness.fermi_dirac),
+    "fermi_dirac.auc_se": Analysis(lambda t: trueness.fermi_dirac(t).auc_se),
     **{
         f"calibrate {method}": Analysis(calibrated(method), rank_only)
         for method, rank_only in RANK_ONLY.items()
     },
     "leaf levels": Analysis(leaf_levels),
-    "auc bca": Analysis(lambda t: karat.auc(t, method="bca", rng=1, replicates=100)),
+    "auc bca": Analysis(lambda t: trueness.auc(t, method="bca", rng=1, replicates=100)),
     "auc bootstrap": Analysis(
-        lambda t: karat.auc(t, method="bootstrap", rng=1, replicates=100)
+        lambda t: trueness.auc(t, method="bootstrap", rng=1, replicates=100)
     ),
-    "auc delong": Analysis(lambda t: karat.auc(t, method="delong")),
-    "auc hanley-mcneil": Analysis(lambda t: karat.auc(t, method="hanley-mcneil")),
-    "auc logit-delong": Analysis(lambda t: karat.auc(t, method="logit-delong")),
-    "average_precision": Analysis(karat.average_precision),
-    "compare with itself": Analysis(lambda t: karat.compare_auc(t, t)),
-    "det": Analysis(lambda t: columns(karat.det(t))),
-    "gain_curve": Analysis(lambda t: columns(karat.gain_curve(t))),
-    "hull": Analysis(lambda t: columns(karat.hull(karat.roc(t)))),
-    "kl_divergence": Analysis(lambda t: karat.kl_divergence(t, replicates=100)),
-    "leakage": Analysis(karat.leakage),
-    "lift_curve": Analysis(lambda t: columns(karat.lift_curve(t))),
+    "auc delong": Analysis(lambda t: trueness.auc(t, method="delong")),
+    "auc hanley-mcneil": Analysis(lambda t: trueness.auc(t, method="hanley-mcneil")),
+    "auc logit-delong": Analysis(lambda t: trueness.auc(t, method="logit-delong")),
+    "average_precision": Analysis(trueness.average_precision),
+    "compare with itself": Analysis(lambda t: trueness.compare_auc(t, t)),
+    "det": Analysis(lambda t: columns(trueness.det(t))),
+    "gain_curve": Analysis(lambda t: columns(trueness.gain_curve(t))),
+    "hull": Analysis(lambda t: columns(trueness.hull(trueness.roc(t)))),
+    "kl_divergence": Analysis(lambda t: trueness.kl_divergence(t, replicates=100)),
+    "leakage": Analysis(trueness.leakage),
+    "lift_curve": Analysis(lambda t: columns(trueness.lift_curve(t))),
     "partial_auc": Analysis(
-        lambda t: karat.partial_auc(t, fpr=(0, 0.3), tpr=(0.2, 1), replicates=100)
+        lambda t: trueness.partial_auc(t, fpr=(0, 0.3), tpr=(0.2, 1), replicates=100)
     ),
-    "precision_recall": Analysis(karat.precision_recall, rank_only=False),
-    "roc": Analysis(karat.roc, rank_only=False),
-    "roc_band": Analysis(lambda t: karat.roc_band(t, points=5, number=100)),
-    "roc rates": Analysis(lambda t: columns(karat.roc(t))),
-    "simplify": Analysis(lambda t: columns(karat.simplify(karat.roc(t), points=4))),
+    "precision_recall": Analysis(trueness.precision_recall, rank_only=False),
+    "roc": Analysis(trueness.roc, rank_only=False),
+    "roc_band": Analysis(lambda t: trueness.roc_band(t, points=5, number=100)),
+    "roc rates": Analysis(lambda t: columns(trueness.roc(t))),
+    "simplify": Analysis(
+        lambda t: columns(trueness.simplify(trueness.roc(t), points=4))
+    ),
     **{
-        name: Analysis(probable(getattr(karat, name)), rank_only=False)
+        name: Analysis(probable(getattr(trueness, name)), rank_only=False)
         for name in ("brier", "log_loss", "reliability", "calibration_error")
     },
     "calibration_test": Analysis(
-        lambda t: probable(karat.calibration_test)(t, method="cox"), rank_only=False
+        lambda t: probable(trueness.calibration_test)(t, method="cox"), rank_only=False
     ),
-    "cost_curve": Analysis(lambda t: karat.cost_curve(t).cost),
+    "cost_curve": Analysis(lambda t: trueness.cost_curve(t).cost),
     "decision_curve": Analysis(
-        lambda t: karat.decision_curve(t.map(lambda s: 1 / (1 + np.exp(-s)))),
+        lambda t: trueness.decision_curve(t.map(lambda s: 1 / (1 + np.exp(-s)))),
         rank_only=False,
     ),
     "validate_threshold": Analysis(
-        lambda t: karat.validate_threshold(t, "youden", rng=1, replicates=10),
+        lambda t: trueness.validate_threshold(t, "youden", rng=1, replicates=10),
         rank_only=False,
     ),
-    "pareto": Analysis(lambda t: karat.pareto(t, ["f1", "specificity"]).values),
-    "sweep": Analysis(karat.sweep),
-    "thresholds": Analysis(karat.thresholds, rank_only=False),
+    "pareto": Analysis(lambda t: trueness.pareto(t, ["f1", "specificity"]).values),
+    "sweep": Analysis(trueness.sweep),
+    "thresholds": Analysis(trueness.thresholds, rank_only=False),
 }
 
 
@@ -161,22 +165,27 @@ def analysis(request):
 def test_order_of_cases_is_irrelevant(analysis, data, random):
     pairs = list(zip(*data, strict=True))
     random.shuffle(pairs)
-    shuffled = karat.tally(*map(list, zip(*pairs, strict=True)))
-    assert same(analysis.call(karat.tally(*data)), analysis.call(shuffled))
+    shuffled = trueness.tally(*map(list, zip(*pairs, strict=True)))
+    assert same(analysis.call(trueness.tally(*data)), analysis.call(shuffled))
 
 
 @given(cases(), st.integers(0, 34))
 def test_parts_add_up_to_the_whole(analysis, data, at):
     label, score = data
-    parts = karat.tally(label[:at], score[:at]), karat.tally(label[at:], score[at:])
-    assert parts[0] + parts[1] == karat.tally(label, score)
-    assert same(analysis.call(parts[1] + parts[0]), analysis.call(karat.tally(*data)))
+    parts = (
+        trueness.tally(label[:at], score[:at]),
+        trueness.tally(label[at:], score[at:]),
+    )
+    assert parts[0] + parts[1] == trueness.tally(label, score)
+    assert same(
+        analysis.call(parts[1] + parts[0]), analysis.call(trueness.tally(*data))
+    )
 
 
 @given(cases(unknown=False), st.lists(st.sampled_from([-1.0, 0.3, 9.0]), max_size=5))
 def test_unknowns_never_change_a_labelled_answer(analysis, data, more):
-    t = karat.tally(*data)
-    extra = karat.tally(None, np.array(more, dtype=float))
+    t = trueness.tally(*data)
+    extra = trueness.tally(None, np.array(more, dtype=float))
     assert same(analysis.call(t + extra), analysis.call(t))
 
 
@@ -184,5 +193,5 @@ def test_unknowns_never_change_a_labelled_answer(analysis, data, more):
 def test_increasing_scores_change_nothing(analysis, data):
     if not analysis.rank_only:
         return
-    t = karat.tally(*data)
+    t = trueness.tally(*data)
     assert same(analysis.call(t.map(lambda s: np.exp(s) + s)), analysis.call(t))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import karat
+import trueness
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -69,8 +69,10 @@ def test_what_the_page_says_of_biases():
     assert (further, larger) == (22, 37)
     for n in (20, 50, 100):
         for p in tops[:3]:
-            mean = expectation(n, p, "mle", lambda x, n=n: karat.confidence_level(n, x))
-            assert mean[0] < karat.confidence_level(n, p)
+            mean = expectation(
+                n, p, "mle", lambda x, n=n: trueness.confidence_level(n, x)
+            )
+            assert mean[0] < trueness.confidence_level(n, p)
 
 
 METHODS = ("mle", "blend")

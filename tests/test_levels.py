@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import karat
-from karat import InputError, NotEnoughCases
+import trueness
+from trueness import InputError, NotEnoughCases
 
 
 def slow_confidence(n, p):
@@ -56,10 +56,12 @@ def walk_confidence(n, share, p):
 
 
 def test_by_hand():
-    assert karat.confidence_level(1, 0.75) == 0.75
-    assert karat.confidence_level(3, 0.75) == pytest.approx(0.75**3 + 3 * 0.75**2 / 4)
-    assert karat.confidence_level(4, 0.75) == karat.confidence_level(3, 0.75)
-    assert karat.utility_level(1, 0.75) == pytest.approx(0.75**2 + 0.25**2)
+    assert trueness.confidence_level(1, 0.75) == 0.75
+    assert trueness.confidence_level(3, 0.75) == pytest.approx(
+        0.75**3 + 3 * 0.75**2 / 4
+    )
+    assert trueness.confidence_level(4, 0.75) == trueness.confidence_level(3, 0.75)
+    assert trueness.utility_level(1, 0.75) == pytest.approx(0.75**2 + 0.25**2)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 7, 10, 25, 100, 101])
@@ -67,8 +69,8 @@ def test_by_hand():
 def test_slow_twin(n, p):
     c = slow_confidence(n, p)
     top = max(Fraction(p), 1 - Fraction(p))
-    assert karat.confidence_level(n, p) == pytest.approx(float(c), abs=1e-15, rel=0)
-    assert karat.utility_level(n, p) == pytest.approx(
+    assert trueness.confidence_level(n, p) == pytest.approx(float(c), abs=1e-15, rel=0)
+    assert trueness.utility_level(n, p) == pytest.approx(
         float(top * c + (1 - top) * (1 - c)), abs=1e-15, rel=0
     )
 
@@ -83,9 +85,9 @@ def test_slow_twin(n, p):
 )
 def test_many_cases_agree_with_mpmath(n, p):
     c = precise_confidence(n, p)
-    assert abs(karat.confidence_level(n, p) - c) < 1e-15
+    assert abs(trueness.confidence_level(n, p) - c) < 1e-15
     top = max(mp.mpf(p), 1 - mp.mpf(p))
-    assert abs(karat.utility_level(n, p) - (top * c + (1 - top) * (1 - c))) < 1e-15
+    assert abs(trueness.utility_level(n, p) - (top * c + (1 - top) * (1 - c))) < 1e-15
 
 
 @pytest.mark.parametrize("n", [11, 10**6])
@@ -93,44 +95,46 @@ def test_what_lies_above_a_coin_keeps_its_digits(n):
     """P(C) - 1/2 is tiny at p = 1/2 + 1e-12 and must not be noise."""
     p = 0.5 + 1e-12
     c = precise_confidence(n, p) - mp.mpf(1) / 2
-    assert karat.confidence_level(n, p) - 0.5 == pytest.approx(float(c), abs=1.2e-16)
+    assert trueness.confidence_level(n, p) - 0.5 == pytest.approx(float(c), abs=1.2e-16)
 
 
 def test_broadcasting_and_types():
-    grid = karat.confidence_level(np.arange(1, 4)[:, None], [0.6, 0.7])
+    grid = trueness.confidence_level(np.arange(1, 4)[:, None], [0.6, 0.7])
     assert grid.shape == (3, 2)
-    assert grid[2, 1] == pytest.approx(karat.confidence_level(3, 0.7), abs=1e-15)
-    assert isinstance(karat.confidence_level(3, 0.7), float)
-    assert karat.confidence_level(3, karat.top_probability(5, 7)) > 0.5
-    assert karat.confidence_level([], 0.7).size == 0
+    assert grid[2, 1] == pytest.approx(trueness.confidence_level(3, 0.7), abs=1e-15)
+    assert isinstance(trueness.confidence_level(3, 0.7), float)
+    assert trueness.confidence_level(3, trueness.top_probability(5, 7)) > 0.5
+    assert trueness.confidence_level([], 0.7).size == 0
 
 
 @pytest.mark.parametrize("sizes", [range(4), range(300), range(3900, 4097), [1, 4000]])
 def test_a_grid_is_its_cells(sizes):
     n = np.array(sizes)
     p = np.array([0, 1e-12, 0.2, 0.5, 0.5 + 1e-12, 0.501, 0.6, 0.99, 1 - 1e-12, 1])
-    cells = np.array([[karat.confidence_level(int(m), q) for q in p] for m in n])
+    cells = np.array([[trueness.confidence_level(int(m), q) for q in p] for m in n])
     for grid in (
-        karat.confidence_level(n[:, None], p),
-        karat.confidence_level(n, p[:, None]).T,
-        karat.confidence_level(n[:, None, None], p.reshape(2, 5)).reshape(n.size, -1),
+        trueness.confidence_level(n[:, None], p),
+        trueness.confidence_level(n, p[:, None]).T,
+        trueness.confidence_level(n[:, None, None], p.reshape(2, 5)).reshape(
+            n.size, -1
+        ),
     ):
         np.testing.assert_allclose(grid, cells, rtol=0, atol=2e-14)
-    useful = np.array([[karat.utility_level(int(m), q) for q in p] for m in n])
+    useful = np.array([[trueness.utility_level(int(m), q) for q in p] for m in n])
     np.testing.assert_allclose(
-        karat.utility_level(n[:, None], p), useful, rtol=0, atol=2e-14
+        trueness.utility_level(n[:, None], p), useful, rtol=0, atol=2e-14
     )
 
 
 @given(st.integers(0, 5000), st.floats(0, 1))
 def test_laws_of_one_leaf(n, p):
-    c, u = karat.confidence_level(n, p), karat.utility_level(n, p)
-    assert c == pytest.approx(karat.confidence_level(n, 1 - p), abs=1e-13)
+    c, u = trueness.confidence_level(n, p), trueness.utility_level(n, p)
+    assert c == pytest.approx(trueness.confidence_level(n, 1 - p), abs=1e-13)
     assert 0.5 <= u <= max(p, 1 - p) + 1e-15
     assert u <= c + 1e-15
-    assert karat.confidence_level(n + 1, p) >= c - 1e-15
+    assert trueness.confidence_level(n + 1, p) >= c - 1e-15
     if n % 2:
-        assert karat.confidence_level(n + 1, p) == c
+        assert trueness.confidence_level(n + 1, p) == c
 
 
 def test_the_two_events_themselves(rng):
@@ -141,38 +145,38 @@ def test_the_two_events_themselves(rng):
     right_letter = guess == 1
     right_case = guess == (rng.random(draws) < p)
     for event, level in (
-        (right_letter, karat.confidence_level(n, p)),
-        (right_case, karat.utility_level(n, p)),
+        (right_letter, trueness.confidence_level(n, p)),
+        (right_case, trueness.utility_level(n, p)),
     ):
         assert event.mean() == pytest.approx(level, abs=4 * 0.5 / draws**0.5)
 
 
 def test_plan_by_hand():
-    assert karat.plan_leaf(p=0.75, confidence=0.95) == 9
+    assert trueness.plan_leaf(p=0.75, confidence=0.95) == 9
     # Differs from section 2.3: .75 * .8965 + .25 * .1035 = .6982 is below .70
-    assert karat.utility_level(5, 0.75) < 0.70 < karat.utility_level(7, 0.75)
-    assert karat.plan_leaf(p=0.75, utility=0.70) == 7
-    assert karat.plan_leaf(p=0.75, utility=0.70, decimals=2) == 5
-    assert karat.plan_leaf(p=0.75, confidence=0.95, decimals=2) == 9
-    assert karat.plan_leaf(p=0.25, confidence=0.95) == 9
-    assert karat.plan_leaf(p=0.75, confidence=0.75) == 1  # met exactly
-    assert karat.plan_leaf(p=0.75, confidence=0.5) == 1
-    assert karat.plan_leaf(p=1, confidence=0.999, utility=1) == 1
-    assert karat.plan_leaf(p=0.75, confidence=0.95, utility=0.74) == max(
-        9, karat.plan_leaf(p=0.75, utility=0.74)
+    assert trueness.utility_level(5, 0.75) < 0.70 < trueness.utility_level(7, 0.75)
+    assert trueness.plan_leaf(p=0.75, utility=0.70) == 7
+    assert trueness.plan_leaf(p=0.75, utility=0.70, decimals=2) == 5
+    assert trueness.plan_leaf(p=0.75, confidence=0.95, decimals=2) == 9
+    assert trueness.plan_leaf(p=0.25, confidence=0.95) == 9
+    assert trueness.plan_leaf(p=0.75, confidence=0.75) == 1  # met exactly
+    assert trueness.plan_leaf(p=0.75, confidence=0.5) == 1
+    assert trueness.plan_leaf(p=1, confidence=0.999, utility=1) == 1
+    assert trueness.plan_leaf(p=0.75, confidence=0.95, utility=0.74) == max(
+        9, trueness.plan_leaf(p=0.75, utility=0.74)
     )
 
 
 @pytest.mark.parametrize("p", [0.501, 0.55, 0.6, 0.9, 0.999])
 @pytest.mark.parametrize("target", [0.51, 0.7, 0.95, 0.999])
 def test_plan_is_the_smallest(p, target):
-    n = karat.plan_leaf(p=p, confidence=target)
-    assert karat.confidence_level(n, p) >= target - 1e-12
-    assert n == 1 or karat.confidence_level(n - 1, p) < target
+    n = trueness.plan_leaf(p=p, confidence=target)
+    assert trueness.confidence_level(n, p) >= target - 1e-12
+    assert n == 1 or trueness.confidence_level(n - 1, p) < target
     wanted = 0.5 + (target - 0.5) * (p - 0.5) * 1.9
-    m = karat.plan_leaf(p=p, utility=wanted)
-    assert karat.utility_level(m, p) >= wanted - 1e-12
-    assert m == 1 or karat.utility_level(m - 1, p) < wanted
+    m = trueness.plan_leaf(p=p, utility=wanted)
+    assert trueness.utility_level(m, p) >= wanted - 1e-12
+    assert m == 1 or trueness.utility_level(m - 1, p) < wanted
 
 
 @pytest.mark.parametrize(
@@ -187,11 +191,11 @@ def test_plan_is_the_smallest(p, target):
 )
 def test_plans_that_cannot_be(options, message):
     with pytest.raises((InputError, NotEnoughCases), match=message):
-        karat.plan_leaf(**options)
+        trueness.plan_leaf(**options)
 
 
 def test_a_plan_close_to_a_coin():
-    n = karat.plan_leaf(p=0.5 + 1e-6, confidence=0.95)
+    n = trueness.plan_leaf(p=0.5 + 1e-6, confidence=0.95)
     # normal limit: (1.6448536 / 2e-6)**2
     assert n == pytest.approx((1.6448536269514722 / 2e-6) ** 2, rel=1e-5)
 
@@ -208,8 +212,8 @@ TREES = [
 
 @pytest.mark.parametrize(("n", "weights", "p"), TREES)
 def test_tree_is_the_sum_of_eq_9(n, weights, p):
-    coin = karat.tree_levels(n, weights, p)
-    printed = karat.tree_levels(n, weights, p, empty="wrong")
+    coin = trueness.tree_levels(n, weights, p)
+    printed = trueness.tree_levels(n, weights, p, empty="wrong")
     for j, (share, top) in enumerate(zip(map(Fraction, weights), p, strict=True)):
         mass = [comb(n, m) * share**m * (1 - share) ** (n - m) for m in range(n + 1)]
         levels = [slow_confidence(m, top) for m in range(n + 1)]
@@ -225,28 +229,31 @@ def test_tree_is_the_sum_of_eq_9(n, weights, p):
 
 
 def test_tree_by_the_errata():
-    levels = karat.tree_levels(10, [0.5, 0.5], [0.7, 0.7])
+    levels = trueness.tree_levels(10, [0.5, 0.5], [0.7, 0.7])
     assert round(levels.confidence, 5) == 0.81884
     assert (
-        round(karat.tree_levels(10, [0.5, 0.5], 0.7, "wrong").confidence, 5) == 0.81835
+        round(trueness.tree_levels(10, [0.5, 0.5], 0.7, "wrong").confidence, 5)
+        == 0.81835
     )
-    assert levels.confidence == karat.tree_levels(10, [0.5, 0.5], 0.7, 0.5).confidence
+    assert (
+        levels.confidence == trueness.tree_levels(10, [0.5, 0.5], 0.7, 0.5).confidence
+    )
 
 
 def test_one_leaf_is_the_single_population():
     for n in (0, 1, 6, 100, 12345):
-        tree = karat.tree_levels(n, [1], [0.55])
+        tree = trueness.tree_levels(n, [1], [0.55])
         assert tree.confidence == pytest.approx(
-            karat.confidence_level(n, 0.55), abs=1e-15
+            trueness.confidence_level(n, 0.55), abs=1e-15
         )
-        assert tree.utility == pytest.approx(karat.utility_level(n, 0.55), abs=1e-15)
+        assert tree.utility == pytest.approx(trueness.utility_level(n, 0.55), abs=1e-15)
 
 
 @pytest.mark.parametrize("share", [1e-6, 1e-3, 0.3, 0.999])
 @pytest.mark.parametrize("p", [0.5 + 1e-9, 0.51, 0.9, 1 - 1e-12])
 def test_a_large_tree_agrees_with_the_random_walk(share, p):
     n = 3000
-    tree = karat.tree_levels(n, [share, 1 - share], [p, p])
+    tree = trueness.tree_levels(n, [share, 1 - share], [p, p])
     assert tree.node_confidence[0] == pytest.approx(
         walk_confidence(n, share, p), abs=1e-14
     )
@@ -259,7 +266,7 @@ def test_a_large_tree_agrees_with_the_random_walk(share, p):
 def test_a_thousand_leaves(rng):
     weights = rng.dirichlet(np.full(1000, 0.3))
     p = rng.uniform(0.5, 1, 1000)
-    tree = karat.tree_levels(100_000, weights, p)
+    tree = trueness.tree_levels(100_000, weights, p)
     for j in (int(np.argmax(weights)),):
         exact = walk_confidence(100_000, weights[j], p[j])
         assert tree.node_confidence[j] == pytest.approx(exact, abs=1e-14)
@@ -276,7 +283,7 @@ def test_the_events_of_a_tree(rng):
     guess = guess[np.arange(draws), leaf]
     letter = guess == (p[leaf] > 0.5)
     case = guess == (rng.random(draws) < p[leaf])
-    tree = karat.tree_levels(n, weights, p)
+    tree = trueness.tree_levels(n, weights, p)
     assert letter.mean() == pytest.approx(tree.confidence, abs=4 * 0.5 / draws**0.5)
     assert case.mean() == pytest.approx(tree.utility, abs=4 * 0.5 / draws**0.5)
 
@@ -285,22 +292,31 @@ def test_the_events_of_a_tree(rng):
     ("call", "message"),
     [
         (
-            lambda: karat.confidence_level(-1, 0.6),
+            lambda: trueness.confidence_level(-1, 0.6),
             "n must be whole numbers, zero or more",
         ),
-        (lambda: karat.confidence_level(2.5, 0.6), "n must be whole numbers"),
-        (lambda: karat.confidence_level(5, 60), r"p must lie in \[0, 1\]; found 60.0"),
-        (lambda: karat.confidence_level(5, [0.6, np.nan]), r"positions? 1"),
-        (lambda: karat.utility_level(5, "high"), "p must be numbers; found 'high'"),
-        (lambda: karat.tree_levels(5, [0.5, 0.6], [0.6, 0.6]), "sum to 1; found a sum"),
-        (lambda: karat.tree_levels(5, [0.5, 0.5], [0.6]), "one entry per case|same"),
-        (lambda: karat.tree_levels(5, [1], [0.6], empty="con"), "Did you mean 'coin'"),
+        (lambda: trueness.confidence_level(2.5, 0.6), "n must be whole numbers"),
         (
-            lambda: karat.tree_levels(5, [1], [0.6], empty=2),
+            lambda: trueness.confidence_level(5, 60),
+            r"p must lie in \[0, 1\]; found 60.0",
+        ),
+        (lambda: trueness.confidence_level(5, [0.6, np.nan]), r"positions? 1"),
+        (lambda: trueness.utility_level(5, "high"), "p must be numbers; found 'high'"),
+        (
+            lambda: trueness.tree_levels(5, [0.5, 0.6], [0.6, 0.6]),
+            "sum to 1; found a sum",
+        ),
+        (lambda: trueness.tree_levels(5, [0.5, 0.5], [0.6]), "one entry per case|same"),
+        (
+            lambda: trueness.tree_levels(5, [1], [0.6], empty="con"),
+            "Did you mean 'coin'",
+        ),
+        (
+            lambda: trueness.tree_levels(5, [1], [0.6], empty=2),
             r"empty must lie in \[0, 1\]",
         ),
-        (lambda: karat.tree_levels(2.5, [1], [0.6]), "n must be a whole number"),
-        (lambda: karat.tree_levels(5, [], []), "weights must sum to 1"),
+        (lambda: trueness.tree_levels(2.5, [1], [0.6]), "n must be a whole number"),
+        (lambda: trueness.tree_levels(5, [], []), "weights must sum to 1"),
     ],
 )
 def test_wrong_input_is_answered_by_a_sentence(call, message):

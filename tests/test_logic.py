@@ -5,11 +5,16 @@ import itertools
 import numpy as np
 import pytest
 
-import karat
-from karat._boolean import formula, votes
-from karat._fronts_of_cells import best_minimum, best_product, front, prefixes
-from karat.logic import CRITERIA
+import trueness
 from no_gold import table
+from trueness.nogold.combinations.best import CRITERIA
+from trueness.nogold.combinations.one_draw import (
+    best_minimum,
+    best_product,
+    front,
+    prefixes,
+)
+from trueness.nogold.combinations.words import formula, votes
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +22,7 @@ def posts():
     names = ("swineflu_recovered", "chloroplast_reconstructed", "snp1000_reconstructed")
     keys = ("flu", "chloroplast", "snp")
     return {
-        k: karat.latent_class(table(n), rng=11, draws=3000)
+        k: trueness.latent_class(table(n), rng=11, draws=3000)
         for k, n in zip(keys, names, strict=True)
     }
 
@@ -82,7 +87,7 @@ TABLE_4 = {
     [("chloroplast", TABLE_2, 60), ("flu", TABLE_3, 150), ("snp", TABLE_4, 4)],
 )
 def test_tables_of_the_paper(posts, key, printed, worth):
-    t = karat.all_combinations(posts[key])
+    t = trueness.all_combinations(posts[key])
     for number, (sens, sens_sd, spec, spec_sd) in printed.items():
         i = number - 1
         assert t.number[i] == number
@@ -106,7 +111,7 @@ WORDS = {
 
 
 def test_words_of_the_flu_table(posts):
-    t = karat.all_combinations(posts["flu"])
+    t = trueness.all_combinations(posts["flu"])
     for number, words in WORDS.items():
         assert t.formula[number - 1] == words
 
@@ -114,19 +119,19 @@ def test_words_of_the_flu_table(posts):
 def test_criteria_of_the_paper(posts):
     for key in posts:
         for criterion in ("product", "squares", "sum"):
-            best = karat.best_combination(posts[key], criterion=criterion)
+            best = trueness.best_combination(posts[key], criterion=criterion)
             assert best.number == 2 ** (2 ** len(best.names) - 1), (key, criterion)
-    assert karat.best_combination(posts["chloroplast"], criterion="min").number == 96
-    snp = karat.best_combination(posts["snp"], criterion="min")
+    assert trueness.best_combination(posts["chloroplast"], criterion="min").number == 96
+    snp = trueness.best_combination(posts["snp"], criterion="min")
     assert snp.number == 128
     assert snp.probability_best > 0.999
 
 
 def test_most_often_is_not_best_on_average():
     """The paper's anomaly: by the minimum C1 wins most often, the union on average."""
-    post = karat.latent_class(table("swineflu_recovered"), rng=2, draws=40_000)
-    mean = karat.best_combination(post, criterion="min")
-    often = karat.best_combination(post, criterion="min", rule="most often")
+    post = trueness.latent_class(table("swineflu_recovered"), rng=2, draws=40_000)
+    mean = trueness.best_combination(post, criterion="min")
+    often = trueness.best_combination(post, criterion="min", rule="most often")
     assert mean.formula == "NPA_C1 or NS_C2"
     assert often.formula == mean.most_often == "NPA_C1"
     assert often.score.value < mean.score.value
@@ -275,14 +280,14 @@ def test_beyond_twelve_patterns_are_counted(rng):
 
 
 def test_the_map_flags_what_the_formula_says(posts, tmp_path):
-    best = karat.best_combination(posts["chloroplast"])
+    best = trueness.best_combination(posts["chloroplast"])
     panel = table("chloroplast_reconstructed")
     t = panel.combine(best.map)
     any_vote = panel.rows.any(axis=1)
     assert t.unknown[t.score == 1][0] == panel.unknown[any_vote].sum()
     best.map.save_map(tmp_path / "map.json")
-    assert karat.load_map(tmp_path / "map.json") == best.map
-    with pytest.raises(karat.InputError, match="needs every vote"):
+    assert trueness.load_map(tmp_path / "map.json") == best.map
+    with pytest.raises(trueness.InputError, match="needs every vote"):
         best.map([[1, np.nan, 0]])
     assert best.bits == "01111111"
     assert best.cells[0] == (1, 1, 1)
@@ -307,20 +312,22 @@ def test_metrics_and_costs_are_criteria(posts):
     def cost(sens, spec, phi):
         return -(5 * phi * (1 - sens) + (1 - phi) * (1 - spec))
 
-    best = karat.best_combination(post, criterion=karat.cost(fp=1, fn=5))
+    best = trueness.best_combination(post, criterion=trueness.cost(fp=1, fn=5))
     brute = brute_expected(post, cost)
     assert -best.score.value == pytest.approx(brute.max(), rel=0.05)
     assert brute[best.code] >= brute.max() - 1e-3
-    same = karat.best_combination(post, criterion="cost(fp=1, fn=5)")
+    same = trueness.best_combination(post, criterion="cost(fp=1, fn=5)")
     assert same.code == best.code
-    assert karat.best_combination(post, criterion="f1").formula.startswith("at least 2")
-    youden = karat.best_combination(post, criterion="youden")
-    assert youden.code == karat.best_combination(post, criterion="sum").code
+    assert trueness.best_combination(post, criterion="f1").formula.startswith(
+        "at least 2"
+    )
+    youden = trueness.best_combination(post, criterion="youden")
+    assert youden.code == trueness.best_combination(post, criterion="sum").code
 
 
 def test_cost_rule_is_the_post_test_threshold(posts):
     post = posts["chloroplast"]
-    rule = karat.cost_rule(post, fp=1, fn=4)
+    rule = trueness.cost_rule(post, fp=1, fn=4)
     assert rule.threshold == 0.2
     d = post.draws
     for row in itertools.product((0, 1), repeat=3):
@@ -339,34 +346,34 @@ def test_many_classifiers(rng):
     truth_ = rng.random(400) < 0.3
     alpha, beta = rng.uniform(0.7, 0.9, 6), rng.uniform(0.05, 0.3, 6)
     rows = (rng.random((400, 6)) < np.where(truth_[:, None], alpha, beta)).astype(float)
-    p = karat.panel(None, {f"T{i}": rows[:, i] for i in range(6)})
-    post = karat.latent_class(p, rng=0, draws=1000)
-    best = karat.best_combination(post)
+    p = trueness.panel(None, {f"T{i}": rows[:, i] for i in range(6)})
+    post = trueness.latent_class(p, rng=0, draws=1000)
+    best = trueness.best_combination(post)
     assert best.winners > 50  # nearly every draw has its own
     assert best.exact
     assert "exact" in repr(best)
     union = [1] * 6
     assert tuple(union) in best.cells
     for criterion in ("sum", "squares", "min", "accuracy", "cost(fp=1, fn=3)"):
-        assert karat.best_combination(post, criterion=criterion).exact
-    assert karat.best_combination(post, criterion="f1").exact
-    mixed = karat.best_combination(post, criterion="f1 + mcc")
+        assert trueness.best_combination(post, criterion=criterion).exact
+    assert trueness.best_combination(post, criterion="f1").exact
+    mixed = trueness.best_combination(post, criterion="f1 + mcc")
     assert 0 < mixed.gap < 0.1
     assert "could be missing" in repr(mixed)
-    f = karat.combination_front(post)
+    f = trueness.combination_front(post)
     product = f.sensitivity * f.specificity
     assert product.max() == pytest.approx(best.score.value, abs=0.01)
     assert isinstance(f.formula(int(product.argmax())), str)
-    with pytest.raises(karat.InputError, match="up to 4 classifiers"):
-        karat.all_combinations(post)
+    with pytest.raises(trueness.InputError, match="up to 4 classifiers"):
+        trueness.all_combinations(post)
 
 
 def test_table_sorts_and_shows(posts):
-    t = karat.all_combinations(posts["chloroplast"]).sorted("min", most=3)
+    t = trueness.all_combinations(posts["chloroplast"]).sorted("min", most=3)
     assert t.number[0] == 96
     assert "combinations" in repr(t)
     assert t.formula[0] == t.to_frame()["formula"].iloc[0] == "AA_C1 or NCC_C3"
-    d = karat.best_combination(posts["flu"]).to_dict()
+    d = trueness.best_combination(posts["flu"]).to_dict()
     assert d["code"] == 7
 
 
@@ -384,29 +391,33 @@ def test_table_sorts_and_shows(posts):
     ],
 )
 def test_bad_choices(posts, options, words):
-    with pytest.raises(karat.InputError, match=words):
-        karat.best_combination(posts["flu"], **options)
+    with pytest.raises(trueness.InputError, match=words):
+        trueness.best_combination(posts["flu"], **options)
 
 
 def test_bad_tables_and_prices(posts):
-    table_ = karat.all_combinations(posts["flu"])
-    with pytest.raises(karat.InputError, match="Did you mean 'product'"):
+    table_ = trueness.all_combinations(posts["flu"])
+    with pytest.raises(trueness.InputError, match="Did you mean 'product'"):
         table_.sorted("produt")
-    with pytest.raises(karat.InputError, match="by must be one of"):
+    with pytest.raises(trueness.InputError, match="by must be one of"):
         table_.sorted("formula")
-    with pytest.raises(karat.InputError, match="most must be a whole number"):
+    with pytest.raises(trueness.InputError, match="most must be a whole number"):
         table_.sorted(most=0)
-    with pytest.raises(karat.InputError, match="prices of zero or more"):
-        karat.cost_rule(posts["flu"], fp=-1, fn=2)
+    with pytest.raises(trueness.InputError, match="prices of zero or more"):
+        trueness.cost_rule(posts["flu"], fp=-1, fn=2)
 
 
 def test_bad_posteriors():
-    with pytest.raises(karat.InputError, match="found LatentMaximum"):
-        karat.best_combination(karat.latent_maximum(table("chloroplast_reconstructed")))
-    with pytest.raises(karat.InputError, match="need a posterior"):
-        karat.best_combination(table("swineflu_recovered"))
-    post = karat.latent_class(table("huiwalter1980_tuberculin"), rng=0, draws=500)
-    assert karat.best_combination(post).formula
-    with pytest.raises(karat.InputError, match="Say which population"):
-        karat.best_combination(post, criterion="accuracy")
-    assert karat.best_combination(post, criterion="accuracy", population="pop2").cells
+    with pytest.raises(trueness.InputError, match="found LatentMaximum"):
+        trueness.best_combination(
+            trueness.latent_maximum(table("chloroplast_reconstructed"))
+        )
+    with pytest.raises(trueness.InputError, match="need a posterior"):
+        trueness.best_combination(table("swineflu_recovered"))
+    post = trueness.latent_class(table("huiwalter1980_tuberculin"), rng=0, draws=500)
+    assert trueness.best_combination(post).formula
+    with pytest.raises(trueness.InputError, match="Say which population"):
+        trueness.best_combination(post, criterion="accuracy")
+    assert trueness.best_combination(
+        post, criterion="accuracy", population="pop2"
+    ).cells

@@ -10,23 +10,31 @@ from typing import final
 import numpy as np
 import pytest
 
-import karat
+import trueness
 from conftest import tied_cases
-from karat import maps
-from karat.formulas import Chain, Linear, Logistic, Mean, Prior, Steps, evaluate
+from trueness.calibration import maps
+from trueness.calibration.formulas import (
+    Chain,
+    Linear,
+    Logistic,
+    Mean,
+    Prior,
+    Steps,
+    evaluate,
+)
 
 
 @pytest.fixture
 def tally(rng):
     y, score = tied_cases(rng, 200)
-    return karat.tally(y, 1 / (1 + np.exp(-score)))
+    return trueness.tally(y, 1 / (1 + np.exp(-score)))
 
 
-@pytest.mark.parametrize("method", sorted(karat.CALIBRATORS))
+@pytest.mark.parametrize("method", sorted(trueness.CALIBRATORS))
 def test_every_map_comes_back_from_a_file_to_the_last_bit(method, tally, tmp_path):
-    c = karat.calibrate(tally, method=method)
+    c = trueness.calibrate(tally, method=method)
     c.save_map(tmp_path / "map.json")
-    back = karat.load_map(tmp_path / "map.json")
+    back = trueness.load_map(tmp_path / "map.json")
     assert back == c
     assert type(back) is type(c)
     s = np.linspace(-0.5, 1.5, 101)
@@ -34,9 +42,9 @@ def test_every_map_comes_back_from_a_file_to_the_last_bit(method, tally, tmp_pat
     assert "pickle" not in (tmp_path / "map.json").read_text()
 
 
-@pytest.mark.parametrize("method", sorted(karat.CALIBRATORS))
+@pytest.mark.parametrize("method", sorted(trueness.CALIBRATORS))
 def test_a_map_keeps_the_shape_and_missing_scores(method, tally):
-    c = karat.calibrate(tally, method=method)
+    c = trueness.calibrate(tally, method=method)
     assert c(0.5).shape == ()
     assert c(np.full((2, 3), 0.5)).shape == (2, 3)
     assert c([]).shape == (0,)
@@ -45,16 +53,16 @@ def test_a_map_keeps_the_shape_and_missing_scores(method, tally):
 
 
 def test_maps_that_differ_are_not_equal(tally):
-    c = karat.calibrate(tally, method="platt")
-    assert c != karat.calibrate(tally + tally.map(lambda s: s / 2), method="platt")
-    assert c != karat.calibrate(tally, method="isotonic")
+    c = trueness.calibrate(tally, method="platt")
+    assert c != trueness.calibrate(tally + tally.map(lambda s: s / 2), method="platt")
+    assert c != trueness.calibrate(tally, method="isotonic")
     assert c != "platt"
     with pytest.raises(TypeError, match="unhashable"):
         hash(c)
 
 
 def test_tables_of_a_map_are_read_only(tally):
-    c = karat.calibrate(tally, method="isotonic")
+    c = trueness.calibrate(tally, method="isotonic")
     with pytest.raises(ValueError, match="read-only"):
         c.score[0] = 1
 
@@ -65,7 +73,7 @@ class Everything(maps.Map):
     number: float
     words: tuple
     table: dict
-    inner: karat.Map
+    inner: trueness.Map
     grid: np.ndarray
     nothing: None = None
 
@@ -77,33 +85,35 @@ class Everything(maps.Map):
 def test_a_new_kind_of_map_can_hold_every_kind_of_field(tally, monkeypatch, tmp_path):
     monkeypatch.setattr(maps, "MAPS", dict(maps.MAPS))
     maps.register("everything")(Everything)
-    inner = karat.calibrate(tally, method="beta")
+    inner = trueness.calibrate(tally, method="beta")
     m = Everything(
         np.nan, ("a", (1, True)), {"x": np.inf}, inner, np.array([[1, -np.inf], [2, 3]])
     )
-    karat.save_map(m, tmp_path / "m.json")
-    back = karat.load_map(tmp_path / "m.json")
+    trueness.save_map(m, tmp_path / "m.json")
+    back = trueness.load_map(tmp_path / "m.json")
     assert back == m
     assert back.table == {"x": np.inf}
-    with pytest.raises(karat.InputError, match="already a kind of map called 'platt'"):
+    with pytest.raises(
+        trueness.InputError, match="already a kind of map called 'platt'"
+    ):
         maps.register("platt")(Everything)
 
 
 def test_what_cannot_be_saved_says_so(tally, monkeypatch, tmp_path):
-    inner = karat.calibrate(tally, method="beta")
+    inner = trueness.calibrate(tally, method="beta")
     m = Everything(0.0, (), {}, inner, np.zeros(1))
-    with pytest.raises(karat.InputError, match="not in the registry"):
-        karat.save_map(m, tmp_path / "m.json")
+    with pytest.raises(trueness.InputError, match="not in the registry"):
+        trueness.save_map(m, tmp_path / "m.json")
     monkeypatch.setattr(maps, "MAPS", maps.MAPS | {"everything": Everything})
-    with pytest.raises(karat.InputError, match="found set"):
-        karat.save_map(Everything(0.0, {1}, {}, inner, np.zeros(1)), tmp_path / "m")
+    with pytest.raises(trueness.InputError, match="found set"):
+        trueness.save_map(Everything(0.0, {1}, {}, inner, np.zeros(1)), tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(karat.InputError, match="no folder"):
-        karat.save_map(inner, tmp_path / "no" / "m.json")
+    with pytest.raises(trueness.InputError, match="no folder"):
+        trueness.save_map(inner, tmp_path / "no" / "m.json")
 
 
 GOOD = {
-    "format": "karat map",
+    "format": "trueness map",
     "version": 1,
     "type": "isotonic",
     "fields": {
@@ -124,9 +134,9 @@ def with_score(score):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ([1], "was not written by karat.save_map"),
-        (broken(format="other"), "was not written by karat.save_map"),
-        (broken(version=2), "has format 2; this Karat reads up to 1"),
+        ([1], "was not written by trueness.save_map"),
+        (broken(format="other"), "was not written by trueness.save_map"),
+        (broken(version=2), "has format 2; this Trueness reads up to 1"),
         (broken(version="x"), "has format x"),
         (broken(type="isotnic"), "Did you mean 'isotonic'"),
         (broken(type=["isotonic"]), "must be one of"),
@@ -144,24 +154,24 @@ def with_score(score):
 def test_a_damaged_file_is_answered_with_a_sentence(content, message, tmp_path):
     path = tmp_path / "map.json"
     path.write_text(json.dumps(content))
-    with pytest.raises(karat.InputError, match=message):
-        karat.load_map(path)
+    with pytest.raises(trueness.InputError, match=message):
+        trueness.load_map(path)
 
 
 def test_a_file_that_is_no_map(tmp_path):
-    with pytest.raises(karat.InputError, match="There is no file"):
-        karat.load_map(tmp_path / "none.json")
+    with pytest.raises(trueness.InputError, match="There is no file"):
+        trueness.load_map(tmp_path / "none.json")
     (tmp_path / "bad.json").write_text("{")
-    with pytest.raises(karat.InputError, match="it is no JSON"):
-        karat.load_map(tmp_path / "bad.json")
+    with pytest.raises(trueness.InputError, match="it is no JSON"):
+        trueness.load_map(tmp_path / "bad.json")
     (tmp_path / "deep.json").write_text("[" * 100_000)
-    with pytest.raises(karat.InputError, match="it is no JSON"):
-        karat.load_map(tmp_path / "deep.json")
+    with pytest.raises(trueness.InputError, match="it is no JSON"):
+        trueness.load_map(tmp_path / "deep.json")
     (tmp_path / "bytes.json").write_bytes(b"\xff\xfe\x00\xd8")
-    with pytest.raises(karat.InputError, match="not text"):
-        karat.load_map(tmp_path / "bytes.json")
+    with pytest.raises(trueness.InputError, match="not text"):
+        trueness.load_map(tmp_path / "bytes.json")
     (tmp_path / "good.json").write_text(json.dumps(GOOD))
-    assert karat.load_map(tmp_path / "good.json")(1.5) == pytest.approx(0.15)
+    assert trueness.load_map(tmp_path / "good.json")(1.5) == pytest.approx(0.15)
 
 
 def test_formulas_by_hand():
@@ -184,12 +194,12 @@ def test_formulas_by_hand():
 
 
 def test_prevalence_shift_is_bayes_rule(tally):
-    c = karat.calibrate(tally, method="platt")
-    new = karat.at_prevalence(c, tally.prevalence, 0.01)
+    c = trueness.calibrate(tally, method="platt")
+    new = trueness.at_prevalence(c, tally.prevalence, 0.01)
     odds = 0.01 / 0.99 / (tally.prevalence / (1 - tally.prevalence))
     p, q = c(tally.score), new(tally.score)
     np.testing.assert_allclose(q / (1 - q), odds * p / (1 - p), rtol=1e-12)
-    back = karat.at_prevalence(new, 0.01, tally.prevalence)
+    back = trueness.at_prevalence(new, 0.01, tally.prevalence)
     np.testing.assert_allclose(back(tally.score), p, rtol=1e-12)
 
 
@@ -197,58 +207,61 @@ def test_prevalence_shift_is_right_for_a_population(rng):
     # fit where half are positive, use where one in twenty is
     def sample(n, prevalence):
         y = rng.random(n) < prevalence
-        return karat.tally(y, np.round(rng.normal(size=n) + 1.5 * y, 1))
+        return trueness.tally(y, np.round(rng.normal(size=n) + 1.5 * y, 1))
 
     fitted, used = sample(40_000, 0.5), sample(400_000, 0.05)
-    c = karat.at_prevalence(karat.calibrate(fitted, method="isotonic"), 0.5, 0.05)
+    c = trueness.at_prevalence(trueness.calibrate(fitted, method="isotonic"), 0.5, 0.05)
     expected = float((used.neg + used.pos) @ c(used.score))
     assert expected == pytest.approx(used.n_pos, rel=0.05)
 
 
 def test_prevalence_shift_keeps_certainty_and_the_interval(tally, tmp_path):
-    c = karat.calibrate(tally, method="venn-abers")
-    new = karat.at_prevalence(c, 0.4, 0.1)
+    c = trueness.calibrate(tally, method="venn-abers")
+    new = trueness.at_prevalence(c, 0.4, 0.1)
     low, high = new.interval([0.1, 0.9])
     assert (low < new([0.1, 0.9])).all()
     assert (new([0.1, 0.9]) < high).all()
-    sure = karat.at_prevalence(karat.monotone.Isotonic([0, 1], [0, 1]), 0.4, 0.1)
+    sure = trueness.at_prevalence(
+        trueness.calibration.monotone.Isotonic([0, 1], [0, 1]), 0.4, 0.1
+    )
     assert sure([0.0, 1.0]).tolist() == [0, 1]
-    with pytest.raises(karat.InputError, match="Isotonic has no interval"):
+    with pytest.raises(trueness.InputError, match="Isotonic has no interval"):
         sure.interval([0.1])
     new.save_map(tmp_path / "m.json")
-    assert karat.load_map(tmp_path / "m.json") == new
+    assert trueness.load_map(tmp_path / "m.json") == new
 
 
 def test_prevalence_shift_says_what_it_needs(tally):
-    c = karat.calibrate(tally, method="platt")
-    with pytest.raises(karat.InputError, match=r"old must lie in \(0, 1\); found 0"):
-        karat.at_prevalence(c, 0, 0.1)
-    with pytest.raises(karat.InputError, match=r"Type new=0.1"):
-        karat.at_prevalence(c, 0.5, 10)
-    with pytest.raises(karat.InputError, match="needs a fitted map"):
-        karat.at_prevalence(np.exp, 0.5, 0.1)
+    c = trueness.calibrate(tally, method="platt")
+    with pytest.raises(trueness.InputError, match=r"old must lie in \(0, 1\); found 0"):
+        trueness.at_prevalence(c, 0, 0.1)
+    with pytest.raises(trueness.InputError, match=r"Type new=0.1"):
+        trueness.at_prevalence(c, 0.5, 10)
+    with pytest.raises(trueness.InputError, match="needs a fitted map"):
+        trueness.at_prevalence(np.exp, 0.5, 0.1)
 
 
 def test_a_map_of_rows_has_no_expression():
     class Rows(maps.Map):
         pass
 
-    with pytest.raises(karat.InputError, match="map of several scores"):
+    with pytest.raises(trueness.InputError, match="map of several scores"):
         _ = Rows().expression
 
 
 def test_every_home_of_a_kind_is_listed():
-    files = Path(maps.__file__).parent.glob("*.py")
-    homes = {p.stem for p in files if "\n@register(" in p.read_text()}
-    assert homes - {"maps"} == set(maps.HOMES)
+    source = Path(maps.__file__).parents[1]
+    files = [p for p in source.rglob("*.py") if "\n@register(" in p.read_text()]
+    homes = {".".join(p.relative_to(source).with_suffix("").parts) for p in files}
+    assert homes - {"calibration.maps"} == set(maps.HOMES)
 
 
 def test_a_map_is_read_in_a_process_that_has_fitted_none(tally, tmp_path):
-    karat.calibrate(tally, method="isotonic").save_map(tmp_path / "m.json")
-    code = "import karat, sys; print(karat.load_map(sys.argv[1])([0.5])[0])"
+    trueness.calibrate(tally, method="isotonic").save_map(tmp_path / "m.json")
+    code = "import trueness, sys; print(trueness.load_map(sys.argv[1])([0.5])[0])"
     command = [sys.executable, "-c", code, str(tmp_path / "m.json")]
     environment = {"PYTHONPATH": str(Path(maps.__file__).parent.parent)}
     got = subprocess.run(
         command, env=environment, capture_output=True, text=True, check=True
     ).stdout
-    assert float(got) == karat.load_map(tmp_path / "m.json")([0.5])[0]
+    assert float(got) == trueness.load_map(tmp_path / "m.json")([0.5])[0]

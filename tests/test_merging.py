@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-import karat
-from karat import InputError
-from karat.merging import merge_splits, node_counts
+import trueness
+from trueness import InputError
+from trueness.trees.pruning import merge_splits, node_counts
 
 
 def random_tree(rng, splits):
@@ -25,11 +25,11 @@ def slow_merge(left, right, neg, pos, floor, method):
     def levels(leaves):
         n = [neg[j] + pos[j] for j in leaves]
         p = [
-            karat.top_probability(pos[j], m, method).value if m else 0.5
+            trueness.top_probability(pos[j], m, method).value if m else 0.5
             for j, m in zip(leaves, n, strict=True)
         ]
         p = np.nan_to_num(p, nan=0.5)
-        return karat.tree_levels(sum(n), np.array(n) / sum(n), p)
+        return trueness.tree_levels(sum(n), np.array(n) / sum(n), p)
 
     def below(node):
         if left[node] < 0:

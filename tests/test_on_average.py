@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from karat import _on_average
-from karat._boolean import votes
-from karat._branching import maximise
-from karat._minimum_cells import minimum
-from karat._on_average import best_of_named
-from karat._quotient_cells import quotient
-from karat.confusion import METRICS
+from trueness.metrics.confusion import METRICS
+from trueness.nogold.combinations import on_average as _on_average
+from trueness.nogold.combinations.branch_and_bound import maximise
+from trueness.nogold.combinations.minimum import minimum
+from trueness.nogold.combinations.on_average import best_of_named
+from trueness.nogold.combinations.quotient import quotient
+from trueness.nogold.combinations.words import votes
 
 VALUE = {
     "product": lambda s, p: s * p,

@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import karat
-import karat.operating
+import trueness
+import trueness.threshold.operating_point
 from cuts_by_counting import CONSTRAINTS, OBJECTIVES, brute_force, instances, tied
-from karat import Infeasible, InputError, NotEnoughCases, Tally, best_threshold
-from karat.confusion import METRICS
-from karat.exact import evaluate, is_exact
+from trueness import Infeasible, InputError, NotEnoughCases, Tally, best_threshold
+from trueness.metrics.confusion import METRICS
+from trueness.metrics.exact import evaluate, is_exact
 
 HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
 
@@ -24,7 +24,7 @@ def test_sweep_is_brute_force_with_ties_and_constraints(prevalence):
     for y, score, name, subject in instances(1, 800):
         held = [CONSTRAINTS[c] for c in subject]
         found, best = brute_force(y, score, OBJECTIVES[name], held, prevalence)
-        t = karat.tally(y, score)
+        t = trueness.tally(y, score)
         share = None if prevalence is None else float(prevalence)
         if best is None:
             infeasible += 1
@@ -75,7 +75,9 @@ def test_minimize_and_its_words():
 def test_python_and_text_say_the_same():
     a = best_threshold(HAND, "0.7*accuracy + 0.3*recall", "precision >= 0.5")
     b = best_threshold(
-        HAND, 0.7 * karat.accuracy + 0.3 * karat.recall, [karat.precision >= 0.5]
+        HAND,
+        0.7 * trueness.accuracy + 0.3 * trueness.recall,
+        [trueness.precision >= 0.5],
     )
     assert a == b
 
@@ -99,11 +101,11 @@ def test_equal_sums_that_round_differently_are_both_found():
     for _ in range(100):
         y = rng.permutation([0] * 20 + [1] * 20)
         score = np.round(rng.normal(size=40) + y, 1)
-        t = karat.tally(y, score)
+        t = trueness.tally(y, score)
         w = float(rng.integers(1, 10)) / 10
-        m = w * karat.recall + w * karat.specificity
+        m = w * trueness.recall + w * trueness.specificity
         found, _ = brute_force(y.tolist(), score.tolist(), OBJECTIVES["accuracy"], [])
-        values = np.asarray(m(karat.sweep(t)))
+        values = np.asarray(m(trueness.sweep(t)))
         seen += len(found) > (values == values.max()).sum()
         assert [h for _, h in best_threshold(t, m).intervals] == found
     assert seen > 0
@@ -168,7 +170,7 @@ def test_thresholds_at_the_boundaries_of_floats(kind):
             score.append(np.nextafter(score[-1], kind(np.inf)))
         for _ in range(20):
             y = rng.permutation([0, 0, 0, 0, 1, 1, 1, 1])
-            t = karat.tally(y, np.array(score, dtype=kind))
+            t = trueness.tally(y, np.array(score, dtype=kind))
             for name in ("accuracy", "f1", "youden"):
                 check_threshold(best_threshold(t, name), y, score, kind)
                 check_threshold(best_threshold(t, name), y, score, np.float64)
@@ -179,7 +181,7 @@ def test_float32_scores_in_general():
     for _ in range(100):
         y, score = tied(rng, 30, levels=50)
         score = (score / 3).astype(np.float32)
-        point = best_threshold(karat.tally(y, score), "f1")
+        point = best_threshold(trueness.tally(y, score), "f1")
         check_threshold(point, y, score, np.float32)
         assert ((score >= point.threshold) == (score >= point.interval[1])).all()
 
@@ -226,12 +228,12 @@ def test_huge_counts_stay_exact():
 
 
 def test_wrong_input():
-    panel = karat.panel([0, 1], {"a": [0.1, 0.2]})
+    panel = trueness.panel([0, 1], {"a": [0.1, 0.2]})
     with pytest.raises(InputError, match="found a panel of 'a'"):
-        karat.operating.best_threshold(panel)
+        trueness.threshold.operating_point.best_threshold(panel)
     # the public door answers for each classifier of a panel
     assert best_threshold(panel) == {"a": best_threshold(panel["a"])}
-    with pytest.raises(InputError, match=r"found list. Type karat.tally"):
+    with pytest.raises(InputError, match=r"found list. Type trueness.tally"):
         best_threshold([0.1, 0.2])
     with pytest.raises(InputError, match="Did you mean 'sweep'"):
         best_threshold(HAND, method="sweeep")
@@ -252,7 +254,7 @@ def test_exact_forms_agree_with_the_metrics(name):
     assert is_exact(m)
     for c in itertools.product(range(4), repeat=4):
         with np.errstate(all="ignore"):
-            value = float(m(karat.Confusion(*c)))
+            value = float(m(trueness.Confusion(*c)))
         if not math.isfinite(value):
             continue
         v = evaluate(m, tuple(np.array([n], dtype=object) for n in c), 1)
@@ -275,16 +277,18 @@ def test_sums_with_square_roots():
 
 
 def test_a_metric_without_exact_form_ties_within_rounding():
-    own = karat.Metric("own", lambda c: c.tp * 0.1 - c.fp * 0.1)
+    own = trueness.Metric("own", lambda c: c.tp * 0.1 - c.fp * 0.1)
     p = best_threshold(Tally([3, 2, 1], pos=[1, 1, 1], neg=[0, 1, 1]), own)
     assert len(p.intervals) == 3
 
 
 def test_numbers_are_taken_as_typed():
-    m = karat.metric("0.1*accuracy + 0.2*accuracy")
+    m = trueness.metric("0.1*accuracy + 0.2*accuracy")
     assert m.name == "0.3*accuracy"
-    assert repr(karat.constraint("recall + 0.1 >= precision + 0.3")).endswith(">= 0.2")
-    assert karat.f_beta(1.1).ratio.under == (2.21, 1, 1.21, 0)
+    assert repr(trueness.constraint("recall + 0.1 >= precision + 0.3")).endswith(
+        ">= 0.2"
+    )
+    assert trueness.f_beta(1.1).ratio.under == (2.21, 1, 1.21, 0)
 
 
 @pytest.mark.parametrize(
@@ -296,8 +300,8 @@ def test_fermi_dirac_cuts_at_r_star(n, share, shift):
     for _ in range(10):
         y = rng.random(n) < share
         y[:2] = False, True
-        t = karat.tally(y, rng.normal(size=n) + shift * y)
-        fd = karat.fermi_dirac(t)
+        t = trueness.tally(y, rng.normal(size=n) + shift * y)
+        fd = trueness.fermi_dirac(t)
         if fd.auc <= 0.5:
             continue
         p = best_threshold(t, "balanced_accuracy", method="fermi-dirac")
@@ -322,9 +326,9 @@ def test_fermi_dirac_cuts_at_r_star(n, share, shift):
 def test_fermi_dirac_with_ties_constraints_and_another_prevalence():
     rng = np.random.default_rng(12)
     y, score = tied(rng, 500, levels=12)
-    t = karat.tally(y, score)
+    t = trueness.tally(y, score)
     p = best_threshold(t, "recall", "flagged_rate <= 0.3", "fermi-dirac", 0.1)
-    fd = karat.fermi_dirac(t)
+    fd = trueness.fermi_dirac(t)
     reached = np.concatenate([[0], np.cumsum(t.pos + t.neg)])
     tpr, fpr = (fd.expected(name, reached) for name in ("tpr", "fpr"))
     allowed = 0.1 * tpr + 0.9 * fpr <= 0.3

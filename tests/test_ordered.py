@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from karat import _ordered
-from karat._latent_model import order_mass
+from trueness.nogold.model import order_mass
+from trueness.nogold.sampling import ordered_betas as _ordered
 
 
 def rejected(rng, parameters, n):

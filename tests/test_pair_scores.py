@@ -5,12 +5,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-import karat
-from karat import _pair_scores
-from karat._latent_model import Independent, read_cells, read_prior
-from karat._pair_scores import Rates
-from karat.latent_ml import highest
+import trueness
 from no_gold import table
+from trueness.nogold import pair_tests as _pair_scores
+from trueness.nogold.maximum import highest
+from trueness.nogold.model import Independent, read_cells, read_prior
+from trueness.nogold.pair_tests import Rates
 
 NAN = np.nan
 
@@ -66,7 +66,7 @@ def test_statistic_by_brute_force(rng):
     rows = np.array(np.meshgrid(*[[0.0, 1.0]] * k)).reshape(k, -1).T
     counts = np.zeros((3, 16))
     counts[0] = rng.integers(1, 40, 16)
-    p = karat.Panel(list("ABCD"), rows, unknown=counts[0].astype(int))
+    p = trueness.Panel(list("ABCD"), rows, unknown=counts[0].astype(int))
     full = _pair_scores.complete(read_cells(p))
     at = Rates(rates[None, :1], rates[None, 1:5], rates[None, 5:])
     found, informed = _pair_scores.statistic(at, full)
@@ -119,7 +119,7 @@ def test_three_classifiers_in_one_population_show_nothing():
 
 
 def test_tables_drawn_keep_the_design(rng):
-    p = karat.Panel(
+    p = trueness.Panel(
         ["A", "B", "C"],
         [[1, 1, 0], [1, NAN, 1], [0, 0, 1], [0, 1, 1]],
         unknown=[3, 50, 20, 4], pos=[20, 0, 0, 10], neg=[0, 10, 40, 0],

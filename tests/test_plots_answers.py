@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import karat
+import trueness
 
 
 def rows(chart, layer):
@@ -15,8 +15,8 @@ def rows(chart, layer):
 
 @pytest.mark.parametrize("goal", [{"half_width": 0.03}, {"null": 0.7, "power": 0.8}])
 def test_a_plan_lies_on_its_line(goal):
-    found = karat.plan_auc(auc=0.8, prevalence=0.2, **goal)
-    chart = karat.plots.sample_size(found)
+    found = trueness.plan_auc(auc=0.8, prevalence=0.2, **goal)
+    chart = trueness.plots.sample_size(found)
     line, dot = rows(chart, 0), rows(chart, 1)
     reached = found.power if "null" in goal else found.half_width
     assert dot == [{"n": found.n, "value": pytest.approx(reached)}]
@@ -30,19 +30,19 @@ def test_a_plan_lies_on_its_line(goal):
 
 
 def test_leaves_show_share_interval_and_verdict():
-    report = karat.leaves([1, 1, 1, 0] * 9 + [0, 1], ["a"] * 36 + ["b"] * 2).report()
-    drawn = rows(karat.plots.leaf_shares(report), 0)
+    report = trueness.leaves([1, 1, 1, 0] * 9 + [0, 1], ["a"] * 36 + ["b"] * 2).report()
+    drawn = rows(trueness.plots.leaf_shares(report), 0)
     assert [row["leaf"] for row in drawn] == ["a", "b"]
     assert [row["verdict"] for row in drawn] == report.verdict.tolist()
     for row, low, high in zip(drawn, report.low, report.high, strict=True):
         assert row["low"] == low <= row["share"] <= high == row["high"]
-    evil = karat.leaves([1, 0], ["\x1b[31m", "</script>"]).report()
-    assert rows(karat.plots.leaf_shares(evil), 0)[0]["leaf"] == "\\x1b[31m"
+    evil = trueness.leaves([1, 0], ["\x1b[31m", "</script>"]).report()
+    assert rows(trueness.plots.leaf_shares(evil), 0)[0]["leaf"] == "\\x1b[31m"
 
 
 def test_the_guaranteed_cut_is_on_the_curve():
-    t = karat.Tally([3, 2, 1], pos=[60, 30, 10], neg=[5, 20, 75])
-    found = karat.guaranteed_threshold(t, "recall >= 0.8")
-    chart = karat.plots.guaranteed_cut(t, found)
+    t = trueness.Tally([3, 2, 1], pos=[60, 30, 10], neg=[5, 20, 75])
+    found = trueness.guaranteed_threshold(t, "recall >= 0.8")
+    chart = trueness.plots.guaranteed_cut(t, found)
     assert rows(chart, -1) == [{"fpr": 25 / 100, "tpr": 90 / 100}]
     assert "recall >= 0.8" in chart.to_dict()["description"]

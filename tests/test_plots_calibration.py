@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-import karat
+import trueness
 from conftest import tied_cases
-from karat import plots
+from trueness import plots
 
 
 @pytest.fixture
 def tally(rng):
     y, score = tied_cases(rng, 300)
-    return karat.tally(y, expit(score))
+    return trueness.tally(y, expit(score))
 
 
 def spec(chart):
@@ -39,7 +39,7 @@ def values(layer):
 
 
 def test_reliability_shows_the_curve_the_bands_and_the_scores(tally):
-    r = karat.reliability(tally, replicates=40)
+    r = trueness.reliability(tally, replicates=40)
     chart = spec(plots.reliability(tally, replicates=40, title="T"))
     top, bottom = chart["vconcat"]
     consistency, confidence, diagonal, curve = top["layer"]
@@ -55,7 +55,7 @@ def test_reliability_shows_the_curve_the_bands_and_the_scores(tally):
 
 
 def test_maps_show_each_method_and_the_data(tally):
-    maps = {k: karat.calibrate(tally, method=k) for k in ("platt", "isotonic")}
+    maps = {k: trueness.calibrate(tally, method=k) for k in ("platt", "isotonic")}
     dots, lines = spec(plots.calibration_maps(maps, tally, bins=5))["layer"]
     drawn = values(lines)
     assert {v["method"] for v in drawn} == {"platt", "isotonic"}
@@ -63,14 +63,14 @@ def test_maps_show_each_method_and_the_data(tally):
     p = [v["probability"] for v in drawn if v["method"] == "platt"]
     np.testing.assert_allclose(p, maps["platt"](at))
     assert len(values(dots)) <= 5
-    with pytest.raises(karat.InputError, match="mapping from name to map"):
+    with pytest.raises(trueness.InputError, match="mapping from name to map"):
         plots.calibration_maps({}, tally)
 
 
 def test_decomposition_places_each_classifier(tally):
     scores = {
-        "a": karat.brier(tally, replicates=20),
-        "b": karat.brier(tally.map(np.sqrt), replicates=20),
+        "a": trueness.brier(tally, replicates=20),
+        "b": trueness.brier(tally.map(np.sqrt), replicates=20),
     }
     lines, dots = spec(plots.decomposition(scores))["layer"]
     assert [v["mcb"] for v in values(dots)] == [s.mcb.value for s in scores.values()]
@@ -81,10 +81,10 @@ def test_decomposition_places_each_classifier(tally):
 
 def test_many_scores_draw_the_same_curve_with_few_points(rng):
     score = rng.random(20_000)
-    t = karat.tally(rng.random(score.size) < score, score)
+    t = trueness.tally(rng.random(score.size) < score, score)
     curve = values(spec(plots.reliability(t, replicates=20))["vconcat"][0]["layer"][3])
     assert len(curve) < 800
-    r = karat.reliability(t, replicates=20)
+    r = trueness.reliability(t, replicates=20)
     at, p = ([v[k] for v in curve] for k in ("score", "probability"))
     # a vertical step may move sideways by less than can be seen
     away = np.abs(np.interp(r.score, at, p) - r.probability)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import karat
+import trueness
 
 
 def values(chart, layer):
@@ -12,9 +12,9 @@ def values(chart, layer):
 
 
 def test_rank_probability_shows_curve_threshold_and_points():
-    fd = karat.fermi_dirac(n=100, n_pos=50, auc=0.9)
-    seen = karat.rank_frequencies(100, 50, 0.9, repeats=20, rng=0)
-    chart = karat.plots.rank_probability(fd, seen, title="<b>Fig. 1</b>").to_dict()
+    fd = trueness.fermi_dirac(n=100, n_pos=50, auc=0.9)
+    seen = trueness.rank_frequencies(100, 50, 0.9, repeats=20, rng=0)
+    chart = trueness.plots.rank_probability(fd, seen, title="<b>Fig. 1</b>").to_dict()
     curve, rule, dots = (values(chart, layer) for layer in chart["layer"])
     assert [row["p"] for row in curve] == pytest.approx(
         fd.probability([row["rank"] for row in curve])
@@ -26,23 +26,23 @@ def test_rank_probability_shows_curve_threshold_and_points():
 
 
 def test_several_distributions_by_name():
-    fds = {f"{k}": karat.fermi_dirac(n=30, n_pos=k, auc=0.8) for k in (5, 15)}
+    fds = {f"{k}": trueness.fermi_dirac(n=30, n_pos=k, auc=0.8) for k in (5, 15)}
     seen = {"5": np.full(30, 1 / 6)}
-    chart = karat.plots.rank_probability(fds, seen).to_dict()
+    chart = trueness.plots.rank_probability(fds, seen).to_dict()
     assert {r["name"] for r in values(chart, chart["layer"][0])} == {"5", "15"}
     assert {r["name"] for r in values(chart, chart["layer"][2])} == {"5"}
 
 
 def test_fermi_parameters_are_those_of_figure_2():
-    chart = karat.plots.fermi_parameters(1000).to_dict()
+    chart = trueness.plots.fermi_parameters(1000).to_dict()
     rows = values(chart, chart["hconcat"][0])
     row = next(r for r in rows if r["prevalence"] == "0.5")
-    fd = karat.fermi_dirac(n=1000, n_pos=500, auc=row["auc"])
+    fd = trueness.fermi_dirac(n=1000, n_pos=500, auc=row["auc"])
     assert (row["b"], row["m"]) == pytest.approx((fd.beta * 1000, fd.mu / 1000))
 
 
 def test_identity_has_the_same_scale_on_both_axes():
-    chart = karat.plots.identity(
+    chart = trueness.plots.identity(
         [1, 2], [1.5, 4], x_title="a", y_title="b", colour=[3, 5], colour_title="M"
     ).to_dict()
     line, dots = chart["layer"]
@@ -53,19 +53,19 @@ def test_identity_has_the_same_scale_on_both_axes():
 
 
 def test_combiners_are_ordered_by_their_auc():
-    p = karat.simulate_panel(300, 100, [0.6, 0.7, 0.8], rng=0)
-    found = karat.compare_combiners(p, rng=0)
-    chart = karat.plots.combiners(found, title="who wins").to_dict()
+    p = trueness.simulate_panel(300, 100, [0.6, 0.7, 0.8], rng=0)
+    found = trueness.compare_combiners(p, rng=0)
+    chart = trueness.plots.combiners(found, title="who wins").to_dict()
     rows = values(chart, chart["layer"][0])
-    assert len(rows) == len(karat.COMBINERS)
+    assert len(rows) == len(trueness.COMBINERS)
     assert [r["auc"] for r in rows] == sorted((r["auc"] for r in rows), reverse=True)
     assert rows[0]["low"] == found.auc[rows[0]["combiner"]].low
 
 
 def test_rank_correlation_shows_every_pair():
-    p = karat.simulate_panel(300, 100, {"a": 0.6, "</script>": 0.8}, rng=0)
-    f = karat.fidel(p, method="correlated")
-    chart = karat.plots.rank_correlation(f).to_dict()
+    p = trueness.simulate_panel(300, 100, {"a": 0.6, "</script>": 0.8}, rng=0)
+    f = trueness.fidel(p, method="correlated")
+    chart = trueness.plots.rank_correlation(f).to_dict()
     rows = values(chart, chart["layer"][0])
     assert {(r["a"], r["b"]) for r in rows} == {
         (a, b) for a in p.names for b in p.names
@@ -75,10 +75,10 @@ def test_rank_correlation_shows_every_pair():
 
 def test_lines_with_error_bars():
     aucs = {"x": [0.7, 0.8], "y": [0.6, 0.9]}
-    chart = karat.plots.combiner_lines(
+    chart = trueness.plots.combiner_lines(
         [3, 4], aucs, x_title="M", errors={"x": [0.01, 0.02], "y": [0.03, 0.04]}
     ).to_dict()
     rows = values(chart, chart["layer"][0])
     assert rows[3] == {"x": 4, "auc": 0.9, "half": 0.04, "combiner": "y"}
-    plain = karat.plots.combiner_lines([3, 4], aucs, x_title="M").to_dict()
+    plain = trueness.plots.combiner_lines([3, 4], aucs, x_title="M").to_dict()
     assert len(plain["layer"]) == 1

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-import karat
-from karat import plots
+import trueness
 from no_gold import table
+from trueness import plots
 
 
 @pytest.fixture(scope="module")
 def post():
-    return karat.latent_class(table("chloroplast_reconstructed"), rng=0, draws=500)
+    return trueness.latent_class(table("chloroplast_reconstructed"), rng=0, draws=500)
 
 
 def values(chart):
@@ -35,7 +35,7 @@ def test_densities_integrate_to_one(post):
 def test_plane_shows_the_best(post):
     rows = values(plots.combination_plane(post, most=5))
     assert len(rows) == 5
-    best = karat.best_combination(post)
+    best = trueness.best_combination(post)
     assert rows[0]["formula"] == best.formula
     assert rows[0]["tpr"] == pytest.approx(best.sensitivity.value)
     assert rows[0]["left"] < rows[0]["fpr"] < rows[0]["right"]
@@ -45,17 +45,17 @@ def test_combinations_of_many_classifiers(rng):
     truth = rng.random(200) < 0.4
     yes, wrong = np.linspace(0.7, 0.9, 5), np.linspace(0.1, 0.3, 5)
     rows = rng.random((200, 5)) < np.where(truth[:, None], yes, wrong)
-    many = karat.panel(None, dict(zip("ABCDE", rows.T.astype(float), strict=True)))
-    post = karat.latent_class(many, draws=300, rng=0)
+    many = trueness.panel(None, dict(zip("ABCDE", rows.T.astype(float), strict=True)))
+    post = trueness.latent_class(many, draws=300, rng=0)
     rows = values(plots.combination_plane(post))
     assert [r["formula"] for r in rows][-5:] == list("ABCDE")
     assert rows[-1]["tpr"] == pytest.approx(post.sensitivity["E"].value)
-    best = karat.best_combination(post)
+    best = trueness.best_combination(post)
     assert rows[0]["tpr"] == pytest.approx(best.sensitivity.value)
 
 
 def test_dependence_matrix(post):
-    found = karat.conditional_dependence(post, rng=0)
+    found = trueness.conditional_dependence(post, rng=0)
     rows = values(plots.dependence_matrix(found))
     assert [r["residual"] for r in rows] == pytest.approx(found.residual.tolist())
     assert rows[0]["p"] == f"p = {found.p_value[0]:.3f}"

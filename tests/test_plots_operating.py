@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-import karat
-from karat import Tally
-from karat.expressions import constraints
-from karat.plots.operating import feasible_region
+import trueness
+from trueness import Tally
+from trueness.metrics.grammar import constraints
+from trueness.plots.threshold import feasible_region
 
 HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
 
@@ -26,7 +26,7 @@ def rows(layer):
 
 
 def test_the_plane_shows_region_curve_and_point():
-    chart = karat.plots.operating_point(HAND, "recall", "flagged <= 4", title="Beds")
+    chart = trueness.plots.operating_point(HAND, "recall", "flagged <= 4", title="Beds")
     region, _, worth, curve, point = layers(chart)
     assert region["mark"]["type"] == "area"
     assert rows(curve)[0] == {"fpr": 0, "tpr": 0, "cut": "inf"}
@@ -37,13 +37,13 @@ def test_the_plane_shows_region_curve_and_point():
     # recall is worth as much on a level line
     assert {r["tpr"] for r in rows(worth)} == {0.75}
     # no constraint, no region
-    assert len(layers(karat.plots.operating_point(HAND))) == 4
+    assert len(layers(trueness.plots.operating_point(HAND))) == 4
 
 
 def test_equal_worth_is_a_straight_line_for_a_weighted_sum():
     """Sameni (2025), eq. (30): slope and height from the weights and prices."""
     text = "0.5*recall + 0.5*(1 - cost_rate(fp=3, fn=1))"
-    chart = karat.plots.operating_point(HAND, text)
+    chart = trueness.plots.operating_point(HAND, text)
     worth = np.array([(r["fpr"], r["tpr"]) for r in rows(layers(chart)[1])])
     # 0.5 v + 0.5 (1 - (3*6 u + 4 (1 - v)) / 22) = (1 + 1 - 9/22) / 2
     u, v = worth.T
@@ -51,7 +51,7 @@ def test_equal_worth_is_a_straight_line_for_a_weighted_sum():
 
 
 def test_the_front_in_the_plane():
-    chart = karat.plots.pareto_plane(
+    chart = trueness.plots.pareto_plane(
         HAND, ["recall", "0.5*f1 + 0.5*precision"], subject_to="flagged >= 1"
     )
     region, _, _, dots = layers(chart)
@@ -90,30 +90,30 @@ def test_a_region_may_have_parts():
 
 
 def test_pareto_draws_all_cuts_and_the_front():
-    chart = karat.plots.pareto(HAND, ["recall", "precision"])
+    chart = trueness.plots.pareto(HAND, ["recall", "precision"])
     every, line, points = layers(chart)
     assert len(rows(every)) == 5
     assert [r["x"] for r in rows(line)] == [0.5, 0.75, 1.0]
     assert rows(points) == rows(line)
-    three = karat.plots.pareto(HAND, ["recall", "precision", "accuracy"])
+    three = trueness.plots.pareto(HAND, ["recall", "precision", "accuracy"])
     assert len(three.to_dict()["hconcat"]) == 2
 
 
 def test_large_data_stay_small_figures():
     rng = np.random.default_rng(1)
     y = rng.random(20_000) < 0.3
-    t = karat.tally(y, rng.random(y.size))
+    t = trueness.tally(y, rng.random(y.size))
     for chart in (
-        karat.plots.operating_point(t, "f1", "recall >= 0.5"),
-        karat.plots.pareto(t, ["recall", "precision"]),
-        karat.plots.cost_curve(t),
-        karat.plots.decision_curve(t),
+        trueness.plots.operating_point(t, "f1", "recall >= 0.5"),
+        trueness.plots.pareto(t, ["recall", "precision"]),
+        trueness.plots.cost_curve(t),
+        trueness.plots.decision_curve(t),
     ):
         assert len(chart.to_json()) < 300_000
 
 
 def test_cost_and_decision_curves():
-    band, trivial, line = layers(karat.plots.cost_curve(HAND))
+    band, trivial, line = layers(trueness.plots.cost_curve(HAND))
     assert [x["mark"]["type"] for x in (band, trivial, line)] == [
         "area",
         "line",
@@ -122,7 +122,7 @@ def test_cost_and_decision_curves():
     middle = rows(line)[50]
     assert middle["weight"] == 0.5
     assert middle["trivial"] == 0.5
-    band, *curves = layers(karat.plots.decision_curve(HAND, standardised=True))
+    band, *curves = layers(trueness.plots.decision_curve(HAND, standardised=True))
     names = [{r["curve"] for r in rows(line)} for line in curves]
     assert names == [{"act always"}, {"act never"}, {"act on the score"}]
     assert "Standardised net benefit" in str(curves[0]["encoding"]["y"]["title"])
@@ -131,22 +131,22 @@ def test_cost_and_decision_curves():
 
 @pytest.mark.parametrize("name", ["cost_curve", "decision_curve", "reliability"])
 def test_several_classifiers_or_groups_in_one_figure(name):
-    other = karat.Tally([0.9, 0.4], pos=[3, 1], neg=[1, 9])
-    chart = getattr(karat.plots, name)({"a": HAND, 7: other})
+    other = trueness.Tally([0.9, 0.4], pos=[3, 1], neg=[1, 9])
+    chart = getattr(trueness.plots, name)({"a": HAND, 7: other})
     drawn = rows(layers(chart)[-1])
     assert {r["curve"] for r in drawn} == {"a", "7"}
     legend = layers(chart)[-1]["encoding"]["color"]["legend"]
     assert legend["symbolType"] == "stroke"
     assert "of a, 7" in chart.to_dict()["description"]
-    panel = karat.panel([0, 1, 0, 1], {"x": [0.1, 0.9, 0.4, 0.6], "y": [0.3] * 4})
-    drawn = rows(layers(getattr(karat.plots, name)(panel))[-1])
+    panel = trueness.panel([0, 1, 0, 1], {"x": [0.1, 0.9, 0.4, 0.6], "y": [0.3] * 4})
+    drawn = rows(layers(getattr(trueness.plots, name)(panel))[-1])
     assert {r["curve"] for r in drawn} == {"x", "y"}
 
 
 def test_groups_of_other_prevalence_act_always_each_on_their_own():
-    other = karat.Tally([0.9, 0.4], pos=[3, 1], neg=[1, 9])
-    found = layers(karat.plots.decision_curve({"a": HAND, "b": other}))
+    other = trueness.Tally([0.9, 0.4], pos=[3, 1], neg=[1, 9])
+    found = layers(trueness.plots.decision_curve({"a": HAND, "b": other}))
     always = [x for x in found if {r["curve"] for r in rows(x)} == {"act always"}]
     first = [rows(x)[0]["y"] for x in always]
-    expected = [karat.decision_curve(t).treat_all[0] for t in (HAND, other)]
+    expected = [trueness.decision_curve(t).treat_all[0] for t in (HAND, other)]
     assert first == pytest.approx(expected)

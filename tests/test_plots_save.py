@@ -3,14 +3,14 @@
 import altair as alt
 import pytest
 
-import karat
+import trueness
 
 HOSTILE = "</script><img src=x onerror=alert(1)> \"'&"
 
 
 @pytest.fixture(scope="module")
 def chart():
-    from karat.plots._theme import frame, styled
+    from trueness.plots._theme import frame, styled
 
     data = frame({HOSTILE: [1, 2], "y": [0.5, float("nan")]})
     drawn = alt.Chart(data).mark_line().encode(x=alt.X("y:Q"), y=alt.Y("y:Q"))
@@ -23,14 +23,14 @@ def chart():
 )
 def test_formats(chart, tmp_path, ending, start):
     path = tmp_path / f"figure.{ending}"
-    karat.plots.save(chart, path)
+    trueness.plots.save(chart, path)
     assert path.read_bytes().startswith(start)
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
 
 def test_html_has_no_script_and_keeps_names_as_text(chart, tmp_path):
     path = tmp_path / "figure.html"
-    karat.plots.save(chart, path)
+    trueness.plots.save(chart, path)
     text = path.read_text(encoding="utf-8")
     assert "<script" not in text
     assert "<img src=x" not in text
@@ -39,7 +39,7 @@ def test_html_has_no_script_and_keeps_names_as_text(chart, tmp_path):
 
 def test_html_in_a_browser(chart, tmp_path, browser):
     path = tmp_path / "figure.html"
-    karat.plots.save(chart, path)
+    trueness.plots.save(chart, path)
     context = browser.new_context(offline=True)
     page = context.new_page()
     said = []
@@ -55,7 +55,7 @@ def test_html_in_a_browser(chart, tmp_path, browser):
 
 
 def test_wrong_ending_is_named(chart, tmp_path):
-    with pytest.raises(karat.InputError, match=r"one of 'svg', 'png'.*found 'gif'"):
-        karat.plots.save(chart, tmp_path / "figure.gif")
-    with pytest.raises(karat.InputError, match="there is no folder"):
-        karat.plots.save(chart, tmp_path / "no" / "figure.svg")
+    with pytest.raises(trueness.InputError, match=r"one of 'svg', 'png'.*found 'gif'"):
+        trueness.plots.save(chart, tmp_path / "figure.gif")
+    with pytest.raises(trueness.InputError, match="there is no folder"):
+        trueness.plots.save(chart, tmp_path / "no" / "figure.svg")

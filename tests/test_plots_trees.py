@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-import karat
-from karat import InputError, plots
+import trueness
+from trueness import InputError, plots
 
 PAPER = {
     "no split": ([1.0], [0.7]),
@@ -25,7 +25,7 @@ def test_levels_by_n(level):
     spec = plots.levels_by_n(PAPER, n=[5, 20], level=level, title="Fig").to_dict()
     assert len(values(spec)) == 6
     for row in values(spec):
-        known = karat.tree_levels(row["n"], *PAPER[row["split"]])
+        known = trueness.tree_levels(row["n"], *PAPER[row["split"]])
         assert row["level"] == pytest.approx(getattr(known, level))
     assert spec["encoding"]["x"]["field"] == "n"
     assert level in spec["encoding"]["y"]["title"]
@@ -35,9 +35,9 @@ def test_levels_by_n(level):
 
 
 def test_levels_of_counted_leaves():
-    windy = karat.Leaves(["false", "true"], [2, 3], [6, 3])
+    windy = trueness.Leaves(["false", "true"], [2, 3], [6, 3])
     spec = plots.levels_by_n({"windy": windy}, n=[14]).to_dict()
-    known = karat.compare_splits({"windy": windy})
+    known = trueness.compare_splits({"windy": windy})
     at = known.name.tolist().index("windy")
     assert values(spec)[0]["level"] == pytest.approx(known.confidence[at])
 
@@ -76,7 +76,7 @@ def tree(rng):
 
 def test_tree_with_its_leaves(tree):
     model, X, y = tree
-    report = karat.estimators.leaf_report(model, X[200:], y[200:])
+    report = trueness.estimators.leaf_report(model, X[200:], y[200:])
     spec = plots.leaf_tree(model, report, names=["a", "b", "c"]).to_dict()
     edges, questions, leaves = (values(spec, layer) for layer in range(3))
     splits = model.get_n_leaves() - 1
@@ -94,15 +94,15 @@ def test_tree_with_its_leaves(tree):
 
 def test_a_confident_tree_is_drawn(tree):
     _, X, y = tree
-    model = karat.estimators.ConfidentTree(random_state=0).fit(X[:200], y[:200])
-    report = karat.estimators.leaf_report(model, X[200:], y[200:])
+    model = trueness.estimators.ConfidentTree(random_state=0).fit(X[:200], y[:200])
+    report = trueness.estimators.leaf_report(model, X[200:], y[200:])
     spec = plots.leaf_tree(model, report).to_dict()
     assert len(values(spec, 2)) == report.node.size
 
 
 def test_names_are_text_only(tree):
     model, X, y = tree
-    report = karat.estimators.leaf_report(model, X[200:], y[200:])
+    report = trueness.estimators.leaf_report(model, X[200:], y[200:])
     chart = plots.leaf_tree(model, report, names=["<script>", "b", "c"])
     assert any("<script>" in q["question"] for q in values(chart.to_dict(), 1))
 

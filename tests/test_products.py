@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from karat import _products
+from trueness.nogold.sampling import products as _products
 
 SHAPES = [(0, 3, 2), (5, 3, 2), (1000, 14, 300), (40_000, 3, 8), (7, 500, 900)]
 

@@ -5,12 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import karat
+import trueness
 from cuts_by_counting import CONSTRAINTS, OBJECTIVES, brute_force, instances
-from karat import Infeasible, InputError, Tally, best_threshold
-from karat.cutting import all_cuts
-from karat.expressions import constraints, metric
-from karat.programs import linear_fraction, maximise, per_case, per_score
+from trueness import Infeasible, InputError, Tally, best_threshold
+from trueness.metrics.grammar import constraints, metric
+from trueness.threshold.cuts import all_cuts
+from trueness.threshold.milp import linear_fraction, maximise, per_case, per_score
 
 HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
 LINEAR = tuple(n for n in OBJECTIVES if n not in ("mcc", "precision + 2*recall"))
@@ -23,7 +23,7 @@ def agree(method, program, seed, many, prevalence=None):
     for y, score, name, subject in instances(seed, many, LINEAR):
         held = [CONSTRAINTS[c] for c in subject]
         found, best = brute_force(y, score, OBJECTIVES[name], held, prevalence)
-        t = karat.tally(y, score)
+        t = trueness.tally(y, score)
         if best is None:
             cuts = all_cuts(t, share, "test")
             with pytest.raises(Infeasible, match="HiGHS proves"):
@@ -67,7 +67,7 @@ def test_gaps_below_the_tolerance_of_the_solver(method):
     """Scores 1e-12 apart are different scores; equal ones are never split."""
     y = [1, 0, 1, 0, 1, 0]
     score = np.array([3, 1, 2, 2, 2, 0]) * 1e-12
-    t = karat.tally(y, score)
+    t = trueness.tally(y, score)
     found, best = brute_force(y, score.tolist(), OBJECTIVES["accuracy"], [])
     point = best_threshold(t, method=method)
     assert point.interval[1] in found
@@ -104,7 +104,7 @@ def test_certificate():
 def test_a_larger_instance_with_ties():
     rng = np.random.default_rng(3)
     y = rng.random(20_000) < 0.2
-    t = karat.tally(y, np.round(rng.normal(size=y.size) + y, 2))
+    t = trueness.tally(y, np.round(rng.normal(size=y.size) + y, 2))
     for name, subject in [
         ("accuracy", ()),
         ("f1", "recall >= 0.5"),

@@ -2,9 +2,9 @@
 
 import pytest
 
-import karat
-from karat import _progress
-from karat._progress import progress, steps
+import trueness
+from trueness._core import progress as _progress
+from trueness._core.progress import progress, steps
 
 
 def test_a_bar_shows_count_and_percentage(terminal):
@@ -66,12 +66,12 @@ def test_nothing_is_shown_elsewhere(terminal, monkeypatch):
 
 def test_bootstrap_and_posterior_say_how_far_they_are(terminal):
     screen = terminal()
-    t = karat.Tally([3, 2, 1], pos=[9, 5, 1], neg=[1, 5, 9])
-    karat.validate_threshold(t, replicates=50, rng=0)
+    t = trueness.Tally([3, 2, 1], pos=[9, 5, 1], neg=[1, 5, 9])
+    trueness.validate_threshold(t, replicates=50, rng=0)
     assert "of 50 samples" in screen.readouterr().err
-    votes = karat.Panel(
+    votes = trueness.Panel(
         ["a", "b", "c"], [[1, 1, 1], [1, 1, 0], [0, 0, 1], [0, 0, 0]],
         unknown=[40, 9, 8, 43],
     )  # fmt: skip
-    karat.latent_class(votes, rng=0, draws=500, method="gibbs")
+    trueness.latent_class(votes, rng=0, draws=500, method="gibbs")
     assert "sweeps" in screen.readouterr().err

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
-import karat
-from karat import InputError, NotEnoughCases, Tally, calibration_gain
-from karat.recalibration import deal_cases
+import trueness
+from trueness import InputError, NotEnoughCases, Tally, calibration_gain
+from trueness.calibration.gain import deal_cases
 
 
 def sample(n=400, seed=1):
@@ -32,14 +32,14 @@ def test_by_hand_with_a_map_that_every_fold_agrees_on():
 def test_slow_twin_that_goes_case_by_case():
     """Deal again with the same seed, fit, and average over cases one by one."""
     y, score = sample()
-    t = karat.tally(y, score)
+    t = trueness.tally(y, score)
     found = calibration_gain(t, method="platt", folds=4, rng=7)
     rng = np.random.default_rng(7)
     hands = {c: deal_cases(getattr(t, c), 4, rng) for c in ("neg", "pos")}
     losses, gains = [], []
     for k in range(4):
         neg, pos = hands["neg"][k], hands["pos"][k]
-        f = karat.calibrate(Tally(t.score, t.neg - neg, t.pos - pos), method="platt")
+        f = trueness.calibrate(Tally(t.score, t.neg - neg, t.pos - pos), method="platt")
         for s, a, b in zip(t.score, neg, pos, strict=True):
             for label, count in ((0, a), (1, b)):
                 losses += [(f(s) - label) ** 2] * count
@@ -55,7 +55,7 @@ def test_an_isotonic_map_flatters_itself_and_the_folds_show_it():
     """Pure noise: in the sample it seems to help, on other cases it does not."""
     rng = np.random.default_rng(2)
     y = rng.random(300) < 0.5
-    t = karat.tally(y, 0.5 + 0.001 * rng.normal(size=300))
+    t = trueness.tally(y, 0.5 + 0.001 * rng.normal(size=300))
     found = calibration_gain(t, method="isotonic", rng=1)
     assert found.in_sample.value < 0.25
     assert found.cross_fitted.value > found.in_sample.value
@@ -64,7 +64,7 @@ def test_an_isotonic_map_flatters_itself_and_the_folds_show_it():
 
 def test_mean_over_deals_agrees_with_scikit_learn_folds():
     y, score = sample(600, 3)
-    t = karat.tally(y, score)
+    t = trueness.tally(y, score)
     ours = [
         calibration_gain(t, method="platt", rng=k).cross_fitted.value for k in range(8)
     ]
@@ -73,7 +73,9 @@ def test_mean_over_deals_agrees_with_scikit_learn_folds():
         loss = np.empty(600)
         folds = StratifiedKFold(5, shuffle=True, random_state=k)
         for train, test in folds.split(score, y):
-            f = karat.calibrate(karat.tally(y[train], score[train]), method="platt")
+            f = trueness.calibrate(
+                trueness.tally(y[train], score[train]), method="platt"
+            )
             loss[test] = (f(score[test]) - y[test]) ** 2
         theirs.append(loss.mean())
     assert np.mean(ours) == pytest.approx(np.mean(theirs), abs=3e-4)
@@ -82,9 +84,9 @@ def test_mean_over_deals_agrees_with_scikit_learn_folds():
 def test_groups_share_the_map_and_add_up():
     y, score = sample()
     group = np.where(np.arange(400) < 100, "a", "b")
-    parts = karat.tally(y, score, by=group)
+    parts = trueness.tally(y, score, by=group)
     found = calibration_gain(parts, method="platt", rng=1)
-    whole = calibration_gain(karat.tally(y, score), method="platt", rng=1)
+    whole = calibration_gain(trueness.tally(y, score), method="platt", rng=1)
     assert set(found) == {"a", "b"}
     n = {g: parts[g].n for g in found}
     for key in ("before", "in_sample"):
@@ -105,7 +107,7 @@ def test_dealing_is_even_and_complete():
 
 def test_scores_that_are_no_probabilities_and_other_edges():
     y, score = sample()
-    found = calibration_gain(karat.tally(y, 10 * score), method="platt", rng=0)
+    found = calibration_gain(trueness.tally(y, 10 * score), method="platt", rng=0)
     assert np.isnan(found.before.value)
     assert np.isnan(found.gain.value)
     assert 0 < found.cross_fitted.value < 0.25
@@ -114,6 +116,6 @@ def test_scores_that_are_no_probabilities_and_other_edges():
     with pytest.raises(NotEnoughCases, match="at least one positive"):
         calibration_gain(Tally([0.5], neg=[9]))
     with pytest.raises(InputError, match="method must be one of"):
-        calibration_gain(karat.tally(y, score), method="plat")
+        calibration_gain(trueness.tally(y, score), method="plat")
     with pytest.raises(InputError, match="folds must be"):
-        calibration_gain(karat.tally(y, score), folds=1)
+        calibration_gain(trueness.tally(y, score), folds=1)

@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 
-import karat
-from karat import Confusion, Estimate
-from karat._records import brief
+import trueness
+from trueness import Confusion, Estimate
+from trueness._core.records import brief
 
 
 def test_an_estimate_reads_like_a_sentence():
@@ -29,7 +29,7 @@ def test_json_has_no_infinity():
 
 
 def test_arrays_become_columns():
-    c = karat.sweep(karat.tally([1, 0], [2, 1]))
+    c = trueness.sweep(trueness.tally([1, 0], [2, 1]))
     assert c.to_frame("dict")["tp"] == [0, 1, 1]
     assert json.loads(json.dumps(c.to_dict()))["fp"] == [0, 0, 1]
     assert repr(Confusion(1, 2, 3, 4)).splitlines() == [
@@ -58,15 +58,15 @@ def test_values_in_one_line(value, text):
 
 
 def test_a_curve_shows_itself_and_parts_stand_one_a_line():
-    t = karat.Tally([0.9, 0.5, 0.1], pos=[3, 2, 1], neg=[1, 2, 3])
-    drawn = karat.roc(t)._repr_html_()
+    t = trueness.Tally([0.9, 0.5, 0.1], pos=[3, 2, 1], neg=[1, 2, 3])
+    drawn = trueness.roc(t)._repr_html_()
     assert 'aria-label="tpr against fpr"' in drawn
     points = re.search(r'points="([^"]*)"', drawn)[1].split()
     assert points[0] == "20.0,164.0"  # (0, 0), below on the left
     assert points[-1] == "180.0,4.0"
-    assert "polyline" not in karat.auc(t)._repr_html_()
-    pair = karat.panel([0, 1, 0, 1], {"<a>": [1, 2, 3, 4], "b": [4, 3, 2, 1]})
-    shown = karat.compare_auc(pair)._repr_html_()
+    assert "polyline" not in trueness.auc(t)._repr_html_()
+    pair = trueness.panel([0, 1, 0, 1], {"<a>": [1, 2, 3, 4], "b": [4, 3, 2, 1]})
+    shown = trueness.compare_auc(pair)._repr_html_()
     assert "<br>" in shown
     assert "&lt;a&gt;" in shown
     assert "<a>" not in shown

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import karat
-from karat import InputError, grids
-from karat._records import json_value
-from karat.algebra import Metric
+import trueness
+from trueness import InputError
+from trueness._core.records import json_value
+from trueness.data import engine_cells as grids
+from trueness.metrics.algebra import Metric
 
 OBJECTIVES = [
     "accuracy",
@@ -65,14 +66,14 @@ def test_the_optimum_of_all_cases(seed, objective, bounds, levels, cells, batch)
     y, p = cases(seed, 120, levels)
     options = {"maximize": objective, "subject_to": bounds}
     try:
-        expected = karat.best_threshold(karat.tally(y, p), **options)
-    except karat.Infeasible:
-        with pytest.raises(karat.Infeasible):
-            karat.exact_threshold(
+        expected = trueness.best_threshold(trueness.tally(y, p), **options)
+    except trueness.Infeasible:
+        with pytest.raises(trueness.Infeasible):
+            trueness.exact_threshold(
                 lazy(y, p), label="y", score="p", at_most=cells, batch=batch, **options
             )
         return
-    r = karat.exact_threshold(
+    r = trueness.exact_threshold(
         lazy(y, p), label="y", score="p", at_most=cells, batch=batch, **options
     )
     same(r.answer, expected)
@@ -84,8 +85,8 @@ def test_the_optimum_of_all_cases(seed, objective, bounds, levels, cells, batch)
 @given(st.integers(0, 10**6), st.sampled_from([2, 9, 50]), st.sampled_from([5, 1000]))
 def test_the_auc_of_all_cases(seed, cells, batch):
     y, p = cases(seed, 150, seed % 3 * 10 or None)
-    expected = karat.auc(karat.tally(y, p))
-    r = karat.exact_auc(lazy(y, p), label="y", score="p", at_most=cells, batch=batch)
+    expected = trueness.auc(trueness.tally(y, p))
+    r = trueness.exact_auc(lazy(y, p), label="y", score="p", at_most=cells, batch=batch)
     assert r.exact
     assert r.value == expected.value
     assert r.answer.low == pytest.approx(expected.low, rel=1e-12)
@@ -95,8 +96,8 @@ def test_the_auc_of_all_cases(seed, cells, batch):
 @pytest.mark.parametrize("tolerance", [0.05, 0.001])
 def test_the_auc_within_a_tolerance(tolerance):
     y, p = cases(4, 5000)
-    exact = karat.auc(karat.tally(y, p)).value
-    r = karat.exact_auc(
+    exact = trueness.auc(trueness.tally(y, p)).value
+    r = trueness.exact_auc(
         lazy(y, p), label="y", score="p", tolerance=tolerance, at_most=20
     )
     assert r.low <= exact <= r.high
@@ -107,9 +108,9 @@ def test_the_auc_within_a_tolerance(tolerance):
 
 def test_a_threshold_within_a_tolerance():
     y, p = cases(5, 5000)
-    best = karat.best_threshold(karat.tally(y, p), "f1").value
+    best = trueness.best_threshold(trueness.tally(y, p), "f1").value
     options = {"label": "y", "score": "p", "maximize": "f1", "at_most": 10}
-    r = karat.exact_threshold(lazy(y, p), tolerance=0.05, **options)
+    r = trueness.exact_threshold(lazy(y, p), tolerance=0.05, **options)
     assert r.low <= best <= r.high
     assert r.high - r.low <= 0.05
     assert r.value == r.low
@@ -117,8 +118,8 @@ def test_a_threshold_within_a_tolerance():
 
 def test_few_rows_are_counted_again():
     y, p = cases(6, 50_000)
-    r = karat.exact_threshold(lazy(y, p), label="y", score="p", maximize="f1")
-    same(r.answer, karat.best_threshold(karat.tally(y, p), "f1"))
+    r = trueness.exact_threshold(lazy(y, p), label="y", score="p", maximize="f1")
+    same(r.answer, trueness.best_threshold(trueness.tally(y, p), "f1"))
     assert r.passes == 4
     assert 50_000 < r.rows < 60_000  # all rows once, then the cells near the optimum
     assert r.threshold == r.answer.threshold
@@ -128,25 +129,25 @@ def test_few_rows_are_counted_again():
 def test_the_same_on_every_lazy_engine(lazy_engine):
     y, p = cases(7, 2000)
     frame = lazy_engine({"y": y, "p": p})
-    t = karat.tally(y, p)
-    r = karat.exact_threshold(
+    t = trueness.tally(y, p)
+    r = trueness.exact_threshold(
         frame,
         label="y",
         score="p",
-        minimize=karat.cost(fp=1, fn=4),
+        minimize=trueness.cost(fp=1, fn=4),
         subject_to=["recall >= 0.5"],
         prevalence=0.1,
         at_most=200,
     )
-    expected = karat.best_threshold(
+    expected = trueness.best_threshold(
         t,
-        minimize=karat.cost(fp=1, fn=4),
+        minimize=trueness.cost(fp=1, fn=4),
         subject_to=["recall >= 0.5"],
         prevalence=0.1,
     )
     same(r.answer, expected)
-    auc = karat.exact_auc(frame, label="y", score="p", at_most=200)
-    assert auc.value == karat.auc(t).value
+    auc = trueness.exact_auc(frame, label="y", score="p", at_most=200)
+    assert auc.value == trueness.auc(t).value
 
 
 KINDS = {
@@ -164,10 +165,10 @@ def test_scores_of_every_kind_on_every_lazy_engine(lazy_engine, kind):
     y, p = cases(9, 300)
     p = (p - p.min()) / np.ptp(p)
     columns = {"y": pa.array(y), "p": KINDS[kind](p)}
-    expected = karat.auc(karat.tally(pa.table(columns), label="y", score="p"))
+    expected = trueness.auc(trueness.tally(pa.table(columns), label="y", score="p"))
     frame = lazy_engine(columns)
     for limits in ({}, {"at_most": 7, "batch": 40}):
-        r = karat.exact_auc(frame, label="y", score="p", **limits)
+        r = trueness.exact_auc(frame, label="y", score="p", **limits)
         assert r.exact
         assert r.value == expected.value
         assert r.answer.low == pytest.approx(expected.low, abs=1e-12)
@@ -176,17 +177,17 @@ def test_scores_of_every_kind_on_every_lazy_engine(lazy_engine, kind):
 @pytest.mark.parametrize("rows", [2, 3, 5])
 def test_tiny_tables(rows):
     y, p = [0, 1, 1, 0, 1][:rows], [0.3, 0.2, 0.2, 0.1, 0.9][:rows]
-    r = karat.exact_auc(lazy(y, p), label="y", score="p", at_most=1, batch=1)
-    assert r.value == karat.auc(karat.tally(y, p)).value
+    r = trueness.exact_auc(lazy(y, p), label="y", score="p", at_most=1, batch=1)
+    assert r.value == trueness.auc(trueness.tally(y, p)).value
     with pytest.raises(InputError, match="infinite in 1 of"):
-        karat.exact_auc(lazy([*y, 1], [*p, float("nan")]), label="y", score="p")
+        trueness.exact_auc(lazy([*y, 1], [*p, float("nan")]), label="y", score="p")
 
 
 def test_it_says_what_it_took():
     y, p = cases(8, 400)
-    r = karat.exact_auc(lazy(y, p), label="y", score="p")
+    r = trueness.exact_auc(lazy(y, p), label="y", score="p")
     assert "exact, after 2 passes over 400 rows in" in repr(r)
-    r = karat.exact_auc(lazy(y, p), label="y", score="p", tolerance=0.01, at_most=9)
+    r = trueness.exact_auc(lazy(y, p), label="y", score="p", tolerance=0.01, at_most=9)
     assert "within" in repr(r)
     assert r.answer.bounds == (r.low, r.high)
 
@@ -195,26 +196,26 @@ def test_frames_in_memory_and_text_labels():
     y, p = cases(8, 400)
     words = np.where(y == 1, "yes", "no")
     frame = pl.DataFrame({"y": words, "p": p})
-    t = karat.tally(y, p)
+    t = trueness.tally(y, p)
     for rows in (frame, frame.lazy()):
         options = {"label": "y", "score": "p", "positive": "yes"}
-        r = karat.exact_threshold(rows, maximize="f1", **options)
-        same(r.answer, karat.best_threshold(t, "f1"))
-        assert karat.exact_auc(rows, **options).value == karat.auc(t).value
-    assert karat.exact_auc(frame, label="y", score="p", positive="yes").passes == 1
+        r = trueness.exact_threshold(rows, maximize="f1", **options)
+        same(r.answer, trueness.best_threshold(t, "f1"))
+        assert trueness.exact_auc(rows, **options).value == trueness.auc(t).value
+    assert trueness.exact_auc(frame, label="y", score="p", positive="yes").passes == 1
 
 
 @settings(max_examples=30)
 @given(st.integers(0, 10**6), st.sampled_from(OBJECTIVES), st.sampled_from(CONSTRAINTS))
 def test_a_tally_in_memory(seed, objective, bounds):
-    t = karat.tally(*cases(seed, 200))
+    t = trueness.tally(*cases(seed, 200))
     options = {"maximize": objective, "subject_to": bounds}
     try:
-        expected = karat.best_threshold(t, **options)
-    except karat.Infeasible:
+        expected = trueness.best_threshold(t, **options)
+    except trueness.Infeasible:
         return
-    same(karat.exact_threshold(t, at_most=7, **options).answer, expected)
-    assert karat.exact_auc(t).value == karat.auc(t).value
+    same(trueness.exact_threshold(t, at_most=7, **options).answer, expected)
+    assert trueness.exact_auc(t).value == trueness.auc(t).value
 
 
 def test_unlabelled_rows_change_nothing():
@@ -223,15 +224,15 @@ def test_unlabelled_rows_change_nothing():
     more = pl.LazyFrame({"y": [None] * 50, "p": np.linspace(-3, 3, 50)})
     both = pl.concat([frame, more.cast({"y": pl.Int64})])
     options = {"label": "y", "score": "p", "maximize": "f1", "at_most": 20}
-    expected = karat.exact_threshold(frame, **options)
-    same(karat.exact_threshold(both, **options).answer, expected.answer)
+    expected = trueness.exact_threshold(frame, **options)
+    same(trueness.exact_threshold(both, **options).answer, expected.answer)
 
 
 def test_a_metric_of_ones_own_makes_every_cell_count():
     y, p = cases(10, 300)
     wave = Metric("wave", lambda c: np.sin(c.tp * 1.0), range=(-1, 1))
-    r = karat.exact_threshold(lazy(y, p), label="y", score="p", maximize=wave)
-    same(r.answer, karat.best_threshold(karat.tally(y, p), wave))
+    r = trueness.exact_threshold(lazy(y, p), label="y", score="p", maximize=wave)
+    same(r.answer, trueness.best_threshold(trueness.tally(y, p), wave))
 
 
 def test_data_that_change_between_two_passes(monkeypatch):
@@ -247,16 +248,18 @@ def test_data_that_change_between_two_passes(monkeypatch):
 
     monkeypatch.setattr(grids, "binned_tally", then_written)
     with pytest.raises(InputError, match="The data changed while they were counted"):
-        karat.exact_auc(
+        trueness.exact_auc(
             connection.table("rows"), label="y", score="p", at_most=10, batch=100
         )
     assert len(frame) == 300
 
 
 def test_one_class_only():
-    with pytest.raises(karat.NotEnoughCases, match="exact_auc needs at least one pos"):
-        karat.exact_auc(lazy([0, 0], [0.1, 0.2]), label="y", score="p")
+    with pytest.raises(
+        trueness.NotEnoughCases, match="exact_auc needs at least one pos"
+    ):
+        trueness.exact_auc(lazy([0, 0], [0.1, 0.2]), label="y", score="p")
     with pytest.raises(InputError, match="Name the columns of the frame"):
-        karat.exact_auc(lazy([0, 1], [0.1, 0.2]), score="p")
+        trueness.exact_auc(lazy([0, 1], [0.1, 0.2]), score="p")
     with pytest.raises(InputError, match="label='z' must name a column"):
-        karat.exact_auc(lazy([0, 1], [0.1, 0.2]), label="z", score="p")
+        trueness.exact_auc(lazy([0, 1], [0.1, 0.2]), label="z", score="p")

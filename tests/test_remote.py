@@ -1,6 +1,6 @@
 """Addresses: HTTP, S3 and PostgreSQL, where DuckDB's extensions can be had.
 
-``KARAT_DUCKDB_EXTENSIONS`` names a folder that holds them, for machines without a
+``TRUENESS_DUCKDB_EXTENSIONS`` names a folder that holds them, for machines without a
 network. Without the extensions the refusal is tested, and the rest is skipped.
 """
 
@@ -15,10 +15,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-import karat
-from karat import InputError
+import trueness
+from trueness import InputError
 
-FOLDER = os.environ.get("KARAT_DUCKDB_EXTENSIONS")
+FOLDER = os.environ.get("TRUENESS_DUCKDB_EXTENSIONS")
 SETTINGS = {"extension_directory": FOLDER} if FOLDER else {}
 
 
@@ -50,15 +50,15 @@ def server(tmp_path):
 
 def test_a_web_server(server, cases, tmp_path):
     needs("httpfs")
-    whole = karat.tally(cases["y"], cases["p"])
+    whole = trueness.tally(cases["y"], cases["p"])
     cases.write_parquet(tmp_path / "a.parquet")
     cases.write_csv(tmp_path / "a.csv")
     for name in ("a.parquet", "a.csv"):
         address = f"http://127.0.0.1:{server}/{name}"
-        rows = karat.scan(address, settings=SETTINGS)
-        assert karat.tally(rows, label="y", score="p") == whole
+        rows = trueness.scan(address, settings=SETTINGS)
+        assert trueness.tally(rows, label="y", score="p") == whole
     with pytest.raises(InputError, match="cannot be read"):
-        karat.scan(f"http://127.0.0.1:{server}/none.parquet", settings=SETTINGS)
+        trueness.scan(f"http://127.0.0.1:{server}/none.parquet", settings=SETTINGS)
 
 
 def test_s3(server, cases, tmp_path):
@@ -73,9 +73,9 @@ def test_s3(server, cases, tmp_path):
         "s3_access_key_id": "key",
         "s3_secret_access_key": "it's secret",
     }
-    rows = karat.scan("s3://bucket/a.parquet", settings=settings)
-    whole = karat.tally(cases["y"], cases["p"])
-    assert karat.tally(rows, label="y", score="p") == whole
+    rows = trueness.scan("s3://bucket/a.parquet", settings=settings)
+    whole = trueness.tally(cases["y"], cases["p"])
+    assert trueness.tally(rows, label="y", score="p") == whole
 
 
 @pytest.fixture
@@ -117,11 +117,11 @@ def test_a_table_of_postgres(postgres, cases):
         connection.execute(f"ATTACH '{address}' AS pg (TYPE postgres)")
         connection.register("cases", cases.to_arrow())
         connection.execute('CREATE TABLE pg.public."odd ""name" AS SELECT * FROM cases')
-    whole = karat.tally(cases["y"], cases["p"])
-    rows = karat.scan(address, settings=SETTINGS)
-    assert karat.tally(rows, label="y", score="p") == whole
+    whole = trueness.tally(cases["y"], cases["p"])
+    rows = trueness.scan(address, settings=SETTINGS)
+    assert trueness.tally(rows, label="y", score="p") == whole
     with pytest.raises(InputError, match=r"me:\*\*\*@.*it has 'odd \"name'"):
-        karat.scan(address, table="none", settings=SETTINGS)
+        trueness.scan(address, table="none", settings=SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -140,15 +140,17 @@ def test_an_extension_that_cannot_be_had(place, extension, tmp_path):
     }
     words = rf"needs the extension {extension} of DuckDB.*INSTALL {extension}.*FOLDER"
     with pytest.raises(InputError, match=words) as found:
-        karat.scan(place, settings=settings)
+        trueness.scan(place, settings=settings)
     assert "secret" not in str(found.value)
 
 
 def test_settings_are_passed_on(tmp_path):
     (tmp_path / "a.csv").write_text("y,p\n1,0.5\n")
-    rows = karat.scan(tmp_path / "a.csv", settings={"temp_directory": tmp_path / "o'b"})
+    rows = trueness.scan(
+        tmp_path / "a.csv", settings={"temp_directory": tmp_path / "o'b"}
+    )
     assert rows.columns == ["y", "p"]
     with pytest.raises(InputError, match="cannot be read"):
-        karat.scan(tmp_path / "a.csv", settings={"no_such_setting": 1})
+        trueness.scan(tmp_path / "a.csv", settings={"no_such_setting": 1})
     with pytest.raises(InputError, match="no name of DuckDB"):
-        karat.scan(tmp_path / "a.csv", settings={"a = 1; DROP": 1})
+        trueness.scan(tmp_path / "a.csv", settings={"a = 1; DROP": 1})

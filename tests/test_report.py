@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import karat
-from karat.report.operating import steps
-from karat.report.page import embedded
-from karat.report.summary import summarise
-from karat.report.versus import fewer
+import trueness
+from trueness.report.comparison import fewer
+from trueness.report.page import embedded
+from trueness.report.summary import summarise
+from trueness.report.threshold import steps
 
 
 def cases(rng, n, shift=1.0):
@@ -25,7 +25,7 @@ def panel():
     rng = np.random.default_rng(11)
     y, a = cases(rng, 500)
     p = 1 / (1 + np.exp(-a))
-    return karat.panel(y, {"a": p, "b": a - 3, "c": np.round(p**2, 2)})
+    return trueness.panel(y, {"a": p, "b": a - 3, "c": np.round(p**2, 2)})
 
 
 @pytest.fixture(scope="module")
@@ -45,17 +45,17 @@ def test_the_summary_answers_five_questions_with_the_librarys_numbers(page, pane
         "What to do?",
         "What to beware of?",
     ]
-    value = karat.auc(panel["a"])
+    value = trueness.auc(panel["a"])
     assert f"AUC {value.value:.3f}" in words(page)
     assert f"between {value.low:.3f} and {value.high:.3f}" in words(page)
-    point = karat.best_threshold(panel["a"], "youden", "recall >= 0.7")
+    point = trueness.best_threshold(panel["a"], "youden", "recall >= 0.7")
     assert f"{point.threshold:.4g} or more" in words(page)
 
 
 def test_prices_choose_the_cut(panel):
     page = summarise(panel["a"], cost={"fp": 1, "fn": 30})
     assert "The chosen cut minimises cost(fp=1, fn=30)." in page.operating.words
-    best = karat.best_threshold(panel["a"], minimize=karat.cost(fp=1, fn=30))
+    best = trueness.best_threshold(panel["a"], minimize=trueness.cost(fp=1, fn=30))
     model = page.slider["models"][0]
     assert model["threshold"][model["start"]] == best.threshold
     assert "Nobody said what an error costs" not in words(page)
@@ -64,10 +64,12 @@ def test_prices_choose_the_cut(panel):
 
 def test_an_objective_may_be_minimised_but_not_two(panel):
     page = summarise(panel["a"], minimize="fpr", subject_to=["recall >= 0.7"])
-    best = karat.best_threshold(panel["a"], minimize="fpr", subject_to="recall >= 0.7")
+    best = trueness.best_threshold(
+        panel["a"], minimize="fpr", subject_to="recall >= 0.7"
+    )
     model = page.slider["models"][0]
     assert model["threshold"][model["start"]] == best.threshold
-    with pytest.raises(karat.InputError, match="not both"):
+    with pytest.raises(trueness.InputError, match="not both"):
         summarise(panel["a"], maximize="f1", minimize="fpr")
 
 
@@ -78,10 +80,10 @@ def figure(page, title):
 def test_net_benefit_and_cost_curve_hold_the_librarys_numbers(page, panel):
     rows = [r for r in figure(page, "Net benefit").numbers.rows if r[0] == "a"]
     cut, shown = float(rows[5][1]), float(rows[5][3])
-    expected = karat.decision_curve(panel["a"], threshold=[cut]).net_benefit[0]
+    expected = trueness.decision_curve(panel["a"], threshold=[cut]).net_benefit[0]
     assert shown == pytest.approx(expected, abs=1e-4)
     rows = [r for r in figure(page, "Cost at any prices").numbers.rows if r[0] == "a"]
-    curve = karat.cost_curve(panel["a"], weight=[0.3])
+    curve = trueness.cost_curve(panel["a"], weight=[0.3])
     assert rows[3][1] == "0.3"
     assert float(rows[3][3]) == pytest.approx(curve.cost[0], rel=0.005)
     assert float(rows[3][4]) == pytest.approx(curve.low[0], rel=0.005)
@@ -98,7 +100,7 @@ def test_scores_that_are_no_probabilities_have_no_net_benefit(panel):
 def test_every_classifier_has_bands(panel, rng):
     y = (np.arange(300) % 3 == 0).astype(int)
     columns = {f"m{k}": rng.normal(size=y.size) + y for k in range(10)}
-    page = summarise(karat.panel(y, columns))
+    page = summarise(trueness.panel(y, columns))
     for title in ("ROC curve", "Precision and recall", "Cost at any prices"):
         assert str(figure(page, title).svg).count('class="area band') == 10
 
@@ -142,8 +144,8 @@ def test_scores_that_are_no_probabilities_are_named(page):
 
 def test_steps_hold_exact_counts_and_the_chosen_cut(rng):
     y = rng.integers(0, 2, 5000)
-    t = karat.tally(y, rng.normal(size=y.size) + y)
-    cut = karat.best_threshold(t, "f1").threshold
+    t = trueness.tally(y, rng.normal(size=y.size) + y)
+    cut = trueness.best_threshold(t, "f1").threshold
     found = steps(t, "t", cut)
     assert found.threshold[found.start] == cut
     assert len(found.threshold) <= 403
@@ -155,41 +157,43 @@ def test_steps_hold_exact_counts_and_the_chosen_cut(rng):
 
 
 EDGES = {
-    "two cases": karat.tally([0, 1], [0.2, 0.7]),
-    "all tied": karat.tally([0, 1, 0, 1], [0.5, 0.5, 0.5, 0.5]),
-    "perfect": karat.tally([0] * 30 + [1] * 30, np.linspace(0, 1, 60)),
-    "upside down": karat.tally([1] * 30 + [0] * 30, np.linspace(0, 1, 60)),
-    "one positive": karat.tally([1] + [0] * 50, np.linspace(1, 0, 51)),
-    "mostly unknown": karat.tally([1, 0] + [None] * 98, np.linspace(0, 1, 100)),
-    "huge counts": karat.Tally([0.9, 0.1], pos=[10**9, 10**8], neg=[10**8, 10**9]),
-    "binned": karat.tally([0, 0, 1, 0, 1, 1] * 9, np.linspace(0, 1, 54)).coarse(9),
-    "huge scores": karat.tally([0, 1, 1, 0], [-1e100, 1e100, 5e99, 0]),
+    "two cases": trueness.tally([0, 1], [0.2, 0.7]),
+    "all tied": trueness.tally([0, 1, 0, 1], [0.5, 0.5, 0.5, 0.5]),
+    "perfect": trueness.tally([0] * 30 + [1] * 30, np.linspace(0, 1, 60)),
+    "upside down": trueness.tally([1] * 30 + [0] * 30, np.linspace(0, 1, 60)),
+    "one positive": trueness.tally([1] + [0] * 50, np.linspace(1, 0, 51)),
+    "mostly unknown": trueness.tally([1, 0] + [None] * 98, np.linspace(0, 1, 100)),
+    "huge counts": trueness.Tally([0.9, 0.1], pos=[10**9, 10**8], neg=[10**8, 10**9]),
+    "binned": trueness.tally([0, 0, 1, 0, 1, 1] * 9, np.linspace(0, 1, 54)).coarse(9),
+    "huge scores": trueness.tally([0, 1, 1, 0], [-1e100, 1e100, 5e99, 0]),
 }
 
 
 @pytest.mark.parametrize("name", EDGES)
 def test_edges_make_a_report(name):
-    text = karat.report.html(EDGES[name])
+    text = trueness.report.html(EDGES[name])
     assert text.startswith("<!doctype html>")
     assert "nan" not in re.sub(r"<script.*?</script>", "", text, flags=re.S).split()
 
 
 def test_what_cannot_be_reported_is_said(panel):
-    with pytest.raises(karat.NotEnoughCases, match="report needs at least one pos"):
-        karat.report.html(karat.tally([0, 0], [0.1, 0.2]))
-    with pytest.raises(karat.Infeasible, match="cannot be met"):
-        karat.report.html(panel, subject_to=["recall >= 1", "fpr <= 0"])
-    with pytest.raises(karat.InputError, match="level must lie in"):
-        karat.report.html(panel, level=95)
+    with pytest.raises(trueness.NotEnoughCases, match="report needs at least one pos"):
+        trueness.report.html(trueness.tally([0, 0], [0.1, 0.2]))
+    with pytest.raises(trueness.Infeasible, match="cannot be met"):
+        trueness.report.html(panel, subject_to=["recall >= 1", "fpr <= 0"])
+    with pytest.raises(trueness.InputError, match="level must lie in"):
+        trueness.report.html(panel, level=95)
 
 
 def test_many_classifiers_and_groups_stay_under_two_megabytes(rng, monkeypatch):
-    monkeypatch.setattr("karat.report.versus.MOST_PAIRS", 3)  # they do not add figures
+    monkeypatch.setattr(
+        "trueness.report.comparison.MOST_PAIRS", 3
+    )  # they do not add figures
     y = (np.arange(900) % 3 == 0).astype(int)
     columns = {f"model {k}": rng.random(y.size) * (1 + y) / 2 for k in range(20)}
     group = np.arange(y.size) // 30
-    text = karat.report.html(
-        karat.panel(y, columns), groups=karat.panel(y, columns, by=group)
+    text = trueness.report.html(
+        trueness.panel(y, columns), groups=trueness.panel(y, columns, by=group)
     )
     assert len(text.encode()) < 2_000_000
     assert text.count("<td>") > 3000  # all of them are there
@@ -218,8 +222,10 @@ HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\u202e\
 def test_hostile_names_never_become_markup(panel):
     rng = np.random.default_rng(0)
     y, a = cases(rng, 100)
-    hostile = karat.panel(y, {HOSTILE: a, HOSTILE + "2": a + rng.normal(size=y.size)})
-    text = karat.report.html(
+    hostile = trueness.panel(
+        y, {HOSTILE: a, HOSTILE + "2": a + rng.normal(size=y.size)}
+    )
+    text = trueness.report.html(
         hostile, title=HOSTILE, source=HOSTILE, groups={HOSTILE: hostile, "b": hostile}
     )
     reader = Reader()
@@ -233,8 +239,8 @@ def test_hostile_names_never_become_markup(panel):
 
 
 def test_of_very_many_cases_some_are_drawn_and_the_page_says_so(panel, monkeypatch):
-    monkeypatch.setattr("karat.report.versus.MOST_ROWS", 120)
-    monkeypatch.setattr("karat.report.versus.MOST_PAIRS", 1)
+    monkeypatch.setattr("trueness.report.comparison.MOST_ROWS", 120)
+    monkeypatch.setattr("trueness.report.comparison.MOST_PAIRS", 1)
     few, said = fewer(panel, rng=0)
     assert few.n == 120
     assert said == "120 of the 500 cases, drawn at random"
@@ -262,17 +268,17 @@ def test_json_cannot_leave_its_block():
 def test_write_replaces_whole_files(panel, tmp_path):
     path = tmp_path / "report.html"
     path.write_text("old")
-    with pytest.raises(karat.Infeasible):
-        karat.report.write(panel, path, subject_to=["recall >= 1", "fpr <= 0"])
+    with pytest.raises(trueness.Infeasible):
+        trueness.report.write(panel, path, subject_to=["recall >= 1", "fpr <= 0"])
     assert path.read_text() == "old"
-    karat.report.write(panel, path)
+    trueness.report.write(panel, path)
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_the_same_seed_gives_the_same_report(panel):
     t = panel["a"]
-    assert karat.report.html(t, rng=1) == karat.report.html(t, rng=1)
+    assert trueness.report.html(t, rng=1) == trueness.report.html(t, rng=1)
 
 
 def test_a_binned_tally_shows_between_which_numbers_the_truth_lies(panel):
@@ -280,10 +286,10 @@ def test_a_binned_tally_shows_between_which_numbers_the_truth_lies(panel):
     page = summarise(coarse, maximize="f1")
     section = next(s for s in page.sections if s.key == "cells")
     rows = {row[0]: row[1:] for row in section.tables[0].rows}
-    best = karat.best_threshold(exact, "f1").value
+    best = trueness.best_threshold(exact, "f1").value
     truth = {
-        "AUC": karat.auc(exact),
-        "Brier score": karat.brier(exact),
+        "AUC": trueness.auc(exact),
+        "Brier score": trueness.brier(exact),
         "best f1": best,
     }
     for what, value in truth.items():
@@ -294,38 +300,38 @@ def test_a_binned_tally_shows_between_which_numbers_the_truth_lies(panel):
 
 
 def test_groups_at_the_same_cut():
-    data = pd.read_csv(karat.samples.path("west_nile"))
+    data = pd.read_csv(trueness.samples.path("west_nile"))
     names = {"label": "virus", "scores": ["boosting"]}
-    whole = karat.panel(data, **names)
-    page = summarise(whole, groups=karat.panel(data, **names, by="year"))
+    whole = trueness.panel(data, **names)
+    page = summarise(whole, groups=trueness.panel(data, **names, by="year"))
     section = next(s for s in page.sections if s.key == "groups")
     rows = {row[0]: row for row in section.tables[0].rows}
     assert list(rows) == ["2007", "2009", "2011", "2013"]
     part = data[data.year == 2013]
-    cut = karat.best_threshold(whole["boosting"], "youden").threshold
+    cut = trueness.best_threshold(whole["boosting"], "youden").threshold
     found = ((part.boosting >= cut) & (part.virus == 1)).sum() / part.virus.sum()
     assert rows["2013"][5] == f"{100 * found:#.3g}%"
     assert rows["2013"][1] == f"{len(part):,}"
 
 
 def test_votes_without_labels_get_a_report_of_their_own():
-    votes = pd.read_csv(karat.samples.path("hiv"))
-    tests = karat.panel(votes, scores=["V1", "V2", "V3", "V4"], count="count")
+    votes = pd.read_csv(trueness.samples.path("hiv"))
+    tests = trueness.panel(votes, scores=["V1", "V2", "V3", "V4"], count="count")
     page = summarise(tests)
     assert page.operating is None
     assert [s.key for s in page.sections] == ["nogold"]
-    expected = karat.latent_class(tests, rng=0).prevalence
+    expected = trueness.latent_class(tests, rng=0).prevalence
     assert f"about {100 * expected.value:#.3g}%" in words(page)
     assert "err together" in words(page)
-    with pytest.raises(karat.InputError, match="needs several classifiers"):
-        karat.report.html(tests["V1"])
+    with pytest.raises(trueness.InputError, match="needs several classifiers"):
+        trueness.report.html(tests["V1"])
 
 
 def test_scores_without_labels_are_judged_by_their_agreement():
-    seen = karat.simulate_panel(3000, 900, [0.7, 0.75, 0.8, 0.72], rng=0)
+    seen = trueness.simulate_panel(3000, 900, [0.7, 0.75, 0.8, 0.72], rng=0)
     page = summarise(seen.hide())
     assert [s.key for s in page.sections] == ["nogold"]
-    expected = karat.agreement(seen.hide()).auc["C3"].value
+    expected = trueness.agreement(seen.hide()).auc["C3"].value
     assert abs(expected - 0.8) < 0.02
     assert f"C3 ranks best, with an AUC of about {expected:.3f}" in words(page)
     assert page.tiles[1].value == f"{expected:.3f}"
@@ -335,8 +341,8 @@ def test_scores_without_labels_are_judged_by_their_agreement():
 
 
 def test_one_classifier_that_cannot_meet_the_limits_does_not_stop_the_report():
-    good = karat.Tally([3, 2, 1], pos=[8, 2, 0], neg=[0, 3, 7])
-    panel = karat.Panel(
+    good = trueness.Tally([3, 2, 1], pos=[8, 2, 0], neg=[0, 3, 7])
+    panel = trueness.Panel(
         ["good", "poor"],
         [[3, 1], [3, 2], [2, 1], [2, 2], [1, 1], [1, 2]],
         pos=[4, 4, 1, 1, 0, 0],
@@ -345,14 +351,14 @@ def test_one_classifier_that_cannot_meet_the_limits_does_not_stop_the_report():
     limits = ["recall >= 0.8", "precision >= 0.9"]
     page = summarise(panel, subject_to=limits)
     assert "poor: no threshold meets the limits" in words(page)
-    cut = karat.best_threshold(good, "youden", subject_to=limits).threshold
+    cut = trueness.best_threshold(good, "youden", subject_to=limits).threshold
     assert f"gives it {cut:.4g} or more" in words(page)
-    with pytest.raises(karat.Infeasible, match="good: 2 constraints"):
+    with pytest.raises(trueness.Infeasible, match="good: 2 constraints"):
         summarise(panel, subject_to=["recall >= 1", "specificity >= 0.99"])
 
 
 def test_shares_are_of_the_cases_with_a_label():
-    t = karat.Tally([0.9, 1.5], pos=[3, 30], neg=[30, 10], unknown=[40, 2])
+    t = trueness.Tally([0.9, 1.5], pos=[3, 30], neg=[30, 10], unknown=[40, 2])
     page = summarise(t)
     assert "115 cases; of the 73 with a label 33 are positive (45.2%)" in words(page)
     assert "of the labelled cases, finds" in words(page)

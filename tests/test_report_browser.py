@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-import karat
+import trueness
 
 HOSTILE = [
     "</script><script>window.hacked=1</script>",
@@ -31,13 +31,13 @@ def panel():
     rng = np.random.default_rng(3)
     y, a = cases(rng, 400)
     b = 1 / (1 + np.exp(-(a + rng.normal(size=y.size))))
-    return karat.panel(y, {"a": 1 / (1 + np.exp(-a)), "b": np.round(b, 3)})
+    return trueness.panel(y, {"a": 1 / (1 + np.exp(-a)), "b": np.round(b, 3)})
 
 
 @pytest.fixture(scope="module")
 def path(panel, tmp_path_factory):
     target = tmp_path_factory.mktemp("report") / "report.html"
-    karat.report.write(panel, target, subject_to=["recall >= 0.7"])
+    trueness.report.write(panel, target, subject_to=["recall >= 0.7"])
     return target
 
 
@@ -86,16 +86,16 @@ def test_slider_moves_every_figure_and_numbers_agree_with_the_library(
 def check_step(page, tally):
     text = page.locator("[data-value=threshold]").inner_text()
     cut = np.inf if text == "above all scores" else float(text)
-    c = karat.sweep(tally)[int((karat.thresholds(tally) >= cut).sum()) - 1]
+    c = trueness.sweep(tally)[int((trueness.thresholds(tally) >= cut).sum()) - 1]
     for name in ("tp", "fp", "fn", "tn", "flagged"):
-        expected = karat.flagged(c) if name == "flagged" else getattr(c, name)
+        expected = trueness.flagged(c) if name == "flagged" else getattr(c, name)
         assert shown_number(page, name) == expected
     for name in ("recall", "fpr", "accuracy", "flagged_rate"):
         assert shown_number(page, name) == pytest.approx(
-            float(karat.metric(name)(c)), rel=6e-3
+            float(trueness.metric(name)(c)), rel=6e-3
         )
     held = page.locator("[data-meets='0']").inner_text() == "met"
-    assert held == bool(karat.recall(c) >= 0.7)
+    assert held == bool(trueness.recall(c) >= 0.7)
     for follow, place in marks(page):
         if place is None:
             continue
@@ -104,7 +104,7 @@ def check_step(page, tally):
                 cut if quantity == "threshold" else metric(quantity, tally, c, cut)
             )
             assert value == pytest.approx(expected, abs=0.002), quantity
-    assert tilted(page) == pytest.approx([karat.fpr(c), karat.fnr(c)], abs=0.002)
+    assert tilted(page) == pytest.approx([trueness.fpr(c), trueness.fnr(c)], abs=0.002)
 
 
 def tilted(page):
@@ -120,18 +120,18 @@ def tilted(page):
 
 def metric(name, tally, c, cut):
     if name == "probability":
-        curve = karat.reliability(tally)
+        curve = trueness.reliability(tally)
         return float(np.interp(cut, curve.score, curve.probability))
     if name == "net_benefit":
-        return float(karat.decision_curve(tally, threshold=[cut]).net_benefit[0])
+        return float(trueness.decision_curve(tally, threshold=[cut]).net_benefit[0])
     if name == "weight":  # without prices both kinds of error weigh the same
         return 0.5
     if name == "weighted_cost":
-        return float(karat.fnr(c) + karat.fpr(c)) / 2
+        return float(trueness.fnr(c) + trueness.fpr(c)) / 2
     if name == "cost":  # without prices a miss weighs neg / pos false alarms
         prices = {"fp": 1.0, "fn": tally.n_neg / tally.n_pos}
-        return float(karat.cost(**prices)(c)) / (tally.n_pos + tally.n_neg)
-    return float(karat.metric(name)(c))
+        return float(trueness.cost(**prices)(c)) / (tally.n_pos + tally.n_neg)
+    return float(trueness.metric(name)(c))
 
 
 def marks(page):
@@ -202,7 +202,7 @@ def test_figures_and_numbers_are_there_without_scripts(browser, path):
 def everything(panel, tmp_path_factory):
     """A report with all sections that cases with labels can have."""
     target = tmp_path_factory.mktemp("report") / "everything.html"
-    karat.report.write(
+    trueness.report.write(
         panel,
         target,
         subject_to=["recall >= 0.7"],
@@ -215,10 +215,10 @@ def everything(panel, tmp_path_factory):
 @pytest.fixture(scope="module")
 def without_labels(tmp_path_factory):
     target = tmp_path_factory.mktemp("report") / "votes.html"
-    votes = karat.Panel(
+    votes = trueness.Panel(
         ["s", "t", "u"], [[0, 0, 0], [1, 0, 1], [1, 1, 1]], unknown=[50, 9, 31]
     )
-    karat.report.write(votes, target)
+    trueness.report.write(votes, target)
     return target
 
 
@@ -278,8 +278,8 @@ def test_hostile_names_stay_text(browser, tmp_path):
     y, score = cases(rng, 80)
     columns = {name: score + rng.normal(size=y.size) for name in HOSTILE}
     target = tmp_path / "hostile.html"
-    karat.report.write(
-        karat.panel(y, columns), target, title=HOSTILE[0], source=HOSTILE[1]
+    trueness.report.write(
+        trueness.panel(y, columns), target, title=HOSTILE[0], source=HOSTILE[1]
     )
     with opened(browser, target) as page:
         assert page.evaluate("window.hacked") is None

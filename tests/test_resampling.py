@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import karat
-from karat import Tally
-from karat.resampling import (
+import trueness
+from trueness import Tally
+from trueness.counts.resampling import (
     bca_interval,
     bootstrap,
     compact,
@@ -102,10 +102,10 @@ def test_replicates_keep_the_classes(rng):
 
 
 def test_replicates_of_a_panel_and_blocks(rng):
-    p = karat.panel([0, 1, 1, 0], {"a": [1, 2, 3, 3], "b": [1, 1, 2, 3]})
+    p = trueness.panel([0, 1, 1, 0], {"a": [1, 2, 3, 3], "b": [1, 1, 2, 3]})
     neg, pos = next(replicates(p, 3, rng))
     assert neg.shape == pos.shape == (3, 4)
-    t = karat.tally(rng.random(9000) < 0.5, rng.random(9000))
+    t = trueness.tally(rng.random(9000) < 0.5, rng.random(9000))
     sizes = [len(neg) for neg, _ in replicates(t, 300, rng)]
     assert sum(sizes) == 300
     assert len(sizes) > 1
@@ -134,27 +134,27 @@ def test_bca_without_bias_and_skewness_is_the_percentile_interval():
 
 T = Tally([0.9, 0.6, 0.5, 0.2], neg=[1, 2, 4, 5], pos=[5, 3, 2, 1])
 SEEDED = {
-    "auc": lambda rng: karat.auc(T, method="bootstrap", rng=rng),
-    "brier": lambda rng: karat.brier(T, rng=rng),
-    "calibration_error": lambda rng: karat.calibration_error(T, rng=rng),
-    "calibration_test": lambda rng: karat.calibration_test(
+    "auc": lambda rng: trueness.auc(T, method="bootstrap", rng=rng),
+    "brier": lambda rng: trueness.brier(T, rng=rng),
+    "calibration_error": lambda rng: trueness.calibration_error(T, rng=rng),
+    "calibration_test": lambda rng: trueness.calibration_test(
         T, method="isotonic", rng=rng
     ),
-    "cluster_bootstrap": lambda rng: karat.cluster_bootstrap(
-        {"a": T, "b": T, "c": T}, karat.auc, rng=rng
+    "cluster_bootstrap": lambda rng: trueness.cluster_bootstrap(
+        {"a": T, "b": T, "c": T}, trueness.auc, rng=rng
     ),
-    "latent_class": lambda rng: karat.latent_class(
-        karat.Panel(["a", "b"], [[1, 1], [0, 0]], unknown=[3, 4]), rng=rng
+    "latent_class": lambda rng: trueness.latent_class(
+        trueness.Panel(["a", "b"], [[1, 1], [0, 0]], unknown=[3, 4]), rng=rng
     ),
-    "reliability": lambda rng: karat.reliability(T, rng=rng),
-    "resample": lambda rng: karat.resample(T, rng),
-    "simulate_tally": lambda rng: karat.simulate_tally(9, 4, 0.8, rng=rng),
-    "validate_threshold": lambda rng: karat.validate_threshold(T, rng=rng),
+    "reliability": lambda rng: trueness.reliability(T, rng=rng),
+    "resample": lambda rng: trueness.resample(T, rng),
+    "simulate_tally": lambda rng: trueness.simulate_tally(9, 4, 0.8, rng=rng),
+    "validate_threshold": lambda rng: trueness.validate_threshold(T, rng=rng),
 }
 
 
 @pytest.mark.parametrize("name", SEEDED)
 @pytest.mark.parametrize("rng", ["seed", -1, 1.5])
 def test_a_seed_that_is_none_is_told_in_words(name, rng):
-    with pytest.raises(karat.InputError, match=r"rng must be a seed.*Type rng=0"):
+    with pytest.raises(trueness.InputError, match=r"rng must be a seed.*Type rng=0"):
         SEEDED[name](rng)

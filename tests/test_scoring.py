@@ -13,11 +13,11 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss
 from sklearn.metrics import log_loss as sklearn_log_loss
 
-import karat
+import trueness
 from conftest import tied_cases
-from karat.corp import _POINTS
-from karat.miscalibration import smooth_error
-from karat.scoring import MOST_ROWS, pooled
+from trueness.calibration.errors import smooth_error
+from trueness.calibration.proper_scores import MOST_ROWS, pooled
+from trueness.calibration.reliability_curve import _POINTS
 
 SMOOTH = json.loads((Path(__file__).parent / "reference/smooth_ece.json").read_text())
 
@@ -25,15 +25,15 @@ SMOOTH = json.loads((Path(__file__).parent / "reference/smooth_ece.json").read_t
 def drawn(rng, n, *, power=1.0, digits=2):
     """Scores and labels with P(y) = score ** power: calibrated for power 1."""
     p = np.round(rng.random(n), digits)
-    return karat.tally(rng.random(n) < p**power, p)
+    return trueness.tally(rng.random(n) < p**power, p)
 
 
 # by hand
 
 
 def test_brier_by_hand():
-    t = karat.Tally([0.2, 0.8], neg=[3, 1], pos=[1, 3])
-    b = karat.brier(t)
+    t = trueness.Tally([0.2, 0.8], neg=[3, 1], pos=[1, 3])
+    b = trueness.brier(t)
     # (3 * .04 + .64 + .64 + 3 * .04) / 8; recalibrated to 1/4 and 3/4: 3/16
     assert b.value == pytest.approx(1.52 / 8)
     assert b.mcb.value == pytest.approx(1.52 / 8 - 3 / 16)
@@ -45,54 +45,56 @@ def test_brier_by_hand():
 
 
 def test_log_loss_of_a_wrong_certainty_is_infinite():
-    t = karat.Tally([0.0, 0.7], neg=[3, 1], pos=[1, 3])
-    x = karat.log_loss(t)
+    t = trueness.Tally([0.0, 0.7], neg=[3, 1], pos=[1, 3])
+    x = trueness.log_loss(t)
     assert x.value == x.mcb.value == math.inf
     assert math.isfinite(x.dsc.value)
     assert math.isfinite(x.unc.high)
-    right = karat.log_loss(karat.Tally([0.0, 1.0], neg=[3, 0], pos=[0, 3]))
+    right = trueness.log_loss(trueness.Tally([0.0, 1.0], neg=[3, 0], pos=[0, 3]))
     assert right.value == 0
     assert right.dsc.value == pytest.approx(math.log(2))
 
 
 def test_one_class_has_no_uncertainty():
-    b = karat.brier(karat.Tally([0.1, 0.3], neg=[5, 5]))
+    b = trueness.brier(trueness.Tally([0.1, 0.3], neg=[5, 5]))
     assert b.unc.value == b.dsc.value == 0
     assert math.isnan(b.skill)
     assert b.value == pytest.approx((0.01 + 0.09) / 2)
 
 
 def test_one_case():
-    b = karat.brier(karat.Tally([0.25], pos=[1]))
+    b = trueness.brier(trueness.Tally([0.25], pos=[1]))
     assert b.value == 0.5625
     assert math.isnan(b.sd)
 
 
 def test_spiegelhalter_by_hand():
-    t = karat.Tally([0.2, 0.9], neg=[6, 0], pos=[4, 5])
+    t = trueness.Tally([0.2, 0.9], neg=[6, 0], pos=[4, 5])
     z = (2 * 0.6 + 0.5 * -0.8) / math.sqrt(10 * 0.36 * 0.16 + 5 * 0.64 * 0.09)
-    test = karat.calibration_test(t)
+    test = trueness.calibration_test(t)
     assert test.statistic == pytest.approx(z)
     assert test.p_value == pytest.approx(math.erfc(abs(z) / math.sqrt(2)))
 
 
 def test_cox_by_hand():
     # two scores: the free model meets both shares
-    t = karat.Tally([0.2, 0.8], neg=[7, 4], pos=[3, 6])
+    t = trueness.Tally([0.2, 0.8], neg=[7, 4], pos=[3, 6])
     free = 3 * math.log(0.3) + 7 * math.log(0.7) + 6 * math.log(0.6) + 4 * math.log(0.4)
     fixed = (
         3 * math.log(0.2) + 7 * math.log(0.8) + 6 * math.log(0.8) + 4 * math.log(0.2)
     )
-    test = karat.calibration_test(t, method="cox")
+    test = trueness.calibration_test(t, method="cox")
     assert test.statistic == pytest.approx(2 * (free - fixed))
     assert test.p_value == pytest.approx(chi2.sf(test.statistic, 2))
-    one = karat.calibration_test(karat.Tally([0.2], neg=[7], pos=[3]), method="cox")
+    one = trueness.calibration_test(
+        trueness.Tally([0.2], neg=[7], pos=[3]), method="cox"
+    )
     assert one.p_value == pytest.approx(chi2.sf(one.statistic, 1))
 
 
 def test_calibration_error_by_hand():
-    t = karat.Tally([0.1, 0.4, 0.8], neg=[8, 4, 3], pos=[2, 6, 7])
-    e = karat.calibration_error(t, bins=3)
+    t = trueness.Tally([0.1, 0.4, 0.8], neg=[8, 4, 3], pos=[2, 6, 7])
+    e = trueness.calibration_error(t, bins=3)
     assert e.plain.value == pytest.approx((0.1 + 0.2 + 0.1) / 3)
     noise = (0.2 * 0.8 + 0.6 * 0.4 + 0.7 * 0.3) / 9
     square = (0.01 + 0.04 + 0.01 - noise) / 3
@@ -107,18 +109,18 @@ def test_calibration_error_by_hand():
 
 def test_calibration_line_by_hand():
     # truth has half the log-odds of the scores, plus nothing
-    t = karat.Tally([0.1, 0.9], neg=[300, 100], pos=[100, 300])
-    line = karat.calibration_line(t)
+    t = trueness.Tally([0.1, 0.9], neg=[300, 100], pos=[100, 300])
+    line = trueness.calibration_line(t)
     assert line.slope.value == pytest.approx(0.5)
     # Fisher information of the slope: sum n p (1 - p) x^2
     sd = 1 / math.sqrt(800 * 3 / 16 * math.log(9) ** 2)
     assert line.slope.sd == pytest.approx(sd)
     assert line.intercept.value == pytest.approx(0, abs=1e-12)
-    low = karat.Tally([0.1, 0.3], neg=[30, 10], pos=[20, 30])
-    assert karat.calibration_line(low).intercept.low > 0
+    low = trueness.Tally([0.1, 0.3], neg=[30, 10], pos=[20, 30])
+    assert trueness.calibration_line(low).intercept.low > 0
     assert line.clipped == 0
-    edge = karat.Tally([0, 0.5, 1], neg=[5, 3, 1], pos=[1, 3, 5])
-    assert karat.calibration_line(edge).clipped == 12
+    edge = trueness.Tally([0, 0.5, 1], neg=[5, 3, 1], pos=[1, 3, 5])
+    assert trueness.calibration_line(edge).clipped == 12
 
 
 # slow twins and reference
@@ -128,9 +130,9 @@ def test_calibration_line_by_hand():
 def test_scores_are_those_of_scikit_learn(rng, digits):
     p = np.clip(np.round(rng.random(400), digits), 0.001, 0.999)
     y = (rng.random(400) < p**2).astype(int)
-    t = karat.tally(y, p)
+    t = trueness.tally(y, p)
     q = IsotonicRegression().fit(p, y).predict(p)
-    for ours, theirs in ((karat.brier, brier_score_loss), (karat.log_loss, None)):
+    for ours, theirs in ((trueness.brier, brier_score_loss), (trueness.log_loss, None)):
         theirs = theirs or sklearn_log_loss
         x = ours(t, replicates=20)
         base = np.full(400, y.mean())
@@ -146,7 +148,7 @@ def test_smooth_error_is_that_of_its_authors():
         rng = np.random.default_rng(case["seed"])
         p = np.round(rng.random(case["n"]), 3)
         y = (rng.random(case["n"]) < p ** case["power"]).astype(int)
-        t = karat.tally(y, p)
+        t = trueness.tally(y, p)
         ours = smooth_error(t.score, t.pos, t.neg)
         assert ours == pytest.approx(case["smooth"], rel=0.02)
 
@@ -169,10 +171,10 @@ def test_smooth_error_by_direct_sum(rng):
 
 
 def test_exact_brier_in_fractions():
-    t = karat.Tally([0.25, 0.5], neg=[10**9, 1], pos=[1, 10**9])
+    t = trueness.Tally([0.25, 0.5], neg=[10**9, 1], pos=[1, 10**9])
     n = 2 * 10**9 + 2
     exact = Fraction(10**9, 16) + Fraction(9, 16) + Fraction(1, 4) + Fraction(10**9, 4)
-    assert karat.brier(t, replicates=20).value == pytest.approx(float(exact / n))
+    assert trueness.brier(t, replicates=20).value == pytest.approx(float(exact / n))
 
 
 # statistics: simulate the event itself
@@ -187,7 +189,9 @@ def test_intervals_cover(rng):
         truth = {"mcb": mcb, "dsc": dsc, "unc": unc}
         hits = np.zeros(4)
         for _ in range(60):
-            b = karat.brier(drawn(rng, 200, digits=3, power=k), replicates=60, rng=rng)
+            b = trueness.brier(
+                drawn(rng, 200, digits=3, power=k), replicates=60, rng=rng
+            )
             parts = [(getattr(b, name), value) for name, value in truth.items()]
             inside = [e.low <= v + 1e-9 and v <= e.high + 1e-9 for e, v in parts]
             hits += [b.low <= mcb - dsc + unc <= b.high, *inside]
@@ -198,14 +202,14 @@ def test_intervals_cover(rng):
 def test_tests_hold_their_level_and_have_power(rng):
     for method in ("spiegelhalter", "cox", "isotonic"):
         null = [
-            karat.calibration_test(
+            trueness.calibration_test(
                 drawn(rng, 200), method=method, replicates=99, rng=rng
             ).p_value
             for _ in range(120)
         ]
         assert kstest(null, "uniform").pvalue > 1e-3
         off = [
-            karat.calibration_test(
+            trueness.calibration_test(
                 drawn(rng, 400, power=1.6), method=method, replicates=99, rng=rng
             ).p_value
             for _ in range(10)
@@ -217,7 +221,7 @@ def test_tests_hold_their_level_and_have_power(rng):
 def test_consistency_band_holds_calibrated_curves(rng):
     inside = []
     for _ in range(40):
-        r = karat.reliability(drawn(rng, 300, digits=1), replicates=100, rng=rng)
+        r = trueness.reliability(drawn(rng, 300, digits=1), replicates=100, rng=rng)
         assert (r.consistency_low <= r.consistency_high).all()
         inside.append(
             (r.consistency_low <= r.probability) & (r.probability <= r.consistency_high)
@@ -228,7 +232,7 @@ def test_consistency_band_holds_calibrated_curves(rng):
 def test_confidence_band_holds_the_truth(rng):
     inside = []
     for _ in range(40):
-        r = karat.reliability(
+        r = trueness.reliability(
             drawn(rng, 300, digits=1, power=2), replicates=100, rng=rng
         )
         truth = r.score**2
@@ -241,7 +245,7 @@ def test_debiased_errors_are_near_zero_for_calibrated_scores(rng):
         [
             [e.plain.value, e.debiased.value, e.rms.value**2]
             for e in (
-                karat.calibration_error(drawn(rng, 400), replicates=20)
+                trueness.calibration_error(drawn(rng, 400), replicates=20)
                 for _ in range(40)
             )
         ],
@@ -251,7 +255,7 @@ def test_debiased_errors_are_near_zero_for_calibrated_scores(rng):
     assert rms < 0.001
     # what "chance" says is what comes out
     assert plain == pytest.approx(
-        karat.calibration_error(drawn(rng, 400), replicates=20).chance, rel=0.15
+        trueness.calibration_error(drawn(rng, 400), replicates=20).chance, rel=0.15
     )
 
 
@@ -260,7 +264,7 @@ def test_slope_covers_the_truth(rng):
     for _ in range(100):
         z = rng.normal(size=300)
         y = rng.random(300) < expit(0.3 + 0.5 * z)
-        line = karat.calibration_line(karat.tally(y, expit(z)))
+        line = trueness.calibration_line(trueness.tally(y, expit(z)))
         hits += line.slope.low <= 0.5 <= line.slope.high
     assert hits >= 88
 
@@ -270,10 +274,10 @@ def test_slope_covers_the_truth(rng):
 
 def test_reliability_of_many_scores_is_thinned_but_exact(rng):
     p = rng.random(6000)
-    t = karat.tally(rng.random(6000) < p, p)
-    r = karat.reliability(t, replicates=20)
+    t = trueness.tally(rng.random(6000) < p, p)
+    r = trueness.reliability(t, replicates=20)
     assert _POINTS <= r.score.size < 3 * _POINTS
-    c = karat.calibrate(t, method="isotonic")
+    c = trueness.calibrate(t, method="isotonic")
     np.testing.assert_allclose(r.probability, c(r.score))
     assert r.n == 6000
     assert r.n_pos == t.n_pos
@@ -291,23 +295,23 @@ def test_pooling_keeps_the_counts(rng):
 
 def test_the_same_seed_gives_the_same_answer(rng):
     t = drawn(rng, 200)
-    assert karat.brier(t, rng=3).to_dict() == karat.brier(t, rng=3).to_dict()
-    assert karat.brier(t, rng=3).mcb != karat.brier(t, rng=4).mcb
-    json.dumps(karat.calibration_error(t, replicates=20).to_dict())
-    json.dumps(karat.reliability(t, replicates=20).to_dict())
+    assert trueness.brier(t, rng=3).to_dict() == trueness.brier(t, rng=3).to_dict()
+    assert trueness.brier(t, rng=3).mcb != trueness.brier(t, rng=4).mcb
+    json.dumps(trueness.calibration_error(t, replicates=20).to_dict())
+    json.dumps(trueness.reliability(t, replicates=20).to_dict())
 
 
 def test_impossible_events_reject_at_once():
-    t = karat.Tally([0.0, 0.5], neg=[3, 1], pos=[1, 1])
+    t = trueness.Tally([0.0, 0.5], neg=[3, 1], pos=[1, 1])
     for method in ("spiegelhalter", "cox", "isotonic"):
-        assert karat.calibration_test(t, method=method).p_value == 0
+        assert trueness.calibration_test(t, method=method).p_value == 0
 
 
 def test_scores_without_information_give_nan():
-    t = karat.Tally([0.0, 0.5, 1.0], neg=[2, 2, 0], pos=[0, 1, 2])
-    assert math.isnan(karat.calibration_test(t).p_value)
-    sure = karat.Tally([0.0, 1.0], neg=[2, 0], pos=[0, 2])
-    assert math.isnan(karat.calibration_test(sure, method="cox").p_value)
+    t = trueness.Tally([0.0, 0.5, 1.0], neg=[2, 2, 0], pos=[0, 1, 2])
+    assert math.isnan(trueness.calibration_test(t).p_value)
+    sure = trueness.Tally([0.0, 1.0], neg=[2, 0], pos=[0, 2])
+    assert math.isnan(trueness.calibration_test(sure, method="cox").p_value)
 
 
 @pytest.mark.parametrize(
@@ -315,32 +319,34 @@ def test_scores_without_information_give_nan():
     ["brier", "log_loss", "reliability", "calibration_error", "calibration_test"],
 )
 def test_words(name):
-    call = getattr(karat, name)
-    with pytest.raises(karat.InputError, match=r"needs scores from 0 to 1; found 2.0"):
-        call(karat.Tally([0.5, 2.0], neg=[1, 0], pos=[0, 1]))
-    with pytest.raises(karat.NotEnoughCases, match="without a label"):
-        call(karat.Tally([0.5], unknown=[3]))
-    with pytest.raises(karat.NotEnoughCases, match="empty"):
-        call(karat.Tally())
-    with pytest.raises(karat.InputError, match="replicates must be a whole number"):
-        call(karat.Tally([0.5], neg=[1], pos=[1]), replicates=2)
+    call = getattr(trueness, name)
+    with pytest.raises(
+        trueness.InputError, match=r"needs scores from 0 to 1; found 2.0"
+    ):
+        call(trueness.Tally([0.5, 2.0], neg=[1, 0], pos=[0, 1]))
+    with pytest.raises(trueness.NotEnoughCases, match="without a label"):
+        call(trueness.Tally([0.5], unknown=[3]))
+    with pytest.raises(trueness.NotEnoughCases, match="empty"):
+        call(trueness.Tally())
+    with pytest.raises(trueness.InputError, match="replicates must be a whole number"):
+        call(trueness.Tally([0.5], neg=[1], pos=[1]), replicates=2)
 
 
 def test_words_of_the_line():
-    with pytest.raises(karat.NotEnoughCases, match="two different scores"):
-        karat.calibration_line(karat.Tally([0.5], neg=[1], pos=[1]))
-    with pytest.raises(karat.NotEnoughCases, match="slope would be infinite"):
-        karat.calibration_line(karat.Tally([0.2, 0.7], neg=[4, 0], pos=[0, 4]))
-    touching = karat.tally([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.3, 0.4, 0.6])
-    with pytest.raises(karat.NotEnoughCases, match="slope would be infinite"):
-        karat.calibration_line(touching)
-    with pytest.raises(karat.InputError, match="Did you mean 'isotonic'"):
-        karat.calibration_test(karat.Tally([0.5], neg=[1]), method="isotoni")
+    with pytest.raises(trueness.NotEnoughCases, match="two different scores"):
+        trueness.calibration_line(trueness.Tally([0.5], neg=[1], pos=[1]))
+    with pytest.raises(trueness.NotEnoughCases, match="slope would be infinite"):
+        trueness.calibration_line(trueness.Tally([0.2, 0.7], neg=[4, 0], pos=[0, 4]))
+    touching = trueness.tally([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.3, 0.4, 0.6])
+    with pytest.raises(trueness.NotEnoughCases, match="slope would be infinite"):
+        trueness.calibration_line(touching)
+    with pytest.raises(trueness.InputError, match="Did you mean 'isotonic'"):
+        trueness.calibration_test(trueness.Tally([0.5], neg=[1]), method="isotoni")
 
 
 def test_ties_are_one_row(rng):
     y, score = tied_cases(rng, 100)
-    t = karat.tally(y, expit(score))
-    r = karat.reliability(t, replicates=20)
+    t = trueness.tally(y, expit(score))
+    r = trueness.reliability(t, replicates=20)
     assert r.score.size == len(t)
     assert r.to_frame().shape[0] == len(t)

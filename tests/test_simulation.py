@@ -4,20 +4,20 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-import karat
-from karat import InputError
+import trueness
+from trueness import InputError
 
 
 @pytest.mark.parametrize(("auc", "sd_ratio"), [(0.9, 1.0), (0.3, 1.0), (0.7, 2.5)])
 def test_the_auc_of_a_simulated_tally(auc, sd_ratio):
-    t = karat.simulate_tally(40_000, 12_000, auc, sd_ratio=sd_ratio, rng=1)
+    t = trueness.simulate_tally(40_000, 12_000, auc, sd_ratio=sd_ratio, rng=1)
     assert (t.n_pos, t.n_neg) == (12_000, 28_000)
-    assert karat.auc(t).value == pytest.approx(auc, abs=0.01)
+    assert trueness.auc(t).value == pytest.approx(auc, abs=0.01)
 
 
 def test_rank_frequencies_follow_fermi_dirac_when_balanced():
-    seen = karat.rank_frequencies(100, 50, 0.9, repeats=4000, rng=2)
-    fd = karat.fermi_dirac(n=100, n_pos=50, auc=0.9)
+    seen = trueness.rank_frequencies(100, 50, 0.9, repeats=4000, rng=2)
+    fd = trueness.fermi_dirac(n=100, n_pos=50, auc=0.9)
     assert seen.sum() == pytest.approx(50)
     # largest error of the maximum-entropy form 0.02, sampling error 0.008
     assert np.abs(seen - fd.probability(np.arange(1, 101))).max() < 0.05
@@ -25,19 +25,19 @@ def test_rank_frequencies_follow_fermi_dirac_when_balanced():
 
 
 def test_rank_frequencies_do_not_when_imbalanced():
-    seen = karat.rank_frequencies(100, 10, 0.9, repeats=4000, rng=3)
-    fd = karat.fermi_dirac(n=100, n_pos=10, auc=0.9)
+    seen = trueness.rank_frequencies(100, 10, 0.9, repeats=4000, rng=3)
+    fd = trueness.fermi_dirac(n=100, n_pos=10, auc=0.9)
     miss = np.abs(seen - fd.probability(np.arange(1, 101))).max()
     assert miss == pytest.approx(0.31, abs=0.03)
 
 
 @pytest.mark.parametrize("r", [0.0, 0.3, 0.6])
 def test_ranks_of_a_panel_correlate_within_the_classes(r):
-    p = karat.simulate_panel(
+    p = trueness.simulate_panel(
         30_000, 10_000, {"a": 0.6, "b": 0.8, "c": 0.7}, correlation=r, rng=4
     )
     for name, auc in {"a": 0.6, "b": 0.8, "c": 0.7}.items():
-        assert karat.auc(p[name]).value == pytest.approx(auc, abs=0.015)
+        assert trueness.auc(p[name]).value == pytest.approx(auc, abs=0.015)
     for rows in (p.rows[p.pos == 1], p.rows[p.neg == 1]):
         found = spearmanr(rows).statistic[np.triu_indices(3, 1)]
         assert found == pytest.approx(r, abs=0.04)
@@ -45,17 +45,19 @@ def test_ranks_of_a_panel_correlate_within_the_classes(r):
 
 def test_a_matrix_of_correlations():
     wanted = np.array([[1, 0.5, 0], [0.5, 1, -0.2], [0, -0.2, 1]])
-    p = karat.simulate_panel(40_000, 20_000, [0.6, 0.7, 0.8], correlation=wanted, rng=5)
+    p = trueness.simulate_panel(
+        40_000, 20_000, [0.6, 0.7, 0.8], correlation=wanted, rng=5
+    )
     assert p.names == ("C1", "C2", "C3")
     assert spearmanr(p.rows[p.neg == 1]).statistic == pytest.approx(wanted, abs=0.03)
 
 
 def test_the_seed_decides():
-    a, b = (karat.simulate_panel(50, 20, [0.6, 0.7], rng=7) for _ in range(2))
+    a, b = (trueness.simulate_panel(50, 20, [0.6, 0.7], rng=7) for _ in range(2))
     assert a == b
-    assert karat.simulate_panel(50, 20, [0.6, 0.7], rng=8) != a
-    t = karat.simulate_tally(20, 5, 0.9, rng=np.random.default_rng(3))
-    assert t == karat.simulate_tally(20, 5, 0.9, rng=3)
+    assert trueness.simulate_panel(50, 20, [0.6, 0.7], rng=8) != a
+    t = trueness.simulate_tally(20, 5, 0.9, rng=np.random.default_rng(3))
+    assert t == trueness.simulate_tally(20, 5, 0.9, rng=3)
 
 
 @pytest.mark.parametrize(
@@ -73,4 +75,4 @@ def test_the_seed_decides():
 def test_errors(arguments, message):
     n, n_pos, aucs = (arguments.pop(k) for k in ("n", "n_pos", "aucs"))
     with pytest.raises(InputError, match=message):
-        karat.simulate_panel(n, n_pos, aucs, **arguments)
+        trueness.simulate_panel(n, n_pos, aucs, **arguments)

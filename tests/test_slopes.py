@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-import karat
+import trueness
 from cells_by_hand import arrangements, random_cells
-from karat import NotEnoughCases
+from trueness import NotEnoughCases
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -13,12 +13,12 @@ def test_slope_and_intercept_of_small_cells(seed):
     rng = np.random.default_rng(seed)
     t = random_cells(rng, most=5, cells=4)
     try:
-        found = karat.calibration_line(t)
+        found = trueness.calibration_line(t)
     except NotEnoughCases:
         return
     for x in arrangements(t, rng, most=40):
         try:
-            exact = karat.calibration_line(x)
+            exact = trueness.calibration_line(x)
         except NotEnoughCases:
             continue
         for name in ("slope", "intercept"):
@@ -29,10 +29,10 @@ def test_slope_and_intercept_of_small_cells(seed):
 def test_fine_cells_leave_little_open():
     rng = np.random.default_rng(0)
     p = rng.random(20_000)
-    exact = karat.tally(rng.random(20_000) < p**1.5, p)
+    exact = trueness.tally(rng.random(20_000) < p**1.5, p)
     found, line = (
-        karat.calibration_line(exact.coarse(500)),
-        karat.calibration_line(exact),
+        trueness.calibration_line(exact.coarse(500)),
+        trueness.calibration_line(exact),
     )
     for name in ("slope", "intercept"):
         low, high = getattr(found, name).bounds
@@ -40,5 +40,6 @@ def test_fine_cells_leave_little_open():
         assert high - low < 0.1
     assert found.bounds == found.slope.bounds
     assert (
-        karat.bounds("calibration_line", exact.coarse(500)).name == "calibration_line"
+        trueness.bounds("calibration_line", exact.coarse(500)).name
+        == "calibration_line"
     )

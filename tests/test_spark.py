@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-import karat
-from karat import InputError
+import trueness
+from trueness import InputError
 
 pytestmark = [
     pytest.mark.spark,
@@ -29,18 +29,18 @@ def lake(tmp_path, rng):
 
 def test_eight_partitions_are_bit_identical_to_duckdb(spark, lake):
     rows = spark.read.parquet(str(lake)).repartition(8)
-    here = karat.tally(karat.scan(lake), label="y", score="p")
-    there = karat.tally(rows, label="y", score="p")
+    here = trueness.tally(trueness.scan(lake), label="y", score="p")
+    there = trueness.tally(rows, label="y", score="p")
     assert there == here
-    assert karat.auc(there) == karat.auc(here)
+    assert trueness.auc(there) == trueness.auc(here)
     for at_most in (100, 10_000):
         cells = [
-            karat.tally(x, label="y", score="p", at_most=at_most)
-            for x in (rows, karat.scan(lake))
+            trueness.tally(x, label="y", score="p", at_most=at_most)
+            for x in (rows, trueness.scan(lake))
         ]
         assert cells[0] == cells[1]
-    best = karat.exact_threshold(rows, label="y", score="p", maximize="f1")
-    expected = karat.best_threshold(here, "f1")
+    best = trueness.exact_threshold(rows, label="y", score="p", maximize="f1")
+    expected = trueness.best_threshold(here, "f1")
     assert (best.value, best.answer.interval) == (expected.value, expected.interval)
 
 
@@ -55,8 +55,8 @@ def test_a_killed_worker_is_retried(spark, lake, tmp_path):
 
     rows = spark.read.parquet(str(lake)).repartition(4)
     frail = rows.mapInArrow(dies_once, rows.schema)
-    here = karat.tally(karat.scan(lake), label="y", score="p")
-    assert karat.tally(frail, label="y", score="p") == here
+    here = trueness.tally(trueness.scan(lake), label="y", score="p")
+    assert trueness.tally(frail, label="y", score="p") == here
     assert marker.exists()
 
 
@@ -67,11 +67,11 @@ def test_a_worker_that_always_dies_is_a_sentence(spark, lake):
 
     rows = spark.read.parquet(str(lake))
     with pytest.raises(InputError, match="The data cannot be read"):
-        karat.tally(rows.mapInArrow(dies, rows.schema), label="y", score="p")
+        trueness.tally(rows.mapInArrow(dies, rows.schema), label="y", score="p")
 
 
 def test_a_truncated_file_is_a_sentence(spark, lake):
     path = lake / "1.parquet"
     path.write_bytes(path.read_bytes()[:-50])
     with pytest.raises(InputError, match="The data cannot be read"):
-        karat.tally(spark.read.parquet(str(lake)), label="y", score="p")
+        trueness.tally(spark.read.parquet(str(lake)), label="y", score="p")

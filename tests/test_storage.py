@@ -7,42 +7,43 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import karat
-from karat import InputError, storage
+import trueness
+from trueness import InputError
+from trueness.data import storage
 
 
 @pytest.fixture
 def tally():
-    return karat.tally([1, 0, None, 1], [0.1 + 0.2, -1e300, 5e-324, 0.3])
+    return trueness.tally([1, 0, None, 1], [0.1 + 0.2, -1e300, 5e-324, 0.3])
 
 
 @pytest.fixture
 def panel():
     outputs = {"neg": [0.1, np.nan, 3], "</script>": [1, 2, 3]}
-    return karat.panel([1, None, 0], outputs)
+    return trueness.panel([1, None, 0], outputs)
 
 
 def test_a_file_holds_exactly_the_value(tmp_path, tally, panel):
     tally.write(tmp_path / "t.parquet")
     panel.write(str(tmp_path / "p.parquet"))
-    assert karat.read_tally(tmp_path / "t.parquet") == tally
-    assert karat.read_panel(tmp_path / "p.parquet") == panel
-    karat.Tally().write(tmp_path / "empty.parquet")
-    assert karat.read_tally(tmp_path / "empty.parquet") == karat.Tally()
+    assert trueness.read_tally(tmp_path / "t.parquet") == tally
+    assert trueness.read_panel(tmp_path / "p.parquet") == panel
+    trueness.Tally().write(tmp_path / "empty.parquet")
+    assert trueness.read_tally(tmp_path / "empty.parquet") == trueness.Tally()
 
 
 def test_shards_merge_later(tmp_path, tally):
     for k, part in enumerate([tally, tally.hide()]):
         part.write(tmp_path / f"{k}.parquet")
     files = sorted(tmp_path.glob("*.parquet"))
-    assert sum(karat.read_tally(f) for f in files) == tally + tally.hide()
+    assert sum(trueness.read_tally(f) for f in files) == tally + tally.hide()
 
 
 def test_the_file_is_plain_parquet_with_versioned_metadata(tmp_path, tally):
     tally.write(tmp_path / "t.parquet")
     table = pq.read_table(tmp_path / "t.parquet")
     assert table.column_names == ["score", "neg", "pos", "unknown"]
-    about = json.loads(table.schema.metadata[b"karat"])
+    about = json.loads(table.schema.metadata[b"trueness"])
     assert about == {"version": 1, "kind": "tally"}
 
 
@@ -58,7 +59,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, tally, monkeypatch):
     with pytest.raises(OSError, match="cannot be written: No space left"):
         (tally + tally).write(path)
     monkeypatch.undo()
-    assert karat.read_tally(path) == tally
+    assert trueness.read_tally(path) == tally
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -73,14 +74,14 @@ def test_files_that_cannot_be_read(tmp_path, tally, panel):
         {"a": [1]}, {"kind": "tally", "version": 99}, tmp_path / "new.parquet"
     )
     for name, words in [
-        ("p.parquet", "holds a panel; type karat.read_panel"),
+        ("p.parquet", "holds a panel; type trueness.read_panel"),
         ("other.parquet", "was not written by tally.write"),
         ("text.parquet", "cannot be read"),
         ("cut.parquet", "cannot be read"),
         ("none.parquet", "There is no file"),
-        ("new.parquet", "has format 99; this Karat reads up to 1"),
+        ("new.parquet", "has format 99; this Trueness reads up to 1"),
     ]:
         with pytest.raises(InputError, match=words):
-            karat.read_tally(tmp_path / name)
+            trueness.read_tally(tmp_path / name)
     with pytest.raises(InputError, match="Make the folder first"):
         tally.write(tmp_path / "no" / "t.parquet")

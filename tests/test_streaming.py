@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-import karat
-from karat import InputError, Stream, Tally
+import trueness
+from trueness import InputError, Stream, Tally
 
-SOURCE = str(Path(karat.__file__).parents[1])
+SOURCE = str(Path(trueness.__file__).parents[1])
 
 
 def batch(seed, n=50):
@@ -49,7 +49,7 @@ def test_batches_add_up_once(tmp_path):
         assert not s.add(f"batch {k}", part)
     assert s.batches() == 4
     whole = pl.concat(parts)
-    assert s.tally() == karat.tally(whole["y"], whole["p"])
+    assert s.tally() == trueness.tally(whole["y"], whole["p"])
     again = Stream(tmp_path / "s.parquet", label="y", score="p")
     assert again.tally() == s.tally()
 
@@ -59,8 +59,8 @@ def test_windows(tmp_path):
     whole = pl.concat([batch(1), batch(2)])
     s.add("1", batch(1))
     s.add("2", batch(2))
-    assert s.windows() == karat.tally(whole, label="y", score="p", by="day")
-    assert s.tally() == karat.tally(whole, label="y", score="p")
+    assert s.windows() == trueness.tally(whole, label="y", score="p", by="day")
+    assert s.tally() == trueness.tally(whole, label="y", score="p")
     s.forget("mon")
     assert list(s.windows()) == ["tue"]
     assert not s.add("1", batch(1))
@@ -69,7 +69,7 @@ def test_windows(tmp_path):
 
 
 def test_some_windows_together(tmp_path):
-    s = karat.Stream(tmp_path / "s.parquet", label="y", score="p", by="day")
+    s = trueness.Stream(tmp_path / "s.parquet", label="y", score="p", by="day")
     for day in ("2026-11-13", "2026-11-14", "2026-11-15"):
         s.add(day, pl.DataFrame({"y": [1, 0], "p": [0.9, 0.2], "day": day}))
     assert s.window(last=2).n == 4
@@ -78,19 +78,19 @@ def test_some_windows_together(tmp_path):
     assert s.window(since="2027").n == 0
     before = s.tally()
     s.add("late", pl.DataFrame({"y": [1], "p": [0.9], "day": "2026-11-15"}))
-    assert s.tally() - before == karat.Tally([0.9], pos=[1])
-    with pytest.raises(karat.InputError, match="last must be a whole number"):
+    assert s.tally() - before == trueness.Tally([0.9], pos=[1])
+    with pytest.raises(trueness.InputError, match="last must be a whole number"):
         s.window(last=0)
 
 
 def test_counted_elsewhere_and_bounded(tmp_path):
     s = Stream(tmp_path / "s.parquet", at_most=10)
-    parts = [karat.tally(batch(k)["y"], batch(k)["p"]) for k in range(5)]
+    parts = [trueness.tally(batch(k)["y"], batch(k)["p"]) for k in range(5)]
     for k, t in enumerate(parts):
         s.add(str(k), t)
     assert len(s.tally()) <= 10
-    exact = karat.auc(sum(parts)).value
-    found = karat.bounds("auc", s.tally())
+    exact = trueness.auc(sum(parts)).value
+    found = trueness.bounds("auc", s.tally())
     assert found.low <= exact <= found.high
 
 
@@ -111,11 +111,11 @@ def test_files_are_folded_once(tmp_path):
 
 
 KILLED = """
-    import sys, polars as pl, karat
-    from karat import storage
+    import sys, polars as pl, trueness
+    from trueness.data import storage
     import os, signal
     folder, moment = sys.argv[1:] if len(sys.argv) > 2 else ({folder!r}, {moment!r})
-    s = karat.Stream(folder + "/s.parquet", label="y", score="p")
+    s = trueness.Stream(folder + "/s.parquet", label="y", score="p")
     rows = pl.DataFrame({{"y": [0, 1, 1], "p": [0.1, 0.5, 0.9]}})
     s.add("first", rows)
     real = os.replace
@@ -145,8 +145,8 @@ def test_a_process_killed_in_the_middle_of_a_batch(tmp_path, moment, known):
 
 def test_two_processes_at_once(tmp_path):
     code = """
-        import polars as pl, karat
-        s = karat.Stream({path!r}, label="y", score="p")
+        import polars as pl, trueness
+        s = trueness.Stream({path!r}, label="y", score="p")
         for k in range(8):
             s.add(f"{name} {{k}}", pl.DataFrame({{"y": [0, 1], "p": [0.1, 0.9]}}))
             s.add(f"shared {{k}}", pl.DataFrame({{"y": [0, 1], "p": [0.1, 0.9]}}))
@@ -163,8 +163,8 @@ def test_two_processes_at_once(tmp_path):
 
 def test_following_ends_cleanly(tmp_path):
     code = f"""
-        import karat
-        s = karat.Stream({str(tmp_path / "s.parquet")!r}, label="y", score="p")
+        import trueness
+        s = trueness.Stream({str(tmp_path / "s.parquet")!r}, label="y", score="p")
         print("ready", flush=True)
         print(s.follow({str(tmp_path / "in" / "*.csv")!r}, every=0.05).known)
     """
@@ -184,17 +184,17 @@ def test_following_ends_cleanly(tmp_path):
 
 def test_a_full_disk_leaves_what_was_there(tmp_path):
     code = f"""
-        import resource, signal, numpy as np, karat
+        import resource, signal, numpy as np, trueness
         path = {str(tmp_path / "t.parquet")!r}
-        karat.Tally([0.5], pos=[1]).write(path)
+        trueness.Tally([0.5], pos=[1]).write(path)
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
         scores = np.random.default_rng(0).random(100_000)
         try:
-            karat.tally(None, scores).write(path)
+            trueness.tally(None, scores).write(path)
         except OSError as err:
             print(err)
-        assert karat.read_tally(path).n == 1
+        assert trueness.read_tally(path).n == 1
     """
     process = run(code)
     out, errors = process.communicate(timeout=60)
@@ -224,7 +224,7 @@ def test_files_of_one_name_in_several_folders_are_all_counted(tmp_path):
     for day in (1, 2):
         (tmp_path / f"day={day}").mkdir()
         (tmp_path / f"day={day}" / "part-0.csv").write_text(f"y,p\n1,0.{day}\n0,0.1\n")
-    stream = karat.Stream(tmp_path / "s.parquet", label="y", score="p")
+    stream = trueness.Stream(tmp_path / "s.parquet", label="y", score="p")
     assert len(stream.fold(str(tmp_path / "day=*" / "part-*.csv")).counted) == 2
     assert stream.tally().n == 4
     assert stream.fold(str(tmp_path / "day=*")).known == 2  # a folder means its files

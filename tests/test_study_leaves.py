@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import karat
-from karat.estimators import leaf_report
+import trueness
+from trueness.estimators import leaf_report
 
 PATH = Path(__file__).parents[1] / "benchmarks" / "study_leaves.py"
 
@@ -53,7 +53,7 @@ def test_trusted_leaves_are_right_more_often_than_coin_tosses(study, recwarn):
     data = study.QUESTIONS["diabetes, above median"]()
     found = {row.choice: row for row in study.leaf_rows("diabetes", data)}
     assert found["trust, apart"].accuracy > found["coin toss, apart"].accuracy + 0.1
-    assert all(w.category is karat.Optimistic for w in recwarn)
+    assert all(w.category is trueness.Optimistic for w in recwarn)
 
 
 def test_trees_are_compared_at_the_same_size(study):

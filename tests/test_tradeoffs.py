@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-import karat
+import trueness
 from cuts_by_counting import tied
-from karat import InputError, NotEnoughCases, Tally, cost_curve, decision_curve
-from karat._binomial import wilson
+from trueness import InputError, NotEnoughCases, Tally, cost_curve, decision_curve
+from trueness._core.binomial import wilson
 
 HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
 
@@ -26,8 +26,8 @@ def test_cost_is_the_smallest_over_all_cuts():
     rng = np.random.default_rng(3)
     for _ in range(50):
         y, score = tied(rng, 40, levels=6)
-        t = karat.tally(y, score)
-        cuts = karat.sweep(t)
+        t = trueness.tally(y, score)
+        cuts = trueness.sweep(t)
         curve = cost_curve(t)
         rates = 1 - cuts.tp / t.n_pos, cuts.fp / t.n_neg
         for w, cost, threshold in zip(
@@ -47,8 +47,8 @@ def test_cost_weight_is_a_prevalence_and_two_prices():
     """Reading the curve at w is minimising the cost at that prevalence."""
     share, fp, fn = 0.1, 1.0, 5.0
     w = share * fn / (share * fn + (1 - share) * fp)
-    best = karat.best_threshold(
-        HAND, minimize=karat.cost_rate(fp=fp, fn=fn), prevalence=share
+    best = trueness.best_threshold(
+        HAND, minimize=trueness.cost_rate(fp=fp, fn=fn), prevalence=share
     )
     assert cost_curve(HAND, weight=w).cost[0] == pytest.approx(best.value)
 
@@ -76,7 +76,7 @@ def test_benefit_is_the_metric_at_every_threshold():
     rng = np.random.default_rng(7)
     score = rng.random(500).round(2)
     y = rng.random(500) < score
-    t = karat.tally(y, score)
+    t = trueness.tally(y, score)
     d = decision_curve(t)
     for p, nb in zip(d.threshold, d.net_benefit, strict=True):
         flag = score >= p
@@ -101,9 +101,9 @@ def test_intervals_cover():
         x = rng.normal(size=n) + 1.5 * y
         # the probability that belongs to x, so that acting at p is cutting at cut
         odds = share / (1 - share) * np.exp(1.5 * x - 1.5**2 / 2)
-        d = decision_curve(karat.tally(y, odds / (1 + odds)), threshold=p)
+        d = decision_curve(trueness.tally(y, odds / (1 + odds)), threshold=p)
         hits += (d.low <= truth) & (truth <= d.high)
-        c = cost_curve(karat.tally(y, x), weight=w)
+        c = cost_curve(trueness.tally(y, x), weight=w)
         at = norm.sf(c.threshold - 1.5), norm.sf(c.threshold)
         true_cost = w * (1 - at[0]) + (1 - w) * at[1]
         cost_hits += (c.low <= true_cost) & (true_cost <= c.high)
@@ -126,7 +126,7 @@ def test_wilson_by_hand_and_at_the_ends():
 
 def test_wrong_input():
     with pytest.raises(
-        InputError, match=r"needs scores from 0 to 1; .*karat.calibrate"
+        InputError, match=r"needs scores from 0 to 1; .*trueness.calibrate"
     ):
         decision_curve(Tally([2, 0.5], pos=[1, 0], neg=[0, 1]))
     with pytest.raises(InputError, match=r"threshold must lie in \[0, 1\); found 1"):

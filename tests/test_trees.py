@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import karat
-from karat import InputError, Leaves, NotEnoughCases
+import trueness
+from trueness import InputError, Leaves, NotEnoughCases
 
 # Zhang (2024), table 10: outlook and whether golf was played
 OUTLOOK = ["rainy"] * 5 + ["overcast"] * 4 + ["sunny"] * 5
@@ -17,7 +17,7 @@ PLAY = ["no"] * 3 + ["yes"] * 2 + ["yes"] * 4 + ["yes"] * 3 + ["no"] * 2
 
 
 def golf():
-    return karat.leaves(PLAY, OUTLOOK, positive="yes")
+    return trueness.leaves(PLAY, OUTLOOK, positive="yes")
 
 
 def test_counted_by_hand():
@@ -30,16 +30,16 @@ def test_counted_by_hand():
 
 def test_frames_of_all_engines(engine):
     frame = engine({"leaf": OUTLOOK, "y": PLAY})
-    assert karat.leaves(frame, node="leaf", label="y", positive="yes") == golf()
+    assert trueness.leaves(frame, node="leaf", label="y", positive="yes") == golf()
     numbered = engine({"leaf": [3, 1, 3, 2], "y": [0, 1, 1, 1], "k": [2, 1, 1, 5]})
-    assert karat.leaves(numbered, node="leaf", label="y", count="k") == Leaves(
+    assert trueness.leaves(numbered, node="leaf", label="y", count="k") == Leaves(
         [1, 2, 3], [0, 0, 2], [1, 5, 1]
     )
-    assert karat.leaves(numbered, node="leaf").unknown.tolist() == [1, 1, 2]
+    assert trueness.leaves(numbered, node="leaf").unknown.tolist() == [1, 1, 2]
 
 
 def test_missing_labels_are_unknown():
-    found = karat.leaves([1, None, 0, None], [1, 1, 2, 3])
+    found = trueness.leaves([1, None, 0, None], [1, 1, 2, 3])
     assert found.unknown.tolist() == [1, 0, 1]
     report = found.report()
     assert report.n.tolist() == [1, 1, 0]
@@ -75,15 +75,15 @@ def test_report_by_hand():
     assert r.mle[3] == 5 / 7
     assert r.emle[3] == pytest.approx(2 / 3)
     assert r.blend[3] == pytest.approx(103 / 147)
-    assert r.confidence[3] == karat.confidence_level(7, r.blend[3])
-    assert r.utility[3] == karat.utility_level(7, r.blend[3])
+    assert r.confidence[3] == trueness.confidence_level(7, r.blend[3])
+    assert r.utility[3] == trueness.utility_level(7, r.blend[3])
     assert r.confidence_low[3] == 0.5
     assert r.more[0] == 0
     assert r.more[1] == math.inf
     # a coin agrees with itself in one way of 2**5 = 32: the fifth case makes it rare
     assert r.more[2] == 4
-    assert r.more[3] == karat.plan_leaf(r.blend[3], confidence=0.95) - 7
-    whole = karat.tree_levels(48, np.array([30, 10, 1, 7]) / 48, r.blend)
+    assert r.more[3] == trueness.plan_leaf(r.blend[3], confidence=0.95) - 7
+    whole = trueness.tree_levels(48, np.array([30, 10, 1, 7]) / 48, r.blend)
     assert (r.tree.confidence, r.tree.utility) == (whole.confidence, whole.utility)
 
 
@@ -94,13 +94,15 @@ def test_estimates_are_those_of_top_probability(rng):
     for method in ("mle", "emle", "blend"):
         report = leaves.report(method=method, level=0.9)
         for j, node in enumerate(report.node):
-            known = karat.top_probability(
+            known = trueness.top_probability(
                 pos[node], neg[node] + pos[node], method, level=0.9
             )
             ours = getattr(report, method)[j]
             assert ours == pytest.approx(known.value, nan_ok=True)
             if not math.isnan(ours):
-                assert report.confidence[j] == karat.confidence_level(report.n[j], ours)
+                assert report.confidence[j] == trueness.confidence_level(
+                    report.n[j], ours
+                )
 
 
 def test_more_cases_are_enough(rng):
@@ -108,7 +110,7 @@ def test_more_cases_are_enough(rng):
     report = Leaves(np.arange(40), neg, pos).report(confidence=0.9)
     for j in np.flatnonzero((report.more > 0) & np.isfinite(report.more)):
         size = int(report.n[j] + report.more[j])
-        assert karat.confidence_level(size, report.blend[j]) >= 0.9
+        assert trueness.confidence_level(size, report.blend[j]) >= 0.9
     enough = report.confidence[report.verdict == "trust"]
     assert (enough >= 0.9).all()
 
@@ -161,7 +163,7 @@ def test_a_tally_of_leaves_is_the_tally_of_shares(counts):
     leaves = Leaves(np.arange(len(counts)), neg, pos)
     share = [p / (n + p) for n, p in counts if n + p]
     made = [(n, p) for n, p in counts if n + p]
-    known = karat.Tally(share, [n for n, _ in made], [p for _, p in made])
+    known = trueness.Tally(share, [n for n, _ in made], [p for _, p in made])
     assert leaves.tally() == known
 
 
@@ -194,17 +196,17 @@ def test_arrays_are_locked_and_frames_made():
         (lambda: golf().report(method="mean"), InputError, "method must be one of"),
         (lambda: golf().tally(method="mean"), InputError, "method must be one of"),
         (
-            lambda: karat.leaves([1, 0]),
+            lambda: trueness.leaves([1, 0]),
             InputError,
             "needs labels and leaves, or a frame",
         ),
         (
-            lambda: karat.leaves([1, 0], [1, 2], node="a"),
+            lambda: trueness.leaves([1, 0], [1, 2], node="a"),
             InputError,
             "with arrays type",
         ),
-        (lambda: karat.leaves([1], [1, 2]), InputError, "y_true has 1, nodes has 2"),
-        (lambda: karat.leaves(PLAY, OUTLOOK), InputError, "counts as positive"),
+        (lambda: trueness.leaves([1], [1, 2]), InputError, "y_true has 1, nodes has 2"),
+        (lambda: trueness.leaves(PLAY, OUTLOOK), InputError, "counts as positive"),
     ],
 )
 def test_wrong_input_is_answered_by_a_sentence(call, error, message):
@@ -215,6 +217,6 @@ def test_wrong_input_is_answered_by_a_sentence(call, error, message):
 def test_a_frame_needs_the_column_of_leaves(engine):
     frame = engine({"leaf": [1, 2], "y": [0, 1]})
     with pytest.raises(InputError, match="Name the column of leaves"):
-        karat.leaves(frame, label="y")
+        trueness.leaves(frame, label="y")
     with pytest.raises(InputError, match="Did you mean 'leaf'"):
-        karat.leaves(frame, node="leave", label="y")
+        trueness.leaves(frame, node="leave", label="y")

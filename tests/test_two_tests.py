@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-import karat
-from karat import _exact, _two_tests
-from karat._latent_model import Independent, order_mass, read_cells, read_prior
+import trueness
+from trueness.nogold.model import Independent, order_mass, read_cells, read_prior
+from trueness.nogold.sampling import exact as _exact
+from trueness.nogold.sampling import two_tests as _two_tests
 
 ROWS = [[1, 1], [1, 0], [0, 1], [0, 0]]
 
 
 def panel(count):
-    return karat.Panel(["A", "B"], ROWS, unknown=count)
+    return trueness.Panel(["A", "B"], ROWS, unknown=count)
 
 
 def model(count, prior=None):
@@ -83,7 +84,7 @@ def test_trapezoid(rng):
 def test_a_billion_cases_of_two_tests():
     """The sheet is the same for a thousand cases and for a million times as many."""
     few, many = (
-        karat.latent_class(panel(k * np.array([1, 1, 1, 7])), rng=0, draws=4000)
+        trueness.latent_class(panel(k * np.array([1, 1, 1, 7])), rng=0, draws=4000)
         for k in (10_000, 100_000_000)
     )
     for post in (few, many):
@@ -97,7 +98,7 @@ def test_a_billion_cases_of_two_tests():
 
 
 def test_votes_that_disagree_go_another_way():
-    post = karat.latent_class(panel([1, 300, 400, 2]), rng=0, draws=200)
+    post = trueness.latent_class(panel([1, 300, 400, 2]), rng=0, draws=200)
     flat = post.draws
     assert (flat["sensitivity"] + flat["specificity"] >= 1).all()
     assert _two_tests.sheet(model([1, 300, 400, 2]), np.random.default_rng(0)) == (
@@ -108,8 +109,8 @@ def test_votes_that_disagree_go_another_way():
 @pytest.mark.parametrize(
     "p",
     [
-        karat.Panel(["A", "B"], ROWS, unknown=[9] * 4, pos=[1, 0, 0, 0]),
-        karat.Panel(["A", "B"], [*ROWS, [1, np.nan]], unknown=[9] * 5),
+        trueness.Panel(["A", "B"], ROWS, unknown=[9] * 4, pos=[1, 0, 0, 0]),
+        trueness.Panel(["A", "B"], [*ROWS, [1, np.nan]], unknown=[9] * 5),
     ],
 )
 def test_labels_and_missing_votes_are_not_for_the_sheet(p):

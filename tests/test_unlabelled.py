@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-import karat
-from karat import DoubtfulAssumption, InputError, NotEnoughCases, Panel
-from karat.unlabelled import _rank_one, _third, _third_gradient
+import trueness
+from trueness import DoubtfulAssumption, InputError, NotEnoughCases, Panel
+from trueness.ensembles.without_labels import _rank_one, _third, _third_gradient
 
 AUCS = np.linspace(0.6, 0.9, 10)
 
@@ -43,7 +43,7 @@ def test_exact_when_the_moments_are_exact():
     p1 = np.prod(np.where(votes == 1, sens, 1 - sens), axis=1)
     p0 = np.prod(np.where(votes == 0, sens, 1 - sens), axis=1)
     count = np.round(1e9 * (rho * p1 + (1 - rho) * p0)).astype(int)
-    found = karat.agreement(
+    found = trueness.agreement(
         Panel(list("ABCD"), votes, unknown=count), method="covariance"
     )
     assert found.prevalence.value == pytest.approx(rho, abs=1e-6)
@@ -56,20 +56,20 @@ def test_exact_when_the_moments_are_exact():
 
 @pytest.mark.parametrize("method", ["likelihood", "covariance"])
 def test_within_two_hundredths_without_a_label(method):
-    p = karat.simulate_panel(5000, 2000, AUCS, rng=11)
-    found = karat.agreement(p.hide(), method=method)
+    p = trueness.simulate_panel(5000, 2000, AUCS, rng=11)
+    found = trueness.agreement(p.hide(), method=method)
     assert np.abs(errors(found, AUCS)).max() < 0.02
     assert found.prevalence.value == pytest.approx(0.4, abs=0.03)
     assert found.misfit > 0.001
     assert found.converged
-    assert karat.agreement(p, method=method).auc["C1"] == found.auc["C1"]
+    assert trueness.agreement(p, method=method).auc["C1"] == found.auc["C1"]
 
 
 def test_an_ensemble_without_labels_is_as_good():
-    p = karat.simulate_panel(5000, 2000, np.linspace(0.55, 0.75, 10), rng=12)
-    blind, seeing = karat.fidel(p, labels="none"), karat.fidel(p)
+    p = trueness.simulate_panel(5000, 2000, np.linspace(0.55, 0.75, 10), rng=12)
+    blind, seeing = trueness.fidel(p, labels="none"), trueness.fidel(p)
     assert blind.source == "agreement"
-    a, b = (karat.auc(p.combine(f)).value for f in (blind, seeing))
+    a, b = (trueness.auc(p.combine(f)).value for f in (blind, seeing))
     assert a == pytest.approx(b, abs=0.005)
     probability = blind.probability(p.rows)
     assert probability.mean() == pytest.approx(0.4, abs=0.05)
@@ -81,8 +81,8 @@ def test_intervals_cover(method):
     aucs = [0.6, 0.7, 0.75, 0.8, 0.85]
     hits, prevalence, doubts = [], [], []
     for _ in range(30):
-        p = karat.simulate_panel(1500, 600, aucs, rng=rng)
-        found = karat.agreement(p, method=method)
+        p = trueness.simulate_panel(1500, 600, aucs, rng=rng)
+        found = trueness.agreement(p, method=method)
         inside = [
             e.low <= a <= e.high for e, a in zip(found.auc.values(), aucs, strict=True)
         ]
@@ -98,39 +98,41 @@ def test_likelihood_is_more_precise_where_little_is_known():
     rng = np.random.default_rng(14)
     wrong = {"likelihood": [], "covariance": []}
     for _ in range(8):
-        p = karat.simulate_panel(2000, 800, [0.65, 0.75, 0.85], rng=rng)
+        p = trueness.simulate_panel(2000, 800, [0.65, 0.75, 0.85], rng=rng)
         for method, each in wrong.items():
-            found = karat.agreement(p, method=method)
+            found = trueness.agreement(p, method=method)
             each.append(np.abs(errors(found, [0.65, 0.75, 0.85])).mean())
     assert np.mean(wrong["likelihood"]) < np.mean(wrong["covariance"])
 
 
 def test_a_known_prevalence_and_missing_outputs():
-    p = karat.simulate_panel(8000, 800, [0.7, 0.75, 0.8, 0.85], rng=15)
+    p = trueness.simulate_panel(8000, 800, [0.7, 0.75, 0.8, 0.85], rng=15)
     rows = p.rows.copy()
     rows[np.random.default_rng(0).random(rows.shape) < 0.15] = np.nan
     holes = Panel(p.names, rows, unknown=np.ones(8000, int))
     for method in ("likelihood", "covariance"):
-        found = karat.agreement(holes, prevalence=0.1, method=method)
+        found = trueness.agreement(holes, prevalence=0.1, method=method)
         assert found.prevalence.value == pytest.approx(0.1)
         assert np.abs(errors(found, [0.7, 0.75, 0.8, 0.85])).max() < 0.06
-    f = karat.fidel(holes, labels="none", prevalence=0.1)
+    f = trueness.fidel(holes, labels="none", prevalence=0.1)
     assert f.prevalence == pytest.approx(0.1)
 
 
 def test_dependence_is_noticed():
     pairs = np.eye(6)
     pairs[0, 1] = pairs[1, 0] = 0.7
-    p = karat.simulate_panel(
+    p = trueness.simulate_panel(
         3000, 1200, np.linspace(0.6, 0.8, 6), correlation=pairs, rng=16
     )
     with pytest.warns(DoubtfulAssumption, match="do not look independent"):
-        found = karat.agreement(p)
+        found = trueness.agreement(p)
     assert found.misfit < 1e-3
 
 
 def test_three_classifiers_cannot_contradict_each_other():
-    found = karat.agreement(karat.simulate_panel(3000, 1500, [0.7, 0.8, 0.9], rng=17))
+    found = trueness.agreement(
+        trueness.simulate_panel(3000, 1500, [0.7, 0.8, 0.9], rng=17)
+    )
     assert np.isnan(found.misfit)
     assert found.to_dict()["auc"]["C1"]["value"] == found.auc["C1"].value
 
@@ -138,25 +140,25 @@ def test_three_classifiers_cannot_contradict_each_other():
 def test_no_agreement_at_all():
     rng = np.random.default_rng(18)
     p = Panel(list("ABCD"), rng.normal(size=(500, 4)), unknown=np.ones(500, int))
-    found = karat.agreement(p, method="covariance")
+    found = trueness.agreement(p, method="covariance")
     assert all(np.isfinite(e.value) for e in found.auc.values())
     flat = Panel(list("ABCD"), np.zeros((1, 4)), unknown=[500])
-    found = karat.agreement(flat, method="covariance")
+    found = trueness.agreement(flat, method="covariance")
     assert [e.value for e in found.auc.values()] == [0.5] * 4
 
 
 def test_errors():
-    p = karat.simulate_panel(100, 40, [0.7, 0.8], rng=0)
+    p = trueness.simulate_panel(100, 40, [0.7, 0.8], rng=0)
     with pytest.raises(NotEnoughCases, match="at least 3 classifiers"):
-        karat.agreement(p)
-    p = karat.simulate_panel(100, 40, [0.7, 0.8, 0.9], rng=0)
+        trueness.agreement(p)
+    p = trueness.simulate_panel(100, 40, [0.7, 0.8, 0.9], rng=0)
     with pytest.raises(InputError, match="method must be one of"):
-        karat.agreement(p, method="moments")
+        trueness.agreement(p, method="moments")
     with pytest.raises(InputError, match="prevalence must lie in"):
-        karat.agreement(p, prevalence=1.5)
+        trueness.agreement(p, prevalence=1.5)
     with pytest.raises(NotEnoughCases, match="at least 2 cases"):
-        karat.agreement(Panel(list("ABC"), np.empty((0, 3))))
+        trueness.agreement(Panel(list("ABC"), np.empty((0, 3))))
     gap = float("nan")
     rows = [[1, gap, 2], [gap, 1, 2], [gap, 3, 1], [2, gap, 1]]
     with pytest.raises(NotEnoughCases, match="'A' and 'B' have none in common"):
-        karat.agreement(Panel(list("ABC"), rows, unknown=[1] * 4))
+        trueness.agreement(Panel(list("ABC"), rows, unknown=[1] * 4))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm, poisson
 
-import karat
-from karat import InputError, NotEnoughCases, Tally, validate_threshold
-from karat.validation import Resample, _exactly
+import trueness
+from trueness import InputError, NotEnoughCases, Tally, validate_threshold
+from trueness.threshold.validation import Resample, _exactly
 
 HAND = Tally([4, 3, 2, 1], pos=[40, 30, 20, 10], neg=[10, 20, 30, 40])
 
@@ -22,8 +22,8 @@ def binormal(rng, n, share, shift):
 def population(threshold, share, shift, metric):
     tpr, fpr, n = norm.sf(threshold - shift), norm.sf(threshold), 1e6
     p, q = n * share, n * (1 - share)
-    c = karat.Confusion(p * tpr, q * fpr, p * (1 - tpr), q * (1 - fpr))
-    return float(karat.metric(metric)(c))
+    c = trueness.Confusion(p * tpr, q * fpr, p * (1 - tpr), q * (1 - fpr))
+    return float(trueness.metric(metric)(c))
 
 
 def test_chance_of_exactly_k_among_those_at_least_k():
@@ -59,14 +59,14 @@ def test_samples_have_the_law_of_poisson_draws(t):
 
 def test_shape_of_the_answer():
     v = validate_threshold(HAND, "f1", "recall >= 0.6", rng=3, replicates=300)
-    best = karat.best_threshold(HAND, "f1", "recall >= 0.6")
+    best = trueness.best_threshold(HAND, "f1", "recall >= 0.6")
     assert v.point == best
     assert v.value == best.value
     assert v.thresholds.shape == v.in_bag.shape == v.out_of_bag.shape
     assert v.threshold.low <= v.threshold.value <= v.threshold.high
     assert v.optimism == v.value - v.corrected
     assert 0.5 < v.holds["recall >= 0.6"] <= 1
-    assert set(karat.METRICS) <= set(v.metrics)
+    assert set(trueness.METRICS) <= set(v.metrics)
     for name, e in v.metrics.items():
         assert e.low <= e.value <= e.high, name
         assert e.low < e.high, name
@@ -75,17 +75,17 @@ def test_shape_of_the_answer():
 
 def test_each_choice_is_that_of_the_sample_alone():
     """The repeated choice is best_threshold on a tally of the drawn cases."""
-    for t in (HAND, karat.tally(*binormal(np.random.default_rng(2), 60, 0.3, 1.0))):
+    for t in (HAND, trueness.tally(*binormal(np.random.default_rng(2), 60, 0.3, 1.0))):
         v = validate_threshold(t, "f1", "recall >= 0.3", rng=8, replicates=40)
         rng, draw = np.random.default_rng(8), Resample(t)
         chosen, values = [], []
         for _ in range(40):
             pos, neg, _, _ = draw(rng)
             try:
-                p = karat.best_threshold(
+                p = trueness.best_threshold(
                     Tally(t.score, neg, pos), "f1", "recall >= 0.3"
                 )
-            except (karat.Infeasible, NotEnoughCases):
+            except (trueness.Infeasible, NotEnoughCases):
                 continue
             chosen.append(p.threshold)
             values.append(p.value)
@@ -135,7 +135,7 @@ def test_the_correction_removes_the_optimism(metric, n, share, shift):
     rng = np.random.default_rng(7)
     flattery, rest = [], []
     for _ in range(60):
-        t = karat.tally(*binormal(rng, n, share, shift))
+        t = trueness.tally(*binormal(rng, n, share, shift))
         v = validate_threshold(t, metric, rng=rng, replicates=40)
         truth = population(v.point.threshold, share, shift, metric)
         flattery.append(v.value - truth)
@@ -150,12 +150,17 @@ def test_repeated_choices_lie_where_new_samples_put_them():
     """The bootstrap spread of the threshold against that of fresh samples."""
     rng = np.random.default_rng(9)
     chosen = [
-        karat.best_threshold(karat.tally(*binormal(rng, 1000, 0.3, 1.0)), "youden")
+        trueness.best_threshold(
+            trueness.tally(*binormal(rng, 1000, 0.3, 1.0)), "youden"
+        )
         for _ in range(150)
     ]
     fresh = np.std([p.threshold for p in chosen])
     v = validate_threshold(
-        karat.tally(*binormal(rng, 1000, 0.3, 1.0)), "youden", rng=rng, replicates=300
+        trueness.tally(*binormal(rng, 1000, 0.3, 1.0)),
+        "youden",
+        rng=rng,
+        replicates=300,
     )
     assert fresh / 2 < v.threshold.sd < 2 * fresh
 
@@ -197,7 +202,7 @@ def test_scores_of_any_size_are_validated_alike(scale):
     rng = np.random.default_rng(5)
     label = rng.integers(0, 2, 60)
     score = np.clip((label + rng.normal(size=60)) / 5, -1, 1)
-    one = karat.validate_threshold(karat.tally(label, score), "f1", rng=1)
-    two = karat.validate_threshold(karat.tally(label, score * scale), "f1", rng=1)
+    one = trueness.validate_threshold(trueness.tally(label, score), "f1", rng=1)
+    two = trueness.validate_threshold(trueness.tally(label, score * scale), "f1", rng=1)
     assert two.value == one.value
     assert two.threshold.sd == pytest.approx(one.threshold.sd * scale)

@@ -2,12 +2,12 @@
 
 import pandas as pd
 
-import karat
+import trueness
 
 MODELS = ["boosting", "logistic", "neighbours"]
 
 
 def chart():
-    traps = pd.read_csv(karat.samples.path("west_nile"))
-    models = karat.panel(traps, label="virus", scores=MODELS)
-    return karat.plots.combiners(karat.compare_combiners(models, rng=0))
+    traps = pd.read_csv(trueness.samples.path("west_nile"))
+    models = trueness.panel(traps, label="virus", scores=MODELS)
+    return trueness.plots.combiners(trueness.compare_combiners(models, rng=0))

@@ -3,8 +3,8 @@
 import altair as alt
 import numpy as np
 
-import karat
-from karat.plots._theme import styled
+import trueness
+from trueness.plots._theme import styled
 
 PANELS = {
     "Capacity: at most 15 % flagged": ("recall", ["flagged_rate <= 0.15"]),
@@ -25,13 +25,13 @@ FRONT = ("recall", "precision")
 def chart():
     rng = np.random.default_rng(1)
     y = rng.random(2000) < 0.25
-    t = karat.tally(y, rng.normal(size=2000) + 1.4 * y)
+    t = trueness.tally(y, rng.normal(size=2000) + 1.4 * y)
     panels = []
     figures = {
-        title: karat.plots.operating_point(t, maximize, bounds)
+        title: trueness.plots.operating_point(t, maximize, bounds)
         for title, (maximize, bounds) in PANELS.items()
     }
-    figures["Front of recall and precision"] = karat.plots.pareto_plane(
+    figures["Front of recall and precision"] = trueness.plots.pareto_plane(
         t, FRONT, subject_to="precision >= 0.6"
     )
     for title, panel in figures.items():

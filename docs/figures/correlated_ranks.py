@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-import karat
+import trueness
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "correlation.json"
 NAMES = {
@@ -17,7 +17,7 @@ NAMES = {
 def chart():
     rows = [r for r in json.loads(RESULTS.read_text())["rows"] if r["m"] == 7]
     aucs = {word: [r[key] for r in rows] for key, word in NAMES.items()}
-    return karat.plots.combiner_lines(
+    return trueness.plots.combiner_lines(
         [r["r"] for r in rows],
         aucs,
         x_title="rank correlation within the classes",

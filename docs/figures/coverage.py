@@ -5,7 +5,7 @@ from pathlib import Path
 
 import altair as alt
 
-from karat.plots._theme import GREY, frame, styled
+from trueness.plots._theme import GREY, frame, styled
 
 SCALE = alt.Scale(domain=[0.4, 1], zero=False, nice=False)
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "coverage.json"

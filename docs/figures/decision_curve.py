@@ -2,7 +2,7 @@
 
 import numpy as np
 
-import karat
+import trueness
 
 
 def chart():
@@ -10,4 +10,4 @@ def chart():
     y = rng.random(2000) < 0.25
     x = rng.normal(size=2000) + 1.4 * y
     odds = 0.25 / 0.75 * np.exp(1.4 * x - 1.4**2 / 2)
-    return karat.plots.decision_curve(karat.tally(y, odds / (1 + odds)))
+    return trueness.plots.decision_curve(trueness.tally(y, odds / (1 + odds)))

@@ -2,11 +2,11 @@
 
 import pandas as pd
 
-import karat
+import trueness
 
 
 def chart():
-    votes = pd.read_csv(karat.samples.path("hiv"))
-    tests = karat.panel(votes, scores=["V1", "V2", "V3", "V4"], count="count")
-    found = karat.conditional_dependence(karat.latent_class(tests, rng=0), rng=0)
-    return karat.plots.dependence_matrix(found)
+    votes = pd.read_csv(trueness.samples.path("hiv"))
+    tests = trueness.panel(votes, scores=["V1", "V2", "V3", "V4"], count="count")
+    found = trueness.conditional_dependence(trueness.latent_class(tests, rng=0), rng=0)
+    return trueness.plots.dependence_matrix(found)

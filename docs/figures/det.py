@@ -2,12 +2,12 @@
 
 import pandas as pd
 
-import karat
+import trueness
 
 MODELS = ["boosting", "logistic", "neighbours"]
 
 
 def chart():
-    traps = pd.read_csv(karat.samples.path("west_nile"))
-    models = karat.panel(traps, label="virus", scores=MODELS)
-    return karat.plots.det(models)
+    traps = pd.read_csv(trueness.samples.path("west_nile"))
+    models = trueness.panel(traps, label="virus", scores=MODELS)
+    return trueness.plots.det(models)

@@ -1,9 +1,11 @@
 """Fig. 1B of Kim et al. 2021, with its erratum: beta = 0.0756, mu = 50.5."""
 
-import karat
+import trueness
 
 
 def chart():
-    fd = karat.fermi_dirac(n=100, n_pos=50, auc=0.9)
-    seen = karat.rank_frequencies(100, 50, 0.9, repeats=1000, rng=1)
-    return karat.plots.rank_probability(fd, seen, title="N = 100, N1 = 50, AUC = 0.9")
+    fd = trueness.fermi_dirac(n=100, n_pos=50, auc=0.9)
+    seen = trueness.rank_frequencies(100, 50, 0.9, repeats=1000, rng=1)
+    return trueness.plots.rank_probability(
+        fd, seen, title="N = 100, N1 = 50, AUC = 0.9"
+    )

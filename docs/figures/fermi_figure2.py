@@ -1,7 +1,7 @@
 """Fig. 2 of Kim et al. 2021: what beta and mu depend on."""
 
-import karat
+import trueness
 
 
 def chart():
-    return karat.plots.fermi_parameters()
+    return trueness.plots.fermi_parameters()

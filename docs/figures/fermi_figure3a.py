@@ -2,7 +2,7 @@
 
 import numpy as np
 
-import karat
+import trueness
 
 
 def simulated(n=50_000):
@@ -10,16 +10,16 @@ def simulated(n=50_000):
     rng = np.random.default_rng(3)
     for auc in (0.55, 0.65, 0.75, 0.85, 0.95):
         for rho in np.arange(1, 10) / 10:
-            t = karat.simulate_tally(n, round(n * rho), auc, rng=rng)
-            fd = karat.fermi_dirac(t)
-            best = karat.best_threshold(t, "balanced_accuracy").confusion
+            t = trueness.simulate_tally(n, round(n * rho), auc, rng=rng)
+            fd = trueness.fermi_dirac(t)
+            best = trueness.best_threshold(t, "balanced_accuracy").confusion
             rank = int(best.tp + best.fp)
-            yield auc, rank / n, fd.rank_threshold / n, karat.auc(t).sd, fd.auc_se
+            yield auc, rank / n, fd.rank_threshold / n, trueness.auc(t).sd, fd.auc_se
 
 
 def chart():
     auc, scan, closed, _, _ = zip(*simulated(), strict=True)
-    return karat.plots.identity(
+    return trueness.plots.identity(
         scan,
         closed,
         x_title="best balanced accuracy, by scanning (share of ranks)",

@@ -3,13 +3,13 @@
 import runpy
 from pathlib import Path
 
-import karat
+import trueness
 
 
 def chart():
     simulated = runpy.run_path(str(Path(__file__).with_name("fermi_figure3a.py")))
     auc, _, _, delong, fermi = zip(*simulated["simulated"](), strict=True)
-    return karat.plots.identity(
+    return trueness.plots.identity(
         delong,
         fermi,
         x_title="standard error by DeLong",

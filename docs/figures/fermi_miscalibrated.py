@@ -1,15 +1,15 @@
 """Where Fermi-Dirac is not calibrated: few positives, ranked well."""
 
-import karat
+import trueness
 
 
 def chart():
     sizes = {"N1 = 50": 50, "N1 = 25": 25, "N1 = 10": 10}
-    fds = {k: karat.fermi_dirac(n=100, n_pos=v, auc=0.9) for k, v in sizes.items()}
+    fds = {k: trueness.fermi_dirac(n=100, n_pos=v, auc=0.9) for k, v in sizes.items()}
     seen = {
-        k: karat.rank_frequencies(100, v, 0.9, repeats=4000, rng=v)
+        k: trueness.rank_frequencies(100, v, 0.9, repeats=4000, rng=v)
         for k, v in sizes.items()
     }
-    return karat.plots.rank_probability(
+    return trueness.plots.rank_probability(
         fds, seen, title="N = 100, AUC = 0.9: lines Fermi-Dirac, points Gaussian scores"
     )

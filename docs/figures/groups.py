@@ -2,10 +2,10 @@
 
 import pandas as pd
 
-import karat
+import trueness
 
 
 def chart():
-    traps = pd.read_csv(karat.samples.path("west_nile"))
-    years = karat.tally(traps, label="virus", score="boosting", by="year")
-    return karat.plots.roc(years)
+    traps = pd.read_csv(trueness.samples.path("west_nile"))
+    years = trueness.tally(traps, label="virus", score="boosting", by="year")
+    return trueness.plots.roc(years)

@@ -1,6 +1,6 @@
 """Confidence of two splits and of none against the number of cases."""
 
-import karat.plots
+import trueness.plots
 
 PAPER = {
     "no split": ([1.0], [0.7]),
@@ -10,4 +10,4 @@ PAPER = {
 
 
 def chart():
-    return karat.plots.levels_by_n(PAPER)
+    return trueness.plots.levels_by_n(PAPER)

@@ -4,8 +4,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-import karat.estimators
-import karat.plots
+import trueness.estimators
+import trueness.plots
 
 
 def chart():
@@ -14,5 +14,5 @@ def chart():
         data.data, data.target, test_size=0.5, random_state=0
     )
     tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(train, y_train)
-    report = karat.estimators.leaf_report(tree, new, y_new)
-    return karat.plots.leaf_tree(tree, report, names=data.feature_names)
+    report = trueness.estimators.leaf_report(tree, new, y_new)
+    return trueness.plots.leaf_tree(tree, report, names=data.feature_names)

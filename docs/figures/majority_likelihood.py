@@ -1,7 +1,7 @@
 """Likelihood and entropic likelihood of 5 of 7."""
 
-import karat.plots
+import trueness.plots
 
 
 def chart():
-    return karat.plots.majority_likelihood(5, 7)
+    return trueness.plots.majority_likelihood(5, 7)

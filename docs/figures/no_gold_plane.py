@@ -2,12 +2,12 @@
 
 import itertools
 
-import karat
+import trueness
 
 COUNT = [269, 14, 9, 4, 24, 13, 7, 17]
 ROWS = list(itertools.product((0, 1), repeat=3))
-PANEL = karat.Panel(["AA", "DP", "NCC"], ROWS, unknown=COUNT)
+PANEL = trueness.Panel(["AA", "DP", "NCC"], ROWS, unknown=COUNT)
 
 
 def chart():
-    return karat.plots.combination_plane(karat.latent_class(PANEL, rng=0), most=8)
+    return trueness.plots.combination_plane(trueness.latent_class(PANEL, rng=0), most=8)

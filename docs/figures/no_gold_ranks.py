@@ -6,7 +6,7 @@ from pathlib import Path
 import altair as alt
 import numpy as np
 
-from karat.plots._theme import COLOURS, GREY, frame, styled
+from trueness.plots._theme import COLOURS, GREY, frame, styled
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "no_gold.json"
 TRUTH = "prior, K=3, N=500"

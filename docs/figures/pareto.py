@@ -2,10 +2,10 @@
 
 import pandas as pd
 
-import karat
+import trueness
 
 
 def chart():
-    traps = pd.read_csv(karat.samples.path("west_nile"))
-    t = karat.tally(traps, label="virus", score="boosting")
-    return karat.plots.pareto(t, ["recall", "precision"])
+    traps = pd.read_csv(trueness.samples.path("west_nile"))
+    t = trueness.tally(traps, label="virus", score="boosting")
+    return trueness.plots.pareto(t, ["recall", "precision"])

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-import karat
+import trueness
 
 
 def chart() -> Any:
-    predictions = karat.scan(karat.samples.path("west_nile"))
-    t = karat.tally(predictions, label="virus", score="boosting")
-    return karat.plots.operating_point(
+    predictions = trueness.scan(trueness.samples.path("west_nile"))
+    t = trueness.tally(predictions, label="virus", score="boosting")
+    return trueness.plots.operating_point(
         t,
         maximize="f1",
         subject_to=["recall >= 0.6", "flagged <= 1500"],

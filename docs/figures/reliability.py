@@ -2,12 +2,12 @@
 
 import pandas as pd
 
-import karat
-from karat import plots
-from karat.samples import path
+import trueness
+from trueness import plots
+from trueness.samples import path
 
 
 def chart():
     frame = pd.read_csv(path("west_nile"))
-    t = karat.tally(frame[frame.year >= 2011], label="virus", score="adaboost")
+    t = trueness.tally(frame[frame.year >= 2011], label="virus", score="adaboost")
     return plots.reliability(t, replicates=200, title="AdaBoost, as it comes")

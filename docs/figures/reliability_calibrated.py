@@ -2,15 +2,15 @@
 
 import pandas as pd
 
-import karat
-from karat import plots
-from karat.samples import path
+import trueness
+from trueness import plots
+from trueness.samples import path
 
 
 def chart():
     frame = pd.read_csv(path("west_nile"))
     early, late = frame[frame.year < 2011], frame[frame.year >= 2011]
-    c = karat.calibrate(karat.tally(early, label="virus", score="adaboost"))
-    t = karat.tally(late, label="virus", score="adaboost").map(c)
+    c = trueness.calibrate(trueness.tally(early, label="virus", score="adaboost"))
+    t = trueness.tally(late, label="virus", score="adaboost").map(c)
     title = "AdaBoost, calibrated on earlier years"
     return plots.reliability(t, replicates=200, title=title)

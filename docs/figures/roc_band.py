@@ -2,12 +2,12 @@
 
 import numpy as np
 
-import karat
+import trueness
 
 
 def chart():
     rng = np.random.default_rng(0)
     y = rng.random(400) < 0.3
     a = rng.normal(size=400) + 1.5 * y
-    cases = karat.panel(y, {"A": a, "B": a + 1.2 * rng.normal(size=400)})
-    return karat.plots.roc(cases, band="simultaneous")
+    cases = trueness.panel(y, {"A": a, "B": a + 1.2 * rng.normal(size=400)})
+    return trueness.plots.roc(cases, band="simultaneous")

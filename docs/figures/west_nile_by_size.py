@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-import karat
+import trueness
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "west_nile.json"
 NAMES = {
@@ -18,7 +18,7 @@ def chart():
     rows = json.loads(RESULTS.read_text())["rows"]
     rows = [r for r in rows if r["way"] == "copies together"]
     aucs = {word: [r[key] for r in rows] for key, word in NAMES.items()}
-    return karat.plots.combiner_lines(
+    return trueness.plots.combiner_lines(
         [r["m"] for r in rows],
         aucs,
         x_title="classifiers combined",

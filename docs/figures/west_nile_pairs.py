@@ -3,13 +3,13 @@
 import json
 from pathlib import Path
 
-import karat
+import trueness
 
 
 def chart():
     points = json.loads(Path(__file__).with_suffix(".json").read_text())
     m, best, fidel = zip(*points["copies together"], strict=True)
-    return karat.plots.identity(
+    return trueness.plots.identity(
         best,
         fidel,
         x_title="AUC of the best of M classifiers",

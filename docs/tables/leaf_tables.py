@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-import karat
-from karat.entropic import TOP_METHODS
+import trueness
+from trueness.trees.entropic import TOP_METHODS
 
 REFERENCE = Path(__file__).parents[2] / "tests" / "reference" / "zhang2024_tables.json"
 PRINTED = json.loads(REFERENCE.read_text())
@@ -25,10 +25,12 @@ PAIRS += [(0.7, 0.7), (0.8, 0.8), (0.9, 0.9)]
 SHARES = {"3": 0.5, "4": 0.75, "5": 0.9, "6": 0.5, "7": 0.75, "8": 0.9}
 SIMULATED = [(m, p) for m in ("mle", "emle", "blend") for p in (0.6, 0.7, 0.8, 0.9)]
 GOLF = {
-    "Outlook": karat.Leaves(["1 rainy", "2 overcast", "3 sunny"], [3, 0, 2], [2, 4, 3]),
-    "Temp": karat.Leaves(["1 hot", "2 mild", "3 cool"], [2, 2, 1], [2, 4, 3]),
-    "Humidity": karat.Leaves(["1 high", "2 normal"], [4, 1], [3, 6]),
-    "Windy": karat.Leaves(["1 false", "2 true"], [2, 3], [6, 3]),
+    "Outlook": trueness.Leaves(
+        ["1 rainy", "2 overcast", "3 sunny"], [3, 0, 2], [2, 4, 3]
+    ),
+    "Temp": trueness.Leaves(["1 hot", "2 mild", "3 cool"], [2, 2, 1], [2, 4, 3]),
+    "Humidity": trueness.Leaves(["1 high", "2 normal"], [4, 1], [3, 6]),
+    "Windy": trueness.Leaves(["1 false", "2 true"], [2, 3], [6, 3]),
 }
 DRAWS = 10_000  # of the paper's simulations
 
@@ -74,7 +76,9 @@ def two_leaves(key: str) -> Iterator[str]:
             if n == "inf":
                 ours = share * a + (1 - share) * b
             else:
-                levels = karat.tree_levels(int(n), [share, 1 - share], [a, b], "wrong")
+                levels = trueness.tree_levels(
+                    int(n), [share, 1 - share], [a, b], "wrong"
+                )
                 ours = getattr(levels, field)
             row.append(cell(ours, v, 4))
         rows.append(row)
@@ -85,7 +89,7 @@ def golf(key: str, name: str) -> Iterator[str]:
     yield f"**Table {key}.** {name}, leaves.\n"
     leaves = GOLF[name]
     n = leaves.neg + leaves.pos
-    levels = karat.tree_levels(14, n / 14, leaves.pos / n, "wrong")
+    levels = trueness.tree_levels(14, n / 14, leaves.pos / n, "wrong")
     rows = [
         [f"$P({letter}_j)$"]
         + [
@@ -101,7 +105,7 @@ def golf(key: str, name: str) -> Iterator[str]:
 
 def golf_whole() -> Iterator[str]:
     yield "**Table 15.** The four covariates.\n"
-    found = karat.compare_splits(GOLF, method="mle", empty="wrong")
+    found = trueness.compare_splits(GOLF, method="mle", empty="wrong")
     rows = []
     for field, name in (
         ("confidence", "$P(C)$"),
@@ -117,7 +121,7 @@ def golf_whole() -> Iterator[str]:
 def expectation(n: int, p: float, method: str, f: Callable) -> tuple[float, float]:
     """Exact mean of f(estimate) over all samples, and its noise in the simulation."""
     y = np.arange((n + 1) // 2, n + 1)
-    mass = karat.entropic_binomial(n, p).pmf(y)
+    mass = trueness.entropic_binomial(n, p).pmf(y)
     value = f(TOP_METHODS[method](y, np.full(y.shape, n)))
     mean = float(mass @ value)
     return mean, float(np.sqrt(mass @ (value - mean) ** 2 / DRAWS))
@@ -141,8 +145,8 @@ def table_9() -> Iterator[str]:
     yield "**Table 9.** Biases at $p = 0.51$.\n"
     levels = {
         "p": lambda n, x: x,
-        "P(C)": karat.confidence_level,
-        "P(U)": karat.utility_level,
+        "P(C)": trueness.confidence_level,
+        "P(U)": trueness.utility_level,
     }
     columns = [("p", "mle"), ("p", "emle"), ("p", "blend"), ("P(C)", "mle")]
     columns += [("P(C)", "blend"), ("P(U)", "mle"), ("P(U)", "blend")]
@@ -160,8 +164,8 @@ def table_9() -> Iterator[str]:
 
 
 def pages() -> Iterator[str]:
-    yield from single("1", karat.confidence_level, "Level of confidence, eq. (5)")
-    yield from single("2", karat.utility_level, "Level of utility, eq. (6)")
+    yield from single("1", trueness.confidence_level, "Level of confidence, eq. (5)")
+    yield from single("2", trueness.utility_level, "Level of utility, eq. (6)")
     for key in SHARES:
         yield from two_leaves(key)
     yield from table_9()
@@ -174,8 +178,8 @@ def pages() -> Iterator[str]:
         "17", "Mean squared error of p", lambda n, x, p: (x - p) ** 2, zero
     )
     for key, level, name in (
-        ("18", karat.confidence_level, "Bias of P(C)"),
-        ("19", karat.utility_level, "Bias of P(U)"),
+        ("18", trueness.confidence_level, "Bias of P(C)"),
+        ("19", trueness.utility_level, "Bias of P(U)"),
     ):
         f = lambda n, x, p, level=level: level(n, x)  # noqa: E731
         yield from simulated(key, name, f, level)

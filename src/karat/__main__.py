@@ -1,5 +1,0 @@
-"""``python -m karat`` is the command line."""
-
-from karat_start import main
-
-main()

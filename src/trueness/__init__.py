@@ -1,0 +1,91 @@
+"""Trueness measures, calibrates, thresholds, compares and combines binary classifiers.
+
+The table of contents, by question:
+
+What was counted?
+    tally panel leaves scan Tally Panel Leaves read_tally read_panel Stream Folded
+    resample simulate_tally simulate_panel
+What does it cost to leave the data where they are?
+    bounds Bounds CurveBounds exact_auc exact_threshold Refined apply
+How good is a cut? Metrics add, scale and compare.
+    metric constraint METRICS Metric Constraint Confusion sweep thresholds, and the
+    metrics themselves: accuracy, recall, cost(fp=, fn=), ...
+How good is the ranking, and how sure are we?
+    auc partial_auc average_precision plan_auc Plan Estimate
+    roc precision_recall det gain_curve lift_curve hull simplify
+    roc_band precision_recall_band
+    Roc PrecisionRecall Det GainCurve LiftCurve RocBand PrecisionRecallBand
+What is the shape of the trade-off?
+    leakage Leakage binormal Binormal fit_binormal BinormalFit kl_divergence Divergence
+Which is better, and everywhere?
+    compare_auc compare_metric compare_statistic Comparison Pair dominates Dominance
+    compare_groups cluster_bootstrap
+Where do I cut?
+    best_threshold OperatingPoint Certificate pareto ParetoFront cost_curve CostCurve
+    decision_curve DecisionCurve validate_threshold Validation guaranteed_threshold
+    GuaranteedThreshold Proof
+What does a score mean, as a probability?
+    calibrate CALIBRATORS Map save_map load_map at_prevalence reliability Reliability
+    brier log_loss calibration_error calibration_line calibration_test calibration_gain
+    CalibrationGain
+What does a rank mean?
+    fermi_dirac FermiDirac midranks rank_frequencies
+Are they better together?
+    fidel FiDEL CorrelatedFiDEL wisdom_of_crowds best_single mean_score COMBINERS
+    crossing agreement Agreement compare_combiners CombinerComparison
+What can be said when nobody knows the truth?
+    latent_class LatentPosterior latent_maximum LatentMaximum conditional_dependence
+    Dependence best_combination all_combinations combination_front cost_rule
+    Combination
+Can this leaf be trusted?
+    confidence_level utility_level tree_levels TreeLevels plan_leaf top_probability
+    entropic_binomial EntropicBinomial entropic_tree EntropicTree LeafReport
+    compare_splits SplitComparison
+What can go wrong?
+    InputError NotEnoughCases Infeasible NotConverged Optimistic DoubtfulAssumption
+
+``trueness.plots`` draws, ``trueness.report`` writes the report, ``trueness.estimators``
+is for scikit-learn, ``trueness.samples`` holds data to try things on.
+"""
+
+from trueness._core.doors import door as _door
+from trueness._core.doors import homes as _homes
+
+__version__ = "0.1.0"
+
+# a public name and the module that holds it, which is loaded when the name is asked for
+_HOMES = _homes(__path__[0])
+
+# what takes a tally takes a mapping from group to tally, and a panel, as well; and of
+# a binned tally the answer says between which numbers the exact one lies
+_GROUPED = (
+    *("auc", "average_precision", "best_threshold", "brier", "calibration_error"),
+    *("calibration_line", "calibration_test", "cost_curve", "decision_curve", "det"),
+    *("fermi_dirac", "fit_binormal", "gain_curve", "guaranteed_threshold"),
+    *("kl_divergence", "leakage", "lift_curve", "log_loss", "partial_auc"),
+    *("precision_recall", "precision_recall_band", "reliability", "roc", "roc_band"),
+    *("sweep", "thresholds", "validate_threshold"),
+)
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        try:
+            return _door(name)
+        except ModuleNotFoundError as err:
+            if err.name != f"trueness.{name}":  # a foreign library is missing
+                raise
+        raise AttributeError(f"module 'trueness' has no attribute {name!r}")
+    value = getattr(_door(_HOMES[name]), name)
+    if name in _GROUPED:
+        value = _door("comparison.groups").over_groups(
+            _door("scale.dispatch").over_cells(value)
+        )
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

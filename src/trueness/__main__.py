@@ -1,0 +1,5 @@
+"""``python -m trueness`` is the command line."""
+
+from trueness_start import main
+
+main()

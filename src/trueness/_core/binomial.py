@@ -1,0 +1,163 @@
+"""How likely is a count, and which counts matter?
+
+The binomial law without ``scipy.stats``, which takes 0.8 s to import, and without
+logarithms of factorials, which lose six digits at a million cases; Loader's
+saddle-point form loses none that matter.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betainc, betaincinv, xlog1py, xlogy
+
+from trueness._core.arrays import Array, Floats, Ints
+
+# no window of ``bulk`` leaves out more than this probability
+LEFT_OUT = 1e-17
+_EXPONENT = math.log(2 / LEFT_OUT)
+
+
+def plain_number(values: Array) -> Any:
+    """Give a float for a single number, and an array as it is."""
+    return values.item() if values.ndim == 0 else values
+
+
+def binomial_pmf(y: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
+    r"""How likely are exactly ``y`` of ``n`` cases, each with probability ``p``?
+
+    .. math:: P(Y = y) = \binom{n}{y} p^y (1-p)^{n-y}
+
+    Zero outside ``0 <= y <= n``. Relative error about 1e-13 at a million cases.
+
+    References
+    ----------
+    Loader, C. (2000). Fast and accurate computation of binomial probabilities.
+
+    Examples
+    --------
+    >>> round(binomial_pmf(1, 2, 0.5).item(), 12)
+    0.5
+    """
+    y, n, p = np.broadcast_arrays(*(np.asarray(a, np.float64) for a in (y, n, p)))
+    inside = (y > 0) & (y < n) & (p > 0) & (p < 1)
+    out = np.where(y == 0, np.exp(xlog1py(n, -p)), 0.0)
+    out = np.where((y == n) & (n > 0), np.exp(xlogy(n, p)), out)
+    if inside.any():
+        out[inside] = _saddle_point(y[inside], n[inside], p[inside])
+    return out
+
+
+def _saddle_point(y: Floats, n: Floats, p: Floats) -> Floats:
+    z = n - y
+    exponent = (
+        _stirling_error(n)
+        - _stirling_error(y)
+        - _stirling_error(z)
+        - _deviance(y, n * p)
+        - _deviance(z, n * (1 - p))
+    )
+    return np.asarray(np.exp(exponent) * np.sqrt(n / (2 * math.pi * y * z)))
+
+
+_SMALL = np.array(
+    [0.0]
+    + [
+        math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n - 0.5 * math.log(2 * math.pi)
+        for n in range(1, 16)
+    ]
+)
+
+
+def _stirling_error(n: Floats) -> Floats:
+    """By how much does Stirling's formula miss log n!? Exact to the last digit."""
+    large = np.maximum(n, 16.0)
+    s = 1 / (large * large)
+    tail = 1 / 1260 - s * (1 / 1680 - s * (1 / 1188 - s * 691 / 360360))
+    series = (1 / 12 - s * (1 / 360 - s * tail)) / large
+    return np.where(n < 16, _SMALL[np.minimum(n, 15).astype(np.intp)], series)
+
+
+def _deviance(x: Floats, m: Floats) -> Floats:
+    """Give x log(x/m) + m - x without the cancellation near x = m."""
+    v = (x - m) / (x + m)
+    far = np.abs(v) > 0.1
+    out = (x - m) * v
+    v = np.where(far, 0.0, v)
+    square, term = v * v, 2 * x * v
+    for j in range(1, 9):  # 0.01**8 is below the last digit
+        term = term * square
+        out = out + term / (2 * j + 1)
+    if far.any():
+        a, b = x[far], m[far]
+        out[far] = a * np.log(a / b) + b - a
+    return np.asarray(out)
+
+
+def bulk(n: int, p: Floats) -> tuple[Ints, Ints]:
+    r"""Between which counts does B(n, p) have all but ``LEFT_OUT`` of its mass?
+
+    Bernstein's inequality, solved for the deviation t:
+
+    .. math:: P(|Y - np| > t) \le 2\exp\frac{-t^2}{2(np(1-p) + t/3)}
+
+    Examples
+    --------
+    >>> low, high = bulk(10_000, np.array([0.5]))
+    >>> low.item(), high.item()
+    (4540, 5460)
+    """
+    third = _EXPONENT / 3
+    reach = third + np.sqrt(third**2 + 2 * _EXPONENT * n * p * (1 - p))
+    low = np.maximum(np.floor(n * p - reach), 0).astype(np.int64)
+    high = np.minimum(np.ceil(n * p + reach), n).astype(np.int64)
+    return low, high
+
+
+def at_least(y: Array, n: ArrayLike, p: ArrayLike) -> Floats:
+    """How likely are ``y`` or more of ``n``? One where ``y`` is zero or less."""
+    n, p = np.asarray(n), np.asarray(p, np.float64)
+    inner = betainc(np.maximum(y, 1), np.maximum(n - y + 1, 1), p)
+    return np.where(y <= 0, 1.0, np.where(y > n, 0.0, inner))
+
+
+def clopper_pearson(y: Array, n: Array, level: float) -> tuple[Floats, Floats]:
+    """Which probabilities agree with ``y`` of ``n``? Exact, equal tails."""
+    tail = (1 - level) / 2
+    y, z = np.asarray(y, np.float64), np.asarray(n, np.float64) - y
+    low = np.where(y > 0, betaincinv(np.maximum(y, 1), z + 1, tail), 0.0)
+    high = np.where(z > 0, betaincinv(y + 1, np.maximum(z, 1), 1 - tail), 1.0)
+    return low, high
+
+
+def wilson(y: ArrayLike, n: ArrayLike, level: float) -> tuple[Any, Any]:
+    r"""Which probabilities agree with ``y`` of ``n``? Wilson's score interval.
+
+    .. math:: \frac{\hat p + z^2/2n \pm z\sqrt{\hat p(1 - \hat p)/n + z^2/4n^2}}
+        {1 + z^2/n}
+
+    Never empty of width, never outside [0, 1]; the whole of it for no cases.
+
+    References
+    ----------
+    Wilson 1927, J. Am. Stat. Assoc. 22:209, doi:10.1080/01621459.1927.10502953.
+
+    Examples
+    --------
+    >>> low, high = wilson(9, 10, 0.95)
+    >>> round(float(low), 4), round(float(high), 4)
+    (0.5958, 0.9821)
+    """
+    y, n = np.asarray(y, np.float64), np.asarray(n, np.float64)
+    z2 = NormalDist().inv_cdf((1 + level) / 2) ** 2
+    # times n: nothing is divided by zero when there are no cases
+    middle, total = y + z2 / 2, n + z2
+    half = np.sqrt(z2 * (y * (n - y) / np.maximum(n, 1) + z2 / 4))
+    # at the ends the square root is exact in theory only
+    low = np.where(y == 0, 0.0, (middle - half) / total)
+    high = np.where(y == n, 1.0, (middle + half) / total)
+    return low[()], high[()]

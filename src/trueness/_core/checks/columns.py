@@ -1,0 +1,267 @@
+"""Is this a usable column, and are columns of one length?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing, nearest, places
+
+Array = NDArray[Any]
+
+
+def column(name: str, known: Sequence[str], what: str) -> str:
+    """Pass on the name of a column that is there exactly once."""
+    found = list(known).count(name)
+    if found == 1:
+        return name
+    if found == 0:
+        raise InputError(
+            f"{what}={name!r} must name a column; this frame has "
+            f"{listing(known, 12) or 'no columns'}.{nearest(name, list(known))}"
+        )
+    raise InputError(
+        f"{what}={name!r} must name one column; this frame has {found} columns of "
+        f"that name. Rename them so that each has its own."
+    )
+
+
+def distinct_names(names: Sequence[str], what: str = "scores") -> tuple[str, ...]:
+    """Pass on names of classifiers that are text and differ."""
+    wrong = [n for n in names if not isinstance(n, str)]
+    if wrong:
+        raise InputError(f"{what} must have text as names; found {listing(wrong)}.")
+    twice = sorted({n for n in names if list(names).count(n) > 1})
+    if twice:
+        raise InputError(f"{what} must have different names; twice: {listing(twice)}.")
+    return tuple(names)
+
+
+def one_dimensional(values: Array, what: str) -> Array:
+    """Pass on an array with one axis."""
+    if values.ndim == 1:
+        return values
+    hint = ""
+    if values.ndim == 2 and values.shape[1] in (1, 2):
+        hint = f" Pass one column: {what}[:, {values.shape[1] - 1}]."
+    raise InputError(
+        f"{what} must be one-dimensional; found shape {values.shape}.{hint}"
+    )
+
+
+def same_length(**arrays: Array) -> None:
+    """Stop when arrays that describe the same cases differ in length."""
+    lengths = {name: len(a) for name, a in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{name} has {n:,}" for name, n in lengths.items())
+        raise InputError(
+            f"All columns must have one entry per case; found {found}. "
+            f"Do they come from the same rows?"
+        )
+
+
+def numeric_scores(values: Array, what: str) -> Array:
+    """Pass on scores that are numbers: float32 and float64 as they are."""
+    if values.dtype in (np.float32, np.float64):
+        return values
+    if values.dtype.kind in "iu":
+        return _exact_integers(values, what)
+    if values.dtype.kind in "bf":
+        return values.astype(np.float64)
+    if values.dtype.kind == "O":
+        return _numbers_from_objects(values, what)
+    raise InputError(
+        f"{what} must be numbers; found {values.dtype} such as "
+        f"{listing(values[:3])}. Convert the column to numbers first"
+        + (", and check which column holds the labels." if values.size else ".")
+    )
+
+
+_BEYOND = (
+    "{what} must fit into float64; found integers beyond 2**53 that do not. Subtract a "
+    "constant or use ranks."
+)
+
+
+def _exact_integers(values: Array, what: str) -> Array:
+    converted = values.astype(np.float64)
+    # float64 holds integers exactly up to 2**53 only: beyond it ties would appear
+    if values.size and not np.array_equal(converted.astype(values.dtype), values):
+        raise InputError(_BEYOND.format(what=what))
+    return converted
+
+
+def exact_extent(low: float, high: float, what: str) -> None:
+    """Stop at whole scores, from low to high, that float64 cannot tell apart."""
+    if max(abs(low), abs(high)) >= 2.0**53:
+        raise InputError(_BEYOND.format(what=what))
+
+
+def _numbers_from_objects(values: Array, what: str) -> Array:
+    text = np.fromiter((isinstance(v, (str, bytes)) for v in values), bool, values.size)
+    if text.any():
+        raise InputError(
+            f"{what} must be numbers; found text at {places(text)}, such as "
+            f"{listing(values[text][:3])}. Convert the column to numbers first."
+        )
+    gone = missing(values)
+    out = np.full(values.size, np.nan)
+    try:
+        out[~gone] = [float(v) for v in values[~gone]]
+    except TypeError as err:
+        raise InputError(f"{what} must be numbers; {err}.") from None
+    return out
+
+
+def finite_scores(
+    values: Array, what: str, *, allow_nan: bool = False, cases: Array | None = None
+) -> Array:
+    """Pass on scores without NaN or infinity; each stands for one case or ``cases``."""
+    bad = np.isinf(values) if allow_nan else ~np.isfinite(values)
+    if bad.any() and cases is not None:
+        raise InputError(not_finite(what, int(cases[bad].sum()), int(cases.sum())))
+    if bad.any():
+        raise InputError(
+            f"{what} must be finite; found NaN, missing or infinite at {places(bad)}. "
+            f"Remove these cases or give them a score yourself."
+        )
+    return values
+
+
+def not_finite(what: str, lost: int, total: int) -> str:
+    """Say in how many cases the score is missing, where rows have no place."""
+    return (
+        f"{what} must be finite; found NaN, missing or infinite in {lost:,} of "
+        f"{total:,} cases. Filter these rows out or give them a score yourself."
+    )
+
+
+def named_groups(groups: Array, cases: Array | None = None) -> None:
+    """Stop when a case has no group."""
+    gone = missing(groups)
+    if gone.any():
+        where = f"at {places(gone)}"
+        if cases is not None:
+            where = f"in {int(cases[gone].sum()):,} of {int(cases.sum()):,} cases"
+        raise InputError(
+            f"by= must name a group for every case; missing {where}. "
+            f"Fill these with a name of their own."
+        )
+
+
+def missing(values: Array) -> NDArray[np.bool_]:
+    """Which entries are missing (None, NaN, NaT, pandas.NA)?"""
+    kind = values.dtype.kind
+    if kind == "f":
+        return np.isnan(values)
+    if kind in "mM":
+        return np.isnat(values)
+    if kind != "O":
+        return np.zeros(values.size, dtype=bool)
+    return np.fromiter((_is_missing(v) for v in values), bool, values.size)
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return bool(isinstance(value, (float, np.floating)) and math.isnan(value))
+
+
+def whole_counts(values: Array, what: str) -> NDArray[np.int64]:
+    """Pass on counts: whole numbers, zero or more."""
+    if values.dtype.kind == "b" or values.dtype.kind not in "iuf":
+        raise InputError(f"{what} must be whole numbers; found {values.dtype}.")
+    bad = ~np.isfinite(values) if values.dtype.kind == "f" else np.zeros(0, bool)
+    if not bad.any():
+        bad = (values < 0) | (values != np.floor(values)) | (values >= 2.0**63)
+    if bad.any():
+        raise InputError(
+            f"{what} must be whole numbers, zero or more; found "
+            f"{listing(values[bad])} at {places(bad)}. Weights are not counts."
+        )
+    fit_together(float(values.sum(dtype=np.float64)))
+    return values.astype(np.int64)
+
+
+def fit_together(total: float) -> None:
+    """Stop at more cases than 64 bits can count."""
+    if total >= 2.0**63:
+        raise InputError("count is too large: the cases do not fit into 64 bits.")
+
+
+def counted_rows(name: str, wrong: int, rows: int, total: float) -> None:
+    """Stop at counts that an engine found not to be whole numbers, or too large."""
+    if wrong:
+        raise InputError(
+            f"count={name!r} must be whole numbers, zero or more; in {wrong:,} of "
+            f"{rows:,} rows it is not. Weights are not counts."
+        )
+    fit_together(total)
+
+
+def part_of_panel(rows: Array, left: Sequence[Array]) -> None:
+    """Stop when more cases were taken out of a row than it had."""
+    short = np.add.reduce([c < 0 for c in left], axis=0).astype(bool)
+    if short.any():
+        raise InputError(
+            f"a - b takes out cases that + put in; b has more cases than a in "
+            f"{int(short.sum()):,} rows of outputs, first {rows[short][0].tolist()}. "
+            f"Is b the part and a the whole?"
+        )
+
+
+def mapping_of_scores(scores: object) -> Mapping[str, Any]:
+    """Pass on named score columns."""
+    if isinstance(scores, Mapping) and scores:
+        distinct_names(list(scores))
+        return scores
+    raise InputError(
+        f"The scores of a panel must be a mapping from name to column with at least "
+        f"one entry; found {type(scores).__name__}. "
+        f'Type trueness.panel(y_true, {{"a": a, "b": b}}).'
+    )
+
+
+def probabilities(values: object, what: str) -> NDArray[np.float64]:
+    """Pass on numbers between 0 and 1, in any shape."""
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} must be numbers; found {values!r}.") from None
+    bad = ~((numbers >= 0) & (numbers <= 1))
+    if bad.any():
+        found = listing(np.atleast_1d(numbers)[np.atleast_1d(bad)])
+        raise InputError(
+            f"{what} must lie in [0, 1]; found {found} at {places(bad)}. "
+            f"Percentages are divided by 100."
+        )
+    return numbers
+
+
+def shares(values: object, what: str) -> NDArray[np.float64]:
+    """Pass on probabilities that sum to one, divided by their sum."""
+    part = one_dimensional(np.atleast_1d(probabilities(values, what)), what)
+    total = float(part.sum())
+    # wide enough for shares typed with nine digits, too narrow for a forgotten leaf
+    if abs(total - 1) <= 1e-8:
+        return part / total
+    raise InputError(
+        f"{what} must sum to 1; found a sum of {total:g} over {part.size} entries. "
+        f"Type {what} / {what}.sum() if these are the leaves' sizes."
+    )
+
+
+def unit_scores(values: Array, what: str, instead: str) -> Array:
+    """Pass on scores that can be read as probabilities."""
+    bad = (values < 0) | (values > 1)
+    if bad.any():
+        raise InputError(
+            f"{what} needs scores from 0 to 1; found {listing(values[bad])} at "
+            f"{places(bad)}. {instead}"
+        )
+    return values

@@ -1,0 +1,301 @@
+"""Do these counts hold enough for the question?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.options import fraction, real_number, whole_number
+from trueness._core.checks.words import listing
+
+Array = NDArray[Any]
+
+
+def installed(library: str, extra: str) -> Any:
+    """Open a foreign library, or say how to get it."""
+    from importlib import import_module
+
+    try:
+        return import_module(library)
+    except ImportError:
+        raise InputError(
+            f'This needs {library}. Type: pip install "trueness[{extra}]".'
+        ) from None
+
+
+def same_cases(a: Array, b: Array) -> None:
+    """Stop when models of different data are compared."""
+    if a.shape != b.shape or not np.array_equal(a, b):
+        raise InputError("Models can be compared when they are of the same cases.")
+
+
+def both_classes(tally: Any, what: str) -> None:
+    """Stop an analysis that needs a positive and a negative case."""
+    if tally.n_pos and tally.n_neg:
+        return
+    labelled = tally.n_pos + tally.n_neg
+    lacking = "positives" if not tally.n_pos else "negatives"
+    if labelled:
+        hint = "Is the positive label right? Pass positive=... to trueness.tally."
+    elif tally.n_unknown:
+        hint = (
+            f"All {tally.n_unknown:,} cases are without a label: see "
+            f"trueness.latent_class for what can be said without labels."
+        )
+    else:
+        hint = "The tally is empty: were all rows filtered out?"
+    raise NotEnoughCases(
+        f"{what} needs at least one positive and one negative case; this tally has "
+        f"0 {lacking} among {labelled:,} labelled cases. {hint}"
+    )
+
+
+def one_classifier(tally: Any, what: str) -> None:
+    """Stop when something else than a tally of one classifier was passed."""
+    if hasattr(tally, "score") and hasattr(tally, "labelled"):
+        return
+    if hasattr(tally, "names") and hasattr(tally, "labelled"):
+        raise InputError(
+            f"{what} needs the tally of one classifier; found a panel of "
+            f"{listing(tally.names)}. Type panel[{tally.names[0]!r}]."
+        )
+    raise InputError(
+        f"{what} needs a tally; found {type(tally).__name__}. "
+        f"Type trueness.tally(y_true, y_score)."
+    )
+
+
+def some_labels(tally: Any, what: str) -> None:
+    """Stop an analysis that needs labelled cases, of whichever class."""
+    if tally.n_pos + tally.n_neg:
+        return
+    both_classes(tally, what)
+
+
+def at_least_two(names: Sequence[str], what: str) -> None:
+    """Stop a comparison of one with itself."""
+    if len(names) < 2:
+        raise InputError(
+            f"{what} needs at least two classifiers; found {listing(names) or 'none'}. "
+            f'Type trueness.panel(y_true, {{"a": a, "b": b}}).'
+        )
+
+
+def complete_outputs(panel: Any, what: str) -> None:
+    """Stop an analysis that needs every classifier's output for every case."""
+    gone = np.isnan(panel.rows).any(axis=1)
+    if gone.any():
+        cases = int((panel.neg + panel.pos + panel.unknown)[gone].sum())
+        raise InputError(
+            f"{what} needs every classifier's output for every case; {cases:,} of "
+            f"{panel.n:,} labelled cases lack one. To leave these out, type "
+            f"panel.observed()."
+        )
+
+
+def overlapping(tally: Any, cells: int, what: str) -> None:
+    """Stop a fit of two parameters to curves that do not determine them."""
+    if cells >= 4:
+        return
+    raise NotEnoughCases(
+        f"{what} needs classes that overlap at several scores; here one or two cuts "
+        f"tell all there is about {tally.n_pos:,} positives and {tally.n_neg:,} "
+        f"negatives. trueness.auc gives the area without a model."
+    )
+
+
+def fermi_numbers(
+    n: object, n_pos: object, auc: object, prevalence: object
+) -> tuple[int, float, float]:
+    """Pass on N, N1 and AUC of a Fermi-Dirac distribution."""
+    if n is None or auc is None or (n_pos is None) == (prevalence is None):
+        raise InputError(
+            "fermi_dirac needs a tally, or n, auc and one of n_pos and prevalence. "
+            "Type trueness.fermi_dirac(t) or "
+            "trueness.fermi_dirac(n=100, n_pos=50, auc=0.9)."
+        )
+    size = whole_number(n, "n", at_least=2)
+    area = fraction(auc, "auc", ends="[]")
+    if n_pos is None:
+        return size, size * fraction(prevalence, "prevalence"), area
+    number = real_number(n_pos, "n_pos")
+    if not 0 < number < size:
+        raise InputError(
+            f"n_pos must lie between 0 and n={size:,}, both classes being present; "
+            f"found {number:g}."
+        )
+    return size, int(number) if number.is_integer() else number, area
+
+
+def ranks(values: object, n: int) -> Any:
+    """Pass on ranks among n cases: real numbers from 1/2 to n + 1/2."""
+    rank = np.asarray(values)
+    if rank.dtype.kind not in "iuf":
+        raise InputError(f"rank must be numbers; found {rank.dtype}.")
+    bad = ~((rank >= 0.5) & (rank <= n + 0.5))
+    if bad.any():
+        raise InputError(
+            f"rank must lie between 1/2 and n + 1/2 = {n + 0.5:g}, rank 1 being the "
+            f"highest score; found {listing(np.atleast_1d(rank)[np.atleast_1d(bad)])}."
+        )
+    return rank.astype(np.float64)
+
+
+def whole_ranks(values: object, n: int, what: str, lacking: bool) -> Any:
+    """Pass on thresholds: how many of n ranked cases are flagged."""
+    if lacking:
+        raise InputError(
+            f"expected({what!r}) needs a rank: how many cases are flagged. "
+            f"Type expected({what!r}, {max(1, n // 10)})."
+        )
+    rank = np.asarray(values)
+    wrong = rank.dtype.kind not in "iuf"
+    if wrong or not ((rank >= 0) & (rank <= n) & (rank == np.floor(rank))).all():
+        raise InputError(
+            f"rank must be whole numbers from 0 to n={n:,}: how many cases are "
+            f"flagged; found {listing(np.atleast_1d(rank))}."
+        )
+    return rank.astype(np.float64)
+
+
+def correlation_matrix(value: object, size: int) -> NDArray[np.float64]:
+    """Pass on correlations: one number for all pairs, or a symmetric matrix."""
+    matrix = np.asarray(value, dtype=np.float64)
+    if matrix.ndim == 0:
+        matrix = np.full((size, size), float(matrix))
+        np.fill_diagonal(matrix, 1.0)
+    shaped = matrix.shape == (size, size) and np.array_equal(matrix, matrix.T)
+    if not shaped or not (np.abs(matrix) <= 1).all() or (np.diag(matrix) != 1).any():
+        raise InputError(
+            f"correlation must be one number between -1 and 1, or a symmetric matrix "
+            f"of shape ({size}, {size}) with ones on the diagonal; found "
+            f"{matrix.tolist() if matrix.size < 10 else matrix.shape}."
+        )
+    return matrix
+
+
+def positive_definite(eigenvalues: Array, what: str) -> None:
+    """Stop at correlations that no data can have."""
+    if eigenvalues.min() < -1e-12:
+        raise InputError(
+            f"{what} must be possible for all classifiers at once (a positive "
+            f"semi-definite matrix); the smallest eigenvalue is "
+            f"{eigenvalues.min():.3g}. Equal correlations of all pairs cannot be below "
+            f"-1 / (K - 1)."
+        )
+
+
+def rows_of(rows: object, names: Sequence[str]) -> NDArray[np.float64]:
+    """Pass on rows of outputs (m, K), one column a classifier; NaN is missing."""
+    value = np.asarray(rows)
+    if value.dtype.kind not in "biuf":
+        raise InputError(f"rows must be numbers; found {value.dtype}.")
+    if value.ndim != 2 or value.shape[1] != len(names):
+        raise InputError(
+            f"rows must have a column for each of {listing(names, 12)}, shape (m, "
+            f"{len(names)}); found shape {value.shape}."
+        )
+    return value.astype(np.float64, copy=False)
+
+
+def both_classes_each(
+    names: Sequence[str], n_neg: Array, n_pos: Array, what: str
+) -> None:
+    """Stop when a classifier has no output for the cases of one class."""
+    short = [n for n, a, b in zip(names, n_neg, n_pos, strict=True) if not (a and b)]
+    if short:
+        raise NotEnoughCases(
+            f"{what} needs, of every classifier, outputs for a positive and a negative "
+            f"case; {listing(short)} has none for one class. Leave it out: "
+            f"panel[[...]]."
+        )
+
+
+def independent_only(method: str) -> None:
+    """Stop a combination that needs labels where there are none."""
+    if method != "independent":
+        raise InputError(
+            f"method={method!r} needs labelled cases, to see how the classifiers depend"
+            f' on each other; with aucs= or labels="none" only method="independent" is '
+            f"possible."
+        )
+
+
+def auc_of_each(aucs: object, names: Sequence[str]) -> NDArray[np.float64]:
+    """Pass on an AUC for each name, in the order of the names."""
+    if not isinstance(aucs, Mapping):
+        raise InputError(
+            f"aucs must be a mapping from name to AUC; found {type(aucs).__name__}. "
+            f"Type aucs={{{names[0]!r}: 0.8, ...}}."
+        )
+    lacking = [n for n in names if n not in aucs]
+    extra = [n for n in aucs if n not in names]
+    if lacking or extra:
+        found = f"none for {listing(lacking)}" if lacking else f"also {listing(extra)}"
+        raise InputError(
+            f"aucs must hold an AUC for each of {listing(names, 12)}; found {found}."
+        )
+    return np.array([fraction(aucs[n], f"aucs[{n!r}]", ends="[]") for n in names])
+
+
+def known_prevalence(value: float) -> float:
+    """Pass on the prevalence of labelled cases, if both classes are there."""
+    if 0 < value < 1:
+        return value
+    raise InputError(
+        "fidel with published aucs needs the prevalence: the panel has no labels of "
+        "both classes to count it from. Type prevalence=0.1."
+    )
+
+
+def several_classifiers(panel: Any, least: int, what: str) -> None:
+    """Stop when a panel has too few classifiers, or no cases."""
+    if len(panel.names) < least:
+        raise NotEnoughCases(
+            f"{what} needs at least {least} classifiers; this panel has "
+            f"{listing(panel.names)}. With one or two, agreement alone cannot tell how "
+            f"good each is."
+        )
+    if panel.n < 2:
+        raise NotEnoughCases(f"{what} needs at least 2 cases; found {panel.n}.")
+
+
+def cases_for_folds(panel: Any, folds: int) -> None:
+    """Stop when a class has fewer cases than folds."""
+    least = min(panel.n_pos, panel.n_neg)
+    if least < folds:
+        raise NotEnoughCases(
+            f"{folds} folds need {folds} cases of each class; this panel has "
+            f"{panel.n_pos:,} positives and {panel.n_neg:,} negatives. Type "
+            f"folds={max(least, 2)} or count more cases."
+        )
+
+
+def base_estimators(estimators: object) -> None:
+    """Stop when a list of (name, classifier) is something else."""
+    listed = isinstance(estimators, (list, tuple)) and len(estimators) > 0
+    if not listed or not all(
+        hasattr(e[1] if isinstance(e, tuple) and len(e) == 2 else e, "fit")
+        for e in estimators  # type: ignore[attr-defined]
+    ):
+        raise InputError(
+            'estimators must be a list of (name, classifier), such as [("line", '
+            f"LogisticRegression())]; found {estimators!r}."
+        )
+
+
+def common_cases(names: Sequence[str], seen: Array, what: str) -> None:
+    """Stop when two classifiers have no case with an output of both."""
+    together = seen.T.astype(np.float64) @ seen
+    apart = np.argwhere(np.triu(together == 0, 1))
+    if apart.size:
+        a, b = (names[k] for k in apart[0])
+        raise NotEnoughCases(
+            f"{what} needs cases with an output of both, for every pair of classifiers;"
+            f" {a!r} and {b!r} have none in common. Leave one of them out: "
+            f"panel[[...]]."
+        )

@@ -1,0 +1,149 @@
+"""Is this option or number one that can be meant?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueness._core.checks.columns import one_dimensional, probabilities
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing, nearest
+
+Array = NDArray[Any]
+
+
+def choice(value: object, known: Collection[str], what: str) -> Any:
+    """Pass on one of the known names of a choice."""
+    if isinstance(value, str) and value in known:
+        return value
+    raise InputError(
+        f"{what} must be one of {listing(known, 30)}; "
+        f"found {value!r}.{nearest(value, known)}"
+    )
+
+
+def generator(rng: Any) -> np.random.Generator:
+    """Pass on a source of random numbers, or make the one that a seed means."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"rng must be a seed (a whole number from 0 on), a NumPy generator or "
+            f"None; found {rng!r}. Type rng=0."
+        ) from None
+
+
+def fraction(value: object, what: str, *, ends: str = "()") -> float:
+    """Pass on a number between 0 and 1; ``ends`` says whether 0 and 1 are allowed."""
+    number = real_number(value, what)
+    above = number >= 0 if ends[0] == "[" else number > 0
+    below = number <= 1 if ends[1] == "]" else number < 1
+    if above and below:
+        return number
+    hint = f" Type {what}={number / 100:g}." if 2 <= number < 100 else ""
+    raise InputError(
+        f"{what} must lie in {ends[0]}0, 1{ends[1]}; found {number:g}.{hint}"
+    )
+
+
+def grid(values: object, what: str, *, below_one: bool = False) -> NDArray[np.float64]:
+    """Pass on places between 0 and 1 at which a curve is wanted."""
+    places_at = np.atleast_1d(probabilities(values, what))
+    if below_one and (places_at == 1).any():
+        raise InputError(f"{what} must lie in [0, 1); found 1.")
+    return one_dimensional(places_at, what)
+
+
+def real_number(value: object, what: str) -> float:
+    """Pass on one finite number."""
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(
+        value, bool
+    ):
+        number = float(value)
+        if math.isfinite(number):
+            return number
+    raise InputError(f"{what} must be one finite number; found {value!r}.")
+
+
+def positive_number(value: object, what: str) -> float:
+    """Pass on one finite number above zero."""
+    number = real_number(value, what)
+    if number > 0:
+        return number
+    raise InputError(f"{what} must be above zero; found {number:g}.")
+
+
+def not_negative(value: object, what: str) -> float:
+    """Pass on one finite number, zero or more."""
+    number = real_number(value, what)
+    if number >= 0:
+        return number
+    raise InputError(f"{what} must be zero or more; found {number:g}.")
+
+
+def share_range(value: object, what: str) -> tuple[float, float]:
+    """Pass on two shares, the lower one first: 0 <= low < high <= 1."""
+    pair = list(value) if isinstance(value, Sequence | np.ndarray) else []
+    if len(pair) != 2:
+        raise InputError(
+            f"{what} must be two numbers between 0 and 1; found {value!r}. "
+            f"Type {what}=(0, 0.1)."
+        )
+    low, high = (fraction(v, what, ends="[]") for v in pair)
+    if low >= high:
+        raise InputError(
+            f"{what} must rise from its first to its second number; found "
+            f"({low:g}, {high:g})."
+        )
+    return low, high
+
+
+def whole_number(value: object, what: str, *, at_least: int = 0) -> int:
+    """Pass on one whole number that is large enough."""
+    number = real_number(value, what)
+    if number.is_integer() and number >= at_least:
+        return int(value)  # type: ignore[call-overload, no-any-return]
+    raise InputError(
+        f"{what} must be a whole number, {at_least} or more; found {value!r}."
+    )
+
+
+def alone(what: str, given: str, **others: object) -> None:
+    """Stop when an argument is passed that the first one replaces."""
+    found = [f"{k}=" for k, v in others.items() if v is not None]
+    if found:
+        raise InputError(
+            f"{what} takes {given} or numbers, not both; found {given} and "
+            f"{', '.join(found)}. Leave one of them out."
+        )
+
+
+def part_of(y: int, n: int) -> None:
+    """Stop when more cases are in a part than in the whole."""
+    if y > n:
+        raise InputError(
+            f"y must not exceed n; found y={y:,} of n={n:,}. Are they swapped?"
+        )
+
+
+def options(given: Collection[str], known: Collection[str], what: str) -> None:
+    """Stop at a keyword that the chosen method does not have."""
+    for name in given:
+        if name not in known:
+            has = f"its options are {listing(known, 20)}" if known else "it has none"
+            raise InputError(
+                f"{name!r} is no option of {what}: {has}.{nearest(name, known)}"
+            )
+
+
+def class_sizes(n: object, n_pos: object) -> tuple[int, int]:
+    """Pass on a number of cases and of positives among them, both classes present."""
+    size = whole_number(n, "n", at_least=2)
+    pos = whole_number(n_pos, "n_pos", at_least=1)
+    if pos >= size:
+        raise InputError(f"n_pos must be below n={size:,}; found {pos:,}.")
+    return size, pos

@@ -1,0 +1,225 @@
+"""Are these votes and priors ones that a latent class model can use?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.options import choice, positive_number
+from trueness._core.checks.words import listing, nearest, places
+
+Array = NDArray[Any]
+
+
+def panels_of_votes(panels: Mapping[Any, Any]) -> dict[str, Any]:
+    """Pass on panels of 0/1 votes of at least two classifiers on the same names."""
+    if not panels:
+        raise InputError(
+            'latent_class needs at least one population; found none. Type {"site": '
+            "panel}."
+        )
+    out = {}
+    for name, panel in panels.items():
+        where = f" in population {name!r}" if len(panels) > 1 else ""
+        out[str(name)] = _votes(panel, where)
+    first, *rest = out.values()
+    for other in rest:
+        if set(other.names) != set(first.names):
+            raise InputError(
+                f"All populations must have the same classifiers; found "
+                f"{listing(first.names)} and {listing(other.names)}."
+            )
+    if all(_constant(sum(out.values()), k) for k in range(len(first.names))):
+        raise NotEnoughCases(
+            f"latent_class learns from disagreement; here every one of "
+            f"{listing(first.names)} gives the same vote to all of its "
+            f"{sum(p.n for p in out.values()):,} cases. Cut the scores elsewhere with "
+            f"panel.vote, or look at other cases."
+        )
+    return out
+
+
+def _votes(panel: Any, where: str) -> Any:
+    if not hasattr(panel, "names") or not hasattr(panel, "rows"):
+        raise InputError(
+            f"latent_class needs a Panel of votes, or a mapping from population to "
+            f"Panel; found {type(panel).__name__}{where}. Type "
+            f'trueness.panel(None, {{"a": a, "b": b}}).'
+        )
+    if len(panel.names) < 2:
+        raise InputError(
+            f"latent_class needs at least 2 classifiers on the same cases; found "
+            f"{listing(panel.names)}{where}. One classifier cannot be judged "
+            f"without labels or a second opinion."
+        )
+    if panel.n == 0:
+        raise NotEnoughCases(f"latent_class needs cases; the panel{where} is empty.")
+    for name, column in zip(panel.names, panel.rows.T, strict=True):
+        wrong = ~np.isnan(column) & (column != 0) & (column != 1)
+        if wrong.any():
+            raise InputError(
+                f"latent_class needs votes of 0 and 1; {name!r} has "
+                f"{listing(np.unique(column[wrong]))}{where}. Cut the scores "
+                f"first: panel.vote({{{name!r}: 0.5, ...}})."
+            )
+        if np.isnan(column).all():
+            raise NotEnoughCases(f"Classifier {name!r} has no vote at all{where}.")
+    return panel
+
+
+def _constant(panel: Any, k: int) -> bool:
+    column = panel.rows[:, k]
+    seen = column[~np.isnan(column)]
+    return bool((seen == seen[0]).all())
+
+
+def prior_mapping(given: object, words: tuple[str, ...]) -> Mapping[str, Any]:
+    """Pass on a prior by parameter; None is uniform everywhere."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"prior must be a mapping such as "
+            f'{{"prevalence": (1, 1), "sensitivity": {{"A": (9, 1)}}}}; '
+            f"found {given!r}."
+        )
+    for word in given:
+        choice(word, words, "The parameters of prior")
+    return given
+
+
+def beta_prior(
+    given: object, name: str, names: Sequence[str], word: str
+) -> tuple[float, float]:
+    """Pass on (a, b) of a Beta prior, the same for all names or one for each."""
+    if isinstance(given, Mapping):
+        for other in given:
+            if other not in names:
+                raise InputError(
+                    f"prior[{word!r}] names {other!r}, but there are only "
+                    f"{listing(names)}.{nearest(other, names)}"
+                )
+        given = given.get(name)
+    if given is None:
+        return 1.0, 1.0
+    if not isinstance(given, (tuple, list, np.ndarray)) or len(given) != 2:
+        raise InputError(
+            f"prior[{word!r}] must be (a, b) of a Beta distribution, such as (1, 1); "
+            f"found {given!r}."
+        )
+    what = f"Each of (a, b) of prior[{word!r}]"
+    return positive_number(given[0], what), positive_number(given[1], what)
+
+
+def possible_order(mass: Array, names: Sequence[str], least: float) -> None:
+    """Stop when a prior contradicts sensitivity >= 1 - specificity."""
+    for name, share in zip(names, mass, strict=True):
+        if share < least:
+            raise InputError(
+                f"The prior of {name!r} is impossible with the order constraint: only "
+                f"{share:.2g} of it has sensitivity >= 1 - specificity. Are positive "
+                f"and negative swapped? Otherwise pass ordered=False."
+            )
+
+
+def vote_rows(rows: Any, names: Sequence[str]) -> NDArray[np.float64]:
+    """Pass on rows (m, K) of 0, 1 and NaN, in the order of the names."""
+    votes = np.atleast_2d(np.asarray(rows, dtype=np.float64))
+    if votes.ndim != 2 or votes.shape[1] != len(names):
+        raise InputError(
+            f"Votes must have shape (rows, {len(names)}), a column for each of "
+            f"{listing(names)}; found shape {votes.shape}."
+        )
+    wrong = ~np.isnan(votes) & (votes != 0) & (votes != 1)
+    if wrong.any():
+        raise InputError(
+            f"Votes must be 0, 1 or NaN; found {listing(np.unique(votes[wrong]))}. "
+            f"Cut the scores first: panel.vote(...)."
+        )
+    return votes
+
+
+def population(
+    name: object, known: Sequence[str], prevalence: object, *, single: bool = False
+) -> int:
+    """Which population is meant? With ``single`` the first, if nothing is said."""
+    if name is None and (len(known) == 1 or prevalence is not None or single):
+        return 0
+    if name not in known and len(known) == 1:
+        raise InputError(
+            f"These votes are of one population without a name; found population="
+            f"{name!r}. Leave it out."
+        )
+    if name not in known:
+        raise InputError(
+            f"Say which population is meant: population= one of {listing(known)}, or "
+            f"prevalence=...; found {name!r}."
+        )
+    return list(known).index(str(name))
+
+
+def few_terms(terms: float, most: int) -> None:
+    """Stop an exact sum that would not end."""
+    if terms > most:
+        raise InputError(
+            f"method='exact' sums over all latent counts; {terms:.2g} terms are more "
+            f"than {most:,}. Type method='importance'."
+        )
+
+
+def complete_votes(rows: Any, names: Sequence[str]) -> NDArray[np.float64]:
+    """Pass on rows of 0 and 1; a combination cannot use a missing vote."""
+    votes = vote_rows(rows, names)
+    gone = np.asarray(np.isnan(votes).any(axis=1))
+    if gone.any():
+        raise InputError(
+            f"A logical combination needs every vote; missing at {places(gone)} rows. "
+            f"Type panel.observed(), or use post.probability, which can do without."
+        )
+    return votes
+
+
+def latent_posterior(post: Any) -> None:
+    """Stop when this is not what latent_class gives."""
+    if not hasattr(post, "draws") or not hasattr(post, "probability"):
+        raise InputError(
+            f"Combinations need a posterior; found {type(post).__name__}. Type "
+            f"trueness.best_combination(trueness.latent_class(panel))."
+        )
+
+
+def at_most_classifiers(found: int, most: int) -> None:
+    """Stop a table that would not end."""
+    if found > most:
+        raise InputError(
+            f"This is possible for up to {most} classifiers; found {found}. "
+            f"trueness.best_combination takes any number."
+        )
+
+
+def criterion(
+    given: Any, names: Sequence[str], read: Any, metrics: Sequence[str]
+) -> Any:
+    """Read a criterion that is not one of the names: a metric or its text."""
+    try:
+        return read(given)
+    except InputError as err:
+        near = nearest(given, [*names, *metrics])
+        why = f"found {given!r}.{near}" if near else str(err)
+        raise InputError(
+            f"criterion must be one of {listing(names)}, or a metric; {why}"
+        ) from None
+
+
+def metric_sign(metric: Any) -> float:
+    """Give 1 where higher is better and -1 where lower is."""
+    if metric.direction in ("higher", "lower"):
+        return 1.0 if metric.direction == "higher" else -1.0
+    raise InputError(
+        f"A criterion needs a direction; {metric.name!r} is neither better when high "
+        f"nor when low."
+    )

@@ -1,0 +1,36 @@
+"""How does a value reach a library that the core must not import?
+
+Values know how to show and store themselves (``to_frame``, ``write``), but the work
+is done in a door, a module on the top layer that owns one foreign library. The door
+is opened by name, when it is asked for. This is the only call that points up, so
+the import graph still points down (``tests/test_layers.py``).
+"""
+
+from __future__ import annotations
+
+import ast
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+def door(name: str) -> Any:
+    """Which module serves this foreign library?"""
+    return import_module(f"trueness.{name}")
+
+
+def homes(folder: str) -> dict[str, str]:
+    """Which module of Trueness holds each public name?
+
+    Read from the stub that type checkers read, so that ``import trueness`` loads
+    nothing but this list, and a name is written down once.
+    """
+    stub = ast.parse((Path(folder) / "__init__.pyi").read_text(encoding="utf-8"))
+    found = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    pairs = [
+        (name.name, (node.module or "").removeprefix("trueness."))
+        for node in found
+        if node.module != "trueness"  # its own modules: their names are their homes
+        for name in node.names
+    ]
+    return dict(sorted(pairs))

@@ -1,0 +1,124 @@
+"""How does a long pass say how far it is?
+
+A bar by Rich on a terminal, after a second; nothing elsewhere: not in a file, a pipe, a
+test or where Rich is not installed. A pass within a pass shares the display.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_PATIENCE = 1.0  # seconds: who waits less needs no bar
+_SHOWN: ContextVar[Any] = ContextVar("trueness_progress", default=None)
+
+
+@contextmanager
+def progress(
+    what: str, total: int | None = None, unit: str = "rows"
+) -> Iterator[Callable[[float], None]]:
+    """Give a function that hears how many went by; a percentage where all are known."""
+    bar = _SHOWN.get()
+    if bar is not None:
+        with _inner(bar, what, total, unit) as went_by:
+            yield went_by
+        return
+    bar = _display()
+    if bar is None:
+        yield _unheard
+        return
+    timer = threading.Timer(_PATIENCE, bar.start)
+    timer.daemon = True
+    token = _SHOWN.set(bar)
+    timer.start()
+    try:
+        yield _task(bar, what, total, unit)
+    finally:
+        _SHOWN.reset(token)
+        timer.cancel()
+        timer.join()  # a bar that starts now must not stay
+        shown = bar.live.is_started
+        bar.stop()
+        if shown and unit == "rows":
+            bar.console.print(_done(bar.tasks[0]), markup=False, highlight=False)
+
+
+def _done(task: Any) -> str:
+    """Say what a pass over rows did, for who looked away."""
+    rows = f"{task.completed:,.0f} rows, " if task.completed else ""
+    return f"{task.description}: {rows}{task.elapsed or 0:.1f} s"
+
+
+def steps(
+    items: Iterable[T], what: str, total: int | None = None, unit: str = ""
+) -> Iterator[T]:
+    """Go through the items of a long loop and say how far it is."""
+    if total is None and isinstance(items, Sized):
+        total = len(items)
+    with progress(what, total, unit) as went_by:
+        for item in items:
+            yield item
+            went_by(1)
+
+
+def _unheard(number: float) -> None:
+    pass
+
+
+def _task(bar: Any, what: str, total: int | None, unit: str) -> partial[None]:
+    return partial(bar.advance, bar.add_task(what, total=total, unit=unit))
+
+
+@contextmanager
+def _inner(bar: Any, *about: Any) -> Iterator[Callable[[float], None]]:
+    """Add a line to the display of the outer pass, and take it away."""
+    went_by = _task(bar, *about)
+    try:
+        yield went_by
+    finally:
+        bar.refresh()
+        bar.remove_task(went_by.args[0])
+
+
+def visible() -> bool:
+    """Is there a terminal that can show a bar?"""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _display() -> Any:
+    """Make the display, where there is a terminal that can show it."""
+    if not visible():
+        return None
+    try:
+        from rich import progress as rich
+        from rich.console import Console
+        from rich.table import Column
+    except ModuleNotFoundError:
+        return None
+
+    class Count(rich.ProgressColumn):
+        """How many of how many; nothing without a unit."""
+
+        def render(self, task: Any) -> str:
+            if not task.completed or not task.fields["unit"]:
+                return ""
+            of = "" if task.total is None else f" of {task.total:,.0f}"
+            return f"{task.completed:,.0f}{of} {task.fields['unit']}"
+
+    return rich.Progress(
+        rich.TextColumn("{task.description}", markup=False),
+        rich.BarColumn(bar_width=16),
+        rich.TaskProgressColumn(),
+        Count(Column(no_wrap=True)),
+        rich.TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )

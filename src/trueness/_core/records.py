@@ -1,0 +1,238 @@
+"""What does an answer look like, on paper, in a notebook and as JSON?
+
+An answer is a frozen record. ``Record`` gives every record its text, its HTML table,
+``to_dict()`` and ``to_frame()``, so that a new record is a list of fields. (It is the
+one base class of Trueness: a decorator would hide these methods from type checkers.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, final
+
+import numpy as np
+
+from trueness._core.doors import door
+from trueness._core.html import curve_svg, html_table
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Record:
+    """A frozen dataclass that shows itself.
+
+    ``bounds`` is None but for answers of a binned tally (``certificate.py``): two
+    numbers or a record between which the exact answer lies, or the words why they are
+    not known.
+    """
+
+    bounds: Any = field(default=None, kw_only=True)
+
+    def __repr__(self) -> str:
+        """One line a field, numbers with four significant digits."""
+        body = "\n".join(f"  {k}: {brief(v)}" for k, v in _items(self))
+        return f"{type(self).__name__}\n{body}"
+
+    def _repr_html_(self) -> str:
+        rows = [(k, _lines(v)) for k, v in _items(self) if v is not None]
+        return html_table(("", type(self).__name__), rows) + _picture(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain Python values that ``json.dumps`` takes.
+
+        NaN becomes None; infinities, which JSON has not, become "inf" and "-inf".
+        """
+        return {k: json_value(v) for k, v in _items(self)}
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Give a table: one row an entry of the arrays, or one row in all."""
+        return door("data.frames").native_frame(table(self), backend)
+
+
+def table(record: Any) -> dict[str, Any]:
+    """Which columns does this record have as a table?"""
+    items = dict(_items(record))
+    arrays = {
+        k: v for k, v in items.items() if isinstance(v, np.ndarray) and v.ndim == 1
+    }
+    if arrays:
+        length = max(len(v) for v in arrays.values())
+        return {k: v for k, v in arrays.items() if len(v) == length}
+    limits = items.pop("bounds", None)
+    if isinstance(limits, tuple):
+        items |= {"exact_low": limits[0], "exact_high": limits[1]}
+    elif limits is not None:
+        items["bounds"] = limits
+    return {k: [_scalar(v)] for k, v in items.items()}
+
+
+def _items(record: Any) -> list[tuple[str, Any]]:
+    items = [
+        (f.name, getattr(record, f.name))
+        for f in fields(record)
+        if not f.name.startswith("_") and f.name != "bounds"
+    ]
+    limits = getattr(record, "bounds", None)
+    return items if limits is None else [*items, ("bounds", limits)]
+
+
+def within(record: Record) -> str:
+    """Say between which numbers the exact answer lies; nothing when this is it.
+
+    >>> within(Estimate(0.81234, 0.8, 0.82, bounds=(0.812301, 0.812379)))
+    '; exact value within 0.812301 to 0.812379'
+    """
+    if record.bounds is None:
+        return ""
+    if not isinstance(record.bounds, tuple):
+        return f"; exact value {record.bounds}"
+    low, high = record.bounds
+    if low == high:
+        return "; exact in spite of the cells"
+    return f"; exact value within {apart(low, high)}"
+
+
+def apart(low: float, high: float) -> str:
+    """Write two numbers with as many digits as it takes to tell them apart."""
+    for digits in (4, 6, 9, 12, 17):
+        one, other = (f"{v:.{digits}g}" for v in (low, high))
+        # two more digits than the first that differ, so that the width can be seen
+        if f"{low:.{digits - 2}g}" != f"{high:.{digits - 2}g}":
+            break
+    return f"{one} to {other}"
+
+
+def _lines(value: Any) -> list[str]:
+    """Write a value for a cell of a table: parts that are answers, one a line."""
+    if isinstance(value, Mapping):
+        return [f"{k}: {brief(v)}" for k, v in value.items()]
+    if isinstance(value, tuple) and any(isinstance(v, Record) for v in value):
+        return [brief(v) for v in value]
+    return brief(value).splitlines() or [""]
+
+
+def _picture(record: Any) -> str:
+    """Draw a record that is a curve."""
+    axes = getattr(type(record), "axes", None)
+    if not isinstance(axes, tuple) or not all(hasattr(record, a) for a in axes):
+        return ""
+    return curve_svg(*(getattr(record, a) for a in axes), *axes)
+
+
+def _scalar(value: Any) -> Any:
+    return value if isinstance(value, (bool, int, float, str)) else brief(value)
+
+
+def json_value(value: Any) -> Any:
+    """Turn a value into what JSON can hold."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {str(k): json_value(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [json_value(v) for v in value]
+    if is_dataclass(value):
+        return {k: json_value(v) for k, v in _items(value)}
+    return str(value)
+
+
+def brief(value: Any) -> str:
+    """Write a value in one line for a person.
+
+    >>> brief(0.123456), brief(np.arange(3)), brief(1234567)
+    ('0.1235', '[0, 1, 2]', '1,234,567')
+    """
+    if isinstance(value, (np.ndarray, np.generic)) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, bool) or value is None:
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, np.ndarray):
+        return _brief_array(value)
+    if isinstance(value, Mapping):
+        return "; ".join(f"{k}: {brief(v)}" for k, v in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(brief(v) for v in value)
+    return str(value)
+
+
+def _brief_array(values: np.ndarray) -> str:
+    if values.ndim != 1:
+        return f"array of shape {values.shape}"
+    if len(values) <= 6:
+        return "[" + ", ".join(brief(v) for v in values) + "]"
+    ends = [brief(v) for v in (*values[:2], *values[-1:])]
+    return f"[{ends[0]}, {ends[1]}, ..., {ends[2]}] ({len(values):,} entries)"
+
+
+def shown(name: object, most: int = 60) -> str:
+    r"""Write a name that came with the data so that it cannot do harm.
+
+    Control characters, which steer a terminal, and marks that turn the direction of
+    writing are spelt out; long names are cut.
+
+    >>> shown("a\x1b[31m"), shown("x" * 100, most=8)
+    ('a\\x1b[31m', 'xxxxxxx…')
+    """
+    text = str(name)
+    if len(text) > most:
+        text = text[: most - 1] + "…"
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
+    )
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Estimate(Record):
+    """How large is it, and how sure are we?
+
+    Attributes
+    ----------
+    value : float
+        The estimate.
+    low, high : float
+        Ends of the interval.
+    level : float
+        Confidence (or posterior) level of the interval, for example 0.95.
+    method : str
+        How the interval was made.
+    sd : float
+        Standard error, or posterior standard deviation; NaN where the method has none.
+
+    Examples
+    --------
+    >>> Estimate(0.61196, 0.50124, 0.72267, 0.95, "delong")
+    0.612 (95% 0.5012 to 0.7227, delong)
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float = 0.95
+    method: str = ""
+    sd: float = math.nan
+
+    def __float__(self) -> float:
+        """Give the value alone."""
+        return self.value
+
+    def __repr__(self) -> str:
+        """Write value, interval, level and method in one line."""
+        tail = f", {self.method}" if self.method else ""
+        return (
+            f"{self.value:.4g} ({100 * self.level:g}% "
+            f"{self.low:.4g} to {self.high:.4g}{tail}{within(self)})"
+        )
+
+    __str__ = __repr__

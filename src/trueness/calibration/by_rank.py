@@ -1,0 +1,288 @@
+r"""Which probability belongs to a rank?
+
+Calibrators that use the order of the scores and nothing else: any increasing
+re-scoring gives the same probabilities. New scores are ranked against the labelled
+cases that the map was fitted on.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import final
+
+import numpy as np
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array, Floats
+from trueness.calibration.formulas import (
+    Chain,
+    Formula,
+    Linear,
+    Logistic,
+    Steps,
+    sigmoid,
+)
+from trueness.calibration.maps import Map, freeze, register
+from trueness.counts.placements import placements
+from trueness.counts.values import Tally
+from trueness.fermi.distribution import fermi_dirac
+
+_POOLED = 4096
+_GRID = 1001
+_STEPS = 100
+# of b and ln alpha: beyond them no finite sample can tell
+_BOUNDS = (np.array([-20.0, -3.0]), np.array([20.0, 3.0]))
+
+
+@register("fermi-dirac")
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class FermiDiracMap(Map):
+    """The Fermi-Dirac probability of the rank that a score has among the fitted cases.
+
+    Attributes
+    ----------
+    score : array (m,)
+        The scores it was fitted on, ascending.
+    cases : array (m,)
+        How many labelled cases have them.
+    beta, centre, height : float
+        ``logit p = height - beta (rank - centre)``.
+    """
+
+    score: Floats
+    cases: Floats
+    beta: float
+    centre: float
+    height: float
+
+    def __post_init__(self) -> None:
+        freeze(self, "score", "cases")
+
+    @property
+    def expression(self) -> Formula:
+        """Give the table of ranks, then the logistic curve in the rank."""
+        above = np.nextafter(self.score, np.inf)
+        edges = np.stack([self.score, above], axis=1).ravel()
+        # below a row, at it and above it: how many are before, and half a rank
+        after = np.cumsum(self.cases[::-1])[::-1] + 0.5
+        row = np.stack([after - self.cases / 2, after - self.cases], axis=1)
+        rank = np.concatenate([after[:1], row.ravel()])
+        curve = Logistic(self.height, ((-self.beta, "identity"),))
+        return Chain((Steps(edges, rank - self.centre), curve))
+
+
+def fermi_dirac_map(t: Tally) -> FermiDiracMap:
+    r"""Which probability has a rank, if nothing but AUC and prevalence is known?
+
+    .. math:: \mathrm{logit}\, p = \beta (\mu - r)
+
+    with beta and mu from :func:`trueness.fermi_dirac` (Kim et al. 2021, eq. 5).
+
+    Parameters
+    ----------
+    t
+        Labelled cases; unknowns are not used.
+
+    Notes
+    -----
+    New scores are ranked as by :func:`trueness.midranks`: a score that was seen has the
+    mid-rank of its row; one between two rows has as many cases before it as score
+    higher, and half a rank, which is the same all the way between the two. Where every
+    pair is in order beta would be infinite: the AUC is then taken as if half a pair
+    were wrong. Two numbers are fitted, so it needs few cases; it is calibrated where
+    the truth has this shape, and is off by up to 0.3 where prevalence is low and AUC
+    high.
+
+    References
+    ----------
+    Kim SC et al. (2021), doi:10.1073/pnas.2100761118.
+
+    Examples
+    --------
+    >>> import trueness
+    >>> t = Tally([1, 2, 3], neg=[3, 2, 1], pos=[1, 2, 3])
+    >>> bool(fermi_dirac_map(t)(3.0) == trueness.fermi_dirac(t).probability(2.5))
+    True
+    """
+    _checks.both_classes(t, "calibrate(method='fermi-dirac')")
+    t = t.labelled()
+    fd = fermi_dirac(n=t.n, n_pos=t.n_pos, auc=softened_auc(t))
+    beta, llr, centre = fd._solution
+    height = math.log(t.n_pos / t.n_neg) + llr
+    cases = (t.neg + t.pos)[::-1].astype(np.float64)
+    return FermiDiracMap(t.score[::-1], cases, beta, centre, height)
+
+
+@register("binormal")
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class Binormal(Map):
+    """Normal classes on a hidden scale that the scores follow in order.
+
+    Attributes
+    ----------
+    score : array (m,)
+        The scores it was fitted on, ascending.
+    hidden : array (m,)
+        Where they lie on the scale on which negatives are standard normal.
+    mean, sd : float
+        Mean and standard deviation of the positives on that scale (b and alpha of the
+        binormal classifier).
+    prevalence : float
+        Share of positives.
+    """
+
+    score: Floats
+    hidden: Floats
+    mean: float
+    sd: float
+    prevalence: float
+
+    def __post_init__(self) -> None:
+        freeze(self, "score", "hidden")
+
+    @property
+    def expression(self) -> Formula:
+        """Give straight lines to the hidden scale, then the likelihood ratio."""
+        odds = self.prevalence / (1 - self.prevalence)
+        precision = self.sd**-2
+        # log of the ratio of the two normal densities, by powers of z
+        constant = math.log(odds / self.sd) - self.mean**2 * precision / 2
+        terms = ((self.mean * precision, "identity"), ((1 - precision) / 2, "square"))
+        return Chain((Linear(self.score, self.hidden), Logistic(constant, terms)))
+
+
+def binormal(t: Tally) -> Binormal:
+    r"""Which two normal distributions on a hidden scale explain the labels by rank?
+
+    Negatives are standard normal on the hidden scale, positives normal with mean b and
+    standard deviation alpha. A case whose mid-rank leaves a share u of the cases below
+    it lies at z with
+
+    .. math:: (1-\rho)\,\Phi(z) + \rho\,\Phi((z-b)/\alpha) = u, \qquad
+              \mathrm{logit}\, p = \mathrm{logit}\,\rho - \ln\alpha
+              + \tfrac12 z^2 - \tfrac12 (z-b)^2/\alpha^2
+
+    b and alpha maximise the likelihood of the labels given the ranks.
+
+    Parameters
+    ----------
+    t
+        Labelled cases; unknowns are not used.
+
+    Notes
+    -----
+    Between the scores that were seen the hidden scale is interpolated by straight
+    lines, beyond them it is constant. Unless alpha = 1
+    the probability is not monotone: below (or above) some rank it
+    turns, as in every binormal model. Where a threshold parts the classes without
+    error there is no maximum: alpha is then 1 and the AUC is taken as if half a pair
+    were wrong. To find b and alpha, more than 32,768 rows are pooled to 4,096.
+
+    Examples
+    --------
+    >>> t = Tally([1, 2, 3, 4], neg=[40, 30, 20, 10], pos=[10, 20, 30, 40])
+    >>> c = binormal(t)
+    >>> round(float(c(4.0) + c(1.0)), 4), round(c.sd, 3)
+    (1.0, 1.0)
+    """
+    _checks.both_classes(t, "calibrate(method='binormal')")
+    t = t.labelled()
+    pos, neg = t.pos[::-1], t.neg[::-1]
+    rho = t.prevalence
+    mean, sd = _fit_binormal(t, pos, neg, rho)
+    hidden = _hidden(_shares(pos + neg), mean, sd, rho)
+    return Binormal(t.score[::-1], hidden, mean, sd, rho)
+
+
+def _fit_binormal(t: Tally, pos: Array, neg: Array, rho: float) -> tuple[float, float]:
+    """Maximise the likelihood of the labels given the ranks, by Fisher scoring."""
+    if pos.size > 8 * _POOLED:
+        start = np.arange(0, pos.size, -(-pos.size // _POOLED))
+        pos, neg = np.add.reduceat(pos, start), np.add.reduceat(neg, start)
+    problem = (_shares(pos + neg), pos / t.n, neg / t.n, rho)
+    here = np.array([separation(softened_auc(t)), 0.0])
+    if placements(t).auc in (0.0, 1.0):
+        return float(here[0]), 1.0
+    loss, gradient, information = _binormal_loss(here, *problem)
+    for _ in range(_STEPS):
+        step = np.linalg.lstsq(information, -gradient, rcond=1e-12)[0]
+        new = np.clip(here + step, *_BOUNDS)
+        ahead = _binormal_loss(new, *problem)
+        while ahead[0] > loss and np.abs(step).max() > 1e-9:
+            step = step / 2
+            new = np.clip(here + step, *_BOUNDS)
+            ahead = _binormal_loss(new, *problem)
+        moved = float(np.abs(new - here).max())
+        if ahead[0] > loss:
+            break
+        here, (loss, gradient, information) = new, ahead
+        if moved < 1e-8:
+            break
+    return float(here[0]), math.exp(here[1])
+
+
+def _binormal_loss(
+    parameters: Floats, share: Floats, pos: Floats, neg: Floats, rho: float
+) -> tuple[float, Floats, Floats]:
+    """Give the log loss at (b, ln alpha), its gradient and the information."""
+    mean, sd = float(parameters[0]), math.exp(parameters[1])
+    z = _hidden(share, mean, sd, rho)
+    x = (z - mean) / sd
+    eta = math.log(rho / (1 - rho) / sd) + (z * z - x * x) / 2
+    p = sigmoid(eta)
+    # the share below z stays, so z moves with the parameters: dz/db = p
+    slope = z - x / sd
+    by = np.stack([x / sd + slope * p, x * x - 1 + slope * p * sd * x])
+    loss = pos @ np.logaddexp(0, -eta) + neg @ np.logaddexp(0, eta)
+    weight = (pos + neg) * p * (1 - p)
+    gradient = np.einsum("ki,i->k", by, p * (pos + neg) - pos)
+    return float(loss), gradient, np.einsum("ki,li->kl", by * weight, by)
+
+
+def _shares(cases: Array) -> Floats:
+    """Which share of the cases is below each row, its own cases counted half?"""
+    return np.asarray((np.cumsum(cases) - cases / 2) / cases.sum())
+
+
+def _hidden(share: Floats, mean: float, sd: float, rho: float) -> Floats:
+    """Where does the mixture of both normals reach these shares?"""
+    from scipy.special import ndtr
+
+    ends = (min(-9.0, mean - 9 * sd), max(9.0, mean + 9 * sd))
+    grid = np.linspace(*ends, _GRID)
+    cdf = (1 - rho) * ndtr(grid) + rho * ndtr((grid - mean) / sd)
+    at = np.clip(np.searchsorted(cdf, share), 1, _GRID - 1)
+    low, high = grid[at - 1], grid[at]
+    z = np.interp(share, cdf, grid)
+    for _ in range(4):
+        x = (z - mean) / sd
+        height = (1 - rho) * ndtr(z) + rho * ndtr(x) - share
+        density = (1 - rho) * np.exp(-z * z / 2) + rho / sd * np.exp(-x * x / 2)
+        step = height * math.sqrt(2 * math.pi) / np.maximum(density, 1e-300)
+        # in the gap between well separated classes the density is nil: stay in the cell
+        z = np.clip(z - step, low, high)
+    return z
+
+
+def softened_auc(t: Tally) -> float:
+    """Give the AUC, with half a pair turned round where all pairs agree."""
+    p = placements(t)
+    pairs = t.n_pos * t.n_neg
+    if p.auc == 1:
+        return (pairs - 0.5) / pairs if pairs > 1 else 0.75
+    if p.auc == 0:
+        return 0.5 / pairs if pairs > 1 else 0.25
+    return p.auc
+
+
+def separation(auc: float) -> float:
+    """How far apart are two unit normals with this AUC?
+
+    >>> separation(0.5)
+    0.0
+    """
+    return math.sqrt(2) * NormalDist().inv_cdf(auc)

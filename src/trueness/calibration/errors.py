@@ -1,0 +1,433 @@
+r"""How far from calibrated are the probabilities, and could that be chance?
+
+Three kinds of answer: the calibration slope and intercept (two numbers with a meaning),
+tests of the hypothesis that the scores are the probabilities, and the expected
+calibration error, which is popular and not worth much (see :func:`calibration_error`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from statistics import NormalDist
+from types import MappingProxyType
+from typing import Any, final
+
+import numpy as np
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks import NotEnoughCases
+from trueness._core.records import Estimate, Record
+from trueness.calibration.logistic import fit_logistic, separated
+from trueness.calibration.monotone import equal_mass, pool_violators
+from trueness.calibration.proper_scores import pooled, probability_rows, resampled
+from trueness.counts.resampling import reflected_interval
+from trueness.counts.values import Tally
+
+_EPS = 2.0**-52
+_GRID = 4096
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CalibrationLine(Record):
+    """Calibration slope and intercept.
+
+    Attributes
+    ----------
+    slope : Estimate
+        Below 1 the scores are too extreme, above 1 too timid.
+    intercept : Estimate
+        Log-odds by which the scores are too low (above 0) or too high on the whole, the
+        slope being held at 1 ("calibration in the large").
+    clipped : int
+        Labelled cases with a score of exactly 0 or 1, which has no logit; they were
+        taken as 2^-52 from it, and weigh heavily.
+    """
+
+    slope: Estimate
+    intercept: Estimate
+    clipped: int
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CalibrationTest(Record):
+    """A test of the hypothesis that each score is the probability of a positive.
+
+    Attributes
+    ----------
+    statistic : float
+        What was compared with its distribution under the hypothesis.
+    p_value : float
+        How often calibrated scores give at least that. Small speaks against.
+    method : str
+        Name of the test.
+    """
+
+    statistic: float
+    p_value: float
+    method: str
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CalibrationError(Record):
+    """The expected calibration error in four versions, and what calibrated scores get.
+
+    Attributes
+    ----------
+    plain : Estimate
+        Mean absolute difference of score and share of positives over the bins.
+    debiased : Estimate
+        The same less the part that noise in the bins adds on average.
+    rms : Estimate
+        Root mean square difference over the bins, its square being unbiased.
+    smooth : Estimate
+        Smooth calibration error: no bins, a kernel that chooses its own width.
+    bins : int
+        How many bins there are (equally many cases in each; ties stay together).
+    chance : float
+        The plain error that perfectly calibrated scores would have on average here.
+    warning : str
+        What the number is worth.
+    """
+
+    plain: Estimate
+    debiased: Estimate
+    rms: Estimate
+    smooth: Estimate
+    bins: int
+    chance: float
+    warning: str
+
+
+def calibration_line(t: Tally, *, level: float = 0.95) -> CalibrationLine:
+    r"""Are the probabilities too extreme, or too high on the whole?
+
+    .. math:: \mathrm{logit}\, P(y=1) = a + b\, \mathrm{logit}(p)
+
+    The slope is b with a free; the intercept is a with b = 1.
+
+    Parameters
+    ----------
+    t
+        Labelled cases whose scores are probabilities.
+    level
+        Confidence of the (Wald) intervals.
+
+    References
+    ----------
+    D. R. Cox (1958), doi:10.1093/biomet/45.3-4.562. B. Van Calster et al., Calibration:
+    the Achilles heel of predictive analytics, BMC Medicine 17 (2019) 230,
+    doi:10.1186/s12916-019-1466-7.
+
+    Examples
+    --------
+    Scores with log-odds of -ln 9 and ln 9 where the truth has -ln 3 and ln 3.
+
+    >>> line = calibration_line(Tally([0.1, 0.9], neg=[30, 10], pos=[10, 30]))
+    >>> round(line.slope.value, 6), round(abs(line.intercept.value), 6)
+    (0.5, 0.0)
+    """
+    _checks.both_classes(t, "calibration_line")
+    score, pos, neg = probability_rows(t, "calibration_line")
+    level = _checks.fraction(level, "level")
+    logit = log_odds(score)
+    if logit[0] == logit[-1]:
+        raise NotEnoughCases(
+            "A calibration slope needs two different scores; all cases have "
+            f"{score[0]:g}."
+        )
+    if separated(logit, pos, neg):
+        raise NotEnoughCases(
+            "A calibration slope needs classes that overlap; here a threshold parts "
+            "them without error, and the slope would be infinite."
+        )
+    free = fit_logistic([logit], pos, neg)
+    fixed = fit_logistic([], pos, neg, offset=logit)
+    edge = (score == 0) | (score == 1)
+    return CalibrationLine(
+        _wald(free.coefficients[1], free.covariance[1, 1], level),
+        _wald(fixed.coefficients[0], fixed.covariance[0, 0], level),
+        int((pos + neg)[edge].sum()),
+    )
+
+
+def log_odds(score: Floats) -> Floats:
+    """Give the logit of probabilities, 0 and 1 taken as 2^-52 from themselves."""
+    p = np.clip(score, _EPS, 1 - _EPS)
+    return np.asarray(np.log(p) - np.log1p(-p))
+
+
+def _wald(value: float, variance: float, level: float) -> Estimate:
+    sd = math.sqrt(variance)
+    half = NormalDist().inv_cdf((1 + level) / 2) * sd
+    value = float(value)
+    return Estimate(value, value - half, value + half, level, "wald", sd)
+
+
+def calibration_test(
+    t: Tally, *, method: str = "spiegelhalter", replicates: int = 999, rng: Any = 0
+) -> CalibrationTest:
+    r"""Could calibrated scores show this?
+
+    Parameters
+    ----------
+    t
+        Labelled cases whose scores are probabilities.
+    method
+        "spiegelhalter" compares the Brier score with its expectation (1986; a normal
+        statistic; blind to errors that cancel), "cox" asks for slope 1 and intercept 0
+        at once (likelihood ratio, chi-squared with 2 degrees of freedom), "isotonic"
+        compares the miscalibration MCB of the Brier score with that of labels drawn
+        from the scores (Monte Carlo, exact level at any size, sees every monotone
+        departure).
+    replicates
+        Draws of "isotonic".
+    rng
+        Seed or NumPy generator of "isotonic".
+
+    Notes
+    -----
+    Spiegelhalter's statistic is
+    :math:`\sum (y-p)(1-2p) / \sqrt{\sum (1-2p)^2 p(1-p)}`. It is NaN where all scores
+    are 0, 1/2 or 1, which tell it nothing.
+
+    References
+    ----------
+    D. J. Spiegelhalter, Probabilistic prediction in patient management and clinical
+    trials, Statistics in Medicine 5 (1986) 421, doi:10.1002/sim.4780050506.
+
+    Examples
+    --------
+    Ten cases at 0.2, four of them positive: (4 - 2) 0.6 / sqrt(10 0.36 0.16).
+
+    >>> calibration_test(Tally([0.2], neg=[6], pos=[4])).statistic
+    1.58...
+    """
+    test = CALIBRATION_TESTS[_checks.choice(method, CALIBRATION_TESTS, "method")]
+    replicates = _checks.whole_number(replicates, "replicates", at_least=19)
+    rows = probability_rows(t, "calibration_test")
+    score, pos, neg = rows
+    if pos[score == 0].any() or neg[score == 1].any():
+        # what was impossible has happened
+        return CalibrationTest(math.inf, 0.0, method)
+    statistic, p_value = test(*rows, replicates, _checks.generator(rng))
+    return CalibrationTest(float(statistic), float(p_value), method)
+
+
+def _spiegelhalter(
+    p: Floats, pos: Array, neg: Array, replicates: int, rng: Any
+) -> tuple[float, float]:
+    cases = pos + neg
+    spread = float(cases @ ((1 - 2 * p) ** 2 * p * (1 - p)))
+    if spread == 0:
+        return math.nan, math.nan
+    z = float((pos - cases * p) @ (1 - 2 * p)) / math.sqrt(spread)
+    return z, 2 * NormalDist().cdf(-abs(z))
+
+
+def _cox(
+    p: Floats, pos: Array, neg: Array, replicates: int, rng: Any
+) -> tuple[float, float]:
+    # scores of 0 and 1 were right: they add nothing to either likelihood
+    inner = (p > 0) & (p < 1)
+    p, pos, neg = p[inner], pos[inner], neg[inner]
+    if not p.size:
+        return math.nan, math.nan
+    logit = log_odds(p)
+    free = fit_logistic([logit], pos, neg).log_likelihood
+    fixed = float(pos @ np.log(p) + neg @ np.log1p(-p))
+    statistic = max(0.0, 2 * (free - fixed))
+    freedom = 2 if p.size > 1 else 1
+    tail = (
+        math.exp(-statistic / 2)
+        if freedom == 2
+        else math.erfc(math.sqrt(statistic / 2))
+    )
+    return statistic, tail
+
+
+def _isotonic(
+    p: Floats, pos: Array, neg: Array, replicates: int, rng: Any
+) -> tuple[float, float]:
+    p, pos, neg = pooled(p, pos, neg)
+    cases = pos + neg
+    seen = _mcb(p, pos, cases)
+    drawn = rng.binomial(cases, p, size=(replicates, p.size))
+    # rounding must not part what is equal
+    beyond = sum(_mcb(p, d, cases) >= seen * (1 - 1e-12) for d in drawn)
+    return seen, (1 + beyond) / (1 + replicates)
+
+
+def _mcb(p: Floats, pos: Array, cases: Array) -> float:
+    """Give the gain of isotonic recalibration in Brier score."""
+    share, start = pool_violators(pos, cases - pos)
+    fitted = np.repeat(share, np.diff(start))
+    # sum of (p-y)^2 - (fitted-y)^2 over the cases
+    return float(((p - fitted) * ((p + fitted) * cases - 2 * pos)).sum() / cases.sum())
+
+
+def calibration_error(
+    t: Tally,
+    *,
+    bins: int = 15,
+    level: float = 0.95,
+    replicates: int = 500,
+    rng: Any = 0,
+) -> CalibrationError:
+    r"""How far is the share of positives from the score, on average (ECE)?
+
+    .. math:: \mathrm{ECE} = \sum_b \frac{n_b}{n} |\bar y_b - \bar p_b|
+
+    Parameters
+    ----------
+    t
+        Labelled cases whose scores are probabilities.
+    bins
+        Bins of equally many cases.
+    level
+        Confidence of the (reflected bootstrap) intervals.
+    replicates
+        Bootstrap samples.
+    rng
+        Seed or NumPy generator.
+
+    Notes
+    -----
+    What it is worth. The plain error is never 0: calibrated scores have the value given
+    as ``chance``, which grows with the number of bins and falls with the number of
+    cases, so two errors can be compared only at the same n, prevalence and bins. A
+    classifier that says the prevalence to everybody has no error and no use. Prefer
+    :func:`trueness.brier` with its parts, :func:`trueness.reliability` and
+    :func:`calibration_test`.
+
+    ``debiased`` takes away :math:`E|N(d_b, s_b^2)| - |d_b|` in each bin, the bias of an
+    absolute value under normal noise (Kumar, Liang and Ma 2019, section 4.2, for the
+    absolute error). ``rms`` is the root of
+    :math:`\sum_b \frac{n_b}{n} [(\bar y_b-\bar p_b)^2 - \bar y_b(1-\bar y_b)/(n_b-1)]`,
+    which is unbiased (Bröcker 2012; Kumar et al., eq. 5), or 0 where that is negative.
+    ``smooth`` is the smooth calibration error of Błasiok and Nakkiran (2023): with the
+    residuals smoothed by a Gaussian of width sigma, reflected at 0 and 1, the sigma at
+    which the mean absolute residual equals sigma (their section 4).
+
+    References
+    ----------
+    A. Kumar, P. Liang, T. Ma, Verified uncertainty calibration, NeurIPS 2019,
+    arXiv:1909.10155. J. Błasiok, P. Nakkiran, Smooth ECE, ICLR 2024, arXiv:2309.12236.
+
+    Examples
+    --------
+    Score 0.2 with share 0.3, score 0.8 with share 0.9: off by 0.1 each.
+
+    >>> e = calibration_error(Tally([0.2, 0.8], neg=[7, 1], pos=[3, 9]))
+    >>> round(e.plain.value, 12), e.bins
+    (0.1, 2)
+    """
+    score, pos, neg = probability_rows(t, "calibration_error")
+    bins = _checks.whole_number(bins, "bins", at_least=1)
+    level = _checks.fraction(level, "level")
+    replicates = _checks.whole_number(replicates, "replicates", at_least=20)
+    generator = _checks.generator(rng)
+    values = _errors(score, pos, neg, bins=bins)
+    draws = resampled(
+        score, pos, neg, partial(_errors, bins=bins), replicates, generator
+    )
+    start = equal_mass(pos + neg, bins)
+    chance = _chance(score, pos + neg, start)
+    plain, debiased, rms, smooth = (
+        _interval(v, d, level) for v, d in zip(values, draws.T, strict=True)
+    )
+    warning = (
+        f"Calibrated scores would have a plain error of {chance:.3g} here by chance; "
+        f"it depends on n and on the {start.size} bins, and says nothing about "
+        f"discrimination."
+    )
+    return CalibrationError(
+        plain, debiased, rms, smooth, int(start.size), chance, warning
+    )
+
+
+def _errors(
+    score: Floats, pos: Array, neg: Array, *, bins: int
+) -> tuple[float, float, float, float]:
+    cases = pos + neg
+    start = equal_mass(cases, bins)
+    total = np.add.reduceat(cases, start)
+    weight = total / total.sum()
+    share = np.add.reduceat(pos, start) / total
+    gap = share - np.add.reduceat(score * cases, start) / total
+    plain = float(weight @ np.abs(gap))
+    # a bin of one case has no variance of its own: its share says nothing
+    noise = share * (1 - share) / np.maximum(total - 1, 1)
+    debiased = max(0.0, plain - float(weight @ (folded_mean(gap, noise) - abs(gap))))
+    square = float(weight @ (gap**2 - noise))
+    return plain, debiased, math.sqrt(max(0.0, square)), smooth_error(score, pos, neg)
+
+
+def folded_mean(mean: Floats, variance: Floats) -> Floats:
+    """Give E|X| of normal X.
+
+    >>> folded_mean(np.array([0.0, 3.0]), np.array([1.0, 0.0])).round(6)
+    array([0.797885, 3.      ])
+    """
+    from scipy.special import ndtr
+
+    sd = np.sqrt(variance)
+    x = np.divide(mean, sd, out=np.full_like(mean, np.inf), where=sd > 0)
+    x = np.where(sd > 0, x, np.copysign(np.inf, mean))
+    density = math.sqrt(2 / math.pi) * sd * np.exp(-x * x / 2)
+    return np.asarray(density + mean * (1 - 2 * ndtr(-x)))
+
+
+def _chance(score: Floats, cases: Array, start: Array) -> float:
+    """Give the expected plain error of calibrated scores, by the normal law."""
+    total = np.add.reduceat(cases, start)
+    variance = np.add.reduceat(cases * score * (1 - score), start) / total**2
+    return float(total @ folded_mean(np.zeros(start.size), variance) / total.sum())
+
+
+def smooth_error(score: Floats, pos: Array, neg: Array) -> float:
+    """Give the smooth calibration error (Błasiok and Nakkiran 2023).
+
+    The Gaussian reflected at 0 and 1 is the heat kernel there, so smoothing damps each
+    term of a cosine series on its own.
+    """
+    from scipy.fft import dct
+
+    cases = pos + neg
+    place = np.clip((score * _GRID).astype(int), 0, _GRID - 1)
+    residual = np.bincount(place, pos - cases * score, _GRID) / cases.sum()
+    series = dct(residual, type=2, norm="ortho")
+    low, high = 1e-4, 1.0
+    if _smoothed(series, low) <= low:
+        return _smoothed(series, low)
+    for _ in range(40):  # the error falls as the width grows: halve the interval
+        middle = math.sqrt(low * high)
+        if _smoothed(series, middle) > middle:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _smoothed(series: Floats, width: float) -> float:
+    from scipy.fft import idct
+
+    damping = np.exp(-((np.pi * width * np.arange(series.size)) ** 2) / 2)
+    return float(np.abs(idct(series * damping, type=2, norm="ortho")).sum())
+
+
+def _interval(value: float, draws: Floats, level: float) -> Estimate:
+    low, high = reflected_interval(value, draws, level)
+    return Estimate(value, low, high, level, "bootstrap", float(draws.std(ddof=1)))
+
+
+_Test = Callable[[Floats, Array, Array, int, Any], tuple[float, float]]
+CALIBRATION_TESTS: Mapping[str, _Test] = MappingProxyType(
+    {"spiegelhalter": _spiegelhalter, "cox": _cox, "isotonic": _isotonic}
+)

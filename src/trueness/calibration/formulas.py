@@ -1,0 +1,204 @@
+"""Which arithmetic turns a score into a new one, so that any engine can do it?
+
+A fitted map is a rule from score to number. Here are the few forms such a rule takes,
+as data without behaviour, so that NumPy (:func:`evaluate`) and a query engine compute
+the same thing. Writing them for another engine means writing these six cases:
+
+``Logistic``
+    ``1 / (1 + exp(-(intercept + sum_k coefficient_k f_k(s'))))`` where ``s'`` is the
+    score clipped to ``[low, high]`` and ``f_k`` one of ``TRANSFORMS``.
+``Steps``
+    ``values[k]`` where ``k`` is the number of ``edges`` that are ``<= s``; there is one
+    more value than there are edges.
+``Linear``
+    straight lines between the points ``(x, y)``, ``x`` ascending, constant beyond the
+    ends.
+``Prior``
+    ``p pos / (p pos + (1 - p) neg)``: probabilities carried to another prevalence.
+``Mean``
+    the weighted mean of several formulas of the same score; the weights add up to 1.
+``Chain``
+    one formula after another.
+
+A missing score (NaN) stays missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit
+
+from trueness._core.arrays import Floats, blocks
+from trueness._core.records import Record
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Logistic(Record):
+    """A logistic curve in one or more functions of the score."""
+
+    intercept: float
+    terms: tuple[tuple[float, str], ...]
+    low: float = -np.inf
+    high: float = np.inf
+
+
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class Steps(Record):
+    """A table of steps: ``values[number of edges <= score]``."""
+
+    edges: Floats
+    values: Floats
+
+
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class Linear(Record):
+    """Straight lines between points, constant beyond the ends."""
+
+    x: Floats
+    y: Floats
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Prior(Record):
+    """Bayes' rule with other prior weights of the classes."""
+
+    pos: float
+    neg: float
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Mean(Record):
+    """A weighted mean of formulas of the same score."""
+
+    parts: tuple[Formula, ...]
+    weights: tuple[float, ...]
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Chain(Record):
+    """One formula after another, the first one first."""
+
+    parts: tuple[Formula, ...]
+
+
+Formula = Logistic | Steps | Linear | Prior | Mean | Chain
+
+# functions of one score that a Logistic may hold; all of them exist in SQL
+TRANSFORMS: dict[str, Callable[[Floats], Floats]] = {
+    "identity": lambda s: s,
+    "square": lambda s: s * s,
+    "log": np.log,
+    "log1m": lambda s: np.log1p(-s),
+    "logit": lambda s: np.log(s) - np.log1p(-s),
+}
+
+
+def direction(formula: Formula) -> int | None:
+    """Does it never fall (1) or never rise (-1)? None where that is not known.
+
+    >>> direction(Logistic(0.0, ((-2.0, "identity"),)))
+    -1
+    """
+    match formula:
+        case Logistic(_, terms):
+            return _common(
+                int(_RISING[n] * np.sign(c)) if n in _RISING else None for c, n in terms
+            )
+        case Steps(_, values) | Linear(_, values):
+            return _common(np.unique(np.sign(np.diff(values))).astype(int).tolist())
+        case Prior(pos, neg):
+            return 1 if min(pos, neg) >= 0 else None
+        case Mean(parts, weights):
+            ways = [direction(p) for p in parts]
+            signs = np.sign(weights).astype(int).tolist()
+            pairs = zip(ways, signs, strict=True)
+            return _common(None if d is None else d * s for d, s in pairs)
+        case Chain(parts):
+            total = 1
+            for part in parts:
+                way = direction(part)
+                if way is None:
+                    return None
+                total *= way
+            return total
+
+
+# functions of one score, and whether they rise; a square does neither
+_RISING = {"identity": 1, "log": 1, "log1m": -1, "logit": 1}
+
+
+def _common(signs: Iterable[int | None]) -> int | None:
+    """Give the one direction that all parts have; 0 is flat and goes with both."""
+    found = set(signs) - {0}
+    if None in found or len(found) > 1:
+        return None
+    return found.pop() if found else 1
+
+
+def evaluate(formula: Formula, score: ArrayLike) -> Floats:
+    """Which number does this formula give each score? NaN stays NaN.
+
+    Examples
+    --------
+    >>> evaluate(Steps(np.array([0.5]), np.array([0.1, 0.8])), [0.4, 0.5, np.nan])
+    array([0.1, 0.8, nan])
+    >>> evaluate(Linear(np.array([0.0, 1.0]), np.array([0.0, 0.5])), [-1.0, 0.5, 2.0])
+    array([0.  , 0.25, 0.5 ])
+    """
+    value = np.asarray(score, dtype=np.float64)
+    flat = value.reshape(-1)
+    if isinstance(formula, Linear):  # np.interp walks fastest through all at once
+        return np.interp(flat, formula.x, formula.y).reshape(value.shape)
+    out = np.empty_like(flat)
+    for b in blocks(flat.size):
+        out[b] = _block(formula, flat[b])
+    return out.reshape(value.shape)
+
+
+def _block(formula: Formula, s: Floats) -> Floats:
+    match formula:
+        case Logistic():
+            return sigmoid(_predictor(formula, s))
+        case Steps(edges, values):
+            found = values[np.searchsorted(edges, s, side="right")]
+            return np.where(np.isnan(s), np.nan, found)
+        case Linear(x, y):
+            return np.interp(s, x, y)
+        case Prior(pos, neg):
+            return s * pos / (s * pos + (1 - s) * neg)
+        case Mean(parts, weights):
+            shares = zip(parts, weights, strict=True)
+            values = np.array([w * _block(part, s) for part, w in shares])
+            return np.asarray(values.sum(axis=0))
+        case Chain(parts):
+            for part in parts:
+                s = _block(part, s)
+            return s
+
+
+def _predictor(formula: Logistic, s: Floats) -> Floats:
+    s = np.clip(s, formula.low, formula.high)
+    total = np.full(s.shape, formula.intercept)
+    for coefficient, name in formula.terms:
+        total += coefficient * TRANSFORMS[name](s)
+    return total
+
+
+def sigmoid(eta: Floats) -> Floats:
+    """Give 1 / (1 + exp(-eta)) without overflow.
+
+    >>> sigmoid(np.array([-1000.0, 0.0, 1000.0]))
+    array([0. , 0.5, 1. ])
+    """
+    return np.asarray(expit(eta))

@@ -1,0 +1,372 @@
+r"""What does a fitted map look like, how is it kept in a file, and carried elsewhere?
+
+Fitting returns a map: a frozen record that is called with scores and gives new ones.
+``tally.map(f)`` applies it to a tally, ``trueness.apply`` to a column of any frame.
+
+A new kind of map is a frozen dataclass with fields of plain values and arrays, put into
+the one registry of the library::
+
+    @register("platt")
+    @final
+    @dataclass(frozen=True, repr=False, eq=False)
+    class Platt(Map):
+        intercept: float
+        slope: float
+
+        @property
+        def expression(self) -> Formula:
+            return Logistic(self.intercept, ((self.slope, "identity"),))
+
+Its ``expression`` says what it computes (see :mod:`trueness.calibration.formulas`);
+calling it, comparing it, saving it and loading it follow. Maps of whole rows (combiners
+of a panel) are registered too and write their own ``__call__`` in place of an
+``expression``.
+
+The file is JSON with a version; reading it runs no code but the constructors of the
+registered kinds, which check their fields.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Floats
+from trueness._core.checks import InputError
+from trueness._core.doors import door
+from trueness._core.records import Record
+from trueness.calibration.formulas import Chain, Formula, Prior, direction, evaluate
+
+VERSION = 1
+_FORMAT = "trueness map"
+# the modules that register a kind of map: a file may hold any of them
+HOMES = (
+    *("calibration.blending", "calibration.by_rank", "calibration.monotone"),
+    *("calibration.parametric", "ensembles.combiners", "ensembles.correlated"),
+    "nogold.combinations.best",
+)
+# every kind of map of the library, by the name it has in a file
+MAPS: dict[str, type[Map]] = {}
+_Kind = TypeVar("_Kind", bound="type[Map]")
+
+
+class Map(Record):
+    """A frozen record that turns scores into scores, and can be saved."""
+
+    @property
+    def expression(self) -> Formula:
+        """Which arithmetic is it? Data that any engine can turn into its own."""
+        raise InputError(
+            f"{type(self).__name__} is a map of several scores; it has no expression "
+            f"in one of them."
+        )
+
+    @property
+    def monotone(self) -> bool:
+        """Is it known never to fall, or never to rise?"""
+        return direction(self.expression) is not None
+
+    def __call__(self, score: ArrayLike) -> Floats:
+        """Give the new score of each score, in the same shape; NaN stays NaN."""
+        return evaluate(self.expression, score)
+
+    def save_map(self, path: str | os.PathLike[str]) -> None:
+        """Write the map to a JSON file, whole or not at all; ``load_map`` reads it."""
+        save_map(self, path)
+
+    def __eq__(self, other: object) -> bool:
+        """Are both the same kind with the same numbers?"""
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(
+            _equal(getattr(self, name), getattr(other, name))
+            for name in _numbers(type(self))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _numbers(kind: type[Map]) -> list[str]:
+    """Which fields is a map made of? Not what is known about an answer."""
+    return [f.name for f in fields(kind) if f.name != "bounds"]
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    return bool(a == b) or (a != a and b != b)
+
+
+def register(name: str) -> Callable[[_Kind], _Kind]:
+    """Enter a kind of map into the registry, under the name it has in a file."""
+
+    def enter(kind: _Kind) -> _Kind:
+        # a module that is loaded twice (reload, doctest) meets itself: the first stays
+        if MAPS.setdefault(name, kind).__qualname__ != kind.__qualname__:
+            raise InputError(f"There is already a kind of map called {name!r}.")
+        return kind
+
+    return enter
+
+
+def freeze(record: Any, *names: str) -> None:
+    """Make the named fields read-only float64 arrays; for ``__post_init__``."""
+    for name in names:
+        values = np.array(getattr(record, name), dtype=np.float64)
+        values.flags.writeable = False
+        object.__setattr__(record, name, values)
+
+
+def save_map(map: Map, path: str | os.PathLike[str]) -> None:
+    """Write a fitted map to a JSON file, all or nothing.
+
+    Parameters
+    ----------
+    map
+        Any fitted map of Trueness.
+    path
+        The file; :func:`trueness.load_map` reads it back, equal to the last bit.
+
+    Examples
+    --------
+    >>> import trueness, os, tempfile
+    >>> t = trueness.Tally([1, 2, 3], neg=[3, 2, 1], pos=[1, 2, 3])
+    >>> c = trueness.calibrate(t, method="platt")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     trueness.save_map(c, os.path.join(folder, "map.json"))
+    ...     trueness.load_map(os.path.join(folder, "map.json")) == c
+    True
+    """
+    text = map_to_json(map)
+    with door("data.storage").replacing(path) as temporary:
+        temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def load_map(path: str | os.PathLike[str]) -> Map:
+    """Which map does this file hold?
+
+    Parameters
+    ----------
+    path
+        A file written by :func:`trueness.save_map`.
+    """
+    name = os.fspath(path)
+    if not Path(path).is_file():
+        raise InputError(f"There is no file {name} to read a map from.")
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{name} must be a JSON file; it is not text.") from None
+    return map_from_json(text, name)
+
+
+def map_to_json(map: Map) -> str:
+    """Write a map as JSON text."""
+    return json.dumps(
+        {"format": _FORMAT, "version": VERSION, **_encode(map)}, allow_nan=False
+    )
+
+
+def map_from_json(text: str, name: str = "The text") -> Map:
+    """Read a map from JSON text; ``name`` is what a message calls it."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as err:
+        raise InputError(
+            f"{name} must be a JSON file written by trueness.save_map; it is no JSON: "
+            f"{err}."
+        ) from None
+    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+        raise InputError(f"{name} was not written by trueness.save_map.")
+    version = content.get("version")
+    if not isinstance(version, int) or version > VERSION:
+        raise InputError(
+            f"{name} has format {version}; this Trueness reads up to {VERSION}. "
+            f"Upgrade with pip install -U trueness."
+        )
+    return _decode_map(content, name)
+
+
+def _encode(value: Any) -> Any:
+    """Turn a field into JSON that says what it is."""
+    if isinstance(value, Map):
+        return _encode_map(value)
+    if isinstance(value, np.ndarray):
+        return {"array": [_number(v) for v in value.ravel()], "shape": value.shape}
+    if isinstance(value, (tuple, list)):
+        return {"list": [_encode(v) for v in value]}
+    if isinstance(value, Mapping):
+        return {"mapping": {k: _encode(v) for k, v in value.items()}}
+    value = _checks.plain(value)
+    if isinstance(value, float):
+        return _number(value)
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    raise InputError(
+        f"A map that is saved may hold numbers, text, arrays, mappings and other maps "
+        f"of Trueness; found {type(value).__name__}."
+    )
+
+
+def _encode_map(value: Map) -> dict[str, Any]:
+    known = {kind: name for name, kind in MAPS.items()}
+    if type(value) not in known:
+        raise InputError(
+            f"{type(value).__name__} cannot be saved: it is not in the registry. "
+            f"Write @trueness.calibration.maps.register(name) above the class."
+        )
+    content = {n: _encode(getattr(value, n)) for n in _numbers(type(value))}
+    return {"type": known[type(value)], "fields": content}
+
+
+def _number(value: Any) -> Any:
+    value = _checks.plain(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"number": repr(value)}
+    return value
+
+
+def _decode(value: Any, name: str) -> Any:
+    if not isinstance(value, dict):
+        return value
+    match value:
+        case {"type": _}:
+            return _decode_map(value, name)
+        case {"array": list(items), "shape": list(shape)}:
+            return _decode_array(items, shape, name)
+        case {"list": list(items)}:
+            return tuple(_decode(v, name) for v in items)
+        case {"mapping": dict(items)}:
+            return {k: _decode(v, name) for k, v in items.items()}
+        case {"number": "inf" | "-inf" | "nan" as word}:
+            return float(word)
+    raise InputError(f"{name} is damaged: it holds {_checks.listing(value)}.")
+
+
+def _decode_array(items: list[Any], shape: list[Any], name: str) -> Floats:
+    try:
+        numbers = [_decode(v, name) for v in items]
+        return np.array(numbers, dtype=np.float64).reshape(shape)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} is damaged: an array does not hold numbers."
+        ) from None
+
+
+def _decode_map(content: dict[str, Any], name: str) -> Map:
+    for home in HOMES:
+        door(home)
+    kind = _checks.choice(content.get("type"), MAPS, f"The type of map in {name}")
+    values = content.get("fields")
+    wanted = set(_numbers(MAPS[kind]))
+    if not isinstance(values, dict) or set(values) != wanted:
+        found = _checks.listing(values) if isinstance(values, dict) else repr(values)
+        raise InputError(
+            f"{name} is damaged: a map of type {kind!r} has the fields "
+            f"{_checks.listing(sorted(wanted), 20)}; found {found}."
+        )
+    try:
+        return MAPS[kind](**{k: _decode(v, name) for k, v in values.items()})
+    except (TypeError, ValueError) as err:
+        raise InputError(f"{name} is damaged: {err}") from None
+
+
+@register("at-prevalence")
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class AtPrevalence(Map):
+    """A map from score to probability, carried from one prevalence to another.
+
+    Attributes
+    ----------
+    map : Map
+        The map that was fitted where the prevalence is ``old``.
+    old, new : float
+        The prevalences.
+    """
+
+    map: Map
+    old: float
+    new: float
+
+    def __post_init__(self) -> None:
+        _checks.fraction(self.old, "old")
+        _checks.fraction(self.new, "new")
+
+    @property
+    def _prior(self) -> Prior:
+        return Prior(self.new / self.old, (1 - self.new) / (1 - self.old))
+
+    @property
+    def expression(self) -> Formula:
+        """Give the map's expression followed by Bayes' rule."""
+        return Chain((self.map.expression, self._prior))
+
+    def interval(self, score: ArrayLike) -> tuple[Floats, Floats]:
+        """Carry the interval of the map, where it has one, to the new prevalence."""
+        if not hasattr(self.map, "interval"):
+            raise InputError(
+                f"{type(self.map).__name__} has no interval; fit with "
+                f'trueness.calibrate(t, method="venn-abers").'
+            )
+        low, high = self.map.interval(score)
+        return evaluate(self._prior, low), evaluate(self._prior, high)
+
+
+def at_prevalence(map: Map, old: float, new: float) -> AtPrevalence:
+    r"""What does a score mean where the condition is rarer or more common?
+
+    When the classes show the same scores as before and only their shares change, the
+    odds are multiplied by a constant (Bayes' rule; Elkan 2001, Theorem 2):
+
+    .. math:: \frac{p'}{1-p'} = \frac{p}{1-p}
+              \cdot \frac{\pi_{new}/(1-\pi_{new})}{\pi_{old}/(1-\pi_{old})}
+
+    Parameters
+    ----------
+    map
+        A fitted map from score to probability.
+    old
+        Prevalence of the data that the map was fitted on (``t.prevalence``; after
+        undersampling, that of the sample).
+    new
+        Prevalence where it is used.
+
+    Notes
+    -----
+    The assumption is label shift: P(score | class) is the same in both places. It fails
+    when the cases themselves become harder, and no formula repairs that.
+
+    References
+    ----------
+    C. Elkan, The foundations of cost-sensitive learning, IJCAI 2001, 973-978.
+
+    Examples
+    --------
+    Fitted where half are positive, used where 1 in 11 is: odds of 1 become 1/10.
+
+    >>> import trueness
+    >>> t = trueness.Tally([1, 0], neg=[2, 2], pos=[2, 2])
+    >>> balanced = trueness.calibrate(t, method="isotonic")
+    >>> c = trueness.at_prevalence(balanced, 1 / 2, 1 / 11)
+    >>> float(c(1.0))
+    0.0909...
+    """
+    if not isinstance(map, Map):
+        raise InputError(
+            f"at_prevalence needs a fitted map, as trueness.calibrate gives; found "
+            f"{type(map).__name__}."
+        )
+    old, new = _checks.fraction(old, "old"), _checks.fraction(new, "new")
+    return AtPrevalence(map, old, new)

@@ -1,0 +1,144 @@
+r"""Do the probabilities mean what they say? The reliability diagram.
+
+Bins are a choice, and another choice gives another diagram. CORP (Dimitriadis, Gneiting
+and Jordan 2021) has none: the share of positives as a function of the score is the
+isotonic regression of the labels on the scores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array, Floats
+from trueness._core.progress import steps
+from trueness._core.records import Record
+from trueness.calibration.monotone import pool_violators
+from trueness.calibration.proper_scores import pooled, probability_rows
+from trueness.counts.values import Tally
+
+_POINTS = 500
+
+
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class Reliability(Record):
+    """The CORP reliability curve and its bands, in ascending order of score.
+
+    Attributes
+    ----------
+    score : array (k,)
+        Scores; between them the curve is straight.
+    probability : array (k,)
+        Share of positives that belongs to the score, by isotonic regression.
+    consistency_low, consistency_high : array (k,)
+        Where the curve would lie if the scores were calibrated: a curve outside of it
+        speaks against calibration.
+    confidence_low, confidence_high : array (k,)
+        Where the true share may lie.
+    level : float
+        Pointwise level of both bands.
+    n, n_pos : int
+        Labelled cases, and positives among them.
+    """
+
+    score: Floats
+    probability: Floats
+    consistency_low: Floats
+    consistency_high: Floats
+    confidence_low: Floats
+    confidence_high: Floats
+    level: float
+    n: int
+    n_pos: int
+
+
+def reliability(
+    t: Tally, *, level: float = 0.95, replicates: int = 500, rng: Any = 0
+) -> Reliability:
+    r"""Which share of the cases with a score of p is positive?
+
+    .. math:: \hat p(s_i) = \max_{a \le i} \min_{b \ge i}
+              \frac{\sum_{a..b} pos}{\sum_{a..b} (pos + neg)}
+
+    Parameters
+    ----------
+    t
+        Labelled cases whose scores are probabilities.
+    level
+        Pointwise level of the bands.
+    replicates
+        Resamples for each band.
+    rng
+        Seed or NumPy generator.
+
+    Notes
+    -----
+    Consistency band: labels are drawn from the scores themselves and the curve is
+    fitted again. Confidence band: labels are drawn from the fitted curve. Both are the
+    pointwise quantiles. Up to 500 distinct scores the curve has them all; beyond that
+    the ends of the isotonic blocks and 500 quantiles. More than 4,000 distinct scores
+    are pooled to 4,000 for the bands, not for the curve.
+
+    References
+    ----------
+    T. Dimitriadis, T. Gneiting, A. Jordan, PNAS 118 (2021) e2016191118,
+    doi:10.1073/pnas.2016191118.
+
+    Examples
+    --------
+    >>> r = reliability(Tally([0.1, 0.5, 0.9], neg=[9, 6, 1], pos=[1, 4, 9]))
+    >>> r.probability
+    array([0.1, 0.4, 0.9])
+    """
+    score, pos, neg = probability_rows(t, "reliability")
+    level = _checks.fraction(level, "level")
+    replicates = _checks.whole_number(replicates, "replicates", at_least=20)
+    generator = _checks.generator(rng)
+    at = _points(score, *_curve(pos, neg))
+    fitted = np.interp(at, score, _curve(pos, neg)[0])
+    rows = pooled(score, pos, neg)
+    cases = rows[1] + rows[2]
+    bands = [
+        _band(rows[0], cases, chance, at, replicates, level, generator)
+        for chance in (rows[0], _curve(rows[1], rows[2])[0])
+    ]
+    n_pos = int(pos.sum())
+    return Reliability(
+        at, fitted, *bands[0], *bands[1], level, n_pos + int(neg.sum()), n_pos
+    )
+
+
+def _curve(pos: Array, neg: Array) -> tuple[Floats, Array]:
+    """Give the isotonic value of every row, and where blocks start."""
+    share, start = pool_violators(pos, neg)
+    return np.repeat(share, np.diff(start)), start
+
+
+def _points(score: Floats, fitted: Floats, start: Array) -> Floats:
+    if score.size <= _POINTS:
+        return score
+    ends = np.concatenate([start[:-1], start[1:] - 1])
+    spread = np.linspace(0, score.size - 1, _POINTS).astype(int)
+    return np.asarray(score[np.union1d(ends, spread)])
+
+
+def _band(
+    score: Floats,
+    cases: Array,
+    chance: Floats,
+    at: Floats,
+    replicates: int,
+    level: float,
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """Draw labels with these chances, fit again, and take quantiles at each point."""
+    curves = np.empty((replicates, at.size))
+    for k in steps(range(replicates), "Bootstrap", unit="samples"):
+        drawn = rng.binomial(cases, chance)
+        curves[k] = np.interp(at, score, _curve(drawn, cases - drawn)[0])
+    low, high = np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return low, high

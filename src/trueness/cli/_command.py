@@ -1,0 +1,167 @@
+"""What is a command? A function from a question to an answer.
+
+``command`` adds the options that all commands share, opens the file, chooses its
+columns, and shows the answer, as text, JSON and figure; so a new command is a function
+that takes an :class:`Ask` and its own options and gives an ``Answer``.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+from trueness._core import checks as _checks
+from trueness._core.checks import InputError
+from trueness.cli import _options
+from trueness.cli._outputs import check_figure, check_targets
+from trueness.cli._shell import Answer, ending, say, show
+from trueness.cli._source import (
+    Ask,
+    Guess,
+    choose,
+    looks_counted,
+    one_score,
+    open_source,
+    several_scores,
+)
+
+WIDTH = 74  # of an example
+
+
+@final
+@dataclass(frozen=True)
+class Columns:
+    """Which columns does a command work on beside the labels, and what if unnamed?"""
+
+    option: str
+    kind: Any
+    guess: Guess
+    least: int = 1
+    most: int | None = None
+    needs_label: bool = True
+    instead: str = ""  # an option of the command whose columns need no label
+
+
+ONE_SCORE = Columns("score", _options.Score, one_score, most=1)
+SCORES = Columns("score", _options.Scores, several_scores)
+TWO_SCORES = Columns("score", _options.Scores, several_scores, least=2)
+
+
+def command(
+    columns: Columns | None = None, *, without: tuple[str, ...] = ()
+) -> Callable[[Callable[..., Answer]], Callable[..., None]]:
+    """Make a command of a function; ``without`` names shared options it cannot use."""
+
+    def make(function: Callable[..., Answer]) -> Callable[..., None]:
+        own = list(inspect.signature(function, eval_str=True).parameters.values())
+        shared = {} if columns is None else _shared(columns, without)
+
+        @functools.wraps(function)
+        def run(**given: Any) -> None:
+            with ending(given["debug"]):
+                last = {name: given.pop(name) for name in _options.LAST}
+                check_figure(last["plot"])
+                words = {name: given.pop(name) for name in shared}
+                check_targets(words.get("file"), given | last)
+                first = () if columns is None else (_ask(columns, words, given),)
+                show(function(*first, **given), last["json"], last["plot"])
+
+        added = {**shared, **_options.LAST}
+        parameters = {name: _parameter(name, *about) for name, about in added.items()}
+        mine = [p.replace(kind=p.KEYWORD_ONLY) for p in own if p.annotation is not Ask]
+        order = _order(list(shared), [p.name for p in mine])
+        parameters |= {p.name: p for p in mine}
+        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [parameters[name] for name in order]
+        )
+        run.__annotations__ = {}
+        run.__doc__ = _help(inspect.getdoc(function) or "")
+        return run
+
+    return make
+
+
+def _help(text: str) -> str:
+    r"""Break the example so that it can be copied from a terminal of 80 columns.
+
+    >>> print(_help("A question?\n\nExample: trueness demo")[-20:])
+    Example:
+    trueness demo
+    """
+    question, _, example = text.partition("Example: ")
+    lines = [""]
+    for word in re.findall(r'(?:-\S+ )?(?:"[^"]*"|\S+)', example):
+        if len(lines[-1]) + len(word) > WIDTH:
+            lines.append("   ")
+        lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+    # \b keeps Typer from joining the lines
+    return f"{question}\b\nExample:\n" + " \\\n".join(lines)
+
+
+def _shared(columns: Columns, without: tuple[str, ...]) -> dict[str, tuple[Any, Any]]:
+    first = {
+        "file": (_options.File, inspect.Parameter.empty),
+        "label": (_options.Label, None),
+        columns.option: (columns.kind, None),
+    }
+    return first | {k: v for k, v in _options.SHARED.items() if k not in without}
+
+
+def _order(shared: list[str], own: list[str]) -> list[str]:
+    """Put the file and its columns first, then what is special, then the rest."""
+    return [*shared[:3], *own, *shared[3:], *_options.LAST]
+
+
+def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default
+    )
+
+
+def _ask(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Ask:
+    """Open the file and choose its columns; say which ones nobody had named."""
+    level = words.get("level", 0.95)
+    _checks.fraction(level, "--level")
+    # rows that are written back keep their order
+    source = open_source(words["file"], ordered=own.get("output") is not None)
+    instead = own.get(columns.instead)
+    named = instead or words[columns.option]
+    named = [named] if isinstance(named, str) else list(named or [])
+    if instead and words[columns.option]:
+        raise InputError(
+            f"--{columns.instead} and --{columns.option} ask different questions, "
+            f"without and with labels; type one of them."
+        )
+    if columns.most is not None and len(named) > columns.most:
+        raise InputError(
+            f"This command takes one --{columns.option}; found "
+            f"{_checks.listing(named)}. Run it once for each."
+        )
+    chosen = choose(
+        source,
+        option=columns.instead if instead else columns.option,
+        scores=named,
+        guess=columns.guess,
+        needs_label=columns.needs_label and not instead,
+        **{k: words.get(k) for k in ("label", "positive", "count", "by")},
+    )
+    if chosen.took:
+        say(f"Took {' and '.join(chosen.took)}, the only ones that fit.")
+    unused = looks_counted(source, chosen) if "count" in words else None
+    if unused:
+        say(
+            f"Every row is one case. If column {unused!r} says how many, type "
+            f"--count {unused}."
+        )
+    if len(chosen.scores) < columns.least:
+        raise InputError(
+            f"This needs {columns.least} columns of scores or more; found "
+            f"{_checks.listing(chosen.scores)}. Type --{columns.option} NAME for each."
+        )
+    wanted = (chosen.label, *chosen.scores, chosen.count, chosen.by)
+    rows = source.only(name for name in wanted if name is not None)
+    return Ask(source, chosen, rows, level, words.get("seed", 0))

@@ -1,0 +1,167 @@
+"""What can be typed after a command? Every option, once.
+
+``SHARED`` holds those that mean the same everywhere; a command says by name which of
+them it takes (see ``_command``). The other aliases belong to a few commands.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+_DATA, _OUT = "Data", "Output"
+
+
+def column_names(incomplete: str) -> list[str]:
+    """Complete a column of the file that was typed before."""
+    from trueness._core.checks import InputError
+    from trueness.cli._source import is_there, open_source
+
+    file = next(filter(is_there, _typed()), None)
+    try:
+        names = list(open_source(file).types) if file else []
+    except (InputError, OSError):
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _typed() -> list[str]:
+    """Give the words of the line that a shell asks to complete.
+
+    Typer has lost the file by then: an option without its value ends the parsing.
+    """
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
+    try:
+        return shlex.split(line)[2:]
+    except ValueError:  # an open quote
+        return line.split()[2:]
+
+
+def _column(*names: str, help: str) -> Any:
+    return typer.Option(
+        *names,
+        help=help,
+        metavar="COLUMN",
+        rich_help_panel=_DATA,
+        autocompletion=column_names,
+    )
+
+
+def _data(*names: str, help: str, metavar: str) -> Any:
+    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=_DATA)
+
+
+def _choice(metavar: str, help: str) -> Any:
+    return typer.Option(help=help, metavar=metavar)
+
+
+def _out(*names: str, help: str, metavar: str | None = None) -> Any:
+    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=_OUT)
+
+
+File = Annotated[
+    str,
+    typer.Argument(
+        help="CSV, Parquet or JSON lines (also packed, a folder, or 'many/*.parquet'), "
+        "- for CSV on standard input, or sample:west_nile.",
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+Label = Annotated[str | None, _column("--label", "-l", help="Column with the labels.")]
+Score = Annotated[
+    list[str] | None,
+    _column("--score", "-s", help="Column with the scores; higher is positive."),
+]
+Scores = Annotated[
+    list[str] | None,
+    _column("--score", "-s", help="Column with scores; repeat for several."),
+]
+Votes = Annotated[
+    list[str] | None,
+    _column("--vote", help="Column with a test's verdicts, 0 or 1; repeat."),
+]
+Node = Annotated[str | None, _column("--node", help="Column with the leaves.")]
+Positive = Annotated[
+    str | None,
+    _data(
+        "--positive",
+        metavar="VALUE",
+        help="Label that counts as positive (not needed for 0/1).",
+    ),
+]
+Count = Annotated[
+    str | None,
+    _column("--count", help="Column that says how many cases a row stands for."),
+]
+By = Annotated[
+    str | None, _column("--by", help="Column with groups: answer for each of them too.")
+]
+Level = Annotated[float, _choice("SHARE", "Confidence level of the intervals.")]
+Seed = Annotated[int, _choice("NUMBER", "Seed of everything random.")]
+Json = Annotated[bool, _out("--json", help="Write JSON, for programs.")]
+Plot = Annotated[
+    Path | None,
+    _out(
+        "--plot",
+        help="Draw the figure to this .svg, .png, .pdf or .html.",
+        metavar="FILE",
+    ),
+]
+Debug = Annotated[bool, _out("--debug", help="Show the trace of an error.")]
+
+Maximize = Annotated[
+    str | None,
+    typer.Option(
+        metavar="METRIC",
+        help='What to maximise: "f1", "0.7*accuracy + 0.3*recall", ...',
+    ),
+]
+Minimize = Annotated[
+    str | None,
+    _choice("METRIC", 'What to minimise: "cost(fp=1, fn=20)", ...'),
+]
+SubjectTo = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="CONSTRAINT",
+        help='What must hold: "recall >= 0.9", "flagged <= 500"; repeat.',
+    ),
+]
+Prevalence = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE", help="Share of positives in use, if not that of the file."
+    ),
+]
+Rows = Annotated[
+    Path | None,
+    _out(
+        "--output",
+        "-o",
+        help="Write the rows with the new column: .parquet, .csv.",
+        metavar="FILE",
+    ),
+]
+Save = Annotated[
+    Path | None,
+    _out("--save", help="Keep what was fitted in this JSON file.", metavar="FILE"),
+]
+
+# name: what it is and its default
+SHARED: dict[str, tuple[Any, Any]] = {
+    "positive": (Positive, None),
+    "count": (Count, None),
+    "by": (By, None),
+    "level": (Level, 0.95),
+    "seed": (Seed, 0),
+}
+LAST: dict[str, tuple[Any, Any]] = {
+    "json": (Json, False),
+    "plot": (Plot, None),
+    "debug": (Debug, False),
+}

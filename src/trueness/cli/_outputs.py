@@ -1,0 +1,140 @@
+"""Where do results go? Files appear whole or not at all, and never over the input."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import os
+from collections.abc import Callable, Iterable, Mapping
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+from trueness._core import checks as _checks
+from trueness._core.checks import InputError
+from trueness._core.progress import progress
+from trueness.cli._shell import say
+from trueness.cli._source import Source, is_local
+from trueness.data.storage import check_folder, is_device, replacing
+
+FIGURES = (".svg", ".png", ".pdf", ".html")
+ROWS = (".parquet", ".csv")
+
+
+def check_figure(plot: Path | None) -> None:
+    """Stop before the work, not after it, when a figure has no format."""
+    if plot is not None:
+        _checks.choice(plot.suffix.lower(), FIGURES, "the ending of --plot")
+
+
+def check_targets(file: str | None, options: Mapping[str, Any]) -> None:
+    """Stop before the work when a file cannot be written where it is wanted.
+
+    ``file`` is the input; the options that are paths are outputs.
+    """
+    targets = {
+        f"--{k}": v for k, v in options.items() if isinstance(v, Path) and k != "folder"
+    }
+    inputs = {os.path.realpath(p) for p in _inputs(file)}
+    seen: dict[str, str] = {}
+    for option, path in targets.items():
+        real = os.path.realpath(path)
+        if real in inputs:
+            raise InputError(
+                f"{option} must not be the input; found {path}, which would be "
+                f"replaced. Choose another name."
+            )
+        if real in seen:
+            raise InputError(
+                f"{option} and {seen[real]} name the same file, {path}. Give each its "
+                f"own."
+            )
+        seen[real] = option
+        _check_place(path)
+
+
+def _check_place(path: Path) -> None:
+    check_folder(path)
+    if path.is_dir():
+        raise OSError(errno.EISDIR, f"{path} cannot be written: it is a folder")
+    # a device is written itself, other files are replaced in their folder
+    place = path if is_device(path) else path.parent
+    if not os.access(place, os.W_OK):
+        words = f"{path} cannot be written: the folder {path.parent} is read-only"
+        raise OSError(errno.EACCES, words)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for several files, or say why it cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as err:
+        words = f"the folder {folder} cannot be made: {err.strerror}"
+        raise OSError(err.errno, words) from err
+
+
+def _inputs(file: str | None) -> Iterable[str | Path]:
+    if file is None or not is_local(file):
+        return []
+    if os.path.isdir(file):
+        return [p for p in Path(file).rglob("*") if p.is_file()]
+    return [file] if os.path.exists(file) else glob(file, recursive=True)
+
+
+def check_rows(output: Path | None, source: Source, column: str) -> None:
+    """Stop before the work when the rows cannot be written with this column."""
+    if output is None:
+        return
+    _checks.choice(output.suffix.lower(), ROWS, "the ending of --output")
+    if column in source.types:
+        raise InputError(
+            f"--column must be a new name; this file has a column {column!r} already. "
+            f"Type --column another_name."
+        )
+
+
+def write_rows(
+    source: Source, column: str, score: Callable[[Any], Any], output: Path | None
+) -> None:
+    """Write all rows of a file with one more column, all or nothing.
+
+    ``score`` makes the column from the table, so that rows cannot get out of step.
+    """
+    if output is None:
+        return
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    with progress("Writing", unit=""):
+        table = source.read()
+        table = table.append_column(column, pa.array(score(table)))
+        with replacing(output) as temporary:
+            if output.suffix.lower() == ".csv" and source.is_text:
+                _write_as_it_was(source.as_text(), column, table[column], temporary)
+            elif output.suffix.lower() == ".csv":
+                pyarrow.csv.write_csv(table, temporary)
+            else:
+                pyarrow.parquet.write_table(table, temporary)
+    say(f"Rows with column {column!r} written to {output}.")
+
+
+def _write_as_it_was(rows: Any, column: str, values: Any, path: Path) -> None:
+    """Write the text of every row, untouched, with one more column."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*rows.column_names, column])
+        start = 0
+        for batch in rows.to_batches():
+            added = values.slice(start, batch.num_rows).to_pylist()
+            start += batch.num_rows
+            columns = [c.to_pylist() for c in batch.columns]
+            writer.writerows(zip(*columns, added, strict=True))
+
+
+def save_fitted(fitted: Any, path: Path | None) -> None:
+    """Keep a fitted map or combiner, to be read by ``trueness.load_map``."""
+    if path is None:
+        return
+    fitted.save_map(path)
+    say(f"What was fitted is kept in {path}; trueness.load_map reads it.")

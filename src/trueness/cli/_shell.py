@@ -1,0 +1,264 @@
+"""How does a command speak, and how does it end?
+
+A command makes an :class:`Answer`: plain data for ``--json``, sentences and tables for
+people, a chart for ``--plot``. Errors are the library's own sentences on standard
+error, without a traceback, and an exit code:
+
+    0    done
+    1    the output could not be written, or the reader went away
+    2    wrong input: a file, a column, an option
+    3    the input is right, but too few cases, or no threshold meets the constraints
+    130  interrupted
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar, final
+
+import typer
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from trueness._core.checks import Infeasible, InputError, NotEnoughCases
+from trueness._core.doors import door
+from trueness._core.progress import progress
+from trueness._core.records import Estimate, json_value, shown
+from trueness.cli._source import Ask
+
+DRAWN_BY_GROUP = ("evaluate", "nogold")
+EXIT = {"written": 1, "input": 2, "cases": 3, "interrupted": 130}
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+MOST, GAP = 40, 2  # characters of a name in a table, and between its columns
+
+
+@final
+@dataclass(frozen=True)
+class Grid:
+    """A table: its head, its rows as text, and which columns hold words."""
+
+    head: list[str]
+    rows: list[list[str]]
+    words: list[bool]
+
+
+@final
+@dataclass(frozen=True)
+class Answer:
+    """What a command found: ``result`` for programs, ``parts`` for people."""
+
+    command: str
+    result: dict[str, Any]
+    parts: list[str | Grid]
+    chart: Callable[[], Any] | None = None
+    about: dict[str, Any] = field(default_factory=dict)
+
+
+def show(answer: Answer, as_json: bool = False, plot: Path | None = None) -> None:
+    """Draw the figure, then write the answer to standard output."""
+    if plot is not None:
+        _draw(answer, plot)
+    if as_json:
+        text = json.dumps(envelope(answer), indent=2, allow_nan=False)
+        sys.stdout.write(text + "\n")
+    else:
+        for k, part in enumerate(answer.parts):
+            # a table stands apart from what is around it
+            if k and Grid in (type(part), type(answer.parts[k - 1])):
+                _print(sys.stdout, "")
+            _print(sys.stdout, part)
+    sys.stdout.flush()
+
+
+def envelope(answer: Answer) -> dict[str, Any]:
+    """Give what ``--json`` writes; its keys are documented and stable."""
+    from trueness import __version__
+
+    head = {"schema": f"trueness/{answer.command}/1", "trueness": __version__}
+    body: dict[str, Any] = json_value(answer.about | {"result": answer.result})
+    return head | body
+
+
+def _draw(answer: Answer, plot: Path) -> None:
+    if answer.chart is None:
+        raise InputError(f"trueness {answer.command} has no figure; leave out --plot.")
+    with progress("Drawing", unit=""):
+        door("plots").save(answer.chart(), plot)
+    by = answer.about.get("columns", {}).get("by")
+    together = by and answer.command not in DRAWN_BY_GROUP
+    say(f"Figure written to {plot}{', of all groups together' if together else ''}.")
+
+
+def about(ask: Ask, counted: Any) -> dict[str, Any]:
+    """Say which file, which columns and how many cases an answer is about."""
+    chosen = ask.chosen
+    return {
+        "file": ask.source.name,
+        "columns": {
+            "label": chosen.label,
+            "scores": list(chosen.scores),
+            "count": chosen.count,
+            "by": chosen.by,
+        },
+        "positive": chosen.positive,
+        "cases": {
+            "n": counted.n,
+            "negative": int(counted.neg.sum()),
+            "positive": int(counted.pos.sum()),
+            "unknown": int(counted.unknown.sum()),
+        },
+    }
+
+
+def cases_sentence(counted: Any) -> str:
+    """Say what was counted."""
+    text = f"{counted.n:,} cases: {counted.n_pos:,} positive"
+    labelled = counted.n_pos + counted.n_neg
+    if labelled:
+        text += f" ({100 * counted.prevalence:.3g}% of those with a label)"
+    text += f", {counted.n_neg:,} negative"
+    if counted.n_unknown:
+        text += f", {counted.n_unknown:,} without a label"
+    return text + "."
+
+
+def say(text: str) -> None:
+    """Tell the person at the terminal something that is not part of the answer."""
+    _print(sys.stderr, text)
+
+
+def _print(stream: Any, part: str | Grid) -> None:
+    console = _console(stream)
+    if isinstance(part, Grid):
+        for k, drawn in enumerate(_fitting(part, console.width)):
+            console.print(*([""] if k else []), drawn, sep="\n")
+        return
+    text = Text("\n".join(shown(line, 2000) for line in part.splitlines()))
+    # a terminal wraps between words; in a pipe or a file a sentence stays one line
+    console.print(text, soft_wrap=not stream.isatty())
+
+
+def each_group(
+    groups: Mapping[Any, T], analysis: Callable[[T], R]
+) -> dict[str, R | None]:
+    """Answer for each group; where its cases are too few say so, and give None."""
+    found: dict[str, R | None] = {}
+    for name, part in groups.items():
+        try:
+            found[str(name)] = analysis(part)
+        except (NotEnoughCases, Infeasible) as err:
+            say(f"Group {str(name)!r} has no answer: {err}")
+            found[str(name)] = None
+    return found
+
+
+def table(head: list[str], rows: list[list[Any]]) -> Grid:
+    """Lay out a table: names and words to the left, numbers to the right."""
+    words = [all(isinstance(row[k], str) for row in rows) for k in range(len(head))]
+    cells = [[cell(v) for v in row] for row in rows]
+    return Grid([shown(name, MOST) for name in head], cells, words)
+
+
+def _fitting(grid: Grid, width: int) -> list[Table]:
+    """Break a table that is too wide into several, each with the names at its left."""
+    columns = zip(grid.head, *grid.rows, strict=True)
+    wide = [GAP + max(map(cell_len, column)) for column in columns]
+    first = next((k for k, w in enumerate(grid.words) if not w), len(wide))
+    names = list(range(first))
+    parts: list[list[int]] = [[]]
+    for k in range(first, len(wide)):
+        used = sum(wide[j] for j in (*names, *parts[-1]))
+        if parts[-1] and used + wide[k] - GAP > width:
+            parts.append([])
+        parts[-1].append(k)
+    return [_drawn(grid, names, part, wide, width) for part in parts]
+
+
+def _drawn(
+    grid: Grid, names: list[int], numbers: list[int], wide: list[int], width: int
+) -> Table:
+    """Draw some columns; where there is no room names are cut, numbers never."""
+    room = width - sum(wide[k] for k in numbers) + GAP * bool(numbers)
+    drawn = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
+    for k in (*names, *numbers):
+        side: Any = "left" if grid.words[k] else "right"
+        drawn.add_column(Text(grid.head[k]), justify=side, no_wrap=True)
+        if k in names and sum(wide[j] for j in names) > room:
+            drawn.columns[-1].max_width = max(4, room // len(names) - GAP)
+    for row in grid.rows:
+        drawn.add_row(*(Text(row[k]) for k in (*names, *numbers)))
+    return drawn
+
+
+def cell(value: Any) -> str:
+    """Write one value of a table."""
+    if isinstance(value, Estimate) and value.low == value.value == value.high:
+        value = value.value
+    if isinstance(value, Estimate):
+        return f"{value.value:.3g} ({value.low:.3g} to {value.high:.3g})"
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: ""}[value]
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return shown(value, MOST)
+
+
+def _console(stream: Any) -> Console:
+    # off a terminal nothing is cut: a table may be as wide as it needs
+    width = None if stream.isatty() else 100_000
+    return Console(file=stream, width=width, highlight=False, emoji=False, markup=False)
+
+
+@contextmanager
+def ending(debug: bool) -> Iterator[None]:
+    """End a command as the head of this module says."""
+    try:
+        yield
+    except (InputError, NotEnoughCases, OSError, KeyboardInterrupt) as err:
+        if debug and not isinstance(err, BrokenPipeError):
+            raise
+        raise typer.Exit(_end(err)) from None
+
+
+def _end(err: BaseException) -> int:
+    if isinstance(err, KeyboardInterrupt):
+        say("Interrupted; no file was left half-written.")
+        return EXIT["interrupted"]
+    if isinstance(err, OSError):
+        _let_go()
+        if not isinstance(err, BrokenPipeError):
+            say(f"Error: {_reason(err)}.")
+        return EXIT["written"]
+    say(f"Error: {err}")
+    impossible = isinstance(err, (NotEnoughCases, Infeasible))
+    return EXIT["cases" if impossible else "input"]
+
+
+def _let_go() -> None:
+    """Keep Python from trying again, and complaining, while it closes the output."""
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+        return
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _reason(err: OSError) -> str:
+    words = str(err.strerror or err).rstrip(".")
+    if "cannot be" in words:  # a sentence of ours
+        return words
+    where = f" {err.filename}" if err.filename else ""
+    return f"cannot write or read{where}: {words}"

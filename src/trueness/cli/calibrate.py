@@ -1,0 +1,188 @@
+"""What does a score mean, as a probability?"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from trueness._core.checks import NotEnoughCases, whole_number
+from trueness._core.doors import door
+from trueness._core.progress import progress
+from trueness.calibration import fitting as calibration
+from trueness.calibration import maps
+from trueness.calibration.errors import CalibrationLine, calibration_line
+from trueness.calibration.gain import CalibrationGain, gain_of
+from trueness.calibration.maps import Map
+from trueness.cli._command import ONE_SCORE, command
+from trueness.cli._options import Rows, Save
+from trueness.cli._outputs import check_rows, save_fitted, write_rows
+from trueness.cli._shell import Answer, about, cases_sentence, table
+from trueness.cli._source import Ask, count_tally
+from trueness.counts.values import Tally
+
+
+@command(ONE_SCORE)
+def calibrate(
+    ask: Ask,
+    method: Annotated[
+        str, typer.Option(help=f"One of {', '.join(calibration.CALIBRATORS)}.")
+    ] = "auto",
+    folds: Annotated[
+        int, typer.Option(help="Folds of the check on cases that the map has not seen.")
+    ] = 5,
+    output: Rows = None,
+    column: Annotated[str | None, typer.Option(help="Name of the new column.")] = None,
+    save: Save = None,
+) -> Answer:
+    """What does a score mean, as a probability? Fits a map and applies it.
+
+    Example: trueness calibrate sample:west_nile --label virus --score adaboost \
+-o calibrated.parquet --save map.json
+    """
+    name = ask.chosen.scores[0]
+    column = column or f"{name}_calibrated"
+    whole_number(folds, "--folds", at_least=2)
+    check_rows(output, ask.source, column)
+    with progress("Fitting", unit=""):
+        t = count_tally(ask, name)
+        groups = count_tally(ask, name, by=True) if ask.chosen.by else {}
+        fitted = calibration.calibrate(t, method=method)
+        found, by_group = _gains(fitted, t, groups, ask, method=method, folds=folds)
+    save_fitted(fitted, save)
+    write_rows(ask.source, column, lambda rows: fitted(_numbers(rows[name])), output)
+    result = {
+        "method": method,
+        "column": column,
+        "map": json.loads(maps.map_to_json(fitted)),
+        **_numbers_of(found),
+        "groups": {g: _numbers_of(x) for g, x in by_group.items()},
+    }
+    parts = [
+        cases_sentence(t),
+        f"Fitted by {method}. What a score means, as a probability:",
+        table(["score", "probability"], _meaning(t, fitted)),
+        *_words(found),
+        *_group_table(ask, by_group),
+    ]
+    return Answer(
+        "calibrate",
+        result,
+        parts,
+        chart=lambda: door("plots").reliability(_crossed(found, t.map(fitted))),
+        about=about(ask, t),
+    )
+
+
+def _numbers(column: Any) -> Any:
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _gains(
+    fitted: Map, t: Tally, groups: Mapping[Any, Tally], ask: Ask, **wanted: Any
+) -> tuple[CalibrationGain | None, dict[str, CalibrationGain]]:
+    """Judge the map on cases it has not seen; None when there are too few to deal."""
+    wanted |= {"level": ask.level, "rng": ask.seed}
+    try:
+        found = gain_of(fitted, t, **wanted)
+        by_group = gain_of(fitted, groups, **wanted) if groups else {}
+    except NotEnoughCases:
+        return None, {}
+    return found, {str(g): x for g, x in by_group.items()}
+
+
+def _line(found: CalibrationGain) -> CalibrationLine | None:
+    try:
+        return calibration_line(found.tally, level=found.gain.level)
+    except NotEnoughCases:
+        return None
+
+
+def _numbers_of(found: CalibrationGain | None) -> dict[str, Any]:
+    keys = ("before", "in_sample", "cross_fitted", "gain")
+    if found is None:
+        return {"brier": None, "slope": None, "intercept": None, "folds": None}
+    line = _line(found)
+    return {
+        "brier": {k: getattr(found, k) for k in keys},
+        "slope": line and line.slope,
+        "intercept": line and line.intercept,
+        "folds": found.folds,
+    }
+
+
+def _crossed(found: CalibrationGain | None, otherwise: Tally) -> Tally:
+    return otherwise if found is None else found.tally
+
+
+def _meaning(t: Tally, fitted: Map) -> list[list[float]]:
+    """Give a few scores of the file and their probabilities."""
+    shares = np.linspace(0, 1, 6)
+    picked = t.score[np.unique(((len(t) - 1) * shares).round().astype(int))]
+    return [[float(s), float(p)] for s, p in zip(picked, fitted(picked), strict=True)]
+
+
+def _words(found: CalibrationGain | None) -> list[Any]:
+    if found is None:
+        return [
+            "There are too few cases to deal into folds, so nobody knows how well the "
+            "map does on other cases."
+        ]
+    rows = [["as they are", found.before]] if _known(found) else []
+    rows += [
+        ["calibrated, on cases not used to fit", found.cross_fitted],
+        ["calibrated, on the same cases (flatters)", found.in_sample],
+    ]
+    return [table(["scores", "Brier score"], rows), *_verdict(found)]
+
+
+def _known(found: CalibrationGain) -> bool:
+    return not math.isnan(found.before.value)
+
+
+def _verdict(found: CalibrationGain) -> list[str]:
+    """Say in words whether it helps, and whether the result can be relied on."""
+    lines = []
+    g = found.gain
+    if _known(found):
+        lines.append(
+            "Calibration helps, beyond chance."
+            if g.low > 0
+            else "Calibration makes it worse; leave the scores as they are."
+            if g.high < 0
+            else "Whether calibration helps cannot be told from these cases."
+        )
+        lines[0] += (
+            f" The Brier score falls by {g.value:.4g} ({g.low:.4g} to {g.high:.4g}; "
+            f"below 0 it rises), {found.folds} folds."
+        )
+    line = _line(found)
+    return [*lines, *([] if line is None else [_reliability(line)])]
+
+
+def _reliability(line: CalibrationLine) -> str:
+    s = line.slope
+    if s.low <= 1 <= s.high:
+        words = "neither too extreme nor too timid"
+    else:
+        words = "still too extreme" if s.value < 1 else "still too timid"
+    where = line.intercept
+    height = "on the whole right"
+    if where.low > 0 or where.high < 0:
+        height = "on the whole too " + ("low" if where.value > 0 else "high")
+    return (
+        f"The probabilities are {words} (slope {s.value:.3g}, {s.low:.3g} to "
+        f"{s.high:.3g}; 1 is right) and {height}."
+    )
+
+
+def _group_table(ask: Ask, groups: dict[str, CalibrationGain]) -> list[Any]:
+    if not groups:
+        return []
+    rows = [[g, x.tally.n, x.before, x.cross_fitted, x.gain] for g, x in groups.items()]
+    head = [str(ask.chosen.by), "cases", "Brier before", "cross-fitted", "gain"]
+    return ["The one map, judged in each group:", table(head, rows)]

@@ -1,0 +1,122 @@
+"""How good is each score, at a glance?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from trueness._core.checks import both_classes
+from trueness._core.doors import door
+from trueness._core.progress import progress
+from trueness._core.records import Estimate
+from trueness.calibration.proper_scores import brier
+from trueness.cli._command import SCORES, command
+from trueness.cli._shell import Answer, about, cases_sentence, table
+from trueness.cli._source import Ask, count_tally
+from trueness.counts.values import Tally
+from trueness.ranking.auc_intervals import auc
+from trueness.ranking.partial_areas import average_precision
+
+MEASURES = {
+    "auc": "AUC",
+    "average_precision": "average precision",
+    "brier": "Brier score",
+}
+Groups = dict[str, dict[str, Tally]]
+
+
+@command(SCORES, without=("seed",))
+def evaluate(ask: Ask) -> Answer:
+    """How good is each score? AUC, average precision and Brier score, with intervals.
+
+    Example: trueness evaluate sample:west_nile --label virus --score boosting
+    """
+    with progress("Counting", unit=""):
+        tallies = {s: count_tally(ask, s) for s in ask.chosen.scores}
+        groups = _groups(ask) if ask.chosen.by else {}
+    first = next(iter(tallies.values()))
+    both_classes(first, "evaluate")
+    with progress("Measuring", len(HOW) * len(tallies), "numbers") as measured:
+        numbers = {s: measures(t, ask.level, measured) for s, t in tallies.items()}
+    by_group = {
+        s: {g: measures(t, ask.level) for g, t in found.items()}
+        for s, found in groups.items()
+    }
+    rows = [[name, *row.values()] for name, row in numbers.items()]
+    parts: list[Any] = [cases_sentence(first), _table(["score"], rows)]
+    if groups:
+        rows = [
+            [group, name, *row.values()]
+            for name, found in by_group.items()
+            for group, row in found.items()
+        ]
+        parts.append(_table([str(ask.chosen.by), "score"], rows))
+    parts.append(_legend(ask.level, numbers, by_group))
+    return Answer(
+        "evaluate",
+        {"scores": numbers, "groups": by_group},
+        parts,
+        chart=lambda: door("plots").roc(_drawn(tallies, groups)),
+        about=about(ask, first),
+    )
+
+
+def measures(
+    t: Tally, level: float, measured: Callable[[float], None] | None = None
+) -> dict[str, Estimate | None]:
+    """Give the numbers of one score; None for what these cases cannot tell."""
+    if not t.n_pos or not t.n_neg:
+        return dict.fromkeys(MEASURES)
+    found: dict[str, Estimate | None] = {}
+    for name, how in HOW.items():
+        found[name] = how(t, level=level)
+        if measured:
+            measured(1)
+    return found
+
+
+def _brier(t: Tally, *, level: float) -> Estimate | None:
+    if t.score[-1] < 0 or t.score[0] > 1:
+        return None
+    # its parts, which need the resampling, are not shown
+    b = brier(t, level=level, replicates=20)
+    return Estimate(b.value, b.low, b.high, b.level, b.method, b.sd)
+
+
+HOW: dict[str, Callable[..., Estimate | None]] = {
+    "auc": auc,
+    "average_precision": average_precision,
+    "brier": _brier,
+}
+
+
+def _groups(ask: Ask) -> Groups:
+    return {
+        s: {str(g): t for g, t in count_tally(ask, s, by=True).items()}
+        for s in ask.chosen.scores
+    }
+
+
+def _drawn(tallies: dict[str, Tally], groups: Groups) -> dict[str, Tally]:
+    """Draw a curve a score, and with groups one for each of them."""
+    if not groups:
+        return tallies
+    return {
+        group if len(groups) == 1 else f"{score}, {group}": t
+        for score, found in groups.items()
+        for group, t in found.items()
+        if t.n_pos and t.n_neg
+    }
+
+
+def _table(first: list[str], rows: list[list[Any]]) -> Any:
+    return table([*first, *MEASURES.values()], rows)
+
+
+def _legend(level: float, numbers: dict[str, Any], groups: dict[str, Any]) -> str:
+    text = f"In brackets: {100 * level:g}% confidence intervals."
+    if any(row["brier"] is None for row in numbers.values()):
+        text += " A Brier score needs scores from 0 to 1, as probabilities."
+    if any(row["auc"] is None for found in groups.values() for row in found.values()):
+        text += " Groups of one class only have no numbers."
+    return text

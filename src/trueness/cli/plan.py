@@ -1,0 +1,118 @@
+"""How many cases do I need?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from trueness._core.checks import InputError, choice, fraction
+from trueness._core.doors import door
+from trueness.cli._command import command
+from trueness.cli._options import Level
+from trueness.cli._shell import Answer
+from trueness.ranking import planning
+from trueness.trees.levels import confidence_level, plan_leaf, utility_level
+
+plan = typer.Typer(help="How many cases do I need? Sample sizes.", no_args_is_help=True)
+
+
+@plan.command(name="auc")
+@command()
+def plan_for_auc(
+    auc: Annotated[float, typer.Option(help="The AUC that you expect.")],
+    prevalence: Annotated[float, typer.Option(help="Share of positives.")] = 0.5,
+    half_width: Annotated[
+        float | None, typer.Option(help="Wanted half-width of the interval.")
+    ] = None,
+    null: Annotated[
+        float | None, typer.Option(help="The AUC that it must be told apart from.")
+    ] = None,
+    power: Annotated[
+        float | None,
+        typer.Option(help="Wanted chance to tell it apart (0.9 with --null)."),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help=f"Model behind the variance: {', '.join(planning.VARIANCES)}."
+        ),
+    ] = "binormal",
+    level: Level = 0.95,
+) -> Answer:
+    """How many cases are needed to know an AUC well enough?
+
+    Example: trueness plan auc --auc 0.8 --prevalence 0.1 --half-width 0.03
+    """
+    if (half_width is None) == (null is None):
+        raise InputError(
+            "What is wanted? Type --half-width 0.03, or --null 0.75 --power 0.9."
+        )
+    fraction(level, "--level")
+    choice(method, planning.VARIANCES, "--method")
+    found = planning.plan_auc(
+        auc=auc,
+        prevalence=prevalence,
+        half_width=half_width,
+        null=null,
+        power=power,
+        level=level,
+        method=method,
+    )
+    words = f"{found.n:,} cases, {found.n_pos:,} of them positive."
+    if half_width is not None:
+        words += (
+            f" Then the {100 * level:g}% interval of an AUC of {auc:g} reaches "
+            f"{found.half_width:.3g} to each side."
+        )
+    else:
+        words += (
+            f" Then an AUC of {auc:g} is told apart from {null:g} with a probability "
+            f"of {found.power:.3g}."
+        )
+    return Answer(
+        "plan auc",
+        {"plan": found},
+        [words],
+        chart=lambda: door("plots").sample_size(found),
+    )
+
+
+@plan.command()
+@command()
+def leaf(
+    p: Annotated[float, typer.Option(help="Share of the larger class in the leaf.")],
+    confidence: Annotated[
+        float | None, typer.Option(help="Wanted level of confidence P(C).")
+    ] = None,
+    utility: Annotated[
+        float | None, typer.Option(help="Wanted level of utility P(U).")
+    ] = None,
+) -> Answer:
+    """How many cases does a leaf need to be trusted?
+
+    Example: trueness plan leaf --p 0.75 --confidence 0.95
+    """
+    if confidence is None and utility is None:
+        raise InputError("What is wanted? Type --confidence 0.95, or --utility 0.7.")
+    n = plan_leaf(p, confidence=confidence, utility=utility)
+    reached = {
+        "confidence": float(confidence_level(n, p)),
+        "utility": float(utility_level(n, p)),
+    }
+    words = (
+        f"{n:,} cases. Then the majority of the leaf is the right one with a "
+        f"probability of {reached['confidence']:.4g}, and a new case has its label "
+        f"with a probability of {reached['utility']:.4g}."
+    )
+    asked = {"p": p, "confidence": confidence, "utility": utility}
+    shown = "utility" if confidence is None else "confidence"
+    sizes = range(1, min(2 * n, 400) + 1) if n <= 200 else range(1, 2 * n, n // 100)
+    return Answer(
+        "plan leaf",
+        {"n": n, "asked": asked, "reached": reached},
+        [words],
+        chart=lambda: door("plots").levels_by_n(
+            {f"p = {p:g}": ([1], [p])}, sizes, level=shown
+        ),
+    )

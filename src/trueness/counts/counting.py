@@ -1,0 +1,139 @@
+"""How do cases become counts?
+
+Arrays come in, a :class:`~trueness.counts.values.Tally` or a
+:class:`~trueness.counts.values.Panel` goes out. Which label is positive is decided
+here, once, for every door.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array, Ints, NotFinite, blocks, count_scores, no_cases
+from trueness.counts.rows import merge_rows
+from trueness.counts.values import Panel, Tally, read_output
+
+
+@final
+@dataclass(frozen=True)
+class Labels:
+    """Which cases are positive, which negative, which unknown?
+
+    ``code`` holds 0, 1 and 2 (unknown). It is None as long as the values themselves can
+    be compared slice by slice, so that a column of millions is never copied.
+    """
+
+    values: Array
+    positive: Any
+    code: NDArray[np.int8] | None = None
+
+    def is_pos(self, b: slice) -> Array:
+        """Which cases of a slice are positive, when none is unknown?"""
+        if self.code is not None:
+            return np.asarray(self.code[b] == 1)
+        if self.values.dtype == np.bool_:
+            return self.values[b] if self.positive else ~self.values[b]
+        return np.asarray(self.values[b] == self.positive)
+
+    def codes(self) -> NDArray[np.int8]:
+        """Give 0, 1 or 2 for every case."""
+        if self.code is not None:
+            return self.code
+        return self.is_pos(slice(0, self.values.size)).astype(np.int8)
+
+
+def read_labels(values: Array, positive: Any, what: str = "y_true") -> Labels:
+    """Which value is positive? Missing values are unknown; nothing is guessed."""
+    values = _checks.one_dimensional(values, what)
+    simple = _two_numbers(values)
+    if simple is not None:
+        _, chosen = _checks.label_pair(simple, positive, what)
+        return Labels(values, chosen)
+    gone = _checks.missing(values)
+    kept = values[~gone]
+    found = _distinct(kept)
+    _, chosen = _checks.label_pair(found, positive, what)
+    code = np.full(values.size, 2, dtype=np.int8)
+    code[~gone] = kept == chosen
+    return Labels(values, chosen, code)
+
+
+def _two_numbers(values: Array) -> list[Any] | None:
+    """Give the distinct values of a complete column of at most two numbers."""
+    if values.dtype.kind not in "biuf" or values.size == 0:
+        return None
+    low, high = values.min(), values.max()
+    between = (
+        np.count_nonzero((values[b] == low) | (values[b] == high)) < b.stop - b.start
+        for b in blocks(values.size)
+    )
+    adjacent = values.dtype.kind != "f" and int(high) - int(low) <= 1
+    if not adjacent and any(between):  # also when low is NaN
+        return None
+    return [_checks.plain(v) for v in ([low] if low == high else [low, high])]
+
+
+def _distinct(values: Array) -> list[Any]:
+    if values.dtype.kind == "O":
+        found = list(dict.fromkeys(values.tolist()))
+        return sorted(found, key=lambda v: (type(v).__name__, v))
+    return [_checks.plain(v) for v in np.unique(values)]
+
+
+def count_tally(
+    score: Array,
+    labels: Labels | None,
+    count: Ints | None = None,
+    what: str = "y_score",
+) -> Tally:
+    """Count cases into a tally; ``labels=None`` makes all unknown."""
+    score = _checks.numeric_scores(_checks.one_dimensional(score, what), what)
+    if count is not None:
+        score = _checks.finite_scores(score.astype(np.float64), what)
+        return Tally(score, *split_counts(labels, count))
+    try:
+        return _count_cases(score, labels)
+    except NotFinite:
+        _checks.finite_scores(score, what)
+        raise
+
+
+def _count_cases(score: Array, labels: Labels | None) -> Tally:
+    if labels is None:
+        distinct, cases, zero = count_scores(score, _none_positive)
+        return Tally._canonical(distinct, zero, zero, cases)
+    if labels.code is None or not (labels.code == 2).any():
+        distinct, neg, pos = count_scores(score, labels.is_pos)
+        return Tally._canonical(distinct, neg, pos, no_cases(distinct.size))
+    gone = labels.code == 2
+    known = Labels(labels.values, labels.positive, labels.code[~gone])
+    return _count_cases(score[~gone], known) + _count_cases(score[gone], None)
+
+
+def _none_positive(b: slice) -> Array:
+    return np.zeros(b.stop - b.start, dtype=bool)
+
+
+def split_counts(labels: Labels | None, count: Ints) -> list[Ints]:
+    """Give the negative, positive and unknown cases of every row."""
+    zero = no_cases(count.size)
+    if labels is None:
+        return [zero, zero, count]
+    code = labels.codes()
+    return [np.where(code == k, count, 0) for k in range(3)]
+
+
+def count_panel(
+    columns: Mapping[str, Array], labels: Labels | None, count: Ints | None = None
+) -> Panel:
+    """Count cases into a panel; ``labels=None`` makes all unknown."""
+    rows = np.column_stack([read_output(c, name) for name, c in columns.items()])
+    ones = np.ones(len(rows), dtype=np.int64) if count is None else count
+    counts = split_counts(labels, ones)
+    return Panel._canonical(tuple(columns), *merge_rows(rows, counts))

@@ -1,0 +1,124 @@
+"""Where do the positives stand among the negatives?
+
+What every analysis of a ranking shares: exact counts of pairs, and the spread of the
+placement values, in one pass over the rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats, blocks
+from trueness.counts.values import Tally
+
+
+class Placements(NamedTuple):
+    """What the mean and the spread of the placement values are.
+
+    ``twice_wins`` counts pairs of a positive and a negative twice where the positive
+    has the higher score and once where they are tied: a whole number. ``pos_var`` and
+    ``neg_var`` are the sample variances of the placement values of the positives and
+    negatives (DeLong's S10 and S01); NaN for a single case.
+    """
+
+    twice_wins: int
+    auc: float
+    pos_var: float
+    neg_var: float
+
+
+def placements(t: Tally) -> Placements:
+    """Where do the positives stand among the negatives, and the reverse? O(m)."""
+    pos_n, neg_n = t.n_pos, t.n_neg
+    wins, parts = 0, []
+    pos_above = neg_above = 0
+    for b in blocks(len(t)):
+        pos, neg = _safe(t.pos[b], t.neg[b])
+        pos_to, neg_to = np.cumsum(pos), np.cumsum(neg)
+        pos_in, neg_in = int(pos_to[-1]), int(neg_to[-1])
+        # twice the negatives below and the positives above, ties once, both counted
+        # from the top of this block: small whole numbers, so every sum is exact
+        below, above = neg - 2 * neg_to, 2 * pos_to - pos
+        below_sum, *low = _moments(below, pos, pos_in, 2 * (neg_n - neg_above))
+        _, *high = _moments(above, neg, neg_in, 2 * pos_above)
+        wins += 2 * (neg_n - neg_above) * pos_in + below_sum
+        parts.append((*low, *high))
+        pos_above, neg_above = pos_above + pos_in, neg_above + neg_in
+    moments = np.array(parts, dtype=np.float64)
+    return Placements(
+        wins,
+        wins / (2 * pos_n * neg_n),
+        _pooled_variance(moments[:, :3]) / (2 * neg_n) ** 2,
+        _pooled_variance(moments[:, 3:]) / (2 * pos_n) ** 2,
+    )
+
+
+def _safe(pos: Array, neg: Array) -> tuple[Array, Array]:
+    """Go over to Python's integers where squares of the counts would overflow."""
+    cases = int(pos.sum()) + int(neg.sum())
+    if 4 * cases**3 < 1 << 62:
+        return pos, neg
+    return pos.astype(object), neg.astype(object)
+
+
+def _moments(
+    value: Array, count: Array, n: int, start: int
+) -> tuple[int, int, float, float]:
+    """Give sum, number, mean from ``start`` and squared deviations of whole values."""
+    if n == 0:
+        return 0, 0, 0.0, 0.0
+    product = count * value
+    total = int(product.sum())
+    product *= value
+    squares = int(product.sum())
+    # one division of whole numbers: no difference of large squares is rounded
+    return total, n, start + total / n, (squares * n - total * total) / n
+
+
+def _pooled_variance(moments: Array) -> float:
+    """Pool blocks by Chan's update: no difference of large squares is ever taken."""
+    n, mean, squares = moments.T
+    if n.sum() < 2:
+        return float("nan")
+    centre = (n * mean).sum() / n.sum()
+    between = (n * (mean - centre) ** 2).sum()
+    return float((squares.sum() + between) / (n.sum() - 1))
+
+
+def placement_values(t: Tally) -> tuple[Floats, Floats]:
+    """Which share of the other class stands on the wrong side, row by row?
+
+    The share of negatives below each score, seen by its positives, and the share of
+    positives above each score, seen by its negatives; ties count one half.
+    """
+    neg, pos = t.neg.astype(np.float64), t.pos.astype(np.float64)
+    below = t.n_neg - np.cumsum(neg) + neg / 2
+    above = np.cumsum(pos) - pos / 2
+    return below / t.n_neg, above / t.n_pos
+
+
+def runs(t: Tally) -> tuple[Array, Array]:
+    """Add up neighbouring rows that hold one and the same class only: (neg, pos).
+
+    Within such a run the order of the cases says nothing about the ranking.
+    """
+    t = t.labelled()
+    kind = np.where(t.pos == 0, 0, np.where(t.neg == 0, 1, 2))
+    new = np.ones(kind.size, dtype=bool)
+    new[1:] = (kind[1:] != kind[:-1]) | (kind[1:] == 2)
+    start = np.flatnonzero(new)
+    return np.add.reduceat(t.neg, start), np.add.reduceat(t.pos, start)
+
+
+def grouped(neg: Array, pos: Array, most: int) -> tuple[Array, Array]:
+    """Join neighbours until at most ``most`` cells of about equal weight are left."""
+    if neg.size <= most:
+        return neg, pos
+    weight = neg / neg.sum() + pos / pos.sum()
+    group = np.minimum((np.cumsum(weight) - weight / 2) / 2 * most, most - 1).astype(
+        int
+    )
+    start = np.flatnonzero(np.diff(group, prepend=-1))
+    return np.add.reduceat(neg, start), np.add.reduceat(pos, start)

@@ -1,0 +1,157 @@
+r"""What would a classifier of known quality do, and several that err together?
+
+Gaussian scores: negatives N(0, 1), positives N(d, 1) with
+:math:`A = \Phi(d / \sqrt 2)`. Several classifiers share a part of their noise, so that
+their ranks correlate within each class. Every figure of the Fermi-Dirac paper that
+rests on simulation can be drawn from these functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Floats
+from trueness.counts.values import Panel, Tally
+
+Seed = int | np.random.Generator | None
+
+
+def simulate_tally(
+    n: int, n_pos: int, auc: float, *, sd_ratio: float = 1.0, rng: Seed = None
+) -> Tally:
+    r"""What could n test cases of a Gaussian classifier with this AUC look like?
+
+    Negatives are N(0, 1), positives N(d, s^2) with s = ``sd_ratio`` and
+
+    .. math:: A = \Phi\!\left(\frac{d}{\sqrt{1 + s^2}}\right).
+
+    Parameters
+    ----------
+    n, n_pos
+        Cases, and how many of them are positive: the (N, N1)-ensemble of Kim et al.
+    auc
+        The area under the ROC curve of the population, between 0 and 1.
+    sd_ratio
+        Spread of the positives relative to the negatives.
+    rng
+        A seed or a NumPy generator.
+
+    Examples
+    --------
+    >>> t = simulate_tally(1000, 300, 0.9, rng=0)
+    >>> t.n_pos, t.n_neg
+    (300, 700)
+    """
+    n, n_pos = _checks.class_sizes(n, n_pos)
+    shift = _shift(auc, sd_ratio)
+    generator = _checks.generator(rng)
+    neg = generator.normal(size=n - n_pos)
+    pos = shift + sd_ratio * generator.normal(size=n_pos)
+    label = np.repeat([0, 1], [neg.size, pos.size])
+    return Tally(np.concatenate([neg, pos]), 1 - label, label)
+
+
+def _shift(auc: float, sd_ratio: float = 1.0) -> float:
+    sd = _checks.positive_number(sd_ratio, "sd_ratio")
+    return float(np.hypot(1, sd) * ndtri(_checks.fraction(auc, "auc")))
+
+
+def rank_frequencies(
+    n: int,
+    n_pos: int,
+    auc: float,
+    *,
+    repeats: int = 1000,
+    sd_ratio: float = 1.0,
+    rng: Seed = None,
+) -> Floats:
+    """How often is the case at each rank positive, over many simulated test sets?
+
+    The (N, N1)-ensemble of Kim et al. (2021), Fig. 1: entry r - 1 of the answer is the
+    share of ``repeats`` test sets in which rank r is held by a positive. Parameters as
+    in :func:`simulate_tally`.
+
+    Examples
+    --------
+    >>> f = rank_frequencies(10, 4, 0.8, repeats=50, rng=0)
+    >>> round(float(f.sum()), 9)  # four positives in every test set
+    4.0
+    """
+    n, n_pos = _checks.class_sizes(n, n_pos)
+    shift = _shift(auc, sd_ratio)
+    repeats = _checks.whole_number(repeats, "repeats", at_least=1)
+    generator = _checks.generator(rng)
+    total = np.zeros(n)
+    for _ in range(repeats):
+        score = generator.normal(size=n)
+        score[:n_pos] = shift + sd_ratio * score[:n_pos]
+        total += np.argsort(-score) < n_pos
+    return total / repeats
+
+
+def simulate_panel(
+    n: int,
+    n_pos: int,
+    aucs: Sequence[float] | Mapping[str, float],
+    *,
+    correlation: ArrayLike = 0.0,
+    rng: Seed = None,
+) -> Panel:
+    r"""What could classifiers look like whose ranks correlate within each class?
+
+    Gaussian scores as in :func:`simulate_tally`, with noise that is common to pairs of
+    classifiers so that Spearman's rank correlation, within the positives and within the
+    negatives, is r for every pair:
+
+    .. math:: c = 2 \sin(\pi r / 6) \quad\text{(Pearson's correlation of the scores)}
+
+    Parameters
+    ----------
+    n, n_pos
+        Cases, and how many of them are positive.
+    aucs
+        The AUC of each classifier, or a mapping from name to AUC.
+    correlation
+        r: one number for all pairs, or a matrix (K, K) with ones on the diagonal.
+    rng
+        A seed or a NumPy generator.
+
+    Notes
+    -----
+    The correlated-ranks simulation of Kim et al. (2021), Figs S1 and S2.
+
+    Examples
+    --------
+    >>> p = simulate_panel(500, 200, {"A": 0.6, "B": 0.75}, correlation=0.3, rng=0)
+    >>> p.names, p.n_pos
+    (('A', 'B'), 200)
+    """
+    n, n_pos = _checks.class_sizes(n, n_pos)
+    names, areas = _named(aucs)
+    root = _root(_checks.correlation_matrix(correlation, len(names)))
+    noise = _checks.generator(rng).normal(size=(n, len(names)))
+    label = np.repeat([0, 1], [n - n_pos, n_pos])
+    shift = np.array([_shift(a) for a in areas])
+    return Panel(names, noise @ root + np.outer(label, shift), 1 - label, label)
+
+
+def _named(
+    aucs: Sequence[float] | Mapping[str, float],
+) -> tuple[list[str], list[float]]:
+    if isinstance(aucs, Mapping):
+        return list(aucs), list(aucs.values())
+    return [f"C{k + 1}" for k in range(len(aucs))], list(aucs)
+
+
+def _root(spearman: Floats) -> Floats:
+    """Give a matrix whose product with standard noise has these rank correlations."""
+    pearson = 2 * np.sin(np.pi * spearman / 6)
+    np.fill_diagonal(pearson, 1.0)
+    value, vector = np.linalg.eigh(pearson)
+    _checks.positive_definite(value, "correlation")
+    return np.asarray((vector * np.sqrt(np.maximum(value, 0))).T)

@@ -1,0 +1,584 @@
+"""How many negatives, positives and unknowns showed each output?
+
+Every answer of Trueness is a function of that. A ``Tally`` holds it for one classifier,
+a ``Panel`` for several classifiers on the same cases:
+
+    Tally   score (m,)               neg, pos, unknown (m,)
+    Panel   names (K,), rows (m, K)  neg, pos, unknown (m,)
+
+Both are in canonical form: distinct outputs, highest first, no row without a case. So
+two tallies are equal exactly when they describe the same cases, ``a + b`` is "more
+cases", and the order of the cases can never matter. The conventions are fixed here,
+once: scores are finite float64 and -0.0 is 0.0; cases with equal scores share a row; a
+missing label is *unknown*; a missing output of a panel is NaN.
+
+``docs/one_idea.md`` is this page in words.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from os import PathLike
+from typing import Any, final, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import (
+    Array,
+    Floats,
+    Ints,
+    merge_counts,
+    no_cases,
+)
+from trueness._core.checks import InputError
+from trueness._core.doors import door
+from trueness._core.html import html_table
+from trueness._core.records import brief
+from trueness.counts.cells import (
+    CELLS_FORGOTTEN,
+    Cells,
+    equal_depth,
+    joined,
+    merge_cells,
+    taken_out,
+    turned_cells,
+)
+from trueness.counts.rows import merge_rows
+
+
+class _Cases:
+    """Rows with counts of negative, positive and unknown cases."""
+
+    neg: Ints
+    pos: Ints
+    unknown: Ints
+
+    @property
+    def n(self) -> int:
+        """How many cases, labelled or not?"""
+        return self.n_neg + self.n_pos + self.n_unknown
+
+    @cached_property
+    def n_neg(self) -> int:
+        """How many negative cases?"""
+        return int(self.neg.sum())
+
+    @cached_property
+    def n_pos(self) -> int:
+        """How many positive cases?"""
+        return int(self.pos.sum())
+
+    @cached_property
+    def n_unknown(self) -> int:
+        """How many cases without a label?"""
+        return int(self.unknown.sum())
+
+    @property
+    def prevalence(self) -> float:
+        """Which share of the labelled cases is positive? NaN when there are none."""
+        return _share(self.n_pos, self.n_neg)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Tally(_Cases):
+    """How many negatives, positives and unknowns showed each score?
+
+    Made by :func:`trueness.tally`; the constructor takes rows that are counted already,
+    in any order, and brings them into canonical form.
+
+    Attributes
+    ----------
+    score : array (m,) of float64
+        Distinct scores, highest first.
+    neg, pos, unknown : array (m,) of int64
+        Cases at that score that are negative, positive and without a label.
+    high : array (m,) of float64
+        The largest score of each row: the score itself, but for a tally that was binned
+        (see :meth:`coarse`). ``score`` is then the smallest one, so that every cut of
+        the tally is a cut of the cases; :func:`trueness.bounds` says what is lost.
+
+    Examples
+    --------
+    >>> t = Tally([0.2, 0.9, 0.2], neg=[1, 0, 2], pos=[0, 1, 1])
+    >>> t.score, t.neg, t.pos
+    (array([0.9, 0.2]), array([0, 3]), array([1, 1]))
+    """
+
+    score: Floats
+    neg: Ints
+    pos: Ints
+    unknown: Ints
+
+    def __init__(
+        self,
+        score: ArrayLike = (),
+        neg: ArrayLike | None = None,
+        pos: ArrayLike | None = None,
+        unknown: ArrayLike | None = None,
+    ) -> None:
+        value = np.atleast_1d(np.asarray(score))
+        value = _checks.one_dimensional(_checks.numeric_scores(value, "score"), "score")
+        value = _checks.finite_scores(value.astype(np.float64), "score") + 0.0
+        columns = _count_columns(value.size, neg=neg, pos=pos, unknown=unknown)
+        _fill(
+            self, ("score", "neg", "pos", "unknown"), merge_counts([(value, *columns)])
+        )
+
+    @classmethod
+    def _canonical(cls, *columns: Array) -> Tally:
+        """Take columns that are in canonical form already."""
+        self = object.__new__(cls)
+        _fill(self, ("score", "neg", "pos", "unknown"), columns)
+        return self
+
+    @classmethod
+    def _of_cells(cls, low: Floats, high: Floats, counts: Sequence[Ints]) -> Tally:
+        """Take cells that are in order and do not overlap."""
+        self = cls._canonical(low, *counts)
+        if low is not high and not np.array_equal(low, high):
+            _fill(self, ("_high",), (high,))
+        return self
+
+    @property
+    def high(self) -> Floats:
+        """Which is the largest score of each row? Another than ``score`` in a cell."""
+        found: Floats = self.__dict__.get("_high", self.score)
+        return found
+
+    @property
+    def binned(self) -> bool:
+        """Does a row hold cases of more than one score?"""
+        return "_high" in self.__dict__
+
+    def coarse(self, at_most: int) -> Tally:
+        """Put neighbouring rows together into at most so many cells of equal size.
+
+        >>> t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
+        >>> t.score, t.high, t.neg, t.pos
+        (array([3., 1.]), array([4., 2.]), array([1, 1]), array([1, 1]))
+        """
+        at_most = _checks.whole_number(at_most, "at_most", at_least=1)
+        if len(self) <= at_most:
+            return self
+        counts = (self.neg, self.pos, self.unknown)
+        start = equal_depth(self.neg + self.pos + self.unknown, at_most)
+        return Tally._of_cells(*joined(start, self.score, self.high, counts))
+
+    def __len__(self) -> int:
+        """How many distinct scores?"""
+        return self.score.size
+
+    def __add__(self, other: Tally) -> Tally:
+        """Count the cases of both."""
+        if not isinstance(other, Tally):
+            return NotImplemented
+        _checks.fit_together(self.n + other.n)
+        parts = [_tally_columns(t) for t in (self, other)]
+        if not (self.binned or other.binned):
+            return Tally._canonical(*merge_counts(parts))
+        low, *counts = (np.concatenate(c) for c in zip(*parts, strict=True))
+        high = np.concatenate([self.high, other.high])
+        return Tally._of_cells(*merge_cells(low, high, counts))
+
+    def __sub__(self, other: Tally) -> Tally:
+        """Take out the cases of a part: ``(a + b) - b`` is ``a``.
+
+        Windows slide by it. Taken from a binned tally, cells keep their extent.
+        """
+        if not isinstance(other, Tally):
+            return NotImplemented
+        return Tally._of_cells(*taken_out(_cells(self), _cells(other)))
+
+    def __radd__(self, other: int) -> Tally:
+        """Let ``sum(tallies)`` start from 0."""
+        return self if other == 0 else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        """Do both describe the same cases?"""
+        if not isinstance(other, Tally):
+            return NotImplemented
+        pairs = zip(_tally_columns(self), _tally_columns(other), strict=True)
+        same = all(np.array_equal(a, b) for a, b in pairs)
+        return same and np.array_equal(self.high, other.high)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def map(
+        self, f: Callable[[Floats], ArrayLike], *, monotone: bool | None = None
+    ) -> Tally:
+        """Score every case anew: ``f`` takes the scores (m,) and gives (m,) new ones.
+
+        A calibrator is applied here. Scores that ``f`` makes equal share a row. The
+        cells of a binned tally are kept if ``f`` never falls, or never rises: maps of
+        Trueness know that of themselves, of other functions say ``monotone=True``.
+        Otherwise they are forgotten, with a warning.
+        """
+        new = _mapped(f, self.score)
+        counts = (self.neg, self.pos, self.unknown)
+        if not self.binned:
+            return Tally(new, *counts)
+        if not (getattr(f, "monotone", False) if monotone is None else monotone):
+            warnings.warn(CELLS_FORGOTTEN, _checks.DoubtfulAssumption, stacklevel=2)
+            return Tally(new, *counts)
+        ends = _checks.finite_scores(
+            np.concatenate([new, _mapped(f, self.high)]).astype(np.float64), "score"
+        )
+        return Tally._of_cells(*turned_cells(ends + 0.0, counts))
+
+    def hide(self) -> Tally:
+        """Forget the labels: every case is unknown."""
+        zero = no_cases(len(self))
+        total = self.neg + self.pos + self.unknown
+        return Tally._of_cells(self.score, self.high, (zero, zero, total))
+
+    def labelled(self) -> Tally:
+        """Forget the cases without a label."""
+        if not self.n_unknown:
+            return self
+        keep = (self.neg + self.pos) > 0
+        zero = no_cases(int(keep.sum()))
+        score = self.score[keep]
+        high = self.high[keep] if self.binned else score
+        return Tally._of_cells(score, high, (self.neg[keep], self.pos[keep], zero))
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Give a frame with columns score, neg, pos, unknown; high if it is binned."""
+        names = ("score", "neg", "pos", "unknown")
+        columns = dict(zip(names, _tally_columns(self), strict=True))
+        if self.binned:
+            columns["high"] = self.high
+        return door("data.frames").native_frame(columns, backend)
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write to a Parquet file, all or nothing; ``trueness.read_tally`` reads it."""
+        door("data.storage").write_tally(self, path)
+
+    def __repr__(self) -> str:
+        """Say what was counted, in one line."""
+        rows = "cells of scores" if self.binned else "distinct scores"
+        text = f"Tally: {_describe(self)}, {len(self):,} {rows}"
+        if len(self):
+            text += f" from {self.score[-1]:.4g} to {self.high[0]:.4g}"
+        return text
+
+    def _repr_html_(self) -> str:
+        head, columns = ("score", "neg", "pos", "unknown"), _tally_columns(self)
+        if self.binned:
+            return _html(self, (*head, "high"), zip(*columns, self.high, strict=True))
+        return _html(self, head, zip(*columns, strict=True))
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Panel(_Cases):
+    """How many negatives, positives and unknowns showed each row of outputs?
+
+    Made by :func:`trueness.panel`; the constructor takes rows that are counted already,
+    in any order, and brings them into canonical form.
+
+    Attributes
+    ----------
+    names : tuple of str (K,)
+        The classifiers.
+    rows : array (m, K) of float64
+        Distinct rows of outputs, in descending order; NaN where a classifier gave none.
+    neg, pos, unknown : array (m,) of int64
+        Cases with that row that are negative, positive and without a label.
+
+    Examples
+    --------
+    >>> p = Panel(["A", "B"], [[1, 0], [0, 0], [1, 0]], pos=[1, 0, 2], neg=[0, 5, 0])
+    >>> p.rows, p.pos
+    (array([[1., 0.],
+           [0., 0.]]), array([3, 0]))
+    >>> p["A"].score
+    array([1., 0.])
+    """
+
+    names: tuple[str, ...]
+    rows: Floats
+    neg: Ints
+    pos: Ints
+    unknown: Ints
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        rows: ArrayLike,
+        neg: ArrayLike | None = None,
+        pos: ArrayLike | None = None,
+        unknown: ArrayLike | None = None,
+    ) -> None:
+        names = _checks.distinct_names(names, "names")
+        value = np.asarray(rows)
+        if value.size == 0 and names:
+            value = value.reshape(-1, len(names))
+        if value.ndim != 2 or value.shape[1] != len(names) or not names:
+            raise InputError(
+                f"rows must have one column per name, shape (m, {len(names)}); "
+                f"found shape {value.shape}."
+            )
+        value = np.column_stack(
+            [read_output(value[:, k], name) for k, name in enumerate(names)]
+        )
+        columns = _count_columns(len(value), neg=neg, pos=pos, unknown=unknown)
+        _fill(self, _PANEL, (names, *merge_rows(value, columns)))
+
+    @classmethod
+    def _canonical(cls, names: tuple[str, ...], *columns: Array) -> Panel:
+        """Take columns that are in canonical form already."""
+        self = object.__new__(cls)
+        _fill(self, _PANEL, (names, *columns))
+        return self
+
+    def __len__(self) -> int:
+        """How many distinct rows?"""
+        return len(self.rows)
+
+    def _in_order_of(self, other: Panel, done: str) -> Panel:
+        """Put the classifiers in the order of another panel, which must have them."""
+        if set(self.names) != set(other.names):
+            raise InputError(
+                f"Panels can be {done} when they hold the same classifiers; found "
+                f"{listing(other.names)} and {listing(self.names)}. Choose the common "
+                f'ones: panel[["a", "b"]].'
+            )
+        return self if self.names == other.names else self[list(other.names)]
+
+    def __add__(self, other: Panel) -> Panel:
+        """Count the cases of both; the names must be the same."""
+        if not isinstance(other, Panel):
+            return NotImplemented
+        _checks.fit_together(self.n + other.n)
+        other = other._in_order_of(self, "added")
+        rows = np.concatenate([self.rows, other.rows])
+        counts = [
+            np.concatenate(pair)
+            for pair in zip(_panel_counts(self), _panel_counts(other), strict=True)
+        ]
+        return Panel._canonical(self.names, *merge_rows(rows, counts))
+
+    def __sub__(self, other: Panel) -> Panel:
+        """Take out the cases of a part: ``(a + b) - b`` is ``a``."""
+        if not isinstance(other, Panel):
+            return NotImplemented
+        other = other._in_order_of(self, "subtracted")
+        whole, part = no_cases(len(self)), no_cases(len(other))
+        counts = [np.concatenate([c, part]) for c in _panel_counts(self)]
+        counts += [np.concatenate([whole, c]) for c in _panel_counts(other)]
+        rows, *sums = merge_rows(np.concatenate([self.rows, other.rows]), counts)
+        left = [a - b for a, b in zip(sums[:3], sums[3:], strict=True)]
+        _checks.part_of_panel(rows, left)
+        return Panel(self.names, rows, *left)
+
+    def __radd__(self, other: int) -> Panel:
+        """Let ``sum(panels)`` start from 0."""
+        return self if other == 0 else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        """Do both describe the same cases of the same classifiers?"""
+        if not isinstance(other, Panel):
+            return NotImplemented
+        pairs = zip(_panel_counts(self), _panel_counts(other), strict=True)
+        return (
+            self.names == other.names
+            and np.array_equal(self.rows, other.rows, equal_nan=True)
+            and all(np.array_equal(a, b) for a, b in pairs)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @overload
+    def __getitem__(self, name: str) -> Tally: ...
+    @overload
+    def __getitem__(self, name: list[str]) -> Panel: ...
+    def __getitem__(self, name: str | list[str]) -> Tally | Panel:
+        """Forget the other classifiers: a name gives a Tally, a list a Panel."""
+        if isinstance(name, list):
+            at = [self._column(n) for n in _checks.distinct_names(name, "names")]
+            rows = merge_rows(self.rows[:, at], _panel_counts(self))
+            return Panel._canonical(tuple(name), *rows)
+        output = self.rows[:, self._column(name)]
+        gone = np.isnan(output)
+        if gone.any():
+            cases = int(sum(c[gone].sum() for c in _panel_counts(self)))
+            raise InputError(
+                f"A tally needs an output for every case; {name!r} has none for "
+                f"{cases:,} of {self.n:,} cases. To leave these out, type "
+                f"panel.observed({name!r})[{name!r}]."
+            )
+        return Tally(output, *_panel_counts(self))
+
+    def __iter__(self) -> Iterator[str]:
+        """Walk through the names, as with a mapping."""
+        return iter(self.names)
+
+    def _column(self, name: str) -> int:
+        return self.names.index(_checks.column(name, self.names, "name"))
+
+    def observed(self, *names: str) -> Panel:
+        """Keep the cases for which all these classifiers (default: all) gave output."""
+        at = [self._column(n) for n in names or self.names]
+        keep = ~np.isnan(self.rows[:, at]).any(axis=1)
+        counts = [c[keep] for c in _panel_counts(self)]
+        return Panel._canonical(self.names, self.rows[keep], *counts)
+
+    def vote(self, thresholds: float | Mapping[str, float] | Sequence[float]) -> Panel:
+        """Cut each column: 1 where ``score >= threshold``, else 0; NaN stays NaN.
+
+        One threshold for all, one per name, or a sequence in the order of the names.
+        """
+        cut = self._thresholds(thresholds)
+        votes = np.where(np.isnan(self.rows), np.nan, self.rows >= cut)
+        return Panel._canonical(self.names, *merge_rows(votes, _panel_counts(self)))
+
+    def _thresholds(self, thresholds: Any) -> Floats:
+        if isinstance(thresholds, Mapping):
+            for name in thresholds:
+                self._column(name)
+            lacking = [n for n in self.names if n not in thresholds]
+            if lacking:
+                raise InputError(
+                    f"panel.vote needs a threshold for every classifier; none for "
+                    f"{listing(lacking)}."
+                )
+            thresholds = [thresholds[n] for n in self.names]
+        cut = np.asarray(thresholds, dtype=np.float64)
+        if cut.ndim > 1 or (cut.ndim == 1 and cut.size != len(self.names)):
+            raise InputError(
+                f"panel.vote needs one threshold, or one for each of "
+                f"{listing(self.names)}; found shape {cut.shape}."
+            )
+        if np.isnan(cut).any():
+            raise InputError("A threshold of panel.vote must be a number; found NaN.")
+        return np.broadcast_to(cut, (len(self.names),))
+
+    def combine(self, f: Callable[[Floats], ArrayLike]) -> Tally:
+        """Score each row: ``f`` takes the rows (m, K) and gives (m,) scores."""
+        score = np.asarray(f(self.rows))
+        if score.shape != (len(self),):
+            raise InputError(
+                f"The function of panel.combine must give one score per row, shape "
+                f"({len(self)},); it gave shape {score.shape}."
+            )
+        return Tally(score, *_panel_counts(self))
+
+    def hide(self) -> Panel:
+        """Forget the labels: every case is unknown."""
+        zero = no_cases(len(self))
+        total = self.neg + self.pos + self.unknown
+        return Panel._canonical(self.names, self.rows, zero, zero, total)
+
+    def labelled(self) -> Panel:
+        """Forget the cases without a label."""
+        keep = (self.neg + self.pos) > 0
+        zero = no_cases(int(keep.sum()))
+        columns = (c[keep] for c in (self.rows, self.neg, self.pos))
+        return Panel._canonical(self.names, *columns, zero)
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Give a frame with one column a classifier, then neg, pos, unknown."""
+        columns: dict[str, Array] = dict(zip(self.names, self.rows.T, strict=True))
+        clash = set(columns) & set(_COUNTS)
+        if clash:
+            raise InputError(
+                f"A frame of this panel would have two columns named {listing(clash)}. "
+                f"Rename the classifier."
+            )
+        columns |= dict(zip(_COUNTS, _panel_counts(self), strict=True))
+        return door("data.frames").native_frame(columns, backend)
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write to a Parquet file, all or nothing; ``trueness.read_panel`` reads it."""
+        door("data.storage").write_panel(self, path)
+
+    def __repr__(self) -> str:
+        """Say what was counted, in one line."""
+        return (
+            f"Panel of {', '.join(self.names)}: {_describe(self)}, "
+            f"{len(self):,} distinct rows"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = zip(*self.rows.T, *_panel_counts(self), strict=True)
+        return _html(self, (*self.names, *_COUNTS), rows)
+
+
+_COUNTS = ("neg", "pos", "unknown")
+_PANEL = ("names", "rows", *_COUNTS)
+listing = _checks.listing
+
+
+def _fill(value: Any, names: Sequence[str], columns: Sequence[Any]) -> None:
+    """Set the fields of a frozen value, arrays read-only."""
+    for name, column in zip(names, columns, strict=True):
+        if isinstance(column, np.ndarray):
+            column = column.view()
+            column.flags.writeable = False
+        object.__setattr__(value, name, column)
+
+
+def _count_columns(size: int, **given: ArrayLike | None) -> list[Ints]:
+    columns = []
+    for name, values in given.items():
+        if values is None:
+            columns.append(no_cases(size))
+            continue
+        column = np.atleast_1d(np.asarray(values))
+        column = column.astype(np.int64) if column.size == 0 else column
+        column = _checks.whole_counts(_checks.one_dimensional(column, name), name)
+        _checks.same_length(**{"score": np.empty(size), name: column})
+        columns.append(column)
+    return columns
+
+
+def _tally_columns(t: Tally) -> tuple[Floats, Ints, Ints, Ints]:
+    return t.score, t.neg, t.pos, t.unknown
+
+
+def _cells(t: Tally) -> Cells:
+    return t.score, t.high, [t.neg, t.pos, t.unknown]
+
+
+def _mapped(f: Callable[[Floats], ArrayLike], score: Floats) -> Array:
+    new = np.asarray(f(score))
+    if new.shape != score.shape:
+        raise InputError(
+            f"The function of tally.map must give one score per score, shape "
+            f"{score.shape}; it gave shape {new.shape}."
+        )
+    return new
+
+
+def _panel_counts(p: Panel) -> tuple[Ints, Ints, Ints]:
+    return p.neg, p.pos, p.unknown
+
+
+def _share(pos: int, neg: int) -> float:
+    return pos / (pos + neg) if pos + neg else float("nan")
+
+
+def _describe(x: Tally | Panel) -> str:
+    return (
+        f"{x.n:,} cases ({x.n_neg:,} negative, {x.n_pos:,} positive, "
+        f"{x.n_unknown:,} unknown)"
+    )
+
+
+def _html(x: Tally | Panel, head: tuple[str, ...], rows: Any, most: int = 10) -> str:
+    first = [tuple(brief(v) for v in row) for row in islice(rows, most)]
+    note = f"<p>{len(x) - most:,} more rows</p>" if len(x) > most else ""
+    return f"<p>{type(x).__name__}: {_describe(x)}</p>{html_table(head, first)}{note}"
+
+
+def read_output(values: Array, name: str) -> Floats:
+    """Read one column of a panel: finite numbers or NaN."""
+    numbers = _checks.numeric_scores(values, name).astype(np.float64)
+    return _checks.finite_scores(numbers, name, allow_nan=True) + 0.0

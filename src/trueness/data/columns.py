@@ -1,0 +1,74 @@
+"""How does a column of any library become a NumPy array?
+
+Lists, arrays, masked arrays and Series of every library that Narwhals knows end here as
+one kind of array, with one meaning: a missing value is NaN in numbers and None
+elsewhere, a Decimal is the nearest float64, text is text. Narwhals is imported when a
+frame or a Series arrives, so plain arrays need NumPy alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array
+from trueness._core.checks import InputError
+
+
+def is_frame(data: Any) -> bool:
+    """Is this a frame and not a column? Decided without importing Narwhals."""
+    # asked of the type: naming the columns of a lazy frame can cost a query
+    return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
+
+
+def column(values: Any, what: str) -> Array:
+    """Turn a list, an array or a Series of any library into a NumPy array."""
+    if isinstance(values, np.ma.MaskedArray):
+        return _masked(values, what)
+    if isinstance(values, np.ndarray):
+        return _checks.one_dimensional(values, what)
+    if isinstance(values, (list, tuple, range)):
+        return _checks.one_dimensional(_from_list(values), what)
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
+        raise InputError(
+            f"{what} must be a column of values; found {type(values).__name__}."
+        )
+    if is_frame(values):
+        raise InputError(
+            f"{what} must be one column; found a frame. Type frame['name'], or "
+            f'trueness.tally(frame, label="y", score="p").'
+        )
+    return _checks.one_dimensional(_from_series(values), what)
+
+
+def _masked(values: Any, what: str) -> Array:
+    objects = values.data.astype(object)
+    objects[np.ma.getmaskarray(values)] = None
+    return _checks.one_dimensional(objects, what)
+
+
+def _from_list(values: Any) -> Array:
+    # mixed lists must not be turned into text: [1, None], ["a", 1]
+    kinds = {type(v) for v in values}
+    mixed = len(kinds) > 1 and not kinds <= {int, float, bool}
+    return np.array(values, dtype=object if mixed else None)
+
+
+def _from_series(values: Any) -> Any:
+    import narwhals as nw
+
+    try:
+        series = nw.from_native(values, series_only=True)
+    except TypeError:
+        return np.asarray(values)
+    gaps = bool(series.is_null().any())
+    # engines round decimals to floats each in their own way, and hold times in their
+    # own units: Python decides
+    exact = not (isinstance(series.dtype, nw.Decimal) or series.dtype.is_temporal())
+    if exact and not gaps:
+        return series.to_numpy()
+    if exact and series.dtype.is_numeric():
+        return series.cast(nw.Float64).fill_null(np.nan).to_numpy()
+    return _from_list(series.to_list())

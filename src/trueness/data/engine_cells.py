@@ -1,0 +1,229 @@
+"""How is a lazy frame counted in cells, when it has too many distinct scores?
+
+Three passes of the engine, whatever the engine: how many rows and from where to where;
+a sample of the scores, whose quantiles make the grid fine where the cases are; and one
+group-by over the number of the cell. Every cell comes back with the smallest and the
+largest score in it, so nothing depends on how well the grid was chosen or on how an
+engine rounds: the cells are what they are found to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.checks import InputError
+from trueness.counts.cells import merge_cells
+from trueness.counts.counting import Labels, read_labels
+from trueness.counts.values import Tally
+from trueness.data.columns import column
+from trueness.data.engines import collect
+
+_SEGMENTS = 16  # quantile segments; each is divided evenly
+_SAMPLE = 100_000
+
+
+class Extent(NamedTuple):
+    """How many rows, and from which to which score?"""
+
+    rows: int
+    low: float
+    high: float
+
+
+def extent(lazy: Any, score: str, count: str | None = None) -> Extent:
+    """Where do the scores lie? Stops when one is missing or not finite.
+
+    And when a count is not a whole number, zero or more.
+    """
+    import narwhals as nw
+
+    value = nw.col(score).cast(nw.Float64)
+    asked = {
+        "rows": nw.len(),
+        "low": value.min(),
+        "high": value.max(),
+        # NaN may be the largest, the smallest or neither: it is asked for by name
+        "lost": _how_many(value.is_null() | value.is_nan() | (value.abs() == np.inf)),
+    }
+    if count is not None:
+        number = nw.col(count).cast(nw.Float64)
+        whole = (number >= 0.0) & (number == number.floor()) & (number < 2.0**63)
+        asked["wrong"] = _how_many(number.is_null() | number.is_nan() | ~whole)
+        asked["total"] = number.sum()
+    table = collect(lazy.select(v.alias(k) for k, v in asked.items()))
+    found = {k: table[k].to_list()[0] for k in asked}
+    rows = int(found["rows"])
+    if found["lost"]:
+        raise InputError(_checks.not_finite(score, int(found["lost"]), rows))
+    if count is not None and rows:
+        _checks.counted_rows(count, int(found["wrong"]), rows, float(found["total"]))
+    ends = (float(found["low"]), float(found["high"])) if rows else (0.0, 0.0)
+    if lazy.collect_schema()[score].is_integer():
+        _checks.exact_extent(*ends, score)
+    return Extent(rows, *ends)
+
+
+def _how_many(condition: Any) -> Any:
+    import narwhals as nw
+
+    return condition.cast(nw.Int64).sum()
+
+
+def _cases(count: str | None) -> Any:
+    """Give the expression of how many cases the rows of a group are."""
+    import narwhals as nw
+
+    if count is None:
+        return nw.len().alias("cases")
+    # some engines add up to 128 bits
+    return nw.col("cases").sum().cast(nw.Int64).alias("cases")
+
+
+def _chosen(lazy: Any, score: str, count: str | None, **others: str) -> Any:
+    """Give the score as float64, the other columns by role, and rows with cases."""
+    import narwhals as nw
+
+    columns = [nw.col(score).cast(nw.Float64).alias("score")]
+    columns += [nw.col(name).alias(role) for role, name in others.items()]
+    if count is None:
+        return lazy.select(columns)
+    number = nw.col(count).cast(nw.Int64).alias("cases")
+    return lazy.select([*columns, number]).filter(nw.col("cases") > 0)
+
+
+def quantile_edges(
+    lazy: Any, score: str, e: Extent, segments: int, count: str | None = None
+) -> Floats:
+    """Cut the scores into segments with about as many cases each.
+
+    The quantiles of a sample. Which scores are in it is decided by their own digits, so
+    that every engine takes the same ones.
+    """
+    import narwhals as nw
+
+    share = min(1.0, _SAMPLE / max(e.rows, 1))
+    sample = _chosen(lazy, score, count)
+    if share < 1:
+        # the fractional part of a large multiple of the golden ratio is spread evenly
+        spread = nw.col("score") * (2.0**30 * 1.6180339887498949)
+        sample = sample.filter((spread - spread.floor()) < share)
+    found = collect(sample.group_by("score").agg(_cases(count)))
+    inner = _quantiles(
+        column(found["score"], score), found["cases"].to_numpy(), segments
+    )
+    inner = inner[(inner > e.low) & (inner < e.high)]
+    return np.unique(np.concatenate([[e.low], inner, [e.high]]))
+
+
+def _quantiles(score: Floats, cases: Ints, parts: int) -> Floats:
+    order = np.argsort(score)
+    upto = np.cumsum(cases[order])
+    if upto.size == 0:
+        return np.zeros(0)
+    at = np.searchsorted(upto, upto[-1] * np.arange(1, parts) / parts)
+    return np.asarray(score[order][at])
+
+
+def cell_number(score: Any, edges: Floats, each: int) -> Any:
+    """Give the expression of the number of the cell: ascending with the score.
+
+    Segment j, from edge j to edge j+1, is divided into ``each`` even parts. A binary
+    tree of comparisons, so that an engine walks log2 of the segments only.
+    """
+    import narwhals as nw
+
+    def part(first: int, last: int) -> Any:
+        if last - first == 1:
+            return _even(score, edges[first], edges[last], first * each, each)
+        middle = (first + last) // 2
+        above = part(middle, last)
+        return (
+            nw.when(score < float(edges[middle]))
+            .then(part(first, middle))
+            .otherwise(above)
+        )
+
+    return part(0, max(edges.size - 1, 1)) if edges.size > 1 else nw.lit(0)
+
+
+def _even(score: Any, low: float, high: float, base: int, parts: int) -> Any:
+    import narwhals as nw
+
+    with np.errstate(over="ignore", divide="ignore"):
+        scale = float(parts / (high - low))
+    if not np.isfinite(scale) or scale == 0:  # narrower or wider than floats can divide
+        return nw.lit(base)
+    within = ((score - float(low)) * scale).floor().clip(0.0, float(parts - 1))
+    return (within + float(base)).cast(nw.Int64)
+
+
+def count_cells(
+    lazy: Any,
+    score: str,
+    others: dict[str, str],
+    edges: Floats,
+    each: int,
+    count: str | None = None,
+) -> dict[str, Any]:
+    """Count the rows of a lazy frame by cell and other columns, in one group-by."""
+    import narwhals as nw
+
+    names = list(others)
+    chosen = _chosen(lazy, score, count, **others).with_columns(
+        cell=cell_number(nw.col("score"), edges, each)
+    )
+    found = collect(
+        chosen.group_by("cell", *names).agg(
+            nw.col("score").min().alias("low"),
+            nw.col("score").max().alias("high"),
+            _cases(count),
+        )
+    )
+    numbers = {k: column(found[k], k) for k in ("low", "high", "cases")}
+    return numbers | {role: column(found[role], role) for role in names}
+
+
+def binned_tally(
+    lazy: Any,
+    score: str,
+    label: str | None,
+    positive: Any,
+    by: str | None,
+    at_most: int,
+    e: Extent | None = None,
+    count: str | None = None,
+) -> Any:
+    """Count a lazy frame into at most so many cells."""
+    at_most = _checks.whole_number(at_most, "at_most", at_least=1)
+    e = extent(lazy, score, count) if e is None else e
+    segments = min(_SEGMENTS, at_most)
+    edges = quantile_edges(lazy, score, e, segments, count)
+    each = max(at_most // max(edges.size - 1, 1), 1)
+    others = {k: v for k, v in (("label", label), ("by", by)) if v is not None}
+    found = count_cells(lazy, score, others, edges, each, count)
+    labels = None if label is None else read_labels(found["label"], positive, "y_true")
+    if by is None:
+        return cells_to_tally(found, labels, slice(None)).coarse(at_most)
+    _checks.named_groups(found["by"], found["cases"])
+    groups, member = np.unique(found["by"], return_inverse=True)
+    return {
+        _checks.plain(g): cells_to_tally(found, labels, member == k).coarse(at_most)
+        for k, g in enumerate(groups)
+    }
+
+
+def cells_to_tally(found: dict[str, Any], labels: Labels | None, at: Any) -> Tally:
+    """Make a tally of cells that the engine counted, each label apart.
+
+    Where the labels of a cell do not overlap, it stays two cells: less is lost.
+    """
+    cases = found["cases"][at].astype(np.int64)
+    code = np.full(cases.size, 2) if labels is None else labels.codes()[at]
+    counts: Sequence[Array] = [np.where(code == k, cases, 0) for k in range(3)]
+    low, high = found["low"][at] + 0.0, found["high"][at] + 0.0
+    return Tally._of_cells(*merge_cells(low, high, counts))

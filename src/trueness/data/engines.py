@@ -1,0 +1,429 @@
+"""How are rows counted where they are, so that only counts travel?
+
+A lazy frame (Polars, DuckDB, PySpark, Ibis, ...) is aggregated by its own engine: one
+group-by over the columns that matter, and what comes back is how many cases showed each
+combination. That is *pre-aggregation*: the engine may keep -0.0 apart from 0.0 or NaN
+from null as it likes, for the meaning is given afterwards, in NumPy, by the same lines
+that read an eager frame.
+
+Where the engine can hand over its rows in batches, one score column is streamed into
+compact keys instead: for continuous scores that is faster and smaller than a group-by.
+"""
+
+from __future__ import annotations
+
+import atexit
+import re
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array, Ints, no_cases
+from trueness._core.checks import InputError
+from trueness._core.progress import progress, visible
+from trueness.counts.values import Tally
+from trueness.data.batches import KeyCounter
+from trueness.data.columns import column
+
+_BATCH = 1 << 18
+_ENGINES = {"_duckdb", "duckdb", "ibis", "polars", "py4j", "pyarrow", "pyspark"}
+# the last connections that Trueness opened: Ctrl-C interrupts what they do
+CONNECTIONS: deque[Any] = deque(maxlen=16)
+atexit.register(CONNECTIONS.clear)  # none is left behind when Python ends
+_MOST_LABELS = 100  # a label column with more values is some other column
+
+
+def open_frame(frame: Any) -> Any:
+    """Give the Narwhals frame, eager or lazy, with names that differ."""
+    import narwhals as nw
+
+    names = column_names(frame)
+    for name in {n for n in names if names.count(n) > 1}:
+        _checks.column(name, names, "frame column")
+    return nw.from_native(frame)
+
+
+def column_names(frame: Any) -> list[str]:
+    """Which columns has this frame?"""
+    import narwhals as nw
+
+    try:
+        return list(nw.from_native(frame).collect_schema().names())
+    except (TypeError, ValueError):  # Narwhals refuses duplicate names
+        native = getattr(frame, "columns", None)
+        return [str(c) for c in ([] if native is None else native)]
+
+
+def is_lazy(opened: Any) -> bool:
+    """Is this Narwhals frame a plan of an engine and not rows in memory?"""
+    import narwhals as nw
+
+    return isinstance(opened, nw.LazyFrame)
+
+
+def wanted_columns(lazy: Any, roles: Mapping[str, Any]) -> dict[str, str]:
+    """Which column has which role? Stops before the engine runs at a wrong one.
+
+    ``roles`` maps what a column is (score or scores[0], scores[1], ...; label, by,
+    node, count) to its name; None stays away.
+    """
+    given = {role: name for role, name in roles.items() if name is not None}
+    for role, name in given.items():
+        if not isinstance(name, str):
+            raise InputError(
+                f"{role}= must name a column of a lazy frame; found "
+                f"{type(name).__name__}. Add it to the frame first."
+            )
+    wanted = _named(lazy, given)
+    _no_text(lazy, wanted)
+    return wanted
+
+
+def _named(opened: Any, roles: Mapping[str, Any]) -> dict[str, str]:
+    names = opened.collect_schema().names()
+    return {
+        role: _checks.column(name, names, role.split("[")[0])
+        for role, name in roles.items()
+        if isinstance(name, str)
+    }
+
+
+def read(frame: Any, roles: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a column for each role, and how many cases each row stands for.
+
+    Of a lazy frame the distinct combinations come back, with their ``count``. Arrays
+    pass through for an eager frame.
+    """
+    opened = open_frame(frame)
+    if is_lazy(opened):
+        return _counted(opened, wanted_columns(opened, roles))
+    given = {role: name for role, name in roles.items() if name is not None}
+    named = _named(opened, given)
+    return given | {role: opened[name] for role, name in named.items()}
+
+
+def _no_text(lazy: Any, wanted: dict[str, str]) -> None:
+    """Stop before the engine runs when a column of scores or counts is text."""
+    import narwhals as nw
+
+    schema = lazy.collect_schema()
+    for role, name in wanted.items():
+        if role not in ("label", "by", "node") and schema[name] == nw.String:
+            raise InputError(
+                f"{role}={name!r} must be numbers; this column is text. Convert it to "
+                f"numbers first, and check which column holds the labels."
+            )
+
+
+def _counted(lazy: Any, wanted: dict[str, str]) -> dict[str, Any]:
+    """Count the rows of a lazy frame in one group-by."""
+    import narwhals as nw
+
+    roles = list(wanted)
+    # numbered names: a column of the user may be called anything
+    keys = [f"key_{k}" for k in range(len(roles))]
+    grouped = (
+        lazy.select(
+            nw.col(name).alias(key)
+            for key, name in zip(keys, wanted.values(), strict=True)
+        )
+        .group_by(keys)
+        .agg(nw.len().alias("cases"))
+    )
+    found = collect(grouped)
+    columns = {role: found[key] for role, key in zip(roles, keys, strict=True)}
+    cases = _times(found["cases"].to_numpy().astype(np.int64), columns.get("count"))
+    columns["count"] = cases
+    for role, name in wanted.items():
+        if role.startswith("score"):
+            columns[role] = _scores(columns[role], role, name, cases)
+        if role == "by":
+            _checks.named_groups(column(columns[role], name), cases)
+    return columns
+
+
+def _scores(values: Any, role: str, name: str, cases: Ints) -> Array:
+    """Check scores here, where it is known how many cases each row stands for."""
+    number = _checks.numeric_scores(column(values, name), name)
+    allow_nan = role != "score"
+    return _checks.finite_scores(number, name, allow_nan=allow_nan, cases=cases)
+
+
+def _times(cases: Ints, count: Any) -> Ints:
+    """How many cases is that, when each of these rows stands for ``count``?"""
+    if count is None:
+        return cases
+    each = _checks.whole_counts(column(count, "count"), "count")
+    if (each.astype(np.float64) * cases >= 2.0**63).any():
+        raise InputError("count is too large: the cases do not fit into 64 bits.")
+    return cases * each
+
+
+def collect(lazy: Any) -> Any:
+    """Run the plan of a Narwhals frame; its errors become ours."""
+    import narwhals as nw
+
+    with reading(), progress("counting in the engine"):
+        if lazy.implementation is nw.Implementation.POLARS:
+            return lazy.collect(engine="streaming")
+        if lazy.implementation is nw.Implementation.DUCKDB:
+            return aside(lambda: lazy.collect(backend="pyarrow"))
+        return lazy.collect(backend="pyarrow")
+
+
+def aside(query: Callable[[], Any]) -> Any:
+    """Run a query of DuckDB in a thread of its own, so that Ctrl-C can end it.
+
+    DuckDB looks for signals between its tasks only, and does not always find them.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return query()
+    answer: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(query())
+        except BaseException as err:
+            answer.set_exception(err)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.05)
+    except KeyboardInterrupt:
+        for connection in CONNECTIONS:
+            connection.interrupt()
+        thread.join(5)
+        raise
+    return answer.result()
+
+
+@contextmanager
+def reading() -> Iterator[Callable[[], None]]:
+    """Turn an engine's error about its data into one of ours, with its words.
+
+    Gives a function to be called now and then: it ends the work if Ctrl-C was pressed.
+    """
+    try:
+        with heeding_interrupts() as stop_if_asked:
+            yield stop_if_asked
+    except Exception as err:
+        # some engines turn Ctrl-C into an error of their own
+        if "Interrupt" in type(err).__name__ or str(err) == "Query interrupted":
+            raise KeyboardInterrupt from err
+        # by name: importing every engine to catch its errors would open every door
+        libraries = {kind.__module__.split(".")[0] for kind in type(err).__mro__}
+        # OSError: what an engine's stream of Arrow batches ends with
+        if not libraries & _ENGINES and not isinstance(err, OSError):
+            raise
+        raise InputError(f"The data cannot be read: {first_lines(err)}") from err
+
+
+@contextmanager
+def heeding_interrupts() -> Iterator[Callable[[], None]]:
+    """Remember Ctrl-C: an engine that is asked at that moment may swallow it."""
+    pressed: list[int] = []
+
+    def note(number: int, frame: Any) -> None:
+        pressed.append(number)
+        signal.default_int_handler(number, frame)
+
+    def stop_if_asked() -> None:
+        if pressed:
+            raise KeyboardInterrupt
+
+    in_main = threading.current_thread() is threading.main_thread()
+    ours = in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if ours:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield stop_if_asked
+        stop_if_asked()
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def first_lines(err: BaseException, most: int = 400) -> str:
+    """Give the beginning of an engine's message without its stack trace."""
+    text = " ".join(str(err).split("\n\tat ")[0].split("\nJVM stacktrace")[0].split())
+    text = without_password(text)
+    return text if len(text) <= most else f"{text[:most]} ..."
+
+
+def without_password(text: str) -> str:
+    """Hide the password of an address.
+
+    >>> without_password("postgres://me:secret@host/db")
+    'postgres://me:***@host/db'
+    """
+    return re.sub(r"(://[^:/@\s]*):[^@/\s]+@", r"\1:***@", text)
+
+
+# what a plan may hold whose rows are counted without reading them
+_PLAIN = {
+    "DUCKDB": ("READ_PARQUET", "PARQUET_SCAN", "TABLE_SCAN", "SEQ_SCAN", "ARROW_SCAN"),
+    "POLARS": ("PARQUET SCAN", "DF ["),
+}
+_SELECTS = ("FILTER", "SELECTION", "JOIN", "AGGREGATE", "LIMIT", "SLICE", "DISTINCT")
+
+
+def known_rows(lazy: Any) -> int | None:
+    """How many rows will go by? Asked for a bar, and only where it costs nothing.
+
+    That is a plan which reads whole Parquet files or tables: their number of rows is
+    in the metadata. None for every other plan.
+    """
+    kind = lazy.implementation.name
+    if not visible() or kind not in _PLAIN:
+        return None
+    with reading():
+        plan = str(lazy.to_native().explain()).upper()
+        if any(word in plan for word in _SELECTS):
+            return None
+        if not any(word in plan for word in _PLAIN[kind]):
+            return None
+        import narwhals as nw
+
+        return int(lazy.select(nw.len().alias("rows")).collect()["rows"].to_list()[0])
+
+
+def can_stream(lazy: Any, wanted: Mapping[str, str]) -> bool:
+    """Can this lazy frame be read in batches, and is one score column all of it?"""
+    import narwhals as nw
+
+    batches = (nw.Implementation.DUCKDB, nw.Implementation.POLARS)
+    if lazy.implementation not in batches or not wanted.keys() <= {"score", "label"}:
+        return False
+    schema = lazy.collect_schema()
+    score, label = schema[wanted["score"]], schema.get(wanted.get("label", ""))
+    text = (nw.Boolean, nw.String, nw.Categorical, nw.Enum)
+    return bool(_is_number(score)) and (
+        label is None or isinstance(label, text) or _is_number(label)
+    )
+
+
+def _is_number(dtype: Any) -> bool:
+    return bool(dtype.is_float() or dtype.is_integer())
+
+
+def stream(opened: Any, score: str, label: str | None, positive: Any) -> Tally:
+    """Count one score column batch by batch."""
+    counter: KeyCounter | None = None
+    lost = total = 0
+    try:
+        with progress(f"counting {score}", known_rows(opened)) as seen:
+            for values, labels in _batches(opened, score, label):
+                value, gone = _numbers(values, score)
+                total += value.size
+                lost += 0 if gone is None else int(gone.sum())
+                if counter is None:
+                    counter = KeyCounter(value.dtype)
+                for pile, at in _piles(labels, value.size):
+                    counter.add(value[_without(at, gone)], pile)
+                seen(value.size)
+        if lost:
+            raise InputError(_checks.not_finite(score, lost, total))
+        return Tally() if counter is None else _stacked(counter, label, positive)
+    finally:
+        if counter is not None:
+            counter.close()
+
+
+def _batches(opened: Any, score: str, label: str | None) -> Iterator[tuple[Any, Any]]:
+    """Give Arrow arrays of scores and labels."""
+    import narwhals as nw
+
+    columns = {"score": score} if label is None else {"score": score, "label": label}
+    chosen = opened.select(nw.col(v).alias(k) for k, v in columns.items()).to_native()
+    with reading() as stop_if_asked:
+        for batch in _arrow_batches(chosen):
+            stop_if_asked()
+            labels = batch.column("label") if label is not None else None
+            yield batch.column("score"), labels
+
+
+def _arrow_batches(native: Any) -> Iterator[Any]:
+    if hasattr(native, "to_arrow_reader"):
+        with native.to_arrow_reader(_BATCH) as reader:
+            yield from reader
+        return
+    for part in native.collect_batches(
+        chunk_size=_BATCH, maintain_order=False, engine="streaming"
+    ):
+        yield from part.to_arrow().to_batches()
+
+
+def _numbers(values: Any, what: str) -> tuple[Array, Array | None]:
+    """Give the scores of a batch and where they are missing or not finite, if any."""
+    null = None
+    if values.null_count:
+        null = values.is_null().to_numpy(zero_copy_only=False)
+        values = values.fill_null(0)
+    number = _checks.numeric_scores(values.to_numpy(zero_copy_only=False), what)
+    fine = np.isfinite(number)
+    if null is None and fine.all():
+        return number, None
+    return number, ~fine if null is None else null | ~fine
+
+
+def _without(at: Array, gone: Array | None) -> Array:
+    return at if gone is None else at & ~gone
+
+
+def _piles(labels: Any, size: int) -> Iterator[tuple[Any, Array]]:
+    """Give each label value of a batch and where it stands; None is missing."""
+    if labels is None:
+        yield None, np.ones(size, dtype=bool)
+        return
+    simple = _whole_pair(labels)
+    if simple is not None:
+        low, high, is_high = simple
+        yield high, is_high
+        if low != high:
+            yield low, ~is_high
+        return
+    coded = labels.dictionary_encode()
+    code = coded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+    _too_many(coded.dictionary)
+    for k, value in enumerate([*coded.dictionary.to_pylist(), None]):
+        k = -1 if value is None else k
+        yield (None if value != value else value), code == k
+
+
+def _too_many(values: Any) -> None:
+    if len(values) > _MOST_LABELS:
+        _checks.label_pair(sorted(values.to_pylist()[:_MOST_LABELS]), None, "label")
+
+
+def _whole_pair(labels: Any) -> tuple[Any, Any, Array] | None:
+    """Read a batch of at most two neighbouring whole numbers, none missing."""
+    import pyarrow as pa
+
+    whole = pa.types.is_integer(labels.type) or pa.types.is_boolean(labels.type)
+    if labels.null_count or len(labels) == 0 or not whole:
+        return None
+    values = labels.to_numpy(zero_copy_only=False)
+    low, high = _checks.plain(values.min()), _checks.plain(values.max())
+    return (low, high, values == high) if high - low <= 1 else None
+
+
+def _stacked(counter: KeyCounter, label: str | None, positive: Any) -> Tally:
+    """Decide which pile is positive, and stack the piles to a tally."""
+    score, piles = counter.result()
+    zero = no_cases(score.size)
+    unknown = piles.pop(None, zero)
+    if label is None:
+        return Tally._canonical(score, zero, zero, unknown)
+    found = sorted(piles, key=lambda v: (type(v).__name__, v))
+    negative, chosen = _checks.label_pair(found, positive, label)
+    columns = [piles.get(v, zero) for v in (negative, chosen)]
+    return Tally._canonical(score, *columns, unknown)

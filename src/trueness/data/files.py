@@ -1,0 +1,358 @@
+"""How do files and databases become a frame that is counted where it is?
+
+``scan`` opens Parquet, CSV and JSON lines, single files, globs and directories, local
+or remote, and tables of databases, through DuckDB: nothing is loaded, and memory is
+bounded. The door for DuckDB.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+from trueness._core import checks as _checks
+from trueness._core.checks import InputError
+from trueness.data.engines import CONNECTIONS, first_lines, reading, without_password
+
+Source = str | os.PathLike[str]
+
+# DuckDB guesses the types of text files from this many rows
+_SAMPLE = 1_000_000
+_COMPRESSED = (".gz", ".zst")
+_FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+}
+_DATABASES = {
+    ".duckdb": "duckdb",
+    ".db": "duckdb",
+    ".sqlite": "sqlite",
+    ".sqlite3": "sqlite",
+    "postgres": "postgres",
+    "postgresql": "postgres",
+    "mysql": "mysql",
+}
+# what is not a local file of these kinds needs an extension of DuckDB
+_EXTENSIONS = {
+    **dict.fromkeys(("http", "https", "s3", "s3a", "s3n", "gcs", "gs", "r2"), "httpfs"),
+    **dict.fromkeys(("az", "azure", "abfss"), "azure"),
+    "hf": "httpfs",
+}
+
+
+def scan(
+    source: Source | Sequence[Source],
+    *,
+    table: str | None = None,
+    types: Mapping[str, str] | None = None,
+    union_by_name: bool = False,
+    memory_limit: str = "1GB",
+    threads: int | None = None,
+    keep_order: bool = False,
+    settings: Mapping[str, Any] | None = None,
+) -> Any:
+    r"""Where are the predictions? Opens files or a table without loading them.
+
+    Parameters
+    ----------
+    source
+        A file, a glob such as ``"preds/*.parquet"``, a directory, a list of these, an
+        address (``s3://``, ``https://``), a database file (``.duckdb``, ``.sqlite``) or
+        a ``postgres://`` or ``mysql://`` address. Files are Parquet, CSV or JSON lines,
+        the latter two also compressed (``.gz``, ``.zst``).
+    table
+        Which table, for a database.
+    types
+        Types of columns of CSV files, for example ``{"p": "DOUBLE"}``, where the first
+        million rows tell the wrong one.
+    union_by_name
+        Files with different columns or types are an error; True brings them to common
+        types, and a column that a file lacks is missing in its rows.
+    memory_limit
+        How much memory the engine may take, for example ``"500MB"``. What does not fit
+        goes to the temporary folder.
+    threads
+        How many threads the engine may use; None for all.
+    keep_order
+        Keep the rows in the order of the files, to write them back; counting needs no
+        order, and takes less memory without.
+    settings
+        What else DuckDB should know, by the names it has there: ``s3_region``,
+        ``s3_access_key_id``, ``s3_secret_access_key``, ``s3_endpoint``,
+        ``extension_directory``, ``temp_directory``, ...
+
+    Returns
+    -------
+    duckdb.DuckDBPyRelation
+        A lazy frame for :func:`tally` and :func:`panel`; ``.filter("p > 0")`` and the
+        other methods of DuckDB narrow it down first.
+
+    Examples
+    --------
+    >>> import tempfile, trueness
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "preds.csv")
+    ...     _ = path.write_text("y,p\n1,0.9\n0,0.4\n1,0.4\n")
+    ...     trueness.tally(trueness.scan(path), label="y", score="p")
+    Tally: 3 cases (1 negative, 2 positive, 0 unknown),
+    2 distinct scores from 0.4 to 0.9
+    """
+    sources = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    places = [os.fspath(s) for s in sources]
+    if not places:
+        raise InputError("scan needs at least one file; found an empty list.")
+    connection = _connect(memory_limit, threads, keep_order, settings or {})
+    _load_extensions(connection, places)
+    with reading():
+        _set(connection, settings or {})
+        if len(places) == 1 and _database(places[0]):
+            return _attached(connection, places[0], table)
+        if table is not None:
+            raise InputError(
+                f"table= names a table of a database; {places[0]} is not one "
+                f"({_checks.listing(_DATABASES, 9)})."
+            )
+        return _opened(connection, places, types, union_by_name)
+
+
+def _connect(
+    memory_limit: str,
+    threads: int | None,
+    keep_order: bool,
+    settings: Mapping[str, Any],
+) -> Any:
+    try:
+        import duckdb
+    except ModuleNotFoundError:
+        raise InputError(
+            "scan needs DuckDB, which is not installed. "
+            "Type pip install trueness[files]."
+        ) from None
+    config: dict[str, Any] = {
+        "memory_limit": memory_limit,
+        "preserve_insertion_order": keep_order,  # counts know no order
+        "temp_directory": os.path.join(tempfile.gettempdir(), "trueness_duckdb"),
+    }
+    if threads is not None:
+        config["threads"] = _checks.whole_number(threads, "threads", at_least=1)
+    # needed before an extension can be loaded; the others may belong to an extension
+    early = ("extension_directory", "custom_extension_repository")
+    config |= {k: str(settings[k]) for k in early if k in settings}
+    with reading():
+        connection = duckdb.connect(":memory:", config=config)
+        # DuckDB's own bar, which is drawn into files and pipes too; it must be on all
+        # the same: without it DuckDB does not hear Ctrl-C
+        connection.execute("SET enable_progress_bar = true")
+        connection.execute("SET enable_progress_bar_print = false")
+        CONNECTIONS.append(connection)
+        return connection
+
+
+def _set(connection: Any, settings: Mapping[str, Any]) -> None:
+    """Pass on what DuckDB should know; a name that is none is its error."""
+    for name, value in settings.items():
+        if not name.replace("_", "").isalnum():
+            raise InputError(f"settings has no name of DuckDB in it: {name!r}.")
+        text = str(value).replace("'", "''")
+        connection.execute(f"SET {name} = '{text}'")
+
+
+def _load_extensions(connection: Any, places: list[str]) -> None:
+    """Load what remote files and databases need, or say how to get it."""
+    for place in places:
+        scheme = place.split("://")[0].lower() if "://" in place else ""
+        kind = _database(place)
+        needed = _EXTENSIONS.get(scheme) if kind is None else kind
+        if needed is not None and needed != "duckdb":
+            _load(connection, needed, place)
+
+
+def _load(connection: Any, name: str, place: str) -> None:
+    import duckdb
+
+    try:
+        connection.load_extension(name)
+        return
+    except duckdb.Error:
+        pass  # not here yet: DuckDB fetches it where the network allows it
+    try:
+        connection.install_extension(name)
+        connection.load_extension(name)
+    except duckdb.Error as err:
+        platform = connection.execute("PRAGMA platform").fetchone()[0]
+        raise InputError(
+            f"{without_password(place)} needs the extension {name} of DuckDB, which "
+            f"cannot be loaded here: {first_lines(err, 200)} Where there is a network "
+            f"type duckdb.sql('INSTALL {name}'); without one put {name}"
+            f".duckdb_extension of DuckDB {duckdb.__version__} for {platform} into "
+            f"FOLDER/v{duckdb.__version__}/{platform} and type "
+            f'trueness.scan(..., settings={{"extension_directory": "FOLDER"}}).'
+        ) from None
+
+
+def _opened(connection: Any, places: list[str], types: Any, union_by_name: bool) -> Any:
+    files = [file for place in places for file in _files(place)]
+    kinds = {f: _format(f) for f in files}
+    wrong = [f for f, kind in kinds.items() if kind is None]
+    if wrong or len(set(kinds.values())) > 1:
+        raise InputError(
+            f"scan needs files of one kind, {_checks.listing(_FORMATS, 9)}, perhaps "
+            f"with {' or '.join(_COMPRESSED)}; found "
+            f"{_checks.listing(wrong or _one_each(kinds))}."
+        )
+    kind = str(kinds[files[0]])
+    if types is not None and kind != "csv":
+        raise InputError(f"types= is for CSV files; {files[0]} brings its own types.")
+    return _READERS[kind](connection, files, types, union_by_name)
+
+
+def _one_each(kinds: Mapping[str, Any]) -> list[str]:
+    return list({kind: file for file, kind in kinds.items()}.values())
+
+
+def _files(place: str) -> list[str]:
+    """Which files does this name stand for?"""
+    if "://" in place:
+        return [place]
+    if os.path.isdir(place):
+        found = [str(p) for p in Path(place).rglob("*") if _is_data(p)]
+        if not found:
+            raise InputError(
+                f"There are no files with {_checks.listing(_FORMATS, 9)} in {place}."
+            )
+        return sorted(found)
+    found = [place] if os.path.exists(place) else glob(place, recursive=True)
+    if not found:
+        raise InputError(f"There is no file {place}. Is the folder right?")
+    return sorted(found)
+
+
+def _is_data(path: Path) -> bool:
+    # Spark and others leave _SUCCESS, .crc and the like beside the data
+    return (
+        path.is_file() and path.name[0] not in "._" and _format(path.name) is not None
+    )
+
+
+def _format(name: str) -> str | None:
+    """Which of the formats is this? None when unknown."""
+    stem, suffix = os.path.splitext(name.split("?")[0].lower())
+    if suffix in _COMPRESSED:
+        suffix = os.path.splitext(stem)[1]
+    return _FORMATS.get(suffix)
+
+
+def _parquet(connection: Any, files: list[str], types: Any, union_by_name: bool) -> Any:
+    if len(files) > 1 and not union_by_name:
+        _same_columns(connection, files)
+    # folders named day=2026-11-15 are a column, as Hive and Spark write them
+    folders = all("=" in os.path.basename(os.path.dirname(f)) for f in files)
+    return connection.read_parquet(
+        files, union_by_name=union_by_name, hive_partitioning=folders
+    )
+
+
+def _same_columns(connection: Any, files: list[str]) -> None:
+    """Stop when files differ in columns or types: a cast could change scores."""
+    rows = connection.execute(
+        "SELECT file_name, list(name || ' ' || coalesce(logical_type, type)) "
+        "FROM (SELECT * FROM parquet_schema($files) ORDER BY name) "
+        "WHERE type IS NOT NULL GROUP BY file_name",
+        {"files": files},
+    ).fetchall()
+    columns = {name: set(found) for name, found in rows}
+    usual = Counter(frozenset(c) for c in columns.values()).most_common(1)[0][0]
+    odd = sorted(name for name, found in columns.items() if found != usual)
+    if odd:
+        differing = sorted(columns[odd[0]] ^ usual)
+        raise InputError(
+            f"All files must have the same columns; {len(odd)} of {len(files)} differ, "
+            f"first {odd[0]}, in {_checks.listing(differing)}. Type "
+            f"trueness.scan(..., union_by_name=True) to bring them to common types."
+        )
+
+
+def _same_names(read: Callable[..., Any], files: list[str]) -> None:
+    """Stop when text files differ in the names of their columns."""
+    first = read(files[0], sample_size=1000).columns
+    for file in files[1:]:
+        found = read(file, sample_size=1000).columns
+        if sorted(found) != sorted(first):
+            raise InputError(
+                f"All files must have the same columns; {files[0]} has "
+                f"{_checks.listing(first)}, {file} has {_checks.listing(found)}. Type "
+                f"trueness.scan(..., union_by_name=True) if that is meant."
+            )
+
+
+def _csv(connection: Any, files: list[str], types: Any, union_by_name: bool) -> Any:
+    if not union_by_name:
+        _same_names(connection.read_csv, files)
+    return connection.read_csv(
+        files,
+        dtype=dict(types or {}),
+        sample_size=_SAMPLE,
+        union_by_name=True,
+    )
+
+
+def _json(connection: Any, files: list[str], types: Any, union_by_name: bool) -> Any:
+    if not union_by_name:
+        _same_names(connection.read_json, files)
+    return connection.read_json(files, sample_size=_SAMPLE, union_by_name=True)
+
+
+def _database(place: str) -> str | None:
+    """Which kind of database is this? None when it is a file of data."""
+    scheme = place.split("://")[0] if "://" in place else ""
+    return _DATABASES.get(scheme) or _DATABASES.get(os.path.splitext(place)[1])
+
+
+def _attached(connection: Any, place: str, table: str | None) -> Any:
+    if "://" not in place and not os.path.exists(place):
+        raise InputError(f"There is no database {place}.")
+    kind = _database(place)
+    typed = "" if kind == "duckdb" else f", TYPE {kind}"
+    address = place.replace("'", "''")
+    connection.execute(f"ATTACH '{address}' AS source (READ_ONLY{typed})")
+    rows = connection.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() "
+        "WHERE database_name = 'source' UNION ALL "
+        "SELECT schema_name, view_name FROM duckdb_views() "
+        "WHERE database_name = 'source' AND NOT internal"
+    ).fetchall()
+    found = {
+        (f"{s}.{t}" if s not in ("main", "public") else t): (s, t)
+        for s, t in rows
+        if s not in ("information_schema", "pg_catalog", "pg_toast")
+    }
+    if table is None and len(found) == 1:
+        table = next(iter(found))
+    if table not in found:
+        raise InputError(
+            f"table= must name a table of {without_password(place)}; found {table!r}, "
+            f"and it has "
+            f"{_checks.listing(found, 12) or 'no tables'}."
+            f"{_checks.nearest(table, list(found))}"
+        )
+    path = ".".join('"' + part.replace('"', '""') + '"' for part in found[table])
+    return connection.sql(f"SELECT * FROM source.{path}")  # noqa: S608 - quoted above
+
+
+_READERS: dict[str, Callable[[Any, list[str], Any, bool], Any]] = {
+    "parquet": _parquet,
+    "csv": _csv,
+    "json": _json,
+}

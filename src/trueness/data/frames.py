@@ -1,0 +1,370 @@
+"""Where do the counts come from?
+
+The door for data: arrays, lists, Series and frames of any library that Narwhals knows
+(pandas, Polars, Arrow, DuckDB, PySpark, Ibis, ...) become a
+:class:`~trueness.counts.values.Tally` or a :class:`~trueness.counts.values.Panel`. An
+eager frame is read column by column; a lazy one is counted by its own engine
+(``engines.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array, Ints
+from trueness._core.checks import InputError
+from trueness.counts.counting import (
+    Labels,
+    count_panel,
+    count_tally,
+    read_labels,
+    split_counts,
+)
+from trueness.counts.values import Tally
+from trueness.data import engines
+from trueness.data.columns import column, is_frame
+from trueness.data.engine_cells import binned_tally
+
+if TYPE_CHECKING:
+    from trueness.trees.leaf_counts import Leaves
+
+T = TypeVar("T")
+_BACKENDS = ("pandas", "polars", "pyarrow", "modin", "dict")
+
+
+def tally(
+    y_true: Any,
+    y_score: Any = None,
+    *,
+    label: str | None = None,
+    score: str | None = None,
+    positive: Any = None,
+    count: Any = None,
+    by: Any = None,
+    at_most: int | None = None,
+) -> Any:
+    """How many negatives, positives and unknowns showed each score?
+
+    ``tally(y_true, y_score)`` takes columns; ``tally(frame, label="y", score="p")``
+    takes a frame. Missing labels are counted as unknown; missing scores are an error.
+
+    Parameters
+    ----------
+    y_true
+        The labels (None: all unknown), or a frame.
+    y_score
+        The scores; higher means more likely positive. Not with a frame.
+    label, score
+        Names of columns of the frame; ``label=None`` makes all cases unknown.
+    positive
+        The label value that counts as positive. 0/1, False/True and -1/1 need none.
+    count
+        How many cases each row stands for: an array, or a column of the frame.
+    by
+        Groups: an array, or a column of the frame. The result is then a dict from group
+        to tally, in the order of the groups; their sum is the whole.
+    at_most
+        The most rows wanted. Where there are more distinct scores, neighbouring ones
+        share a cell (``tally.score`` to ``tally.high``), and :func:`bounds` says
+        between which numbers the exact answers lie.
+
+    Returns
+    -------
+    Tally or dict of Tally
+
+    Notes
+    -----
+    O(n log n) at most; 24 bytes a row for continuous float64 scores.
+
+    Examples
+    --------
+    >>> tally([1, 0, 1, None], [0.9, 0.4, 0.4, 0.1])
+    Tally: 4 cases (1 negative, 2 positive, 1 unknown),
+    3 distinct scores from 0.1 to 0.9
+    """
+    if y_score is None:
+        return _tally_frame(y_true, label, score, positive, count, by, at_most)
+    if label is not None or score is not None:
+        raise InputError(
+            "label= and score= name columns of a frame; with arrays type "
+            "trueness.tally(y_true, y_score) without them."
+        )
+    values = column(y_score, "y_score")
+    labels = _read_labels(y_true, positive, "y_true", y_score=values)
+    counts = None if count is None else _whole(column(count, "count"), values)
+    return _grouped(
+        by,
+        values.size,
+        lambda at: _coarse(
+            count_tally(values[at], _pick(labels, at), _at(counts, at)), at_most
+        ),
+    )
+
+
+def panel(
+    y_true: Any,
+    scores: Any = None,
+    *,
+    label: str | None = None,
+    positive: Any = None,
+    count: Any = None,
+    by: Any = None,
+) -> Any:
+    """How many negatives, positives and unknowns showed each row of outputs?
+
+    ``panel(y_true, {"a": a, "b": b})`` takes columns; ``panel(frame, label="y",
+    scores=["a", "b"])`` takes a frame. A missing output is kept as NaN.
+
+    Parameters
+    ----------
+    y_true
+        The labels (None: all unknown), or a frame.
+    scores
+        A mapping from name to column, or names of columns of the frame.
+    label
+        Name of the label column of the frame; None makes all cases unknown.
+    positive, count, by
+        As in :func:`tally`.
+
+    Returns
+    -------
+    Panel or dict of Panel
+
+    Examples
+    --------
+    >>> panel([1, 0, 0], {"a": [1, 0, 1], "b": [1, 1, 1]})
+    Panel of a, b: 3 cases (2 negative, 1 positive, 0 unknown), 2 distinct rows
+    """
+    if not isinstance(scores, Mapping) and is_frame(y_true):
+        return _panel_frame(y_true, label, scores, positive, count, by)
+    if label is not None:
+        raise InputError(
+            "label= names a column of a frame; with arrays type "
+            'trueness.panel(y_true, {"a": a, "b": b}) without it.'
+        )
+    columns = {
+        name: column(values, name)
+        for name, values in _checks.mapping_of_scores(scores).items()
+    }
+    _checks.same_length(**columns)
+    first = next(iter(columns.values()))
+    labels = _read_labels(y_true, positive, "y_true", **columns)
+    counts = None if count is None else _whole(column(count, "count"), first)
+    return _grouped(
+        by,
+        first.size,
+        lambda at: count_panel(
+            {k: v[at] for k, v in columns.items()}, _pick(labels, at), _at(counts, at)
+        ),
+    )
+
+
+def leaves(
+    y_true: Any,
+    nodes: Any = None,
+    *,
+    node: str | None = None,
+    label: str | None = None,
+    positive: Any = None,
+    count: Any = None,
+) -> Leaves:
+    """How many negatives, positives and unknowns fell into each leaf?
+
+    ``leaves(frame, node="leaf", label="y")`` takes a frame, ``leaves(y_true, nodes)``
+    columns. Any categorical column will do as leaves.
+
+    Parameters
+    ----------
+    y_true
+        A frame, or the labels (None: all unknown).
+    nodes
+        With labels: which leaf each case fell into, as numbers or as text.
+    node, label
+        Names of the columns of the frame.
+    positive, count
+        As in :func:`tally`.
+
+    Returns
+    -------
+    Leaves
+
+    Examples
+    --------
+    >>> leaves([1, 0, 1, None], ["a", "a", "b", "b"])
+    Leaves: 4 cases (1 negative, 2 positive, 1 unknown) in 2 leaves
+    """
+    if nodes is None:
+        return _leaves_frame(y_true, node, label, positive, count)
+    if node is not None or label is not None:
+        raise InputError(
+            "node= and label= name columns of a frame; with arrays type "
+            "trueness.leaves(y_true, nodes) without them."
+        )
+    names = column(nodes, "nodes")
+    labels = _read_labels(y_true, positive, "y_true", nodes=names)
+    cases = np.ones(names.size, np.int64)
+    if count is not None:
+        cases = _whole(column(count, "count"), names)
+    from trueness.trees.leaf_counts import (
+        Leaves,  # loads SciPy, which tallies do without
+    )
+
+    return Leaves(names, *split_counts(labels, cases))
+
+
+def _leaves_frame(
+    frame: Any, node: Any, label: Any, positive: Any, count: Any
+) -> Leaves:
+    if not is_frame(frame):
+        raise InputError(
+            f"leaves needs labels and leaves, or a frame; found one "
+            f"{type(frame).__name__}. Type trueness.leaves(y_true, nodes) or "
+            f'trueness.leaves(frame, node="leaf", label="y").'
+        )
+    if node is None:
+        raise InputError(
+            "Name the column of leaves: "
+            'trueness.leaves(frame, node="leaf", label="y"). '
+            f"The frame has {_checks.listing(engines.column_names(frame), 12)}."
+        )
+    found = engines.read(frame, {"label": label, "node": node, "count": count})
+    return leaves(
+        found.get("label"),
+        found["node"],
+        positive=positive,
+        count=found.get("count"),
+    )
+
+
+def _coarse(t: Tally, at_most: int | None) -> Tally:
+    return t if at_most is None else t.coarse(at_most)
+
+
+def _tally_frame(
+    frame: Any,
+    label: Any,
+    score: Any,
+    positive: Any,
+    count: Any,
+    by: Any,
+    at_most: int | None,
+) -> Any:
+    if not is_frame(frame):
+        raise InputError(
+            f"tally needs labels and scores, or a frame; found one "
+            f"{type(frame).__name__}. Type trueness.tally(y_true, y_score) or "
+            f'trueness.tally(frame, label="y", score="p").'
+        )
+    if score is None:
+        raise InputError(
+            'Name the score column of the frame: trueness.tally(frame, label="y", '
+            f'score="p"). It has {_checks.listing(engines.column_names(frame), 12)}.'
+        )
+    roles = {"label": label, "score": score, "count": count, "by": by}
+    opened = engines.open_frame(frame)
+    if engines.is_lazy(opened):
+        wanted = engines.wanted_columns(opened, roles)
+        if at_most is not None:
+            return _binned(opened, wanted, positive, at_most)
+        if engines.can_stream(opened, wanted):
+            return engines.stream(opened, score, label, positive)
+    found = engines.read(opened, roles)
+    return tally(
+        found.get("label"),
+        found["score"],
+        positive=positive,
+        count=found.get("count"),
+        by=found.get("by"),
+        at_most=at_most,
+    )
+
+
+def _binned(opened: Any, wanted: dict[str, str], positive: Any, at_most: int) -> Any:
+    label, by, count = (wanted.get(k) for k in ("label", "by", "count"))
+    return binned_tally(
+        opened, wanted["score"], label, positive, by, at_most, count=count
+    )
+
+
+def _panel_frame(
+    frame: Any, label: Any, scores: Any, positive: Any, count: Any, by: Any
+) -> Any:
+    if isinstance(scores, str) or not isinstance(scores, Sequence) or not scores:
+        raise InputError(
+            "Name the score columns of the frame in a list: trueness.panel(frame, "
+            f'label="y", scores=["a", "b"]). It has '
+            f"{_checks.listing(engines.column_names(frame), 12)}."
+        )
+    names = _checks.distinct_names(list(scores))
+    outputs = {f"scores[{k}]": name for k, name in enumerate(names)}
+    found = engines.read(frame, {"label": label, "count": count, "by": by, **outputs})
+    return panel(
+        found.get("label"),
+        {name: found[role] for role, name in outputs.items()},
+        positive=positive,
+        count=found.get("count"),
+        by=found.get("by"),
+    )
+
+
+def native_frame(columns: Mapping[str, Any], backend: str = "pandas") -> Any:
+    """Make a frame of the wanted library from columns."""
+    _checks.choice(backend, _BACKENDS, "backend")
+    if backend == "dict":
+        return {k: np.asarray(v).tolist() for k, v in columns.items()}
+    import narwhals as nw
+
+    library: Any = backend
+    try:
+        return nw.from_dict(dict(columns), backend=library).to_native()
+    except ModuleNotFoundError:
+        raise InputError(
+            f"A {backend} frame needs {backend}, which is not installed. Type "
+            f"pip install {backend}, or to_frame('dict')."
+        ) from None
+
+
+def _read_labels(
+    values: Any, positive: Any, what: str, **scores: Array
+) -> Labels | None:
+    if values is None:
+        if positive is not None:
+            raise InputError("positive= needs labels; there are none (all unknown).")
+        return None
+    labels = column(values, what)
+    _checks.same_length(**{what: labels, **scores})
+    return read_labels(labels, positive, what)
+
+
+def _whole(values: Array, like: Array) -> Ints:
+    _checks.same_length(count=values, scores=like)
+    return _checks.whole_counts(values, "count")
+
+
+def _pick(labels: Labels | None, at: Any) -> Labels | None:
+    if labels is None or isinstance(at, slice):
+        return labels
+    code = labels.codes()[at]
+    return Labels(labels.values, labels.positive, code)
+
+
+def _at(values: Array | None, at: Any) -> Array | None:
+    return None if values is None else values[at]
+
+
+def _grouped(by: Any, size: int, count: Callable[[Any], T]) -> T | dict[Any, T]:
+    """Count all cases, or each group's."""
+    if by is None:
+        return count(slice(0, size))
+    groups = column(by, "by")
+    _checks.same_length(by=groups, scores=np.empty(size, dtype=bool))
+    _checks.named_groups(groups)
+    names, member = np.unique(groups, return_inverse=True)
+    order = np.argsort(member, kind="stable")
+    edges = np.cumsum(np.bincount(member, minlength=names.size))[:-1]
+    parts = np.split(order, edges)
+    return {_checks.plain(n): count(part) for n, part in zip(names, parts, strict=True)}

@@ -1,0 +1,227 @@
+"""How is a tally kept on disk, to be merged later?
+
+A Parquet file with the columns of the value and versioned metadata, written to a
+temporary file beside it and then moved into place: a reader never sees half a file, and
+a failed write leaves what was there. The door for PyArrow.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueness._core import checks as _checks
+from trueness._core.checks import InputError
+from trueness.counts.cells import merge_cells
+from trueness.counts.values import Panel, Tally
+
+VERSION = 1
+_KEY = b"trueness"
+_COUNTS = ("neg", "pos", "unknown")
+
+
+def write_tally(tally: Tally, path: str | os.PathLike[str]) -> None:
+    """Write a tally; see :meth:`trueness.Tally.write`."""
+    columns = {"score": tally.score} | {k: getattr(tally, k) for k in _COUNTS}
+    if tally.binned:
+        columns["high"] = tally.high
+    write_columns(columns, {"kind": "tally"}, path)
+
+
+def write_panel(panel: Panel, path: str | os.PathLike[str]) -> None:
+    """Write a panel; see :meth:`trueness.Panel.write`."""
+    # columns are numbered: a classifier may be called "neg"
+    columns = {f"output_{k}": column for k, column in enumerate(panel.rows.T)}
+    columns |= {k: getattr(panel, k) for k in _COUNTS}
+    write_columns(columns, {"kind": "panel", "names": list(panel.names)}, path)
+
+
+def read_tally(path: str | os.PathLike[str]) -> Tally:
+    """Which tally does this file hold?
+
+    Parameters
+    ----------
+    path
+        A file written by :meth:`Tally.write`.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> t = Tally([0.9, 0.1], pos=[1, 0], neg=[0, 2])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     t.write(os.path.join(folder, "t.parquet"))
+    ...     read_tally(os.path.join(folder, "t.parquet")) == t
+    True
+    """
+    columns, _ = read_columns(path, "tally")
+    counts = [columns[k] for k in _COUNTS]
+    if "high" in columns:
+        return Tally._of_cells(*merge_cells(columns["score"], columns["high"], counts))
+    return Tally(columns["score"], *counts)
+
+
+def read_panel(path: str | os.PathLike[str]) -> Panel:
+    """Which panel does this file hold?
+
+    Parameters
+    ----------
+    path
+        A file written by :meth:`Panel.write`.
+    """
+    columns, about = read_columns(path, "panel")
+    names = about["names"]
+    rows = [columns[f"output_{k}"] for k in range(len(names))]
+    return Panel(names, np.column_stack(rows), *(columns[k] for k in _COUNTS))
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path whose file takes the place of ``path`` at the end.
+
+    An error inside removes the temporary file and leaves ``path`` as it was. A link
+    stays a link, to the new file; a device such as /dev/stdout gets the bytes.
+    """
+    check_folder(path)
+    if is_device(path):
+        with _passed_on(Path(path)) as temporary:
+            yield temporary
+        return
+    target = Path(os.path.realpath(path))
+    name = _beside(target)
+    try:
+        yield Path(name)
+        _sync(name)
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, target)
+        _sync(target.parent)
+    except OSError as err:
+        words = (
+            f"{os.fspath(path)} cannot be written: {_reason(err)}. Nothing was "
+            f"changed; make room, or choose another place."
+        )
+        raise OSError(err.errno, words) from err
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def check_folder(path: str | os.PathLike[str]) -> None:
+    """Stop when there is no folder for a file that is to be written."""
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise InputError(
+            f"{target} cannot be written: there is no folder {target.parent}. "
+            f"Make the folder first."
+        )
+
+
+def is_device(path: str | os.PathLike[str]) -> bool:
+    """Is this a pipe, a terminal or the like, which is written and not replaced?"""
+    target = Path(path)
+    if target.is_relative_to("/dev"):  # /dev/stdout may lead to a plain file
+        return target.exists()
+    return target.exists() and not (target.is_file() or target.is_dir())
+
+
+def _reason(err: OSError) -> str:
+    # PyArrow writes a paragraph where the system has three words
+    return os.strerror(err.errno) if err.errno else str(err)
+
+
+def _beside(target: Path) -> str:
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as err:
+        words = f"{target} cannot be written: {err.strerror or err}"
+        raise OSError(err.errno, words) from err
+    os.close(handle)
+    return name
+
+
+@contextmanager
+def _passed_on(device: Path) -> Iterator[Path]:
+    """Give a temporary path whose bytes go to a device in the end."""
+    with tempfile.TemporaryDirectory(prefix="trueness-") as folder:
+        temporary = Path(folder) / "output"
+        yield temporary
+        with temporary.open("rb") as source, device.open("wb") as sink:
+            shutil.copyfileobj(source, sink)
+
+
+def _sync(path: str | Path) -> None:
+    # without this a power cut can leave an empty file under the final name
+    if os.path.isdir(path) and os.name == "nt":  # folders cannot be opened there
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_columns(
+    columns: dict[str, Any], about: dict[str, Any], path: str | os.PathLike[str]
+) -> None:
+    """Write named columns and what they are, all or nothing."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    metadata = {_KEY: json.dumps({"version": VERSION, **about}).encode()}
+    with replacing(path) as temporary:
+        table = pa.table({k: np.ascontiguousarray(v) for k, v in columns.items()})
+        pq.write_table(table.replace_schema_metadata(metadata), temporary)
+
+
+def read_columns(
+    path: str | os.PathLike[str], kind: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Read what ``write_columns`` wrote, if it is of this kind."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if not Path(path).is_file():
+        raise InputError(f"There is no file {os.fspath(path)} to read a {kind} from.")
+    try:
+        table = pq.read_table(path, partitioning=None)
+    except (pa.ArrowInvalid, OSError) as err:
+        raise InputError(
+            f"{os.fspath(path)} must be a Parquet file written by {kind}.write; it "
+            f"cannot be read: {err}"
+        ) from None
+    about = _about(table.schema.metadata, path, kind)
+    return {k: table[k].to_numpy() for k in table.column_names}, about
+
+
+def _about(metadata: Any, path: Any, kind: str) -> dict[str, Any]:
+    if not metadata or _KEY not in metadata:
+        raise InputError(
+            f"{os.fspath(path)} was not written by {kind}.write. To count a file of "
+            f"predictions, read it into a frame and type "
+            f'trueness.{kind}(frame, label="y", ...).'
+        )
+    about: dict[str, Any] = json.loads(metadata[_KEY])
+    if about["version"] > VERSION:
+        raise InputError(
+            f"{os.fspath(path)} has format {about['version']}; this Trueness reads up "
+            f"to {VERSION}. Upgrade with pip install -U trueness."
+        )
+    _checks.choice(about["kind"], ("tally", "panel", "stream"), "the kind in the file")
+    if about["kind"] != kind:
+        raise InputError(
+            f"{os.fspath(path)} holds a {about['kind']}; type trueness.read_"
+            f"{about['kind']}."
+        )
+    return about

@@ -1,0 +1,426 @@
+r"""Are several classifiers better together, and how should they be combined?
+
+Each combiner is a function from a panel to a map: called with rows of outputs (m, K) it
+gives a score a row, so ``panel.combine(f)`` is again one classifier, a Tally.
+
+FiDEL adds up what the rank of a case says in each classifier (Kim et al. 2021, eqs. 24
+to 26, doi:10.1073/pnas.2100761118). It needs no scores that are comparable, and only
+the AUC of each classifier and the prevalence: from labels, from publications, or
+(:mod:`trueness.ensembles.without_labels`) from the agreement of the classifiers alone.
+It takes them to err independently; :mod:`trueness.ensembles.correlated` does not.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Floats
+from trueness.calibration.maps import Map, freeze, register
+from trueness.calibration.parametric import Platt
+from trueness.counts.values import Panel
+from trueness.ensembles.correlated import (
+    CorrelatedFiDEL,
+    RankMap,
+    Reference,
+    calibrator_of,
+    correlated_fidel,
+    crossing,
+    independent_loses,
+    read_reference,
+)
+from trueness.ensembles.rank_tables import rank_columns, rank_rows
+from trueness.ensembles.without_labels import agreement
+from trueness.fermi.distribution import finite_line
+
+
+@register("fidel")
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class FiDEL(RankMap):
+    r"""What do the ranks of a case say together, each classifier speaking for itself?
+
+    .. math:: L = \sum_i \beta_i (r_i^* - r_i) \qquad (26)
+
+    in the form llr - beta (rank - centre), which loses no digits as beta goes to 0.
+    Called with rows (m, K) it gives L. A missing output adds 0. Made by
+    :func:`trueness.fidel`.
+
+    Attributes
+    ----------
+    names : tuple of str (K,)
+        The classifiers, in the order of the columns.
+    auc : array (K,)
+        Their areas under the ROC curve. Below 1/2 beta is negative: such a classifier
+        speaks against what it says.
+    prevalence : float
+        Share of positives.
+    beta, llr, centre : array (K,)
+        The line of each: llr - beta (rank - centre).
+    correlation : array (K, K)
+        Spearman's correlation of the ranks within a class, mean of both classes; NaN
+        where there were no labels.
+    source : str
+        Where the AUCs are from: "labels", "published" or "agreement".
+    calibrator : Map
+        From L to a probability.
+    scores, cases : tuple of arrays
+        The reference: distinct outputs of each classifier, ascending, and their counts.
+    """
+
+    names: tuple[str, ...]
+    auc: Floats
+    prevalence: float
+    beta: Floats
+    llr: Floats
+    centre: Floats
+    correlation: Floats
+    source: str
+    calibrator: Map
+    scores: tuple[Floats, ...]
+    cases: tuple[Floats, ...]
+
+    def __post_init__(self) -> None:
+        freeze(self, "auc", "beta", "llr", "centre", "correlation")
+
+    def __call__(self, rows: ArrayLike) -> Floats:
+        """Give L for each row; above 0 the ranks speak for positive."""
+        return _total(self.ranks(rows), self.beta, self.llr, self.centre)
+
+    def terms(self, rows: ArrayLike) -> Floats:
+        """What does each classifier say? (m, K), NaN where it is missing."""
+        return self.llr - self.beta * (self.ranks(rows) - self.centre)
+
+    @property
+    def rank_threshold(self) -> Floats:
+        """At which rank does each classifier turn from positive to negative? r*."""
+        slope = np.where(self.beta == 0, 1.0, self.beta)
+        return np.where(self.beta == 0, self.centre, self.centre + self.llr / slope)
+
+    def only(self, names: Sequence[str]) -> FiDEL:
+        """Keep some of the classifiers, without fitting again.
+
+        The probability is then that of independent classifiers.
+        """
+        at = [self.names.index(_checks.column(n, self.names, "name")) for n in names]
+        pick = {k: getattr(self, k)[at] for k in ("auc", "beta", "llr", "centre")}
+        return FiDEL(
+            names=tuple(names),
+            **pick,
+            prevalence=self.prevalence,
+            correlation=self.correlation[np.ix_(at, at)],
+            source=self.source,
+            calibrator=_independent(self.prevalence),
+            scores=tuple(self.scores[k] for k in at),
+            cases=tuple(self.cases[k] for k in at),
+        )
+
+
+def fidel(
+    panel: Panel,
+    *,
+    aucs: Mapping[str, float] | None = None,
+    prevalence: float | None = None,
+    labels: str = "given",
+    method: str = "independent",
+) -> FiDEL | CorrelatedFiDEL:
+    r"""How are classifiers combined by what their ranks say?
+
+    .. math:: L(k) = \sum_i \ln\frac{P(r_{ik} \mid 1)}{P(r_{ik} \mid 0)}
+              = \sum_i \beta_i (r_i^* - r_{ik}) \qquad (25, 26)
+
+    Parameters
+    ----------
+    panel
+        Outputs of several classifiers on the same cases. The cases (with labels, the
+        labelled ones) are the reference that new cases are ranked against; an output
+        may be missing (NaN).
+    aucs
+        Published AUCs by name, in place of labels; ``prevalence`` is then needed unless
+        the panel has labels to count.
+    prevalence
+        Share of positives: with labels, that of the place where the map will be used
+        (it moves the probabilities and not L); without, that of the panel's cases.
+    labels
+        "given": AUCs and prevalence from the labelled cases. "none": from the agreement
+        of the classifiers alone (:func:`trueness.agreement`); labels are not looked at.
+    method
+        "independent": FiDEL. "correlated": weighs the classifiers by their dependence
+        within the classes as well (:class:`trueness.CorrelatedFiDEL`); needs labels.
+
+    Returns
+    -------
+    FiDEL or CorrelatedFiDEL
+        A map of rows: ``panel.combine(f)`` is the ensemble as a Tally,
+        ``f.predict(rows)`` are labels (L > 0), ``f.probability(rows)`` probabilities.
+
+    Warns
+    -----
+    DoubtfulAssumption
+        When the classifiers depend on each other so much that their best one alone is
+        expected to rank better than FiDEL.
+
+    Notes
+    -----
+    Kim et al. (2021), eqs. (24) to (26). Ties share their mid-rank. An AUC below 1/2
+    counts with its sign, it is never flipped. An AUC of exactly 0 or 1 is taken as if
+    half a pair were the other way, so that every L is finite. With labels the
+    probability is a logistic curve in L fitted to them, which repairs the over-
+    confidence of dependent classifiers; without, it is logit(rho) + L, right if they
+    are independent. Cost: a sort of each column.
+
+    References
+    ----------
+    Kim SC, Arun AS, Ahsen ME, Vogel R, Stolovitzky G (2021). PNAS 118:e2100761118,
+    doi:10.1073/pnas.2100761118.
+
+    Examples
+    --------
+    >>> p = Panel(["A", "B"], [[4, 1], [3, 4], [2, 3], [1, 2]], unknown=[1, 1, 1, 1])
+    >>> f = fidel(p, aucs={"A": 0.8, "B": 0.5}, prevalence=0.5)  # B says nothing
+    >>> f.predict([[4, 1], [3, 4], [2, 3], [1, 2]])
+    array([ True,  True, False, False])
+    """
+    _checks.choice(labels, ("given", "none"), "labels")
+    _checks.choice(method, ("independent", "correlated"), "method")
+    if prevalence is not None:
+        prevalence = _checks.fraction(prevalence, "prevalence")
+    if aucs is not None or labels == "none":
+        _checks.independent_only(method)
+        return _without_labels(panel, aucs, prevalence)
+    reference = read_reference(panel, "fidel")
+    if method == "correlated":
+        return correlated_fidel(reference, prevalence)
+    return _from_labels(reference, prevalence)
+
+
+def _from_labels(reference: Reference, prevalence: float | None) -> FiDEL:
+    rho = reference.prevalence if prevalence is None else prevalence
+    # ranks are among the reference, so the lines have its prevalence, not that of use
+    numbers = zip(reference.n, reference.n_pos, reference.auc, strict=True)
+    beta, llr, centre = np.array([finite_line(*map(float, each)) for each in numbers]).T
+    total = _total(reference.ranks, beta, llr, centre)
+    f = FiDEL(
+        names=reference.names,
+        auc=reference.auc,
+        prevalence=rho,
+        beta=beta,
+        llr=llr,
+        centre=centre,
+        correlation=reference.correlation,
+        source="labels",
+        calibrator=calibrator_of(total, reference, rho),
+        scores=tuple(c.score for c in reference.columns),
+        cases=tuple(c.cases.astype(np.float64) for c in reference.columns),
+    )
+    _warn_if_dependent(f)
+    return f
+
+
+def _total(ranks: Floats, beta: Floats, llr: Floats, centre: Floats) -> Floats:
+    """Add up the lines of all classifiers; a missing rank adds 0."""
+    total = np.zeros(len(ranks))
+    for rank, b, height, c in zip(ranks.T, beta, llr, centre, strict=True):
+        total += np.nan_to_num(height - b * (rank - c), nan=0.0)
+    return total
+
+
+def _independent(rho: float) -> Map:
+    return Platt(math.log(rho / (1 - rho)), 1.0)
+
+
+def _without_labels(
+    panel: Panel, aucs: Mapping[str, float] | None, rho: float | None
+) -> FiDEL:
+    if aucs is None:
+        found = agreement(panel, prevalence=rho)
+        areas = np.array([found.auc[k].value for k in panel.names])
+        rho = found.prevalence.value
+    else:
+        areas = _checks.auc_of_each(aucs, panel.names)
+        rho = _checks.known_prevalence(panel.prevalence if rho is None else rho)
+    columns = rank_columns(panel.rows, panel.neg + panel.pos + panel.unknown)
+    sizes = [max(2.0, float(c.cases.sum())) for c in columns]
+    lines = [
+        finite_line(n, n * rho, float(a)) for n, a in zip(sizes, areas, strict=True)
+    ]
+    beta, llr, centre = np.array(lines).T
+    return FiDEL(
+        names=panel.names,
+        auc=areas,
+        prevalence=rho,
+        beta=beta,
+        llr=llr,
+        centre=centre,
+        correlation=np.full((len(areas), len(areas)), np.nan),
+        source="agreement" if aucs is None else "published",
+        calibrator=_independent(rho),
+        scores=tuple(c.score for c in columns),
+        cases=tuple(c.cases.astype(np.float64) for c in columns),
+    )
+
+
+def _warn_if_dependent(f: FiDEL) -> None:
+    if len(f.names) > 1 and independent_loses(f.auc, f.correlation):
+        best = f.names[int(np.argmax(np.abs(f.auc - 0.5)))]
+        warnings.warn(
+            f"The ranks of these classifiers correlate by {f.mean_correlation:.2f} "
+            f"within the classes. Above about {crossing(f.auc):.2f} FiDEL is expected "
+            f"to rank worse than {best!r} alone. Type trueness.fidel(panel, "
+            f'method="correlated").',
+            _checks.DoubtfulAssumption,
+            stacklevel=4,
+        )
+
+
+@register("wisdom-of-crowds")
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class WisdomOfCrowds(Map):
+    """How high does a case rank on average? See :func:`trueness.wisdom_of_crowds`."""
+
+    names: tuple[str, ...]
+    scores: tuple[Floats, ...]
+    cases: tuple[Floats, ...]
+
+    def __call__(self, rows: ArrayLike) -> Floats:
+        """Give the mean share of reference cases below; 1/2 where all are missing."""
+        value = _checks.rows_of(rows, self.names)
+        n = np.array([max(c.sum(), 1.0) for c in self.cases])
+        share = 1 - (rank_rows(value, self.scores, self.cases) - 0.5) / n
+        seen = ~np.isnan(share)
+        count = seen.sum(axis=1)
+        total = np.where(seen, share, 0.0).sum(axis=1)
+        return np.where(count > 0, total / np.maximum(count, 1), 0.5)
+
+
+def wisdom_of_crowds(panel: Panel) -> WisdomOfCrowds:
+    """What if every classifier's ranking counts the same? The mean rank.
+
+    Written as the mean share of the panel's cases that rank below, so that more is
+    better and the score lies between 0 and 1. No labels are used. Missing outputs do
+    not count.
+
+    References
+    ----------
+    Marbach et al. (2012), Nature Methods 9:796, doi:10.1038/nmeth.2016.
+
+    Examples
+    --------
+    >>> p = Panel(["A", "B"], [[3, 30], [2, 10], [1, 20]], unknown=[1, 1, 1])
+    >>> wisdom_of_crowds(p)([[3, 30], [2, 10]])  # (5/6 + 5/6)/2, (3/6 + 1/6)/2
+    array([0.83333333, 0.33333333])
+    """
+    columns = rank_columns(panel.rows, panel.neg + panel.pos + panel.unknown)
+    return WisdomOfCrowds(
+        panel.names,
+        tuple(c.score for c in columns),
+        tuple(c.cases.astype(np.float64) for c in columns),
+    )
+
+
+@register("best-single")
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class BestSingle(Map):
+    """The output of one classifier. See :func:`trueness.best_single`."""
+
+    names: tuple[str, ...]
+    best: str
+    auc: float
+    middle: float
+
+    def __call__(self, rows: ArrayLike) -> Floats:
+        """Give the output of the best classifier; its median where it is missing."""
+        value = _checks.rows_of(rows, self.names)[:, self.names.index(self.best)]
+        return np.where(np.isnan(value), self.middle, value)
+
+
+def best_single(panel: Panel) -> BestSingle:
+    """Which one classifier has the highest AUC? The first of equals.
+
+    Each AUC is that of the labelled cases for which the classifier gave output. Where
+    the best has none, a case stands in the middle: at its median over these cases.
+
+    Examples
+    --------
+    >>> p = Panel(["A", "B"], [[1, 2], [2, 1]], neg=[1, 0], pos=[0, 1])
+    >>> best_single(p).best
+    'A'
+    """
+    reference = read_reference(panel, "best_single", correlation=False)
+    at = int(np.argmax(reference.auc))
+    column = reference.columns[at]
+    upto = np.cumsum(column.cases)
+    low, high = np.searchsorted(2 * upto, [upto[-1], upto[-1] + 1])
+    middle = (column.score[low] + column.score[high]) / 2
+    name, area = panel.names[at], float(reference.auc[at])
+    return BestSingle(panel.names, name, area, float(middle))
+
+
+@register("mean-score")
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class MeanScore(Map):
+    """The mean output. See :func:`trueness.mean_score`."""
+
+    names: tuple[str, ...]
+    fill: float
+
+    def __call__(self, rows: ArrayLike) -> Floats:
+        """Give the mean of the outputs that are there."""
+        value = _checks.rows_of(rows, self.names)
+        seen = ~np.isnan(value)
+        count = seen.sum(axis=1)
+        total = np.where(seen, value, 0.0).sum(axis=1)
+        return np.where(count > 0, total / np.maximum(count, 1), self.fill)
+
+
+def mean_score(panel: Panel) -> MeanScore:
+    """What if the outputs are averaged as they are?
+
+    Right where they mean the same thing, such as calibrated probabilities. Missing
+    outputs do not count; a case without any has the mean of all outputs of the panel.
+
+    Examples
+    --------
+    >>> p = Panel(["A", "B"], [[0.2, 0.4]], unknown=[1])
+    >>> mean_score(p)([[0.5, 0.25], [0.5, float("nan")]])
+    array([0.375, 0.5  ])
+    """
+    cases = (panel.neg + panel.pos + panel.unknown)[:, None]
+    seen = ~np.isnan(panel.rows)
+    total = float((np.where(seen, panel.rows, 0.0) * cases).sum())
+    count = float((seen * cases).sum())
+    return MeanScore(panel.names, total / count if count else 0.0)
+
+
+def _correlated(panel: Panel) -> Map:
+    return fidel(panel, method="correlated")
+
+
+def _quiet_fidel(panel: Panel) -> Map:
+    # in a comparison the AUC says what the warning would
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", _checks.DoubtfulAssumption)
+        return fidel(panel)
+
+
+# one line a combiner: a function from a panel to a map of rows
+COMBINERS: Mapping[str, Callable[[Panel], Map]] = MappingProxyType(
+    {
+        "fidel": _quiet_fidel,
+        "fidel-correlated": _correlated,
+        "wisdom-of-crowds": wisdom_of_crowds,
+        "best-single": best_single,
+        "mean-score": mean_score,
+    }
+)

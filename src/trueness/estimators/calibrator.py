@@ -1,0 +1,200 @@
+"""How does a scikit-learn classifier get probabilities that mean what they say?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import check_cv, cross_val_predict
+from sklearn.utils import get_tags
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Floats
+from trueness.calibration.fitting import CALIBRATORS, calibrate
+from trueness.counts.counting import count_tally, read_labels
+from trueness.counts.values import Tally
+
+_RESPONSES = ("auto", "predict_proba", "decision_function")
+
+
+class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """How does a classifier get probabilities that mean what they say?
+
+    The training cases are scored by cross-validation, each by a model that did not see
+    it; on these scores a map of :func:`trueness.calibrate` is fitted. The model itself
+    is then trained on all cases. No case is ever used both to train a model and to
+    calibrate what that model said of it.
+
+    Parameters
+    ----------
+    estimator
+        A binary classifier with ``predict_proba`` or ``decision_function``; default
+        logistic regression. A model that is trained already goes in as
+        ``FrozenEstimator(model)``; all cases of ``fit`` then only calibrate it.
+    method
+        A name from ``trueness.CALIBRATORS``.
+    cv
+        Number of stratified folds, or any splitter of scikit-learn that scores each
+        case once (``GroupKFold`` with ``groups=`` keeps copies of a record together).
+    response_method
+        Which output is calibrated: "predict_proba", "decision_function", or "auto" for
+        the first of them that there is.
+    options
+        Options of the method, for example ``{"bins": 20}``.
+    n_jobs
+        Folds that are trained at the same time.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The model trained on all cases.
+    map_ : trueness.Map
+        From its score to the probability of ``classes_[1]``.
+    tally_ : trueness.Tally
+        The cross-validated scores that the map was fitted on.
+    training_probability_ : array (n,)
+        A probability for each training case by a model and a map that both did not see
+        it: use these, never ``predict_proba``, to judge the training data. (Maps are
+        fitted when it is asked for.)
+    classes_ : array (2,)
+        The labels; the second is the positive one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> c = Calibrator(GaussianNB(), method="isotonic").fit(X, y)
+    >>> c.predict_proba(X[:2]).shape
+    (2, 2)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        method: str = "auto",
+        cv: Any = 5,
+        response_method: str = "auto",
+        options: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.cv = cv
+        self.response_method = response_method
+        self.options = options
+        self.n_jobs = n_jobs
+
+    def _base(self) -> Any:
+        return LogisticRegression() if self.estimator is None else self.estimator
+
+    def fit(self, X: Any, y: Any, *, groups: Any = None) -> Self:  # noqa: N803
+        """Train, score by cross-validation and calibrate.
+
+        Parameters
+        ----------
+        X, y
+            Training cases and their labels, two different ones.
+        groups
+            Cases of one group stay in one fold; needs a splitter that looks at groups.
+        """
+        _checks.choice(self.method, CALIBRATORS, "method")
+        _checks.choice(self.response_method, _RESPONSES, "response_method")
+        y = self._labels(y)
+        # a splitter may shuffle: one list of folds serves the models and the maps
+        folds = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
+        base = self._base()
+        score = cross_val_predict(
+            clone(base), X, y, cv=folds, method=self._response(base), n_jobs=self.n_jobs
+        )
+        score = score[:, 1] if score.ndim == 2 else score
+        self.estimator_ = clone(base).fit(X, y)
+        self.tally_ = _tally(y, score, self.classes_)
+        self.map_ = self._map(self.tally_)
+        self._training = (y, score, [test for _, test in folds])
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        return self
+
+    def _labels(self, y: Any) -> Any:
+        if y is None:
+            raise _checks.InputError(
+                "This Calibrator estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        if len(self.classes_) > 2:
+            raise _checks.InputError(
+                f"Only binary classification is supported. The type of the target is "
+                f"{type_of_target(y)}: found {len(self.classes_)} classes."
+            )
+        if len(self.classes_) < 2:
+            raise _checks.InputError(
+                f"Calibrator needs two classes in y; found one class: "
+                f"{_checks.listing(self.classes_)}."
+            )
+        return y
+
+    def _response(self, estimator: Any) -> str:
+        known = [r for r in _RESPONSES[1:] if hasattr(estimator, r)]
+        if self.response_method in known:
+            return self.response_method
+        if self.response_method != "auto" or not known:
+            raise _checks.InputError(
+                f"{type(estimator).__name__} has no "
+                f"{' and no '.join(r for r in _RESPONSES[1:] if r not in known)}: "
+                f"a score is needed to calibrate."
+            )
+        return known[0]
+
+    def _map(self, tally: Tally) -> Any:
+        return calibrate(tally, method=self.method, **(self.options or {}))
+
+    @property
+    def training_probability_(self) -> Floats:
+        """A probability for each training case from what did not see it."""
+        check_is_fitted(self)
+        y, score, folds = self._training
+        out = np.full(len(y), np.nan)
+        for test in folds:
+            rest = np.ones(len(y), dtype=bool)
+            rest[test] = False
+            out[test] = self._map(_tally(y[rest], score[rest], self.classes_))(
+                score[test]
+            )
+        return out
+
+    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+        """Give the probabilities of both classes, in the order of ``classes_``."""
+        check_is_fitted(self)
+        score = getattr(self.estimator_, self._response(self.estimator_))(X)
+        score = score[:, 1] if score.ndim == 2 else score
+        p = self.map_(score)
+        return np.stack([1 - p, p], axis=1)
+
+    def predict(self, X: Any) -> Any:  # noqa: N803
+        """Give the more probable class; the first where both are equally likely."""
+        check_is_fitted(self)
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._base())
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.pairwise = inner.input_tags.pairwise
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        return tags
+
+
+def _tally(y: Any, score: Any, classes: Any) -> Tally:
+    return count_tally(np.asarray(score), read_labels(y, classes[1]), what="the scores")

@@ -1,0 +1,151 @@
+"""How is a tree grown whose every split is worth it?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array
+from trueness.estimators.pruning import prune
+from trueness.trees.leaf_counts import Leaves
+
+
+class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A decision tree without splits that are not worth it.
+
+    A tree is grown on a part of the cases; the others, which no split was chosen on,
+    decide which splits raise the level of utility and reach the level of confidence.
+    The rest is merged. At last all cases together give the leaves their probabilities,
+    with the bias of the majority's share removed.
+
+    Parameters
+    ----------
+    estimator : DecisionTreeClassifier, optional
+        The tree to grow; by default one without limits.
+    confidence : float
+        Level of confidence that the last splits must reach; 0 merges by utility alone.
+    method : {"blend", "emle", "mle"}
+        How class probabilities are estimated; see :func:`trueness.top_probability`.
+    holdout : float
+        Share of the cases that decide on merging. 0 decides on the cases that the tree
+        is grown on, on which nearly every split looks useful.
+    random_state : int, RandomState or None
+        Decides which cases are held out, and seeds the tree.
+
+    Attributes
+    ----------
+    classes_ : array (2,)
+        The classes.
+    estimator_ : DecisionTreeClassifier
+        The tree that remained.
+    grown_leaves_ : int
+        Leaves before merging.
+    leaves_ : Leaves
+        All cases, counted in the leaves that remained; the second class is positive.
+    report_ : LeafReport
+        The leaves on the cases that were held out (all cases when none were).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 3))
+    >>> y = (X[:, 0] + rng.normal(size=400) > 0).astype(int)
+    >>> tree = ConfidentTree(random_state=0).fit(X, y)
+    >>> tree.grown_leaves_ > 50 > 10 > tree.get_n_leaves()
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        confidence: float = 0.95,
+        method: str = "blend",
+        holdout: float = 0.3,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.confidence = confidence
+        self.method = method
+        self.holdout = holdout
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that there are two classes."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X: Any, y: Any) -> ConfidentTree:  # noqa: N803
+        """Grow the tree and merge what is not worth it."""
+        X, y = validate_data(self, X, y)  # noqa: N806
+        check_classification_targets(y)
+        _checks.binary_target(type_of_target(y, input_name="y"), np.unique(y))
+        self.classes_, code = np.unique(y, return_inverse=True)
+        random = check_random_state(self.random_state)
+        held = self._held_out(len(code), random)
+        tree = clone(self.estimator or DecisionTreeClassifier())
+        if tree.get_params().get("random_state", 0) is None:
+            tree.set_params(random_state=random.randint(2**31))
+        tree.fit(X[~held], code[~held])
+        self.grown_leaves_ = int(tree.get_n_leaves())
+        judge = held if held.any() else ~held
+        self.estimator_ = self._pruned(tree, X[judge], code[judge])
+        self.leaves_ = self._counted(X, code)
+        self.report_ = self._counted(X[judge], code[judge]).report(
+            confidence=self.confidence or 0.95, method=self.method
+        )
+        return self
+
+    def _held_out(self, n: int, random: Any) -> Array:
+        share = _checks.fraction(self.holdout, "holdout", ends="[)")
+        held = np.zeros(n, dtype=bool)
+        # at least one case must grow the tree
+        size = min(round(share * n), n - 1)
+        held[random.permutation(n)[:size]] = True
+        return held
+
+    def _pruned(self, tree: Any, X: Any, code: Array) -> Any:  # noqa: N803
+        if len(tree.classes_) < 2:  # one class alone was grown on: nothing was split
+            return tree
+        return prune(tree, X, code, confidence=self.confidence, method=self.method)
+
+    def _counted(self, X: Any, code: Array) -> Leaves:  # noqa: N803
+        pos = code == 1
+        return Leaves(self.estimator_.apply(X), ~pos + 0, pos + 0)
+
+    def apply(self, X: Any) -> Array:  # noqa: N803
+        """Into which leaf does each case fall?"""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False)  # noqa: N806
+        return np.asarray(self.estimator_.apply(X))
+
+    def predict_proba(self, X: Any) -> Array:  # noqa: N803
+        """How likely is each class, with the bias of small leaves removed?"""
+        node = self.apply(X)
+        # every leaf has a case: the tree was grown on some of them
+        at = np.searchsorted(self.leaves_.node, node)
+        pos = self.leaves_.scores(method=self.method)[at]
+        return np.column_stack([1 - pos, pos])
+
+    def predict(self, X: Any) -> Array:  # noqa: N803
+        """Which class is the likelier one? The first in a tie."""
+        check_is_fitted(self)
+        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
+
+    def get_n_leaves(self) -> int:
+        """How many leaves remained?"""
+        check_is_fitted(self)
+        return int(self.estimator_.get_n_leaves())
+
+    def get_depth(self) -> int:
+        """How deep is the tree that remained?"""
+        check_is_fitted(self)
+        return int(self.estimator_.get_depth())

@@ -1,0 +1,274 @@
+"""How is FiDEL trained and used as a scikit-learn classifier?"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils import Bunch, _safe_indexing, check_random_state, get_tags
+from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import (
+    _num_samples,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    indexable,
+)
+
+from trueness._core import checks as _checks
+from trueness.counts.values import Panel
+from trueness.ensembles.combiners import fidel
+
+_ONE_CLASS = "FiDELClassifier needs two classes; y has one class only, {!r}."
+
+
+class FiDELClassifier(
+    ClassifierMixin,  # type: ignore[misc]
+    MetaEstimatorMixin,  # type: ignore[misc]
+    _BaseComposition,  # type: ignore[misc]
+):
+    """Classifiers trained apart and combined by what their ranks say.
+
+    Each base classifier is trained on a part of the cases; on cases that it has not
+    seen, its AUC is found; and what its rank says of a new case, among these, is added
+    up (:func:`trueness.fidel`).
+
+    Parameters
+    ----------
+    estimators : list of (name, classifier)
+        The base classifiers, with ``decision_function``, ``predict_proba`` or, failing
+        both, ``predict``. A plain list of classifiers is named by their classes.
+    partition : {"disjoint", "same"}
+        "disjoint": the cases are dealt into as many stratified parts as there are
+        classifiers, each is trained on a part of its own and ranked on the others, as
+        in the paper: classifiers that saw different cases err more independently.
+        "same": all are cross-fitted on the same folds, then trained on all cases.
+    cv : int or splitter, optional
+        Number of parts (or folds), or a scikit-learn splitter whose test sets are the
+        parts. By default as many as classifiers for "disjoint", 5 for "same".
+    method : {"independent", "correlated"}
+        How the ranks are combined, see :func:`trueness.fidel`.
+    prevalence : float, optional
+        Share of positives where it will be used; by default that of the training cases.
+        With 0.5 the label is that of FiDEL's own rule, whatever the prevalence.
+    n_jobs : int, optional
+        Base classifiers trained at a time.
+    random_state : int, RandomState or None
+        Seed of the deal.
+
+    Attributes
+    ----------
+    classes_ : array (2,)
+        The labels; the second is positive.
+    estimators_, named_estimators_
+        The fitted base classifiers.
+    combiner_ : trueness.FiDEL or trueness.CorrelatedFiDEL
+        The fitted map, with ``auc`` and ``correlation`` of the classifiers.
+
+    Notes
+    -----
+    ``decision_function`` is the logit of ``predict_proba``, so that ``predict`` is the
+    likelier label; ``combiner_.predict`` is Kim et al.'s rule L > 0 (eq. 26). With
+    fewer cases of a class than parts there are fewer parts, shared by classifiers.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = make_classification(400, random_state=0)
+    >>> base = [("line", LogisticRegression()), ("tree", DecisionTreeClassifier())]
+    >>> FiDELClassifier(base, random_state=0).fit(X, y).predict_proba(X[:3]).shape
+    (3, 2)
+    """
+
+    def __init__(
+        self,
+        estimators: Any,
+        *,
+        partition: str = "disjoint",
+        cv: Any = None,
+        method: str = "independent",
+        prevalence: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.partition = partition
+        self.cv = cv
+        self.method = method
+        self.prevalence = prevalence
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:  # noqa: N803
+        """Train the base classifiers and learn how to combine them.
+
+        Parameters
+        ----------
+        X, y
+            Cases and their labels, of two values.
+        groups
+            Cases of one group stay in one part (copies of a record, for example).
+        """
+        _checks.choice(self.partition, ("disjoint", "same"), "partition")
+        names, models = _named(self.estimators)
+        label = self._labels(X, y)
+        (X,) = indexable(X)  # noqa: N806 - the name that scikit-learn gives it
+        parts = self._parts(X, label, groups, len(models))
+        if self.partition == "disjoint":
+            trained, outputs = self._disjoint(X, label, parts, models)
+        else:
+            trained, outputs = self._same(X, label, parts, models)
+        self.estimators_ = trained
+        self.named_estimators_ = Bunch(**dict(zip(names, trained, strict=True)))
+        panel = Panel(names, outputs, 1 - label, label)
+        self.combiner_ = fidel(panel, method=self.method, prevalence=self.prevalence)
+        self._copy_features(X)
+        return self
+
+    def _labels(self, X: Any, y: Any) -> Any:  # noqa: N803
+        if y is None:
+            raise ValueError(
+                "This FiDELClassifier estimator requires y to be passed, but the "
+                "target y is None."
+            )
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        check_consistent_length(X, y)
+        self.classes_, label = np.unique(y, return_inverse=True)
+        if self.classes_.size == 1:
+            raise ValueError(_ONE_CLASS.format(self.classes_[0]))
+        if self.classes_.size > 2:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is "
+                f"multiclass; y has {self.classes_.size} classes."
+            )
+        return label
+
+    def _parts(self, X: Any, label: Any, groups: Any, models: int) -> list[Any]:  # noqa: N803
+        if hasattr(self.cv, "split"):
+            return [test for _, test in self.cv.split(X, label, groups)]
+        wanted = self.cv
+        if wanted is None:
+            wanted = max(2, models) if self.partition == "disjoint" else 5
+        wanted = _checks.whole_number(wanted, "cv", at_least=2)
+        number = min(wanted, int(np.bincount(label).min()))
+        if number < 2:
+            raise ValueError(
+                "FiDELClassifier needs at least 2 cases of each class; found "
+                f"{_num_samples(X)} sample(s), {np.bincount(label).tolist()} by class."
+            )
+        seed = check_random_state(self.random_state).randint(2**31)
+        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+        split = kind(number, shuffle=True, random_state=seed)
+        return [test for _, test in split.split(np.zeros(len(label)), label, groups)]
+
+    def _disjoint(self, X: Any, label: Any, parts: Any, models: Any) -> Any:  # noqa: N803
+        own = [parts[k % len(parts)] for k in range(len(models))]
+        trained = self._train(X, label, zip(models, own, strict=True))
+        outputs = np.column_stack([_output(m, X) for m in trained])
+        for k, part in enumerate(own):
+            outputs[part, k] = np.nan  # never judged on the cases that it was shown
+        return trained, outputs
+
+    def _same(self, X: Any, label: Any, parts: Any, models: Any) -> Any:  # noqa: N803
+        outputs = np.full((len(label), len(models)), np.nan)
+        everyone = np.arange(len(label))
+        for part in parts:
+            rest = np.setdiff1d(everyone, part)
+            fold = self._train(X, label, [(m, rest) for m in models])
+            unseen = _safe_indexing(X, part)
+            outputs[part] = np.column_stack([_output(m, unseen) for m in fold])
+        return self._train(X, label, [(m, everyone) for m in models]), outputs
+
+    def _train(self, X: Any, label: Any, pairs: Any) -> list[Any]:  # noqa: N803
+        target = self.classes_[label]
+        return list(
+            Parallel(n_jobs=self.n_jobs)(
+                delayed(_fitted)(clone(model), X, target, part) for model, part in pairs
+            )
+        )
+
+    def _copy_features(self, X: Any) -> None:  # noqa: N803
+        first = self.estimators_[0]
+        self.n_features_in_ = getattr(first, "n_features_in_", np.shape(X)[1])
+        if hasattr(first, "feature_names_in_"):
+            self.feature_names_in_ = first.feature_names_in_
+
+    def _rows(self, X: Any) -> Any:  # noqa: N803
+        check_is_fitted(self, "combiner_")
+        return np.column_stack([_output(m, X) for m in self.estimators_])
+
+    def decision_function(self, X: Any) -> Any:  # noqa: N803
+        """How strongly does each case look positive? The logit of its probability."""
+        rows = self._rows(X)
+        c: Any = self.combiner_.calibrator
+        return c.intercept + c.slope * self.combiner_(rows)
+
+    def predict_proba(self, X: Any) -> Any:  # noqa: N803
+        """How likely has each case each of the two labels?"""
+        p = 1 / (1 + np.exp(-self.decision_function(X)))
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X: Any) -> Any:  # noqa: N803
+        """Which label is the likelier?"""
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(int)]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Give the parameters, with those of the base classifiers by name."""
+        return dict(self._get_params("estimators", deep=deep))
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also ``name`` and ``name__parameter`` of a base."""
+        self._set_params("estimators", **params)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what can be passed."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        inner = [get_tags(m).input_tags for m in _named(self.estimators)[1]]
+        tags.input_tags.sparse = all(i.sparse for i in inner)
+        tags.input_tags.allow_nan = all(i.allow_nan for i in inner)
+        return tags
+
+
+def _named(estimators: Any) -> tuple[list[str], list[Any]]:
+    _checks.base_estimators(estimators)
+    if isinstance(estimators[0], tuple):
+        return [n for n, _ in estimators], [m for _, m in estimators]
+    kinds = [type(m).__name__.lower() for m in estimators]
+    names = [
+        k if kinds.count(k) == 1 else f"{k}-{kinds[: i + 1].count(k)}"
+        for i, k in enumerate(kinds)
+    ]
+    return names, list(estimators)
+
+
+def _fitted(model: Any, X: Any, y: Any, part: Any) -> Any:  # noqa: N803
+    return model.fit(_safe_indexing(X, part), _safe_indexing(y, part))
+
+
+def _output(model: Any, X: Any) -> Any:  # noqa: N803
+    """Give one score a case, higher for the second class."""
+    if hasattr(model, "decision_function"):
+        return _steady(model.decision_function(X))
+    if hasattr(model, "predict_proba"):
+        return _steady(np.asarray(model.predict_proba(X))[:, 1])
+    return (model.predict(X) == model.classes_[1]).astype(np.float64)
+
+
+def _steady(score: Any) -> Any:
+    """Round to 32 binary digits: the same case must tie with itself.
+
+    A model's output differs in its last bits with the size of the batch; without this a
+    case of the reference, scored again alone, would move by half a rank.
+    """
+    mantissa, exponent = np.frexp(np.asarray(score, dtype=np.float64))
+    return np.ldexp(np.round(mantissa * 2.0**32), exponent - 32)

@@ -1,0 +1,183 @@
+"""Which leaves of a fitted scikit-learn tree can be trusted?"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array
+from trueness._core.checks import Optimistic
+from trueness.data.frames import leaves
+from trueness.trees.leaf_counts import LeafReport, Leaves
+
+_FRESH = "Counted on cases that are not those the tree was grown on."
+_GROWN = (
+    "Counted on the cases that the tree was grown on: a split was chosen because it "
+    "looked good on them, so that the levels are too high. Pass cases that were kept "
+    "apart: leaf_report(tree, X_test, y_test)."
+)
+
+
+def leaf_report(
+    tree: Any,
+    X: Any = None,  # noqa: N803 - scikit-learn's name
+    y: Any = None,
+    *,
+    positive: Any = None,
+    classes: Any = None,
+    confidence: float = 0.95,
+    level: float = 0.95,
+    method: str = "blend",
+    empty: str | float = "coin",
+) -> LeafReport:
+    """Which leaves of this tree can be trusted, and how many more cases do others need?
+
+    Parameters
+    ----------
+    tree
+        A fitted DecisionTreeClassifier or ExtraTreeClassifier of two classes, one tree
+        of a forest, or a :class:`~trueness.estimators.ConfidentTree`.
+    X, y
+        Cases that the tree was not grown on. Without them the counts that the tree
+        keeps are used, with a warning; so are these when they turn out to be the cases
+        that it was grown on, in any order, or for a tree of a forest in the order in
+        which the forest saw them.
+    positive
+        The class that counts as positive; by default the second one.
+    classes
+        The forest's ``classes_`` when the tree is one of a forest, whose trees know
+        their classes by number only.
+    confidence, level, method, empty
+        As in :meth:`trueness.Leaves.report`.
+
+    Returns
+    -------
+    LeafReport
+        One row a leaf, numbered as in ``tree.apply``; ``predicted`` is the class that
+        the tree predicts there, ``note`` says on which cases it was counted.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> tree = DecisionTreeClassifier().fit([[0], [0], [1], [1]], [0, 0, 1, 1])
+    >>> report = leaf_report(tree, [[0], [0], [1], [1], [1], [1]], [0, 1, 1, 1, 1, 1])
+    >>> report.verdict.tolist(), report.more.tolist()
+    (['coin toss', 'thin'], [inf, 1.0])
+    """
+    found, grown = tree_leaves(tree, X, y, positive=positive, classes=classes)
+    if grown:
+        warnings.warn(_GROWN, Optimistic, stacklevel=2)
+    report = found.report(
+        confidence=confidence, level=level, method=method, empty=empty
+    )
+    predicted = class_labels(tree, y, classes)[_majority(tree)[found.node]]
+    return replace(report, note=_GROWN if grown else _FRESH, predicted=predicted)
+
+
+def tree_leaves(
+    tree: Any,
+    X: Any = None,  # noqa: N803
+    y: Any = None,
+    *,
+    positive: Any = None,
+    classes: Any = None,
+) -> tuple[Leaves, bool]:
+    """Count the cases of each leaf; say whether the tree was grown on them."""
+    low = low_level(tree)
+    labels = class_labels(tree, y, classes)
+    chosen = labels[1] if positive is None else positive
+    _checks.class_of(chosen, labels.tolist(), "positive")
+    if X is None:
+        neg, pos = grown_counts(tree)
+        if chosen == labels[0]:
+            neg, pos = pos, neg
+        ends = low.children_left < 0
+        return Leaves(np.flatnonzero(ends), neg[ends], pos[ends]), True
+    _checks.labels_with_cases(y)
+    nodes = tree.apply(X)
+    found = leaves(y, nodes, positive=_checks.plain(chosen))
+    grown = _same_cases(tree, found, chosen == labels[0]) or _drawn_from(tree, nodes)
+    return found, grown
+
+
+def low_level(tree: Any) -> Any:
+    """Give scikit-learn's low-level tree, or say what was needed."""
+    inner = getattr(tree, "estimator_", tree)
+    low, known = getattr(inner, "tree_", None), getattr(inner, "classes_", ())
+    _checks.binary_tree(tree, low is not None, len(known))
+    return low
+
+
+def class_labels(tree: Any, y: Any, classes: Any) -> Array:
+    """Which labels do the two classes of the tree have, in its order?
+
+    A tree of a forest knows its classes as 0 and 1 only; ``classes``, or else the two
+    values of y in their order, say what they are called.
+    """
+    own = np.asarray(tree.classes_)
+    if classes is not None:
+        return _checks.two_classes(classes)
+    if y is None:
+        return own
+    column = np.asarray(y)
+    seen = np.unique(column[~_checks.missing(column)])
+    numbered = own.dtype.kind == "f" and own.tolist() == [0.0, 1.0]
+    strangers = not np.isin(seen, own).all()
+    if strangers and numbered and seen.size == 2:
+        return seen
+    _checks.labels_of_tree(seen, own, strangers)
+    return own
+
+
+def _majority(tree: Any) -> Array:
+    """Give the place of the class that is predicted at each node."""
+    if hasattr(tree, "leaves_"):  # a ConfidentTree, whose leaves were counted anew
+        place = np.zeros(low_level(tree).node_count, dtype=np.intp)
+        place[tree.leaves_.node] = tree.leaves_.scores(method=tree.method) > 0.5
+        return place
+    return np.asarray(np.argmax(low_level(tree).value[:, 0, :], axis=1))
+
+
+def grown_counts(tree: Any) -> tuple[Array, Array]:
+    """How many cases of each class did every node have when the tree was grown?"""
+    low = low_level(tree)
+    weight = low.weighted_n_node_samples[:, None] * low.value[:, 0, :]
+    counts = np.rint(weight).astype(np.int64)
+    _checks.unweighted_tree(
+        np.array_equal(counts.sum(axis=1), low.n_node_samples)
+        and np.allclose(weight, counts, atol=1e-6)
+    )
+    return counts[:, 0], counts[:, 1]
+
+
+def _same_cases(tree: Any, found: Leaves, swapped: bool) -> bool:
+    """Does every leaf hold just as many cases of each class as when it was grown?"""
+    if hasattr(tree, "leaves_"):
+        swap = Leaves(found.node, found.pos, found.neg, found.unknown)
+        return bool((swap if swapped else found) == tree.leaves_)
+    low = low_level(tree)
+    ends = np.flatnonzero(low.children_left < 0)
+    if ends.size < 2 or not np.array_equal(found.node, ends):
+        return False
+    share = low.value[ends, 0, :] * low.n_node_samples[ends, None]
+    neg, pos = (found.pos, found.neg) if swapped else (found.neg, found.pos)
+    return bool(np.allclose(share, np.column_stack([neg, pos]), atol=1e-6))
+
+
+def _drawn_from(tree: Any, nodes: Array) -> bool:
+    """Does the tree of a forest have the cases that its seed draws from these?"""
+    low, seed = low_level(tree), getattr(tree, "random_state", None)
+    ends = np.flatnonzero(low.children_left < 0)
+    drawn = low.weighted_n_node_samples[0]
+    bootstrap = low.n_node_samples[0] < drawn == round(drawn)
+    if not bootstrap or not isinstance(seed, (int, np.integer)) or ends.size < 2:
+        return False
+    # as scikit-learn's forests draw: a bootstrap sample from the tree's own seed
+    random = np.random.RandomState(seed)
+    at = random.randint(0, nodes.size, int(drawn), dtype=np.int32)
+    cases = np.bincount(nodes[at], minlength=low.node_count)
+    return bool(np.array_equal(cases[ends], low.weighted_n_node_samples[ends]))

@@ -1,0 +1,298 @@
+r"""Which beta and mu meet Eqs 3 and 4 of the Fermi-Dirac paper, to the last digits?
+
+With c = r - (N+1)/2 the conditions are
+
+.. math:: \sum_r \sigma(a - \beta c_r) = N_1, \qquad
+          \sum_r c_r \sigma(a - \beta c_r) = N_1 N_0 (1/2 - A).
+
+Both are rewritten as sums of positive terms, so that nothing cancels: around the middle
+rank when the AUC is near 1/2 (``_from_middle``), around the step at rank N1 + 1/2 when
+it is near 1 (``_from_step``). A sum over many ranks is one over few nodes: Gauss
+quadrature on panels a few widths of the step long, with the Euler-Maclaurin terms at
+the ends folded into the weights (``unit_sums``). So the cost does not grow with N.
+
+Kim et al. 2021, doi:10.1073/pnas.2100761118.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.polynomial import legendre
+from scipy.special import expit
+
+from trueness._core.arrays import Floats
+
+# more ranks than this are summed by quadrature: beta is below 0.05 then, and the first
+# Euler-Maclaurin term that is left out is below 1e-15
+_MANY = 2048
+# beyond this many widths of the step a term is below 1e-19 of the largest
+_REACH = 45.0
+_NODES = 16
+
+
+class Solution(NamedTuple):
+    """Eq. 5 as logit P(r) = logit(rho) + llr - beta (r - centre)."""
+
+    beta: float
+    llr: float
+    centre: float
+
+
+def solve(n: int, n_pos: float, auc: float) -> Solution:
+    """Find the one solution for 0 < n_pos < n and 0 <= auc <= 1.
+
+    ``n_pos`` may be a fraction (an expected number); an AUC beyond what N ranks can
+    then hold is taken as the largest that they can, with infinite beta.
+    """
+    if auc < 0.5:  # AUC -> 1 - AUC reverses the ranks: P(r) -> P(N + 1 - r)
+        s = _better_than_chance(n, n_pos, 0.5 - auc, auc)
+        return Solution(-s.beta, s.llr, n + 1 - s.centre)
+    # both differences are exact in floating point for auc >= 1/2
+    return _better_than_chance(n, n_pos, auc - 0.5, 1 - auc)
+
+
+def _better_than_chance(n: int, n_pos: float, above: float, below: float) -> Solution:
+    if n_pos > n / 2:  # rho -> 1 - rho turns P(r) into 1 - P(N + 1 - r)
+        s = _at_most_half(n, n - n_pos, above, below)
+        return Solution(s.beta, -s.llr, n + 1 - s.centre)
+    return _at_most_half(n, n_pos, above, below)
+
+
+def _at_most_half(n: int, n_pos: float, above: float, below: float) -> Solution:
+    if above == 0:
+        return Solution(0.0, 0.0, (n + 1) / 2)
+    if above <= 0.25:
+        return _from_middle(n, n_pos, above)
+    whole = math.floor(n_pos)
+    part = n_pos - whole
+    # what is left of N1 N0 (1 - A) when the fraction of a case is placed best
+    room = n_pos * (n - n_pos) * below - part * (1 - part) / 2
+    if room <= 0:
+        return _step(n, n_pos, whole, part)
+    return _from_step(n, n_pos, below, room)
+
+
+def _step(n: int, n_pos: float, whole: int, part: float) -> Solution:
+    """Every positive first: beta is infinite, the logit at the centre that of part."""
+    base = _logit(n_pos, n)
+    if part == 0:
+        return Solution(math.inf, -base, whole + 0.5)
+    return Solution(math.inf, math.log(part / (1 - part)) - base, whole + 1.0)
+
+
+def _logit(n_pos: float, n: int) -> float:
+    return math.log(n_pos / (n - n_pos))
+
+
+def _from_middle(n: int, n_pos: float, above: float) -> Solution:
+    r"""Solve for delta = a - logit(rho) and beta, with t = beta c, c > 0.
+
+    .. math:: N (\sigma(a) - \rho) = \tanh(a/2) \sum_{c>0}
+              \frac{\cosh t - 1}{\cosh a + \cosh t}, \qquad
+              \sum_{c>0} \frac{c \sinh t}{\cosh a + \cosh t} = N_1 N_0 (A - 1/2)
+    """
+    rho, base = n_pos / n, _logit(n_pos, n)
+    goal = math.log(n_pos) + math.log(n - n_pos) + math.log(above)
+    # the weak limit with the exact factor N^2 / (N^2 - 1)
+    theta = math.log(12 * above * n) - math.log(n) * 2 - math.log1p(-1 / n**2)
+    delta = 0.0
+    odd = n % 2
+    for _ in range(60):
+        beta = math.exp(theta)
+        c, w = unit_sums(0.5 if odd else 0.0, n // 2, beta, math.inf)
+        moves = _middle_newton(n, rho, base, delta, beta, goal, c, w)
+        delta, theta = delta + moves[0], theta + moves[1]
+        if abs(moves[1]) < 1e-12 and abs(moves[0]) <= 1e-12 * abs(delta):
+            break
+    return Solution(math.exp(theta), delta, (n + 1) / 2)
+
+
+def _middle_newton(
+    n: int,
+    rho: float,
+    base: float,
+    delta: float,
+    beta: float,
+    goal: float,
+    c: Floats,
+    w: Floats,
+) -> tuple[float, float]:
+    t, a = beta * c, base + delta
+    sinh, cosh1 = np.sinh(t), 2 * np.sinh(t / 2) ** 2
+    q = 1 / (math.cosh(a) + 1 + cosh1)
+    half, wq = math.tanh(a / 2), w * q
+    spread = float(wq @ cosh1)
+    spread_a = -math.sinh(a) * float((wq * q) @ cosh1)
+    spread_b = (math.cosh(a) + 1) * float((wq * q) @ (c * sinh))
+    moment = float(wq @ (c * sinh))
+    moment_a = -math.sinh(a) * float((wq * q) @ (c * sinh))
+    moment_b = float(wq @ (c * c * (1 + cosh1 - sinh * sinh * q)))
+    up = rho * math.expm1(delta)
+    above_rho = (1 - rho) * up / (1 + up)  # sigma(a) - rho without the difference
+    f1 = above_rho - half * spread / n
+    f1_a = (1 - half * half) / 2 * (0.5 - spread / n) - half * spread_a / n
+    f1_b = -half * spread_b / n
+    f2 = math.log(moment) - goal
+    return _newton(
+        (f1, f2), (f1_a, beta * f1_b, moment_a / moment, beta * moment_b / moment), 1.0
+    )
+
+
+def _from_step(n: int, n_pos: float, below: float, room: float) -> Solution:
+    r"""Solve for alpha and beta in logit P = alpha - beta s, s = r - k - 1/2.
+
+    With k = floor(N1), f = N1 - k, misses A (positives expected behind the step) and B
+    (negatives before it)
+
+    .. math:: A = B + f, \qquad B + \sum_{s>0} (s - \tfrac12) P
+              + \sum_{s<0} (|s| - \tfrac12) (1 - P)
+              = N_1 N_0 (1 - \mathrm{AUC}) - f (1 - f) / 2
+    """
+    whole = math.floor(n_pos)
+    part = n_pos - whole
+    beta = _strong_start(n, below, room)
+    alpha = _eq6_start(n, n_pos, part, beta)
+    theta, goal = math.log(beta), math.log(room)
+    for _ in range(200):
+        beta = math.exp(theta)
+        behind = _Tail(alpha, beta, n - whole)
+        before = _Tail(-alpha, beta, whole)
+        moves = _step_newton(behind, before, part, beta, goal)
+        alpha, theta = alpha + moves[0], theta + moves[1]
+        if abs(moves[1]) < 1e-12 and abs(moves[0]) < 1e-12 * (1 + abs(alpha)):
+            break
+    return Solution(math.exp(theta), alpha - _logit(n_pos, n), whole + 0.5)
+
+
+def _strong_start(n: int, below: float, room: float) -> float:
+    # Differs from the paper's strong limit by pi/2: beta^2 = pi^2 / (6 N1 N0 (1 - A));
+    # few misses in all go as exp(-beta/2), few positives as a truncated exponential
+    if room < 0.3:
+        return -2 * math.log(room)
+    return min(math.pi / math.sqrt(6 * room), 1 / (below * n))
+
+
+def _eq6_start(n: int, n_pos: float, part: float, beta: float) -> float:
+    # Eq. 6, shifted by half a rank and written around the step
+    ratio = math.expm1(-beta * n_pos) / math.expm1(-beta * (n - n_pos))
+    if part and beta > 3:
+        return beta / 2 + math.log(part / (1 - part))
+    return beta * part + math.log(ratio)
+
+
+class _Tail:
+    """Sums over s = 1/2, 3/2, ... (count of them) of sigma(alpha - beta s)."""
+
+    def __init__(self, alpha: float, beta: float, count: int) -> None:
+        s, w = unit_sums(0.0, count, beta, max(alpha, 0.0) + _REACH)
+        s1 = s - 0.5
+        # scaled by its largest term, which may be below the smallest float
+        self.log_scale = min(0.0, alpha - beta / 2)
+        scale = math.exp(min(700.0, -self.log_scale)) if count else 1.0
+        if -self.log_scale > 700:
+            p = np.exp(alpha - beta * s - self.log_scale)
+            v = p
+        else:
+            p = expit(alpha - beta * s) * scale
+            v = p * expit(beta * s - alpha)
+        wp, wv = w * p, w * v
+        self.p0, self.p1 = float(wp.sum()), float(wp @ s1)
+        # derivatives: by alpha, by -beta
+        self.v0, self.v0s = float(wv.sum()), float(wv @ s)
+        self.v1, self.v1s = float(wv @ s1), float((wv * s) @ s1)
+
+
+def _step_newton(
+    behind: _Tail, before: _Tail, part: float, beta: float, goal: float
+) -> tuple[float, float]:
+    # one common scale for both tails
+    top = max(behind.log_scale, before.log_scale)
+    x, y = math.exp(behind.log_scale - top), math.exp(before.log_scale - top)
+    f = part * math.exp(min(700.0, -top)) if part else 0.0
+    late, early = x * behind.p0, y * before.p0 + f
+    r1 = math.log(late) - math.log(early)
+    r1_a = x * behind.v0 / late + y * before.v0 / early
+    r1_b = -x * behind.v0s / late + y * before.v0s / early
+    moved = x * behind.p1 + y * (before.p1 + before.p0)
+    moved_a = x * behind.v1 - y * (before.v1 + before.v0)
+    moved_b = -x * behind.v1s - y * (before.v1s + before.v0s)
+    r2 = math.log(moved) + top - goal
+    rows = (r1_a, beta * r1_b, moved_a / moved, beta * moved_b / moved)
+    return _newton((r1, r2), rows, 2.0 + beta)
+
+
+def _newton(
+    value: tuple[float, float], rows: tuple[float, ...], most: float
+) -> tuple[float, float]:
+    """Give the Newton step of (a, log beta), kept within ``most`` and 1."""
+    aa, ab, ba, bb = rows
+    det = aa * bb - ab * ba
+    first = -(value[0] * bb - value[1] * ab) / det
+    second = -(aa * value[1] - ba * value[0]) / det
+    return max(-most, min(most, first)), max(-1.0, min(1.0, second))
+
+
+def unit_sums(
+    start: float, count: int, beta: float, reach: float
+) -> tuple[Floats, Floats]:
+    """Give nodes and weights of the sum over start + 1/2, start + 3/2, ... .
+
+    It holds for functions that vary on the scale 1/beta and are negligible beyond
+    ``reach`` of these scales.
+    """
+    ranks = math.ceil(min(float(count), reach / beta))
+    if ranks <= _MANY:
+        s: Floats = np.arange(ranks, dtype=np.float64) + (start + 0.5)
+        return s, np.ones(s.size)
+    return _panels(start, start + ranks, beta, reaches_end=ranks == count)
+
+
+def _panels(
+    low: float, high: float, beta: float, *, reaches_end: bool
+) -> tuple[Floats, Floats]:
+    x, w, left, right = _rule()
+    edges = _edges(low, high, beta)
+    half = np.diff(edges)[:, None] / 2
+    nodes = (edges[:-1, None] + half) + half * x
+    weights = half * w
+    # sum over midpoints = integral - [f'] / 24 + 7 [f'''] / 5760
+    for k, size in ((0, -1 / 24), (1, 7 / 5760)):
+        weights[0] -= size * left[k] / half[0] ** (2 * k + 1)
+        if reaches_end:
+            weights[-1] += size * right[k] / half[-1] ** (2 * k + 1)
+    return nodes.ravel(), weights.ravel()
+
+
+def _edges(low: float, high: float, beta: float) -> Floats:
+    """Panels four widths of the step long, the first and the last one width."""
+    span = (high - low) * beta
+    if span <= 2:
+        return np.array([low, high])
+    inner = max(1, math.ceil((span - 2) / 4))
+    middle = np.linspace(low + 1 / beta, high - 1 / beta, inner + 1)
+    return np.concatenate([[low], middle, [high]])
+
+
+@cache
+def _rule() -> tuple[Any, ...]:
+    """Gauss-Legendre nodes and weights, and f', f''' at both ends from the nodes."""
+    x, w = legendre.leggauss(_NODES)
+    # values at the nodes -> Legendre coefficients, by the discrete orthogonality
+    degree = np.arange(_NODES)
+    to_series = (legendre.legvander(x, _NODES - 1) * w[:, None]).T
+    to_series *= (2 * degree[:, None] + 1) / 2
+    ends = []
+    for end in (-1.0, 1.0):
+        rows = []
+        for order in (1, 3):
+            slope = [
+                legendre.legval(end, legendre.legder(np.eye(_NODES)[k], order))
+                for k in degree
+            ]
+            rows.append(np.array(slope) @ to_series)
+        ends.append(rows)
+    return x, w, ends[0], ends[1]

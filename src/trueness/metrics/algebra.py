@@ -1,0 +1,319 @@
+"""What can be said with metrics: sums, multiples and bounds?
+
+A ``Metric`` is a function of a confusion matrix, with a direction, a range and a
+reference. Metrics add and scale, so that an objective is written as people say it,
+``0.7 * accuracy + 0.3 * recall``; compared with a number they become a ``Constraint``,
+``recall >= 0.9``. The metrics themselves are in ``confusion.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex, final
+
+import numpy as np
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import BLOCK, blocks
+from trueness._core.checks import InputError
+from trueness._core.doors import door
+
+if TYPE_CHECKING:
+    from trueness.metrics.confusion import Confusion
+
+Direction = Literal["higher", "lower", "none"]
+
+
+class Ratio(NamedTuple):
+    """A quotient of two sums of counts: coefficients of (tp, fp, fn, tn)."""
+
+    over: tuple[float, float, float, float]
+    under: tuple[float, float, float, float] | None  # None: a plain sum
+
+
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class Metric:
+    """How good is a cut? A function of the confusion matrix that adds and compares.
+
+    Call it on a :class:`Confusion`. ``a + b``, ``2 * a``, ``a / 2`` and ``-a`` are
+    metrics again; ``a >= 0.9`` and ``a <= b`` are constraints.
+
+    Attributes
+    ----------
+    name : str
+        As it is written, in Python and as text.
+    direction : {"higher", "lower", "none"}
+        Which way is better.
+    range : (float, float)
+        Smallest and largest possible value.
+    reference : str
+        Where it comes from.
+    ratio : Ratio or None
+        The metric as a quotient of sums of counts, where it is one.
+    terms : tuple of (float, Metric) or None
+        For a sum: its coefficients and parts.
+    constant : float
+        For a sum: what is added.
+    exact : callable or None
+        The metric as a quotient of polynomials: whole counts (tp, fp, fn, tn) give a
+        numerator and a denominator, so that equal values can be told from close ones.
+    root : bool
+        Whether ``exact`` gives the square of the metric, with its sign.
+    """
+
+    name: str
+    function: Callable[[Confusion], Any]
+    direction: Direction = "higher"
+    range: tuple[float, float] = (0.0, 1.0)
+    reference: str = ""
+    question: str = ""
+    ratio: Ratio | None = None
+    terms: tuple[tuple[float, Metric], ...] | None = None
+    constant: float = 0.0
+    exact: Callable[[Any, Any, Any, Any], tuple[Any, Any]] | None = None
+    root: bool = False
+
+    def __call__(self, c: Confusion) -> Any:
+        """Give the value at each threshold; NaN where it is undefined."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if c.tp.ndim != 1 or c.tp.size <= BLOCK:
+                return self.function(c)
+            value = np.empty(c.tp.size)
+            for b in blocks(c.tp.size):
+                value[b] = self.function(c[b])
+            return value
+
+    def __repr__(self) -> str:
+        """Give the text that :func:`metric` reads."""
+        return self.name
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """Travel to another process as text, since functions within cannot."""
+        if self.terms is not None:
+            return _sum, (self.terms, self.constant)
+        read = door("metrics.grammar").metric
+        try:
+            known = read(self.name).function.__code__ is self.function.__code__
+        except (InputError, AttributeError):  # a metric of the user's own
+            known = False
+        return (read, (self.name,)) if known else super().__reduce_ex__(protocol)
+
+    def __add__(self, other: Metric | float) -> Metric:
+        """Add a metric or a number."""
+        if isinstance(other, Metric):
+            return _sum(_terms(self) + _terms(other), _constant(self, other))
+        return _sum(_terms(self), plus(self.constant, _real(other, "+")))
+
+    def __mul__(self, factor: float) -> Metric:
+        """Scale by a number."""
+        factor = _real(factor, "*")
+        scaled = tuple((times(factor, w), part) for w, part in _terms(self))
+        return _sum(scaled, times(factor, self.constant))
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Metric:
+        """Turn the direction round."""
+        return self * -1.0
+
+    def __sub__(self, other: Metric | float) -> Metric:
+        """Subtract a metric or a number."""
+        return self + (-other)
+
+    def __rsub__(self, other: float) -> Metric:
+        """Subtract from a number."""
+        return -self + other
+
+    def __truediv__(self, divisor: float) -> Metric:
+        """Divide by a number."""
+        number = _real(divisor, "/")
+        if number == 0:
+            raise InputError(f"{self.name} cannot be divided by 0.")
+        return self * (1 / number)
+
+    def __ge__(self, bound: Metric | float) -> Constraint:
+        """Ask for at least this much."""
+        return compare(self, ">=", bound)
+
+    def __le__(self, bound: Metric | float) -> Constraint:
+        """Ask for at most this much."""
+        return compare(self, "<=", bound)
+
+    def __gt__(self, bound: Metric | float) -> Constraint:
+        """Ask for more than this."""
+        return compare(self, ">", bound)
+
+    def __lt__(self, bound: Metric | float) -> Constraint:
+        """Ask for less than this."""
+        return compare(self, "<", bound)
+
+
+Terms = tuple[tuple[float, Metric], ...]
+
+
+def _real(value: Any, sign: str) -> float:
+    if isinstance(value, Metric):
+        raise InputError(
+            f"Metrics can be added and scaled by numbers; a metric after {sign!r} "
+            f"is not possible ({value.name})."
+        )
+    return _checks.real_number(value, f"the number after {sign!r}")
+
+
+def _terms(m: Metric) -> Terms:
+    return ((1.0, m),) if m.terms is None else m.terms
+
+
+def _constant(a: Metric, b: Metric) -> float:
+    return plus(a.constant, b.constant)
+
+
+def as_fraction(value: float) -> Fraction:
+    """Which number did a person mean? 0.1 is one tenth, not the float next to it.
+
+    A simple fraction (denominator up to 1000) when the float is the nearest one to it,
+    otherwise the shortest decimal that reads back as the same float.
+
+    >>> as_fraction(0.1), as_fraction(1 / 3), as_fraction(0.12345)
+    (Fraction(1, 10), Fraction(1, 3), Fraction(2469, 20000))
+    """
+    value = float(value)
+    simple = Fraction(value).limit_denominator(1000)
+    return simple if float(simple) == value else Fraction(repr(value))
+
+
+def plus(a: float, b: float) -> float:
+    """Add two numbers as they were typed: 0.1 + 0.2 is 0.3."""
+    return float(as_fraction(a) + as_fraction(b))
+
+
+def times(a: float, b: float) -> float:
+    """Multiply two numbers as they were typed: 3 * 0.1 is 0.3."""
+    return float(as_fraction(a) * as_fraction(b))
+
+
+def _sum(terms: Terms, constant: float) -> Metric:
+    """Build the metric ``constant + sum(weight * part)``, equal parts collected."""
+    weight: dict[str, float] = {}
+    parts = {part.name: part for _, part in terms}
+    for w, part in terms:
+        weight[part.name] = plus(weight.get(part.name, 0.0), w)
+    kept = tuple((w, parts[name]) for name, w in weight.items() if w)
+    low, high = constant, constant
+    for w, part in kept:
+        ends = sorted(w * end for end in part.range)
+        low, high = low + ends[0], high + ends[1]
+    return Metric(
+        name=_write_sum(kept, constant),
+        function=lambda c: _evaluate_sum(kept, constant, c),
+        direction=_direction(kept),
+        range=(low, high),
+        reference="; ".join(p.reference for _, p in kept if p.reference),
+        question="A weighted sum.",
+        terms=kept,
+        constant=constant,
+    )
+
+
+def _evaluate_sum(terms: Terms, constant: float, c: Confusion) -> Any:
+    total: Any = np.zeros_like(c.tp, dtype=np.float64) + constant
+    for w, part in terms:
+        total = total + w * part.function(c)
+    return total
+
+
+def _direction(terms: Terms) -> Direction:
+    sign = {"higher": 1, "lower": -1, "none": 0}
+    ways = {np.sign(w) * sign[part.direction] for w, part in terms}
+    if ways == {1}:
+        return "higher"
+    return "lower" if ways == {-1} else "none"
+
+
+def _write_sum(terms: Terms, constant: float) -> str:
+    text = ""
+    for w, part in terms:
+        size = "" if abs(w) == 1 else f"{write_number(abs(w))}*"
+        join = (" - " if w < 0 else " + ") if text else ("-" if w < 0 else "")
+        text += f"{join}{size}{part.name}"
+    if constant or not text:
+        join = (" - " if constant < 0 else " + ") if text else ""
+        text += join + write_number(abs(constant) if text else constant)
+    return text
+
+
+def write_number(value: float) -> str:
+    """Write a number so that reading it gives the same number.
+
+    >>> write_number(2.0), write_number(0.1 + 0.2)
+    ('2', '0.30000000000000004')
+    """
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
+
+
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class Constraint:
+    """Must a metric be at least, or at most, this much?
+
+    Call it on a :class:`Confusion`: True where it holds. An undefined metric (NaN) does
+    not meet any constraint.
+
+    Attributes
+    ----------
+    metric : Metric
+        What is bounded.
+    sign : {">=", "<=", ">", "<"}
+        How.
+    bound : float
+        By how much.
+    """
+
+    metric: Metric
+    sign: Literal[">=", "<=", ">", "<"]
+    bound: float
+
+    def __call__(self, c: Confusion) -> Any:
+        """Say where the constraint holds."""
+        return self.decide(self.metric(c))
+
+    def decide(self, values: Any) -> Any:
+        """Say where values of the metric meet the bound."""
+        return _SIGNS[self.sign](values, self.bound)
+
+    def __repr__(self) -> str:
+        """Give the text that :func:`constraint` reads."""
+        return f"{self.metric.name} {self.sign} {write_number(self.bound)}"
+
+    def __bool__(self) -> bool:
+        """Refuse ``0.1 <= fpr <= 0.2``, of which Python would keep one half only."""
+        raise InputError(
+            f"'{self!r}' is a constraint, neither true nor false. For two bounds pass "
+            f"two constraints: [recall >= 0.8, recall <= 0.9]."
+        )
+
+
+_MIRRORED = {">=": "<=", "<=": ">=", ">": "<", "<": ">"}
+_SIGNS: dict[str, Callable[[Any, float], Any]] = {
+    ">=": np.greater_equal,
+    "<=": np.less_equal,
+    ">": np.greater,
+    "<": np.less,
+}
+
+
+def compare(left: Metric | float, sign: Any, right: Metric | float) -> Constraint:
+    """Bound a metric; what is not a number moves to the left side."""
+    if not isinstance(left, Metric):
+        if not isinstance(right, Metric):
+            raise InputError("A constraint needs a metric on one side.")
+        return compare(right, _MIRRORED[sign], left)
+    if isinstance(right, Metric):
+        difference = left - right
+        return Constraint(difference - difference.constant, sign, -difference.constant)
+    return Constraint(left, sign, _checks.real_number(right, f"the bound after {sign}"))

@@ -1,0 +1,237 @@
+"""Are two values of a metric equal, or only close?
+
+Whether two cuts are equally good, and whether ``recall >= 0.9`` holds at nine of ten,
+is a question about whole numbers. Metrics are quotients of polynomials in the counts,
+so the question is answered in Python's integers, with the numbers of a formula taken as
+they were typed (0.9 is nine tenths). Only sums that mix square roots (``mcc``,
+``g_mean``) with other terms are compared to 30 digits instead.
+
+The search in floating point comes first; only what it cannot decide comes here.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueness._core.arrays import Array
+from trueness.metrics.algebra import Constraint, Metric, as_fraction
+
+Quotient = tuple[Any, Any]
+# digits to which sums with square roots are compared
+DIGITS = 30
+
+
+def cross(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+    """Give the determinant of the confusion matrix."""
+    return tp * tn - fp * fn
+
+
+def youden(tp: Any, fp: Any, fn: Any, tn: Any) -> Quotient:
+    """Youden's J as a quotient."""
+    return cross(tp, fp, fn, tn), (tp + fn) * (fp + tn)
+
+
+def balanced_accuracy(tp: Any, fp: Any, fn: Any, tn: Any) -> Quotient:
+    """Balanced accuracy, (J + 1) / 2, as a quotient."""
+    over, under = youden(tp, fp, fn, tn)
+    return over + under, 2 * under
+
+
+def mcc(tp: Any, fp: Any, fn: Any, tn: Any) -> Quotient:
+    """The square of Matthews' correlation, with its sign, as a quotient."""
+    over = cross(tp, fp, fn, tn)
+    return over * abs(over), (tp + fn) * (fp + tn) * (tp + fp) * (fn + tn)
+
+
+def kappa(tp: Any, fp: Any, fn: Any, tn: Any) -> Quotient:
+    """Cohen's kappa as a quotient."""
+    under = (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)
+    return 2 * cross(tp, fp, fn, tn), under
+
+
+def g_mean(tp: Any, fp: Any, fn: Any, tn: Any) -> Quotient:
+    """The square of the geometric mean as a quotient."""
+    return tp * tn, (tp + fn) * (fp + tn)
+
+
+def markedness(tp: Any, fp: Any, fn: Any, tn: Any) -> Quotient:
+    """Markedness as a quotient."""
+    return cross(tp, fp, fn, tn), (tp + fp) * (fn + tn)
+
+
+def lift(tp: Any, fp: Any, fn: Any, tn: Any) -> Quotient:
+    """Lift as a quotient."""
+    return tp * (tp + fp + fn + tn), (tp + fp) * (tp + fn)
+
+
+def lr_positive(tp: Any, fp: Any, fn: Any, tn: Any) -> Quotient:
+    """The likelihood ratio of a flag as a quotient."""
+    return tp * (fp + tn), (tp + fn) * fp
+
+
+def lr_negative(tp: Any, fp: Any, fn: Any, tn: Any) -> Quotient:
+    """The likelihood ratio of no flag as a quotient."""
+    return fn * (fp + tn), (tp + fn) * tn
+
+
+def odds_ratio(tp: Any, fp: Any, fn: Any, tn: Any) -> Quotient:
+    """The diagnostic odds ratio as a quotient."""
+    return tp * tn, fp * fn
+
+
+class Scale(NamedTuple):
+    """By which whole numbers do counts become those of another prevalence?
+
+    A positive case counts ``up / unit``, a negative one ``down / unit``.
+    """
+
+    up: int = 1
+    down: int = 1
+    unit: int = 1
+
+    def counts(self, tp: Array, fp: Array, n_pos: int, n_neg: int) -> tuple[Any, ...]:
+        """Give tp, fp, fn, tn in Python's integers, ``unit`` times too large."""
+        tp, fp = tp.astype(object), fp.astype(object)
+        up, down = self.up, self.down
+        return tp * up, fp * down, (n_pos - tp) * up, (n_neg - fp) * down
+
+
+def scale_to(prevalence: float | None, n_pos: int, n_neg: int) -> Scale:
+    """Scale counts to a prevalence, the number of cases staying the same."""
+    if prevalence is None:
+        return Scale()
+    share, n = as_fraction(prevalence), n_pos + n_neg
+    up, down = share * n / n_pos, (1 - share) * n / n_neg
+    unit = math.lcm(up.denominator, down.denominator)
+    return Scale(int(up * unit), int(down * unit), unit)
+
+
+class Values(NamedTuple):
+    """What a metric is at some cuts: exact quotients with denominators above zero.
+
+    With ``root`` they are squares with the sign of the metric.
+    """
+
+    over: Any
+    under: Any
+    root: bool = False
+
+    def best(self) -> NDArray[np.bool_]:
+        """Which entries are the largest?"""
+        at = 0
+        while True:
+            lead = self.over * self.under[at] - self.over[at] * self.under
+            if not (lead > 0).any():
+                return np.asarray(lead == 0, dtype=bool)
+            at = int(np.argmax((lead / self.under).astype(np.float64)))
+
+    def against(self, bound: Fraction) -> Any:
+        """Give numbers with the sign of metric - bound."""
+        if self.root:
+            bound = bound * abs(bound)
+        return self.over * bound.denominator - bound.numerator * self.under
+
+
+def is_exact(metric: Metric) -> bool:
+    """Can the metric be compared in whole numbers?"""
+    if metric.terms is not None:
+        return all(is_exact(part) for _, part in metric.terms)
+    return metric.ratio is not None or metric.exact is not None
+
+
+def evaluate(metric: Metric, counts: tuple[Any, ...], unit: int) -> Values:
+    """Evaluate a metric, without its additive constant, in whole numbers.
+
+    ``counts`` are arrays of Python integers, ``unit`` times too large; every quotient
+    must be defined.
+    """
+    parts = ((1.0, metric),) if metric.terms is None else metric.terms
+    terms = [(as_fraction(w), _part(part, counts, unit)) for w, part in parts]
+    if len(terms) == 1:
+        weight, value = terms[0]
+        if value.root:
+            weight = weight * abs(weight)
+        return _positive(
+            value.over * weight.numerator,
+            value.under * weight.denominator,
+            value.root,
+        )
+    if any(value.root for _, value in terms):
+        return _rounded(terms)
+    return _added(terms, 0 * counts[0])
+
+
+def _part(metric: Metric, counts: tuple[Any, ...], unit: int) -> Values:
+    return _positive(*quotient(metric, counts, unit), metric.root)
+
+
+def quotient(metric: Metric, counts: tuple[Any, ...], unit: int) -> Quotient:
+    """Give numerator and denominator of a metric that is not a sum."""
+    if metric.ratio is None:
+        assert metric.exact is not None  # noqa: S101 - is_exact was asked before
+        return metric.exact(*counts)
+    over, under = metric.ratio
+    top, a = _dot(over, counts)
+    if under is None:
+        return top, 0 * top + unit * a
+    bottom, b = _dot(under, counts)
+    return top * b, bottom * a
+
+
+def _dot(weights: tuple[float, ...], counts: tuple[Any, ...]) -> tuple[Any, int]:
+    """Give a weighted sum of counts as a whole number, and how many times too large."""
+    exact = [as_fraction(w) for w in weights]
+    times = math.lcm(*(w.denominator for w in exact))
+    parts = (int(w * times) * n for w, n in zip(exact, counts, strict=True) if w)
+    return sum(parts, 0 * counts[0]), times
+
+
+def _positive(over: Any, under: Any, root: bool = False) -> Values:
+    flip = np.where(under < 0, -1, 1).astype(object)
+    return Values(over * flip, under * flip, root)
+
+
+def _added(terms: list[tuple[Fraction, Values]], zero: Any) -> Values:
+    over: Any = zero
+    under: Any = zero + 1
+    for weight, value in terms:
+        a, b = weight.numerator, weight.denominator
+        over = over * (b * value.under) + a * value.over * under
+        under = under * (b * value.under)
+    return Values(over, under)
+
+
+def _rounded(terms: list[tuple[Fraction, Values]]) -> Values:
+    """Add terms of which some are square roots, rounded to ``DIGITS`` digits."""
+    unit = 10**DIGITS
+    total = np.zeros(len(terms[0][1].over), dtype=object)
+    for weight, value in terms:
+        pairs = zip(value.over, value.under, strict=True)
+        exact = [_real(Fraction(a, b), value.root) for a, b in pairs]
+        total = total + np.array([weight * x for x in exact], dtype=object)
+    whole = np.array([round(x * unit) for x in total], dtype=object)
+    return Values(whole, 0 * whole + unit)
+
+
+def _real(value: Fraction, root: bool) -> Fraction:
+    if not root:
+        return value
+    # ten digits more than are compared; a square of a fraction comes out exactly
+    unit = 10 ** (DIGITS + 10)
+    size = abs(value)
+    whole = math.isqrt(size.numerator * size.denominator * unit * unit)
+    return Fraction(whole if value >= 0 else -whole, size.denominator * unit)
+
+
+def meets(constraint: Constraint, values: Values) -> NDArray[np.bool_]:
+    """At which entries does the constraint hold, exactly?"""
+    m = constraint.metric
+    bound = as_fraction(constraint.bound) - as_fraction(m.constant)
+    lead = values.against(bound)
+    compare = {">=": lead >= 0, "<=": lead <= 0, ">": lead > 0, "<": lead < 0}
+    return np.asarray(compare[constraint.sign], dtype=bool)

@@ -1,0 +1,269 @@
+"""What does this text ask for?
+
+``metric("0.7*accuracy + 0.3*recall")`` and ``constraint("recall >= 0.9")`` read the
+algebra of metrics from text, for the command line and for configuration files. The
+grammar is small, and nothing is ever evaluated as Python:
+
+    constraint  sum (">=" | "<=" | ">" | "<") sum
+    sum         term (("+" | "-") term)*
+    term        factor (("*" | "/") factor)*
+    factor      "-" factor | number | name | name "(" arguments ")" | "(" sum ")"
+    arguments   [name "="] number, separated by commas
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple, NoReturn
+
+from trueness._core import checks as _checks
+from trueness._core.checks import InputError
+from trueness.metrics.algebra import Constraint, Metric, compare
+from trueness.metrics.confusion import METRIC_FAMILIES, METRICS, SYNONYMS
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"|(?P<name>[A-Za-z_][A-Za-z_0-9]*)"
+    r"|(?P<sign>>=|<=|>|<|[-+*/(),=])"
+    r"|(?P<other>\S))"
+)
+_COMPARE = (">=", "<=", ">", "<")
+# deeper nesting is no expression a person wrote, and would exhaust the stack
+_DEEPEST = 50
+
+
+def metric(text: str | Metric) -> Metric:
+    """Which metric does this text mean?
+
+    Names and their synonyms, weighted sums, families with arguments. A metric is passed
+    on as it is.
+
+    Examples
+    --------
+    >>> metric("0.7*accuracy + 0.3*sensitivity")
+    0.7*accuracy + 0.3*recall
+    >>> metric("f_beta(2)").range
+    (0.0, 1.0)
+    """
+    if isinstance(text, Metric):
+        return text
+    reader = _Reader(_text(text, "A metric"))
+    value = reader.sum()
+    if reader.here.text in _COMPARE:
+        reader.fail("a metric was needed, and this is a constraint")
+    reader.end()
+    if not isinstance(value, Metric):
+        raise InputError(
+            f"Cannot read {text!r}: a metric was needed, and this is the number "
+            f"{value:g}. Known metrics: {', '.join(known_names())}."
+        )
+    return value
+
+
+def constraint(text: str | Constraint) -> Constraint:
+    """Which constraint does this text mean?
+
+    Examples
+    --------
+    >>> constraint("recall >= 0.9")
+    recall >= 0.9
+    >>> constraint("0.1 > fpr")
+    fpr < 0.1
+    """
+    if isinstance(text, Constraint):
+        return text
+    if isinstance(text, Metric):
+        raise InputError(
+            f"A constraint needs a bound; found the metric {text!r} alone. "
+            f'Type "{text!r} >= 0.9".'
+        )
+    reader = _Reader(_text(text, "A constraint"))
+    left = reader.sum()
+    sign = reader.here
+    if sign.text not in _COMPARE:
+        reader.fail("'>=', '<=', '>' or '<' and a bound were needed")
+    reader.step()
+    right = reader.sum()
+    if reader.here.text in _COMPARE:
+        reader.fail("a constraint has one bound; write two constraints for two bounds")
+    reader.end()
+    if not isinstance(left, Metric) and not isinstance(right, Metric):
+        raise InputError(f"Cannot read {text!r}: a constraint needs a metric.")
+    return compare(left, sign.text, right)
+
+
+def constraints(given: Any) -> tuple[Constraint, ...]:
+    """Read one constraint or any number of them."""
+    if isinstance(given, (str, Constraint, Metric)):
+        given = (given,)
+    if not isinstance(given, Iterable):
+        raise InputError(
+            f"subject_to must be constraints; found {given!r}. "
+            f'Type subject_to=["recall >= 0.9"].'
+        )
+    return tuple(constraint(c) for c in given)
+
+
+def known_names() -> list[str]:
+    """Give every name that :func:`metric` understands, without synonyms."""
+    families = [f"{k}{_signature(k)}" for k in METRIC_FAMILIES]
+    return [*METRICS, *families]
+
+
+def _signature(family: str) -> str:
+    names = inspect.signature(METRIC_FAMILIES[family]).parameters
+    return "(" + ", ".join(f"{n}=" for n in names) + ")"
+
+
+def _text(value: object, what: str) -> str:
+    if isinstance(value, str) and value.strip():
+        return value
+    raise InputError(
+        f"{what} must be text such as 'f1' or 'recall >= 0.9'; found {value!r}."
+    )
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    at: int
+
+
+class _Reader:
+    """Reads an expression from left to right, one token ahead."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = [
+            _Token(m.lastgroup or "", m[m.lastgroup or 0], m.start(m.lastgroup or 0))
+            for m in _TOKEN.finditer(text)
+            if m.lastgroup
+        ]
+        self.tokens.append(_Token("end", "", len(text)))
+        self.position = 0
+        self.depth = 0
+
+    @property
+    def here(self) -> _Token:
+        return self.tokens[self.position]
+
+    def step(self) -> _Token:
+        token = self.here
+        self.position += 1
+        return token
+
+    def take(self, text: str) -> bool:
+        if self.here.kind == "sign" and self.here.text == text:
+            self.position += 1
+            return True
+        return False
+
+    def fail(self, reason: str, token: _Token | None = None) -> NoReturn:
+        token = token or self.here
+        found = f"at {token.text!r}" if token.text else "at the end"
+        reason += "" if reason.endswith("?") else "."
+        raise InputError(
+            f"Cannot read {self.text!r}, position {token.at + 1} ({found}): {reason}"
+            f"\n  {self.text}\n  {' ' * token.at}^"
+        )
+
+    def end(self) -> None:
+        if self.here.kind != "end":
+            self.fail("nothing more was expected here")
+
+    def sum(self) -> Any:
+        value = self.term()
+        while self.here.text in ("+", "-"):
+            sign = self.step()
+            other = self.term()
+            value = value + other if sign.text == "+" else value - other
+        return value
+
+    def term(self) -> Any:
+        value = self.factor()
+        while self.here.text in ("*", "/"):
+            sign = self.step()
+            token = self.here
+            other = self.factor()
+            if isinstance(other, Metric) and (
+                isinstance(value, Metric) or sign.text == "/"
+            ):
+                self.fail("metrics can be added, and scaled by numbers only", token)
+            if sign.text == "/" and other == 0:
+                self.fail("division by zero", token)
+            value = value * other if sign.text == "*" else value / other
+        return value
+
+    def factor(self) -> Any:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            self.fail(f"more than {_DEEPEST} levels of brackets or signs")
+        try:
+            return self._factor()
+        finally:
+            self.depth -= 1
+
+    def _factor(self) -> Any:
+        if self.take("-"):
+            return -self.factor()
+        if self.take("("):
+            value = self.sum()
+            if not self.take(")"):
+                self.fail("')' was needed")
+            return value
+        token = self.here
+        if token.kind == "number":
+            return self._number()
+        if token.kind == "name":
+            self.step()
+            return self._named(token)
+        self.fail("a metric or a number was needed")
+
+    def _number(self) -> float:
+        token = self.step()
+        return _checks.real_number(float(token.text), f"the number {token.text}")
+
+    def _named(self, token: _Token) -> Metric:
+        name = token.text.lower()
+        name = SYNONYMS.get(name, name)
+        if name in METRICS:
+            return METRICS[name]
+        if name not in METRIC_FAMILIES:
+            known = [*METRICS, *METRIC_FAMILIES, *SYNONYMS]
+            hint = _checks.nearest(name, known)
+            self.fail(f"no metric of that name{'.' if hint else ''}{hint}", token)
+        return self._family(name, token)
+
+    def _family(self, name: str, token: _Token) -> Metric:
+        usage = f"write {name}{_signature(name)} with numbers"
+        if not self.take("("):
+            self.fail(usage, token)
+        positional: list[float] = []
+        named: dict[str, float] = {}
+        while not self.take(")"):
+            if (positional or named) and not self.take(","):
+                self.fail(usage)
+            self._argument(positional, named, usage)
+        parameters = list(inspect.signature(METRIC_FAMILIES[name]).parameters)
+        named |= dict(zip(parameters, positional, strict=False))
+        if set(named) != set(parameters) or len(positional) > len(parameters):
+            self.fail(usage, token)
+        return METRIC_FAMILIES[name](**named)
+
+    def _argument(
+        self, positional: list[float], named: dict[str, float], usage: str
+    ) -> None:
+        key = None
+        if self.here.kind == "name":
+            key = self.step().text.lower()
+            if not self.take("="):
+                self.fail(usage)
+        value = self.sum()
+        if isinstance(value, Metric) or key in named or (named and key is None):
+            self.fail(usage)
+        if key is None:
+            positional.append(value)
+        else:
+            named[key] = value

@@ -1,0 +1,166 @@
+"""What do ArviZ and its users say of these draws? The door for ArviZ.
+
+``datatree`` hands a posterior over as an ``xarray.DataTree``, the common form of ArviZ
+1.x (0.2x reads it by ``InferenceData.from_datatree``). ``loo`` compares models by what
+each case would have been worth as a new one (Vehtari, Gelman, Gabry 2017, Stat.
+Comput. 27:1413, doi:10.1007/s11222-016-9696-4): all cases of a pattern have the same
+weight, so the cost does not grow with the number of cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from scipy.special import logsumexp
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array, Floats
+from trueness._core.records import Record
+from trueness.nogold.posterior import LatentPosterior
+
+
+def datatree(post: LatentPosterior) -> Any:
+    """Give draws, log likelihood of each pattern, and counts, as a DataTree."""
+    xarray = _checks.installed("xarray", "bayes")
+    names, sites = list(post.names), list(post.populations)
+    last = {"prevalence": "population", "spread": "class"}
+    coords = {"classifier": names, "population": sites, "class": ["pos", "neg"]}
+    variables = {
+        k: (("chain", "draw", last.get(k, "classifier")), v)
+        for k, v in post._chains.items()
+    }
+    used = {dims[2] for dims, _ in variables.values()}
+    posterior = xarray.Dataset(
+        variables, coords={k: v for k, v in coords.items() if k in used}
+    )
+    chains, steps = next(iter(post._chains.values())).shape[:2]
+    dims = ("chain", "draw", "pattern")
+    per_case, count, label = _pointwise(post)
+    pattern = xarray.Dataset(
+        {"votes": (dims, per_case.reshape(chains, steps, -1))},
+        coords={"pattern": label},
+    )
+    data = xarray.Dataset({"cases": ("pattern", count)}, coords={"pattern": label})
+    return xarray.DataTree.from_dict(
+        {"posterior": posterior, "log_likelihood": pattern, "observed_data": data}
+    )
+
+
+def _pointwise(post: LatentPosterior) -> tuple[Floats, Floats, Array]:
+    """Give the log probability of a case of each pattern, and how many there are."""
+    cells = post._model.cells
+    flat = post._flat()
+    a, b = post._model.class_probabilities(flat, cells.rows)
+    parts, count, label = [], [], []
+    for s, site in enumerate(post.populations):
+        phi = flat["prevalence"][:, [s]]
+        kinds = (
+            ("?", cells.unknown[s], phi * a + (1 - phi) * b),
+            ("+", cells.pos[s], phi * a),
+            ("-", cells.neg[s], (1 - phi) * b),
+        )
+        for mark, cases, p in kinds:
+            seen = cases > 0
+            parts.append(np.log(np.maximum(p[:, seen], 1e-300)))
+            count.append(cases[seen])
+            label += [f"{site}{_word(row)}{mark}" for row in cells.rows[seen]]
+    return np.hstack(parts), np.concatenate(count), np.array(label)
+
+
+def _word(row: Floats) -> str:
+    return "".join("." if np.isnan(v) else f"{v:.0f}" for v in row)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class ModelComparison(Record):
+    """Which model predicts new cases best?
+
+    Attributes
+    ----------
+    model : array of str
+        The models, best first.
+    elpd : array
+        Expected log predictive density of all cases, left out one at a time.
+    se : array
+        Its standard error.
+    difference, difference_se : array
+        To the best model, with the standard error of the difference.
+    parameters : array
+        Effective number of parameters.
+    pareto_k : array
+        The largest; above 0.7 the figure is not to be trusted.
+    waic : array
+        The same density by WAIC, as a check.
+    """
+
+    model: Array
+    elpd: Floats
+    se: Floats
+    difference: Floats
+    difference_se: Floats
+    parameters: Floats
+    pareto_k: Floats
+    waic: Floats
+
+
+def compare_models(models: Mapping[str, LatentPosterior]) -> ModelComparison:
+    """Which of these models predicts new cases best? LOO and WAIC.
+
+    Parameters
+    ----------
+    models
+        From name to posterior, all of the same panel.
+    """
+    found = {name: _loo(post) for name, post in models.items()}
+    order = sorted(found, key=lambda n: -found[n][0] @ found[n][1])
+    best, count = found[order[0]][0], found[order[0]][1]
+    n = count.sum()
+    rows = []
+    for name in order:
+        each, cases, k, lppd, waic = found[name]
+        _checks.same_cases(cases, count)
+        rows.append(
+            (
+                each @ count,
+                _spread(each, count, n),
+                (each - best) @ count,
+                _spread(each - best, count, n),
+                (lppd - each) @ count,
+                k,
+                waic @ count,
+            )
+        )
+    return ModelComparison(np.array(order), *np.array(rows).T)
+
+
+def _spread(each: Floats, count: Floats, n: float) -> float:
+    """Give the standard error of a sum over cases."""
+    mean = each @ count / n
+    return float(np.sqrt(n * (((each - mean) ** 2) @ count) / max(n - 1, 1)))
+
+
+def _loo(post: LatentPosterior) -> tuple[Floats, Floats, float, Floats, Floats]:
+    """Give elpd of a case of each pattern, counts, worst k, lppd and WAIC."""
+    log_p, count, _ = _pointwise(post)
+    weight, k = _smoothed(-log_p.T)
+    top = (log_p.T + weight).max(axis=1)
+    elpd = top + np.log(np.exp(log_p.T + weight - top[:, None]).sum(axis=1))
+    lppd = np.log(np.exp(log_p).mean(axis=0))
+    return elpd, count, float(np.max(k)), lppd, lppd - log_p.var(axis=0, ddof=1)
+
+
+def _smoothed(log_weight: Floats) -> tuple[Floats, Floats]:
+    """Smooth importance weights by ArviZ (PSIS); normalised logarithms."""
+    arviz = _checks.installed("arviz", "bayes")
+    if int(arviz.__version__.split(".")[0]) < 1:
+        weight, k = arviz.psislw(log_weight)
+    else:  # from ArviZ 1.0 on it takes log likelihoods, whose inverse is the weight
+        from arviz_stats.base import array_stats
+
+        weight, k = array_stats.psislw(-log_weight, axis=-1)
+    total = logsumexp(weight, axis=-1, keepdims=True)
+    return np.asarray(weight - total), np.asarray(k)

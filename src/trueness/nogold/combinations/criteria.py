@@ -1,0 +1,179 @@
+r"""What makes a combination good, and what is known about the shape of that?
+
+A criterion is a function of sensitivity, specificity and prevalence. Its shape decides
+how the best set of cells of one draw is found:
+
+``linear``
+    every cell counts for itself (sum, costs, accuracy, youden and their sums);
+``convex``
+    no better set than a prefix of the cells in likelihood-ratio order: squares, and
+    every metric of the table, whose level sets in the (sensitivity, specificity) plane
+    bound convex sets (F, kappa and likelihood ratios are quotients of linear functions;
+    Matthews' coefficient and markedness are a linear one over a concave one);
+``product``, ``min``
+    concave: see ``_fronts_of_cells.py``;
+``sum of several``
+    a sum of metrics has no shape of its own; the sum of the largest values of its parts
+    is an upper bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array, Floats, blocks
+from trueness.metrics.algebra import Metric, Ratio
+from trueness.metrics.confusion import METRICS, Confusion
+from trueness.metrics.grammar import metric
+from trueness.nogold.combinations.branch_and_bound import TIE
+from trueness.nogold.combinations.one_draw import (
+    best_minimum,
+    best_product,
+    ratio_order,
+)
+
+Value = Callable[[Array, Array, Array], Array]
+
+
+class Criterion(NamedTuple):
+    """A criterion by its name; what should be low is negated in ``value``."""
+
+    name: str
+    value: Value
+    shape: str
+    sign: float = 1.0
+    parts: tuple[tuple[float, Criterion], ...] = ()
+    constant: float = 0.0
+    ratio: Ratio | None = None  # where it is a quotient of sums of counts
+
+
+def _product(sens: Array, spec: Array, phi: Array) -> Array:
+    return np.asarray(sens * spec)
+
+
+def _squares(sens: Array, spec: Array, phi: Array) -> Array:
+    return np.asarray(sens**2 + spec**2)
+
+
+def _sum(sens: Array, spec: Array, phi: Array) -> Array:
+    return np.asarray(sens + spec)
+
+
+def _min(sens: Array, spec: Array, phi: Array) -> Array:
+    return np.asarray(np.minimum(sens, spec))
+
+
+def read_criterion(given: Any) -> Criterion:
+    """Read a name of ``CRITERIA``, a metric, or the text of a metric."""
+    if isinstance(given, str) and given in CRITERIA:
+        return Criterion(given, CRITERIA[given], SHAPES[given])
+    return _of_metric(_checks.criterion(given, tuple(CRITERIA), metric, tuple(METRICS)))
+
+
+def _of_metric(m: Metric) -> Criterion:
+    sign = _checks.metric_sign(m)
+
+    def value(sens: Array, spec: Array, phi: Array) -> Array:
+        c = Confusion(
+            tp=phi * sens,
+            fp=(1 - phi) * (1 - spec),
+            fn=phi * (1 - sens),
+            tn=(1 - phi) * spec,
+        )
+        return np.asarray(sign * np.nan_to_num(m(c), nan=-sign * np.inf), np.float64)
+
+    if _is_linear(value):
+        return Criterion(m.name, value, "linear", sign)
+    if m.name == "g_mean":
+        return Criterion(m.name, value, "product")
+    if m.terms is None or len(m.terms) == 1:
+        return Criterion(m.name, value, "convex", sign, ratio=m.ratio)
+    # a direction is that of every part, so all of them turn round together
+    parts = tuple((abs(w), _of_metric(part)) for w, part in m.terms)
+    return Criterion(m.name, value, "sum of several", sign, parts, sign * m.constant)
+
+
+def _is_linear(value: Value) -> bool:
+    """Is this a plane over (sensitivity, specificity)?
+
+    Tried at points in general position, which no other quotient of low degree passes.
+    """
+    sens = np.array([0, 1, 0, 0.37, 0.81, 0.12, 0.95, 0.5, 0.23])
+    spec = np.array([0, 0, 1, 0.59, 0.17, 0.93, 0.88, 0.5, 0.04])
+    for phi in (0.271, 0.618):
+        found = value(sens, spec, np.asarray(phi))
+        if not np.isfinite(found).all():
+            return False
+        plane = found[0] + (found[1] - found[0]) * sens + (found[2] - found[0]) * spec
+        if not np.allclose(found, plane, rtol=0, atol=1e-12 * np.abs(found).max()):
+            return False
+    return True
+
+
+def slopes(value: Value, phi: Floats) -> tuple[Floats, Floats]:
+    """How steep is a linear criterion in sensitivity and specificity, a draw each?"""
+    none, all_ = np.zeros_like(phi), np.ones_like(phi)
+    start = value(none, none, phi)
+    return value(all_, none, phi) - start, value(none, all_, phi) - start
+
+
+def winners_of(c: Criterion, a: Floats, b: Floats, phi: Floats) -> Array:
+    """Which combination is best in each draw? (draws, cells) of bool.
+
+    Exact but for a sum of several metrics, for which it is the best prefix.
+    """
+    if c.shape == "linear":
+        up, down = slopes(c.value, phi)
+        gain, loss = up[:, None] * a, down[:, None] * b
+        return np.asarray(gain - loss > TIE * (np.abs(gain) + np.abs(loss)))
+    if c.shape in SOLVERS:
+        solve = SOLVERS[c.shape]
+        return np.array([solve(x, y).chosen for x, y in zip(a, b, strict=True)])
+    return np.concatenate(list(_best_prefixes(c, a, b, phi)))
+
+
+def _best_prefixes(c: Criterion, a: Floats, b: Floats, phi: Floats) -> Iterator[Array]:
+    """Give the best prefix of each draw, some draws at a time."""
+    n, cells = a.shape
+    for at in blocks(n, max(1, 2**20 // cells)):
+        order = ratio_order(a[at], b[at])
+        sens, fpr = (
+            np.take_along_axis(m[at], order, axis=1).cumsum(axis=1) for m in (a, b)
+        )
+        empty = np.zeros((len(sens), 1))
+        sens, fpr = np.hstack([empty, sens]), np.hstack([empty, fpr])
+        length = c.value(sens, 1 - fpr, phi[at, None]).argmax(axis=1)
+        chosen = np.zeros(order.shape, dtype=bool)
+        place = np.arange(cells) < length[:, None]
+        np.put_along_axis(chosen, order, place, axis=1)
+        yield chosen
+
+
+def mean_of_best(
+    c: Criterion, a: Floats, b: Floats, phi: Floats, winners: Array
+) -> float:
+    """How good were it on average to know the draw? No combination is better."""
+    if c.shape == "sum of several":
+        each = (
+            w * mean_of_best(part, a, b, phi, winners_of(part, a, b, phi))
+            for w, part in c.parts
+        )
+        return c.constant + sum(each)
+    sens = np.einsum("dj,dj->d", a, winners)
+    spec = 1 - np.einsum("dj,dj->d", b, winners)
+    return float(c.value(sens, spec, phi).mean())
+
+
+# the paper's four: Keith, Davey, Boyd 2012, Methods
+CRITERIA: dict[str, Value] = {
+    "product": _product,
+    "squares": _squares,
+    "sum": _sum,
+    "min": _min,
+}
+SHAPES = {"product": "product", "squares": "convex", "sum": "linear", "min": "min"}
+SOLVERS: dict[str, Any] = {"product": best_product, "min": best_minimum}

@@ -1,0 +1,232 @@
+r"""What is the most likely answer, without a prior?
+
+Maximum likelihood by EM on patterns (Dawid, Skene 1979, doi:10.2307/2346806), from many
+starts, finished by a quasi-Newton step, with standard errors from the observed
+information. For those who want it, and as a check of the posterior.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, final
+
+import numpy as np
+from scipy.special import expit
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Floats
+from trueness._core.checks import NotConverged
+from trueness._core.records import Estimate, Record
+from trueness.nogold.identifiability import degrees_of_freedom
+from trueness.nogold.model import Cells, Independent, read_cells, read_prior
+from trueness.nogold.sampling.gibbs import latent_share
+
+STARTS, STEPS = 40, 200
+# logits at which a parameter is said to lie on the edge, where there is no error
+EDGE = 12.0
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class LatentMaximum(Record):
+    """The parameters under which the votes are most likely.
+
+    Attributes
+    ----------
+    prevalence : Estimate, or mapping from population to Estimate
+        With Wald intervals on the logit scale; sd is the standard error, NaN at 0, 1
+        or where the model is not identified.
+    sensitivity, specificity : mapping from name to Estimate
+        Of each classifier.
+    log_likelihood : float
+        At the maximum (without the multinomial constant).
+    deviance : float
+        Twice the distance to the table itself, G^2.
+    degrees_of_freedom : int
+        Of the deviance.
+    identified : bool
+        Whether the data can determine all parameters.
+    converged : bool
+        Whether the maximum was reached.
+    """
+
+    prevalence: Any
+    sensitivity: Mapping[str, Estimate]
+    specificity: Mapping[str, Estimate]
+    log_likelihood: float
+    deviance: float
+    degrees_of_freedom: int
+    identified: bool
+    converged: bool
+
+
+def latent_maximum(
+    panel: Any, *, level: float = 0.95, rng: int | np.random.Generator | None = 0
+) -> LatentMaximum:
+    """Which sensitivities, specificities and prevalence make the votes most likely?
+
+    Parameters
+    ----------
+    panel
+        As for :func:`trueness.latent_class`.
+    level
+        Of the intervals.
+    rng
+        For the starting points.
+
+    Returns
+    -------
+    LatentMaximum
+        With standard errors, deviance and degrees of freedom. Of the two mirrored
+        maxima the one is given whose classifiers are better than chance together.
+
+    References
+    ----------
+    Dawid, Skene 1979, J. R. Stat. Soc. C 28:20, doi:10.2307/2346806.
+    Hui, Walter 1980, Biometrics 36:167, doi:10.2307/2530508.
+    """
+    cells = read_cells(panel)
+    level = _checks.fraction(level, "level")
+    model = Independent(cells, read_prior(None, cells, ordered=False))
+    theta, converged = highest(model, _checks.generator(rng))
+    if not converged:
+        warnings.warn("latent_maximum did not converge.", NotConverged, stacklevel=2)
+    free, parameters, rank = degrees_of_freedom(cells)
+    identified = rank >= parameters
+    error = _errors(model, theta) if identified else np.full(theta.size, np.nan)
+    value = float(model.log_likelihood(theta[None])[0])
+    phi, sens, spec = _estimates(cells, theta, error, level)
+    return LatentMaximum(
+        phi,
+        sens,
+        spec,
+        value,
+        2 * (_saturated(cells) - value),
+        max(free - parameters, 0),
+        identified,
+        converged,
+    )
+
+
+def highest(model: Independent, rng: np.random.Generator) -> tuple[Floats, bool]:
+    """Search the maximum from many starts; give its logits, and whether it is one."""
+    theta = _climb(model, model.prior_draws(STARTS, rng))
+    return _polish(model, _upright(theta, model))
+
+
+def _gradient(model: Independent, theta: Floats) -> Floats:
+    """Differentiate the log likelihood: expected counts minus fitted ones."""
+    cells = model.cells
+    share = latent_share(model, theta)
+    pos = cells.unknown * share + cells.pos
+    neg = cells.unknown * (1 - share) + cells.neg
+    phi, alpha, beta = (expit(part) for part in model.split(theta))
+    in_pos, in_neg = pos.sum(axis=1), neg.sum(axis=1)
+    seen = cells.ones + cells.zeros
+    return np.hstack(
+        [
+            pos.sum(axis=2) - phi * (pos + neg).sum(axis=2),
+            in_pos @ cells.ones - alpha * (in_pos @ seen),
+            in_neg @ cells.ones - beta * (in_neg @ seen),
+        ]
+    )
+
+
+def _climb(model: Independent, theta: Floats) -> Floats:
+    """Take EM steps from all starts at once; give the highest end."""
+    cells = model.cells
+    seen = cells.ones + cells.zeros
+    tiny = 1e-9
+    for _ in range(STEPS):
+        share = latent_share(model, theta)
+        pos = cells.unknown * share + cells.pos
+        neg = cells.unknown * (1 - share) + cells.neg
+        in_pos, in_neg = pos.sum(axis=1), neg.sum(axis=1)
+        parts = (
+            (pos.sum(axis=2), (pos + neg).sum(axis=2)),
+            (in_pos @ cells.ones, in_pos @ seen),
+            (in_neg @ cells.ones, in_neg @ seen),
+        )
+        rate = np.hstack([(yes + tiny) / (all_ + 2 * tiny) for yes, all_ in parts])
+        rate = np.clip(rate, 1e-7, 1 - 1e-7)
+        theta = np.log(rate) - np.log1p(-rate)
+    return np.asarray(theta[model.log_likelihood(theta).argmax()])
+
+
+def _upright(theta: Floats, model: Independent) -> Floats:
+    """Swap the classes when the classifiers are worse than chance together."""
+    f, u, w = (part[0] for part in model.split(theta[None]))
+    labels = model.cells.pos.any() or model.cells.neg.any()
+    if labels or (expit(u) - expit(w)).sum() >= 0:
+        return theta
+    return np.concatenate([-f, w, u])
+
+
+def _polish(model: Independent, theta: Floats) -> tuple[Floats, bool]:
+    """Finish by a quasi-Newton search with the exact gradient."""
+    from scipy.optimize import minimize
+
+    n = model.cells.total.sum()
+    found: Any = minimize(  # type: ignore[call-overload]
+        lambda t: -model.log_likelihood(t[None])[0] / n,
+        theta,
+        jac=lambda t: -_gradient(model, t[None])[0] / n,
+        method="L-BFGS-B",
+        bounds=[(-25, 25)] * theta.size,
+        options={"maxiter": 5000, "maxfun": 20_000, "ftol": 1e-16, "gtol": 1e-11},
+    )
+    slope = float(np.abs(_gradient(model, found.x[None])).max()) / n
+    return np.asarray(found.x), bool(slope < 1e-6)
+
+
+def _errors(model: Independent, theta: Floats) -> Floats:
+    """Give standard errors on the logit scale; NaN on the edge."""
+    inside = np.abs(theta) < EDGE
+    step = 1e-4 * np.eye(theta.size)
+    slopes = _gradient(model, theta + step) - _gradient(model, theta - step)
+    information = -(slopes + slopes.T) / 4e-4
+    part = information[np.ix_(inside, inside)]
+    out = np.full(theta.size, np.nan)
+    if inside.any() and np.linalg.eigvalsh(part).min() > 0:
+        out[inside] = np.sqrt(np.diag(np.linalg.inv(part)))
+    return out
+
+
+def _saturated(cells: Cells) -> float:
+    """Give the log likelihood of the table itself, by population and tests run."""
+    total = 0.0
+    seen = (~np.isnan(cells.rows)).astype(int)
+    for s in range(len(cells.populations)):
+        for design in np.unique(seen, axis=0):
+            at = (seen == design).all(axis=1)
+            labelled = [cells.pos[s, at], cells.neg[s, at]]
+            for count in (cells.unknown[s, at], np.concatenate(labelled)):
+                some = count[count > 0]
+                total += (
+                    float((some * np.log(some / some.sum())).sum()) if some.size else 0
+                )
+    return total
+
+
+def _estimates(cells: Cells, theta: Floats, error: Floats, level: float) -> Any:
+    from statistics import NormalDist
+
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    s, k = len(cells.populations), len(cells.names)
+    turn = np.r_[np.ones(s + k), -np.ones(k)]  # specificity is 1 - beta
+    value = expit(turn * theta)
+    low, high = expit(turn * theta - z * error), expit(turn * theta + z * error)
+    sd = value * (1 - value) * error
+    each = [
+        Estimate(float(v), float(lo), float(hi), level, "maximum likelihood", float(e))
+        for v, lo, hi, e in zip(value, low, high, sd, strict=True)
+    ]
+    phi = dict(zip(cells.populations, each[:s], strict=True))
+    return (
+        each[0] if s == 1 else MappingProxyType(phi),
+        MappingProxyType(dict(zip(cells.names, each[s : s + k], strict=True))),
+        MappingProxyType(dict(zip(cells.names, each[s + k :], strict=True))),
+    )

@@ -1,0 +1,369 @@
+r"""What is the probability of these votes when nobody knows the truth?
+
+Two latent classes. A case of population s is positive with probability phi_s;
+classifier k votes 1 with probability alpha_k for positives and beta_k for negatives,
+independently of the other classifiers (Keith, Davey, Boyd 2012, Methods). Everything is
+a function of how many cases showed each pattern of votes:
+
+.. math::
+
+   \ell = \sum_{sj} u_{sj} \log(\phi_s A_j + (1-\phi_s) B_j)
+        + p_{sj} \log(\phi_s A_j) + n_{sj} \log((1-\phi_s) B_j)
+
+with A_j, B_j the probabilities of pattern j in positives and negatives (a missing vote
+takes no part) and u, p, n the cases without a label, known positive and known negative.
+
+Samplers work on the whole real line: the coordinates are logit(phi), logit(alpha) and
+either logit(beta) or, under the order constraint, logit(beta / alpha), which makes the
+triangle alpha >= beta unbounded, so no draw is ever wasted outside of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from scipy.special import betainc, betaln, expit
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array, Floats, blocks
+from trueness.counts.values import Panel
+from trueness.nogold.sampling.ordered_betas import ordered_betas
+from trueness.nogold.sampling.products import product
+
+Rng = np.random.Generator
+# the smallest share of a prior that the order constraint may leave
+LEAST_ORDERED = 1e-6
+EDGE = 1e-300
+
+
+@final
+@dataclass(frozen=True)
+class Cells:
+    """How many cases of each population showed each pattern of votes?"""
+
+    names: tuple[str, ...]
+    populations: tuple[str, ...]
+    rows: Floats  # (m, K) of 0, 1 and NaN
+    unknown: Floats  # (S, m)
+    pos: Floats
+    neg: Floats
+
+    @cached_property
+    def ones(self) -> Floats:
+        """Where is the vote 1?"""
+        return np.asarray(self.rows == 1, dtype=np.float64)
+
+    @cached_property
+    def zeros(self) -> Floats:
+        """Where is the vote 0?"""
+        return np.asarray(self.rows == 0, dtype=np.float64)
+
+    @property
+    def total(self) -> Floats:
+        """How many cases, labelled or not?"""
+        return self.unknown + self.pos + self.neg
+
+
+def read_cells(data: Any) -> Cells:
+    """Lay one panel, or a mapping of panels, out as patterns by population."""
+    panels = data if isinstance(data, Mapping) else {"": data}
+    panels = _checks.panels_of_votes(panels)
+    first = next(iter(panels.values()))
+    panels = {s: p[list(first.names)] for s, p in panels.items()}
+    together: Panel = sum(panels.values())
+    at = {pattern_key(row): j for j, row in enumerate(together.rows)}
+    counts = np.zeros((3, len(panels), len(together)))
+    for s, p in enumerate(panels.values()):
+        j = [at[pattern_key(row)] for row in p.rows]
+        counts[:, s, j] = p.unknown, p.pos, p.neg
+    return Cells(first.names, tuple(map(str, panels)), together.rows, *counts)
+
+
+def pattern_key(row: Floats) -> bytes:
+    """Give a name to a pattern, so that patterns can be looked up."""
+    return np.nan_to_num(row, nan=2.0).astype(np.int8).tobytes()
+
+
+@final
+@dataclass(frozen=True)
+class Prior:
+    """Beta(a, b) for every parameter; each array holds one row (a, b) a parameter."""
+
+    prevalence: Floats  # (S, 2)
+    sensitivity: Floats  # (K, 2)
+    specificity: Floats  # (K, 2)
+    ordered: bool
+    log_mass: float  # log of the share of the prior with alpha >= beta
+
+
+def read_prior(given: Any, cells: Cells, ordered: bool) -> Prior:
+    """Read ``{"sensitivity": {"A": (a, b)}, ...}``; what is not named is uniform."""
+    given = _checks.prior_mapping(given, ("prevalence", "sensitivity", "specificity"))
+    phi, sens, spec = (
+        np.array([_checks.beta_prior(given.get(word), n, names, word) for n in names])
+        for word, names in (
+            ("prevalence", cells.populations),
+            ("sensitivity", cells.names),
+            ("specificity", cells.names),
+        )
+    )
+    mass = order_mass(sens[:, 0], sens[:, 1], spec[:, 1], spec[:, 0])
+    if ordered:
+        _checks.possible_order(mass, cells.names, LEAST_ORDERED)
+    return Prior(
+        phi, sens, spec, ordered, float(np.log(mass).sum()) if ordered else 0.0
+    )
+
+
+def order_mass(a: Array, b: Array, c: Array, d: Array) -> Floats:
+    """How likely is Beta(a, b) at least as large as Beta(c, d), independently?
+
+    The trapezoid rule on the logit scale, which converges exponentially there.
+
+    >>> float(order_mass(*map(np.array, ([1.0], [1.0], [1.0], [1.0])))[0])
+    0.5
+    """
+    a, b, c, d = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (a, b, c, d)))
+    # integrate over the narrower of both: the step must resolve it. The mirror image
+    # is P(X >= Y) = P(1 - Y >= 1 - X)
+    turn = 1 / c + 1 / d < 1 / a + 1 / b
+    a, b, c, d = (
+        np.where(turn, y, x)[..., None] for x, y in ((a, d), (b, c), (c, b), (d, a))
+    )
+    step = 0.4 * np.sqrt(1 / a + 1 / b)  # 100 steps each way: 40 standard deviations
+    logit = np.log(a / b) + step * np.arange(-100, 101)
+    below, above = log_sigmoids(logit)
+    density = np.exp(a * below + b * above - betaln(a, b))
+    # most of the range is for tails of priors; elsewhere there is nothing to integrate
+    here = density > 1e-18 * density.max(axis=-1, keepdims=True)
+    c, d = (np.broadcast_to(x, here.shape)[here] for x in (c, d))
+    part = np.zeros(here.shape)
+    part[here] = density[here] * betainc(c, d, np.exp(below[here]))
+    mass = part.sum(axis=-1)
+    # the same rule applied to 1 takes out what rounding adds
+    return np.asarray(mass / density.sum(axis=-1))
+
+
+def log_sigmoids(x: Array) -> tuple[Floats, Floats]:
+    """Give the logs of p = 1 / (1 + exp(-x)) and of 1 - p, without loss."""
+    less = np.log1p(np.exp(-np.abs(x)))
+    return np.minimum(x, 0) - less, -np.maximum(x, 0) - less
+
+
+class Logs(NamedTuple):
+    """Logarithms of all probabilities and of their complements, one row a draw."""
+
+    phi: Floats
+    not_phi: Floats
+    alpha: Floats
+    not_alpha: Floats
+    beta: Floats
+    not_beta: Floats
+    last: Floats  # of the third coordinate: beta, or beta / alpha if ordered
+    not_last: Floats
+
+    @property
+    def probabilities(self) -> Floats:
+        """Give the logarithms of the probabilities proper, side by side."""
+        return np.hstack(self[:6])
+
+    def log_slope(self, ordered: bool) -> Floats:
+        """Give the log of the volume that a unit of the coordinates takes."""
+        out = (self.phi + self.not_phi).sum(axis=1)
+        out += (self.alpha + self.not_alpha).sum(axis=1)
+        out += (self.last + self.not_last).sum(axis=1)
+        # d beta = alpha d(beta / alpha)
+        return np.asarray(out + self.alpha.sum(axis=1) if ordered else out)
+
+
+@final
+@dataclass(frozen=True)
+class Independent:
+    """Classifiers that err independently within each class: the paper's model."""
+
+    cells: Cells
+    prior: Prior
+
+    @property
+    def dim(self) -> int:
+        """How many parameters?"""
+        return len(self.cells.populations) + 2 * len(self.cells.names)
+
+    @property
+    def extra(self) -> int:
+        """How many parameters besides prevalences and accuracies?"""
+        return 0
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Give the name of every parameter."""
+        return parameter_labels(self.cells)
+
+    def split(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
+        """Give the coordinates of prevalence, sensitivity and specificity."""
+        s, k = len(self.cells.populations), len(self.cells.names)
+        return theta[:, :s], theta[:, s : s + k], theta[:, s + k : s + 2 * k]
+
+    def logs(self, theta: Floats) -> Logs:
+        """Turn coordinates into probabilities, without loss near 0 and 1."""
+        f, u, w = self.split(theta)
+        alpha, not_alpha = log_sigmoids(u)
+        beta, not_beta = last, not_last = log_sigmoids(w)
+        if self.prior.ordered:  # w is the logit of beta / alpha
+            not_beta = np.logaddexp(not_alpha, alpha + not_last)
+            beta = alpha + last
+        return Logs(*log_sigmoids(f), alpha, not_alpha, beta, not_beta, last, not_last)
+
+    def log_prior(self, theta: Floats) -> Floats:
+        """Give the density of the prior in these coordinates."""
+        return self._log_prior(self.logs(theta))
+
+    def _log_prior(self, x: Logs) -> Floats:
+        p, a, b = self.prior.prevalence, self.prior.sensitivity, self.prior.specificity
+        out = x.log_slope(self.prior.ordered) - self.prior.log_mass
+        out += _log_beta(x.phi, x.not_phi, p) + _log_beta(x.alpha, x.not_alpha, a)
+        return np.asarray(out + _log_beta(x.not_beta, x.beta, b))
+
+    def prior_draws(self, n: int, rng: Rng) -> Floats:
+        """Draw coordinates from the prior."""
+        p = self.prior
+        phi = rng.beta(p.prevalence[:, 0], p.prevalence[:, 1], (n, len(p.prevalence)))
+        alpha, beta = np.empty((2, n, len(p.sensitivity)))
+        for k, (sens, spec) in enumerate(
+            zip(p.sensitivity, p.specificity, strict=True)
+        ):
+            alpha[:, k], beta[:, k] = _ordered_pairs(sens, spec, n, rng, p.ordered)
+        if p.ordered:
+            beta = beta / alpha
+        value = np.clip(np.hstack([phi, alpha, beta]), EDGE, 1 - 2**-53)
+        return np.asarray(np.log(value) - np.log1p(-value))
+
+    def log_odds(self, x: Logs) -> Floats:
+        """How much likelier is each pattern in positives than in negatives, log A / B?
+
+        With all votes present a 0 is what is not a 1, and one product is enough.
+        """
+        yes, no = x.alpha - x.beta, x.not_alpha - x.not_beta
+        ones, zeros = self.cells.ones.T, self.cells.zeros.T
+        if np.isnan(self.cells.rows).any():
+            return product(yes, ones) + product(no, zeros)
+        return np.asarray(product(yes - no, ones) + no.sum(axis=1)[:, None])
+
+    def log_likelihood(self, theta: Floats) -> Floats:
+        """Give the log probability of all votes and labels, for each draw."""
+        return self._log_likelihood(self.split(theta)[0], self.logs(theta))
+
+    def _log_likelihood(self, logit_phi: Floats, x: Logs) -> Floats:
+        cells, odds = self.cells, self.log_odds(x)
+        negative = cells.unknown + cells.neg  # log(A phi + B (1 - phi)) starts at B
+        out = product(x.not_phi, negative.sum(axis=1))
+        out += product(x.phi, cells.pos.sum(axis=1))
+        for s, u in enumerate(cells.unknown):
+            out += product(_softplus(logit_phi[:, s, None] + odds), u)
+        for count, yes, no in (
+            (cells.pos, x.alpha, x.not_alpha),
+            (negative, x.beta, x.not_beta),
+        ):
+            n = count.sum(axis=0)
+            out += product(yes, product(cells.ones.T, n))
+            out += product(no, product(cells.zeros.T, n))
+        return np.asarray(out)
+
+    def log_densities(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Give prior and likelihood at once: both need the same logarithms."""
+        x = self.logs(theta)
+        return self._log_prior(x), self._log_likelihood(self.split(theta)[0], x)
+
+    def class_probabilities(
+        self, flat: Mapping[str, Floats], rows: Floats
+    ) -> tuple[Floats, Floats]:
+        """Give the probability of each pattern in positives and in negatives."""
+        out = []
+        for rate in (flat["sensitivity"], 1 - flat["specificity"]):
+            total = np.ones((len(rate), len(rows)))
+            for k, vote in enumerate(rows.T):
+                here = np.where(vote == 1, rate[:, [k]], 1 - rate[:, [k]])
+                total *= np.where(np.isnan(vote), 1.0, here)
+            out.append(total)
+        return out[0], out[1]
+
+    def post_test(
+        self, flat: Mapping[str, Floats], rows: Floats, s: int, phi: float | None
+    ) -> Floats:
+        """Average P(positive | votes) over the posterior."""
+        ones, zeros = (rows == 1).astype(np.float64), (rows == 0).astype(np.float64)
+        total = np.zeros(len(rows))
+        n = len(flat["sensitivity"])
+        for b in blocks(n, max(1, 2**22 // max(len(rows), 1))):
+            x = {k: np.clip(v[b], EDGE, 1 - 2**-53) for k, v in flat.items()}
+            alpha, beta = x["sensitivity"], 1 - x["specificity"]
+            share = x["prevalence"][:, s] if phi is None else np.full(len(alpha), phi)
+            odds = (np.log(share) - np.log1p(-share))[:, None]
+            odds = odds + product(np.log(alpha) - np.log(beta), ones.T)
+            odds += product(np.log1p(-alpha) - np.log(x["specificity"]), zeros.T)
+            total += expit(odds).sum(axis=0)
+        return total / n
+
+    def natural(self, theta: Floats) -> dict[str, Floats]:
+        """Give prevalence, sensitivity and specificity."""
+        x = self.logs(theta)
+        return {
+            "prevalence": np.exp(x.phi),
+            "sensitivity": np.exp(x.alpha),
+            "specificity": np.exp(x.not_beta),
+        }
+
+
+def parameter_labels(cells: Cells) -> tuple[str, ...]:
+    """Give the name of every parameter, in the order of the draws."""
+    many = len(cells.populations) > 1
+    return (
+        *((f"prevalence[{s}]" for s in cells.populations) if many else ("prevalence",)),
+        *(f"sensitivity[{n}]" for n in cells.names),
+        *(f"specificity[{n}]" for n in cells.names),
+    )
+
+
+def _log_beta(log_p: Floats, log_q: Floats, ab: Floats) -> Floats:
+    """Sum the log densities of Beta(a, b) at p = 1 - q."""
+    out = product(log_p, ab[:, 0] - 1) + product(log_q, ab[:, 1] - 1)
+    return np.asarray(out - betaln(ab[:, 0], ab[:, 1]).sum())
+
+
+def _ordered_pairs(
+    sens: Floats, spec: Floats, n: int, rng: Rng, ordered: bool
+) -> tuple[Floats, Floats]:
+    """Draw (alpha, beta) from Beta times Beta, on the triangle if ordered."""
+    (a, b), (d, c) = sens, spec
+    if ordered:
+        return ordered_betas(*(np.full(n, v) for v in (a, b, c, d)), rng=rng)
+    return rng.beta(a, b, n), rng.beta(c, d, n)
+
+
+def mixture_log_likelihood(
+    logit_phi: Floats, log_a: Floats, log_b: Floats, cells: Cells
+) -> Floats:
+    """Mix the two classes in each population and sum over all cases."""
+    out = np.zeros(len(log_a))
+    for s in range(len(cells.populations)):
+        phi, not_phi = log_sigmoids(logit_phi[:, s])
+        u, p, n = cells.unknown[s], cells.pos[s], cells.neg[s]
+        odds = logit_phi[:, s, None] + log_a - log_b
+        out += product(_softplus(odds), u) + product(log_b, u + n)
+        out += (u + n).sum() * not_phi
+        if p.any():
+            out += product(log_a, p) + p.sum() * phi
+    return out
+
+
+def _softplus(x: Array) -> Floats:
+    """Give log(1 + exp(x)); plain log is vectorised in NumPy, log1p is not."""
+    out = np.exp(-np.abs(x))
+    out += 1
+    np.log(out, out=out)
+    out += np.maximum(x, 0)
+    return out

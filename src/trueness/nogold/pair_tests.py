@@ -1,0 +1,268 @@
+r"""Would the fit be better if two classifiers could err together?
+
+A score test (Lagrange multipliers; a "modification index"): the model of independent
+errors is widened by a correlation of two classifiers within each class,
+
+.. math::
+
+   P(x \mid +) = \prod_k \alpha_k^{x_k} (1-\alpha_k)^{1-x_k}
+   \, (1 + \rho^+_{ij} z_i z_j), \qquad
+   z_k = \frac{x_k - \alpha_k}{\sqrt{\alpha_k (1-\alpha_k)}}
+
+and likewise for negatives, which is the covariance of Dendukuri and Joseph (2001,
+Biometrics 57:158, doi:10.1111/j.0006-341X.2001.00158.x) in units of standard
+deviations. The statistic is the slope of the log likelihood at rho = 0, cleared of the
+slopes of all other parameters, so that these need not be at their maximum to the last
+digit (Neyman's C(alpha)). Its distribution is simulated: with sensitivities near 1 and
+empty cells, chi-square with two degrees of freedom is too optimistic.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from trueness._core.arrays import Array, Floats, blocks
+from trueness.nogold.model import Cells, pattern_key
+
+Rng = np.random.Generator
+EDGE = 1e-9
+STEPS = 150  # of EM for each simulated table, from the parameters that it came from
+# share of the information on a correlation that the other parameters must leave
+LEAST = 1e-5
+MOST_NUMBERS = 1 << 22  # in memory at once
+
+
+class Table(NamedTuple):
+    """Counts of every pattern that could have been seen; (tables, S, m) each."""
+
+    rows: Floats  # (m, K) of 0, 1 and NaN
+    design: Array  # (m,) which set of tests was run
+    unknown: Floats
+    pos: Floats
+    neg: Floats
+
+    @property
+    def total(self) -> Floats:
+        """How many cases?"""
+        return self.unknown + self.pos + self.neg
+
+
+class Rates(NamedTuple):
+    """Parameters of the model without dependence, a row for each table."""
+
+    phi: Floats  # (tables, S)
+    alpha: Floats  # (tables, K)
+    beta: Floats
+
+
+def complete(cells: Cells) -> Table:
+    """Write down all patterns of each set of tests that was run, seen or not."""
+    sets = np.unique(~np.isnan(cells.rows), axis=0)
+    parts = []
+    for seen in sets:
+        rows = np.full((2 ** int(seen.sum()), seen.size), np.nan)
+        rows[:, seen] = list(product((1.0, 0.0), repeat=int(seen.sum())))
+        parts.append(rows)
+    every = np.vstack(parts)
+    at = {pattern_key(row): j for j, row in enumerate(every)}
+    counts = np.zeros((3, 1, len(cells.populations), len(every)))
+    j = [at[pattern_key(row)] for row in cells.rows]
+    for kind, count in enumerate((cells.unknown, cells.pos, cells.neg)):
+        counts[kind, 0][:, j] = count
+    design = np.repeat(np.arange(len(sets)), [len(p) for p in parts])
+    return Table(every, design, *counts)
+
+
+def p_values(fit: Rates, draws: Rates, table: Table, rng: Rng) -> tuple[Floats, Floats]:
+    """Give two p-values of each pair: of its residual correlation, of its score.
+
+    ``fit`` is the maximum of the likelihood for ``table``. A table is drawn from each
+    of ``draws`` and fitted again, so that what fitting takes away from a residual is
+    taken away there too. NaN where nothing can be seen.
+    """
+    fit, draws = _inside(fit), _inside(draws)
+    (score, informed), rest = statistic(fit, table), residuals(fit, table)
+    scores, rests = [], []
+    size = _features(fit, table.rows)[0].size
+    for b in blocks(len(draws.phi), max(1, MOST_NUMBERS // size)):
+        here = Rates(*(r[b] for r in draws))
+        new = replicate(here, table, rng)
+        again = refit(here, new)
+        scores.append(statistic(again, new)[0])
+        rests.append(residuals(again, new))
+    p = [
+        np.where(informed[0], _beyond(np.abs(x), np.abs(np.concatenate(y))), np.nan)
+        for x, y in ((rest, rests), (score, scores))
+    ]
+    return p[0], p[1]
+
+
+def _beyond(seen: Floats, drawn: Floats) -> Floats:
+    """How often is a drawn statistic as large? Rounding must not break a tie."""
+    return np.asarray((1 + (drawn >= seen * (1 - 1e-9)).sum(axis=0)) / (1 + len(drawn)))
+
+
+def _inside(rates: Rates) -> Rates:
+    return Rates(*(np.clip(r, EDGE, 1 - EDGE) for r in rates))
+
+
+def residuals(rates: Rates, table: Table) -> Floats:
+    """Give the correlation of the votes of each pair, less the one expected."""
+    expected = _sizes(table) * _probabilities(rates, table.rows)[1]
+    return correlations(table.total, table.rows) - correlations(expected, table.rows)
+
+
+def correlations(count: Floats, rows: Floats) -> Floats:
+    """Give the correlation of the votes of each pair from counts (tables, S, m)."""
+    n = count.sum(axis=1)
+    yes, no = np.asarray(rows == 1, dtype=float), np.asarray(rows == 0, dtype=float)
+    i, j = np.array(list(combinations(range(rows.shape[1]), 2))).T
+    n11, n10, n01, n00 = (
+        n @ (a[:, i] * b[:, j]) for a, b in product((yes, no), repeat=2)
+    )
+    size = np.sqrt((n11 + n10) * (n01 + n00) * (n11 + n01) * (n10 + n00))
+    top = n11 * n00 - n10 * n01
+    return np.asarray(np.where(size > 0, top / np.where(size > 0, size, 1), 0.0))
+
+
+def _sizes(table: Table) -> Floats:
+    """How many cases had the tests of each pattern?"""
+    size = np.zeros(table.total.shape)
+    for d in np.unique(table.design):
+        here = table.design == d
+        size[..., here] = table.total[..., here].sum(axis=-1, keepdims=True)
+    return size
+
+
+def _probabilities(rates: Rates, rows: Floats) -> tuple[Floats, Floats]:
+    """Give P(positive | pattern) and P(pattern), (tables, S, m)."""
+    ones, zeros = (rows == 1).astype(float).T, (rows == 0).astype(float).T
+    in_pos, in_neg = (
+        np.exp(np.log(r) @ ones + np.log1p(-r) @ zeros)[:, None] for r in rates[1:]
+    )
+    phi = rates.phi[:, :, None]
+    p = phi * in_pos + (1 - phi) * in_neg
+    return phi * in_pos / np.maximum(p, 1e-300), p
+
+
+def _features(rates: Rates, rows: Floats) -> tuple[Floats, Floats]:
+    """Differentiate the log probability of (pattern, label), positive and negative.
+
+    By logit prevalences, logits of all rates, and the correlations of all pairs in
+    positives, then in negatives: (tables, S, m, parameters).
+    """
+    seen = ~np.isnan(rows)
+    (n, s), k = rates.phi.shape, rows.shape[1]
+    i, j = np.array(list(combinations(range(k), 2))).T
+    out = []
+    for c, rate in enumerate(rates[1:]):
+        off = np.where(seen, np.where(seen, rows, 0) - rate[:, None], 0)
+        z = off / np.sqrt(rate * (1 - rate))[:, None]
+        parts = np.zeros((2, n, len(rows), k + i.size))
+        parts[c] = np.concatenate([off, z[:, :, i] * z[:, :, j]], axis=2)
+        columns = [parts[0, :, :, :k], parts[1, :, :, :k]]
+        columns += [parts[0, :, :, k:], parts[1, :, :, k:]]
+        rest = np.concatenate(columns, axis=2)[:, None]
+        slope = -rates.phi if c else 1 - rates.phi  # of log(1 - phi), of log(phi)
+        phi = slope[:, :, None] * np.eye(s)
+        f = np.empty((n, s, len(rows), s + rest.shape[-1]))
+        f[..., :s], f[..., s:] = phi[:, :, None], rest
+        out.append(f)
+    return out[0], out[1]
+
+
+def statistic(rates: Rates, table: Table) -> tuple[Floats, Array]:
+    """Give the score statistic of each pair, and whether it has any information."""
+    share, p = _probabilities(rates, table.rows)
+    f_pos, f_neg = _features(rates, table.rows)
+    unknown = share[..., None] * f_pos + (1 - share[..., None]) * f_neg
+    slope = sum(
+        np.einsum("bsm,bsme->be", count, f)
+        for count, f in (
+            (table.unknown, unknown),
+            (table.pos, f_pos),
+            (table.neg, f_neg),
+        )
+    )
+    information = _information(share, p, unknown, f_pos - f_neg, table)
+    return _cleared(np.asarray(slope), information, table.rows.shape[1])
+
+
+def _information(
+    share: Floats, p: Floats, votes: Floats, label: Floats, table: Table
+) -> Floats:
+    """Expect the information: of all votes, and of the labels given the votes.
+
+    In this way it is right also when cases were verified because of their votes.
+    """
+    known = table.pos + table.neg
+    e = votes.shape[-1]
+    out = np.zeros((len(votes), e, e))
+    for f, weight in ((votes, _sizes(table) * p), (label, known * share * (1 - share))):
+        part = (f * np.sqrt(weight)[..., None]).reshape(len(f), -1, e)
+        out += part.swapaxes(1, 2) @ part
+    return out
+
+
+def _cleared(slope: Floats, information: Floats, k: int) -> tuple[Floats, Array]:
+    """Clear the slopes of the pairs of those of all other parameters."""
+    unit = np.sqrt(np.maximum(np.diagonal(information, axis1=1, axis2=2), 1e-300))
+    u, v = slope / unit, information / unit[:, :, None] / unit[:, None, :]
+    pairs = k * (k - 1) // 2
+    q = u.shape[1] - 2 * pairs
+    inverse = np.linalg.pinv(v[:, :q, :q], rtol=1e-7, hermitian=True)
+    out, informed = np.zeros((len(u), pairs)), np.zeros((len(u), pairs), dtype=bool)
+    for a in range(pairs):
+        e = [q + a, q + pairs + a]
+        on = v[:, e, :q] @ inverse
+        left = u[:, e] - (on @ u[:, :q, None])[:, :, 0]
+        size, axes = np.linalg.eigh(v[:, e][:, :, e] - on @ v[:, :q, e])
+        along = np.einsum("bij,bi->bj", axes, left)
+        useful = size > LEAST
+        out[:, a] = np.where(useful, along**2 / np.where(useful, size, 1), 0).sum(1)
+        informed[:, a] = useful.any(axis=1)
+    return out, informed
+
+
+def replicate(rates: Rates, table: Table, rng: Rng) -> Table:
+    """Draw a table from each row of rates, verified as often as each pattern was."""
+    share, p = _probabilities(rates, table.rows)
+    total = table.total[0]
+    cases = np.zeros(p.shape, dtype=np.int64)
+    for s in range(len(total)):
+        for d in np.unique(table.design):
+            here = table.design == d
+            chance = p[:, s, here] / p[:, s, here].sum(axis=1, keepdims=True)
+            cases[:, s, here] = rng.multinomial(int(total[s, here].sum()), chance)
+    verified = (table.pos + table.neg)[0] / np.maximum(total, 1)
+    known = rng.binomial(cases, verified)
+    pos = rng.binomial(known, share)
+    counts = (cases - known, pos, known - pos)
+    return Table(table.rows, table.design, *(c.astype(np.float64) for c in counts))
+
+
+def refit(rates: Rates, table: Table) -> Rates:
+    """Take EM steps on all tables at once."""
+    ones, zeros = (table.rows == 1).astype(float), (table.rows == 0).astype(float)
+    for _ in range(STEPS):
+        share = _probabilities(rates, table.rows)[0]
+        pos = table.unknown * share + table.pos
+        neg = table.total - pos
+        phi = pos.sum(axis=2) / np.maximum(table.total.sum(axis=2), 1)
+        alpha, beta = (_rate(c.sum(axis=1), ones, zeros) for c in (pos, neg))
+        rates = _inside(Rates(phi, alpha, beta))
+    return rates
+
+
+def _rate(count: Floats, ones: Floats, zeros: Floats) -> Floats:
+    yes, no = count @ ones, count @ zeros
+    return np.asarray(yes / np.maximum(yes + no, 1e-12))
+
+
+def from_coordinates(phi: Floats, alpha: Floats, beta: Floats) -> Rates:
+    """Read logits, as the maximum of the likelihood is given."""
+    return Rates(expit(phi), expit(alpha), expit(beta))

@@ -1,0 +1,391 @@
+r"""How good is each test, and how common is the condition, when nobody knows the truth?
+
+``latent_class`` takes a panel of 0/1 votes and gives the joint posterior of prevalence,
+sensitivities and specificities under the model of Keith, Davey, Boyd (2012): votes are
+independent given the truth, and priors are uniform on alpha_k >= beta_k (a vote for
+"positive" is no less likely for a positive case). Labels that are known count as known.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks import NotConverged
+from trueness._core.doors import door
+from trueness._core.html import html_table
+from trueness._core.records import Estimate, Record
+from trueness.nogold.identifiability import remarks
+from trueness.nogold.model import Independent, read_cells, read_prior
+from trueness.nogold.random_effect import RandomEffect
+from trueness.nogold.sampling import exact as _exact
+from trueness.nogold.sampling.strategy import Diagnostics, diagnose, natural, sample
+
+METHODS = ("auto", "importance", "gibbs", "exact")
+PARAMETERS = ("prevalence", "sensitivity", "specificity")
+RANKED = ("sensitivity", "specificity", "youden")
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Ranking(Record):
+    """How likely is each classifier best, second, ...?
+
+    Attributes
+    ----------
+    names : tuple of str
+        The classifiers.
+    by : str
+        What they are ranked by.
+    probability : array (K, K)
+        Row: classifier; column: place, 0 is the best. Rows and columns sum to 1.
+    """
+
+    names: tuple[str, ...]
+    by: str
+    probability: Floats
+
+    def __getitem__(self, name: str) -> Floats:
+        """Give the probability of each place for one classifier."""
+        at = self.names.index(_checks.column(name, self.names, "name"))
+        return np.asarray(self.probability[at])
+
+    @property
+    def best(self) -> str:
+        """Which classifier is most often the best?"""
+        return self.names[int(self.probability[:, 0].argmax())]
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Give one row a classifier and one column a place."""
+        places = {f"place {i + 1}": p for i, p in enumerate(self.probability.T)}
+        columns = {"classifier": np.array(self.names), **places}
+        return door("data.frames").native_frame(columns, backend)
+
+    def __repr__(self) -> str:
+        """One line a classifier."""
+        lines = [
+            f"  {n}: " + ", ".join(f"{p:.3f}" for p in row)
+            for n, row in zip(self.names, self.probability, strict=True)
+        ]
+        return "\n".join([f"Ranking by {self.by}: P(best), P(second), ...", *lines])
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class LatentPosterior(Record):
+    """What do votes without labels say about tests and prevalence?
+
+    Attributes
+    ----------
+    prevalence : Estimate, or mapping from population to Estimate
+        Share of positive cases: posterior mean, standard deviation, interval.
+    sensitivity, specificity : mapping from name to Estimate
+        Of each classifier.
+    identified : bool
+        Whether enough data would determine every parameter. If not, the answer comes
+        from the prior, in part.
+    notes : tuple of str
+        What a reader must know, in words.
+    diagnostics : Diagnostics
+        Which sampler ran; R-hat, effective draws, Monte-Carlo error.
+    """
+
+    prevalence: Any
+    sensitivity: Mapping[str, Estimate]
+    specificity: Mapping[str, Estimate]
+    identified: bool
+    notes: tuple[str, ...]
+    diagnostics: Diagnostics
+    _names: tuple[str, ...]
+    _populations: tuple[str, ...]
+    _chains: Mapping[str, Floats]  # (chains, steps, size)
+    _level: float
+    _model: Any
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Which classifiers?"""
+        return self._names
+
+    @property
+    def populations(self) -> tuple[str, ...]:
+        """Which populations? One without a name when there is but one."""
+        return self._populations
+
+    @property
+    def draws(self) -> Mapping[str, Floats]:
+        """Give all draws: (draws, K); prevalence (draws,), or (draws, populations)."""
+        flat = {k: v.reshape(-1, v.shape[2]) for k, v in self._chains.items()}
+        if len(self._populations) == 1:
+            flat["prevalence"] = flat["prevalence"][:, 0]
+        return MappingProxyType(flat)
+
+    def quantile(self, q: ArrayLike) -> dict[str, Floats]:
+        """Give posterior quantiles of every parameter, by its name."""
+        flat = np.concatenate(list(self._flat().values()), axis=1)
+        value = np.quantile(flat, np.asarray(q), axis=0)
+        return {n: value[..., i] for i, n in enumerate(self.diagnostics.parameter)}
+
+    def _flat(self) -> dict[str, Floats]:
+        return {k: v.reshape(-1, v.shape[2]) for k, v in self._chains.items()}
+
+    def probability(
+        self,
+        rows: ArrayLike,
+        *,
+        population: str | None = None,
+        prevalence: float | None = None,
+    ) -> Floats:
+        r"""How likely is a case positive, given its votes?
+
+        .. math:: E\left[\frac{\phi A(x)}{\phi A(x) + (1 - \phi) B(x)}\right]
+
+        over the posterior. A map for ``panel.combine``: a graded score that keeps what
+        a yes/no rule throws away.
+
+        Parameters
+        ----------
+        rows
+            Votes (m, K) of 0, 1 and NaN, in the order of ``names``.
+        population
+            Whose prevalence counts, if there are several.
+        prevalence
+            A prevalence to be used in place of the estimated one.
+        """
+        rows = _checks.vote_rows(rows, self._names)
+        s = _checks.population(population, self._populations, prevalence)
+        fixed = (
+            None if prevalence is None else _checks.fraction(prevalence, "prevalence")
+        )
+        return self._model.post_test(self._flat(), rows, s, fixed)  # type: ignore[no-any-return]
+
+    def ranking(self, by: str = "sensitivity") -> Ranking:
+        """How likely is each classifier best, second, ... by this measure?
+
+        Parameters
+        ----------
+        by : {"sensitivity", "specificity", "youden"}
+            What counts; youden is sensitivity + specificity - 1.
+        """
+        _checks.choice(by, RANKED, "by")
+        flat = self._flat()
+        score = (
+            flat["sensitivity"] + flat["specificity"] if by == "youden" else flat[by]
+        )
+        place = np.argsort(np.argsort(-score, axis=1), axis=1)
+        k = len(self._names)
+        share = [[np.mean(place[:, i] == j) for j in range(k)] for i in range(k)]
+        return Ranking(self._names, by, np.array(share))
+
+    def to_datatree(self) -> Any:
+        """Give the draws, log likelihood and data to ArviZ (extra ``bayes``)."""
+        return door("nogold.arviz_door").datatree(self)
+
+    def summary(self) -> dict[str, Array]:
+        """Give one row a parameter: mean, sd, quantiles and diagnostics."""
+        flat = np.concatenate(list(self._flat().values()), axis=1)
+        low, high = (1 - self._level) / 2, (1 + self._level) / 2
+        ends = np.quantile(flat, [low, 0.5, high], axis=0)
+        d = self.diagnostics
+        return {
+            "parameter": d.parameter,
+            "mean": flat.mean(axis=0),
+            "sd": flat.std(axis=0, ddof=1),
+            "low": ends[0],
+            "median": ends[1],
+            "high": ends[2],
+            "mcse": d.mcse,
+            "r_hat": d.r_hat,
+            "ess_bulk": d.ess_bulk,
+            "ess_tail": d.ess_tail,
+        }
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Give the summary as a table."""
+        return door("data.frames").native_frame(self.summary(), backend)
+
+    def __repr__(self) -> str:
+        """One line a parameter, then what must be known."""
+        d = self.diagnostics
+        head = (
+            f"Latent classes: {len(self._names)} classifiers, "
+            f"{self._flat()['sensitivity'].shape[0]:,} draws ({d.method}, at least "
+            f"{d.ess_bulk.min():,.0f} effective)"
+        )
+        lines = [f"  {name}: {value}" for name, value in self._estimates().items()]
+        return "\n".join([head, *lines, *(f"  Note: {n}" for n in self.notes)])
+
+    def _estimates(self) -> dict[str, Estimate]:
+        phi = self.prevalence
+        out = {"prevalence": phi} if isinstance(phi, Estimate) else {}
+        if not out:
+            out = {f"prevalence[{s}]": e for s, e in phi.items()}
+        for word, values in (
+            ("sensitivity", self.sensitivity),
+            ("specificity", self.specificity),
+        ):
+            out |= {f"{word}[{n}]": e for n, e in values.items()}
+        return out
+
+    def _repr_html_(self) -> str:
+        rows = [(name, str(value)) for name, value in self._estimates().items()]
+        return html_table(("parameter", "posterior"), rows) + html_table(
+            ("notes",), [(n,) for n in self.notes]
+        )
+
+
+def latent_class(
+    panel: Any,
+    *,
+    prior: Mapping[str, Any] | None = None,
+    draws: int = 10_000,
+    chains: int = 4,
+    rng: int | np.random.Generator | None = None,
+    ordered: bool = True,
+    level: float = 0.95,
+    method: str = "auto",
+    dependence: str = "none",
+) -> LatentPosterior:
+    r"""How good is each test, and how common is the condition, without a gold standard?
+
+    .. math::
+
+       P(x) = \phi \prod_k \alpha_k^{x_k} (1 - \alpha_k)^{1 - x_k}
+            + (1 - \phi) \prod_k \beta_k^{x_k} (1 - \beta_k)^{1 - x_k}
+
+    Parameters
+    ----------
+    panel
+        A panel of 0/1 votes of K >= 2 classifiers; NaN is a test that was not run.
+        Cases whose label is known count as known, which assumes that verification
+        depended on the votes at most. A mapping from name to panel gives each
+        population its own prevalence, with common accuracies (Hui, Walter 1980).
+    prior
+        Beta distributions, ``{"prevalence": (a, b), "sensitivity": {"A": (a, b)}}``:
+        one pair for all, or a mapping by name. What is not named is uniform.
+    draws
+        Effective draws for every parameter; there may be more rows than that.
+    chains
+        Independent chains, for R-hat.
+    rng
+        A seed or a NumPy generator.
+    ordered
+        Whether alpha_k >= beta_k is certain (the paper's constraint; the prior is then
+        uniform on that triangle). Without it the classes may swap names: a note says
+        when they do.
+    level
+        Of the equal-tailed intervals.
+    method : {"auto", "importance", "gibbs", "exact"}
+        How to sample; see Notes.
+    dependence : {"none", "random effect"}
+        Whether classifiers may err together: on cases that are hard for all of them
+        (Qu, Tan, Kutner 1996), with one more parameter for each class.
+
+    Returns
+    -------
+    LatentPosterior
+        With prevalence, sensitivity, specificity, draws, diagnostics and notes.
+
+    Notes
+    -----
+    Keith, Davey, Boyd 2012, Methods. The posterior depends on pattern counts only, so
+    the cost does not grow with the number of cases. ``auto`` sums over all latent
+    counts where these are few, and otherwise samples by importance
+    (``diagnostics.method`` says which ran). A ``NotConverged`` warning says when there
+    are fewer effective draws than asked for.
+
+    References
+    ----------
+    Keith, Davey, Boyd 2012, BMC Bioinformatics 13:179, doi:10.1186/1471-2105-13-179.
+    Joseph, Gyorkos, Coupal 1995, Am. J. Epidemiol. 141:263,
+    doi:10.1093/oxfordjournals.aje.a117428.
+    Qu, Tan, Kutner 1996, Biometrics 52:797, doi:10.2307/2533043.
+    Hui, Walter 1980, Biometrics 36:167, doi:10.2307/2530508.
+
+    Examples
+    --------
+    All labels known, uniform priors, no order: Beta(1 + 3, 1 + 1) has the mean 4/6.
+
+    >>> from trueness import Panel
+    >>> p = Panel(["A", "B"], [[1, 1], [0, 1], [0, 0]], pos=[3, 1, 0], neg=[0, 0, 4])
+    >>> post = latent_class(p, ordered=False, rng=1)
+    >>> round(post.sensitivity["A"].value, 2)
+    0.67
+    """
+    cells = read_cells(panel)
+    draws = _checks.whole_number(draws, "draws", at_least=100)
+    chains = _checks.whole_number(chains, "chains", at_least=2)
+    level = _checks.fraction(level, "level")
+    _checks.choice(method, METHODS, "method")
+    if method == "exact":
+        _checks.few_terms(_exact.terms(cells), _exact.MANY)
+    kind = MODELS[_checks.choice(dependence, MODELS, "dependence")]
+    model = kind(cells, read_prior(prior, cells, ordered))
+    rng = _checks.generator(rng)
+    return posterior(model, method, draws, chains, level, rng)
+
+
+def posterior(
+    model: Any,
+    method: str,
+    draws: int,
+    chains: int,
+    level: float,
+    rng: np.random.Generator,
+) -> LatentPosterior:
+    """Sample a model and write down what was found."""
+    cells = model.cells
+    found = sample(model, method, draws, chains, rng)
+    c, steps, d = found.theta.shape
+    flat = natural(model, found.theta.reshape(-1, d))
+    by_chain = {k: v.reshape(c, steps, -1) for k, v in flat.items()}
+    columns = np.concatenate(list(by_chain.values()), axis=2)
+    diagnostics = diagnose(found, model, columns, model.labels, draws)
+    if not diagnostics.converged:
+        warnings.warn(f"latent_class: {diagnostics.message}.", NotConverged, 3)
+    identified, notes = remarks(model, flat, rng)
+    phi, sens, spec = (
+        {n: _estimate(flat[word][:, i], level) for i, n in enumerate(names)}
+        for word, names in (
+            ("prevalence", cells.populations),
+            ("sensitivity", cells.names),
+            ("specificity", cells.names),
+        )
+    )
+    single = len(cells.populations) == 1
+    return LatentPosterior(
+        phi[cells.populations[0]] if single else MappingProxyType(phi),
+        MappingProxyType(sens),
+        MappingProxyType(spec),
+        identified,
+        notes,
+        diagnostics,
+        cells.names,
+        cells.populations,
+        MappingProxyType(by_chain),
+        level,
+        model,
+    )
+
+
+def _estimate(values: Floats, level: float) -> Estimate:
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return Estimate(
+        float(values.mean()),
+        float(low),
+        float(high),
+        level,
+        "posterior",
+        float(values.std(ddof=1)),
+    )
+
+
+MODELS: dict[str, Any] = {"none": Independent, "random effect": RandomEffect}

@@ -1,0 +1,248 @@
+"""How does one draw from a posterior without a chain that sticks?
+
+Adaptive importance sampling. The proposal is a mixture of Student t distributions,
+fitted to a cloud of points that was carried from the prior (``_tempering.py``), then to
+its own weighted draws. It is joined by a second component: the conditional posteriors
+of ``_conjugate.py`` where there are such, else the prior itself, so that no mode which
+the prior allows is ever without a chance.
+At the end the proposal is frozen, every chain gets proposals of its own, and plain
+draws are chosen from them by their weights. What the weights cost is in the effective
+sizes, and chains that disagree show in R-hat: nowhere is it hidden.
+
+Cappé, Douc, Guillin, Marin, Robert 2008, Stat. Comput. 18:447,
+doi:10.1007/s11222-008-9059-x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol, final
+
+import numpy as np
+from scipy.special import gammaln
+
+from trueness._core.arrays import Floats
+from trueness.nogold.sampling.products import dot, gram, product
+from trueness.nogold.sampling.tempering import Target, kish, resample
+
+Rng = np.random.Generator
+DEGREES = 8.0  # of freedom: tails heavier than any posterior on the logit scale
+# heat of the wider cloud, and the efficiency at which fitting ends
+WIDE_HEAT, ENOUGH = 0.4, 0.6
+MOST_COMPONENTS = 12
+ROUNDS = 8
+
+
+@final
+@dataclass(frozen=True)
+class Mixture:
+    """A mixture of Student t distributions."""
+
+    weight: Floats  # (C,)
+    mean: Floats  # (C, d)
+    factor: Floats  # (C, d, d) lower triangular, factor @ factor.T is the scale
+    inverse: Floats  # (C, d, d) inverse of each factor
+
+    def draws(self, n: int, rng: Rng) -> Floats:
+        """Draw n points."""
+        at = rng.choice(self.weight.size, n, p=self.weight)
+        z = rng.standard_normal((n, self.mean.shape[1]))
+        z *= np.sqrt(DEGREES / rng.chisquare(DEGREES, n))[:, None]
+        out = np.empty_like(z)
+        for c in range(self.weight.size):
+            here = at == c
+            out[here] = self.mean[c] + product(z[here], self.factor[c].T)
+        return out
+
+    def distances(self, theta: Floats) -> Floats:
+        """Give the squared Mahalanobis distance to each component, (n, C)."""
+        out = np.empty((len(theta), self.weight.size))
+        for c in range(self.weight.size):
+            z = product(theta - self.mean[c], self.inverse[c].T)
+            out[:, c] = np.einsum("ij,ij->i", z, z)
+        return out
+
+    def log_parts(self, distances: Floats) -> Floats:
+        """Give the log density of each component, weighted, (n, C)."""
+        d = self.mean.shape[1]
+        size = np.log(np.diagonal(self.inverse, axis1=1, axis2=2)).sum(axis=1)
+        constant = gammaln((DEGREES + d) / 2) - gammaln(DEGREES / 2)
+        constant -= d / 2 * np.log(DEGREES * np.pi)
+        kernel = -(DEGREES + d) / 2 * np.log1p(distances / DEGREES)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.weight) + size + constant + kernel)
+
+
+class Component(Protocol):
+    """Another part of a proposal, beside the mixture."""
+
+    @property
+    def share(self) -> float:
+        """Which share of the proposals comes from here?"""
+
+    def draws(self, n: int, target: Any, rng: Rng) -> Floats:
+        """Draw n points."""
+
+    def log_density(self, theta: Floats, target: Any) -> Floats:
+        """Give the log density."""
+
+
+@final
+@dataclass(frozen=True)
+class FromPrior:
+    """The prior as a component: no weight can be larger than its share allows."""
+
+    share: float = 0.05
+
+    def draws(self, n: int, target: Target, rng: Rng) -> Floats:
+        """Draw n points."""
+        return target.prior_draws(n, rng)
+
+    def log_density(self, theta: Floats, target: Target) -> Floats:
+        """Give the log density."""
+        return target.log_prior(theta)
+
+
+Lay = Callable[[Floats, Floats, Any, Rng], Component]
+
+
+def lay_prior(cloud: Floats, wide: Floats, target: Target, rng: Rng) -> FromPrior:
+    """Use the prior, wherever the points are."""
+    return FromPrior()
+
+
+@final
+@dataclass(frozen=True)
+class Proposal:
+    """Where are draws proposed, and how good was that when it was fitted?"""
+
+    mixture: Mixture
+    other: Component
+    efficiency: float = np.nan  # Kish effective draws per proposal
+
+    def draws(self, n: int, target: Target, rng: Rng) -> Weighted:
+        """Propose n points and weigh them."""
+        few = int(rng.binomial(n, self.other.share))
+        theta = np.empty((n, target.dim))
+        there = rng.permutation(n) < few
+        theta[there] = self.other.draws(few, target, rng)
+        theta[~there] = self.mixture.draws(n - few, rng)
+        return self.weigh(theta, target)
+
+    def weigh(self, theta: Floats, target: Target) -> Weighted:
+        """Weigh points as if they had been proposed here."""
+        parts = self.mixture.log_parts(self.mixture.distances(theta))
+        log_q = np.logaddexp(
+            np.log1p(-self.other.share) + log_sum(parts),
+            np.log(self.other.share) + self.other.log_density(theta, target),
+        )
+        prior, likelihood = target.log_densities(theta)
+        return Weighted(theta, prior - log_q, likelihood)
+
+
+class Weighted(NamedTuple):
+    """Proposed points; the weight at heat t is exp(base + t * likelihood)."""
+
+    theta: Floats
+    base: Floats
+    likelihood: Floats
+
+    @property
+    def log_weight(self) -> Floats:
+        """Give the logarithm of the weight for the posterior itself."""
+        return self.base + self.likelihood
+
+
+def log_sum(x: Floats) -> Floats:
+    """Give log of the sum of exp over each row, in place: this is most of the time."""
+    top = x.max(axis=1)
+    x -= top[:, None]
+    np.exp(x, out=x)
+    return np.asarray(np.log(x.sum(axis=1)) + top)
+
+
+def adapt(cloud: Floats, wide: Floats, target: Target, lay: Lay, rng: Rng) -> Proposal:
+    """Fit a proposal to clouds of points, then to its own weighted draws.
+
+    Rounds grow where few proposals count: there is more shape to be learnt. A round
+    that is worse than the one before may have found a mode that was missed, so one is
+    not enough to stop.
+    """
+    n, worse = 2000 + 200 * target.dim, 0
+    mixture = _fit(cloud, np.zeros(len(cloud)), rng)
+    proposal = best = Proposal(mixture, lay(cloud, wide, target, rng))
+    for _ in range(ROUNDS):
+        now = proposal.draws(n, target, rng)
+        efficiency = kish(now.log_weight) / n
+        worse = worse + 1 if efficiency < 1.1 * np.nan_to_num(best.efficiency) else 0
+        if not efficiency < best.efficiency:
+            best = replace(proposal, efficiency=efficiency)
+        if worse == 2 or efficiency > ENOUGH:
+            break
+        proposal = fit_again(now, target, lay, rng)
+        n = n if efficiency > 0.2 else min(2 * n, 40_000)
+    return best
+
+
+def fit_again(now: Weighted, target: Target, lay: Lay, rng: Rng) -> Proposal:
+    """Fit a proposal to weighted draws."""
+    n = len(now.theta)
+    cloud = now.theta[resample(now.log_weight, n, rng)]
+    wide = now.theta[resample(now.base + WIDE_HEAT * now.likelihood, n, rng)]
+    mixture = _fit(now.theta, now.log_weight, rng)
+    return Proposal(mixture, lay(cloud, wide, target, rng))
+
+
+def _fit(theta: Floats, log_weight: Floats, rng: Rng) -> Mixture:
+    """Fit a mixture to weighted points by ten steps of expectation-maximisation."""
+    w = np.exp(log_weight - log_weight.max())
+    # a single huge weight must not become the whole fit (Ionides 2008, truncation)
+    w = np.minimum(w, w.mean() * np.sqrt(w.size))
+    w /= w.sum()
+    keep = w > 1e-12
+    theta, w = theta[keep], w[keep] / w[keep].sum()
+    d = theta.shape[1]
+    centre = product(theta.T, w)
+    spread = _covariance(theta - centre, w) + 1e-10 * np.eye(d)
+    count = int(np.clip(1 / dot(w, w) / (6 * d), 1, MOST_COMPONENTS))
+    mean = theta[rng.choice(w.size, count, p=w)] if count > 1 else centre[None]
+    scale = np.repeat(spread[None], count, axis=0)
+    mixture = _mixture(np.full(count, 1 / count), mean, scale)
+    for _ in range(10):
+        mixture = _step(mixture, theta, w, spread)
+    return mixture
+
+
+def _step(mixture: Mixture, theta: Floats, w: Floats, spread: Floats) -> Mixture:
+    d = theta.shape[1]
+    distance = mixture.distances(theta)
+    parts = mixture.log_parts(distance)
+    share = np.exp(parts - log_sum(parts.copy())[:, None]) * w[:, None]
+    near = share * (DEGREES + d) / (DEGREES + distance)  # Peel, McLachlan 2000, eq. (6)
+    weight, means, scales = [], [], []
+    for c in range(mixture.weight.size):
+        effective = share[:, c].sum() ** 2 / max(dot(share[:, c], share[:, c]), 1e-300)
+        if effective < d + 2:
+            continue
+        pull = near[:, c] / near[:, c].sum()
+        mean = product(theta.T, pull)
+        scale = _covariance(theta - mean, near[:, c]) / share[:, c].sum()
+        # a component of few points borrows its shape from all points
+        trust = effective / (effective + d)
+        weight.append(share[:, c].sum())
+        means.append(mean)
+        scales.append(trust * scale + (1 - trust) * spread)
+    if not weight:
+        return _mixture(np.ones(1), product(theta.T, w)[None], spread[None])
+    total = np.array(weight)
+    return _mixture(total / total.sum(), np.array(means), np.array(scales))
+
+
+def _covariance(centred: Floats, w: Floats) -> Floats:
+    return gram(centred * w[:, None], centred)
+
+
+def _mixture(weight: Floats, mean: Floats, scale: Floats) -> Mixture:
+    factor: Any = np.linalg.cholesky(scale)
+    return Mixture(weight, mean, factor, np.linalg.inv(factor))

@@ -1,0 +1,282 @@
+"""How are draws from the posterior made, and when are there enough?
+
+Three ways, each of which says that it ran. ``exact``: independent draws, from the sum
+over all latent counts, for small tables. ``importance``: a cloud carried from the prior
+(``_tempering.py``), then importance sampling (``_importance.py``). ``gibbs``: the
+paper's chain (``_gibbs.py``), as a check and, with jumps, as the fallback when
+importance sampling is too thin. All of them go on until every parameter has as many
+effective draws as were asked for, or say that they did not get there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from scipy.special import logsumexp
+
+from trueness._core.arrays import Floats, blocks
+from trueness._core.records import Record
+from trueness.nogold.model import Independent
+from trueness.nogold.sampling import conjugate as _conjugate
+from trueness.nogold.sampling import exact as _exact
+from trueness.nogold.sampling import gibbs as _gibbs
+from trueness.nogold.sampling import importance as _importance
+from trueness.nogold.sampling import tempering as _tempering
+from trueness.nogold.sampling import two_tests as _two_tests
+from trueness.nogold.sampling.chains import (
+    ess_bulk,
+    ess_mean,
+    ess_tail,
+    pareto_k,
+    r_hat,
+    weighted_ess,
+)
+from trueness.nogold.sampling.importance import Proposal, Weighted
+from trueness.nogold.sampling.tempering import Target
+
+Rng = np.random.Generator
+# proposals, or sweeps times chains, after which sampling gives up
+MOST = 1_000_000
+WALKERS = 64
+# efficiency at which two tests are not proposed on their own sheet
+LEAST_EFFICIENT = 0.05
+# rank-normalised R-hat and Pareto k that Vehtari et al. (2021, 2024) recommend
+GOOD_R_HAT, GOOD_K = 1.01, 0.7
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Diagnostics(Record):
+    """Can the draws be trusted?
+
+    Attributes
+    ----------
+    method : str
+        What ran: exact, importance, gibbs, or gibbs with jumps.
+    converged : bool
+        Whether every parameter has R-hat below 1.01 and the effective draws asked for.
+    message : str
+        The same in words.
+    parameter : array of str
+        Names of the parameters; the next four fields have one entry for each.
+    r_hat : array
+        Rank-normalised split R-hat, 1 is ideal.
+    ess_bulk, ess_tail : array
+        How many independent draws the bulk and the 5 % and 95 % points are worth.
+    mcse : array
+        Monte-Carlo standard error of the posterior mean.
+    chains : int
+        Number of chains.
+    proposals : int
+        Points at which the likelihood was evaluated in the final run.
+    efficiency : float
+        Kish effective draws per proposal (1 for exact draws, NaN for chains).
+    pareto_k : float
+        Tail of the importance weights; below 0.7 is good. NaN without weights.
+    log_evidence, log_evidence_sd : float
+        Log probability of the data under model and prior, with its Monte-Carlo error.
+    """
+
+    method: str
+    converged: bool
+    message: str
+    parameter: np.ndarray
+    r_hat: Floats
+    ess_bulk: Floats
+    ess_tail: Floats
+    mcse: Floats
+    chains: int
+    proposals: int
+    efficiency: float = np.nan
+    pareto_k: float = np.nan
+    log_evidence: float = np.nan
+    log_evidence_sd: float = np.nan
+
+
+class Sample(NamedTuple):
+    """Chains in coordinates, (chains, steps, parameters), and how they were made."""
+
+    theta: Floats
+    method: str
+    proposals: int
+    pool: Weighted | None = None  # what was chosen from, and its weights
+
+
+def sample(target: Target, method: str, draws: int, chains: int, rng: Rng) -> Sample:
+    """Draw until every parameter has ``draws`` effective draws."""
+    if isinstance(target, Independent):
+        small = method == "auto" and _exact.terms(target.cells) <= _exact.FEW
+        if method == "exact" or small:
+            # a quarter more: estimated effective sizes scatter around the true one
+            theta = _exact.draws(target, chains, (5 * draws // 4 + 200) // chains, rng)
+            return Sample(theta, "exact", draws)
+        if method == "gibbs":
+            return _sweeps(target, None, draws, rng)
+        sheet = _two_tests.sheet(target, rng)
+        if sheet.efficiency > LEAST_EFFICIENT:
+            found = _proposals(target, sheet, None, draws, chains, rng)
+            if _good(found, draws):
+                return found
+    cloud, wide = _tempering.carry(target, rng)
+    own = isinstance(target, Independent)
+    lay: Any = _conjugate.lay if own else _importance.lay_prior
+    proposal = _importance.adapt(cloud, wide, target, lay, rng)
+    found = _proposals(target, proposal, lay, draws, chains, rng)
+    good = method != "auto" or _good(found, draws)
+    if isinstance(target, Independent) and not good:
+        return _sweeps(target, proposal, draws, rng)
+    return found
+
+
+def _good(found: Sample, draws: int) -> bool:
+    """Were there enough proposals, and is no weight far above the others?"""
+    if found.pool is None or pareto_k(found.pool.log_weight) > GOOD_K:
+        return False
+    return found.proposals < MOST or _least_worth(found.pool) >= 2 * draws
+
+
+def _proposals(
+    target: Target, proposal: Any, lay: Any, draws: int, chains: int, rng: Rng
+) -> Sample:
+    """Propose in rounds until the weights suffice, then choose plain draws.
+
+    Choosing n draws from weights worth m leaves n m / (n + m): both are twice what was
+    asked for, and a tenth more, because estimated sizes scatter. When the first round
+    is a surprise (a mode was found that fitting had missed) the proposal is fitted to
+    it and the round is thrown away; without ``lay`` there was no fitting.
+    """
+    wanted = 2.2 * draws + 400
+    parts: list[Weighted] = []
+    need, done, surprises = int(1.1 * wanted / max(proposal.efficiency, 0.02)), 0, 0
+    while True:
+        size = min(need, MOST - done) // chains + 1
+        parts.append(proposal.draws(size * chains, target, rng))
+        pool = Weighted(*(np.concatenate(c) for c in zip(*parts, strict=True)))
+        done = len(pool.theta)
+        effective = _least_worth(pool)
+        if effective >= wanted or done >= MOST:
+            break
+        less = effective < 0.5 * proposal.efficiency * done
+        if less and surprises < 3 and lay is not None:
+            surprises += 1
+            proposal = replace(
+                _importance.fit_again(pool, target, lay, rng),
+                efficiency=effective / done,
+            )
+            parts, done = [], 0
+            need = max(int(wanted), 20_000)
+            continue
+        need = int(1.1 * done * (wanted / effective - 1)) + 100
+    # proposals are dealt to the chains in turns, so that no two share one
+    steps = -(-int(wanted) // chains)
+    theta = [
+        _deal(pool.theta[c::chains], pool.log_weight[c::chains], steps, rng)
+        for c in range(chains)
+    ]
+    return Sample(np.array(theta), "importance", done, pool)
+
+
+def _deal(theta: Floats, log_weight: Floats, n: int, rng: Rng) -> Floats:
+    return np.asarray(theta[rng.permutation(_tempering.resample(log_weight, n, rng))])
+
+
+def _least_worth(pool: Weighted) -> float:
+    # by ranks: outliers on the logit scale are none on the scale of probabilities
+    return min(weighted_ess(c, pool.log_weight)[0] for c in pool.theta.T)
+
+
+def _sweeps(
+    model: Independent, proposal: Proposal | None, draws: int, rng: Rng
+) -> Sample:
+    start = model.prior_draws(WALKERS, rng)
+    theta = _gibbs.run(model, start, 100, rng, proposal)[:, 50:]
+    done = 100
+    while WALKERS * done < 4 * MOST:
+        effective = least_ess(theta)
+        if effective >= draws and theta.shape[1] >= 200:
+            break
+        more = _gibbs.run(model, theta[:, -1], done, rng, proposal)
+        # the first half is forgotten: whatever depends on the start goes with it
+        theta = np.concatenate([theta[:, theta.shape[1] // 2 :], more], axis=1)
+        done *= 2
+    method = "gibbs" if proposal is None else "gibbs with jumps"
+    return Sample(theta, method, WALKERS * done)
+
+
+def least_ess(theta: Floats) -> float:
+    """How many effective draws has the worst parameter?"""
+    return min(ess_bulk(theta[:, :, i]) for i in range(theta.shape[2]))
+
+
+def diagnose(
+    found: Sample, target: Any, columns: Floats, parameter: tuple[str, ...], draws: int
+) -> Diagnostics:
+    """Judge chains of the parameters themselves, (chains, steps, parameters)."""
+    sizes = [_each(f, columns) for f in (ess_bulk, ess_tail, ess_mean)]
+    if found.pool is not None:
+        pool = np.concatenate(list(natural(target, found.pool.theta).values()), axis=1)
+        weight = found.pool.log_weight
+        worth = np.array([weighted_ess(c, weight) for c in pool.T]).T
+        # both the weights and the choice among them add to the error
+        sizes = [1 / (1 / a + 1 / b) for a, b in zip(sizes, worth, strict=True)]
+    out = Diagnostics(
+        found.method,
+        True,
+        "",
+        np.array(parameter),
+        _each(r_hat, columns),
+        sizes[0],
+        sizes[1],
+        columns.std(axis=(0, 1), ddof=1) / np.sqrt(sizes[2]),
+        chains=len(columns),
+        proposals=found.proposals,
+        efficiency=1.0 if found.method == "exact" else np.nan,
+    )
+    if found.pool is not None:
+        out = replace(out, **_weight_diagnostics(found.pool.log_weight))
+    message = _verdict(out, draws)
+    return replace(out, converged=not message, message=message or "All is well.")
+
+
+def natural(target: Any, theta: Floats) -> dict[str, Floats]:
+    """Turn coordinates into parameters, a block at a time."""
+    parts = [target.natural(theta[b]) for b in blocks(len(theta))]
+    return {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
+
+
+def _each(f: Callable[[Floats], float], columns: Floats) -> Floats:
+    return np.array([f(columns[:, :, i]) for i in range(columns.shape[2])])
+
+
+def _weight_diagnostics(log_weight: Floats) -> dict[str, Any]:
+    n = log_weight.size
+    effective = _tempering.kish(log_weight)
+    return {
+        "efficiency": effective / n,
+        "pareto_k": pareto_k(log_weight),
+        "log_evidence": float(logsumexp(log_weight) - np.log(n)),
+        # delta method: the relative error of the mean weight
+        "log_evidence_sd": float(np.sqrt(max(1 / effective - 1 / n, 0.0))),
+    }
+
+
+def _verdict(d: Diagnostics, draws: int) -> str:
+    """Say what is wrong, or nothing."""
+    faults = []
+    if d.ess_bulk.min() < draws and d.method != "exact":
+        worst = d.parameter[d.ess_bulk.argmin()]
+        faults.append(
+            f"{worst} has {d.ess_bulk.min():,.0f} effective draws of the "
+            f"{draws:,} asked for"
+        )
+    # R-hat of independent draws is itself above 1, by about chains / draws
+    noise = 2 * d.chains / d.ess_bulk.min()
+    if d.r_hat.max() > GOOD_R_HAT + noise and d.method != "exact":
+        worst = d.parameter[d.r_hat.argmax()]
+        faults.append(f"R-hat of {worst} is {d.r_hat.max():.3f}")
+    if d.pareto_k > GOOD_K:
+        faults.append(f"the importance weights have a heavy tail (k {d.pareto_k:.2f})")
+    return "; ".join(faults)

@@ -1,0 +1,109 @@
+"""How do all figures look, and how are they saved?"""
+
+from __future__ import annotations
+
+import base64
+import os
+from html import escape
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+
+from trueness._core import checks as _checks
+from trueness.data.storage import replacing
+
+# Okabe and Ito: eight colours that colour-blind readers can tell apart
+COLOURS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#000000",
+    "#F0E442",
+)
+GREY = "#767676"
+SIZE = 320
+CELL = 52  # width of a cell with a number in it
+FORMATS = ("svg", "png", "pdf", "html", "json")
+
+
+def styled(chart: Any, title: str = "", description: str = "") -> Any:
+    """Give a chart the common look, its title and its text alternative."""
+    if title:
+        # a title is data: text only, never markup
+        chart = chart.properties(title=alt.TitleParams(title, anchor="start"))
+    if description:
+        chart = chart.properties(description=description)
+    return (
+        chart.configure_view(continuousWidth=SIZE, continuousHeight=SIZE, stroke=None)
+        .configure_range(category=list(COLOURS))
+        .configure_axis(gridColor="#e5e5e5", titleFontWeight="normal", labelFontSize=11)
+        .configure_title(fontSize=13, fontWeight="bold")
+    )
+
+
+def on_cell(name: str, dark: float) -> Any:
+    """Write on a coloured cell: white where its colour is dark."""
+    test = f"abs(datum['{name}']) > {dark:.6g}"
+    return alt.condition(test, alt.value("white"), alt.value("black"))
+
+
+def frame(columns: dict[str, Any]) -> Any:
+    """Turn columns into what Altair takes, without a frame library."""
+    names = list(columns)
+    rows = zip(*(_plain(columns[n]) for n in names), strict=True)
+    return alt.InlineData(values=[dict(zip(names, row, strict=True)) for row in rows])
+
+
+def _plain(column: Any) -> list[Any]:
+    from trueness._core.records import json_value
+
+    return [json_value(v) for v in column]
+
+
+def save(chart: Any, path: str | os.PathLike[str]) -> None:
+    """Write a chart to a file, all or nothing; the ending decides the format.
+
+    Parameters
+    ----------
+    chart
+        An Altair chart, from any function of ``trueness.plots``.
+    path
+        A name that ends in .svg, .png, .pdf, .html or .json.
+    """
+    ending = Path(path).suffix.lower().lstrip(".")
+    _checks.choice(ending, FORMATS, "the ending of the file name")
+    with replacing(path) as temporary:
+        if ending == "json":
+            temporary.write_text(chart.to_json(), encoding="utf-8")
+        elif ending == "html":
+            temporary.write_text(_page(chart), encoding="utf-8")
+        else:
+            scale = 2 if ending == "png" else 1
+            chart.save(str(temporary), format=ending, scale_factor=scale)
+
+
+def _page(chart: Any) -> str:
+    """Write a page without any script: the drawing is an image, so names in it stay
+    text whatever they hold (Altair's own pages let ``</script>`` through).
+    """
+    drawn = StringIO()
+    chart.save(drawn, format="svg")
+    image = base64.b64encode(drawn.getvalue().encode()).decode()
+    spec = chart.to_dict()
+    title = spec.get("title", "Figure")
+    title = title.get("text", "Figure") if isinstance(title, dict) else title
+    text = spec.get("description") or title
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; img-src data:\">\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(str(title))}</title>\n</head>\n<body>\n<main>\n"
+        f'<img alt="{escape(str(text))}" src="data:image/svg+xml;base64,{image}">\n'
+        "</main>\n</body>\n</html>\n"
+    )

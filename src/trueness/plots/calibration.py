@@ -1,0 +1,287 @@
+"""Do probabilities mean what they say, as a picture?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array
+from trueness._core.checks import InputError
+from trueness._core.polyline import few_points
+from trueness.calibration.maps import Map
+from trueness.calibration.monotone import equal_mass
+from trueness.calibration.proper_scores import ProperScore
+from trueness.calibration.reliability_curve import Reliability
+from trueness.calibration.reliability_curve import reliability as corp
+from trueness.counts.values import Tally
+from trueness.plots._lines import (
+    ONE,
+    POINTS,
+    Axis,
+    Source,
+    bands,
+    finished,
+    lines,
+    named,
+    position,
+    straight,
+)
+from trueness.plots._theme import COLOURS, GREY, SIZE, frame, styled
+
+_BARS = 40
+UNSEEN = 5e-4  # a quarter of a pixel: lines may be off by so much
+SCORE, SHARE = Axis("score", "Score"), Axis("probability", "Share of positives")
+
+
+def reliability(
+    x: Source,
+    *,
+    level: float = 0.95,
+    replicates: int = 500,
+    rng: Any = 0,
+    title: str = "",
+) -> Any:
+    """Which share of the cases with a score of p is positive? A chart.
+
+    The curve is the isotonic regression of the labels on the scores (CORP), with its
+    confidence band in colour. Of one classifier: where it leaves the grey consistency
+    band, chance does not explain its distance from the diagonal; below, how many
+    negatives and positives have which score.
+
+    Parameters
+    ----------
+    x
+        A tally, a panel, or a mapping from name to tally: labelled cases whose scores
+        are probabilities.
+    level, replicates, rng
+        As in :func:`trueness.reliability`.
+    title
+        Shown above the figure.
+    """
+    found = {
+        name: corp(t, level=level, replicates=replicates, rng=rng)
+        for name, t in named(x).items()
+    }
+    if not isinstance(x, Tally):
+        return _several(found, title)
+    r = found[ONE]
+    share = alt.layer(*_bands(r), _diagonal(), _curve(r))
+    chart = alt.vconcat(share, _scores(x.labelled()), spacing=4)
+    about = (
+        f"Reliability diagram of {r.n:,} cases: share of positives against score, "
+        f"with {100 * level:g}% consistency and confidence bands"
+    )
+    return styled(chart, title, about)
+
+
+def _several(found: Mapping[str, Reliability], title: str) -> Any:
+    """Draw several curves over one another, each with its confidence band."""
+    curves = {n: _few(r, "probability") for n, r in found.items()}
+    around = {n: _few(r, "confidence_low", "confidence_high") for n, r in found.items()}
+    layers = [
+        bands(around, SCORE, SHARE),
+        straight([(0, 0), (1, 1)], SCORE, SHARE),
+        lines(curves, SCORE, SHARE),
+    ]
+    return finished(layers, "Reliability diagram", found, title)
+
+
+def _few(r: Reliability, *names: str) -> dict[str, Array]:
+    """Give columns of a curve without the points that nobody would see."""
+    values = [getattr(r, name) for name in names]
+    some = np.arange(r.score.size)
+    if some.size > POINTS:
+        kept = [few_points(r.score, v, some.size, UNSEEN) for v in values]
+        some = np.unique(np.concatenate(kept))
+    short = [name.removeprefix("confidence_") for name in names]
+    short = [name.removeprefix("consistency_") for name in short]
+    columns = dict(zip(short, (v[some] for v in values), strict=True))
+    return {"score": r.score[some], **columns}
+
+
+def _x(name: str = "score", title: str | None = "Score") -> Any:
+    return alt.X(f"{name}:Q", title=title, scale=alt.Scale(domain=[0, 1], nice=False))
+
+
+def _y(name: str, title: str = "Share of positives") -> Any:
+    return alt.Y(f"{name}:Q", title=title, scale=alt.Scale(domain=[0, 1], nice=False))
+
+
+def _bands(r: Reliability) -> list[Any]:
+    kinds = (("consistency", GREY, 0.25), ("confidence", COLOURS[0], 0.2))
+    return [
+        alt.Chart(frame(_few(r, f"{kind}_low", f"{kind}_high")))
+        .mark_area(color=colour, opacity=opacity)
+        .encode(x=_x(title=None), y=_y("low"), y2="high:Q")
+        for kind, colour, opacity in kinds
+    ]
+
+
+def _diagonal() -> Any:
+    columns = {"score": [0.0, 1.0], "probability": [0.0, 1.0]}
+    return (
+        alt.Chart(frame(columns))
+        .mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1)
+        .encode(x=_x(title=None), y=_y("probability"))
+    )
+
+
+def _curve(r: Reliability) -> Any:
+    tips = [
+        alt.Tooltip("score:Q", title="Score", format=".4g"),
+        alt.Tooltip("probability:Q", title="Share of positives", format=".4g"),
+    ]
+    return (
+        alt.Chart(frame(_few(r, "probability")), width=SIZE, height=SIZE)
+        .mark_line(color=COLOURS[0])
+        .encode(x=_x(title=None), y=_y("probability"), tooltip=tips)
+    )
+
+
+def _scores(t: Tally) -> Any:
+    """Count negatives and positives in bars of equal width."""
+    bar = np.minimum((t.score * _BARS).astype(int), _BARS - 1)
+    keys = ("low", "high", "label", "cases", "base", "top")
+    columns: dict[str, list[Any]] = {k: [] for k in keys}
+    base = np.zeros(_BARS)
+    for label, count in (("negative", t.neg), ("positive", t.pos)):
+        cases = np.bincount(bar, count, _BARS).astype(np.float64)
+        columns["low"] += [k / _BARS for k in range(_BARS)]
+        columns["high"] += [(k + 1) / _BARS for k in range(_BARS)]
+        columns["label"] += [label] * _BARS
+        columns["cases"] += cases.tolist()
+        columns["base"] += base.tolist()
+        columns["top"] += (base + cases).tolist()
+        base = cases
+    return (
+        alt.Chart(frame(columns), width=SIZE, height=SIZE / 5)
+        .mark_rect(stroke="white", strokeWidth=0.5)
+        .encode(
+            x=_x("low"),
+            x2="high:Q",
+            y=alt.Y("base:Q", title="Cases"),
+            y2="top:Q",
+            tooltip=["label:N", "low:Q", "high:Q", "cases:Q"],
+            color=alt.Color(
+                "label:N",
+                title=None,
+                scale=alt.Scale(
+                    domain=["negative", "positive"], range=[COLOURS[5], COLOURS[1]]
+                ),
+                legend=alt.Legend(orient="bottom"),
+            ),
+        )
+    )
+
+
+def calibration_maps(
+    maps: Mapping[str, Map], t: Tally, *, bins: int = 12, title: str = ""
+) -> Any:
+    """Which probability does each map give a score? A chart.
+
+    Parameters
+    ----------
+    maps
+        Fitted maps by name, for example of several methods.
+    t
+        Labelled cases on the same scale; their shares of positives in bins of equally
+        many cases are drawn as dots.
+    bins
+        How many dots.
+    title
+        Shown above the figure.
+    """
+    if not isinstance(maps, Mapping) or not maps:
+        raise InputError(
+            "calibration_maps needs a mapping from name to map; type "
+            'calibration_maps({"platt": trueness.calibrate(t, method="platt")}, t).'
+        )
+    _checks.some_labels(t, "calibration_maps")
+    t = t.labelled()
+    grid = np.linspace(t.score[-1], t.score[0], 400)
+    columns: dict[str, list[Any]] = {"score": [], "probability": [], "method": []}
+    for name, c in maps.items():
+        columns["score"] += grid.tolist()
+        columns["probability"] += c(grid).tolist()
+        columns["method"] += [name] * grid.size
+    x = alt.X("score:Q", title="Score", scale=alt.Scale(zero=False, nice=False))
+    lines = (
+        alt.Chart(frame(columns))
+        .mark_line()
+        .encode(
+            x=x,
+            y=_y("probability", "Probability"),
+            color=alt.Color("method:N", title=None, sort=list(maps)),
+        )
+    )
+    about = f"Probability against score by {', '.join(maps)}"
+    return styled(alt.layer(_dots(t, bins, x), lines), title, about)
+
+
+def _dots(t: Tally, bins: int, x: Any) -> Any:
+    cases = t.neg + t.pos
+    start = equal_mass(cases, bins)
+    total = np.add.reduceat(cases, start)
+    columns = {
+        "score": np.add.reduceat(t.score * cases, start) / total,
+        "probability": np.add.reduceat(t.pos, start) / total,
+    }
+    return (
+        alt.Chart(frame(columns))
+        .mark_point(color=GREY, filled=True, opacity=0.7)
+        .encode(x=x, y=_y("probability", "Probability"))
+    )
+
+
+def decomposition(scores: Mapping[str, ProperScore], *, title: str = "") -> Any:
+    """Which classifier discriminates better, and which is calibrated better? A chart.
+
+    Each classifier is a dot: discrimination to the right, miscalibration upwards. Lines
+    join dots of equal mean loss, the best of them at the lower right.
+
+    Parameters
+    ----------
+    scores
+        Results of :func:`trueness.brier` or :func:`trueness.log_loss` by name, on the
+        same cases (their uncertainty is the same).
+    title
+        Shown above the figure.
+    """
+    names = list(scores)
+    mcb = [float(s.mcb) for s in scores.values()]
+    dsc = [float(s.dsc) for s in scores.values()]
+    columns = {"name": names, "mcb": mcb, "dsc": dsc}
+    columns["loss"] = [s.value for s in scores.values()]
+    right, top = (1.15 * max([*v, 1e-9]) for v in (dsc, mcb))
+    few = alt.Axis(tickCount=5, format=".2~g")
+    x = position(alt.X, Axis("dsc", "Discrimination (DSC)", 0.0, right)).axis(few)
+    y = position(alt.Y, Axis("mcb", "Miscalibration (MCB)", 0.0, top)).axis(few)
+    base = alt.Chart(frame(columns)).encode(x=x, y=y)
+    # dots may lie on one another: names beside them would not be read
+    legend, scale = alt.Legend(orient="bottom", columns=3), alt.Scale(domain=names)
+    dots = base.mark_point(filled=True, size=80, opacity=0.9).encode(
+        color=alt.Color("name:N", title=None, scale=scale, legend=legend),
+        shape=alt.Shape("name:N", title=None, scale=scale, legend=legend),
+        tooltip=["name:N", *(f"{k}:Q" for k in ("loss", "mcb", "dsc"))],
+    )
+    about = f"Miscalibration against discrimination of {', '.join(names)}"
+    return styled(alt.layer(_equal_loss((right, top), x, y), dots), title, about)
+
+
+def _equal_loss(most: tuple[float, float], x: Any, y: Any) -> Any:
+    """Draw lines mcb - dsc = constant."""
+    columns: dict[str, list[Any]] = {"dsc": [], "mcb": [], "line": []}
+    for k, shift in enumerate(np.linspace(-most[0], most[1], 9)):
+        ends = max(0.0, -shift), min(most[0], most[1] - shift)
+        columns["dsc"] += ends
+        columns["mcb"] += [end + shift for end in ends]
+        columns["line"] += [k, k]
+    return (
+        alt.Chart(frame(columns))
+        .mark_line(color=GREY, strokeWidth=0.5, strokeDash=[2, 3])
+        .encode(x=x, y=y, detail="line:N")
+    )

@@ -1,0 +1,126 @@
+"""Which combination is better, and how alike are the classifiers, as a picture?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from trueness.ensembles.combiners import FiDEL
+from trueness.ensembles.correlated import CorrelatedFiDEL
+from trueness.ensembles.crossfit import CombinerComparison
+from trueness.plots._theme import CELL, GREY, frame, on_cell, styled
+
+
+def combiners(comparison: CombinerComparison, *, title: str = "") -> Any:
+    """How does each combiner rank unseen cases? AUCs with their intervals.
+
+    Parameters
+    ----------
+    comparison
+        From :func:`trueness.compare_combiners`.
+    title
+        Shown above the figure.
+    """
+    found = comparison.auc
+    order = sorted(found, key=lambda k: -found[k].value)
+    columns = {
+        "combiner": order,
+        "auc": [found[k].value for k in order],
+        "low": [found[k].low for k in order],
+        "high": [found[k].high for k in order],
+    }
+    base = alt.Chart(frame(columns)).encode(
+        y=alt.Y("combiner:N", sort=order, title=None)
+    )
+    scale = alt.Scale(zero=False)
+    bar = base.mark_rule(strokeWidth=2, color=GREY).encode(
+        x=alt.X("low:Q", title="out-of-sample AUC", scale=scale), x2="high:Q"
+    )
+    dot = base.mark_point(filled=True, size=70).encode(x=alt.X("auc:Q", scale=scale))
+    return styled(
+        bar + dot, title, "Out-of-sample AUC of each combiner, with interval."
+    )
+
+
+def rank_correlation(f: FiDEL | CorrelatedFiDEL, *, title: str = "") -> Any:
+    """How alike do the classifiers err? Rank correlation within the classes, by pair.
+
+    Parameters
+    ----------
+    f
+        From :func:`trueness.fidel`, fitted with labels.
+    title
+        Shown above the figure.
+    """
+    k = len(f.names)
+    i, j = np.indices((k, k)).reshape(2, -1)
+    columns = {
+        "a": [f.names[n] for n in i],
+        "b": [f.names[n] for n in j],
+        "r": f.correlation[i, j],
+    }
+    chart = alt.Chart(frame(columns)).encode(
+        x=alt.X("a:N", title=None, sort=list(f.names)),
+        y=alt.Y("b:N", title=None, sort=list(f.names)),
+    )
+    scale = alt.Scale(scheme="blueorange", domain=[-1, 1])
+    cells = chart.mark_rect().encode(
+        color=alt.Color("r:Q", title="rank correlation", scale=scale)
+    )
+    words = chart.mark_text(fontSize=10).encode(
+        text=alt.Text("r:Q", format=".2f"), color=on_cell("r", 0.6)
+    )
+    text = "Spearman's rank correlation within the classes, mean of both, by pair."
+    layers = alt.layer(cells, words) if k <= 12 else cells
+    size = {"width": alt.Step(CELL), "height": alt.Step(CELL * 0.7)}
+    return styled(layers.properties(**size), title, text)
+
+
+def combiner_lines(
+    x: Any,
+    aucs: Mapping[str, Any],
+    *,
+    x_title: str,
+    errors: Mapping[str, Any] | None = None,
+    title: str = "",
+) -> Any:
+    """How does the AUC of each combiner change with something? One line a combiner.
+
+    Kim et al. (2021), Figs 4B, S1 and S2.
+
+    Parameters
+    ----------
+    x
+        What changes: the number of classifiers, or how strongly they correlate.
+    aucs
+        From the name of a combiner to its AUCs, in the order of ``x``.
+    x_title
+        What ``x`` is.
+    errors
+        Half lengths of error bars, likewise.
+    title
+        Shown above the figure.
+    """
+    values = np.asarray(x, dtype=np.float64)
+    columns: dict[str, list[Any]] = {k: [] for k in ("x", "auc", "half", "combiner")}
+    for name, found in aucs.items():
+        half = np.zeros(values.size) if errors is None else np.asarray(errors[name])
+        columns["x"] += list(values)
+        columns["auc"] += list(np.asarray(found, dtype=np.float64))
+        columns["half"] += list(half)
+        columns["combiner"] += [name] * values.size
+    base = alt.Chart(frame(columns)).encode(
+        x=alt.X("x:Q", title=x_title, scale=alt.Scale(nice=False, padding=8)),
+        y=alt.Y("auc:Q", title="AUC on unseen cases", scale=alt.Scale(zero=False)),
+        color=alt.Color("combiner:N", title=None, sort=list(aucs)),
+    )
+    layers = [base.mark_line(point=True)]
+    if errors is not None:
+        bars = base.transform_calculate(
+            low=alt.datum.auc - alt.datum.half, high=alt.datum.auc + alt.datum.half
+        ).mark_rule(opacity=0.6)
+        layers.append(bars.encode(y=alt.Y("low:Q"), y2="high:Q"))
+    return styled(alt.layer(*layers), title, f"AUC of each combiner by {x_title}.")

@@ -1,0 +1,174 @@
+"""What do votes without a gold standard say, and which combination is best?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.records import shown
+from trueness.nogold.combinations.best import ENUMERATED, best_combination, rates_of
+from trueness.nogold.combinations.criteria import CRITERIA
+from trueness.nogold.combinations.table import all_combinations
+from trueness.nogold.combinations.words import votes
+from trueness.nogold.dependence import Dependence
+from trueness.nogold.posterior import LatentPosterior
+from trueness.plots._theme import COLOURS, GREY, frame, on_cell, styled
+
+BINS = 60
+
+
+def posterior_densities(post: LatentPosterior) -> Any:
+    """Draw the posterior of every parameter over its prior (Keith 2012, Figs 1, 2)."""
+    colour = alt.Color(
+        "of:N",
+        title=None,
+        scale=alt.Scale(domain=["posterior", "prior"], range=[COLOURS[0], GREY]),
+        legend=alt.Legend(orient="bottom"),
+    )
+    order = [str(n) for n in post.diagnostics.parameter]
+    base = (
+        alt.Chart(frame(_densities(post)))
+        .mark_area(opacity=0.45, line=True)
+        .encode(
+            x=alt.X("value:Q", title=None, scale=alt.Scale(zero=False, nice=False)),
+            y=alt.Y("density:Q", title=None, axis=None, stack=None),
+            color=colour,
+        )
+        .properties(width=170, height=80)
+        .facet(facet=alt.Facet("parameter:N", title=None, sort=order), columns=3)
+        .resolve_scale(x="independent", y="independent")
+    )
+    return styled(base, "", "Posterior and prior density of every parameter")
+
+
+def _densities(post: LatentPosterior) -> dict[str, list[Any]]:
+    """Give the density of every parameter after and before the data were seen."""
+    model = post._model
+    prior = model.natural(model.prior_draws(20_000, np.random.default_rng(0)))
+    before = np.concatenate([prior[k] for k in prior], axis=1)
+    after = np.concatenate([post._flat()[k] for k in prior], axis=1)
+    columns: dict[str, list[Any]] = {
+        k: [] for k in ("parameter", "value", "density", "of")
+    }
+    for i, name in enumerate(post.diagnostics.parameter):
+        low, high = _range(after[:, i])
+        for of, draws in (("posterior", after[:, i]), ("prior", before[:, i])):
+            at, density = _density(draws, low, high)
+            columns["parameter"] += [str(name)] * at.size
+            columns["value"] += at.tolist()
+            columns["density"] += density.tolist()
+            columns["of"] += [of] * at.size
+    return columns
+
+
+def _range(draws: Floats) -> tuple[float, float]:
+    low, high = np.quantile(draws, [0.001, 0.999])
+    edge = 0.1 * (high - low)
+    return max(0.0, float(low - edge)), min(1.0, float(high + edge))
+
+
+def _density(draws: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+    count, edges = np.histogram(draws, bins=BINS, range=(low, high))
+    width = edges[1] - edges[0]
+    smooth = np.convolve(np.pad(count, 1, mode="edge"), [0.25, 0.5, 0.25], "valid")
+    return (edges[1:] + edges[:-1]) / 2, smooth / (draws.size * width)
+
+
+def combination_plane(post: LatentPosterior, most: int = 12) -> Any:
+    """Draw the best combinations in the ROC plane, each with its 95 % cross.
+
+    Up to four classifiers the ``most`` best ones by the product; of more, the best by
+    each criterion of the paper, and the single classifiers.
+    """
+    columns: dict[str, list[Any]] = {
+        k: [] for k in ("formula", "fpr", "tpr", "left", "right", "low", "high")
+    }
+    for formula, chosen in _worth_drawing(post, most).items():
+        tpr, spec = rates_of(post, chosen)
+        fpr = 1 - spec
+        row = (formula, fpr.mean(), tpr.mean(), *np.quantile(fpr, [0.025, 0.975]))
+        row = (*row, *np.quantile(tpr, [0.025, 0.975]))
+        for key, value in zip(columns, row, strict=True):
+            columns[key].append(value)
+    return _crosses(columns)
+
+
+def _worth_drawing(post: LatentPosterior, most: int) -> dict[str, Array]:
+    """Which combinations are drawn, by their formula?"""
+    cells = votes(len(post.names))
+    if len(post.names) <= ENUMERATED:
+        best = all_combinations(post).sorted("product", most=most)
+        code = [int(n) - 1 for n in best.number]
+        each = [np.array([c >> j & 1 for j in range(len(cells))]) > 0 for c in code]
+        return dict(zip(best.formula.tolist(), each, strict=True))
+    found: dict[str, Array] = {}
+    for criterion in CRITERIA:
+        top = best_combination(post, criterion=criterion)
+        found.setdefault(shown(top.formula, 60), top.map(cells) > 0)
+    return found | {n: cells[:, k] > 0 for k, n in enumerate(post.names)}
+
+
+def _crosses(columns: dict[str, list[Any]]) -> Any:
+    order = columns["formula"]
+    legend: Any = alt.Legend(labelLimit=400)
+    base = alt.Chart(frame(columns)).encode(
+        color=alt.Color(
+            "formula:N",
+            title=None,
+            scale=alt.Scale(domain=order, range=[*COLOURS[:-1]]),
+            legend=legend,
+        )
+    )
+    across = base.mark_rule().encode(
+        x=alt.X("left:Q", title="1 - specificity"),
+        x2="right:Q",
+        y=alt.Y("tpr:Q", title="sensitivity", scale=alt.Scale(zero=False)),
+    )
+    up = base.mark_rule().encode(x="fpr:Q", y="low:Q", y2="high:Q")
+    points = base.mark_point(filled=True, size=70).encode(
+        x="fpr:Q",
+        y="tpr:Q",
+        # colours come round again: no shape does with the same one
+        shape=alt.Shape(
+            "formula:N", title=None, scale=alt.Scale(domain=order), legend=legend
+        ),
+        tooltip=["formula:N", "fpr:Q", "tpr:Q"],
+    )
+    return styled(across + up + points, "", "Combinations with posterior intervals")
+
+
+def dependence_matrix(found: Dependence) -> Any:
+    """Draw what the model leaves unexplained of the agreement of each pair."""
+    rows = frame(
+        {
+            "first": found.first,
+            "second": found.second,
+            "residual": found.residual,
+            "p": [f"p = {p:.3f}" for p in found.p_value],
+            "score": [
+                "no score test" if np.isnan(p) else f"score p = {p:.3f}"
+                for p in found.score_p_value
+            ],
+        }
+    )
+    names = list(dict.fromkeys([*found.first, *found.second]))
+    most = float(np.abs(found.residual).max()) or 1.0
+    base = alt.Chart(rows).encode(
+        x=alt.X("first:N", sort=[str(n) for n in names], title=None),
+        y=alt.Y("second:N", sort=[str(n) for n in names], title=None),
+    )
+    boxes = base.mark_rect().encode(
+        color=alt.Color(
+            "residual:Q",
+            title="residual correlation",
+            scale=alt.Scale(scheme="blueorange", domain=[-most, most], reverse=True),
+        )
+    )
+    ink = on_cell("residual", 0.6 * most)
+    predictive = base.mark_text(dy=-7).encode(text="p:N", color=ink)
+    score = base.mark_text(dy=7, fontSize=9).encode(text="score:N", color=ink)
+    chart = (boxes + predictive + score).properties(width=300, height=220)
+    return styled(chart, "", "Residual correlation of each pair, with two p-values")

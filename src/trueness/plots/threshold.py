@@ -1,0 +1,310 @@
+"""Where is a classifier cut, what is allowed, and what is given up, as a picture?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array
+from trueness.counts.values import Tally
+from trueness.metrics.algebra import Constraint, Metric
+from trueness.metrics.confusion import Confusion, sweep
+from trueness.metrics.grammar import constraints as read_constraints
+from trueness.metrics.grammar import metric as read_metric
+from trueness.plots._theme import COLOURS, GREY, frame, styled
+from trueness.ranking.curves import roc as roc_curve
+from trueness.ranking.curves import simplify
+from trueness.threshold.cuts import all_cuts, values_of
+from trueness.threshold.fronts import pareto as pareto_front
+from trueness.threshold.guarantees import GuaranteedThreshold
+from trueness.threshold.operating_point import Bound, best_threshold
+
+POINTS = 400
+# resolution of a feasible region: one pixel of the figure, or finer
+ACROSS, UP = 161, 641
+
+
+def operating_point(
+    t: Tally,
+    maximize: str | Metric = "accuracy",
+    subject_to: Bound | Iterable[Bound] = (),
+    prevalence: float | None = None,
+    *,
+    minimize: str | Metric | None = None,
+    title: str = "",
+) -> Any:
+    """Which part of the ROC plane do the constraints allow, and where is the best cut?
+
+    The plane of Sameni (2025), Fig. 4: the shaded region holds all pairs of rates that
+    meet every constraint, at the prevalence of use; the curve is what the classifier
+    offers, the point is :func:`trueness.best_threshold`, and the thin line joins the
+    rates that are worth as much as it.
+
+    Parameters
+    ----------
+    t
+        Scores and labels of one classifier.
+    maximize, minimize, subject_to, prevalence
+        As in :func:`trueness.best_threshold`.
+    title
+        Shown above the figure.
+    """
+    point = best_threshold(
+        t, maximize, subject_to, "sweep", prevalence, minimize=minimize
+    )
+    _checks.both_classes(t, "operating_point")
+    bounds = read_constraints(subject_to)
+    c = point.confusion
+    place = {"fpr": [c.fp / t.n_neg], "tpr": [c.tp / t.n_pos], "cut": [point.threshold]}
+    place["value"] = [point.value]
+    dot = _plane(
+        alt.Chart(frame(place)).mark_point(
+            color=COLOURS[1], filled=True, size=110, opacity=1
+        )
+    ).encode(tooltip=[alt.Tooltip(f"{k}:Q", format=".4g") for k in place])
+    shown = read_metric(maximize if minimize is None else minimize)
+    worth = Constraint(shown, ">=" if minimize is None else "<=", point.value)
+    layers = [
+        *_region(t, bounds, point.prevalence),
+        _diagonal(),
+        _equal_worth(t, worth, point.prevalence),
+        _roc_line(t),
+        dot,
+    ]
+    about = (
+        f"ROC plane: {point.objective}"
+        + "".join(f", {b!r}" for b in bounds)
+        + f"; cut at {point.threshold:.4g}, value {point.value:.4g}"
+    )
+    return styled(alt.layer(*layers), title, about)
+
+
+def guaranteed_cut(t: Tally, found: GuaranteedThreshold, *, title: str = "") -> Any:
+    """What do guaranteed constraints allow in the ROC plane, and where is the cut?
+
+    Parameters
+    ----------
+    t
+        The counts.
+    found
+        What :func:`trueness.guaranteed_threshold` gave for them.
+    title
+        Printed above.
+    """
+    t = t.labelled()
+    asked = read_constraints([proof.constraint for proof in found.proofs])
+    c = sweep(t)[int(np.searchsorted(-t.score, -found.threshold, side="right"))]
+    place = {"fpr": [c.fp / t.n_neg], "tpr": [c.tp / t.n_pos]}
+    dot = _plane(
+        alt.Chart(frame(place)).mark_point(
+            color=COLOURS[1], filled=True, size=110, opacity=1
+        )
+    )
+    layers = [*_region(t, asked, t.prevalence), _diagonal(), _roc_line(t), dot]
+    words = "ROC plane with the cut at which " + " and ".join(map(repr, asked))
+    return styled(alt.layer(*layers), title, f"{words} can be guaranteed.")
+
+
+def _plane(chart: Any) -> Any:
+    unit = alt.Scale(domain=[0, 1], nice=False)
+    return chart.encode(
+        x=alt.X("fpr:Q", title="False positive rate", scale=unit),
+        y=alt.Y("tpr:Q", title="True positive rate (recall)", scale=unit),
+    )
+
+
+def _diagonal() -> Any:
+    return _plane(
+        alt.Chart(frame({"fpr": [0, 1], "tpr": [0, 1]})).mark_line(
+            color=GREY, strokeDash=[4, 4], strokeWidth=1
+        )
+    )
+
+
+def _roc_line(t: Tally) -> Any:
+    curve = simplify(roc_curve(t), points=POINTS)
+    columns = {"fpr": curve.fpr, "tpr": curve.tpr, "cut": curve.threshold}
+    order = alt.Order("cut:Q", sort="descending")
+    chart = alt.Chart(frame(columns)).mark_line(color=COLOURS[0]).encode(order=order)
+    return _plane(chart)
+
+
+def _equal_worth(t: Tally, worth: Constraint, prevalence: float) -> Any:
+    """Join the rates at which the objective is what it is at the best cut."""
+    region = feasible_region((worth,), prevalence, t.n_pos + t.n_neg)
+    edge = [
+        (u, low if low > 0 else high)
+        for u, low, high in zip(
+            region["fpr"], region["low"], region["high"], strict=True
+        )
+        if low > 0 or high < 1
+    ]
+    columns = {"fpr": [u for u, _ in edge], "tpr": [v for _, v in edge]}
+    mark: Any = {"color": COLOURS[1], "strokeWidth": 1, "opacity": 0.8}
+    return _plane(alt.Chart(frame(columns)).mark_line(**mark))
+
+
+def _region(t: Tally, bounds: tuple[Constraint, ...], prevalence: float) -> list[Any]:
+    """Shade what is allowed, column by column; nothing when all is."""
+    if not bounds:
+        return []
+    data = feasible_region(bounds, prevalence, t.n_pos + t.n_neg)
+    unit = alt.Scale(domain=[0, 1], nice=False)
+    area = (
+        alt.Chart(frame(data))
+        .mark_area(color=COLOURS[2], opacity=0.22, line=False)
+        .encode(
+            x=alt.X("fpr:Q", title="False positive rate", scale=unit),
+            y=alt.Y("low:Q", title="True positive rate (recall)", scale=unit),
+            y2="high:Q",
+            detail="part:N",
+        )
+    )
+    return [area]
+
+
+def feasible_region(
+    bounds: tuple[Constraint, ...], prevalence: float, n: int
+) -> dict[str, list[float]]:
+    """Between which true positive rates is each false positive rate allowed?"""
+    fpr = np.linspace(0, 1, ACROSS)[:, None]
+    tpr = np.linspace(0, 1, UP)[None, :]
+    p, q = n * prevalence * np.ones_like(fpr), n * (1 - prevalence) * np.ones_like(tpr)
+    c = Confusion(tpr * p, fpr * q, (1 - tpr) * p, (1 - fpr) * q)
+    allowed = np.ones((ACROSS, UP), dtype=bool)
+    for bound in bounds:
+        allowed &= np.asarray(bound(c))
+    data: dict[str, list[float]] = {k: [] for k in ("fpr", "low", "high", "part")}
+    for u, column in zip(fpr[:, 0], allowed, strict=True):
+        for part, (low, high) in enumerate(_runs(column)):
+            for key, value in zip(
+                data, (u, tpr[0, low], tpr[0, high], part), strict=True
+            ):
+                data[key].append(float(value))
+    return data
+
+
+def _runs(column: Array) -> list[tuple[int, int]]:
+    """Give first and last place of each run of True."""
+    edges = np.flatnonzero(np.diff(np.r_[0, column.astype(np.int8), 0]))
+    return [(int(a), int(b) - 1) for a, b in edges.reshape(-1, 2)]
+
+
+def pareto(
+    t: Tally,
+    metrics: Iterable[str | Metric] = (),
+    *,
+    maximize: Iterable[str | Metric] = (),
+    minimize: Iterable[str | Metric] = (),
+    subject_to: Bound | Iterable[Bound] = (),
+    prevalence: float | None = None,
+    title: str = "",
+) -> Any:
+    """What is given up of one metric for another? All cuts, and those worth taking.
+
+    With more than two metrics the first is drawn against each of the others.
+    Parameters as in :func:`trueness.pareto`.
+    """
+    front = pareto_front(
+        t,
+        metrics,
+        maximize=maximize,
+        minimize=minimize,
+        subject_to=subject_to,
+        prevalence=prevalence,
+    )
+    names = list(front.values)
+    cuts = all_cuts(t, prevalence, "pareto")
+    keep = _thinned(len(cuts.score) + 1)
+    every = {name: values_of(cuts, read_metric(name))[keep] for name in names}
+    some = _thinned(len(front))
+    best = {name: front.values[name][some] for name in names}
+    best["cut"] = front.threshold[some]
+    charts = [_pair(names[0], other, every, best) for other in names[1:]]
+    about = "Pareto front of " + ", ".join(names)
+    chart = charts[0] if len(charts) == 1 else alt.hconcat(*charts)
+    return styled(chart, title, about)
+
+
+def pareto_plane(
+    t: Tally,
+    metrics: Iterable[str | Metric] = (),
+    *,
+    maximize: Iterable[str | Metric] = (),
+    minimize: Iterable[str | Metric] = (),
+    subject_to: Bound | Iterable[Bound] = (),
+    prevalence: float | None = None,
+    title: str = "",
+) -> Any:
+    """Which points of the ROC curve are worth considering, in the allowed region?
+
+    The cuts of the Pareto front in the plane of :func:`operating_point`.
+    Parameters as in :func:`trueness.pareto`.
+    """
+    front = pareto_front(
+        t,
+        metrics,
+        maximize=maximize,
+        minimize=minimize,
+        subject_to=subject_to,
+        prevalence=prevalence,
+    )
+    _checks.both_classes(t, "pareto_plane")
+    some = _thinned(len(front))
+    columns = {
+        "fpr": front.confusion.fp[some] / t.n_neg,
+        "tpr": front.confusion.tp[some] / t.n_pos,
+        "cut": front.threshold[some],
+        **{name: values[some] for name, values in front.values.items()},
+    }
+    # names such as "0.5*f1 + 0.5*recall" are data, not paths into it
+    named = {f"m{k}": columns.pop(name) for k, name in enumerate(front.values)}
+    tips = [alt.Tooltip("cut:Q", title="threshold", format=".4g")]
+    tips += [
+        alt.Tooltip(f"{key}:Q", title=name, format=".4g")
+        for key, name in zip(named, front.values, strict=True)
+    ]
+    dots = _plane(
+        alt.Chart(frame(columns | named)).mark_point(
+            color=COLOURS[1], filled=True, size=26, opacity=1
+        )
+    ).encode(tooltip=tips)
+    region = _region(t, read_constraints(subject_to), front.prevalence)
+    about = "ROC plane with the Pareto front of " + ", ".join(front.values)
+    layers = [*region, _diagonal(), _roc_line(t), dots]
+    return styled(alt.layer(*layers), title, about)
+
+
+def _thinned(size: int) -> Array:
+    """Choose at most ``POINTS`` of so many, both ends among them."""
+    return np.unique(np.linspace(0, size - 1, min(size, POINTS)).round().astype(int))
+
+
+def _pair(x: str, y: str, every: dict[str, Any], best: dict[str, Any]) -> Any:
+    grey = {"x": every[x], "y": every[y]}
+    axes: Any = {
+        "x": alt.X("x:Q", title=x, scale=alt.Scale(zero=False)),
+        "y": alt.Y("y:Q", title=y, scale=alt.Scale(zero=False)),
+    }
+    all_cuts_layer = (
+        alt.Chart(frame(grey)).mark_point(color=GREY, size=12, opacity=0.4)
+    ).encode(**axes)
+    front = {"x": best[x], "y": best[y], "cut": best["cut"]}
+    line = alt.Chart(frame(front)).encode(
+        **axes,
+        order=alt.Order("x:Q"),
+        tooltip=[
+            alt.Tooltip("x:Q", title=x, format=".4g"),
+            alt.Tooltip("y:Q", title=y, format=".4g"),
+            alt.Tooltip("cut:Q", title="threshold", format=".4g"),
+        ],
+    )
+    return alt.layer(
+        all_cuts_layer,
+        line.mark_line(color=COLOURS[0], interpolate="linear"),
+        line.mark_point(color=COLOURS[0], filled=True, size=22, opacity=1),
+    )

@@ -1,0 +1,348 @@
+"""What do confidence and utility look like, over n and over a tree?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import numpy as np
+from scipy.special import xlog1py, xlogy
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array
+from trueness._core.records import shown
+from trueness.plots._theme import COLOURS, GREY, SIZE, frame, styled
+from trueness.trees.entropic import TOP_METHODS
+from trueness.trees.leaf_counts import LeafReport, Leaves
+from trueness.trees.levels import tree_levels
+from trueness.trees.splits import split_parameters
+
+_LEVELS = {
+    "confidence": "Level of confidence P(C)",
+    "utility": "Level of utility P(U)",
+}
+
+
+_VERDICTS = {"trust": "circle", "thin": "triangle-up", "coin toss": "cross"}
+
+
+def levels_by_n(
+    splits: Mapping[str, Any],
+    n: Any = range(1, 101),
+    *,
+    level: str = "confidence",
+    method: str = "blend",
+    empty: str | float = "coin",
+    title: str = "",
+) -> Any:
+    """How do splits compare as the number of cases grows?
+
+    Figures 1 and 2 of Zhang (2024): one line a split.
+
+    Parameters
+    ----------
+    splits
+        From name to ``(weights, p)`` or :class:`trueness.Leaves`, as in
+        :func:`trueness.compare_splits`; ``([1], [0.7])`` is no split.
+    n
+        Numbers of cases.
+    level
+        "confidence" or "utility".
+    method, empty
+        As in :func:`trueness.compare_splits`.
+    title
+        Title of the figure.
+
+    Returns
+    -------
+    altair.Chart
+    """
+    _checks.choice(level, _LEVELS, "level")
+    known = _checks.named_splits(splits, Leaves)
+    sizes = [_checks.whole_number(m, "n") for m in n]
+    rows = [
+        (name, m, getattr(tree_levels(m, share, p, empty), level))
+        for name, (share, _, p) in (
+            (name, split_parameters(split, method)) for name, split in known.items()
+        )
+        for m in sizes
+    ]
+    names, at, value = (list(c) for c in zip(*rows, strict=True))
+    chart = (
+        alt.Chart(frame({"split": names, "n": at, "level": value}))
+        .mark_line()
+        .encode(
+            x=alt.X("n:Q", title="Cases n"),
+            y=alt.Y("level:Q", title=_LEVELS[level], scale=alt.Scale(zero=False)),
+            **_told_apart("split", list(known)),
+            tooltip=["split:N", "n:Q", alt.Tooltip("level:Q", format=".4f")],
+        )
+    )
+    words = f"{_LEVELS[level]} of {', '.join(known)} against the number of cases."
+    return styled(chart, title, words)
+
+
+def majority_likelihood(y: int, n: int, *, title: str = "") -> Any:
+    """Which larger class probability explains y of n, with and without the labels?
+
+    Figure 3 of Zhang (2024): the likelihood of p and that of the size of the majority,
+    each divided by its maximum, with their maxima and the blend of the two.
+
+    Parameters
+    ----------
+    y, n
+        Cases of one class, and in all; at least two.
+    title
+        Title of the figure.
+
+    Returns
+    -------
+    altair.LayerChart
+    """
+    n = _checks.whole_number(n, "n", at_least=2)
+    y = _checks.whole_number(y, "y")
+    _checks.part_of(y, n)
+    top = max(y, n - y)
+    estimate = {
+        name: float(f(np.asarray(top), np.asarray(n)))
+        for name, f in TOP_METHODS.items()
+    }
+    found = ", ".join(f"{name} {value:.4f}" for name, value in estimate.items())
+    return styled(
+        _likelihood_lines(top, n) + _estimate_rules(estimate),
+        title,
+        f"Likelihoods of the larger class probability for {y} of {n}: {found}.",
+    )
+
+
+def _likelihood_lines(top: int, n: int) -> Any:
+    p = np.linspace(0.5, 1, 501)
+    plain = _log_likelihood(p, top, n)
+    both = np.logaddexp(plain, _log_likelihood(p, n - top, n))
+    names = ["likelihood", "entropic likelihood"]
+    curves = frame(
+        {
+            "p": np.tile(p, 2),
+            "height": np.concatenate([np.exp(c - c.max()) for c in (plain, both)]),
+            "curve": np.repeat(names, p.size),
+        }
+    )
+    return (
+        alt.Chart(curves)
+        .mark_line()
+        .encode(
+            x=alt.X("p:Q", title="Larger class probability p", scale=_HALF),
+            y=alt.Y("height:Q", title="Likelihood (share of its maximum)"),
+            **_told_apart("curve", names),
+        )
+    )
+
+
+def _estimate_rules(estimate: dict[str, float]) -> Any:
+    columns = {
+        "method": list(estimate),
+        "p": list(estimate.values()),
+        "height": [0.2, 0.13, 0.06],  # below the curves, one under the other
+    }
+    marks = alt.Chart(frame(columns))
+    rules = marks.mark_rule(color=GREY, strokeDash=[2, 2]).encode(
+        x="p:Q", tooltip=["method:N", alt.Tooltip("p:Q", format=".4f")]
+    )
+    words = marks.mark_text(align="left", dx=4, color="#333333").encode(
+        x="p:Q", y="height:Q", text="method:N"
+    )
+    return rules + words
+
+
+_HALF = alt.Scale(domain=[0.5, 1])
+
+
+def _told_apart(field: str, names: list[str]) -> dict[str, Any]:
+    """Tell lines apart by colour and by dashes, in one legend."""
+    scale = alt.Scale(domain=names)
+    return {
+        "color": alt.Color(f"{field}:N", scale=scale, title=None),
+        "strokeDash": alt.StrokeDash(f"{field}:N", scale=scale, title=None),
+    }
+
+
+def _log_likelihood(p: Array, y: int, n: int) -> Array:
+    return np.asarray(xlogy(y, p) + xlog1py(n - y, -p))
+
+
+def leaf_tree(
+    tree: Any, report: LeafReport, *, names: Any = None, title: str = ""
+) -> Any:
+    """Which leaves of this tree can be trusted, seen at a glance?
+
+    The tree with its leaves coloured by their level of confidence; their size grows
+    with their cases, and their shape says the verdict.
+
+    Parameters
+    ----------
+    tree
+        A fitted scikit-learn tree, or a :class:`~trueness.estimators.ConfidentTree`.
+    report
+        From :func:`trueness.estimators.leaf_report`.
+    names
+        Names of the features; by default those that the tree was fitted with.
+    title
+        Title of the figure.
+
+    Returns
+    -------
+    altair.LayerChart
+    """
+    low = getattr(tree, "estimator_", tree).tree_
+    if names is None:
+        names = getattr(tree, "feature_names_in_", None)
+    left, right = low.children_left, low.children_right
+    x, depth = _layout(left, right)
+    shown = np.flatnonzero(depth >= 0)
+    inner = shown[left[shown] >= 0]
+    # room for a question under each other leaf, within what a page can show
+    width = int(min(1400, max(SIZE, 75 * np.sum(left[shown] < 0))))
+    height = int(min(900, max(160, 70 * (depth.max() + 1))))
+    layers = [
+        _edges(inner, left, right, x, depth),
+        _questions(inner, low, x, depth, names),
+        _leaves(report, x, depth),
+    ]
+    chart = alt.layer(*layers).properties(width=width, height=height)
+    trusted = int((report.verdict == "trust").sum())
+    words = (
+        f"A tree of {report.node.size} leaves coloured by level of confidence; "
+        f"{trusted} reach {report.wanted:g}."
+    )
+    return styled(chart, title, words)
+
+
+def _layout(left: Array, right: Array) -> tuple[Array, Array]:
+    """Put leaves side by side and parents over the middle of their children."""
+    x, depth = np.zeros(left.size), np.full(left.size, -1)
+    depth[0] = 0
+    order, stack = [], [0]
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        if left[node] >= 0:
+            depth[[left[node], right[node]]] = depth[node] + 1
+            stack += [right[node], left[node]]
+    ends = [node for node in order if left[node] < 0]
+    x[ends] = np.arange(len(ends))
+    for node in reversed(order):
+        if left[node] >= 0:
+            x[node] = (x[left[node]] + x[right[node]]) / 2
+    return x, depth
+
+
+_X = alt.X("x:Q", axis=None, scale=alt.Scale(nice=False, zero=False, padding=60))
+_Y = alt.Y("depth:Q", axis=None, scale=alt.Scale(reverse=True, nice=False, padding=30))
+
+
+def _edges(inner: Array, left: Array, right: Array, x: Array, depth: Array) -> Any:
+    start, end = (
+        np.repeat(inner, 2),
+        np.column_stack([left[inner], right[inner]]).ravel(),
+    )
+    columns = {"x": x[start], "depth": depth[start], "x2": x[end], "depth2": depth[end]}
+    return (
+        alt.Chart(frame(columns))
+        .mark_rule(color="#c0c0c0")
+        .encode(x=_X, y=_Y, x2="x2:Q", y2="depth2:Q")
+    )
+
+
+def _questions(inner: Array, low: Any, x: Array, depth: Array, names: Any) -> Any:
+    feature = [f"x{f}" if names is None else str(names[f]) for f in low.feature[inner]]
+    text = [
+        f"{f}\n<= {t:.4g}" for f, t in zip(feature, low.threshold[inner], strict=True)
+    ]
+    columns = {"x": x[inner], "depth": depth[inner], "question": text}
+    return (
+        alt.Chart(frame(columns))
+        .mark_text(fontSize=10, dy=-18, lineBreak="\n", color="#333333")
+        .encode(x=_X, y=_Y, text="question:N", tooltip="question:N")
+    )
+
+
+def _leaves(report: LeafReport, x: Array, depth: Array) -> Any:
+    columns = {
+        "x": x[report.node],
+        "depth": depth[report.node],
+        "leaf": report.node,
+        "cases": report.n,
+        "confidence": report.confidence,
+        "utility": report.utility,
+        "verdict": report.verdict,
+    }
+    colour = alt.Scale(scheme="viridis", domain=[0.5, 1])
+    shape = alt.Scale(
+        domain=["trust", "thin", "coin toss"], range=["circle", "triangle", "cross"]
+    )
+    return (
+        alt.Chart(frame(columns))
+        .mark_point(filled=True, stroke="#333333", strokeWidth=0.5, opacity=1)
+        .encode(
+            x=_X,
+            y=_Y,
+            color=alt.Color("confidence:Q", title="P(C)", scale=colour),
+            shape=alt.Shape("verdict:N", title="verdict", scale=shape),
+            size=alt.Size(
+                "cases:Q", title="cases", scale=alt.Scale(type="sqrt", range=[60, 500])
+            ),
+            tooltip=[
+                "leaf:N",
+                "cases:Q",
+                alt.Tooltip("confidence:Q", format=".3f"),
+                alt.Tooltip("utility:Q", format=".3f"),
+                "verdict:N",
+            ],
+        )
+    )
+
+
+def leaf_shares(r: LeafReport, *, title: str = "") -> Any:
+    """How large is the majority of each leaf, how sure is it, and can it be trusted?
+
+    Parameters
+    ----------
+    r
+        From ``leaves.report()``.
+    title
+        Printed above.
+    """
+    names = [shown(n, 30) for n in r.node.tolist()]
+    columns = {
+        "leaf": names,
+        "share": getattr(r, r.method),
+        "low": r.low,
+        "high": r.high,
+        "confidence": r.confidence,
+        "cases": r.n,
+        "verdict": r.verdict,
+    }
+    known = list(_VERDICTS)
+    colours = [COLOURS[k] for k in (0, 4, 1)]
+    y = alt.Y("leaf:N", title="Leaf", sort=names)
+    base = alt.Chart(frame(columns)).encode(
+        y=y, color=alt.Color("verdict:N", scale=alt.Scale(domain=known, range=colours))
+    )
+    span = alt.Scale(domain=[0.5, 1])
+    bars = base.mark_rule(strokeWidth=2).encode(
+        x=alt.X("low:Q", title="Share of the majority", scale=span), x2="high:Q"
+    )
+    shapes = alt.Scale(domain=known, range=list(_VERDICTS.values()))
+    dots = base.mark_point(filled=True, size=70, opacity=1).encode(
+        x=alt.X("share:Q", scale=span),
+        shape=alt.Shape("verdict:N", scale=shapes),
+        tooltip=["leaf:N", "cases:Q", "share:Q", "confidence:Q", "verdict:N"],
+    )
+    trusted = int((r.verdict == "trust").sum())
+    words = (
+        f"Share of the majority in each of {r.node.size} leaves with its "
+        f"{100 * r.level:g}% interval; {trusted} can be trusted."
+    )
+    height = min(1200, 40 + 18 * len(names))
+    return styled(alt.layer(bars, dots).properties(height=height), title, words)

@@ -1,0 +1,432 @@
+"""Which trade-offs does a classifier offer as its threshold moves?
+
+Each curve is a record of columns, one entry a threshold, highest threshold first, ties
+never broken: a row of the tally is a step of the curve. ``hull`` gives what chance
+between two thresholds can reach, ``simplify`` fewer points with a stated error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, TypeVar, final
+
+import numpy as np
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array, Floats, Ints, blocks
+from trueness._core.checks import InputError
+from trueness._core.polyline import few_points, largest_distance
+from trueness._core.records import Record
+from trueness.counts.values import Tally
+from trueness.metrics.confusion import Confusion, sweep, thresholds
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Roc(Record):
+    """Which true positive rate costs which false positive rate?
+
+    Attributes
+    ----------
+    fpr, tpr : array
+        Rates at each threshold, from (0, 0) to (1, 1).
+    threshold : array
+        +inf (nothing is flagged), then every score.
+    moved : float
+        By how much :func:`simplify` moved the curve at most; 0 when it is exact.
+    """
+
+    fpr: Floats
+    tpr: Floats
+    threshold: Floats
+    moved: float = 0.0
+    axes: ClassVar[tuple[str, str]] = ("fpr", "tpr")
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class PrecisionRecall(Record):
+    """Which precision is left at which recall?
+
+    Attributes
+    ----------
+    recall, precision : array
+        At each score as threshold. Where nothing is flagged precision is undefined, so
+        there is no such entry.
+    threshold : array
+        Every score, highest first.
+    prevalence : float
+        Share of positives for which the precision holds.
+    moved : float
+        By how much :func:`simplify` moved the curve at most; 0 when it is exact.
+    """
+
+    recall: Floats
+    precision: Floats
+    threshold: Floats
+    prevalence: float
+    moved: float = 0.0
+    axes: ClassVar[tuple[str, str]] = ("recall", "precision")
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Det(Record):
+    """Which miss rate is traded for which false alarm rate?
+
+    Attributes
+    ----------
+    fpr, fnr : array
+        Rates at each threshold; figures draw them on probit axes.
+    threshold : array
+        +inf (nothing is flagged), then every score.
+    moved : float
+        By how much :func:`simplify` moved the curve at most; 0 when it is exact.
+    """
+
+    fpr: Floats
+    fnr: Floats
+    threshold: Floats
+    moved: float = 0.0
+    axes: ClassVar[tuple[str, str]] = ("fpr", "fnr")
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class GainCurve(Record):
+    """Which share of the positives is found among the cases with the highest scores?
+
+    Attributes
+    ----------
+    flagged_rate, recall : array
+        Share of all cases, and of the positives, at or above each threshold.
+    threshold : array
+        +inf (nothing is flagged), then every score.
+    prevalence : float
+        Share of positives for which the curve holds.
+    moved : float
+        By how much :func:`simplify` moved the curve at most; 0 when it is exact.
+    """
+
+    flagged_rate: Floats
+    recall: Floats
+    threshold: Floats
+    prevalence: float
+    moved: float = 0.0
+    axes: ClassVar[tuple[str, str]] = ("flagged_rate", "recall")
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class LiftCurve(Record):
+    """How many times more frequent are positives among the cases flagged?
+
+    Attributes
+    ----------
+    flagged_rate, lift : array
+        At each score as threshold; undefined, so left out, where nothing is flagged.
+    threshold : array
+        Every score, highest first.
+    prevalence : float
+        Share of positives for which the curve holds.
+    moved : float
+        By how much :func:`simplify` moved the curve at most, as a share of the largest
+        lift; 0 when it is exact.
+    """
+
+    flagged_rate: Floats
+    lift: Floats
+    threshold: Floats
+    prevalence: float
+    moved: float = 0.0
+    axes: ClassVar[tuple[str, str]] = ("flagged_rate", "lift")
+
+
+Curve = TypeVar("Curve", Roc, PrecisionRecall, Det, GainCurve, LiftCurve)
+
+
+def _cuts(t: Tally, what: str) -> tuple[Tally, Floats, Confusion]:
+    """Give the labelled cases, every threshold and its confusion."""
+    t = t.labelled()
+    _checks.both_classes(t, what)
+    return t, thresholds(t), sweep(t)
+
+
+def _weighed(
+    t: Tally, c: Confusion, prevalence: float | None
+) -> tuple[Array, Array, float]:
+    """Give true and false positives, whole or scaled, and the prevalence.
+
+    The counts themselves are used as long as the prevalence is the sample's: their
+    ratios are then rounded once.
+    """
+    if prevalence is None:
+        return c.tp, c.fp, t.prevalence
+    share = _checks.fraction(prevalence, "prevalence")
+    n = t.n_pos + t.n_neg
+    return n * share * (c.tp / t.n_pos), n * (1 - share) * (c.fp / t.n_neg), share
+
+
+def _in_place(count: Ints, ratio: Callable[[slice], Array]) -> Floats:
+    """Put a ratio in the place of counts that are not needed again.
+
+    Memory that is met for the first time costs more than the division.
+    """
+    out = count.view(np.float64)
+    for b in blocks(count.size):
+        out[b] = ratio(b)
+    return out
+
+
+def roc(t: Tally) -> Roc:
+    r"""Which true positive rate costs which false positive rate?
+
+    .. math:: \mathrm{tpr}(\tau) = P(s \ge \tau \mid +), \qquad
+              \mathrm{fpr}(\tau) = P(s \ge \tau \mid -)
+
+    Parameters
+    ----------
+    t
+        The counts; cases without a label change nothing.
+
+    Returns
+    -------
+    Roc
+        ``fpr``, ``tpr`` and ``threshold``, from (0, 0) at +inf to (1, 1).
+
+    Notes
+    -----
+    Sameni (2025), eqs. (4), (6), (9). Tied scores are one step, so the curve is
+    diagonal there and its area is the half-tie AUC. O(m).
+
+    Examples
+    --------
+    >>> curve = roc(Tally([0.9, 0.5, 0.1], pos=[1, 1, 0], neg=[0, 1, 1]))
+    >>> curve.fpr, curve.tpr
+    (array([0. , 0. , 0.5, 1. ]), array([0. , 0.5, 1. , 1. ]))
+    """
+    t, cut, c = _cuts(t, "roc")
+    fpr = _in_place(c.fp, lambda b: c.fp[b] / t.n_neg)
+    return Roc(fpr, _in_place(c.tp, lambda b: c.tp[b] / t.n_pos), cut)
+
+
+def precision_recall(t: Tally, *, prevalence: float | None = None) -> PrecisionRecall:
+    r"""Which precision is left at which recall?
+
+    .. math:: \mathrm{ppv} =
+              \frac{\pi\,\mathrm{tpr}}{\pi\,\mathrm{tpr} + (1-\pi)\,\mathrm{fpr}}
+
+    Parameters
+    ----------
+    t
+        The counts; cases without a label change nothing.
+    prevalence
+        Share of positives, pi, where the classifier will be used; that of the sample
+        when None.
+
+    Notes
+    -----
+    Sameni (2025), eq. (20). Between two points the curve is not straight: see
+    :func:`leakage` for any recall. O(m).
+
+    Examples
+    --------
+    >>> curve = precision_recall(Tally([0.9, 0.5, 0.1], pos=[1, 1, 0], neg=[0, 1, 1]))
+    >>> curve.recall, curve.precision.round(3)
+    (array([0.5, 1. , 1. ]), array([1.   , 0.667, 0.5  ]))
+    """
+    t = t.labelled()
+    _checks.both_classes(t, "precision_recall")
+    c = sweep(t)[1:]
+
+    def ratio(b: slice) -> Array:
+        hits, alarms, _ = _weighed(t, c[b], prevalence)
+        return np.asarray(hits / (hits + alarms))
+
+    *_, share = _weighed(t, c[:0], prevalence)
+    precision = _in_place(c.fp, ratio)
+    recall = _in_place(c.tp, lambda b: c.tp[b] / t.n_pos)
+    return PrecisionRecall(recall, precision, t.score, share)
+
+
+def precision_at(fpr: Any, tpr: Any, prevalence: float) -> Any:
+    """Which share of the flagged cases is positive, given the rates?
+
+    NaN where nothing is flagged.
+    """
+    with np.errstate(invalid="ignore"):
+        hits = prevalence * tpr
+        return hits / (hits + (1 - prevalence) * fpr)
+
+
+def det(t: Tally) -> Det:
+    """Which miss rate is traded for which false alarm rate?
+
+    The ROC curve with its vertical axis turned round, meant for probit axes, on which a
+    binormal classifier is a straight line.
+
+    References
+    ----------
+    Martin et al. (1997), Proc. Eurospeech, 1895.
+
+    Examples
+    --------
+    >>> det(Tally([0.9, 0.5, 0.1], pos=[1, 1, 0], neg=[0, 1, 1])).fnr
+    array([1. , 0.5, 0. , 0. ])
+    """
+    t, cut, c = _cuts(t, "det")
+    return Det(c.fp / t.n_neg, c.fn / t.n_pos, cut)
+
+
+def gain_curve(t: Tally, *, prevalence: float | None = None) -> GainCurve:
+    """Which share of the positives is found among the cases with the highest scores?
+
+    Parameters
+    ----------
+    t
+        The counts; cases without a label change nothing.
+    prevalence
+        Share of positives where the classifier will be used; that of the sample when
+        None.
+
+    Examples
+    --------
+    >>> gain_curve(Tally([2, 1], pos=[1, 1], neg=[0, 2])).flagged_rate
+    array([0.  , 0.25, 1.  ])
+    """
+    t, cut, c = _cuts(t, "gain_curve")
+    hits, alarms, share = _weighed(t, c, prevalence)
+    return GainCurve((hits + alarms) / (t.n_pos + t.n_neg), c.tp / t.n_pos, cut, share)
+
+
+def lift_curve(t: Tally, *, prevalence: float | None = None) -> LiftCurve:
+    """How many times more frequent are positives among the cases flagged?
+
+    Parameters
+    ----------
+    t
+        The counts; cases without a label change nothing.
+    prevalence
+        Share of positives where the classifier will be used; that of the sample when
+        None.
+
+    Examples
+    --------
+    >>> lift_curve(Tally([2, 1], pos=[1, 1], neg=[0, 2])).lift
+    array([2., 1.])
+    """
+    t, cut, c = _cuts(t, "lift_curve")
+    hits, alarms, share = _weighed(t, c[1:], prevalence)
+    flagged = hits + alarms
+    n = t.n_pos + t.n_neg
+    return LiftCurve(flagged / n, hits / flagged / share, cut[1:], share)
+
+
+def hull(curve: Roc) -> Roc:
+    r"""What can be reached by choosing thresholds, and by tossing between two of them?
+
+    The smallest concave curve on or above the ROC curve; its points are the thresholds
+    that are best for some prices of the errors.
+
+    Parameters
+    ----------
+    curve
+        From :func:`roc`.
+
+    Notes
+    -----
+    The slopes of the hull are the isotonic (pool-adjacent-violators) likelihood ratios,
+    so it is found in O(m).
+
+    References
+    ----------
+    Fawcett, Niculescu-Mizil (2007), Mach. Learn. 68:97,
+    doi:10.1007/s10994-007-5011-0
+
+    Examples
+    --------
+    >>> curve = hull(roc(Tally([3, 2, 1], pos=[1, 0, 1], neg=[0, 1, 0])))
+    >>> curve.fpr, curve.tpr
+    (array([0., 0., 1.]), array([0. , 0.5, 1. ]))
+    """
+    from scipy.optimize import isotonic_regression
+
+    up, right = np.diff(curve.tpr), np.diff(curve.fpr)
+    some = np.concatenate([[True], up + right > 0])
+    up, right = up[some[1:]], right[some[1:]]
+    size = up + right
+    pooled = isotonic_regression(up / size, weights=size, increasing=False)
+    at = np.flatnonzero(some)[pooled.blocks]
+    fpr, tpr = curve.fpr[at], curve.tpr[at]
+    # blocks of equal slope meet in a point that is no corner
+    turn = np.diff(fpr)[:-1] * np.diff(tpr)[1:] - np.diff(tpr)[:-1] * np.diff(fpr)[1:]
+    corner = np.concatenate([[True], turn < 0, [True]])
+    return Roc(fpr[corner], tpr[corner], curve.threshold[at][corner])
+
+
+def simplify(
+    curve: Curve, *, points: int | None = None, tolerance: float | None = None
+) -> Curve:
+    """Which few points draw the same curve, and by how much do they move it?
+
+    Parameters
+    ----------
+    curve
+        Any curve of this module.
+    points
+        Keep at most this many points (2 or more).
+    tolerance
+        Move the curve by at most this much. With ``points`` alone the smallest movement
+        that the search finds is stated in ``moved``.
+
+    Returns
+    -------
+    curve of the same kind
+        Some of its points, first and last among them; ``moved`` is the largest distance
+        between the old and the new curve, both drawn with straight lines.
+
+    Notes
+    -----
+    Points are added where the curve is farthest from its simplification, until both
+    wishes are met. The distance is Euclidean in the plane of the curve (lift: as a
+    share of the largest lift) and is measured over all points at the end.
+
+    References
+    ----------
+    Douglas, Peucker (1973), Cartographica 10:112, doi:10.3138/FM57-6770-U75U-7727
+
+    Examples
+    --------
+    >>> line = roc(Tally([3, 2, 1], pos=[1, 1, 1], neg=[1, 1, 1]))
+    >>> simplify(line, tolerance=0.001).fpr
+    array([0., 1.])
+    """
+    most, allowed = _wishes(points, tolerance)
+    x, y = (np.asarray(getattr(curve, name), dtype=np.float64) for name in curve.axes)
+    if isinstance(curve, LiftCurve):
+        y = y / y.max()
+    kept = few_points(x, y, most, allowed)
+    moved = largest_distance(x, y, kept)
+    if tolerance is not None and moved > allowed:
+        raise InputError(
+            f"{most:,} points cannot keep the curve within tolerance={tolerance:g}; "
+            f"they move it by {moved:.2g}. Allow more points or a larger tolerance."
+        )
+    columns = {
+        f.name: getattr(curve, f.name)[kept]
+        for f in fields(curve)
+        if isinstance(getattr(curve, f.name), np.ndarray)
+    }
+    return replace(curve, **columns, moved=max(moved, curve.moved))
+
+
+def _wishes(points: int | None, tolerance: float | None) -> tuple[int, float]:
+    if points is None and tolerance is None:
+        raise InputError("simplify needs points=200 or tolerance=0.001, or both.")
+    most = (
+        2**62 if points is None else _checks.whole_number(points, "points", at_least=2)
+    )
+    if tolerance is None:
+        return most, 0.0
+    return most, _checks.not_negative(tolerance, "tolerance")

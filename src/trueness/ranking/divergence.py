@@ -1,0 +1,163 @@
+"""How different are the scores of positives and negatives, in nats?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array, Floats
+from trueness._core.records import Estimate, Record
+from trueness.counts.placements import grouped
+from trueness.counts.resampling import Seed, bootstrap
+from trueness.counts.values import Tally
+from trueness.ranking.gaussian import BinormalFit, fit_binormal
+from trueness.ranking.geometry import leakage
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Divergence(Record):
+    r"""How different are the scores of both classes, and where do they overlap?
+
+    Attributes
+    ----------
+    pos_to_neg, neg_to_pos : Estimate
+        Kullback-Leibler divergence in nats of the positives' scores from the
+        negatives', and the reverse; zero when the classifier is random.
+    entropy : float
+        Differential entropy of the leakage density g, minus ``pos_to_neg`` (eq. (49)).
+    spread : float
+        exp(entropy), in (0, 1]: over which share of the negatives' range the positives
+        are spread. 1: everywhere, confusion sits at all thresholds. Near 0: in a small
+        part of it, so that most thresholds separate well.
+    middle_half : (float, float)
+        The middle half of the positives lies between these quantiles of the negatives.
+    method : str
+        The estimator.
+    """
+
+    pos_to_neg: Estimate
+    neg_to_pos: Estimate
+    entropy: float
+    spread: float
+    middle_half: tuple[float, float]
+    method: str
+
+
+def kl_divergence(
+    t: Tally,
+    *,
+    method: str = "histogram",
+    level: float = 0.95,
+    rng: Seed = 0,
+    replicates: int = 1000,
+) -> Divergence:
+    r"""How different are the scores of positives and negatives, in nats?
+
+    .. math:: D(f_p \| f_n) = \int f_p \log\frac{f_p}{f_n}\,dx
+              = \int_0^1 g(u) \log g(u)\,du
+
+    Parameters
+    ----------
+    t
+        The counts; cases without a label change nothing.
+    method
+        ``"histogram"``: the scores are grouped into K = 2 n^(1/3) cells of equal weight
+        (n cases in the smaller class), half a case is added to each cell, and the mean
+        excess (K - 1)/2 (1/N1 + 1/N0) of such an estimate is taken off.
+        ``"binormal"``: the closed form at the fitted binormal curve.
+    level
+        Confidence level of the intervals.
+    rng, replicates
+        Seed and number of replicates of the stratified bootstrap that gives the error
+        of the histogram.
+
+    Returns
+    -------
+    Divergence
+        Both directions, the entropy and where the classes overlap.
+
+    Notes
+    -----
+    Sameni (2025), eqs. (47)-(49). Only the order of the scores matters. Cells join what
+    differs within them, so the histogram falls short where few cases decide, in the
+    tails: with 2000 cases a class by 3 % at D = 2 and 17 % at D = 4.5 for equal spread,
+    and by 20 % at D = 1.8 when positives spread 1.7 times as wide. Its interval is for
+    the divergence between cells.
+
+    Examples
+    --------
+    >>> kl_divergence(Tally([1], pos=[40], neg=[60])).pos_to_neg.value  # random
+    0.0
+    """
+    t = t.labelled()
+    _checks.both_classes(t, "kl_divergence")
+    _checks.choice(method, ("histogram", "binormal"), "method")
+    level = _checks.fraction(level, "level")
+    number = _checks.whole_number(replicates, "replicates", at_least=100)
+    if method == "binormal":
+        forth, back = _of_binormal(fit_binormal(t, level=level), level)
+    else:
+        forth, back = _of_histogram(t, level, rng, number)
+    quarter = leakage(t).inverse([0.25, 0.75])
+    return Divergence(
+        forth,
+        back,
+        -forth.value,
+        math.exp(-forth.value),
+        (float(quarter[0]), float(quarter[1])),
+        method,
+    )
+
+
+def _of_histogram(
+    t: Tally, level: float, rng: Seed, number: int
+) -> tuple[Estimate, ...]:
+    cells = max(2, round(2 * min(t.n_pos, t.n_neg) ** (1 / 3)))
+    neg, pos = grouped(t.neg, t.pos, cells)
+    binned = Tally(np.arange(neg.size, 0, -1), neg, pos)
+    both = _divergences(neg[None], pos[None])[0]
+    spread = bootstrap(binned, _divergences, number, rng).std(axis=0, ddof=1)
+    return tuple(
+        _positive(float(v), float(s), level, "histogram")
+        for v, s in zip(both, spread, strict=True)
+    )
+
+
+def _divergences(neg: Array, pos: Array) -> Floats:
+    """Give both directions for each row of counts, sampling excess taken off."""
+    k, n, p = neg.shape[1], neg.sum(1)[:, None], pos.sum(1)[:, None]
+    b, a = (neg + 0.5) / (n + k / 2), (pos + 0.5) / (p + k / 2)
+    ratio = np.log(a / b)
+    excess = (k - 1) / 2 * (1 / p + 1 / n)[:, 0]
+    forth, back = (a * ratio).sum(1), -(b * ratio).sum(1)
+    return np.column_stack([forth - excess, back - excess])
+
+
+def _positive(value: float, sd: float, level: float, method: str) -> Estimate:
+    """A divergence is never below zero."""
+    from scipy.special import ndtri
+
+    half = float(ndtri((1 + level) / 2)) * sd
+    low, high = max(0.0, value - half), max(value + half, half)
+    return Estimate(max(0.0, value), low, high, level, method, sd)
+
+
+def _of_binormal(fit: BinormalFit, level: float) -> tuple[Estimate, ...]:
+    """Carry the errors of alpha and b through the closed forms (delta method)."""
+    alpha, b = fit.curve.alpha, fit.curve.b
+    cross = fit.correlation * fit.alpha.sd * fit.b.sd
+    covariance = np.array([[fit.alpha.sd**2, cross], [cross, fit.b.sd**2]])
+    slopes = (
+        np.array([1 / alpha - (1 + b * b) / alpha**3, b / alpha**2]),
+        np.array([alpha - 1 / alpha, b]),
+    )
+    values = (fit.curve.kl_pos_to_neg, fit.curve.kl_neg_to_pos)
+    return tuple(
+        _positive(v, math.sqrt(s @ covariance @ s), level, "binormal")
+        for v, s in zip(values, slopes, strict=True)
+    )

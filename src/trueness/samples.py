@@ -1,0 +1,49 @@
+"""Which data does Trueness bring along to try things on?
+
+Real data, small: see ``examples/README.md`` for where each comes from and
+``examples/make_west_nile.py`` for how it was made.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trueness._core import checks as _checks
+
+# in a wheel they lie beside this module, in a checkout in examples/
+_FOLDERS = (
+    Path(__file__).parent / "sample_data",
+    Path(__file__).parents[2] / "examples",
+)
+
+
+def path(name: str) -> Path:
+    """Where is the sample of this name?
+
+    Parameters
+    ----------
+    name
+        One of ``trueness.samples.SAMPLES``.
+
+    Examples
+    --------
+    >>> path("west_nile").name
+    'west_nile.csv.gz'
+    """
+    _checks.choice(name, list(SAMPLES), "sample")
+    for folder in _FOLDERS:
+        found = folder / SAMPLES[name]
+        if found.is_file():
+            return found
+    raise _checks.InputError(
+        f"The sample {name!r} is not part of this installation. Type "
+        f"pip install --force-reinstall trueness."
+    )
+
+
+SAMPLES = {
+    "west_nile": "west_nile.csv.gz",
+    "leaves": "west_nile_leaves.csv",
+    "hiv": "no_gold/hiv_alvord1988.csv",
+    "chloroplast": "no_gold/chloroplast_reconstructed.csv",
+}

@@ -1,0 +1,292 @@
+"""How does a fitted map become a column, where the rows are?
+
+A calibrator says what it computes as a formula (``formulas.py``); here the formula is
+written as an expression of the engine, so that no row leaves it. A map of several
+scores, or of a table too long for an expression, is applied through a join with the
+distinct outputs and their new score. Python never sees a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks import InputError
+from trueness.calibration.formulas import (
+    Chain,
+    Formula,
+    Linear,
+    Logistic,
+    Mean,
+    Prior,
+    Steps,
+)
+from trueness.calibration.maps import Map
+from trueness.data.columns import column as read_column
+from trueness.data.columns import is_frame
+from trueness.data.engines import collect, is_lazy, open_frame
+
+# steps or points that an expression may have; beyond it a join is faster (Spark takes
+# minutes to compile what has hundreds)
+_LONGEST = 64
+_GONE = (
+    -1.7976931348623157e308
+)  # stands for a missing output in a join: null never fits
+
+
+def apply(
+    frame: Any, map: Map, column: str | None = None, *, name: str | None = None
+) -> Any:
+    """What does each row score, after calibration or combination?
+
+    Parameters
+    ----------
+    frame
+        Any frame, eager or lazy.
+    map
+        A fitted map: of one score (:func:`calibrate`) or of several (a combiner of a
+        panel, which knows the names of its columns).
+    column
+        The score column, for a map of one score.
+    name
+        What the new column is called: ``"<column>_calibrated"`` or ``"combined"``
+        unless said otherwise.
+
+    Returns
+    -------
+    frame
+        The same kind of frame with one column more; a lazy frame is still lazy. A
+        missing score stays missing (NaN or null, as the engine has it). Where a join
+        is needed the engine may change the order of the rows.
+
+    Examples
+    --------
+    >>> import polars as pl, trueness
+    >>> t = trueness.Tally([1, 2], neg=[3, 1], pos=[1, 3])
+    >>> isotonic = trueness.calibrate(t, method="isotonic")
+    >>> rows = pl.LazyFrame({"s": [2.0, 1.0]})
+    >>> apply(rows, isotonic, "s", name="p").collect()["p"].to_list()
+    [0.75, 0.25]
+    """
+    _is_map(map)
+    if not is_frame(frame):
+        raise InputError(
+            f"apply needs a frame; found {type(frame).__name__}. For arrays type "
+            f"map(scores), for a tally tally.map(map)."
+        )
+    opened = open_frame(frame)
+    names = opened.collect_schema().names()
+    inputs = _inputs(map, column, names)
+    new = name or (f"{inputs[0]}_calibrated" if column is not None else "combined")
+    if new in names:
+        raise InputError(
+            f"The frame has a column {new!r} already; choose another name=."
+        )
+    if not is_lazy(opened):
+        return _in_memory(opened, map, inputs, new).to_native()
+    formula = map.expression if column is not None else None
+    if formula is not None and _length(formula) <= _LONGEST:
+        return opened.with_columns(_missing_kept(inputs[0], formula, new)).to_native()
+    return _joined(opened, map, inputs, new).to_native()
+
+
+def _is_map(map: Any) -> None:
+    if not isinstance(map, Map):
+        raise InputError(
+            f"apply needs a fitted map, as trueness.calibrate or trueness.fidel gives; "
+            f"found {type(map).__name__}."
+        )
+
+
+def _several(map: Map) -> Sequence[str] | None:
+    """Which columns does a map of several scores read? None for a map of one."""
+    # a map of one score says what it computes; its names, if any, are its own matter
+    if type(map).expression is not Map.expression:
+        return None
+    return getattr(map, "names", None)
+
+
+def _inputs(map: Map, column: str | None, names: Sequence[str]) -> list[str]:
+    several = _several(map)
+    if column is not None and several is not None:
+        raise InputError(
+            f"{type(map).__name__} reads the columns {_checks.listing(several)}; leave "
+            f"out column=."
+        )
+    if column is None and several is None:
+        raise InputError(
+            f"Name the score column: trueness.apply(frame, map, column). The frame has "
+            f"{_checks.listing(names, 12)}."
+        )
+    wanted = [column] if several is None else list(several)
+    return [_checks.column(str(c), names, "column") for c in wanted]
+
+
+def _evaluated(map: Map, columns: Sequence[Array]) -> Floats:
+    rows = [_checks.numeric_scores(c, "column").astype(np.float64) for c in columns]
+    several = _several(map) is not None
+    return np.asarray(map(np.column_stack(rows) if several else rows[0]))
+
+
+def _in_memory(frame: Any, map: Map, inputs: list[str], new: str) -> Any:
+    import narwhals as nw
+
+    values = _evaluated(map, [read_column(frame[c], c) for c in inputs])
+    series = nw.new_series(new, values, nw.Float64, backend=frame.implementation)
+    return frame.with_columns(series)
+
+
+def _length(formula: Formula) -> int:
+    """How many pieces have the tables of a formula together?"""
+    match formula:
+        case Steps(edges, _):
+            return int(edges.size)
+        case Linear(x, _):
+            return int(x.size)
+        case Mean(parts, _) | Chain(parts):
+            return sum(map(_length, parts))
+    return 1
+
+
+def _missing_kept(name: str, formula: Formula, new: str) -> Any:
+    import narwhals as nw
+
+    score = nw.col(name).cast(nw.Float64)
+    gone = score.is_null() | score.is_nan()
+    return nw.when(~gone).then(_written(formula, score)).alias(new)
+
+
+def _written(formula: Formula, s: Any) -> Any:
+    """Write a formula as an expression of the score."""
+    match formula:
+        case Logistic():
+            return _logistic(formula, s)
+        case Steps(edges, values):
+            return _tree(s, edges, [_literal(v) for v in values])
+        case Linear(x, y):
+            return _lines(s, x, y)
+        case Prior(pos, neg):
+            return s * pos / (s * pos + (1.0 - s) * neg)
+        case Mean(parts, weights):
+            terms = [_written(p, s) * w for p, w in zip(parts, weights, strict=True)]
+            return sum(terms[1:], terms[0])
+        case Chain(parts):
+            for part in parts:
+                s = _written(part, s)
+            return s
+
+
+def _literal(value: float) -> Any:
+    import narwhals as nw
+
+    return nw.lit(float(value), nw.Float64)
+
+
+def _logistic(f: Logistic, s: Any) -> Any:
+    import narwhals as nw
+
+    if np.isfinite(f.low) or np.isfinite(f.high):
+        low = f.low if np.isfinite(f.low) else None
+        high = f.high if np.isfinite(f.high) else None
+        s = s.clip(low, high)
+    total = _literal(f.intercept)
+    for coefficient, name in f.terms:
+        total = total + _TRANSFORMS[name](s) * float(coefficient)
+    # exp of minus the size never overflows
+    small = (-(total.abs())).exp()
+    return nw.when(total >= 0.0).then(_literal(1.0)).otherwise(small) / (small + 1.0)
+
+
+_TRANSFORMS: dict[str, Callable[[Any], Any]] = {
+    "identity": lambda s: s,
+    "square": lambda s: s * s,
+    "log": lambda s: s.log(),
+    "log1m": lambda s: (1.0 - s).log(),
+    "logit": lambda s: s.log() - (1.0 - s).log(),
+}
+
+
+def _tree(s: Any, edges: Floats, pieces: list[Any]) -> Any:
+    """Choose ``pieces[number of edges <= s]`` by a binary tree of comparisons."""
+    import narwhals as nw
+
+    if len(pieces) == 1:
+        return pieces[0]
+    middle = len(pieces) // 2
+    below = _tree(s, edges[: middle - 1], pieces[:middle])
+    above = _tree(s, edges[middle:], pieces[middle:])
+    return nw.when(s < float(edges[middle - 1])).then(below).otherwise(above)
+
+
+def _lines(s: Any, x: Floats, y: Floats) -> Any:
+    """Write straight lines between points, constant beyond the ends."""
+    slope = np.diff(y) / np.diff(x)
+    inner = [
+        (s - float(a)) * float(m) + float(b)
+        for a, m, b in zip(x[:-1], slope, y[:-1], strict=True)
+    ]
+    return _tree(s, x, [_literal(y[0]), *inner, _literal(y[-1])])
+
+
+def _joined(lazy: Any, map: Map, inputs: list[str], new: str) -> Any:
+    """Join the rows with the table of distinct outputs and their new score."""
+    import narwhals as nw
+
+    keys = [f"_trueness_{k}" for k in range(len(inputs))]
+    keyed = lazy.with_columns(
+        _key(nw.col(c).cast(nw.Float64)).alias(k)
+        for c, k in zip(inputs, keys, strict=True)
+    )
+    found = collect(keyed.select(keys).unique())
+    columns = [np.asarray(read_column(found[k], k), dtype=np.float64) for k in keys]
+    outputs = [np.where(c == _GONE, np.nan, c) for c in columns]
+    table = dict(zip(keys, columns, strict=True)) | {new: _evaluated(map, outputs)}
+    return keyed.join(_table(lazy, table), on=keys, how="left").drop(keys)
+
+
+def _key(value: Any) -> Any:
+    """Make values that are equal exactly when the outputs are the same."""
+    import narwhals as nw
+
+    return (
+        nw.when(value.is_null() | value.is_nan())
+        .then(_literal(_GONE))
+        .otherwise(value + 0.0)
+    )
+
+
+def _table(lazy: Any, columns: dict[str, Floats]) -> Any:
+    """Bring a small table to the engine of a lazy frame."""
+    import narwhals as nw
+    import pyarrow as pa
+
+    native, table = lazy.to_native(), pa.table(columns)
+    kind = lazy.implementation
+    if kind is nw.Implementation.POLARS:
+        return nw.from_dict(columns, backend="polars").lazy()
+    if kind is nw.Implementation.DUCKDB:
+        return nw.from_native(_duckdb_table(native, columns))
+    if kind is nw.Implementation.IBIS:
+        import ibis
+
+        return nw.from_native(ibis.memtable(table))
+    if hasattr(native, "sparkSession"):
+        return nw.from_native(native.sparkSession.createDataFrame(table))
+    raise InputError(
+        f"apply cannot bring a table to {kind}; collect the frame first, or use a map "
+        f"with fewer than {_LONGEST} steps."
+    )
+
+
+def _duckdb_table(relation: Any, columns: dict[str, Floats]) -> Any:
+    # written out: a table of another connection cannot be joined
+    lists = ", ".join(
+        f"unnest({values.astype(str).tolist()}::DOUBLE[]) "
+        f'AS "{name.replace(chr(34), chr(34) * 2)}"'
+        for name, values in columns.items()
+    )
+    return relation.query("_trueness_rows", f"SELECT {lists}")

@@ -1,0 +1,173 @@
+r"""How good can a cut be whose counts are only known to lie in a box?
+
+A cut somewhere inside a cell of scores flags some of the cell's positives and some of
+its negatives: tp and fp lie in a rectangle whose corners are known. Metrics that are
+quotients of sums of counts take their extremes over a rectangle at its corners
+(a quotient of two linear functions has no extremes inside), and so do the others of
+``CORNERED``, which rise with tp and fall with fp.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueness._core.arrays import Array, Floats, Ints
+from trueness.counts.values import Tally
+from trueness.metrics.algebra import Constraint, Metric
+from trueness.metrics.confusion import Confusion
+from trueness.threshold.cuts import Cuts, all_cuts, holds, rounding_of
+
+Flags = NDArray[np.bool_]
+
+# metrics without a Ratio that rise with tp and fall with fp, or are quotients of
+# functions linear in both (kappa, lift, the likelihood ratios)
+CORNERED = {
+    "balanced_accuracy",
+    "diagnostic_odds_ratio",
+    "g_mean",
+    "kappa",
+    "lift",
+    "lr_negative",
+    "lr_positive",
+    "markedness",
+    "mcc",
+    "youden",
+}
+
+
+_BROKEN = {"markedness", "mcc"}
+
+
+class Boxes(NamedTuple):
+    """Between which counts does a cut inside each row of a tally lie?
+
+    ``open`` says which rows hold more than one score, so that there are such cuts.
+    """
+
+    tp: tuple[Ints, Ints]
+    fp: tuple[Ints, Ints]
+    n_pos: int
+    n_neg: int
+    open: Flags
+
+
+def boxes_of(t: Tally) -> Boxes:
+    """Give the box of each row of a labelled tally."""
+    tp, fp = np.cumsum(t.pos), np.cumsum(t.neg)
+    wide = t.high > t.score
+    return Boxes((tp - t.pos, tp), (fp - t.neg, fp), t.n_pos, t.n_neg, wide)
+
+
+def is_cornered(metric: Metric) -> bool:
+    """Does this metric take its extremes over a box at the corners, term by term?"""
+    if metric.terms is not None:
+        return all(is_cornered(part) for _, part in metric.terms)
+    if metric.ratio is not None:
+        under = metric.ratio.under
+        # a denominator that changes its sign inside the box has a pole there
+        return under is None or min(under) >= 0 or max(under) <= 0
+    return metric.name in CORNERED
+
+
+def range_in(b: Boxes, metric: Metric, prevalence: float | None) -> tuple[Array, Array]:
+    """Between which values does the metric lie in each box?
+
+    An empty range (inf, -inf) where it is undefined throughout. A metric of unknown
+    shape may have any value.
+    """
+    if not is_cornered(metric):
+        return np.full(b.open.size, -np.inf), np.full(b.open.size, np.inf)
+    terms = ((1.0, metric),) if metric.terms is None else metric.terms
+    low: Floats = np.full(b.open.size, metric.constant)
+    high = low.copy()
+    corners = _corners(b, prevalence)
+    for weight, part in terms:
+        lowest, highest = _extremes(part, corners)
+        ends = (lowest, highest) if weight >= 0 else (highest, lowest)
+        with np.errstate(invalid="ignore"):
+            low, high = low + weight * ends[0], high + weight * ends[1]
+    # inf - inf: nothing is known
+    return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+
+
+def _extremes(metric: Metric, corners: Sequence[Confusion]) -> tuple[Floats, Floats]:
+    """Give the smallest and largest value of a single metric at the corners.
+
+    A corner where the metric is undefined is left out: a quotient is constant along the
+    sides that meet there. The roots and products of ``_BROKEN`` are not, so next to
+    such a corner nothing is known of them.
+    """
+    values = np.array([metric(c) for c in corners], dtype=np.float64)
+    gone = np.isnan(values)
+    low = np.where(gone, np.inf, values).min(axis=0)
+    high = np.where(gone, -np.inf, values).max(axis=0)
+    if metric.name in _BROKEN:
+        near = gone.any(axis=0) & ~gone.all(axis=0)
+        low = np.where(near, metric.range[0], low)
+        high = np.where(near, metric.range[1], high)
+    return low, high
+
+
+def _corners(b: Boxes, prevalence: float | None) -> list[Confusion]:
+    found = []
+    for tp in b.tp:
+        for fp in b.fp:
+            c = Confusion(tp, fp, b.n_pos - tp, b.n_neg - fp)
+            found.append(c if prevalence is None else c.at_prevalence(prevalence))
+    return found
+
+
+class Search(NamedTuple):
+    """What is known about the best cut of a tally of cells.
+
+    ``reached`` is the best value of the cuts between cells, which are real cuts (-inf
+    when none is allowed); ``possible`` what a cut inside a cell could reach at most;
+    ``alive`` the cells that can hold a cut as good as that.
+    """
+
+    reached: float
+    possible: float
+    alive: Flags
+
+
+def search(
+    t: Tally,
+    objective: Metric,
+    constraints: tuple[Constraint, ...],
+    prevalence: float | None = None,
+) -> Search:
+    """Which cells of a labelled tally can still hold an optimal cut?"""
+    cuts = all_cuts(t, prevalence, "best_threshold")
+    b = boxes_of(t)
+    met = [holds(cuts, c) for c in constraints]
+    allowed = np.logical_and.reduce(met) if met else np.ones(len(t) + 1, dtype=bool)
+    reached = _best(cuts, objective, allowed)
+    able = b.open.copy()
+    for c in constraints:
+        able &= _can_hold(cuts, b, c, prevalence)
+    _, high = range_in(b, objective, prevalence)
+    slack = rounding_of(cuts, objective) if np.isfinite(reached) else 0.0
+    alive = able & (high >= reached - slack)
+    possible = float(high[alive].max(initial=reached))
+    return Search(reached, possible, alive)
+
+
+def _best(cuts: Cuts, objective: Metric, allowed: Flags) -> float:
+    values = np.where(allowed, np.asarray(objective(cuts.used)), np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        top = float(np.nanmax(values))
+    return -np.inf if np.isnan(top) else top
+
+
+def _can_hold(cuts: Cuts, b: Boxes, c: Constraint, prevalence: float | None) -> Flags:
+    low, high = range_in(b, c.metric, prevalence)
+    slack = rounding_of(cuts, c.metric)
+    if c.sign in (">=", ">"):
+        return np.asarray(high >= c.bound - slack)
+    return np.asarray(low <= c.bound + slack)

@@ -1,0 +1,359 @@
+r"""Between which numbers does the exact answer lie, when scores were put into cells?
+
+Every analysis of ``trueness`` that is asked about a binned tally passes through
+``certified`` (by ``binned.py``), which gives its answer a field ``bounds``: two
+numbers, a :class:`CurveBounds`, or the words why nothing is known. ``BOUNDED``, at the
+foot, says how for each analysis; the bounds themselves are in ``arrangements.py``
+(numbers), ``boxes.py`` (cuts) and ``envelopes.py`` (curves).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from inspect import signature
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from trueness._core import checks as _checks
+from trueness._core.checks import InputError
+from trueness._core.records import Estimate, Record, apart
+from trueness.calibration.errors import calibration_error, calibration_line
+from trueness.calibration.proper_scores import brier, decomposition, log_loss
+from trueness.calibration.reliability_curve import reliability
+from trueness.counts.values import Tally
+from trueness.metrics.algebra import Metric
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.grammar import constraints as read_constraints
+from trueness.metrics.grammar import metric as read_metric
+from trueness.ranking.auc_intervals import auc
+from trueness.ranking.curves import det, gain_curve, lift_curve, precision_recall, roc
+from trueness.ranking.partial_areas import average_precision, partial_area, partial_auc
+from trueness.scale.arrangements import (
+    auc_ends,
+    average_precision_ends,
+    between,
+    calibration_error_ends,
+    dullest,
+    rounded_out,
+    sharpest,
+)
+from trueness.scale.boxes import Boxes, boxes_of, range_in, search
+from trueness.scale.envelopes import (
+    CurveBounds,
+    cost_bounds,
+    decision_bounds,
+    det_bounds,
+    gain_bounds,
+    lift_bounds,
+    precision_bounds,
+    reliability_bounds,
+    roc_bounds,
+)
+from trueness.scale.slopes import intercept_ends, slope_ends
+from trueness.threshold.costs import cost_curve, decision_curve
+from trueness.threshold.operating_point import (
+    OperatingPoint,
+    best_threshold,
+    on_cells,
+    read_objective,
+)
+
+NOT_KNOWN = "not known: each cell was taken at its lowest score"
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Bounds(Record):
+    """Between which numbers does the exact answer lie?
+
+    Attributes
+    ----------
+    value : float
+        The answer of the binned tally.
+    low, high : float
+        The exact answer lies between these, with certainty: this is no confidence
+        interval, the cases are all there.
+    name : str
+        What was asked.
+    cells : int
+        How many rows of the tally hold more than one score.
+
+    Examples
+    --------
+    >>> Bounds(0.8125, 0.8, 0.825, "auc", 10)
+    auc 0.8125 (exactly between 0.8 and 0.825; 10 cells)
+    """
+
+    value: float
+    low: float
+    high: float
+    name: str = ""
+    cells: int = 0
+
+    def __float__(self) -> float:
+        """Give the value alone."""
+        return self.value
+
+    def __repr__(self) -> str:
+        """Write value and bounds in one line."""
+        ends = apart(self.low, self.high).replace(" to ", " and ")
+        return (
+            f"{self.name} {self.value:.6g} (exactly between {ends}; "
+            f"{self.cells:,} cells)"
+        )
+
+    __str__ = __repr__
+
+
+Given = Mapping[str, Any]
+Attach = Callable[[Any, Tally, Given], Any]
+
+
+def certified(answer: Any, name: str, t: Tally, given: Given) -> Any:
+    """Give the answer of the analysis of this name its bounds.
+
+    ``t`` is the binned tally, ``given`` every argument of the call.
+    """
+    attach = BOUNDED[name].attach if name in BOUNDED else _nothing_known
+    return attach(answer, t.labelled(), given)
+
+
+def _nothing_known(answer: Any, t: Tally, given: Given) -> Any:
+    return replace(answer, bounds=NOT_KNOWN) if isinstance(answer, Record) else answer
+
+
+def _auc(answer: Estimate, t: Tally, given: Given) -> Estimate:
+    return replace(answer, bounds=auc_ends(t))
+
+
+def _average_precision(answer: Estimate, t: Tally, given: Given) -> Estimate:
+    share, odds = given["prevalence"], 1.0
+    if share is not None:
+        odds = (1 - share) / share * t.n_pos / t.n_neg
+    return replace(answer, bounds=_holding(average_precision_ends(t, odds), answer))
+
+
+def _partial_auc(answer: Estimate, t: Tally, given: Given) -> Estimate:
+    part = {k: given[k] for k in ("fpr", "tpr", "corrected")}
+    ends = between(lambda x: partial_area(x, **part), t)
+    return replace(answer, bounds=_holding(ends, answer))
+
+
+def _holding(ends: tuple[float, float], answer: Any) -> tuple[float, float]:
+    """Let the ends hold the value itself, which is one of the arrangements."""
+    return min(ends[0], answer.value), max(ends[1], answer.value)
+
+
+def _proper_score(name: str) -> Attach:
+    def attach(answer: Any, t: Tally, given: Given) -> Any:
+        best, worst = (decomposition(x, name) for x in (sharpest(t), dullest(t)))
+        unc = best[3]
+        # what is left after recalibration: unc - dsc
+        left = unc - best[2], unc - worst[2]
+        ends = {
+            "mcb": (max(0.0, best[0] - left[1]), worst[0] - left[0]),
+            "dsc": (worst[2], best[2]),
+        }
+        parts = {
+            k: replace(
+                getattr(answer, k),
+                bounds=_holding(rounded_out(*v), getattr(answer, k)),
+            )
+            for k, v in ends.items()
+        }
+        parts["unc"] = replace(answer.unc, bounds=(answer.unc.value,) * 2)
+        value = _holding(rounded_out(best[0], worst[0]), answer)
+        return replace(answer, bounds=value, **parts)
+
+    return attach
+
+
+def _calibration_error(answer: Any, t: Tally, given: Given) -> Any:
+    ends = calibration_error_ends(t, given["bins"])
+    parts = {k: replace(getattr(answer, k), bounds=v) for k, v in ends.items()}
+    smooth = replace(answer.smooth, bounds=NOT_KNOWN)
+    return replace(answer, smooth=smooth, bounds=ends["plain"], **parts)
+
+
+def _calibration_line(answer: Any, t: Tally, given: Given) -> Any:
+    slope, intercept = answer.slope, answer.intercept
+    ends = slope_ends(t, slope.value)
+    return replace(
+        answer,
+        slope=replace(slope, bounds=_holding(ends, slope)),
+        intercept=replace(intercept, bounds=_holding(intercept_ends(t), intercept)),
+        bounds=ends,
+    )
+
+
+def _with_prevalence(
+    envelope: Callable[[Tally, float | None], CurveBounds],
+) -> Attach:
+    return lambda answer, t, given: replace(
+        answer, bounds=envelope(t, given["prevalence"])
+    )
+
+
+def _of_curve(envelope: Callable[[Tally], CurveBounds]) -> Attach:
+    return lambda answer, t, given: replace(answer, bounds=envelope(t))
+
+
+def _of_answer(envelope: Callable[[Tally, Any], CurveBounds]) -> Attach:
+    return lambda answer, t, given: replace(answer, bounds=envelope(t, answer))
+
+
+def _best_threshold(point: OperatingPoint, t: Tally, given: Given) -> OperatingPoint:
+    point = on_cells(point, t)
+    if given["method"] == "fermi-dirac":  # expects cases instead of counting them
+        return replace(point, bounds=NOT_KNOWN)
+    minimised = given["minimize"] is not None
+    _, objective = read_objective(given["maximize"], given["minimize"])
+    constraints = read_constraints(given["subject_to"])
+    found = search(t, objective, constraints, given["prevalence"])
+    low, high = found.reached, max(found.possible, found.reached)
+    low, high = (-high, -low) if minimised else (low, high)
+    alive = found.alive
+    places = [
+        *(v for ends in point.intervals for v in ends),
+        *t.score[alive].tolist(),
+        *t.high[alive].tolist(),
+    ]
+    return replace(
+        point,
+        bounds=_holding((low, high), point),
+        threshold_bounds=(min(places), max(places)),
+    )
+
+
+def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
+    """Between which numbers does the exact answer lie, when scores are in cells?
+
+    Parameters
+    ----------
+    analysis
+        An analysis that gives a number or a curve, as a function or by name:
+        ``trueness.auc``, ``"average_precision"``, ``trueness.roc``,
+        ``"best_threshold"``,
+        ... Or a metric, in Python or as text, with ``threshold=``.
+    t
+        A tally made with ``at_most=``, or by :meth:`Tally.coarse`. Of a tally without
+        cells the bounds are the answer itself.
+    **options
+        What the analysis takes: ``maximize`` and ``subject_to`` for ``best_threshold``,
+        ``threshold`` for a metric.
+
+    Returns
+    -------
+    Bounds or CurveBounds
+
+    Notes
+    -----
+    The answers of the analyses carry the same bounds in their field ``bounds``; this
+    function gives them alone, and those of a metric at a threshold.
+
+    The AUC lies within half of the pairs that share a cell. For ``best_threshold`` the
+    bounds are those of the best value; the lower one is reached by the threshold that
+    ``best_threshold`` gives. The bounds say what the cells cost; how far the answer
+    would differ for other cases is the matter of its confidence interval.
+
+    Examples
+    --------
+    >>> t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0])  # AUC 3/4
+    >>> bounds(auc, t.coarse(2))
+    auc 0.5 (exactly between 0.25 and 0.75; 2 cells)
+    >>> bounds("recall", t.coarse(2), threshold=2)
+    recall 0.5 (exactly between 0.5 and 1; 2 cells)
+    """
+    _checks.one_classifier(t, "bounds")
+    name = getattr(analysis, "__name__", analysis)
+    if isinstance(analysis, Metric) or (
+        isinstance(name, str) and "threshold" in options and name not in BOUNDED
+    ):
+        return _metric_bounds(t, read_metric(analysis), **options)
+    if name not in BOUNDED:
+        raise InputError(
+            f"bounds knows {_checks.listing(BOUNDED, 20)}, and any metric with "
+            f"threshold=; found {name!r}.{_checks.nearest(name, list(BOUNDED))}"
+        )
+    known = BOUNDED[name]
+    given = signature(known.analysis).bind(t, **options)
+    given.apply_defaults()
+    answer = known.attach(known.analysis(t, **options), t.labelled(), given.arguments)
+    return _alone(answer, name, t)
+
+
+def _alone(answer: Any, name: str, t: Tally) -> Bounds | CurveBounds:
+    if isinstance(answer.bounds, CurveBounds):
+        return answer.bounds
+    if isinstance(answer, OperatingPoint):
+        name = f"best {answer.objective}"
+    value = getattr(answer, "value", None)
+    if value is None:
+        value = (answer.plain if name == "calibration_error" else answer.slope).value
+    low, high = answer.bounds
+    return Bounds(float(value), low, high, name, _cells(t))
+
+
+def _cells(t: Tally) -> int:
+    return int(np.count_nonzero(t.high > t.score))
+
+
+def _metric_bounds(
+    t: Tally, metric: Metric, *, threshold: float, prevalence: float | None = None
+) -> Bounds:
+    """Bound a metric at a threshold, which may fall into a cell."""
+    t = t.labelled()
+    at = int(np.searchsorted(-t.score, -float(threshold), side="right"))
+    inside = at < len(t) and float(threshold) <= t.high[at] and t.high[at] > t.score[at]
+    every = boxes_of(t)
+    value = _at_cut(every, metric, at, prevalence)
+    if not inside:
+        return Bounds(value, value, value, metric.name, _cells(t))
+    tp, fp = every.tp, every.fp
+    here = slice(at, at + 1)
+    one = Boxes(
+        (tp[0][here], tp[1][here]),
+        (fp[0][here], fp[1][here]),
+        every.n_pos,
+        every.n_neg,
+        every.open[here],
+    )
+    low, high = range_in(one, metric, prevalence)
+    return Bounds(value, float(low[0]), float(high[0]), metric.name, _cells(t))
+
+
+def _at_cut(b: Boxes, metric: Metric, at: int, prevalence: float | None) -> float:
+    """Evaluate at the real cut that flags the first ``at`` rows."""
+    tp = int(b.tp[1][at - 1]) if at else 0
+    fp = int(b.fp[1][at - 1]) if at else 0
+    c = Confusion(tp, fp, b.n_pos - tp, b.n_neg - fp)
+    return float(metric(c if prevalence is None else c.at_prevalence(prevalence)))
+
+
+class Bounded(NamedTuple):
+    """An analysis, and how its answer learns its bounds."""
+
+    analysis: Callable[..., Any]
+    attach: Attach
+
+
+BOUNDED: dict[str, Bounded] = {
+    "auc": Bounded(auc, _auc),
+    "average_precision": Bounded(average_precision, _average_precision),
+    "best_threshold": Bounded(best_threshold, _best_threshold),
+    "brier": Bounded(brier, _proper_score("brier")),
+    "calibration_error": Bounded(calibration_error, _calibration_error),
+    "calibration_line": Bounded(calibration_line, _calibration_line),
+    "cost_curve": Bounded(cost_curve, _of_answer(cost_bounds)),
+    "decision_curve": Bounded(decision_curve, _of_answer(decision_bounds)),
+    "det": Bounded(det, _of_curve(det_bounds)),
+    "gain_curve": Bounded(gain_curve, _with_prevalence(gain_bounds)),
+    "lift_curve": Bounded(lift_curve, _with_prevalence(lift_bounds)),
+    "log_loss": Bounded(log_loss, _proper_score("log_loss")),
+    "partial_auc": Bounded(partial_auc, _partial_auc),
+    "precision_recall": Bounded(precision_recall, _with_prevalence(precision_bounds)),
+    "reliability": Bounded(reliability, _of_curve(reliability_bounds)),
+    "roc": Bounded(roc, _of_curve(roc_bounds)),
+}

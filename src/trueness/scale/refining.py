@@ -1,0 +1,470 @@
+r"""What is the exact answer, when the rows are too many to be sorted?
+
+Count the rows into cells first. Most cells cannot change the answer any more: the cuts
+inside them cannot be as good as one already found, or they hold one class only. The few
+that can are counted again, finer or score by score, until nothing is left in doubt. The
+rows stay where they are; each pass is one group-by of their engine or one stream.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from operator import neg
+from time import perf_counter
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array, Ints
+from trueness._core.checks import InputError
+from trueness._core.records import Estimate, Record, apart
+from trueness.counts.cells import joined
+from trueness.counts.counting import read_labels
+from trueness.counts.values import Tally
+from trueness.data import engine_cells as grids
+from trueness.data import engines
+from trueness.data.frames import tally
+from trueness.metrics.algebra import Constraint, Metric
+from trueness.metrics.grammar import constraints as read_constraints
+from trueness.metrics.grammar import metric as read_metric
+from trueness.ranking.auc_intervals import auc
+from trueness.scale.boxes import Flags, search
+from trueness.threshold.operating_point import best_threshold, on_cells
+
+Bound = str | Constraint
+_RANGES = 32  # ranges of scores that one pass may ask for
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Refined(Record):
+    """What is the exact answer, and what did it take?
+
+    Attributes
+    ----------
+    answer : OperatingPoint or Estimate
+        As ``best_threshold`` or ``auc`` gives it.
+    low, high : float
+        The exact value lies between these; equal when the answer is exact.
+    passes : int
+        How often the engine went over the data.
+    rows : int
+        How many rows were counted in all passes together.
+    cells : int
+        How many rows the tally had at the end.
+    seconds : float
+        How long it took.
+    """
+
+    answer: Any
+    low: float
+    high: float
+    passes: int
+    rows: int
+    cells: int
+    seconds: float = 0.0
+
+    @property
+    def value(self) -> float:
+        """Give the value of the answer."""
+        return float(self.answer.value)
+
+    @property
+    def exact(self) -> bool:
+        """Is nothing left in doubt?"""
+        return self.low == self.high
+
+    @property
+    def threshold(self) -> float:
+        """Give the threshold of the answer, where it has one."""
+        return float(self.answer.threshold)
+
+    def __float__(self) -> float:
+        """Give the value alone."""
+        return self.value
+
+    def __repr__(self) -> str:
+        """Write the answer, then what it took."""
+        how = "exact" if self.exact else f"within {apart(self.low, self.high)}"
+        return (
+            f"{self.answer!r}\n  {how}, after {self.passes} passes over {self.rows:,} "
+            f"rows in {self.seconds:.1f} s; {self.cells:,} cells at the end"
+        )
+
+
+class Source(NamedTuple):
+    """Where the rows are, and what each pass over them has counted so far.
+
+    ``rows`` is a lazy frame, or a tally that is in memory already.
+    """
+
+    rows: Any
+    score: str | None
+    label: str | None
+    positive: Any
+    counted: list[int]
+    start: float
+
+    def done(self, t: Tally, low: float, high: float, answer: Any) -> Refined:
+        """Report the answer with what it took."""
+        passes, rows = len(self.counted), sum(self.counted)
+        seconds = perf_counter() - self.start
+        return Refined(answer, low, high, passes, rows, len(t), seconds)
+
+
+def exact_threshold(
+    frame: Any,
+    *,
+    label: str | None = None,
+    score: str | None = None,
+    maximize: str | Metric = "accuracy",
+    subject_to: Bound | Iterable[Bound] = (),
+    minimize: str | Metric | None = None,
+    prevalence: float | None = None,
+    positive: Any = None,
+    tolerance: float = 0.0,
+    at_most: int = 20_000,
+    batch: int = 20_000_000,
+) -> Refined:
+    """At which threshold is a metric best, exactly, on data that stay where they are?
+
+    Parameters
+    ----------
+    frame
+        Any frame; a lazy one (:func:`scan`, Polars, DuckDB, PySpark, Ibis) is counted
+        by its engine. Or a tally: then the answer is that of :func:`best_threshold`,
+        found without looking at every cut.
+    label, score
+        Names of the columns of the frame.
+    maximize, subject_to, minimize, prevalence
+        As in :func:`best_threshold`.
+    positive
+        As in :func:`tally`.
+    tolerance
+        Stop when the best value is known to within this much; 0 for the exact optimum.
+    at_most
+        How many cells one counting pass makes.
+    batch
+        How many rows one pass may count score by score.
+
+    Returns
+    -------
+    Refined
+        ``answer`` is what ``best_threshold`` gives for all the cases; ``passes`` and
+        ``rows`` say what it took.
+
+    Notes
+    -----
+    A cut inside a cell flags between none and all of its positives and negatives, so a
+    metric there has an upper bound (see :func:`bounds`); a cell is counted again only
+    if that bound reaches the best cut found between cells. A metric of one's own, whose
+    shape is not known, makes every cell be counted: exact, but slow.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> columns = {"y": [1, 1, 0, 1, 0, 0], "p": [0.9, 0.8, 0.7, 0.6, 0.2, 0.1]}
+    >>> rows = pl.LazyFrame(columns)
+    >>> r = exact_threshold(rows, label="y", score="p", maximize="f1", at_most=2)
+    >>> r.value, r.answer.interval  # 3 found, 1 false: 6/7
+    (0.8571428571428571, (0.2, 0.6))
+    """
+    constraints = read_constraints(subject_to)
+    options: dict[str, Any] = {"subject_to": constraints, "prevalence": prevalence}
+    options |= {"maximize": maximize} if minimize is None else {"minimize": minimize}
+    tolerance = _checks.real_number(tolerance, "tolerance")
+    source, t = _first(frame, label, score, positive, at_most)
+    _checks.some_labels(t, "exact_threshold")
+    objective = read_metric(maximize) if minimize is None else -read_metric(minimize)
+    for _ in range(_MOST_PASSES):
+        known = t.labelled()
+        found = search(known, objective, constraints, prevalence)
+        alive = found.alive
+        if tolerance == 0:
+            alive = alive | _may_bind(known, objective, constraints, prevalence)
+        if not alive.any() or found.possible - found.reached <= tolerance > 0:
+            break
+        t = _refined(source, known, alive, at_most, batch)
+    point = on_cells(best_threshold(known, **options), known)
+    ends = found.reached, max(found.possible, found.reached)
+    if minimize is not None:
+        ends = -ends[1], -ends[0]
+    settled = not alive.any()
+    low, high = (point.value, point.value) if settled else ends
+    if not settled:
+        point = replace(point, bounds=(low, high))
+    return source.done(known, low, high, point)
+
+
+def exact_auc(
+    frame: Any,
+    *,
+    label: str | None = None,
+    score: str | None = None,
+    positive: Any = None,
+    tolerance: float = 0.0,
+    method: str = "score",
+    level: float = 0.95,
+    at_most: int = 100_000,
+    batch: int = 20_000_000,
+) -> Refined:
+    r"""What is the AUC, exactly or within a tolerance, without sorting the data?
+
+    Parameters
+    ----------
+    frame, label, score, positive
+        As in :func:`exact_threshold`.
+    tolerance
+        Stop when the AUC is known to within this much; 0 for the exact AUC.
+    method, level
+        How the interval is made, as in :func:`auc`.
+    at_most
+        How many cells one counting pass makes.
+    batch
+        How many rows one pass may count score by score.
+
+    Returns
+    -------
+    Refined
+        ``answer`` is the Estimate of :func:`auc`.
+
+    Notes
+    -----
+    The AUC lies within half of the pairs of a positive and a negative that share a
+    cell. Cells with the most pairs are counted again first; a cell with one class only
+    is settled, and neighbours of the same class are joined, which changes neither the
+    AUC nor its interval. With ``tolerance=0`` nearly all rows of continuous scores are
+    counted once more, ``batch`` of them in a pass.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> columns = {"y": [1, 1, 0, 1, 0, 0], "p": [0.9, 0.8, 0.7, 0.6, 0.2, 0.1]}
+    >>> rows = pl.LazyFrame(columns)
+    >>> exact_auc(rows, label="y", score="p", at_most=2).value  # 8 of 9 pairs
+    0.8888888888888888
+    """
+    tolerance = _checks.real_number(tolerance, "tolerance")
+    whole = batch if tolerance == 0 else 0
+    source, t = _first(frame, label, score, positive, at_most, whole)
+    _checks.both_classes(t, "exact_auc")
+    allowed = 2 * tolerance * t.n_pos * t.n_neg
+    for _ in range(_MOST_PASSES):
+        t = _same_class_joined(t.labelled())
+        pairs = np.where(t.high > t.score, t.neg.astype(np.float64) * t.pos, 0.0)
+        if pairs.sum() <= allowed:
+            break
+        chosen = _most_pairs(pairs, allowed)
+        t = _refined(source, t, chosen, at_most, batch, _same_class_joined)
+    answer = auc(t, method=method, level=level)
+    half = float(pairs.sum()) / (2 * t.n_pos * t.n_neg)
+    low, high = max(0.0, answer.value - half), min(1.0, answer.value + half)
+    return source.done(t, low, high, _wider(answer, half))
+
+
+# each pass settles ``batch`` rows or divides every doubtful cell: far more than needed
+_MOST_PASSES = 10_000
+
+
+def _first(
+    frame: Any, label: Any, score: Any, positive: Any, at_most: int, whole: int = 0
+) -> tuple[Source, Tally]:
+    """Count into cells: by the engine, or from what is in memory.
+
+    Up to ``whole`` rows of a lazy frame are counted score by score at once.
+    """
+    counted, began = frame, perf_counter()
+    if not isinstance(frame, Tally):
+        opened = engines.open_frame(frame)
+        if engines.is_lazy(opened):
+            return _first_pass(opened, label, score, positive, at_most, whole)
+        counted = tally(frame, label=label, score=score, positive=positive)
+    known = counted.labelled()
+    step = 1 if whole else max(len(known) // at_most, 1)
+    counts = (known.neg, known.pos, known.unknown)
+    start = np.arange(0, len(known), step)
+    cells = Tally._of_cells(*joined(start, known.score, known.high, counts))
+    return Source(known, None, None, None, [known.n], began), cells
+
+
+def _first_pass(
+    lazy: Any, label: Any, score: Any, positive: Any, at_most: int, whole: int
+) -> tuple[Source, Tally]:
+    if score is None or label is None:
+        raise InputError(
+            'Name the columns of the frame: label="y", score="p". It has '
+            f"{_checks.listing(lazy.collect_schema().names(), 12)}."
+        )
+    began = perf_counter()
+    engines.wanted_columns(lazy, {"label": label, "score": score})
+    e = grids.extent(lazy, score)
+    if e.rows <= whole:
+        t = tally(lazy, label=label, score=score, positive=positive)
+        return Source(lazy, score, label, positive, [0, t.n], began), t
+    t = grids.binned_tally(lazy, score, label, positive, None, at_most, e)
+    # where the scores lie, their quantiles, and the count: three passes
+    return Source(lazy, score, label, positive, [0, 0, t.n], began), t
+
+
+def _wider(answer: Estimate, half: float) -> Estimate:
+    """Let the interval hold what the cells leave open too."""
+    if not half:
+        return answer
+    low, high = max(0.0, answer.low - half), min(1.0, answer.high + half)
+    ends = max(0.0, answer.value - half), min(1.0, answer.value + half)
+    return replace(answer, low=low, high=high, bounds=ends)
+
+
+def _most_pairs(pairs: Array, allowed: float) -> Flags:
+    """Choose the cells with the most pairs, until the rest may stay."""
+    order = np.argsort(-pairs, kind="stable")
+    left = pairs.sum() - np.cumsum(pairs[order])
+    needed = int(np.count_nonzero(left > allowed)) + 1
+    chosen = np.zeros(pairs.size, dtype=bool)
+    chosen[order[:needed]] = True
+    return chosen & (pairs > 0)
+
+
+def _same_class_joined(t: Tally) -> Tally:
+    """Join neighbouring rows that hold one and the same class only."""
+    kind = np.where(t.pos == 0, 0, np.where(t.neg == 0, 1, 2))
+    new = np.ones(kind.size, dtype=bool)
+    new[1:] = (kind[1:] != kind[:-1]) | (kind[1:] == 2)
+    counts = (t.neg, t.pos, t.unknown)
+    return Tally._of_cells(*joined(np.flatnonzero(new), t.score, t.high, counts))
+
+
+def _may_bind(
+    t: Tally,
+    objective: Metric,
+    constraints: tuple[Constraint, ...],
+    prevalence: float | None,
+) -> Flags:
+    """Which cells decide whether a constraint stops the objective?"""
+    best = search(t, objective, constraints, prevalence).possible
+    alive = np.zeros(len(t), dtype=bool)
+    sets = [constraints[:k] + constraints[k + 1 :] for k in range(len(constraints))]
+    for fewer in sets + ([()] if len(constraints) > 1 else []):
+        found = search(t, objective, fewer, prevalence)
+        if found.reached <= best:  # otherwise it is known that it does
+            alive |= found.alive
+    return alive
+
+
+def _refined(
+    source: Source,
+    t: Tally,
+    alive: Flags,
+    at_most: int,
+    batch: int,
+    shorten: Callable[[Tally], Tally] = Tally.labelled,
+) -> Tally:
+    """Count the rows of these cells again: score by score, or in finer cells.
+
+    ``shorten`` drops what the question does not need before the parts are joined.
+    """
+    cases = t.neg + t.pos
+    rows = int(cases[alive].sum())
+    # finer cells pay when each doubtful one can be divided into several
+    if rows > batch and 8 * int(np.count_nonzero(alive)) <= at_most:
+        return _replaced(source, t, _runs(alive, cases), at_most, shorten)
+    upto = np.cumsum(np.where(alive, cases, 0))
+    some = alive & (upto <= max(batch, int(upto[np.argmax(alive)])))
+    return _replaced(source, t, _runs(some, cases), None, shorten)
+
+
+class Run(NamedTuple):
+    """Neighbouring rows of a tally, first and behind the last."""
+
+    first: int
+    stop: int
+
+
+def _runs(alive: Flags, cases: Ints) -> list[Run]:
+    """Give runs of neighbouring cells; the nearest are joined if there are too many."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], alive.astype(np.int8), [0]])))
+    first, stop = edges[0::2], edges[1::2]
+    upto = np.concatenate([[0], np.cumsum(cases)])
+    gap = upto[first[1:]] - upto[stop[:-1]]
+    if gap.size >= _RANGES:
+        keep = np.sort(np.argsort(-gap, kind="stable")[: _RANGES - 1])
+        first = np.concatenate([first[:1], first[1:][keep]])
+        stop = np.concatenate([stop[:-1][keep], stop[-1:]])
+    return [Run(int(a), int(b)) for a, b in zip(first, stop, strict=True)]
+
+
+def _replaced(
+    source: Source,
+    t: Tally,
+    runs: list[Run],
+    cells: int | None,
+    shorten: Callable[[Tally], Tally],
+) -> Tally:
+    """Put what a new pass counted in the place of these rows."""
+    part = _counted_again(source, t, runs, cells).labelled()
+    source.counted.append(part.n)
+    inside = _end_to_end([_rows(t, *run) for run in runs])
+    if (inside.n_neg, inside.n_pos) != (part.n_neg, part.n_pos):
+        raise InputError(
+            f"The data changed while they were counted: {inside.n:,} labelled cases "
+            f"became {part.n:,}. Make a copy, or stop what writes to them, and ask "
+            f"again."
+        )
+    # run by run: what is shortened across a gap would swallow the cells in the gap
+    lowest = np.searchsorted(-part.score, [-t.score[r.stop - 1] for r in runs], "right")
+    pieces, stop, done = [], 0, 0
+    for run, upto in zip(runs, lowest, strict=True):
+        pieces += [_rows(t, stop, run.first), shorten(_rows(part, done, int(upto)))]
+        stop, done = run.stop, int(upto)
+    return _end_to_end([*pieces, _rows(t, stop, len(t))])
+
+
+def _between(t: Tally, low: float, high: float) -> Tally:
+    """Give the rows with scores from low to high."""
+    # scores descend; NumPy would copy them to search the other way round
+    first = bisect_left(t.high, -high, key=neg)
+    stop = bisect_right(t.score, -low, key=neg)
+    return _rows(t, first, stop)
+
+
+def _rows(t: Tally, first: int, stop: int) -> Tally:
+    counts = [c[first:stop] for c in (t.neg, t.pos, t.unknown)]
+    return Tally._of_cells(t.score[first:stop], t.high[first:stop], counts)
+
+
+def _end_to_end(parts: list[Tally]) -> Tally:
+    """Join tallies of which each lies below the one before."""
+    low, high = (np.concatenate([getattr(t, k) for t in parts]) for k in _ENDS)
+    counts = [np.concatenate([getattr(t, k) for t in parts]) for k in _COUNTS]
+    return Tally._of_cells(low, high, counts)
+
+
+_ENDS, _COUNTS = ("score", "high"), ("neg", "pos", "unknown")
+
+
+def _counted_again(
+    source: Source, t: Tally, runs: list[Run], cells: int | None
+) -> Tally:
+    import narwhals as nw
+
+    ends = [(float(t.score[r.stop - 1]), float(t.high[r.first])) for r in runs]
+    if isinstance(source.rows, Tally):
+        return _end_to_end([_between(source.rows, *pair) for pair in ends])
+    value = nw.col(str(source.score)).cast(nw.Float64)
+    chosen = nw.any_horizontal(
+        *((value >= low) & (value <= high) for low, high in ends), ignore_nulls=True
+    )
+    rows = source.rows.filter(chosen)
+    if cells is None:
+        return tally(  # type: ignore[no-any-return]
+            rows, label=source.label, score=source.score, positive=source.positive
+        )
+    edges = np.unique([e for pair in ends for e in pair])
+    each = max(cells // max(edges.size - 1, 1), 2)
+    others = {"label": str(source.label)}
+    found = grids.count_cells(rows, str(source.score), others, edges, each)
+    labels = read_labels(found["label"], source.positive, "y_true")
+    return grids.cells_to_tally(found, labels, slice(None))

@@ -1,0 +1,279 @@
+"""How is a stream of predictions counted, so that nothing is lost or counted twice?
+
+A ``Stream`` is a file that holds the counts so far and the names of the batches that
+are in them. Both are replaced together, in one step of the file system: a process that
+is killed leaves the state before or after a batch, never between, and a batch that is
+offered again is recognised. What a dashboard shows can be rebuilt from it at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from glob import glob
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from trueness._core import checks as _checks
+from trueness._core.checks import InputError
+from trueness._core.records import Record
+from trueness.counts.cells import merge_cells
+from trueness.counts.values import Tally
+from trueness.data.files import scan
+from trueness.data.frames import tally
+from trueness.data.storage import read_columns, write_columns
+
+_COUNTS = ("neg", "pos", "unknown")
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Folded(Record):
+    """What did a round over the incoming files do?
+
+    Attributes
+    ----------
+    counted : tuple of str
+        Files that were counted now.
+    known : int
+        How many were counted before.
+    failed : dict of str to str
+        Files that could not be read, and why; they are tried again next time.
+    """
+
+    counted: tuple[str, ...]
+    known: int
+    failed: dict[str, str]
+
+
+@final
+@dataclass(frozen=True)
+class Stream:
+    """Which counts have come in so far?
+
+    Parameters
+    ----------
+    path
+        The file that keeps the counts; made by the first batch.
+    label, score, positive
+        The columns of the batches, as in :func:`tally`.
+    by
+        A column whose values are windows (days, sites, versions): :meth:`windows` then
+        gives a tally for each, and :meth:`forget` drops one.
+    at_most
+        The most rows a window keeps; see :func:`tally`.
+
+    Examples
+    --------
+    >>> import os, tempfile, pandas as pd
+    >>> batch = pd.DataFrame({"y": [1, 0], "p": [0.9, 0.2]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     s = Stream(os.path.join(folder, "counts.parquet"), label="y", score="p")
+    ...     s.add("batch 1", batch), s.add("batch 1", batch), s.tally().n
+    (True, False, 2)
+    """
+
+    path: str | os.PathLike[str]
+    label: str | None = None
+    score: str = "score"
+    positive: Any = None
+    by: str | None = None
+    at_most: int | None = None
+
+    def add(self, batch: str, rows: Any) -> bool:
+        """Count a batch; False if a batch of this name is in the counts already.
+
+        ``rows`` is a frame, eager or lazy, or a tally or a mapping of window to tally
+        counted elsewhere.
+        """
+        name = _fingerprint(batch)
+        with self._alone():
+            windows, batches = self._state()
+            if name in batches:
+                return False
+            for window, t in self._windows_of(rows).items():
+                total = windows.get(window, Tally()) + t
+                windows[window] = (
+                    total if self.at_most is None else total.coarse(self.at_most)
+                )
+            self._write(windows, {*batches, name})
+        return True
+
+    def fold(self, pattern: str) -> Folded:
+        """Count the files of a pattern that are new; the name of a file is its batch.
+
+        Its name from the first folder on that the pattern leaves open: ``day=1/a.csv``
+        for ``in/day=*/*.csv``. A folder that the pattern meets means its files.
+
+        A file that cannot be read, perhaps because it is still being written, is left
+        for the next round.
+        """
+        counted, failed, known = [], {}, 0
+        for name, file in _files(pattern):
+            if _fingerprint(name) in self._state()[1]:
+                known += 1
+                continue
+            try:
+                self.add(name, scan(file))
+                counted.append(file)
+            except InputError as err:
+                failed[file] = str(err)
+        return Folded(tuple(counted), known, failed)
+
+    def follow(
+        self, pattern: str, *, every: float = 10.0, rounds: int | None = None
+    ) -> Folded:
+        """Count new files again and again, until interrupted; gives the last round.
+
+        Waits ``every`` seconds between rounds. Ctrl-C ends it cleanly between or within
+        batches: what was counted stays, and the rest is counted next time.
+        """
+        every = _checks.positive_number(every, "every")
+        last = Folded((), 0, {})
+        done = 0
+        try:
+            while rounds is None or done < rounds:
+                last = self.fold(pattern)
+                done += 1
+                if rounds is None or done < rounds:
+                    time.sleep(every)
+        except KeyboardInterrupt:
+            pass
+        return last
+
+    def tally(self) -> Tally:
+        """Give the counts of all windows together."""
+        return sum(self._state()[0].values(), Tally())
+
+    def windows(self) -> dict[str, Tally]:
+        """Give the counts of each window."""
+        windows, _ = self._state()
+        return dict(sorted(windows.items()))
+
+    def window(
+        self,
+        *,
+        last: int | None = None,
+        since: str | None = None,
+        until: str | None = None,
+    ) -> Tally:
+        """Give the counts of some windows together.
+
+        ``last`` of them in the order of their names, or those named from ``since`` up
+        to ``until``, both included: days written 2026-11-15 are in order.
+
+        Windows that were not kept apart can be had by subtraction: keep the tally of
+        yesterday, and ``stream.tally() - yesterday`` is what came since.
+        """
+        found = self.windows()
+        names = [
+            name
+            for name in found
+            if (since is None or name >= since) and (until is None or name <= until)
+        ]
+        if last is not None:
+            names = names[-_checks.whole_number(last, "last", at_least=1) :]
+        return sum((found[name] for name in names), Tally())
+
+    def batches(self) -> int:
+        """How many batches are in the counts?"""
+        return len(self._state()[1])
+
+    def forget(self, window: str) -> None:
+        """Drop a window; its batches stay known, so that they are not counted again."""
+        with self._alone():
+            windows, batches = self._state()
+            _checks.choice(window, list(windows), "window")
+            del windows[window]
+            self._write(windows, batches)
+
+    def _windows_of(self, rows: Any) -> dict[str, Tally]:
+        if isinstance(rows, Tally):
+            return {"": rows}
+        if isinstance(rows, dict):
+            return {str(k): t for k, t in rows.items()}
+        found = tally(
+            rows,
+            label=self.label,
+            score=self.score,
+            positive=self.positive,
+            by=self.by,
+        )
+        return {"": found} if self.by is None else {str(k): t for k, t in found.items()}
+
+    def _state(self) -> tuple[dict[str, Tally], set[str]]:
+        if not Path(self.path).exists():
+            return {}, set()
+        columns, about = read_columns(self.path, "stream")
+        windows = {}
+        for k, name in enumerate(about["windows"]):
+            at = columns["window"] == k
+            counts = [columns[c][at] for c in _COUNTS]
+            cells = merge_cells(columns["score"][at], columns["high"][at], counts)
+            windows[name] = Tally._of_cells(*cells)
+        return windows, set(about["batches"])
+
+    def _write(self, windows: dict[str, Tally], batches: set[str]) -> None:
+        parts = list(windows.values())
+        sizes = [len(t) for t in parts]
+        columns = {
+            k: np.concatenate([np.zeros(0), *(getattr(t, k) for t in parts)])
+            for k in ("score", "high")
+        } | {
+            k: np.concatenate([np.zeros(0, int), *(getattr(t, k) for t in parts)])
+            for k in _COUNTS
+        }
+        columns["window"] = np.repeat(np.arange(len(parts)), sizes)
+        about = {"kind": "stream", "windows": list(windows), "batches": sorted(batches)}
+        write_columns(columns, about, self.path)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Let one process at a time change the file; sweep up after a killed one."""
+        target = Path(self.path)
+        if not target.parent.is_dir():
+            raise InputError(
+                f"{target} cannot be written: there is no folder {target.parent}. "
+                f"Make the folder first."
+            )
+        with open(target.with_name(f".{target.name}.lock"), "w") as lock:
+            _wait_for(lock)
+            for left in target.parent.glob(f".{target.name}.*"):
+                if left.name != f".{target.name}.lock":
+                    left.unlink(missing_ok=True)
+            yield
+
+
+def _wait_for(lock: Any) -> None:
+    try:
+        import fcntl
+    except ModuleNotFoundError:  # Windows: one writer at a time is up to the user
+        return
+    fcntl.flock(lock, fcntl.LOCK_EX)
+
+
+def _files(pattern: str) -> list[tuple[str, str]]:
+    """Give each file of a pattern and the name it has from where the pattern opens."""
+    fixed = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
+    root = os.path.dirname(fixed) or "."
+    met = glob(pattern, recursive=True)
+    inside = [os.path.join(m, "**", "*") for m in met if os.path.isdir(m)]
+    met += [f for p in inside for f in glob(p, recursive=True)]
+    files = sorted({os.path.normpath(f) for f in met if os.path.isfile(f)})
+    return [(os.path.relpath(f, root), f) for f in files]
+
+
+def _fingerprint(batch: str) -> str:
+    """Give the short name under which a batch is remembered."""
+    if not isinstance(batch, str) or not batch:
+        raise InputError(
+            f"A batch must have a name of its own, as text; found {batch!r}."
+        )
+    return hashlib.blake2b(batch.encode(), digest_size=12).hexdigest()

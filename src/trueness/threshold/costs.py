@@ -1,0 +1,322 @@
+"""What do errors cost, and what is it worth to act on the scores?
+
+``cost_curve`` shows the smallest cost for every price of the two kinds of error,
+``decision_curve`` the net benefit of acting on scores that are probabilities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.binomial import wilson
+from trueness._core.records import Record
+from trueness.counts.values import Tally
+from trueness.metrics.confusion import sweep
+from trueness.threshold.cuts import thresholds_of
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CostCurve(Record):
+    """What do errors cost at best, for every weight of the two kinds?
+
+    Attributes
+    ----------
+    weight : array (n,)
+        The share of the largest possible cost that missed positives make up:
+        prevalence * price of a miss, over that plus (1 - prevalence) * price of a false
+        alarm. Holte's probability cost function PC(+).
+    cost, low, high : array (n,)
+        The smallest cost, as a share of the largest possible one, and its interval.
+    trivial : array (n,)
+        The cost of the better of "flag all" and "flag none".
+    threshold : array (n,)
+        Where to cut.
+    recall, fpr : array (n,)
+        The rates there.
+    level : float
+        Confidence level of the intervals.
+    """
+
+    weight: Floats
+    cost: Floats
+    low: Floats
+    high: Floats
+    trivial: Floats
+    threshold: Floats
+    recall: Floats
+    fpr: Floats
+    level: float
+
+
+def cost_curve(
+    t: Tally, *, weight: ArrayLike | None = None, level: float = 0.95
+) -> CostCurve:
+    r"""What do errors cost at best, whatever prevalence and prices may be?
+
+    .. math:: C(w) = \min_\tau\; w\,\mathrm{FNR}(\tau) + (1 - w)\,\mathrm{FPR}(\tau),
+        \qquad w = \frac{\pi c_{fn}}{\pi c_{fn} + (1 - \pi) c_{fp}}
+
+    One axis holds every prevalence and every pair of prices, so that the curve is read
+    at the weight of use, which may differ from the sample.
+
+    Parameters
+    ----------
+    t
+        Scores and labels of one classifier, both classes present.
+    weight
+        Where to evaluate, between 0 and 1; by default 0, 0.01, ..., 1.
+    level
+        Confidence level of the intervals.
+
+    Notes
+    -----
+    The interval is for the cost of the chosen cut, as if the cut had been fixed before:
+    Wilson intervals of both rates, combined by Zou and Donner's method. How much the
+    choice itself flatters is told by :func:`validate_threshold`. Of several cuts with
+    equal cost the one that flags fewest is given. O(m) for m distinct scores.
+
+    References
+    ----------
+    Drummond, Holte 2006, Mach. Learn. 65:95, doi:10.1007/s10994-006-8199-5.
+    Zou, Donner 2008, Stat. Med. 27:1693, doi:10.1002/sim.3095.
+
+    Examples
+    --------
+    >>> t = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
+    >>> cost_curve(t, weight=[0.5]).cost  # 0.5 * 1/4 + 0.5 * 1/6 at 0.7
+    array([0.20833333])
+    """
+    _checks.one_classifier(t, "cost_curve")
+    _checks.both_classes(t, "cost_curve")
+    level = _checks.fraction(level, "level")
+    w = _checks.grid(_default(weight, 0, 101), "weight")
+    c, score = sweep(t), t.labelled().score
+    at = _cheapest(c.tp, c.fp, w)
+    tp, fp = c.tp[at], c.fp[at]
+    miss, alarm = 1 - tp / t.n_pos, fp / t.n_neg
+    cost = w * miss + (1 - w) * alarm
+    below, above = _spread(
+        (w, 1 - w), (t.n_pos - tp, fp), (t.n_pos, t.n_neg), np.zeros(w.size), level
+    )
+    return CostCurve(
+        weight=w,
+        cost=cost,
+        low=cost - below,
+        high=cost + above,
+        trivial=np.minimum(w, 1 - w),
+        threshold=thresholds_of(score, at),
+        recall=tp / t.n_pos,
+        fpr=alarm,
+        level=level,
+    )
+
+
+def _default(given: ArrayLike | None, first: int, stop: int) -> ArrayLike:
+    return np.arange(first, stop) / 100 if given is None else given
+
+
+def _cheapest(tp: Array, fp: Array, w: Floats) -> Ints:
+    """Which cut has the smallest cost at each weight?
+
+    Only corners of the convex hull of the ROC curve can; they are the ends of the
+    blocks of isotonic regression.
+    """
+    from scipy.optimize import isotonic_regression
+
+    pos, cases = np.diff(tp), np.diff(tp + fp)
+    blocks = isotonic_regression(pos / cases, weights=cases, increasing=False).blocks
+    gain = tp[blocks] / tp[-1], fp[blocks] / fp[-1]
+    worth = w[:, None] * gain[0] - (1 - w)[:, None] * gain[1]
+    return np.asarray(blocks[np.argmax(worth, axis=1)], dtype=np.int64)
+
+
+def _spread(
+    weights: tuple[Any, Any],
+    counts: tuple[Array, Array],
+    sizes: tuple[Any, Any],
+    correlation: Array,
+    level: float,
+) -> tuple[Floats, Floats]:
+    """How far do the ends of the interval of a weighted sum of two rates lie away?
+
+    Zou and Donner (2008): the distances of the ends of both intervals add like standard
+    deviations. A negative weight turns an interval round.
+    """
+    down, up = [], []
+    for weight, count, size in zip(weights, counts, sizes, strict=True):
+        low, high = wilson(count, size, level)
+        rate = count / size
+        ends = weight * (rate - low), weight * (high - rate)
+        turned = np.asarray(weight) < 0
+        down.append(np.where(turned, -ends[1], ends[0]))
+        up.append(np.where(turned, -ends[0], ends[1]))
+    # distances are positive; a negative weight also turns the correlation round
+    sign = np.sign(np.asarray(weights[0]) * np.asarray(weights[1]))
+    return _joined(down, sign * correlation), _joined(up, sign * correlation)
+
+
+def _joined(parts: list[Array], correlation: Array) -> Floats:
+    a, b = parts
+    # rounding can leave a tiny negative number at a correlation of -1
+    return np.asarray(np.sqrt(np.maximum(a * a + b * b + 2 * correlation * a * b, 0.0)))
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class DecisionCurve(Record):
+    """What is it worth to act on the scores, for every willingness to act?
+
+    Attributes
+    ----------
+    threshold : array (n,)
+        The probability at which one would act.
+    net_benefit, low, high : array (n,)
+        True positives per case after paying for false ones, and its interval.
+    treat_all, treat_all_low, treat_all_high : array (n,)
+        Net benefit of acting always, and its interval.
+    treat_none : array (n,)
+        Net benefit of acting never: zero.
+    standardised, standardised_low, standardised_high : array (n,)
+        Net benefit as a share of the largest possible one, the prevalence.
+    prevalence : float
+        The share of positives in use.
+    level : float
+        Confidence level of the intervals.
+    """
+
+    threshold: Floats
+    net_benefit: Floats
+    low: Floats
+    high: Floats
+    treat_all: Floats
+    treat_all_low: Floats
+    treat_all_high: Floats
+    treat_none: Floats
+    standardised: Floats
+    standardised_low: Floats
+    standardised_high: Floats
+    prevalence: float
+    level: float
+
+
+def decision_curve(
+    t: Tally,
+    *,
+    threshold: ArrayLike | None = None,
+    prevalence: float | None = None,
+    level: float = 0.95,
+) -> DecisionCurve:
+    r"""What is it worth to act when the score reaches a probability?
+
+    .. math:: NB(p) = \pi\,\mathrm{TPR}(p) - (1 - \pi)\,\frac{p}{1 - p}\,\mathrm{FPR}(p)
+
+    Parameters
+    ----------
+    t
+        Scores that are probabilities, and labels, both classes present.
+    threshold
+        The probabilities p at which one might act, from 0 to below 1; by default 0.01,
+        0.02, ..., 0.99.
+    prevalence
+        The share of positives in use; by default that of the tally.
+    level
+        Confidence level of the intervals.
+
+    Notes
+    -----
+    Net benefit is that of the scores as they are, good or bad: calibrate first
+    (``t.map(trueness.calibrate(t))``). Intervals combine Wilson intervals of the shares
+    of true and false positives by Zou and Donner's method: with the prevalence of the
+    tally the shares are those of one multinomial sample, so that the prevalence is
+    uncertain too; with a given prevalence the classes are separate samples. The
+    intervals of the standardised curve take the prevalence as fixed.
+
+    References
+    ----------
+    Vickers, Elkin 2006, Med. Decis. Making 26:565, doi:10.1177/0272989X06295361.
+    Kerr et al. 2016, J. Clin. Oncol. 34:2534, doi:10.1200/JCO.2015.65.5654.
+    Zou, Donner 2008, Stat. Med. 27:1693, doi:10.1002/sim.3095.
+
+    Examples
+    --------
+    >>> t = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
+    >>> decision_curve(t, threshold=[0.6]).net_benefit  # 3/10 - 1/10 * 0.6/0.4
+    array([0.15])
+    """
+    _checks.one_classifier(t, "decision_curve")
+    _checks.both_classes(t, "decision_curve")
+    _checks.unit_scores(t.score, "decision_curve", _CALIBRATE)
+    level = _checks.fraction(level, "level")
+    p = _checks.grid(_default(threshold, 1, 100), "threshold", below_one=True)
+    tp, fp = _flagged_at(t, p)
+    share = _prevalence(t, prevalence)
+    odds = p / (1 - p)
+    benefit = share * tp / t.n_pos - (1 - share) * odds * fp / t.n_neg
+    fixed = _class_spread(t, share, odds, tp, fp, level)
+    below, above = (
+        fixed if prevalence is not None else _spread_all(t, odds, tp, fp, level)
+    )
+    ends = (
+        (share, share)
+        if prevalence is not None
+        else wilson(t.n_pos, t.n_pos + t.n_neg, level)
+    )
+    return DecisionCurve(
+        threshold=p,
+        net_benefit=benefit,
+        low=benefit - below,
+        high=benefit + above,
+        treat_all=share - (1 - share) * odds,
+        treat_all_low=ends[0] - (1 - ends[0]) * odds,
+        treat_all_high=ends[1] - (1 - ends[1]) * odds,
+        treat_none=np.zeros(p.size),
+        standardised=benefit / share,
+        standardised_low=(benefit - fixed[0]) / share,
+        standardised_high=(benefit + fixed[1]) / share,
+        prevalence=share,
+        level=level,
+    )
+
+
+_CALIBRATE = "Turn them into probabilities first: t.map(trueness.calibrate(t))."
+
+
+def _prevalence(t: Tally, given: float | None) -> float:
+    return t.prevalence if given is None else _checks.fraction(given, "prevalence")
+
+
+def _flagged_at(t: Tally, p: Floats) -> tuple[Ints, Ints]:
+    """How many positives and negatives have a score of at least p?"""
+    c, score = sweep(t), t.labelled().score
+    at = score.size - np.searchsorted(score[::-1], p, side="left")
+    return c.tp[at], c.fp[at]
+
+
+def _class_spread(
+    t: Tally, share: float, odds: Floats, tp: Ints, fp: Ints, level: float
+) -> tuple[Floats, Floats]:
+    """The classes are separate samples: independent rates."""
+    weights = share, -(1 - share) * odds
+    return _spread(weights, (tp, fp), (t.n_pos, t.n_neg), np.zeros(odds.size), level)
+
+
+def _spread_all(
+    t: Tally, odds: Floats, tp: Ints, fp: Ints, level: float
+) -> tuple[Floats, Floats]:
+    """One sample of all cases: shares of true and false positives exclude each other.
+
+    Their correlation is that of two cells of a multinomial.
+    """
+    n = t.n_pos + t.n_neg
+    a, b = tp / n, fp / n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        correlation = -np.sqrt(a * b / ((1 - a) * (1 - b)))
+    correlation = np.nan_to_num(correlation, nan=0.0)
+    return _spread((1.0, -odds), (tp, fp), (n, n), correlation, level)

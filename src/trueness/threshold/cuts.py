@@ -1,0 +1,341 @@
+"""Which cuts are allowed, which are best, and which thresholds make them?
+
+A *cut* is one way to divide the cases by a threshold: cut 0 flags nothing, cut i the
+cases with one of the i highest scores. Values are computed in floating point for all
+cuts at once; where rounding could decide (equal values, a bound that is just met), they
+are compared again in whole numbers (``exact.py``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array, Floats, Ints, blocks
+from trueness._core.checks import Infeasible, NotEnoughCases
+from trueness.counts.values import Tally
+from trueness.metrics import exact
+from trueness.metrics.algebra import Constraint, Metric, as_fraction
+from trueness.metrics.confusion import Confusion, sweep
+
+Interval = tuple[float, float]
+# values are sums of a few quotients: their rounding errors stay below some tens of
+# units in the last place (2e-16 each)
+ROUNDING = 1e-13
+
+
+class Cuts(NamedTuple):
+    """All cuts of a tally: what was counted, and what is expected in use.
+
+    ``seen`` are the counts; ``used`` the same at the prevalence of use, or what a model
+    expects there (then ``counted`` is false, and nothing is compared in whole numbers).
+    """
+
+    score: Floats
+    seen: Confusion
+    used: Confusion
+    scale: exact.Scale
+    asked: float | None = None
+    counted: bool = True
+
+    @property
+    def prevalence(self) -> float:
+        """Which share of the cases is positive in use?"""
+        if self.asked is not None:
+            return self.asked
+        return self.n_pos / (self.n_pos + self.n_neg)
+
+    @property
+    def n_pos(self) -> int:
+        """How many positive cases?"""
+        return _whole(self.seen[0].fn)
+
+    @property
+    def n_neg(self) -> int:
+        """How many negative cases?"""
+        return _whole(self.seen[0].tn)
+
+    def decides(self, metric: Metric) -> bool:
+        """Can values of the metric be compared in whole numbers?"""
+        return self.counted and exact.is_exact(metric)
+
+
+def _whole(count: Any) -> int:
+    # an expected number of cases need not be whole
+    return int(count) if isinstance(count, np.integer) else round(float(count))
+
+
+def all_cuts(t: Tally, prevalence: float | None, what: str) -> Cuts:
+    """Count right and wrong cases at every cut."""
+    _checks.one_classifier(t, what)
+    _checks.some_labels(t, what)
+    if prevalence is not None:
+        prevalence = _checks.fraction(prevalence, "prevalence")
+        _checks.both_classes(t, f"{what} at another prevalence")
+    return make_cuts(t.labelled().score, sweep(t), prevalence)
+
+
+def make_cuts(score: Floats, seen: Confusion, prevalence: float | None) -> Cuts:
+    """Put counts that were made already at the prevalence of use."""
+    if prevalence is None:
+        return Cuts(score, seen, seen, exact.Scale())
+    n_pos, n_neg = int(seen[0].fn), int(seen[0].tn)
+    scale = exact.scale_to(prevalence, n_pos, n_neg)
+    return Cuts(score, seen, seen.at_prevalence(prevalence), scale, prevalence)
+
+
+def exact_values(cuts: Cuts, metric: Metric, at: Array) -> exact.Values:
+    """Evaluate a metric at some cuts in whole numbers, without its constant."""
+    tp, fp = cuts.seen.tp[at], cuts.seen.fp[at]
+    counts = cuts.scale.counts(tp, fp, cuts.n_pos, cuts.n_neg)
+    return exact.evaluate(metric, counts, cuts.scale.unit)
+
+
+def value_at(cuts: Cuts, metric: Metric, at: int) -> float:
+    """What is the metric at a cut, rounded once, so that equal values look equal?"""
+    value = float(metric(cuts.used[at]))
+    if not (math.isfinite(value) and cuts.decides(metric)):
+        return value
+    over, under, root = exact_values(cuts, metric, np.array([at]))
+    size = Fraction(over[0], under[0])
+    if root:
+        return math.copysign(math.sqrt(abs(size)), size) + metric.constant
+    return float(size + as_fraction(metric.constant))
+
+
+def values_of(cuts: Cuts, metric: Metric) -> Floats:
+    """What is the metric at every cut? NaN where it is undefined."""
+    of_class = cuts.counted and _within_a_class(metric)
+    return np.asarray(metric(cuts.seen if of_class else cuts.used), dtype=np.float64)
+
+
+def _within_a_class(metric: Metric) -> bool:
+    """Is it a rate of one class, which no prevalence changes?"""
+    if metric.ratio is None or metric.ratio.under is None:
+        return False
+    pairs = zip(metric.ratio.over, metric.ratio.under, strict=True)
+    tp, fp, fn, tn = (bool(a or b) for a, b in pairs)
+    return not (fp or tn) or not (tp or fn)
+
+
+def _divides_once(cuts: Cuts, metric: Metric) -> bool:
+    """Is the float of equal quotients equal, and that of different ones different?
+
+    One division of whole numbers below 2**26 is: different quotients of such numbers
+    are further apart than floats.
+    """
+    scaled = cuts.asked is not None and not _within_a_class(metric)
+    if metric.ratio is None or scaled or not cuts.counted:
+        return False
+    weights = [abs(w) for part in metric.ratio if part for w in part]
+    whole = all(float(w).is_integer() for w in weights)
+    return whole and max(weights) * (cuts.n_pos + cuts.n_neg) < 2**26
+
+
+def rounding_of(cuts: Cuts, metric: Metric) -> float:
+    """How far can rounding move a value of this metric, and disturb its order?"""
+    if _divides_once(cuts, metric):
+        return 0.0
+    size = abs(metric.constant)
+    parts = ((1.0, metric),) if metric.terms is None else metric.terms
+    for weight, part in parts:
+        size += abs(weight) * _largest(cuts, part)
+    return ROUNDING * size
+
+
+def _largest(cuts: Cuts, metric: Metric) -> float:
+    if np.isfinite(metric.range).all():
+        return float(np.abs(metric.range).max())
+    values = np.abs(metric(cuts.used))
+    return float(values[np.isfinite(values)].max(initial=0.0))
+
+
+def holds(cuts: Cuts, constraint: Constraint) -> NDArray[np.bool_]:
+    """At which cuts does the constraint hold? Never where the metric is undefined."""
+    metric = constraint.metric
+    values = values_of(cuts, metric)
+    met = np.asarray(constraint.decide(values))
+    # a bound need not be a quotient of small numbers: always look at the close ones
+    reach = max(rounding_of(cuts, metric), ROUNDING * abs(constraint.bound))
+    near = np.abs(values - constraint.bound) <= reach
+    if near.any() and cuts.decides(metric):
+        at = np.flatnonzero(near)
+        met[at] = exact.meets(constraint, exact_values(cuts, metric, at))
+    return met
+
+
+def best_cuts(cuts: Cuts, metric: Metric, allowed: Array) -> Ints:
+    """Which of the allowed cuts have the largest value, exactly? All of them."""
+    values = values_of(cuts, metric)
+    if not allowed.all():
+        values = np.where(allowed, values, np.nan)
+    top = float(np.fmax.reduce(values))  # NaN only when all are
+    if math.isnan(top):
+        return np.zeros(0, dtype=np.int64)
+    if math.isinf(top):
+        return np.flatnonzero(values == top)
+    reach = rounding_of(cuts, metric)
+    at = np.flatnonzero(values >= top - reach)
+    if at.size == 1 or reach == 0 or not cuts.decides(metric):
+        return at
+    return at[exact_values(cuts, metric, at).best()]
+
+
+def better(cuts: Cuts, metric: Metric, a: int, b: int) -> bool:
+    """Is cut a better than cut b, exactly?"""
+    best = best_cuts(cuts, metric, _only(cuts, a, b))
+    return a in best and b not in best
+
+
+def _only(cuts: Cuts, *at: int) -> NDArray[np.bool_]:
+    mask = np.zeros(len(cuts.score) + 1, dtype=bool)
+    mask[list(at)] = True
+    return mask
+
+
+def most_balanced(cuts: Cuts, at: Ints) -> int:
+    """Which of several cuts flags nearest to as many cases as are positive?
+
+    The smallest absolute difference of false positives and false negatives; then the
+    one that flags fewer. Where one kind of error is the same for all cuts, this is the
+    one with the fewest errors of the other kind.
+    """
+    fp, fn = cuts.used[at].fp, cuts.used[at].fn
+    if cuts.counted:
+        tp, fp = cuts.seen.tp[at], cuts.seen.fp[at]
+        _, fp, fn, _ = cuts.scale.counts(tp, fp, cuts.n_pos, cuts.n_neg)
+    return int(at[np.argmin(np.abs(fp - fn))])
+
+
+def interval_of(score: Floats, at: int) -> Interval:
+    """Which thresholds make this cut? Those above low, up to and including high."""
+    low = float(score[at]) if at < score.size else -math.inf
+    high = float(score[at - 1]) if at else math.inf
+    return low, high
+
+
+def threshold_of(score: Floats, at: int) -> float:
+    """Give the threshold of one cut; see :func:`thresholds_of`."""
+    return float(thresholds_of(score, np.array([at]))[0])
+
+
+def thresholds_of(score: Floats, at: Ints) -> Floats:
+    """Give thresholds in the middle of the intervals of some cuts.
+
+    The highest threshold of the interval where it has no middle: +inf when nothing is
+    flagged, the lowest score when everything is, the score itself when no other float
+    lies in between. Scores that are float32 get a middle that float32 can hold apart.
+    """
+    low = np.where(at < score.size, score[np.minimum(at, score.size - 1)], -np.inf)
+    high = np.where(at > 0, score[np.maximum(at, 1) - 1], np.inf)
+    with np.errstate(over="ignore", invalid="ignore"):
+        middle = low / 2 + high / 2
+        apart = np.isfinite(middle) & (low < middle) & (middle <= high)
+        # in blocks: the first one tells already, as a rule
+        if all((score[b].astype("f4") == score[b]).all() for b in blocks(score.size)):
+            single = middle.astype(np.float32).astype(np.float64)
+            apart &= (low < single) & (single <= high)
+    return np.where(apart, middle, high)
+
+
+def stop_infeasible(
+    cuts: Cuts, constraints: Sequence[Constraint], met: NDArray[np.bool_]
+) -> None:
+    """Say which constraints cannot be met, and how close one can get."""
+    if met.all(axis=0).any():
+        return
+    kept = _smallest_conflict(met)
+    if len(kept) == 1:
+        c = constraints[kept[0]]
+        raise Infeasible(f"{c!r} cannot be met: {_closest(cuts, c, _all_of(met, []))}.")
+    close = []
+    for k in kept:
+        others = _all_of(met, [j for j in kept if j != k])
+        close.append(f"{constraints[k]!r}: {_closest(cuts, constraints[k], others)}")
+    raise Infeasible(
+        f"{len(kept)} constraints cannot be met together. With the other"
+        f"{'s' if len(kept) > 2 else ''} met, " + "; ".join(close) + "."
+    )
+
+
+def _smallest_conflict(met: NDArray[np.bool_]) -> list[int]:
+    """Give constraints that cannot be met together, though all but any one can."""
+    kept = list(range(len(met)))
+    for k in range(len(met)):
+        fewer = [j for j in kept if j != k]
+        if not _all_of(met, fewer).any():
+            kept = fewer
+    return kept
+
+
+def _all_of(met: NDArray[np.bool_], rows: list[int]) -> NDArray[np.bool_]:
+    return np.asarray(met[rows].all(axis=0))
+
+
+def _closest(cuts: Cuts, c: Constraint, allowed: Array) -> str:
+    values = np.where(allowed, np.asarray(c.metric(cuts.used)), np.nan)
+    name = c.metric.name
+    if np.isnan(values).all():
+        return (
+            f"{name} is undefined at every threshold (there are {cuts.n_pos:,} "
+            f"positives and {cuts.n_neg:,} negatives)"
+        )
+    upward = c.sign in (">=", ">")
+    at = int(np.nanargmax(values) if upward else np.nanargmin(values))
+    word = "most" if upward else "least"
+    return (
+        f"{name} is at {word} {values[at]:.6g}, at the threshold "
+        f"{threshold_of(cuts.score, at):.6g}"
+    )
+
+
+def stop_undefined(cuts: Cuts, metric: Metric, allowed: Array) -> None:
+    """Say that the objective has no value anywhere."""
+    at = np.flatnonzero(allowed)
+    # the ends first: a metric that is defined there need not be computed everywhere
+    for part in (at[[0, -1]], at):
+        if not np.isnan(np.asarray(metric(cuts.used[part]))).all():
+            return
+    raise NotEnoughCases(
+        f"{metric.name} is undefined at every threshold"
+        f"{'' if allowed.all() else ' that meets the constraints'}; this tally has "
+        f"{cuts.n_pos:,} positives and {cuts.n_neg:,} negatives."
+    )
+
+
+def stopped_by(
+    cuts: Cuts,
+    metric: Metric,
+    constraints: Sequence[Constraint],
+    met: NDArray[np.bool_],
+    at: int,
+) -> tuple[str, ...]:
+    """Which constraints keep the objective from being better?
+
+    Those without which a better cut is allowed. When no single one does, because
+    several forbid the same cuts, those that the best cut of all breaks.
+    """
+    if not constraints:
+        return ()
+    every = range(len(met))
+    alone = [
+        k
+        for k in every
+        if _improves(cuts, metric, _all_of(met, [j for j in every if j != k]), at)
+    ]
+    free = np.ones(len(cuts.score) + 1, dtype=bool)
+    if not alone and _improves(cuts, metric, free, at):
+        top = most_balanced(cuts, best_cuts(cuts, metric, free))
+        alone = [k for k in every if not met[k, top]]
+    return tuple(repr(constraints[k]) for k in alone)
+
+
+def _improves(cuts: Cuts, metric: Metric, allowed: Array, at: int) -> bool:
+    best: Any = best_cuts(cuts, metric, allowed)
+    return bool(best.size) and better(cuts, metric, int(best[0]), at)

@@ -1,0 +1,288 @@
+"""What is given up for what, as the threshold moves?
+
+``pareto`` keeps the cuts that no other cut beats.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cmp_to_key
+from itertools import pairwise
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Floats, Ints
+from trueness._core.checks import InputError
+from trueness._core.doors import door
+from trueness._core.records import Record
+from trueness.counts.values import Tally
+from trueness.metrics.algebra import Constraint, Metric
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.grammar import constraints as read_constraints
+from trueness.metrics.grammar import metric as read_metric
+from trueness.threshold.cuts import (
+    Cuts,
+    all_cuts,
+    exact_values,
+    holds,
+    rounding_of,
+    stop_infeasible,
+    thresholds_of,
+    values_of,
+)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class ParetoFront(Record):
+    """Which cuts does no other cut beat in everything?
+
+    Attributes
+    ----------
+    threshold : array (n,)
+        A threshold for each cut of the front, highest first.
+    low, high : array (n,)
+        The interval (low, high] of thresholds that make the cut.
+    values : dict of str to array (n,)
+        The metrics along the front, at the prevalence of use.
+    confusion : Confusion
+        Right and wrong cases of the tally there.
+    directions : dict of str to str
+        Which way each metric is better: "higher" or "lower".
+    prevalence : float
+        The share of positives in use.
+    """
+
+    threshold: Floats
+    low: Floats
+    high: Floats
+    values: dict[str, Floats]
+    confusion: Confusion
+    directions: dict[str, str]
+    prevalence: float
+
+    def __len__(self) -> int:
+        """How many cuts?"""
+        return len(self.threshold)
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Give a table with a row for each cut."""
+        c = self.confusion
+        columns = {
+            "threshold": self.threshold,
+            "low": self.low,
+            "high": self.high,
+            **self.values,
+            **{name: getattr(c, name) for name in ("tp", "fp", "fn", "tn")},
+        }
+        return door("data.frames").native_frame(columns, backend)
+
+
+def pareto(
+    t: Tally,
+    metrics: Iterable[str | Metric] = (),
+    *,
+    maximize: Iterable[str | Metric] = (),
+    minimize: Iterable[str | Metric] = (),
+    subject_to: str | Constraint | Iterable[str | Constraint] = (),
+    prevalence: float | None = None,
+) -> ParetoFront:
+    """Which cuts are worth considering when several metrics count?
+
+    A cut is left out when another one is at least as good in every metric and better in
+    one. What remains is the whole Pareto front: also the part that no weighted sum of
+    the metrics would find.
+
+    Parameters
+    ----------
+    t
+        Scores and labels of one classifier.
+    metrics
+        Two or more metrics, each better in its own direction.
+    maximize, minimize
+        Metrics with the direction said, such as ``minimize=["flagged"]``, which has
+        none of its own.
+    subject_to
+        Constraints that every cut of the front must meet.
+    prevalence
+        The share of positives where the classifier will be used.
+
+    Notes
+    -----
+    Sameni (2025), section 6.3. Cuts with equal values in all metrics are kept together;
+    equality is exact (see :func:`best_threshold`). An undefined metric excludes a cut.
+    O(m log m) for two metrics.
+
+    Examples
+    --------
+    >>> t = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
+    >>> pareto(t, ["recall", "precision"]).values["recall"]
+    array([0.5 , 0.75, 1.  ])
+    """
+    wanted = _directed(metrics, maximize, minimize)
+    bounds = read_constraints(subject_to)
+    cuts = all_cuts(t, prevalence, "pareto")
+    met = np.array([holds(cuts, c) for c in bounds]).reshape(-1, len(cuts.score) + 1)
+    stop_infeasible(cuts, bounds, met)
+    usable = np.asarray(met.all(axis=0))
+    for m, _ in wanted:
+        usable &= ~np.isnan(values_of(cuts, m))
+    at = np.flatnonzero(usable)
+    ranks = [_ranks(cuts, m if up else -m, at) for m, up in wanted]
+    return _front(cuts, at[_undominated(np.array(ranks))], wanted)
+
+
+Directed = list[tuple[Metric, bool]]
+
+
+def _directed(metrics: Any, maximize: Any, minimize: Any) -> Directed:
+    wanted: Directed = []
+    for m in map(read_metric, _several(metrics)):
+        if m.direction == "none":
+            raise InputError(
+                f"pareto cannot know whether more or less of {m.name} is better. Type "
+                f'maximize=["{m.name}"] or minimize=["{m.name}"].'
+            )
+        wanted.append((m, m.direction == "higher"))
+    wanted += [(read_metric(m), True) for m in _several(maximize)]
+    wanted += [(read_metric(m), False) for m in _several(minimize)]
+    if len(wanted) < 2:
+        raise InputError(
+            f"pareto needs two or more metrics; found {len(wanted)}. Type "
+            f'metrics=["recall", "precision"].'
+        )
+    _checks.distinct_names([m.name for m, _ in wanted], "metrics")
+    return wanted
+
+
+def _several(given: Any) -> tuple[Any, ...]:
+    return (given,) if isinstance(given, (str, Metric)) else tuple(given)
+
+
+def _ranks(cuts: Cuts, metric: Metric, at: Ints) -> Ints:
+    """Number the values of a metric from low to high; equal values share a number."""
+    values = values_of(cuts, metric)[at]
+    order = np.argsort(values, kind="stable")
+    reach = rounding_of(cuts, metric)
+    with np.errstate(invalid="ignore"):  # inf - inf: equal, and left as it is
+        apart = np.diff(values[order]) > reach
+    starts = np.flatnonzero(np.r_[True, apart])
+    step = np.r_[True, apart].astype(np.int64)
+    # runs that rounding may have put in the wrong order are sorted again
+    if reach and cuts.decides(metric):
+        for start, stop in zip(starts, np.r_[starts[1:], order.size], strict=True):
+            if stop - start > 1 and np.isfinite(values[order[start]]):
+                run = slice(int(start), int(stop))
+                order[run], step[run] = _sorted_exactly(cuts, metric, at, order[run])
+    ranks = np.empty(at.size, dtype=np.int64)
+    ranks[order] = np.cumsum(step)
+    return ranks
+
+
+def _sorted_exactly(
+    cuts: Cuts, metric: Metric, at: Ints, run: Ints
+) -> tuple[Ints, Ints]:
+    """Sort a run of close values, and say which begin a new value."""
+    v = exact_values(cuts, metric, at[run])
+
+    def compare(i: int, j: int) -> int:
+        lead = v.over[i] * v.under[j] - v.over[j] * v.under[i]
+        return int(lead > 0) - int(lead < 0)
+
+    if not (v.over * v.under[0] - v.over[0] * v.under).any():
+        return run, np.r_[1, np.zeros(run.size - 1, dtype=np.int64)]
+    places = sorted(range(run.size), key=cmp_to_key(compare))
+    new = [1, *(compare(a, b) != 0 for a, b in pairwise(places))]
+    return run[places], np.array(new, dtype=np.int64)
+
+
+def _undominated(ranks: Ints) -> NDArray[np.bool_]:
+    """Which columns does no other column dominate? Rows are metrics, more is better."""
+    if len(ranks) == 2:
+        return _undominated_pairs(*ranks)
+    # best first: what dominates a column stands before it, and copies stand together
+    order = np.lexsort(ranks[::-1])[::-1]
+    columns = ranks[:, order].T
+    judge: _Stairs | _Kept = _Stairs() if len(ranks) == 3 else _Kept(len(ranks))
+    good = np.zeros(len(order), dtype=bool)
+    before: list[int] = []
+    last = -1
+    for i, column in zip(order, columns.tolist(), strict=True):
+        copy = column == before
+        good[i] = good[last] if copy else judge.admits(column)
+        before, last = column, i
+    return good
+
+
+class _Stairs:
+    """Points of two metrics, none above another: a staircase, kept sorted.
+
+    The first of three metrics is settled by the order in which points come.
+    """
+
+    def __init__(self) -> None:
+        self.b: list[int] = []  # ascending
+        self.c: list[int] = []  # descending
+
+    def admits(self, column: list[int]) -> bool:
+        """Say whether nothing before dominates this point, and remember it then."""
+        _, b, c = column
+        at = bisect_left(self.b, b)
+        if at < len(self.b) and self.c[at] >= c:
+            return False
+        start = at
+        while start and self.c[start - 1] <= c:
+            start -= 1
+        # a step of the same width is lower, or the point would not be admitted
+        stop = at + (at < len(self.b) and self.b[at] == b)
+        self.b[start:stop], self.c[start:stop] = [b], [c]
+        return True
+
+
+class _Kept:
+    """Points of any number of metrics, each compared with all that were admitted."""
+
+    def __init__(self, metrics: int) -> None:
+        self.points = np.zeros((64, metrics), dtype=np.int64)
+        self.size = 0
+
+    def admits(self, column: list[int]) -> bool:
+        """Say whether nothing before dominates this point, and remember it then."""
+        if (self.points[: self.size] >= column).all(axis=1).any():
+            return False
+        if self.size == len(self.points):
+            self.points = np.concatenate([self.points, np.zeros_like(self.points)])
+        self.points[self.size] = column
+        self.size += 1
+        return True
+
+
+def _undominated_pairs(a: Ints, b: Ints) -> NDArray[np.bool_]:
+    order = np.lexsort([-b, -a])
+    a, b = a[order], b[order]
+    # best of b among strictly better a; then the best of b at the same a
+    start = np.r_[True, a[1:] != a[:-1]]
+    group = np.cumsum(start) - 1
+    top = b[start]
+    before = np.r_[np.iinfo(np.int64).min, np.maximum.accumulate(top)[:-1]]
+    good = np.zeros(a.size, dtype=bool)
+    good[order] = (b == top[group]) & (b > before[group])
+    return good
+
+
+def _front(cuts: Cuts, at: Ints, wanted: Directed) -> ParetoFront:
+    ends = np.concatenate([[np.inf], cuts.score, [-np.inf]])
+    return ParetoFront(
+        threshold=thresholds_of(cuts.score, at),
+        low=ends[at + 1],
+        high=ends[at],
+        values={m.name: values_of(cuts, m)[at] for m, _ in wanted},
+        confusion=cuts.seen[at],
+        directions={m.name: "higher" if up else "lower" for m, up in wanted},
+        prevalence=cuts.prevalence,
+    )

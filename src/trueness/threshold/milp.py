@@ -1,0 +1,465 @@
+r"""Which cut does a 0-1 program choose, and what does its solver certify?
+
+The program of Ramazi and Mari Oriyad in two formulations, solved by HiGHS.
+
+Per case (their eqs. 1 to 6): a binary :math:`\tilde y_i` says whether case i is
+flagged, :math:`z_i` whether it is wrong, t is the threshold: 2N binaries, 4N rows.
+
+Per distinct score: a binary :math:`x_j` says whether the cases with the j-th highest
+score are flagged, :math:`x_j \ge x_{j+1}`, with counts as weights. It needs neither t
+nor a smallest gap, and for a linear objective without constraints its relaxation is
+integral already.
+
+Objectives and constraints may be linear in the counts (accuracy, recall, cost) or
+quotients of linear functions (precision, F-beta, kappa, lift). Quotients are maximised
+by Dinkelbach's method: maximise ``over - value * under`` until it cannot be positive.
+All coefficients are whole numbers, and what the solver returns is checked in them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from trueness._core.arrays import Array, Ints
+from trueness._core.checks import Infeasible, InputError
+from trueness._core.records import Record
+from trueness.metrics import exact
+from trueness.metrics.algebra import Constraint, Metric, as_fraction
+from trueness.threshold.cuts import Cuts
+
+# beyond this many cases two binaries a case take the solver hours
+MOST_CASES = 20_000
+_PROVED_INFEASIBLE = 2  # status of scipy.optimize.milp
+
+
+class Linear(NamedTuple):
+    """A linear function of the counts: ``tp * a + fp * b + c``, in whole numbers."""
+
+    a: int
+    b: int
+    c: int
+
+    def at(self, tp: int, fp: int) -> int:
+        """Evaluate it."""
+        return self.a * tp + self.b * fp + self.c
+
+    def plus(self, other: Linear, times: int = 1, own: int = 1) -> Linear:
+        """Give ``own * self + times * other``."""
+        pairs = zip(self, other, strict=True)
+        return Linear(*(own * s + times * o for s, o in pairs))
+
+
+class Quotient(NamedTuple):
+    """A quotient of linear functions of the counts."""
+
+    over: Linear
+    under: Linear
+
+    @property
+    def is_linear(self) -> bool:
+        """Is the denominator the same at every cut?"""
+        return self.under.a == 0 and self.under.b == 0
+
+
+class Row(NamedTuple):
+    """A linear function that must not be negative at the chosen cut."""
+
+    function: Linear
+
+    def holds(self, tp: int, fp: int) -> bool:
+        """Is it met, exactly?"""
+        return self.function.at(tp, fp) >= 0
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Certificate(Record):
+    """What does the solver say about its answer?
+
+    Attributes
+    ----------
+    solver, formulation, status : str
+        Who solved what, and how it ended.
+    value, bound : float
+        The objective (to be maximised) at the chosen cut, in exact arithmetic, and the
+        solver's proof that no cut has more.
+    gap : float
+        The relative gap the solver left.
+    nodes, binaries, rows : int
+        Size of the search and of the program.
+    iterations : int
+        Programs solved: one for a linear objective, Dinkelbach's steps for a quotient.
+    """
+
+    solver: str
+    formulation: str
+    status: str
+    value: float
+    bound: float
+    gap: float
+    nodes: int
+    binaries: int
+    rows: int
+    iterations: int
+
+
+class Program(NamedTuple):
+    """A 0-1 program without its objective.
+
+    ``flag`` has a row for tp and one for fp: the counts as functions of the variables.
+    ``cut`` reads the number of flagged scores from a solution; ``forbid`` gives a row
+    (with its upper bound) that excludes one cut.
+    """
+
+    name: str
+    flag: Any
+    wrong: Any  # fp + fn as a function of the variables, where there are z
+    matrix: Any
+    low: Array
+    high: Array
+    integral: Array
+    most: Array
+    cut: Callable[[Array], int]
+    forbid: Callable[[int], tuple[Array, float]]
+
+    @property
+    def binaries(self) -> int:
+        """How many variables are 0 or 1?"""
+        return int(self.integral.sum())
+
+
+def linear_fraction(metric: Metric, cuts: Cuts) -> Quotient:
+    """Write a metric as a quotient of linear functions of tp and fp, if it is one."""
+    parts = ((1.0, metric),) if metric.terms is None else metric.terms
+    terms = [(as_fraction(w), _probe(part, cuts, metric)) for w, part in parts]
+    total = Quotient(Linear(0, 0, 0), Linear(0, 0, 1))
+    for weight, term in [*terms, (as_fraction(metric.constant), _ONE)]:
+        total = _add(total, weight, term, metric)
+    return _reduced(total)
+
+
+_ONE = Quotient(Linear(0, 0, 1), Linear(0, 0, 1))
+
+
+def _probe(part: Metric, cuts: Cuts, whole: Metric) -> Quotient:
+    """Read the coefficients off six points: a polynomial of degree two has no more."""
+    if part.root or not exact.is_exact(part):
+        raise _not_linear(whole)
+    tp = np.array([0, 1, 0, 2, 0, 1])
+    fp = np.array([0, 0, 1, 0, 2, 1])
+    counts = cuts.scale.counts(tp, fp, cuts.n_pos, cuts.n_neg)
+    functions = []
+    for v in exact.quotient(part, counts, cuts.scale.unit):
+        found = Linear(v[1] - v[0], v[2] - v[0], v[0])
+        pairs = zip(tp.tolist(), fp.tolist(), strict=True)
+        if [found.at(*pair) for pair in pairs] != list(v):
+            raise _not_linear(whole)
+        functions.append(found)
+    return Quotient(*functions)
+
+
+def _add(total: Quotient, weight: Fraction, term: Quotient, whole: Metric) -> Quotient:
+    """Add a weighted term; both must share their denominator, or have fixed ones."""
+    p, q = weight.numerator, weight.denominator
+    (over, under), (a, b) = total, term
+    if not weight:
+        return total
+    if total.is_linear and term.is_linear:
+        return Quotient(
+            over.plus(a, p * under.c, own=q * b.c),
+            Linear(0, 0, q * under.c * b.c),
+        )
+    if total.is_linear and over.a == over.b == 0:
+        # a constant c/d and p/q * a/b: (c q b + d p a) / (d q b)
+        return Quotient(
+            b.plus(a, under.c * p, own=over.c * q), b.plus(_ZERO, own=under.c * q)
+        )
+    if term.is_linear and a.a == a.b == 0:
+        return Quotient(
+            over.plus(under, p * a.c, own=q * b.c), under.plus(_ZERO, own=q * b.c)
+        )
+    raise _not_linear(whole)
+
+
+_ZERO = Linear(0, 0, 0)
+
+
+def _reduced(q: Quotient) -> Quotient:
+    common = math.gcd(*q.over, *q.under)
+    over, under = (Linear(*(v // common for v in f)) for f in q)
+    return Quotient(over, under)
+
+
+def _not_linear(metric: Metric) -> InputError:
+    return InputError(
+        f"A 0-1 program needs metrics that are linear in the counts, or one quotient "
+        f"of linear functions (precision, f1, kappa); {metric.name} is not. Type "
+        f'method="sweep", which is exact for every metric.'
+    )
+
+
+def rows_of(constraint: Constraint, cuts: Cuts) -> list[Row]:
+    """Write a constraint as linear rows: the denominator is above zero, and the bound.
+
+    On whole numbers "above zero" is "at least one".
+    """
+    over, under = linear_fraction(constraint.metric, cuts)
+    bound = as_fraction(constraint.bound)
+    lead = over.plus(under, -bound.numerator, own=bound.denominator)
+    if constraint.sign in ("<=", "<"):
+        lead = lead.plus(_ZERO, own=-1)
+    strict = constraint.sign in ("<", ">")
+    return [Row(_at_least_one(under)), Row(_at_least_one(lead) if strict else lead)]
+
+
+def _at_least_one(f: Linear) -> Linear:
+    return Linear(f.a, f.b, f.c - 1)
+
+
+def per_score(cuts: Cuts) -> Program:
+    """One binary a distinct score: x_1 >= x_2 >= ... with counts as weights."""
+    from scipy import sparse
+
+    m = len(cuts.score)
+    pos, neg = np.diff(cuts.seen.tp), np.diff(cuts.seen.fp)
+    eye = sparse.eye_array(m, format="csr")
+    ordered = eye[:-1] - eye[1:]
+    return Program(
+        name="a binary per distinct score",
+        flag=np.vstack([pos, neg]),
+        wrong=None,
+        matrix=ordered,
+        low=np.zeros(m - 1),
+        high=np.ones(m - 1),
+        integral=np.ones(m),
+        most=np.ones(m),
+        cut=lambda x: round(float(x.sum())),
+        forbid=lambda k: _forbid(np.eye(1, m, k - 1)[0], np.eye(1, m, k)[0], k, m),
+    )
+
+
+def _forbid(last: Array, first: Array, k: int, m: int) -> tuple[Array, float]:
+    """Exclude cut k: its last score is flagged and the next one is not."""
+    if k == 0:
+        return -first, -1.0
+    if k == m:
+        return last, 0.0
+    return last - first, 0.0
+
+
+def per_case(cuts: Cuts) -> Program:
+    r"""Two binaries a case, and the threshold t: Ramazi, eqs. (1) to (4).
+
+    Differs from eq. (3): the scores are replaced by their ranks 0, 1, 2, ... and t
+    ranges from 0 to m, past all of them, so that scores of exactly 0 and 1 block
+    nothing; ranks are one apart, so that a half serves as epsilon where the printed one
+    would have to be below the smallest gap and above the tolerance of the solver.
+    """
+    from scipy import sparse
+
+    m = len(cuts.score)
+    pos, neg = np.diff(cuts.seen.tp), np.diff(cuts.seen.fp)
+    rank = np.repeat(np.arange(m)[::-1], pos + neg).astype(np.float64)
+    label = np.repeat(np.tile([1.0, 0.0], m), np.column_stack([pos, neg]).ravel())
+    n = rank.size
+    if n > MOST_CASES:
+        raise InputError(
+            f"A program with two binaries a case is for small data; found {n:,} cases, "
+            f'at most {MOST_CASES:,} are tried. Type method="milp" (a binary a '
+            f'distinct score) or method="sweep".'
+        )
+    eye, zero = sparse.eye_array(n), sparse.csr_array((n, n))
+    column = np.ones((n, 1))
+    blocks: Any = [
+        [eye, eye, np.zeros((n, 1))],  # z + y >= label
+        [eye, -eye, np.zeros((n, 1))],  # z - y >= -label
+        [zero, sparse.diags_array(rank + 0.5), column],  # t > rank where y = 0
+        [zero, sparse.diags_array(rank - m), -column],  # t <= rank where y = 1
+    ]
+    low = np.concatenate([label, -label, rank + 0.5, np.full(n, -float(m))])
+    empty = np.zeros(n)
+    return Program(
+        name="two binaries per case",
+        flag=np.vstack([np.r_[empty, label, 0], np.r_[empty, 1 - label, 0]]),
+        wrong=np.r_[np.ones(n), empty, 0],
+        matrix=sparse.block_array(blocks).tocsr(),
+        low=low,
+        high=np.full(4 * n, np.inf),
+        integral=np.r_[np.ones(2 * n), 0],
+        most=np.r_[np.ones(2 * n), float(m)],
+        cut=lambda x: int((np.unique(rank[x[n:-1] > 0.5])).size),
+        forbid=lambda k: _forbid_case(k, m, rank, n),
+    )
+
+
+def _forbid_case(k: int, m: int, rank: Array, n: int) -> tuple[Array, float]:
+    def first_case(of_rank: int) -> Array:
+        row = np.zeros(2 * n + 1)
+        if 0 <= of_rank < m:
+            row[n + int(np.flatnonzero(rank == of_rank)[0])] = 1.0
+        return row
+
+    return _forbid(first_case(m - k), first_case(m - k - 1), k, m)
+
+
+class Solved(NamedTuple):
+    """A chosen cut, and the solver's last word on a linear objective."""
+
+    cut: int
+    bound: float
+    gap: float
+    nodes: int
+    status: str
+
+
+def solve_linear(
+    program: Program,
+    cuts: Cuts,
+    objective: Linear,
+    rows: list[Row],
+    time_limit: float | None = None,
+) -> Solved:
+    """Maximise a linear function; excludes cuts that only rounding lets through."""
+    forbidden: list[int] = []
+    while True:
+        solved = _highs(program, cuts, objective, rows, forbidden, time_limit)
+        tp, fp = int(cuts.seen.tp[solved.cut]), int(cuts.seen.fp[solved.cut])
+        if all(row.holds(tp, fp) for row in rows):
+            return solved
+        forbidden.append(solved.cut)
+
+
+def _highs(
+    program: Program,
+    cuts: Cuts,
+    objective: Linear,
+    rows: list[Row],
+    forbidden: list[int],
+    time_limit: float | None,
+) -> Solved:
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    constraints = []
+    if len(program.low):
+        constraints = [LinearConstraint(program.matrix, program.low, program.high)]
+    for row in rows:
+        a, b, c = _small(row.function)
+        counts = float(a) * program.flag[0] + float(b) * program.flag[1]
+        constraints.append(LinearConstraint(counts, -float(c)))
+    for k in forbidden:
+        values, most = program.forbid(k)
+        constraints.append(LinearConstraint(values, -np.inf, most))
+    unit = math.gcd(objective.a, objective.b) or 1
+    weights, constant = _weights(program, cuts, objective, unit)
+    options: Any = {"mip_rel_gap": 0.0}
+    if time_limit is not None:
+        options["time_limit"] = time_limit
+    result = milp(
+        -weights,
+        integrality=program.integral,
+        bounds=Bounds(0, program.most),
+        constraints=constraints,
+        options=options,
+    )
+    if result.status == _PROVED_INFEASIBLE:
+        raise Infeasible("HiGHS proves that no cut meets the constraints.")
+    if result.x is None:
+        raise TimeoutError(f"HiGHS found no cut: {result.message}")
+    proof = result.fun if result.mip_dual_bound is None else result.mip_dual_bound
+    return Solved(
+        program.cut(result.x),
+        constant - unit * float(proof),
+        float(result.mip_gap or 0.0),
+        int(result.mip_node_count or 0),
+        result.message.split("(")[0].strip().rstrip("."),
+    )
+
+
+def _small(f: Linear) -> Linear:
+    """Divide by the common divisor, which keeps the numbers within the tolerances."""
+    common = math.gcd(f.a, f.b) or 1
+    # floor: on whole numbers a*tp + b*fp >= -c holds exactly when it does so rounded
+    return Linear(f.a // common, f.b // common, f.c // common)
+
+
+def _weights(program: Program, cuts: Cuts, f: Linear, unit: int) -> tuple[Array, float]:
+    """Write ``a tp + b fp``, in units, in the variables of the program.
+
+    Where there are z, the errors are counted by them (Ramazi, eqs. 1 and 6): with
+    fp = errors - n_pos + tp. That needs b <= 0, since the rows bound z from below only.
+    The second answer is what is left out, not in units.
+    """
+    a, b = float(f.a // unit), float(f.b // unit)
+    if program.wrong is None or b > 0:
+        return a * program.flag[0] + b * program.flag[1], float(f.c)
+    # Differs from eq. (6): its weights alpha and beta should be alpha/N and beta/P,
+    # which is what the coefficients of the metric are
+    weights = (a + b) * program.flag[0] + b * program.wrong
+    return weights, float(f.c - f.b * cuts.n_pos)
+
+
+def maximise(
+    program: Program,
+    cuts: Cuts,
+    metric: Metric,
+    constraints: tuple[Constraint, ...],
+    time_limit: float | None = None,
+) -> tuple[Ints, Certificate]:
+    """Find an optimal cut and its certificate."""
+    quotient = linear_fraction(metric, cuts)
+    rows = [row for c in constraints for row in rows_of(c, cuts)]
+    over, under = quotient
+    if quotient.is_linear:
+        solved = solve_linear(program, cuts, over, rows, time_limit)
+        bound, steps = Fraction(solved.bound) / under.c, 1
+    else:
+        rows.append(Row(_at_least_one(under)))
+        solved, bound, steps = _dinkelbach(program, cuts, quotient, rows, time_limit)
+    tp, fp = int(cuts.seen.tp[solved.cut]), int(cuts.seen.fp[solved.cut])
+    certificate = Certificate(
+        solver="HiGHS",
+        formulation=program.name,
+        status=solved.status,
+        value=over.at(tp, fp) / under.at(tp, fp),
+        bound=float(bound),
+        gap=solved.gap,
+        nodes=solved.nodes,
+        binaries=program.binaries,
+        rows=program.matrix.shape[0] + len(rows),
+        iterations=steps,
+    )
+    return np.array([solved.cut]), certificate
+
+
+def _dinkelbach(
+    program: Program,
+    cuts: Cuts,
+    quotient: Quotient,
+    rows: list[Row],
+    time_limit: float | None,
+) -> tuple[Solved, Fraction, int]:
+    """Maximise a quotient: Dinkelbach 1967, Management Science 13:492.
+
+    The largest ``over - value * under`` is zero exactly when ``value`` is the largest
+    quotient. Values are fractions, so the end is reached, not approached.
+    """
+    over, under = quotient
+    best: Solved | None = None
+    value, steps = Fraction(0), 0
+    while True:
+        lead = over.plus(under, -value.numerator, own=value.denominator)
+        solved = solve_linear(program, cuts, lead, rows, time_limit)
+        steps += 1
+        tp, fp = int(cuts.seen.tp[solved.cut]), int(cuts.seen.fp[solved.cut])
+        reached = Fraction(over.at(tp, fp), under.at(tp, fp))
+        if best is not None and reached <= value:
+            # the solver's bound on the lead, over the smallest possible denominator
+            slack = Fraction(max(0.0, solved.bound)) / value.denominator
+            return best._replace(gap=solved.gap), value + slack, steps
+        best, value = solved, reached

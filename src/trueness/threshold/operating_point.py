@@ -1,0 +1,333 @@
+"""Where should a classifier be cut?
+
+``best_threshold`` finds the threshold at which any metric is best, under any number of
+constraints, for the prevalence of use. ``METHODS`` at the foot lists how.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple, final
+
+import numpy as np
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array, Ints
+from trueness._core.checks import InputError
+from trueness._core.records import Record, brief, within
+from trueness.counts.values import Tally
+from trueness.metrics.algebra import Constraint, Metric
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.grammar import constraints as read_constraints
+from trueness.metrics.grammar import metric as read_metric
+from trueness.threshold.cuts import (
+    Cuts,
+    Interval,
+    all_cuts,
+    best_cuts,
+    holds,
+    interval_of,
+    most_balanced,
+    stop_infeasible,
+    stop_undefined,
+    stopped_by,
+    threshold_of,
+    value_at,
+)
+from trueness.threshold.milp import Certificate, maximise, per_case, per_score
+
+Bound = str | Constraint
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class OperatingPoint(Record):
+    """Where to cut, and what comes of it?
+
+    Attributes
+    ----------
+    threshold : float
+        Flag a case when ``score >= threshold``.
+    interval : (float, float)
+        Every threshold above the first number, up to and including the second, makes
+        the same cut.
+    value : float
+        The objective there, at the prevalence of use.
+    confusion : Confusion
+        Right and wrong cases of the tally there.
+    intervals : tuple of (float, float)
+        All intervals that are optimal, highest first; each is another cut with the same
+        value. (``method="milp"`` finds one of them.)
+    binding : tuple of str
+        The constraints that stop it: without one of them the objective would be better.
+    objective : str
+        What was maximised or minimised.
+    constraints : dict of str to float
+        What each bounded metric is at the cut.
+    method : str
+        How the cut was found.
+    prevalence : float
+        The share of positives in use.
+    certificate : Certificate or None
+        What the solver says about its answer.
+    threshold_bounds : (float, float) or None
+        Of a binned tally: the best threshold of the cases lies between these, while
+        ``bounds`` holds the value that it has.
+    """
+
+    threshold: float
+    interval: Interval
+    value: float
+    confusion: Confusion
+    intervals: tuple[Interval, ...]
+    binding: tuple[str, ...]
+    objective: str
+    constraints: dict[str, float]
+    method: str
+    prevalence: float
+    certificate: Certificate | None = None
+    threshold_bounds: Interval | None = None
+
+    def __repr__(self) -> str:
+        """Say where to cut and what comes of it, in a few lines."""
+        others = len(self.intervals) - 1
+        lines = [
+            f"OperatingPoint: {self.objective} = {self.value:.6g}{within(self)}",
+            f"  threshold: {self.threshold:.6g} in {_written(self.interval)}"
+            + (f", and {others} more optimal" if others else ""),
+            "  confusion: "
+            + ", ".join(
+                f"{k} {brief(getattr(self.confusion, k))}"
+                for k in ("tp", "fp", "fn", "tn")
+            ),
+        ]
+        for text, value in self.constraints.items():
+            stops = " (stops it)" if text in self.binding else ""
+            lines.append(f"  {text}: {value:.6g}{stops}")
+        lines.append(f"  prevalence {self.prevalence:.4g}, by {self.method}")
+        return "\n".join(lines)
+
+
+def _written(interval: Interval) -> str:
+    low, high = interval
+    return f"({low:.6g}, {high:.6g}" + (")" if high == math.inf else "]")
+
+
+class Problem(NamedTuple):
+    """What is asked: the cuts, what to maximise, and what must hold where."""
+
+    cuts: Cuts
+    objective: Metric
+    constraints: tuple[Constraint, ...]
+    met: Array  # (constraints, cuts)
+
+    @property
+    def allowed(self) -> Array:
+        """At which cuts do all constraints hold?"""
+        return np.asarray(self.met.all(axis=0))
+
+
+class Found(NamedTuple):
+    """Which cuts are optimal, and on whose word?"""
+
+    at: Ints
+    certificate: Certificate | None = None
+
+
+def best_threshold(
+    t: Tally,
+    maximize: str | Metric = "accuracy",
+    subject_to: Bound | Iterable[Bound] = (),
+    method: str = "sweep",
+    prevalence: float | None = None,
+    *,
+    minimize: str | Metric | None = None,
+    auc: float | None = None,
+) -> OperatingPoint:
+    r"""At which threshold is a metric best, with these constraints kept?
+
+    .. math:: \max_\tau\; f(TP(\tau), FP(\tau), FN(\tau), TN(\tau))
+        \quad\text{subject to}\quad g_k(\tau) \ge b_k
+
+    Every distinct score is tried, so the answer is the best there is, and equal values
+    are found equal (see Notes).
+
+    Parameters
+    ----------
+    t
+        Scores and labels of one classifier. Cases without a label do not count.
+    maximize
+        Any metric, in Python or as text: ``"f1"``, ``0.7 * accuracy + 0.3 * recall``.
+    subject_to
+        Constraints: ``"recall >= 0.9"``, ``[precision >= 0.5, flagged <= 500]``.
+    method
+        ``"sweep"`` looks at every cut; ``"milp"`` solves the 0-1 program with one
+        binary a distinct score; ``"milp-cases"`` the one with two binaries a case;
+        ``"fermi-dirac"`` needs ranks, AUC and prevalence only (see Notes).
+    prevalence
+        The share of positives where the classifier will be used, when it is not that
+        of the tally. Counts such as ``flagged`` are then those of as many cases.
+    minimize
+        A metric to make small, in place of ``maximize``.
+    auc
+        For ``method="fermi-dirac"`` on cases without labels: the area under the ROC
+        curve, known from elsewhere; ``prevalence`` must then be given too.
+
+    Returns
+    -------
+    OperatingPoint
+        The threshold, the interval it may be moved in, all other optimal intervals, the
+        value, the confusion matrix and the constraints that stop it.
+
+    Raises
+    ------
+    Infeasible
+        No threshold meets the constraints; the message names them and says how close
+        one can get.
+
+    Notes
+    -----
+    A cut is an interval of thresholds (low, high]. Of several optimal cuts the one is
+    returned that flags nearest to as many cases as are positive (smallest
+    abs(fp - fn), then fewer flagged), which at equal recall is the one with the fewest
+    false positives; of its interval the middle. Nothing flagged is the threshold +inf,
+    everything flagged the lowest score.
+
+    Equal values are recognised in whole numbers, with 0.7 meaning seven tenths; only
+    sums with square roots (mcc, g_mean) are compared to 30 digits. An undefined value
+    (precision when nothing is flagged) is never optimal and meets no constraint.
+    O(m) for m distinct scores.
+
+    ``"fermi-dirac"`` puts the expectations of :func:`fermi_dirac` in the place of
+    counts, so that the labels of the cases are not needed: ranks, AUC and prevalence
+    are. For ``balanced_accuracy`` its cut is the closed form r* (Kim et al. 2021,
+    eq. 9): the first floor(r*) ranks are flagged. The value is an expectation, right as
+    far as the model is.
+
+    References
+    ----------
+    Kim et al. 2021, PNAS 118:e2100761118, doi:10.1073/pnas.2100761118.
+    Ramazi, Mari Oriyad: Optimal accuracy threshold using 0-1 ILP formulation.
+    Sameni 2025, section 6 (capacity, eq. 28; risk, eq. 29; bi-objective, eq. 30).
+
+    Examples
+    --------
+    >>> t = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
+    >>> p = best_threshold(t, "f1")  # 3 of 4 found, one false: 6 / (6 + 1 + 1)
+    >>> p.threshold, p.interval, p.value
+    (0.6, (0.5, 0.7), 0.75)
+    >>> best_threshold(t, "precision", subject_to="recall >= 0.75").binding
+    ('recall >= 0.75',)
+    """
+    _checks.choice(method, METHODS, "method")
+    shown, objective = read_objective(maximize, minimize)
+    bounds = read_constraints(subject_to)
+    cuts = _cuts(t, method, prevalence, auc)
+    problem = pose(cuts, objective, bounds)
+    stop_infeasible(cuts, bounds, problem.met)
+    stop_undefined(cuts, shown, problem.allowed)
+    found = METHODS[method](problem)
+    return _point(problem, found, shown, method, minimize is not None)
+
+
+def on_cells(point: OperatingPoint, t: Tally) -> OperatingPoint:
+    """Let the intervals end above the highest score of the next cell."""
+    if not t.binned:
+        return point
+    top = dict(zip(t.score.tolist(), t.high.tolist(), strict=True))
+
+    def corrected(interval: Interval) -> Interval:
+        return top.get(interval[0], interval[0]), interval[1]
+
+    low, high = corrected(point.interval)
+    ends = np.array([v for v in (high, low) if np.isfinite(v)])
+    at = int(np.isfinite(high))
+    return replace(
+        point,
+        threshold=threshold_of(ends, at),
+        interval=(low, high),
+        intervals=tuple(map(corrected, point.intervals)),
+    )
+
+
+def read_objective(
+    maximize: str | Metric, minimize: str | Metric | None
+) -> tuple[Metric, Metric]:
+    """Give the metric as it was asked for, and what to maximise."""
+    if minimize is None:
+        shown = read_metric(maximize)
+        return shown, shown
+    if maximize != "accuracy":
+        raise InputError(
+            f"best_threshold takes maximize or minimize, not both; found "
+            f"maximize={maximize!r} and minimize={minimize!r}. For two objectives see "
+            f"trueness.pareto."
+        )
+    shown = read_metric(minimize)
+    return shown, -shown
+
+
+def _cuts(t: Tally, method: str, prevalence: float | None, auc: float | None) -> Cuts:
+    if method == "fermi-dirac":
+        from trueness.threshold.expected_cuts import expected_cuts
+
+        return expected_cuts(t, prevalence, auc)
+    if auc is not None:
+        raise InputError(
+            f'auc= is for method="fermi-dirac", which needs no labels; method='
+            f'"{method}" counts labelled cases.'
+        )
+    return all_cuts(t, prevalence, "best_threshold")
+
+
+def pose(cuts: Cuts, objective: Metric, constraints: tuple[Constraint, ...]) -> Problem:
+    """Put the question: where does each constraint hold?"""
+    met = np.ones((len(constraints), len(cuts.score) + 1), dtype=bool)
+    for row, constraint in zip(met, constraints, strict=True):
+        row[:] = holds(cuts, constraint)
+    return Problem(cuts, objective, constraints, met)
+
+
+def _point(
+    p: Problem, found: Found, shown: Metric, method: str, smallest: bool
+) -> OperatingPoint:
+    cuts = p.cuts
+    at = most_balanced(cuts, found.at)
+    return OperatingPoint(
+        threshold=threshold_of(cuts.score, at),
+        interval=interval_of(cuts.score, at),
+        value=value_at(cuts, shown, at),
+        confusion=cuts.seen[at],
+        intervals=tuple(interval_of(cuts.score, int(i)) for i in found.at),
+        binding=stopped_by(cuts, p.objective, p.constraints, p.met, at),
+        objective=f"{'minimize' if smallest else 'maximize'} {shown.name}",
+        constraints={repr(c): value_at(cuts, c.metric, at) for c in p.constraints},
+        method=method,
+        prevalence=cuts.prevalence,
+        certificate=found.certificate,
+    )
+
+
+def sweep_cuts(problem: Problem) -> Found:
+    """Look at every cut."""
+    return Found(best_cuts(problem.cuts, problem.objective, problem.allowed))
+
+
+def solve_scores(p: Problem) -> Found:
+    """Solve the 0-1 program with a binary a distinct score."""
+    return Found(*maximise(per_score(p.cuts), p.cuts, p.objective, p.constraints))
+
+
+def solve_cases(p: Problem) -> Found:
+    """Solve the 0-1 program with two binaries a case."""
+    return Found(*maximise(per_case(p.cuts), p.cuts, p.objective, p.constraints))
+
+
+METHODS: dict[str, Callable[[Problem], Found]] = {
+    "sweep": sweep_cuts,
+    "milp": solve_scores,
+    "milp-cases": solve_cases,
+    "fermi-dirac": sweep_cuts,  # over what is expected, in place of what was counted
+}

@@ -1,0 +1,382 @@
+"""Which leaves of a tree can be trusted?
+
+``Leaves`` counts the cases of each leaf, as a tally counts those of each score: it is
+all that is asked about a tree, a segmentation or a categorical covariate. Where the
+leaves come from (a frame, a scikit-learn tree) is the business of the doors.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueness._core import checks as _checks
+from trueness._core.arrays import Array, Floats, Ints, no_cases
+from trueness._core.checks import NotEnoughCases
+from trueness._core.doors import door
+from trueness._core.html import html_table
+from trueness._core.records import Record, brief
+from trueness.counts.values import Tally
+from trueness.trees.entropic import TOP_METHODS, majority_interval
+from trueness.trees.levels import (
+    TreeLevels,
+    confidence_level,
+    plan_leaf,
+    tree_levels,
+    utility_level,
+)
+
+_COUNTS = ("neg", "pos", "unknown")
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Leaves:
+    """How many negatives, positives and unknowns fell into each leaf?
+
+    Made by :func:`trueness.leaves`; the constructor takes leaves that are counted
+    already, in any order. ``a + b`` counts the cases of both.
+
+    Attributes
+    ----------
+    node : array (J,)
+        Names or numbers of the leaves, distinct, in their order.
+    neg, pos, unknown : array (J,) of int64
+        Cases of that leaf that are negative, positive and without a label.
+
+    Examples
+    --------
+    >>> golf = Leaves(["sunny", "rainy", "overcast"], neg=[2, 3, 0], pos=[3, 2, 4])
+    >>> golf.node.tolist(), golf.pos.tolist(), golf.n
+    (['overcast', 'rainy', 'sunny'], [4, 2, 3], 14)
+    """
+
+    node: Array
+    neg: Ints
+    pos: Ints
+    unknown: Ints
+
+    def __init__(
+        self,
+        node: ArrayLike = (),
+        neg: ArrayLike | None = None,
+        pos: ArrayLike | None = None,
+        unknown: ArrayLike | None = None,
+    ) -> None:
+        names = _checks.leaf_names(np.atleast_1d(np.asarray(node)))
+        given = dict(zip(_COUNTS, (neg, pos, unknown), strict=True))
+        columns = []
+        for name, values in given.items():
+            column = np.atleast_1d(
+                no_cases(names.size) if values is None else np.asarray(values)
+            )
+            column = column.astype(np.int64) if column.size == 0 else column
+            _checks.same_length(node=names, **{name: column})
+            columns.append(_checks.whole_counts(column, name))
+        self._fill(names, columns)
+
+    def _fill(self, names: Array, columns: list[Ints]) -> None:
+        """Add up equal leaves, drop those without a case, and lock the arrays."""
+        distinct, at = np.unique(names, return_inverse=True)
+        counts = [np.zeros(distinct.size, np.int64) for _ in columns]
+        for total, column in zip(counts, columns, strict=True):
+            np.add.at(total, at, column)
+        some = np.add.reduce(counts, axis=0) > 0
+        fields = ("node", *_COUNTS)
+        for name, values in zip(fields, (distinct, *counts), strict=True):
+            kept = values[some]
+            kept.flags.writeable = False
+            object.__setattr__(self, name, kept)
+
+    @property
+    def n(self) -> int:
+        """How many cases, labelled or not?"""
+        return int((self.neg + self.pos + self.unknown).sum())
+
+    def __len__(self) -> int:
+        """How many leaves?"""
+        return int(self.node.size)
+
+    def __add__(self, other: Leaves) -> Leaves:
+        """Count the cases of both."""
+        if not isinstance(other, Leaves):
+            return NotImplemented
+        if not len(self) or not len(other):
+            return self if len(self) else other
+        _checks.same_kind_of_names(self.node, other.node)
+        pairs = [
+            np.concatenate([getattr(x, name) for x in (self, other)])
+            for name in ("node", *_COUNTS)
+        ]
+        return Leaves(*pairs)
+
+    def __radd__(self, other: int) -> Leaves:
+        """Let ``sum(parts)`` start from 0."""
+        return self if other == 0 else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        """Do both describe the same cases?"""
+        if not isinstance(other, Leaves):
+            return NotImplemented
+        return all(
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in ("node", *_COUNTS)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def tally(self, *, method: str = "mle") -> Tally:
+        """Score each leaf by its estimated probability of a positive.
+
+        ``method`` is one of :func:`trueness.top_probability`: "mle" is the share of
+        positives, "emle" and "blend" move it towards 1/2. A leaf without a labelled
+        case is worth a coin, 1/2, and so is a single case under "emle".
+        """
+        return Tally(self.scores(method=method), self.neg, self.pos, self.unknown)
+
+    def scores(self, *, method: str = "mle") -> Floats:
+        """Give each leaf's estimated probability of a positive, as in ``tally``."""
+        _checks.choice(method, TOP_METHODS, "method")
+        n = self.neg + self.pos
+        top = TOP_METHODS[method](self.pos, n)
+        score = np.where(self.pos >= self.neg, top, 1 - top)
+        if method == "mle":  # 1 - (1 - share) would not be the share to the last digit
+            score = np.divide(self.pos, n, out=np.full(n.shape, np.nan), where=n > 0)
+        return np.where(np.isnan(score), 0.5, score)
+
+    def report(
+        self,
+        *,
+        confidence: float = 0.95,
+        level: float = 0.95,
+        method: str = "blend",
+        empty: str | float = "coin",
+    ) -> LeafReport:
+        """Which leaves can be trusted? See :class:`LeafReport`.
+
+        Parameters
+        ----------
+        confidence
+            Level of confidence that a trusted leaf must reach.
+        level
+            Of the intervals.
+        method
+            Which estimate of the larger class probability the levels use: "mle",
+            "emle" or "blend".
+        empty
+            What an empty leaf is worth to the whole tree, as in
+            :func:`trueness.tree_levels`.
+        """
+        return leaf_report(self, confidence, level, method, empty)
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Give a frame with columns node, neg, pos, unknown."""
+        columns = {name: getattr(self, name) for name in ("node", *_COUNTS)}
+        return door("data.frames").native_frame(columns, backend)
+
+    def __repr__(self) -> str:
+        """Say what was counted, in one line."""
+        neg, pos, unknown = (int(getattr(self, c).sum()) for c in _COUNTS)
+        return (
+            f"Leaves: {self.n:,} cases ({neg:,} negative, {pos:,} positive, "
+            f"{unknown:,} unknown) in {len(self):,} leaves"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = list(zip(self.node, self.neg, self.pos, self.unknown, strict=True))
+        shown = [tuple(brief(v) for v in row) for row in rows[:10]]
+        note = f"<p>{len(rows) - 10:,} more leaves</p>" if len(rows) > 10 else ""
+        return f"<p>{self!r}</p>{html_table(('node', *_COUNTS), shown)}{note}"
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class LeafReport(Record):
+    r"""Which leaves can be trusted, and how many more cases do the others need?
+
+    Attributes
+    ----------
+    node : array (J,)
+        The leaves.
+    n : array (J,)
+        Labelled cases of each.
+    majority : array (J,)
+        "positive", "negative" or "tie".
+    mle, emle, blend : array (J,)
+        Estimates of the larger class probability; see :func:`trueness.top_probability`.
+    low, high : array (J,)
+        Interval of the larger class probability.
+    confidence, utility : array (J,)
+        P(C) and P(U) of the leaf with its n cases, at the estimate ``method``.
+    confidence_low, confidence_high : array (J,)
+        P(C) at the ends of the interval.
+    verdict : array (J,)
+        "trust": P(C) reaches ``wanted``. "thin": it does not, or all cases agree but
+        are so few that a coin may do the same. "coin toss": the counts do not tell
+        this leaf from a coin, :math:`(\mathrm{pos}-\mathrm{neg})^2 \le n`.
+    more : array (J,)
+        Cases that the leaf lacks until P(C) reaches ``wanted``, if its estimate is
+        right; infinite in a tie, NaN without a case. A leaf whose cases all agree has
+        an estimate of 1, with which P(C) would be 1 from the first case on: it is
+        asked for so many cases that a coin would rarely agree with itself,
+        :math:`2^{-n} \le 1 -` ``wanted``.
+    tree : TreeLevels
+        P(C) and P(U) of the whole tree, whose leaves get their cases at random.
+    wanted, level : float
+        Wanted level of confidence, and level of the intervals.
+    method : str
+        Estimate behind the levels.
+    note : str
+        On which cases the leaves were counted, when that is known.
+    predicted : array (J,)
+        What the tree itself predicts in each leaf, when there is such a tree.
+    """
+
+    node: Array
+    n: Ints
+    majority: Array
+    mle: Floats
+    emle: Floats
+    blend: Floats
+    low: Floats
+    high: Floats
+    confidence: Floats
+    confidence_low: Floats
+    confidence_high: Floats
+    utility: Floats
+    verdict: Array
+    more: Floats
+    tree: TreeLevels
+    wanted: float
+    level: float
+    method: str
+    note: str = ""
+    predicted: Array | None = None
+
+    def __repr__(self) -> str:
+        """Write one line a leaf, the first forty, and one for the tree."""
+        head, rows = _report_rows(self)
+        lines = [text_table(head, rows[:40])]
+        if len(rows) > 40:
+            lines.append(f"... {len(rows) - 40:,} more leaves")
+        return "\n".join([*lines, *_report_foot(self)])
+
+    def _repr_html_(self) -> str:
+        head, rows = _report_rows(self)
+        foot = "".join(f"<p>{line}</p>" for line in _report_foot(self))
+        return html_table(head, rows[:100]) + foot
+
+
+def text_table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """Write columns of equal width for a terminal."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    lines = (
+        "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
+        for row in (head, *rows)
+    )
+    return "\n".join(lines)
+
+
+def _report_rows(r: LeafReport) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    head = ("leaf", "n", "majority", "p", "P(C)", "P(U)", "verdict", "more")
+    estimate = getattr(r, r.method)
+    rows: list[tuple[str, ...]] = [
+        (
+            brief(r.node[j]),
+            f"{r.n[j]:,}",
+            str(r.majority[j]),
+            f"{estimate[j]:.3f} ({r.low[j]:.3f} to {r.high[j]:.3f})",
+            f"{r.confidence[j]:.3f}",
+            f"{r.utility[j]:.3f}",
+            str(r.verdict[j]),
+            f"{r.more[j]:,.0f}" if r.more[j] else "",
+        )
+        for j in range(r.node.size)
+    ]
+    return head, rows
+
+
+def _report_foot(r: LeafReport) -> list[str]:
+    trusted = int((r.verdict == "trust").sum())
+    line = (
+        f"tree of {r.tree.n:,} cases: P(C) {r.tree.confidence:.3f}, "
+        f"P(U) {r.tree.utility:.3f}; {trusted} of {r.node.size} leaves trusted at "
+        f"{r.wanted:g}"
+    )
+    return [line, r.note] if r.note else [line]
+
+
+def leaf_report(
+    leaves: Leaves,
+    confidence: float = 0.95,
+    level: float = 0.95,
+    method: str = "blend",
+    empty: str | float = "coin",
+) -> LeafReport:
+    """Which leaves can be trusted? Behind :meth:`Leaves.report`."""
+    wanted = _checks.fraction(confidence, "confidence")
+    level = _checks.fraction(level, "level")
+    _checks.choice(method, TOP_METHODS, "method")
+    neg, pos = leaves.neg, leaves.pos
+    n = neg + pos
+    total = int(n.sum())
+    if total == 0:
+        raise NotEnoughCases(
+            f"A report on leaves needs labelled cases; found none among {leaves.n:,} "
+            f"cases in {len(leaves):,} leaves."
+        )
+    low, high = majority_interval(pos, n, level)
+    made = {name: f(pos, n) for name, f in TOP_METHODS.items()}
+    # the levels take 1/2 where there is no estimate: a leaf without a case, or the
+    # emle of a single one
+    p = np.where(np.isnan(made[method]), 0.5, made[method])
+    reached = confidence_level(n, p)
+    more = _more_cases(pos, n, made[method], wanted)
+    return LeafReport(
+        node=leaves.node,
+        n=n,
+        majority=np.select([pos > neg, pos < neg], ["positive", "negative"], "tie"),
+        mle=made["mle"],
+        emle=made["emle"],
+        blend=made["blend"],
+        low=low,
+        high=high,
+        confidence=reached,
+        confidence_low=confidence_level(n, low),
+        confidence_high=confidence_level(n, high),
+        utility=utility_level(n, p),
+        verdict=_verdict(pos, n, more),
+        more=more,
+        tree=tree_levels(total, n / total, p, empty),
+        wanted=wanted,
+        level=level,
+        method=method,
+    )
+
+
+def _verdict(pos: Ints, n: Ints, more: Floats) -> Array:
+    coin = ((2 * pos - n) ** 2 <= n) & (n != 1)
+    return np.select([coin, more == 0], ["coin toss", "trust"], "thin")
+
+
+def _more_cases(pos: Ints, n: Ints, p: Floats, wanted: float) -> Floats:
+    """How many cases does each leaf lack?"""
+    distinct, at = np.unique(p, return_inverse=True)
+    needed = np.array([_needed(value, wanted) for value in distinct])[at]
+    # all alike: a coin does that once in 2**(n - 1) times, for either class
+    alike = math.ceil(-math.log2(1 - wanted))
+    needed = np.where((pos == 0) | (pos == n), np.maximum(needed, alike), needed)
+    return np.where(n == 0, np.nan, np.maximum(needed - n, 0.0))
+
+
+def _needed(p: float, wanted: float) -> float:
+    if math.isnan(p):
+        return 1.0
+    try:
+        return float(plan_leaf(p, confidence=wanted))
+    except NotEnoughCases:  # p = 1/2: no number of cases finds a majority
+        return math.inf

@@ -1,0 +1,39 @@
+"""Start the command line with the faster of NumPy's two sorts.
+
+On AMD processors with AVX-512, NumPy's AVX-512 sort is several times slower than its
+AVX2 sort, and NumPy decides while it is imported. A library must not meddle with that,
+a program may: this module is the program's first line, and imports nothing of Trueness
+before it has decided.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_SWITCH = "NPY_DISABLE_CPU_FEATURES"
+
+
+def main() -> None:
+    """Run ``trueness``."""
+    if _SWITCH not in os.environ and slow_avx512(_processor()):
+        os.environ[_SWITCH] = "X86_V4 AVX512_ICL"
+    try:
+        from trueness.cli import main as command_line
+
+        command_line()
+    except KeyboardInterrupt:  # before or after a command: those end by themselves
+        raise SystemExit(130) from None
+
+
+def slow_avx512(cpuinfo: str) -> bool:
+    """Is this an AMD processor with AVX-512?"""
+    return "AuthenticAMD" in cpuinfo and "avx512f" in cpuinfo.split()
+
+
+def _processor() -> str:
+    try:
+        # the first processor says it all
+        return Path("/proc/cpuinfo").read_text().partition("\n\n")[0]
+    except OSError:
+        return ""
