@@ -48,6 +48,7 @@ from trueness.calibration.formulas import Chain, Formula, Prior, direction, eval
 
 VERSION = 1
 _FORMAT = "trueness map"
+_FORMATS = (_FORMAT, "karat map")  # the package had that name before 0.2
 # the modules that register a kind of map: a file may hold any of them
 HOMES = (
     *("calibration.blending", "calibration.by_rank", "calibration.monotone"),
@@ -187,7 +188,7 @@ def map_from_json(text: str, name: str = "The text") -> Map:
             f"{name} must be a JSON file written by trueness.save_map; it is no JSON: "
             f"{err}."
         ) from None
-    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+    if not isinstance(content, dict) or content.get("format") not in _FORMATS:
         raise InputError(f"{name} was not written by trueness.save_map.")
     version = content.get("version")
     if not isinstance(version, int) or version > VERSION:

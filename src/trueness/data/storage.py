@@ -25,6 +25,7 @@ from trueness.counts.values import Panel, Tally
 
 VERSION = 1
 _KEY = b"trueness"
+_KEYS = (_KEY, b"karat")  # the package had that name before 0.2
 _COUNTS = ("neg", "pos", "unknown")
 
 
@@ -206,13 +207,14 @@ def read_columns(
 
 
 def _about(metadata: Any, path: Any, kind: str) -> dict[str, Any]:
-    if not metadata or _KEY not in metadata:
+    key = next((k for k in _KEYS if k in (metadata or {})), None)
+    if key is None:
         raise InputError(
             f"{os.fspath(path)} was not written by {kind}.write. To count a file of "
             f"predictions, read it into a frame and type "
             f'trueness.{kind}(frame, label="y", ...).'
         )
-    about: dict[str, Any] = json.loads(metadata[_KEY])
+    about: dict[str, Any] = json.loads(metadata[key])
     if about["version"] > VERSION:
         raise InputError(
             f"{os.fspath(path)} has format {about['version']}; this Trueness reads up "

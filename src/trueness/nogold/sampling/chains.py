@@ -3,7 +3,8 @@
 The definitions of Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian
 Analysis 16:667, doi:10.1214/20-BA1221, on arrays of shape (chains, draws). ArviZ has
 them too; sampling needs them while it runs, and must not wait for a library that takes
-longer to import than the sampling takes. ``tests/test_chains.py`` holds both together.
+longer to import than the sampling takes. ``tests/nogold/test_chains.py`` holds both
+together.
 """
 
 from __future__ import annotations

@@ -447,7 +447,7 @@ def test_populations_are_laid_out_once():
 
 
 JAGS = json.loads(
-    (Path(__file__).parent / "reference" / "latent_jags.json").read_text()
+    (Path(__file__).parents[1] / "reference" / "latent_jags.json").read_text()
 )
 
 

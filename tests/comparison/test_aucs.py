@@ -12,7 +12,7 @@ from conftest import tied_cases
 from trueness import Panel, Tally
 from trueness.comparison.aucs import holm
 
-PROC = json.loads((Path(__file__).parent / "reference" / "proc.json").read_text())
+PROC = json.loads((Path(__file__).parents[1] / "reference" / "proc.json").read_text())
 NAMES = ("ndka", "s100b", "wfns")
 
 

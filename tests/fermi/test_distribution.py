@@ -13,7 +13,7 @@ import trueness
 from trueness import InputError, NotEnoughCases, Tally, fermi_dirac, midranks
 
 REFERENCE = json.loads(
-    (Path(__file__).parent / "reference" / "fermi_dirac.json").read_text()
+    (Path(__file__).parents[1] / "reference" / "fermi_dirac.json").read_text()
 )["rows"]
 
 

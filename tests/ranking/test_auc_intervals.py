@@ -14,7 +14,7 @@ from conftest import tied_cases
 from trueness import Tally
 from trueness.ranking.auc_intervals import AUC_METHODS, auc_replicates
 
-PROC = json.loads((Path(__file__).parent / "reference" / "proc.json").read_text())
+PROC = json.loads((Path(__file__).parents[1] / "reference" / "proc.json").read_text())
 METHODS = sorted(AUC_METHODS)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trueness
-from cells_by_hand import arrangements, random_cells
+from bins_by_hand import arrangements, random_cells
 from trueness import Tally
 from trueness.calibration.errors import _errors
 from trueness.calibration.proper_scores import decomposition, probability_rows

@@ -14,7 +14,7 @@ import trueness
 from conftest import tied_cases
 from trueness import Tally
 
-PROC = json.loads((Path(__file__).parent / "reference" / "proc.json").read_text())
+PROC = json.loads((Path(__file__).parents[1] / "reference" / "proc.json").read_text())
 
 
 def by_loop(y, s, cut):

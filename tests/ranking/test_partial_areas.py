@@ -11,7 +11,7 @@ import trueness
 from conftest import tied_cases
 from trueness import Tally
 
-PROC = json.loads((Path(__file__).parent / "reference" / "proc.json").read_text())
+PROC = json.loads((Path(__file__).parents[1] / "reference" / "proc.json").read_text())
 
 
 BOXES = ({"fpr": (0, 0.1)}, {"tpr": (0.8, 1)}, {"fpr": (0, 0.3), "tpr": (0.5, 1)})

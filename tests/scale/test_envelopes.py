@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trueness
-from cells_by_hand import arrangements, random_cells
+from bins_by_hand import arrangements, random_cells
 from trueness import Tally
 from trueness.calibration.proper_scores import probability_rows
 from trueness.calibration.reliability_curve import _curve

@@ -9,7 +9,7 @@ import pytest
 import trueness
 from trueness.estimators import leaf_report
 
-PATH = Path(__file__).parents[1] / "benchmarks" / "study_leaves.py"
+PATH = Path(__file__).parents[2] / "benchmarks" / "study_leaves.py"
 
 
 @pytest.fixture(scope="module")

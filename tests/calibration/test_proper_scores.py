@@ -19,7 +19,9 @@ from trueness.calibration.errors import smooth_error
 from trueness.calibration.proper_scores import MOST_ROWS, pooled
 from trueness.calibration.reliability_curve import _POINTS
 
-SMOOTH = json.loads((Path(__file__).parent / "reference/smooth_ece.json").read_text())
+SMOOTH = json.loads(
+    (Path(__file__).parents[1] / "reference/smooth_ece.json").read_text()
+)
 
 
 def drawn(rng, n, *, power=1.0, digits=2):
