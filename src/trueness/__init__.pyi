@@ -6,7 +6,7 @@ from trueness import (
     report as report,
     samples as samples,
 )
-from trueness._core.checks import (
+from trueness._core.checks.errors import (
     DoubtfulAssumption as DoubtfulAssumption,
     Infeasible as Infeasible,
     InputError as InputError,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trueness._core import checks as _checks
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 
 # in a wheel they lie beside this module, in a checkout in examples/
 _FOLDERS = (
@@ -30,12 +31,12 @@ def path(name: str) -> Path:
     >>> path("west_nile").name
     'west_nile.csv.gz'
     """
-    _checks.choice(name, list(SAMPLES), "sample")
+    _options.choice(name, list(SAMPLES), "sample")
     for folder in _FOLDERS:
         found = folder / SAMPLES[name]
         if found.is_file():
             return found
-    raise _checks.InputError(
+    raise InputError(
         f"The sample {name!r} is not part of this installation. Type "
         f"pip install --force-reinstall trueness."
     )

@@ -34,3 +34,16 @@ def homes(folder: str) -> dict[str, str]:
         for name in node.names
     ]
     return dict(sorted(pairs))
+
+
+def installed(library: str, extra: str) -> Any:
+    """Open a foreign library, or say how to get it."""
+    try:
+        return import_module(library)
+    except ImportError:
+        # not at the top: ``import trueness`` loads this module and nothing else
+        from trueness._core.checks.errors import InputError
+
+        raise InputError(
+            f'This needs {library}. Type: pip install "trueness[{extra}]".'
+        ) from None

@@ -15,9 +15,10 @@ from typing import final
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Floats, Ints
-from trueness._core.checks import InputError
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 from trueness.calibration.by_rank import binormal, fermi_dirac_map
 from trueness.calibration.formulas import Formula, Linear, Mean
 from trueness.calibration.maps import Map, freeze, register
@@ -140,8 +141,8 @@ def auto(t: Tally, *, folds: int = 10) -> Map:
     >>> auto(t)([0.1, 0.9]).round(1)
     array([0.1, 0.9])
     """
-    _checks.both_classes(t, "calibrate(method='auto')")
-    folds = _checks.whole_number(folds, "folds", at_least=2)
+    _cases.both_classes(t, "calibrate(method='auto')")
+    folds = _options.whole_number(folds, "folds", at_least=2)
     t = t.labelled()
     fits = _ANY
     if t.score[-1] >= 0 and t.score[0] <= 1:

@@ -14,8 +14,8 @@ from typing import final
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats
+from trueness._core.checks import cases as _cases
 from trueness.calibration.formulas import (
     Chain,
     Formula,
@@ -107,7 +107,7 @@ def fermi_dirac_map(t: Tally) -> FermiDiracMap:
     >>> bool(fermi_dirac_map(t)(3.0) == trueness.fermi_dirac(t).probability(2.5))
     True
     """
-    _checks.both_classes(t, "calibrate(method='fermi-dirac')")
+    _cases.both_classes(t, "calibrate(method='fermi-dirac')")
     t = t.labelled()
     fd = fermi_dirac(n=t.n, n_pos=t.n_pos, auc=softened_auc(t))
     beta, llr, centre = fd._solution
@@ -189,7 +189,7 @@ def binormal(t: Tally) -> Binormal:
     >>> round(float(c(4.0) + c(1.0)), 4), round(c.sd, 3)
     (1.0, 1.0)
     """
-    _checks.both_classes(t, "calibrate(method='binormal')")
+    _cases.both_classes(t, "calibrate(method='binormal')")
     t = t.labelled()
     pos, neg = t.pos[::-1], t.neg[::-1]
     rho = t.prevalence

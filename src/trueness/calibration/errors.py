@@ -17,9 +17,10 @@ from typing import Any, final
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats
-from trueness._core.checks import NotEnoughCases
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.records import Estimate, Record
 from trueness.calibration.logistic import fit_logistic, separated
 from trueness.calibration.monotone import equal_mass, pool_violators
@@ -133,9 +134,9 @@ def calibration_line(t: Tally, *, level: float = 0.95) -> CalibrationLine:
     >>> round(line.slope.value, 6), round(abs(line.intercept.value), 6)
     (0.5, 0.0)
     """
-    _checks.both_classes(t, "calibration_line")
+    _cases.both_classes(t, "calibration_line")
     score, pos, neg = probability_rows(t, "calibration_line")
-    level = _checks.fraction(level, "level")
+    level = _options.fraction(level, "level")
     logit = log_odds(score)
     if logit[0] == logit[-1]:
         raise NotEnoughCases(
@@ -209,14 +210,14 @@ def calibration_test(
     >>> calibration_test(Tally([0.2], neg=[6], pos=[4])).statistic
     1.58...
     """
-    test = CALIBRATION_TESTS[_checks.choice(method, CALIBRATION_TESTS, "method")]
-    replicates = _checks.whole_number(replicates, "replicates", at_least=19)
+    test = CALIBRATION_TESTS[_options.choice(method, CALIBRATION_TESTS, "method")]
+    replicates = _options.whole_number(replicates, "replicates", at_least=19)
     rows = probability_rows(t, "calibration_test")
     score, pos, neg = rows
     if pos[score == 0].any() or neg[score == 1].any():
         # what was impossible has happened
         return CalibrationTest(math.inf, 0.0, method)
-    statistic, p_value = test(*rows, replicates, _checks.generator(rng))
+    statistic, p_value = test(*rows, replicates, _options.generator(rng))
     return CalibrationTest(float(statistic), float(p_value), method)
 
 
@@ -329,10 +330,10 @@ def calibration_error(
     (0.1, 2)
     """
     score, pos, neg = probability_rows(t, "calibration_error")
-    bins = _checks.whole_number(bins, "bins", at_least=1)
-    level = _checks.fraction(level, "level")
-    replicates = _checks.whole_number(replicates, "replicates", at_least=20)
-    generator = _checks.generator(rng)
+    bins = _options.whole_number(bins, "bins", at_least=1)
+    level = _options.fraction(level, "level")
+    replicates = _options.whole_number(replicates, "replicates", at_least=20)
+    generator = _options.generator(rng)
     values = _errors(score, pos, neg, bins=bins)
     draws = resampled(
         score, pos, neg, partial(_errors, bins=bins), replicates, generator

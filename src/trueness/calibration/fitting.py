@@ -12,7 +12,7 @@ from inspect import signature
 from types import MappingProxyType
 from typing import Any
 
-from trueness._core import checks as _checks
+from trueness._core.checks import options as _options
 from trueness.calibration.blending import auto
 from trueness.calibration.by_rank import binormal, fermi_dirac_map
 from trueness.calibration.maps import Map
@@ -46,9 +46,9 @@ def calibrate(t: Tally, *, method: str = "auto", **options: Any) -> Map:
     >>> calibrate(t, method="isotonic")([1, 2, 3])
     array([0.25, 0.5 , 0.75])
     """
-    fit = CALIBRATORS[_checks.choice(method, CALIBRATORS, "method")]
+    fit = CALIBRATORS[_options.choice(method, CALIBRATORS, "method")]
     known = [name for name in signature(fit).parameters if name != "t"]
-    _checks.options(options, known, f"method={method!r}")
+    _options.options(options, known, f"method={method!r}")
     return fit(t, **options)
 
 

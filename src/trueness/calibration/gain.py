@@ -15,8 +15,9 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record
 from trueness.calibration.fitting import calibrate
@@ -129,14 +130,14 @@ def gain_of(
 ) -> Any:
     """Answer as above about a map that was fitted on all cases already, or is not."""
     groups = dict(t) if isinstance(t, Mapping) else {"": t}
-    level = _checks.fraction(level, "level")
-    folds = _checks.whole_number(folds, "folds", at_least=2)
+    level = _options.fraction(level, "level")
+    folds = _options.whole_number(folds, "folds", at_least=2)
     groups = {name: part.labelled() for name, part in groups.items()}
     total = sum(groups.values(), Tally())
-    _checks.both_classes(total, "calibration_gain")
-    _checks.cases_for_folds(total, folds)
+    _cases.both_classes(total, "calibration_gain")
+    _cases.cases_for_folds(total, folds)
     whole = calibrate(total, method=method) if fitted is None else fitted
-    seen = _cross_fit(groups, total, method, folds, _checks.generator(rng))
+    seen = _cross_fit(groups, total, method, folds, _options.generator(rng))
     found = {
         name: _judged(part, whole, seen[name], folds, level)
         for name, part in groups.items()

@@ -39,9 +39,10 @@ from typing import Any, TypeVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Floats
-from trueness._core.checks import InputError
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing, plain
 from trueness._core.doors import door
 from trueness._core.records import Record
 from trueness.calibration.formulas import Chain, Formula, Prior, direction, evaluate
@@ -209,7 +210,7 @@ def _encode(value: Any) -> Any:
         return {"list": [_encode(v) for v in value]}
     if isinstance(value, Mapping):
         return {"mapping": {k: _encode(v) for k, v in value.items()}}
-    value = _checks.plain(value)
+    value = plain(value)
     if isinstance(value, float):
         return _number(value)
     if value is None or isinstance(value, (bool, int, str)):
@@ -232,7 +233,7 @@ def _encode_map(value: Map) -> dict[str, Any]:
 
 
 def _number(value: Any) -> Any:
-    value = _checks.plain(value)
+    value = plain(value)
     if isinstance(value, float) and not math.isfinite(value):
         return {"number": repr(value)}
     return value
@@ -252,7 +253,7 @@ def _decode(value: Any, name: str) -> Any:
             return {k: _decode(v, name) for k, v in items.items()}
         case {"number": "inf" | "-inf" | "nan" as word}:
             return float(word)
-    raise InputError(f"{name} is damaged: it holds {_checks.listing(value)}.")
+    raise InputError(f"{name} is damaged: it holds {listing(value)}.")
 
 
 def _decode_array(items: list[Any], shape: list[Any], name: str) -> Floats:
@@ -268,14 +269,14 @@ def _decode_array(items: list[Any], shape: list[Any], name: str) -> Floats:
 def _decode_map(content: dict[str, Any], name: str) -> Map:
     for home in HOMES:
         door(home)
-    kind = _checks.choice(content.get("type"), MAPS, f"The type of map in {name}")
+    kind = _options.choice(content.get("type"), MAPS, f"The type of map in {name}")
     values = content.get("fields")
     wanted = set(_numbers(MAPS[kind]))
     if not isinstance(values, dict) or set(values) != wanted:
-        found = _checks.listing(values) if isinstance(values, dict) else repr(values)
+        found = listing(values) if isinstance(values, dict) else repr(values)
         raise InputError(
             f"{name} is damaged: a map of type {kind!r} has the fields "
-            f"{_checks.listing(sorted(wanted), 20)}; found {found}."
+            f"{listing(sorted(wanted), 20)}; found {found}."
         )
     try:
         return MAPS[kind](**{k: _decode(v, name) for k, v in values.items()})
@@ -302,8 +303,8 @@ class AtPrevalence(Map):
     new: float
 
     def __post_init__(self) -> None:
-        _checks.fraction(self.old, "old")
-        _checks.fraction(self.new, "new")
+        _options.fraction(self.old, "old")
+        _options.fraction(self.new, "new")
 
     @property
     def _prior(self) -> Prior:
@@ -369,5 +370,5 @@ def at_prevalence(map: Map, old: float, new: float) -> AtPrevalence:
             f"at_prevalence needs a fitted map, as trueness.calibrate gives; found "
             f"{type(map).__name__}."
         )
-    old, new = _checks.fraction(old, "old"), _checks.fraction(new, "new")
+    old, new = _options.fraction(old, "old"), _options.fraction(new, "new")
     return AtPrevalence(map, old, new)

@@ -12,9 +12,10 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats
-from trueness._core.checks import InputError
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 from trueness.calibration.formulas import Formula, Linear, Steps, evaluate
 from trueness.calibration.isotonic_bounds import bounds
 from trueness.calibration.maps import Map, freeze, register
@@ -162,7 +163,7 @@ def isotonic(t: Tally) -> Isotonic:
     >>> isotonic(t)([1, 2, 3, 4])
     array([0. , 0.5, 0.5, 1. ])
     """
-    _checks.both_classes(t, "calibrate(method='isotonic')")
+    _cases.both_classes(t, "calibrate(method='isotonic')")
     t = t.labelled()
     value, start = pool_violators(t.pos[::-1], t.neg[::-1])
     score = t.score[::-1]
@@ -223,7 +224,7 @@ def venn_abers(t: Tally) -> VennAbers:
     >>> [p.round(4) for p in c.interval([5.0])], c([5.0])
     ([array([0.3333]), array([0.6667])], array([0.5]))
     """
-    _checks.both_classes(t, "calibrate(method='venn-abers')")
+    _cases.both_classes(t, "calibrate(method='venn-abers')")
     t = t.labelled()
     low, high = bounds(t.pos[::-1], t.neg[::-1])
     score = t.score[::-1]
@@ -266,8 +267,8 @@ def histogram(t: Tally, *, bins: int = 10) -> Histogram:
       edges: [2.5]
       probability: [0.375, 0.75]
     """
-    _checks.both_classes(t, "calibrate(method='histogram')")
-    bins = _checks.whole_number(bins, "bins", at_least=1)
+    _cases.both_classes(t, "calibrate(method='histogram')")
+    bins = _options.whole_number(bins, "bins", at_least=1)
     t = t.labelled()
     pos, cases = t.pos[::-1], (t.neg + t.pos)[::-1]
     start = equal_mass(cases, bins)

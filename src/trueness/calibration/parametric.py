@@ -20,8 +20,11 @@ from typing import final
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Floats
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import columns as _columns
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import NotEnoughCases
 from trueness.calibration.formulas import TRANSFORMS, Formula, Logistic
 from trueness.calibration.logistic import LogisticFit, fit_logistic, separated
 from trueness.calibration.maps import Map, register
@@ -57,7 +60,7 @@ class Platt(Map):
     high: float = math.inf
 
     def __post_init__(self) -> None:
-        _checks.choice(self.scale, ("identity", "logit"), "scale")
+        _options.choice(self.scale, ("identity", "logit"), "scale")
 
     @property
     def expression(self) -> Formula:
@@ -122,7 +125,7 @@ class Temperature(Map):
     high: float = math.inf
 
     def __post_init__(self) -> None:
-        _checks.choice(self.scale, ("identity", "logit"), "scale")
+        _options.choice(self.scale, ("identity", "logit"), "scale")
 
     @property
     def expression(self) -> Formula:
@@ -167,8 +170,8 @@ def platt(t: Tally, *, targets: str = "auto", scale: str = "identity") -> Platt:
     >>> round(c.slope / math.log(3), 9)
     1.0
     """
-    _checks.choice(scale, ("identity", "logit"), "scale")
-    t, columns, ends = _columns(t, (scale,), "platt")
+    _options.choice(scale, ("identity", "logit"), "scale")
+    t, columns, ends = _regressors(t, (scale,), "platt")
     apart = separated(columns[0], t.pos, t.neg)
     fit, targets = _fit(columns, t, targets, apart)
     intercept, slope = fit.coefficients.tolist()
@@ -208,7 +211,7 @@ def beta(t: Tally, *, targets: str = "auto") -> Beta:
     >>> beta(Tally([0.2, 0.8], neg=[80, 20], pos=[20, 80]))([0.2, 0.8]).round(6)
     array([0.2, 0.8])
     """
-    t, (log, log1m), ends = _columns(t, ("log", "log1m"), "beta")
+    t, (log, log1m), ends = _regressors(t, ("log", "log1m"), "beta")
     apart = separated(log, t.pos, t.neg)
     faces = []
     for use_a, use_b in product((True, False), repeat=2):
@@ -256,8 +259,8 @@ def temperature(
     >>> round(temperature(t).temperature, 6)
     2.0
     """
-    _checks.choice(scale, ("identity", "logit"), "scale")
-    t, columns, ends = _columns(t, (scale,), "temperature")
+    _options.choice(scale, ("identity", "logit"), "scale")
+    t, columns, ends = _regressors(t, (scale,), "temperature")
     apart = separated(columns[0], t.pos, t.neg, at=0.0)
     fit, targets = _fit(columns, t, targets, apart, intercept=False)
     inverse = max(float(fit.coefficients[1]), 0.0)
@@ -265,18 +268,18 @@ def temperature(
     return Temperature(value, scale, targets, *ends)
 
 
-def _columns(
+def _regressors(
     t: Tally, names: Sequence[str], method: str
 ) -> tuple[Tally, list[Floats], tuple[float, float]]:
     """Give the labelled cases, the transformed scores (descending) and their ends."""
-    _checks.both_classes(t, f"calibrate(method={method!r})")
+    _cases.both_classes(t, f"calibrate(method={method!r})")
     t = t.labelled()
     score, ends = t.score, (-math.inf, math.inf)
     if tuple(names) != ("identity",):
         instead = 'Type method="platt" for scores on another scale'
         if method == "temperature":
             instead += ', or scale="identity" if these are log-odds'
-        _checks.unit_scores(score, f"method={method!r}", instead + ".")
+        _columns.unit_scores(score, f"method={method!r}", instead + ".")
         ends = open_ends(score)
         score = np.clip(score, *ends)
     return t, [TRANSFORMS[n](score) for n in names], ends
@@ -309,9 +312,9 @@ def _fit(
     apart: bool,
     intercept: bool = True,
 ) -> tuple[LogisticFit, str]:
-    _checks.choice(targets, _TARGETS, "targets")
+    _options.choice(targets, _TARGETS, "targets")
     if targets == "labels" and apart:
-        raise _checks.NotEnoughCases(
+        raise NotEnoughCases(
             "Maximum likelihood needs classes that overlap; here a threshold parts "
             'them without error. Type targets="auto" or targets="smoothed".'
         )

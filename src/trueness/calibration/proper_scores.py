@@ -19,8 +19,10 @@ from typing import Any, final
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import columns as _columns
+from trueness._core.checks import options as _options
 from trueness._core.records import Estimate, Record
 from trueness.calibration.monotone import equal_mass, pool_violators
 from trueness.counts.resampling import bootstrap, debiased_interval, reflected_interval
@@ -175,13 +177,13 @@ def _proper_score(
 ) -> ProperScore:
     loss = LOSSES[name]
     score, pos, neg = probability_rows(t, name)
-    level = _checks.fraction(level, "level")
-    replicates = _checks.whole_number(replicates, "replicates", at_least=20)
+    level = _options.fraction(level, "level")
+    replicates = _options.whole_number(replicates, "replicates", at_least=20)
     parts = _decompose(score, pos, neg, loss)
     mean = parts[0]
     sd = _mean_sd(score, pos, neg, loss, mean)
     half = NormalDist().inv_cdf((1 + level) / 2) * sd
-    generator = _checks.generator(rng)
+    generator = _options.generator(rng)
     draws = resampled(
         score, pos, neg, partial(_decompose, loss=loss), replicates, generator
     )
@@ -198,12 +200,12 @@ def _proper_score(
 
 def probability_rows(t: Tally, what: str) -> tuple[Floats, Array, Array]:
     """Give score, positives and negatives of labelled rows, in ascending order."""
-    _checks.some_labels(t, what)
+    _cases.some_labels(t, what)
     instead = "Calibrate first: t.map(trueness.calibrate(other_cases))."
     t = t.labelled()
-    _checks.unit_scores(t.score, what, instead)
+    _columns.unit_scores(t.score, what, instead)
     if t.binned:
-        _checks.unit_scores(t.high, what, instead)
+        _columns.unit_scores(t.high, what, instead)
     return t.score[::-1], t.pos[::-1], t.neg[::-1]
 
 

@@ -12,8 +12,8 @@ from typing import Any, final
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats
+from trueness._core.checks import options as _options
 from trueness._core.progress import steps
 from trueness._core.records import Record
 from trueness.calibration.monotone import pool_violators
@@ -95,9 +95,9 @@ def reliability(
     array([0.1, 0.4, 0.9])
     """
     score, pos, neg = probability_rows(t, "reliability")
-    level = _checks.fraction(level, "level")
-    replicates = _checks.whole_number(replicates, "replicates", at_least=20)
-    generator = _checks.generator(rng)
+    level = _options.fraction(level, "level")
+    replicates = _options.whole_number(replicates, "replicates", at_least=20)
+    generator = _options.generator(rng)
     at = _points(score, *_curve(pos, neg))
     fitted = np.interp(at, score, _curve(pos, neg)[0])
     rows = pooled(score, pos, neg)

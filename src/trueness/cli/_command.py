@@ -14,8 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
-from trueness._core import checks as _checks
-from trueness._core.checks import InputError
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.options import fraction
+from trueness._core.checks.words import listing
 from trueness.cli import _options
 from trueness.cli._outputs import check_figure, check_targets
 from trueness.cli._shell import Answer, ending, say, show
@@ -125,7 +126,7 @@ def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
 def _ask(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Ask:
     """Open the file and choose its columns; say which ones nobody had named."""
     level = words.get("level", 0.95)
-    _checks.fraction(level, "--level")
+    fraction(level, "--level")
     # rows that are written back keep their order
     source = open_source(words["file"], ordered=own.get("output") is not None)
     instead = own.get(columns.instead)
@@ -139,7 +140,7 @@ def _ask(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Ask:
     if columns.most is not None and len(named) > columns.most:
         raise InputError(
             f"This command takes one --{columns.option}; found "
-            f"{_checks.listing(named)}. Run it once for each."
+            f"{listing(named)}. Run it once for each."
         )
     chosen = choose(
         source,
@@ -160,7 +161,7 @@ def _ask(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Ask:
     if len(chosen.scores) < columns.least:
         raise InputError(
             f"This needs {columns.least} columns of scores or more; found "
-            f"{_checks.listing(chosen.scores)}. Type --{columns.option} NAME for each."
+            f"{listing(chosen.scores)}. Type --{columns.option} NAME for each."
         )
     wanted = (chosen.label, *chosen.scores, chosen.count, chosen.by)
     rows = source.only(name for name in wanted if name is not None)

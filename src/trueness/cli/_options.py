@@ -18,7 +18,7 @@ _DATA, _OUT = "Data", "Output"
 
 def column_names(incomplete: str) -> list[str]:
     """Complete a column of the file that was typed before."""
-    from trueness._core.checks import InputError
+    from trueness._core.checks.errors import InputError
     from trueness.cli._source import is_there, open_source
 
     file = next(filter(is_there, _typed()), None)

@@ -10,8 +10,8 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
-from trueness._core import checks as _checks
-from trueness._core.checks import InputError
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 from trueness._core.progress import progress
 from trueness.cli._shell import say
 from trueness.cli._source import Source, is_local
@@ -24,7 +24,7 @@ ROWS = (".parquet", ".csv")
 def check_figure(plot: Path | None) -> None:
     """Stop before the work, not after it, when a figure has no format."""
     if plot is not None:
-        _checks.choice(plot.suffix.lower(), FIGURES, "the ending of --plot")
+        _options.choice(plot.suffix.lower(), FIGURES, "the ending of --plot")
 
 
 def check_targets(file: str | None, options: Mapping[str, Any]) -> None:
@@ -85,7 +85,7 @@ def check_rows(output: Path | None, source: Source, column: str) -> None:
     """Stop before the work when the rows cannot be written with this column."""
     if output is None:
         return
-    _checks.choice(output.suffix.lower(), ROWS, "the ending of --output")
+    _options.choice(output.suffix.lower(), ROWS, "the ending of --output")
     if column in source.types:
         raise InputError(
             f"--column must be a new name; this file has a column {column!r} already. "

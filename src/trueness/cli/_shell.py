@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from trueness._core.checks import Infeasible, InputError, NotEnoughCases
+from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
 from trueness._core.doors import door
 from trueness._core.progress import progress
 from trueness._core.records import Estimate, json_value, shown

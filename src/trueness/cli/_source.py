@@ -20,8 +20,10 @@ from typing import Any, final
 import duckdb
 
 from trueness import samples
-from trueness._core import checks as _checks
-from trueness._core.checks import InputError
+from trueness._core.checks import columns as _columns
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import nearest
 from trueness._core.records import shown
 from trueness.data.engines import reading
 from trueness.data.files import scan
@@ -225,7 +227,7 @@ def choose(
     for what, name in (("--label", label), ("--count", count), ("--by", by)):
         if name is not None:
             _named(name, names, what)
-    for name in _checks.distinct_names(list(scores), f"--{option}"):
+    for name in _columns.distinct_names(list(scores), f"--{option}"):
         _named(name, names, f"--{option}")
     took = []
     if label is None and needs_label:
@@ -259,7 +261,7 @@ def _named(name: str, names: list[str], what: str) -> None:
     if name not in names:
         raise InputError(
             f"{what} {name!r} must name a column; this file has "
-            f"{names_of(names)}.{_checks.nearest(name, names)}"
+            f"{names_of(names)}.{nearest(name, names)}"
         )
 
 
@@ -327,7 +329,7 @@ def _positive(source: Source, label: str | None, text: str | None) -> Any:
         return None
     kind = source.types[label]
     if kind == "BOOLEAN":  # DuckDB reads yes and no as such, too
-        _checks.choice(text.lower(), (*_TRUE, *_FALSE), "--positive")
+        _options.choice(text.lower(), (*_TRUE, *_FALSE), "--positive")
         return text.lower() in _TRUE
     if kind in _WHOLE_TYPES or kind.startswith(_REAL_TYPES):
         try:

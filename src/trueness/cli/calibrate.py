@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from trueness._core.checks import NotEnoughCases, whole_number
+from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.checks.options import whole_number
 from trueness._core.doors import door
 from trueness._core.progress import progress
 from trueness.calibration import fitting as calibration

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from trueness._core.checks import choice
+from trueness._core.checks.options import choice
 from trueness._core.doors import door
 from trueness._core.progress import progress
 from trueness._core.records import shown

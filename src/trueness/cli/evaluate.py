@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from trueness._core.checks import both_classes
+from trueness._core.checks.cases import both_classes
 from trueness._core.doors import door
 from trueness._core.progress import progress
 from trueness._core.records import Estimate

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trueness._core.checks import InputError
+from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
 from trueness._core.progress import progress
 from trueness._core.records import Estimate, shown

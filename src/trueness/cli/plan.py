@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from trueness._core.checks import InputError, choice, fraction
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.options import choice, fraction
 from trueness._core.doors import door
 from trueness.cli._command import command
 from trueness.cli._options import Level

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import typer
 
-from trueness._core.checks import InputError
+from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
 from trueness._core.progress import progress
 from trueness.cli._command import ONE_SCORE, command

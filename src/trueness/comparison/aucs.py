@@ -14,9 +14,10 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats, blocks
-from trueness._core.checks import InputError
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
 from trueness._core.records import Estimate, Record
 from trueness.counts.placements import Placements
@@ -175,7 +176,7 @@ def compare_auc(
     >>> pair.difference.value, pair.p_value
     (0.0, 1.0)
     """
-    level = _checks.fraction(level, "level")
+    level = _options.fraction(level, "level")
     if isinstance(x, Panel):
         if other is not None:
             raise InputError("compare_auc takes a panel alone; leave the rest out.")
@@ -195,9 +196,9 @@ def _unpaired_tallies(x: Any, other: Any) -> dict[str, Tally]:
             "compare_auc needs a panel (the same cases), a mapping of tallies or two "
             "tallies (different cases). Type trueness.compare_auc(panel)."
         )
-    _checks.at_least_two(tuple(tallies), "compare_auc")
+    _cases.at_least_two(tuple(tallies), "compare_auc")
     for t in tallies.values():
-        _checks.both_classes(t, "compare_auc")
+        _cases.both_classes(t, "compare_auc")
     return {name: t.labelled() for name, t in tallies.items()}
 
 
@@ -214,9 +215,9 @@ def _unpaired(tallies: dict[str, Tally], level: float) -> _Spread:
 
 
 def _paired(panel: Panel, level: float) -> _Spread:
-    _checks.at_least_two(panel.names, "compare_auc")
-    _checks.both_classes(panel, "compare_auc")
-    _checks.complete_outputs(panel, "compare_auc")
+    _cases.at_least_two(panel.names, "compare_auc")
+    _cases.both_classes(panel, "compare_auc")
+    _cases.complete_outputs(panel, "compare_auc")
     below, above = _placement_columns(panel)
     n_pos, n_neg = panel.n_pos, panel.n_neg
     pos, neg = panel.pos[panel.pos > 0], panel.neg[panel.neg > 0]

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats
-from trueness._core.checks import InputError
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 from trueness._core.progress import steps
 from trueness._core.records import Record
 from trueness.counts.resampling import Seed, replicates
@@ -131,12 +132,12 @@ def dominates(
     >>> answer.verdict, answer.fpr_better, answer.recall_better
     ('dominates', ((0.0, 1.0),), ((0.0, 1.0),))
     """
-    level = _checks.fraction(level, "level")
-    number = _checks.whole_number(number, "number", at_least=100)
+    level = _options.fraction(level, "level")
+    number = _options.whole_number(number, "number", at_least=100)
     first, second, panel = _two(a, b, c)
     for t in (first, second):
-        _checks.both_classes(t, "dominates")
-    grid = np.linspace(0, 1, _checks.whole_number(points, "points", at_least=3) + 1)[
+        _cases.both_classes(t, "dominates")
+    grid = np.linspace(0, 1, _options.whole_number(points, "points", at_least=3) + 1)[
         :-1
     ]
     fpr_better, fpr_worse = _ranges(_corners(first), _corners(second))
@@ -184,7 +185,7 @@ def _from_panel(panel: Panel, a: str, b: str) -> tuple[Tally, Tally, Panel | Non
         t = panel[a].labelled()
         return t, t, None
     panel = panel[[a, b]].labelled()
-    _checks.complete_outputs(panel, "dominates")
+    _cases.complete_outputs(panel, "dominates")
     return panel[a], panel[b], panel
 
 
@@ -277,7 +278,7 @@ def _uncertainty(
     """Give the band of the difference of the curves, and both one-sided p-values."""
     curves = [height(*_corners(t), grid) for t in (first, second)]
     value = curves[0] - curves[1]
-    rng = _checks.generator(rng)
+    rng = _options.generator(rng)
     if first is second:
         zero = np.zeros_like(grid)
         return _Sure(zero, zero, zero, 1.0, 1.0)

@@ -16,9 +16,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Floats
-from trueness._core.checks import InputError, NotEnoughCases
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.words import listing
 from trueness._core.records import Estimate
 from trueness.comparison.aucs import Comparison, Pair, holm
 from trueness.counts.resampling import Seed, draw, percentile_interval, resample
@@ -89,10 +91,10 @@ def compare_groups(
     >>> round(found.pairs[0].difference.value, 12)  # 8/10 - 5/10
     0.3
     """
-    level = _checks.fraction(level, "level")
-    number = _checks.whole_number(number, "number", at_least=100)
-    _checks.at_least_two([str(n) for n in groups], "compare_groups")
-    rng = _checks.generator(rng)
+    level = _options.fraction(level, "level")
+    number = _options.whole_number(number, "number", at_least=100)
+    _cases.at_least_two([str(n) for n in groups], "compare_groups")
+    rng = _options.generator(rng)
     names = list(groups)
     value = np.array([_number(statistic(t)) for t in groups.values()])
     drawn = np.column_stack(
@@ -123,7 +125,7 @@ def _pairs(names: list[Any], reference: Any) -> list[tuple[int, int]]:
         return list(combinations(range(len(names)), 2))
     if reference not in names:
         raise InputError(
-            f"reference must be one of the groups {_checks.listing(names)}; found "
+            f"reference must be one of the groups {listing(names)}; found "
             f"{reference!r}."
         )
     at = names.index(reference)
@@ -211,9 +213,9 @@ def cluster_bootstrap(
     >>> cluster_bootstrap(days, lambda t: t.prevalence)  # all days are alike
     0.5 (95% 0.5 to 0.5, cluster bootstrap)
     """
-    level = _checks.fraction(level, "level")
-    _checks.choice(method, ("percentile", "normal"), "method")
-    number = _checks.whole_number(number, "number", at_least=100)
+    level = _options.fraction(level, "level")
+    _options.choice(method, ("percentile", "normal"), "method")
+    number = _options.whole_number(number, "number", at_least=100)
     parts = list(clusters.values())
     if len(parts) < 2:
         raise NotEnoughCases(
@@ -221,7 +223,7 @@ def cluster_bootstrap(
             f'the clusters when counting: trueness.tally(..., by="patient").'
         )
     value = _number(statistic(_total(parts)))
-    drawn = _cluster_draws(parts, statistic, number, _checks.generator(rng))
+    drawn = _cluster_draws(parts, statistic, number, _options.generator(rng))
     sd = float(drawn.std(ddof=1))
     low, high = percentile_interval(drawn, level)
     if method == "normal":

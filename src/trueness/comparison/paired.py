@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats
-from trueness._core.checks import InputError
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 from trueness._core.records import Estimate
 from trueness.comparison.aucs import Comparison, Pair, chi2_tail, holm, omnibus
 from trueness.counts.resampling import Seed, percentile_interval, replicates
@@ -83,13 +84,13 @@ def compare_metric(
     >>> compare_metric(p, "recall").pairs[0].p_value  # 6 to 0: 2 / 2**6
     0.03125
     """
-    level = _checks.fraction(level, "level")
-    _checks.choice(method, ("auto", "mcnemar", "bootstrap"), "method")
+    level = _options.fraction(level, "level")
+    _options.choice(method, ("auto", "mcnemar", "bootstrap"), "method")
     panel = panel.labelled()
-    _checks.at_least_two(panel.names, "compare_metric")
-    _checks.complete_outputs(panel, "compare_metric")
+    _cases.at_least_two(panel.names, "compare_metric")
+    _cases.complete_outputs(panel, "compare_metric")
     chosen = read_metric(metric) if isinstance(metric, str) else metric
-    number = _checks.whole_number(number, "number", at_least=100)
+    number = _options.whole_number(number, "number", at_least=100)
     votes = panel.vote(thresholds)
     weighed = _MCNEMAR.get(chosen.name)
     if method == "mcnemar" and weighed is None:
@@ -189,12 +190,12 @@ def compare_statistic(
     >>> compare_statistic(p, lambda t: t.pos[0] / t.n_pos).pairs[0].difference.value
     0.0
     """
-    level = _checks.fraction(level, "level")
-    number = _checks.whole_number(number, "number", at_least=100)
+    level = _options.fraction(level, "level")
+    number = _options.whole_number(number, "number", at_least=100)
     panel = panel.labelled()
-    _checks.at_least_two(panel.names, "compare_statistic")
-    _checks.both_classes(panel, "compare_statistic")
-    _checks.complete_outputs(panel, "compare_statistic")
+    _cases.at_least_two(panel.names, "compare_statistic")
+    _cases.both_classes(panel, "compare_statistic")
+    _cases.complete_outputs(panel, "compare_statistic")
 
     def of(neg: Array, pos: Array) -> list[float]:
         columns = panel.rows.T

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trueness._core.arrays import Array, Floats, Ints
-from trueness._core.checks import InputError
+from trueness._core.checks.errors import InputError
 
 Cells = tuple[Floats, Floats, list[Ints]]
 CELLS_FORGOTTEN = (

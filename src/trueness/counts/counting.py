@@ -14,8 +14,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Ints, NotFinite, blocks, count_scores, no_cases
+from trueness._core.checks import columns as _columns
+from trueness._core.checks.words import plain
 from trueness.counts.rows import merge_rows
 from trueness.counts.values import Panel, Tally, read_output
 
@@ -50,15 +51,15 @@ class Labels:
 
 def read_labels(values: Array, positive: Any, what: str = "y_true") -> Labels:
     """Which value is positive? Missing values are unknown; nothing is guessed."""
-    values = _checks.one_dimensional(values, what)
+    values = _columns.one_dimensional(values, what)
     simple = _two_numbers(values)
     if simple is not None:
-        _, chosen = _checks.label_pair(simple, positive, what)
+        _, chosen = _columns.label_pair(simple, positive, what)
         return Labels(values, chosen)
-    gone = _checks.missing(values)
+    gone = _columns.missing(values)
     kept = values[~gone]
     found = _distinct(kept)
-    _, chosen = _checks.label_pair(found, positive, what)
+    _, chosen = _columns.label_pair(found, positive, what)
     code = np.full(values.size, 2, dtype=np.int8)
     code[~gone] = kept == chosen
     return Labels(values, chosen, code)
@@ -76,14 +77,14 @@ def _two_numbers(values: Array) -> list[Any] | None:
     adjacent = values.dtype.kind != "f" and int(high) - int(low) <= 1
     if not adjacent and any(between):  # also when low is NaN
         return None
-    return [_checks.plain(v) for v in ([low] if low == high else [low, high])]
+    return [plain(v) for v in ([low] if low == high else [low, high])]
 
 
 def _distinct(values: Array) -> list[Any]:
     if values.dtype.kind == "O":
         found = list(dict.fromkeys(values.tolist()))
         return sorted(found, key=lambda v: (type(v).__name__, v))
-    return [_checks.plain(v) for v in np.unique(values)]
+    return [plain(v) for v in np.unique(values)]
 
 
 def count_tally(
@@ -93,14 +94,14 @@ def count_tally(
     what: str = "y_score",
 ) -> Tally:
     """Count cases into a tally; ``labels=None`` makes all unknown."""
-    score = _checks.numeric_scores(_checks.one_dimensional(score, what), what)
+    score = _columns.numeric_scores(_columns.one_dimensional(score, what), what)
     if count is not None:
-        score = _checks.finite_scores(score.astype(np.float64), what)
+        score = _columns.finite_scores(score.astype(np.float64), what)
         return Tally(score, *split_counts(labels, count))
     try:
         return _count_cases(score, labels)
     except NotFinite:
-        _checks.finite_scores(score, what)
+        _columns.finite_scores(score, what)
         raise
 
 

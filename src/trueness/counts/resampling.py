@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.checks import options as _options
 from trueness._core.progress import progress
 from trueness.counts.cells import merge_cells
 from trueness.counts.values import Panel, Tally
@@ -70,7 +70,7 @@ def draw(
     array (replicates, m)
         Exact multinomial counts; each row of it adds up to ``count.sum()``.
     """
-    rng = _checks.generator(rng)
+    rng = _options.generator(rng)
     n = int(count.sum())
     if n == 0:
         return np.zeros((replicates, count.size), dtype=dtype)
@@ -176,7 +176,7 @@ def replicates(
     ``stratified=False`` draws all labelled cases together, so that the number of
     positives varies too.
     """
-    rng = _checks.generator(rng)
+    rng = _options.generator(rng)
     m = len(x)
     step = max(1, min(number, _CELLS // max(m, 1)))
     for start in range(0, number, step):

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Floats
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
 from trueness.counts.values import Panel, Tally
 
 Seed = int | np.random.Generator | None
@@ -47,9 +48,9 @@ def simulate_tally(
     >>> t.n_pos, t.n_neg
     (300, 700)
     """
-    n, n_pos = _checks.class_sizes(n, n_pos)
+    n, n_pos = _options.class_sizes(n, n_pos)
     shift = _shift(auc, sd_ratio)
-    generator = _checks.generator(rng)
+    generator = _options.generator(rng)
     neg = generator.normal(size=n - n_pos)
     pos = shift + sd_ratio * generator.normal(size=n_pos)
     label = np.repeat([0, 1], [neg.size, pos.size])
@@ -57,8 +58,8 @@ def simulate_tally(
 
 
 def _shift(auc: float, sd_ratio: float = 1.0) -> float:
-    sd = _checks.positive_number(sd_ratio, "sd_ratio")
-    return float(np.hypot(1, sd) * ndtri(_checks.fraction(auc, "auc")))
+    sd = _options.positive_number(sd_ratio, "sd_ratio")
+    return float(np.hypot(1, sd) * ndtri(_options.fraction(auc, "auc")))
 
 
 def rank_frequencies(
@@ -82,10 +83,10 @@ def rank_frequencies(
     >>> round(float(f.sum()), 9)  # four positives in every test set
     4.0
     """
-    n, n_pos = _checks.class_sizes(n, n_pos)
+    n, n_pos = _options.class_sizes(n, n_pos)
     shift = _shift(auc, sd_ratio)
-    repeats = _checks.whole_number(repeats, "repeats", at_least=1)
-    generator = _checks.generator(rng)
+    repeats = _options.whole_number(repeats, "repeats", at_least=1)
+    generator = _options.generator(rng)
     total = np.zeros(n)
     for _ in range(repeats):
         score = generator.normal(size=n)
@@ -131,10 +132,10 @@ def simulate_panel(
     >>> p.names, p.n_pos
     (('A', 'B'), 200)
     """
-    n, n_pos = _checks.class_sizes(n, n_pos)
+    n, n_pos = _options.class_sizes(n, n_pos)
     names, areas = _named(aucs)
-    root = _root(_checks.correlation_matrix(correlation, len(names)))
-    noise = _checks.generator(rng).normal(size=(n, len(names)))
+    root = _root(_cases.correlation_matrix(correlation, len(names)))
+    noise = _options.generator(rng).normal(size=(n, len(names)))
     label = np.repeat([0, 1], [n - n_pos, n_pos])
     shift = np.array([_shift(a) for a in areas])
     return Panel(names, noise @ root + np.outer(label, shift), 1 - label, label)
@@ -153,5 +154,5 @@ def _root(spearman: Floats) -> Floats:
     pearson = 2 * np.sin(np.pi * spearman / 6)
     np.fill_diagonal(pearson, 1.0)
     value, vector = np.linalg.eigh(pearson)
-    _checks.positive_definite(value, "correlation")
+    _cases.positive_definite(value, "correlation")
     return np.asarray((vector * np.sqrt(np.maximum(value, 0))).T)

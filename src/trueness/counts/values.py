@@ -28,7 +28,6 @@ from typing import Any, final, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import (
     Array,
     Floats,
@@ -36,7 +35,10 @@ from trueness._core.arrays import (
     merge_counts,
     no_cases,
 )
-from trueness._core.checks import InputError
+from trueness._core.checks import columns as _columns
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import DoubtfulAssumption, InputError
+from trueness._core.checks.words import listing
 from trueness._core.doors import door
 from trueness._core.html import html_table
 from trueness._core.records import brief
@@ -124,8 +126,10 @@ class Tally(_Cases):
         unknown: ArrayLike | None = None,
     ) -> None:
         value = np.atleast_1d(np.asarray(score))
-        value = _checks.one_dimensional(_checks.numeric_scores(value, "score"), "score")
-        value = _checks.finite_scores(value.astype(np.float64), "score") + 0.0
+        value = _columns.one_dimensional(
+            _columns.numeric_scores(value, "score"), "score"
+        )
+        value = _columns.finite_scores(value.astype(np.float64), "score") + 0.0
         columns = _count_columns(value.size, neg=neg, pos=pos, unknown=unknown)
         _fill(
             self, ("score", "neg", "pos", "unknown"), merge_counts([(value, *columns)])
@@ -164,7 +168,7 @@ class Tally(_Cases):
         >>> t.score, t.high, t.neg, t.pos
         (array([3., 1.]), array([4., 2.]), array([1, 1]), array([1, 1]))
         """
-        at_most = _checks.whole_number(at_most, "at_most", at_least=1)
+        at_most = _options.whole_number(at_most, "at_most", at_least=1)
         if len(self) <= at_most:
             return self
         counts = (self.neg, self.pos, self.unknown)
@@ -179,7 +183,7 @@ class Tally(_Cases):
         """Count the cases of both."""
         if not isinstance(other, Tally):
             return NotImplemented
-        _checks.fit_together(self.n + other.n)
+        _columns.fit_together(self.n + other.n)
         parts = [_tally_columns(t) for t in (self, other)]
         if not (self.binned or other.binned):
             return Tally._canonical(*merge_counts(parts))
@@ -225,9 +229,9 @@ class Tally(_Cases):
         if not self.binned:
             return Tally(new, *counts)
         if not (getattr(f, "monotone", False) if monotone is None else monotone):
-            warnings.warn(CELLS_FORGOTTEN, _checks.DoubtfulAssumption, stacklevel=2)
+            warnings.warn(CELLS_FORGOTTEN, DoubtfulAssumption, stacklevel=2)
             return Tally(new, *counts)
-        ends = _checks.finite_scores(
+        ends = _columns.finite_scores(
             np.concatenate([new, _mapped(f, self.high)]).astype(np.float64), "score"
         )
         return Tally._of_cells(*turned_cells(ends + 0.0, counts))
@@ -316,7 +320,7 @@ class Panel(_Cases):
         pos: ArrayLike | None = None,
         unknown: ArrayLike | None = None,
     ) -> None:
-        names = _checks.distinct_names(names, "names")
+        names = _columns.distinct_names(names, "names")
         value = np.asarray(rows)
         if value.size == 0 and names:
             value = value.reshape(-1, len(names))
@@ -356,7 +360,7 @@ class Panel(_Cases):
         """Count the cases of both; the names must be the same."""
         if not isinstance(other, Panel):
             return NotImplemented
-        _checks.fit_together(self.n + other.n)
+        _columns.fit_together(self.n + other.n)
         other = other._in_order_of(self, "added")
         rows = np.concatenate([self.rows, other.rows])
         counts = [
@@ -375,7 +379,7 @@ class Panel(_Cases):
         counts += [np.concatenate([whole, c]) for c in _panel_counts(other)]
         rows, *sums = merge_rows(np.concatenate([self.rows, other.rows]), counts)
         left = [a - b for a, b in zip(sums[:3], sums[3:], strict=True)]
-        _checks.part_of_panel(rows, left)
+        _columns.part_of_panel(rows, left)
         return Panel(self.names, rows, *left)
 
     def __radd__(self, other: int) -> Panel:
@@ -402,7 +406,7 @@ class Panel(_Cases):
     def __getitem__(self, name: str | list[str]) -> Tally | Panel:
         """Forget the other classifiers: a name gives a Tally, a list a Panel."""
         if isinstance(name, list):
-            at = [self._column(n) for n in _checks.distinct_names(name, "names")]
+            at = [self._column(n) for n in _columns.distinct_names(name, "names")]
             rows = merge_rows(self.rows[:, at], _panel_counts(self))
             return Panel._canonical(tuple(name), *rows)
         output = self.rows[:, self._column(name)]
@@ -421,7 +425,7 @@ class Panel(_Cases):
         return iter(self.names)
 
     def _column(self, name: str) -> int:
-        return self.names.index(_checks.column(name, self.names, "name"))
+        return self.names.index(_columns.column(name, self.names, "name"))
 
     def observed(self, *names: str) -> Panel:
         """Keep the cases for which all these classifiers (default: all) gave output."""
@@ -513,7 +517,7 @@ class Panel(_Cases):
 
 _COUNTS = ("neg", "pos", "unknown")
 _PANEL = ("names", "rows", *_COUNTS)
-listing = _checks.listing
+listing = listing
 
 
 def _fill(value: Any, names: Sequence[str], columns: Sequence[Any]) -> None:
@@ -533,8 +537,8 @@ def _count_columns(size: int, **given: ArrayLike | None) -> list[Ints]:
             continue
         column = np.atleast_1d(np.asarray(values))
         column = column.astype(np.int64) if column.size == 0 else column
-        column = _checks.whole_counts(_checks.one_dimensional(column, name), name)
-        _checks.same_length(**{"score": np.empty(size), name: column})
+        column = _columns.whole_counts(_columns.one_dimensional(column, name), name)
+        _columns.same_length(**{"score": np.empty(size), name: column})
         columns.append(column)
     return columns
 
@@ -580,5 +584,5 @@ def _html(x: Tally | Panel, head: tuple[str, ...], rows: Any, most: int = 10) ->
 
 def read_output(values: Array, name: str) -> Floats:
     """Read one column of a panel: finite numbers or NaN."""
-    numbers = _checks.numeric_scores(values, name).astype(np.float64)
-    return _checks.finite_scores(numbers, name, allow_nan=True) + 0.0
+    numbers = _columns.numeric_scores(values, name).astype(np.float64)
+    return _columns.finite_scores(numbers, name, allow_nan=True) + 0.0

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array
-from trueness._core.checks import InputError
+from trueness._core.checks import columns as _columns
+from trueness._core.checks.errors import InputError
 
 
 def is_frame(data: Any) -> bool:
@@ -28,9 +28,9 @@ def column(values: Any, what: str) -> Array:
     if isinstance(values, np.ma.MaskedArray):
         return _masked(values, what)
     if isinstance(values, np.ndarray):
-        return _checks.one_dimensional(values, what)
+        return _columns.one_dimensional(values, what)
     if isinstance(values, (list, tuple, range)):
-        return _checks.one_dimensional(_from_list(values), what)
+        return _columns.one_dimensional(_from_list(values), what)
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         raise InputError(
             f"{what} must be a column of values; found {type(values).__name__}."
@@ -40,13 +40,13 @@ def column(values: Any, what: str) -> Array:
             f"{what} must be one column; found a frame. Type frame['name'], or "
             f'trueness.tally(frame, label="y", score="p").'
         )
-    return _checks.one_dimensional(_from_series(values), what)
+    return _columns.one_dimensional(_from_series(values), what)
 
 
 def _masked(values: Any, what: str) -> Array:
     objects = values.data.astype(object)
     objects[np.ma.getmaskarray(values)] = None
-    return _checks.one_dimensional(objects, what)
+    return _columns.one_dimensional(objects, what)
 
 
 def _from_list(values: Any) -> Array:

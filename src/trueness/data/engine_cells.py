@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats, Ints
-from trueness._core.checks import InputError
+from trueness._core.checks import columns as _columns
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import plain
 from trueness.counts.cells import merge_cells
 from trueness.counts.counting import Labels, read_labels
 from trueness.counts.values import Tally
@@ -59,12 +61,12 @@ def extent(lazy: Any, score: str, count: str | None = None) -> Extent:
     found = {k: table[k].to_list()[0] for k in asked}
     rows = int(found["rows"])
     if found["lost"]:
-        raise InputError(_checks.not_finite(score, int(found["lost"]), rows))
+        raise InputError(_columns.not_finite(score, int(found["lost"]), rows))
     if count is not None and rows:
-        _checks.counted_rows(count, int(found["wrong"]), rows, float(found["total"]))
+        _columns.counted_rows(count, int(found["wrong"]), rows, float(found["total"]))
     ends = (float(found["low"]), float(found["high"])) if rows else (0.0, 0.0)
     if lazy.collect_schema()[score].is_integer():
-        _checks.exact_extent(*ends, score)
+        _columns.exact_extent(*ends, score)
     return Extent(rows, *ends)
 
 
@@ -199,7 +201,7 @@ def binned_tally(
     count: str | None = None,
 ) -> Any:
     """Count a lazy frame into at most so many cells."""
-    at_most = _checks.whole_number(at_most, "at_most", at_least=1)
+    at_most = _options.whole_number(at_most, "at_most", at_least=1)
     e = extent(lazy, score, count) if e is None else e
     segments = min(_SEGMENTS, at_most)
     edges = quantile_edges(lazy, score, e, segments, count)
@@ -209,10 +211,10 @@ def binned_tally(
     labels = None if label is None else read_labels(found["label"], positive, "y_true")
     if by is None:
         return cells_to_tally(found, labels, slice(None)).coarse(at_most)
-    _checks.named_groups(found["by"], found["cases"])
+    _columns.named_groups(found["by"], found["cases"])
     groups, member = np.unique(found["by"], return_inverse=True)
     return {
-        _checks.plain(g): cells_to_tally(found, labels, member == k).coarse(at_most)
+        plain(g): cells_to_tally(found, labels, member == k).coarse(at_most)
         for k, g in enumerate(groups)
     }
 

@@ -24,9 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Ints, no_cases
-from trueness._core.checks import InputError
+from trueness._core.checks import columns as _columns
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import plain
 from trueness._core.progress import progress, visible
 from trueness.counts.values import Tally
 from trueness.data.batches import KeyCounter
@@ -46,7 +47,7 @@ def open_frame(frame: Any) -> Any:
 
     names = column_names(frame)
     for name in {n for n in names if names.count(n) > 1}:
-        _checks.column(name, names, "frame column")
+        _columns.column(name, names, "frame column")
     return nw.from_native(frame)
 
 
@@ -89,7 +90,7 @@ def wanted_columns(lazy: Any, roles: Mapping[str, Any]) -> dict[str, str]:
 def _named(opened: Any, roles: Mapping[str, Any]) -> dict[str, str]:
     names = opened.collect_schema().names()
     return {
-        role: _checks.column(name, names, role.split("[")[0])
+        role: _columns.column(name, names, role.split("[")[0])
         for role, name in roles.items()
         if isinstance(name, str)
     }
@@ -145,22 +146,22 @@ def _counted(lazy: Any, wanted: dict[str, str]) -> dict[str, Any]:
         if role.startswith("score"):
             columns[role] = _scores(columns[role], role, name, cases)
         if role == "by":
-            _checks.named_groups(column(columns[role], name), cases)
+            _columns.named_groups(column(columns[role], name), cases)
     return columns
 
 
 def _scores(values: Any, role: str, name: str, cases: Ints) -> Array:
     """Check scores here, where it is known how many cases each row stands for."""
-    number = _checks.numeric_scores(column(values, name), name)
+    number = _columns.numeric_scores(column(values, name), name)
     allow_nan = role != "score"
-    return _checks.finite_scores(number, name, allow_nan=allow_nan, cases=cases)
+    return _columns.finite_scores(number, name, allow_nan=allow_nan, cases=cases)
 
 
 def _times(cases: Ints, count: Any) -> Ints:
     """How many cases is that, when each of these rows stands for ``count``?"""
     if count is None:
         return cases
-    each = _checks.whole_counts(column(count, "count"), "count")
+    each = _columns.whole_counts(column(count, "count"), "count")
     if (each.astype(np.float64) * cases >= 2.0**63).any():
         raise InputError("count is too large: the cases do not fit into 64 bits.")
     return cases * each
@@ -331,7 +332,7 @@ def stream(opened: Any, score: str, label: str | None, positive: Any) -> Tally:
                     counter.add(value[_without(at, gone)], pile)
                 seen(value.size)
         if lost:
-            raise InputError(_checks.not_finite(score, lost, total))
+            raise InputError(_columns.not_finite(score, lost, total))
         return Tally() if counter is None else _stacked(counter, label, positive)
     finally:
         if counter is not None:
@@ -368,7 +369,7 @@ def _numbers(values: Any, what: str) -> tuple[Array, Array | None]:
     if values.null_count:
         null = values.is_null().to_numpy(zero_copy_only=False)
         values = values.fill_null(0)
-    number = _checks.numeric_scores(values.to_numpy(zero_copy_only=False), what)
+    number = _columns.numeric_scores(values.to_numpy(zero_copy_only=False), what)
     fine = np.isfinite(number)
     if null is None and fine.all():
         return number, None
@@ -401,7 +402,7 @@ def _piles(labels: Any, size: int) -> Iterator[tuple[Any, Array]]:
 
 def _too_many(values: Any) -> None:
     if len(values) > _MOST_LABELS:
-        _checks.label_pair(sorted(values.to_pylist()[:_MOST_LABELS]), None, "label")
+        _columns.label_pair(sorted(values.to_pylist()[:_MOST_LABELS]), None, "label")
 
 
 def _whole_pair(labels: Any) -> tuple[Any, Any, Array] | None:
@@ -412,7 +413,7 @@ def _whole_pair(labels: Any) -> tuple[Any, Any, Array] | None:
     if labels.null_count or len(labels) == 0 or not whole:
         return None
     values = labels.to_numpy(zero_copy_only=False)
-    low, high = _checks.plain(values.min()), _checks.plain(values.max())
+    low, high = plain(values.min()), plain(values.max())
     return (low, high, values == high) if high - low <= 1 else None
 
 
@@ -424,6 +425,6 @@ def _stacked(counter: KeyCounter, label: str | None, positive: Any) -> Tally:
     if label is None:
         return Tally._canonical(score, zero, zero, unknown)
     found = sorted(piles, key=lambda v: (type(v).__name__, v))
-    negative, chosen = _checks.label_pair(found, positive, label)
+    negative, chosen = _columns.label_pair(found, positive, label)
     columns = [piles.get(v, zero) for v in (negative, chosen)]
     return Tally._canonical(score, *columns, unknown)

@@ -15,8 +15,9 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
-from trueness._core import checks as _checks
-from trueness._core.checks import InputError
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing, nearest
 from trueness.data.engines import CONNECTIONS, first_lines, reading, without_password
 
 Source = str | os.PathLike[str]
@@ -122,7 +123,7 @@ def scan(
         if table is not None:
             raise InputError(
                 f"table= names a table of a database; {places[0]} is not one "
-                f"({_checks.listing(_DATABASES, 9)})."
+                f"({listing(_DATABASES, 9)})."
             )
         return _opened(connection, places, types, union_by_name)
 
@@ -146,7 +147,7 @@ def _connect(
         "temp_directory": os.path.join(tempfile.gettempdir(), "trueness_duckdb"),
     }
     if threads is not None:
-        config["threads"] = _checks.whole_number(threads, "threads", at_least=1)
+        config["threads"] = _options.whole_number(threads, "threads", at_least=1)
     # needed before an extension can be loaded; the others may belong to an extension
     early = ("extension_directory", "custom_extension_repository")
     config |= {k: str(settings[k]) for k in early if k in settings}
@@ -208,9 +209,9 @@ def _opened(connection: Any, places: list[str], types: Any, union_by_name: bool)
     wrong = [f for f, kind in kinds.items() if kind is None]
     if wrong or len(set(kinds.values())) > 1:
         raise InputError(
-            f"scan needs files of one kind, {_checks.listing(_FORMATS, 9)}, perhaps "
+            f"scan needs files of one kind, {listing(_FORMATS, 9)}, perhaps "
             f"with {' or '.join(_COMPRESSED)}; found "
-            f"{_checks.listing(wrong or _one_each(kinds))}."
+            f"{listing(wrong or _one_each(kinds))}."
         )
     kind = str(kinds[files[0]])
     if types is not None and kind != "csv":
@@ -230,7 +231,7 @@ def _files(place: str) -> list[str]:
         found = [str(p) for p in Path(place).rglob("*") if _is_data(p)]
         if not found:
             raise InputError(
-                f"There are no files with {_checks.listing(_FORMATS, 9)} in {place}."
+                f"There are no files with {listing(_FORMATS, 9)} in {place}."
             )
         return sorted(found)
     found = [place] if os.path.exists(place) else glob(place, recursive=True)
@@ -279,7 +280,7 @@ def _same_columns(connection: Any, files: list[str]) -> None:
         differing = sorted(columns[odd[0]] ^ usual)
         raise InputError(
             f"All files must have the same columns; {len(odd)} of {len(files)} differ, "
-            f"first {odd[0]}, in {_checks.listing(differing)}. Type "
+            f"first {odd[0]}, in {listing(differing)}. Type "
             f"trueness.scan(..., union_by_name=True) to bring them to common types."
         )
 
@@ -292,7 +293,7 @@ def _same_names(read: Callable[..., Any], files: list[str]) -> None:
         if sorted(found) != sorted(first):
             raise InputError(
                 f"All files must have the same columns; {files[0]} has "
-                f"{_checks.listing(first)}, {file} has {_checks.listing(found)}. Type "
+                f"{listing(first)}, {file} has {listing(found)}. Type "
                 f"trueness.scan(..., union_by_name=True) if that is meant."
             )
 
@@ -344,8 +345,8 @@ def _attached(connection: Any, place: str, table: str | None) -> Any:
         raise InputError(
             f"table= must name a table of {without_password(place)}; found {table!r}, "
             f"and it has "
-            f"{_checks.listing(found, 12) or 'no tables'}."
-            f"{_checks.nearest(table, list(found))}"
+            f"{listing(found, 12) or 'no tables'}."
+            f"{nearest(table, list(found))}"
         )
     path = ".".join('"' + part.replace('"', '""') + '"' for part in found[table])
     return connection.sql(f"SELECT * FROM source.{path}")  # noqa: S608 - quoted above

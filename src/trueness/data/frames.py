@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Ints
-from trueness._core.checks import InputError
+from trueness._core.checks import columns as _columns
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing, plain
 from trueness.counts.counting import (
     Labels,
     count_panel,
@@ -148,9 +150,9 @@ def panel(
         )
     columns = {
         name: column(values, name)
-        for name, values in _checks.mapping_of_scores(scores).items()
+        for name, values in _columns.mapping_of_scores(scores).items()
     }
-    _checks.same_length(**columns)
+    _columns.same_length(**columns)
     first = next(iter(columns.values()))
     labels = _read_labels(y_true, positive, "y_true", **columns)
     counts = None if count is None else _whole(column(count, "count"), first)
@@ -229,7 +231,7 @@ def _leaves_frame(
         raise InputError(
             "Name the column of leaves: "
             'trueness.leaves(frame, node="leaf", label="y"). '
-            f"The frame has {_checks.listing(engines.column_names(frame), 12)}."
+            f"The frame has {listing(engines.column_names(frame), 12)}."
         )
     found = engines.read(frame, {"label": label, "node": node, "count": count})
     return leaves(
@@ -262,7 +264,7 @@ def _tally_frame(
     if score is None:
         raise InputError(
             'Name the score column of the frame: trueness.tally(frame, label="y", '
-            f'score="p"). It has {_checks.listing(engines.column_names(frame), 12)}.'
+            f'score="p"). It has {listing(engines.column_names(frame), 12)}.'
         )
     roles = {"label": label, "score": score, "count": count, "by": by}
     opened = engines.open_frame(frame)
@@ -297,9 +299,9 @@ def _panel_frame(
         raise InputError(
             "Name the score columns of the frame in a list: trueness.panel(frame, "
             f'label="y", scores=["a", "b"]). It has '
-            f"{_checks.listing(engines.column_names(frame), 12)}."
+            f"{listing(engines.column_names(frame), 12)}."
         )
-    names = _checks.distinct_names(list(scores))
+    names = _columns.distinct_names(list(scores))
     outputs = {f"scores[{k}]": name for k, name in enumerate(names)}
     found = engines.read(frame, {"label": label, "count": count, "by": by, **outputs})
     return panel(
@@ -313,7 +315,7 @@ def _panel_frame(
 
 def native_frame(columns: Mapping[str, Any], backend: str = "pandas") -> Any:
     """Make a frame of the wanted library from columns."""
-    _checks.choice(backend, _BACKENDS, "backend")
+    _options.choice(backend, _BACKENDS, "backend")
     if backend == "dict":
         return {k: np.asarray(v).tolist() for k, v in columns.items()}
     import narwhals as nw
@@ -336,13 +338,13 @@ def _read_labels(
             raise InputError("positive= needs labels; there are none (all unknown).")
         return None
     labels = column(values, what)
-    _checks.same_length(**{what: labels, **scores})
+    _columns.same_length(**{what: labels, **scores})
     return read_labels(labels, positive, what)
 
 
 def _whole(values: Array, like: Array) -> Ints:
-    _checks.same_length(count=values, scores=like)
-    return _checks.whole_counts(values, "count")
+    _columns.same_length(count=values, scores=like)
+    return _columns.whole_counts(values, "count")
 
 
 def _pick(labels: Labels | None, at: Any) -> Labels | None:
@@ -361,10 +363,10 @@ def _grouped(by: Any, size: int, count: Callable[[Any], T]) -> T | dict[Any, T]:
     if by is None:
         return count(slice(0, size))
     groups = column(by, "by")
-    _checks.same_length(by=groups, scores=np.empty(size, dtype=bool))
-    _checks.named_groups(groups)
+    _columns.same_length(by=groups, scores=np.empty(size, dtype=bool))
+    _columns.named_groups(groups)
     names, member = np.unique(groups, return_inverse=True)
     order = np.argsort(member, kind="stable")
     edges = np.cumsum(np.bincount(member, minlength=names.size))[:-1]
     parts = np.split(order, edges)
-    return {_checks.plain(n): count(part) for n, part in zip(names, parts, strict=True)}
+    return {plain(n): count(part) for n, part in zip(names, parts, strict=True)}

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core import checks as _checks
-from trueness._core.checks import InputError
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 from trueness.counts.cells import merge_cells
 from trueness.counts.values import Panel, Tally
 
@@ -220,7 +220,7 @@ def _about(metadata: Any, path: Any, kind: str) -> dict[str, Any]:
             f"{os.fspath(path)} has format {about['version']}; this Trueness reads up "
             f"to {VERSION}. Upgrade with pip install -U trueness."
         )
-    _checks.choice(about["kind"], ("tally", "panel", "stream"), "the kind in the file")
+    _options.choice(about["kind"], ("tally", "panel", "stream"), "the kind in the file")
     if about["kind"] != kind:
         raise InputError(
             f"{os.fspath(path)} holds a {about['kind']}; type trueness.read_"

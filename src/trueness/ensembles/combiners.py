@@ -22,8 +22,11 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Floats
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import columns as _columns
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import DoubtfulAssumption
 from trueness.calibration.maps import Map, freeze, register
 from trueness.calibration.parametric import Platt
 from trueness.counts.values import Panel
@@ -110,7 +113,7 @@ class FiDEL(RankMap):
 
         The probability is then that of independent classifiers.
         """
-        at = [self.names.index(_checks.column(n, self.names, "name")) for n in names]
+        at = [self.names.index(_columns.column(n, self.names, "name")) for n in names]
         pick = {k: getattr(self, k)[at] for k in ("auc", "beta", "llr", "centre")}
         return FiDEL(
             names=tuple(names),
@@ -189,12 +192,12 @@ def fidel(
     >>> f.predict([[4, 1], [3, 4], [2, 3], [1, 2]])
     array([ True,  True, False, False])
     """
-    _checks.choice(labels, ("given", "none"), "labels")
-    _checks.choice(method, ("independent", "correlated"), "method")
+    _options.choice(labels, ("given", "none"), "labels")
+    _options.choice(method, ("independent", "correlated"), "method")
     if prevalence is not None:
-        prevalence = _checks.fraction(prevalence, "prevalence")
+        prevalence = _options.fraction(prevalence, "prevalence")
     if aucs is not None or labels == "none":
-        _checks.independent_only(method)
+        _cases.independent_only(method)
         return _without_labels(panel, aucs, prevalence)
     reference = read_reference(panel, "fidel")
     if method == "correlated":
@@ -245,8 +248,8 @@ def _without_labels(
         areas = np.array([found.auc[k].value for k in panel.names])
         rho = found.prevalence.value
     else:
-        areas = _checks.auc_of_each(aucs, panel.names)
-        rho = _checks.known_prevalence(panel.prevalence if rho is None else rho)
+        areas = _cases.auc_of_each(aucs, panel.names)
+        rho = _cases.known_prevalence(panel.prevalence if rho is None else rho)
     columns = rank_columns(panel.rows, panel.neg + panel.pos + panel.unknown)
     sizes = [max(2.0, float(c.cases.sum())) for c in columns]
     lines = [
@@ -276,7 +279,7 @@ def _warn_if_dependent(f: FiDEL) -> None:
             f"within the classes. Above about {crossing(f.auc):.2f} FiDEL is expected "
             f"to rank worse than {best!r} alone. Type trueness.fidel(panel, "
             f'method="correlated").',
-            _checks.DoubtfulAssumption,
+            DoubtfulAssumption,
             stacklevel=4,
         )
 
@@ -293,7 +296,7 @@ class WisdomOfCrowds(Map):
 
     def __call__(self, rows: ArrayLike) -> Floats:
         """Give the mean share of reference cases below; 1/2 where all are missing."""
-        value = _checks.rows_of(rows, self.names)
+        value = _cases.rows_of(rows, self.names)
         n = np.array([max(c.sum(), 1.0) for c in self.cases])
         share = 1 - (rank_rows(value, self.scores, self.cases) - 0.5) / n
         seen = ~np.isnan(share)
@@ -340,7 +343,7 @@ class BestSingle(Map):
 
     def __call__(self, rows: ArrayLike) -> Floats:
         """Give the output of the best classifier; its median where it is missing."""
-        value = _checks.rows_of(rows, self.names)[:, self.names.index(self.best)]
+        value = _cases.rows_of(rows, self.names)[:, self.names.index(self.best)]
         return np.where(np.isnan(value), self.middle, value)
 
 
@@ -377,7 +380,7 @@ class MeanScore(Map):
 
     def __call__(self, rows: ArrayLike) -> Floats:
         """Give the mean of the outputs that are there."""
-        value = _checks.rows_of(rows, self.names)
+        value = _cases.rows_of(rows, self.names)
         seen = ~np.isnan(value)
         count = seen.sum(axis=1)
         total = np.where(seen, value, 0.0).sum(axis=1)
@@ -410,7 +413,7 @@ def _correlated(panel: Panel) -> Map:
 def _quiet_fidel(panel: Panel) -> Map:
     # in a comparison the AUC says what the warning would
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", _checks.DoubtfulAssumption)
+        warnings.simplefilter("ignore", DoubtfulAssumption)
         return fidel(panel)
 
 

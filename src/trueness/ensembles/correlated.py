@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.checks import cases as _cases
 from trueness.calibration.maps import Map, freeze, register
 from trueness.calibration.parametric import Platt, platt
 from trueness.counts.values import Panel, Tally
@@ -71,14 +71,14 @@ class Reference:
 
 def read_reference(panel: Panel, what: str, *, correlation: bool = True) -> Reference:
     """Rank the labelled cases of a panel in every column."""
-    _checks.both_classes(panel, what)
+    _cases.both_classes(panel, what)
     panel = panel.labelled()
     neg, pos = panel.neg, panel.pos
     columns = rank_columns(panel.rows, neg + pos)
     ranks = rank_table(columns)
     n_pos, pos_mean = _class_means(ranks, pos)
     n_neg, neg_mean = _class_means(ranks, neg)
-    _checks.both_classes_each(panel.names, n_neg, n_pos, what)
+    _cases.both_classes_each(panel.names, n_neg, n_pos, what)
     n = n_pos + n_neg
     k = len(panel.names)
     within = np.full((k, k), np.nan)
@@ -119,7 +119,7 @@ class RankMap(Map):
 
     def ranks(self, rows: ArrayLike) -> Floats:
         """Which rank has each output among the reference? NaN where it is missing."""
-        value = _checks.rows_of(rows, self.names)
+        value = _cases.rows_of(rows, self.names)
         return rank_rows(value, self.scores, self.cases)
 
     def predict(self, rows: ArrayLike) -> Array:

@@ -16,8 +16,9 @@ from typing import Any, final
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Floats, Ints
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record
 from trueness.calibration.gain import deal_cases
@@ -125,12 +126,12 @@ def compare_combiners(
     (True, 0.0)
     """
     chosen = _chosen(combiners)
-    against = _checks.choice(against, chosen, "against")
-    level = _checks.fraction(level, "level")
-    folds = _checks.whole_number(folds, "folds", at_least=2)
-    _checks.both_classes(panel, "compare_combiners")
+    against = _options.choice(against, chosen, "against")
+    level = _options.fraction(level, "level")
+    folds = _options.whole_number(folds, "folds", at_least=2)
+    _cases.both_classes(panel, "compare_combiners")
     panel = panel.labelled()
-    _checks.cases_for_folds(panel, folds)
+    _cases.cases_for_folds(panel, folds)
     areas, spread = _judge(panel, chosen, _deal(panel, folds, rng))
     names = list(chosen)
     base = names.index(against)
@@ -148,12 +149,12 @@ def _chosen(combiners: Any) -> dict[str, Combiner]:
     if isinstance(combiners, Mapping):
         return dict(combiners)
     names = [combiners] if isinstance(combiners, str) else combiners
-    return {n: COMBINERS[_checks.choice(n, COMBINERS, "combiners")] for n in names}
+    return {n: COMBINERS[_options.choice(n, COMBINERS, "combiners")] for n in names}
 
 
 def _deal(panel: Panel, folds: int, rng: Any) -> list[tuple[Ints, Ints]]:
     """Deal the cases of each class evenly over the folds: counts (neg, pos) of each."""
-    generator = _checks.generator(rng)
+    generator = _options.generator(rng)
     dealt = [deal_cases(count, folds, generator) for count in (panel.neg, panel.pos)]
     return list(zip(*dealt, strict=True))
 

@@ -31,8 +31,10 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from scipy.special import expit, gammaincc
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Floats, blocks
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import DoubtfulAssumption, NotConverged
 from trueness._core.records import Estimate, Record
 from trueness.counts.values import Panel
 from trueness.ensembles.rank_tables import rank_columns, rank_table
@@ -123,13 +125,13 @@ def agreement(
     >>> round(found.auc["A"].value, 1), round(found.prevalence.value, 1)
     (0.9, 0.4)
     """
-    _checks.choice(method, ("likelihood", "covariance"), "method")
-    level = _checks.fraction(level, "level")
+    _options.choice(method, ("likelihood", "covariance"), "method")
+    level = _options.fraction(level, "level")
     if prevalence is not None:
-        prevalence = _checks.fraction(prevalence, "prevalence")
-    _checks.several_classifiers(panel, 3, "agreement")
+        prevalence = _options.fraction(prevalence, "prevalence")
+    _cases.several_classifiers(panel, 3, "agreement")
     ranked = _Ranked(panel)
-    _checks.common_cases(panel.names, ranked.seen, "agreement")
+    _cases.common_cases(panel.names, ranked.seen, "agreement")
     m = _moments(ranked, prevalence)
     found = m.start
     if method == "likelihood":
@@ -369,7 +371,7 @@ def _warn(misfit: float) -> None:
         f"from rank one as large as this has probability {misfit:.1g}): AUCs and "
         f"prevalence from agreement alone are doubtful. Leave out classifiers that are "
         f"alike, or label some cases.",
-        _checks.DoubtfulAssumption,
+        DoubtfulAssumption,
         stacklevel=3,
     )
 
@@ -383,7 +385,7 @@ def _record(
         warnings.warn(
             "The likelihood of the agreement was not maximised in 50 steps; the record "
             'says converged=False. Try method="covariance".',
-            _checks.NotConverged,
+            NotConverged,
             stacklevel=3,
         )
     auc = {}

@@ -13,8 +13,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Floats
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing
 from trueness.calibration.fitting import CALIBRATORS, calibrate
 from trueness.counts.counting import count_tally, read_labels
 from trueness.counts.values import Tally
@@ -104,8 +106,8 @@ class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         groups
             Cases of one group stay in one fold; needs a splitter that looks at groups.
         """
-        _checks.choice(self.method, CALIBRATORS, "method")
-        _checks.choice(self.response_method, _RESPONSES, "response_method")
+        _options.choice(self.method, CALIBRATORS, "method")
+        _options.choice(self.response_method, _RESPONSES, "response_method")
         y = self._labels(y)
         # a splitter may shuffle: one list of folds serves the models and the maps
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
@@ -125,7 +127,7 @@ class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
 
     def _labels(self, y: Any) -> Any:
         if y is None:
-            raise _checks.InputError(
+            raise InputError(
                 "This Calibrator estimator requires y to be passed, but the target y "
                 "is None."
             )
@@ -133,14 +135,14 @@ class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) > 2:
-            raise _checks.InputError(
+            raise InputError(
                 f"Only binary classification is supported. The type of the target is "
                 f"{type_of_target(y)}: found {len(self.classes_)} classes."
             )
         if len(self.classes_) < 2:
-            raise _checks.InputError(
+            raise InputError(
                 f"Calibrator needs two classes in y; found one class: "
-                f"{_checks.listing(self.classes_)}."
+                f"{listing(self.classes_)}."
             )
         return y
 
@@ -149,7 +151,7 @@ class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         if self.response_method in known:
             return self.response_method
         if self.response_method != "auto" or not known:
-            raise _checks.InputError(
+            raise InputError(
                 f"{type(estimator).__name__} has no "
                 f"{' and no '.join(r for r in _RESPONSES[1:] if r not in known)}: "
                 f"a score is needed to calibrate."

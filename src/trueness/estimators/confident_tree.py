@@ -11,8 +11,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array
+from trueness._core.checks import options as _options
+from trueness.estimators import _checks
 from trueness.estimators.pruning import prune
 from trueness.trees.leaf_counts import Leaves
 
@@ -105,7 +106,7 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _held_out(self, n: int, random: Any) -> Array:
-        share = _checks.fraction(self.holdout, "holdout", ends="[)")
+        share = _options.fraction(self.holdout, "holdout", ends="[)")
         held = np.zeros(n, dtype=bool)
         # at least one case must grow the tree
         size = min(round(share * n), n - 1)

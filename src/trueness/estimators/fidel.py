@@ -19,9 +19,10 @@ from sklearn.utils.validation import (
     indexable,
 )
 
-from trueness._core import checks as _checks
+from trueness._core.checks import options as _options
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import fidel
+from trueness.estimators import _checks
 
 _ONE_CLASS = "FiDELClassifier needs two classes; y has one class only, {!r}."
 
@@ -115,7 +116,7 @@ class FiDELClassifier(
         groups
             Cases of one group stay in one part (copies of a record, for example).
         """
-        _checks.choice(self.partition, ("disjoint", "same"), "partition")
+        _options.choice(self.partition, ("disjoint", "same"), "partition")
         names, models = _named(self.estimators)
         label = self._labels(X, y)
         (X,) = indexable(X)  # noqa: N806 - the name that scikit-learn gives it
@@ -156,7 +157,7 @@ class FiDELClassifier(
         wanted = self.cv
         if wanted is None:
             wanted = max(2, models) if self.partition == "disjoint" else 5
-        wanted = _checks.whole_number(wanted, "cv", at_least=2)
+        wanted = _options.whole_number(wanted, "cv", at_least=2)
         number = min(wanted, int(np.bincount(label).min()))
         if number < 2:
             raise ValueError(

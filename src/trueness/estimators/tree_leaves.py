@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array
-from trueness._core.checks import Optimistic
+from trueness._core.checks import columns as _columns
+from trueness._core.checks.errors import Optimistic
+from trueness._core.checks.words import plain
 from trueness.data.frames import leaves
+from trueness.estimators import _checks
 from trueness.trees.leaf_counts import LeafReport, Leaves
 
 _FRESH = "Counted on cases that are not those the tree was grown on."
@@ -99,7 +101,7 @@ def tree_leaves(
         return Leaves(np.flatnonzero(ends), neg[ends], pos[ends]), True
     _checks.labels_with_cases(y)
     nodes = tree.apply(X)
-    found = leaves(y, nodes, positive=_checks.plain(chosen))
+    found = leaves(y, nodes, positive=plain(chosen))
     grown = _same_cases(tree, found, chosen == labels[0]) or _drawn_from(tree, nodes)
     return found, grown
 
@@ -124,7 +126,7 @@ def class_labels(tree: Any, y: Any, classes: Any) -> Array:
     if y is None:
         return own
     column = np.asarray(y)
-    seen = np.unique(column[~_checks.missing(column)])
+    seen = np.unique(column[~_columns.missing(column)])
     numbered = own.dtype.kind == "f" and own.tolist() == [0.0, 1.0]
     strangers = not np.isin(seen, own).all()
     if strangers and numbered and seen.size == 2:

@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
 from trueness._core.records import Record
 from trueness.counts.placements import placements
 from trueness.counts.values import Tally
@@ -80,7 +81,7 @@ class FermiDirac(Record):
 
     def probability(self, rank: ArrayLike) -> Any:
         r"""How likely is the case at this rank to be positive? Eq. 5."""
-        return expit(self._logit(_checks.ranks(rank, self.n)))
+        return expit(self._logit(_cases.ranks(rank, self.n)))
 
     def log_likelihood_ratio(self, rank: ArrayLike) -> Any:
         r"""How strongly does this rank speak for positive? Eq. 8.
@@ -88,7 +89,7 @@ class FermiDirac(Record):
         .. math:: \ln\frac{P(r \mid 1)}{P(r \mid 0)}
                   = \ln\frac{1 - \rho}{\rho} - \beta (r - \mu) = \beta (r^* - r)
         """
-        return self._line(_checks.ranks(rank, self.n), self._solution.llr)
+        return self._line(_cases.ranks(rank, self.n), self._solution.llr)
 
     def _logit(self, rank: Floats) -> Any:
         odds = math.log(self.n_pos / (self.n - self.n_pos))
@@ -125,10 +126,10 @@ class FermiDirac(Record):
         array([0. , 0.9, 1. ])
         """
         known = (*_AT_RANK, *_OVERALL)
-        _checks.choice(what, known, "what")
+        _options.choice(what, known, "what")
         if what in _OVERALL:
             return _OVERALL[what](self)
-        k = _checks.whole_ranks(0 if rank is None else rank, self.n, what, rank is None)
+        k = _cases.whole_ranks(0 if rank is None else rank, self.n, what, rank is None)
         return _AT_RANK[what](self, k)
 
     def at_prevalence(self, prevalence: float) -> FermiDirac:
@@ -136,7 +137,7 @@ class FermiDirac(Record):
 
         The AUC belongs to the classifier and stays; beta and mu are solved anew.
         """
-        prevalence = _checks.fraction(prevalence, "prevalence")
+        prevalence = _options.fraction(prevalence, "prevalence")
         return fermi_dirac(n=self.n, prevalence=prevalence, auc=self.auc)
 
     @cached_property
@@ -228,12 +229,12 @@ def fermi_dirac(
     (0.0756127096, 50.5)
     """
     if t is not None:
-        _checks.alone("fermi_dirac", "a tally", n=n, n_pos=n_pos, auc=auc)
-        _checks.alone("fermi_dirac", "a tally", prevalence=prevalence)
-        _checks.both_classes(t, "fermi_dirac")
+        _options.alone("fermi_dirac", "a tally", n=n, n_pos=n_pos, auc=auc)
+        _options.alone("fermi_dirac", "a tally", prevalence=prevalence)
+        _cases.both_classes(t, "fermi_dirac")
         t = t.labelled()
         n, n_pos, auc = t.n, t.n_pos, placements(t).auc
-    return _solved(*_checks.fermi_numbers(n, n_pos, auc, prevalence))
+    return _solved(*_cases.fermi_numbers(n, n_pos, auc, prevalence))
 
 
 def _solved(n: int, n_pos: float, auc: float) -> FermiDirac:

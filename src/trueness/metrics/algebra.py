@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex, final
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import BLOCK, blocks
-from trueness._core.checks import InputError
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _real(value: Any, sign: str) -> float:
             f"Metrics can be added and scaled by numbers; a metric after {sign!r} "
             f"is not possible ({value.name})."
         )
-    return _checks.real_number(value, f"the number after {sign!r}")
+    return _options.real_number(value, f"the number after {sign!r}")
 
 
 def _terms(m: Metric) -> Terms:
@@ -316,4 +316,6 @@ def compare(left: Metric | float, sign: Any, right: Metric | float) -> Constrain
     if isinstance(right, Metric):
         difference = left - right
         return Constraint(difference - difference.constant, sign, -difference.constant)
-    return Constraint(left, sign, _checks.real_number(right, f"the bound after {sign}"))
+    return Constraint(
+        left, sign, _options.real_number(right, f"the bound after {sign}")
+    )

@@ -16,9 +16,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats, Ints
-from trueness._core.checks import InputError
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 from trueness._core.records import Record
 from trueness.counts.values import Tally
 from trueness.metrics import exact
@@ -85,7 +85,7 @@ class Confusion(Record):
 
         The counts are scaled to the same number of cases, so they are no longer whole.
         """
-        prevalence = _checks.fraction(prevalence, "prevalence", ends="[]")
+        prevalence = _options.fraction(prevalence, "prevalence", ends="[]")
         pos, neg = self.tp + self.fn, self.fp + self.tn
         with np.errstate(divide="ignore", invalid="ignore"):
             up = prevalence * (pos + neg) / pos
@@ -256,7 +256,7 @@ def f_beta(beta: float) -> Metric:
     >>> f_beta(2)(Confusion(tp=3, fp=1, fn=2, tn=4))  # 15 / (15 + 8 + 1)
     np.float64(0.625)
     """
-    b2 = times(*(_checks.positive_number(beta, "beta"),) * 2)
+    b2 = times(*(_options.positive_number(beta, "beta"),) * 2)
     return _ratio(
         f"f_beta({write_number(beta)})",
         "How good are precision and recall together, recall counting beta times?",
@@ -310,7 +310,7 @@ def cost_rate(*, fp: float, fn: float) -> Metric:
 
 
 def _prices(fp: float, fn: float, what: str) -> tuple[float, float]:
-    prices = (_checks.real_number(fp, "fp"), _checks.real_number(fn, "fn"))
+    prices = (_options.real_number(fp, "fp"), _options.real_number(fn, "fn"))
     if min(prices) < 0 or max(prices) == 0:
         raise InputError(
             f"{what} needs prices of zero or more, one of them above zero; found "
@@ -331,7 +331,7 @@ def net_benefit(odds: float) -> Metric:
     >>> net_benefit(0.25)(Confusion(tp=3, fp=1, fn=2, tn=4))  # (3 - 0.25) / 10
     np.float64(0.275)
     """
-    odds = _checks.real_number(odds, "odds")
+    odds = _options.real_number(odds, "odds")
     if odds < 0:
         raise InputError(f"odds must be zero or more; found {odds:g}.")
     return _ratio(

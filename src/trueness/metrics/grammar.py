@@ -18,8 +18,9 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple, NoReturn
 
-from trueness._core import checks as _checks
-from trueness._core.checks import InputError
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import nearest
 from trueness.metrics.algebra import Constraint, Metric, compare
 from trueness.metrics.confusion import METRIC_FAMILIES, METRICS, SYNONYMS
 
@@ -223,7 +224,7 @@ class _Reader:
 
     def _number(self) -> float:
         token = self.step()
-        return _checks.real_number(float(token.text), f"the number {token.text}")
+        return _options.real_number(float(token.text), f"the number {token.text}")
 
     def _named(self, token: _Token) -> Metric:
         name = token.text.lower()
@@ -232,7 +233,7 @@ class _Reader:
             return METRICS[name]
         if name not in METRIC_FAMILIES:
             known = [*METRICS, *METRIC_FAMILIES, *SYNONYMS]
-            hint = _checks.nearest(name, known)
+            hint = nearest(name, known)
             self.fail(f"no metric of that name{'.' if hint else ''}{hint}", token)
         return self._family(name, token)
 

@@ -16,15 +16,16 @@ from typing import Any, final
 import numpy as np
 from scipy.special import logsumexp
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats
+from trueness._core.checks import cases as _cases
+from trueness._core.doors import installed
 from trueness._core.records import Record
 from trueness.nogold.posterior import LatentPosterior
 
 
 def datatree(post: LatentPosterior) -> Any:
     """Give draws, log likelihood of each pattern, and counts, as a DataTree."""
-    xarray = _checks.installed("xarray", "bayes")
+    xarray = installed("xarray", "bayes")
     names, sites = list(post.names), list(post.populations)
     last = {"prevalence": "population", "spread": "class"}
     coords = {"classifier": names, "population": sites, "class": ["pos", "neg"]}
@@ -122,7 +123,7 @@ def compare_models(models: Mapping[str, LatentPosterior]) -> ModelComparison:
     rows = []
     for name in order:
         each, cases, k, lppd, waic = found[name]
-        _checks.same_cases(cases, count)
+        _cases.same_cases(cases, count)
         rows.append(
             (
                 each @ count,
@@ -155,7 +156,7 @@ def _loo(post: LatentPosterior) -> tuple[Floats, Floats, float, Floats, Floats]:
 
 def _smoothed(log_weight: Floats) -> tuple[Floats, Floats]:
     """Smooth importance weights by ArviZ (PSIS); normalised logarithms."""
-    arviz = _checks.installed("arviz", "bayes")
+    arviz = installed("arviz", "bayes")
     if int(arviz.__version__.split(".")[0]) < 1:
         weight, k = arviz.psislw(log_weight)
     else:  # from ArviZ 1.0 on it takes log likelihoods, whose inverse is the weight

@@ -15,8 +15,9 @@ from typing import Any, final
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats
+from trueness._core.checks import options as _options
+from trueness._core.checks import votes as _votes
 from trueness._core.records import Record
 from trueness.nogold import pair_tests as _pair_scores
 from trueness.nogold.identifiability import degrees_of_freedom
@@ -116,9 +117,9 @@ def conditional_dependence(
     Qu, Tan, Kutner 1996, Biometrics 52:797, doi:10.2307/2533043 (correlation residual).
     Dendukuri, Joseph 2001, Biometrics 57:158, doi:10.1111/j.0006-341X.2001.00158.x.
     """
-    _checks.latent_posterior(post)
-    replicates = _checks.whole_number(replicates, "replicates", at_least=19)
-    rng = _checks.generator(rng)
+    _votes.latent_posterior(post)
+    replicates = _options.whole_number(replicates, "replicates", at_least=19)
+    rng = _options.generator(rng)
     model, flat = post._model, post._flat()
     few = isinstance(model, Independent) and len(post.names) <= MOST_SCORED
     at = np.linspace(0, len(flat["sensitivity"]) - 1, DRAWS).astype(int)

@@ -16,9 +16,9 @@ from typing import Any, final
 import numpy as np
 from scipy.special import expit
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Floats
-from trueness._core.checks import NotConverged
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import NotConverged
 from trueness._core.records import Estimate, Record
 from trueness.nogold.identifiability import degrees_of_freedom
 from trueness.nogold.model import Cells, Independent, read_cells, read_prior
@@ -89,9 +89,9 @@ def latent_maximum(
     Hui, Walter 1980, Biometrics 36:167, doi:10.2307/2530508.
     """
     cells = read_cells(panel)
-    level = _checks.fraction(level, "level")
+    level = _options.fraction(level, "level")
     model = Independent(cells, read_prior(None, cells, ordered=False))
-    theta, converged = highest(model, _checks.generator(rng))
+    theta, converged = highest(model, _options.generator(rng))
     if not converged:
         warnings.warn("latent_maximum did not converge.", NotConverged, stacklevel=2)
     free, parameters, rank = degrees_of_freedom(cells)

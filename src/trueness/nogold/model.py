@@ -28,8 +28,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from scipy.special import betainc, betaln, expit
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats, blocks
+from trueness._core.checks import votes as _votes
 from trueness.counts.values import Panel
 from trueness.nogold.sampling.ordered_betas import ordered_betas
 from trueness.nogold.sampling.products import product
@@ -71,7 +71,7 @@ class Cells:
 def read_cells(data: Any) -> Cells:
     """Lay one panel, or a mapping of panels, out as patterns by population."""
     panels = data if isinstance(data, Mapping) else {"": data}
-    panels = _checks.panels_of_votes(panels)
+    panels = _votes.panels_of_votes(panels)
     first = next(iter(panels.values()))
     panels = {s: p[list(first.names)] for s, p in panels.items()}
     together: Panel = sum(panels.values())
@@ -102,9 +102,9 @@ class Prior:
 
 def read_prior(given: Any, cells: Cells, ordered: bool) -> Prior:
     """Read ``{"sensitivity": {"A": (a, b)}, ...}``; what is not named is uniform."""
-    given = _checks.prior_mapping(given, ("prevalence", "sensitivity", "specificity"))
+    given = _votes.prior_mapping(given, ("prevalence", "sensitivity", "specificity"))
     phi, sens, spec = (
-        np.array([_checks.beta_prior(given.get(word), n, names, word) for n in names])
+        np.array([_votes.beta_prior(given.get(word), n, names, word) for n in names])
         for word, names in (
             ("prevalence", cells.populations),
             ("sensitivity", cells.names),
@@ -113,7 +113,7 @@ def read_prior(given: Any, cells: Cells, ordered: bool) -> Prior:
     )
     mass = order_mass(sens[:, 0], sens[:, 1], spec[:, 1], spec[:, 0])
     if ordered:
-        _checks.possible_order(mass, cells.names, LEAST_ORDERED)
+        _votes.possible_order(mass, cells.names, LEAST_ORDERED)
     return Prior(
         phi, sens, spec, ordered, float(np.log(mass).sum()) if ordered else 0.0
     )

@@ -17,9 +17,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats
-from trueness._core.checks import NotConverged
+from trueness._core.checks import columns as _columns
+from trueness._core.checks import options as _options
+from trueness._core.checks import votes as _votes
+from trueness._core.checks.errors import NotConverged
 from trueness._core.doors import door
 from trueness._core.html import html_table
 from trueness._core.records import Estimate, Record
@@ -55,7 +57,7 @@ class Ranking(Record):
 
     def __getitem__(self, name: str) -> Floats:
         """Give the probability of each place for one classifier."""
-        at = self.names.index(_checks.column(name, self.names, "name"))
+        at = self.names.index(_columns.column(name, self.names, "name"))
         return np.asarray(self.probability[at])
 
     @property
@@ -160,10 +162,10 @@ class LatentPosterior(Record):
         prevalence
             A prevalence to be used in place of the estimated one.
         """
-        rows = _checks.vote_rows(rows, self._names)
-        s = _checks.population(population, self._populations, prevalence)
+        rows = _votes.vote_rows(rows, self._names)
+        s = _votes.population(population, self._populations, prevalence)
         fixed = (
-            None if prevalence is None else _checks.fraction(prevalence, "prevalence")
+            None if prevalence is None else _options.fraction(prevalence, "prevalence")
         )
         return self._model.post_test(self._flat(), rows, s, fixed)  # type: ignore[no-any-return]
 
@@ -175,7 +177,7 @@ class LatentPosterior(Record):
         by : {"sensitivity", "specificity", "youden"}
             What counts; youden is sensitivity + specificity - 1.
         """
-        _checks.choice(by, RANKED, "by")
+        _options.choice(by, RANKED, "by")
         flat = self._flat()
         score = (
             flat["sensitivity"] + flat["specificity"] if by == "youden" else flat[by]
@@ -321,15 +323,15 @@ def latent_class(
     0.67
     """
     cells = read_cells(panel)
-    draws = _checks.whole_number(draws, "draws", at_least=100)
-    chains = _checks.whole_number(chains, "chains", at_least=2)
-    level = _checks.fraction(level, "level")
-    _checks.choice(method, METHODS, "method")
+    draws = _options.whole_number(draws, "draws", at_least=100)
+    chains = _options.whole_number(chains, "chains", at_least=2)
+    level = _options.fraction(level, "level")
+    _options.choice(method, METHODS, "method")
     if method == "exact":
-        _checks.few_terms(_exact.terms(cells), _exact.MANY)
-    kind = MODELS[_checks.choice(dependence, MODELS, "dependence")]
+        _votes.few_terms(_exact.terms(cells), _exact.MANY)
+    kind = MODELS[_options.choice(dependence, MODELS, "dependence")]
     model = kind(cells, read_prior(prior, cells, ordered))
-    rng = _checks.generator(rng)
+    rng = _options.generator(rng)
     return posterior(model, method, draws, chains, level, rng)
 
 

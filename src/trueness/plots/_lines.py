@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import altair as alt
 
-from trueness._core.checks import InputError
+from trueness._core.checks.errors import InputError
 from trueness.counts.values import Panel, Tally
 from trueness.plots._theme import GREY, frame, styled
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import altair as alt
 
-from trueness._core import checks as _checks
+from trueness._core.checks import options as _options
 from trueness.data.storage import replacing
 
 # Okabe and Ito: eight colours that colour-blind readers can tell apart
@@ -76,7 +76,7 @@ def save(chart: Any, path: str | os.PathLike[str]) -> None:
         A name that ends in .svg, .png, .pdf, .html or .json.
     """
     ending = Path(path).suffix.lower().lstrip(".")
-    _checks.choice(ending, FORMATS, "the ending of the file name")
+    _options.choice(ending, FORMATS, "the ending of the file name")
     with replacing(path) as temporary:
         if ending == "json":
             temporary.write_text(chart.to_json(), encoding="utf-8")

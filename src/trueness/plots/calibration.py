@@ -8,9 +8,9 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array
-from trueness._core.checks import InputError
+from trueness._core.checks import cases as _cases
+from trueness._core.checks.errors import InputError
 from trueness._core.polyline import few_points
 from trueness.calibration.maps import Map
 from trueness.calibration.monotone import equal_mass
@@ -200,7 +200,7 @@ def calibration_maps(
             "calibration_maps needs a mapping from name to map; type "
             'calibration_maps({"platt": trueness.calibrate(t, method="platt")}, t).'
         )
-    _checks.some_labels(t, "calibration_maps")
+    _cases.some_labels(t, "calibration_maps")
     t = t.labelled()
     grid = np.linspace(t.score[-1], t.score[0], 400)
     columns: dict[str, list[Any]] = {"score": [], "probability": [], "method": []}

@@ -8,8 +8,8 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array
+from trueness._core.checks import cases as _cases
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import Confusion, sweep
@@ -56,7 +56,7 @@ def operating_point(
     point = best_threshold(
         t, maximize, subject_to, "sweep", prevalence, minimize=minimize
     )
-    _checks.both_classes(t, "operating_point")
+    _cases.both_classes(t, "operating_point")
     bounds = read_constraints(subject_to)
     c = point.confusion
     place = {"fpr": [c.fp / t.n_neg], "tpr": [c.tp / t.n_pos], "cut": [point.threshold]}
@@ -253,7 +253,7 @@ def pareto_plane(
         subject_to=subject_to,
         prevalence=prevalence,
     )
-    _checks.both_classes(t, "pareto_plane")
+    _cases.both_classes(t, "pareto_plane")
     some = _thinned(len(front))
     columns = {
         "fpr": front.confusion.fp[some] / t.n_neg,

@@ -9,10 +9,11 @@ import altair as alt
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array
+from trueness._core.checks import options as _options
 from trueness._core.records import shown
 from trueness.plots._theme import COLOURS, GREY, SIZE, frame, styled
+from trueness.trees import _checks
 from trueness.trees.entropic import TOP_METHODS
 from trueness.trees.leaf_counts import LeafReport, Leaves
 from trueness.trees.levels import tree_levels
@@ -58,9 +59,9 @@ def levels_by_n(
     -------
     altair.Chart
     """
-    _checks.choice(level, _LEVELS, "level")
+    _options.choice(level, _LEVELS, "level")
     known = _checks.named_splits(splits, Leaves)
-    sizes = [_checks.whole_number(m, "n") for m in n]
+    sizes = [_options.whole_number(m, "n") for m in n]
     rows = [
         (name, m, getattr(tree_levels(m, share, p, empty), level))
         for name, (share, _, p) in (
@@ -100,9 +101,9 @@ def majority_likelihood(y: int, n: int, *, title: str = "") -> Any:
     -------
     altair.LayerChart
     """
-    n = _checks.whole_number(n, "n", at_least=2)
-    y = _checks.whole_number(y, "y")
-    _checks.part_of(y, n)
+    n = _options.whole_number(n, "n", at_least=2)
+    y = _options.whole_number(y, "y")
+    _options.part_of(y, n)
     top = max(y, n - y)
     estimate = {
         name: float(f(np.asarray(top), np.asarray(n)))

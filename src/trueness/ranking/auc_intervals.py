@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
 from trueness._core.records import Estimate
 from trueness.counts.placements import Placements, placement_values, placements, runs
 from trueness.counts.resampling import (
@@ -98,10 +99,10 @@ def auc(
     >>> auc(Tally([2, 1], pos=[9, 0], neg=[0, 9]), method="delong")  # no zero width
     1 (95% 0.7311 to 1, score for delong)
     """
-    _checks.both_classes(t, "auc")
-    _checks.choice(method, AUC_METHODS, "method")
-    level = _checks.fraction(level, "level")
-    number = _checks.whole_number(replicates, "replicates", at_least=100)
+    _cases.both_classes(t, "auc")
+    _options.choice(method, AUC_METHODS, "method")
+    level = _options.fraction(level, "level")
+    number = _options.whole_number(replicates, "replicates", at_least=100)
     question = Question(t, placements(t), level, rng, number)
     return answer(question, method)
 
@@ -279,7 +280,7 @@ def auc_replicates(t: Tally, number: int, rng: Seed = None) -> Floats:
     Runs of rows with one class only are one row here: within a run the order does not
     matter to the AUC, and fewer rows are drawn faster.
     """
-    rng = _checks.generator(rng)
+    rng = _options.generator(rng)
     neg, pos = runs(t)
     neg_at, pos_at = np.flatnonzero(neg), np.flatnonzero(pos)
     above = np.searchsorted(neg_at, pos_at, side="left")  # rows of negatives above

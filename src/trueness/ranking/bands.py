@@ -12,8 +12,9 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
 from trueness._core.records import Record
 from trueness.counts.placements import grouped, runs
 from trueness.counts.resampling import Seed, replicates
@@ -140,9 +141,9 @@ def roc_band(
     True
     """
     t = t.labelled()
-    _checks.both_classes(t, "roc_band")
+    _cases.both_classes(t, "roc_band")
     wish = _wish(kind, method, level, rng, number)
-    grid = np.linspace(0, 1, _checks.whole_number(points, "points", at_least=3))
+    grid = np.linspace(0, 1, _options.whole_number(points, "points", at_least=3))
     tpr, low, high = _vertical(t, grid, wish)
     return RocBand(grid, tpr, low, high, wish.level, kind, method)
 
@@ -184,13 +185,13 @@ def precision_recall_band(
     [0.8, 0.8, 0.5]
     """
     t = t.labelled()
-    _checks.both_classes(t, "precision_recall_band")
+    _cases.both_classes(t, "precision_recall_band")
     wish = _wish(kind, method, level, rng, number)
-    points = _checks.whole_number(points, "points", at_least=3)
+    points = _options.whole_number(points, "points", at_least=3)
     recall = np.linspace(0, 1, points + 1)[1:]
     share = t.prevalence
     if prevalence is not None:
-        share = _checks.fraction(prevalence, "prevalence")
+        share = _options.fraction(prevalence, "prevalence")
     # seen from the negatives: their "hit rate" is specificity, their "fpr" a miss
     mirror = Tally(-t.score, neg=t.pos, pos=t.neg)
     spec, low, high = _vertical(mirror, (1 - recall)[::-1], wish)
@@ -203,12 +204,12 @@ def precision_recall_band(
 
 
 def _wish(kind: str, method: str, level: float, rng: Seed, number: int) -> _Wish:
-    _checks.choice(kind, ("simultaneous", "pointwise"), "kind")
-    _checks.choice(method, ("bootstrap", "kolmogorov"), "method")
+    _options.choice(kind, ("simultaneous", "pointwise"), "kind")
+    _options.choice(method, ("bootstrap", "kolmogorov"), "method")
     if method == "kolmogorov":
-        _checks.choice(kind, ("simultaneous",), "kind with method='kolmogorov'")
-    number = _checks.whole_number(number, "number", at_least=100)
-    return _Wish(_checks.fraction(level, "level"), kind, method, rng, number)
+        _options.choice(kind, ("simultaneous",), "kind with method='kolmogorov'")
+    number = _options.whole_number(number, "number", at_least=100)
+    return _Wish(_options.fraction(level, "level"), kind, method, rng, number)
 
 
 # rows beyond this are joined to neighbours before resampling: a change below 1/1000

@@ -13,9 +13,10 @@ from typing import Any, ClassVar, TypeVar, final
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats, Ints, blocks
-from trueness._core.checks import InputError
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 from trueness._core.polyline import few_points, largest_distance
 from trueness._core.records import Record
 from trueness.counts.values import Tally
@@ -149,7 +150,7 @@ Curve = TypeVar("Curve", Roc, PrecisionRecall, Det, GainCurve, LiftCurve)
 def _cuts(t: Tally, what: str) -> tuple[Tally, Floats, Confusion]:
     """Give the labelled cases, every threshold and its confusion."""
     t = t.labelled()
-    _checks.both_classes(t, what)
+    _cases.both_classes(t, what)
     return t, thresholds(t), sweep(t)
 
 
@@ -163,7 +164,7 @@ def _weighed(
     """
     if prevalence is None:
         return c.tp, c.fp, t.prevalence
-    share = _checks.fraction(prevalence, "prevalence")
+    share = _options.fraction(prevalence, "prevalence")
     n = t.n_pos + t.n_neg
     return n * share * (c.tp / t.n_pos), n * (1 - share) * (c.fp / t.n_neg), share
 
@@ -237,7 +238,7 @@ def precision_recall(t: Tally, *, prevalence: float | None = None) -> PrecisionR
     (array([0.5, 1. , 1. ]), array([1.   , 0.667, 0.5  ]))
     """
     t = t.labelled()
-    _checks.both_classes(t, "precision_recall")
+    _cases.both_classes(t, "precision_recall")
     c = sweep(t)[1:]
 
     def ratio(b: slice) -> Array:
@@ -425,8 +426,8 @@ def _wishes(points: int | None, tolerance: float | None) -> tuple[int, float]:
     if points is None and tolerance is None:
         raise InputError("simplify needs points=200 or tolerance=0.001, or both.")
     most = (
-        2**62 if points is None else _checks.whole_number(points, "points", at_least=2)
+        2**62 if points is None else _options.whole_number(points, "points", at_least=2)
     )
     if tolerance is None:
         return most, 0.0
-    return most, _checks.not_negative(tolerance, "tolerance")
+    return most, _options.not_negative(tolerance, "tolerance")

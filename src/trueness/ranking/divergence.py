@@ -8,8 +8,9 @@ from typing import final
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
 from trueness._core.records import Estimate, Record
 from trueness.counts.placements import grouped
 from trueness.counts.resampling import Seed, bootstrap
@@ -95,10 +96,10 @@ def kl_divergence(
     0.0
     """
     t = t.labelled()
-    _checks.both_classes(t, "kl_divergence")
-    _checks.choice(method, ("histogram", "binormal"), "method")
-    level = _checks.fraction(level, "level")
-    number = _checks.whole_number(replicates, "replicates", at_least=100)
+    _cases.both_classes(t, "kl_divergence")
+    _options.choice(method, ("histogram", "binormal"), "method")
+    level = _options.fraction(level, "level")
+    number = _options.whole_number(replicates, "replicates", at_least=100)
     if method == "binormal":
         forth, back = _of_binormal(fit_binormal(t, level=level), level)
     else:

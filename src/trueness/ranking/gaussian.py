@@ -21,9 +21,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Floats
-from trueness._core.checks import NotConverged
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import columns as _columns
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import NotConverged
 from trueness._core.records import Estimate, Record
 from trueness.counts.placements import grouped, runs
 from trueness.counts.values import Tally
@@ -60,15 +62,15 @@ class Binormal(Record, Through):
 
     def __call__(self, u: ArrayLike) -> Any:
         r"""Give G(u) = Phi(alpha Phi^-1(u) - b), eq. (43)."""
-        return ndtr(self.alpha * ndtri(_checks.probabilities(u, "u")) - self.b)
+        return ndtr(self.alpha * ndtri(_columns.probabilities(u, "u")) - self.b)
 
     def inverse(self, v: ArrayLike) -> Any:
         """Give the specificity at which a share v of the positives is missed."""
-        return ndtr((ndtri(_checks.probabilities(v, "v")) + self.b) / self.alpha)
+        return ndtr((ndtri(_columns.probabilities(v, "v")) + self.b) / self.alpha)
 
     def density(self, u: ArrayLike) -> Any:
         """Give g(u), the ratio of the densities at the u-quantile of the negatives."""
-        z = ndtri(_checks.probabilities(u, "u"))
+        z = ndtri(_columns.probabilities(u, "u"))
         with np.errstate(invalid="ignore", over="ignore"):
             w = self.alpha * z - self.b
             return self.alpha * np.exp((z - w) * (z + w) / 2)
@@ -106,8 +108,8 @@ def binormal(alpha: float, b: float) -> Binormal:
     >>> round(binormal(alpha=1, b=1).kl_pos_to_neg, 12)  # b^2 / 2
     0.5
     """
-    alpha = _checks.positive_number(alpha, "alpha")
-    b = _checks.real_number(b, "b")
+    alpha = _options.positive_number(alpha, "alpha")
+    b = _options.real_number(b, "b")
     z = b / math.sqrt(1 + alpha**2)
     return Binormal(
         alpha,
@@ -203,10 +205,10 @@ def fit_binormal(t: Tally, *, level: float = 0.95) -> BinormalFit:
     (1.0, True)
     """
     t = t.labelled()
-    _checks.both_classes(t, "fit_binormal")
-    level = _checks.fraction(level, "level")
+    _cases.both_classes(t, "fit_binormal")
+    level = _options.fraction(level, "level")
     neg, pos = _cells(t)
-    _checks.overlapping(t, int(neg.size), "fit_binormal")
+    _cases.overlapping(t, int(neg.size), "fit_binormal")
     fit = _maximize(neg, pos)
     if not fit.converged:
         warnings.warn(

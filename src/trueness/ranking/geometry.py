@@ -21,8 +21,10 @@ from typing import Any, Protocol, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Floats
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import columns as _columns
+from trueness._core.checks import options as _options
 from trueness._core.records import Record
 from trueness.counts.values import Tally
 from trueness.metrics.confusion import sweep
@@ -54,11 +56,11 @@ class Through:
 
     def tpr(self: _Curve, fpr: ArrayLike) -> Any:
         """Which true positive rate is reached at this false positive rate? Eq. (13)."""
-        return 1 - self(1 - _checks.probabilities(fpr, "fpr"))
+        return 1 - self(1 - _columns.probabilities(fpr, "fpr"))
 
     def fpr(self: _Curve, tpr: ArrayLike) -> Any:
         """Which false positive rate does this true positive rate cost? Eq. (15)."""
-        return 1 - self.inverse(1 - _checks.probabilities(tpr, "tpr"))
+        return 1 - self.inverse(1 - _columns.probabilities(tpr, "tpr"))
 
     def precision(self: _Curve, recall: ArrayLike, prevalence: float) -> Any:
         r"""Which precision is left at this recall, at any prevalence? Eq. (21).
@@ -68,8 +70,8 @@ class Through:
 
         NaN where nothing is flagged.
         """
-        recall = _checks.probabilities(recall, "recall")
-        share = _checks.fraction(prevalence, "prevalence")
+        recall = _columns.probabilities(recall, "recall")
+        share = _options.fraction(prevalence, "prevalence")
         return precision_at(1 - self.inverse(1 - recall), recall, share)
 
     def accuracy(self: _Curve, specificity: ArrayLike, prevalence: float) -> Any:
@@ -80,8 +82,8 @@ class Through:
         Differs from the text after eq. (22), which says that accuracy is not a function
         of G: at a given specificity it is.
         """
-        u = _checks.probabilities(specificity, "specificity")
-        share = _checks.fraction(prevalence, "prevalence")
+        u = _columns.probabilities(specificity, "specificity")
+        share = _options.fraction(prevalence, "prevalence")
         return share * (1 - self(u)) + (1 - share) * u
 
     def f_beta(
@@ -95,9 +97,9 @@ class Through:
         Differs from eqs. (25) and (26): there the last term has a factor
         beta^2 / tpr that does not follow from eq. (23).
         """
-        u = _checks.probabilities(specificity, "specificity")
-        share = _checks.fraction(prevalence, "prevalence")
-        square = _checks.positive_number(beta, "beta") ** 2
+        u = _columns.probabilities(specificity, "specificity")
+        share = _options.fraction(prevalence, "prevalence")
+        square = _options.positive_number(beta, "beta") ** 2
         tpr, odds = 1 - self(u), (1 - share) / share
         return (1 + square) * tpr / (tpr + square + odds * (1 - u))
 
@@ -130,14 +132,14 @@ class Leakage(Record, Through):
 
     def __call__(self, u: ArrayLike) -> Any:
         """Give G(u); at a jump the lower value."""
-        u = _checks.probabilities(u, "u")
+        u = _columns.probabilities(u, "u")
         x, y = self.specificity, self.miss_rate_at
         at = np.searchsorted(x, u - _SNAP, side="left")
         return _between(x, y, np.maximum(at - 1, 0), at, u)
 
     def inverse(self, v: ArrayLike) -> Any:
         """Give the highest specificity at which a share v or less is missed."""
-        v = _checks.probabilities(v, "v")
+        v = _columns.probabilities(v, "v")
         x, y = self.specificity, self.miss_rate_at
         at = np.searchsorted(y, v + _SNAP, side="right") - 1
         last = np.minimum(at + 1, y.size - 1)
@@ -152,8 +154,8 @@ class Leakage(Record, Through):
         part, divided by its width, so that it integrates to 1. Positives above all
         negatives count to the last part.
         """
-        u = _checks.probabilities(u, "u")
-        number = _checks.whole_number(bins, "bins", at_least=1)
+        u = _columns.probabilities(u, "u")
+        number = _options.whole_number(bins, "bins", at_least=1)
         edges = np.linspace(0, 1, number + 1)
         height = self(edges)
         height[-1] = 1.0
@@ -200,7 +202,7 @@ def leakage(t: Tally) -> Leakage:
     (0.25, 0.75, 0.75)
     """
     t = t.labelled()
-    _checks.both_classes(t, "leakage")
+    _cases.both_classes(t, "leakage")
     c = sweep(t)
     u, v = (c.tn / t.n_neg)[::-1], (c.fn / t.n_pos)[::-1]
     area = float(np.sum(np.diff(u) * (v[1:] + v[:-1])) / 2)

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats, blocks
-from trueness._core.checks import InputError
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 from trueness._core.records import Estimate
 from trueness.counts.placements import grouped, runs
 from trueness.counts.resampling import (
@@ -102,7 +103,7 @@ def partial_auc(
     0.15625
     """
     t = t.labelled()
-    _checks.both_classes(t, "partial_auc")
+    _cases.both_classes(t, "partial_auc")
     # a run of one class is a straight part of the curve: one row is enough
     t = _rows(*runs(t))
     box, statistic = _area_inside(fpr, tpr, corrected)
@@ -150,8 +151,8 @@ def _box(fpr: Any, tpr: Any) -> _Box:
         raise InputError(
             "partial_auc needs a part of the curve: fpr=(0, 0.1), tpr=(0.9, 1) or both."
         )
-    rates = _checks.share_range(fpr, "fpr") if fpr is not None else (0.0, 1.0)
-    heights = _checks.share_range(tpr, "tpr") if tpr is not None else (0.0, 1.0)
+    rates = _options.share_range(fpr, "fpr") if fpr is not None else (0.0, 1.0)
+    heights = _options.share_range(tpr, "tpr") if tpr is not None else (0.0, 1.0)
     return _Box(rates, heights, sideways=fpr is None)
 
 
@@ -254,10 +255,10 @@ def average_precision(
     0.8333333333333333
     """
     t = t.labelled()
-    _checks.both_classes(t, "average_precision")
+    _cases.both_classes(t, "average_precision")
     odds = 1.0
     if prevalence is not None:
-        share = _checks.fraction(prevalence, "prevalence")
+        share = _options.fraction(prevalence, "prevalence")
         odds = (1 - share) / share * t.n_pos / t.n_neg
 
     def statistic(neg: Array, pos: Array) -> Floats:
@@ -265,7 +266,7 @@ def average_precision(
 
     if method != "logit":
         return _resampled(t, statistic, method, method, level, rng, replicates)
-    level = _checks.fraction(level, "level")
+    level = _options.fraction(level, "level")
     value, sd = _precision_spread(t, odds)
     if not sd > 1e-12 or value >= 1:
         return _stand_in(t, statistic, value, level, method, sd)
@@ -344,9 +345,9 @@ def _resampled(
     drawn_from: Tally | None = None,
 ) -> Estimate:
     """Give a value with its bootstrap interval."""
-    _checks.choice(method, ("bca", "bootstrap", "normal"), "method")
-    level = _checks.fraction(level, "level")
-    number = _checks.whole_number(replicates, "replicates", at_least=100)
+    _options.choice(method, ("bca", "bootstrap", "normal"), "method")
+    level = _options.fraction(level, "level")
+    number = _options.whole_number(replicates, "replicates", at_least=100)
     value = float(statistic(t.neg[None], t.pos[None])[0])
     source = t if drawn_from is None else drawn_from
     values = bootstrap(source, statistic, number, rng)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import final
 
-from trueness._core import checks as _checks
-from trueness._core.checks import InputError
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 from trueness._core.records import Record
 from trueness.fermi.distribution import fermi_dirac
 from trueness.ranking.auc_intervals import exponential_spread
@@ -107,10 +107,10 @@ def plan_auc(
     >>> plan.n_pos == plan.n_neg, plan.half_width <= 0.05
     (True, True)
     """
-    area = _checks.fraction(auc, "auc")
-    share = _checks.fraction(prevalence, "prevalence")
-    level = _checks.fraction(level, "level")
-    _checks.choice(method, VARIANCES, "method")
+    area = _options.fraction(auc, "auc")
+    share = _options.fraction(prevalence, "prevalence")
+    level = _options.fraction(level, "level")
+    _options.choice(method, VARIANCES, "method")
     z = NormalDist().inv_cdf((1 + level) / 2)
     largest, base = _largest_sd(area, half_width, null, power, z)
     n = _smallest(lambda k: _sd(area, share, k, method) <= largest)
@@ -131,14 +131,14 @@ def _largest_sd(
             "plan_auc needs one goal: half_width=0.03, or null=0.75 with power=0.9."
         )
     if null is None:
-        return _checks.fraction(half_width, "half_width") / z, math.nan
-    base = _checks.fraction(null, "null", ends="[]")
+        return _options.fraction(half_width, "half_width") / z, math.nan
+    base = _options.fraction(null, "null", ends="[]")
     if base == area:
         raise InputError(
             f"plan_auc needs null to differ from auc; both are {area:g}. No number of "
             f"cases tells them apart."
         )
-    goal = 0.9 if power is None else _checks.fraction(power, "power")
+    goal = 0.9 if power is None else _options.fraction(power, "power")
     distance = z + NormalDist().inv_cdf(goal)
     if distance <= 0:
         raise InputError(

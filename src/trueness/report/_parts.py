@@ -10,7 +10,7 @@ from typing import Any, TypeVar, final
 
 from markupsafe import Markup
 
-from trueness._core.checks import NotEnoughCases
+from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.records import Estimate, shown
 
 T = TypeVar("T")

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
-from trueness._core import checks as _checks
-from trueness._core.checks import Infeasible
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import Infeasible
 from trueness._core.records import Estimate
 from trueness.counts.values import Panel, Tally
 from trueness.metrics.algebra import Constraint, Metric
@@ -87,7 +88,7 @@ def read_wishes(
         constraints(subject_to),
         prices,
         stated,
-        _checks.fraction(level, "level"),
+        _options.fraction(level, "level"),
         rng,
     )
 
@@ -97,7 +98,7 @@ def read_models(data: Panel | Tally, wishes: Wishes) -> list[Model]:
     tallies = {UNNAMED: data} if isinstance(data, Tally) else _columns(data)
     models = []
     for text, (key, t) in zip(names_shown([*tallies]), tallies.items(), strict=True):
-        _checks.both_classes(t, "report")
+        _cases.both_classes(t, "report")
         point, feasible = _cut(t, wishes)
         models.append(
             Model(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core.checks import InputError
+from trueness._core.checks.errors import InputError
 from trueness._core.records import Estimate, shown
 from trueness.counts.values import Panel
 from trueness.ensembles.without_labels import Agreement, agreement

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats
-from trueness._core.checks import InputError
+from trueness._core.checks import columns as _columns
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing
 from trueness.calibration.formulas import (
     Chain,
     Formula,
@@ -114,20 +115,20 @@ def _inputs(map: Map, column: str | None, names: Sequence[str]) -> list[str]:
     several = _several(map)
     if column is not None and several is not None:
         raise InputError(
-            f"{type(map).__name__} reads the columns {_checks.listing(several)}; leave "
+            f"{type(map).__name__} reads the columns {listing(several)}; leave "
             f"out column=."
         )
     if column is None and several is None:
         raise InputError(
             f"Name the score column: trueness.apply(frame, map, column). The frame has "
-            f"{_checks.listing(names, 12)}."
+            f"{listing(names, 12)}."
         )
     wanted = [column] if several is None else list(several)
-    return [_checks.column(str(c), names, "column") for c in wanted]
+    return [_columns.column(str(c), names, "column") for c in wanted]
 
 
 def _evaluated(map: Map, columns: Sequence[Array]) -> Floats:
-    rows = [_checks.numeric_scores(c, "column").astype(np.float64) for c in columns]
+    rows = [_columns.numeric_scores(c, "column").astype(np.float64) for c in columns]
     several = _several(map) is not None
     return np.asarray(map(np.column_stack(rows) if several else rows[0]))
 

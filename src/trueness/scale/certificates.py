@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from trueness._core import checks as _checks
-from trueness._core.checks import InputError
+from trueness._core.checks import cases as _cases
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing, nearest
 from trueness._core.records import Estimate, Record, apart
 from trueness.calibration.errors import calibration_error, calibration_line
 from trueness.calibration.proper_scores import brier, decomposition, log_loss
@@ -266,7 +267,7 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
     >>> bounds("recall", t.coarse(2), threshold=2)
     recall 0.5 (exactly between 0.5 and 1; 2 cells)
     """
-    _checks.one_classifier(t, "bounds")
+    _cases.one_classifier(t, "bounds")
     name = getattr(analysis, "__name__", analysis)
     if isinstance(analysis, Metric) or (
         isinstance(name, str) and "threshold" in options and name not in BOUNDED
@@ -274,8 +275,8 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
         return _metric_bounds(t, read_metric(analysis), **options)
     if name not in BOUNDED:
         raise InputError(
-            f"bounds knows {_checks.listing(BOUNDED, 20)}, and any metric with "
-            f"threshold=; found {name!r}.{_checks.nearest(name, list(BOUNDED))}"
+            f"bounds knows {listing(BOUNDED, 20)}, and any metric with "
+            f"threshold=; found {name!r}.{nearest(name, list(BOUNDED))}"
         )
     known = BOUNDED[name]
     given = signature(known.analysis).bind(t, **options)

@@ -12,7 +12,7 @@ from functools import wraps
 from inspect import signature
 from typing import Any, TypeVar
 
-from trueness._core.checks import Infeasible
+from trueness._core.checks.errors import Infeasible
 from trueness.counts.values import Tally
 
 F = TypeVar("F", bound=Callable[..., Any])

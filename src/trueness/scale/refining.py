@@ -17,9 +17,11 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Ints
-from trueness._core.checks import InputError
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing
 from trueness._core.records import Estimate, Record, apart
 from trueness.counts.cells import joined
 from trueness.counts.counting import read_labels
@@ -175,9 +177,9 @@ def exact_threshold(
     constraints = read_constraints(subject_to)
     options: dict[str, Any] = {"subject_to": constraints, "prevalence": prevalence}
     options |= {"maximize": maximize} if minimize is None else {"minimize": minimize}
-    tolerance = _checks.real_number(tolerance, "tolerance")
+    tolerance = _options.real_number(tolerance, "tolerance")
     source, t = _first(frame, label, score, positive, at_most)
-    _checks.some_labels(t, "exact_threshold")
+    _cases.some_labels(t, "exact_threshold")
     objective = read_metric(maximize) if minimize is None else -read_metric(minimize)
     for _ in range(_MOST_PASSES):
         known = t.labelled()
@@ -247,10 +249,10 @@ def exact_auc(
     >>> exact_auc(rows, label="y", score="p", at_most=2).value  # 8 of 9 pairs
     0.8888888888888888
     """
-    tolerance = _checks.real_number(tolerance, "tolerance")
+    tolerance = _options.real_number(tolerance, "tolerance")
     whole = batch if tolerance == 0 else 0
     source, t = _first(frame, label, score, positive, at_most, whole)
-    _checks.both_classes(t, "exact_auc")
+    _cases.both_classes(t, "exact_auc")
     allowed = 2 * tolerance * t.n_pos * t.n_neg
     for _ in range(_MOST_PASSES):
         t = _same_class_joined(t.labelled())
@@ -296,7 +298,7 @@ def _first_pass(
     if score is None or label is None:
         raise InputError(
             'Name the columns of the frame: label="y", score="p". It has '
-            f"{_checks.listing(lazy.collect_schema().names(), 12)}."
+            f"{listing(lazy.collect_schema().names(), 12)}."
         )
     began = perf_counter()
     engines.wanted_columns(lazy, {"label": label, "score": score})

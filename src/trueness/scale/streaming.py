@@ -21,8 +21,8 @@ from typing import Any, final
 
 import numpy as np
 
-from trueness._core import checks as _checks
-from trueness._core.checks import InputError
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 from trueness._core.records import Record
 from trueness.counts.cells import merge_cells
 from trueness.counts.values import Tally
@@ -135,7 +135,7 @@ class Stream:
         Waits ``every`` seconds between rounds. Ctrl-C ends it cleanly between or within
         batches: what was counted stays, and the rest is counted next time.
         """
-        every = _checks.positive_number(every, "every")
+        every = _options.positive_number(every, "every")
         last = Folded((), 0, {})
         done = 0
         try:
@@ -179,7 +179,7 @@ class Stream:
             if (since is None or name >= since) and (until is None or name <= until)
         ]
         if last is not None:
-            names = names[-_checks.whole_number(last, "last", at_least=1) :]
+            names = names[-_options.whole_number(last, "last", at_least=1) :]
         return sum((found[name] for name in names), Tally())
 
     def batches(self) -> int:
@@ -190,7 +190,7 @@ class Stream:
         """Drop a window; its batches stay known, so that they are not counted again."""
         with self._alone():
             windows, batches = self._state()
-            _checks.choice(window, list(windows), "window")
+            _options.choice(window, list(windows), "window")
             del windows[window]
             self._write(windows, batches)
 

@@ -12,9 +12,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.binomial import wilson
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import columns as _columns
+from trueness._core.checks import options as _options
 from trueness._core.records import Record
 from trueness.counts.values import Tally
 from trueness.metrics.confusion import sweep
@@ -93,10 +95,10 @@ def cost_curve(
     >>> cost_curve(t, weight=[0.5]).cost  # 0.5 * 1/4 + 0.5 * 1/6 at 0.7
     array([0.20833333])
     """
-    _checks.one_classifier(t, "cost_curve")
-    _checks.both_classes(t, "cost_curve")
-    level = _checks.fraction(level, "level")
-    w = _checks.grid(_default(weight, 0, 101), "weight")
+    _cases.one_classifier(t, "cost_curve")
+    _cases.both_classes(t, "cost_curve")
+    level = _options.fraction(level, "level")
+    w = _options.grid(_default(weight, 0, 101), "weight")
     c, score = sweep(t), t.labelled().score
     at = _cheapest(c.tp, c.fp, w)
     tp, fp = c.tp[at], c.fp[at]
@@ -250,11 +252,11 @@ def decision_curve(
     >>> decision_curve(t, threshold=[0.6]).net_benefit  # 3/10 - 1/10 * 0.6/0.4
     array([0.15])
     """
-    _checks.one_classifier(t, "decision_curve")
-    _checks.both_classes(t, "decision_curve")
-    _checks.unit_scores(t.score, "decision_curve", _CALIBRATE)
-    level = _checks.fraction(level, "level")
-    p = _checks.grid(_default(threshold, 1, 100), "threshold", below_one=True)
+    _cases.one_classifier(t, "decision_curve")
+    _cases.both_classes(t, "decision_curve")
+    _columns.unit_scores(t.score, "decision_curve", _CALIBRATE)
+    level = _options.fraction(level, "level")
+    p = _options.grid(_default(threshold, 1, 100), "threshold", below_one=True)
     tp, fp = _flagged_at(t, p)
     share = _prevalence(t, prevalence)
     odds = p / (1 - p)
@@ -289,7 +291,7 @@ _CALIBRATE = "Turn them into probabilities first: t.map(trueness.calibrate(t))."
 
 
 def _prevalence(t: Tally, given: float | None) -> float:
-    return t.prevalence if given is None else _checks.fraction(given, "prevalence")
+    return t.prevalence if given is None else _options.fraction(given, "prevalence")
 
 
 def _flagged_at(t: Tally, p: Floats) -> tuple[Ints, Ints]:

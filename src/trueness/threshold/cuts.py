@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats, Ints, blocks
-from trueness._core.checks import Infeasible, NotEnoughCases
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import Infeasible, NotEnoughCases
 from trueness.counts.values import Tally
 from trueness.metrics import exact
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
@@ -73,11 +74,11 @@ def _whole(count: Any) -> int:
 
 def all_cuts(t: Tally, prevalence: float | None, what: str) -> Cuts:
     """Count right and wrong cases at every cut."""
-    _checks.one_classifier(t, what)
-    _checks.some_labels(t, what)
+    _cases.one_classifier(t, what)
+    _cases.some_labels(t, what)
     if prevalence is not None:
-        prevalence = _checks.fraction(prevalence, "prevalence")
-        _checks.both_classes(t, f"{what} at another prevalence")
+        prevalence = _options.fraction(prevalence, "prevalence")
+        _cases.both_classes(t, f"{what} at another prevalence")
     return make_cuts(t.labelled().score, sweep(t), prevalence)
 
 

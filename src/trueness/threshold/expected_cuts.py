@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Ints
-from trueness._core.checks import InputError
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 from trueness.counts.values import Tally
 from trueness.fermi.distribution import FermiDirac, fermi_dirac
 from trueness.metrics import exact
@@ -25,7 +26,7 @@ def expected_cuts(t: Tally, prevalence: float | None, auc: float | None) -> Cuts
     use. With ``auc`` the labels are not looked at, and ``prevalence`` is that of the
     cases.
     """
-    _checks.one_classifier(t, "best_threshold")
+    _cases.one_classifier(t, "best_threshold")
     if auc is not None:
         return _from_numbers(t, prevalence, auc)
     if not (t.n_pos and t.n_neg) and t.n_unknown:
@@ -34,11 +35,11 @@ def expected_cuts(t: Tally, prevalence: float | None, auc: float | None) -> Cuts
             f"labelled; this tally has {t.n_pos:,} positives, {t.n_neg:,} negatives "
             f"and {t.n_unknown:,} unknowns. Type auc=0.8, prevalence=0.1."
         )
-    _checks.both_classes(t, 'best_threshold with method="fermi-dirac"')
+    _cases.both_classes(t, 'best_threshold with method="fermi-dirac"')
     t = t.labelled()
     used = _expected(fermi_dirac(t), t.pos + t.neg)
     if prevalence is not None:
-        prevalence = _checks.fraction(prevalence, "prevalence")
+        prevalence = _options.fraction(prevalence, "prevalence")
         used = used.at_prevalence(prevalence)
     return Cuts(t.score, sweep(t), used, exact.Scale(), prevalence, counted=False)
 

@@ -15,9 +15,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Floats, Ints
-from trueness._core.checks import InputError
+from trueness._core.checks import columns as _columns
+from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
 from trueness._core.records import Record
 from trueness.counts.values import Tally
@@ -156,7 +156,7 @@ def _directed(metrics: Any, maximize: Any, minimize: Any) -> Directed:
             f"pareto needs two or more metrics; found {len(wanted)}. Type "
             f'metrics=["recall", "precision"].'
         )
-    _checks.distinct_names([m.name for m, _ in wanted], "metrics")
+    _columns.distinct_names([m.name for m, _ in wanted], "metrics")
     return wanted
 
 

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Floats, Ints
 from trueness._core.binomial import at_least
-from trueness._core.checks import Infeasible, InputError, NotEnoughCases
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
 from trueness._core.records import Record
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
@@ -207,8 +208,8 @@ def guaranteed_threshold(
     >>> guaranteed_threshold(t, "recall >= 0.9").threshold
     1.5
     """
-    _checks.one_classifier(t, "guaranteed_threshold")
-    confidence = _checks.fraction(confidence, "confidence")
+    _cases.one_classifier(t, "guaranteed_threshold")
+    confidence = _options.fraction(confidence, "confidence")
     asked = read_constraints(constraint)
     if not asked:
         raise InputError(
@@ -216,7 +217,7 @@ def guaranteed_threshold(
         )
     t = t.labelled()
     alpha = (1 - as_fraction(confidence)) / len(asked)
-    generator = _checks.generator(rng)
+    generator = _options.generator(rng)
     proved = [_proved(t, c, float(alpha), generator) for c in asked]
     cut = _choose(t, proved, _goal(maximize, minimize))
     return _result(t, cut, proved, confidence, float(1 - alpha))

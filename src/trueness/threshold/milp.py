@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from trueness._core.arrays import Array, Ints
-from trueness._core.checks import Infeasible, InputError
+from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.records import Record
 from trueness.metrics import exact
 from trueness.metrics.algebra import Constraint, Metric, as_fraction

@@ -13,9 +13,9 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Ints
-from trueness._core.checks import InputError
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 from trueness._core.records import Record, brief, within
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
@@ -221,7 +221,7 @@ def best_threshold(
     >>> best_threshold(t, "precision", subject_to="recall >= 0.75").binding
     ('recall >= 0.75',)
     """
-    _checks.choice(method, METHODS, "method")
+    _options.choice(method, METHODS, "method")
     shown, objective = read_objective(maximize, minimize)
     bounds = read_constraints(subject_to)
     cuts = _cuts(t, method, prevalence, auc)

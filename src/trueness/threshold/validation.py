@@ -14,10 +14,11 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.binomial import wilson
-from trueness._core.checks import NotEnoughCases
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record
 from trueness.counts.resampling import multiplicities
@@ -148,10 +149,10 @@ def validate_threshold(
     point = best_threshold(
         t, maximize, subject_to, "sweep", prevalence, minimize=minimize
     )
-    _checks.both_classes(t, "validate_threshold")
-    level = _checks.fraction(level, "level")
-    replicates = _checks.whole_number(replicates, "replicates", at_least=2)
-    rng = _checks.generator(rng)
+    _cases.both_classes(t, "validate_threshold")
+    level = _options.fraction(level, "level")
+    replicates = _options.whole_number(replicates, "replicates", at_least=2)
+    rng = _options.generator(rng)
     shown, objective = read_objective(maximize, minimize)
     bounds = read_constraints(subject_to)
     task = _Task(t.labelled(), shown, objective, bounds, prevalence)

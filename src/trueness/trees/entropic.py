@@ -15,7 +15,6 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.binomial import (
     at_least,
@@ -24,8 +23,11 @@ from trueness._core.binomial import (
     clopper_pearson,
     plain_number,
 )
-from trueness._core.checks import NotEnoughCases
+from trueness._core.checks import columns as _columns
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.records import Estimate, Record
+from trueness.trees import _checks
 from trueness.trees.levels import utility_level
 
 
@@ -76,7 +78,7 @@ class EntropicBinomial(Record):
 
     def rvs(self, size: Any = None, *, rng: Any = None) -> Any:
         """Draw majorities; ``rng`` is a seed or a NumPy generator."""
-        y = _checks.generator(rng).binomial(self.n, self.p, size)
+        y = _options.generator(rng).binomial(self.n, self.p, size)
         return np.maximum(y, self.n - y)
 
 
@@ -121,8 +123,8 @@ def entropic_binomial(n: int, p: float) -> EntropicBinomial:
     >>> entropic_binomial(2, 0.5).pmf([1, 2])  # HT, TH against HH, TT
     array([0.5, 0.5])
     """
-    p = _checks.fraction(p, "p", ends="[]")
-    return EntropicBinomial(_checks.whole_number(n, "n"), max(p, 1 - p))
+    p = _options.fraction(p, "p", ends="[]")
+    return EntropicBinomial(_options.whole_number(n, "n"), max(p, 1 - p))
 
 
 @final
@@ -172,7 +174,7 @@ class EntropicTree(Record):
 
     def rvs(self, size: Any = None, *, rng: Any = None) -> tuple[Ints, Ints]:
         """Draw the cases and the majorities of all leaves."""
-        generator = _checks.generator(rng)
+        generator = _options.generator(rng)
         cases = generator.multinomial(self.n, self.weights, size)
         y = generator.binomial(cases, self.p)
         return cases, np.maximum(y, cases - y)
@@ -221,9 +223,9 @@ def entropic_tree(n: int, weights: ArrayLike, p: ArrayLike) -> EntropicTree:
     >>> round(tree.pmf([1, 1], [1, 1]), 12)  # one case each: 2 * 1/2 * 1/2
     0.5
     """
-    share = _checks.shares(weights, "weights")
-    top = np.broadcast_to(_checks.probabilities(p, "p"), share.shape)
-    return EntropicTree(_checks.whole_number(n, "n"), share, np.maximum(top, 1 - top))
+    share = _columns.shares(weights, "weights")
+    top = np.broadcast_to(_columns.probabilities(p, "p"), share.shape)
+    return EntropicTree(_options.whole_number(n, "n"), share, np.maximum(top, 1 - top))
 
 
 def majority_mle(y: Array, n: Array) -> Floats:
@@ -328,11 +330,11 @@ def top_probability(
     ...     round(103 / 147, 12)]
     True
     """
-    n = _checks.whole_number(n, "n")
-    y = _checks.whole_number(y, "y")
-    _checks.choice(method, TOP_METHODS, "method")
-    level = _checks.fraction(level, "level")
-    _checks.part_of(y, n)
+    n = _options.whole_number(n, "n")
+    y = _options.whole_number(y, "y")
+    _options.choice(method, TOP_METHODS, "method")
+    level = _options.fraction(level, "level")
+    _options.part_of(y, n)
     if n == 0:
         raise NotEnoughCases(
             "top_probability needs at least one case; found n=0. Leave this leaf out."

@@ -14,13 +14,15 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats, Ints, no_cases
-from trueness._core.checks import NotEnoughCases
+from trueness._core.checks import columns as _columns
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.doors import door
 from trueness._core.html import html_table
 from trueness._core.records import Record, brief
 from trueness.counts.values import Tally
+from trueness.trees import _checks
 from trueness.trees.entropic import TOP_METHODS, majority_interval
 from trueness.trees.levels import (
     TreeLevels,
@@ -75,8 +77,8 @@ class Leaves:
                 no_cases(names.size) if values is None else np.asarray(values)
             )
             column = column.astype(np.int64) if column.size == 0 else column
-            _checks.same_length(node=names, **{name: column})
-            columns.append(_checks.whole_counts(column, name))
+            _columns.same_length(node=names, **{name: column})
+            columns.append(_columns.whole_counts(column, name))
         self._fill(names, columns)
 
     def _fill(self, names: Array, columns: list[Ints]) -> None:
@@ -140,7 +142,7 @@ class Leaves:
 
     def scores(self, *, method: str = "mle") -> Floats:
         """Give each leaf's estimated probability of a positive, as in ``tally``."""
-        _checks.choice(method, TOP_METHODS, "method")
+        _options.choice(method, TOP_METHODS, "method")
         n = self.neg + self.pos
         top = TOP_METHODS[method](self.pos, n)
         score = np.where(self.pos >= self.neg, top, 1 - top)
@@ -318,9 +320,9 @@ def leaf_report(
     empty: str | float = "coin",
 ) -> LeafReport:
     """Which leaves can be trusted? Behind :meth:`Leaves.report`."""
-    wanted = _checks.fraction(confidence, "confidence")
-    level = _checks.fraction(level, "level")
-    _checks.choice(method, TOP_METHODS, "method")
+    wanted = _options.fraction(confidence, "confidence")
+    level = _options.fraction(level, "level")
+    _options.choice(method, TOP_METHODS, "method")
     neg, pos = leaves.neg, leaves.pos
     n = neg + pos
     total = int(n.sum())

@@ -28,10 +28,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainc
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats
 from trueness._core.binomial import LEFT_OUT, binomial_pmf, bulk, plain_number
-from trueness._core.checks import InputError, NotEnoughCases
+from trueness._core.checks import columns as _columns
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Record
 
 # what an empty node is worth: Zhang (2024) tosses a coin in a tie (section 1, rule c),
@@ -116,8 +117,8 @@ def utility_level(n: ArrayLike, p: ArrayLike) -> Any:
 
 def _excess(n: ArrayLike, p: ArrayLike) -> tuple[Floats, Floats]:
     """Give 2 P(C) - 1 and d = 2p - 1, both exact near zero."""
-    n = _checks.whole_counts(np.asarray(n), "n")
-    d = np.abs(2 * _checks.probabilities(p, "p") - 1)
+    n = _columns.whole_counts(np.asarray(n), "n")
+    d = np.abs(2 * _columns.probabilities(p, "p") - 1)
     k = (n + 1) // 2
     grid = _grid_excess(k, d)
     return _excess_of_pairs(k, d) if grid is None else grid, d
@@ -246,16 +247,16 @@ def tree_levels(
     >>> round(t.confidence, 12)
     0.65
     """
-    n = _checks.whole_number(n, "n")
-    share = _checks.shares(weights, "weights")
-    top = _checks.probabilities(p, "p")
+    n = _options.whole_number(n, "n")
+    share = _columns.shares(weights, "weights")
+    top = _columns.probabilities(p, "p")
     if top.ndim == 0:
         top = np.full(share.shape, top)
-    _checks.same_length(weights=share, p=_checks.one_dimensional(top, "p"))
+    _columns.same_length(weights=share, p=_columns.one_dimensional(top, "p"))
     worth = EMPTY.get(empty) if isinstance(empty, str) else empty
     if worth is None:
-        _checks.choice(empty, EMPTY, "empty")
-    worth = _checks.fraction(worth, "empty", ends="[]")
+        _options.choice(empty, EMPTY, "empty")
+    worth = _options.fraction(worth, "empty", ends="[]")
     d = np.abs(2 * top - 1)
     excess, left_out = _node_excess(n, share, d)
     node = 0.5 + 0.5 * excess + (worth - 0.5) * binomial_pmf(0, n, share)
@@ -338,11 +339,11 @@ def plan_leaf(
     >>> plan_leaf(p=0.75, utility=0.70, decimals=2)
     5
     """
-    p = _checks.fraction(p, "p", ends="[]")
+    p = _options.fraction(p, "p", ends="[]")
     top = max(p, 1 - p)
     slack = 0.0
     if decimals is not None:
-        slack = 10.0 ** -_checks.whole_number(decimals, "decimals") / 2
+        slack = 10.0 ** -_options.whole_number(decimals, "decimals") / 2
     wanted = _wanted_excess(top, confidence, utility, slack)
     if wanted <= _DIGITS:
         return 1
@@ -361,9 +362,9 @@ def _wanted_excess(
     d = 2 * top - 1
     wanted = 0.0
     if confidence is not None:
-        wanted = 2 * (_checks.fraction(confidence, "confidence") - slack) - 1
+        wanted = 2 * (_options.fraction(confidence, "confidence") - slack) - 1
     if utility is not None:
-        gain = 2 * (_checks.fraction(utility, "utility", ends="(]") - slack) - 1
+        gain = 2 * (_options.fraction(utility, "utility", ends="(]") - slack) - 1
         if gain > _DIGITS and gain >= d and d < 1:
             raise NotEnoughCases(
                 f"No number of cases reaches a utility of {utility:g}: it stays below "

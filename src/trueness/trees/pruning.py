@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Ints
+from trueness._core.checks import options as _options
 from trueness.trees.entropic import TOP_METHODS
 from trueness.trees.levels import TreeLevels, tree_levels, utility_level
 
@@ -70,8 +70,8 @@ def merge_splits(
     >>> merge_splits(left, right, np.array([40, 20, 20]), np.array([40, 20, 20]))
     array([ True, False, False])
     """
-    floor = _checks.fraction(confidence, "confidence", ends="[)")
-    _checks.choice(method, TOP_METHODS, "method")
+    floor = _options.fraction(confidence, "confidence", ends="[)")
+    _options.choice(method, TOP_METHODS, "method")
     below: list[list[int]] = [[node] for node in range(left.size)]
     for node in range(left.size - 1, -1, -1):
         if left[node] < 0:

@@ -12,11 +12,12 @@ from typing import Any, final
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats, Ints
-from trueness._core.checks import InputError, NotEnoughCases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.html import html_table
 from trueness._core.records import Record, brief
+from trueness.trees import _checks
 from trueness.trees.entropic import TOP_METHODS
 from trueness.trees.leaf_counts import Leaves, text_table
 from trueness.trees.levels import tree_levels
@@ -120,12 +121,12 @@ def compare_splits(
     >>> found.name.tolist()
     ['A', 'no split', 'B']
     """
-    _checks.choice(method, TOP_METHODS, "method")
+    _options.choice(method, TOP_METHODS, "method")
     known = _with_no_split(_checks.named_splits(splits, Leaves))
     rows = []
     for name, split in known.items():
         share, p, top = split_parameters(split, method)
-        cases = _cases_of(split) if n is None else _checks.whole_number(n, "n")
+        cases = _cases_of(split) if n is None else _options.whole_number(n, "n")
         levels = tree_levels(cases, share, top, empty)
         gini = float(levels.weights @ (2 * p * (1 - p)))
         rows.append((name, share.size, levels.confidence, levels.utility, gini, cases))

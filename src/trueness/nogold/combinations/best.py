@@ -17,8 +17,9 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats, blocks
+from trueness._core.checks import options as _options
+from trueness._core.checks import votes as _votes
 from trueness._core.records import Estimate, Record, brief, shown
 from trueness.calibration.maps import Map, freeze, register
 from trueness.metrics.confusion import cost
@@ -64,7 +65,7 @@ class LogicMap(Map):
 
     def __call__(self, rows: ArrayLike) -> Floats:
         """Give 1 or 0 for each row of votes."""
-        value = _checks.complete_votes(rows, self.names)
+        value = _votes.complete_votes(rows, self.names)
         power = 2.0 ** np.arange(len(self.names))
         cells = self.cells.reshape(-1, len(self.names))
         return np.isin(value @ power, cells @ power).astype(np.float64)
@@ -220,7 +221,7 @@ def _draws(
 
 def _phi(flat: Any, s: int, prevalence: float | None) -> Floats:
     if prevalence is not None:
-        fixed = _checks.fraction(prevalence, "prevalence")
+        fixed = _options.fraction(prevalence, "prevalence")
         return np.full(len(flat["prevalence"]), fixed)
     return np.asarray(flat["prevalence"][:, s])
 
@@ -393,11 +394,11 @@ def best_combination(
     'at least 2 of A, B, C'
     """
     c = read_criterion(criterion)
-    _checks.choice(rule, RULES, "rule")
-    _checks.latent_posterior(post)
+    _options.choice(rule, RULES, "rule")
+    _votes.latent_posterior(post)
     # the paper's criteria do not look at the prevalence
     free = c.name in CRITERIA
-    s = _checks.population(population, post.populations, prevalence, single=free)
+    s = _votes.population(population, post.populations, prevalence, single=free)
     few = DRAWS if len(post.names) >= ENUMERATED else None
     won = _winners(c, _draws(post, few, s, prevalence))
     often = Counter(w.tobytes() for w in won.cells)
@@ -522,7 +523,7 @@ def cost_rule(
     )
     value = read_criterion(price).value
     flat = post._flat()
-    s = _checks.population(population, post.populations, prevalence)
+    s = _votes.population(population, post.populations, prevalence)
     phi = _phi(flat, s, prevalence)
     level = post._level
     sens, spec = flat["sensitivity"], flat["specificity"]

@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats, blocks
+from trueness._core.checks import votes as _votes
 from trueness.metrics.algebra import Metric, Ratio
 from trueness.metrics.confusion import METRICS, Confusion
 from trueness.metrics.grammar import metric
@@ -71,11 +71,11 @@ def read_criterion(given: Any) -> Criterion:
     """Read a name of ``CRITERIA``, a metric, or the text of a metric."""
     if isinstance(given, str) and given in CRITERIA:
         return Criterion(given, CRITERIA[given], SHAPES[given])
-    return _of_metric(_checks.criterion(given, tuple(CRITERIA), metric, tuple(METRICS)))
+    return _of_metric(_votes.criterion(given, tuple(CRITERIA), metric, tuple(METRICS)))
 
 
 def _of_metric(m: Metric) -> Criterion:
-    sign = _checks.metric_sign(m)
+    sign = _votes.metric_sign(m)
 
     def value(sens: Array, spec: Array, phi: Array) -> Array:
         c = Confusion(

@@ -11,8 +11,9 @@ from typing import Any, final
 
 import numpy as np
 
-from trueness._core import checks as _checks
 from trueness._core.arrays import Array, Floats
+from trueness._core.checks import options as _options
+from trueness._core.checks import votes as _votes
 from trueness._core.records import Record
 from trueness.nogold.combinations.best import (
     ENUMERATED,
@@ -74,9 +75,9 @@ class CombinationTable(Record):
     def sorted(self, by: str = "product", most: int | None = None) -> CombinationTable:
         """Sort by a column of numbers, highest first, and keep the first ``most``."""
         columns = [k for k, v in vars(self).items() if isinstance(v, np.ndarray)]
-        _checks.choice(by, [c for c in columns if c != "formula"], "by")
+        _options.choice(by, [c for c in columns if c != "formula"], "by")
         if most is not None:
-            most = _checks.whole_number(most, "most", at_least=1)
+            most = _options.whole_number(most, "most", at_least=1)
         at = np.argsort(-getattr(self, by), kind="stable")[:most]
         kept = {c: getattr(self, c)[at] for c in columns}
         if len(at) <= 2**8:
@@ -119,8 +120,8 @@ def all_combinations(post: LatentPosterior) -> CombinationTable:
     Keith, Davey, Boyd 2012, Tables 2 to 4. With four classifiers 500 draws are used,
     with fewer all of them.
     """
-    _checks.latent_posterior(post)
-    _checks.at_most_classifiers(len(post.names), ENUMERATED)
+    _votes.latent_posterior(post)
+    _votes.at_most_classifiers(len(post.names), ENUMERATED)
     a, b, _ = cell_probabilities(post, 500 if len(post.names) > 3 else None)
     members = members_of(len(post.names))
     moments = [_moments(part, members) for part in (a, -b)]
@@ -192,8 +193,8 @@ def combination_front(post: LatentPosterior) -> CombinationFront:
     post
         From :func:`trueness.latent_class`.
     """
-    _checks.latent_posterior(post)
-    _checks.at_most_classifiers(len(post.names), 10)
+    _votes.latent_posterior(post)
+    _votes.at_most_classifiers(len(post.names), 10)
     a, b, _ = cell_probabilities(post)
     sens, spec, members = front(a.mean(axis=0), b.mean(axis=0))
     return CombinationFront(sens, spec, members, post.names)

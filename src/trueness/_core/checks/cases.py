@@ -15,18 +15,6 @@ from trueness._core.checks.words import listing
 Array = NDArray[Any]
 
 
-def installed(library: str, extra: str) -> Any:
-    """Open a foreign library, or say how to get it."""
-    from importlib import import_module
-
-    try:
-        return import_module(library)
-    except ImportError:
-        raise InputError(
-            f'This needs {library}. Type: pip install "trueness[{extra}]".'
-        ) from None
-
-
 def same_cases(a: Array, b: Array) -> None:
     """Stop when models of different data are compared."""
     if a.shape != b.shape or not np.array_equal(a, b):
@@ -272,19 +260,6 @@ def cases_for_folds(panel: Any, folds: int) -> None:
             f"{folds} folds need {folds} cases of each class; this panel has "
             f"{panel.n_pos:,} positives and {panel.n_neg:,} negatives. Type "
             f"folds={max(least, 2)} or count more cases."
-        )
-
-
-def base_estimators(estimators: object) -> None:
-    """Stop when a list of (name, classifier) is something else."""
-    listed = isinstance(estimators, (list, tuple)) and len(estimators) > 0
-    if not listed or not all(
-        hasattr(e[1] if isinstance(e, tuple) and len(e) == 2 else e, "fit")
-        for e in estimators  # type: ignore[attr-defined]
-    ):
-        raise InputError(
-            'estimators must be a list of (name, classifier), such as [("line", '
-            f"LogisticRegression())]; found {estimators!r}."
         )
 
 

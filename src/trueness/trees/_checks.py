@@ -1,4 +1,4 @@
-"""Are these leaves, splits and trees ones that can be judged?"""
+"""Are these leaves and splits ones that can be judged?"""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from trueness._core.arrays import Array
 from trueness._core.checks.columns import missing, one_dimensional
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing, places
-
-Array = NDArray[Any]
 
 
 def one_entry_per_leaf(shape: tuple[int, ...], leaves: int) -> None:
@@ -70,40 +68,3 @@ def named_splits(splits: object, counted: type) -> Mapping[str, Any]:
                 f"found {type(split).__name__}."
             )
     return splits
-
-
-def binary_tree(tree: object, fitted: bool, classes: int) -> None:
-    """Stop when this is not a fitted tree of two classes."""
-    kind = type(tree).__name__
-    if not fitted:
-        hint = " Pass one of its trees: forest.estimators_[0]." * hasattr(
-            tree, "estimators_"
-        )
-        raise InputError(
-            f"A fitted scikit-learn tree is needed; found {kind} without a tree_."
-            f"{hint or ' Call fit first.'}"
-        )
-    if classes != 2:
-        found = f"{classes} classes" if classes else "a regression tree"
-        raise InputError(
-            f"A tree of two classes is needed; this {kind} has {found}. For one class "
-            f"against the rest grow the tree on y == that class."
-        )
-
-
-def labels_of_tree(seen: Array, own: Array, strangers: bool) -> None:
-    """Stop when labels are not classes of the tree."""
-    if strangers:
-        raise InputError(
-            f"y must hold the classes of the tree, {listing(own)}; found "
-            f"{listing(seen)}. For a tree of a forest pass classes=forest.classes_."
-        )
-
-
-def unweighted_tree(whole: bool) -> None:
-    """Stop when a tree keeps weights instead of counts."""
-    if not whole:
-        raise InputError(
-            "The tree keeps weights, not counts: it was grown with sample_weight, "
-            "class_weight or on a bootstrap sample. Pass X and y to count cases."
-        )
