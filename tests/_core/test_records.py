@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import trueness
-from trueness import Confusion, Estimate
+from trueness import Confusion, Estimate, InputError
+from trueness._core.checks import options as _options
 from trueness._core.records import brief
 
 
@@ -70,3 +71,25 @@ def test_a_curve_shows_itself_and_parts_stand_one_a_line():
     assert "<br>" in shown
     assert "&lt;a&gt;" in shown
     assert "<a>" not in shown
+
+
+def test_notes_are_shown_where_there_are_any() -> None:
+    quiet = Estimate(0.5, 0.4, 0.6)
+    assert "notes" not in quiet._repr_html_()
+    assert "Note" not in repr(quiet)
+    assert quiet.to_dict()["notes"] == []
+    assert "notes" not in quiet.to_frame().columns
+    said = Estimate(0.5, 0.4, 0.6, notes=("Labels depend on the score.",))
+    assert repr(said).endswith("\n  Note: Labels depend on the score.")
+    assert said.to_dict()["notes"] == ["Labels depend on the score."]
+    assert "Labels depend" in said._repr_html_()
+    assert said.to_frame()["notes"][0] == "Labels depend on the score."
+
+
+def test_how_the_cases_came_is_one_of_two_words() -> None:
+    assert _options.sampling("cohort", None, "this") == "cohort"
+    assert _options.sampling("case-control", 0.1, "this") == "case-control"
+    with pytest.raises(InputError, match="depends on the share"):
+        _options.sampling("case-control", None, "this")
+    with pytest.raises(InputError, match="sampling must be one of"):
+        _options.sampling("case control", None, "this")

@@ -133,6 +133,7 @@ def test_json_and_figure_of_the_demo(tmp_path, monkeypatch):
 
 def test_a_schema_finds_what_is_wrong():
     good = {"value": 1.5, "low": 1, "high": "inf", "level": 0.9, "method": "x"}
+    good["notes"] = []
     estimate = RESULTS["nogold"]["prevalence"]
     assert differences(estimate, {**good, "sd": None}) == []
     assert differences(estimate, good) == [".sd"]

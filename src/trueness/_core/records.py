@@ -35,7 +35,8 @@ class Record:
         return f"{type(self).__name__}\n{body}"
 
     def _repr_html_(self) -> str:
-        rows = [(k, _lines(v)) for k, v in _items(self) if v is not None]
+        said = [(k, v) for k, v in _items(self) if v is not None]
+        rows = [(k, _lines(v)) for k, v in said if not (isinstance(v, tuple) and not v)]
         return html_table(("", type(self).__name__), rows) + _picture(self)
 
     def to_dict(self) -> dict[str, Any]:
@@ -64,6 +65,8 @@ def table(record: Any) -> dict[str, Any]:
         items |= {"exact_low": limits[0], "exact_high": limits[1]}
     elif limits is not None:
         items["bounds"] = limits
+    if not items.get("notes", True):  # nothing to beware of: no empty column
+        del items["notes"]
     return {k: [_scalar(v)] for k, v in items.items()}
 
 
@@ -209,6 +212,8 @@ class Estimate(Record):
         How the interval was made.
     sd : float
         Standard error, or posterior standard deviation; NaN where the method has none.
+    notes : tuple of str
+        What to beware of, in sentences that a person can act on; empty when nothing is.
 
     Examples
     --------
@@ -222,17 +227,19 @@ class Estimate(Record):
     level: float = 0.95
     method: str = ""
     sd: float = math.nan
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __float__(self) -> float:
         """Give the value alone."""
         return self.value
 
     def __repr__(self) -> str:
-        """Write value, interval, level and method in one line."""
+        """Write value, interval, level and method in one line, then the notes."""
         tail = f", {self.method}" if self.method else ""
-        return (
+        line = (
             f"{self.value:.4g} ({100 * self.level:g}% "
             f"{self.low:.4g} to {self.high:.4g}{tail}{within(self)})"
         )
+        return "\n".join([line, *(f"  Note: {note}" for note in self.notes)])
 
     __str__ = __repr__

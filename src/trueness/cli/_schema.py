@@ -56,6 +56,7 @@ ESTIMATE = {
     "level": number("confidence level of the interval"),
     "method": text("how the interval was made"),
     "sd": number("standard error, where the method has one"),
+    "notes": [text("what to beware of")],
 }
 CONFUSION = {
     "tp": whole("positives that are flagged"),

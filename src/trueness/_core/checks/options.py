@@ -26,6 +26,24 @@ def choice(value: object, known: Collection[str], what: str) -> Any:
     )
 
 
+def sampling(value: object, prevalence: float | None, what: str) -> str:
+    """Pass on how the cases came, for an answer that rests on the share of positives.
+
+    ``"cohort"``: as they come, so that the number of positives is random.
+    ``"case-control"``: so many of each class by design; what depends on the share of
+    positives then needs ``prevalence=``.
+    """
+    word: str = choice(value, ("cohort", "case-control"), "sampling")
+    if word == "cohort" or prevalence is not None:
+        return word
+    raise InputError(
+        f"{what} depends on the share of positives, which a case-control sample does "
+        f"not know: its design fixed it. Type prevalence=0.01, the share where the "
+        f'classifier is used; or sampling="cohort" when the cases were taken as they '
+        f"came."
+    )
+
+
 def generator(rng: Any) -> np.random.Generator:
     """Pass on a source of random numbers, or make the one that a seed means."""
     try:
