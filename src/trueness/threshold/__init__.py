@@ -1,1 +1,21 @@
-"""Room of threshold."""
+r"""Where do I cut, what does it cost, and how far can the choice be trusted?
+
+=============================================================  =======================
+At which threshold is a metric best, under constraints?        ``operating_point``
+Which cuts are worth considering when several metrics count?   ``fronts``
+What do errors cost, what is acting on the scores worth?       ``costs``
+What remains of the choice on other cases?                     ``validation``
+Which cut keeps a promise in the population?                   ``guarantees``
+What does a 0-1 program say, and its solver certify?           ``milp``
+=============================================================  =======================
+
+A tally is swept into the right and wrong cases of every cut (``cuts``); a metric turns
+these into numbers, constraints say which cuts are allowed, and what is best among them
+becomes a record::
+
+    Tally --all_cuts--> Cuts --pose--> Problem --best_cuts--> Found --> OperatingPoint
+
+Floating point looks first, whole numbers decide. Read ``cuts`` first, all others stand
+on it; then ``operating_point``, ``validation``, ``guarantees``; ``milp`` last. The
+maths is on the page "Operating points" (``docs/maths/thresholds.md``).
+"""

@@ -3,7 +3,8 @@
 A *cut* is one way to divide the cases by a threshold: cut 0 flags nothing, cut i the
 cases with one of the i highest scores. Values are computed in floating point for all
 cuts at once; where rounding could decide (equal values, a bound that is just met), they
-are compared again in whole numbers (``exact.py``).
+are compared again in whole numbers (``metrics/exact.py``). Without labels the counts
+are those that the Fermi-Dirac law expects from ranks, AUC and prevalence.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from numpy.typing import NDArray
 from trueness._core.arrays import Array, Floats, Ints, blocks
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import Infeasible, NotEnoughCases
+from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
 from trueness.counts.values import Tally
+from trueness.fermi.distribution import FermiDirac, fermi_dirac
 from trueness.metrics import exact
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 from trueness.metrics.confusion import Confusion, sweep
@@ -89,6 +91,51 @@ def make_cuts(score: Floats, seen: Confusion, prevalence: float | None) -> Cuts:
     n_pos, n_neg = int(seen[0].fn), int(seen[0].tn)
     scale = exact.scale_to(prevalence, n_pos, n_neg)
     return Cuts(score, seen, seen.at_prevalence(prevalence), scale, prevalence)
+
+
+def expected_cuts(t: Tally, prevalence: float | None, auc: float | None) -> Cuts:
+    """Give every cut of a tally with the confusion matrix that is expected there.
+
+    Without ``auc`` its labels give AUC and prevalence, and ``prevalence`` is that of
+    use. With ``auc`` the labels are not looked at, and ``prevalence`` is that of the
+    cases.
+    """
+    _cases.one_classifier(t, "best_threshold")
+    if auc is not None:
+        return _from_numbers(t, prevalence, auc)
+    if not (t.n_pos and t.n_neg) and t.n_unknown:
+        raise InputError(
+            f'method="fermi-dirac" needs auc= and prevalence= when not all is '
+            f"labelled; this tally has {t.n_pos:,} positives, {t.n_neg:,} negatives "
+            f"and {t.n_unknown:,} unknowns. Type auc=0.8, prevalence=0.1."
+        )
+    _cases.both_classes(t, 'best_threshold with method="fermi-dirac"')
+    t = t.labelled()
+    used = _expected(fermi_dirac(t), t.pos + t.neg)
+    if prevalence is not None:
+        prevalence = _options.fraction(prevalence, "prevalence")
+        used = used.at_prevalence(prevalence)
+    return Cuts(t.score, sweep(t), used, exact.Scale(), prevalence, counted=False)
+
+
+def _from_numbers(t: Tally, prevalence: float | None, auc: float) -> Cuts:
+    if prevalence is None:
+        raise InputError(
+            'method="fermi-dirac" with auc= needs prevalence= too, the share of '
+            "positives among the cases. Type prevalence=0.1."
+        )
+    fd = fermi_dirac(n=t.n, prevalence=prevalence, auc=auc)
+    used = _expected(fd, t.pos + t.neg + t.unknown)
+    return Cuts(t.score, used, used, exact.Scale(), fd.prevalence, counted=False)
+
+
+def _expected(fd: FermiDirac, cases: Ints) -> Confusion:
+    """Add up the chances of the ranks that each cut flags."""
+    ranks = np.concatenate([[0], np.cumsum(cases)])
+    pos, neg = fd.n_pos, fd.n - fd.n_pos
+    tp = pos * np.asarray(fd.expected("tpr", ranks))
+    fp = neg * np.asarray(fd.expected("fpr", ranks))
+    return Confusion(tp, fp, pos - tp, neg - fp)
 
 
 def exact_values(cuts: Cuts, metric: Metric, at: Array) -> exact.Values:

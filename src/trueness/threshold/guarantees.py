@@ -19,6 +19,7 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
 from trueness._core.records import Record
+from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 from trueness.metrics.confusion import Confusion, sweep
@@ -136,7 +137,7 @@ def guaranteed_threshold(
     confidence: float = 0.95,
     maximize: str | Metric | None = None,
     minimize: str | Metric | None = None,
-    rng: int | np.random.Generator | None = None,
+    rng: Seed = 0,
 ) -> GuaranteedThreshold:
     r"""At which threshold do constraints hold in the population, and how surely?
 
@@ -232,6 +233,10 @@ class _Proved(NamedTuple):
     used: Tally
     method: str
 
+    def swept(self) -> Confusion:
+        """Count the cases that were used for the tests, at every cut."""
+        return _sweep_rows(self.used.pos, self.used.neg)
+
 
 def _proved(
     t: Tally, asked: Constraint, alpha: float, rng: np.random.Generator
@@ -240,6 +245,9 @@ def _proved(
     _stop_too_few(t, test, asked, alpha)
     way = _monotone(test)
     if way:
+        # the share moves one way only, so the cuts let through are a ray, and a wrong
+        # one is among them only if the test rejects at the first threshold of the
+        # population that breaks the constraint: one test, no correction
         cuts = np.flatnonzero(test.p_values(sweep(t)) <= alpha)
         # from where the share is 1 to the last cut before the test fails
         return _Proved(asked, test, cuts[::-way], t, "order statistics")
@@ -268,12 +276,8 @@ def _choose(t: Tally, proved: list[_Proved], goal: Metric | None) -> int:
         best = best_cuts(cuts, goal, allowed)
         if best.size:
             return int(most_balanced(cuts, best))
-    weakest = np.max([_p_values(p) for p in proved], axis=0)
+    weakest = np.max([p.test.p_values(p.swept()) for p in proved], axis=0)
     return int(np.argmin(np.where(allowed, weakest, np.inf)))
-
-
-def _p_values(p: _Proved) -> Floats:
-    return p.test.p_values(_sweep_rows(p.used.pos, p.used.neg))
 
 
 def _not_together(t: Tally, proved: list[_Proved]) -> NotEnoughCases:
@@ -359,7 +363,11 @@ def _stop_too_few(t: Tally, test: _Test, asked: Constraint, alpha: float) -> Non
 def _split(
     t: Tally, test: _Test, asked: Constraint, alpha: float, rng: np.random.Generator
 ) -> tuple[Ints, Tally]:
-    """Let one half of the cases choose the order of cuts, and the other test them."""
+    """Let one half of the cases choose the order of cuts, and the other test them.
+
+    The order must not depend on the cases that test: then the first wrong cut of the
+    order is one fixed cut, and for any wrong cut to pass, that one must.
+    """
     pos, neg = rng.binomial(t.pos, 0.5), rng.binomial(t.neg, 0.5)
     order = _order(test, _sweep_rows(pos, neg))
     held = Tally._canonical(t.score, t.neg - neg, t.pos - pos, t.unknown)
@@ -424,7 +432,7 @@ def _enough(test: _Test, share: float, alpha: float) -> int:
 def _proof(p: _Proved, cut: int, confidence: float) -> Proof:
     from scipy.special import betaincinv
 
-    c = _sweep_rows(p.used.pos, p.used.neg)[cut]
+    c = p.swept()[cut]
     y, n = (int(v) for v in p.test.counts(c))
     # Clopper and Pearson 1934: the one-sided limit
     limit = float(betaincinv(y, n - y + 1, 1 - confidence)) if y else 0.0
@@ -445,7 +453,7 @@ def _result(
 ) -> GuaranteedThreshold:
     proofs = [_proof(p, cut, each) for p in proved]
     at = int(np.argmax([p.p_value for p in proofs]))
-    weakest, used = proofs[at], proved[at].used
+    weakest = proofs[at]
     return GuaranteedThreshold(
         threshold=threshold_of(t.score, cut),
         interval=interval_of(t.score, cut),
@@ -454,7 +462,7 @@ def _result(
         value=weakest.value,
         bound=weakest.bound,
         p_value=weakest.p_value,
-        confusion=_sweep_rows(used.pos, used.neg)[cut],
+        confusion=proved[at].swept()[cut],
         cases=weakest.cases,
         method=weakest.method,
         proofs=tuple(proofs),

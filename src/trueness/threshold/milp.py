@@ -49,6 +49,10 @@ class Linear(NamedTuple):
         """Evaluate it."""
         return self.a * tp + self.b * fp + self.c
 
+    def at_cut(self, cuts: Cuts, k: int) -> int:
+        """Evaluate it at a cut, in whole numbers."""
+        return self.at(int(cuts.seen.tp[k]), int(cuts.seen.fp[k]))
+
     def plus(self, other: Linear, times: int = 1, own: int = 1) -> Linear:
         """Give ``own * self + times * other``."""
         pairs = zip(self, other, strict=True)
@@ -67,14 +71,7 @@ class Quotient(NamedTuple):
         return self.under.a == 0 and self.under.b == 0
 
 
-class Row(NamedTuple):
-    """A linear function that must not be negative at the chosen cut."""
-
-    function: Linear
-
-    def holds(self, tp: int, fp: int) -> bool:
-        """Is it met, exactly?"""
-        return self.function.at(tp, fp) >= 0
+Row = Linear  # that must not be negative at the chosen cut
 
 
 @final
@@ -148,7 +145,11 @@ _ONE = Quotient(Linear(0, 0, 1), Linear(0, 0, 1))
 
 
 def _probe(part: Metric, cuts: Cuts, whole: Metric) -> Quotient:
-    """Read the coefficients off six points: a polynomial of degree two has no more."""
+    """Read the coefficients off six points: a polynomial of degree two has no more.
+
+    The formula of a metric is code, not coefficients. Three points give the candidate
+    a, b and c; the other three refute it when the formula is not linear after all.
+    """
     if part.root or not exact.is_exact(part):
         raise _not_linear(whole)
     tp = np.array([0, 1, 0, 2, 0, 1])
@@ -165,7 +166,11 @@ def _probe(part: Metric, cuts: Cuts, whole: Metric) -> Quotient:
 
 
 def _add(total: Quotient, weight: Fraction, term: Quotient, whole: Metric) -> Quotient:
-    """Add a weighted term; both must share their denominator, or have fixed ones."""
+    """Add a weighted term; both must share their denominator, or have fixed ones.
+
+    A sum of two true quotients would have a product of denominators, which is no longer
+    linear in the counts: no 0-1 program with linear rows can hold it.
+    """
     p, q = weight.numerator, weight.denominator
     (over, under), (a, b) = total, term
     if not weight:
@@ -215,7 +220,7 @@ def rows_of(constraint: Constraint, cuts: Cuts) -> list[Row]:
     if constraint.sign in ("<=", "<"):
         lead = lead.plus(_ZERO, own=-1)
     strict = constraint.sign in ("<", ">")
-    return [Row(_at_least_one(under)), Row(_at_least_one(lead) if strict else lead)]
+    return [_at_least_one(under), _at_least_one(lead) if strict else lead]
 
 
 def _at_least_one(f: Linear) -> Linear:
@@ -325,12 +330,17 @@ def solve_linear(
     rows: list[Row],
     time_limit: float | None = None,
 ) -> Solved:
-    """Maximise a linear function; excludes cuts that only rounding lets through."""
+    """Maximise a linear function; excludes cuts that only rounding lets through.
+
+    HiGHS keeps a row to within 1e-6, so that a cut which misses a bound by less passes
+    for allowed. Its answer is checked in whole numbers; a cut that fails is forbidden
+    by a row of its own, and the program is solved again. The solver's bound stays a
+    proof throughout: rows with a tolerance allow more than the true ones.
+    """
     forbidden: list[int] = []
     while True:
         solved = _highs(program, cuts, objective, rows, forbidden, time_limit)
-        tp, fp = int(cuts.seen.tp[solved.cut]), int(cuts.seen.fp[solved.cut])
-        if all(row.holds(tp, fp) for row in rows):
+        if all(row.at_cut(cuts, solved.cut) >= 0 for row in rows):
             return solved
         forbidden.append(solved.cut)
 
@@ -349,12 +359,14 @@ def _highs(
     if len(program.low):
         constraints = [LinearConstraint(program.matrix, program.low, program.high)]
     for row in rows:
-        a, b, c = _small(row.function)
+        a, b, c = _small(row)
         counts = float(a) * program.flag[0] + float(b) * program.flag[1]
         constraints.append(LinearConstraint(counts, -float(c)))
     for k in forbidden:
         values, most = program.forbid(k)
         constraints.append(LinearConstraint(values, -np.inf, most))
+    # Dinkelbach's weights are products of counts, 10^12 and more; without their common
+    # divisor the solver's absolute tolerances would mean nothing
     unit = math.gcd(objective.a, objective.b) or 1
     weights, constant = _weights(program, cuts, objective, unit)
     options: Any = {"mip_rel_gap": 0.0}
@@ -419,14 +431,13 @@ def maximise(
         solved = solve_linear(program, cuts, over, rows, time_limit)
         bound, steps = Fraction(solved.bound) / under.c, 1
     else:
-        rows.append(Row(_at_least_one(under)))
+        rows.append(_at_least_one(under))
         solved, bound, steps = _dinkelbach(program, cuts, quotient, rows, time_limit)
-    tp, fp = int(cuts.seen.tp[solved.cut]), int(cuts.seen.fp[solved.cut])
     certificate = Certificate(
         solver="HiGHS",
         formulation=program.name,
         status=solved.status,
-        value=over.at(tp, fp) / under.at(tp, fp),
+        value=over.at_cut(cuts, solved.cut) / under.at_cut(cuts, solved.cut),
         bound=float(bound),
         gap=solved.gap,
         nodes=solved.nodes,
@@ -456,8 +467,9 @@ def _dinkelbach(
         lead = over.plus(under, -value.numerator, own=value.denominator)
         solved = solve_linear(program, cuts, lead, rows, time_limit)
         steps += 1
-        tp, fp = int(cuts.seen.tp[solved.cut]), int(cuts.seen.fp[solved.cut])
-        reached = Fraction(over.at(tp, fp), under.at(tp, fp))
+        reached = Fraction(
+            over.at_cut(cuts, solved.cut), under.at_cut(cuts, solved.cut)
+        )
         if best is not None and reached <= value:
             # the solver's bound on the lead, over the smallest possible denominator
             slack = Fraction(max(0.0, solved.bound)) / value.denominator

@@ -27,6 +27,7 @@ from trueness.threshold.cuts import (
     Interval,
     all_cuts,
     best_cuts,
+    expected_cuts,
     holds,
     interval_of,
     most_balanced,
@@ -271,8 +272,6 @@ def read_objective(
 
 def _cuts(t: Tally, method: str, prevalence: float | None, auc: float | None) -> Cuts:
     if method == "fermi-dirac":
-        from trueness.threshold.expected_cuts import expected_cuts
-
         return expected_cuts(t, prevalence, auc)
     if auc is not None:
         raise InputError(

@@ -21,7 +21,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record
-from trueness.counts.resampling import multiplicities
+from trueness.counts.resampling import Seed, multiplicities
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import METRICS, Confusion
@@ -97,7 +97,7 @@ def validate_threshold(
     minimize: str | Metric | None = None,
     replicates: int = 2000,
     level: float = 0.95,
-    rng: int | np.random.Generator | None = None,
+    rng: Seed = 0,
 ) -> Validation:
     r"""How much of what a chosen threshold promises remains on other cases?
 
