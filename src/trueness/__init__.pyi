@@ -36,11 +36,8 @@ from trueness.nogold.combinations.table import (
     all_combinations as all_combinations,
     combination_front as combination_front,
 )
-from trueness.comparison.aucs import (
-    Comparison as Comparison,
-    Pair as Pair,
-    compare_auc as compare_auc,
-)
+from trueness.comparison.aucs import compare_auc as compare_auc
+from trueness.comparison.results import Comparison as Comparison, Pair as Pair
 from trueness.metrics.confusion import (
     METRICS as METRICS,
     Confusion as Confusion,

@@ -10,7 +10,7 @@ from scipy import stats
 import trueness
 from conftest import tied_cases
 from trueness import Panel, Tally
-from trueness.comparison.aucs import holm
+from trueness.comparison.results import holm
 
 PROC = json.loads((Path(__file__).parents[1] / "reference" / "proc.json").read_text())
 NAMES = ("ndka", "s100b", "wfns")
@@ -234,7 +234,7 @@ def test_any_statistic_on_the_same_cases(rng):
     y = rng.random(150) < 0.4
     a = rng.normal(size=150) + 1.5 * y
     p = trueness.panel(y, {"a": a, "copy": 2 * a, "b": a + rng.normal(size=150)})
-    found = trueness.compare_statistic(p, trueness.auc, number=400)
+    found = trueness.compare_statistic(p, trueness.auc, replicates=400)
     exact = trueness.compare_auc(p)
     for ours, theirs in zip(found.pairs, exact.pairs, strict=True):
         assert ours.difference.value == pytest.approx(theirs.difference.value)
@@ -246,7 +246,7 @@ def test_any_statistic_on_the_same_cases(rng):
     def part(t):
         return trueness.partial_auc(t, fpr=(0, 0.2), replicates=100)
 
-    some = trueness.compare_statistic(p, part, number=100)
+    some = trueness.compare_statistic(p, part, replicates=100)
     assert some.values[0].value == part(p["a"]).value
     with pytest.raises(trueness.InputError, match="at least two classifiers"):
         trueness.compare_statistic(p[["a"]], trueness.auc)
@@ -273,13 +273,13 @@ def test_groups(rng):
     assert trueness.auc(panel)["b"].value == trueness.auc(panel["b"]).value
     assert set(trueness.roc(groups)) == set(trueness.partial_auc(groups, fpr=(0, 0.2)))
     fast = trueness.compare_auc(groups)
-    slow = trueness.compare_groups(groups, trueness.auc, number=200, rng=1)
+    slow = trueness.compare_groups(groups, trueness.auc, replicates=200, rng=1)
     for a, b in zip(fast.pairs, slow.pairs, strict=True):
         assert b.difference.value == pytest.approx(a.difference.value)
         assert b.difference.sd == pytest.approx(a.difference.sd, rel=0.2)
     assert slow.statistic == pytest.approx(fast.statistic, rel=0.5)
     one = trueness.compare_groups(
-        groups, trueness.average_precision, reference="y", number=100
+        groups, trueness.average_precision, reference="y", replicates=100
     )
     assert [(p.first, p.second) for p in one.pairs] == [("x", "y"), ("z", "y")]
     with pytest.raises(
@@ -312,7 +312,7 @@ def test_cluster_bootstrap_has_the_error_of_clustered_data(rng):
         y, s, cluster = clustered(rng)
         parts = trueness.tally(y, s, by=cluster)
         found.append(
-            trueness.cluster_bootstrap(parts, trueness.auc, rng=k, number=150).sd
+            trueness.cluster_bootstrap(parts, trueness.auc, rng=k, replicates=150).sd
         )
     assert np.mean(found) == pytest.approx(truth, rel=0.2)
     assert np.mean(naive) < 0.7 * truth  # what ignoring the clusters would say
@@ -321,12 +321,12 @@ def test_cluster_bootstrap_has_the_error_of_clustered_data(rng):
 def test_cluster_bootstrap_of_single_cases_is_the_bootstrap(rng):
     y, s = tied_cases(rng, 80)
     parts = trueness.tally(y, s, by=np.arange(80))
-    a = trueness.cluster_bootstrap(parts, trueness.auc, number=400)
+    a = trueness.cluster_bootstrap(parts, trueness.auc, replicates=400)
     assert a.value == trueness.auc(trueness.tally(y, s)).value
     assert a.sd == pytest.approx(
         trueness.auc(trueness.tally(y, s), method="delong").sd, rel=0.2
     )
-    b = trueness.cluster_bootstrap(parts, trueness.auc, number=400, method="normal")
+    b = trueness.cluster_bootstrap(parts, trueness.auc, replicates=400, method="normal")
     assert b.high - b.low == pytest.approx(2 * 1.96 * b.sd, rel=1e-3)
 
 
@@ -337,7 +337,7 @@ def test_cluster_bootstrap_of_panels(rng):
     def gap(p):
         return trueness.auc(p["a"]).value - trueness.auc(p["b"]).value
 
-    a = trueness.cluster_bootstrap(parts, gap, number=100)
+    a = trueness.cluster_bootstrap(parts, gap, replicates=100)
     assert a.value == pytest.approx(2 * trueness.auc(trueness.tally(y, s)).value - 1)
     assert a.low < a.value < a.high
 

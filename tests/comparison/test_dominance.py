@@ -16,7 +16,7 @@ CROSS = Tally([3, 2, 1], pos=[8, 0, 2], neg=[1, 5, 4])
 
 
 def quick(*args, **options):
-    return trueness.dominates(*args, number=100, **options)
+    return trueness.dominates(*args, replicates=100, **options)
 
 
 def test_by_hand():
@@ -86,7 +86,7 @@ def test_paired_by_names(rng):
     y = rng.random(400) < 0.4
     a = rng.normal(size=400) + 2 * y
     p = trueness.panel(y, {"a": a, "b": a + 2 * rng.normal(size=400), "c": np.exp(a)})
-    found = trueness.dominates(p, "a", "b", number=300)
+    found = trueness.dominates(p, "a", "b", replicates=300)
     assert found.paired
     assert found.p_better < 0.01
     assert found.p_worse > 0.05
@@ -118,8 +118,8 @@ def test_paired_is_sharper_than_unpaired(rng):
     y = rng.random(500) < 0.5
     a = rng.normal(size=500) + y
     p = trueness.panel(y, {"a": a, "b": a + 0.5 * rng.normal(size=500)})
-    paired = trueness.dominates(p, "a", "b", number=300)
-    apart = trueness.dominates(p["a"], p["b"], number=300)
+    paired = trueness.dominates(p, "a", "b", replicates=300)
+    apart = trueness.dominates(p["a"], p["b"], replicates=300)
     assert np.mean(paired.high - paired.low) < 0.8 * np.mean(apart.high - apart.low)
 
 
@@ -130,7 +130,7 @@ def test_false_alarms_are_rare(rng):
         y = np.repeat([0, 1], 60)
         base = rng.normal(size=120) + y
         p = trueness.panel(y, {k: base + rng.normal(size=120) for k in "ab"})
-        small += trueness.dominates(p, "a", "b", rng=k, number=150).p_better < 0.05
+        small += trueness.dominates(p, "a", "b", rng=k, replicates=150).p_better < 0.05
     assert small <= 9
 
 

@@ -91,7 +91,7 @@ def test_leakage_and_fit(two):
 
 
 def test_dominance_and_comparison(two):
-    found = trueness.dominates(two, "a", "b", number=100)
+    found = trueness.dominates(two, "a", "b", replicates=100)
     chart = trueness.plots.dominance(found)
     assert found.verdict in chart.to_dict()["title"]["text"]
     assert [p["low"] for p in values(chart, 1)] == pytest.approx(found.low)

@@ -11,8 +11,9 @@ from trueness._core.records import shown
 from trueness.cli._command import TWO_SCORES, command
 from trueness.cli._shell import Answer, about, cases_sentence, each_group, table
 from trueness.cli._source import Ask, count_panel
-from trueness.comparison.aucs import Comparison, compare_auc
+from trueness.comparison.aucs import compare_auc
 from trueness.comparison.dominance import Dominance, dominates
+from trueness.comparison.results import Comparison
 from trueness.counts.values import Panel
 
 MOST_PAIRS = 45  # dominance of more pairs is not shown: ten classifiers

@@ -1,1 +1,25 @@
-"""Room of comparison."""
+"""Which is better? Everywhere? In every group? With clustered cases?
+
+=====================================================  ==========================
+Question                                               Function
+=====================================================  ==========================
+Which of several classifiers ranks better?             ``compare_auc``
+... is better at its threshold, by any metric?         ``compare_metric``
+... is better by any number that a tally has?          ``compare_statistic``
+Is one curve above the other, somewhere, everywhere?   ``dominates``
+Does a number differ between groups of cases?          ``compare_groups``
+How sure are we when the cases of a cluster are alike? ``cluster_bootstrap``
+=====================================================  ==========================
+
+A panel (the same cases) is compared case by case, a mapping of tallies (different
+cases) by the sums of their variances::
+
+    Panel ─┬─ placement values ── aucs.py      ─┐
+           ├─ votes, resampled ── paired.py    ─┼─► Pair, Comparison (results.py)
+    tallies ── resampled ──────── groups.py    ─┘
+    Panel, two tallies ── curves, resampled ── dominance.py ─► Dominance
+
+Read ``results.py`` first, then ``aucs.py``, ``paired.py``, ``groups.py`` and
+``dominance.py``. The mathematics and the measured error rates are in
+``docs/maths/inference.md``.
+"""

@@ -18,9 +18,11 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.options import renamed
 from trueness._core.progress import steps
 from trueness._core.records import Record
-from trueness.counts.resampling import Seed, replicates
+from trueness.counts.resampling import Seed
+from trueness.counts.resampling import replicates as redraws
 from trueness.counts.values import Panel, Tally
 from trueness.ranking.bands import critical, curves_of, few_rows, height, rate_variance
 from trueness.ranking.curves import roc
@@ -86,6 +88,7 @@ class Dominance(Record):
         return self.verdict == "dominates"
 
 
+@renamed(number="replicates")
 def dominates(
     a: Tally | Panel,
     b: Tally | str | None = None,
@@ -94,7 +97,7 @@ def dominates(
     level: float = 0.95,
     points: int = 101,
     rng: Seed = 0,
-    number: int = 1000,
+    replicates: int = 1000,
 ) -> Dominance:
     r"""Is one classifier better everywhere, and how sure are we?
 
@@ -109,7 +112,7 @@ def dominates(
         Confidence level of the band of the difference.
     points
         How many false positive rates the band has.
-    rng, number
+    rng, replicates
         Seed and number of bootstrap replicates.
 
     Returns
@@ -133,7 +136,7 @@ def dominates(
     ('dominates', ((0.0, 1.0),), ((0.0, 1.0),))
     """
     level = _options.fraction(level, "level")
-    number = _options.whole_number(number, "number", at_least=100)
+    number = _options.whole_number(replicates, "replicates", at_least=100)
     first, second, panel = _two(a, b, c)
     for t in (first, second):
         _cases.both_classes(t, "dominates")
@@ -324,7 +327,7 @@ def _paired_differences(
 
 
 def _one_by_one(panel: Panel, number: int, rng: np.random.Generator) -> Iterator[Any]:
-    drawn = (zip(*block, strict=True) for block in replicates(panel, number, rng))
+    drawn = (zip(*block, strict=True) for block in redraws(panel, number, rng))
     yield from steps(chain.from_iterable(drawn), "Bootstrap", number, "samples")
 
 

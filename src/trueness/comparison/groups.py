@@ -21,8 +21,9 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import listing
+from trueness._core.options import renamed
 from trueness._core.records import Estimate
-from trueness.comparison.aucs import Comparison, Pair, holm
+from trueness.comparison.results import Comparison, Pair, holm
 from trueness.counts.resampling import Seed, draw, percentile_interval, resample
 from trueness.counts.values import Panel, Tally
 
@@ -48,6 +49,7 @@ def over_groups(analysis: F) -> F:
     return call  # type: ignore[return-value]  # same signature, wider first argument
 
 
+@renamed(number="replicates")
 def compare_groups(
     groups: Mapping[Any, Tally],
     statistic: Statistic,
@@ -55,7 +57,7 @@ def compare_groups(
     reference: Any = None,
     level: float = 0.95,
     rng: Seed = 0,
-    number: int = 500,
+    replicates: int = 500,
 ) -> Comparison:
     r"""Does a number differ between groups, and could that be chance?
 
@@ -71,7 +73,7 @@ def compare_groups(
         Compare every other group with this one; all pairs when None.
     level
         Confidence level of the intervals.
-    rng, number
+    rng, replicates
         Seed and number of replicates of the stratified bootstrap within each group.
 
     Returns
@@ -92,7 +94,7 @@ def compare_groups(
     0.3
     """
     level = _options.fraction(level, "level")
-    number = _options.whole_number(number, "number", at_least=100)
+    number = _options.whole_number(replicates, "replicates", at_least=100)
     _cases.at_least_two([str(n) for n in groups], "compare_groups")
     rng = _options.generator(rng)
     names = list(groups)
@@ -162,6 +164,7 @@ def _all_equal(value: Floats, drawn: Floats) -> tuple[float, int, float]:
     return q, df, float(chdtrc(df, q))
 
 
+@renamed(number="replicates")
 def cluster_bootstrap(
     clusters: Mapping[Any, Tally] | Mapping[Any, Panel],
     statistic: Statistic,
@@ -169,7 +172,7 @@ def cluster_bootstrap(
     method: str = "percentile",
     level: float = 0.95,
     rng: Seed = 0,
-    number: int = 1000,
+    replicates: int = 1000,
 ) -> Estimate:
     r"""How sure are we when the cases of a cluster are alike?
 
@@ -189,7 +192,7 @@ def cluster_bootstrap(
         few clusters).
     level
         Confidence level of the interval.
-    rng, number
+    rng, replicates
         Seed and number of replicates.
 
     Returns
@@ -215,7 +218,7 @@ def cluster_bootstrap(
     """
     level = _options.fraction(level, "level")
     _options.choice(method, ("percentile", "normal"), "method")
-    number = _options.whole_number(number, "number", at_least=100)
+    number = _options.whole_number(replicates, "replicates", at_least=100)
     parts = list(clusters.values())
     if len(parts) < 2:
         raise NotEnoughCases(

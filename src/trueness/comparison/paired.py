@@ -17,9 +17,11 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.options import renamed
 from trueness._core.records import Estimate
-from trueness.comparison.aucs import Comparison, Pair, chi2_tail, holm, omnibus
-from trueness.counts.resampling import Seed, percentile_interval, replicates
+from trueness.comparison.results import Comparison, Pair, chi2_tail, holm, omnibus
+from trueness.counts.resampling import Seed, percentile_interval
+from trueness.counts.resampling import replicates as redraws
 from trueness.counts.values import Panel, Tally
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
@@ -34,6 +36,7 @@ class _Sides(NamedTuple):
     sign: int
 
 
+@renamed(number="replicates")
 def compare_metric(
     panel: Panel,
     metric: Metric | str = "accuracy",
@@ -42,7 +45,7 @@ def compare_metric(
     method: str = "auto",
     level: float = 0.95,
     rng: Seed = 0,
-    number: int = 4000,
+    replicates: int = 4000,
 ) -> Comparison:
     r"""Which classifier is better at its threshold, on the same cases?
 
@@ -59,7 +62,7 @@ def compare_metric(
         (paired: whole cases are drawn) or ``"auto"``, the first where it applies.
     level
         Confidence level of the intervals.
-    rng, number
+    rng, replicates
         Seed and number of bootstrap replicates, which give the intervals (and, with
         ``"bootstrap"``, the p-values).
 
@@ -90,7 +93,7 @@ def compare_metric(
     _cases.at_least_two(panel.names, "compare_metric")
     _cases.complete_outputs(panel, "compare_metric")
     chosen = read_metric(metric) if isinstance(metric, str) else metric
-    number = _options.whole_number(number, "number", at_least=100)
+    number = _options.whole_number(replicates, "replicates", at_least=100)
     votes = panel.vote(thresholds)
     weighed = _MCNEMAR.get(chosen.name)
     if method == "mcnemar" and weighed is None:
@@ -114,7 +117,7 @@ def _compare_votes(
     drawn = np.concatenate(
         [
             _metric_of(votes, metric, neg, pos)
-            for neg, pos in replicates(votes, number, rng, stratified=False)
+            for neg, pos in redraws(votes, number, rng, stratified=False)
         ]
     )
     name = f"{metric.name}, {'bootstrap' if exact is None else 'mcnemar'}"
@@ -150,13 +153,14 @@ def _summary(
     return Comparison(names, values, listed, statistic, df, p_all, True, method)
 
 
+@renamed(number="replicates")
 def compare_statistic(
     panel: Panel,
     statistic: Callable[[Tally], Any],
     *,
     level: float = 0.95,
     rng: Seed = 0,
-    number: int = 500,
+    replicates: int = 500,
 ) -> Comparison:
     r"""Which classifier is better by any number, on the same cases?
 
@@ -170,7 +174,7 @@ def compare_statistic(
         0.1))``.
     level
         Confidence level of the intervals.
-    rng, number
+    rng, replicates
         Seed and number of replicates of the stratified bootstrap of whole cases.
 
     Returns
@@ -182,7 +186,7 @@ def compare_statistic(
     Notes
     -----
     For the AUC :func:`compare_auc` gives the same without resampling. The smallest
-    p-value is 2 / (number + 1).
+    p-value is 2 / (replicates + 1).
 
     Examples
     --------
@@ -191,7 +195,7 @@ def compare_statistic(
     0.0
     """
     level = _options.fraction(level, "level")
-    number = _options.whole_number(number, "number", at_least=100)
+    number = _options.whole_number(replicates, "replicates", at_least=100)
     panel = panel.labelled()
     _cases.at_least_two(panel.names, "compare_statistic")
     _cases.both_classes(panel, "compare_statistic")
@@ -204,7 +208,7 @@ def compare_statistic(
     drawn = np.array(
         [
             of(n, p)
-            for neg, pos in replicates(panel, number, rng)
+            for neg, pos in redraws(panel, number, rng)
             for n, p in zip(neg, pos, strict=True)
         ]
     )

@@ -7,8 +7,8 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from trueness.comparison.aucs import Comparison
 from trueness.comparison.dominance import Dominance
+from trueness.comparison.results import Comparison
 from trueness.counts.values import Tally
 from trueness.plots._lines import POINTS, Axis, Source, finished, lines, named, straight
 from trueness.plots._theme import COLOURS, GREY, frame, styled

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from trueness._core.records import shown
-from trueness.comparison.aucs import Comparison, compare_auc
+from trueness.comparison.aucs import compare_auc
 from trueness.comparison.dominance import Dominance, dominates
+from trueness.comparison.results import Comparison
 from trueness.counts.values import Panel
 from trueness.ensembles.crossfit import CombinerComparison, compare_combiners
 from trueness.report import estimates, svg
@@ -144,7 +145,7 @@ def _dominance(
     return [
         (
             (best.name, m.name),
-            dominates(panel, best.key, m.key, number=REPLICATES, **asked),
+            dominates(panel, best.key, m.key, replicates=REPLICATES, **asked),
         )
         for m in models[1 : MOST_PAIRS + 1]
     ]
