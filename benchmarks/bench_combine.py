@@ -1,9 +1,10 @@
 """The best combination of 5 to 12 tests on average over 1000 draws, one BLAS thread
 
 300 cases without labels, tests with sensitivity and specificity between .55 and .95.
-Each time is that of ``best_combination`` as a whole: the best set of cells on average,
-the best of each of the draws, the formula. ``missing`` is the largest stated gap of the
-three criteria; 0 is exact. HiGHS solves the minimum alone as an integer program.
+Each time is that of ``best_combination`` as a whole: the best set of patterns on
+average, the best of each of the draws, the formula. ``missing`` is the largest stated
+gap of the three criteria; 0 is exact. HiGHS solves the minimum alone as an integer
+program.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from side_by_side import fastest
 
 import trueness
-from trueness.nogold.combinations.best import cell_probabilities
+from trueness.nogold.combinations.best import pattern_probabilities
 from trueness.nogold.combinations.on_average import best_of_named
 
 CASES, DRAWS = 300, 1000
@@ -25,7 +26,7 @@ CASES, DRAWS = 300, 1000
 
 class Row(NamedTuple):
     tests: int
-    cells: int
+    patterns: int
     winners: int
     product_s: float
     squares_s: float
@@ -47,7 +48,7 @@ def highs_ratio(post: trueness.LatentPosterior) -> str:
     """How much longer does HiGHS take for the minimum, on the same draws?"""
     if len(post.names) > 6:
         return ""
-    a, b, _ = cell_probabilities(post, DRAWS)
+    a, b, _ = pattern_probabilities(post, DRAWS)
     d, n = a.shape
     rows = np.vstack([np.hstack([-a, np.eye(d)]), np.hstack([b, np.eye(d)])])
 

@@ -21,10 +21,10 @@ from typing import NamedTuple
 import numpy as np
 
 import trueness
-from trueness.nogold.model import Independent, read_cells, read_prior
+from trueness.nogold.model import Independent, read_patterns, read_prior
 from trueness.nogold.sampling.chains import ess_bulk
 from trueness.nogold.sampling.gibbs import run as gibbs
-from trueness.nogold.sampling.tempering import carry
+from trueness.nogold.sampling.tempering import anneal
 
 DATA = Path(__file__).parents[1] / "examples" / "no_gold"
 SETS = ("swineflu_recovered", "chloroplast_reconstructed", "snp1000_reconstructed")
@@ -71,10 +71,10 @@ def jags_seconds(panel: trueness.Panel, sweeps: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         at = Path(folder)
         (at / "m.bug").write_text(JAGS_MODEL)
-        cells = ",".join(map(str, rows.T.ravel()))
+        patterns = ",".join(map(str, rows.T.ravel()))
         n, k = rows.shape
         (at / "d.R").write_text(
-            f"N <- {n}\nK <- {k}\nx <- structure(c({cells}), .Dim = c({n}, {k}))\n"
+            f"N <- {n}\nK <- {k}\nx <- structure(c({patterns}), .Dim = c({n}, {k}))\n"
         )
         head = 'model in "m.bug"\ndata in "d.R"\ncompile\ninitialize\nupdate 20\n'
         took = []
@@ -88,10 +88,10 @@ def jags_seconds(panel: trueness.Panel, sweeps: int) -> float:
 
 def sweeps_needed(panel: trueness.Panel) -> float:
     """How many sweeps of one chain give 10,000 effective draws of every parameter?"""
-    cells = read_cells(panel)
-    model = Independent(cells, read_prior(None, cells, ordered=True))
+    patterns = read_patterns(panel)
+    model = Independent(patterns, read_prior(None, patterns, ordered=True))
     rng = np.random.default_rng(0)
-    start = carry(model, rng)[0][:8]  # in the posterior already: no burn-in counts
+    start = anneal(model, rng)[0][:8]  # in the posterior already: no burn-in counts
     theta = gibbs(model, start, 10_000, rng)
     worst = min(ess_bulk(theta[:, :, i]) for i in range(model.dim))
     return WANTED * theta.shape[0] * theta.shape[1] / worst

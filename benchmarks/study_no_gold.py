@@ -20,8 +20,8 @@ from scipy.special import betainc
 from scipy.stats import chisquare
 
 import trueness
-from trueness.nogold.model import Independent, read_cells, read_prior
-from trueness.nogold.sampling.exact import log_weights
+from trueness.nogold.model import Independent, read_patterns, read_prior
+from trueness.nogold.sampling.enumeration import log_weights
 
 ALPHA, BETA, PHI = np.array([0.9, 0.8, 0.75]), np.array([0.1, 0.15, 0.2]), 0.3
 WEAK_ALPHA, WEAK_BETA, RARE = np.array([0.7, 0.65, 0.8]), np.array([0.2, 0.1, 0.3]), 0.1
@@ -119,11 +119,11 @@ def exact_prevalence(repeats: int, n: int, seed: int) -> Iterator[Row]:
     while len(found) < repeats:
         phi, alpha, beta = from_prior(rng, 2)
         try:
-            cells = read_cells(votes(rng, n, phi, alpha, beta))
+            patterns = read_patterns(votes(rng, n, phi, alpha, beta))
         except trueness.NotEnoughCases:
             continue
         log_weight, (a, b, *_) = log_weights(
-            Independent(cells, read_prior(None, cells, ordered=True))
+            Independent(patterns, read_prior(None, patterns, ordered=True))
         )
         w = np.exp(log_weight - log_weight.max())
         found.append(w @ betainc(a[:, 0], b[:, 0], phi) / w.sum())

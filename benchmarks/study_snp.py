@@ -45,7 +45,7 @@ class Row(NamedTuple):
     loadings: str
     deviance: float | None
     degrees_of_freedom: int
-    expected: str  # cells 111 110 101 011 100 010 001
+    expected: str  # patterns 111 110 101 011 100 010 001
 
 
 def table(name: str) -> np.ndarray:
@@ -150,7 +150,7 @@ def fit_both(tables: list[np.ndarray]) -> tuple[float, np.ndarray, float]:
     )
 
 
-def cells(expected: np.ndarray) -> str:
+def patterns(expected: np.ndarray) -> str:
     return " ".join(f"{c:.0f}" for c in expected[:-1])
 
 
@@ -161,7 +161,7 @@ def rows() -> Iterator[Row]:
     named = {"1000": first, "5000": second}
     for cut, count in named.items():
         yield Row(
-            cut, "independent errors", prevalence(count), "", 0.0, 0, cells(count)
+            cut, "independent errors", prevalence(count), "", 0.0, 0, patterns(count)
         )
 
     def both(log_phi: float) -> float:
@@ -186,7 +186,7 @@ def rows() -> Iterator[Row]:
         yield Row(
             cut, "no positives, common factor", prevalence(expected),
             " ".join(f"{x:.2f}" for x in loadings), round(deviance, 1), 1,
-            cells(expected),
+            patterns(expected),
         )  # fmt: skip
     loadings, share = fits["1000"][0], ROWS.T @ first / first.sum() / 1000
     for cut in CUTS:
@@ -194,5 +194,5 @@ def rows() -> Iterator[Row]:
         expected = n * factor(ndtri(1 - sums), loadings)
         yield Row(
             str(cut), "the factor of the first cut", prevalence(expected),
-            " ".join(f"{x:.2f}" for x in loadings), None, 0, cells(expected),
+            " ".join(f"{x:.2f}" for x in loadings), None, 0, patterns(expected),
         )  # fmt: skip

@@ -35,8 +35,8 @@ Are they better together?
     crossing agreement Agreement compare_combiners CombinerComparison
 What can be said when nobody knows the truth?
     latent_class LatentPosterior latent_maximum LatentMaximum conditional_dependence
-    Dependence best_combination all_combinations combination_front cost_rule
-    Combination
+    Dependence compare_models ModelComparison best_combination all_combinations
+    combination_front cost_rule Combination
 Can this leaf be trusted?
     confidence_level utility_level tree_levels TreeLevels plan_leaf top_probability
     entropic_binomial EntropicBinomial entropic_tree EntropicTree LeafReport

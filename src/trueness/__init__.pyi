@@ -162,8 +162,12 @@ from trueness.trees.levels import (
     tree_levels as tree_levels,
     utility_level as utility_level,
 )
+from trueness.nogold.combinations.records import Combination as Combination
+from trueness.nogold.arviz_door import (
+    ModelComparison as ModelComparison,
+    compare_models as compare_models,
+)
 from trueness.nogold.combinations.best import (
-    Combination as Combination,
     best_combination as best_combination,
     cost_rule as cost_rule,
 )

@@ -27,7 +27,7 @@ def posts():
     }
 
 
-def cells(alpha, beta):
+def patterns(alpha, beta):
     v = votes(len(alpha))
     return (
         np.prod(np.where(v, alpha, 1 - alpha), axis=1),
@@ -37,7 +37,7 @@ def cells(alpha, beta):
 
 def random_cells(rng, k):
     alpha = rng.uniform(0.1, 1, k)
-    return cells(alpha, alpha * rng.random(k))
+    return patterns(alpha, alpha * rng.random(k))
 
 
 def all_sets(m):
@@ -181,7 +181,7 @@ def test_front_against_enumeration(rng, k):
 
 
 def test_seven_classifiers_exactly(rng):
-    a, b = cells(rng.uniform(0.5, 0.95, 7), rng.uniform(0.05, 0.4, 7))
+    a, b = patterns(rng.uniform(0.5, 0.95, 7), rng.uniform(0.05, 0.4, 7))
     sens, spec, _ = front(a, b)
     assert best_product(a, b).value == pytest.approx((sens * spec).max(), abs=1e-13)
     assert best_minimum(a, b).value == pytest.approx(
@@ -290,7 +290,7 @@ def test_the_map_flags_what_the_formula_says(posts, tmp_path):
     with pytest.raises(trueness.InputError, match="needs every vote"):
         best.map([[1, np.nan, 0]])
     assert best.bits == "01111111"
-    assert best.cells[0] == (1, 1, 1)
+    assert best.patterns[0] == (1, 1, 1)
 
 
 def brute_expected(post, criterion, draws=400):
@@ -301,7 +301,7 @@ def brute_expected(post, criterion, draws=400):
     members = all_sets(2**k)
     total = np.zeros(len(members))
     for i in at:
-        a, b = cells(d["sensitivity"][i], 1 - d["specificity"][i])
+        a, b = patterns(d["sensitivity"][i], 1 - d["specificity"][i])
         total += criterion(members @ a, 1 - members @ b, d["prevalence"][i])
     return total / draws
 
@@ -335,7 +335,7 @@ def test_cost_rule_is_the_post_test_threshold(posts):
         a = np.prod(np.where(x, d["sensitivity"], 1 - d["sensitivity"]), axis=1)
         b = np.prod(np.where(x, 1 - d["specificity"], d["specificity"]), axis=1)
         pos, neg = (d["prevalence"] * a).mean(), ((1 - d["prevalence"]) * b).mean()
-        assert (row in rule.combination.cells) == (pos / (pos + neg) > 0.2)
+        assert (row in rule.combination.patterns) == (pos / (pos + neg) > 0.2)
     assert rule.cost.value <= min(e.value for e in rule.alternatives.values())
     assert set(rule.alternatives) == {*post.names, "flag none", "flag all"}
     phi = post.prevalence.value
@@ -353,7 +353,7 @@ def test_many_classifiers(rng):
     assert best.exact
     assert "exact" in repr(best)
     union = [1] * 6
-    assert tuple(union) in best.cells
+    assert tuple(union) in best.patterns
     for criterion in ("sum", "squares", "min", "accuracy", "cost(fp=1, fn=3)"):
         assert trueness.best_combination(post, criterion=criterion).exact
     assert trueness.best_combination(post, criterion="f1").exact
@@ -420,4 +420,4 @@ def test_bad_posteriors():
         trueness.best_combination(post, criterion="accuracy")
     assert trueness.best_combination(
         post, criterion="accuracy", population="pop2"
-    ).cells
+    ).patterns

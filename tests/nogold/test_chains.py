@@ -92,7 +92,7 @@ def test_diagnostics_of_a_posterior_are_those_of_arviz(method):
     d = post.diagnostics
     for name, values in found.items():
         at = getattr(values, "dataset", values)
-        value = np.concatenate([at[k].values.ravel() for k in post._chains])
+        value = np.concatenate([at[k].values.ravel() for k in post.chains])
         if method != "importance" or name == "r_hat":
             assert getattr(d, name) == pytest.approx(value, rel=1e-6), name
         elif name == "mcse":  # what the weights cost is unknown to ArviZ

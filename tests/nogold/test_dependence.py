@@ -9,7 +9,7 @@ import trueness
 from no_gold import simulate, table
 from trueness.nogold import arviz_door as diagnostics
 from trueness.nogold import random_effect as _random_effect
-from trueness.nogold.model import read_cells, read_prior
+from trueness.nogold.model import read_patterns, read_prior
 
 
 def test_hui_walter_maximum_as_published():
@@ -156,9 +156,9 @@ def test_random_effect_integral_against_simulation(rng):
 
 
 def test_random_effect_without_spread_is_independence(rng):
-    cells = read_cells(table("hiv_alvord1988"))
-    prior = read_prior(None, cells, ordered=True)
-    m = _random_effect.RandomEffect(cells, prior)
+    patterns = read_patterns(table("hiv_alvord1988"))
+    prior = read_prior(None, patterns, ordered=True)
+    m = _random_effect.RandomEffect(patterns, prior)
     theta = m.prior_draws(6, rng)
     theta[:, -2:] = -20
     assert m.log_likelihood(theta) == pytest.approx(

@@ -7,7 +7,7 @@ import pytest
 
 import trueness
 from no_gold import simulate, table
-from trueness.nogold.model import Independent, read_cells, read_prior
+from trueness.nogold.model import Independent, read_patterns, read_prior
 
 NAN = np.nan
 ROWS = np.array(list(itertools.product((0.0, 1.0), repeat=3)))
@@ -59,8 +59,8 @@ def test_split_and_empty_rows_change_nothing():
 
 
 def log_densities(p, prior=None, ordered=True, theta=None):
-    cells = read_cells(p)
-    m = Independent(cells, read_prior(prior, cells, ordered))
+    patterns = read_patterns(p)
+    m = Independent(patterns, read_prior(prior, patterns, ordered))
     return m.log_densities(theta), m
 
 
@@ -141,5 +141,5 @@ def test_verified_cases_give_beta_posteriors():
         "specificity": [(51, 11), (49, 13)],
     }
     for word, pairs in expected.items():
-        for column, ab in zip(post._flat()[word].T, pairs, strict=True):
+        for column, ab in zip(post.flat[word].T, pairs, strict=True):
             assert kstest(column, beta(*ab).cdf).pvalue > 0.001

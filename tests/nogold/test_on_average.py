@@ -1,4 +1,4 @@
-"""The best combination on average: enumeration, HiGHS, random sets, tiny cells."""
+"""The best combination on average: enumeration, HiGHS, random sets, tiny patterns."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ VALUE = {
 }
 
 
-def cells(alpha, beta):
+def patterns(alpha, beta):
     """Give the probabilities of all patterns; alpha and beta are (draws, K)."""
     v = votes(alpha.shape[1])[None]
     return tuple(
@@ -66,7 +66,7 @@ def test_against_enumeration(rng, name, coarse, monkeypatch):
         alpha, beta = posterior(rng, k, cases, 30, **wide)
         if trial % 5 == 0:  # tests that never err in one class
             alpha[:, 0], beta[:, -1] = 1.0, 0.0
-        a, b = cells(alpha, beta)
+        a, b = patterns(alpha, beta)
         found = best_of_named(name, a, b)
         assert found.gap == 0
         best = enumerated(name, a, b)
@@ -74,7 +74,7 @@ def test_against_enumeration(rng, name, coarse, monkeypatch):
 
 
 def minimum_by_highs(a, b):
-    """Max mean(t), t_d <= S_d, t_d <= 1 - F_d, cells 0 or 1."""
+    """Max mean(t), t_d <= S_d, t_d <= 1 - F_d, patterns 0 or 1."""
     d, n = a.shape
     rows = np.vstack([np.hstack([-a, np.eye(d)]), np.hstack([b, np.eye(d)])])
     found = milp(
@@ -131,7 +131,7 @@ def assert_best(name, a, b, theirs):
 @pytest.mark.parametrize("k", [5, 6, 7])
 @pytest.mark.parametrize("cases", [10, 100, 10**5])
 def test_minimum_against_highs(rng, k, cases):
-    a, b = cells(*posterior(rng, k, cases, 20, common=0.2))
+    a, b = patterns(*posterior(rng, k, cases, 20, common=0.2))
     assert_best("min", a, b, minimum_by_highs(a, b))
 
 
@@ -140,15 +140,15 @@ def test_minimum_against_highs(rng, k, cases):
 )
 @pytest.mark.parametrize("cases", [10, 100, 10**5])
 def test_forms_against_highs(rng, k, name, cases):
-    a, b = cells(*posterior(rng, k, cases, 50, common=0.2))
+    a, b = patterns(*posterior(rng, k, cases, 50, common=0.2))
     solve = {"product": product_by_highs, "squares": squares_by_highs}[name]
     assert_best(name, a, b, solve(a, b))
 
 
 @pytest.mark.parametrize("name", ["product", "squares", "min"])
 def test_no_random_set_is_better(rng, name):
-    """Eight classifiers: flips of any one, two or many cells bring nothing."""
-    a, b = cells(*posterior(rng, 8, 30, 200))
+    """Eight classifiers: flips of any one, two or many patterns bring nothing."""
+    a, b = patterns(*posterior(rng, 8, 30, 200))
     found = best_of_named(name, a, b)
     assert found.gap == 0
     best = value_of(name, a, b, found.chosen)
@@ -161,7 +161,7 @@ def test_no_random_set_is_better(rng, name):
 def test_a_search_that_is_cut_off_states_a_gap(rng):
     some = 0
     for _ in range(20):
-        a, b = cells(*posterior(rng, 4, 5, 30, high=0.7, common=0.5))
+        a, b = patterns(*posterior(rng, 4, 5, 30, high=0.7, common=0.5))
         start = np.zeros(16, dtype=bool)
         found = maximise(minimum(a, b), start, 1)
         best = enumerated("min", a, b)
@@ -178,7 +178,7 @@ def test_a_large_problem_states_a_gap(rng, name, monkeypatch):
     monkeypatch.setattr(_on_average, "MATRIX", 2)
     some = 0
     for _ in range(20):
-        a, b = cells(*posterior(rng, 4, 5, 30, high=0.65, common=1.0))
+        a, b = patterns(*posterior(rng, 4, 5, 30, high=0.65, common=1.0))
         found = best_of_named(name, a, b)
         best = enumerated(name, a, b)
         value = value_of(name, a, b, found.chosen)
@@ -202,7 +202,7 @@ def test_quotients_against_enumeration(rng):
         alpha, beta = posterior(rng, k, cases, 30, common=common)
         if trial % 5 == 0:
             alpha[:, 0] = 1.0
-        a, b = cells(alpha, beta)
+        a, b = patterns(alpha, beta)
         phi = rng.beta(3, 7, 30)
         start = np.arange(2**k) == 0
         form = quotient(METRICS["f1"].ratio, 1.0, a, b, phi, start)
@@ -217,7 +217,7 @@ def test_quotients_against_enumeration(rng):
 
 
 def test_a_quotient_that_may_be_undefined_is_left_alone(rng):
-    a, b = cells(*posterior(rng, 3, 20, 10))
+    a, b = patterns(*posterior(rng, 3, 20, 10))
     none = np.zeros(8, dtype=bool)
     phi = np.full(10, 0.3)
     assert quotient(METRICS["precision"].ratio, 1.0, a, b, phi, none) is None
@@ -226,10 +226,10 @@ def test_a_quotient_that_may_be_undefined_is_left_alone(rng):
 
 @pytest.mark.parametrize("name", VALUE)
 def test_tiny_cells_are_decided_by_their_gain(rng, name):
-    """Cells of probability 1e-17 follow the sign of what they add."""
+    """Patterns of probability 1e-17 follow the sign of what they add."""
     alpha, beta = posterior(rng, 5, 100, 50)
     alpha[:, 4], beta[:, 4] = 1e-17, 5e-18
-    a, b = cells(alpha, beta)
+    a, b = patterns(alpha, beta)
     chosen = best_of_named(name, a, b).chosen
     s, p = a @ chosen, 1 - b @ chosen
     slope = {
@@ -249,5 +249,5 @@ def test_tiny_cells_are_decided_by_their_gain(rng, name):
 def test_cells_that_add_nothing_are_left_out(name):
     alpha, beta = np.full((10, 2), 0.8), np.full((10, 2), 0.3)
     alpha[:, 1], beta[:, 1] = 0.0, 0.0  # the second never says yes
-    chosen = best_of_named(name, *cells(alpha, beta)).chosen
+    chosen = best_of_named(name, *patterns(alpha, beta)).chosen
     assert votes(2)[chosen].tolist() == [[1, 0]]

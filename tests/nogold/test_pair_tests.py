@@ -9,7 +9,7 @@ import trueness
 from no_gold import table
 from trueness.nogold import pair_tests as _pair_scores
 from trueness.nogold.maximum import highest
-from trueness.nogold.model import Independent, read_cells, read_prior
+from trueness.nogold.model import Independent, read_patterns, read_prior
 from trueness.nogold.pair_tests import Rates
 
 NAN = np.nan
@@ -67,7 +67,7 @@ def test_statistic_by_brute_force(rng):
     counts = np.zeros((3, 16))
     counts[0] = rng.integers(1, 40, 16)
     p = trueness.Panel(list("ABCD"), rows, unknown=counts[0].astype(int))
-    full = _pair_scores.complete(read_cells(p))
+    full = _pair_scores.complete(read_patterns(p))
     at = Rates(rates[None, :1], rates[None, 1:5], rates[None, 5:])
     found, informed = _pair_scores.statistic(at, full)
     assert informed.all()
@@ -99,11 +99,11 @@ def test_slopes_with_labels_and_missing_votes():
 
 
 def fitted(panel):
-    cells = read_cells(panel)
-    model = Independent(cells, read_prior(None, cells, ordered=False))
+    patterns = read_patterns(panel)
+    model = Independent(patterns, read_prior(None, patterns, ordered=False))
     theta, _ = highest(model, np.random.default_rng(0))
     rates = _pair_scores.from_coordinates(*model.split(theta[None]))
-    return _pair_scores._inside(rates), _pair_scores.complete(cells)
+    return _pair_scores._inside(rates), _pair_scores.complete(patterns)
 
 
 def test_four_classifiers_cannot_tell_a_pair_from_the_others():

@@ -11,14 +11,14 @@ from scipy.special import betaln
 import trueness
 from no_gold import simulate, table
 from trueness.nogold import model as _latent_model
-from trueness.nogold.model import Independent, order_mass, read_cells, read_prior
-from trueness.nogold.sampling import exact as _exact
+from trueness.nogold.model import Independent, order_mass, read_patterns, read_prior
+from trueness.nogold.sampling import enumeration as _enumeration
 from trueness.nogold.sampling import tempering as _tempering
 
 
 def model(data, prior=None, ordered=True):
-    cells = read_cells(data)
-    return Independent(cells, read_prior(prior, cells, ordered))
+    patterns = read_patterns(data)
+    return Independent(patterns, read_prior(prior, patterns, ordered))
 
 
 def by_hand(x, counts, phi, alpha, beta):
@@ -88,7 +88,7 @@ def test_order_mass_against_a_finite_sum():
 
 def exact_moments(m):
     """Posterior mean of prevalence and accuracies from the sum over latent counts."""
-    log_weight, (a, b, c, d, e, f) = _exact.log_weights(m)
+    log_weight, (a, b, c, d, e, f) = _enumeration.log_weights(m)
     w = np.exp(log_weight - log_weight.max())
     w /= w.sum()
     if not m.prior.ordered:
@@ -421,7 +421,7 @@ def test_evidence_agrees_with_the_exact_sum():
         ["A", "B"], [[1, 1], [1, 0], [0, 1], [0, 0]], unknown=[3, 2, 1, 5]
     )
     m = model(p)
-    log_weight, _ = _exact.log_weights(m)
+    log_weight, _ = _enumeration.log_weights(m)
     # uniform priors on two triangles have the density 2 each
     expected = np.log(np.exp(log_weight).sum()) + 2 * np.log(2)
     post = trueness.latent_class(p, rng=0, method="importance", draws=4000)
@@ -439,11 +439,11 @@ def test_kish_and_resampling(rng):
 def test_populations_are_laid_out_once():
     a = trueness.Panel(["A", "B"], [[1, 1], [0, 0]], unknown=[3, 4])
     b = trueness.Panel(["B", "A"], [[1, 0], [0, 0]], pos=[2, 0], neg=[0, 5])
-    cells = _latent_model.read_cells({"x": a, "y": b})
-    assert cells.rows.tolist() == [[1, 1], [0, 1], [0, 0]]
-    assert cells.unknown.tolist() == [[3, 0, 4], [0, 0, 0]]
-    assert cells.pos.tolist() == [[0, 0, 0], [0, 2, 0]]
-    assert cells.neg.tolist() == [[0, 0, 0], [0, 0, 5]]
+    patterns = _latent_model.read_patterns({"x": a, "y": b})
+    assert patterns.rows.tolist() == [[1, 1], [0, 1], [0, 0]]
+    assert patterns.unknown.tolist() == [[3, 0, 4], [0, 0, 0]]
+    assert patterns.pos.tolist() == [[0, 0, 0], [0, 2, 0]]
+    assert patterns.neg.tolist() == [[0, 0, 0], [0, 0, 5]]
 
 
 JAGS = json.loads(

@@ -1,12 +1,12 @@
-"""Two tests on their sheet: against exact sums, and for any number of cases."""
+"""Two tests on their surface: against exact sums, and for any number of cases."""
 
 import numpy as np
 import pytest
 from scipy.stats import kstest
 
 import trueness
-from trueness.nogold.model import Independent, order_mass, read_cells, read_prior
-from trueness.nogold.sampling import exact as _exact
+from trueness.nogold.model import Independent, order_mass, read_patterns, read_prior
+from trueness.nogold.sampling import enumeration as _enumeration
 from trueness.nogold.sampling import two_tests as _two_tests
 
 ROWS = [[1, 1], [1, 0], [0, 1], [0, 0]]
@@ -17,13 +17,13 @@ def panel(count):
 
 
 def model(count, prior=None):
-    cells = read_cells(panel(count))
-    return Independent(cells, read_prior(prior, cells, ordered=True))
+    patterns = read_patterns(panel(count))
+    return Independent(patterns, read_prior(prior, patterns, ordered=True))
 
 
 def exact(m):
     """Posterior means and evidence by the sum over all latent counts."""
-    log_weight, (a, b, c, d, e, f) = _exact.log_weights(m)
+    log_weight, (a, b, c, d, e, f) = _enumeration.log_weights(m)
     top = log_weight.max()
     w = np.exp(log_weight - top)
     share = order_mass(c, d, e, f)
@@ -44,7 +44,7 @@ PRIORS = [None, {"sensitivity": (3, 2), "specificity": {"B": (4, 1)}}]
 @pytest.mark.parametrize("count", [(10, 6, 2, 30), (3, 2, 1, 5), (9, 0, 4, 12)])
 def test_weights_give_exact_means_and_evidence(rng, count, prior):
     m = model(count, prior)
-    found = _two_tests.Sheet(0.0).draws(100_000, m, rng)
+    found = _two_tests.Surface(0.0).draws(100_000, m, rng)
     w = np.exp(found.log_weight - found.log_weight.max())
     x = np.concatenate(list(m.natural(found.theta).values()), axis=1)
     mean = w @ x / w.sum()
@@ -59,7 +59,7 @@ def test_weights_give_exact_means_and_evidence(rng, count, prior):
 def test_weights_are_the_posterior_over_the_proposal(rng):
     """The likelihood is that of the model: its ratio to the Dirichlet is constant."""
     m = model((10, 6, 2, 30))
-    found = _two_tests.Sheet(0.0).draws(50, m, rng)
+    found = _two_tests.Surface(0.0).draws(50, m, rng)
     x = m.natural(found.theta)
     a, b = m.class_probabilities(x, np.array(ROWS, dtype=float))
     p = x["prevalence"] * a + (1 - x["prevalence"]) * b
@@ -82,7 +82,7 @@ def test_trapezoid(rng):
 
 
 def test_a_billion_cases_of_two_tests():
-    """The sheet is the same for a thousand cases and for a million times as many."""
+    """The surface is the same for a thousand cases and for a million times as many."""
     few, many = (
         trueness.latent_class(panel(k * np.array([1, 1, 1, 7])), rng=0, draws=4000)
         for k in (10_000, 100_000_000)
@@ -101,8 +101,8 @@ def test_votes_that_disagree_go_another_way():
     post = trueness.latent_class(panel([1, 300, 400, 2]), rng=0, draws=200)
     flat = post.draws
     assert (flat["sensitivity"] + flat["specificity"] >= 1).all()
-    assert _two_tests.sheet(model([1, 300, 400, 2]), np.random.default_rng(0)) == (
-        _two_tests.Sheet(0.0)
+    assert _two_tests.surface(model([1, 300, 400, 2]), np.random.default_rng(0)) == (
+        _two_tests.Surface(0.0)
     )
 
 
@@ -114,6 +114,6 @@ def test_votes_that_disagree_go_another_way():
     ],
 )
 def test_labels_and_missing_votes_are_not_for_the_sheet(p):
-    cells = read_cells(p)
-    prior = read_prior(None, cells, ordered=True)
-    assert not _two_tests.possible(Independent(cells, prior))
+    patterns = read_patterns(p)
+    prior = read_prior(None, patterns, ordered=True)
+    assert not _two_tests.possible(Independent(patterns, prior))

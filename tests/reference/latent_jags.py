@@ -54,9 +54,9 @@ def sample(name, sweeps):
     with tempfile.TemporaryDirectory() as folder:
         at = Path(folder)
         (at / "m.bug").write_text(MODEL)
-        cells = ",".join(rows.T.ravel())
+        patterns = ",".join(rows.T.ravel())
         (at / "d.R").write_text(
-            f"N <- {n}\nK <- {k}\nx <- structure(c({cells}), .Dim = c({n}, {k}))\n"
+            f"N <- {n}\nK <- {k}\nx <- structure(c({patterns}), .Dim = c({n}, {k}))\n"
         )
         (at / "i.R").write_text(
             '.RNG.name <- "base::Mersenne-Twister"\n.RNG.seed <- 1\n'

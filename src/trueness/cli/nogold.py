@@ -17,7 +17,8 @@ from trueness.cli._command import Columns, command
 from trueness.cli._options import Votes
 from trueness.cli._shell import Answer, about, say, table
 from trueness.cli._source import Ask, Source, count_panel, names_of
-from trueness.nogold.combinations.best import Combination, best_combination
+from trueness.nogold.combinations.best import best_combination
+from trueness.nogold.combinations.records import Combination
 from trueness.nogold.dependence import Dependence, conditional_dependence
 from trueness.nogold.posterior import LatentPosterior, latent_class
 

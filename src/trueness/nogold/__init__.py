@@ -1,1 +1,23 @@
-"""Room of nogold."""
+"""What can be said of tests and judges when nobody knows the truth, or only a little?
+
+Questions
+---------
+How good is each test, how common is the condition?   ``posterior`` (``latent_class``)
+The same without a prior.                             ``maximum`` (``latent_maximum``)
+Do the tests err together?                            ``dependence``
+Could any amount of data answer this?                 ``identifiability``
+Which model predicts new cases best?                  ``arviz_door`` (compare_models)
+Which logical combination of the tests is best?       the room ``combinations``
+
+How data flow
+-------------
+A panel of 0/1 votes, or a mapping from population to panel, is counted into vote
+patterns (``model.Patterns``). A model (``model.Independent``, ``random_effect``) gives
+every pattern a probability; the room ``sampling`` draws from its posterior; the draws
+are summarised in a ``LatentPosterior``, which says in ``notes`` what it assumes and
+what the data say about that. Everything else is a function of those draws.
+
+Read ``model`` first, then ``posterior``, ``identifiability``, ``dependence`` with
+``pair_tests``; ``sampling`` and ``combinations`` can be read on their own. The maths is
+on the page ``docs/maths/no_gold.md``.
+"""

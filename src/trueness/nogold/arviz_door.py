@@ -31,13 +31,13 @@ def datatree(post: LatentPosterior) -> Any:
     coords = {"classifier": names, "population": sites, "class": ["pos", "neg"]}
     variables = {
         k: (("chain", "draw", last.get(k, "classifier")), v)
-        for k, v in post._chains.items()
+        for k, v in post.chains.items()
     }
     used = {dims[2] for dims, _ in variables.values()}
     posterior = xarray.Dataset(
         variables, coords={k: v for k, v in coords.items() if k in used}
     )
-    chains, steps = next(iter(post._chains.values())).shape[:2]
+    chains, steps = next(iter(post.chains.values())).shape[:2]
     dims = ("chain", "draw", "pattern")
     per_case, count, label = _pointwise(post)
     pattern = xarray.Dataset(
@@ -52,22 +52,22 @@ def datatree(post: LatentPosterior) -> Any:
 
 def _pointwise(post: LatentPosterior) -> tuple[Floats, Floats, Array]:
     """Give the log probability of a case of each pattern, and how many there are."""
-    cells = post._model.cells
-    flat = post._flat()
-    a, b = post._model.class_probabilities(flat, cells.rows)
+    patterns = post.model.patterns
+    flat = post.flat
+    a, b = post.model.class_probabilities(flat, patterns.rows)
     parts, count, label = [], [], []
     for s, site in enumerate(post.populations):
         phi = flat["prevalence"][:, [s]]
         kinds = (
-            ("?", cells.unknown[s], phi * a + (1 - phi) * b),
-            ("+", cells.pos[s], phi * a),
-            ("-", cells.neg[s], (1 - phi) * b),
+            ("?", patterns.unknown[s], phi * a + (1 - phi) * b),
+            ("+", patterns.pos[s], phi * a),
+            ("-", patterns.neg[s], (1 - phi) * b),
         )
         for mark, cases, p in kinds:
             seen = cases > 0
             parts.append(np.log(np.maximum(p[:, seen], 1e-300)))
             count.append(cases[seen])
-            label += [f"{site}{_word(row)}{mark}" for row in cells.rows[seen]]
+            label += [f"{site}{_word(row)}{mark}" for row in patterns.rows[seen]]
     return np.hstack(parts), np.concatenate(count), np.array(label)
 
 

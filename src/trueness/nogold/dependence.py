@@ -17,9 +17,9 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
-from trueness._core.checks import votes as _votes
 from trueness._core.records import Record
-from trueness.nogold import pair_tests as _pair_scores
+from trueness.nogold import _checks as _votes
+from trueness.nogold import pair_tests as _pair_tests
 from trueness.nogold.identifiability import degrees_of_freedom
 from trueness.nogold.maximum import highest
 from trueness.nogold.model import Independent, read_prior
@@ -120,7 +120,7 @@ def conditional_dependence(
     _votes.latent_posterior(post)
     replicates = _options.whole_number(replicates, "replicates", at_least=19)
     rng = _options.generator(rng)
-    model, flat = post._model, post._flat()
+    model, flat = post.model, post.flat
     few = isinstance(model, Independent) and len(post.names) <= MOST_SCORED
     at = np.linspace(0, len(flat["sensitivity"]) - 1, DRAWS).astype(int)
     flat = {k: v[at] for k, v in flat.items()}
@@ -139,8 +139,8 @@ def conditional_dependence(
 
 
 def _power(post: LatentPosterior) -> str:
-    free, parameters, _ = degrees_of_freedom(post._model.cells)
-    parameters += post._model.extra
+    free, parameters, _ = degrees_of_freedom(post.model.patterns)
+    parameters += post.model.extra
     if free > parameters:
         return "The table has degrees of freedom left that can show dependence."
     return (
@@ -153,34 +153,34 @@ def _refitted(
     model: Independent, flat: Mapping[str, Floats], replicates: int, rng: Rng
 ) -> tuple[Floats, Floats]:
     """Give both p-values of each pair, by tables that are drawn and fitted again."""
-    free = Independent(model.cells, read_prior(None, model.cells, ordered=False))
+    free = Independent(model.patterns, read_prior(None, model.patterns, ordered=False))
     theta, _ = highest(free, rng)
-    fit = _pair_scores.from_coordinates(*free.split(theta[None]))
+    fit = _pair_tests.from_coordinates(*free.split(theta[None]))
     at = rng.integers(len(flat["sensitivity"]), size=replicates)
     phi, alpha, spec = (flat[k][at] for k in flat)
-    draws = _pair_scores.Rates(phi, alpha, 1 - spec)
-    table = _pair_scores.complete(model.cells)
-    return _pair_scores.p_values(fit, draws, table, rng)
+    draws = _pair_tests.Rates(phi, alpha, 1 - spec)
+    table = _pair_tests.complete(model.patterns)
+    return _pair_tests.p_values(fit, draws, table, rng)
 
 
 def _predictive(
     model: Any, flat: Mapping[str, Floats], i: int, j: int, rng: Rng
 ) -> tuple[float, float, float]:
     """Give the observed and the mean expected correlation of a pair, and p."""
-    cells = model.cells
-    rows = np.full((4, len(cells.names)), np.nan)
+    patterns = model.patterns
+    rows = np.full((4, len(patterns.names)), np.nan)
     rows[:, [i, j]] = (1, 1), (1, 0), (0, 1), (0, 0)
     a, b = model.class_probabilities(flat, rows)
-    both = ~np.isnan(cells.rows[:, [i, j]]).any(axis=1)
-    where = 2 * (cells.rows[both, i] == 0) + (cells.rows[both, j] == 0)
+    both = ~np.isnan(patterns.rows[:, [i, j]]).any(axis=1)
+    where = 2 * (patterns.rows[both, i] == 0) + (patterns.rows[both, j] == 0)
     table = np.zeros(4)
     new, mean = np.zeros((2, len(a), 4))
-    for s in range(len(cells.populations)):
+    for s in range(len(patterns.populations)):
         phi = flat["prevalence"][:, [s]]
         kinds = (
-            (cells.unknown[s, both], phi * a + (1 - phi) * b),
-            (cells.pos[s, both], a),
-            (cells.neg[s, both], b),
+            (patterns.unknown[s, both], phi * a + (1 - phi) * b),
+            (patterns.pos[s, both], a),
+            (patterns.neg[s, both], b),
         )
         for count, p in kinds:
             table += np.bincount(where, count, minlength=4)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from trueness._core.arrays import Floats
-from trueness.nogold.model import Cells
+from trueness.nogold.model import Patterns
 
 # largest distance between two distributions at which they are said to coincide
 COINCIDE = 0.1
@@ -25,43 +25,43 @@ SWAPPED = 0.01
 MOST_RANKED = 8
 
 
-def degrees_of_freedom(cells: Cells) -> tuple[int, int, int]:
+def degrees_of_freedom(patterns: Patterns) -> tuple[int, int, int]:
     """How many numbers can the table tell, how many are asked, how many can be known?
 
     Returns the degrees of freedom of the data, the number of parameters, and the rank:
     the number of parameters (or combinations of them) that the data determine.
     """
-    s, k = len(cells.populations), len(cells.names)
+    s, k = len(patterns.populations), len(patterns.names)
     parameters = s + 2 * k
-    designs = _designs(cells)
+    designs = _designs(patterns)
     free = sum(
         2 ** int(seen.sum()) * (2 if labelled else 1) - 1
         for _, seen, labelled in designs
     )
     if k > MOST_RANKED:
         return free, parameters, min(free, parameters)
-    rows = np.vstack([_derivative(cells, *design) for design in designs])
+    rows = np.vstack([_derivative(patterns, *design) for design in designs])
     size = np.linalg.norm(rows, axis=0)
     rank = np.linalg.matrix_rank(rows / np.where(size > 0, size, 1), tol=1e-7)
     return free, parameters, int(rank)
 
 
-def _designs(cells: Cells) -> list[tuple[int, Floats, bool]]:
+def _designs(patterns: Patterns) -> list[tuple[int, Floats, bool]]:
     """Which sets of tests were run, in which population, with or without labels?"""
     found = set()
-    for j, row in enumerate(cells.rows):
+    for j, row in enumerate(patterns.rows):
         seen = tuple(~np.isnan(row))
-        for s in range(len(cells.populations)):
-            if cells.unknown[s, j]:
+        for s in range(len(patterns.populations)):
+            if patterns.unknown[s, j]:
                 found.add((s, seen, False))
-            if cells.pos[s, j] or cells.neg[s, j]:
+            if patterns.pos[s, j] or patterns.neg[s, j]:
                 found.add((s, seen, True))
     return [(s, np.array(seen), labelled) for s, seen, labelled in sorted(found)]
 
 
-def _derivative(cells: Cells, s: int, seen: Floats, labelled: bool) -> Floats:
+def _derivative(patterns: Patterns, s: int, seen: Floats, labelled: bool) -> Floats:
     """Differentiate the probabilities of all patterns of one design."""
-    populations, k = len(cells.populations), len(cells.names)
+    populations, k = len(patterns.populations), len(patterns.names)
     general = np.random.default_rng(0)  # any point that is not special
     phi = general.uniform(0.2, 0.8, populations)[s]
     alpha, beta = general.uniform(0.55, 0.95, k), general.uniform(0.05, 0.45, k)
@@ -80,7 +80,7 @@ def remarks(
     model: Any, flat: dict[str, Floats], rng: np.random.Generator
 ) -> tuple[bool, tuple[str, ...]]:
     """Say whether the model is identified, and what a reader must know."""
-    free, parameters, rank = degrees_of_freedom(model.cells)
+    free, parameters, rank = degrees_of_freedom(model.patterns)
     identified = rank >= parameters and free >= parameters + model.extra
     parameters += model.extra
     notes = []
@@ -96,7 +96,7 @@ def remarks(
             f"Prior and posterior coincide for {', '.join(alike)}: the data say "
             f"nothing about it, the answer comes from the prior."
         )
-    notes += _constant_votes(model.cells) + _swaps(model, flat)
+    notes += _constant_votes(model.patterns) + _swaps(model, flat)
     return identified, tuple(notes)
 
 
@@ -120,9 +120,9 @@ def _distance(a: Floats, b: Floats) -> float:
     return float(np.abs(below - np.arange(1, a.size + 1) / a.size).max())
 
 
-def _constant_votes(cells: Cells) -> list[str]:
+def _constant_votes(patterns: Patterns) -> list[str]:
     out = []
-    for name, column in zip(cells.names, cells.rows.T, strict=True):
+    for name, column in zip(patterns.names, patterns.rows.T, strict=True):
         seen = column[~np.isnan(column)]
         if (seen == seen[0]).all():
             out.append(

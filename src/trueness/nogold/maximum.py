@@ -21,7 +21,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotConverged
 from trueness._core.records import Estimate, Record
 from trueness.nogold.identifiability import degrees_of_freedom
-from trueness.nogold.model import Cells, Independent, read_cells, read_prior
+from trueness.nogold.model import Independent, Patterns, read_patterns, read_prior
 from trueness.nogold.sampling.gibbs import latent_share
 
 STARTS, STEPS = 40, 200
@@ -88,23 +88,23 @@ def latent_maximum(
     Dawid, Skene 1979, J. R. Stat. Soc. C 28:20, doi:10.2307/2346806.
     Hui, Walter 1980, Biometrics 36:167, doi:10.2307/2530508.
     """
-    cells = read_cells(panel)
+    patterns = read_patterns(panel)
     level = _options.fraction(level, "level")
-    model = Independent(cells, read_prior(None, cells, ordered=False))
+    model = Independent(patterns, read_prior(None, patterns, ordered=False))
     theta, converged = highest(model, _options.generator(rng))
     if not converged:
         warnings.warn("latent_maximum did not converge.", NotConverged, stacklevel=2)
-    free, parameters, rank = degrees_of_freedom(cells)
+    free, parameters, rank = degrees_of_freedom(patterns)
     identified = rank >= parameters
     error = _errors(model, theta) if identified else np.full(theta.size, np.nan)
     value = float(model.log_likelihood(theta[None])[0])
-    phi, sens, spec = _estimates(cells, theta, error, level)
+    phi, sens, spec = _estimates(patterns, theta, error, level)
     return LatentMaximum(
         phi,
         sens,
         spec,
         value,
-        2 * (_saturated(cells) - value),
+        2 * (_saturated(patterns) - value),
         max(free - parameters, 0),
         identified,
         converged,
@@ -119,36 +119,36 @@ def highest(model: Independent, rng: np.random.Generator) -> tuple[Floats, bool]
 
 def _gradient(model: Independent, theta: Floats) -> Floats:
     """Differentiate the log likelihood: expected counts minus fitted ones."""
-    cells = model.cells
+    patterns = model.patterns
     share = latent_share(model, theta)
-    pos = cells.unknown * share + cells.pos
-    neg = cells.unknown * (1 - share) + cells.neg
+    pos = patterns.unknown * share + patterns.pos
+    neg = patterns.unknown * (1 - share) + patterns.neg
     phi, alpha, beta = (expit(part) for part in model.split(theta))
     in_pos, in_neg = pos.sum(axis=1), neg.sum(axis=1)
-    seen = cells.ones + cells.zeros
+    seen = patterns.ones + patterns.zeros
     return np.hstack(
         [
             pos.sum(axis=2) - phi * (pos + neg).sum(axis=2),
-            in_pos @ cells.ones - alpha * (in_pos @ seen),
-            in_neg @ cells.ones - beta * (in_neg @ seen),
+            in_pos @ patterns.ones - alpha * (in_pos @ seen),
+            in_neg @ patterns.ones - beta * (in_neg @ seen),
         ]
     )
 
 
 def _climb(model: Independent, theta: Floats) -> Floats:
     """Take EM steps from all starts at once; give the highest end."""
-    cells = model.cells
-    seen = cells.ones + cells.zeros
+    patterns = model.patterns
+    seen = patterns.ones + patterns.zeros
     tiny = 1e-9
     for _ in range(STEPS):
         share = latent_share(model, theta)
-        pos = cells.unknown * share + cells.pos
-        neg = cells.unknown * (1 - share) + cells.neg
+        pos = patterns.unknown * share + patterns.pos
+        neg = patterns.unknown * (1 - share) + patterns.neg
         in_pos, in_neg = pos.sum(axis=1), neg.sum(axis=1)
         parts = (
             (pos.sum(axis=2), (pos + neg).sum(axis=2)),
-            (in_pos @ cells.ones, in_pos @ seen),
-            (in_neg @ cells.ones, in_neg @ seen),
+            (in_pos @ patterns.ones, in_pos @ seen),
+            (in_neg @ patterns.ones, in_neg @ seen),
         )
         rate = np.hstack([(yes + tiny) / (all_ + 2 * tiny) for yes, all_ in parts])
         rate = np.clip(rate, 1e-7, 1 - 1e-7)
@@ -159,7 +159,7 @@ def _climb(model: Independent, theta: Floats) -> Floats:
 def _upright(theta: Floats, model: Independent) -> Floats:
     """Swap the classes when the classifiers are worse than chance together."""
     f, u, w = (part[0] for part in model.split(theta[None]))
-    labels = model.cells.pos.any() or model.cells.neg.any()
+    labels = model.patterns.pos.any() or model.patterns.neg.any()
     if labels or (expit(u) - expit(w)).sum() >= 0:
         return theta
     return np.concatenate([-f, w, u])
@@ -169,7 +169,7 @@ def _polish(model: Independent, theta: Floats) -> tuple[Floats, bool]:
     """Finish by a quasi-Newton search with the exact gradient."""
     from scipy.optimize import minimize
 
-    n = model.cells.total.sum()
+    n = model.patterns.total.sum()
     found: Any = minimize(  # type: ignore[call-overload]
         lambda t: -model.log_likelihood(t[None])[0] / n,
         theta,
@@ -195,15 +195,15 @@ def _errors(model: Independent, theta: Floats) -> Floats:
     return out
 
 
-def _saturated(cells: Cells) -> float:
+def _saturated(patterns: Patterns) -> float:
     """Give the log likelihood of the table itself, by population and tests run."""
     total = 0.0
-    seen = (~np.isnan(cells.rows)).astype(int)
-    for s in range(len(cells.populations)):
+    seen = (~np.isnan(patterns.rows)).astype(int)
+    for s in range(len(patterns.populations)):
         for design in np.unique(seen, axis=0):
             at = (seen == design).all(axis=1)
-            labelled = [cells.pos[s, at], cells.neg[s, at]]
-            for count in (cells.unknown[s, at], np.concatenate(labelled)):
+            labelled = [patterns.pos[s, at], patterns.neg[s, at]]
+            for count in (patterns.unknown[s, at], np.concatenate(labelled)):
                 some = count[count > 0]
                 total += (
                     float((some * np.log(some / some.sum())).sum()) if some.size else 0
@@ -211,11 +211,11 @@ def _saturated(cells: Cells) -> float:
     return total
 
 
-def _estimates(cells: Cells, theta: Floats, error: Floats, level: float) -> Any:
+def _estimates(patterns: Patterns, theta: Floats, error: Floats, level: float) -> Any:
     from statistics import NormalDist
 
     z = NormalDist().inv_cdf((1 + level) / 2)
-    s, k = len(cells.populations), len(cells.names)
+    s, k = len(patterns.populations), len(patterns.names)
     turn = np.r_[np.ones(s + k), -np.ones(k)]  # specificity is 1 - beta
     value = expit(turn * theta)
     low, high = expit(turn * theta - z * error), expit(turn * theta + z * error)
@@ -224,9 +224,9 @@ def _estimates(cells: Cells, theta: Floats, error: Floats, level: float) -> Any:
         Estimate(float(v), float(lo), float(hi), level, "maximum likelihood", float(e))
         for v, lo, hi, e in zip(value, low, high, sd, strict=True)
     ]
-    phi = dict(zip(cells.populations, each[:s], strict=True))
+    phi = dict(zip(patterns.populations, each[:s], strict=True))
     return (
         each[0] if s == 1 else MappingProxyType(phi),
-        MappingProxyType(dict(zip(cells.names, each[s : s + k], strict=True))),
-        MappingProxyType(dict(zip(cells.names, each[s + k :], strict=True))),
+        MappingProxyType(dict(zip(patterns.names, each[s : s + k], strict=True))),
+        MappingProxyType(dict(zip(patterns.names, each[s + k :], strict=True))),
     )

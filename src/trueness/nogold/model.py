@@ -29,8 +29,8 @@ import numpy as np
 from scipy.special import betainc, betaln, expit
 
 from trueness._core.arrays import Array, Floats, blocks
-from trueness._core.checks import votes as _votes
 from trueness.counts.values import Panel
+from trueness.nogold import _checks as _votes
 from trueness.nogold.sampling.ordered_betas import ordered_betas
 from trueness.nogold.sampling.products import product
 
@@ -42,7 +42,7 @@ EDGE = 1e-300
 
 @final
 @dataclass(frozen=True)
-class Cells:
+class Patterns:
     """How many cases of each population showed each pattern of votes?"""
 
     names: tuple[str, ...]
@@ -68,8 +68,8 @@ class Cells:
         return self.unknown + self.pos + self.neg
 
 
-def read_cells(data: Any) -> Cells:
-    """Lay one panel, or a mapping of panels, out as patterns by population."""
+def read_patterns(data: Any) -> Patterns:
+    """Count the patterns of one panel, or of each panel of a mapping."""
     panels = data if isinstance(data, Mapping) else {"": data}
     panels = _votes.panels_of_votes(panels)
     first = next(iter(panels.values()))
@@ -80,7 +80,7 @@ def read_cells(data: Any) -> Cells:
     for s, p in enumerate(panels.values()):
         j = [at[pattern_key(row)] for row in p.rows]
         counts[:, s, j] = p.unknown, p.pos, p.neg
-    return Cells(first.names, tuple(map(str, panels)), together.rows, *counts)
+    return Patterns(first.names, tuple(map(str, panels)), together.rows, *counts)
 
 
 def pattern_key(row: Floats) -> bytes:
@@ -100,20 +100,20 @@ class Prior:
     log_mass: float  # log of the share of the prior with alpha >= beta
 
 
-def read_prior(given: Any, cells: Cells, ordered: bool) -> Prior:
+def read_prior(given: Any, patterns: Patterns, ordered: bool) -> Prior:
     """Read ``{"sensitivity": {"A": (a, b)}, ...}``; what is not named is uniform."""
     given = _votes.prior_mapping(given, ("prevalence", "sensitivity", "specificity"))
     phi, sens, spec = (
         np.array([_votes.beta_prior(given.get(word), n, names, word) for n in names])
         for word, names in (
-            ("prevalence", cells.populations),
-            ("sensitivity", cells.names),
-            ("specificity", cells.names),
+            ("prevalence", patterns.populations),
+            ("sensitivity", patterns.names),
+            ("specificity", patterns.names),
         )
     )
     mass = order_mass(sens[:, 0], sens[:, 1], spec[:, 1], spec[:, 0])
     if ordered:
-        _votes.possible_order(mass, cells.names, LEAST_ORDERED)
+        _votes.possible_order(mass, patterns.names, LEAST_ORDERED)
     return Prior(
         phi, sens, spec, ordered, float(np.log(mass).sum()) if ordered else 0.0
     )
@@ -185,13 +185,13 @@ class Logs(NamedTuple):
 class Independent:
     """Classifiers that err independently within each class: the paper's model."""
 
-    cells: Cells
+    patterns: Patterns
     prior: Prior
 
     @property
     def dim(self) -> int:
         """How many parameters?"""
-        return len(self.cells.populations) + 2 * len(self.cells.names)
+        return len(self.patterns.populations) + 2 * len(self.patterns.names)
 
     @property
     def extra(self) -> int:
@@ -201,11 +201,11 @@ class Independent:
     @property
     def labels(self) -> tuple[str, ...]:
         """Give the name of every parameter."""
-        return parameter_labels(self.cells)
+        return parameter_labels(self.patterns)
 
     def split(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
         """Give the coordinates of prevalence, sensitivity and specificity."""
-        s, k = len(self.cells.populations), len(self.cells.names)
+        s, k = len(self.patterns.populations), len(self.patterns.names)
         return theta[:, :s], theta[:, s : s + k], theta[:, s + k : s + 2 * k]
 
     def logs(self, theta: Floats) -> Logs:
@@ -248,8 +248,8 @@ class Independent:
         With all votes present a 0 is what is not a 1, and one product is enough.
         """
         yes, no = x.alpha - x.beta, x.not_alpha - x.not_beta
-        ones, zeros = self.cells.ones.T, self.cells.zeros.T
-        if np.isnan(self.cells.rows).any():
+        ones, zeros = self.patterns.ones.T, self.patterns.zeros.T
+        if np.isnan(self.patterns.rows).any():
             return product(yes, ones) + product(no, zeros)
         return np.asarray(product(yes - no, ones) + no.sum(axis=1)[:, None])
 
@@ -258,19 +258,21 @@ class Independent:
         return self._log_likelihood(self.split(theta)[0], self.logs(theta))
 
     def _log_likelihood(self, logit_phi: Floats, x: Logs) -> Floats:
-        cells, odds = self.cells, self.log_odds(x)
-        negative = cells.unknown + cells.neg  # log(A phi + B (1 - phi)) starts at B
+        patterns, odds = self.patterns, self.log_odds(x)
+        negative = (
+            patterns.unknown + patterns.neg
+        )  # log(A phi + B (1 - phi)) starts at B
         out = product(x.not_phi, negative.sum(axis=1))
-        out += product(x.phi, cells.pos.sum(axis=1))
-        for s, u in enumerate(cells.unknown):
+        out += product(x.phi, patterns.pos.sum(axis=1))
+        for s, u in enumerate(patterns.unknown):
             out += product(_softplus(logit_phi[:, s, None] + odds), u)
         for count, yes, no in (
-            (cells.pos, x.alpha, x.not_alpha),
+            (patterns.pos, x.alpha, x.not_alpha),
             (negative, x.beta, x.not_beta),
         ):
             n = count.sum(axis=0)
-            out += product(yes, product(cells.ones.T, n))
-            out += product(no, product(cells.zeros.T, n))
+            out += product(yes, product(patterns.ones.T, n))
+            out += product(no, product(patterns.zeros.T, n))
         return np.asarray(out)
 
     def log_densities(self, theta: Floats) -> tuple[Floats, Floats]:
@@ -318,13 +320,17 @@ class Independent:
         }
 
 
-def parameter_labels(cells: Cells) -> tuple[str, ...]:
+def parameter_labels(patterns: Patterns) -> tuple[str, ...]:
     """Give the name of every parameter, in the order of the draws."""
-    many = len(cells.populations) > 1
+    many = len(patterns.populations) > 1
     return (
-        *((f"prevalence[{s}]" for s in cells.populations) if many else ("prevalence",)),
-        *(f"sensitivity[{n}]" for n in cells.names),
-        *(f"specificity[{n}]" for n in cells.names),
+        *(
+            (f"prevalence[{s}]" for s in patterns.populations)
+            if many
+            else ("prevalence",)
+        ),
+        *(f"sensitivity[{n}]" for n in patterns.names),
+        *(f"specificity[{n}]" for n in patterns.names),
     )
 
 
@@ -345,13 +351,13 @@ def _ordered_pairs(
 
 
 def mixture_log_likelihood(
-    logit_phi: Floats, log_a: Floats, log_b: Floats, cells: Cells
+    logit_phi: Floats, log_a: Floats, log_b: Floats, patterns: Patterns
 ) -> Floats:
     """Mix the two classes in each population and sum over all cases."""
     out = np.zeros(len(log_a))
-    for s in range(len(cells.populations)):
+    for s in range(len(patterns.populations)):
         phi, not_phi = log_sigmoids(logit_phi[:, s])
-        u, p, n = cells.unknown[s], cells.pos[s], cells.neg[s]
+        u, p, n = patterns.unknown[s], patterns.pos[s], patterns.neg[s]
         odds = logit_phi[:, s, None] + log_a - log_b
         out += product(_softplus(odds), u) + product(log_b, u + n)
         out += (u + n).sum() * not_phi

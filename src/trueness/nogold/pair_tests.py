@@ -14,7 +14,7 @@ Biometrics 57:158, doi:10.1111/j.0006-341X.2001.00158.x) in units of standard
 deviations. The statistic is the slope of the log likelihood at rho = 0, cleared of the
 slopes of all other parameters, so that these need not be at their maximum to the last
 digit (Neyman's C(alpha)). Its distribution is simulated: with sensitivities near 1 and
-empty cells, chi-square with two degrees of freedom is too optimistic.
+empty patterns, chi-square with two degrees of freedom is too optimistic.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 from scipy.special import expit
 
 from trueness._core.arrays import Array, Floats, blocks
-from trueness.nogold.model import Cells, pattern_key
+from trueness.nogold.model import Patterns, pattern_key
 
 Rng = np.random.Generator
 EDGE = 1e-9
@@ -59,9 +59,9 @@ class Rates(NamedTuple):
     beta: Floats
 
 
-def complete(cells: Cells) -> Table:
+def complete(patterns: Patterns) -> Table:
     """Write down all patterns of each set of tests that was run, seen or not."""
-    sets = np.unique(~np.isnan(cells.rows), axis=0)
+    sets = np.unique(~np.isnan(patterns.rows), axis=0)
     parts = []
     for seen in sets:
         rows = np.full((2 ** int(seen.sum()), seen.size), np.nan)
@@ -69,9 +69,9 @@ def complete(cells: Cells) -> Table:
         parts.append(rows)
     every = np.vstack(parts)
     at = {pattern_key(row): j for j, row in enumerate(every)}
-    counts = np.zeros((3, 1, len(cells.populations), len(every)))
-    j = [at[pattern_key(row)] for row in cells.rows]
-    for kind, count in enumerate((cells.unknown, cells.pos, cells.neg)):
+    counts = np.zeros((3, 1, len(patterns.populations), len(every)))
+    j = [at[pattern_key(row)] for row in patterns.rows]
+    for kind, count in enumerate((patterns.unknown, patterns.pos, patterns.neg)):
         counts[kind, 0][:, j] = count
     design = np.repeat(np.arange(len(sets)), [len(p) for p in parts])
     return Table(every, design, *counts)

@@ -20,15 +20,15 @@ from numpy.typing import ArrayLike
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks import votes as _votes
 from trueness._core.checks.errors import NotConverged
 from trueness._core.doors import door
 from trueness._core.html import html_table
 from trueness._core.records import Estimate, Record
+from trueness.nogold import _checks as _votes
 from trueness.nogold.identifiability import remarks
-from trueness.nogold.model import Independent, read_cells, read_prior
+from trueness.nogold.model import Independent, read_patterns, read_prior
 from trueness.nogold.random_effect import RandomEffect
-from trueness.nogold.sampling import exact as _exact
+from trueness.nogold.sampling import enumeration as _enumeration
 from trueness.nogold.sampling.strategy import Diagnostics, diagnose, natural, sample
 
 METHODS = ("auto", "importance", "gibbs", "exact")
@@ -123,21 +123,38 @@ class LatentPosterior(Record):
         return self._populations
 
     @property
+    def level(self) -> float:
+        """Which level do the intervals have?"""
+        return self._level
+
+    @property
+    def model(self) -> Any:
+        """Which model was fitted, with its patterns and its prior?"""
+        return self._model
+
+    @property
+    def chains(self) -> Mapping[str, Floats]:
+        """Give the draws by chain, (chains, draws, size)."""
+        return self._chains
+
+    @property
+    def flat(self) -> dict[str, Floats]:
+        """Give the draws of all chains, (draws, size), also for one population."""
+        return {k: v.reshape(-1, v.shape[2]) for k, v in self._chains.items()}
+
+    @property
     def draws(self) -> Mapping[str, Floats]:
         """Give all draws: (draws, K); prevalence (draws,), or (draws, populations)."""
-        flat = {k: v.reshape(-1, v.shape[2]) for k, v in self._chains.items()}
+        flat = self.flat
         if len(self._populations) == 1:
             flat["prevalence"] = flat["prevalence"][:, 0]
         return MappingProxyType(flat)
 
     def quantile(self, q: ArrayLike) -> dict[str, Floats]:
         """Give posterior quantiles of every parameter, by its name."""
-        flat = np.concatenate(list(self._flat().values()), axis=1)
+        flat = np.concatenate(list(self.flat.values()), axis=1)
         value = np.quantile(flat, np.asarray(q), axis=0)
         return {n: value[..., i] for i, n in enumerate(self.diagnostics.parameter)}
-
-    def _flat(self) -> dict[str, Floats]:
-        return {k: v.reshape(-1, v.shape[2]) for k, v in self._chains.items()}
 
     def probability(
         self,
@@ -167,7 +184,7 @@ class LatentPosterior(Record):
         fixed = (
             None if prevalence is None else _options.fraction(prevalence, "prevalence")
         )
-        return self._model.post_test(self._flat(), rows, s, fixed)  # type: ignore[no-any-return]
+        return self._model.post_test(self.flat, rows, s, fixed)  # type: ignore[no-any-return]
 
     def ranking(self, by: str = "sensitivity") -> Ranking:
         """How likely is each classifier best, second, ... by this measure?
@@ -178,7 +195,7 @@ class LatentPosterior(Record):
             What counts; youden is sensitivity + specificity - 1.
         """
         _options.choice(by, RANKED, "by")
-        flat = self._flat()
+        flat = self.flat
         score = (
             flat["sensitivity"] + flat["specificity"] if by == "youden" else flat[by]
         )
@@ -193,7 +210,7 @@ class LatentPosterior(Record):
 
     def summary(self) -> dict[str, Array]:
         """Give one row a parameter: mean, sd, quantiles and diagnostics."""
-        flat = np.concatenate(list(self._flat().values()), axis=1)
+        flat = np.concatenate(list(self.flat.values()), axis=1)
         low, high = (1 - self._level) / 2, (1 + self._level) / 2
         ends = np.quantile(flat, [low, 0.5, high], axis=0)
         d = self.diagnostics
@@ -219,7 +236,7 @@ class LatentPosterior(Record):
         d = self.diagnostics
         head = (
             f"Latent classes: {len(self._names)} classifiers, "
-            f"{self._flat()['sensitivity'].shape[0]:,} draws ({d.method}, at least "
+            f"{self.flat['sensitivity'].shape[0]:,} draws ({d.method}, at least "
             f"{d.ess_bulk.min():,.0f} effective)"
         )
         lines = [f"  {name}: {value}" for name, value in self._estimates().items()]
@@ -322,15 +339,15 @@ def latent_class(
     >>> round(post.sensitivity["A"].value, 2)
     0.67
     """
-    cells = read_cells(panel)
+    patterns = read_patterns(panel)
     draws = _options.whole_number(draws, "draws", at_least=100)
     chains = _options.whole_number(chains, "chains", at_least=2)
     level = _options.fraction(level, "level")
     _options.choice(method, METHODS, "method")
     if method == "exact":
-        _votes.few_terms(_exact.terms(cells), _exact.MANY)
+        _votes.few_terms(_enumeration.terms(patterns), _enumeration.MANY)
     kind = MODELS[_options.choice(dependence, MODELS, "dependence")]
-    model = kind(cells, read_prior(prior, cells, ordered))
+    model = kind(patterns, read_prior(prior, patterns, ordered))
     rng = _options.generator(rng)
     return posterior(model, method, draws, chains, level, rng)
 
@@ -344,7 +361,7 @@ def posterior(
     rng: np.random.Generator,
 ) -> LatentPosterior:
     """Sample a model and write down what was found."""
-    cells = model.cells
+    patterns = model.patterns
     found = sample(model, method, draws, chains, rng)
     c, steps, d = found.theta.shape
     flat = natural(model, found.theta.reshape(-1, d))
@@ -355,30 +372,31 @@ def posterior(
         warnings.warn(f"latent_class: {diagnostics.message}.", NotConverged, 3)
     identified, notes = remarks(model, flat, rng)
     phi, sens, spec = (
-        {n: _estimate(flat[word][:, i], level) for i, n in enumerate(names)}
+        {n: estimate(flat[word][:, i], level) for i, n in enumerate(names)}
         for word, names in (
-            ("prevalence", cells.populations),
-            ("sensitivity", cells.names),
-            ("specificity", cells.names),
+            ("prevalence", patterns.populations),
+            ("sensitivity", patterns.names),
+            ("specificity", patterns.names),
         )
     )
-    single = len(cells.populations) == 1
+    single = len(patterns.populations) == 1
     return LatentPosterior(
-        phi[cells.populations[0]] if single else MappingProxyType(phi),
+        phi[patterns.populations[0]] if single else MappingProxyType(phi),
         MappingProxyType(sens),
         MappingProxyType(spec),
         identified,
         notes,
         diagnostics,
-        cells.names,
-        cells.populations,
+        patterns.names,
+        patterns.populations,
         MappingProxyType(by_chain),
         level,
         model,
     )
 
 
-def _estimate(values: Floats, level: float) -> Estimate:
+def estimate(values: Floats, level: float) -> Estimate:
+    """Summarise draws by their mean, equal-tailed interval and standard deviation."""
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return Estimate(
         float(values.mean()),

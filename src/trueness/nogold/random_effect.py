@@ -21,8 +21,8 @@ from scipy.special import ndtr, ndtri
 
 from trueness._core.arrays import Floats, blocks
 from trueness.nogold.model import (
-    Cells,
     Independent,
+    Patterns,
     Prior,
     mixture_log_likelihood,
     parameter_labels,
@@ -41,7 +41,7 @@ NODES, WEIGHTS = _NODES, _WEIGHTS / _WEIGHTS.sum()
 class RandomEffect:
     """Classifiers that err together on hard cases: one more sigma a class."""
 
-    cells: Cells
+    patterns: Patterns
     prior: Prior
 
     @property
@@ -52,7 +52,7 @@ class RandomEffect:
     @property
     def base(self) -> Independent:
         """Give the model without dependence, whose parameters these are."""
-        return Independent(self.cells, self.prior)
+        return Independent(self.patterns, self.prior)
 
     @property
     def dim(self) -> int:
@@ -62,7 +62,7 @@ class RandomEffect:
     @property
     def labels(self) -> tuple[str, ...]:
         """Give the name of every parameter."""
-        return (*parameter_labels(self.cells), "spread[pos]", "spread[neg]")
+        return (*parameter_labels(self.patterns), "spread[pos]", "spread[neg]")
 
     def log_prior(self, theta: Floats) -> Floats:
         """Give the density of the prior; sigma is half-normal, in log sigma."""
@@ -85,11 +85,11 @@ class RandomEffect:
         """Give the log probability of all votes and labels, for each draw."""
         x = self.base.logs(theta[:, :-2])
         sigma = np.exp(np.clip(theta[:, -2:], -20, 5))
-        rows = self.cells.rows
+        rows = self.patterns.rows
         log_a = _log_patterns(np.exp(x.alpha), sigma[:, 0], rows)
         log_b = _log_patterns(np.exp(x.beta), sigma[:, 1], rows)
         f = self.base.split(theta[:, :-2])[0]
-        return mixture_log_likelihood(f, log_a, log_b, self.cells)
+        return mixture_log_likelihood(f, log_a, log_b, self.patterns)
 
     def log_densities(self, theta: Floats) -> tuple[Floats, Floats]:
         """Give prior and likelihood."""

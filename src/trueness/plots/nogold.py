@@ -46,10 +46,10 @@ def posterior_densities(post: LatentPosterior) -> Any:
 
 def _densities(post: LatentPosterior) -> dict[str, list[Any]]:
     """Give the density of every parameter after and before the data were seen."""
-    model = post._model
+    model = post.model
     prior = model.natural(model.prior_draws(20_000, np.random.default_rng(0)))
     before = np.concatenate([prior[k] for k in prior], axis=1)
-    after = np.concatenate([post._flat()[k] for k in prior], axis=1)
+    after = np.concatenate([post.flat[k] for k in prior], axis=1)
     columns: dict[str, list[Any]] = {
         k: [] for k in ("parameter", "value", "density", "of")
     }
@@ -98,17 +98,17 @@ def combination_plane(post: LatentPosterior, most: int = 12) -> Any:
 
 def _worth_drawing(post: LatentPosterior, most: int) -> dict[str, Array]:
     """Which combinations are drawn, by their formula?"""
-    cells = votes(len(post.names))
+    patterns = votes(len(post.names))
     if len(post.names) <= ENUMERATED:
         best = all_combinations(post).sorted("product", most=most)
         code = [int(n) - 1 for n in best.number]
-        each = [np.array([c >> j & 1 for j in range(len(cells))]) > 0 for c in code]
+        each = [np.array([c >> j & 1 for j in range(len(patterns))]) > 0 for c in code]
         return dict(zip(best.formula.tolist(), each, strict=True))
     found: dict[str, Array] = {}
     for criterion in CRITERIA:
         top = best_combination(post, criterion=criterion)
-        found.setdefault(shown(top.formula, 60), top.map(cells) > 0)
-    return found | {n: cells[:, k] > 0 for k, n in enumerate(post.names)}
+        found.setdefault(shown(top.formula, 60), top.map(patterns) > 0)
+    return found | {n: patterns[:, k] > 0 for k, n in enumerate(post.names)}
 
 
 def _crosses(columns: dict[str, list[Any]]) -> Any:
@@ -160,7 +160,7 @@ def dependence_matrix(found: Dependence) -> Any:
         x=alt.X("first:N", sort=[str(n) for n in names], title=None),
         y=alt.Y("second:N", sort=[str(n) for n in names], title=None),
     )
-    boxes = base.mark_rect().encode(
+    subproblems = base.mark_rect().encode(
         color=alt.Color(
             "residual:Q",
             title="residual correlation",
@@ -170,5 +170,5 @@ def dependence_matrix(found: Dependence) -> Any:
     ink = on_cell("residual", 0.6 * most)
     predictive = base.mark_text(dy=-7).encode(text="p:N", color=ink)
     score = base.mark_text(dy=7, fontSize=9).encode(text="score:N", color=ink)
-    chart = (boxes + predictive + score).properties(width=300, height=220)
+    chart = (subproblems + predictive + score).properties(width=300, height=220)
     return styled(chart, "", "Residual correlation of each pair, with two p-values")

@@ -11,7 +11,8 @@ from trueness._core.checks.errors import InputError
 from trueness._core.records import Estimate, shown
 from trueness.counts.values import Panel
 from trueness.ensembles.without_labels import Agreement, agreement
-from trueness.nogold.combinations.best import Combination, best_combination
+from trueness.nogold.combinations.best import best_combination
+from trueness.nogold.combinations.records import Combination
 from trueness.nogold.dependence import Dependence, conditional_dependence
 from trueness.nogold.posterior import LatentPosterior, latent_class
 from trueness.report import estimates

@@ -1,17 +1,17 @@
 r"""What makes a combination good, and what is known about the shape of that?
 
 A criterion is a function of sensitivity, specificity and prevalence. Its shape decides
-how the best set of cells of one draw is found:
+how the best set of patterns of one draw is found:
 
 ``linear``
-    every cell counts for itself (sum, costs, accuracy, youden and their sums);
+    every pattern counts for itself (sum, costs, accuracy, youden and their sums);
 ``convex``
-    no better set than a prefix of the cells in likelihood-ratio order: squares, and
+    no better set than a prefix of the patterns in likelihood-ratio order: squares, and
     every metric of the table, whose level sets in the (sensitivity, specificity) plane
     bound convex sets (F, kappa and likelihood ratios are quotients of linear functions;
     Matthews' coefficient and markedness are a linear one over a concave one);
 ``product``, ``min``
-    concave: see ``_fronts_of_cells.py``;
+    concave: see ``one_draw.py``;
 ``sum of several``
     a sum of metrics has no shape of its own; the sum of the largest values of its parts
     is an upper bound.
@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueness._core.arrays import Array, Floats, blocks
-from trueness._core.checks import votes as _votes
 from trueness.metrics.algebra import Metric, Ratio
 from trueness.metrics.confusion import METRICS, Confusion
 from trueness.metrics.grammar import metric
+from trueness.nogold import _checks as _votes
 from trueness.nogold.combinations.branch_and_bound import TIE
 from trueness.nogold.combinations.one_draw import (
     best_minimum,
@@ -122,7 +122,7 @@ def slopes(value: Value, phi: Floats) -> tuple[Floats, Floats]:
 
 
 def winners_of(c: Criterion, a: Floats, b: Floats, phi: Floats) -> Array:
-    """Which combination is best in each draw? (draws, cells) of bool.
+    """Which combination is best in each draw? (draws, patterns) of bool.
 
     Exact but for a sum of several metrics, for which it is the best prefix.
     """
@@ -138,8 +138,8 @@ def winners_of(c: Criterion, a: Floats, b: Floats, phi: Floats) -> Array:
 
 def _best_prefixes(c: Criterion, a: Floats, b: Floats, phi: Floats) -> Iterator[Array]:
     """Give the best prefix of each draw, some draws at a time."""
-    n, cells = a.shape
-    for at in blocks(n, max(1, 2**20 // cells)):
+    n, patterns = a.shape
+    for at in blocks(n, max(1, 2**20 // patterns)):
         order = ratio_order(a[at], b[at])
         sens, fpr = (
             np.take_along_axis(m[at], order, axis=1).cumsum(axis=1) for m in (a, b)
@@ -148,7 +148,7 @@ def _best_prefixes(c: Criterion, a: Floats, b: Floats, phi: Floats) -> Iterator[
         sens, fpr = np.hstack([empty, sens]), np.hstack([empty, fpr])
         length = c.value(sens, 1 - fpr, phi[at, None]).argmax(axis=1)
         chosen = np.zeros(order.shape, dtype=bool)
-        place = np.arange(cells) < length[:, None]
+        place = np.arange(patterns) < length[:, None]
         np.put_along_axis(chosen, order, place, axis=1)
         yield chosen
 

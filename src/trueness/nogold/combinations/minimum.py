@@ -1,18 +1,18 @@
-r"""Which cells make the smaller of sensitivity and specificity largest on average?
+r"""Which patterns make the smaller of sensitivity and specificity largest on average?
 
-With w = a + b in each draw and z the 0/1 vector of flagged cells,
+With w = a + b in each draw and z the 0/1 vector of flagged patterns,
 
 .. math:: E[\min(S, 1 - F)] = \bar a'z + E[\min(0, y)], \qquad y = 1 - w'z
 
-is concave in z. Flagging cell j changes it by
+is concave in z. Flagging pattern j changes it by
 
 .. math:: \bar a_j - E[\operatorname{clip}(w_j - y, 0, w_j)],
 
-which falls as y falls, so its range in a box is known from the largest and the smallest
-y of each draw. For weights l in [0, 1], one a draw, min(0, y) <= l y gives a linear
-majorant; the best weights are the multipliers of a linear program: solved where the
-box is small, by a smoothed minimum where it is large. Draws in which y cannot change
-its sign in a box are summed up.
+which falls as y falls, so its range in a subproblem is known from the largest and the
+smallest y of each draw. For weights l in [0, 1], one a draw, min(0, y) <= l y gives a
+linear majorant; the best weights are the multipliers of a linear program: solved where
+the subproblem is small, by a smoothed minimum where it is large. Draws in which y
+cannot change its sign in a subproblem are summed up.
 """
 
 from __future__ import annotations
@@ -28,24 +28,22 @@ from trueness.nogold.combinations.branch_and_bound import (
     IN,
     LEAST,
     OPEN,
-    OUT,
     TIE,
-    Bound,
-    Box,
+    Majorant,
+    Subproblem,
     descend,
-    with_cell,
+    divided_at,
+    everything_open,
 )
 
 # entries of the linear program up to which it is solved
 SMALL = 20_000
 # widths of the smoothed kink, as parts of the range of y
 WIDTHS = (0.1, 0.01, 0.001)
-# cells that are flipped before all are looked at again
-FEW = 32
 
 
 class Part(NamedTuple):
-    """The criterion in a box: base + gain'x + sum(min(0, y - w x)) / draws."""
+    """The criterion in a subproblem: base + gain'x + sum(min(0, y - w x)) / draws."""
 
     free: Array
     base: float
@@ -58,66 +56,44 @@ class Part(NamedTuple):
 @final
 @dataclass(frozen=True)
 class Minimum:
-    """The largest E[min(S, 1 - F)] over sets of cells."""
+    """The largest E[min(S, 1 - F)] over sets of patterns."""
 
     mean: Floats  # (n,) of a
     w: Floats  # (draws, n): a + b
     tie: Floats
 
     @property
-    def whole(self) -> Box:
-        """Give the box of all sets."""
-        n = self.mean.size
-        none = np.zeros(0)
-        return Box(np.full(n, OPEN, np.int8), none, none, np.full(n, 0.5))
+    def whole(self) -> Subproblem:
+        """Give the subproblem of all sets."""
+        return everything_open(self.mean.size)
 
     def value(self, chosen: Array) -> float:
         """Give the average of the smaller rate."""
         y = 1 - self.w[:, chosen].sum(axis=1)
         return float(self.mean[chosen].sum() + np.minimum(y, 0).mean())
 
-    def polish(self, chosen: Array, among: Array) -> Array:
-        """Flip single cells among these as long as the value rises."""
-        chosen = chosen.copy()
-        y = 1 - self.w[:, chosen].sum(axis=1)
-        for _ in range(among.size):
-            rise = self._rise(chosen, among, y)
-            # the most promising cells first, as all of them take long
-            few = among[np.argsort(-rise)[:FEW]]
-            if rise.max() <= 0:
-                break
-            for _ in range(FEW):
-                rise = self._rise(chosen, few, y)
-                j = int(few[np.argmax(rise)])
-                if rise.max() <= 0:
-                    break
-                y = y + self.w[:, j] if chosen[j] else y - self.w[:, j]
-                chosen[j] = ~chosen[j]
-        return chosen
+    def totals(self, chosen: Array) -> Floats:
+        """Give w'z, the weight of a set in each draw."""
+        return np.asarray(self.w[:, chosen].sum(axis=1))
 
-    def _rise(self, chosen: Array, among: Array, y: Floats) -> Floats:
-        """What does it bring to flip each of these cells?"""
-        w, inside, tie = self.w[:, among], chosen[among], self.tie[among]
-        # without the cell, y is higher by its weight
-        lost = np.where(inside, 0.0, w) - y[:, None]
-        gain = self.mean[among] - np.clip(lost, 0, w).mean(axis=0)
-        return np.asarray(np.where(inside, tie - gain + LEAST, gain - tie))
+    def step(self, j: int) -> Floats:
+        """Give the weight of one pattern in each draw."""
+        return self.w[:, j]
 
-    def settle(self, state: Array) -> Array:
-        """Decide the open cells whose gain has one sign in the whole box."""
-        state = state.copy()
-        while (state == OPEN).any():
-            part = self._part(state)
-            n, y, w = len(self.w), part.y[:, None], part.w
-            lowest = (part.y - part.range)[:, None]
-            least = part.gain - np.clip(-lowest, 0, w).sum(axis=0) / n
-            most = part.gain - np.clip(w - y, 0, w).sum(axis=0) / n
-            sure = least > self.tie[part.free]
-            never = (most <= self.tie[part.free]) & ~sure
-            state[part.free[sure]], state[part.free[never]] = IN, OUT
-            if not (sure | never).any():
-                break
-        return state
+    def gains(self, totals: Floats, inside: Array, among: Array) -> Floats:
+        """What does each of these patterns add to the set without it?"""
+        w = self.w[:, among]
+        # without the pattern, y = 1 - totals is higher by its weight
+        lost = np.where(inside, 0.0, w) - (1 - totals)[:, None]
+        return np.asarray(self.mean[among] - np.clip(lost, 0, w).mean(axis=0))
+
+    def gain_range(self, state: Array) -> tuple[Floats, Floats]:
+        """Take the gains at the smallest and at the largest y of each draw."""
+        part = self._part(state)
+        n, y, w = len(self.w), part.y[:, None], part.w
+        lowest = (part.y - part.range)[:, None]
+        least = part.gain - np.clip(-lowest, 0, w).sum(axis=0) / n
+        return least, part.gain - np.clip(w - y, 0, w).sum(axis=0) / n
 
     def _part(self, state: Array) -> Part:
         """Sum up the draws in which y cannot change its sign."""
@@ -131,25 +107,26 @@ class Minimum:
         kept = ~below & (y < spread)
         return Part(free, base, gain, y[kept], w[kept], spread[kept])
 
-    def bound(self, box: Box) -> Bound:
+    def majorant(self, subproblem: Subproblem) -> Majorant:
         """Weigh the two sides of the kink of each draw."""
-        part = self._part(box.state)
+        part = self._part(subproblem.state)
         solve = _program if part.w.size <= SMALL else _smoothed
-        x, weight = solve(part, box.x[part.free], len(self.w))
+        x, weight = solve(part, subproblem.x[part.free], len(self.w))
         weight = weight / len(self.w)
         cost = part.gain - np.einsum("d,dj->j", weight, part.w)
         upper = part.base + float((weight * part.y).sum() + np.maximum(cost, 0).sum())
-        everything = (box.state == IN).astype(np.float64)
+        everything = (subproblem.state == IN).astype(np.float64)
         everything[part.free] = x
-        return Bound(upper, cost, everything)
+        return Majorant(upper, cost, everything)
 
-    def split(self, box: Box, bound: Bound, gap: float) -> tuple[Box, Box]:
-        """Divide at the weightiest cell in doubt."""
-        free = np.flatnonzero(box.state == OPEN)
-        doubt = np.abs(bound.x[free] - 0.5) < 0.499
+    def split(
+        self, subproblem: Subproblem, majorant: Majorant, gap: float
+    ) -> tuple[Subproblem, Subproblem]:
+        """Divide at the weightiest pattern in doubt."""
+        free = np.flatnonzero(subproblem.state == OPEN)
+        doubt = np.abs(majorant.x[free] - 0.5) < 0.499
         weight = self.w[:, free].mean(axis=0) * np.where(doubt, 1.0, 1e-6)
-        cell = int(free[np.argmax(weight)])
-        return with_cell(box, cell, OUT), with_cell(box, cell, IN)
+        return divided_at(subproblem, int(free[np.argmax(weight)]))
 
 
 def minimum(a: Floats, b: Floats) -> Minimum:

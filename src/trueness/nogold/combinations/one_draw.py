@@ -1,17 +1,17 @@
-r"""Which set of cells is best, when each adds to sensitivity and to false alarms?
+r"""Which set of patterns is best, when each adds to sensitivity and to false alarms?
 
-The votes of K classifiers fall into 2^K cells with probabilities a_j in positives and
-b_j in negatives; a combination is a set S of cells, with sensitivity sum(a over S) and
-false positive rate sum(b over S).
+The votes of K classifiers fall into 2^K patterns with probabilities a_j in positives
+and b_j in negatives; a combination is a set S of patterns, with sensitivity sum(a over
+S) and false positive rate sum(b over S).
 
-A criterion that is convex in both has its optimum at a prefix of the cells in
+A criterion that is convex in both has its optimum at a prefix of the patterns in
 likelihood-ratio order (the vertices of the set of all sums). The product and the
 minimum are concave, and their optimum may lie off that order. For these the relaxed
-optimum P* on the order (a fraction of one cell allowed) has multipliers l and m with
+optimum P* on the order (a fraction of one pattern allowed) has multipliers l and m with
 
 .. math:: g(S) \le g(P^*) - \sum_{j\ \text{off the order}} |l a_j - m b_j|
 
-so a cell whose term exceeds the gap between P* and the best prefix must follow the
+so a pattern whose term exceeds the gap between P* and the best prefix must follow the
 order, and only the few others are searched, with sums that are dominated dropped
 (Nemhauser, Ullmann 1969, doi:10.1287/mnsc.15.9.494). The result is exact; when the
 search is cut off, the gap is returned.
@@ -27,15 +27,15 @@ from trueness._core.arrays import Array, Floats
 
 # partial sums kept at a time; more are cut off, and the gap says so
 MOST_STATES = 20_000
-# cells of which all pairs are tried first
+# patterns of which all pairs are tried first
 PAIRS = 256
-# cells from which that is worth it
+# patterns from which that is worth it
 FEW = 12
 TINY = 1e-300
 
 
 class Choice(NamedTuple):
-    """A set of cells, its value, and how much better any other could be at most."""
+    """A set of patterns, its value, and how much better any other could be at most."""
 
     chosen: Array  # (2^K,) of bool
     value: float
@@ -43,7 +43,7 @@ class Choice(NamedTuple):
 
 
 def ratio_order(a: Floats, b: Floats) -> Array:
-    """Order cells by their likelihood ratio, highest first."""
+    """Order patterns by their likelihood ratio, highest first."""
     return np.argsort(-(a / np.maximum(a + b, TINY)), kind="stable")
 
 
@@ -64,10 +64,10 @@ def best_prefix(a: Floats, b: Floats, value: Floats) -> Choice:
 
 
 def best_product(a: Floats, b: Floats) -> Choice:
-    """Which cells make sensitivity times specificity largest?"""
+    """Which patterns make sensitivity times specificity largest?"""
     order, sens, spec = prefixes(a, b)
     found = best_prefix(a, b, sens * spec)
-    # along cell j the product is (s + t a)(p - t b), largest at t = (p/b - s/a) / 2
+    # along pattern j the product is (s + t a)(p - t b), largest at t = (p/b - s/a) / 2
     x, y = a[order], b[order]
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.clip(np.nan_to_num((spec[:-1] / y - sens[:-1] / x) / 2), 0, 1)
@@ -79,10 +79,12 @@ def best_product(a: Floats, b: Floats) -> Choice:
 
 
 def best_minimum(a: Floats, b: Floats) -> Choice:
-    """Which cells make the smaller of sensitivity and specificity largest?"""
+    """Which patterns make the smaller of sensitivity and specificity largest?"""
     order, sens, spec = prefixes(a, b)
     found = best_prefix(a, b, np.minimum(sens, spec))
-    at = int(np.argmax(sens >= spec)) - 1  # sensitivity passes specificity in this cell
+    at = (
+        int(np.argmax(sens >= spec)) - 1
+    )  # sensitivity passes specificity in this pattern
     x, y = a[order][at], b[order][at]
     t = (spec[at] - sens[at]) / (x + y)
     relaxed = sens[at] + t * x
@@ -134,7 +136,7 @@ def _search(
 
 
 class Sums(NamedTuple):
-    """Sets of cells: their rates, what they cost, and which cells they flip."""
+    """Sets of patterns: their rates, what they cost, and which patterns they flip."""
 
     sens: Floats
     spec: Floats
@@ -143,7 +145,7 @@ class Sums(NamedTuple):
 
 
 def _flipped(sums: Sums, i: int, step: tuple[float, float, float]) -> Sums:
-    """Add every set with one more cell flipped, the i-th of the core."""
+    """Add every set with one more pattern flipped, the i-th of the core."""
     flips = np.concatenate([sums.flips, sums.flips])
     flips[len(sums.flips) :, i] = True
     return Sums(
@@ -160,7 +162,7 @@ def _payable(gap: float) -> float:
 
 
 def _core(cost: Floats, gap: float) -> tuple[Array, float]:
-    """Which cells may be on the wrong side of their cost?"""
+    """Which patterns may be on the wrong side of their cost?"""
     pay = _payable(gap)
     return np.flatnonzero(np.abs(cost) <= pay), pay
 
@@ -173,9 +175,9 @@ def _rest(values: Floats) -> Floats:
 def _by_pairs(
     a: Floats, b: Floats, base: Array, cost: Floats, found: Choice, combine: Any
 ) -> Choice:
-    """Flip the two cells that bring most, of those that cost least.
+    """Flip the two patterns that bring most, of those that cost least.
 
-    It costs little, and a better start leaves fewer cells to be searched.
+    It costs little, and a better start leaves fewer patterns to be searched.
     """
     few = np.argsort(np.abs(cost), kind="stable")[:PAIRS]
     sign = np.where(base[few], -1.0, 1.0)
@@ -206,14 +208,14 @@ def _undominated(sens: Floats, spec: Floats) -> Array:
 
 
 def front(a: Floats, b: Floats) -> tuple[Floats, Floats, Array]:
-    """Give all undominated (sensitivity, specificity), and the cells of each.
+    """Give all undominated (sensitivity, specificity), and the patterns of each.
 
-    Adding cell after cell and keeping the undominated sums. The cells are packed, eight
-    a byte (``numpy.packbits``); points come with rising sensitivity.
+    Adding pattern after pattern and keeping the undominated sums. The patterns are
+    packed, eight a byte (``numpy.packbits``); points come with rising sensitivity.
     """
     sens, spec = np.zeros(1), np.ones(1)
     members = np.zeros((1, -(-a.size // 8)), dtype=np.uint8)
-    # cells that are clearly in or out come last: fewer sums in between
+    # patterns that are clearly in or out come last: fewer sums in between
     for j in np.argsort(np.maximum(a, b)):
         more = members.copy()
         more[:, j // 8] |= np.uint8(128 >> (j % 8))

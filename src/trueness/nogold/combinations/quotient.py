@@ -1,17 +1,17 @@
-r"""Which cells make a quotient of linear functions largest on average? F, Jaccard.
+r"""Which patterns make a quotient of linear functions largest on average? F, Jaccard.
 
 In each draw the criterion is r = N / Q with N and Q linear in the 0/1 vector z of
-flagged cells. Cell j changes it by
+flagged patterns. Pattern j changes it by
 
 .. math:: \frac{n_j - r q_j}{Q + q_j},
 
-whose range in a box follows from those of r and Q. With r_0 the value of a good set in
-the same draw, e = N - r_0 Q is linear and
+whose range in a subproblem follows from those of r and Q. With r_0 the value of a good
+set in the same draw, e = N - r_0 Q is linear and
 
 .. math:: r - r_0 = e / Q \le \max(e / Q_{low}, e / Q_{high}),
 
-which is convex in e and thus below its chord over the range of e in the box: a linear
-majorant.
+which is convex in e and thus below its chord over the range of e in the subproblem: a
+linear majorant.
 """
 
 from __future__ import annotations
@@ -25,23 +25,19 @@ from trueness._core.arrays import Array, Floats
 from trueness.metrics.algebra import Ratio
 from trueness.nogold.combinations.branch_and_bound import (
     IN,
-    LEAST,
     OPEN,
-    OUT,
     TIE,
-    Bound,
-    Box,
-    with_cell,
+    Majorant,
+    Subproblem,
+    divided_at,
+    everything_open,
 )
-
-# single flips of a set; every flip looks at all cells
-FLIPS = 40
 
 
 class Range(NamedTuple):
-    """Lowest and highest value in each draw over a box, of N - r_0 Q, Q and r."""
+    """Lowest and highest value in each draw of N - r_0 Q, Q and r."""
 
-    start: Floats  # of N - r_0 Q with no open cell
+    start: Floats  # of N - r_0 Q with no open pattern
     error: tuple[Floats, Floats]
     under: tuple[Floats, Floats]
     ratio: tuple[Floats, Floats]
@@ -50,51 +46,42 @@ class Range(NamedTuple):
 @final
 @dataclass(frozen=True)
 class Quotient:
-    """The largest mean of N / Q over sets of cells; Q rises with every cell."""
+    """The largest mean of N / Q over sets of patterns; Q rises with every pattern."""
 
-    over: Floats  # (draws,) N of no cell
+    over: Floats  # (draws,) N of no pattern
     under: Floats
-    n: Floats  # (draws, cells)
+    n: Floats  # (draws, patterns)
     q: Floats
     good: Floats  # (draws,) the ratio of a good set
     tie: Floats
 
     @property
-    def whole(self) -> Box:
-        """Give the box of all sets."""
-        cells, none = self.tie.size, np.zeros(0)
-        return Box(np.full(cells, OPEN, np.int8), none, none, np.full(cells, 0.5))
+    def whole(self) -> Subproblem:
+        """Give the subproblem of all sets."""
+        return everything_open(self.tie.size)
 
-    def _sums(self, chosen: Array) -> tuple[Floats, Floats]:
+    def totals(self, chosen: Array) -> Floats:
+        """Give N and Q of a set in each draw, (2, draws)."""
         over = self.over + self.n[:, chosen].sum(axis=1)
-        return over, self.under + self.q[:, chosen].sum(axis=1)
+        return np.stack([over, self.under + self.q[:, chosen].sum(axis=1)])
+
+    def step(self, j: int) -> Floats:
+        """What does one pattern add to N and to Q?"""
+        return np.stack([self.n[:, j], self.q[:, j]])
 
     def value(self, chosen: Array) -> float:
         """Give the mean quotient."""
-        over, under = self._sums(chosen)
+        over, under = self.totals(chosen)
         return float((over / under).mean())
 
-    def polish(self, chosen: Array, among: Array) -> Array:
-        """Flip single cells among these as long as the value rises."""
-        chosen = chosen.copy()
-        n, q, tie = self.n[:, among], self.q[:, among], self.tie[among]
-        for _ in range(FLIPS):
-            over, under = self._sums(chosen)
-            inside = chosen[among]
-            ratio, rest = (over / under)[:, None], under[:, None] + q * ~inside
-            # what the cell adds to the set without it, whether it is in or not
-            other = rest - q * inside
-            without = np.where(inside, (over[:, None] - n) / other, ratio)
-            gain = ((n - without * q) / (other + q * inside)).mean(axis=0)
-            rise = np.where(inside, tie - gain + LEAST, gain - tie)
-            j = int(np.argmax(rise))
-            if rise[j] <= 0:
-                break
-            chosen[among[j]] = ~inside[j]
-        return chosen
+    def gains(self, totals: Floats, inside: Array, among: Array) -> Floats:
+        """What does each of these patterns add to the set without it?"""
+        n, q = self.n[:, among], self.q[:, among]
+        over, under = totals[:, :, None] - np.stack([n, q]) * inside
+        return np.asarray(((n - over / under * q) / (under + q)).mean(axis=0))
 
     def _range(self, state: Array) -> Range:
-        over, under = self._sums(state == IN)
+        over, under = self.totals(state == IN)
         free = state == OPEN
         start = over - self.good * under
         slope = self.n[:, free] - self.good[:, None] * self.q[:, free]
@@ -105,27 +92,20 @@ class Quotient:
         most = self.good + np.maximum(high / under, high / top)
         return Range(start, (low, high), (under, top), (least, most))
 
-    def settle(self, state: Array) -> Array:
-        """Decide the open cells whose gain has one sign in the whole box."""
-        state = state.copy()
-        while (state == OPEN).any():
-            free = np.flatnonzero(state == OPEN)
-            r, n, q = self._range(state), self.n[:, free], self.q[:, free]
-            small, large = r.under[0][:, None] + q, r.under[1][:, None]
-            worst, best = n - r.ratio[1][:, None] * q, n - r.ratio[0][:, None] * q
-            least = (worst / np.where(worst < 0, small, large)).mean(axis=0)
-            most = (best / np.where(best < 0, large, small)).mean(axis=0)
-            sure = least > self.tie[free]
-            never = (most <= self.tie[free]) & ~sure
-            state[free[sure]], state[free[never]] = IN, OUT
-            if not (sure | never).any():
-                break
-        return state
+    def gain_range(self, state: Array) -> tuple[Floats, Floats]:
+        """Take the gains at the highest and at the lowest quotient."""
+        free = state == OPEN
+        r, n, q = self._range(state), self.n[:, free], self.q[:, free]
+        small, large = r.under[0][:, None] + q, r.under[1][:, None]
+        worst, best = n - r.ratio[1][:, None] * q, n - r.ratio[0][:, None] * q
+        # a loss is largest over the smallest denominator, a gain over the same
+        least = (worst / np.where(worst < 0, small, large)).mean(axis=0)
+        return least, (best / np.where(best < 0, large, small)).mean(axis=0)
 
-    def bound(self, box: Box) -> Bound:
+    def majorant(self, subproblem: Subproblem) -> Majorant:
         """Take the chord of the excess over the good set."""
-        free = np.flatnonzero(box.state == OPEN)
-        r = self._range(box.state)
+        free = np.flatnonzero(subproblem.state == OPEN)
+        r = self._range(subproblem.state)
         (low, high), (small, large) = r.error, r.under
         left, right = (np.maximum(e / small, e / large) for e in (low, high))
         width = high - low
@@ -134,15 +114,16 @@ class Quotient:
         rows = self.n[:, free] - self.good[:, None] * self.q[:, free]
         cost = np.einsum("d,dj->j", slope / draws, rows)
         base = float((self.good + left + slope * (r.start - low)).mean())
-        x = (box.state == IN).astype(np.float64)
+        x = (subproblem.state == IN).astype(np.float64)
         x[free] = cost > 0
-        return Bound(base + float(np.maximum(cost, 0).sum()), cost, x)
+        return Majorant(base + float(np.maximum(cost, 0).sum()), cost, x)
 
-    def split(self, box: Box, bound: Bound, gap: float) -> tuple[Box, Box]:
-        """Divide at the cell that moves the quotient most."""
-        free = np.flatnonzero(box.state == OPEN)
-        cell = int(free[np.argmax(self.tie[free])])
-        return with_cell(box, cell, OUT), with_cell(box, cell, IN)
+    def split(
+        self, subproblem: Subproblem, majorant: Majorant, gap: float
+    ) -> tuple[Subproblem, Subproblem]:
+        """Divide at the pattern that moves the quotient most."""
+        free = np.flatnonzero(subproblem.state == OPEN)
+        return divided_at(subproblem, int(free[np.argmax(self.tie[free])]))
 
 
 def quotient(
@@ -150,7 +131,7 @@ def quotient(
 ) -> Quotient | None:
     """Prepare the maximisation of a quotient of counts, if it is of this kind.
 
-    The denominator must be positive for every set and must not fall with any cell.
+    The denominator must be positive for every set and must not fall with any pattern.
     """
     if ratio.under is None:
         return None
@@ -168,7 +149,7 @@ def quotient(
 def _linear(
     weights: tuple[float, ...], a: Floats, b: Floats, pos: Floats, neg: Floats
 ) -> tuple[Floats, Floats]:
-    """Give a sum of counts with no cell flagged, and what each cell adds to it."""
+    """Give a sum of counts with nothing flagged, and what each pattern adds."""
     tp, fp, fn, tn = weights
     each = (tp - fn) * pos[:, None] * a + (fp - tn) * neg[:, None] * b
     return fn * pos + tn * neg, each

@@ -13,14 +13,14 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
-from trueness._core.checks import votes as _votes
 from trueness._core.records import Record
+from trueness.nogold import _checks as _votes
 from trueness.nogold.combinations.best import (
     ENUMERATED,
     blocks_of_all,
-    cell_probabilities,
     members_of,
-    winning_cells,
+    pattern_probabilities,
+    winning_patterns,
 )
 from trueness.nogold.combinations.criteria import CRITERIA, read_criterion
 from trueness.nogold.combinations.one_draw import front
@@ -98,8 +98,10 @@ class CombinationTable(Record):
 
 
 def _formulas(number: Array, names: tuple[str, ...]) -> Array:
-    cells = np.arange(2 ** len(names))
-    return np.array([formula(cells[n - 1 >> cells & 1 == 1], names) for n in number])
+    patterns = np.arange(2 ** len(names))
+    return np.array(
+        [formula(patterns[n - 1 >> patterns & 1 == 1], names) for n in number]
+    )
 
 
 def all_combinations(post: LatentPosterior) -> CombinationTable:
@@ -122,7 +124,7 @@ def all_combinations(post: LatentPosterior) -> CombinationTable:
     """
     _votes.latent_posterior(post)
     _votes.at_most_classifiers(len(post.names), ENUMERATED)
-    a, b, _ = cell_probabilities(post, 500 if len(post.names) > 3 else None)
+    a, b, _ = pattern_probabilities(post, 500 if len(post.names) > 3 else None)
     members = members_of(len(post.names))
     moments = [_moments(part, members) for part in (a, -b)]
     moments[1][0] += 1  # the specificity is 1 - sum(b)
@@ -133,7 +135,7 @@ def all_combinations(post: LatentPosterior) -> CombinationTable:
     for name, value in CRITERIA.items():
         parts = [v.mean(axis=0) for _, v in blocks_of_all(a, b, value, none)]
         means[name] = np.concatenate(parts)
-        won = winning_cells(read_criterion(name), a, b, none)
+        won = winning_patterns(read_criterion(name), a, b, none)
         won = won @ (1 << np.arange(a.shape[1]))
         shares[name] = np.bincount(won, minlength=len(members)) / len(a)
     number = np.arange(1, len(members) + 1)
@@ -144,12 +146,12 @@ def all_combinations(post: LatentPosterior) -> CombinationTable:
     return CombinationTable(*columns)
 
 
-def _moments(cells: Floats, members: Floats) -> list[Floats]:
+def _moments(patterns: Floats, members: Floats) -> list[Floats]:
     """Give mean, median and standard deviation of the sums, a block at a time."""
     parts = []
-    step = max(1, 2**22 // len(cells))
+    step = max(1, 2**22 // len(patterns))
     for start in range(0, len(members), step):
-        total = cells @ members[start : start + step].T
+        total = patterns @ members[start : start + step].T
         parts.append(
             [total.mean(axis=0), np.median(total, axis=0), total.std(axis=0, ddof=1)]
         )
@@ -164,7 +166,7 @@ class CombinationFront(Record):
     Attributes
     ----------
     sensitivity, specificity : array
-        At the posterior means of the cells, with rising sensitivity.
+        At the posterior means of the patterns, with rising sensitivity.
     """
 
     sensitivity: Floats
@@ -172,20 +174,24 @@ class CombinationFront(Record):
     _members: Array
     _names: tuple[str, ...]
 
-    def cells(self, i: int) -> Array:
-        """Which cells does combination i flag?"""
+    def patterns(self, i: int) -> Array:
+        """Which patterns does combination i flag?"""
         flags = np.unpackbits(self._members[i], count=2 ** len(self._names))
         return np.flatnonzero(flags)
 
+    def cells(self, i: int) -> Array:
+        """Give ``patterns(i)`` under the name that it had before 0.2."""
+        return self.patterns(i)
+
     def formula(self, i: int) -> str:
         """Write combination i in words."""
-        return formula(self.cells(i).tolist(), self._names)
+        return formula(self.patterns(i).tolist(), self._names)
 
 
 def combination_front(post: LatentPosterior) -> CombinationFront:
     """Which combinations does no other beat in both sensitivity and specificity?
 
-    Exact, by adding cell after cell and keeping the undominated sums (Nemhauser,
+    Exact, by adding pattern after pattern and keeping the undominated sums (Nemhauser,
     Ullmann 1969), for up to 10 classifiers.
 
     Parameters
@@ -195,6 +201,6 @@ def combination_front(post: LatentPosterior) -> CombinationFront:
     """
     _votes.latent_posterior(post)
     _votes.at_most_classifiers(len(post.names), 10)
-    a, b, _ = cell_probabilities(post)
+    a, b, _ = pattern_probabilities(post)
     sens, spec, members = front(a.mean(axis=0), b.mean(axis=0))
     return CombinationFront(sens, spec, members, post.names)

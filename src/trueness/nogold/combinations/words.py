@@ -1,8 +1,8 @@
 """How does one say a set of vote patterns in words?
 
-A combination of classifiers is a set of cells, a cell is one pattern of votes. Cells
-are numbered as in Keith, Davey, Boyd (2012): bit k (from the right, from 0) of the
-number is 1 when classifier k votes *no*. So cell 0 is "all say yes".
+A combination of classifiers is a set of vote patterns.
+Patterns are numbered as in Keith, Davey, Boyd (2012): bit k (from the right, from 0) of
+the number is 1 when classifier k votes *no*. So pattern 0 is "all say yes".
 
 Sums of products are minimised by prime implicants (Quine 1952, McCluskey 1956), all of
 them, with a cover that takes the essential ones, then the one that covers most, and
@@ -28,7 +28,8 @@ MOST = 12
 # literals a classifier beyond which a formula is better said as a weighted vote
 LONG = 2
 
-# largest weight of a weighted vote, and boxes of the integer program that finds it
+# largest weight of a weighted vote, and subproblems of the integer program that finds
+# it
 LARGEST, NODES = 1000, 500
 
 # an implicant is (mask, value): the classifiers that matter, and those that say no
@@ -37,17 +38,17 @@ YES, NO, EITHER = 0, 1, 2
 
 
 def votes(k: int) -> Array:
-    """Give the pattern of votes of every cell, (2^K, K), in the paper's order.
+    """Give the votes of every pattern, (2^K, K), in the paper's order.
 
     >>> votes(2).tolist()
     [[1, 1], [0, 1], [1, 0], [0, 0]]
     """
-    cell = np.arange(2**k)[:, None]
-    return np.asarray(1 - (cell >> np.arange(k) & 1))
+    pattern = np.arange(2**k)[:, None]
+    return np.asarray(1 - (pattern >> np.arange(k) & 1))
 
 
-def formula(cells: Sequence[int], names: Sequence[str]) -> str:
-    """Write a set of cells as people say it.
+def formula(patterns: Sequence[int], names: Sequence[str]) -> str:
+    """Write a set of patterns as people say it.
 
     >>> formula([0, 1, 2, 4, 6], ["A", "B", "C"])
     'A or (B and C)'
@@ -55,7 +56,7 @@ def formula(cells: Sequence[int], names: Sequence[str]) -> str:
     'at least 2 of A, B, C'
     """
     inside = np.zeros(2 ** len(names), dtype=bool)
-    inside[np.asarray(cells, dtype=int)] = True
+    inside[np.asarray(patterns, dtype=int)] = True
     if not inside.any():
         return "never"
     if inside.all():
@@ -77,7 +78,7 @@ def formula(cells: Sequence[int], names: Sequence[str]) -> str:
 
 
 def _by_axis(inside: Array) -> Array:
-    """Lay cells out with one axis a classifier, the first one first: 0 yes, 1 no."""
+    """Give patterns one axis per classifier, the first one first: 0 yes, 1 no."""
     k = int(np.log2(inside.size))
     return inside.reshape((2,) * k).transpose(range(k - 1, -1, -1))
 
@@ -155,46 +156,46 @@ def _whole_weights(inside: Array, outside: Array) -> tuple[Array, int] | None:
 
 @lru_cache(maxsize=4096)
 def _cover(packed: bytes) -> tuple[Term, ...]:
-    """Cover cells by few large implicants: the essential ones, then the largest."""
-    cells = _by_axis(np.frombuffer(packed, dtype=bool))
-    primes = _primes(cells)
-    # a cell that one prime implicant alone covers makes that one essential
-    alone = cells & (_spread(primes.astype(np.int32)) == 1)
+    """Cover patterns by few large implicants: the essential ones, then the largest."""
+    patterns = _by_axis(np.frombuffer(packed, dtype=bool))
+    primes = _primes(patterns)
+    # a pattern that one prime implicant alone covers makes that one essential
+    alone = patterns & (_spread(primes.astype(np.int32)) == 1)
     chosen = primes & _gather(alone, np.logical_or)
-    left = cells & ~_spread(chosen, np.logical_or)
+    left = patterns & ~_spread(chosen, np.logical_or)
     while left.any():
         gain = np.where(primes, _gather(left.astype(np.int32), np.add), 0)
         most = int(gain.max())
         for term in np.argwhere(gain == most).tolist():
             at = _places(term)
-            # one that was taken before may have covered some of its cells
+            # one that was taken before may have covered some of its patterns
             if np.count_nonzero(left[at]) == most:
                 chosen[tuple(term)] = True
                 left[at] = False
     return _without_superfluous(chosen)
 
 
-def _gather(cells: Array, join: np.ufunc) -> Array:
-    """Join, for every implicant, what its cells hold: (2, ...) to (3, ...)."""
-    for i in range(cells.ndim):
-        yes, no = (np.take(cells, [v], axis=i) for v in (YES, NO))
-        cells = np.concatenate([yes, no, join(yes, no)], axis=i)
-    return cells
+def _gather(patterns: Array, join: np.ufunc) -> Array:
+    """Join, for every implicant, what its patterns hold: (2, ...) to (3, ...)."""
+    for i in range(patterns.ndim):
+        yes, no = (np.take(patterns, [v], axis=i) for v in (YES, NO))
+        patterns = np.concatenate([yes, no, join(yes, no)], axis=i)
+    return patterns
 
 
 def _spread(terms: Array, join: np.ufunc = np.add) -> Array:
-    """Join, for every cell, what its implicants hold: (3, ...) to (2, ...)."""
+    """Join, for every pattern, what its implicants hold: (3, ...) to (2, ...)."""
     for i in range(terms.ndim):
         yes, no, either = (np.take(terms, [v], axis=i) for v in (YES, NO, EITHER))
         terms = np.concatenate([join(yes, either), join(no, either)], axis=i)
     return terms
 
 
-def _primes(cells: Array) -> Array:
+def _primes(patterns: Array) -> Array:
     """Which implicants cannot be made larger?"""
-    implicant = _gather(cells, np.logical_and)
+    implicant = _gather(patterns, np.logical_and)
     prime = implicant.copy()
-    for i in range(cells.ndim):
+    for i in range(patterns.ndim):
         larger = np.take(implicant, [EITHER], axis=i)
         none = np.zeros_like(larger)
         prime &= ~np.concatenate([larger, larger, none], axis=i)
@@ -202,7 +203,7 @@ def _primes(cells: Array) -> Array:
 
 
 def _places(term: Sequence[int]) -> tuple[Any, ...]:
-    """Where are the cells of an implicant?"""
+    """Where are the patterns of an implicant?"""
     return tuple(slice(None) if v == EITHER else v for v in term)
 
 

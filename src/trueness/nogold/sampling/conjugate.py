@@ -3,7 +3,7 @@ r"""Where should draws of a latent class model be proposed?
 At the conditional distributions of the Gibbs sampler. Given how many positives hide in
 each pattern all parameters are Beta (on the triangle, if ordered), and the posterior is
 the average of these over the latent counts. So the proposal is that average over a few
-hundred points of a cloud,
+hundred particles,
 
 .. math::
 
@@ -83,15 +83,17 @@ class Conjugate:
         return powers, norm + np.log(self.phi.shape[1])
 
 
-def lay(cloud: Floats, wide: Floats, model: Independent, rng: Rng) -> Conjugate:
-    """Lay components over a cloud and a wider one: ends of ridges must be covered."""
-    return _components(_alternate(cloud, wide, rng), model)
+def component(
+    particles: Floats, wide: Floats, model: Independent, rng: Rng
+) -> Conjugate:
+    """Fit components to particles and to wider ones, which cover ends of ridges."""
+    return _components(_alternate(particles, wide, rng), model)
 
 
-def _alternate(cloud: Floats, wide: Floats, rng: Rng) -> Floats:
-    """Take two points of the cloud, then one of the wider one, and so on."""
+def _alternate(particles: Floats, wide: Floats, rng: Rng) -> Floats:
+    """Take two particles, then one of the wider ones, and so on."""
     count = COMPONENTS - FROM_PRIOR
-    a, b = (x[rng.permutation(len(x))] for x in (cloud, wide))
+    a, b = (x[rng.permutation(len(x))] for x in (particles, wide))
     third = np.arange(count) % 3 == 2
     at = np.arange(count)[:, None]
     return np.where(third[:, None], b[at[:, 0] % len(b)], a[at[:, 0] % len(a)])
@@ -99,19 +101,19 @@ def _alternate(cloud: Floats, wide: Floats, rng: Rng) -> Floats:
 
 def _components(points: Floats, model: Independent) -> Conjugate:
     """Turn points into Beta parameters by the counts that they imply."""
-    cells, prior = model.cells, model.prior
+    patterns, prior = model.patterns, model.prior
     count = COMPONENTS - FROM_PRIOR
     share = latent_share(model, points)
     flat = np.resize(FLATTEN, count)[:, None]
-    pos = cells.unknown * share + cells.pos
-    neg = cells.unknown * (1 - share) + cells.neg
+    pos = patterns.unknown * share + patterns.pos
+    neg = patterns.unknown * (1 - share) + patterns.neg
     everywhere = pos.sum(axis=1), neg.sum(axis=1)
     pairs = (
         (prior.prevalence, pos.sum(axis=2), neg.sum(axis=2)),
-        (prior.sensitivity, *votes(everywhere[0], cells)),
+        (prior.sensitivity, *votes(everywhere[0], patterns)),
         (
             prior.specificity[:, ::-1],
-            *votes(everywhere[1], cells),
+            *votes(everywhere[1], patterns),
         ),
     )
     parts = []

@@ -17,7 +17,7 @@ from scipy.special import expit
 
 from trueness._core.arrays import Floats
 from trueness._core.progress import steps
-from trueness.nogold.model import EDGE, Cells, Independent
+from trueness.nogold.model import EDGE, Independent, Patterns
 from trueness.nogold.sampling.products import product
 
 Rng = np.random.Generator
@@ -48,14 +48,14 @@ def to_theta(model: Independent, state: State) -> Floats:
 
 def sweep(model: Independent, state: State, rng: Rng) -> State:
     """Draw the latent counts, then every parameter."""
-    cells, prior = model.cells, model.prior
+    patterns, prior = model.patterns, model.prior
     pos, neg = _latent_counts(model, state, rng)
     phi = rng.beta(
         prior.prevalence[:, 0] + pos.sum(axis=2),
         prior.prevalence[:, 1] + neg.sum(axis=2),
     )
-    hit, miss = votes(pos.sum(axis=1), cells)
-    alarm, quiet = votes(neg.sum(axis=1), cells)
+    hit, miss = votes(pos.sum(axis=1), patterns)
+    alarm, quiet = votes(neg.sum(axis=1), patterns)
     sens, spec = prior.sensitivity, prior.specificity
     a, b = sens[:, 0] + hit, sens[:, 1] + miss
     c, d = spec[:, 1] + alarm, spec[:, 0] + quiet
@@ -70,15 +70,15 @@ def latent_share(model: Independent, theta: Floats) -> Floats:
 
 
 def _latent_counts(model: Independent, state: State, rng: Rng) -> tuple[Floats, Floats]:
-    cells = model.cells
+    patterns = model.patterns
     share = latent_share(model, to_theta(model, state))
-    hidden = rng.binomial(cells.unknown.astype(np.int64), share)
-    return hidden + cells.pos, cells.unknown - hidden + cells.neg
+    hidden = rng.binomial(patterns.unknown.astype(np.int64), share)
+    return hidden + patterns.pos, patterns.unknown - hidden + patterns.neg
 
 
-def votes(count: Floats, cells: Cells) -> tuple[Floats, Floats]:
+def votes(count: Floats, patterns: Patterns) -> tuple[Floats, Floats]:
     """How many votes of 1, and of 0, does each classifier give to these cases?"""
-    return product(count, cells.ones), product(count, cells.zeros)
+    return product(count, patterns.ones), product(count, patterns.zeros)
 
 
 def _draw_pairs(

@@ -1,13 +1,13 @@
 """How does one draw from a posterior without a chain that sticks?
 
 Adaptive importance sampling. The proposal is a mixture of Student t distributions,
-fitted to a cloud of points that was carried from the prior (``_tempering.py``), then to
-its own weighted draws. It is joined by a second component: the conditional posteriors
-of ``_conjugate.py`` where there are such, else the prior itself, so that no mode which
-the prior allows is ever without a chance.
-At the end the proposal is frozen, every chain gets proposals of its own, and plain
-draws are chosen from them by their weights. What the weights cost is in the effective
-sizes, and chains that disagree show in R-hat: nowhere is it hidden.
+fitted to particles that came from the prior (``tempering.py``), then
+to its own weighted draws. It is joined by a second component: the conditional
+posteriors of ``conjugate.py`` where there are such, else the prior itself, so that no
+mode which the prior allows is ever without a chance. At the end the proposal is frozen,
+every chain gets proposals of its own, and plain draws are chosen from them by their
+weights. What the weights cost is in the effective sizes, and chains that disagree show
+in R-hat: nowhere is it hidden.
 
 Cappé, Douc, Guillin, Marin, Robert 2008, Stat. Comput. 18:447,
 doi:10.1007/s11222-008-9059-x.
@@ -28,8 +28,8 @@ from trueness.nogold.sampling.tempering import Target, kish, resample
 
 Rng = np.random.Generator
 DEGREES = 8.0  # of freedom: tails heavier than any posterior on the logit scale
-# heat of the wider cloud, and the efficiency at which fitting ends
-WIDE_HEAT, ENOUGH = 0.4, 0.6
+# temperature of the wider particles, and the efficiency at which fitting ends
+WIDE_TEMPERATURE, ENOUGH = 0.4, 0.6
 MOST_COMPONENTS = 12
 ROUNDS = 8
 
@@ -104,10 +104,12 @@ class FromPrior:
         return target.log_prior(theta)
 
 
-Lay = Callable[[Floats, Floats, Any, Rng], Component]
+FitComponent = Callable[[Floats, Floats, Any, Rng], Component]
 
 
-def lay_prior(cloud: Floats, wide: Floats, target: Target, rng: Rng) -> FromPrior:
+def prior_component(
+    particles: Floats, wide: Floats, target: Target, rng: Rng
+) -> FromPrior:
     """Use the prior, wherever the points are."""
     return FromPrior()
 
@@ -142,7 +144,7 @@ class Proposal:
 
 
 class Weighted(NamedTuple):
-    """Proposed points; the weight at heat t is exp(base + t * likelihood)."""
+    """Proposed points; the weight at temperature t is exp(base + t * likelihood)."""
 
     theta: Floats
     base: Floats
@@ -162,16 +164,18 @@ def log_sum(x: Floats) -> Floats:
     return np.asarray(np.log(x.sum(axis=1)) + top)
 
 
-def adapt(cloud: Floats, wide: Floats, target: Target, lay: Lay, rng: Rng) -> Proposal:
-    """Fit a proposal to clouds of points, then to its own weighted draws.
+def adapt(
+    particles: Floats, wide: Floats, target: Target, component: FitComponent, rng: Rng
+) -> Proposal:
+    """Fit a proposal to particles, then to its own weighted draws.
 
     Rounds grow where few proposals count: there is more shape to be learnt. A round
     that is worse than the one before may have found a mode that was missed, so one is
     not enough to stop.
     """
     n, worse = 2000 + 200 * target.dim, 0
-    mixture = _fit(cloud, np.zeros(len(cloud)), rng)
-    proposal = best = Proposal(mixture, lay(cloud, wide, target, rng))
+    mixture = _fit(particles, np.zeros(len(particles)), rng)
+    proposal = best = Proposal(mixture, component(particles, wide, target, rng))
     for _ in range(ROUNDS):
         now = proposal.draws(n, target, rng)
         efficiency = kish(now.log_weight) / n
@@ -180,18 +184,20 @@ def adapt(cloud: Floats, wide: Floats, target: Target, lay: Lay, rng: Rng) -> Pr
             best = replace(proposal, efficiency=efficiency)
         if worse == 2 or efficiency > ENOUGH:
             break
-        proposal = fit_again(now, target, lay, rng)
+        proposal = fit_again(now, target, component, rng)
         n = n if efficiency > 0.2 else min(2 * n, 40_000)
     return best
 
 
-def fit_again(now: Weighted, target: Target, lay: Lay, rng: Rng) -> Proposal:
+def fit_again(
+    now: Weighted, target: Target, component: FitComponent, rng: Rng
+) -> Proposal:
     """Fit a proposal to weighted draws."""
     n = len(now.theta)
-    cloud = now.theta[resample(now.log_weight, n, rng)]
-    wide = now.theta[resample(now.base + WIDE_HEAT * now.likelihood, n, rng)]
+    particles = now.theta[resample(now.log_weight, n, rng)]
+    wide = now.theta[resample(now.base + WIDE_TEMPERATURE * now.likelihood, n, rng)]
     mixture = _fit(now.theta, now.log_weight, rng)
-    return Proposal(mixture, lay(cloud, wide, target, rng))
+    return Proposal(mixture, component(particles, wide, target, rng))
 
 
 def _fit(theta: Floats, log_weight: Floats, rng: Rng) -> Mixture:

@@ -1,11 +1,11 @@
 """How are draws from the posterior made, and when are there enough?
 
 Three ways, each of which says that it ran. ``exact``: independent draws, from the sum
-over all latent counts, for small tables. ``importance``: a cloud carried from the prior
-(``_tempering.py``), then importance sampling (``_importance.py``). ``gibbs``: the
-paper's chain (``_gibbs.py``), as a check and, with jumps, as the fallback when
-importance sampling is too thin. All of them go on until every parameter has as many
-effective draws as were asked for, or say that they did not get there.
+over all latent counts, for small tables. ``importance``: particles from the prior to
+the posterior (``tempering.py``), then importance sampling (``importance.py``).
+``gibbs``: the paper's chain (``gibbs.py``), as a check and, with jumps, as the fallback
+when importance sampling is too thin. All of them go on until every parameter has as
+many effective draws as were asked for, or say that they did not get there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from trueness._core.arrays import Floats, blocks
 from trueness._core.records import Record
 from trueness.nogold.model import Independent
 from trueness.nogold.sampling import conjugate as _conjugate
-from trueness.nogold.sampling import exact as _exact
+from trueness.nogold.sampling import enumeration as _enumeration
 from trueness.nogold.sampling import gibbs as _gibbs
 from trueness.nogold.sampling import importance as _importance
 from trueness.nogold.sampling import tempering as _tempering
@@ -41,7 +41,7 @@ Rng = np.random.Generator
 # proposals, or sweeps times chains, after which sampling gives up
 MOST = 1_000_000
 WALKERS = 64
-# efficiency at which two tests are not proposed on their own sheet
+# efficiency at which two tests are not proposed on their own surface
 LEAST_EFFICIENT = 0.05
 # rank-normalised R-hat and Pareto k that Vehtari et al. (2021, 2024) recommend
 GOOD_R_HAT, GOOD_K = 1.01, 0.7
@@ -108,23 +108,27 @@ class Sample(NamedTuple):
 def sample(target: Target, method: str, draws: int, chains: int, rng: Rng) -> Sample:
     """Draw until every parameter has ``draws`` effective draws."""
     if isinstance(target, Independent):
-        small = method == "auto" and _exact.terms(target.cells) <= _exact.FEW
+        small = (
+            method == "auto" and _enumeration.terms(target.patterns) <= _enumeration.FEW
+        )
         if method == "exact" or small:
             # a quarter more: estimated effective sizes scatter around the true one
-            theta = _exact.draws(target, chains, (5 * draws // 4 + 200) // chains, rng)
+            theta = _enumeration.draws(
+                target, chains, (5 * draws // 4 + 200) // chains, rng
+            )
             return Sample(theta, "exact", draws)
         if method == "gibbs":
             return _sweeps(target, None, draws, rng)
-        sheet = _two_tests.sheet(target, rng)
-        if sheet.efficiency > LEAST_EFFICIENT:
-            found = _proposals(target, sheet, None, draws, chains, rng)
+        surface = _two_tests.surface(target, rng)
+        if surface.efficiency > LEAST_EFFICIENT:
+            found = _proposals(target, surface, None, draws, chains, rng)
             if _good(found, draws):
                 return found
-    cloud, wide = _tempering.carry(target, rng)
+    particles, wide = _tempering.anneal(target, rng)
     own = isinstance(target, Independent)
-    lay: Any = _conjugate.lay if own else _importance.lay_prior
-    proposal = _importance.adapt(cloud, wide, target, lay, rng)
-    found = _proposals(target, proposal, lay, draws, chains, rng)
+    component: Any = _conjugate.component if own else _importance.prior_component
+    proposal = _importance.adapt(particles, wide, target, component, rng)
+    found = _proposals(target, proposal, component, draws, chains, rng)
     good = method != "auto" or _good(found, draws)
     if isinstance(target, Independent) and not good:
         return _sweeps(target, proposal, draws, rng)
@@ -139,14 +143,14 @@ def _good(found: Sample, draws: int) -> bool:
 
 
 def _proposals(
-    target: Target, proposal: Any, lay: Any, draws: int, chains: int, rng: Rng
+    target: Target, proposal: Any, component: Any, draws: int, chains: int, rng: Rng
 ) -> Sample:
     """Propose in rounds until the weights suffice, then choose plain draws.
 
     Choosing n draws from weights worth m leaves n m / (n + m): both are twice what was
     asked for, and a tenth more, because estimated sizes scatter. When the first round
     is a surprise (a mode was found that fitting had missed) the proposal is fitted to
-    it and the round is thrown away; without ``lay`` there was no fitting.
+    it and the round is thrown away; without ``component`` there was no fitting.
     """
     wanted = 2.2 * draws + 400
     parts: list[Weighted] = []
@@ -160,10 +164,10 @@ def _proposals(
         if effective >= wanted or done >= MOST:
             break
         less = effective < 0.5 * proposal.efficiency * done
-        if less and surprises < 3 and lay is not None:
+        if less and surprises < 3 and component is not None:
             surprises += 1
             proposal = replace(
-                _importance.fit_again(pool, target, lay, rng),
+                _importance.fit_again(pool, target, component, rng),
                 efficiency=effective / done,
             )
             parts, done = [], 0

@@ -1,8 +1,8 @@
 r"""What do two tests of the same cases say, however many cases there are?
 
 Two tests have three degrees of freedom and five parameters, so a large table pins the
-parameters to a thin sheet, on which the prior decides. With p_k the share of votes for
-"positive" of test k, c the covariance of the votes, and d_k = alpha_k - beta_k,
+parameters to a thin surface, on which the prior decides. With p_k the share of votes
+for "positive" of test k, c the covariance of the votes, and d_k = alpha_k - beta_k,
 
 .. math::
 
@@ -38,20 +38,20 @@ PILOT = 2000  # proposals that tell the efficiency
 
 def possible(model: Independent) -> bool:
     """Are there two tests, run on all cases of one population, without any label?"""
-    cells = model.cells
+    patterns = model.patterns
     return (
-        len(cells.names) == 2
-        and len(cells.populations) == 1
+        len(patterns.names) == 2
+        and len(patterns.populations) == 1
         and model.prior.ordered
-        and not np.isnan(cells.rows).any()
-        and not (cells.pos.any() or cells.neg.any())
+        and not np.isnan(patterns.rows).any()
+        and not (patterns.pos.any() or patterns.neg.any())
     )
 
 
 @final
 @dataclass(frozen=True)
-class Sheet:
-    """Proposals on the sheet of two tests."""
+class Surface:
+    """Proposals on the surface of two tests."""
 
     efficiency: float  # Kish effective draws per proposal
 
@@ -63,7 +63,7 @@ class Sheet:
         covariance = p11 - p[:, 0] * p[:, 1]
         valid = covariance > 0  # alpha >= beta for both: never a negative one
         c = np.where(valid, covariance, p.min(axis=1) * (1 - p.max(axis=1)) / 2)
-        phi, d, volume = _on_the_sheet(p, c, rng)
+        phi, d, volume = _on_the_surface(p, c, rng)
         alpha, beta = p + (1 - phi) * d, p - phi * d
         state = State(*(np.clip(x, EDGE, 1 - 2**-53) for x in (phi, alpha, beta)))
         theta = to_theta(target, state)
@@ -74,21 +74,23 @@ class Sheet:
         return Weighted(theta, np.where(valid, base, -np.inf), np.full(n, evidence))
 
 
-def sheet(model: Independent, rng: Rng) -> Sheet:
-    """How well would proposals on the sheet do? 0 where there is none."""
+def surface(model: Independent, rng: Rng) -> Surface:
+    """How well would proposals on the surface do? 0 where there is none."""
     if not possible(model):
-        return Sheet(0.0)
-    weight = Sheet(0.0).draws(PILOT, model, rng).log_weight
-    return Sheet(kish(weight) / PILOT if np.isfinite(weight).any() else 0.0)
+        return Surface(0.0)
+    weight = Surface(0.0).draws(PILOT, model, rng).log_weight
+    return Surface(kish(weight) / PILOT if np.isfinite(weight).any() else 0.0)
 
 
 def _counts(model: Independent) -> Floats:
     """Give the counts of 11, 10, 01 and 00."""
-    at = (2 * (model.cells.rows[:, 0] == 0) + (model.cells.rows[:, 1] == 0)).astype(int)
-    return np.asarray(np.bincount(at, model.cells.unknown[0], minlength=4))
+    at = (
+        2 * (model.patterns.rows[:, 0] == 0) + (model.patterns.rows[:, 1] == 0)
+    ).astype(int)
+    return np.asarray(np.bincount(at, model.patterns.unknown[0], minlength=4))
 
 
-def _on_the_sheet(p: Floats, c: Floats, rng: Rng) -> tuple[Floats, Floats, Floats]:
+def _on_the_surface(p: Floats, c: Floats, rng: Rng) -> tuple[Floats, Floats, Floats]:
     """Draw phi and both differences, and give the volume of what is possible."""
     low, high = p.min(axis=1), p.max(axis=1)
     top = np.log(low) + np.log1p(-high) - np.log(c)

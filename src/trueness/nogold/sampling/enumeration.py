@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import betaln
 
 from trueness._core.arrays import Array, Floats
-from trueness.nogold.model import EDGE, Cells, Independent, order_mass
+from trueness.nogold.model import EDGE, Independent, Patterns, order_mass
 from trueness.nogold.sampling.gibbs import State, to_theta, votes
 from trueness.nogold.sampling.ordered_betas import ordered_betas
 
@@ -22,25 +22,25 @@ Rng = np.random.Generator
 FEW, MANY = 20_000, 2_000_000
 
 
-def terms(cells: Cells) -> float:
+def terms(patterns: Patterns) -> float:
     """How many ways are there to fill in the latent counts?"""
-    return float(np.prod(cells.unknown + 1))
+    return float(np.prod(patterns.unknown + 1))
 
 
 class _Counts:
     """Cases and votes in either class, for each way to fill in the latent counts."""
 
-    def __init__(self, cells: Cells) -> None:
-        shape = [int(n) + 1 for n in cells.unknown.ravel()]
+    def __init__(self, patterns: Patterns) -> None:
+        shape = [int(n) + 1 for n in patterns.unknown.ravel()]
         grid = np.indices(shape).reshape(len(shape), -1).T
-        hidden = grid.reshape(-1, *cells.unknown.shape)
-        ways = _log_choose(cells.unknown, hidden).sum(axis=(1, 2))
-        pos, neg = hidden + cells.pos, cells.unknown - hidden + cells.neg
+        hidden = grid.reshape(-1, *patterns.unknown.shape)
+        ways = _log_choose(patterns.unknown, hidden).sum(axis=(1, 2))
+        pos, neg = hidden + patterns.pos, patterns.unknown - hidden + patterns.neg
         self.log_ways = ways
         self.pos, self.neg = pos.sum(axis=2), neg.sum(axis=2)
         everywhere = pos.sum(axis=1), neg.sum(axis=1)
-        self.hit, self.miss = votes(everywhere[0], cells)
-        self.alarm, self.quiet = votes(everywhere[1], cells)
+        self.hit, self.miss = votes(everywhere[0], patterns)
+        self.alarm, self.quiet = votes(everywhere[1], patterns)
 
 
 def _log_choose(n: Floats, k: Array) -> Floats:
@@ -63,14 +63,14 @@ def _parameters(model: Independent, x: _Counts) -> list[Floats]:
 
 def log_weights(model: Independent) -> tuple[Floats, list[Floats]]:
     """Give the log weight of every term, and its Beta parameters."""
-    x = _Counts(model.cells)
+    x = _Counts(model.patterns)
     par = _parameters(model, x)
     out = x.log_ways
     for i in (0, 2, 4):
         out = out + betaln(par[i], par[i + 1]).sum(axis=1)
     if model.prior.ordered:
         with np.errstate(divide="ignore"):
-            for k in range(len(model.cells.names)):
+            for k in range(len(model.patterns.names)):
                 out = out + np.log(_share_ordered(*(c[:, k] for c in par[2:])))
     return out, par
 
