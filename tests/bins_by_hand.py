@@ -8,7 +8,7 @@ from trueness import Tally
 
 
 def levels(pos, neg):
-    """Every way to put cases of a cell on one or more scores: [(pos, neg), ...]."""
+    """Every way to put cases of a bin on one or more scores: [(pos, neg), ...]."""
     if pos == neg == 0:
         yield []
         return
@@ -19,25 +19,25 @@ def levels(pos, neg):
                     yield [(p, n), *rest]
 
 
-def random_cells(rng, most=3, cells=3, unknowns=False):
-    """A binned tally of a few small cells, some of a single score."""
-    ends = np.sort(rng.choice(np.arange(1, 40), 2 * cells, replace=False)) / 40
+def random_bins(rng, most=3, bins=3, unknowns=False):
+    """A binned tally of a few small bins, some of a single score."""
+    ends = np.sort(rng.choice(np.arange(1, 40), 2 * bins, replace=False)) / 40
     low, high = ends[0::2][::-1].copy(), ends[1::2][::-1].copy()
-    closed = rng.random(cells) < 0.25
-    closed[rng.integers(cells)] = False
+    closed = rng.random(bins) < 0.25
+    closed[rng.integers(bins)] = False
     high[closed] = low[closed]
-    pos, neg = rng.integers(0, most, cells), rng.integers(0, most, cells)
-    pos[rng.integers(cells)] += 1
-    neg[rng.integers(cells)] += 1
-    unknown = rng.integers(0, 2, cells) * unknowns
+    pos, neg = rng.integers(0, most, bins), rng.integers(0, most, bins)
+    pos[rng.integers(bins)] += 1
+    neg[rng.integers(bins)] += 1
+    unknown = rng.integers(0, 2, bins) * unknowns
     some = (pos + neg + unknown > 0) | ~closed
     pos[some & (pos + neg + unknown == 0)] = 1
     counts = [c[some] for c in (neg, pos, unknown)]
-    return Tally._of_cells(low[some], high[some], counts)
+    return Tally._of_bins(low[some], high[some], counts)
 
 
 def arrangements(t, rng, most=None):
-    """The tallies that this one may stand for; scores are spread inside each cell."""
+    """The tallies that this one may stand for; scores are spread inside each bin."""
     ways = []
     for low, high, p, n in zip(t.score, t.high, t.pos, t.neg, strict=True):
         every = [[(p, n)]] if low == high else list(levels(int(p), int(n)))
@@ -58,7 +58,7 @@ def _spread(t, combination, rng):
         inside = inside if rng.random() < 0.3 else np.linspace(0, 1, len(way))
         if len(way) == 1:
             inside = rng.choice([0.0, 1.0, 0.4], 1)
-        # clipped: rounding must not leave the cell
+        # clipped: rounding must not leave the bin
         scores = np.clip(high - (high - low) * inside, low, high)
         rows += [(s, p, n) for s, (p, n) in zip(scores, way, strict=True)]
     score, pos, neg = zip(*rows, strict=True)

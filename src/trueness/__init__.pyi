@@ -16,7 +16,7 @@ from trueness._core.checks.errors import (
 )
 from trueness._core.records import Estimate as Estimate
 from trueness.metrics.algebra import Constraint as Constraint, Metric as Metric
-from trueness.scale.applying import apply as apply
+from trueness.scale.application import apply as apply
 from trueness.ranking.partial_areas import (
     average_precision as average_precision,
     partial_auc as partial_auc,
@@ -196,7 +196,7 @@ from trueness.calibration.gain import (
     CalibrationGain as CalibrationGain,
     calibration_gain as calibration_gain,
 )
-from trueness.scale.refining import (
+from trueness.scale.refinement import (
     Refined as Refined,
     exact_auc as exact_auc,
     exact_threshold as exact_threshold,
@@ -213,7 +213,7 @@ from trueness.trees.splits import (
     compare_splits as compare_splits,
 )
 from trueness.data.storage import read_panel as read_panel, read_tally as read_tally
-from trueness.scale.streaming import Folded as Folded, Stream as Stream
+from trueness.scale.streams import Folded as Folded, Stream as Stream
 from trueness.threshold.costs import (
     CostCurve as CostCurve,
     DecisionCurve as DecisionCurve,

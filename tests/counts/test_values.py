@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import trueness
 from trueness import InputError, Panel, Tally
-from trueness._core import arrays as numerics
+from trueness.counts import sorting
 
 # ten cases worked by hand in docs/one_idea.md
 LABEL = [1, 1, 0, 1, 0, 0, 1, 0, None, 0]
@@ -129,29 +129,29 @@ def test_subtraction_never_goes_below_zero():
         p - 1
 
 
-def test_subtraction_from_cells(rng):
+def test_subtraction_from_bins(rng):
     score = rng.random(200)
     a = trueness.tally(rng.integers(0, 2, 200), score)
     b = trueness.tally(rng.integers(0, 2, 50), rng.choice(score, 50))
     both = (a + b).coarse(10)
-    left = both - b  # the cases of b lie in the cells of the sum
+    left = both - b  # the cases of b lie in the bins of the sum
     assert (left.n_neg, left.n_pos) == (a.n_neg, a.n_pos)
     low, high = trueness.auc(left).bounds
     assert low <= trueness.auc(a).value <= high
-    with pytest.raises(InputError, match="its cells are wider"):
+    with pytest.raises(InputError, match="its bins are wider"):
         both - a.coarse(3)
-    with pytest.raises(InputError, match="its cells are wider"):
+    with pytest.raises(InputError, match="its bins are wider"):
         a - a.coarse(3)
 
 
-def test_monotone_maps_keep_the_cells():
+def test_monotone_maps_keep_the_bins():
     t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
     up = t.map(lambda s: s / 4, monotone=True)
     assert (up.score.tolist(), up.high.tolist()) == ([0.75, 0.25], [1.0, 0.5])
     down = t.map(lambda s: -s, monotone=True)
     assert (down.score.tolist(), down.high.tolist()) == ([-2, -4], [-1, -3])
     assert down.pos.tolist() == t.pos[::-1].tolist()
-    flat = t.map(lambda s: np.minimum(s, 2), monotone=True)  # cells that touch join
+    flat = t.map(lambda s: np.minimum(s, 2), monotone=True)  # bins that touch join
     assert len(flat) == 1
     other = Tally([4, 3, 2, 1], neg=[0, 1, 1, 2], pos=[2, 1, 1, 0])
     logistic = trueness.calibrate(other, method="platt")
@@ -161,7 +161,7 @@ def test_monotone_maps_keep_the_cells():
 
 def test_other_maps_forget_the_cells_and_say_so():
     t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
-    with pytest.warns(trueness.DoubtfulAssumption, match="cells .* are forgotten"):
+    with pytest.warns(trueness.DoubtfulAssumption, match="bins .* are forgotten"):
         assert not t.map(np.square).binned
     with pytest.raises(InputError, match="rises and falls"):
         t.map(lambda s: (s - 2.5) ** 2 + s, monotone=True)
@@ -231,9 +231,9 @@ SHAPES = {
 @pytest.mark.parametrize("small", [1 << 16, 32])
 def test_counting_equals_its_slow_twin(rng, monkeypatch, shape, dtype, small):
     # small blocks and thresholds bring every path to a few hundred cases
-    monkeypatch.setattr(numerics, "_SMALL", small)
-    monkeypatch.setattr(numerics.blocks, "__defaults__", (min(small, 37),))
-    monkeypatch.setattr(numerics, "threads", lambda: 3)
+    monkeypatch.setattr(sorting, "_SMALL", small)
+    monkeypatch.setattr(sorting.blocks, "__defaults__", (min(small, 37),))
+    monkeypatch.setattr(sorting, "threads", lambda: 3)
     for n in (1, 2, 31, 700):
         with np.errstate(over="ignore"):
             score = SHAPES[shape](rng, n).astype(dtype)
@@ -247,7 +247,7 @@ def test_counting_equals_its_slow_twin(rng, monkeypatch, shape, dtype, small):
 
 
 def test_a_rare_score_outside_the_sample_is_counted(rng, monkeypatch):
-    monkeypatch.setattr(numerics, "_SMALL", 64)
+    monkeypatch.setattr(sorting, "_SMALL", 64)
     score = np.round(rng.random(4000), 1)
     score[[17, 1234]] = 7.125
     label = rng.integers(0, 2, 4000)

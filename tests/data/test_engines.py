@@ -234,7 +234,7 @@ def test_a_plan_is_counted_not_its_source(lazy_engine):
 
 
 @pytest.mark.parametrize("at_most", [1, 10, 300])
-def test_cells_are_the_same_on_every_engine(lazy_engine, rng, at_most):
+def test_bins_are_the_same_on_every_engine(lazy_engine, rng, at_most):
     n = 3000
     y = (rng.random(n) < 0.3).astype(int)
     columns = {
@@ -253,7 +253,7 @@ def test_cells_are_the_same_on_every_engine(lazy_engine, rng, at_most):
     assert counts == (exact.n_neg, exact.n_pos, exact.n_unknown)
     found = trueness.bounds("auc", t)
     assert found.low <= trueness.auc(exact).value <= found.high
-    # the cells hold what they say: count the cases in each
+    # the bins hold what they say: count the cases in each
     for low, high, pos in zip(t.score, t.high, t.pos, strict=True):
         inside = (exact.score >= low) & (exact.score <= high)
         assert exact.pos[inside].sum() == pos
@@ -261,21 +261,21 @@ def test_cells_are_the_same_on_every_engine(lazy_engine, rng, at_most):
     assert sum(t.n for t in groups.values()) == n
 
 
-def test_few_scores_stay_exact_in_cells():
+def test_few_scores_stay_exact_in_bins():
     frame = pl.LazyFrame({"y": [0, 1, 1, 0] * 50, "p": [0.1, 0.2, 0.2, 0.9] * 50})
     t = trueness.tally(frame, label="y", score="p", at_most=1000)
     assert t == trueness.tally(frame, label="y", score="p")
     assert not t.binned
 
 
-def test_cells_of_extreme_scores():
+def test_bins_of_extreme_scores():
     values = [5e-324, 0.0, -1.7e308, 1.7e308, 1e-300, -1.0, 1.0]
     t = trueness.tally(pl.LazyFrame({"p": values}), score="p", at_most=4)
     assert t.n == 7
     assert (t.score[-1], t.high[0]) == (-1.7e308, 1.7e308)
 
 
-def test_cells_of_nothing_and_of_gaps():
+def test_bins_of_nothing_and_of_gaps():
     empty = pl.LazyFrame({"y": [], "p": []}, schema={"y": pl.Int64, "p": pl.Float64})
     assert trueness.tally(empty, label="y", score="p", at_most=5) == Tally()
     gaps = pl.LazyFrame({"p": [0.1, None, NAN, float("inf")]})
@@ -284,7 +284,7 @@ def test_cells_of_nothing_and_of_gaps():
 
 
 @pytest.mark.parametrize("at_most", [1, 7, 10_000])
-def test_cells_of_counted_rows(lazy_engine, rng, at_most):
+def test_bins_of_counted_rows(lazy_engine, rng, at_most):
     """A row with count n is n rows."""
     n = 400
     columns = {
@@ -301,7 +301,7 @@ def test_cells_of_counted_rows(lazy_engine, rng, at_most):
     assert len(t) <= at_most
     low, high = trueness.auc(t).bounds or (trueness.auc(t).value,) * 2
     assert low <= trueness.auc(exact).value <= high
-    if at_most == 10_000:  # fewer scores than cells: nothing is lost
+    if at_most == 10_000:  # fewer scores than bins: nothing is lost
         assert t == exact
     for low, high, pos in zip(t.score, t.high, t.pos, strict=True):
         inside = (exact.score >= low) & (exact.score <= high)
@@ -319,13 +319,13 @@ def test_cells_of_counted_rows(lazy_engine, rng, at_most):
         ([2**62, 2**62], "do not fit into 64 bits"),
     ],
 )
-def test_cells_refuse_what_is_no_count(count, words):
+def test_bins_refuse_what_is_no_count(count, words):
     frame = pl.LazyFrame({"p": [0.1, 0.2], "n": count})
     with pytest.raises(InputError, match=words):
         trueness.tally(frame, score="p", count="n", at_most=5)
 
 
-def test_cells_of_arrays():
+def test_bins_of_arrays():
     t = trueness.tally([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], at_most=2)
     assert t.score.tolist() == [0.3, 0.1]
     assert t.high.tolist() == [0.4, 0.2]

@@ -1,4 +1,4 @@
-"""No arrangement of the cases within the cells leaves the bounds."""
+"""No arrangement of the cases within the bins leaves the bounds."""
 
 from fractions import Fraction
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import trueness
-from bins_by_hand import arrangements, random_cells
-from trueness import Tally
+from bins_by_hand import arrangements, random_bins
+from trueness import NotEnoughCases, Tally
 from trueness.calibration.errors import _errors
 from trueness.calibration.proper_scores import decomposition, probability_rows
 from trueness.ranking.partial_areas import partial_area
@@ -38,8 +38,8 @@ def slow_precision(t, odds=1.0):
 
 
 def test_auc_by_hand():
-    # cells (1 pos, 2 neg) and (1 pos, 1 neg): 3 of the 6 pairs share a cell
-    t = Tally._of_cells(
+    # bins (1 pos, 2 neg) and (1 pos, 1 neg): 3 of the 6 pairs share a bin
+    t = Tally._of_bins(
         np.array([0.6, 0.1]),
         np.array([0.9, 0.5]),
         [np.array([2, 1]), np.array([1, 1]), np.array([0, 0])],
@@ -51,7 +51,7 @@ def test_auc_by_hand():
 @pytest.mark.parametrize("seed", SEEDS)
 def test_auc_and_average_precision_are_reached(seed):
     rng = np.random.default_rng(seed)
-    t = random_cells(rng)
+    t = random_bins(rng)
     every = list(arrangements(t, rng, most=500))
     total = [slow_auc(x) for x in every]
     low, high = trueness.auc(t).bounds
@@ -71,7 +71,7 @@ def test_auc_and_average_precision_are_reached(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_parts_of_the_area(seed):
     rng = np.random.default_rng(seed)
-    t = random_cells(rng)
+    t = random_bins(rng)
     for part in (
         {"fpr": (0.0, 0.3)},
         {"tpr": (0.4, 1.0)},
@@ -90,7 +90,7 @@ def test_parts_of_the_area(seed):
 @pytest.mark.parametrize("name", ["brier", "log_loss"])
 def test_proper_scores_and_their_parts(name, seed):
     rng = np.random.default_rng(seed)
-    t = random_cells(rng)
+    t = random_bins(rng)
     found = getattr(trueness, name)(t, **QUICK)
     limits = [found.bounds, found.mcb.bounds, found.dsc.bounds, found.unc.bounds]
     for x in arrangements(t, rng, most=60):
@@ -105,7 +105,7 @@ def test_calibration_errors(seed, monkeypatch):
     # slow, and not bounded
     monkeypatch.setattr("trueness.calibration.errors.smooth_error", lambda *rows: 0.0)
     rng = np.random.default_rng(seed)
-    t = random_cells(rng, most=4, cells=int(rng.integers(2, 7)))
+    t = random_bins(rng, most=4, bins=int(rng.integers(2, 7)))
     for bins in (2, 3, 15):
         found = trueness.calibration_error(t, bins=bins, **QUICK)
         limits = [found.plain.bounds, found.debiased.bounds, found.rms.bounds]
@@ -117,7 +117,7 @@ def test_calibration_errors(seed, monkeypatch):
         assert "not known" in found.smooth.bounds
 
 
-def test_calibration_errors_of_fine_cells_are_narrow():
+def test_calibration_errors_of_fine_bins_are_narrow():
     rng = np.random.default_rng(0)
     p = rng.random(10_000)
     t = trueness.tally(rng.random(10_000) < p**1.5, p).coarse(2000)
@@ -142,9 +142,46 @@ def test_counts_too_large_for_64_bits():
     assert auc_ends(t) == (0.0, 1.0)
 
 
-def test_pure_cells_cost_the_area_nothing():
+def test_pure_bins_cost_the_area_nothing():
     t = Tally([4, 3, 2, 1], neg=[0, 0, 1, 1], pos=[1, 1, 0, 0]).coarse(2)
     assert t.binned
     assert auc_ends(t) == (1.0, 1.0)
     assert average_precision_ends(t) == pytest.approx((1, 1))
-    assert "exact in spite of the cells" in repr(trueness.auc(t))
+    assert "exact in spite of the bins" in repr(trueness.auc(t))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_slope_and_intercept_of_small_bins(seed):
+    rng = np.random.default_rng(seed)
+    t = random_bins(rng, most=5, bins=4)
+    try:
+        found = trueness.calibration_line(t)
+    except NotEnoughCases:
+        return
+    for x in arrangements(t, rng, most=40):
+        try:
+            exact = trueness.calibration_line(x)
+        except NotEnoughCases:
+            continue
+        for name in ("slope", "intercept"):
+            low, high = getattr(found, name).bounds
+            assert low <= getattr(exact, name).value <= high
+
+
+def test_fine_bins_leave_little_open_of_slope_and_intercept():
+    rng = np.random.default_rng(0)
+    p = rng.random(20_000)
+    exact = trueness.tally(rng.random(20_000) < p**1.5, p)
+    found, line = (
+        trueness.calibration_line(exact.coarse(500)),
+        trueness.calibration_line(exact),
+    )
+    for name in ("slope", "intercept"):
+        low, high = getattr(found, name).bounds
+        assert low <= getattr(line, name).value <= high
+        assert high - low < 0.1
+    assert found.bounds == found.slope.bounds
+    assert (
+        trueness.bounds("calibration_line", exact.coarse(500)).name
+        == "calibration_line"
+    )

@@ -9,8 +9,8 @@ import trueness
 from trueness import InputError, Tally
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import METRIC_FAMILIES, METRICS, Confusion
-from trueness.scale.boxes import boxes_of, is_cornered, range_in
 from trueness.scale.certificates import dullest, sharpest
+from trueness.scale.rectangles import is_cornered, range_in, rectangles_of
 
 FAMILIES = [
     METRIC_FAMILIES["f_beta"](2),
@@ -31,14 +31,14 @@ def tallies(draw):
     return trueness.tally([0, 1, *label], np.array(score) / 12)
 
 
-cells = st.integers(1, 6)
+bins = st.integers(1, 6)
 SHORT = {
     "auc": lambda t: trueness.auc(t).value,
     "average_precision": lambda t: trueness.average_precision(t).value,
 }
 
 
-@given(tallies(), cells)
+@given(tallies(), bins)
 def test_the_exact_answer_lies_within(t, k):
     coarse = t.coarse(k)
     assert len(coarse) <= k
@@ -51,7 +51,7 @@ def test_the_exact_answer_lies_within(t, k):
     assert b.high - b.low <= 2 * half + 1e-12
 
 
-@given(tallies(), cells, st.floats(-0.1, 1.1))
+@given(tallies(), bins, st.floats(-0.1, 1.1))
 def test_every_metric_at_any_threshold(t, k, threshold):
     coarse = t.coarse(k)
     flags = t.score >= threshold
@@ -67,7 +67,7 @@ def test_every_metric_at_any_threshold(t, k, threshold):
 
 
 @settings(max_examples=40)
-@given(tallies(), cells, st.sampled_from(EVERY), st.booleans())
+@given(tallies(), bins, st.sampled_from(EVERY), st.booleans())
 def test_the_best_value_lies_within(t, k, metric, constrained):
     options = {"maximize": metric}
     if constrained:
@@ -92,11 +92,11 @@ def test_the_best_value_lies_within(t, k, metric, constrained):
     assert int(t.neg[flagged].sum()) == point.confusion.fp
 
 
-@given(tallies(), cells)
+@given(tallies(), bins)
 def test_the_roc_curve_lies_between(t, k):
     b = trueness.bounds(trueness.roc, t.coarse(k))
     exact = trueness.roc(t)
-    # the band at a rate: the widest of what its cells say there
+    # the band at a rate: the widest of what its bins say there
     for x, y in zip(exact.fpr, exact.tpr, strict=True):
         left = np.searchsorted(b.x, x, side="left")
         right = np.searchsorted(b.x, x, side="right")
@@ -106,15 +106,15 @@ def test_the_roc_curve_lies_between(t, k):
 
 
 @given(tallies())
-def test_without_cells_the_bounds_are_the_answer(t):
+def test_without_bins_the_bounds_are_the_answer(t):
     b = trueness.bounds("auc", t)
     assert b.low == b.value == b.high == trueness.auc(t).value
-    assert b.cells == 0
+    assert b.bins == 0
     best = trueness.bounds("best_threshold", t, maximize="f1")
     assert best.low == best.high == best.value
 
 
-@given(tallies(), tallies(), cells, cells)
+@given(tallies(), tallies(), bins, bins)
 def test_sums_of_binned_tallies_stay_certified(a, b, k, m):
     both = a.coarse(k) + b.coarse(m)
     assert both == b.coarse(m) + a.coarse(k)
@@ -127,7 +127,7 @@ def test_sums_of_binned_tallies_stay_certified(a, b, k, m):
 
 @pytest.mark.parametrize("metric", EVERY, ids=repr)
 def test_extremes_over_a_box_are_at_its_corners(metric):
-    """The slow twin: every cut in every box of a small table."""
+    """The slow twin: every cut in every rectangle of a small table."""
     assert is_cornered(metric)
     pos, neg = 4, 5
     for tp in range(pos + 1):
@@ -135,8 +135,8 @@ def test_extremes_over_a_box_are_at_its_corners(metric):
             t = Tally([2.0, 1.0], pos=[tp, pos - tp], neg=[fp, neg - fp]).coarse(2)
             if len(t) < 2:
                 continue
-            box = boxes_of(t)
-            low, high = range_in(box, metric, 0.3)
+            rectangle = rectangles_of(t)
+            low, high = range_in(rectangle, metric, 0.3)
             grid = np.meshgrid(np.arange(tp + 1), np.arange(fp + 1))
             c = Confusion(grid[0], grid[1], pos - grid[0], neg - grid[1])
             with np.errstate(all="ignore"):
@@ -150,7 +150,7 @@ def test_extremes_over_a_box_are_at_its_corners(metric):
 def test_an_unknown_shape_bounds_nothing():
     wave = Metric("wave", lambda c: np.sin(c.tp * 1.0))
     t = Tally([2.0, 1.0], pos=[1, 1], neg=[1, 1]).coarse(1)
-    low, high = range_in(boxes_of(t), wave, None)
+    low, high = range_in(rectangles_of(t), wave, None)
     assert (low[0], high[0]) == (-np.inf, np.inf)
 
 
@@ -165,7 +165,7 @@ def test_binned_tallies_are_kept_and_shown(tmp_path):
     t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
     t.write(tmp_path / "t.parquet")
     assert trueness.read_tally(tmp_path / "t.parquet") == t
-    assert "2 cells of scores from 1 to 4" in repr(t)
+    assert "2 bins of scores from 1 to 4" in repr(t)
     assert t.to_frame("dict")["high"] == [4.0, 2.0]
     assert t.hide().high.tolist() == [4.0, 2.0]
 
@@ -206,15 +206,15 @@ def test_what_is_not_known_is_said():
     assert "not known" in repr(trueness.calibration_test(t))
 
 
-def test_infeasible_between_the_cells():
+def test_infeasible_between_the_bins():
     t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(1)
     options = {"maximize": "recall", "subject_to": ["precision >= 0.6", "recall > 0"]}
-    with pytest.raises(trueness.Infeasible, match="only the cuts between its cells"):
+    with pytest.raises(trueness.Infeasible, match="only the cuts between its bins"):
         trueness.best_threshold(t, **options)
 
 
 def test_every_analysis_of_a_tally_is_bounded_or_says_so():
-    """What is exported for groups is exported for cells: nothing is forgotten."""
+    """What is exported for groups is exported for bins: nothing is forgotten."""
     rng = np.random.default_rng(0)
     t = trueness.tally(rng.random(300) < 0.5, rng.random(300)).coarse(30)
     special = {"partial_auc": {"fpr": (0, 0.2)}, "guaranteed_threshold": None}

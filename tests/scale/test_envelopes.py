@@ -1,10 +1,10 @@
-"""No arrangement of the cases within the cells leaves the two curves."""
+"""No arrangement of the cases within the bins leaves the two curves."""
 
 import numpy as np
 import pytest
 
 import trueness
-from bins_by_hand import arrangements, random_cells
+from bins_by_hand import arrangements, random_bins
 from trueness import Tally
 from trueness.calibration.proper_scores import probability_rows
 from trueness.calibration.reliability_curve import _curve
@@ -44,7 +44,7 @@ def test_curves_lie_between(case, seed):
     options, along, across = CURVES[case]
     analysis = getattr(trueness, case.split()[0])
     rng = np.random.default_rng(seed)
-    t = random_cells(rng)
+    t = random_bins(rng)
     found = analysis(t, **options).bounds
     assert found.axes == (along, across)
     assert np.all(np.diff(found.x) >= -1e-15)
@@ -70,28 +70,28 @@ def test_the_corners_of_the_roc_curve_are_reached():
 @pytest.mark.parametrize("seed", range(30))
 def test_reliability_lies_between(seed):
     rng = np.random.default_rng(seed)
-    t = random_cells(rng, most=4, cells=int(rng.integers(1, 6)))
+    t = random_bins(rng, most=4, bins=int(rng.integers(1, 6)))
     found = trueness.reliability(t, replicates=20).bounds
     low, high = found.low[::2], found.high[::2]
     edges = found.x[::2]
     top, bottom = np.full(edges.size, -1.0), np.full(edges.size, 2.0)
     for x in arrangements(t, rng, most=150):
         score, pos, neg = probability_rows(x, "reliability")
-        cell = np.searchsorted(edges, score, side="right") - 1
+        bin = np.searchsorted(edges, score, side="right") - 1
         value = _curve(pos, neg)[0]
-        assert np.all(low[cell] <= value)
-        assert np.all(value <= high[cell])
-        np.maximum.at(top, cell, value)
-        np.minimum.at(bottom, cell, value)
-    if seed < 10:  # few cells: nearly every arrangement was tried
+        assert np.all(low[bin] <= value)
+        assert np.all(value <= high[bin])
+        np.maximum.at(top, bin, value)
+        np.minimum.at(bottom, bin, value)
+    if seed < 10:  # few bins: nearly every arrangement was tried
         assert np.mean(np.isclose(top, high) & np.isclose(bottom, low)) > 0.3
     assert np.all(np.diff(low) >= -1e-12)
     assert np.all(np.diff(high) >= -1e-12)
 
 
 def test_reliability_bounds_by_hand():
-    # one cell: 1 positive and 1 negative, then a single score with 1 of 2
-    t = Tally._of_cells(
+    # one bin: 1 positive and 1 negative, then a single score with 1 of 2
+    t = Tally._of_bins(
         np.array([0.8, 0.1]),
         np.array([0.8, 0.5]),
         [np.array([1, 1]), np.array([1, 1]), np.array([0, 0])],
@@ -106,7 +106,7 @@ def test_reliability_bounds_by_hand():
 @pytest.mark.parametrize("seed", SEEDS)
 def test_costs_and_benefits_lie_between(seed):
     rng = np.random.default_rng(seed)
-    t = random_cells(rng)
+    t = random_bins(rng)
     cost, benefit = trueness.cost_curve(t), trueness.decision_curve(t, prevalence=0.3)
     for x in arrangements(t, rng, most=40):
         exact = trueness.cost_curve(x).cost

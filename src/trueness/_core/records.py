@@ -92,7 +92,7 @@ def within(record: Record) -> str:
         return f"; exact value {record.bounds}"
     low, high = record.bounds
     if low == high:
-        return "; exact in spite of the cells"
+        return "; exact in spite of the bins"
     return f"; exact value within {apart(low, high)}"
 
 

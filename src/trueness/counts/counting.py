@@ -14,10 +14,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness._core.arrays import Array, Ints, NotFinite, blocks, count_scores, no_cases
+from trueness._core.arrays import Array, Ints, blocks, no_cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.words import plain
 from trueness.counts.rows import merge_rows
+from trueness.counts.sorting import NotFinite, count_scores
 from trueness.counts.values import Panel, Tally, read_output
 
 

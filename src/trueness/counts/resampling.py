@@ -27,7 +27,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import options as _options
 from trueness._core.progress import progress
-from trueness.counts.cells import merge_cells
+from trueness.counts.bins import merge_bins
 from trueness.counts.values import Panel, Tally
 
 Seed = int | np.random.Generator | None
@@ -203,7 +203,7 @@ def resample(t: Tally, rng: Seed = None, *, stratified: bool = True) -> Tally:
     neg, pos = next(replicates(t, 1, rng, stratified=stratified))
     if t.binned:
         counts = (neg[0], pos[0], np.zeros_like(neg[0]))
-        return Tally._of_cells(*merge_cells(t.score, t.high, counts))
+        return Tally._of_bins(*merge_bins(t.score, t.high, counts))
     return Tally(t.score, neg[0], pos[0])
 
 

@@ -28,13 +28,7 @@ from typing import Any, final, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core.arrays import (
-    Array,
-    Floats,
-    Ints,
-    merge_counts,
-    no_cases,
-)
+from trueness._core.arrays import Array, Floats, Ints, no_cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import DoubtfulAssumption, InputError
@@ -42,16 +36,17 @@ from trueness._core.checks.words import listing
 from trueness._core.doors import door
 from trueness._core.html import html_table
 from trueness._core.records import brief
-from trueness.counts.cells import (
-    CELLS_FORGOTTEN,
-    Cells,
+from trueness.counts.bins import (
+    BINS_FORGOTTEN,
+    Bins,
     equal_depth,
     joined,
-    merge_cells,
+    merge_bins,
     taken_out,
-    turned_cells,
+    turned_bins,
 )
 from trueness.counts.rows import merge_rows
+from trueness.counts.sorting import merge_counts
 
 
 class _Cases:
@@ -143,8 +138,8 @@ class Tally(_Cases):
         return self
 
     @classmethod
-    def _of_cells(cls, low: Floats, high: Floats, counts: Sequence[Ints]) -> Tally:
-        """Take cells that are in order and do not overlap."""
+    def _of_bins(cls, low: Floats, high: Floats, counts: Sequence[Ints]) -> Tally:
+        """Take bins that are in order and do not overlap."""
         self = cls._canonical(low, *counts)
         if low is not high and not np.array_equal(low, high):
             _fill(self, ("_high",), (high,))
@@ -152,7 +147,7 @@ class Tally(_Cases):
 
     @property
     def high(self) -> Floats:
-        """Which is the largest score of each row? Another than ``score`` in a cell."""
+        """Which is the largest score of each row? Another than ``score`` in a bin."""
         found: Floats = self.__dict__.get("_high", self.score)
         return found
 
@@ -162,7 +157,7 @@ class Tally(_Cases):
         return "_high" in self.__dict__
 
     def coarse(self, at_most: int) -> Tally:
-        """Put neighbouring rows together into at most so many cells of equal size.
+        """Put neighbouring rows together into at most so many bins of equal size.
 
         >>> t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
         >>> t.score, t.high, t.neg, t.pos
@@ -173,7 +168,7 @@ class Tally(_Cases):
             return self
         counts = (self.neg, self.pos, self.unknown)
         start = equal_depth(self.neg + self.pos + self.unknown, at_most)
-        return Tally._of_cells(*joined(start, self.score, self.high, counts))
+        return Tally._of_bins(*joined(start, self.score, self.high, counts))
 
     def __len__(self) -> int:
         """How many distinct scores?"""
@@ -189,16 +184,16 @@ class Tally(_Cases):
             return Tally._canonical(*merge_counts(parts))
         low, *counts = (np.concatenate(c) for c in zip(*parts, strict=True))
         high = np.concatenate([self.high, other.high])
-        return Tally._of_cells(*merge_cells(low, high, counts))
+        return Tally._of_bins(*merge_bins(low, high, counts))
 
     def __sub__(self, other: Tally) -> Tally:
         """Take out the cases of a part: ``(a + b) - b`` is ``a``.
 
-        Windows slide by it. Taken from a binned tally, cells keep their extent.
+        Windows slide by it. Taken from a binned tally, bins keep their extent.
         """
         if not isinstance(other, Tally):
             return NotImplemented
-        return Tally._of_cells(*taken_out(_cells(self), _cells(other)))
+        return Tally._of_bins(*taken_out(_bins(self), _bins(other)))
 
     def __radd__(self, other: int) -> Tally:
         """Let ``sum(tallies)`` start from 0."""
@@ -220,7 +215,7 @@ class Tally(_Cases):
         """Score every case anew: ``f`` takes the scores (m,) and gives (m,) new ones.
 
         A calibrator is applied here. Scores that ``f`` makes equal share a row. The
-        cells of a binned tally are kept if ``f`` never falls, or never rises: maps of
+        bins of a binned tally are kept if ``f`` never falls, or never rises: maps of
         Trueness know that of themselves, of other functions say ``monotone=True``.
         Otherwise they are forgotten, with a warning.
         """
@@ -229,18 +224,18 @@ class Tally(_Cases):
         if not self.binned:
             return Tally(new, *counts)
         if not (getattr(f, "monotone", False) if monotone is None else monotone):
-            warnings.warn(CELLS_FORGOTTEN, DoubtfulAssumption, stacklevel=2)
+            warnings.warn(BINS_FORGOTTEN, DoubtfulAssumption, stacklevel=2)
             return Tally(new, *counts)
         ends = _columns.finite_scores(
             np.concatenate([new, _mapped(f, self.high)]).astype(np.float64), "score"
         )
-        return Tally._of_cells(*turned_cells(ends + 0.0, counts))
+        return Tally._of_bins(*turned_bins(ends + 0.0, counts))
 
     def hide(self) -> Tally:
         """Forget the labels: every case is unknown."""
         zero = no_cases(len(self))
         total = self.neg + self.pos + self.unknown
-        return Tally._of_cells(self.score, self.high, (zero, zero, total))
+        return Tally._of_bins(self.score, self.high, (zero, zero, total))
 
     def labelled(self) -> Tally:
         """Forget the cases without a label."""
@@ -250,7 +245,7 @@ class Tally(_Cases):
         zero = no_cases(int(keep.sum()))
         score = self.score[keep]
         high = self.high[keep] if self.binned else score
-        return Tally._of_cells(score, high, (self.neg[keep], self.pos[keep], zero))
+        return Tally._of_bins(score, high, (self.neg[keep], self.pos[keep], zero))
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Give a frame with columns score, neg, pos, unknown; high if it is binned."""
@@ -266,7 +261,7 @@ class Tally(_Cases):
 
     def __repr__(self) -> str:
         """Say what was counted, in one line."""
-        rows = "cells of scores" if self.binned else "distinct scores"
+        rows = "bins of scores" if self.binned else "distinct scores"
         text = f"Tally: {_describe(self)}, {len(self):,} {rows}"
         if len(self):
             text += f" from {self.score[-1]:.4g} to {self.high[0]:.4g}"
@@ -547,7 +542,7 @@ def _tally_columns(t: Tally) -> tuple[Floats, Ints, Ints, Ints]:
     return t.score, t.neg, t.pos, t.unknown
 
 
-def _cells(t: Tally) -> Cells:
+def _bins(t: Tally) -> Bins:
     return t.score, t.high, [t.neg, t.pos, t.unknown]
 
 

@@ -1,1 +1,15 @@
-"""Room of data."""
+"""How do rows of any kind become counts, and counts a file?
+
+Questions: how is a frame of any library, a file or a table in a warehouse counted
+(:func:`trueness.tally`, :func:`trueness.panel`, :func:`trueness.leaves`,
+:func:`trueness.scan`); how are counts kept (:func:`trueness.read_tally`,
+:func:`trueness.read_panel`).
+
+Flow: arrays go through ``columns`` into ``counts``. A frame goes through ``frames``; a
+lazy one is counted by its own engine (``engines``), by streaming batches of one score
+column (``batches``), or into bins when it has too many scores (``engine_bins``).
+A path becomes a lazy frame in ``files``. ``storage`` writes counts, all or nothing.
+
+Read ``frames`` first, then ``columns``, ``engines``, ``files``. Maths: none but exact
+counting; ``docs/maths/scale.md`` says what bins cost.
+"""

@@ -29,7 +29,7 @@ from trueness.counts.counting import (
 from trueness.counts.values import Tally
 from trueness.data import engines
 from trueness.data.columns import column, is_frame
-from trueness.data.engine_cells import binned_tally
+from trueness.data.engine_bins import binned_tally
 
 if TYPE_CHECKING:
     from trueness.trees.leaf_counts import Leaves
@@ -71,7 +71,7 @@ def tally(
         to tally, in the order of the groups; their sum is the whole.
     at_most
         The most rows wanted. Where there are more distinct scores, neighbouring ones
-        share a cell (``tally.score`` to ``tally.high``), and :func:`bounds` says
+        share a bin (``tally.score`` to ``tally.high``), and :func:`bounds` says
         between which numbers the exact answers lie.
 
     Returns

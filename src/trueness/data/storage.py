@@ -20,7 +20,7 @@ import numpy as np
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness.counts.cells import merge_cells
+from trueness.counts.bins import merge_bins
 from trueness.counts.values import Panel, Tally
 
 VERSION = 1
@@ -65,7 +65,7 @@ def read_tally(path: str | os.PathLike[str]) -> Tally:
     columns, _ = read_columns(path, "tally")
     counts = [columns[k] for k in _COUNTS]
     if "high" in columns:
-        return Tally._of_cells(*merge_cells(columns["score"], columns["high"], counts))
+        return Tally._of_bins(*merge_bins(columns["score"], columns["high"], counts))
     return Tally(columns["score"], *counts)
 
 

@@ -1,6 +1,13 @@
 """How is this used with scikit-learn? The door for its estimators.
 
-Each module of this folder holds one estimator or function.
+Questions: how does a classifier get probabilities that mean what they say
+(``Calibrator``); how are several combined (``FiDELClassifier``); how is a tree grown
+whose every split is worth it (``ConfidentTree``, ``prune``); which leaves of a fitted
+tree can be trusted (``leaf_report``).
+
+Flow: cases are scored out of fold, scores are counted, an analysis of another room
+answers, and the estimator keeps the record of it. Read ``calibrator`` first: the others
+follow its shape. Maths: the pages of the rooms that answer.
 """
 
 from trueness.estimators.calibrator import Calibrator

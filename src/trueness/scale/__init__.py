@@ -1,1 +1,18 @@
-"""Room of scale."""
+"""What if the rows are too many to be sorted, or never stop coming?
+
+Questions: between which numbers does the exact answer lie when scores were counted in
+bins (:func:`trueness.bounds`); what is the exact answer without sorting the rows
+(:func:`trueness.exact_auc`, :func:`trueness.exact_threshold`); what has come in so far
+(:class:`trueness.Stream`); what does each row score where it is
+(:func:`trueness.apply`).
+
+Flow: a binned tally knows counts per bin. ``arrangements`` finds the best and worst
+order within the bins (for numbers), ``rectangles`` the range of true and false
+positives of a cut inside a bin, ``envelopes`` the two curves around the exact one;
+``certificates`` gives each analysis its limits. ``refinement`` counts again only the
+bins that can change the answer. ``streams`` adds batches once each, ``application``
+writes a fitted map as an expression of the engine.
+
+Read ``arrangements`` first, then ``rectangles``, ``certificates``, ``refinement``.
+Maths: ``docs/maths/scale.md``.
+"""

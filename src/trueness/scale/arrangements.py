@@ -1,18 +1,24 @@
-r"""Which arrangement of the cases within the cells is best, and which is worst?
+r"""Which arrangement of the cases within the bins is best, and which is worst?
 
-A binned tally knows the counts of each cell and its smallest and largest score; only
-the order inside the cells is lost. So the true cases are one of the ways to arrange
-each cell, and what an answer can be at most and at least is known:
+A binned tally knows the counts of each bin and its smallest and largest score; only
+the order inside the bins is lost. So the true cases are one of the ways to arrange
+each bin, and what an answer can be at most and at least is known:
 
-* every positive of a cell above its negatives, at the cell's ends (*sharpest*), or the
+* every positive of a bin above its negatives, at the bin's ends (*sharpest*), or the
   other way round (*dullest*). Exchanging a positive with a negative below it lifts the
   ROC curve and lowers every proper score, so the AUC, every part of it, the Brier score
   and the log loss lie between the two, and so does the loss after the best increasing
   recalibration;
-* average precision is largest when the positives of a cell share its highest score and
+* average precision is largest when the positives of a bin share its highest score and
   smallest when they follow one by one after all its negatives;
-* the calibration errors take sums over bins; a cell that an edge may divide adds any
-  part of its cases to the bins on both sides.
+* the calibration errors take sums over groups; a bin that an edge may divide adds any
+  part of its cases to the groups on both sides;
+* the calibration intercept falls as any score rises, so it is largest with all cases at
+  the lower ends of their bins and smallest with all at the upper ones. The slope is the
+  maximum of a concave profile likelihood: it lies above b where the derivative at b,
+  :math:`\sum_i (x_i - c) (y_i - \sigma(a + b x_i))`, is positive, whatever c is, with a
+  the intercept that belongs to b. Each term has a smallest value over its bin and over
+  the a that are possible; if the sum of these is positive, so is the derivative.
 """
 
 from __future__ import annotations
@@ -23,17 +29,22 @@ from typing import NamedTuple
 import numpy as np
 
 from trueness._core.arrays import Array, Floats, Ints
-from trueness.calibration.errors import folded_mean
+from trueness.calibration.errors import folded_mean, log_odds
+from trueness.calibration.formulas import sigmoid
 from trueness.counts.placements import placements
 from trueness.counts.values import Tally
 
 Ends = tuple[float, float]
 # sums over all cases round in their last digits
 _ROUNDING = 1e-13
+_FINE = 4096  # bins that are looked at; more are joined
+_ROOM = 1e-9  # how well an intercept is found
+_HALVINGS = 60
+_STEEPEST = 1e3  # a slope that far from the first is as good as infinite
 
 
 def sharpest(t: Tally) -> Tally:
-    """Put the positives of each cell at its highest score, all others at its lowest.
+    """Put the positives of each bin at its highest score, all others at its lowest.
 
     >>> t = Tally([2, 1], neg=[0, 1], pos=[1, 0]).coarse(1)
     >>> sharpest(t) == Tally([2, 1], neg=[0, 1], pos=[1, 0])
@@ -43,7 +54,7 @@ def sharpest(t: Tally) -> Tally:
 
 
 def dullest(t: Tally) -> Tally:
-    """Put the negatives of each cell at its highest score, all others at its lowest."""
+    """Put the negatives of each bin at its highest score, all others at its lowest."""
     return _split(t, t.neg)
 
 
@@ -72,7 +83,7 @@ def auc_ends(t: Tally) -> Ends:
 
     .. math:: A \pm \frac{\sum_i n_i^+ n_i^-}{2\, n_+ n_-}
 
-    summed over the cells: half of the pairs that share one. Whole numbers divided once,
+    summed over the bins: half of the pairs that share one. Whole numbers divided once,
     so that the ends are reached to the last digit.
     """
     wide = t.high > t.score
@@ -87,7 +98,7 @@ def auc_ends(t: Tally) -> Ends:
 def average_precision_ends(t: Tally, odds: float = 1.0) -> Ends:
     r"""Between which numbers does the average precision lie?
 
-    With a positives and b negatives (times ``odds``) above a cell of p and n, its
+    With a positives and b negatives (times ``odds``) above a bin of p and n, its
     positives see together at most :math:`p (a+p) / (a+p+b)` and at least
     :math:`\sum_{j=1}^{p} (a+j) / (a+j+b+n)`: one by one, after all its negatives.
     """
@@ -126,8 +137,8 @@ def reciprocals(start: Floats, terms: Floats) -> Floats:
     return total
 
 
-class _Bins(NamedTuple):
-    """Between which numbers do the sums over each bin lie?
+class _Groups(NamedTuple):
+    """Between which numbers do the sums over each group lie?
 
     Cases, positives, negatives, and the sum of label less score.
     """
@@ -138,9 +149,9 @@ class _Bins(NamedTuple):
     gap: tuple[Floats, Floats]
 
 
-def calibration_error_ends(t: Tally, bins: int) -> dict[str, Ends]:
+def calibration_error_ends(t: Tally, groups: int) -> dict[str, Ends]:
     """Between which numbers do the binned calibration errors lie?"""
-    b = _bins(t, bins)
+    b = _groups(t, groups)
     n = t.n_pos + t.n_neg
     low, high = b.gap
     least = np.maximum(np.maximum(low, -high), 0.0)  # of the absolute value
@@ -171,16 +182,16 @@ def calibration_error_ends(t: Tally, bins: int) -> dict[str, Ends]:
     return {k: (max(v[0] - 1e-12, 0.0), v[1] + 1e-12) for k, v in found.items()}
 
 
-def _bins(t: Tally, bins: int) -> _Bins:
-    """Add up the cells of each bin, and what the cells on an edge can add."""
+def _groups(t: Tally, groups: int) -> _Groups:
+    """Add up the bins of each group, and what the bins on an edge can add."""
     low, high = t.score[::-1], t.high[::-1]
     pos, neg = t.pos[::-1], t.neg[::-1]
-    first, last = _bin_range(low, high, pos + neg, bins)
+    first, last = _group_range(low, high, pos + neg, groups)
     sure = first == last
-    zero: Ints = np.zeros(bins, dtype=np.int64)
-    counts = [_added(first[sure], c[sure], bins) for c in (pos, neg)]
-    gap_low = _added(first[sure], (pos - (pos + neg) * high)[sure], bins)
-    gap_high = _added(first[sure], (pos - (pos + neg) * low)[sure], bins)
+    zero: Ints = np.zeros(groups, dtype=np.int64)
+    counts = [_added(first[sure], c[sure], groups) for c in (pos, neg)]
+    gap_low = _added(first[sure], (pos - (pos + neg) * high)[sure], groups)
+    gap_high = _added(first[sure], (pos - (pos + neg) * low)[sure], groups)
     more_pos, more_neg = zero.copy(), zero.copy()
     for k in np.flatnonzero(~sure):
         reach = slice(first[k], last[k] + 1)
@@ -190,30 +201,32 @@ def _bins(t: Tally, bins: int) -> _Bins:
         gap_high[reach] += pos[k] * (1 - low[k])
     ends = [(c, c + more) for c, more in zip(counts, (more_pos, more_neg), strict=True)]
     cases = (ends[0][0] + ends[1][0], ends[0][1] + ends[1][1])
-    return _Bins(cases, ends[0], ends[1], (gap_low, gap_high))
+    return _Groups(cases, ends[0], ends[1], (gap_low, gap_high))
 
 
-def _bin_range(low: Floats, high: Floats, cases: Ints, bins: int) -> tuple[Ints, Ints]:
-    """Which bins can hold cases of each cell? See ``monotone.equal_mass``."""
+def _group_range(
+    low: Floats, high: Floats, cases: Ints, groups: int
+) -> tuple[Ints, Ints]:
+    """Which groups can hold cases of each bin? See ``monotone.equal_mass``."""
     upto = np.cumsum(cases)
-    scale = bins / cases.sum()
+    scale = groups / cases.sum()
     middle = np.floor((upto - cases / 2) * scale)
     wide = high > low
-    # the middle of a row inside the cell is at least half a case from its ends
+    # the middle of a row inside the bin is at least half a case from its ends
     first = np.where(wide, np.floor((upto - cases + 0.5) * scale - 1e-9), middle)
     last = np.where(wide, np.floor((upto - 0.5) * scale + 1e-9), middle)
-    first, last = (np.clip(x, 0, bins - 1).astype(np.int64) for x in (first, last))
+    first, last = (np.clip(x, 0, groups - 1).astype(np.int64) for x in (first, last))
     return first, last
 
 
-def _added(at: Ints, value: Array, bins: int) -> Array:
-    total = np.zeros(bins, dtype=value.dtype)
+def _added(at: Ints, value: Array, groups: int) -> Array:
+    total = np.zeros(groups, dtype=value.dtype)
     np.add.at(total, at, value)
     return total
 
 
-def _noise(b: _Bins) -> tuple[Floats, Floats]:
-    """Bound the variance of the share of positives in each bin."""
+def _noise(b: _Groups) -> tuple[Floats, Floats]:
+    """Bound the variance of the share of positives in each group."""
     with np.errstate(divide="ignore", invalid="ignore"):
         low = np.nan_to_num(b.pos[0] / (b.pos[0] + b.neg[1]))
         high = np.nan_to_num(b.pos[1] / (b.pos[1] + b.neg[0]))
@@ -224,7 +237,7 @@ def _noise(b: _Bins) -> tuple[Floats, Floats]:
 
 
 def _excess(
-    b: _Bins, size: tuple[Floats, Floats], noise: tuple[Floats, Floats], n: int
+    b: _Groups, size: tuple[Floats, Floats], noise: tuple[Floats, Floats], n: int
 ) -> Ends:
     """Bound what noise adds to the plain error: less where the gap is large."""
     gap_least = size[0] / np.maximum(b.cases[1], 1)
@@ -233,3 +246,74 @@ def _excess(
     most = folded_mean(gap_least, noise[1]) - gap_least
     low = float((b.cases[0] * np.maximum(least, 0.0)).sum()) / n
     return low, float((b.cases[1] * most).sum()) / n
+
+
+def intercept_ends(t: Tally) -> Ends:
+    """Bound the intercept with the slope held at 1."""
+    t = t.coarse(16 * _FINE)
+    ends = [_intercept(t, log_odds(score), 1.0) for score in (t.high, t.score)]
+    return min(ends) - _ROOM, max(ends) + _ROOM
+
+
+def slope_ends(t: Tally, slope: float) -> Ends:
+    """Bound the slope; ``slope`` is that of the lower ends."""
+    t = t.coarse(_FINE)
+    low = _farthest(lambda b: _derivative(t, b)[0] > 0, slope, -1)
+    high = _farthest(lambda b: _derivative(t, b)[1] < 0, slope, 1)
+    return low, high
+
+
+def _intercept(t: Tally, x: Floats, slope: float) -> float:
+    """Find by halving the intercept that expects as many positives as there are."""
+    eta, cases = slope * x, t.pos + t.neg
+    low, high = -float(eta.max()) - 50, 50 - float(eta.min())
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if float((cases * sigmoid(middle + eta)).sum()) < t.n_pos:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def _derivative(t: Tally, slope: float) -> Ends:
+    """Bound the derivative of the profile likelihood over all arrangements."""
+    ends = log_odds(t.score), log_odds(t.high)
+    a = sorted(_intercept(t, x, slope) for x in ends)
+    steps = sorted((slope * x for x in ends), key=lambda v: float(v[0]))
+    least = sigmoid(a[0] - _ROOM + np.minimum(*steps))
+    most = sigmoid(a[1] + _ROOM + np.maximum(*steps))
+    cases = t.pos + t.neg
+    centre = float((cases * (ends[0] + ends[1])).sum() / (2 * cases.sum()))
+    away = ends[0] - centre, ends[1] - centre
+    up, down = _product(away, (1 - most, 1 - least)), _product(away, (least, most))
+    low = t.pos * up[0] - t.neg * down[1]
+    high = t.pos * up[1] - t.neg * down[0]
+    return float(low.sum()), float(high.sum())
+
+
+def _product(
+    a: tuple[Floats, Floats], b: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
+    """Give the smallest and largest product of numbers between two ends each."""
+    corners = np.array([x * y for x in a for y in b])
+    return corners.min(axis=0), corners.max(axis=0)
+
+
+def _farthest(settled: Callable[[float], bool], start: float, way: int) -> float:
+    """Give the number nearest to ``start`` beyond which the slope cannot be."""
+    step = 1e-6 * max(abs(start), 1e-3)
+    while not settled(start + way * step):
+        step *= 4
+        if step > _STEEPEST * max(abs(start), 1.0):
+            return way * np.inf
+    inner, outer = 0.0, step
+    for _ in range(_HALVINGS):
+        middle = (inner + outer) / 2
+        if settled(start + way * middle):
+            outer = middle
+        else:
+            inner = middle
+        if outer - inner <= 1e-3 * outer:  # how wide it is, is known well enough
+            break
+    return start + way * outer

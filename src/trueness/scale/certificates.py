@@ -1,10 +1,10 @@
-r"""Between which numbers does the exact answer lie, when scores were put into cells?
+r"""Between which numbers does the exact answer lie, when scores were put into bins?
 
 Every analysis of ``trueness`` that is asked about a binned tally passes through
 ``certified`` (by ``binned.py``), which gives its answer a field ``bounds``: two
 numbers, a :class:`CurveBounds`, or the words why nothing is known. ``BOUNDED``, at the
 foot, says how for each analysis; the bounds themselves are in ``arrangements.py``
-(numbers), ``boxes.py`` (cuts) and ``envelopes.py`` (curves).
+(numbers), ``rectangles.py`` (cuts) and ``envelopes.py`` (curves).
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ from trueness.scale.arrangements import (
     between,
     calibration_error_ends,
     dullest,
+    intercept_ends,
     rounded_out,
     sharpest,
+    slope_ends,
 )
-from trueness.scale.boxes import Boxes, boxes_of, range_in, search
 from trueness.scale.envelopes import (
     CurveBounds,
     cost_bounds,
@@ -52,16 +53,16 @@ from trueness.scale.envelopes import (
     reliability_bounds,
     roc_bounds,
 )
-from trueness.scale.slopes import intercept_ends, slope_ends
+from trueness.scale.rectangles import Rectangles, range_in, rectangles_of, search
 from trueness.threshold.costs import cost_curve, decision_curve
 from trueness.threshold.operating_point import (
     OperatingPoint,
     best_threshold,
-    on_cells,
+    on_bins,
     read_objective,
 )
 
-NOT_KNOWN = "not known: each cell was taken at its lowest score"
+NOT_KNOWN = "not known: each bin was taken at its lowest score"
 
 
 @final
@@ -78,20 +79,20 @@ class Bounds(Record):
         interval, the cases are all there.
     name : str
         What was asked.
-    cells : int
+    bins : int
         How many rows of the tally hold more than one score.
 
     Examples
     --------
     >>> Bounds(0.8125, 0.8, 0.825, "auc", 10)
-    auc 0.8125 (exactly between 0.8 and 0.825; 10 cells)
+    auc 0.8125 (exactly between 0.8 and 0.825; 10 bins)
     """
 
     value: float
     low: float
     high: float
     name: str = ""
-    cells: int = 0
+    bins: int = 0
 
     def __float__(self) -> float:
         """Give the value alone."""
@@ -101,8 +102,7 @@ class Bounds(Record):
         """Write value and bounds in one line."""
         ends = apart(self.low, self.high).replace(" to ", " and ")
         return (
-            f"{self.name} {self.value:.6g} (exactly between {ends}; "
-            f"{self.cells:,} cells)"
+            f"{self.name} {self.value:.6g} (exactly between {ends}; {self.bins:,} bins)"
         )
 
     __str__ = __repr__
@@ -206,7 +206,7 @@ def _of_answer(envelope: Callable[[Tally, Any], CurveBounds]) -> Attach:
 
 
 def _best_threshold(point: OperatingPoint, t: Tally, given: Given) -> OperatingPoint:
-    point = on_cells(point, t)
+    point = on_bins(point, t)
     if given["method"] == "fermi-dirac":  # expects cases instead of counting them
         return replace(point, bounds=NOT_KNOWN)
     minimised = given["minimize"] is not None
@@ -229,7 +229,7 @@ def _best_threshold(point: OperatingPoint, t: Tally, given: Given) -> OperatingP
 
 
 def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
-    """Between which numbers does the exact answer lie, when scores are in cells?
+    """Between which numbers does the exact answer lie, when scores are in bins?
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
         ... Or a metric, in Python or as text, with ``threshold=``.
     t
         A tally made with ``at_most=``, or by :meth:`Tally.coarse`. Of a tally without
-        cells the bounds are the answer itself.
+        bins the bounds are the answer itself.
     **options
         What the analysis takes: ``maximize`` and ``subject_to`` for ``best_threshold``,
         ``threshold`` for a metric.
@@ -254,18 +254,18 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
     The answers of the analyses carry the same bounds in their field ``bounds``; this
     function gives them alone, and those of a metric at a threshold.
 
-    The AUC lies within half of the pairs that share a cell. For ``best_threshold`` the
+    The AUC lies within half of the pairs that share a bin. For ``best_threshold`` the
     bounds are those of the best value; the lower one is reached by the threshold that
-    ``best_threshold`` gives. The bounds say what the cells cost; how far the answer
+    ``best_threshold`` gives. The bounds say what the bins cost; how far the answer
     would differ for other cases is the matter of its confidence interval.
 
     Examples
     --------
     >>> t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0])  # AUC 3/4
     >>> bounds(auc, t.coarse(2))
-    auc 0.5 (exactly between 0.25 and 0.75; 2 cells)
+    auc 0.5 (exactly between 0.25 and 0.75; 2 bins)
     >>> bounds("recall", t.coarse(2), threshold=2)
-    recall 0.5 (exactly between 0.5 and 1; 2 cells)
+    recall 0.5 (exactly between 0.5 and 1; 2 bins)
     """
     _cases.one_classifier(t, "bounds")
     name = getattr(analysis, "__name__", analysis)
@@ -294,27 +294,27 @@ def _alone(answer: Any, name: str, t: Tally) -> Bounds | CurveBounds:
     if value is None:
         value = (answer.plain if name == "calibration_error" else answer.slope).value
     low, high = answer.bounds
-    return Bounds(float(value), low, high, name, _cells(t))
+    return Bounds(float(value), low, high, name, _bins(t))
 
 
-def _cells(t: Tally) -> int:
+def _bins(t: Tally) -> int:
     return int(np.count_nonzero(t.high > t.score))
 
 
 def _metric_bounds(
     t: Tally, metric: Metric, *, threshold: float, prevalence: float | None = None
 ) -> Bounds:
-    """Bound a metric at a threshold, which may fall into a cell."""
+    """Bound a metric at a threshold, which may fall into a bin."""
     t = t.labelled()
     at = int(np.searchsorted(-t.score, -float(threshold), side="right"))
     inside = at < len(t) and float(threshold) <= t.high[at] and t.high[at] > t.score[at]
-    every = boxes_of(t)
+    every = rectangles_of(t)
     value = _at_cut(every, metric, at, prevalence)
     if not inside:
-        return Bounds(value, value, value, metric.name, _cells(t))
+        return Bounds(value, value, value, metric.name, _bins(t))
     tp, fp = every.tp, every.fp
     here = slice(at, at + 1)
-    one = Boxes(
+    one = Rectangles(
         (tp[0][here], tp[1][here]),
         (fp[0][here], fp[1][here]),
         every.n_pos,
@@ -322,10 +322,10 @@ def _metric_bounds(
         every.open[here],
     )
     low, high = range_in(one, metric, prevalence)
-    return Bounds(value, float(low[0]), float(high[0]), metric.name, _cells(t))
+    return Bounds(value, float(low[0]), float(high[0]), metric.name, _bins(t))
 
 
-def _at_cut(b: Boxes, metric: Metric, at: int, prevalence: float | None) -> float:
+def _at_cut(b: Rectangles, metric: Metric, at: int, prevalence: float | None) -> float:
     """Evaluate at the real cut that flags the first ``at`` rows."""
     tp = int(b.tp[1][at - 1]) if at else 0
     fp = int(b.fp[1][at - 1]) if at else 0

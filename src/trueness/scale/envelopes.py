@@ -1,7 +1,7 @@
-r"""Between which two curves does the exact curve lie, when scores were put into cells?
+r"""Between which two curves does the exact curve lie, when scores were put into bins?
 
-Between cells the counts are known, so the exact curve passes through every point of the
-binned one; inside a cell it goes from one end to the other, past any of the cell's
+Between bins the counts are known, so the exact curve passes through every point of the
+binned one; inside a bin it goes from one end to the other, past any of the bin's
 cases first. That is a rectangle for the ROC curve, a parallelogram for the gain curve,
 and for the isotonic reliability curve the largest and smallest slope that a convex
 curve between the two extreme arrangements can have.
@@ -19,11 +19,11 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.records import Record
 from trueness.counts.values import Tally
 from trueness.scale.arrangements import sharpest
-from trueness.scale.boxes import boxes_of
+from trueness.scale.rectangles import rectangles_of
 from trueness.threshold.costs import cost_curve
 
 _ROUNDING = 1e-13
-_FINE = 4096  # cells that the isotonic bounds look at; more are joined
+_FINE = 4096  # bins that the isotonic bounds look at; more are joined
 
 
 @final
@@ -34,7 +34,7 @@ class CurveBounds(Record):
     Attributes
     ----------
     x : array
-        Along the first axis, ascending; each cell gives its ends and corners.
+        Along the first axis, ascending; each bin gives its ends and corners.
     low, high : array
         The exact curve lies between these, straight lines between the entries.
     axes : (str, str)
@@ -66,13 +66,13 @@ def _weights(t: Tally, prevalence: float | None) -> tuple[float, float, float]:
 
 
 def _ends(values: tuple[Array, Array]) -> Array:
-    """Put before and behind each cell one after the other."""
+    """Put before and behind each bin one after the other."""
     return np.stack(values, axis=1).ravel()
 
 
 def roc_bounds(t: Tally) -> CurveBounds:
-    """Give the rectangle between the ends of each cell."""
-    b = boxes_of(t)
+    """Give the rectangle between the ends of each bin."""
+    b = rectangles_of(t)
     line = _ends(b.tp) / t.n_pos
     low = np.where(np.repeat(b.open, 2), np.repeat(b.tp[0], 2) / t.n_pos, line)
     high = np.where(np.repeat(b.open, 2), np.repeat(b.tp[1], 2) / t.n_pos, line)
@@ -86,8 +86,8 @@ def det_bounds(t: Tally) -> CurveBounds:
 
 
 def gain_bounds(t: Tally, prevalence: float | None = None) -> CurveBounds:
-    """Give the parallelogram between the ends of each cell."""
-    b, (up, along, _) = boxes_of(t), _weights(t, prevalence)
+    """Give the parallelogram between the ends of each bin."""
+    b, (up, along, _) = rectangles_of(t), _weights(t, prevalence)
     start = up * b.tp[0] + along * b.fp[0]
     rise, run = up * t.pos, along * t.neg
     x = np.sort(np.stack([0 * rise, rise, run, rise + run], axis=1), axis=1)
@@ -109,8 +109,8 @@ def gain_bounds(t: Tally, prevalence: float | None = None) -> CurveBounds:
 def _precisions(
     t: Tally, prevalence: float | None
 ) -> tuple[tuple[Floats, Floats], Floats, Floats]:
-    """Give the smallest and largest precision in each cell, and at both its ends."""
-    b, (up, along, _) = boxes_of(t), _weights(t, prevalence)
+    """Give the smallest and largest precision in each bin, and at both its ends."""
+    b, (up, along, _) = rectangles_of(t), _weights(t, prevalence)
     tp, fp = (
         [np.asarray(w * x, dtype=np.float64) for x in ends]
         for w, ends in ((up, b.tp), (along, b.fp))
@@ -123,13 +123,13 @@ def _precisions(
 
     here = share(tp[1], fp[1], 0.0)
     before = np.concatenate([here[:1], here[:-1]])
-    # nothing flagged: a first cell without negatives, or without positives
+    # nothing flagged: a first bin without negatives, or without positives
     return (share(tp[0], fp[1], 1.0), share(tp[1], fp[0], 0.0)), before, here
 
 
 def precision_bounds(t: Tally, prevalence: float | None = None) -> CurveBounds:
     """Give the smallest and largest precision at every recall."""
-    b = boxes_of(t)
+    b = rectangles_of(t)
     (least, most), before, here = _precisions(t, prevalence)
     # at least: concave in the recall, so that the straight line lies below it
     low = _ends((np.where(b.open, least, before), here))
@@ -139,8 +139,8 @@ def precision_bounds(t: Tally, prevalence: float | None = None) -> CurveBounds:
 
 
 def lift_bounds(t: Tally, prevalence: float | None = None) -> CurveBounds:
-    """Give the smallest and largest lift inside each cell."""
-    b, (up, along, share) = boxes_of(t), _weights(t, prevalence)
+    """Give the smallest and largest lift inside each bin."""
+    b, (up, along, share) = rectangles_of(t), _weights(t, prevalence)
     (least, most), before, here = _precisions(t, prevalence)
     pairs = zip(b.tp, b.fp, strict=True)
     flagged = [(up * p + along * n) / (t.n_pos + t.n_neg) for p, n in pairs]
@@ -156,15 +156,15 @@ def _room(x: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]
 
 
 def cost_bounds(t: Tally, curve: Any) -> CurveBounds:
-    """The cuts between the cells are there; the sharpest arrangement has the best."""
+    """The cuts between the bins are there; the sharpest arrangement has the best."""
     best = cost_curve(sharpest(t), weight=curve.weight).cost
     low, high = np.minimum(best, curve.cost) - _ROUNDING, curve.cost + _ROUNDING
     return CurveBounds(curve.weight, low, high, ("weight", "cost"))
 
 
 def decision_bounds(t: Tally, curve: Any) -> CurveBounds:
-    """At a threshold inside a cell any part of its cases is flagged."""
-    b, p = boxes_of(t), curve.threshold
+    """At a threshold inside a bin any part of its cases is flagged."""
+    b, p = rectangles_of(t), curve.threshold
     # rows whose lowest score reaches p are flagged, the next one perhaps in part
     at = len(t) - np.searchsorted(t.score[::-1], p, side="left")
     tp, fp = (np.concatenate([[0], x[1]]) for x in (b.tp, b.fp))
@@ -179,11 +179,11 @@ def decision_bounds(t: Tally, curve: Any) -> CurveBounds:
 
 
 def reliability_bounds(t: Tally) -> CurveBounds:
-    """Between which shares does the isotonic curve lie at the scores of each cell?
+    """Between which shares does the isotonic curve lie at the scores of each bin?
 
     Its value at a score is the largest, over all starts at or below, of the smallest
-    mean of labels, over all ends at or above. It is largest when below and in the cell
-    the positives come last, and above it first: then only ends of cells matter. The
+    mean of labels, over all ends at or above. It is largest when below and in the bin
+    the positives come last, and above it first: then only ends of bins matter. The
     smallest value is the largest of the mirrored cases.
     """
     t = t.coarse(_FINE)
@@ -203,20 +203,20 @@ Point = tuple[int, int]
 
 
 def _steepest(pos: Sequence[int], neg: Sequence[int], wide: Sequence[bool]) -> Floats:
-    """Give the largest isotonic value in each cell, in ascending order of score.
+    """Give the largest isotonic value in each bin, in ascending order of score.
 
-    Points are (cases, positives) so far. The value in a cell is the slope of the line
+    Points are (cases, positives) so far. The value in a bin is the slope of the line
     that the hull of what lies before and the hull of what lies behind have in common.
     """
     nodes: list[Point] = [(0, 0)]
     for p, n in zip(pos, neg, strict=True):
         nodes.append((nodes[-1][0] + p + n, nodes[-1][1] + p))
-    # the starts that each cell can choose from: all before, and its own corner
+    # the starts that each bin can choose from: all before, and its own corner
     before: list[Point] = []
     last = []
-    for (x, y), p, n, open_cell in zip(nodes, pos, neg, wide, strict=False):
+    for (x, y), p, n, open_bin in zip(nodes, pos, neg, wide, strict=False):
         before.append((x, y))
-        if open_cell and p and n:
+        if open_bin and p and n:
             before.append((x + n, y))
         last.append(len(before) - 1)
     left, right = _previous(before), _next(nodes)

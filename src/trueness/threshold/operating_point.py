@@ -233,8 +233,8 @@ def best_threshold(
     return _point(problem, found, shown, method, minimize is not None)
 
 
-def on_cells(point: OperatingPoint, t: Tally) -> OperatingPoint:
-    """Let the intervals end above the highest score of the next cell."""
+def on_bins(point: OperatingPoint, t: Tally) -> OperatingPoint:
+    """Let the intervals end above the highest score of the next bin."""
     if not t.binned:
         return point
     top = dict(zip(t.score.tolist(), t.high.tolist(), strict=True))

@@ -1,6 +1,6 @@
-r"""How good can a cut be whose counts are only known to lie in a box?
+r"""How good can a cut be whose counts are only known to lie in a rectangle?
 
-A cut somewhere inside a cell of scores flags some of the cell's positives and some of
+A cut somewhere inside a bin of scores flags some of the bin's positives and some of
 its negatives: tp and fp lie in a rectangle whose corners are known. Metrics that are
 quotients of sums of counts take their extremes over a rectangle at its corners
 (a quotient of two linear functions has no extremes inside), and so do the others of
@@ -43,7 +43,7 @@ CORNERED = {
 _BROKEN = {"markedness", "mcc"}
 
 
-class Boxes(NamedTuple):
+class Rectangles(NamedTuple):
     """Between which counts does a cut inside each row of a tally lie?
 
     ``open`` says which rows hold more than one score, so that there are such cuts.
@@ -56,26 +56,28 @@ class Boxes(NamedTuple):
     open: Flags
 
 
-def boxes_of(t: Tally) -> Boxes:
-    """Give the box of each row of a labelled tally."""
+def rectangles_of(t: Tally) -> Rectangles:
+    """Give the rectangle of each row of a labelled tally."""
     tp, fp = np.cumsum(t.pos), np.cumsum(t.neg)
     wide = t.high > t.score
-    return Boxes((tp - t.pos, tp), (fp - t.neg, fp), t.n_pos, t.n_neg, wide)
+    return Rectangles((tp - t.pos, tp), (fp - t.neg, fp), t.n_pos, t.n_neg, wide)
 
 
 def is_cornered(metric: Metric) -> bool:
-    """Does this metric take its extremes over a box at the corners, term by term?"""
+    """Does this metric take its extremes at the corners, term by term?"""
     if metric.terms is not None:
         return all(is_cornered(part) for _, part in metric.terms)
     if metric.ratio is not None:
         under = metric.ratio.under
-        # a denominator that changes its sign inside the box has a pole there
+        # a denominator that changes its sign inside the rectangle has a pole there
         return under is None or min(under) >= 0 or max(under) <= 0
     return metric.name in CORNERED
 
 
-def range_in(b: Boxes, metric: Metric, prevalence: float | None) -> tuple[Array, Array]:
-    """Between which values does the metric lie in each box?
+def range_in(
+    b: Rectangles, metric: Metric, prevalence: float | None
+) -> tuple[Array, Array]:
+    """Between which values does the metric lie in each rectangle?
 
     An empty range (inf, -inf) where it is undefined throughout. A metric of unknown
     shape may have any value.
@@ -113,7 +115,7 @@ def _extremes(metric: Metric, corners: Sequence[Confusion]) -> tuple[Floats, Flo
     return low, high
 
 
-def _corners(b: Boxes, prevalence: float | None) -> list[Confusion]:
+def _corners(b: Rectangles, prevalence: float | None) -> list[Confusion]:
     found = []
     for tp in b.tp:
         for fp in b.fp:
@@ -123,11 +125,11 @@ def _corners(b: Boxes, prevalence: float | None) -> list[Confusion]:
 
 
 class Search(NamedTuple):
-    """What is known about the best cut of a tally of cells.
+    """What is known about the best cut of a tally of bins.
 
-    ``reached`` is the best value of the cuts between cells, which are real cuts (-inf
-    when none is allowed); ``possible`` what a cut inside a cell could reach at most;
-    ``alive`` the cells that can hold a cut as good as that.
+    ``reached`` is the best value of the cuts between bins, which are real cuts (-inf
+    when none is allowed); ``possible`` what a cut inside a bin could reach at most;
+    ``alive`` the bins that can hold a cut as good as that.
     """
 
     reached: float
@@ -141,9 +143,9 @@ def search(
     constraints: tuple[Constraint, ...],
     prevalence: float | None = None,
 ) -> Search:
-    """Which cells of a labelled tally can still hold an optimal cut?"""
+    """Which bins of a labelled tally can still hold an optimal cut?"""
     cuts = all_cuts(t, prevalence, "best_threshold")
-    b = boxes_of(t)
+    b = rectangles_of(t)
     met = [holds(cuts, c) for c in constraints]
     allowed = np.logical_and.reduce(met) if met else np.ones(len(t) + 1, dtype=bool)
     reached = _best(cuts, objective, allowed)
@@ -165,7 +167,9 @@ def _best(cuts: Cuts, objective: Metric, allowed: Flags) -> float:
     return -np.inf if np.isnan(top) else top
 
 
-def _can_hold(cuts: Cuts, b: Boxes, c: Constraint, prevalence: float | None) -> Flags:
+def _can_hold(
+    cuts: Cuts, b: Rectangles, c: Constraint, prevalence: float | None
+) -> Flags:
     low, high = range_in(b, c.metric, prevalence)
     slack = rounding_of(cuts, c.metric)
     if c.sign in (">=", ">"):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import trueness
 from trueness import InputError
 from trueness._core.records import json_value
-from trueness.data import engine_cells as grids
+from trueness.data import engine_bins
 from trueness.metrics.algebra import Metric
 
 OBJECTIVES = [
@@ -62,7 +62,7 @@ def same(a, b):
     st.sampled_from([2, 7, 40]),
     st.sampled_from([5, 50, 1000]),
 )
-def test_the_optimum_of_all_cases(seed, objective, bounds, levels, cells, batch):
+def test_the_optimum_of_all_cases(seed, objective, bounds, levels, bins, batch):
     y, p = cases(seed, 120, levels)
     options = {"maximize": objective, "subject_to": bounds}
     try:
@@ -70,11 +70,11 @@ def test_the_optimum_of_all_cases(seed, objective, bounds, levels, cells, batch)
     except trueness.Infeasible:
         with pytest.raises(trueness.Infeasible):
             trueness.exact_threshold(
-                lazy(y, p), label="y", score="p", at_most=cells, batch=batch, **options
+                lazy(y, p), label="y", score="p", at_most=bins, batch=batch, **options
             )
         return
     r = trueness.exact_threshold(
-        lazy(y, p), label="y", score="p", at_most=cells, batch=batch, **options
+        lazy(y, p), label="y", score="p", at_most=bins, batch=batch, **options
     )
     same(r.answer, expected)
     assert r.exact
@@ -83,10 +83,10 @@ def test_the_optimum_of_all_cases(seed, objective, bounds, levels, cells, batch)
 
 @settings(max_examples=20)
 @given(st.integers(0, 10**6), st.sampled_from([2, 9, 50]), st.sampled_from([5, 1000]))
-def test_the_auc_of_all_cases(seed, cells, batch):
+def test_the_auc_of_all_cases(seed, bins, batch):
     y, p = cases(seed, 150, seed % 3 * 10 or None)
     expected = trueness.auc(trueness.tally(y, p))
-    r = trueness.exact_auc(lazy(y, p), label="y", score="p", at_most=cells, batch=batch)
+    r = trueness.exact_auc(lazy(y, p), label="y", score="p", at_most=bins, batch=batch)
     assert r.exact
     assert r.value == expected.value
     assert r.answer.low == pytest.approx(expected.low, rel=1e-12)
@@ -103,7 +103,7 @@ def test_the_auc_within_a_tolerance(tolerance):
     assert r.low <= exact <= r.high
     assert r.high - r.low <= 2 * tolerance + 1e-12
     assert abs(r.value - exact) <= tolerance
-    assert r.cells < 5000
+    assert r.bins < 5000
 
 
 def test_a_threshold_within_a_tolerance():
@@ -121,7 +121,7 @@ def test_few_rows_are_counted_again():
     r = trueness.exact_threshold(lazy(y, p), label="y", score="p", maximize="f1")
     same(r.answer, trueness.best_threshold(trueness.tally(y, p), "f1"))
     assert r.passes == 4
-    assert 50_000 < r.rows < 60_000  # all rows once, then the cells near the optimum
+    assert 50_000 < r.rows < 60_000  # all rows once, then the bins near the optimum
     assert r.threshold == r.answer.threshold
     assert float(r) == r.value
 
@@ -228,7 +228,7 @@ def test_unlabelled_rows_change_nothing():
     same(trueness.exact_threshold(both, **options).answer, expected.answer)
 
 
-def test_a_metric_of_ones_own_makes_every_cell_count():
+def test_a_metric_of_ones_own_makes_every_bin_count():
     y, p = cases(10, 300)
     wave = Metric("wave", lambda c: np.sin(c.tp * 1.0), range=(-1, 1))
     r = trueness.exact_threshold(lazy(y, p), label="y", score="p", maximize=wave)
@@ -239,14 +239,14 @@ def test_data_that_change_between_two_passes(monkeypatch):
     frame = lazy(*cases(11, 300)).collect()
     connection = duckdb.connect()
     connection.execute("CREATE TABLE rows AS SELECT * FROM frame")
-    first = grids.binned_tally
+    first = engine_bins.binned_tally
 
     def then_written(*arguments):
         t = first(*arguments)
         connection.execute("INSERT INTO rows SELECT 1, p FROM rows")
         return t
 
-    monkeypatch.setattr(grids, "binned_tally", then_written)
+    monkeypatch.setattr(engine_bins, "binned_tally", then_written)
     with pytest.raises(InputError, match="The data changed while they were counted"):
         trueness.exact_auc(
             connection.table("rows"), label="y", score="p", at_most=10, batch=100

@@ -1,8 +1,8 @@
-"""How are scores summed up in cells, so that what is lost is known?
+"""How are scores summed up in bins, so that what is lost is known?
 
-A cell is an interval of scores with its counts; ``low`` and ``high`` are the smallest
-and the largest score in it. Cells never overlap, so the order between cells is that of
-the scores, and only the order within a cell is lost.
+A bin is an interval of scores with its counts; ``low`` and ``high`` are the smallest
+and the largest score in it. Bins never overlap, so the order between bins is that of
+the scores, and only the order within a bin is lost.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ import numpy as np
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks.errors import InputError
 
-Cells = tuple[Floats, Floats, list[Ints]]
-CELLS_FORGOTTEN = (
-    "The cells of this binned tally are forgotten, and answers will carry no bounds: "
-    "the function may rise and fall within a cell. If it never does, type "
+Bins = tuple[Floats, Floats, list[Ints]]
+BINS_FORGOTTEN = (
+    "The bins of this binned tally are forgotten, and answers will carry no bounds: "
+    "the function may rise and fall within a bin. If it never does, type "
     "tally.map(f, monotone=True)."
 )
 
 
-def merge_cells(low: Floats, high: Floats, counts: Sequence[Ints]) -> Cells:
-    """Join cells that overlap, highest first; cells without a case are dropped.
+def merge_bins(low: Floats, high: Floats, counts: Sequence[Ints]) -> Bins:
+    """Join bins that overlap, highest first; bins without a case are dropped.
 
     >>> low, high = np.array([0.1, 0.5, 0.3]), np.array([0.2, 0.9, 0.5])
-    >>> merge_cells(low, high, [np.array([1, 2, 3])])
+    >>> merge_bins(low, high, [np.array([1, 2, 3])])
     (array([0.3, 0.1]), array([0.9, 0.2]), [array([5, 1])])
     """
     some = np.add.reduce([c != 0 for c in counts], axis=0).astype(bool)
     order = np.flatnonzero(some)[np.argsort(-high[some], kind="stable")]
     low, high = low[order], high[order]
-    # a cell starts anew when it ends below everything before it
+    # a bin starts anew when it ends below everything before it
     reach = np.minimum.accumulate(low)
     start = np.flatnonzero(np.concatenate([[True], high[1:] < reach[:-1]])[: low.size])
     if start.size == 0:
@@ -42,28 +42,28 @@ def merge_cells(low: Floats, high: Floats, counts: Sequence[Ints]) -> Cells:
 
 
 def equal_depth(cases: Ints, at_most: int) -> Ints:
-    """Where does each cell start, when rows are put into cells of about equal size?
+    """Where does each bin start, when rows are put into bins of about equal size?
 
-    At most ``at_most`` cells, of neighbouring rows; a row is never divided.
+    At most ``at_most`` bins, of neighbouring rows; a row is never divided.
 
     >>> equal_depth(np.array([1, 1, 5, 1, 1]), 3)
     array([0, 3])
     """
     before = np.cumsum(cases) - cases
     # in floating point: the product of two large counts may leave int64
-    cell = np.floor(before / max(int(cases.sum()), 1) * at_most)
-    return np.flatnonzero(np.diff(cell, prepend=-1))
+    bin = np.floor(before / max(int(cases.sum()), 1) * at_most)
+    return np.flatnonzero(np.diff(bin, prepend=-1))
 
 
-def joined(start: Ints, low: Floats, high: Floats, counts: Sequence[Array]) -> Cells:
-    """Put neighbouring rows, highest first, into the cells that start there."""
+def joined(start: Ints, low: Floats, high: Floats, counts: Sequence[Array]) -> Bins:
+    """Put neighbouring rows, highest first, into the bins that start there."""
     if start.size == 0:
         return low, high, list(counts)
     last = np.append(start[1:], low.size) - 1
     return low[last], high[start], [np.add.reduceat(c, start) for c in counts]
 
 
-def taken_out(whole: Cells, part: Cells) -> Cells:
+def taken_out(whole: Bins, part: Bins) -> Bins:
     """Take the cases of ``part`` out of the rows of ``whole`` that hold their scores.
 
     >>> low, cases = np.array([0.5, 0.1]), [np.array([3, 2])]
@@ -86,9 +86,9 @@ def taken_out(whole: Cells, part: Cells) -> Cells:
     return low[some], high[some], [c[some] for c in left]
 
 
-def _not_there(part: Cells, stray: Array, short: Floats) -> str:
+def _not_there(part: Bins, stray: Array, short: Floats) -> str:
     wide = bool((part[1] > part[0])[stray].any())
-    why = " (or its cells are wider than those it is taken from)" if wide else ""
+    why = " (or its bins are wider than those it is taken from)" if wide else ""
     first = part[0][stray][0] if stray.any() else short[0]
     return (
         f"a - b takes out cases that + put in; b has more cases than a at "
@@ -97,8 +97,8 @@ def _not_there(part: Cells, stray: Array, short: Floats) -> str:
     )
 
 
-def turned_cells(ends: Floats, counts: Sequence[Ints]) -> Cells:
-    """Give the cells after a monotone function of the scores.
+def turned_bins(ends: Floats, counts: Sequence[Ints]) -> Bins:
+    """Give the bins after a monotone function of the scores.
 
     ``ends`` holds its values at the lower ends, then at the upper ones.
     """
@@ -107,6 +107,6 @@ def turned_cells(ends: Floats, counts: Sequence[Ints]) -> Cells:
     if (steps > 0).any() and (steps < 0).any():
         raise InputError(
             "monotone=True was said of a function that rises and falls: the ends of "
-            "the cells are not in order any more. Leave it out."
+            "the bins are not in order any more. Leave it out."
         )
-    return merge_cells(ends.min(axis=0), ends.max(axis=0), counts)
+    return merge_bins(ends.min(axis=0), ends.max(axis=0), counts)

@@ -107,7 +107,7 @@ def test_a_shifted_prevalence():
 
 
 def test_every_transform_has_an_expression():
-    from trueness.scale.applying import _TRANSFORMS
+    from trueness.scale.application import _TRANSFORMS
 
     assert _TRANSFORMS.keys() == TRANSFORMS.keys()
 

@@ -1,6 +1,6 @@
 r"""What is the exact answer, when the rows are too many to be sorted?
 
-Count the rows into cells first. Most cells cannot change the answer any more: the cuts
+Count the rows into bins first. Most bins cannot change the answer any more: the cuts
 inside them cannot be as good as one already found, or they hold one class only. The few
 that can are counted again, finer or score by score, until nothing is left in doubt. The
 rows stay where they are; each pass is one group-by of their engine or one stream.
@@ -23,18 +23,17 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness._core.records import Estimate, Record, apart
-from trueness.counts.cells import joined
+from trueness.counts.bins import joined
 from trueness.counts.counting import read_labels
 from trueness.counts.values import Tally
-from trueness.data import engine_cells as grids
-from trueness.data import engines
+from trueness.data import engine_bins, engines
 from trueness.data.frames import tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
 from trueness.ranking.auc_intervals import auc
-from trueness.scale.boxes import Flags, search
-from trueness.threshold.operating_point import best_threshold, on_cells
+from trueness.scale.rectangles import Flags, search
+from trueness.threshold.operating_point import best_threshold, on_bins
 
 Bound = str | Constraint
 _RANGES = 32  # ranges of scores that one pass may ask for
@@ -55,7 +54,7 @@ class Refined(Record):
         How often the engine went over the data.
     rows : int
         How many rows were counted in all passes together.
-    cells : int
+    bins : int
         How many rows the tally had at the end.
     seconds : float
         How long it took.
@@ -66,7 +65,7 @@ class Refined(Record):
     high: float
     passes: int
     rows: int
-    cells: int
+    bins: int
     seconds: float = 0.0
 
     @property
@@ -93,7 +92,7 @@ class Refined(Record):
         how = "exact" if self.exact else f"within {apart(self.low, self.high)}"
         return (
             f"{self.answer!r}\n  {how}, after {self.passes} passes over {self.rows:,} "
-            f"rows in {self.seconds:.1f} s; {self.cells:,} cells at the end"
+            f"rows in {self.seconds:.1f} s; {self.bins:,} bins at the end"
         )
 
 
@@ -148,7 +147,7 @@ def exact_threshold(
     tolerance
         Stop when the best value is known to within this much; 0 for the exact optimum.
     at_most
-        How many cells one counting pass makes.
+        How many bins one counting pass makes.
     batch
         How many rows one pass may count score by score.
 
@@ -160,10 +159,10 @@ def exact_threshold(
 
     Notes
     -----
-    A cut inside a cell flags between none and all of its positives and negatives, so a
-    metric there has an upper bound (see :func:`bounds`); a cell is counted again only
-    if that bound reaches the best cut found between cells. A metric of one's own, whose
-    shape is not known, makes every cell be counted: exact, but slow.
+    A cut inside a bin flags between none and all of its positives and negatives, so a
+    metric there has an upper bound (see :func:`bounds`); a bin is counted again only
+    if that bound reaches the best cut found between bins. A metric of one's own, whose
+    shape is not known, makes every bin be counted: exact, but slow.
 
     Examples
     --------
@@ -190,7 +189,7 @@ def exact_threshold(
         if not alive.any() or found.possible - found.reached <= tolerance > 0:
             break
         t = _refined(source, known, alive, at_most, batch)
-    point = on_cells(best_threshold(known, **options), known)
+    point = on_bins(best_threshold(known, **options), known)
     ends = found.reached, max(found.possible, found.reached)
     if minimize is not None:
         ends = -ends[1], -ends[0]
@@ -224,7 +223,7 @@ def exact_auc(
     method, level
         How the interval is made, as in :func:`auc`.
     at_most
-        How many cells one counting pass makes.
+        How many bins one counting pass makes.
     batch
         How many rows one pass may count score by score.
 
@@ -236,7 +235,7 @@ def exact_auc(
     Notes
     -----
     The AUC lies within half of the pairs of a positive and a negative that share a
-    cell. Cells with the most pairs are counted again first; a cell with one class only
+    bin. Bins with the most pairs are counted again first; a bin with one class only
     is settled, and neighbours of the same class are joined, which changes neither the
     AUC nor its interval. With ``tolerance=0`` nearly all rows of continuous scores are
     counted once more, ``batch`` of them in a pass.
@@ -267,14 +266,14 @@ def exact_auc(
     return source.done(t, low, high, _wider(answer, half))
 
 
-# each pass settles ``batch`` rows or divides every doubtful cell: far more than needed
+# each pass settles ``batch`` rows or divides every doubtful bin: far more than needed
 _MOST_PASSES = 10_000
 
 
 def _first(
     frame: Any, label: Any, score: Any, positive: Any, at_most: int, whole: int = 0
 ) -> tuple[Source, Tally]:
-    """Count into cells: by the engine, or from what is in memory.
+    """Count into bins: by the engine, or from what is in memory.
 
     Up to ``whole`` rows of a lazy frame are counted score by score at once.
     """
@@ -288,8 +287,8 @@ def _first(
     step = 1 if whole else max(len(known) // at_most, 1)
     counts = (known.neg, known.pos, known.unknown)
     start = np.arange(0, len(known), step)
-    cells = Tally._of_cells(*joined(start, known.score, known.high, counts))
-    return Source(known, None, None, None, [known.n], began), cells
+    bins = Tally._of_bins(*joined(start, known.score, known.high, counts))
+    return Source(known, None, None, None, [known.n], began), bins
 
 
 def _first_pass(
@@ -302,17 +301,17 @@ def _first_pass(
         )
     began = perf_counter()
     engines.wanted_columns(lazy, {"label": label, "score": score})
-    e = grids.extent(lazy, score)
+    e = engine_bins.extent(lazy, score)
     if e.rows <= whole:
         t = tally(lazy, label=label, score=score, positive=positive)
         return Source(lazy, score, label, positive, [0, t.n], began), t
-    t = grids.binned_tally(lazy, score, label, positive, None, at_most, e)
+    t = engine_bins.binned_tally(lazy, score, label, positive, None, at_most, e)
     # where the scores lie, their quantiles, and the count: three passes
     return Source(lazy, score, label, positive, [0, 0, t.n], began), t
 
 
 def _wider(answer: Estimate, half: float) -> Estimate:
-    """Let the interval hold what the cells leave open too."""
+    """Let the interval hold what the bins leave open too."""
     if not half:
         return answer
     low, high = max(0.0, answer.low - half), min(1.0, answer.high + half)
@@ -321,7 +320,7 @@ def _wider(answer: Estimate, half: float) -> Estimate:
 
 
 def _most_pairs(pairs: Array, allowed: float) -> Flags:
-    """Choose the cells with the most pairs, until the rest may stay."""
+    """Choose the bins with the most pairs, until the rest may stay."""
     order = np.argsort(-pairs, kind="stable")
     left = pairs.sum() - np.cumsum(pairs[order])
     needed = int(np.count_nonzero(left > allowed)) + 1
@@ -336,7 +335,7 @@ def _same_class_joined(t: Tally) -> Tally:
     new = np.ones(kind.size, dtype=bool)
     new[1:] = (kind[1:] != kind[:-1]) | (kind[1:] == 2)
     counts = (t.neg, t.pos, t.unknown)
-    return Tally._of_cells(*joined(np.flatnonzero(new), t.score, t.high, counts))
+    return Tally._of_bins(*joined(np.flatnonzero(new), t.score, t.high, counts))
 
 
 def _may_bind(
@@ -345,7 +344,7 @@ def _may_bind(
     constraints: tuple[Constraint, ...],
     prevalence: float | None,
 ) -> Flags:
-    """Which cells decide whether a constraint stops the objective?"""
+    """Which bins decide whether a constraint stops the objective?"""
     best = search(t, objective, constraints, prevalence).possible
     alive = np.zeros(len(t), dtype=bool)
     sets = [constraints[:k] + constraints[k + 1 :] for k in range(len(constraints))]
@@ -364,13 +363,13 @@ def _refined(
     batch: int,
     shorten: Callable[[Tally], Tally] = Tally.labelled,
 ) -> Tally:
-    """Count the rows of these cells again: score by score, or in finer cells.
+    """Count the rows of these bins again: score by score, or in finer bins.
 
     ``shorten`` drops what the question does not need before the parts are joined.
     """
     cases = t.neg + t.pos
     rows = int(cases[alive].sum())
-    # finer cells pay when each doubtful one can be divided into several
+    # finer bins pay when each doubtful one can be divided into several
     if rows > batch and 8 * int(np.count_nonzero(alive)) <= at_most:
         return _replaced(source, t, _runs(alive, cases), at_most, shorten)
     upto = np.cumsum(np.where(alive, cases, 0))
@@ -386,7 +385,7 @@ class Run(NamedTuple):
 
 
 def _runs(alive: Flags, cases: Ints) -> list[Run]:
-    """Give runs of neighbouring cells; the nearest are joined if there are too many."""
+    """Give runs of neighbouring bins; the nearest are joined if there are too many."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], alive.astype(np.int8), [0]])))
     first, stop = edges[0::2], edges[1::2]
     upto = np.concatenate([[0], np.cumsum(cases)])
@@ -402,11 +401,11 @@ def _replaced(
     source: Source,
     t: Tally,
     runs: list[Run],
-    cells: int | None,
+    bins: int | None,
     shorten: Callable[[Tally], Tally],
 ) -> Tally:
     """Put what a new pass counted in the place of these rows."""
-    part = _counted_again(source, t, runs, cells).labelled()
+    part = _counted_again(source, t, runs, bins).labelled()
     source.counted.append(part.n)
     inside = _end_to_end([_rows(t, *run) for run in runs])
     if (inside.n_neg, inside.n_pos) != (part.n_neg, part.n_pos):
@@ -415,7 +414,7 @@ def _replaced(
             f"became {part.n:,}. Make a copy, or stop what writes to them, and ask "
             f"again."
         )
-    # run by run: what is shortened across a gap would swallow the cells in the gap
+    # run by run: what is shortened across a gap would swallow the bins in the gap
     lowest = np.searchsorted(-part.score, [-t.score[r.stop - 1] for r in runs], "right")
     pieces, stop, done = [], 0, 0
     for run, upto in zip(runs, lowest, strict=True):
@@ -434,21 +433,21 @@ def _between(t: Tally, low: float, high: float) -> Tally:
 
 def _rows(t: Tally, first: int, stop: int) -> Tally:
     counts = [c[first:stop] for c in (t.neg, t.pos, t.unknown)]
-    return Tally._of_cells(t.score[first:stop], t.high[first:stop], counts)
+    return Tally._of_bins(t.score[first:stop], t.high[first:stop], counts)
 
 
 def _end_to_end(parts: list[Tally]) -> Tally:
     """Join tallies of which each lies below the one before."""
     low, high = (np.concatenate([getattr(t, k) for t in parts]) for k in _ENDS)
     counts = [np.concatenate([getattr(t, k) for t in parts]) for k in _COUNTS]
-    return Tally._of_cells(low, high, counts)
+    return Tally._of_bins(low, high, counts)
 
 
 _ENDS, _COUNTS = ("score", "high"), ("neg", "pos", "unknown")
 
 
 def _counted_again(
-    source: Source, t: Tally, runs: list[Run], cells: int | None
+    source: Source, t: Tally, runs: list[Run], bins: int | None
 ) -> Tally:
     import narwhals as nw
 
@@ -460,13 +459,13 @@ def _counted_again(
         *((value >= low) & (value <= high) for low, high in ends), ignore_nulls=True
     )
     rows = source.rows.filter(chosen)
-    if cells is None:
+    if bins is None:
         return tally(  # type: ignore[no-any-return]
             rows, label=source.label, score=source.score, positive=source.positive
         )
     edges = np.unique([e for pair in ends for e in pair])
-    each = max(cells // max(edges.size - 1, 1), 2)
+    each = max(bins // max(edges.size - 1, 1), 2)
     others = {"label": str(source.label)}
-    found = grids.count_cells(rows, str(source.score), others, edges, each)
+    found = engine_bins.count_bins(rows, str(source.score), others, edges, each)
     labels = read_labels(found["label"], source.positive, "y_true")
-    return grids.cells_to_tally(found, labels, slice(None))
+    return engine_bins.bins_to_tally(found, labels, slice(None))

@@ -24,7 +24,7 @@ import numpy as np
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.records import Record
-from trueness.counts.cells import merge_cells
+from trueness.counts.bins import merge_bins
 from trueness.counts.values import Tally
 from trueness.data.files import scan
 from trueness.data.frames import tally
@@ -216,8 +216,8 @@ class Stream:
         for k, name in enumerate(about["windows"]):
             at = columns["window"] == k
             counts = [columns[c][at] for c in _COUNTS]
-            cells = merge_cells(columns["score"][at], columns["high"][at], counts)
-            windows[name] = Tally._of_cells(*cells)
+            bins = merge_bins(columns["score"][at], columns["high"][at], counts)
+            windows[name] = Tally._of_bins(*bins)
         return windows, set(about["batches"])
 
     def _write(self, windows: dict[str, Tally], batches: set[str]) -> None:

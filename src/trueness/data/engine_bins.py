@@ -1,10 +1,10 @@
-"""How is a lazy frame counted in cells, when it has too many distinct scores?
+"""How is a lazy frame counted in bins, when it has too many distinct scores?
 
 Three passes of the engine, whatever the engine: how many rows and from where to where;
 a sample of the scores, whose quantiles make the grid fine where the cases are; and one
-group-by over the number of the cell. Every cell comes back with the smallest and the
+group-by over the number of the bin. Every bin comes back with the smallest and the
 largest score in it, so nothing depends on how well the grid was chosen or on how an
-engine rounds: the cells are what they are found to be.
+engine rounds: the bins are what they are found to be.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import plain
-from trueness.counts.cells import merge_cells
+from trueness.counts.bins import merge_bins
 from trueness.counts.counting import Labels, read_labels
 from trueness.counts.values import Tally
 from trueness.data.columns import column
@@ -131,8 +131,8 @@ def _quantiles(score: Floats, cases: Ints, parts: int) -> Floats:
     return np.asarray(score[order][at])
 
 
-def cell_number(score: Any, edges: Floats, each: int) -> Any:
-    """Give the expression of the number of the cell: ascending with the score.
+def bin_number(score: Any, edges: Floats, each: int) -> Any:
+    """Give the expression of the number of the bin: ascending with the score.
 
     Segment j, from edge j to edge j+1, is divided into ``each`` even parts. A binary
     tree of comparisons, so that an engine walks log2 of the segments only.
@@ -164,7 +164,7 @@ def _even(score: Any, low: float, high: float, base: int, parts: int) -> Any:
     return (within + float(base)).cast(nw.Int64)
 
 
-def count_cells(
+def count_bins(
     lazy: Any,
     score: str,
     others: dict[str, str],
@@ -172,15 +172,15 @@ def count_cells(
     each: int,
     count: str | None = None,
 ) -> dict[str, Any]:
-    """Count the rows of a lazy frame by cell and other columns, in one group-by."""
+    """Count the rows of a lazy frame by bin and other columns, in one group-by."""
     import narwhals as nw
 
     names = list(others)
     chosen = _chosen(lazy, score, count, **others).with_columns(
-        cell=cell_number(nw.col("score"), edges, each)
+        bin=bin_number(nw.col("score"), edges, each)
     )
     found = collect(
-        chosen.group_by("cell", *names).agg(
+        chosen.group_by("bin", *names).agg(
             nw.col("score").min().alias("low"),
             nw.col("score").max().alias("high"),
             _cases(count),
@@ -200,32 +200,32 @@ def binned_tally(
     e: Extent | None = None,
     count: str | None = None,
 ) -> Any:
-    """Count a lazy frame into at most so many cells."""
+    """Count a lazy frame into at most so many bins."""
     at_most = _options.whole_number(at_most, "at_most", at_least=1)
     e = extent(lazy, score, count) if e is None else e
     segments = min(_SEGMENTS, at_most)
     edges = quantile_edges(lazy, score, e, segments, count)
     each = max(at_most // max(edges.size - 1, 1), 1)
     others = {k: v for k, v in (("label", label), ("by", by)) if v is not None}
-    found = count_cells(lazy, score, others, edges, each, count)
+    found = count_bins(lazy, score, others, edges, each, count)
     labels = None if label is None else read_labels(found["label"], positive, "y_true")
     if by is None:
-        return cells_to_tally(found, labels, slice(None)).coarse(at_most)
+        return bins_to_tally(found, labels, slice(None)).coarse(at_most)
     _columns.named_groups(found["by"], found["cases"])
     groups, member = np.unique(found["by"], return_inverse=True)
     return {
-        plain(g): cells_to_tally(found, labels, member == k).coarse(at_most)
+        plain(g): bins_to_tally(found, labels, member == k).coarse(at_most)
         for k, g in enumerate(groups)
     }
 
 
-def cells_to_tally(found: dict[str, Any], labels: Labels | None, at: Any) -> Tally:
-    """Make a tally of cells that the engine counted, each label apart.
+def bins_to_tally(found: dict[str, Any], labels: Labels | None, at: Any) -> Tally:
+    """Make a tally of bins that the engine counted, each label apart.
 
-    Where the labels of a cell do not overlap, it stays two cells: less is lost.
+    Where the labels of a bin do not overlap, it stays two bins: less is lost.
     """
     cases = found["cases"][at].astype(np.int64)
     code = np.full(cases.size, 2) if labels is None else labels.codes()[at]
     counts: Sequence[Array] = [np.where(code == k, cases, 0) for k in range(3)]
     low, high = found["low"][at] + 0.0, found["high"][at] + 0.0
-    return Tally._of_cells(*merge_cells(low, high, counts))
+    return Tally._of_bins(*merge_bins(low, high, counts))

@@ -1,0 +1,338 @@
+"""How are millions of scores counted without sorting them twice?
+
+The whole of Trueness asks for one thing here: distinct scores, highest first, with the
+number of negatives and positives at each (``count_scores``). Three ideas make it fast.
+
+* The bits of a float are an integer in the order of its magnitude. After the empty
+  range below the smallest magnitude is cut out, the signed order fits into 63 bits, and
+  the label takes the last one: score and label are sorted by one keys-only ``np.sort``
+  (argsort costs three times as much).
+* ``np.sort`` and ``np.partition`` release the GIL, so the halves are sorted at once.
+* Few distinct scores need no sort: they are counted in a hash table whose keys come
+  from a sample, and every hit is checked for equality, so the count stays exact.
+
+Long arrays are walked in blocks that stay in the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueness._core.arrays import Array, Floats, Ints, blocks, threads
+
+Counted = tuple[Floats, Ints, Ints]
+
+# below this, starting threads or probing for ties costs more than it saves
+_SMALL = 1 << 16
+_FLOAT: dict[Any, tuple[Any, int, int]] = {
+    np.dtype(np.float64): (np.uint64, 0x7FFFFFFFFFFFFFFF, 0x7FF0000000000000),
+    np.dtype(np.float32): (np.uint32, 0x7FFFFFFF, 0x7F800000),
+}
+
+
+class NotFinite(Exception):  # noqa: N818 - never leaves the package
+    """A NaN or an infinity was met while packing."""
+
+
+def count_scores(score: Array, is_pos: Callable[[slice], Array]) -> Counted:
+    """How many negatives and positives has each distinct score, highest first?
+
+    ``score`` is float32 or float64; ``is_pos`` gives the labels of a slice as bools, so
+    that no column of labels is ever copied whole. Raises ``NotFinite``.
+    """
+    table = _probe(score)
+    if table is not None:
+        return _count_hashed(score, is_pos, table)
+    return _count_sorted(score, is_pos)
+
+
+def _count_sorted(score: Array, is_pos: Callable[[slice], Array]) -> Counted:
+    packing = _Packing(score)
+    if not packing.fits:
+        return _count_wide(score, is_pos)
+    buffer = np.empty(score.size, dtype=np.float64)
+    keys = packing.place(buffer)
+    for b in blocks(score.size):
+        keys[b] = packing.pack(score[b], is_pos(b))
+    sort_in_place(keys)
+    return _unpack(keys, buffer, packing)
+
+
+class _Packing:
+    """How do a score and its label become one integer, and back?
+
+    With magnitude bits g, the order number of a score is z = (g - least) + 1, zero for
+    a score of zero; key = 2 (top - z) + label for scores >= 0 and 2 (top + z) + label
+    below zero, so that ascending keys are descending scores.
+    """
+
+    def __init__(self, score: Array) -> None:
+        self.dtype = score.dtype
+        self.bits, self.mask, too_large = _FLOAT[score.dtype]
+        least, most, used, self.signed = self._scan(score)
+        if most >= too_large:
+            raise NotFinite
+        # scores that came from fewer digits end in zeros that all share
+        self.shift = (used & -used).bit_length() - 1 if used else 0
+        self.least = (least >> self.shift) if used else 1
+        self.top = ((most >> self.shift) - self.least + 1) if used else 0
+        largest = 4 * self.top + 3 if self.signed else 2 * self.top + 1
+        self.fits = largest < 1 << 64
+        self.key = np.uint32 if largest < 1 << 32 else np.uint64
+
+    def _scan(self, score: Array) -> tuple[int, int, int, bool]:
+        least, most, used, signed = self.mask, 0, 0, False
+        for b in blocks(score.size):
+            bits = np.ascontiguousarray(score[b]).view(self.bits)
+            magnitude = bits & self.bits(self.mask)
+            most = max(most, int(magnitude.max()))
+            used |= int(np.bitwise_or.reduce(magnitude))
+            # zero is kept out of "least": it wraps around to the largest number
+            least = min(least, int((magnitude - self.bits(1)).min()) + 1)
+            signed = signed or bool((bits > self.bits(self.mask)).any())
+        return least, most, used, signed
+
+    def place(self, buffer: Floats) -> Array:
+        """Lay the keys into the memory that will hold the scores.
+
+        Narrow keys take the second half: unpacking writes from the front and never
+        overtakes what it still has to read.
+        """
+        keys: Array = buffer.view(self.key)
+        return keys[keys.size - buffer.size :]
+
+    def pack(self, score: Array, label: Array) -> Array:
+        bits = np.ascontiguousarray(score).view(self.bits)
+        z = self._order_number(bits & self.bits(self.mask))
+        top = self.key(self.top)
+        if self.signed:
+            below = bits > self.bits(self.mask)
+            z = np.where(below, top + z, top - z)
+        else:
+            z = top - z
+        return (z << self.key(1)) | label
+
+    def _order_number(self, magnitude: Array) -> Array:
+        z = magnitude >> self.bits(self.shift)
+        z -= self.bits(self.least - 1)
+        z = z.astype(self.key, copy=False)
+        # a zero went below zero and wrapped around: put it back
+        return np.where(magnitude == 0, self.key(0), z) if self.least > 1 else z
+
+    def unpack(self, z: Array) -> Array:
+        """Turn keys without their label bit back into scores."""
+        top = self.key(self.top)
+        if self.signed:
+            below = z > top
+            magnitude = self._magnitude(np.where(below, z - top, top - z))
+            sign = self.bits(1) << self.bits(8 * self.dtype.itemsize - 1)
+            magnitude |= np.where(below, sign, self.bits(0))
+        else:
+            magnitude = self._magnitude(top - z)
+        return magnitude.view(self.dtype)
+
+    def _magnitude(self, z: Array) -> Array:
+        full = (z.astype(self.bits) + self.bits(self.least - 1)) << self.bits(
+            self.shift
+        )
+        return np.asarray(np.where(z == 0, self.bits(0), full))
+
+
+def sort_in_place(keys: Array, workers: int | None = None) -> None:
+    """Sort, with the parts of a partition in parallel threads."""
+    workers = threads() if workers is None else workers
+    if keys.size < _SMALL or workers < 2:
+        keys.sort()
+        return
+    half, left = keys.size // 2, workers // 2
+    keys.partition(half)
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(sort_in_place, keys[:half], left)
+        sort_in_place(keys[half:], workers - left)
+        other.result()
+
+
+def _unpack(keys: Array, buffer: Floats, packing: _Packing) -> Counted:
+    """Count the runs of equal scores in sorted keys; the scores replace the keys."""
+    m = sum(int(_ends(keys, b).sum()) for b in blocks(keys.size))
+    neg, pos = np.empty(m, np.int64), np.empty(m, np.int64)
+    all_distinct = m == keys.size
+    row = positives = 0
+    for b in blocks(keys.size):
+        last = _ends(keys, b)
+        key = keys[b].copy()
+        label = key & packing.key(1)
+        if all_distinct:
+            out = b
+            pos[b] = label
+            np.subtract(1, pos[b], out=neg[b])
+        else:
+            at = np.flatnonzero(last)
+            out = slice(row, row + at.size)
+            pos[out] = np.cumsum(label, dtype=np.int64)[at] + positives
+            neg[out] = at + (b.start + 1)
+            row, key = out.stop, key[at]
+            positives += int(label.sum())
+        buffer[out] = packing.unpack(key >> packing.key(1))
+    if not all_distinct:
+        _running_to_counts(neg, pos)
+    # a view may waste up to half of the buffer, a copy would need half as much more
+    return (buffer[:m] if 2 * m > buffer.size else buffer[:m].copy()), neg, pos
+
+
+def _running_to_counts(cases: Ints, pos: Ints) -> None:
+    for column in (cases, pos):
+        # from the back, so that each block still sees its predecessor's total
+        for b in reversed(list(blocks(column.size))):
+            before = column[b.start - 1] if b.start else 0
+            column[b] = np.diff(column[b], prepend=before)
+    cases -= pos
+
+
+def _ends(keys: Array, b: slice) -> NDArray[np.bool_]:
+    """Which entries of this block are the last of their score?"""
+    z = keys[b.start : b.stop + 1] >> keys.dtype.type(1)
+    last = np.ones(b.stop - b.start, dtype=bool)
+    np.not_equal(z[1:], z[:-1], out=last[: z.size - 1])
+    return last
+
+
+def _count_wide(score: Array, is_pos: Callable[[slice], Array]) -> Counted:
+    """Count scores of both signs that span over 1000 binary orders of magnitude."""
+    value, row = np.unique(score.astype(np.float64) + 0.0, return_inverse=True)
+    label = is_pos(slice(0, score.size)).astype(bool)
+    pos = np.bincount(row[label], minlength=value.size)
+    cases = np.bincount(row, minlength=value.size)
+    return value[::-1].copy(), (cases - pos)[::-1].copy(), pos[::-1].copy()
+
+
+def _probe(score: Array) -> Array | None:
+    """Give the distinct bits seen in a sample, if there are few."""
+    if score.size < _SMALL:
+        return None
+    size = min(score.size // 16, 1 << 16)
+    sample = np.ascontiguousarray(score[:: score.size // size]) + score.dtype.type(0)
+    bits = _FLOAT[score.dtype][0]
+    distinct = np.unique(sample.view(bits))
+    if not np.isfinite(sample).all() or distinct.size > sample.size // 4:
+        return None
+    return distinct
+
+
+class _HashTable:
+    """Which row of the table holds this score?
+
+    Multiplicative hashing with the multiplier, of a fixed few, that loses the fewest
+    keys to collisions. A lost or unseen score is reported as absent, never miscounted.
+    """
+
+    def __init__(self, keys: Array) -> None:
+        self.slots = min(max(12, 2 * int(keys.size).bit_length()), 20)
+        wide = keys.astype(np.uint64)
+        trials = [self._place(wide, np.uint64(m)) for m in _MULTIPLIERS]
+        best = int(np.argmax([kept.size for kept, _ in trials]))
+        self.multiplier = np.uint64(_MULTIPLIERS[best])
+        kept, at = trials[best]
+        self.row = np.zeros(1 << self.slots, dtype=np.intp)
+        self.row[at] = np.arange(kept.size)
+        self.key = kept.astype(keys.dtype)
+
+    def _place(self, wide: Array, multiplier: np.uint64) -> tuple[Array, Array]:
+        at, first = np.unique(self._slot(wide, multiplier), return_index=True)
+        return wide[first], at
+
+    def _slot(self, wide: Array, multiplier: np.uint64) -> Array:
+        return ((wide * multiplier) >> np.uint64(64 - self.slots)).view(np.int64)
+
+    def find(self, bits: Array) -> tuple[Array, Array]:
+        wide = bits if bits.dtype == np.uint64 else bits.astype(np.uint64)
+        row = self.row.take(self._slot(wide, self.multiplier))
+        return row, self.key.take(row) == bits
+
+
+# odd 64-bit constants of common hash functions (Knuth, Steele, Stafford, xxHash)
+_MULTIPLIERS = (
+    0x9E3779B97F4A7C15,
+    0xBF58476D1CE4E5B9,
+    0x94D049BB133111EB,
+    0xC2B2AE3D27D4EB4F,
+)
+
+
+def _count_hashed(
+    score: Array, is_pos: Callable[[slice], Array], distinct: Array
+) -> Counted:
+    table = _HashTable(distinct)
+    parts = max(1, min(threads(), score.size // _SMALL))
+    edges = np.linspace(0, score.size, parts + 1).astype(int)
+    spans = [slice(a, b) for a, b in pairwise(edges)]
+    with ThreadPoolExecutor(parts) as pool:
+        done = list(
+            pool.map(lambda span: _hash_span(score, is_pos, table, span), spans)
+        )
+    counts = np.sum([c for c, _, _ in done], axis=0)
+    found: Counted = (
+        table.key.view(score.dtype).astype(np.float64),
+        np.ascontiguousarray(counts[0::2]),
+        np.ascontiguousarray(counts[1::2]),
+    )
+    rest = np.concatenate([s for _, s, _ in done])
+    label = np.concatenate([y for _, _, y in done])
+    if rest.size == 0:
+        return _merged([found])
+    return _merged([found, _count_sorted(rest, lambda b: label[b])])
+
+
+def _merged(parts: list[Counted]) -> Counted:
+    score, neg, pos = merge_counts(parts)
+    return score, neg, pos
+
+
+def _hash_span(
+    score: Array, is_pos: Callable[[slice], Array], table: _HashTable, span: slice
+) -> tuple[Ints, Array, Array]:
+    bits_type = _FLOAT[score.dtype][0]
+    zero = score.dtype.type(0)
+    counts = np.zeros(2 * table.key.size, dtype=np.int64)
+    rest_score, rest_label = [score[:0]], [np.zeros(0, dtype=bool)]
+    for part in blocks(span.stop - span.start):
+        b = slice(span.start + part.start, span.start + part.stop)
+        value, label = score[b] + zero, is_pos(b)
+        row, hit = table.find(value.view(bits_type))
+        if not hit.all():
+            miss = ~hit
+            rest_score.append(value[miss])
+            rest_label.append(label[miss])
+            row, label = row[hit], label[hit]
+        counts += np.bincount(2 * row + label, minlength=counts.size)
+    return counts, np.concatenate(rest_score), np.concatenate(rest_label)
+
+
+def merge_counts(parts: Sequence[tuple[Array, ...]]) -> tuple[Any, ...]:
+    """Add up columns of counts (score, count, count, ...), highest score first.
+
+    Rows without a case are dropped. The scores must be finite, without -0.0.
+    """
+    score = np.concatenate([p[0] for p in parts])
+    order = np.argsort(-score, kind="stable")
+    score = score[order]
+    new = np.ones(score.size, dtype=bool)
+    np.not_equal(score[1:], score[:-1], out=new[1:])
+    start = np.flatnonzero(new)
+    columns = []
+    for k in range(1, len(parts[0])):
+        column = np.concatenate([p[k] for p in parts])[order]
+        columns.append(np.add.reduceat(column, start) if start.size else column)
+    score = score[start]
+    some = np.zeros(score.size, dtype=bool)
+    for column in columns:
+        some |= column != 0
+    if not some.all():
+        score, columns = score[some], [c[some] for c in columns]
+    return (score, *columns)
