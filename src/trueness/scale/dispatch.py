@@ -17,7 +17,7 @@ from trueness.counts.values import Tally
 
 F = TypeVar("F", bound=Callable[..., Any])
 _ONLY_BETWEEN = (
-    "This tally is binned, and only the cuts between its cells were looked at: "
+    "This tally is binned, and only the cuts between its bins were looked at: "
     "trueness.exact_threshold(frame, ...) looks at all."
 )
 
