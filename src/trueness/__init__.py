@@ -25,9 +25,9 @@ Where do I cut?
     decision_curve DecisionCurve validate_threshold Validation guaranteed_threshold
     GuaranteedThreshold Proof
 What does a score mean, as a probability?
-    calibrate CALIBRATORS Map save_map load_map at_prevalence reliability Reliability
-    brier log_loss calibration_error calibration_line calibration_test calibration_gain
-    CalibrationGain
+    calibrate CALIBRATORS Map register save_map load_map at_prevalence
+    reliability Reliability brier log_loss calibration_error calibration_line
+    calibration_test calibration_gain CalibrationGain
 What does a rank mean?
     fermi_dirac FermiDirac midranks rank_frequencies
 Are they better together?

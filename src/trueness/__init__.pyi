@@ -27,7 +27,7 @@ from trueness.ranking.bands import (
     precision_recall_band as precision_recall_band,
     roc_band as roc_band,
 )
-from trueness.calibration.fitting import (
+from trueness.calibration.calibrators import (
     CALIBRATORS as CALIBRATORS,
     calibrate as calibrate,
 )
@@ -175,6 +175,7 @@ from trueness.calibration.maps import (
     Map as Map,
     at_prevalence as at_prevalence,
     load_map as load_map,
+    register as register,
     save_map as save_map,
 )
 from trueness.calibration.errors import (

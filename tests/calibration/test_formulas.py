@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trueness
-from trueness.calibration.fitting import CALIBRATORS
+from trueness.calibration.calibrators import CALIBRATORS
 from trueness.calibration.formulas import (
     Chain,
     Linear,

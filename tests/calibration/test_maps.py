@@ -1,6 +1,7 @@
 """Maps are values: called, compared, saved, loaded, carried to another prevalence."""
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -249,11 +250,84 @@ def test_a_map_of_rows_has_no_expression():
         _ = Rows().expression
 
 
-def test_every_home_of_a_kind_is_listed():
-    source = Path(maps.__file__).parents[1]
-    files = [p for p in source.rglob("*.py") if "\n@register(" in p.read_text()]
-    homes = {".".join(p.relative_to(source).with_suffix("").parts) for p in files}
-    assert homes - {"calibration.maps"} == set(maps.HOMES)
+NEW_CALIBRATOR = '''
+@register("halfway")
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class Halfway(Map):
+    """Half the score."""
+
+    slope: float
+
+    @property
+    def expression(self):
+        return Linear(np.array([0.0, 1.0]), np.array([0.0, self.slope]))
+
+
+def halfway(t, *, slope=0.5):
+    return Halfway(slope)
+'''
+NEW_COMBINER = '''
+@register("lowest")
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class Lowest(Map):
+    """The lowest output."""
+
+    names: tuple
+
+    def __call__(self, rows):
+        return np.nanmin(rows, axis=1)
+
+
+def lowest(panel):
+    return Lowest(panel.names)
+'''
+ADDED = {
+    "calibration/calibrators.py": (NEW_CALIBRATOR, '"auto": auto,', "halfway"),
+    "ensembles/combiners.py": (NEW_COMBINER, '"mean-score": mean_score,', "lowest"),
+}
+IMPORTS = """
+import numpy as np
+from dataclasses import dataclass
+from typing import final
+from trueness.calibration.formulas import Linear
+from trueness.calibration.maps import Map, register
+"""
+MADE = {
+    "halfway": "m = trueness.calibrate(trueness.Tally([0.2, 0.4], [1, 1], [1, 1]), "
+    "method='halfway')",
+    "lowest": "m = trueness.COMBINERS['lowest'](trueness.Panel(['a', 'b'], [[1, 2]], "
+    "[1]))",
+}
+
+
+@pytest.mark.parametrize("place", ADDED)
+def test_a_new_method_is_one_entry_and_its_map_loads_elsewhere(place, tmp_path):
+    """A copy of the package is given a method; another process reads its map."""
+    body, entry, name = ADDED[place]
+    copy = tmp_path / "trueness"
+    shutil.copytree(Path(trueness.__file__).parent, copy)
+    text = (copy / place).read_text()
+    # the class and the function in a module of their own, and one entry of the table
+    (copy / place).with_name("added.py").write_text(IMPORTS + body)
+    room = place.split("/")[0]
+    text = text.replace(
+        "import annotations\n",
+        f"import annotations\nfrom trueness.{room}.added import {name}\n",
+    )
+    (copy / place).write_text(text.replace(entry, f"{entry} '{name}': {name},"))
+    environment = {"PYTHONPATH": str(tmp_path)}
+
+    def python(code):
+        command = [sys.executable, "-c", f"import trueness; {code}"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert not done.returncode, done.stderr
+        return done.stdout
+
+    path = str(tmp_path / "m.json")
+    made = python(f"{MADE[name]}; m.save_map({path!r}); print(repr(m))")
+    assert python(f"print(repr(trueness.load_map({path!r})))") == made
 
 
 def test_a_map_is_read_in_a_process_that_has_fitted_none(tally, tmp_path):

@@ -21,9 +21,10 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.isotonic import pool_violators
 from trueness._core.records import Estimate, Record
 from trueness.calibration.logistic import fit_logistic, separated
-from trueness.calibration.monotone import equal_mass, pool_violators
+from trueness.calibration.monotone import equal_mass
 from trueness.calibration.proper_scores import pooled, probability_rows, resampled
 from trueness.counts.resampling import reflected_interval
 from trueness.counts.values import Tally

@@ -20,7 +20,7 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record
-from trueness.calibration.fitting import calibrate
+from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import Map
 from trueness.counts.values import Tally
 
@@ -73,7 +73,7 @@ def calibration_gain(
     method: str = "auto",
     folds: int = 5,
     level: float = 0.95,
-    rng: int | np.random.Generator | None = None,
+    rng: int | np.random.Generator | None = 0,
 ) -> Any:
     r"""What does calibration gain on cases that the map has not seen?
 

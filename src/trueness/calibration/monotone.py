@@ -12,14 +12,18 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.isotonic import pool_violators, pooled_blocks
 from trueness.calibration.formulas import Formula, Linear, Steps, evaluate
-from trueness.calibration.isotonic_bounds import bounds
 from trueness.calibration.maps import Map, freeze, register
 from trueness.counts.values import Tally
+
+_Point = tuple[int, int]
+# below this many rows blocks cost more than they save
+_LONG = 1 << 14
 
 
 @register("isotonic")
@@ -171,28 +175,6 @@ def isotonic(t: Tally) -> Isotonic:
     return Isotonic(score[ends], value[np.searchsorted(start, ends, side="right") - 1])
 
 
-def pool_violators(pos: Array, neg: Array) -> tuple[Floats, Array]:
-    """Give the value of each block of isotonic regression, and where blocks start.
-
-    Rows in ascending order of score; ``start`` has the number of rows as last entry.
-    The shares come from whole counts, so equal shares are equal to the last bit.
-    """
-    from scipy.optimize import isotonic_regression
-
-    cases = pos + neg
-    start = isotonic_regression(pos / cases, weights=cases.astype(np.float64)).blocks
-    share = _share(pos, cases, start)
-    level = np.concatenate([[True], share[1:] > share[:-1]])
-    if not level.all():  # rounding kept apart what is equal
-        start = np.append(start[:-1][level], start[-1])
-        share = _share(pos, cases, start)
-    return share, start
-
-
-def _share(pos: Array, cases: Array, start: Array) -> Floats:
-    return np.add.reduceat(pos, start[:-1]) / np.add.reduceat(cases, start[:-1])
-
-
 def venn_abers(t: Tally) -> VennAbers:
     r"""Between which two probabilities lies a case, one of them perfectly calibrated?
 
@@ -226,7 +208,7 @@ def venn_abers(t: Tally) -> VennAbers:
     """
     _cases.both_classes(t, "calibrate(method='venn-abers')")
     t = t.labelled()
-    low, high = bounds(t.pos[::-1], t.neg[::-1])
+    low, high = with_one_more(t.pos[::-1], t.neg[::-1])
     score = t.score[::-1]
     # between two scores p0 is that of the lower one, p1 that of the upper one
     low, high = np.concatenate([[0.0], low]), np.concatenate([high, [1.0]])
@@ -237,6 +219,95 @@ def venn_abers(t: Tally) -> VennAbers:
         score[rise_high],
         high[np.append(rise_high, True)],
     )
+
+
+def with_one_more(pos: Ints, neg: Ints) -> tuple[Floats, Floats]:
+    r"""Give p0 and p1 of a new case at each row, rows in ascending order of score.
+
+    Adding the case with label 0 to the calibration cases, or with label 1, and fitting
+    isotonic regression each time gives two probabilities :math:`p_0 \le p_1`. Vovk,
+    Petej and Fedorova (2015), algorithms 1 to 4, compute both for all positions of the
+    new case by one walk along the cumulative sum diagram; here the walk is on rows of
+    counts, in whole numbers, so ties are exact.
+
+    Examples
+    --------
+    Two negatives below two positives: a new case at the lowest score that is positive
+    pools with both negatives, 1/3.
+
+    >>> low, high = with_one_more(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0]))
+    >>> high.round(3), low.round(3)
+    (array([0.333, 0.5  , 1.   , 1.   ]), array([0.   , 0.   , 0.5  , 0.667]))
+    """
+    # a new negative among these cases is a new positive in their mirror image
+    return 1 - _with_positive(neg[::-1], pos[::-1])[::-1], _with_positive(pos, neg)
+
+
+def _with_positive(pos: Ints, neg: Ints) -> Floats:
+    """Give the isotonic value at each row when one positive is added to that row."""
+    x, y = np.cumsum(pos + neg), np.cumsum(pos)
+    corners = _corners(x, y)
+    # products of two counts must fit into int64 for the blocks
+    find = _first_below if x.size > _LONG and x[-1] < 2**31 else _next_below
+    out = np.empty(x.size)
+    row = 0
+    while row < x.size:
+        a, b = corners[-1], corners[-2]
+        stop = find(x, y, row, a, b)
+        out[row : stop + 1] = (b[1] - a[1]) / (b[0] - a[0])
+        if stop < x.size:
+            # Algorithm 2: this row moves to the left of the added case, by (-1, -1)
+            corners.pop()
+            _step_left(corners, (int(x[stop]) - 1, int(y[stop]) - 1))
+        row = stop + 1
+    return out
+
+
+def _next_below(x: Ints, y: Ints, row: int, a: _Point, b: _Point) -> int:
+    """Which row from here on would end below the line a-b? One after the other."""
+    run, rise = b[0] - a[0], b[1] - a[1]
+    for k in range(row, x.size):
+        if (int(y[k]) - 1 - a[1]) * run < rise * (int(x[k]) - 1 - a[0]):
+            return k
+    return x.size
+
+
+def _first_below(x: Ints, y: Ints, row: int, a: _Point, b: _Point) -> int:
+    """Which row from here on would end below the line a-b? In growing blocks."""
+    run, rise, step = b[0] - a[0], b[1] - a[1], 64
+    while row < x.size:
+        s = slice(row, row + step)
+        below = (y[s] - (1 + a[1])) * run < rise * (x[s] - (1 + a[0]))
+        first = int(below.argmax())
+        if below[first]:
+            return row + first
+        row, step = row + step, min(2 * step, 1 << 14)
+    return x.size
+
+
+def _corners(x: Ints, y: Ints) -> list[_Point]:
+    """Algorithm 1: corners of the convex minorant, the leftmost last.
+
+    The added case stands before the first row: the diagram starts at (-1, -1). Blocks
+    of isotonic regression end at its corners, and may end at points between them.
+    """
+    x, y = np.concatenate([[-1, 0], x]), np.concatenate([[-1, 0], y])
+    ends = pooled_blocks(np.diff(y), np.diff(x))
+    corners: list[_Point] = []
+    for point in zip(x[ends[::-1]].tolist(), y[ends[::-1]].tolist(), strict=True):
+        _step_left(corners, point)
+    return corners
+
+
+def _step_left(corners: list[_Point], point: _Point) -> None:
+    """Put a point to the left of the corners and drop those it hides."""
+    x, y = point
+    while len(corners) > 1:
+        (ax, ay), (bx, by) = corners[-1], corners[-2]
+        if (ay - y) * (bx - ax) < (by - ay) * (ax - x):
+            break
+        corners.pop()
+    corners.append(point)
 
 
 def histogram(t: Tally, *, bins: int = 10) -> Histogram:

@@ -23,8 +23,9 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
+from trueness._core.isotonic import pool_violators
 from trueness._core.records import Estimate, Record
-from trueness.calibration.monotone import equal_mass, pool_violators
+from trueness.calibration.monotone import equal_mass
 from trueness.counts.resampling import bootstrap, debiased_interval, reflected_interval
 from trueness.counts.values import Tally
 
@@ -257,7 +258,7 @@ def resampled(
     pos: Array,
     neg: Array,
     statistic: Callable[[Floats, Array, Array], tuple[float, ...]],
-    number: int,
+    replicates: int,
     rng: Any,
 ) -> Floats:
     """How do numbers of such rows vary between samples of all their cases?"""
@@ -269,7 +270,7 @@ def resampled(
         drawn = zip(met, neg, pos, strict=True)
         return [statistic(t.score[at], p[at], n[at]) for at, n, p in drawn]
 
-    return bootstrap(t, each, number, rng, stratified=False)
+    return bootstrap(t, each, replicates, rng, stratified=False)
 
 
 def _by_chance(

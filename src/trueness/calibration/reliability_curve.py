@@ -14,9 +14,9 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
+from trueness._core.isotonic import pool_violators
 from trueness._core.progress import steps
 from trueness._core.records import Record
-from trueness.calibration.monotone import pool_violators
 from trueness.calibration.proper_scores import pooled, probability_rows
 from trueness.counts.values import Tally
 

@@ -14,7 +14,7 @@ from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.checks.options import whole_number
 from trueness._core.doors import door
 from trueness._core.progress import progress
-from trueness.calibration import fitting as calibration
+from trueness.calibration import calibrators as calibration
 from trueness.calibration import maps
 from trueness.calibration.errors import CalibrationLine, calibration_line
 from trueness.calibration.gain import CalibrationGain, gain_of

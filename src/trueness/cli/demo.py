@@ -10,7 +10,7 @@ import typer
 
 from trueness import plots, report, samples
 from trueness._core.progress import progress, steps
-from trueness.calibration.fitting import calibrate
+from trueness.calibration.calibrators import calibrate
 from trueness.calibration.gain import calibration_gain
 from trueness.cli._command import command
 from trueness.cli._outputs import make_folder

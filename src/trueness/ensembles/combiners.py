@@ -23,13 +23,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Floats
-from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import DoubtfulAssumption
 from trueness.calibration.maps import Map, freeze, register
 from trueness.calibration.parametric import Platt
 from trueness.counts.values import Panel
+from trueness.ensembles._checks import (
+    auc_of_each,
+    independent_only,
+    known_prevalence,
+    rows_of,
+)
 from trueness.ensembles.correlated import (
     CorrelatedFiDEL,
     RankMap,
@@ -197,7 +202,7 @@ def fidel(
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence")
     if aucs is not None or labels == "none":
-        _cases.independent_only(method)
+        independent_only(method)
         return _without_labels(panel, aucs, prevalence)
     reference = read_reference(panel, "fidel")
     if method == "correlated":
@@ -248,8 +253,8 @@ def _without_labels(
         areas = np.array([found.auc[k].value for k in panel.names])
         rho = found.prevalence.value
     else:
-        areas = _cases.auc_of_each(aucs, panel.names)
-        rho = _cases.known_prevalence(panel.prevalence if rho is None else rho)
+        areas = auc_of_each(aucs, panel.names)
+        rho = known_prevalence(panel.prevalence if rho is None else rho)
     columns = rank_columns(panel.rows, panel.neg + panel.pos + panel.unknown)
     sizes = [max(2.0, float(c.cases.sum())) for c in columns]
     lines = [
@@ -296,7 +301,7 @@ class WisdomOfCrowds(Map):
 
     def __call__(self, rows: ArrayLike) -> Floats:
         """Give the mean share of reference cases below; 1/2 where all are missing."""
-        value = _cases.rows_of(rows, self.names)
+        value = rows_of(rows, self.names)
         n = np.array([max(c.sum(), 1.0) for c in self.cases])
         share = 1 - (rank_rows(value, self.scores, self.cases) - 0.5) / n
         seen = ~np.isnan(share)
@@ -343,7 +348,7 @@ class BestSingle(Map):
 
     def __call__(self, rows: ArrayLike) -> Floats:
         """Give the output of the best classifier; its median where it is missing."""
-        value = _cases.rows_of(rows, self.names)[:, self.names.index(self.best)]
+        value = rows_of(rows, self.names)[:, self.names.index(self.best)]
         return np.where(np.isnan(value), self.middle, value)
 
 
@@ -380,7 +385,7 @@ class MeanScore(Map):
 
     def __call__(self, rows: ArrayLike) -> Floats:
         """Give the mean of the outputs that are there."""
-        value = _cases.rows_of(rows, self.names)
+        value = rows_of(rows, self.names)
         seen = ~np.isnan(value)
         count = seen.sum(axis=1)
         total = np.where(seen, value, 0.0).sum(axis=1)

@@ -32,6 +32,7 @@ from trueness._core.checks import cases as _cases
 from trueness.calibration.maps import Map, freeze, register
 from trueness.calibration.parametric import Platt, platt
 from trueness.counts.values import Panel, Tally
+from trueness.ensembles._checks import both_classes_each, rows_of
 from trueness.ensembles.rank_tables import (
     RankedColumn,
     rank_columns,
@@ -78,7 +79,7 @@ def read_reference(panel: Panel, what: str, *, correlation: bool = True) -> Refe
     ranks = rank_table(columns)
     n_pos, pos_mean = _class_means(ranks, pos)
     n_neg, neg_mean = _class_means(ranks, neg)
-    _cases.both_classes_each(panel.names, n_neg, n_pos, what)
+    both_classes_each(panel.names, n_neg, n_pos, what)
     n = n_pos + n_neg
     k = len(panel.names)
     within = np.full((k, k), np.nan)
@@ -119,7 +120,7 @@ class RankMap(Map):
 
     def ranks(self, rows: ArrayLike) -> Floats:
         """Which rank has each output among the reference? NaN where it is missing."""
-        value = _cases.rows_of(rows, self.names)
+        value = rows_of(rows, self.names)
         return rank_rows(value, self.scores, self.cases)
 
     def predict(self, rows: ArrayLike) -> Array:

@@ -85,7 +85,7 @@ def compare_combiners(
     against: str = "best-single",
     folds: int = 5,
     level: float = 0.95,
-    rng: int | np.random.Generator | None = None,
+    rng: int | np.random.Generator | None = 0,
 ) -> CombinerComparison:
     """Which combination of classifiers ranks unseen cases best, and by how much?
 

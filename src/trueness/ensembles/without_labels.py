@@ -32,11 +32,11 @@ import numpy as np
 from scipy.special import expit, gammaincc
 
 from trueness._core.arrays import Floats, blocks
-from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import DoubtfulAssumption, NotConverged
 from trueness._core.records import Estimate, Record
 from trueness.counts.values import Panel
+from trueness.ensembles._checks import common_cases, several_classifiers
 from trueness.ensembles.rank_tables import rank_columns, rank_table
 from trueness.fermi.distribution import finite_line
 
@@ -129,9 +129,9 @@ def agreement(
     level = _options.fraction(level, "level")
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence")
-    _cases.several_classifiers(panel, 3, "agreement")
+    several_classifiers(panel, 3, "agreement")
     ranked = _Ranked(panel)
-    _cases.common_cases(panel.names, ranked.seen, "agreement")
+    common_cases(panel.names, ranked.seen, "agreement")
     m = _moments(ranked, prevalence)
     found = m.start
     if method == "likelihood":

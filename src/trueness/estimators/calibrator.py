@@ -17,7 +17,7 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
-from trueness.calibration.fitting import CALIBRATORS, calibrate
+from trueness.calibration.calibrators import CALIBRATORS, calibrate
 from trueness.counts.counting import count_tally, read_labels
 from trueness.counts.values import Tally
 

@@ -17,6 +17,7 @@ from trueness._core.arrays import Array, Floats, Ints, blocks
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.isotonic import pooled_blocks
 from trueness._core.polyline import few_points, largest_distance
 from trueness._core.records import Record
 from trueness.counts.values import Tally
@@ -351,14 +352,10 @@ def hull(curve: Roc) -> Roc:
     >>> curve.fpr, curve.tpr
     (array([0., 0., 1.]), array([0. , 0.5, 1. ]))
     """
-    from scipy.optimize import isotonic_regression
-
     up, right = np.diff(curve.tpr), np.diff(curve.fpr)
     some = np.concatenate([[True], up + right > 0])
     up, right = up[some[1:]], right[some[1:]]
-    size = up + right
-    pooled = isotonic_regression(up / size, weights=size, increasing=False)
-    at = np.flatnonzero(some)[pooled.blocks]
+    at = np.flatnonzero(some)[pooled_blocks(up, up + right, increasing=False)]
     fpr, tpr = curve.fpr[at], curve.tpr[at]
     # blocks of equal slope meet in a point that is no corner
     turn = np.diff(fpr)[:-1] * np.diff(tpr)[1:] - np.diff(tpr)[:-1] * np.diff(fpr)[1:]

@@ -17,6 +17,7 @@ from trueness._core.binomial import wilson
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
+from trueness._core.isotonic import pooled_blocks
 from trueness._core.records import Record
 from trueness.counts.values import Tally
 from trueness.metrics.confusion import sweep
@@ -130,10 +131,7 @@ def _cheapest(tp: Array, fp: Array, w: Floats) -> Ints:
     Only corners of the convex hull of the ROC curve can; they are the ends of the
     blocks of isotonic regression.
     """
-    from scipy.optimize import isotonic_regression
-
-    pos, cases = np.diff(tp), np.diff(tp + fp)
-    blocks = isotonic_regression(pos / cases, weights=cases, increasing=False).blocks
+    blocks = pooled_blocks(np.diff(tp), np.diff(tp + fp), increasing=False)
     gain = tp[blocks] / tp[-1], fp[blocks] / fp[-1]
     worth = w[:, None] * gain[0] - (1 - w)[:, None] * gain[1]
     return np.asarray(blocks[np.argmax(worth, axis=1)], dtype=np.int64)

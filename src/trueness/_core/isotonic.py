@@ -1,0 +1,46 @@
+r"""Which monotone step function fits shares best? Pooling adjacent violators.
+
+The one place where isotonic regression is asked for: calibration curves, the convex
+hull of an ROC curve and the cheapest cut are all blocks of pooled shares.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+
+
+def pooled_blocks(part: Array, whole: Array, *, increasing: bool = True) -> Array:
+    """Where do blocks of rows start within which part / whole is pooled?
+
+    The number of rows is the last entry. Neighbouring blocks may have equal shares.
+
+    >>> pooled_blocks(np.array([0, 1, 1, 2]), np.array([2, 1, 3, 2])).tolist()
+    [0, 1, 3, 4]
+    """
+    from scipy.optimize import isotonic_regression
+
+    weight = whole.astype(np.float64)
+    found = isotonic_regression(part / whole, weights=weight, increasing=increasing)
+    return np.asarray(found.blocks)
+
+
+def pool_violators(pos: Array, neg: Array) -> tuple[Floats, Array]:
+    """Give the share of positives of each block, ascending, and where blocks start.
+
+    The shares come from whole counts, so equal shares are equal to the last bit, and
+    neighbouring blocks differ.
+    """
+    cases = pos + neg
+    start = pooled_blocks(pos, cases)
+    share = _shares(pos, cases, start)
+    level = np.concatenate([[True], share[1:] > share[:-1]])
+    if not level.all():  # rounding kept apart what is equal
+        start = np.append(start[:-1][level], start[-1])
+        share = _shares(pos, cases, start)
+    return share, start
+
+
+def _shares(pos: Array, cases: Array, start: Array) -> Floats:
+    return np.add.reduceat(pos, start[:-1]) / np.add.reduceat(cases, start[:-1])
