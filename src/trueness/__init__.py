@@ -56,17 +56,6 @@ __version__ = "0.1.0"
 # a public name and the module that holds it, which is loaded when the name is asked for
 _HOMES = _homes(__path__[0])
 
-# what takes a tally takes a mapping from group to tally, and a panel, as well; and of
-# a binned tally the answer says between which numbers the exact one lies
-_GROUPED = (
-    *("auc", "average_precision", "best_threshold", "brier", "calibration_error"),
-    *("calibration_line", "calibration_test", "cost_curve", "decision_curve", "det"),
-    *("fermi_dirac", "fit_binormal", "gain_curve", "guaranteed_threshold"),
-    *("kl_divergence", "leakage", "lift_curve", "log_loss", "partial_auc"),
-    *("precision_recall", "precision_recall_band", "reliability", "roc", "roc_band"),
-    *("sweep", "thresholds", "validate_threshold"),
-)
-
 __all__ = list(_HOMES)
 
 
@@ -79,10 +68,6 @@ def __getattr__(name: str) -> object:
                 raise
         raise AttributeError(f"module 'trueness' has no attribute {name!r}")
     value = getattr(_door(_HOMES[name]), name)
-    if name in _GROUPED:
-        value = _door("comparison.groups").over_groups(
-            _door("scale.dispatch").over_cells(value)
-        )
     globals()[name] = value
     return value
 

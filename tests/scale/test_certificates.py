@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import trueness
 from trueness import InputError, Tally
+from trueness._core.records import Answer
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import METRIC_FAMILIES, METRICS, Confusion
 from trueness.scale.certificates import dullest, sharpest
@@ -183,10 +184,10 @@ def test_answers_show_their_bounds():
     area = trueness.auc(t)
     assert area.bounds == (0.25, 0.75)
     assert repr(area).endswith("; exact value within 0.25 to 0.75)")
-    assert area.to_dict()["bounds"] == [0.25, 0.75]
+    assert area.to_dict()["limits"] == [0.25, 0.75]
     assert area.to_frame("dict")["exact_low"] == [0.25]
-    assert "<td>bounds</td><td>0.25, 0.75</td>" in area._repr_html_()
-    assert "bounds" not in trueness.auc(Tally([2, 1], [1, 1], [1, 1])).to_dict()
+    assert "<td>limits</td><td>0.25, 0.75</td>" in area._repr_html_()
+    assert "limits" not in trueness.auc(Tally([2, 1], [1, 1], [1, 1])).to_dict()
     point = trueness.best_threshold(t, "recall", subject_to="precision >= 0.5")
     assert "recall = 1; exact" in repr(point)
 
@@ -214,12 +215,25 @@ def test_infeasible_between_the_bins():
 
 
 def test_every_analysis_of_a_tally_is_bounded_or_says_so():
-    """What is exported for groups is exported for bins: nothing is forgotten."""
+    """Whatever takes a tally takes a binned one: nothing is forgotten."""
     rng = np.random.default_rng(0)
     t = trueness.tally(rng.random(300) < 0.5, rng.random(300)).coarse(30)
-    special = {"partial_auc": {"fpr": (0, 0.2)}, "guaranteed_threshold": None}
-    for name in trueness._GROUPED:
+    special = {
+        "partial_auc": {"fpr": (0, 0.2)},
+        "guaranteed_threshold": None,
+        "pareto": {"metrics": ["recall", "precision"]},
+    }
+    asked = []
+    for name in trueness.__all__:
         options = special.get(name, {})
-        if options is None or name in ("sweep", "thresholds", "validate_threshold"):
+        if (
+            getattr(getattr(trueness, name), "takes", None) != "tally"
+            or options is None
+        ):
             continue
-        assert getattr(trueness, name)(t, **options).bounds is not None, name
+        answer = getattr(trueness, name)(t, **options)
+        if isinstance(answer, Answer):
+            assert answer.limits is not None, name
+            assert answer.bounds is answer.limits
+            asked.append(name)
+    assert len(asked) > 20

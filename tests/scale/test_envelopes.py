@@ -63,8 +63,8 @@ def test_the_corners_of_the_roc_curve_are_reached():
     assert found.low.tolist() == [0, 0, 0.5, 0.5]
     assert found.high.tolist() == [0.5, 0.5, 1, 1]
     assert str(found) == "tpr known to within 0.5 along fpr"
-    assert "bounds: tpr known to within 0.5 along fpr" in repr(trueness.roc(t))
-    assert trueness.roc(t).to_dict()["bounds"]["x"] == [0, 0.5, 0.5, 1]
+    assert "limits: tpr known to within 0.5 along fpr" in repr(trueness.roc(t))
+    assert trueness.roc(t).to_dict()["limits"]["x"] == [0, 0.5, 0.5, 1]
 
 
 @pytest.mark.parametrize("seed", range(30))

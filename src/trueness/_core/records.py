@@ -20,14 +20,7 @@ from trueness._core.html import curve_svg, html_table
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Record:
-    """A frozen dataclass that shows itself.
-
-    ``bounds`` is None but for answers of a binned tally (``certificate.py``): two
-    numbers or a record between which the exact answer lies, or the words why they are
-    not known.
-    """
-
-    bounds: Any = field(default=None, kw_only=True)
+    """A frozen dataclass that shows itself."""
 
     def __repr__(self) -> str:
         """One line a field, numbers with four significant digits."""
@@ -51,6 +44,23 @@ class Record:
         return door("data.frames").native_frame(table(self), backend)
 
 
+@dataclass(frozen=True, repr=False, eq=False)
+class Answer(Record):
+    """A record that an analysis of a tally gives.
+
+    ``limits`` is None but for answers about a binned tally (``scale/certificates.py``):
+    two numbers or a record between which the exact answer lies, or the words why they
+    are not known.
+    """
+
+    limits: Any = field(default=None, kw_only=True)
+
+    @property
+    def bounds(self) -> Any:
+        """Give the limits, by the name that they had before version 0.2."""
+        return self.limits
+
+
 def table(record: Any) -> dict[str, Any]:
     """Which columns does this record have as a table?"""
     items = dict(_items(record))
@@ -60,11 +70,11 @@ def table(record: Any) -> dict[str, Any]:
     if arrays:
         length = max(len(v) for v in arrays.values())
         return {k: v for k, v in arrays.items() if len(v) == length}
-    limits = items.pop("bounds", None)
+    limits = items.pop("limits", None)
     if isinstance(limits, tuple):
         items |= {"exact_low": limits[0], "exact_high": limits[1]}
     elif limits is not None:
-        items["bounds"] = limits
+        items["limits"] = limits
     if not items.get("notes", True):  # nothing to beware of: no empty column
         del items["notes"]
     return {k: [_scalar(v)] for k, v in items.items()}
@@ -74,23 +84,23 @@ def _items(record: Any) -> list[tuple[str, Any]]:
     items = [
         (f.name, getattr(record, f.name))
         for f in fields(record)
-        if not f.name.startswith("_") and f.name != "bounds"
+        if not f.name.startswith("_") and f.name != "limits"
     ]
-    limits = getattr(record, "bounds", None)
-    return items if limits is None else [*items, ("bounds", limits)]
+    limits = getattr(record, "limits", None)
+    return items if limits is None else [*items, ("limits", limits)]
 
 
-def within(record: Record) -> str:
+def within(record: Answer) -> str:
     """Say between which numbers the exact answer lies; nothing when this is it.
 
-    >>> within(Estimate(0.81234, 0.8, 0.82, bounds=(0.812301, 0.812379)))
+    >>> within(Estimate(0.81234, 0.8, 0.82, limits=(0.812301, 0.812379)))
     '; exact value within 0.812301 to 0.812379'
     """
-    if record.bounds is None:
+    if record.limits is None:
         return ""
-    if not isinstance(record.bounds, tuple):
-        return f"; exact value {record.bounds}"
-    low, high = record.bounds
+    if not isinstance(record.limits, tuple):
+        return f"; exact value {record.limits}"
+    low, high = record.limits
     if low == high:
         return "; exact in spite of the bins"
     return f"; exact value within {apart(low, high)}"
@@ -197,7 +207,7 @@ def shown(name: object, most: int = 60) -> str:
 
 @final
 @dataclass(frozen=True, repr=False)
-class Estimate(Record):
+class Estimate(Answer):
     """How large is it, and how sure are we?
 
     Attributes

@@ -18,9 +18,11 @@ from trueness.calibration.by_rank import binormal, fermi_dirac_map
 from trueness.calibration.maps import Map
 from trueness.calibration.monotone import histogram, isotonic, venn_abers
 from trueness.calibration.parametric import beta, platt, temperature
+from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 
 
+@of_tally
 def calibrate(t: Tally, *, method: str = "auto", **options: Any) -> Map:
     """Which probability does each score stand for?
 

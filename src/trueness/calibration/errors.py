@@ -22,10 +22,11 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.isotonic import pool_violators
-from trueness._core.records import Estimate, Record
+from trueness._core.records import Answer, Estimate
 from trueness.calibration.logistic import fit_logistic, separated
 from trueness.calibration.monotone import equal_mass
 from trueness.calibration.proper_scores import pooled, probability_rows, resampled
+from trueness.counts.answers import of_tally
 from trueness.counts.resampling import reflected_interval
 from trueness.counts.values import Tally
 
@@ -35,7 +36,7 @@ _GRID = 4096
 
 @final
 @dataclass(frozen=True, repr=False)
-class CalibrationLine(Record):
+class CalibrationLine(Answer):
     """Calibration slope and intercept.
 
     Attributes
@@ -57,7 +58,7 @@ class CalibrationLine(Record):
 
 @final
 @dataclass(frozen=True, repr=False)
-class CalibrationTest(Record):
+class CalibrationTest(Answer):
     """A test of the hypothesis that each score is the probability of a positive.
 
     Attributes
@@ -77,7 +78,7 @@ class CalibrationTest(Record):
 
 @final
 @dataclass(frozen=True, repr=False)
-class CalibrationError(Record):
+class CalibrationError(Answer):
     """The expected calibration error in four versions, and what calibrated scores get.
 
     Attributes
@@ -107,6 +108,7 @@ class CalibrationError(Record):
     warning: str
 
 
+@of_tally
 def calibration_line(t: Tally, *, level: float = 0.95) -> CalibrationLine:
     r"""Are the probabilities too extreme, or too high on the whole?
 
@@ -172,6 +174,7 @@ def _wald(value: float, variance: float, level: float) -> Estimate:
     return Estimate(value, value - half, value + half, level, "wald", sd)
 
 
+@of_tally
 def calibration_test(
     t: Tally, *, method: str = "spiegelhalter", replicates: int = 999, rng: Any = 0
 ) -> CalibrationTest:
@@ -274,6 +277,7 @@ def _mcb(p: Floats, pos: Array, cases: Array) -> float:
     return float(((p - fitted) * ((p + fitted) * cases - 2 * pos)).sum() / cases.sum())
 
 
+@of_tally
 def calibration_error(
     t: Tally,
     *,

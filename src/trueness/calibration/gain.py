@@ -22,6 +22,7 @@ from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import Map
+from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
 
 # more cases than this are dealt by chance alone, without dealing one by one
@@ -67,6 +68,7 @@ class _Rows(NamedTuple):
     pos: Ints
 
 
+@of_counts
 def calibration_gain(
     t: Tally | Mapping[Any, Tally],
     *,

@@ -92,8 +92,8 @@ class Map(Record):
 
 
 def _numbers(kind: type[Map]) -> list[str]:
-    """Which fields is a map made of? Not what is known about an answer."""
-    return [f.name for f in fields(kind) if f.name != "bounds"]
+    """Which fields is a map made of?"""
+    return [f.name for f in fields(kind)]
 
 
 def _equal(a: Any, b: Any) -> bool:

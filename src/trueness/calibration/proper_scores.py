@@ -24,8 +24,9 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.isotonic import pool_violators
-from trueness._core.records import Estimate, Record
+from trueness._core.records import Answer, Estimate
 from trueness.calibration.monotone import equal_mass
+from trueness.counts.answers import of_tally
 from trueness.counts.resampling import bootstrap, debiased_interval, reflected_interval
 from trueness.counts.values import Tally
 
@@ -37,7 +38,7 @@ _Loss = Callable[[Floats], tuple[Floats, Floats]]
 
 @final
 @dataclass(frozen=True, repr=False)
-class ProperScore(Record):
+class ProperScore(Answer):
     """A mean loss with its interval, and its three parts.
 
     Attributes
@@ -73,12 +74,13 @@ class ProperScore(Record):
             self.high,
             self.level,
             self.method,
-            bounds=self.bounds,
+            limits=self.limits,
         )
         parts = (f"  {k}: {getattr(self, k)}" for k in ("mcb", "dsc", "unc"))
         return "\n".join([repr(line), *parts, f"  skill: {self.skill:.4g}"])
 
 
+@of_tally
 def brier(
     t: Tally, *, level: float = 0.95, replicates: int = 500, rng: Any = 0
 ) -> ProperScore:
@@ -125,6 +127,7 @@ def brier(
     return _proper_score(t, "brier", level, replicates, rng)
 
 
+@of_tally
 def log_loss(
     t: Tally, *, level: float = 0.95, replicates: int = 500, rng: Any = 0
 ) -> ProperScore:

@@ -16,8 +16,9 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.isotonic import pool_violators
 from trueness._core.progress import steps
-from trueness._core.records import Record
+from trueness._core.records import Answer
 from trueness.calibration.proper_scores import pooled, probability_rows
+from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 
 _POINTS = 500
@@ -25,7 +26,7 @@ _POINTS = 500
 
 @final
 @dataclass(frozen=True, repr=False, eq=False)
-class Reliability(Record):
+class Reliability(Answer):
     """The CORP reliability curve and its bands, in ascending order of score.
 
     Attributes
@@ -56,6 +57,7 @@ class Reliability(Record):
     n_pos: int
 
 
+@of_tally
 def reliability(
     t: Tally, *, level: float = 0.95, replicates: int = 500, rng: Any = 0
 ) -> Reliability:

@@ -20,6 +20,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.records import Estimate
 from trueness.comparison.results import Comparison, Pair, chi2_tail, holm, omnibus
+from trueness.counts.answers import of_panel
 from trueness.counts.placements import Placements
 from trueness.counts.values import Panel, Tally
 from trueness.ranking.auc_intervals import Question, answer, auc
@@ -37,6 +38,7 @@ class _Spread(NamedTuple):
         return np.array([v.value for v in self.values])
 
 
+@of_panel
 def compare_auc(
     x: Panel | Tally | Mapping[Any, Tally],
     other: Tally | None = None,

@@ -21,6 +21,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.options import renamed
 from trueness._core.progress import steps
 from trueness._core.records import Record
+from trueness.counts.answers import of_panel
 from trueness.counts.resampling import Seed
 from trueness.counts.resampling import replicates as redraws
 from trueness.counts.values import Panel, Tally
@@ -89,6 +90,7 @@ class Dominance(Record):
 
 
 @renamed(number="replicates")
+@of_panel
 def dominates(
     a: Tally | Panel,
     b: Tally | str | None = None,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import wraps
 from itertools import combinations
 from typing import Any, TypeVar
 
@@ -29,24 +28,6 @@ from trueness.counts.values import Panel, Tally
 
 F = TypeVar("F", bound=Callable[..., Any])
 Statistic = Callable[..., Any]
-
-
-def over_groups(analysis: F) -> F:
-    """Let an analysis of a tally answer for each of a mapping of tallies too.
-
-    And for each classifier of a panel: its rows must never be taken for scores.
-    """
-
-    @wraps(analysis)
-    def call(t: Any = None, *args: Any, **options: Any) -> Any:
-        if isinstance(t, Panel):
-            t = {name: t[name] for name in t.names}
-        if isinstance(t, Mapping):
-            return {name: analysis(part, *args, **options) for name, part in t.items()}
-        return analysis(*(() if t is None else (t,)), *args, **options)
-
-    call.__module__ = "trueness"  # where pickle finds it
-    return call  # type: ignore[return-value]  # same signature, wider first argument
 
 
 @renamed(number="replicates")

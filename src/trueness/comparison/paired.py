@@ -20,6 +20,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.options import renamed
 from trueness._core.records import Estimate
 from trueness.comparison.results import Comparison, Pair, chi2_tail, holm, omnibus
+from trueness.counts.answers import of_panel
 from trueness.counts.resampling import Seed, percentile_interval
 from trueness.counts.resampling import replicates as redraws
 from trueness.counts.values import Panel, Tally
@@ -37,6 +38,7 @@ class _Sides(NamedTuple):
 
 
 @renamed(number="replicates")
+@of_panel
 def compare_metric(
     panel: Panel,
     metric: Metric | str = "accuracy",
@@ -154,6 +156,7 @@ def _summary(
 
 
 @renamed(number="replicates")
+@of_panel
 def compare_statistic(
     panel: Panel,
     statistic: Callable[[Tally], Any],

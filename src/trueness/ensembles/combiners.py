@@ -28,6 +28,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import DoubtfulAssumption
 from trueness.calibration.maps import Map, freeze, register
 from trueness.calibration.parametric import Platt
+from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
 from trueness.ensembles._checks import (
     auc_of_each,
@@ -132,6 +133,7 @@ class FiDEL(RankMap):
         )
 
 
+@of_panel
 def fidel(
     panel: Panel,
     *,
@@ -310,6 +312,7 @@ class WisdomOfCrowds(Map):
         return np.where(count > 0, total / np.maximum(count, 1), 0.5)
 
 
+@of_panel
 def wisdom_of_crowds(panel: Panel) -> WisdomOfCrowds:
     """What if every classifier's ranking counts the same? The mean rank.
 
@@ -352,6 +355,7 @@ class BestSingle(Map):
         return np.where(np.isnan(value), self.middle, value)
 
 
+@of_panel
 def best_single(panel: Panel) -> BestSingle:
     """Which one classifier has the highest AUC? The first of equals.
 
@@ -392,6 +396,7 @@ class MeanScore(Map):
         return np.where(count > 0, total / np.maximum(count, 1), self.fill)
 
 
+@of_panel
 def mean_score(panel: Panel) -> MeanScore:
     """What if the outputs are averaged as they are?
 

@@ -22,6 +22,7 @@ from trueness._core.checks import options as _options
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record
 from trueness.calibration.gain import deal_cases
+from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.rank_tables import rank_columns, rank_table
@@ -78,6 +79,7 @@ class CombinerComparison(Record):
         return "\n".join([head, *lines])
 
 
+@of_panel
 def compare_combiners(
     panel: Panel,
     *,

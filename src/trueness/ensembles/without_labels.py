@@ -35,6 +35,7 @@ from trueness._core.arrays import Floats, blocks
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import DoubtfulAssumption, NotConverged
 from trueness._core.records import Estimate, Record
+from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
 from trueness.ensembles._checks import common_cases, several_classifiers
 from trueness.ensembles.rank_tables import rank_columns, rank_table
@@ -75,6 +76,7 @@ class Agreement(Record):
     converged: bool
 
 
+@of_panel
 def agreement(
     panel: Panel,
     *,

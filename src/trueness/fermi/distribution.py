@@ -29,7 +29,8 @@ from scipy.special import expit
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.records import Record
+from trueness._core.records import Answer
+from trueness.counts.answers import of_tally
 from trueness.counts.placements import placements
 from trueness.counts.values import Tally
 from trueness.fermi.solver import Solution, solve
@@ -38,7 +39,7 @@ from trueness.fermi.sums import Sums
 
 @final
 @dataclass(frozen=True, repr=False)
-class FermiDirac(Record):
+class FermiDirac(Answer):
     r"""What does a rank among N cases say, given prevalence and AUC?
 
     Made by :func:`trueness.fermi_dirac`. Rank 1 is the highest score; tied cases have
@@ -181,6 +182,7 @@ class FermiDirac(Record):
         return math.sqrt(total / (self.n_pos * neg))
 
 
+@of_tally
 def fermi_dirac(
     t: Tally | None = None,
     *,

@@ -20,6 +20,7 @@ from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.records import Record
+from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.metrics import exact
 from trueness.metrics.algebra import Direction, Metric, Ratio, plus, times, write_number
@@ -93,6 +94,7 @@ class Confusion(Record):
         return Confusion(self.tp * up, self.fp * down, self.fn * up, self.tn * down)
 
 
+@of_tally
 def thresholds(tally: Tally) -> Floats:
     """Where can this tally be cut? +inf (nothing is positive), then every score.
 
@@ -101,6 +103,7 @@ def thresholds(tally: Tally) -> Floats:
     return np.concatenate([[np.inf], tally.labelled().score])
 
 
+@of_tally
 def sweep(tally: Tally) -> Confusion:
     """How many cases are right and wrong at every threshold of ``thresholds``?
 

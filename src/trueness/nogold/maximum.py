@@ -20,6 +20,7 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotConverged
 from trueness._core.records import Estimate, Record
+from trueness.counts.answers import of_panel
 from trueness.nogold.identifiability import degrees_of_freedom
 from trueness.nogold.model import Independent, Patterns, read_patterns, read_prior
 from trueness.nogold.sampling.gibbs import latent_share
@@ -63,6 +64,7 @@ class LatentMaximum(Record):
     converged: bool
 
 
+@of_panel
 def latent_maximum(
     panel: Any, *, level: float = 0.95, rng: int | np.random.Generator | None = 0
 ) -> LatentMaximum:

@@ -24,6 +24,7 @@ from trueness._core.checks.errors import NotConverged
 from trueness._core.doors import door
 from trueness._core.html import html_table
 from trueness._core.records import Estimate, Record
+from trueness.counts.answers import of_panel
 from trueness.nogold import _checks as _votes
 from trueness.nogold.identifiability import remarks
 from trueness.nogold.model import Independent, read_patterns, read_prior
@@ -261,6 +262,7 @@ class LatentPosterior(Record):
         )
 
 
+@of_panel
 def latent_class(
     panel: Any,
     *,

@@ -17,6 +17,7 @@ from trueness.calibration.monotone import equal_mass
 from trueness.calibration.proper_scores import ProperScore
 from trueness.calibration.reliability_curve import Reliability
 from trueness.calibration.reliability_curve import reliability as corp
+from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
 from trueness.plots._lines import (
     ONE,
@@ -37,6 +38,7 @@ UNSEEN = 5e-4  # a quarter of a pixel: lines may be off by so much
 SCORE, SHARE = Axis("score", "Score"), Axis("probability", "Share of positives")
 
 
+@of_counts
 def reliability(
     x: Source,
     *,

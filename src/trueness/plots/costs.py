@@ -6,6 +6,7 @@ from typing import Any
 
 import altair as alt
 
+from trueness.counts.answers import of_counts
 from trueness.plots._lines import ONE, Axis, Source, bands, finished, lines, named
 from trueness.plots._theme import COLOURS, GREY, frame
 from trueness.threshold.costs import DecisionCurve
@@ -16,6 +17,7 @@ WEIGHT = Axis("weight", "Weight of missed positives (prevalence and prices)")
 COST = Axis("cost", "Cost (share of the largest possible)", 0.0, 0.5)
 
 
+@of_counts
 def cost_curve(x: Source, *, level: float = 0.95, title: str = "") -> Any:
     """What do errors cost at best, for every weight of the two kinds? A chart.
 
@@ -52,6 +54,7 @@ def cost_curve(x: Source, *, level: float = 0.95, title: str = "") -> Any:
     return finished(layers, "Cost curve", found, title)
 
 
+@of_counts
 def decision_curve(
     x: Source,
     *,

@@ -9,6 +9,7 @@ import numpy as np
 
 from trueness.comparison.dominance import Dominance
 from trueness.comparison.results import Comparison
+from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
 from trueness.plots._lines import POINTS, Axis, Source, finished, lines, named, straight
 from trueness.plots._theme import COLOURS, GREY, frame, styled
@@ -21,6 +22,7 @@ SPECIFICITY = Axis("u", "Specificity u")
 MISSED = Axis("G", "Miss rate G(u)")
 
 
+@of_counts
 def leakage(x: Source, *, title: str = "") -> Any:
     """Which share of the positives is missed at which specificity? A chart of G.
 
@@ -41,6 +43,7 @@ def leakage(x: Source, *, title: str = "") -> Any:
     return finished(layers, "Leakage function", drawn, title)
 
 
+@of_counts
 def binormal_fit(t: Tally, *, title: str = "") -> Any:
     """Does a binormal curve fit? The ROC curve of the data and the fitted one.
 

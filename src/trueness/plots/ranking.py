@@ -9,6 +9,7 @@ import altair as alt
 import numpy as np
 from scipy.special import ndtri
 
+from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
 from trueness.plots._lines import (
     POINTS,
@@ -31,6 +32,7 @@ PRECISION = Axis("precision", "Precision")
 FLAGGED = Axis("flagged_rate", "Share of all cases flagged")
 
 
+@of_counts
 def roc(
     x: Source, *, band: str | None = None, title: str = "", points: int = POINTS
 ) -> Any:
@@ -56,6 +58,7 @@ def roc(
     return finished(layers, "ROC curve", tallies, title)
 
 
+@of_counts
 def precision_recall(
     x: Source,
     *,
@@ -101,6 +104,7 @@ _LEAST = 1e-4
 _RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
 
 
+@of_counts
 def det(x: Source, *, title: str = "", points: int = POINTS) -> Any:
     """Which miss rate is traded for which false alarm rate, on probit axes? A chart.
 
@@ -147,6 +151,7 @@ def _probit(kind: Any, axis: Axis) -> Any:
     return kind(f"{axis.name}:Q", title=axis.title, scale=scale, axis=marks)
 
 
+@of_counts
 def gain_curve(
     x: Source,
     *,
@@ -180,6 +185,7 @@ def gain_curve(
     return finished(layers, "Cumulative gain", tallies, title)
 
 
+@of_counts
 def lift_curve(
     x: Source,
     *,

@@ -10,6 +10,7 @@ import numpy as np
 
 from trueness._core.arrays import Array
 from trueness._core.checks import cases as _cases
+from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import Confusion, sweep
@@ -28,6 +29,7 @@ POINTS = 400
 ACROSS, UP = 161, 641
 
 
+@of_counts
 def operating_point(
     t: Tally,
     maximize: str | Metric = "accuracy",
@@ -194,6 +196,7 @@ def _runs(column: Array) -> list[tuple[int, int]]:
     return [(int(a), int(b) - 1) for a, b in edges.reshape(-1, 2)]
 
 
+@of_counts
 def pareto(
     t: Tally,
     metrics: Iterable[str | Metric] = (),
@@ -230,6 +233,7 @@ def pareto(
     return styled(chart, title, about)
 
 
+@of_counts
 def pareto_plane(
     t: Tally,
     metrics: Iterable[str | Metric] = (),

@@ -17,6 +17,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.records import Estimate
+from trueness.counts.answers import of_tally
 from trueness.counts.placements import Placements, placement_values, placements, runs
 from trueness.counts.resampling import (
     Seed,
@@ -46,6 +47,7 @@ class Question(NamedTuple):
 Interval = tuple[float, float, float]  # low, high, standard error
 
 
+@of_tally
 def auc(
     t: Tally,
     *,

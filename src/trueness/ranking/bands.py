@@ -15,7 +15,8 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.records import Record
+from trueness._core.records import Answer
+from trueness.counts.answers import of_tally
 from trueness.counts.placements import grouped, runs
 from trueness.counts.resampling import Seed, replicates
 from trueness.counts.values import Tally
@@ -24,7 +25,7 @@ from trueness.ranking.curves import precision_at
 
 @final
 @dataclass(frozen=True, repr=False)
-class RocBand(Record):
+class RocBand(Answer):
     """Where does the true ROC curve lie?
 
     Attributes
@@ -52,7 +53,7 @@ class RocBand(Record):
 
 @final
 @dataclass(frozen=True, repr=False)
-class PrecisionRecallBand(Record):
+class PrecisionRecallBand(Answer):
     """Where does the true precision-recall curve lie?
 
     Attributes
@@ -89,6 +90,7 @@ class _Wish(NamedTuple):
     number: int
 
 
+@of_tally
 def roc_band(
     t: Tally,
     *,
@@ -148,6 +150,7 @@ def roc_band(
     return RocBand(grid, tpr, low, high, wish.level, kind, method)
 
 
+@of_tally
 def precision_recall_band(
     t: Tally,
     *,

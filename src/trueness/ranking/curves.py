@@ -19,14 +19,15 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.isotonic import pooled_blocks
 from trueness._core.polyline import few_points, largest_distance
-from trueness._core.records import Record
+from trueness._core.records import Answer
+from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.metrics.confusion import Confusion, sweep, thresholds
 
 
 @final
 @dataclass(frozen=True, repr=False)
-class Roc(Record):
+class Roc(Answer):
     """Which true positive rate costs which false positive rate?
 
     Attributes
@@ -48,7 +49,7 @@ class Roc(Record):
 
 @final
 @dataclass(frozen=True, repr=False)
-class PrecisionRecall(Record):
+class PrecisionRecall(Answer):
     """Which precision is left at which recall?
 
     Attributes
@@ -74,7 +75,7 @@ class PrecisionRecall(Record):
 
 @final
 @dataclass(frozen=True, repr=False)
-class Det(Record):
+class Det(Answer):
     """Which miss rate is traded for which false alarm rate?
 
     Attributes
@@ -96,7 +97,7 @@ class Det(Record):
 
 @final
 @dataclass(frozen=True, repr=False)
-class GainCurve(Record):
+class GainCurve(Answer):
     """Which share of the positives is found among the cases with the highest scores?
 
     Attributes
@@ -121,7 +122,7 @@ class GainCurve(Record):
 
 @final
 @dataclass(frozen=True, repr=False)
-class LiftCurve(Record):
+class LiftCurve(Answer):
     """How many times more frequent are positives among the cases flagged?
 
     Attributes
@@ -181,6 +182,7 @@ def _in_place(count: Ints, ratio: Callable[[slice], Array]) -> Floats:
     return out
 
 
+@of_tally
 def roc(t: Tally) -> Roc:
     r"""Which true positive rate costs which false positive rate?
 
@@ -213,6 +215,7 @@ def roc(t: Tally) -> Roc:
     return Roc(fpr, _in_place(c.tp, lambda b: c.tp[b] / t.n_pos), cut)
 
 
+@of_tally
 def precision_recall(t: Tally, *, prevalence: float | None = None) -> PrecisionRecall:
     r"""Which precision is left at which recall?
 
@@ -262,6 +265,7 @@ def precision_at(fpr: Any, tpr: Any, prevalence: float) -> Any:
         return hits / (hits + (1 - prevalence) * fpr)
 
 
+@of_tally
 def det(t: Tally) -> Det:
     """Which miss rate is traded for which false alarm rate?
 
@@ -281,6 +285,7 @@ def det(t: Tally) -> Det:
     return Det(c.fp / t.n_neg, c.fn / t.n_pos, cut)
 
 
+@of_tally
 def gain_curve(t: Tally, *, prevalence: float | None = None) -> GainCurve:
     """Which share of the positives is found among the cases with the highest scores?
 
@@ -302,6 +307,7 @@ def gain_curve(t: Tally, *, prevalence: float | None = None) -> GainCurve:
     return GainCurve((hits + alarms) / (t.n_pos + t.n_neg), c.tp / t.n_pos, cut, share)
 
 
+@of_tally
 def lift_curve(t: Tally, *, prevalence: float | None = None) -> LiftCurve:
     """How many times more frequent are positives among the cases flagged?
 

@@ -11,7 +11,8 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.records import Estimate, Record
+from trueness._core.records import Answer, Estimate
+from trueness.counts.answers import of_tally
 from trueness.counts.placements import grouped
 from trueness.counts.resampling import Seed, bootstrap
 from trueness.counts.values import Tally
@@ -21,7 +22,7 @@ from trueness.ranking.geometry import leakage
 
 @final
 @dataclass(frozen=True, repr=False)
-class Divergence(Record):
+class Divergence(Answer):
     r"""How different are the scores of both classes, and where do they overlap?
 
     Attributes
@@ -49,6 +50,7 @@ class Divergence(Record):
     method: str
 
 
+@of_tally
 def kl_divergence(
     t: Tally,
     *,

@@ -26,7 +26,8 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotConverged
-from trueness._core.records import Estimate, Record
+from trueness._core.records import Answer, Estimate, Record
+from trueness.counts.answers import of_tally
 from trueness.counts.placements import grouped, runs
 from trueness.counts.values import Tally
 from trueness.ranking.geometry import Through
@@ -124,7 +125,7 @@ def binormal(alpha: float, b: float) -> Binormal:
 
 @final
 @dataclass(frozen=True, repr=False)
-class BinormalFit(Record):
+class BinormalFit(Answer):
     """Which binormal curve fits best, how sure are we, and does it fit?
 
     Attributes
@@ -164,6 +165,7 @@ _CELLS = 400
 _STEPS = 200
 
 
+@of_tally
 def fit_binormal(t: Tally, *, level: float = 0.95) -> BinormalFit:
     r"""Which binormal curve fits these counts best?
 

@@ -25,7 +25,8 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.records import Record
+from trueness._core.records import Answer
+from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.metrics.confusion import sweep
 from trueness.ranking.curves import precision_at
@@ -106,7 +107,7 @@ class Through:
 
 @final
 @dataclass(frozen=True, repr=False)
-class Leakage(Record, Through):
+class Leakage(Answer, Through):
     r"""Which share of the positives is missed where a share u of the negatives is not?
 
     Made by :func:`leakage`. Call it: ``G(u)``; ``G.inverse(v)``, ``G.density(u)``.
@@ -174,6 +175,7 @@ def _chord(x: Floats, y: Floats, i: Any, j: Any, u: Any) -> Any:
     return y[i] + np.clip(part, 0, 1) * (y[j] - y[i])
 
 
+@of_tally
 def leakage(t: Tally) -> Leakage:
     r"""Which share of the positives leaks to the side of the negatives?
 

@@ -17,6 +17,7 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.records import Estimate
+from trueness.counts.answers import of_tally
 from trueness.counts.placements import grouped, runs
 from trueness.counts.resampling import (
     Seed,
@@ -42,6 +43,7 @@ class _Box(NamedTuple):
         return (self.fpr[1] - self.fpr[0]) * (self.tpr[1] - self.tpr[0])
 
 
+@of_tally
 def partial_auc(
     t: Tally,
     *,
@@ -205,6 +207,7 @@ def _mcclish(box: _Box) -> tuple[float, float]:
     return 0.5 - factor * chance, factor
 
 
+@of_tally
 def average_precision(
     t: Tally,
     *,

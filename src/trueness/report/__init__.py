@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from trueness.counts.answers import of_counts
 from trueness.counts.values import Panel, Tally
 from trueness.data.storage import replacing
 from trueness.report.page import render
@@ -17,6 +18,7 @@ from trueness.report.summary import summarise
 __all__ = ["html", "write"]
 
 
+@of_counts
 def html(data: Panel | Tally, **wishes: Any) -> str:
     """What can be said about these classifiers, as one HTML page?
 
@@ -32,6 +34,7 @@ def html(data: Panel | Tally, **wishes: Any) -> str:
     return render(summarise(data, **wishes), __version__)
 
 
+@of_counts
 def write(data: Panel | Tally, path: str | os.PathLike[str], **wishes: Any) -> None:
     """Write a report to a file, all or nothing.
 

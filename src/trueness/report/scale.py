@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trueness._core.records import Record, apart
+from trueness._core.records import Answer, apart
 from trueness.calibration.proper_scores import brier, log_loss
 from trueness.ranking.auc_intervals import auc
 from trueness.ranking.curves import roc
@@ -13,7 +13,6 @@ from trueness.report import svg
 from trueness.report._parts import Figure, Section, grid, written
 from trueness.report.calibration import FEW
 from trueness.report.inputs import Model, Wishes
-from trueness.scale.dispatch import over_cells
 from trueness.threshold.operating_point import best_threshold
 
 
@@ -49,28 +48,28 @@ def _answers(model: Model, wishes: Wishes) -> dict[str, Any]:
     """Ask everything whose bounds are known."""
     t, level = model.tally, wishes.level
     found = {
-        "AUC": over_cells(auc)(t, level=level),
-        "average precision": over_cells(average_precision)(t, level=level),
-        f"best {wishes.objective.name}": over_cells(best_threshold)(
+        "AUC": auc(t, level=level),
+        "average precision": average_precision(t, level=level),
+        f"best {wishes.objective.name}": best_threshold(
             t, **wishes.choice, subject_to=wishes.subject_to
         ),
     }
     if model.is_probability:
-        found["Brier score"] = over_cells(brier)(t, level=level, replicates=FEW)
-        found["log loss"] = over_cells(log_loss)(t, level=level, replicates=FEW)
+        found["Brier score"] = brier(t, level=level, replicates=FEW)
+        found["log loss"] = log_loss(t, level=level, replicates=FEW)
     return found
 
 
-def _between(x: Record) -> str:
-    if not isinstance(x.bounds, tuple):
-        return str(x.bounds)
-    low, high = x.bounds
+def _between(x: Answer) -> str:
+    if not isinstance(x.limits, tuple):
+        return str(x.limits)
+    low, high = x.limits
     return written(low) if low == high else apart(low, high).replace(" to ", " and ")
 
 
 def _figure(model: Model) -> Figure:
     """Draw the region that holds the exact ROC curve."""
-    limits = over_cells(roc)(model.tally).bounds
+    limits = roc(model.tally).limits
     axes = svg.Axes("false positive rate", "recall (true positive rate)")
     marks = [
         svg.line(axes, [0, 1], [0, 1], "chance"),

@@ -1,7 +1,7 @@
 r"""Between which numbers does the exact answer lie, when scores were put into bins?
 
 Every analysis of ``trueness`` that is asked about a binned tally passes through
-``certified`` (by ``binned.py``), which gives its answer a field ``bounds``: two
+``limited`` (by ``counts/answers.py``), which gives its answer ``limits``: two
 numbers, a :class:`CurveBounds`, or the words why nothing is known. ``BOUNDED``, at the
 foot, says how for each analysis; the bounds themselves are in ``arrangements.py``
 (numbers), ``rectangles.py`` (cuts) and ``envelopes.py`` (curves).
@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from inspect import signature
+from inspect import signature, unwrap
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from trueness._core.checks import cases as _cases
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.checks.words import listing, nearest
-from trueness._core.records import Estimate, Record, apart
+from trueness._core.records import Answer, Estimate, Record, apart
 from trueness.calibration.errors import calibration_error, calibration_line
 from trueness.calibration.proper_scores import brier, decomposition, log_loss
 from trueness.calibration.reliability_curve import reliability
@@ -62,6 +62,10 @@ from trueness.threshold.operating_point import (
     read_objective,
 )
 
+_ONLY_BETWEEN = (
+    "This tally is binned, and only the cuts between its bins were looked at: "
+    "trueness.exact_threshold(frame, ...) looks at all."
+)
 NOT_KNOWN = "not known: each bin was taken at its lowest score"
 
 
@@ -112,8 +116,21 @@ Given = Mapping[str, Any]
 Attach = Callable[[Any, Tally, Given], Any]
 
 
+def limited(
+    analysis: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    """Ask an analysis about a binned tally, and say what the bins leave open."""
+    try:
+        answer = analysis(*args, **options)
+    except Infeasible as err:
+        raise Infeasible(f"{err} {_ONLY_BETWEEN}") from None
+    given = signature(analysis).bind(*args, **options)
+    given.apply_defaults()
+    return certified(answer, analysis.__name__, args[0], given.arguments)
+
+
 def certified(answer: Any, name: str, t: Tally, given: Given) -> Any:
-    """Give the answer of the analysis of this name its bounds.
+    """Give the answer of the analysis of this name its limits.
 
     ``t`` is the binned tally, ``given`` every argument of the call.
     """
@@ -122,24 +139,24 @@ def certified(answer: Any, name: str, t: Tally, given: Given) -> Any:
 
 
 def _nothing_known(answer: Any, t: Tally, given: Given) -> Any:
-    return replace(answer, bounds=NOT_KNOWN) if isinstance(answer, Record) else answer
+    return replace(answer, limits=NOT_KNOWN) if isinstance(answer, Answer) else answer
 
 
 def _auc(answer: Estimate, t: Tally, given: Given) -> Estimate:
-    return replace(answer, bounds=auc_ends(t))
+    return replace(answer, limits=auc_ends(t))
 
 
 def _average_precision(answer: Estimate, t: Tally, given: Given) -> Estimate:
     share, odds = given["prevalence"], 1.0
     if share is not None:
         odds = (1 - share) / share * t.n_pos / t.n_neg
-    return replace(answer, bounds=_holding(average_precision_ends(t, odds), answer))
+    return replace(answer, limits=_holding(average_precision_ends(t, odds), answer))
 
 
 def _partial_auc(answer: Estimate, t: Tally, given: Given) -> Estimate:
     part = {k: given[k] for k in ("fpr", "tpr", "corrected")}
     ends = between(lambda x: partial_area(x, **part), t)
-    return replace(answer, bounds=_holding(ends, answer))
+    return replace(answer, limits=_holding(ends, answer))
 
 
 def _holding(ends: tuple[float, float], answer: Any) -> tuple[float, float]:
@@ -160,22 +177,22 @@ def _proper_score(name: str) -> Attach:
         parts = {
             k: replace(
                 getattr(answer, k),
-                bounds=_holding(rounded_out(*v), getattr(answer, k)),
+                limits=_holding(rounded_out(*v), getattr(answer, k)),
             )
             for k, v in ends.items()
         }
-        parts["unc"] = replace(answer.unc, bounds=(answer.unc.value,) * 2)
+        parts["unc"] = replace(answer.unc, limits=(answer.unc.value,) * 2)
         value = _holding(rounded_out(best[0], worst[0]), answer)
-        return replace(answer, bounds=value, **parts)
+        return replace(answer, limits=value, **parts)
 
     return attach
 
 
 def _calibration_error(answer: Any, t: Tally, given: Given) -> Any:
     ends = calibration_error_ends(t, given["bins"])
-    parts = {k: replace(getattr(answer, k), bounds=v) for k, v in ends.items()}
-    smooth = replace(answer.smooth, bounds=NOT_KNOWN)
-    return replace(answer, smooth=smooth, bounds=ends["plain"], **parts)
+    parts = {k: replace(getattr(answer, k), limits=v) for k, v in ends.items()}
+    smooth = replace(answer.smooth, limits=NOT_KNOWN)
+    return replace(answer, smooth=smooth, limits=ends["plain"], **parts)
 
 
 def _calibration_line(answer: Any, t: Tally, given: Given) -> Any:
@@ -183,9 +200,9 @@ def _calibration_line(answer: Any, t: Tally, given: Given) -> Any:
     ends = slope_ends(t, slope.value)
     return replace(
         answer,
-        slope=replace(slope, bounds=_holding(ends, slope)),
-        intercept=replace(intercept, bounds=_holding(intercept_ends(t), intercept)),
-        bounds=ends,
+        slope=replace(slope, limits=_holding(ends, slope)),
+        intercept=replace(intercept, limits=_holding(intercept_ends(t), intercept)),
+        limits=ends,
     )
 
 
@@ -193,22 +210,22 @@ def _with_prevalence(
     envelope: Callable[[Tally, float | None], CurveBounds],
 ) -> Attach:
     return lambda answer, t, given: replace(
-        answer, bounds=envelope(t, given["prevalence"])
+        answer, limits=envelope(t, given["prevalence"])
     )
 
 
 def _of_curve(envelope: Callable[[Tally], CurveBounds]) -> Attach:
-    return lambda answer, t, given: replace(answer, bounds=envelope(t))
+    return lambda answer, t, given: replace(answer, limits=envelope(t))
 
 
 def _of_answer(envelope: Callable[[Tally, Any], CurveBounds]) -> Attach:
-    return lambda answer, t, given: replace(answer, bounds=envelope(t, answer))
+    return lambda answer, t, given: replace(answer, limits=envelope(t, answer))
 
 
 def _best_threshold(point: OperatingPoint, t: Tally, given: Given) -> OperatingPoint:
     point = on_bins(point, t)
     if given["method"] == "fermi-dirac":  # expects cases instead of counting them
-        return replace(point, bounds=NOT_KNOWN)
+        return replace(point, limits=NOT_KNOWN)
     minimised = given["minimize"] is not None
     _, objective = read_objective(given["maximize"], given["minimize"])
     constraints = read_constraints(given["subject_to"])
@@ -223,7 +240,7 @@ def _best_threshold(point: OperatingPoint, t: Tally, given: Given) -> OperatingP
     ]
     return replace(
         point,
-        bounds=_holding((low, high), point),
+        limits=_holding((low, high), point),
         threshold_bounds=(min(places), max(places)),
     )
 
@@ -251,7 +268,7 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
 
     Notes
     -----
-    The answers of the analyses carry the same bounds in their field ``bounds``; this
+    The answers of the analyses carry the same in their field ``limits``; this
     function gives them alone, and those of a metric at a threshold.
 
     The AUC lies within half of the pairs that share a bin. For ``best_threshold`` the
@@ -279,21 +296,22 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
             f"threshold=; found {name!r}.{nearest(name, list(BOUNDED))}"
         )
     known = BOUNDED[name]
-    given = signature(known.analysis).bind(t, **options)
+    ask = unwrap(known.analysis)
+    given = signature(ask).bind(t, **options)
     given.apply_defaults()
-    answer = known.attach(known.analysis(t, **options), t.labelled(), given.arguments)
+    answer = known.attach(ask(t, **options), t.labelled(), given.arguments)
     return _alone(answer, name, t)
 
 
 def _alone(answer: Any, name: str, t: Tally) -> Bounds | CurveBounds:
-    if isinstance(answer.bounds, CurveBounds):
-        return answer.bounds
+    if isinstance(answer.limits, CurveBounds):
+        return answer.limits
     if isinstance(answer, OperatingPoint):
         name = f"best {answer.objective}"
     value = getattr(answer, "value", None)
     if value is None:
         value = (answer.plain if name == "calibration_error" else answer.slope).value
-    low, high = answer.bounds
+    low, high = answer.limits
     return Bounds(float(value), low, high, name, _bins(t))
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from inspect import unwrap
 from operator import neg
 from time import perf_counter
 from typing import Any, NamedTuple, final
@@ -37,6 +38,10 @@ from trueness.threshold.operating_point import best_threshold, on_bins
 
 Bound = str | Constraint
 _RANGES = 32  # ranges of scores that one pass may ask for
+
+
+# bins are made finer here until their limits are gone: the answers are asked for plain
+_auc, _best_threshold = unwrap(auc), unwrap(best_threshold)
 
 
 @final
@@ -189,14 +194,14 @@ def exact_threshold(
         if not alive.any() or found.possible - found.reached <= tolerance > 0:
             break
         t = _refined(source, known, alive, at_most, batch)
-    point = on_bins(best_threshold(known, **options), known)
+    point = on_bins(_best_threshold(known, **options), known)
     ends = found.reached, max(found.possible, found.reached)
     if minimize is not None:
         ends = -ends[1], -ends[0]
     settled = not alive.any()
     low, high = (point.value, point.value) if settled else ends
     if not settled:
-        point = replace(point, bounds=(low, high))
+        point = replace(point, limits=(low, high))
     return source.done(known, low, high, point)
 
 
@@ -260,7 +265,7 @@ def exact_auc(
             break
         chosen = _most_pairs(pairs, allowed)
         t = _refined(source, t, chosen, at_most, batch, _same_class_joined)
-    answer = auc(t, method=method, level=level)
+    answer = _auc(t, method=method, level=level)
     half = float(pairs.sum()) / (2 * t.n_pos * t.n_neg)
     low, high = max(0.0, answer.value - half), min(1.0, answer.value + half)
     return source.done(t, low, high, _wider(answer, half))
@@ -316,7 +321,7 @@ def _wider(answer: Estimate, half: float) -> Estimate:
         return answer
     low, high = max(0.0, answer.low - half), min(1.0, answer.high + half)
     ends = max(0.0, answer.value - half), min(1.0, answer.value + half)
-    return replace(answer, low=low, high=high, bounds=ends)
+    return replace(answer, low=low, high=high, limits=ends)
 
 
 def _most_pairs(pairs: Array, allowed: float) -> Flags:

@@ -18,7 +18,8 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.isotonic import pooled_blocks
-from trueness._core.records import Record
+from trueness._core.records import Answer
+from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.metrics.confusion import sweep
 from trueness.threshold.cuts import thresholds_of
@@ -26,7 +27,7 @@ from trueness.threshold.cuts import thresholds_of
 
 @final
 @dataclass(frozen=True, repr=False)
-class CostCurve(Record):
+class CostCurve(Answer):
     """What do errors cost at best, for every weight of the two kinds?
 
     Attributes
@@ -58,6 +59,7 @@ class CostCurve(Record):
     level: float
 
 
+@of_tally
 def cost_curve(
     t: Tally, *, weight: ArrayLike | None = None, level: float = 0.95
 ) -> CostCurve:
@@ -170,7 +172,7 @@ def _joined(parts: list[Array], correlation: Array) -> Floats:
 
 @final
 @dataclass(frozen=True, repr=False)
-class DecisionCurve(Record):
+class DecisionCurve(Answer):
     """What is it worth to act on the scores, for every willingness to act?
 
     Attributes
@@ -206,6 +208,7 @@ class DecisionCurve(Record):
     level: float
 
 
+@of_tally
 def decision_curve(
     t: Tally,
     *,

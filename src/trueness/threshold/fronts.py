@@ -19,7 +19,8 @@ from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
-from trueness._core.records import Record
+from trueness._core.records import Answer
+from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import Confusion
@@ -39,7 +40,7 @@ from trueness.threshold.cuts import (
 
 @final
 @dataclass(frozen=True, repr=False)
-class ParetoFront(Record):
+class ParetoFront(Answer):
     """Which cuts does no other cut beat in everything?
 
     Attributes
@@ -83,6 +84,7 @@ class ParetoFront(Record):
         return door("data.frames").native_frame(columns, backend)
 
 
+@of_tally
 def pareto(
     t: Tally,
     metrics: Iterable[str | Metric] = (),

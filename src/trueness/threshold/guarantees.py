@@ -18,7 +18,8 @@ from trueness._core.binomial import at_least
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
-from trueness._core.records import Record
+from trueness._core.records import Answer, Record
+from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
@@ -72,7 +73,7 @@ class Proof(Record):
 
 @final
 @dataclass(frozen=True, repr=False)
-class GuaranteedThreshold(Record):
+class GuaranteedThreshold(Answer):
     """Where to cut so that constraints hold in the population?
 
     Attributes
@@ -130,6 +131,7 @@ class _Test(NamedTuple):
         return np.where(n > 0, at_least(y, n, self.bound), 1.0)
 
 
+@of_tally
 def guaranteed_threshold(
     t: Tally,
     constraint: str | Constraint | Iterable[str | Constraint],

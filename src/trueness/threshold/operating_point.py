@@ -16,7 +16,8 @@ import numpy as np
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.records import Record, brief, within
+from trueness._core.records import Answer, brief, within
+from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import Confusion
@@ -44,7 +45,7 @@ Bound = str | Constraint
 
 @final
 @dataclass(frozen=True, repr=False)
-class OperatingPoint(Record):
+class OperatingPoint(Answer):
     """Where to cut, and what comes of it?
 
     Attributes
@@ -137,6 +138,7 @@ class Found(NamedTuple):
     certificate: Certificate | None = None
 
 
+@of_tally
 def best_threshold(
     t: Tally,
     maximize: str | Metric = "accuracy",

@@ -20,7 +20,8 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.progress import steps
-from trueness._core.records import Estimate, Record
+from trueness._core.records import Answer, Estimate
+from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed, multiplicities
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
@@ -44,7 +45,7 @@ from trueness.threshold.operating_point import (
 
 @final
 @dataclass(frozen=True, repr=False)
-class Validation(Record):
+class Validation(Answer):
     """What remains of a chosen threshold on other cases?
 
     Attributes
@@ -88,6 +89,7 @@ class Validation(Record):
     failed: float
 
 
+@of_tally
 def validate_threshold(
     t: Tally,
     maximize: str | Metric = "accuracy",

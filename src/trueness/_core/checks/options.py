@@ -44,6 +44,19 @@ def sampling(value: object, prevalence: float | None, what: str) -> str:
     )
 
 
+def known_options(
+    given: Collection[str], own: Collection[str], words: Collection[str], what: str
+) -> None:
+    """Refuse keywords that an analysis does not have, with the nearest one."""
+    for name in given:
+        if name not in own:
+            known = sorted({*own, *words})
+            raise InputError(
+                f"{what} has no option {name}=.{nearest(name, known)} It takes "
+                f"{listing(sorted(own), 20)}."
+            )
+
+
 def generator(rng: Any) -> np.random.Generator:
     """Pass on a source of random numbers, or make the one that a seed means."""
     try:

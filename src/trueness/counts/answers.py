@@ -1,0 +1,142 @@
+"""What may an analysis be asked about?
+
+Inside, an analysis is a pure function of counts. One decorator, put on where it is
+defined, lets it be asked in the words that people have:
+
+===========================  =======================================================
+asked about                  answered with
+===========================  =======================================================
+a tally                      the answer
+labels and scores, a frame   the answer about their tally (``data/asked.py`` counts)
+several scores, a panel      a dict, from classifier to answer
+a mapping of tallies         a dict, from group to answer
+data with ``by=``            a dict, from group to answer, and "all cases"
+a binned tally               the answer with its limits (``scale/certificates.py``)
+===========================  =======================================================
+
+``of_tally`` is for analyses of one classifier, ``of_panel`` for those of several on the
+same cases, ``of_counts`` for figures and reports, which take either. Since it stands
+at the definition, there is no path to an analysis that answers otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, NamedTuple, TypeVar
+
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.options import known_options
+from trueness._core.doors import door
+from trueness.counts.values import Panel, Tally
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# the group of all cases, in an answer by groups
+WHOLE = "all cases"
+# the words of ``tally`` and ``panel``, which go along with data
+_WORDS = frozenset(
+    [
+        *("y_true", "y_score", "label", "score", "scores", "positive", "count", "by"),
+        *("at_most", "pos_label", "weight", "sample_weight"),
+    ]
+)
+
+
+class _Question(NamedTuple):
+    """An analysis, and which words are its own."""
+
+    analysis: Callable[..., Any]
+    own: frozenset[str]
+    first: str
+    takes: str  # "tally", "panel" or "counts"
+
+    @property
+    def name(self) -> str:
+        return self.analysis.__name__
+
+
+def of_tally(analysis: F) -> F:
+    """Let an analysis of a tally take data, panels, groups and binned tallies."""
+    return _open(analysis, "tally")
+
+
+def of_panel(analysis: F) -> F:
+    """Let an analysis of a panel take data, and groups by ``by=``."""
+    return _open(analysis, "panel")
+
+
+def of_counts(analysis: F) -> F:
+    """Let what takes a tally, a panel or groups of them take data too."""
+    return _open(analysis, "counts")
+
+
+def _open(analysis: F, takes: str) -> F:
+    given = signature(analysis).parameters
+    own = frozenset(given)
+    first = next(iter(given))
+    anything = any(p.kind is Parameter.VAR_KEYWORD for p in given.values())
+    q = _Question(analysis, own, first, takes)
+
+    @wraps(analysis)
+    def call(*args: Any, **options: Any) -> Any:
+        # the common case first: it must cost nothing
+        counted = args and type(args[0]) is Tally and takes != "panel"
+        if counted and not args[0].binned and (anything or options.keys() <= own):
+            return analysis(*args, **options)
+        return _answer(q, args, options, anything)
+
+    call.takes = takes  # type: ignore[attr-defined]  # the tests read it
+    return call  # type: ignore[return-value]  # wider arguments, same answer
+
+
+def _answer(
+    q: _Question, args: tuple[Any, ...], options: dict[str, Any], anything: bool
+) -> Any:
+    if not args and q.first in options:
+        args = (options.pop(q.first),)
+    words = {k: options.pop(k) for k in [*options] if k in _WORDS - q.own}
+    if not anything:
+        known_options(options, q.own, _WORDS, q.name)
+    if not args and not words:
+        return q.analysis(**options)
+    if args and _is_counted(args[0], words):
+        if words:
+            raise InputError(
+                f"{next(iter(words))}= goes along with data; {q.name} was given "
+                f"counts, which know their labels and scores. Leave it out."
+            )
+        return _respond(q, args[0], args[1:], options)
+    counts, rest = door("data.asked").counted(q.name, q.takes, args, words)
+    if words.get("by") is None or q.takes == "counts":
+        return _respond(q, counts, rest, options)
+    parts = {**counts, WHOLE: _sum(counts)}
+    return {name: _respond(q, x, rest, options) for name, x in parts.items()}
+
+
+def _is_counted(x: Any, words: Mapping[str, Any]) -> bool:
+    if isinstance(x, Mapping):  # with label= and score= it is a frame of columns
+        return not words
+    # a record of Trueness answers for itself: plots take curves, reports posteriors
+    return isinstance(x, (Tally, Panel)) or type(x).__module__.startswith("trueness.")
+
+
+def _sum(parts: Mapping[Any, Any]) -> Any:
+    first, *others = parts.values()
+    return sum(others, start=first)
+
+
+def _respond(
+    q: _Question, x: Any, rest: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    """Ask about counts: each classifier and each group for itself."""
+    if q.takes == "counts":
+        return q.analysis(x, *rest, **options)
+    if q.takes == "tally" and isinstance(x, Panel):
+        x = {name: x[name] for name in x.names}
+    if isinstance(x, Mapping) and q.takes == "tally":
+        return {name: _respond(q, part, rest, options) for name, part in x.items()}
+    if isinstance(x, Tally) and x.binned and q.takes == "tally":
+        return door("scale.certificates").limited(q.analysis, (x, *rest), options)
+    return q.analysis(x, *rest, **options)

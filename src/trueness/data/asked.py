@@ -1,0 +1,175 @@
+"""Which counts does a person mean who asks an analysis about data?
+
+``auc(y_true, y_score)``, ``auc(frame, label="y", score="p")``,
+``compare_auc(y, {"a": a, "b": b})``: the decorators of ``counts/answers.py`` hand on
+what was typed, and this module counts it by ``tally`` or ``panel``. Nothing is guessed:
+not the label, not the direction, not the column of a probability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing, nearest
+from trueness.data.columns import is_frame
+from trueness.data.frames import panel, tally
+
+Args = tuple[Any, ...]
+Words = dict[str, Any]
+# what users of other libraries call the same
+_SYNONYMS = {"pos_label": "positive", "sample_weight": "weight"}
+
+
+def counted(name: str, takes: str, args: Args, words: Words) -> tuple[Any, Args]:
+    """Count the data that an analysis was given; give the arguments left, too.
+
+    ``takes`` is "tally", "panel" or "counts" (either); ``words`` are the keywords that
+    belong to the data.
+    """
+    words = _in_our_words(words, name)
+    args = _positional(args, words)
+    if not args:
+        raise InputError(_needs(name, takes, "nothing"))
+    data, *rest = args
+    if is_frame(data) and not (rest and _is_column(rest[0])):
+        return _of_frame(data, takes, words), tuple(rest)
+    if isinstance(data, Mapping):
+        return _of_columns(data, takes, words), tuple(rest)
+    number = _leading_columns(rest, takes)
+    if not number:
+        raise InputError(_needs(name, takes, f"one {type(data).__name__}"))
+    scores = _scores(rest[:number], name, takes)
+    if "label" in words or "score" in words or "scores" in words:
+        raise InputError(
+            f"label= and score= name columns of a frame; with arrays type "
+            f"trueness.{name}(y_true, y_score) without them."
+        )
+    count = panel if isinstance(scores, Mapping) else tally
+    return count(data, scores, **words), tuple(rest[number:])
+
+
+def _in_our_words(words: Words, name: str) -> Words:
+    ours: Words = {}
+    for word, value in words.items():
+        plain = _SYNONYMS.get(word, word)
+        if plain in ours:
+            raise InputError(f"{name} was given {word}= and {plain}=, the same twice.")
+        ours[plain] = value
+    if ours.pop("weight", None) is not None:
+        raise InputError(
+            f"{name} does not take weights yet. Where a row stands for several cases, "
+            f"type count= with whole numbers."
+        )
+    return ours
+
+
+def _positional(args: Args, words: Words) -> Args:
+    """Put ``y_true=`` and ``y_score=`` where they stand without their names."""
+    named = [words.pop(k) for k in ("y_true", "y_score") if k in words]
+    return (*args[:1], *named, *args[1:]) if named else args
+
+
+def _needs(name: str, takes: str, found: str) -> str:
+    if takes == "panel":
+        counts, arrays, frame = "a panel", '{"a": a, "b": b}', 'scores=["a", "b"]'
+    else:
+        counts, arrays, frame = "a tally", "y_score", 'score="p"'
+    return (
+        f"{name} needs {counts}, or labels and scores, or a frame; found {found}. Type "
+        f'trueness.{name}(y_true, {arrays}) or trueness.{name}(frame, label="y", '
+        f"{frame})."
+    )
+
+
+def _is_column(x: Any) -> bool:
+    if isinstance(x, (str, bytes)) or type(x).__module__.startswith("trueness."):
+        return False
+    return isinstance(x, Mapping) or hasattr(x, "__len__") or hasattr(x, "__array__")
+
+
+def _leading_columns(rest: list[Any], takes: str) -> int:
+    """How many of the arguments are scores? One for a tally, some for a panel."""
+    if not rest or not _is_column(rest[0]):
+        return 0
+    if takes == "tally" or isinstance(rest[0], Mapping):
+        return 1
+    sizes = [len(x) if _is_column(x) and hasattr(x, "__len__") else -1 for x in rest]
+    same = [size == sizes[0] for size in sizes]
+    return same.index(False) if False in same else len(same)
+
+
+def _scores(columns: list[Any], name: str, takes: str) -> Any:
+    """Give one column, or a mapping from name to column."""
+    if len(columns) > 1:
+        return _numbered(columns)
+    (only,) = columns
+    if isinstance(only, Mapping):
+        return only
+    if is_frame(only):
+        import narwhals as nw
+
+        frame: Any = nw.from_native(only)
+        return {str(k): frame[k].to_native() for k in frame.columns}
+    shape: Args = np.shape(only) if hasattr(only, "shape") else ()
+    if len(shape) != 2:
+        return {"C1": only} if takes == "panel" else only
+    table = np.asarray(only)
+    if takes == "tally" and shape[1] == 1:
+        return table[:, 0]
+    if takes == "tally" and shape[1] == 2 and np.allclose(table.sum(axis=1), 1):
+        raise InputError(
+            f"y_score has two columns that add up to 1, the probabilities of both "
+            f"classes; {name} needs that of the positive class. Type y_score[:, 1]."
+        )
+    return _numbered(list(table.T))
+
+
+def _numbered(columns: list[Any]) -> dict[str, Any]:
+    return {f"C{k + 1}": column for k, column in enumerate(columns)}
+
+
+def _of_frame(frame: Any, takes: str, words: Words) -> Any:
+    score = words.pop("score", None)
+    several = words.pop("scores", None)
+    if score is not None and several is not None:
+        raise InputError("score= and scores= both name the columns; type one of them.")
+    if takes == "panel" or several is not None or isinstance(score, (list, tuple)):
+        chosen = score if several is None else several
+        names = [chosen] if isinstance(chosen, str) else chosen
+        return panel(frame, names, **words)
+    return tally(frame, score=score, **words)
+
+
+def _of_columns(columns: Mapping[Any, Any], takes: str, words: Words) -> Any:
+    """Count a mapping of columns, as if it were a frame."""
+
+    def chosen(word: str) -> Any:
+        name = words.pop(word, None)
+        if not isinstance(name, str) or word in ("positive", "at_most"):
+            return name
+        if name not in columns:
+            raise InputError(
+                f"There is no column {name!r}; there are "
+                f"{listing(columns, 12)}.{nearest(name, [*columns])}"
+            )
+        return columns[name]
+
+    label = chosen("label")
+    several = words.pop("scores", None) or words.get("score")
+    for word in ("count", "by"):
+        if word in words:
+            words[word] = chosen(word)
+    if takes == "panel" or isinstance(several, (list, tuple)):
+        words.pop("score", None)
+        names = [several] if isinstance(several, str) else several or []
+        return panel(label, {n: columns[n] for n in names}, **words)
+    score = chosen("score")
+    if score is None:
+        raise InputError(
+            f"Name the columns: label= and score=. There are {listing(columns, 12)}."
+        )
+    return tally(label, score, **words)
