@@ -3,11 +3,16 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.stats import binomtest
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -45,14 +50,87 @@ def test_fresh_cases_are_counted_as_they_fall(tree, cancer):
         warnings.simplefilter("error")
         found = leaf_report(tree, cancer["X_test"], cancer["y_test"])
     known = count(tree, cancer["X_test"], cancer["y_test"]).report()
-    assert found.node.tolist() == known.node.tolist()
-    assert found.confidence.tolist() == known.confidence.tolist()
-    assert found.verdict.tolist() == known.verdict.tolist()
+    order = np.argsort(found.node)
+    assert found.node[order].tolist() == known.node.tolist()
+    assert found.confidence[order].tolist() == known.confidence.tolist()
+    agree = found.verdict[order] != "contradicted"
+    assert found.verdict[order][agree].tolist() == known.verdict[agree].tolist()
     assert "not those the tree was grown on" in found.note
     for node, label in zip(found.node, found.predicted, strict=True):
         inside = tree.apply(cancer["X"]) == node
         assert (tree.predict(cancer["X"][inside]) == label).all()
     assert found.note in repr(found)
+
+
+def test_flipped_labels_contradict_the_tree(tree, cancer):
+    X, y = cancer["X_test"], cancer["y_test"]
+    found, turned = leaf_report(tree, X, y), leaf_report(tree, X, 1 - y)
+    against = turned.verdict == "contradicted"
+    # every leaf but the ties and those that spoke against the tree before
+    decided = {k for k, m in zip(found.node, found.majority, strict=True) if m != "tie"}
+    before = set(found.node[found.verdict == "contradicted"])
+    assert set(turned.node[against]) == decided - before
+    assert (np.diff(against.astype(int)) <= 0).all()  # first in the list
+    assert (np.diff(turned.p_value[against]) >= 0).all()
+    nodes = tree.apply(X)
+    for node, label, p in zip(
+        turned.node, turned.predicted, turned.p_value, strict=True
+    ):
+        inside = (1 - y)[nodes == node]
+        slow = binomtest(int((inside == label).sum()), inside.size, alternative="less")
+        assert p == pytest.approx(slow.pvalue, rel=1e-9)
+    assert "wrong way round" in turned.note
+    assert "wrong way round" not in found.note
+    assert f"contradicted: predicts {turned.predicted[0]}, p = " in repr(turned)
+
+
+def test_one_case_is_never_certain(tree, cancer):
+    for method in ("mle", "emle", "blend"):
+        found = leaf_report(
+            tree, cancer["X_test"][:9], cancer["y_test"][:9], method=method
+        )
+        alone = found.n == 1
+        assert alone.any()
+        assert (found.confidence[alone] == 0.5).all(), method
+
+
+def test_rules_say_where_each_case_goes(tree, cancer):
+    found = leaf_report(tree, cancer["X_test"], cancer["y_test"])
+    nodes = tree.apply(cancer["X_test"])
+    columns = {f"x{k}": c for k, c in enumerate(cancer["X_test"].T)}
+    for node, rule in zip(found.node, found.rule, strict=True):
+        inside = np.ones(nodes.size, dtype=bool)
+        for part in rule.split(" and "):
+            words = part.split(" ")
+            if len(words) == 5:  # low < x <= high
+                inside &= columns[words[2]] > float(words[0])
+                words = words[2:]
+            column, cut = columns[words[0]], float(words[2])
+            inside &= column <= cut if words[1] == "<=" else column > cut
+        # a rule is written with four digits: a case on the edge may be on either side
+        assert np.mean(inside != (nodes == node)) < 0.02
+    assert "all cases" not in found.rule
+
+
+def test_a_fitted_pipeline_with_names(cancer):
+    frame = pd.DataFrame(cancer["X"]).rename(columns=lambda k: f"feature {k}")
+    test = pd.DataFrame(cancer["X_test"]).rename(columns=lambda k: f"feature {k}")
+    labels, fresh = (
+        np.where(cancer[k] == 1, "benign", "malignant") for k in ("y", "y_test")
+    )
+    inner = DecisionTreeClassifier(max_depth=2, random_state=0)
+    model = make_pipeline(StandardScaler(), inner).fit(frame, labels)
+    found = leaf_report(model, test, fresh)
+    alone = leaf_report(model[-1], model[:-1].transform(test), fresh)
+    assert found.node.tolist() == alone.node.tolist()
+    assert found.confidence.tolist() == alone.confidence.tolist()
+    assert "feature " in found.rule[0]
+    assert found.classes.tolist() == ["benign", "malignant"]
+    assert " benign " in repr(found)
+    bare = make_pipeline(inner).fit(frame, labels)
+    assert "feature " in leaf_report(bare, test, fresh).rule[0]
+    with pytest.raises(InputError, match="found LogisticRegression"):
+        leaf_report(make_pipeline(LogisticRegression()).fit([[0], [1]], [0, 1]))
 
 
 def test_the_cases_it_was_grown_on_are_noticed(tree, cancer):

@@ -83,7 +83,10 @@ def test_report_by_hand():
     # a coin agrees with itself in one way of 2**5 = 32: the fifth case makes it rare
     assert r.more[2] == 4
     assert r.more[3] == trueness.plan_leaf(r.blend[3], confidence=0.95) - 7
-    whole = trueness.tree_levels(48, np.array([30, 10, 1, 7]) / 48, r.blend)
+    # the leaf with a single case is worth a coin: one case always agrees with itself
+    assert (r.confidence[2], r.utility[2]) == (0.5, 0.5)
+    p = np.where(r.n == 1, 0.5, r.blend)
+    whole = trueness.tree_levels(48, np.array([30, 10, 1, 7]) / 48, p)
     assert (r.tree.confidence, r.tree.utility) == (whole.confidence, whole.utility)
 
 

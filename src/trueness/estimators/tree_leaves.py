@@ -14,7 +14,7 @@ from trueness._core.checks.errors import Optimistic
 from trueness._core.checks.words import plain
 from trueness.data.frames import leaves
 from trueness.estimators import _checks
-from trueness.trees.leaf_counts import LeafReport, Leaves
+from trueness.trees.leaf_counts import LeafReport, Leaves, beside_prediction
 
 _FRESH = "Counted on cases that are not those the tree was grown on."
 _GROWN = (
@@ -42,7 +42,8 @@ def leaf_report(
     ----------
     tree
         A fitted DecisionTreeClassifier or ExtraTreeClassifier of two classes, one tree
-        of a forest, or a :class:`~trueness.estimators.ConfidentTree`.
+        of a forest, a :class:`~trueness.estimators.ConfidentTree`, or a fitted Pipeline
+        that ends in one of these; X then goes through its first steps.
     X, y
         Cases that the tree was not grown on. Without them the counts that the tree
         keeps are used, with a warning; so are these when they turn out to be the cases
@@ -60,7 +61,9 @@ def leaf_report(
     -------
     LeafReport
         One row a leaf, numbered as in ``tree.apply``; ``predicted`` is the class that
-        the tree predicts there, ``note`` says on which cases it was counted.
+        the tree predicts there, ``rule`` which cases fall into it, ``note`` says on
+        which cases it was counted. A leaf in which most of the new cases are of the
+        other class is "contradicted": these come first, with their p-values.
 
     Examples
     --------
@@ -70,14 +73,84 @@ def leaf_report(
     >>> report.verdict.tolist(), report.more.tolist()
     (['coin toss', 'thin'], [inf, 1.0])
     """
-    found, grown = tree_leaves(tree, X, y, positive=positive, classes=classes)
+    tree, seen, names = _last_step(tree, X)
+    found, grown = tree_leaves(tree, seen, y, positive=positive, classes=classes)
     if grown:
         warnings.warn(_GROWN, Optimistic, stacklevel=2)
     report = found.report(
         confidence=confidence, level=level, method=method, empty=empty
     )
-    predicted = class_labels(tree, y, classes)[_majority(tree)[found.node]]
-    return replace(report, note=_GROWN if grown else _FRESH, predicted=predicted)
+    labels = class_labels(tree, y, classes)
+    swapped = positive is not None and positive == labels[0]
+    report = replace(
+        report,
+        rule=leaf_rules(low_level(tree), names)[found.node],
+        classes=labels[::-1] if swapped else labels,
+    )
+    predicted = labels[_majority(tree)[found.node]]
+    chosen = labels[0 if swapped else 1]
+    report = beside_prediction(report, found, predicted, chosen, not grown)
+    return replace(report, note=_GROWN if grown else _on_fresh_cases(report))
+
+
+def _on_fresh_cases(report: LeafReport) -> str:
+    against = int((report.verdict == "contradicted").sum())
+    if not against:
+        return _FRESH
+    most = 2 * against > int((report.majority != "tie").sum())
+    return (
+        f"{_FRESH} In {against} of {report.node.size} leaves most of them are not of "
+        f"the class that the tree predicts."
+        + " Are the labels the wrong way round?"
+        * most
+    )
+
+
+def _last_step(tree: Any, X: Any) -> tuple[Any, Any, Any]:  # noqa: N803
+    """Give the tree at the end of a pipeline, what it sees, and names of features."""
+    names = getattr(tree, "feature_names_in_", None)
+    if not (hasattr(tree, "steps") and hasattr(tree, "named_steps")):
+        return tree, X, names
+    before, last = tree[:-1], tree[-1]
+    seen = X if X is None or not len(before.steps) else before.transform(X)
+    try:
+        names = before.get_feature_names_out() if len(before.steps) else names
+    except (AttributeError, ValueError):  # a step that cannot name what it makes
+        names = getattr(last, "feature_names_in_", None)
+    return last, seen, names
+
+
+def leaf_rules(low: Any, names: Any = None) -> Array:
+    """Which cases fall into each node of a tree, in words?
+
+    Conditions on one feature are put together: ``0.5 < age <= 2``. Nodes that are not
+    leaves have their rule as well; the root's is "all cases".
+    """
+    rules = np.full(low.node_count, "all cases", dtype=object)
+    limits: dict[int, dict[int, tuple[float, float]]] = {0: {}}
+    for node in range(low.node_count):  # a child has a larger number than its parent
+        if node in limits:
+            rules[node] = _rule(limits[node], names) or "all cases"
+        if low.children_left[node] < 0 or node not in limits:
+            continue
+        at, cut = int(low.feature[node]), float(low.threshold[node])
+        least, most = limits[node].get(at, (-np.inf, np.inf))
+        below, above = (least, min(most, cut)), (max(least, cut), most)
+        limits[int(low.children_left[node])] = limits[node] | {at: below}
+        limits[int(low.children_right[node])] = limits[node] | {at: above}
+    return rules
+
+
+def _rule(limits: dict[int, tuple[float, float]], names: Any) -> str:
+    parts = []
+    for at, (least, most) in limits.items():
+        name = f"x{at}" if names is None else str(names[at])
+        lower = (
+            f"{least:.4g} < {name}" if np.isfinite(most) else f"{name} > {least:.4g}"
+        )
+        lower = name if np.isneginf(least) else lower
+        parts.append(f"{lower} <= {most:.4g}" if np.isfinite(most) else lower)
+    return " and ".join(parts)
 
 
 def tree_leaves(

@@ -25,7 +25,12 @@ _LEVELS = {
 }
 
 
-_VERDICTS = {"trust": "circle", "thin": "triangle-up", "coin toss": "cross"}
+_VERDICTS = {
+    "trust": "circle",
+    "thin": "triangle-up",
+    "coin toss": "cross",
+    "contradicted": "diamond",
+}
 
 
 def levels_by_n(
@@ -279,9 +284,7 @@ def _leaves(report: LeafReport, x: Array, depth: Array) -> Any:
         "verdict": report.verdict,
     }
     colour = alt.Scale(scheme="viridis", domain=[0.5, 1])
-    shape = alt.Scale(
-        domain=["trust", "thin", "coin toss"], range=["circle", "triangle", "cross"]
-    )
+    shape = alt.Scale(domain=list(_VERDICTS), range=list(_VERDICTS.values()))
     return (
         alt.Chart(frame(columns))
         .mark_point(filled=True, stroke="#333333", strokeWidth=0.5, opacity=1)
@@ -325,7 +328,7 @@ def leaf_shares(r: LeafReport, *, title: str = "") -> Any:
         "verdict": r.verdict,
     }
     known = list(_VERDICTS)
-    colours = [COLOURS[k] for k in (0, 4, 1)]
+    colours = [COLOURS[k] for k in (0, 4, 1, 3)]
     y = alt.Y("leaf:N", title="Leaf", sort=names)
     base = alt.Chart(frame(columns)).encode(
         y=y, color=alt.Color("verdict:N", scale=alt.Scale(domain=known, range=colours))

@@ -8,13 +8,14 @@ leaves come from (a frame, a scikit-learn tree) is the business of the doors.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array, Floats, Ints, no_cases
+from trueness._core.binomial import at_least
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
@@ -217,9 +218,11 @@ class LeafReport(Record):
     confidence_low, confidence_high : array (J,)
         P(C) at the ends of the interval.
     verdict : array (J,)
-        "trust": P(C) reaches ``wanted``. "thin": it does not, or all cases agree but
-        are so few that a coin may do the same. "coin toss": the counts do not tell
-        this leaf from a coin, :math:`(\mathrm{pos}-\mathrm{neg})^2 \le n`.
+        "contradicted": most of these cases are not of the class that the tree predicts
+        (said only of cases that the tree was not grown on). "trust": P(C) reaches
+        ``wanted``. "thin": it does not, or all cases agree but are so few that a coin
+        may do the same. "coin toss": the counts do not tell this leaf from a coin,
+        :math:`(\mathrm{pos}-\mathrm{neg})^2 \le n`.
     more : array (J,)
         Cases that the leaf lacks until P(C) reaches ``wanted``, if its estimate is
         right; infinite in a tie, NaN without a case. A leaf whose cases all agree has
@@ -236,6 +239,22 @@ class LeafReport(Record):
         On which cases the leaves were counted, when that is known.
     predicted : array (J,)
         What the tree itself predicts in each leaf, when there is such a tree.
+    p_value : array (J,)
+        How often a leaf in which the predicted class has half of the cases or more
+        would show so few of them: exact and one-sided,
+        :math:`\sum_{i \le k} \binom{n}{i} 2^{-n}` with k cases of that class. Of each
+        leaf by itself; NaN where nothing was predicted or no case is labelled.
+    rule : array (J,) of str
+        Which cases fall into each leaf, in words, when there is a tree.
+    classes : array (2,)
+        What the negative and the positive class are called, when that is known.
+
+    Notes
+    -----
+    Contradicted leaves come first, the smallest p-value at the top; all others follow
+    in their order. A single case always agrees with itself, so that it says nothing
+    about the share of the majority: the levels of a leaf with one case are those of a
+    coin, whatever the estimate.
     """
 
     node: Array
@@ -258,6 +277,9 @@ class LeafReport(Record):
     method: str
     note: str = ""
     predicted: Array | None = None
+    p_value: Floats | None = None
+    rule: Array | None = None
+    classes: Array | None = None
 
     def __repr__(self) -> str:
         """Write one line a leaf, the first forty, and one for the tree."""
@@ -284,22 +306,42 @@ def text_table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 
 def _report_rows(r: LeafReport) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    head = ("leaf", "n", "majority", "p", "P(C)", "P(U)", "verdict", "more")
+    head: tuple[str, ...] = (
+        *("leaf", "n", "majority", "p", "P(C)", "P(U)", "verdict", "more"),
+        *(() if r.rule is None else ("rule",)),
+    )
     estimate = getattr(r, r.method)
     rows: list[tuple[str, ...]] = [
         (
             brief(r.node[j]),
             f"{r.n[j]:,}",
-            str(r.majority[j]),
+            _class_name(r, str(r.majority[j])),
             f"{estimate[j]:.3f} ({r.low[j]:.3f} to {r.high[j]:.3f})",
             f"{r.confidence[j]:.3f}",
             f"{r.utility[j]:.3f}",
-            str(r.verdict[j]),
+            _verdict_words(r, j),
             f"{r.more[j]:,.0f}" if r.more[j] else "",
+            *(() if r.rule is None else (_shortened(str(r.rule[j])),)),
         )
         for j in range(r.node.size)
     ]
     return head, rows
+
+
+def _class_name(r: LeafReport, majority: str) -> str:
+    if r.classes is None or majority == "tie":
+        return majority
+    return str(r.classes[1 if majority == "positive" else 0])
+
+
+def _verdict_words(r: LeafReport, j: int) -> str:
+    if r.verdict[j] != "contradicted" or r.predicted is None or r.p_value is None:
+        return str(r.verdict[j])
+    return f"contradicted: predicts {r.predicted[j]}, p = {r.p_value[j]:.2g}"
+
+
+def _shortened(rule: str, most: int = 72) -> str:
+    return rule if len(rule) <= most else f"{rule[: most - 3]}..."
 
 
 def _report_foot(r: LeafReport) -> list[str]:
@@ -333,9 +375,9 @@ def leaf_report(
         )
     low, high = majority_interval(pos, n, level)
     made = {name: f(pos, n) for name, f in TOP_METHODS.items()}
-    # the levels take 1/2 where there is no estimate: a leaf without a case, or the
-    # emle of a single one
-    p = np.where(np.isnan(made[method]), 0.5, made[method])
+    # the levels take 1/2 where there is no estimate: a leaf without a case, or with a
+    # single one, which is a majority of 1 whatever the truth is
+    p = np.where(np.isnan(made[method]) | (n == 1), 0.5, made[method])
     reached = confidence_level(n, p)
     more = _more_cases(pos, n, made[method], wanted)
     return LeafReport(
@@ -358,6 +400,37 @@ def leaf_report(
         level=level,
         method=method,
     )
+
+
+def beside_prediction(
+    r: LeafReport, leaves: Leaves, predicted: Array, positive: Any, fresh: bool
+) -> LeafReport:
+    """Say which leaves contradict what a tree predicts there, and put them first.
+
+    Only of ``fresh`` cases, which the tree was not grown on.
+    """
+    n = leaves.neg + leaves.pos
+    agree = np.where(predicted == positive, leaves.pos, leaves.neg)
+    p_value = np.where(n > 0, at_least(n - agree, n, 0.5), np.nan)
+    against = (2 * agree < n) & fresh
+    r = replace(
+        r,
+        predicted=predicted,
+        p_value=p_value,
+        verdict=np.where(against, "contradicted", r.verdict),
+    )
+    order = np.lexsort((np.where(against, p_value, 0.0), ~against))
+    return rearranged(r, order)
+
+
+def rearranged(r: LeafReport, order: Array) -> LeafReport:
+    """Put the leaves of a report into another order."""
+    columns = {
+        f.name: getattr(r, f.name)[order]
+        for f in fields(r)
+        if f.name != "classes" and isinstance(getattr(r, f.name), np.ndarray)
+    }
+    return replace(r, **columns)
 
 
 def _verdict(pos: Ints, n: Ints, more: Floats) -> Array:
