@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -389,3 +390,38 @@ def test_categories_are_labels_on_lazy_frames_too():
     frame = pl.LazyFrame({"y": label, "p": [0.1, 0.2, 0.3, 0.4]})
     t = trueness.tally(frame, label="y", score="p", positive="a")
     assert (t.n_pos, t.n_neg, t.n_unknown) == (2, 1, 1)
+
+
+def test_whole_numbers_of_128_bits_and_long_decimals():
+    rows = duckdb.sql("SELECT i % 2 AS y, i::HUGEINT AS p FROM range(10) t(i)")
+    assert trueness.tally(rows, label="y", score="p") == trueness.tally(
+        [k % 2 for k in range(10)], list(range(10))
+    )
+    wide = duckdb.sql(
+        "SELECT i % 2 AS y, 1267650600228229401496703205376::HUGEINT + i AS p "
+        "FROM range(10) t(i)"
+    )
+    for at_most in (None, 5):
+        with pytest.raises(InputError, match="must fit into float64"):
+            trueness.tally(wide, label="y", score="p", at_most=at_most)
+    close = duckdb.sql(
+        "SELECT i % 2 AS y, 0.1::DECIMAL(38, 25) + i * 1e-24::DECIMAL(38, 25) AS p "
+        "FROM range(9) t(i)"
+    )
+    for at_most in (None, 5):
+        with pytest.raises(InputError, match=r"of 9 different decimals it tells 1"):
+            trueness.tally(close, label="y", score="p", at_most=at_most)
+    fine = duckdb.sql(
+        "SELECT i % 2 AS y, (0.1 + i * 0.01)::DECIMAL(38, 25) AS p FROM range(9) t(i)"
+    )
+    assert len(trueness.tally(fine, label="y", score="p")) == 9
+
+
+def test_scores_with_parts_are_refused_in_words(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"y": 1, "p": {"a": 0.5}}\n{"y": 0, "p": {"a": 0.1}}\n')
+    for options in ({"score": "p"}, {"score": "y", "label": "p"}):
+        with pytest.raises(InputError, match="holds lists or objects with parts"):
+            trueness.tally(trueness.scan(path), **options)
+    with pytest.raises(InputError, match=r"found 'dict' such as \{'a': 0.5\}"):
+        trueness.tally([1, 0], [{"a": 0.5}, {"a": 0.1}])

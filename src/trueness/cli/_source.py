@@ -25,7 +25,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import nearest
 from trueness._core.records import shown
-from trueness.data.engines import reading
+from trueness.data.engines import quoted, reading
 from trueness.data.files import scan
 from trueness.data.frames import panel, tally
 
@@ -74,7 +74,7 @@ class Source:
 
     def distinct(self, column: str, most: int) -> list[Any]:
         """Which values does a column have? Missing ones do not count."""
-        found = self.rows.select(_quoted(column)).distinct().limit(most + 1).fetchall()
+        found = self.rows.select(quoted(column)).distinct().limit(most + 1).fetchall()
         return sorted((v for (v,) in found if v is not None), key=str)
 
     def only(self, columns: Iterable[str]) -> Any:
@@ -82,7 +82,7 @@ class Source:
 
         It would be read again for each score otherwise.
         """
-        rows = self.rows.select(", ".join(map(_quoted, dict.fromkeys(columns))))
+        rows = self.rows.select(", ".join(map(quoted, dict.fromkeys(columns))))
         path = Path(self.name)
         if not path.is_file() or path.stat().st_size > _IN_MEMORY:
             return rows
@@ -92,9 +92,9 @@ class Source:
 
 def groups_of(rows: Any, column: str) -> Iterator[tuple[Any, Any]]:
     """Give each value of a column with its rows."""
-    values = rows.select(_quoted(column)).distinct().fetchall()
+    values = rows.select(quoted(column)).distinct().fetchall()
     for (value,) in sorted(values, key=str):
-        same = duckdb.ColumnExpression(column) == duckdb.ConstantExpression(value)
+        same = duckdb.SQLExpression(quoted(column)) == duckdb.ConstantExpression(value)
         yield value, rows.filter(same)
 
 
@@ -206,10 +206,6 @@ def _not_empty(path: Path, name: str) -> None:
         raise InputError(f"{name} is empty: a header and rows were needed.")
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def choose(
     source: Source,
     *,
@@ -318,7 +314,7 @@ def _candidates(source: Source, taken: set[str | None]) -> tuple[list[str], list
 
 
 def _all_probabilities(source: Source, columns: list[str]) -> bool:
-    ends = ", ".join(f"min({_quoted(c)}), max({_quoted(c)})" for c in columns)
+    ends = ", ".join(f"min({quoted(c)}), max({quoted(c)})" for c in columns)
     values = source.rows.aggregate(ends).fetchall()[0]
     return all(v is not None and 0 <= v <= 1 for v in values)
 

@@ -60,7 +60,8 @@ def _from_series(values: Any) -> Any:
     import narwhals as nw
 
     try:
-        series = nw.from_native(values, series_only=True)
+        # without its name: Polars takes "^p.*$" for a pattern
+        series = nw.from_native(values, series_only=True).alias("values")
     except TypeError:
         return np.asarray(values)
     gaps = bool(series.is_null().any())

@@ -9,7 +9,7 @@ engine rounds: the bins are what they are found to be.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,14 +37,18 @@ class Extent(NamedTuple):
     high: float
 
 
-def extent(lazy: Any, score: str, count: str | None = None) -> Extent:
+Names = Mapping[str, str]
+
+
+def extent(lazy: Any, names: Names) -> Extent:
     """Where do the scores lie? Stops when one is missing or not finite.
 
-    And when a count is not a whole number, zero or more.
+    And when a count is not a whole number, zero or more. The columns of ``lazy`` are
+    called by their roles; ``names`` says how the user calls them.
     """
     import narwhals as nw
 
-    value = nw.col(score).cast(nw.Float64)
+    kind, value = lazy.collect_schema()["score"], nw.col("score").cast(nw.Float64)
     asked = {
         "rows": nw.len(),
         "low": value.min(),
@@ -52,21 +56,25 @@ def extent(lazy: Any, score: str, count: str | None = None) -> Extent:
         # NaN may be the largest, the smallest or neither: it is asked for by name
         "lost": _how_many(value.is_null() | value.is_nan() | (value.abs() == np.inf)),
     }
-    if count is not None:
-        number = nw.col(count).cast(nw.Float64)
+    if isinstance(kind, nw.Decimal):
+        asked |= {"exact": nw.col("score").n_unique(), "apart": value.n_unique()}
+    if "count" in names:
+        number = nw.col("count").cast(nw.Float64)
         whole = (number >= 0.0) & (number == number.floor()) & (number < 2.0**63)
         asked["wrong"] = _how_many(number.is_null() | number.is_nan() | ~whole)
         asked["total"] = number.sum()
     table = collect(lazy.select(v.alias(k) for k, v in asked.items()))
     found = {k: table[k].to_list()[0] for k in asked}
-    rows = int(found["rows"])
+    rows, score = int(found["rows"]), names["score"]
     if found["lost"]:
         raise InputError(_columns.not_finite(score, int(found["lost"]), rows))
-    if count is not None and rows:
-        _columns.counted_rows(count, int(found["wrong"]), rows, float(found["total"]))
+    if "count" in names and rows:
+        total = float(found["total"])
+        _columns.counted_rows(names["count"], int(found["wrong"]), rows, total)
     ends = (float(found["low"]), float(found["high"])) if rows else (0.0, 0.0)
-    if lazy.collect_schema()[score].is_integer():
+    if kind.is_integer():
         _columns.exact_extent(*ends, score)
+    _columns.still_apart(found.get("exact", 0), found.get("apart", 0), score)
     return Extent(rows, *ends)
 
 
@@ -76,31 +84,28 @@ def _how_many(condition: Any) -> Any:
     return condition.cast(nw.Int64).sum()
 
 
-def _cases(count: str | None) -> Any:
+def _cases(names: Names) -> Any:
     """Give the expression of how many cases the rows of a group are."""
     import narwhals as nw
 
-    if count is None:
+    if "count" not in names:
         return nw.len().alias("cases")
     # some engines add up to 128 bits
-    return nw.col("cases").sum().cast(nw.Int64).alias("cases")
+    return nw.col("count").sum().cast(nw.Int64).alias("cases")
 
 
-def _chosen(lazy: Any, score: str, count: str | None, **others: str) -> Any:
-    """Give the score as float64, the other columns by role, and rows with cases."""
+def _chosen(lazy: Any, names: Names) -> Any:
+    """Give the score as float64, and rows with cases only."""
     import narwhals as nw
 
-    columns = [nw.col(score).cast(nw.Float64).alias("score")]
-    columns += [nw.col(name).alias(role) for role, name in others.items()]
-    if count is None:
-        return lazy.select(columns)
-    number = nw.col(count).cast(nw.Int64).alias("cases")
-    return lazy.select([*columns, number]).filter(nw.col("cases") > 0)
+    rows = lazy.with_columns(nw.col("score").cast(nw.Float64))
+    if "count" not in names:
+        return rows
+    number = nw.col("count").cast(nw.Int64)
+    return rows.with_columns(number).filter(nw.col("count") > 0)
 
 
-def quantile_edges(
-    lazy: Any, score: str, e: Extent, segments: int, count: str | None = None
-) -> Floats:
+def quantile_edges(lazy: Any, names: Names, e: Extent, segments: int) -> Floats:
     """Cut the scores into segments with about as many cases each.
 
     The quantiles of a sample. Which scores are in it is decided by their own digits, so
@@ -109,15 +114,14 @@ def quantile_edges(
     import narwhals as nw
 
     share = min(1.0, _SAMPLE / max(e.rows, 1))
-    sample = _chosen(lazy, score, count)
+    sample = _chosen(lazy, names)
     if share < 1:
         # the fractional part of a large multiple of the golden ratio is spread evenly
         spread = nw.col("score") * (2.0**30 * 1.6180339887498949)
         sample = sample.filter((spread - spread.floor()) < share)
-    found = collect(sample.group_by("score").agg(_cases(count)))
-    inner = _quantiles(
-        column(found["score"], score), found["cases"].to_numpy(), segments
-    )
+    found = collect(sample.group_by("score").agg(_cases(names)))
+    score = column(found["score"], names["score"])
+    inner = _quantiles(score, found["cases"].to_numpy(), segments)
     inner = inner[(inner > e.low) & (inner < e.high)]
     return np.unique(np.concatenate([[e.low], inner, [e.high]]))
 
@@ -164,52 +168,37 @@ def _even(score: Any, low: float, high: float, base: int, parts: int) -> Any:
     return (within + float(base)).cast(nw.Int64)
 
 
-def count_bins(
-    lazy: Any,
-    score: str,
-    others: dict[str, str],
-    edges: Floats,
-    each: int,
-    count: str | None = None,
-) -> dict[str, Any]:
-    """Count the rows of a lazy frame by bin and other columns, in one group-by."""
+def count_bins(lazy: Any, names: Names, edges: Floats, each: int) -> dict[str, Any]:
+    """Count the rows of a lazy frame by bin, label and group, in one group-by."""
     import narwhals as nw
 
-    names = list(others)
-    chosen = _chosen(lazy, score, count, **others).with_columns(
+    others = [role for role in ("label", "by") if role in names]
+    numbered = _chosen(lazy, names).with_columns(
         bin=bin_number(nw.col("score"), edges, each)
     )
     found = collect(
-        chosen.group_by("bin", *names).agg(
+        numbered.group_by("bin", *others).agg(
             nw.col("score").min().alias("low"),
             nw.col("score").max().alias("high"),
-            _cases(count),
+            _cases(names),
         )
     )
-    numbers = {k: column(found[k], k) for k in ("low", "high", "cases")}
-    return numbers | {role: column(found[role], role) for role in names}
+    return {k: column(found[k], k) for k in ("low", "high", "cases", *others)}
 
 
 def binned_tally(
-    lazy: Any,
-    score: str,
-    label: str | None,
-    positive: Any,
-    by: str | None,
-    at_most: int,
-    e: Extent | None = None,
-    count: str | None = None,
+    lazy: Any, names: Names, positive: Any, at_most: int, e: Extent | None = None
 ) -> Any:
-    """Count a lazy frame into at most so many bins."""
+    """Count a lazy frame, whose columns are called by their roles, into bins."""
     at_most = _options.whole_number(at_most, "at_most", at_least=1)
-    e = extent(lazy, score, count) if e is None else e
-    segments = min(_SEGMENTS, at_most)
-    edges = quantile_edges(lazy, score, e, segments, count)
+    e = extent(lazy, names) if e is None else e
+    edges = quantile_edges(lazy, names, e, min(_SEGMENTS, at_most))
     each = max(at_most // max(edges.size - 1, 1), 1)
-    others = {k: v for k, v in (("label", label), ("by", by)) if v is not None}
-    found = count_bins(lazy, score, others, edges, each, count)
-    labels = None if label is None else read_labels(found["label"], positive, "y_true")
-    if by is None:
+    found = count_bins(lazy, names, edges, each)
+    labels = None
+    if "label" in names:
+        labels = read_labels(found["label"], positive, "y_true")
+    if "by" not in names:
         return bins_to_tally(found, labels, slice(None)).coarse(at_most)
     _columns.named_groups(found["by"], found["cases"])
     groups, member = np.unique(found["by"], return_inverse=True)

@@ -17,7 +17,7 @@ import re
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
@@ -96,6 +96,59 @@ def _named(opened: Any, roles: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def quoted(name: str) -> str:
+    """Write a name as an identifier of SQL, whatever it contains.
+
+    >>> print(quoted('COLUMNS("a")'))
+    "COLUMNS(""a"")"
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def with_names(lazy: Any, names: Sequence[str]) -> Any:
+    """Name all columns of a lazy frame anew, in their order.
+
+    A name is never part of an expression here: to an engine ``*`` is every column,
+    ``^a.*$`` a pattern and ``a.b`` a field of a structure.
+    """
+    import narwhals as nw
+
+    native, kind = lazy.to_native(), lazy.implementation
+    old = lazy.collect_schema().names()
+    if kind is nw.Implementation.DUCKDB:
+        parts = (f"{quoted(a)} AS {quoted(b)}" for a, b in zip(old, names, strict=True))
+        return nw.from_native(native.select(", ".join(parts)))
+    if hasattr(native, "toDF"):  # Spark, which would read dots and backticks
+        return nw.from_native(native.toDF(*names))
+    if kind is nw.Implementation.POLARS:
+        return nw.from_native(native.rename(dict(zip(old, names, strict=True))))
+    if kind is nw.Implementation.IBIS:
+        same = {b: native[a] for a, b in zip(old, names, strict=True)}
+        return nw.from_native(native.select(**same))
+    return lazy.rename(dict(zip(old, names, strict=True)))
+
+
+def by_role(lazy: Any, wanted: Mapping[str, str]) -> Any:
+    """Give the wanted columns under the names of their roles, and no others.
+
+    What follows then speaks of ``score`` and ``label``, and the names that the user
+    gave stay in messages only. ``scores[0]`` is called ``scores_0``.
+    """
+    import narwhals as nw
+
+    names = lazy.collect_schema().names()
+    numbered = with_names(lazy, [f"column_{k}" for k in range(len(names))])
+    return numbered.select(
+        nw.col(f"column_{names.index(name)}").alias(as_key(role))
+        for role, name in wanted.items()
+    )
+
+
+def as_key(role: str) -> str:
+    """Write a role as a name that no engine misunderstands."""
+    return role.replace("[", "_").replace("]", "")
+
+
 def read(frame: Any, roles: Mapping[str, Any]) -> dict[str, Any]:
     """Give a column for each role, and how many cases each row stands for.
 
@@ -107,16 +160,23 @@ def read(frame: Any, roles: Mapping[str, Any]) -> dict[str, Any]:
         return _counted(opened, wanted_columns(opened, roles))
     given = {role: name for role, name in roles.items() if name is not None}
     named = _named(opened, given)
-    return given | {role: opened[name] for role, name in named.items()}
+    return given | {role: opened.get_column(name) for role, name in named.items()}
 
 
 def _no_text(lazy: Any, wanted: dict[str, str]) -> None:
-    """Stop before the engine runs when a column of scores or counts is text."""
+    """Stop before the engine runs when scores or counts are text, or have parts."""
     import narwhals as nw
 
     schema = lazy.collect_schema()
     for role, name in wanted.items():
-        if role not in ("label", "by", "node") and schema[name] == nw.String:
+        dtype = schema[name]
+        if dtype.is_nested():
+            raise InputError(
+                f"{role}={name!r} must hold one value per row; this column holds lists "
+                f"or objects with parts. Take the part that is meant into a column of "
+                f"its own first."
+            )
+        if role not in ("label", "by", "node") and dtype == nw.String:
             raise InputError(
                 f"{role}={name!r} must be numbers; this column is text. Convert it to "
                 f"numbers first, and check which column holds the labels."
@@ -127,19 +187,10 @@ def _counted(lazy: Any, wanted: dict[str, str]) -> dict[str, Any]:
     """Count the rows of a lazy frame in one group-by."""
     import narwhals as nw
 
-    roles = list(wanted)
-    # numbered names: a column of the user may be called anything
-    keys = [f"key_{k}" for k in range(len(roles))]
-    grouped = (
-        lazy.select(
-            nw.col(name).alias(key)
-            for key, name in zip(keys, wanted.values(), strict=True)
-        )
-        .group_by(keys)
-        .agg(nw.len().alias("cases"))
-    )
+    rows = _wide_as_text(by_role(lazy, wanted))
+    grouped = rows.group_by(map(as_key, wanted)).agg(nw.len().alias("cases"))
     found = collect(grouped)
-    columns = {role: found[key] for role, key in zip(roles, keys, strict=True)}
+    columns = {role: found[as_key(role)] for role in wanted}
     cases = _times(found["cases"].to_numpy().astype(np.int64), columns.get("count"))
     columns["count"] = cases
     for role, name in wanted.items():
@@ -150,9 +201,21 @@ def _counted(lazy: Any, wanted: dict[str, str]) -> dict[str, Any]:
     return columns
 
 
+def _wide_as_text(rows: Any) -> Any:
+    """Let whole numbers of 128 bits travel as text: engines send them as floats."""
+    import narwhals as nw
+
+    schema = rows.collect_schema()
+    wide = [k for k, dtype in schema.items() if dtype in (nw.Int128, nw.UInt128)]
+    return rows.with_columns(nw.col(k).cast(nw.String) for k in wide) if wide else rows
+
+
 def _scores(values: Any, role: str, name: str, cases: Ints) -> Array:
     """Check scores here, where it is known how many cases each row stands for."""
-    number = _columns.numeric_scores(column(values, name), name)
+    number = column(values, name)
+    if number.dtype.kind in "OU":  # whole numbers of 128 bits, sent as text
+        number = np.array([int(v) if isinstance(v, str) else v for v in number], object)
+    number = _columns.numeric_scores(number, name)
     allow_nan = role != "score"
     return _columns.finite_scores(number, name, allow_nan=allow_nan, cases=cases)
 
@@ -307,8 +370,10 @@ def can_stream(lazy: Any, wanted: Mapping[str, str]) -> bool:
     schema = lazy.collect_schema()
     score, label = schema[wanted["score"]], schema.get(wanted.get("label", ""))
     text = (nw.Boolean, nw.String, nw.Categorical, nw.Enum)
-    return bool(_is_number(score)) and (
-        label is None or isinstance(label, text) or _is_number(label)
+    return (
+        bool(_is_number(score))
+        and score not in (nw.Int128, nw.UInt128)
+        and (label is None or isinstance(label, text) or _is_number(label))
     )
 
 
@@ -316,13 +381,15 @@ def _is_number(dtype: Any) -> bool:
     return bool(dtype.is_float() or dtype.is_integer())
 
 
-def stream(opened: Any, score: str, label: str | None, positive: Any) -> Tally:
+def stream(opened: Any, wanted: Mapping[str, str], positive: Any) -> Tally:
     """Count one score column batch by batch."""
+    score, label = wanted["score"], wanted.get("label")
+    opened = by_role(opened, wanted)
     counter: KeyCounter | None = None
     lost = total = 0
     try:
         with progress(f"counting {score}", known_rows(opened)) as seen:
-            for values, labels in _batches(opened, score, label):
+            for values, labels in _batches(opened, label is not None):
                 value, gone = _numbers(values, score)
                 total += value.size
                 lost += 0 if gone is None else int(gone.sum())
@@ -339,17 +406,12 @@ def stream(opened: Any, score: str, label: str | None, positive: Any) -> Tally:
             counter.close()
 
 
-def _batches(opened: Any, score: str, label: str | None) -> Iterator[tuple[Any, Any]]:
+def _batches(chosen: Any, labelled: bool) -> Iterator[tuple[Any, Any]]:
     """Give Arrow arrays of scores and labels."""
-    import narwhals as nw
-
-    columns = {"score": score} if label is None else {"score": score, "label": label}
-    chosen = opened.select(nw.col(v).alias(k) for k, v in columns.items()).to_native()
     with reading() as stop_if_asked:
-        for batch in _arrow_batches(chosen):
+        for batch in _arrow_batches(chosen.to_native()):
             stop_if_asked()
-            labels = batch.column("label") if label is not None else None
-            yield batch.column("score"), labels
+            yield batch.column("score"), batch.column("label") if labelled else None
 
 
 def _arrow_batches(native: Any) -> Iterator[Any]:

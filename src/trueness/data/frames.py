@@ -271,9 +271,10 @@ def _tally_frame(
     if engines.is_lazy(opened):
         wanted = engines.wanted_columns(opened, roles)
         if at_most is not None:
-            return _binned(opened, wanted, positive, at_most)
+            rows = engines.by_role(opened, wanted)
+            return binned_tally(rows, wanted, positive, at_most)
         if engines.can_stream(opened, wanted):
-            return engines.stream(opened, score, label, positive)
+            return engines.stream(opened, wanted, positive)
     found = engines.read(opened, roles)
     return tally(
         found.get("label"),
@@ -282,13 +283,6 @@ def _tally_frame(
         count=found.get("count"),
         by=found.get("by"),
         at_most=at_most,
-    )
-
-
-def _binned(opened: Any, wanted: dict[str, str], positive: Any, at_most: int) -> Any:
-    label, by, count = (wanted.get(k) for k in ("label", "by", "count"))
-    return binned_tally(
-        opened, wanted["score"], label, positive, by, at_most, count=count
     )
 
 

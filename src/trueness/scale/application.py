@@ -29,7 +29,7 @@ from trueness.calibration.formulas import (
 from trueness.calibration.maps import Map
 from trueness.data.columns import column as read_column
 from trueness.data.columns import is_frame
-from trueness.data.engines import collect, is_lazy, open_frame
+from trueness.data.engines import collect, is_lazy, open_frame, quoted, with_names
 
 # steps or points that an expression may have; beyond it a join is faster (Spark takes
 # minutes to compile what has hundreds)
@@ -89,10 +89,16 @@ def apply(
         )
     if not is_lazy(opened):
         return _in_memory(opened, map, inputs, new).to_native()
+    # numbered, so that no name is taken for an expression
+    numbers = [f"column_{k}" for k in range(len(names))]
+    rows = with_names(opened, numbers)
+    inputs = [numbers[names.index(c)] for c in inputs]
     formula = map.expression if column is not None else None
     if formula is not None and _length(formula) <= _LONGEST:
-        return opened.with_columns(_missing_kept(inputs[0], formula, new)).to_native()
-    return _joined(opened, map, inputs, new).to_native()
+        rows = rows.with_columns(_missing_kept(inputs[0], formula, "new"))
+    else:
+        rows = _joined(rows, map, inputs, "new").select([*numbers, "new"])
+    return with_names(rows, [*names, new]).to_native()
 
 
 def _is_map(map: Any) -> None:
@@ -136,7 +142,7 @@ def _evaluated(map: Map, columns: Sequence[Array]) -> Floats:
 def _in_memory(frame: Any, map: Map, inputs: list[str], new: str) -> Any:
     import narwhals as nw
 
-    values = _evaluated(map, [read_column(frame[c], c) for c in inputs])
+    values = _evaluated(map, [read_column(frame.get_column(c), c) for c in inputs])
     series = nw.new_series(new, values, nw.Float64, backend=frame.implementation)
     return frame.with_columns(series)
 
@@ -286,8 +292,7 @@ def _table(lazy: Any, columns: dict[str, Floats]) -> Any:
 def _duckdb_table(relation: Any, columns: dict[str, Floats]) -> Any:
     # written out: a table of another connection cannot be joined
     lists = ", ".join(
-        f"unnest({values.astype(str).tolist()}::DOUBLE[]) "
-        f'AS "{name.replace(chr(34), chr(34) * 2)}"'
+        f"unnest({values.astype(str).tolist()}::DOUBLE[]) AS {quoted(name)}"
         for name, values in columns.items()
     )
     return relation.query("_trueness_rows", f"SELECT {lists}")

@@ -9,7 +9,7 @@ rows stay where they are; each pass is one group-by of their engine or one strea
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from inspect import unwrap
 from operator import neg
@@ -104,12 +104,12 @@ class Refined(Record):
 class Source(NamedTuple):
     """Where the rows are, and what each pass over them has counted so far.
 
-    ``rows`` is a lazy frame, or a tally that is in memory already.
+    ``rows`` is a lazy frame whose columns are called by their roles (``names`` has what
+    the user calls them), or a tally that is in memory already.
     """
 
     rows: Any
-    score: str | None
-    label: str | None
+    names: Mapping[str, str]
     positive: Any
     counted: list[int]
     start: float
@@ -293,7 +293,7 @@ def _first(
     counts = (known.neg, known.pos, known.unknown)
     start = np.arange(0, len(known), step)
     bins = Tally._of_bins(*joined(start, known.score, known.high, counts))
-    return Source(known, None, None, None, [known.n], began), bins
+    return Source(known, {}, None, [known.n], began), bins
 
 
 def _first_pass(
@@ -305,14 +305,15 @@ def _first_pass(
             f"{listing(lazy.collect_schema().names(), 12)}."
         )
     began = perf_counter()
-    engines.wanted_columns(lazy, {"label": label, "score": score})
-    e = engine_bins.extent(lazy, score)
+    names = engines.wanted_columns(lazy, {"label": label, "score": score})
+    rows = engines.by_role(lazy, names)
+    e = engine_bins.extent(rows, names)
     if e.rows <= whole:
         t = tally(lazy, label=label, score=score, positive=positive)
-        return Source(lazy, score, label, positive, [0, t.n], began), t
-    t = engine_bins.binned_tally(lazy, score, label, positive, None, at_most, e)
+        return Source(rows, names, positive, [0, t.n], began), t
+    t = engine_bins.binned_tally(rows, names, positive, at_most, e)
     # where the scores lie, their quantiles, and the count: three passes
-    return Source(lazy, score, label, positive, [0, 0, t.n], began), t
+    return Source(rows, names, positive, [0, 0, t.n], began), t
 
 
 def _wider(answer: Estimate, half: float) -> Estimate:
@@ -459,18 +460,17 @@ def _counted_again(
     ends = [(float(t.score[r.stop - 1]), float(t.high[r.first])) for r in runs]
     if isinstance(source.rows, Tally):
         return _end_to_end([_between(source.rows, *pair) for pair in ends])
-    value = nw.col(str(source.score)).cast(nw.Float64)
+    value = nw.col("score").cast(nw.Float64)
     chosen = nw.any_horizontal(
         *((value >= low) & (value <= high) for low, high in ends), ignore_nulls=True
     )
     rows = source.rows.filter(chosen)
     if bins is None:
         return tally(  # type: ignore[no-any-return]
-            rows, label=source.label, score=source.score, positive=source.positive
+            rows, label="label", score="score", positive=source.positive
         )
     edges = np.unique([e for pair in ends for e in pair])
     each = max(bins // max(edges.size - 1, 1), 2)
-    others = {"label": str(source.label)}
-    found = engine_bins.count_bins(rows, str(source.score), others, edges, each)
+    found = engine_bins.count_bins(rows, source.names, edges, each)
     labels = read_labels(found["label"], source.positive, "y_true")
     return engine_bins.bins_to_tally(found, labels, slice(None))

@@ -103,6 +103,15 @@ def exact_extent(low: float, high: float, what: str) -> None:
         raise InputError(_BEYOND.format(what=what))
 
 
+def still_apart(exact: int, apart: int, what: str) -> None:
+    """Stop when different decimals became the same float64: ties would appear."""
+    if apart < exact:
+        raise InputError(
+            f"{what} must fit into float64; of {exact:,} different decimals it tells "
+            f"{apart:,} apart. Round them to 15 digits, or use ranks."
+        )
+
+
 def _numbers_from_objects(values: Array, what: str) -> Array:
     text = np.fromiter((isinstance(v, (str, bytes)) for v in values), bool, values.size)
     if text.any():
@@ -114,8 +123,15 @@ def _numbers_from_objects(values: Array, what: str) -> Array:
     out = np.full(values.size, np.nan)
     try:
         out[~gone] = [float(v) for v in values[~gone]]
-    except TypeError as err:
-        raise InputError(f"{what} must be numbers; {err}.") from None
+    except (TypeError, ValueError):
+        odd = [v for v in values[~gone] if not hasattr(v, "__float__")]
+        raise InputError(
+            f"{what} must be numbers; found {listing({type(v).__name__ for v in odd})} "
+            f"such as {listing(odd[:1])}. Take the number that is meant out of each."
+        ) from None
+    except OverflowError:
+        raise InputError(_BEYOND.format(what=what)) from None
+    still_apart(len(set(values[~gone])), np.unique(out[~gone]).size, what)
     return out
 
 
