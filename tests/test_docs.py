@@ -73,8 +73,8 @@ def test_public_names_say_what_they_answer(name):
 
 def test_the_table_of_contents_is_complete():
     metrics = {
-        *trueness.metrics.confusion.METRICS,
-        *trueness.metrics.confusion.METRIC_FAMILIES,
+        *trueness.metrics.definitions.METRICS,
+        *trueness.metrics.definitions.METRIC_FAMILIES,
     }
     words = set(re.findall(r"\w+", trueness.__doc__))
     assert not set(trueness.__all__) - metrics - words

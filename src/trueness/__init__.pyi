@@ -39,8 +39,12 @@ from trueness.nogold.combinations.table import (
 from trueness.comparison.aucs import compare_auc as compare_auc
 from trueness.comparison.results import Comparison as Comparison, Pair as Pair
 from trueness.metrics.confusion import (
-    METRICS as METRICS,
     Confusion as Confusion,
+    sweep as sweep,
+    thresholds as thresholds,
+)
+from trueness.metrics.definitions import (
+    METRICS as METRICS,
     accuracy as accuracy,
     balanced_accuracy as balanced_accuracy,
     cost as cost,
@@ -65,8 +69,6 @@ from trueness.metrics.confusion import (
     precision as precision,
     recall as recall,
     specificity as specificity,
-    sweep as sweep,
-    thresholds as thresholds,
     youden as youden,
 )
 from trueness.calibration.reliability_curve import (

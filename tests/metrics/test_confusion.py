@@ -9,7 +9,7 @@ from sklearn import metrics as sk
 
 import trueness
 from trueness import Confusion, InputError, Tally
-from trueness.metrics.confusion import METRIC_FAMILIES, METRICS, SYNONYMS
+from trueness.metrics.definitions import METRIC_FAMILIES, METRICS, SYNONYMS
 
 HAND = Confusion(tp=3, fp=1, fn=2, tn=4)
 EXPECTED = {

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import trueness
 from trueness import Confusion, InputError
-from trueness.metrics.confusion import METRICS, SYNONYMS
+from trueness.metrics.definitions import METRICS, SYNONYMS
 from trueness.metrics.grammar import constraints, known_names
 
 C = Confusion(tp=3, fp=1, fn=2, tn=4)

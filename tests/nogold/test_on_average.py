@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from trueness.metrics.confusion import METRICS
+from trueness.metrics.definitions import METRICS
 from trueness.nogold.combinations import on_average as _on_average
 from trueness.nogold.combinations.branch_and_bound import maximise
 from trueness.nogold.combinations.minimum import minimum

@@ -9,7 +9,8 @@ import trueness
 from trueness import InputError, Tally
 from trueness._core.records import Answer
 from trueness.metrics.algebra import Metric
-from trueness.metrics.confusion import METRIC_FAMILIES, METRICS, Confusion
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.definitions import METRIC_FAMILIES, METRICS
 from trueness.scale.certificates import dullest, sharpest
 from trueness.scale.rectangles import is_cornered, range_in, rectangles_of
 

@@ -12,7 +12,7 @@ import trueness
 import trueness.threshold.operating_point
 from cuts_by_counting import CONSTRAINTS, OBJECTIVES, brute_force, instances, tied
 from trueness import Infeasible, InputError, NotEnoughCases, Tally, best_threshold
-from trueness.metrics.confusion import METRICS
+from trueness.metrics.definitions import METRICS
 from trueness.metrics.exact import evaluate, is_exact
 
 HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])

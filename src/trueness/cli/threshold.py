@@ -16,7 +16,8 @@ from trueness.cli._options import Maximize, Minimize, Prevalence, SubjectTo
 from trueness.cli._shell import Answer, about, cases_sentence, each_group, say, table
 from trueness.cli._source import Ask, count_tally
 from trueness.counts.values import Tally
-from trueness.metrics.confusion import METRICS, Confusion, sweep
+from trueness.metrics.confusion import Confusion, sweep
+from trueness.metrics.definitions import METRICS
 from trueness.threshold import operating_point as operating
 from trueness.threshold.guarantees import GuaranteedThreshold, guaranteed_threshold
 from trueness.threshold.operating_point import OperatingPoint

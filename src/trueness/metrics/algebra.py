@@ -3,7 +3,7 @@
 A ``Metric`` is a function of a confusion matrix, with a direction, a range and a
 reference. Metrics add and scale, so that an objective is written as people say it,
 ``0.7 * accuracy + 0.3 * recall``; compared with a number they become a ``Constraint``,
-``recall >= 0.9``. The metrics themselves are in ``confusion.py``.
+``recall >= 0.9``. The metrics themselves are in ``definitions.py``.
 """
 
 from __future__ import annotations
@@ -24,13 +24,22 @@ if TYPE_CHECKING:
     from trueness.metrics.confusion import Confusion
 
 Direction = Literal["higher", "lower", "none"]
+# What is known of a metric over a rectangle of tp and fp, at fixed class sizes:
+# "quotient"  linear in each of tp and fp above and below: extremes at the corners, and
+#             an undefined corner does not matter, since it is constant along its sides;
+# "product"   rises with the product of sensitivity and specificity: extremes likewise;
+# "bent"      rises with tp and falls with fp, but next to an undefined corner it may
+#             have any value;
+# "unknown"   nothing, as of a metric of the user's own.
+Shape = Literal["quotient", "product", "bent", "unknown"]
+Coefficients = tuple[float, float, float, float]
 
 
 class Ratio(NamedTuple):
     """A quotient of two sums of counts: coefficients of (tp, fp, fn, tn)."""
 
-    over: tuple[float, float, float, float]
-    under: tuple[float, float, float, float] | None  # None: a plain sum
+    over: Coefficients
+    under: Coefficients | None  # None: a plain sum
 
 
 @final
@@ -62,6 +71,14 @@ class Metric:
         numerator and a denominator, so that equal values can be told from close ones.
     root : bool
         Whether ``exact`` gives the square of the metric, with its sign.
+    shape : {"quotient", "product", "bent", "unknown"}
+        What is known of it over a rectangle of tp and fp, for limits and searches.
+    aliases : tuple of str
+        Other names that people type.
+    words : str
+        What tables and figures call it.
+    shown : bool
+        Whether a report shows it among its first rows.
     """
 
     name: str
@@ -75,6 +92,23 @@ class Metric:
     constant: float = 0.0
     exact: Callable[[Any, Any, Any, Any], tuple[Any, Any]] | None = None
     root: bool = False
+    shape: Shape = "unknown"
+    aliases: tuple[str, ...] = ()
+    words: str = ""
+    shown: bool = False
+
+    @property
+    def title(self) -> str:
+        """What do tables and figures call it?"""
+        return self.words or self.name.replace("_", " ")
+
+    @property
+    def is_share(self) -> bool:
+        """Is it a share of cases, which people read in per cent?"""
+        if self.ratio is None or self.ratio.under is None:
+            return False
+        pairs = zip(self.ratio.over, self.ratio.under, strict=True)
+        return all(over in (0, under) and under in (0, 1) for over, under in pairs)
 
     def __call__(self, c: Confusion) -> Any:
         """Give the value at each threshold; NaN where it is undefined."""

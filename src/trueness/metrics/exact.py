@@ -21,67 +21,8 @@ from numpy.typing import NDArray
 from trueness._core.arrays import Array
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 
-Quotient = tuple[Any, Any]
 # digits to which sums with square roots are compared
 DIGITS = 30
-
-
-def cross(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-    """Give the determinant of the confusion matrix."""
-    return tp * tn - fp * fn
-
-
-def youden(tp: Any, fp: Any, fn: Any, tn: Any) -> Quotient:
-    """Youden's J as a quotient."""
-    return cross(tp, fp, fn, tn), (tp + fn) * (fp + tn)
-
-
-def balanced_accuracy(tp: Any, fp: Any, fn: Any, tn: Any) -> Quotient:
-    """Balanced accuracy, (J + 1) / 2, as a quotient."""
-    over, under = youden(tp, fp, fn, tn)
-    return over + under, 2 * under
-
-
-def mcc(tp: Any, fp: Any, fn: Any, tn: Any) -> Quotient:
-    """The square of Matthews' correlation, with its sign, as a quotient."""
-    over = cross(tp, fp, fn, tn)
-    return over * abs(over), (tp + fn) * (fp + tn) * (tp + fp) * (fn + tn)
-
-
-def kappa(tp: Any, fp: Any, fn: Any, tn: Any) -> Quotient:
-    """Cohen's kappa as a quotient."""
-    under = (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)
-    return 2 * cross(tp, fp, fn, tn), under
-
-
-def g_mean(tp: Any, fp: Any, fn: Any, tn: Any) -> Quotient:
-    """The square of the geometric mean as a quotient."""
-    return tp * tn, (tp + fn) * (fp + tn)
-
-
-def markedness(tp: Any, fp: Any, fn: Any, tn: Any) -> Quotient:
-    """Markedness as a quotient."""
-    return cross(tp, fp, fn, tn), (tp + fp) * (fn + tn)
-
-
-def lift(tp: Any, fp: Any, fn: Any, tn: Any) -> Quotient:
-    """Lift as a quotient."""
-    return tp * (tp + fp + fn + tn), (tp + fp) * (tp + fn)
-
-
-def lr_positive(tp: Any, fp: Any, fn: Any, tn: Any) -> Quotient:
-    """The likelihood ratio of a flag as a quotient."""
-    return tp * (fp + tn), (tp + fn) * fp
-
-
-def lr_negative(tp: Any, fp: Any, fn: Any, tn: Any) -> Quotient:
-    """The likelihood ratio of no flag as a quotient."""
-    return fn * (fp + tn), (tp + fn) * tn
-
-
-def odds_ratio(tp: Any, fp: Any, fn: Any, tn: Any) -> Quotient:
-    """The diagnostic odds ratio as a quotient."""
-    return tp * tn, fp * fn
 
 
 class Scale(NamedTuple):
@@ -170,7 +111,7 @@ def _part(metric: Metric, counts: tuple[Any, ...], unit: int) -> Values:
     return _positive(*quotient(metric, counts, unit), metric.root)
 
 
-def quotient(metric: Metric, counts: tuple[Any, ...], unit: int) -> Quotient:
+def quotient(metric: Metric, counts: tuple[Any, ...], unit: int) -> tuple[Any, Any]:
     """Give numerator and denominator of a metric that is not a sum."""
     if metric.ratio is None:
         assert metric.exact is not None  # noqa: S101 - is_exact was asked before

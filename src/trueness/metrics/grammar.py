@@ -22,7 +22,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import nearest
 from trueness.metrics.algebra import Constraint, Metric, compare
-from trueness.metrics.confusion import METRIC_FAMILIES, METRICS, SYNONYMS
+from trueness.metrics.definitions import METRIC_FAMILIES, METRICS, SYNONYMS
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"

@@ -7,7 +7,8 @@ from typing import Any
 
 from trueness.comparison.aucs import compare_auc
 from trueness.counts.values import Panel, Tally
-from trueness.metrics.confusion import Confusion, fpr, precision, recall
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.definitions import fpr, precision, recall
 from trueness.ranking.auc_intervals import auc
 from trueness.report import estimates
 from trueness.report._parts import (

@@ -11,7 +11,7 @@ from math import isnan
 import numpy as np
 
 from trueness.counts.values import Panel, Tally
-from trueness.metrics.confusion import precision, recall
+from trueness.metrics.definitions import precision, recall
 from trueness.report._parts import Tile, confidence, percent, written
 from trueness.report.calibration import Meaning
 from trueness.report.inputs import UNNAMED, Model, Wishes

@@ -3,8 +3,8 @@ r"""How good can a cut be whose counts are only known to lie in a rectangle?
 A cut somewhere inside a bin of scores flags some of the bin's positives and some of
 its negatives: tp and fp lie in a rectangle whose corners are known. Metrics that are
 quotients of sums of counts take their extremes over a rectangle at its corners
-(a quotient of two linear functions has no extremes inside), and so do the others of
-``CORNERED``, which rise with tp and fall with fp.
+(a quotient of two linear functions has no extremes inside), and so do those that rise
+with tp and fall with fp: ``Metric.shape`` says so.
 """
 
 from __future__ import annotations
@@ -23,24 +23,6 @@ from trueness.metrics.confusion import Confusion
 from trueness.threshold.cuts import Cuts, all_cuts, holds, rounding_of
 
 Flags = NDArray[np.bool_]
-
-# metrics without a Ratio that rise with tp and fall with fp, or are quotients of
-# functions linear in both (kappa, lift, the likelihood ratios)
-CORNERED = {
-    "balanced_accuracy",
-    "diagnostic_odds_ratio",
-    "g_mean",
-    "kappa",
-    "lift",
-    "lr_negative",
-    "lr_positive",
-    "markedness",
-    "mcc",
-    "youden",
-}
-
-
-_BROKEN = {"markedness", "mcc"}
 
 
 class Rectangles(NamedTuple):
@@ -71,7 +53,7 @@ def is_cornered(metric: Metric) -> bool:
         under = metric.ratio.under
         # a denominator that changes its sign inside the rectangle has a pole there
         return under is None or min(under) >= 0 or max(under) <= 0
-    return metric.name in CORNERED
+    return metric.shape != "unknown"
 
 
 def range_in(
@@ -101,14 +83,14 @@ def _extremes(metric: Metric, corners: Sequence[Confusion]) -> tuple[Floats, Flo
     """Give the smallest and largest value of a single metric at the corners.
 
     A corner where the metric is undefined is left out: a quotient is constant along the
-    sides that meet there. The roots and products of ``_BROKEN`` are not, so next to
+    sides that meet there. "Bent" metrics are not, so next to
     such a corner nothing is known of them.
     """
     values = np.array([metric(c) for c in corners], dtype=np.float64)
     gone = np.isnan(values)
     low = np.where(gone, np.inf, values).min(axis=0)
     high = np.where(gone, -np.inf, values).max(axis=0)
-    if metric.name in _BROKEN:
+    if metric.shape == "bent":
         near = gone.any(axis=0) & ~gone.all(axis=0)
         low = np.where(near, metric.range[0], low)
         high = np.where(near, metric.range[1], high)

@@ -25,7 +25,8 @@ from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed, multiplicities
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
-from trueness.metrics.confusion import METRICS, Confusion
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.threshold.cuts import (
     Cuts,

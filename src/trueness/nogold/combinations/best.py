@@ -18,7 +18,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats, blocks
 from trueness._core.checks import options as _options
-from trueness.metrics.confusion import cost
+from trueness.metrics.definitions import cost
 from trueness.nogold import _checks as _votes
 from trueness.nogold.combinations.branch_and_bound import (
     TIE,

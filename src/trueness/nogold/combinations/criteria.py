@@ -26,7 +26,8 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats, blocks
 from trueness.metrics.algebra import Metric, Ratio
-from trueness.metrics.confusion import METRICS, Confusion
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import metric
 from trueness.nogold import _checks as _votes
 from trueness.nogold.combinations.branch_and_bound import TIE
@@ -88,7 +89,7 @@ def _of_metric(m: Metric) -> Criterion:
 
     if _is_linear(value):
         return Criterion(m.name, value, "linear", sign)
-    if m.name == "g_mean":
+    if m.shape == "product":
         return Criterion(m.name, value, "product")
     if m.terms is None or len(m.terms) == 1:
         return Criterion(m.name, value, "convex", sign, ratio=m.ratio)

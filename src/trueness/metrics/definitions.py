@@ -1,0 +1,453 @@
+r"""How good is a cut, in every sense that people use?
+
+A metric is defined here once: its name and other names, the question it answers, its
+formula in whole numbers, direction, range, shape and source. An objective, a
+constraint, a name on the command line, a row of the report, limits of binned tallies,
+a criterion without a gold standard and an entry in the docs are read from here.
+
+The formula of a metric is a quotient of two polynomials of the counts. Where both are
+sums of counts, their coefficients of (tp, fp, fn, tn) are written down (``_ratio``);
+otherwise a function gives numerator and denominator (``_quotient``), in floating point
+as in whole numbers (``exact.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness.metrics.algebra import (
+    Coefficients,
+    Direction,
+    Metric,
+    Ratio,
+    Shape,
+    plus,
+    times,
+    write_number,
+)
+from trueness.metrics.confusion import Confusion
+
+
+def _weighted(c: Confusion, w: Coefficients) -> Any:
+    counts = (c.tp, c.fp, c.fn, c.tn)
+    parts = [n if k == 1 else k * n for k, n in zip(w, counts, strict=True) if k]
+    return sum(parts[1:], parts[0])
+
+
+def _ratio(
+    name: str,
+    question: str,
+    over: Coefficients,
+    under: Coefficients | None,
+    *,
+    direction: Direction = "higher",
+    range: tuple[float, float] = (0.0, 1.0),
+    reference: str = "",
+    aliases: tuple[str, ...] = (),
+    words: str = "",
+    shown: bool = False,
+) -> Metric:
+    """Make a metric that is a quotient of two sums of counts (tp, fp, fn, tn)."""
+
+    def value(c: Confusion) -> Any:
+        top = _weighted(c, over)
+        # "+ 0.0": a count is a number among numbers, also where nothing is divided
+        return top + 0.0 if under is None else np.true_divide(top, _weighted(c, under))
+
+    return Metric(
+        name,
+        value,
+        direction,
+        range,
+        reference,
+        question,
+        ratio=Ratio(over, under),
+        shape="quotient",
+        aliases=aliases,
+        words=words,
+        shown=shown,
+    )
+
+
+def _quotient(
+    name: str,
+    question: str,
+    formula: Callable[[Any, Any, Any, Any], tuple[Any, Any]],
+    *,
+    shape: Shape = "quotient",
+    root: bool = False,
+    direction: Direction = "higher",
+    range: tuple[float, float] = (0.0, 1.0),
+    reference: str = "",
+    aliases: tuple[str, ...] = (),
+    words: str = "",
+    shown: bool = False,
+) -> Metric:
+    """Make a metric of a formula that gives numerator and denominator.
+
+    With ``root`` the quotient is the square of the metric, with its sign.
+    """
+
+    def value(c: Confusion) -> Any:
+        # counts of 10^9 overflow int64 when four of them are multiplied
+        counts = (np.asarray(n, dtype=np.float64) for n in (c.tp, c.fp, c.fn, c.tn))
+        # one division: tp/pos - fp/neg would round twice and break exact ties
+        found = np.true_divide(*formula(*counts))
+        return np.copysign(np.sqrt(np.abs(found)), found) if root else found
+
+    return Metric(
+        name,
+        value,
+        direction,
+        range,
+        reference,
+        question,
+        exact=formula,
+        root=root,
+        shape=shape,
+        aliases=aliases,
+        words=words,
+        shown=shown,
+    )
+
+
+_ALL: Coefficients = (1, 1, 1, 1)
+_YERUSHALMY = "Yerushalmy 1947, Public Health Rep. 62:1432, doi:10.2307/4586294"
+_FAWCETT = (
+    "Fawcett 2006, Pattern Recogn. Lett. 27:861, doi:10.1016/j.patrec.2005.10.010"
+)
+_DRUMMOND = "Drummond, Holte 2006, Mach. Learn. 65:95, doi:10.1007/s10994-006-8199-5"
+_RIJSBERGEN = "van Rijsbergen 1979, Information Retrieval, 2nd ed., ch. 7"
+_DEEKS = "Deeks, Altman 2004, BMJ 329:168, doi:10.1136/bmj.329.7458.168"
+
+accuracy = _ratio(
+    "accuracy",
+    "Which share of all cases is classified right?",
+    (1, 0, 0, 1),
+    _ALL,
+    reference=_FAWCETT,
+    aliases=("acc",),
+    shown=True,
+)
+balanced_accuracy = _quotient(
+    "balanced_accuracy",
+    "What is the mean of recall and specificity?",
+    lambda tp, fp, fn, tn: (
+        tp * (fp + tn) + tn * (tp + fn),
+        2 * (tp + fn) * (fp + tn),
+    ),
+    reference="Brodersen et al. 2010, Proc. ICPR 20:3121, doi:10.1109/ICPR.2010.764",
+    aliases=("bac", "bacc"),
+)
+recall = _ratio(
+    "recall",
+    "Which share of the positives is found? (sensitivity, true positive rate)",
+    (1, 0, 0, 0),
+    (1, 0, 1, 0),
+    reference=_YERUSHALMY,
+    aliases=("sensitivity", "sens", "tpr", "hit_rate"),
+    words="recall (sensitivity)",
+    shown=True,
+)
+specificity = _ratio(
+    "specificity",
+    "Which share of the negatives is left alone? (true negative rate)",
+    (0, 0, 0, 1),
+    (0, 1, 0, 1),
+    reference=_YERUSHALMY,
+    aliases=("spec", "tnr", "selectivity"),
+    shown=True,
+)
+fpr = _ratio(
+    "fpr",
+    "Which share of the negatives is flagged? (false positive rate, fall-out)",
+    (0, 1, 0, 0),
+    (0, 1, 0, 1),
+    direction="lower",
+    reference=_FAWCETT,
+    aliases=("fall_out",),
+    words="false positive rate",
+    shown=True,
+)
+fnr = _ratio(
+    "fnr",
+    "Which share of the positives is missed? (false negative rate, miss rate)",
+    (0, 0, 1, 0),
+    (1, 0, 1, 0),
+    direction="lower",
+    reference=_FAWCETT,
+    aliases=("miss_rate",),
+    words="false negative rate",
+)
+precision = _ratio(
+    "precision",
+    "Which share of the flagged cases is positive? (positive predictive value)",
+    (1, 0, 0, 0),
+    (1, 1, 0, 0),
+    reference=_FAWCETT,
+    aliases=("ppv",),
+    words="precision (PPV)",
+    shown=True,
+)
+npv = _ratio(
+    "npv",
+    "Which share of the cases not flagged is negative? (negative predictive value)",
+    (0, 0, 0, 1),
+    (0, 0, 1, 1),
+    reference=_FAWCETT,
+    words="negative predictive value",
+    shown=True,
+)
+f1 = _ratio(
+    "f1",
+    "How good are precision and recall together? (Dice)",
+    (2, 0, 0, 0),
+    (2, 1, 1, 0),
+    reference=_RIJSBERGEN,
+    aliases=("f1_score", "dice"),
+    words="F1",
+    shown=True,
+)
+youden = _quotient(
+    "youden",
+    "How far is recall above the false positive rate? (J, informedness)",
+    lambda tp, fp, fn, tn: (tp * tn - fp * fn, (tp + fn) * (fp + tn)),
+    range=(-1.0, 1.0),
+    reference="Youden 1950, Cancer 3:32, "
+    "doi:10.1002/1097-0142(1950)3:1<32::AID-CNCR2820030106>3.0.CO;2-3",
+    aliases=("j", "youden_j", "informedness", "bookmaker"),
+    words="Youden's J",
+)
+mcc = _quotient(
+    "mcc",
+    "How strongly do prediction and truth correlate? (phi)",
+    lambda tp, fp, fn, tn: (
+        (tp * tn - fp * fn) * abs(tp * tn - fp * fn),
+        (tp + fn) * (fp + tn) * (tp + fp) * (fn + tn),
+    ),
+    shape="bent",
+    root=True,
+    range=(-1.0, 1.0),
+    reference="Matthews 1975, Biochim. Biophys. Acta 405:442, "
+    "doi:10.1016/0005-2795(75)90109-9",
+    aliases=("phi", "matthews"),
+    words="Matthews correlation",
+    shown=True,
+)
+kappa = _quotient(
+    "kappa",
+    "How far do prediction and truth agree beyond chance?",
+    lambda tp, fp, fn, tn: (
+        2 * (tp * tn - fp * fn),
+        (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn),
+    ),
+    range=(-1.0, 1.0),
+    reference="Cohen 1960, Educ. Psychol. Meas. 20:37, doi:10.1177/001316446002000104",
+    aliases=("cohen_kappa",),
+    words="Cohen's kappa",
+)
+g_mean = _quotient(
+    "g_mean",
+    "What is the geometric mean of recall and specificity?",
+    lambda tp, fp, fn, tn: (tp * tn, (tp + fn) * (fp + tn)),
+    shape="product",
+    root=True,
+    reference="Kubat, Matwin 1997, Proc. ICML 14:179",
+    aliases=("gmean",),
+    words="geometric mean",
+)
+jaccard = _ratio(
+    "jaccard",
+    "How far do flagged and positive cases overlap? (critical success index)",
+    (1, 0, 0, 0),
+    (1, 1, 1, 0),
+    reference="Jaccard 1912, New Phytol. 11:37, doi:10.1111/j.1469-8137.1912.tb05611.x",
+    aliases=("csi", "threat_score", "iou"),
+    words="Jaccard index",
+)
+markedness = _quotient(
+    "markedness",
+    "How far is precision above what the cases not flagged would give?",
+    lambda tp, fp, fn, tn: (tp * tn - fp * fn, (tp + fp) * (fn + tn)),
+    shape="bent",
+    range=(-1.0, 1.0),
+    reference="Powers 2011, J. Mach. Learn. Technol. 2:37",
+)
+lift = _quotient(
+    "lift",
+    "How many times more frequent are positives among the flagged cases?",
+    lambda tp, fp, fn, tn: (tp * (tp + fp + fn + tn), (tp + fp) * (tp + fn)),
+    range=(0.0, np.inf),
+    reference="Brin et al. 1997, Proc. SIGMOD:255, doi:10.1145/253260.253325",
+    shown=True,
+)
+lr_positive = _quotient(
+    "lr_positive",
+    "By which factor do the odds rise when a case is flagged?",
+    lambda tp, fp, fn, tn: (tp * (fp + tn), (tp + fn) * fp),
+    range=(0.0, np.inf),
+    reference=_DEEKS,
+    aliases=("plr",),
+    words="positive likelihood ratio",
+)
+lr_negative = _quotient(
+    "lr_negative",
+    "By which factor do the odds change when a case is not flagged?",
+    lambda tp, fp, fn, tn: (fn * (fp + tn), (tp + fn) * tn),
+    direction="lower",
+    range=(0.0, np.inf),
+    reference=_DEEKS,
+    aliases=("nlr",),
+    words="negative likelihood ratio",
+)
+diagnostic_odds_ratio = _quotient(
+    "diagnostic_odds_ratio",
+    "How many times larger are the odds of a flag for positives?",
+    lambda tp, fp, fn, tn: (tp * tn, fp * fn),
+    range=(0.0, np.inf),
+    reference="Glas et al. 2003, J. Clin. Epidemiol. 56:1129, "
+    "doi:10.1016/S0895-4356(03)00177-X",
+    aliases=("dor", "odds_ratio"),
+)
+flagged = _ratio(
+    "flagged",
+    "How many cases are predicted positive?",
+    (1, 1, 0, 0),
+    None,
+    direction="none",
+    range=(0.0, np.inf),
+    aliases=("predicted_positive",),
+    words="cases flagged",
+    shown=True,
+)
+flagged_rate = _ratio(
+    "flagged_rate",
+    "Which share of all cases is predicted positive?",
+    (1, 1, 0, 0),
+    _ALL,
+    direction="none",
+    aliases=("alert_rate",),
+    words="share flagged",
+    shown=True,
+)
+
+
+def f_beta(beta: float) -> Metric:
+    r"""How good are precision and recall together, recall counting beta times?
+
+    .. math:: F_\beta = \frac{(1+\beta^2)\,TP}{(1+\beta^2)\,TP + \beta^2 FN + FP}
+
+    Examples
+    --------
+    >>> f_beta(2)(Confusion(tp=3, fp=1, fn=2, tn=4))  # 15 / (15 + 8 + 1)
+    np.float64(0.625)
+    """
+    b2 = times(*(_options.positive_number(beta, "beta"),) * 2)
+    return _ratio(
+        f"f_beta({write_number(beta)})",
+        "How good are precision and recall together, recall counting beta times?",
+        (plus(1, b2), 0, 0, 0),
+        (plus(1, b2), 1, b2, 0),
+        reference=_RIJSBERGEN,
+    )
+
+
+def cost(*, fp: float, fn: float) -> Metric:
+    """What do the errors cost in all, with these prices for one error of each kind?
+
+    Examples
+    --------
+    >>> cost(fp=1, fn=5)(Confusion(tp=3, fp=1, fn=2, tn=4))
+    np.float64(11.0)
+    """
+    prices = _prices(fp, fn, "cost")
+    return _ratio(
+        f"cost(fp={write_number(fp)}, fn={write_number(fn)})",
+        "What do the errors cost in all?",
+        (0, *prices, 0),
+        None,
+        direction="lower",
+        range=(0.0, np.inf),
+        reference="Elkan 2001, Proc. IJCAI 17:973",
+    )
+
+
+def cost_rate(*, fp: float, fn: float) -> Metric:
+    r"""Which share of the largest possible cost of errors is paid?
+
+    .. math:: \frac{c_{fp} FP + c_{fn} FN}{c_{fp} (FP + TN) + c_{fn} (TP + FN)}
+
+    It lies between 0 and 1, as the cost of Sameni (2025), eq. (30), should.
+
+    Examples
+    --------
+    >>> cost_rate(fp=1, fn=5)(Confusion(tp=3, fp=1, fn=2, tn=4))  # 11 / (5 + 25)
+    np.float64(0.36666666666666664)
+    """
+    a, b = _prices(fp, fn, "cost_rate")
+    return _ratio(
+        f"cost_rate(fp={write_number(fp)}, fn={write_number(fn)})",
+        "Which share of the largest possible cost of errors is paid?",
+        (0, a, b, 0),
+        (b, a, b, a),
+        direction="lower",
+        reference=_DRUMMOND,
+    )
+
+
+def _prices(fp: float, fn: float, what: str) -> tuple[float, float]:
+    prices = (_options.real_number(fp, "fp"), _options.real_number(fn, "fn"))
+    if min(prices) < 0 or max(prices) == 0:
+        raise InputError(
+            f"{what} needs prices of zero or more, one of them above zero; found "
+            f"fp={fp:g}, fn={fn:g}."
+        )
+    return prices
+
+
+def net_benefit(odds: float) -> Metric:
+    r"""How many true positives per case remain when false ones are paid for?
+
+    .. math:: NB = \frac{TP - o\,FP}{N}, \qquad o = \frac{p_t}{1 - p_t}
+
+    ``odds`` are those of the threshold probability p_t at which one would act.
+
+    Examples
+    --------
+    >>> net_benefit(0.25)(Confusion(tp=3, fp=1, fn=2, tn=4))  # (3 - 0.25) / 10
+    np.float64(0.275)
+    """
+    odds = _options.real_number(odds, "odds")
+    if odds < 0:
+        raise InputError(f"odds must be zero or more; found {odds:g}.")
+    return _ratio(
+        f"net_benefit({write_number(odds)})",
+        "How many true positives per case remain when false ones are paid for?",
+        (1, -odds, 0, 0),
+        _ALL,
+        range=(-odds, 1.0),
+        reference="Vickers, Elkin 2006, Med. Decis. Making 26:565, "
+        "doi:10.1177/0272989X06295361",
+    )
+
+
+# every metric that stands above, in that order
+METRICS: dict[str, Metric] = {
+    m.name: m for m in [*globals().values()] if isinstance(m, Metric)
+}
+
+METRIC_FAMILIES: dict[str, Callable[..., Metric]] = {
+    "f_beta": f_beta,
+    "cost": cost,
+    "cost_rate": cost_rate,
+    "net_benefit": net_benefit,
+}
+
+SYNONYMS: dict[str, str] = {
+    alias: name for name, m in METRICS.items() for alias in m.aliases
+} | {"fbeta": "f_beta", "nb": "net_benefit"}
