@@ -89,6 +89,9 @@ LAZY = {
     "pyspark": on_spark,
 }
 ENGINES = EAGER | LAZY
+# Ibis writes numbers into the SQL as decimals, and DuckDB before 2 reads them back with
+# an error in the last digit: a score on the edge of a bin can fall beside it
+IBIS_ROUNDS = int(duckdb.__version__.split(".")[0]) < 2
 # engines that keep the types of Arrow columns
 TYPED = {
     "pandas": lambda columns: arrow(columns).to_pandas(),
@@ -116,6 +119,14 @@ def eager_engine(request):
 
 @pytest.fixture(params=named(LAZY))
 def lazy_engine(request):
+    return LAZY[request.param]
+
+
+@pytest.fixture(params=named(LAZY))
+def exact_engine(request):
+    """An engine in which a number keeps its last digit."""
+    if request.param == "ibis" and IBIS_ROUNDS:
+        pytest.skip("Ibis on DuckDB before 2 rounds the last digit of a literal")
     return LAZY[request.param]
 
 

@@ -235,7 +235,7 @@ def test_a_plan_is_counted_not_its_source(lazy_engine):
 
 
 @pytest.mark.parametrize("at_most", [1, 10, 300])
-def test_bins_are_the_same_on_every_engine(lazy_engine, rng, at_most):
+def test_bins_are_the_same_on_every_engine(exact_engine, rng, at_most):
     n = 3000
     y = (rng.random(n) < 0.3).astype(int)
     columns = {
@@ -244,7 +244,7 @@ def test_bins_are_the_same_on_every_engine(lazy_engine, rng, at_most):
         "g": pa.array(rng.choice(["a", "b"], n)),
     }
     exact = trueness.tally(pl.from_arrow(columns["y"]), columns["p"])
-    frame = lazy_engine(columns)
+    frame = exact_engine(columns)
     t = trueness.tally(frame, label="y", score="p", at_most=at_most)
     assert t == trueness.tally(
         pl.from_arrow(pa.table(columns)).lazy(), label="y", score="p", at_most=at_most

@@ -301,11 +301,15 @@ def _same_names(read: Callable[..., Any], files: list[str]) -> None:
 def _csv(connection: Any, files: list[str], types: Any, union_by_name: bool) -> Any:
     if not union_by_name:
         _same_names(connection.read_csv, files)
+    if types and len(files) > 1:
+        # DuckDB before 2 forgets dtype= of read_csv where files are brought together
+        named = f"read_csv($1, types=$2, sample_size={_SAMPLE}, union_by_name=true)"
+        return connection.sql(f"FROM {named}", params=[files, dict(types)])
     return connection.read_csv(
         files,
         dtype=dict(types or {}),
         sample_size=_SAMPLE,
-        union_by_name=True,
+        union_by_name=len(files) > 1,
     )
 
 

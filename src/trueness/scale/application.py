@@ -204,7 +204,7 @@ def _logistic(f: Logistic, s: Any) -> Any:
     for coefficient, name in f.terms:
         total = total + _TRANSFORMS[name](s) * float(coefficient)
     # exp of minus the size never overflows
-    small = (-(total.abs())).exp()
+    small = (total.abs() * -1.0).exp()
     return nw.when(total >= 0.0).then(_literal(1.0)).otherwise(small) / (small + 1.0)
 
 
