@@ -4,10 +4,10 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: help demo test check format lint types docs bench clean
+.PHONY: help demo test test-lowest check format lint types docs bench clean
 
 help:  ## List the commands
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -20,7 +20,7 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(BIN)/pip install --quiet -e ".[dev]"
+	$(BIN)/pip install --quiet -e ".[all]" --group dev
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo  ## Evaluate the sample data and say what was found
@@ -28,6 +28,17 @@ demo: $(VENV)/.demo  ## Evaluate the sample data and say what was found
 
 test: $(VENV)/.dev  ## Run all tests
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
+
+$(VENV)-lowest/.done: pyproject.toml | $(VENV)/.dev
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)-lowest
+	$(BIN)/uv pip install --quiet --python $(VENV)-lowest/bin/python \
+	  --resolution lowest-direct -e ".[all]" --group test
+	@touch $@
+
+LOWEST := $(addprefix tests/,_core counts data metrics ranking calibration scale cli)
+test-lowest: $(VENV)-lowest/.done  ## Run tests on the lowest versions of every dependency
+	OPENBLAS_NUM_THREADS=1 $(VENV)-lowest/bin/python -m pytest -q -n $(JOBS) \
+	  -m "not spark" $(LOWEST)
 
 check: $(VENV)/.dev format lint types test docs  ## Format, lint, types, tests, docs
 
@@ -47,4 +58,4 @@ bench: $(VENV)/.dev  ## Measure the speed claims side by side
 	$(BIN)/python benchmarks/run.py $(ONLY)
 
 clean:  ## Remove what was built
-	rm -rf $(VENV) build dist docs/_build docs/_generated demo_output .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-lowest build dist docs/_build docs/_generated demo_output .mypy_cache .ruff_cache

@@ -9,6 +9,8 @@ before it has decided.
 from __future__ import annotations
 
 import os
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 _SWITCH = "NPY_DISABLE_CPU_FEATURES"
@@ -18,12 +20,29 @@ def main() -> None:
     """Run ``trueness``."""
     if _SWITCH not in os.environ and slow_avx512(_processor()):
         os.environ[_SWITCH] = "X86_V4 AVX512_ICL"
+    if find_spec("typer") is None:
+        raise SystemExit(_bare(sys.argv[1:]))
     try:
         from trueness.cli import main as command_line
 
         command_line()
     except KeyboardInterrupt:  # before or after a command: those end by themselves
         raise SystemExit(130) from None
+
+
+def _bare(words: list[str]) -> int:
+    """Answer without the libraries of the command line: the version, or what to do."""
+    if words == ["--version"]:
+        from trueness import __version__
+
+        print(f"trueness {__version__}")
+        return 0
+    print(
+        "The command line needs typer, which is not installed. "
+        'Type: pip install "trueness[cli]".',
+        file=sys.stderr,
+    )
+    return 2
 
 
 def slow_avx512(cpuinfo: str) -> bool:

@@ -42,8 +42,10 @@ def installed(library: str, extra: str) -> Any:
         return import_module(library)
     except ImportError:
         # not at the top: ``import trueness`` loads this module and nothing else
-        from trueness._core.checks.errors import InputError
+        from trueness._core.checks.errors import NotInstalled
 
-        raise InputError(
-            f'This needs {library}. Type: pip install "trueness[{extra}]".'
+        raise NotInstalled(
+            f"This needs {library}, which is not installed. "
+            f'Type: pip install "trueness[{extra}]".',
+            name=library,
         ) from None

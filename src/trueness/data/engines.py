@@ -28,6 +28,7 @@ from trueness._core.arrays import Array, Ints, no_cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import plain
+from trueness._core.doors import installed
 from trueness._core.progress import progress, visible
 from trueness.counts.values import Tally
 from trueness.data.batches import KeyCounter
@@ -469,7 +470,7 @@ def _too_many(values: Any) -> None:
 
 def _whole_pair(labels: Any) -> tuple[Any, Any, Array] | None:
     """Read a batch of at most two neighbouring whole numbers, none missing."""
-    import pyarrow as pa
+    pa = installed("pyarrow", "files")
 
     whole = pa.types.is_integer(labels.type) or pa.types.is_boolean(labels.type)
     if labels.null_count or len(labels) == 0 or not whole:

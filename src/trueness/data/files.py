@@ -18,6 +18,7 @@ from typing import Any
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing, nearest
+from trueness._core.doors import installed
 from trueness.data.engines import CONNECTIONS, first_lines, reading, without_password
 
 Source = str | os.PathLike[str]
@@ -134,13 +135,7 @@ def _connect(
     keep_order: bool,
     settings: Mapping[str, Any],
 ) -> Any:
-    try:
-        import duckdb
-    except ModuleNotFoundError:
-        raise InputError(
-            "scan needs DuckDB, which is not installed. "
-            "Type pip install trueness[files]."
-        ) from None
+    duckdb = installed("duckdb", "files")
     config: dict[str, Any] = {
         "memory_limit": memory_limit,
         "preserve_insertion_order": keep_order,  # counts know no order

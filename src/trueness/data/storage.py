@@ -20,6 +20,7 @@ import numpy as np
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.doors import installed
 from trueness.counts.bins import merge_bins
 from trueness.counts.values import Panel, Tally
 
@@ -177,8 +178,7 @@ def write_columns(
     columns: dict[str, Any], about: dict[str, Any], path: str | os.PathLike[str]
 ) -> None:
     """Write named columns and what they are, all or nothing."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    pa, pq = installed("pyarrow", "files"), installed("pyarrow.parquet", "files")
 
     metadata = {_KEY: json.dumps({"version": VERSION, **about}).encode()}
     with replacing(path) as temporary:
@@ -190,8 +190,7 @@ def read_columns(
     path: str | os.PathLike[str], kind: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read what ``write_columns`` wrote, if it is of this kind."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    pa, pq = installed("pyarrow", "files"), installed("pyarrow.parquet", "files")
 
     if not Path(path).is_file():
         raise InputError(f"There is no file {os.fspath(path)} to read a {kind} from.")

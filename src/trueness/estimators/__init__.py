@@ -10,10 +10,13 @@ answers, and the estimator keeps the record of it. Read ``calibrator`` first: th
 follow its shape. Maths: the pages of the rooms that answer.
 """
 
-from trueness.estimators.calibrator import Calibrator
-from trueness.estimators.confident_tree import ConfidentTree
-from trueness.estimators.fidel import FiDELClassifier
-from trueness.estimators.pruning import prune
-from trueness.estimators.tree_leaves import leaf_report
+from trueness._core.doors import installed as _installed
+
+_installed("sklearn", "sklearn")  # says what to install, which the next line does not
+from trueness.estimators.calibrator import Calibrator  # noqa: E402
+from trueness.estimators.confident_tree import ConfidentTree  # noqa: E402
+from trueness.estimators.fidel import FiDELClassifier  # noqa: E402
+from trueness.estimators.pruning import prune  # noqa: E402
+from trueness.estimators.tree_leaves import leaf_report  # noqa: E402
 
 __all__ = ["Calibrator", "ConfidentTree", "FiDELClassifier", "leaf_report", "prune"]

@@ -9,10 +9,12 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import altair as alt
-
 from trueness._core.checks import options as _options
+from trueness._core.doors import installed
 from trueness.data.storage import replacing
+
+installed("altair", "plots")  # says what to install, which the next line does not
+import altair as alt  # noqa: E402
 
 # Okabe and Ito: eight colours that colour-blind readers can tell apart
 COLOURS = (

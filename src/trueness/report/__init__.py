@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from trueness._core.doors import installed as _installed
 from trueness.counts.answers import of_counts
 from trueness.counts.values import Panel, Tally
 from trueness.data.storage import replacing
-from trueness.report.page import render
-from trueness.report.summary import summarise
+
+_installed("jinja2", "report")  # says what to install, which the next line does not
+from trueness.report.page import render  # noqa: E402
+from trueness.report.summary import summarise  # noqa: E402
 
 __all__ = ["html", "write"]
 
