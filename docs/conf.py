@@ -4,13 +4,17 @@ import ast
 import importlib
 import inspect
 import runpy
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import trueness
+from trueness._core.doors import SHOWN, homes
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+import house  # noqa: E402
 GENERATED = HERE / "_generated"
 DOORS = {
     "plots": "Figures (trueness.plots)",
@@ -27,8 +31,9 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "mathml",
 ]
+html_math_renderer = "mathml"
 myst_enable_extensions = ["amsmath", "dollarmath"]
 myst_heading_anchors = 3
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -69,30 +74,75 @@ def entry(name: str) -> list[str]:
     return [*lines, *(["   :members:"] if inspect.isclass(value) else []), "```", ""]
 
 
+def room_of(name: str) -> str:
+    """Tell in which room a public name lives: the first word of its module."""
+    home = homes(trueness.__path__[0])[name]
+    return home.removeprefix("_core.").partition(".")[0] if home else name
+
+
+def summary(name: str) -> str:
+    """Give the first sentence of a docstring: the question that is answered."""
+    value = getattr(trueness, name)
+    if isinstance(value, Mapping):
+        return "A table of names."
+    text = (inspect.getdoc(value) or "").partition("\n\n")[0]
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+ROOM_WORDS = {
+    "checks": "What can go wrong (errors and warnings)",
+    "records": "Answers (records)",
+    **DOORS,
+}
+
+
+def write_room(room: str, names: list[str]) -> None:
+    """Write the page of a room: what it says of itself, then its public names."""
+    title = ROOM_WORDS.get(room, f"trueness.{room}")
+    lines = [f"# {title}", ""]
+    if room in house.rooms() and room not in DOORS:
+        about = inspect.getdoc(importlib.import_module(f"trueness.{room}")) or ""
+        # as text: the head of a room is written for readers of the code
+        lines += ["```text", about, "```", ""]
+    for name in names:
+        is_metric = isinstance(getattr(trueness, name, None), trueness.Metric)
+        lines += [] if is_metric or name == "METRICS" else entry(name)
+    if room == "metrics":
+        lines += ["## Metrics", "", "| name | question | better | range | reference |"]
+        lines += ["| --- | --- | --- | --- | --- |"]
+        for m in trueness.METRICS.values():
+            span = f"{m.range[0]:g} to {m.range[1]:g}"
+            row = (f"`{m.name}`", m.question, m.direction, span, m.reference)
+            lines.append("| " + " | ".join(row) + " |")
+    (GENERATED / "rooms" / f"{room}.md").write_text("\n".join(lines) + "\n")
+
+
 def write_reference() -> None:
-    """Write the reference by question, from ``trueness.__doc__`` and the docstrings."""
-    lines = ["# Reference", "", "Every public name, by the question it answers.", ""]
-    listed: set[str] = set()
+    """Write the reference: the names most people need by question, a page per room."""
+    (GENERATED / "rooms").mkdir(exist_ok=True)
+    rooms: dict[str, list[str]] = {}
+    for name in sorted(trueness.__all__):
+        rooms.setdefault(room_of(name), []).append(name)
+    for module in DOORS:
+        held = sorted(importlib.import_module(f"trueness.{module}").__all__)
+        rooms[module] = [f"{module}.{name}" for name in held]
+    for room, names in rooms.items():
+        write_room(room, names)
+    lines = ["# Reference", ""]
+    lines += ["The names that most people need, by the question they answer. All others,"]
+    lines += ["and every detail, are on the page of their room.", ""]
     for question, names in questions().items():
-        lines += [f"## {question}", ""]
-        for name in names:
-            listed.add(name)
-            is_metric = isinstance(getattr(trueness, name), trueness.Metric)
-            lines += [] if is_metric or name == "METRICS" else entry(name)
-    for module, what in DOORS.items():
-        lines += [f"## {what}", ""]
-        for name in sorted(importlib.import_module(f"trueness.{module}").__all__):
-            lines += entry(f"{module}.{name}")
-    lines += ["## Metrics", ""]
-    for name in sorted(set(trueness.__all__) - listed - set(trueness.METRICS)):
-        lines += entry(name)
-    lines += ["| name | question | better | range | reference |"]
-    lines += ["| --- | --- | --- | --- | --- |"]
-    for m in trueness.METRICS.values():
-        span = f"{m.range[0]:g} to {m.range[1]:g}"
-        row = (f"`{m.name}`", m.question, m.direction, span, m.reference)
-        lines.append("| " + " | ".join(row) + " |")
-    (GENERATED / "reference.md").write_text("\n".join(lines) + "\n")
+        chosen = [name for name in names if name in SHOWN]
+        lines += [f"## {question}", ""] if chosen else []
+        lines += ["| name | what it answers |", "| --- | --- |"] if chosen else []
+        lines += [
+            f"| [`{name}`](rooms/{room_of(name)}.md) | {summary(name)} |"
+            for name in chosen
+        ]
+        lines.append("")
+    lines += ["## Rooms", "", "```{toctree}", ":maxdepth: 1", ""]
+    lines += [f"rooms/{room}" for room in sorted(rooms)]
+    (GENERATED / "reference.md").write_text("\n".join([*lines, "```", ""]))
 
 
 def write_commands() -> None:
@@ -197,6 +247,7 @@ def draw_figures() -> None:
 
 
 GENERATED.mkdir(exist_ok=True)
+(GENERATED / "house.svg").write_text(house.svg())
 write_reference()
 write_commands()
 write_gallery()

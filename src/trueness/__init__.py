@@ -48,6 +48,8 @@ What can go wrong?
 is for scikit-learn, ``trueness.samples`` holds data to try things on.
 """
 
+from trueness._core.doors import OPEN as _OPEN
+from trueness._core.doors import SHOWN as _SHOWN
 from trueness._core.doors import door as _door
 from trueness._core.doors import homes as _homes
 
@@ -73,4 +75,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({"__doc__", "__version__", *_SHOWN, *_OPEN})

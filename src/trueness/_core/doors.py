@@ -14,6 +14,35 @@ from pathlib import Path
 from typing import Any
 
 
+# what ``dir(trueness)`` and the first page of the reference show, by question: counting;
+# metrics; ranking; comparison; threshold; calibration; ranks; together; no truth; leaves;
+# large data; errors. All other names are found under their rooms, and resolve as well.
+SHOWN = tuple(
+    """
+    tally panel leaves scan read_tally read_panel Tally Panel Leaves
+    metric constraint METRICS Metric Constraint Confusion sweep
+    auc average_precision partial_auc roc precision_recall det gain_curve lift_curve
+    roc_band precision_recall_band plan_auc
+    compare_auc compare_metric compare_statistic compare_groups cluster_bootstrap
+    dominates
+    best_threshold validate_threshold guaranteed_threshold pareto cost_curve
+    decision_curve
+    calibrate CALIBRATORS at_prevalence apply save_map load_map reliability brier
+    log_loss calibration_error calibration_line calibration_test calibration_gain
+    fermi_dirac
+    fidel wisdom_of_crowds mean_score best_single COMBINERS compare_combiners agreement
+    latent_class latent_maximum conditional_dependence best_combination
+    all_combinations cost_rule
+    confidence_level utility_level tree_levels plan_leaf top_probability compare_splits
+    bounds exact_auc exact_threshold Stream
+    Estimate InputError NotEnoughCases Infeasible NotConverged Optimistic
+    DoubtfulAssumption
+    """.split()
+)
+# the rooms that people open by name
+OPEN = ("estimators", "plots", "report", "samples")
+
+
 def door(name: str) -> Any:
     """Which module serves this foreign library?"""
     return import_module(f"trueness.{name}")
