@@ -15,6 +15,7 @@ from trueness._core.doors import SHOWN, homes
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import house  # noqa: E402
+
 GENERATED = HERE / "_generated"
 DOORS = {
     "plots": "Figures (trueness.plots)",
@@ -129,7 +130,9 @@ def write_reference() -> None:
     for room, names in rooms.items():
         write_room(room, names)
     lines = ["# Reference", ""]
-    lines += ["The names that most people need, by the question they answer. All others,"]
+    lines += [
+        "The names that most people need, by the question they answer. All others,"
+    ]
     lines += ["and every detail, are on the page of their room.", ""]
     for question, names in questions().items():
         chosen = [name for name in names if name in SHOWN]

@@ -1,7 +1,7 @@
 """Which room stands on which? The picture of the house, drawn from the imports.
 
-``python docs/house.py`` prints the picture as SVG; the documentation is built with it, so
-it shows what the code does and not what somebody remembers.
+``python docs/house.py`` prints the picture as SVG; the documentation is built with it,
+so it shows what the code does and not what somebody remembers.
 """
 
 from __future__ import annotations
@@ -71,7 +71,10 @@ def direct(graph: dict[str, set[str]]) -> list[tuple[str, str]]:
 def places(graph: dict[str, set[str]]) -> dict[str, tuple[float, float]]:
     """Put each room into the row of its level, near the rooms that it stands on."""
     level = levels(graph)
-    rows = [sorted(r for r in graph if level[r] == k) for k in range(max(level.values()) + 1)]
+    rows = [
+        sorted(r for r in graph if level[r] == k)
+        for k in range(max(level.values()) + 1)
+    ]
     widest = max(map(len, rows)) * (WIDE + GAP_X) - GAP_X
     spot: dict[str, tuple[float, float]] = {}
     for k, row in enumerate(rows):
@@ -122,4 +125,4 @@ def svg() -> str:
 
 
 if __name__ == "__main__":
-    print(svg(), end="")  # noqa: T201
+    print(svg(), end="")

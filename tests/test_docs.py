@@ -3,6 +3,7 @@
 import doctest
 import os
 import re
+import runpy
 import shlex
 import shutil
 from pathlib import Path
@@ -110,3 +111,68 @@ def test_shell_lines_of_the_pages_run(line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(app, shlex.split(line)[1:])
     assert result.exit_code == 0, result.stderr
+
+
+def test_the_picture_of_the_house_shows_the_imports():
+    house = runpy.run_path(str(ROOT / "docs" / "house.py"))
+    drawn = house["svg"]()
+    rooms = {
+        p.name
+        for p in Path(trueness.__file__).parent.iterdir()
+        if (p / "__init__.py").exists()
+    }
+    assert set(re.findall(r">(\w+)</text>", drawn)) == rooms
+    arrows = set(re.findall(r'data-from="(\w+)" data-to="(\w+)"', drawn))
+    # an independent count: every import between two rooms is a way along the arrows
+    below = {room: {room} for room in rooms}
+    for _ in rooms:
+        for a, b in arrows:
+            below[a] |= below[b]
+    imported = set()
+    for path in Path(trueness.__file__).parent.glob("*/**/*.py"):
+        room = path.relative_to(Path(trueness.__file__).parent).parts[0]
+        text = path.read_text(encoding="utf-8")
+        found = re.findall(r"^\s*(?:from|import) trueness\.(\w+)", text, re.MULTILINE)
+        found += re.findall(r"^\s*from trueness import (\w+)", text, re.MULTILINE)
+        imported |= {(room, other) for other in found if other in rooms - {room}}
+    assert arrows <= imported
+    for a, b in imported:
+        assert b in below[a]
+        assert a not in below[b], f"a circle: {a} and {b}"
+
+
+def test_the_flows_walk_through_modules_that_are_there():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(trueness[\w/]*(?:\.py|/))`", text))
+    assert len(named) > 15
+    for name in named:
+        assert (ROOT / "src" / name).exists(), name
+
+
+def test_every_room_has_pages_under_its_word():
+    for room in (
+        "calibration",
+        "comparison",
+        "ensembles",
+        "fermi",
+        "nogold",
+        "ranking",
+    ):
+        assert (ROOT / "docs" / "howto" / f"{room}.md").exists(), room
+    for room in ("calibration", "ensembles", "fermi", "nogold", "ranking", "threshold"):
+        assert (ROOT / "docs" / "maths" / f"{room}.md").exists(), room
+
+
+def test_formulas_need_no_network():
+    settings = (ROOT / "docs" / "conf.py").read_text(encoding="utf-8")
+    assert "mathjax" not in settings
+    convert = pytest.importorskip("latex2mathml.converter").convert
+    for page in PAGES:
+        text = re.sub(
+            r"```.*?```|`[^`\n]*`",
+            "",
+            page.read_text(encoding="utf-8"),
+            flags=re.DOTALL,
+        )
+        for formula in re.findall(r"\$\$(.+?)\$\$|\$([^$\n]+)\$", text, re.DOTALL):
+            assert "<math" in convert(formula[0] or formula[1])

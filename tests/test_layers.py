@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import trueness
+from trueness._core import doors
 
 # each room may import the rooms above it, and none beside it
 ROOMS = [
@@ -54,7 +55,6 @@ def imports(path):
 
 
 FILES = sorted(SOURCE.rglob("*.py"))
-TYPING_ONLY: set = set()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
@@ -62,18 +62,16 @@ def test_imports_point_down(path):
     name = module_name(path)
     assert name in LEVEL, f"give {name} a place in ROOMS"
     for other in imports(path):
-        if other in LEVEL and (name, other) not in TYPING_ONLY:
+        if other in LEVEL:
             assert other == name or LEVEL[other] < LEVEL[name], f"{name}: {other}"
 
 
-def test_no_circles_within_a_layer():
+def test_no_circle_between_rooms():
     graph = {}
     for path in FILES:
         name = module_name(path)
         known = {o for o in imports(path) if o in LEVEL and o != name}
-        graph.setdefault(name, set()).update(
-            o for o in known if (name, o) not in TYPING_ONLY
-        )
+        graph.setdefault(name, set()).update(known)
     done = set()
     while graph.keys() - done:
         ready = {m for m in graph.keys() - done if graph[m] <= done}
@@ -124,11 +122,27 @@ def test_public_names_exist_and_no_module_hides_one():
     assert not modules & functions
 
 
+def test_no_module_has_the_name_of_a_public_function_of_its_room():
+    homes = doors.homes(str(SOURCE))
+    for name, home in homes.items():
+        room = SOURCE.joinpath(*home.split(".")[:-1])
+        if callable(getattr(trueness, name)) and room != SOURCE:
+            assert not (room / f"{name}.py").exists(), f"{home} hides {name}"
+            assert not (room / name).is_dir(), f"{home} hides {name}"
+
+
+def test_names_that_are_shown_are_few_and_public():
+    assert set(doors.SHOWN) <= set(trueness.__all__)
+    assert len(doors.SHOWN) == len(set(doors.SHOWN))
+    assert 70 <= len(doors.SHOWN) <= 95
+    shown = {n for n in dir(trueness) if not n.startswith("__")}
+    assert shown == {*doors.SHOWN, *doors.OPEN}
+
+
 def test_a_name_that_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'acu'"):
         trueness.acu  # noqa: B018
     assert not hasattr(trueness, "__wrapped__")
-    assert set(trueness.__all__) <= set(dir(trueness))
 
 
 def test_public_functions_travel_to_another_process():

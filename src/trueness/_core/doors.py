@@ -13,11 +13,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-
-# what ``dir(trueness)`` and the first page of the reference show, by question: counting;
-# metrics; ranking; comparison; threshold; calibration; ranks; together; no truth; leaves;
-# large data; errors. All other names are found under their rooms, and resolve as well.
-SHOWN = tuple(
+# what ``dir(trueness)`` and the first page of the reference show, by question: counts,
+# metrics, ranking, comparison, threshold, calibration, ranks, together, no truth,
+# leaves, large data, errors; other names are found under their rooms, and resolve too
+SHOWN = tuple(  # words in a text, as everybody reads them
     """
     tally panel leaves scan read_tally read_panel Tally Panel Leaves
     metric constraint METRICS Metric Constraint Confusion sweep
@@ -37,7 +36,7 @@ SHOWN = tuple(
     bounds exact_auc exact_threshold Stream
     Estimate InputError NotEnoughCases Infeasible NotConverged Optimistic
     DoubtfulAssumption
-    """.split()
+    """.split()  # noqa: SIM905 - eighty quoted names are hard to read
 )
 # the rooms that people open by name
 OPEN = ("estimators", "plots", "report", "samples")

@@ -21,5 +21,5 @@ cases) by the sums of their variances::
 
 Read ``results.py`` first, then ``aucs.py``, ``paired.py``, ``groups.py`` and
 ``dominance.py``. The mathematics and the measured error rates are in
-``docs/maths/inference.md``.
+``docs/maths/ranking.md``.
 """

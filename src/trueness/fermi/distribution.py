@@ -8,7 +8,7 @@ distribution of physics: rank is energy, positives are fermions,
 
 ``fermi_dirac`` finds beta and mu. What follows from them: a threshold, the expected
 rates at each rank, and the standard error of the AUC. Maximum entropy is not truth:
-``docs/maths/fermi_dirac.md`` measures where it misses.
+``docs/maths/fermi.md`` measures where it misses.
 
 Kim et al. 2021, PNAS 118:e2100761118, doi:10.1073/pnas.2100761118; equation numbers
 are theirs.

@@ -19,5 +19,5 @@ what the data say about that. Everything else is a function of those draws.
 
 Read ``model`` first, then ``posterior``, ``identifiability``, ``dependence`` with
 ``pair_tests``; ``sampling`` and ``combinations`` can be read on their own. The maths is
-on the page ``docs/maths/no_gold.md``.
+on the page ``docs/maths/nogold.md``.
 """

@@ -1,7 +1,7 @@
 """How good is a classifier as a ranking, and how sure are we?
 
 ``auc`` is the one question; ``AUC_METHODS``, at the foot of this module, are the ways
-to say how sure. ``docs/maths/inference.md`` has their measured coverage.
+to say how sure. ``docs/maths/ranking.md`` has their measured coverage.
 """
 
 from __future__ import annotations

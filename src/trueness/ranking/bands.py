@@ -130,7 +130,7 @@ def roc_band(
     Near 0 and 1, where no replicate varies, the error is that of a rate after two more
     successes and two more failures (Agresti and Coull), and the band reaches two
     negatives further to both sides: below that a sample does not resolve the false
-    positive rate. Measured coverage is in ``docs/maths/inference.md``.
+    positive rate. Measured coverage is in ``docs/maths/ranking.md``.
 
     References
     ----------

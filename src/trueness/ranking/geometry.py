@@ -195,7 +195,8 @@ def leakage(t: Tally) -> Leakage:
 
     Notes
     -----
-    Sameni (2025), eqs. (10)-(26), with errata: see ``docs/maths/geometry.md``. O(m).
+    Sameni (2025), eqs. (10)-(26), with errata: see
+    ``docs/maths/ranking_geometry.md``. O(m).
 
     Examples
     --------

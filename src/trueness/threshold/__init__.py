@@ -17,5 +17,5 @@ becomes a record::
 
 Floating point looks first, whole numbers decide. Read ``cuts`` first, all others stand
 on it; then ``operating_point``, ``validation``, ``guarantees``; ``milp`` last. The
-maths is on the page "Operating points" (``docs/maths/thresholds.md``).
+maths is on the page "Operating points" (``docs/maths/threshold.md``).
 """

@@ -12,5 +12,5 @@ is corrected (``entropic``), levels follow from it (``levels``), and splits are 
 (``splits``) or merged (``pruning``) by their levels.
 
 Read ``levels`` first, then ``entropic``, ``leaf_counts``, ``splits``, ``pruning``.
-Maths: ``docs/maths/leaves.md``.
+Maths: ``docs/maths/trees.md``.
 """

@@ -16,7 +16,7 @@ difference of nearly equal numbers at p = 1/2 or p = 1, and shows that an even n
 worth no more than n - 1.
 
 Source: Zhang (2024), "Levels of confidence and utility for binary classifiers", Stats
-7, 1209-1225, doi:10.3390/stats7040071. ``docs/maths/leaves.md`` has the errata.
+7, 1209-1225, doi:10.3390/stats7040071. ``docs/maths/trees.md`` has the errata.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ def tree_levels(
     Zhang (2024), eqs (9) to (11).
     Differs from eq. (9): the sum starts at m = 0, where by default a coin is tossed as
     in any other tie; ``empty="wrong"`` is the printed sum. Tables 3 to 8 and 11 to 15
-    of the paper do not follow eq. (9); see ``docs/maths/leaves.md``.
+    of the paper do not follow eq. (9); see ``docs/maths/trees.md``.
 
     Only the counts within Bernstein's bound are summed: J leaves need
     :math:`O(\sqrt{nJ} + J)` terms, and what is left out is below 1e-16.

@@ -12,5 +12,5 @@ and one in negatives. A combination is a set of patterns.
 ``words``             a set of patterns as people say it: "A or (B and C)"
 
 Read ``best``, ``criteria`` and ``one_draw``, then ``branch_and_bound``. The maths is in
-``docs/maths/no_gold.md``, section "Combinations".
+``docs/maths/nogold.md``, section "Combinations".
 """

@@ -14,6 +14,6 @@ draws as were asked for:
 
 ``chains`` judges the draws, ``ordered_betas`` draws pairs under the order constraint,
 ``products`` multiplies thin matrices without threads. Read ``strategy``, ``tempering``,
-``importance``, ``conjugate`` in this order. The maths is in ``docs/maths/no_gold.md``,
+``importance``, ``conjugate`` in this order. The maths is in ``docs/maths/nogold.md``,
 section "How it is computed".
 """
