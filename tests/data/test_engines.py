@@ -1,5 +1,6 @@
 """Every engine means the same: one table of cases, all engines identical."""
 
+import re
 from decimal import Decimal
 
 import duckdb
@@ -342,7 +343,7 @@ def test_progress_is_shown_on_a_terminal_only(terminal, capsys):
     shown = capsys.readouterr().err
     assert "counting p" in shown
     assert "2 of 2 rows" in shown
-    assert "counting p: 2 rows, 0.0 s" in shown
+    assert re.search(r"counting p: 2 rows, [0-9.]+ s", shown)
     assert "counting in the engine" in shown
 
 

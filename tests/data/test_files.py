@@ -2,6 +2,7 @@
 
 import gzip
 import sqlite3
+from time import perf_counter
 
 import duckdb
 import numpy as np
@@ -177,3 +178,49 @@ def test_a_quote_in_the_name_of_a_file(tmp_path):
     with duckdb.connect(str(path)) as connection:
         connection.execute('CREATE TABLE "a""b" AS SELECT 1 AS y, 0.5 AS p')
     assert counted(trueness.scan(path)).n == 1
+
+
+@pytest.mark.parametrize("name", ["x.sqlite", "x.sqlite3", "x.db"])
+def test_sqlite_is_refused_at_once(tmp_path, name):
+    with sqlite3.connect(tmp_path / name) as connection:
+        connection.execute("CREATE TABLE t (y, p)")
+    settings = {"extension_directory": tmp_path / "none"}
+    began = perf_counter()
+    with pytest.raises(InputError, match=r"is a database of sqlite.*-header -csv"):
+        trueness.scan(tmp_path / name, settings=settings)
+    assert perf_counter() - began < 2  # it waited 5 s for a network
+
+
+@pytest.mark.parametrize(
+    ("text", "scores"),
+    [
+        ("y;p\n1;0,9\n0;0,25\n", [0.9, 0.25]),
+        ("y\tp\n1\t1,5\n0\t2\n", [1.5, 2.0]),
+        ('y,p\n1,"0,9"\n0,"-1,2e-3"\n', [0.9, -0.0012]),
+        ("y;p\n1;0.9\n0;0.25\n", [0.9, 0.25]),
+    ],
+)
+def test_decimal_commas_and_semicolons(tmp_path, text, scores):
+    (tmp_path / "a.csv").write_text(text)
+    found = counted(trueness.scan(tmp_path / "a.csv"))
+    assert found == trueness.tally([1, 0], scores)
+
+
+def test_a_comma_that_may_mean_thousands_is_not_guessed(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("y;p\n1;1,234\n0;2,345\n")
+    with pytest.raises(InputError, match="this column is text"):
+        counted(trueness.scan(path))
+    found = counted(trueness.scan(path, decimal=","))
+    assert found == trueness.tally([1, 0], [1.234, 2.345])
+    with pytest.raises(InputError, match="decimal must be one of"):
+        trueness.scan(path, decimal=";")
+
+
+@pytest.mark.parametrize("header", ["y,p,p", "y,p,P", '"y","p, q","p, q"'])
+def test_a_repeated_header_is_named(tmp_path, header):
+    (tmp_path / "a.csv").write_text(f"{header}\n1,0.5,0.1\n0,0.2,0.2\n")
+    with pytest.raises(InputError, match=r"must name each column once.*twice.*'p"):
+        trueness.scan(tmp_path / "a.csv")
+    (tmp_path / "b.csv").write_text("y,p,p_1\n1,0.5,0.1\n0,0.2,0.2\n")
+    assert trueness.scan(tmp_path / "b.csv").columns == ["y", "p", "p_1"]

@@ -172,3 +172,36 @@ def test_the_columns_have_the_names_people_know():
     assert t == trueness.tally([0, 1], [0.2, 0.7])
     p = trueness.panel(y_true=[0, 1], scores={"a": [0.2, 0.7]})
     assert p["a"] == t
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        ([{1: 2}, {}], "found dict such as"),
+        (pd.Series([[1], [2]]), "found list such as"),
+        ([[1], [0, 1]], "lists of different lengths"),
+        ([[1], [0]], "must be one-dimensional"),
+    ],
+)
+def test_labels_that_are_none(labels, words):
+    with pytest.raises(InputError, match=words):
+        trueness.tally(labels, [0.1, 0.2])
+
+
+@pytest.mark.parametrize(
+    "positive", [(1, 2), [1], {1}, np.array([1]), pd.NA, float("nan"), {"a": 1}]
+)
+def test_positive_is_one_value(positive):
+    with pytest.raises(InputError, match=r"one label value.*y_true holds 0, 1"):
+        trueness.tally([1, 0], [0.1, 0.2], positive=positive)
+
+
+def test_ragged_counts():
+    for make in (
+        lambda: trueness.Tally([[1, 2], [3]]),
+        lambda: trueness.Tally([1, 2], neg=[[1], [1, 2]]),
+        lambda: trueness.tally([1, 0], [[1, 2], [3]]),
+        lambda: trueness.Panel(["a"], [[1], [2, 3]]),
+    ):
+        with pytest.raises(InputError, match="lists of different lengths"):
+            make()

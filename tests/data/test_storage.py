@@ -1,6 +1,9 @@
 """Files: what is written is read back, and a failure leaves what was there."""
 
 import json
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -85,3 +88,38 @@ def test_files_that_cannot_be_read(tmp_path, tally, panel):
             trueness.read_tally(tmp_path / name)
     with pytest.raises(InputError, match="Make the folder first"):
         tally.write(tmp_path / "no" / "t.parquet")
+
+
+WRITER = """
+import itertools, sys, trueness
+from trueness.data.storage import replacing
+t = trueness.Tally(range(20_000), pos=[1] * 20_000)
+print("ready", flush=True)
+for k in itertools.count():
+    with replacing(sys.argv[1]) as temporary:
+        temporary.write_text("x" * 200_000)
+    t.write(sys.argv[2])
+"""
+
+
+def test_killed_writers_leave_no_half_file_and_nothing_behind(tmp_path):
+    paths = [str(tmp_path / name) for name in ("a.svg", "t.parquet")]
+    for k in range(8):
+        command = [sys.executable, "-c", WRITER, *paths]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            process.stdout.readline()
+            time.sleep(0.01 + 0.013 * k)
+            process.kill()
+        known = {"a.svg", "t.parquet"}
+        for path in known & {p.name for p in tmp_path.iterdir()}:
+            whole = tmp_path / path
+            if path == "a.svg":
+                assert whole.read_text() == "x" * 200_000
+            else:
+                assert trueness.read_tally(whole).n == 20_000
+    with storage.replacing(tmp_path / "b.txt") as alive:
+        alive.write_text("b")
+        with storage.replacing(tmp_path / "c.txt") as temporary:
+            temporary.write_text("c")
+        assert alive.exists()  # whoever lives keeps his file
+    assert {p.name for p in tmp_path.iterdir()} <= known | {"b.txt", "c.txt"}

@@ -82,6 +82,8 @@ def test_the_best_value_lies_within(t, k, metric, constrained):
         return
     slack = 1e-12 * max(1, abs(exact)) if np.isfinite(exact) else 0
     assert b.low - slack <= exact <= b.high + slack
+    if constrained and np.isnan(b.value):  # only a cut inside a bin meets them
+        return
     assert b.low == b.value
     point = trueness.best_threshold(coarse, **options)
     assert point.bounds == ((b.low, b.high) if coarse.binned else None)
@@ -238,3 +240,30 @@ def test_every_analysis_of_a_tally_is_bounded_or_says_so():
             assert answer.bounds is answer.limits
             asked.append(name)
     assert len(asked) > 20
+
+
+def test_constraints_that_only_a_cut_inside_a_bin_meets(rng):
+    met = 0
+    for _ in range(60):
+        exact = trueness.tally(rng.integers(0, 2, 12), rng.integers(0, 9, 12))
+        if not (exact.n_pos and exact.n_neg):
+            continue
+        t = exact.coarse(int(rng.integers(1, 4)))
+        options = {
+            "maximize": "recall",
+            "subject_to": ["precision >= 0.7", "recall > 0"],
+        }
+        try:
+            best = trueness.best_threshold(exact, **options).value
+        except trueness.Infeasible:
+            continue
+        found = trueness.bounds("best_threshold", t, **options)  # never Infeasible
+        assert found.low <= best <= found.high
+        if np.isnan(found.value):
+            met += 1
+            assert "if one inside a bin does" in repr(found)
+    assert met > 5
+    with pytest.raises(trueness.Infeasible):
+        trueness.bounds(
+            "best_threshold", t, maximize="recall", subject_to="precision >= 2"
+        )

@@ -140,7 +140,7 @@ def test_a_process_killed_in_the_middle_of_a_batch(tmp_path, moment, known):
     assert s.add("second", rows) == (moment == "before")
     assert s.tally().n == 6
     left = {p.name for p in tmp_path.iterdir()}
-    assert left == {"s.parquet", ".s.parquet.lock"}
+    assert left == {"s.parquet"}
 
 
 def test_two_processes_at_once(tmp_path):
@@ -231,3 +231,18 @@ def test_files_of_one_name_in_several_folders_are_all_counted(tmp_path):
     (tmp_path / "day=2" / "part-1.csv").write_text("y,p\n1,0.7\n")
     assert len(stream.fold(str(tmp_path / "day=*")).counted) == 1
     assert stream.tally().n == 5
+
+
+def test_labels_are_the_same_two_in_all_batches(tmp_path, lazy_engine):
+    s = Stream(tmp_path / "s.parquet", label="y", score="p", positive="yes")
+    assert s.add("1", lazy_engine({"y": ["yes", "no", None], "p": [0.1, 0.2, 0.3]}))
+    assert s.add("2", lazy_engine({"y": ["yes"], "p": [0.5]}))
+    with pytest.raises(InputError, match=r"earlier ones had .*, this one has 'maybe'"):
+        s.add("3", lazy_engine({"y": ["maybe"], "p": [0.4]}))
+    assert s.batches() == 2
+    assert s.add("3", lazy_engine({"y": ["no"], "p": [0.4]}))
+    assert (s.tally().n_neg, s.tally().n_pos, s.tally().n_unknown) == (2, 2, 1)
+    signs = Stream(tmp_path / "t.parquet", label="y", score="p")
+    signs.add("1", lazy_engine({"y": [-1, 1], "p": [0.1, 0.2]}))
+    with pytest.raises(InputError, match="must have two values over all batches"):
+        signs.add("2", lazy_engine({"y": [0, 1], "p": [0.1, 0.2]}))

@@ -59,7 +59,7 @@ def read_labels(values: Array, positive: Any, what: str = "y_true") -> Labels:
         return Labels(values, chosen)
     gone = _columns.missing(values)
     kept = values[~gone]
-    found = _distinct(kept)
+    found = _distinct(kept, what)
     _, chosen = _columns.label_pair(found, positive, what)
     code = np.full(values.size, 2, dtype=np.int8)
     code[~gone] = kept == chosen
@@ -81,10 +81,13 @@ def _two_numbers(values: Array) -> list[Any] | None:
     return [plain(v) for v in ([low] if low == high else [low, high])]
 
 
-def _distinct(values: Array) -> list[Any]:
+def _distinct(values: Array, what: str) -> list[Any]:
     if values.dtype.kind == "O":
-        found = list(dict.fromkeys(values.tolist()))
-        return sorted(found, key=lambda v: (type(v).__name__, v))
+        found = _columns.hashable(values, what)
+        try:
+            return sorted(found, key=lambda v: (type(v).__name__, v))
+        except TypeError:  # values that have no order, such as complex numbers
+            return sorted(found, key=lambda v: (type(v).__name__, repr(v)))
     return [plain(v) for v in np.unique(values)]
 
 

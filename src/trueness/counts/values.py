@@ -120,7 +120,7 @@ class Tally(_Cases):
         pos: ArrayLike | None = None,
         unknown: ArrayLike | None = None,
     ) -> None:
-        value = np.atleast_1d(np.asarray(score))
+        value = np.atleast_1d(_columns.as_array(score, "score"))
         value = _columns.one_dimensional(
             _columns.numeric_scores(value, "score"), "score"
         )
@@ -316,7 +316,7 @@ class Panel(_Cases):
         unknown: ArrayLike | None = None,
     ) -> None:
         names = _columns.distinct_names(names, "names")
-        value = np.asarray(rows)
+        value = _columns.as_array(rows, "rows")
         if value.size == 0 and names:
             value = value.reshape(-1, len(names))
         if value.ndim != 2 or value.shape[1] != len(names) or not names:
@@ -530,7 +530,7 @@ def _count_columns(size: int, **given: ArrayLike | None) -> list[Ints]:
         if values is None:
             columns.append(no_cases(size))
             continue
-        column = np.atleast_1d(np.asarray(values))
+        column = np.atleast_1d(_columns.as_array(values, name))
         column = column.astype(np.int64) if column.size == 0 else column
         column = _columns.whole_counts(_columns.one_dimensional(column, name), name)
         _columns.same_length(**{"score": np.empty(size), name: column})

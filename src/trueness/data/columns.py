@@ -30,7 +30,7 @@ def column(values: Any, what: str) -> Array:
     if isinstance(values, np.ndarray):
         return _columns.one_dimensional(values, what)
     if isinstance(values, (list, tuple, range)):
-        return _columns.one_dimensional(_from_list(values), what)
+        return _columns.one_dimensional(_from_list(values, what), what)
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         raise InputError(
             f"{what} must be a column of values; found {type(values).__name__}."
@@ -40,7 +40,7 @@ def column(values: Any, what: str) -> Array:
             f"{what} must be one column; found a frame. Type frame['name'], or "
             f'trueness.tally(frame, label="y", score="p").'
         )
-    return _columns.one_dimensional(_from_series(values), what)
+    return _columns.one_dimensional(_from_series(values, what), what)
 
 
 def _masked(values: Any, what: str) -> Array:
@@ -49,14 +49,17 @@ def _masked(values: Any, what: str) -> Array:
     return _columns.one_dimensional(objects, what)
 
 
-def _from_list(values: Any) -> Array:
+def _from_list(values: Any, what: str) -> Array:
     # mixed lists must not be turned into text: [1, None], ["a", 1]
     kinds = {type(v) for v in values}
-    mixed = len(kinds) > 1 and not kinds <= {int, float, bool}
-    return np.array(values, dtype=object if mixed else None)
+    if len(kinds) > 1 and not kinds <= {int, float, bool}:
+        mixed = np.empty(len(values), dtype=object)
+        mixed[:] = list(values)
+        return mixed
+    return _columns.as_array(values, what)
 
 
-def _from_series(values: Any) -> Any:
+def _from_series(values: Any, what: str) -> Any:
     import narwhals as nw
 
     try:
@@ -72,4 +75,4 @@ def _from_series(values: Any) -> Any:
         return series.to_numpy()
     if exact and series.dtype.is_numeric():
         return series.cast(nw.Float64).fill_null(np.nan).to_numpy()
-    return _from_list(series.to_list())
+    return _from_list(series.to_list(), what)

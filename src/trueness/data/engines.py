@@ -202,6 +202,19 @@ def _counted(lazy: Any, wanted: dict[str, str]) -> dict[str, Any]:
     return columns
 
 
+def label_values(frame: Any, label: str) -> list[Any]:
+    """Which labels does a frame have? Missing ones do not count."""
+    opened = open_frame(frame)
+    wanted = _named(opened, {"label": label})
+    if is_lazy(opened):
+        values = collect(by_role(opened, wanted).unique())["label"]
+    else:
+        values = opened.get_column(label).unique()
+    found = column(values, label)
+    kept = found[~_columns.missing(found)]
+    return [plain(v) for v in dict.fromkeys(_columns.hashable(kept, label))]
+
+
 def _wide_as_text(rows: Any) -> Any:
     """Let whole numbers of 128 bits travel as text: engines send them as floats."""
     import narwhals as nw

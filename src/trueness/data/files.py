@@ -8,6 +8,7 @@ bounded. The door for DuckDB.
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,13 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing, nearest
 from trueness._core.doors import installed
-from trueness.data.engines import CONNECTIONS, first_lines, reading, without_password
+from trueness.data.engines import (
+    CONNECTIONS,
+    first_lines,
+    quoted,
+    reading,
+    without_password,
+)
 
 Source = str | os.PathLike[str]
 
@@ -59,6 +66,7 @@ def scan(
     table: str | None = None,
     types: Mapping[str, str] | None = None,
     union_by_name: bool = False,
+    decimal: str | None = None,
     memory_limit: str = "1GB",
     threads: int | None = None,
     keep_order: bool = False,
@@ -81,6 +89,10 @@ def scan(
     union_by_name
         Files with different columns or types are an error; True brings them to common
         types, and a column that a file lacks is missing in its rows.
+    decimal
+        What stands before the decimals in CSV files, "." or ",". None reads 0,5 as a
+        half where a column can mean nothing else: the fields are not separated by
+        commas, and the commas do not stand before groups of three digits only.
     memory_limit
         How much memory the engine may take, for example ``"500MB"``. What does not fit
         goes to the temporary folder.
@@ -126,7 +138,7 @@ def scan(
                 f"table= names a table of a database; {places[0]} is not one "
                 f"({listing(_DATABASES, 9)})."
             )
-        return _opened(connection, places, types, union_by_name)
+        return _opened(connection, places, types, union_by_name, decimal)
 
 
 def _connect(
@@ -139,6 +151,7 @@ def _connect(
     config: dict[str, Any] = {
         "memory_limit": memory_limit,
         "preserve_insertion_order": keep_order,  # counts know no order
+        "autoinstall_known_extensions": False,  # no network without being asked
         "temp_directory": os.path.join(tempfile.gettempdir(), "trueness_duckdb"),
     }
     if threads is not None:
@@ -182,8 +195,9 @@ def _load(connection: Any, name: str, place: str) -> None:
         connection.load_extension(name)
         return
     except duckdb.Error:
-        pass  # not here yet: DuckDB fetches it where the network allows it
-    try:
+        if "://" not in place:  # a file: nobody asked for a network
+            raise InputError(_not_here(place, name)) from None
+    try:  # an address was given: DuckDB may fetch what it needs
         connection.install_extension(name)
         connection.load_extension(name)
     except duckdb.Error as err:
@@ -198,7 +212,24 @@ def _load(connection: Any, name: str, place: str) -> None:
         ) from None
 
 
-def _opened(connection: Any, places: list[str], types: Any, union_by_name: bool) -> Any:
+def _not_here(place: str, name: str) -> str:
+    csv = f"{os.path.splitext(os.path.basename(place))[0]}.csv"
+    query = "'SELECT * FROM table'"
+    return (
+        f"{place} is a database of {name}; DuckDB's extension that reads these is not "
+        f"installed here, and nothing is fetched without being asked. Write the table "
+        f"to a CSV file: sqlite3 -header -csv {place} {query} > {csv}. Or fetch the "
+        f"extension once: duckdb -c 'INSTALL {name}'."
+    )
+
+
+def _opened(
+    connection: Any,
+    places: list[str],
+    types: Any,
+    union_by_name: bool,
+    decimal: str | None,
+) -> Any:
     files = [file for place in places for file in _files(place)]
     kinds = {f: _format(f) for f in files}
     wrong = [f for f, kind in kinds.items() if kind is None]
@@ -211,6 +242,8 @@ def _opened(connection: Any, places: list[str], types: Any, union_by_name: bool)
     kind = str(kinds[files[0]])
     if types is not None and kind != "csv":
         raise InputError(f"types= is for CSV files; {files[0]} brings its own types.")
+    if kind == "csv":
+        return _csv(connection, files, types, union_by_name, decimal)
     return _READERS[kind](connection, files, types, union_by_name)
 
 
@@ -293,18 +326,86 @@ def _same_names(read: Callable[..., Any], files: list[str]) -> None:
             )
 
 
-def _csv(connection: Any, files: list[str], types: Any, union_by_name: bool) -> Any:
+def _csv(
+    connection: Any,
+    files: list[str],
+    types: Any,
+    union_by_name: bool,
+    decimal: str | None,
+) -> Any:
     if not union_by_name:
         _same_names(connection.read_csv, files)
-    if types and len(files) > 1:
-        # DuckDB before 2 forgets dtype= of read_csv where files are brought together
-        named = f"read_csv($1, types=$2, sample_size={_SAMPLE}, union_by_name=true)"
-        return connection.sql(f"FROM {named}", params=[files, dict(types)])
-    return connection.read_csv(
-        files,
-        dtype=dict(types or {}),
-        sample_size=_SAMPLE,
-        union_by_name=len(files) > 1,
+
+    def read(decimal: str = ".") -> Any:
+        if types and len(files) > 1:
+            # DuckDB before 2 forgets dtype= of read_csv where it joins files
+            named = (
+                f"read_csv($1, types=$2, sample_size={_SAMPLE}, union_by_name=true, "
+                f"decimal_separator=$3)"
+            )
+            return connection.sql(f"FROM {named}", params=[files, dict(types), decimal])
+        return connection.read_csv(
+            files,
+            dtype=dict(types or {}),
+            sample_size=_SAMPLE,
+            union_by_name=len(files) > 1,
+            decimal=decimal,
+        )
+
+    if decimal is not None:
+        _options.choice(decimal, (".", ","), "decimal")
+        return read(decimal)
+    rows = read()
+    _no_name_twice(connection, files[0], rows.columns)
+    if _has_decimal_commas(rows, [c for c in rows.columns if c not in (types or {})]):
+        return read(",")
+    return rows
+
+
+def _no_name_twice(connection: Any, file: str, names: Sequence[str]) -> None:
+    """Stop at a header that has a name twice: DuckDB would number the second one."""
+    lower = {n.lower() for n in names}
+    numbered = [n for n in names if (m := _NUMBERED.match(n)) and m[1].lower() in lower]
+    if not numbered:
+        return
+    first = connection.read_csv(file, header=False, all_varchar=True).limit(1)
+    written = [str(v).strip() for row in first.fetchall() for v in row if v is not None]
+    known = Counter(v.lower() for v in written)
+    twice = [v for v in dict.fromkeys(written) if known[v.lower()] > 1]
+    if twice:
+        raise InputError(
+            f"The header of {file} must name each column once, whatever its capitals; "
+            f"twice or more: {listing(twice)}. Rename the columns in the file."
+        )
+
+
+_NUMBERED = re.compile(r"(.+)_\d+$")
+# whole numbers and numbers with a decimal comma
+_COMMA = re.compile(r"[+-]?\d*(,\d+)?([eE][+-]?\d+)?$")
+# 1,234 may be a thousand
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+$")
+
+
+def _has_decimal_commas(rows: Any, names: Sequence[str]) -> bool:
+    """Does some column of text hold numbers with a decimal comma, and nothing else?"""
+    kinds = dict(zip(rows.columns, map(str, rows.types), strict=True))
+    text = [n for n in names if kinds[n] == "VARCHAR"]
+    if not text:
+        return False
+    some = rows.select(", ".join(map(quoted, text))).limit(1000).fetchall()
+    return any(
+        _decimal_commas([v for v in c if v is not None])
+        for c in zip(*some, strict=True)
+    )
+
+
+def _decimal_commas(values: Sequence[str]) -> bool:
+    written = [v.strip() for v in values]
+    with_comma = [v for v in written if "," in v]
+    return (
+        bool(with_comma)
+        and all(v and _COMMA.match(v) for v in written)
+        and not all(_THOUSANDS.match(v) for v in with_comma)
     )
 
 
@@ -316,8 +417,18 @@ def _json(connection: Any, files: list[str], types: Any, union_by_name: bool) ->
 
 def _database(place: str) -> str | None:
     """Which kind of database is this? None when it is a file of data."""
+    if _is_sqlite(place):
+        return "sqlite"
     scheme = place.split("://")[0] if "://" in place else ""
     return _DATABASES.get(scheme) or _DATABASES.get(os.path.splitext(place)[1])
+
+
+def _is_sqlite(place: str) -> bool:
+    """Does this file begin as those of SQLite do, whatever it is called?"""
+    if os.path.splitext(place)[1] not in _DATABASES or not os.path.isfile(place):
+        return False
+    with open(place, "rb") as file:
+        return file.read(15) == b"SQLite format 3"
 
 
 def _attached(connection: Any, place: str, table: str | None) -> Any:
@@ -347,12 +458,11 @@ def _attached(connection: Any, place: str, table: str | None) -> Any:
             f"{listing(found, 12) or 'no tables'}."
             f"{nearest(table, list(found))}"
         )
-    path = ".".join('"' + part.replace('"', '""') + '"' for part in found[table])
+    path = ".".join(map(quoted, found[table]))
     return connection.sql(f"SELECT * FROM source.{path}")  # noqa: S608 - quoted above
 
 
 _READERS: dict[str, Callable[[Any, list[str], Any, bool], Any]] = {
     "parquet": _parquet,
-    "csv": _csv,
     "json": _json,
 }

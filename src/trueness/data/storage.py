@@ -28,6 +28,7 @@ VERSION = 1
 _KEY = b"trueness"
 _KEYS = (_KEY, b"karat")  # the package had that name before 0.2
 _COUNTS = ("neg", "pos", "unknown")
+_TEMPORARY = ".trueness"
 
 
 def write_tally(tally: Tally, path: str | os.PathLike[str]) -> None:
@@ -97,7 +98,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield temporary
         return
     target = Path(os.path.realpath(path))
-    name = _beside(target)
+    sweep(target.parent)
+    handle, name = _beside(target)
     try:
         yield Path(name)
         _sync(name)
@@ -112,6 +114,37 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise OSError(err.errno, words) from err
     finally:
         Path(name).unlink(missing_ok=True)
+        os.close(handle)
+
+
+def sweep(folder: Path) -> None:
+    """Remove temporary files that a killed process left behind.
+
+    Whoever writes one holds a lock on it, which ends with the process, however it ends.
+    """
+    for left in folder.glob(f".*{_TEMPORARY}"):
+        try:
+            handle = os.open(left, os.O_RDWR)
+        except OSError:  # gone already, or not ours
+            continue
+        try:
+            if locked(handle, wait=False):
+                left.unlink(missing_ok=True)
+        finally:
+            os.close(handle)
+
+
+def locked(handle: int, wait: bool = True) -> bool:
+    """Lock an open file for this process alone; False if another one has it."""
+    try:
+        import fcntl
+    except ModuleNotFoundError:  # Windows: one writer at a time is up to the user
+        return wait
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True
 
 
 def check_folder(path: str | os.PathLike[str]) -> None:
@@ -137,14 +170,17 @@ def _reason(err: OSError) -> str:
     return os.strerror(err.errno) if err.errno else str(err)
 
 
-def _beside(target: Path) -> str:
+def _beside(target: Path) -> tuple[int, str]:
+    """Make a temporary file with a lock that says that its writer lives."""
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        handle, name = tempfile.mkstemp(
+            prefix=f".{target.name[:100]}.", suffix=_TEMPORARY, dir=target.parent
+        )
     except OSError as err:
         words = f"{target} cannot be written: {err.strerror or err}"
         raise OSError(err.errno, words) from err
-    os.close(handle)
-    return name
+    locked(handle)
+    return handle, name
 
 
 @contextmanager

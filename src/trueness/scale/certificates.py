@@ -104,6 +104,12 @@ class Bounds(Record):
 
     def __repr__(self) -> str:
         """Write value and bounds in one line."""
+        if np.isnan(self.value):
+            ends = apart(self.low, self.high).replace(" to ", " and ")
+            return (
+                f"{self.name}: no cut between the {self.bins:,} bins meets the "
+                f"constraints; if one inside a bin does, its value is between {ends}"
+            )
         ends = apart(self.low, self.high).replace(" to ", " and ")
         return (
             f"{self.name} {self.value:.6g} (exactly between {ends}; {self.bins:,} bins)"
@@ -245,6 +251,28 @@ def _best_threshold(point: OperatingPoint, t: Tally, given: Given) -> OperatingP
     )
 
 
+def _only_inside(t: Tally, given: Given) -> Bounds | None:
+    """Bound the best value when only cuts inside the bins can meet the constraints.
+
+    None when a cut between bins meets them, or when no cut at all can. The exact data
+    may or may not have such a cut; if they do, its value lies between these numbers.
+    """
+    if given["method"] == "fermi-dirac":
+        return None
+    asked, objective = read_objective(given["maximize"], given["minimize"])
+    constraints = read_constraints(given["subject_to"])
+    found = search(t, objective, constraints, given["prevalence"])
+    settled = not constraints or not found.alive.any()
+    if settled or np.isfinite(found.reached):
+        return None
+    ends = range_in(rectangles_of(t), objective, given["prevalence"])
+    low, high = float(ends[0][found.alive].min()), float(ends[1][found.alive].max())
+    low, high = max(low, objective.range[0]), min(high, objective.range[1])
+    if given["minimize"] is not None:
+        low, high = 0.0 - high, 0.0 - low
+    return Bounds(np.nan, low, high, f"best {asked.name}", _bins(t))
+
+
 def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
     """Between which numbers does the exact answer lie, when scores are in bins?
 
@@ -276,6 +304,10 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
     ``best_threshold`` gives. The bounds say what the bins cost; how far the answer
     would differ for other cases is the matter of its confidence interval.
 
+    Where no cut between the bins meets the constraints but one inside a bin may, the
+    value is NaN and the bounds are those of such a cut; :func:`exact_threshold` finds
+    out.
+
     Examples
     --------
     >>> t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0])  # AUC 3/4
@@ -299,6 +331,10 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
     ask = unwrap(known.analysis)
     given = signature(ask).bind(t, **options)
     given.apply_defaults()
+    if name == "best_threshold" and t.binned:
+        inside = _only_inside(t.labelled(), given.arguments)
+        if inside is not None:
+            return inside
     answer = known.attach(ask(t, **options), t.labelled(), given.arguments)
     return _alone(answer, name, t)
 

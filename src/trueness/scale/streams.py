@@ -23,12 +23,14 @@ import numpy as np
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing
 from trueness._core.records import Record
 from trueness.counts.bins import merge_bins
 from trueness.counts.values import Tally
+from trueness.data.engines import label_values
 from trueness.data.files import scan
 from trueness.data.frames import tally
-from trueness.data.storage import read_columns, write_columns
+from trueness.data.storage import check_folder, locked, read_columns, write_columns
 
 _COUNTS = ("neg", "pos", "unknown")
 
@@ -95,15 +97,16 @@ class Stream:
         """
         name = _fingerprint(batch)
         with self._alone():
-            windows, batches = self._state()
+            windows, batches, labels = self._state()
             if name in batches:
                 return False
+            labels = self._labels_with(labels, rows)
             for window, t in self._windows_of(rows).items():
                 total = windows.get(window, Tally()) + t
                 windows[window] = (
                     total if self.at_most is None else total.coarse(self.at_most)
                 )
-            self._write(windows, {*batches, name})
+            self._write(windows, {*batches, name}, labels)
         return True
 
     def fold(self, pattern: str) -> Folded:
@@ -154,8 +157,7 @@ class Stream:
 
     def windows(self) -> dict[str, Tally]:
         """Give the counts of each window."""
-        windows, _ = self._state()
-        return dict(sorted(windows.items()))
+        return dict(sorted(self._state()[0].items()))
 
     def window(
         self,
@@ -189,10 +191,10 @@ class Stream:
     def forget(self, window: str) -> None:
         """Drop a window; its batches stay known, so that they are not counted again."""
         with self._alone():
-            windows, batches = self._state()
+            windows, batches, labels = self._state()
             _options.choice(window, list(windows), "window")
             del windows[window]
-            self._write(windows, batches)
+            self._write(windows, batches, labels)
 
     def _windows_of(self, rows: Any) -> dict[str, Tally]:
         if isinstance(rows, Tally):
@@ -208,9 +210,25 @@ class Stream:
         )
         return {"": found} if self.by is None else {str(k): t for k, t in found.items()}
 
-    def _state(self) -> tuple[dict[str, Tally], set[str]]:
+    def _labels_with(self, known: list[Any], rows: Any) -> list[Any]:
+        """Add the labels of a batch to those seen so far; stop at a third one."""
+        if self.label is None or isinstance(rows, (Tally, dict)):
+            return known
+        found = label_values(rows, self.label)
+        # as a file of JSON gives them back; a date and the like as text
+        plainly = [v if isinstance(v, (int, float, str)) else str(v) for v in found]
+        both = [*known, *(v for v in plainly if v not in known)]
+        if len(both) > 2:
+            raise InputError(
+                f"The label {self.label!r} must have two values over all batches; "
+                f"earlier ones had {listing(known)}, this one has {listing(found)}. "
+                f"Nothing of it was counted."
+            )
+        return both
+
+    def _state(self) -> tuple[dict[str, Tally], set[str], list[Any]]:
         if not Path(self.path).exists():
-            return {}, set()
+            return {}, set(), []
         columns, about = read_columns(self.path, "stream")
         windows = {}
         for k, name in enumerate(about["windows"]):
@@ -218,9 +236,11 @@ class Stream:
             counts = [columns[c][at] for c in _COUNTS]
             bins = merge_bins(columns["score"][at], columns["high"][at], counts)
             windows[name] = Tally._of_bins(*bins)
-        return windows, set(about["batches"])
+        return windows, set(about["batches"]), about.get("labels", [])
 
-    def _write(self, windows: dict[str, Tally], batches: set[str]) -> None:
+    def _write(
+        self, windows: dict[str, Tally], batches: set[str], labels: list[Any]
+    ) -> None:
         parts = list(windows.values())
         sizes = [len(t) for t in parts]
         columns = {
@@ -232,31 +252,35 @@ class Stream:
         }
         columns["window"] = np.repeat(np.arange(len(parts)), sizes)
         about = {"kind": "stream", "windows": list(windows), "batches": sorted(batches)}
+        about["labels"] = labels
         write_columns(columns, about, self.path)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Let one process at a time change the file; sweep up after a killed one."""
+        """Let one process at a time change the file; leave no lock file behind."""
+        check_folder(self.path)
         target = Path(self.path)
-        if not target.parent.is_dir():
-            raise InputError(
-                f"{target} cannot be written: there is no folder {target.parent}. "
-                f"Make the folder first."
-            )
-        with open(target.with_name(f".{target.name}.lock"), "w") as lock:
-            _wait_for(lock)
-            for left in target.parent.glob(f".{target.name}.*"):
-                if left.name != f".{target.name}.lock":
-                    left.unlink(missing_ok=True)
+        lock = target.with_name(f".{target.name}.lock")
+        handle = _held(lock)
+        try:
             yield
+        finally:
+            lock.unlink(missing_ok=True)
+            os.close(handle)
 
 
-def _wait_for(lock: Any) -> None:
-    try:
-        import fcntl
-    except ModuleNotFoundError:  # Windows: one writer at a time is up to the user
-        return
-    fcntl.flock(lock, fcntl.LOCK_EX)
+def _held(lock: Path) -> int:
+    """Open and lock a file; again, if whoever had it before has removed it."""
+    while True:
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+        locked(handle)
+        try:
+            same = os.path.samestat(os.fstat(handle), os.stat(lock))
+        except FileNotFoundError:
+            same = False
+        if same:
+            return handle
+        os.close(handle)
 
 
 def _files(pattern: str) -> list[tuple[str, str]]:

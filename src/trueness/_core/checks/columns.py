@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from decimal import Decimal
 from numbers import Number
 from typing import Any
 
@@ -41,6 +42,17 @@ def distinct_names(names: Sequence[str], what: str = "scores") -> tuple[str, ...
     if twice:
         raise InputError(f"{what} must have different names; twice: {listing(twice)}.")
     return tuple(names)
+
+
+def as_array(values: Any, what: str) -> Array:
+    """Turn values into an array; stop at lists of different lengths."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InputError(
+            f"{what} must have one value per case; found lists of different lengths. "
+            f"Pass one flat list or array."
+        ) from None
 
 
 def one_dimensional(values: Array, what: str) -> Array:
@@ -131,7 +143,8 @@ def _numbers_from_objects(values: Array, what: str) -> Array:
         ) from None
     except OverflowError:
         raise InputError(_BEYOND.format(what=what)) from None
-    still_apart(len(set(values[~gone])), np.unique(out[~gone]).size, what)
+    exact = {v for v in values[~gone] if isinstance(v, (Decimal, int))}
+    still_apart(len(exact), len(set(map(float, exact))), what)
     return out
 
 
@@ -284,6 +297,23 @@ def unit_scores(values: Array, what: str, instead: str) -> Array:
     return values
 
 
+def hashable(values: Array, what: str) -> list[Any]:
+    """Pass on labels that can be told apart; lists and the like are no labels."""
+    odd = [v for v in values if isinstance(v, (list, dict, set, np.ndarray))]
+    if odd:
+        raise InputError(
+            f"{what} must hold one label per case, a number, text or a truth value; "
+            f"found {type(odd[0]).__name__} such as {listing(odd[:1])}. Take the label "
+            f"that is meant out of each."
+        )
+    try:
+        return list(dict.fromkeys(values.tolist()))
+    except TypeError as err:
+        raise InputError(
+            f"{what} must hold labels that can be told apart; {err}."
+        ) from None
+
+
 def label_pair(found: Sequence[Any], positive: Any, what: str) -> tuple[Any, Any]:
     """Which label value is negative and which is positive?
 
@@ -292,6 +322,13 @@ def label_pair(found: Sequence[Any], positive: Any, what: str) -> tuple[Any, Any
     """
     if positive is None:
         return _default_pair(found, what)
+    if isinstance(positive, (Mapping, Sequence, Set, np.ndarray)) != isinstance(
+        positive, (str, bytes)
+    ) or _is_missing(positive):
+        raise InputError(
+            f"positive must be one label value; found {positive!r}. {what} holds "
+            f"{listing(found) or 'no labels'}."
+        )
     others = [v for v in found if not _same(v, positive)]
     if len(others) > 1:
         raise InputError(
