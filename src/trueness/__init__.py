@@ -19,7 +19,7 @@ What is the shape of the trade-off?
     leakage Leakage binormal Binormal fit_binormal BinormalFit kl_divergence Divergence
 Which is better, and everywhere?
     compare_auc compare_metric compare_statistic Comparison Pair dominates Dominance
-    compare_groups cluster_bootstrap
+    compare_groups cluster_bootstrap nri idi Reclassification
 Where do I cut?
     best_threshold OperatingPoint Certificate pareto ParetoFront cost_curve CostCurve
     decision_curve DecisionCurve validate_threshold Validation guaranteed_threshold

@@ -37,6 +37,11 @@ from trueness.nogold.combinations.table import (
     combination_front as combination_front,
 )
 from trueness.comparison.aucs import compare_auc as compare_auc
+from trueness.comparison.reclassification import (
+    Reclassification as Reclassification,
+    idi as idi,
+    nri as nri,
+)
 from trueness.comparison.results import Comparison as Comparison, Pair as Pair
 from trueness.metrics.confusion import (
     Confusion as Confusion,

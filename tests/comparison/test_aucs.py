@@ -25,14 +25,16 @@ def test_proc_agrees_paired(asah):
     found = trueness.compare_auc(asah)
     assert found.paired
     for pair in found.pairs:
-        ours = [
-            pair.statistic,
-            pair.p_value,
-            pair.difference.low,
-            pair.difference.high,
-        ]
-        theirs = PROC[f"paired_{pair.first}_{pair.second}"][2:]
-        assert ours == pytest.approx(theirs, abs=1e-10)
+        d, (z, p, low, high) = (
+            pair.difference,
+            PROC[f"paired_{pair.first}_{pair.second}"][2:],
+        )
+        assert pair.statistic == pytest.approx(z, abs=1e-10)
+        # pROC takes the normal distribution, we Student's: a little wider
+        assert p <= pair.p_value < p + 0.01
+        middle, half = (d.low + d.high) / 2, (d.high - d.low) / 2
+        assert middle == pytest.approx((low + high) / 2, abs=1e-10)
+        assert 1 < half / ((high - low) / 2) < 1.03
 
 
 def test_proc_agrees_unpaired(asah):
@@ -56,6 +58,20 @@ def brute_covariance(y, columns):
     return np.cov(up) / (y == 1).sum() + np.cov(down) / (y == 0).sum()
 
 
+def satterthwaite(y, a, b):
+    """Degrees of freedom from all pairs of cases, a case's worth shared."""
+    win = [
+        (s[y == 1][:, None] > s[y == 0]) + 0.5 * (s[y == 1][:, None] == s[y == 0])
+        for s in (a, b)
+    ]
+    gap = win[0] - win[1]
+    n = np.array(gap.shape)
+    spread = np.array([gap.mean(1).var(ddof=1), gap.mean(0).var(ddof=1)])
+    pooled = (n - 1) @ spread / (n - 1).sum()
+    v = ((n - 1) * spread + pooled) / n / n
+    return v.sum() ** 2 / (v**2 / (n - 1)).sum()
+
+
 def test_slow_twin_with_ties_and_omnibus(rng):
     y, s = tied_cases(rng, 120)
     columns = [s, *(np.round(s + rng.normal(size=s.size), 1) for _ in range(3))]
@@ -70,13 +86,16 @@ def test_slow_twin_with_ties_and_omnibus(rng):
         sd = np.sqrt(S[i, i] + S[j, j] - 2 * S[i, j])
         assert pair.difference.sd == pytest.approx(sd)
         assert pair.difference.value == pytest.approx(area[i] - area[j])
-        p = 2 * stats.norm.sf(abs(area[i] - area[j]) / sd)
+        df = satterthwaite(y, columns[i], columns[j])
+        p = 2 * stats.t.sf(abs(area[i] - area[j]) / sd, df)
         assert pair.p_value == pytest.approx(p)
     L = np.column_stack([np.eye(3), -np.ones(3)])
     chi2 = (L @ area) @ np.linalg.solve(L @ S @ L.T, L @ area)
     assert found.statistic == pytest.approx(chi2)
     assert found.df == 3
-    assert found.p_value == pytest.approx(stats.chi2.sf(chi2, 3))
+    # Hotelling's with finite degrees of freedom: a little more careful
+    p = stats.chi2.sf(chi2, 3)
+    assert p < found.p_value < p + 0.02
     for name, value in zip("abcd", found.values, strict=True):
         own = trueness.auc(trueness.tally(y, columns[at[name]]))
         ends = (value.value, value.low, value.high, value.sd)
@@ -347,3 +366,138 @@ def test_cluster_errors():
     one = {"a": Tally([2, 1], pos=[1, 1], neg=[1, 1])}
     with pytest.raises(trueness.NotEnoughCases, match="at least two clusters; found 1"):
         trueness.cluster_bootstrap(one, trueness.auc)
+
+
+# few cases and no spread
+
+
+def test_a_difference_without_variance_is_a_difference():
+    perfect = Tally([2, 1], pos=[50, 0], neg=[0, 50])
+    wrong = Tally([2, 1], pos=[0, 50], neg=[50, 0])
+    found = trueness.compare_groups({"a": perfect, "b": wrong}, trueness.auc)
+    assert found.pairs[0].p_value < 1e-6
+    assert found.p_value < 1e-6
+    plain = trueness.compare_groups(
+        {"a": perfect, "b": wrong}, lambda t: float(trueness.auc(t)), replicates=200
+    )
+    assert plain.pairs[0].p_value == plain.p_value == 2 / 201
+    assert "no width" in plain.notes[0]
+
+
+def test_the_omnibus_test_sees_what_every_pair_sees(rng):
+    y = np.repeat([0, 1], 50)
+    noisy = y + rng.normal(size=100)
+    p = trueness.panel(y, {"good": y, "bad": 1 - y, "none": 0 * y, "noisy": noisy})
+    found = trueness.compare_auc(p)
+    assert max(q.p_value for q in found.pairs) < 1e-2
+    assert found.p_value < 1e-10
+    assert trueness.compare_auc(p[["good", "bad"]]).p_value < 1e-15
+    apart = trueness.compare_auc({n: p[n] for n in p.names})
+    assert apart.p_value < 1e-10
+
+
+def test_a_perfect_metric_against_none_is_a_difference():
+    y = np.repeat([0, 1], 20)
+    p = trueness.panel(y, {"a": y, "b": 0 * y, "c": 1 - y})
+    found = trueness.compare_metric(p, "f1")
+    assert found.pairs[0].p_value == found.pairs[1].p_value == 2 / 20_001
+    assert found.p_value < 0.01
+
+
+def test_five_of_five_are_not_certain():
+    p = trueness.panel(np.repeat([0, 1], 5), {"a": np.repeat([0, 1], 5), "b": [1] * 10})
+    found = trueness.compare_metric(p, "recall")
+    for v in found.values:
+        # Jeffreys: Beta(5.5, 0.5)
+        assert v.low == pytest.approx(stats.beta.ppf(0.025, 5.5, 0.5), abs=0.02)
+        assert (v.value, v.high) == (1, 1)
+    d = found.pairs[0].difference
+    assert (d.value, found.pairs[0].p_value) == (0, 1)
+    assert -1 < d.low < -0.1 < 0.1 < d.high < 1
+
+
+def test_cluster_bootstrap_of_perfect_clusters_has_width():
+    parts = {k: Tally([2, 1], pos=[3, 0], neg=[0, 3]) for k in range(20)}
+    for method in ("percentile", "normal"):
+        a = trueness.cluster_bootstrap(parts, trueness.auc, method=method)
+        assert a.value == a.high == 1
+        assert 1 - 6 / 20 < a.low < 1 - 1 / 20
+    same = trueness.cluster_bootstrap(parts, lambda t: t.prevalence)
+    assert same.low == same.high == 0.5
+    assert "no width" in same.notes[0]
+
+
+def one_sample(rng, n_pos, n_neg, k, auc, wide=False):
+    """Correlated normal scores of k equally good classifiers."""
+    y = np.repeat([1, 0], [n_pos, n_neg])
+    z = rng.normal(size=(y.size, 1)) + rng.normal(size=(y.size, k))
+    spread = np.linspace(1, 2, k) if wide else np.ones(k)
+    shift = np.sqrt(1 + spread**2) * np.sqrt(2) * stats.norm.ppf(auc)
+    s = np.where(y[:, None] == 1, z * spread + shift, z)
+    return trueness.panel(y, {str(i): s[:, i] for i in range(k)})
+
+
+@pytest.mark.parametrize("n_pos", [2, 3, 5])
+def test_few_positives_keep_the_level(rng, n_pos):
+    p = [
+        trueness.compare_auc(one_sample(rng, n_pos, 40, 2, 0.65, wide=k % 2))
+        for k in range(300)
+    ]
+    assert np.mean([c.pairs[0].p_value < 0.05 for c in p]) < 0.07 + 0.03
+    assert np.mean([c.pairs[0].difference.low <= 0 for c in p]) > 0.93
+    assert f"With {n_pos} positive cases" in p[0].notes[0]
+
+
+def test_many_classifiers_on_few_cases_keep_the_level(rng):
+    p = [
+        trueness.compare_auc(one_sample(rng, 10, 30, 8 + k % 3, 0.7)).p_value
+        for k in range(200)
+    ]
+    assert np.mean(np.array(p) < 0.05) < 0.07 + 0.03
+
+
+def test_many_cases_keep_the_power_of_delong(rng):
+    y = np.repeat([0, 1], [300, 200])
+    base = rng.normal(size=500) + y
+    p = trueness.panel(y, {"a": base, "b": base + rng.normal(size=500)})
+    pair = trueness.compare_auc(p).pairs[0]
+    assert stats.norm.isf(pair.p_value / 2) == pytest.approx(pair.statistic, rel=0.02)
+    apart = trueness.compare_auc(p["a"], p["b"]).pairs[0]
+    assert stats.norm.isf(apart.p_value / 2) == pytest.approx(apart.statistic, rel=0.02)
+
+
+def test_margins_by_hand(asah):
+    found = trueness.compare_auc(asah[["s100b", "ndka"]], margin=0.1).pairs[0]
+    d = found.difference
+    df = satterthwaite(np.array(PROC["poor"]), *(np.array(PROC[k]) for k in
+                                                 ("s100b", "ndka")))  # fmt: skip
+    below = stats.t.cdf((-0.1 - d.value) / d.sd, df)
+    assert found.p_noninferior == pytest.approx(below)
+    assert found.p_noninferior_second == pytest.approx(
+        stats.t.sf((0.1 - d.value) / d.sd, df)
+    )
+    assert found.p_equivalent == max(found.p_noninferior, found.p_noninferior_second)
+    assert "not worse by 0.1" in repr(found)
+    plain = trueness.compare_auc(asah[["s100b", "ndka"]])
+    assert np.isnan(plain.pairs[0].p_noninferior)
+    copy = trueness.panel(PROC["poor"], {"a": PROC["ndka"], "b": PROC["ndka"]})
+    assert trueness.compare_auc(copy, margin=0.01).pairs[0].p_equivalent == 0
+    with pytest.raises(trueness.InputError, match="margin"):
+        trueness.compare_auc(asah, margin=-0.1)
+    assert "p_noninferior" in trueness.compare_auc(asah, margin=0.1).to_frame("dict")
+
+
+def test_margins_agree_with_the_interval():
+    """The test at 2.5 % and the 95 % interval are one question."""
+    p = votes(TABLE)
+    for metric in ("recall", "f1"):
+        d = trueness.compare_metric(p, metric).pairs[0].difference
+        inside = trueness.compare_metric(p, metric, margin=max(0.001, -d.low + 0.02))
+        outside = trueness.compare_metric(p, metric, margin=max(0.001, -d.low - 0.02))
+        assert inside.pairs[0].p_noninferior < 0.025
+        if d.low < -0.021:
+            assert outside.pairs[0].p_noninferior > 0.025
+    a, b = Tally([2, 1], [3, 30], [28, 4]), Tally([2, 1], [5, 25], [20, 6])
+    d = trueness.compare_auc(a, b).pairs[0].difference
+    at = trueness.compare_auc(a, b, margin=-d.low).pairs[0]
+    assert at.p_noninferior == pytest.approx(0.025, abs=1e-3)

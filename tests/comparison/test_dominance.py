@@ -94,7 +94,9 @@ def test_paired_by_names(rng):
     assert not found.surely_worse
     assert (found.low <= found.difference).all()
     assert (found.difference <= found.high).all()
-    assert found.margin == max(0, -found.low.min())
+    assert 0 <= found.margin < max(0, -found.low.min())
+    assert found.range_better
+    assert found.p_value == pytest.approx(2 * found.p_better)
     same = quick(p, "a", "c")
     assert (same.verdict, same.p_value, same.margin) == ("equal", 1, 0)
     assert quick(p[["a", "b"]]).verdict == found.verdict
@@ -123,15 +125,71 @@ def test_paired_is_sharper_than_unpaired(rng):
     assert np.mean(paired.high - paired.low) < 0.8 * np.mean(apart.high - apart.low)
 
 
-def test_false_alarms_are_rare(rng):
-    """Equal classifiers: each one-sided p-value is small in about 5 % of samples."""
-    small = 0
-    for k in range(60):
-        y = np.repeat([0, 1], 60)
-        base = rng.normal(size=120) + y
-        p = trueness.panel(y, {k: base + rng.normal(size=120) for k in "ab"})
-        small += trueness.dominates(p, "a", "b", rng=k, replicates=150).p_better < 0.05
-    assert small <= 9
+def two_curves(rng, n, areas, spread=1.0):
+    """Paired normal scores; a spread makes the curve of the second cross."""
+    y = np.repeat([1, 0], n)
+    z = rng.normal(size=(2 * n, 1)) + rng.normal(size=(2 * n, 2))
+    z[:n] *= [1, spread]
+    z[:n] += np.sqrt(2) * np.sqrt(1 + np.array([1, spread]) ** 2) * ndtri(areas)
+    return trueness.panel(y, {"a": z[:, 0], "b": z[:, 1]})
+
+
+def test_equal_curves_are_found_different_in_five_percent(rng):
+    p = []
+    for k in range(80):
+        d = quick(two_curves(rng, 60, [0.8, 0.8]), rng=k)
+        p += [d.p_better, d.p_worse]
+    small = np.mean(np.array(p) < 0.05)
+    assert 0.006 < small < 0.1  # 160 values; by the band they were .006
+
+
+def test_better_somewhere_has_the_power_of_delong(rng):
+    ours, theirs = [], []
+    for k in range(40):
+        p = two_curves(rng, 60, [0.88, 0.78])
+        ours.append(quick(p, rng=k).p_better < 0.05)
+        theirs.append(trueness.compare_auc(p).pairs[0].p_value < 0.05)
+    assert np.mean(ours) > np.mean(theirs) - 0.1
+    assert np.mean(ours) > 0.5
+
+
+def test_crossing_curves_are_better_and_worse(rng):
+    d = quick(two_curves(rng, 400, [0.8, 0.8], spread=3))
+    assert d.p_better < 0.01
+    assert d.p_worse < 0.01
+    assert d.range_better[0] > d.range_worse[0]  # the second wins at low rates
+    assert d.margin > 0.1
+    assert not d.surely_better or d.surely_better[0][0] > 0
+
+
+def test_the_margin_holds_at_the_worst_rate(rng):
+    """The second is better by .137 at most, near a false positive rate of .03."""
+    f = np.linspace(0, 1, 10_001)[1:-1]
+    a = ndtr(np.sqrt(2) * ndtri(0.8) + ndtri(f))
+    b = ndtr((np.sqrt(5) * ndtri(0.8) + ndtri(f)) / 2)
+    worst = (b - a).max()
+    held = [
+        quick(two_curves(rng, 100, [0.8, 0.8], spread=2), rng=k).margin >= worst
+        for k in range(40)
+    ]
+    assert np.mean(held) > 0.85
+
+
+def test_a_tested_margin(rng):
+    p = two_curves(rng, 300, [0.9, 0.75])
+    near, far = (quick(p, margin=m) for m in (0.001, 0.2))
+    assert far.p_noninferior < near.p_noninferior
+    assert quick(p, margin=min(0.9, far.margin + 0.01)).p_noninferior < 0.05
+    assert np.isnan(quick(p).p_noninferior)
+    assert quick(p, "a", "a", margin=0.01).p_noninferior == 0
+
+
+def test_perfect_against_wrong():
+    good, bad = Tally([2, 1], [0, 40], [40, 0]), Tally([2, 1], [40, 0], [0, 40])
+    d = quick(good, bad)
+    assert d.p_better < 1e-3
+    assert d.p_worse == 1
+    assert d.range_worse == ()
 
 
 def test_dominance_errors():

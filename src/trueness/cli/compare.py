@@ -80,7 +80,7 @@ def sentences(found: Comparison) -> list[str]:
     lines = []
     if len(found.names) > 2:
         lines.append(
-            f"Are all equal? p = {found.p_value:.3g} (chi-squared "
+            f"Are all equal? p = {found.p_value:.3g} (Wald statistic "
             f"{found.statistic:.4g} on {found.df} degrees of freedom)."
         )
     if not sure:
@@ -90,7 +90,7 @@ def sentences(found: Comparison) -> list[str]:
         if p.difference.value < 0:
             first, second = second, first
         lines.append(f"{first} ranks better than {second}, beyond chance.")
-    return lines
+    return [*lines, *found.notes]
 
 
 def _tables(found: Comparison) -> list[Any]:
@@ -134,6 +134,10 @@ def _result(found: Comparison, better: Pairs) -> dict[str, Any]:
                 "second": b,
                 "verdict": d.verdict,
                 "p_value": d.p_value,
+                "p_better": d.p_better,
+                "p_worse": d.p_worse,
+                "range_better": d.range_better,
+                "range_worse": d.range_worse,
                 "fpr_better": d.fpr_better,
                 "fpr_worse": d.fpr_worse,
                 "surely_better": d.surely_better,

@@ -7,6 +7,7 @@ Which of several classifiers ranks better?             ``compare_auc``
 ... is better at its threshold, by any metric?         ``compare_metric``
 ... is better by any number that a tally has?          ``compare_statistic``
 Is one curve above the other, somewhere, everywhere?   ``dominates``
+Does a new model move cases the right way?             ``nri``, ``idi``
 Does a number differ between groups of cases?          ``compare_groups``
 How sure are we when the cases of a cluster are alike? ``cluster_bootstrap``
 =====================================================  ==========================
@@ -14,12 +15,13 @@ How sure are we when the cases of a cluster are alike? ``cluster_bootstrap``
 A panel (the same cases) is compared case by case, a mapping of tallies (different
 cases) by the sums of their variances::
 
-    Panel ─┬─ placement values ── aucs.py      ─┐
-           ├─ votes, resampled ── paired.py    ─┼─► Pair, Comparison (results.py)
-    tallies ── resampled ──────── groups.py    ─┘
-    Panel, two tallies ── curves, resampled ── dominance.py ─► Dominance
+    Panel ─┬─ placement values ── aucs.py, contrasts.py ─┐
+           ├─ votes, redrawn ──── paired.py             ─┼─► Pair, Comparison
+    tallies ── redrawn ────────── groups.py, redraws.py ─┘   (results.py)
+    Panel, two tallies ── curves, redrawn ── dominance.py ─► Dominance
+    Panel of risks ─────────────── reclassification.py ───► Reclassification
 
-Read ``results.py`` first, then ``aucs.py``, ``paired.py``, ``groups.py`` and
-``dominance.py``. The mathematics and the measured error rates are in
-``docs/maths/ranking.md``.
+Read ``results.py`` and ``contrasts.py`` (tests for few cases) first, then ``aucs.py``,
+``redraws.py``, ``paired.py``, ``groups.py`` and ``dominance.py``. The mathematics and
+the measured error rates are in ``docs/maths/ranking.md``.
 """

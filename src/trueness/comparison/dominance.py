@@ -1,15 +1,19 @@
-"""Is one classifier better everywhere?
+"""Is one classifier better somewhere, and nowhere worse?
 
 ``dominates`` compares two ROC curves at every false positive rate, and the two
-precision-recall curves at every recall: the answers agree (Sameni 2025, section 5). A
-bootstrap says how sure that is.
+precision-recall curves at every recall: the answers agree (Sameni 2025, section 5). How
+the curves of the sample lie is exact. Two things are said of the population, and they
+are different: is there a range where the first is better (``p_better``), and by how
+much could the second still be better anywhere (``margin``)?
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
+from statistics import NormalDist
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -21,6 +25,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.options import renamed
 from trueness._core.progress import steps
 from trueness._core.records import Record
+from trueness.comparison.aucs import asked_margin
 from trueness.counts.answers import of_panel
 from trueness.counts.resampling import Seed
 from trueness.counts.resampling import replicates as redraws
@@ -48,14 +53,20 @@ class Dominance(Record):
         False positive rates at which the first has the higher, the lower ROC curve.
     recall_better, recall_worse : tuple of (low, high)
         Recalls at which it has the higher, the lower precision, at any prevalence.
-    p_value : float
-        Could what the verdict says be chance? Of "dominates": if the first were nowhere
-        better; of "is dominated": nowhere worse; of "crosses": the larger of both; of
-        "equal": 1.
     p_better, p_worse : float
-        One-sided: could the highest, the lowest difference be chance?
+        Is there a range of false positive rates where the first is better, where it is
+        worse? One-sided p-values: small ones say yes.
+    range_better, range_worse : tuple (low, high)
+        The false positive rates at which that is clearest; empty when nothing points
+        that way.
+    p_value : float
+        Could the two curves be equal? Twice the smaller of both.
     margin : float
-        With this confidence the second is nowhere better by more than this (TPR).
+        With the confidence of ``level`` the second is nowhere better by more than this,
+        in true positive rate: non-inferiority of the whole curve.
+    tested_margin, p_noninferior : float
+        The margin that was asked about, and the p-value of "the second is better by
+        more than that at some false positive rate"; NaN when none was.
     surely_better, surely_worse : tuple of (low, high)
         False positive rates at which the band of the difference excludes zero.
     fpr, difference, low, high : array
@@ -71,10 +82,14 @@ class Dominance(Record):
     fpr_worse: Ranges
     recall_better: Ranges
     recall_worse: Ranges
-    p_value: float
     p_better: float
     p_worse: float
+    range_better: tuple[float, ...]
+    range_worse: tuple[float, ...]
+    p_value: float
     margin: float
+    tested_margin: float
+    p_noninferior: float
     surely_better: Ranges
     surely_worse: Ranges
     fpr: Floats
@@ -96,12 +111,13 @@ def dominates(
     b: Tally | str | None = None,
     c: str | None = None,
     *,
+    margin: float | None = None,
     level: float = 0.95,
     points: int = 101,
     rng: Seed = 0,
     replicates: int = 1000,
 ) -> Dominance:
-    r"""Is one classifier better everywhere, and how sure are we?
+    r"""Is one classifier better somewhere and nowhere worse, and how sure are we?
 
     .. math:: G_a(u) \le G_b(u) \text{ for all } u \in (0, 1)
 
@@ -110,8 +126,12 @@ def dominates(
     a, b, c
         Two tallies (different cases), or a panel and two of its names (the same cases);
         a panel of two needs no names.
+    margin
+        A loss of true positive rate that would not matter, for example 0.05: then
+        ``p_noninferior`` says whether more can be excluded at every false positive
+        rate.
     level
-        Confidence level of the band of the difference.
+        Confidence level of the band of the difference and of the margin.
     points
         How many false positive rates the band has.
     rng, replicates
@@ -120,14 +140,30 @@ def dominates(
     Returns
     -------
     Dominance
-        The verdict on the sample with its ranges (exact), and the p-values and the
-        simultaneous band (bootstrap; paired for a panel).
+        The verdict on the sample with its ranges (exact), and the p-values, the margin
+        and the simultaneous band (bootstrap; paired for a panel).
 
     Notes
     -----
     Sameni (2025), eq. (27), not strict: curves may touch. Differs from the text there:
     strict dominance on [0, 1] is impossible, since all curves meet at both ends, and
     dominance does carry over to accuracy and F-beta at equal specificity.
+
+    *Better somewhere.* Mean differences over the whole range, its halves, quarters and
+    eighths (while they hold five negatives), each over its bootstrap error; the largest
+    counts, and narrow ranges pay for their number: :math:`\max_w (t_w - \tfrac12
+    \sqrt{2 \ln(1 / w)})` for a range of width w (after Duembgen and Spokoiny 2001).
+    Its null distribution is that of correlated normal values. The whole range is the
+    difference of the AUCs, so little power is lost against DeLong's test, and curves
+    that cross are found too. *Nowhere worse.* At each false positive rate the
+    one-sided bound; the worst of them holds without an adjustment, since all must be
+    passed (Berger 1982). ``docs/maths/inference.md`` has measured error rates.
+
+    References
+    ----------
+    Sameni (2025), section 5; Duembgen, Spokoiny (2001), Ann. Stat. 29:124,
+    doi:10.1214/aos/996986504; Berger (1982), Technometrics 24:295,
+    doi:10.1080/00401706.1982.10487790
 
     Examples
     --------
@@ -148,6 +184,7 @@ def dominates(
     fpr_better, fpr_worse = _ranges(_corners(first), _corners(second))
     recall_better, recall_worse = _recalls(first, second)
     verdict = _verdict(bool(fpr_better), bool(fpr_worse))
+    tested = asked_margin(margin)
     sure = _uncertainty(first, second, panel, grid, level, rng, number)
     return Dominance(
         verdict,
@@ -155,10 +192,14 @@ def dominates(
         fpr_worse,
         recall_better,
         recall_worse,
-        _p_of(verdict, sure),
-        sure.p_better,
-        sure.p_worse,
-        max(0.0, -float(sure.low.min())),
+        sure.better.p_value,
+        sure.worse.p_value,
+        sure.better.place,
+        sure.worse.place,
+        min(1.0, 2 * min(sure.better.p_value, sure.worse.p_value)),
+        _largest_loss(sure, level),
+        tested,
+        _noninferior(sure, tested),
         _where(grid, sure.low > 0),
         _where(grid, sure.high < 0),
         grid,
@@ -263,12 +304,20 @@ def _positive(knot: Floats, start: Floats, end: Floats) -> Ranges:
     return tuple(found)
 
 
+class _Somewhere(NamedTuple):
+    """Is there a range with a difference, and where is it clearest?"""
+
+    p_value: float
+    place: tuple[float, ...]
+
+
 class _Sure(NamedTuple):
     difference: Floats
+    error: Floats
     low: Floats
     high: Floats
-    p_better: float
-    p_worse: float
+    better: _Somewhere
+    worse: _Somewhere
 
 
 def _uncertainty(
@@ -284,33 +333,96 @@ def _uncertainty(
     curves = [height(*_corners(t), grid) for t in (first, second)]
     value = curves[0] - curves[1]
     rng = _options.generator(rng)
-    if first is second:
-        zero = np.zeros_like(grid)
-        return _Sure(zero, zero, zero, 1.0, 1.0)
+    if first is second or (panel is not None and _copies(panel)):
+        zero, nowhere = np.zeros_like(grid), _Somewhere(1.0, ())
+        return _Sure(zero, zero, zero, zero, nowhere, nowhere)
     if panel is None:
         drawn = curves_of(few_rows(first), grid, number, rng) - curves_of(
             few_rows(second), grid, number, rng
         )
     else:
         drawn = _paired_differences(panel, grid, number, rng)
-    floor = [
-        rate_variance(c, t.n_pos) for c, t in zip(curves, (first, second), strict=True)
-    ]
-    error = np.sqrt(np.maximum(drawn.var(axis=0), np.minimum(*floor) / 4))
-    moved = (drawn - value) / error
-    half = critical(np.abs(moved), level, "simultaneous") * error
-    scaled = value / error
-    p_better = _share_at_least(moved.max(axis=1), float(scaled.max()))
-    p_worse = _share_at_least((-moved).max(axis=1), float((-scaled).max()))
+    floor = np.minimum(
+        *(rate_variance(c, t.n_pos) for c, t in zip(curves, (first, second),
+                                                   strict=True))
+    )  # fmt: skip
+    error = np.sqrt(np.maximum(drawn.var(axis=0), floor / 4))
+    half = critical(np.abs(drawn - value) / error, level, "simultaneous") * error
     low, high = np.clip(value - half, -1, 1), np.clip(value + half, -1, 1)
-    return _Sure(value, low, high, p_better, p_worse)
+    few = min(min(t.n_pos, t.n_neg) for t in (first, second))
+    least = min(first.n_neg, second.n_neg)
+    scan = _scanned(value, drawn, floor, grid, few, least)
+    sides = (_somewhere(scan, sign, rng) for sign in (1, -1))
+    return _Sure(value, error, low, high, *sides)
 
 
-def _share_at_least(drawn: Floats, seen: float) -> float:
-    """A bootstrap p-value, never zero; 1 when nothing points that way."""
-    if seen <= 0:
-        return 1.0
-    return float((np.sum(drawn >= seen) + 1) / (drawn.size + 1))
+def _copies(panel: Panel) -> bool:
+    """Do both classifiers order all cases alike?"""
+    first, second = (_levels(panel.rows[:, k]) for k in range(2))
+    return bool(np.array_equal(first, second))
+
+
+class _Scan(NamedTuple):
+    """Mean differences over ranges, in standard errors, and how they hang together."""
+
+    low: Floats
+    high: Floats
+    scaled: Floats
+    correlation: Floats
+    toll: Floats
+
+
+_NEGATIVES = 5  # a range that holds fewer of them has no steady error
+_DRAWS = 20_000
+
+
+def _scanned(
+    value: Floats, drawn: Floats, floor: Floats, grid: Floats, few: int, n_neg: int
+) -> _Scan:
+    """Average the difference over the whole range, halves, quarters and eighths."""
+    parts = [k for k in (1, 2, 4, 8) if k <= 2 or n_neg >= k * _NEGATIVES]
+    low = np.concatenate([np.arange(k) / k for k in parts])
+    width = np.concatenate([np.full(k, 1 / k) for k in parts])
+    inside = (grid[:, None] > low - _EQUAL) & (grid[:, None] < low + width - _EQUAL)
+    inside = inside[:, inside.any(axis=0)] if not inside.any(axis=0).all() else inside
+    mean = inside / inside.sum(axis=0)
+    spread = np.atleast_2d(np.cov((drawn @ mean).T))
+    own = np.diag(spread).copy()
+    correlation = spread / np.sqrt(np.outer(own, own) + 1e-300)
+    np.fill_diagonal(correlation, 1.0)
+    # a bootstrap's variance is short by (n - 1) / n; where no draw varies, a rate's is
+    own = np.where(own > _EQUAL, own * few / max(few - 1, 1), floor @ mean)
+    toll = np.sqrt(2 * np.log(1 / width)) / 2
+    return _Scan(low, low + width, value @ mean / np.sqrt(own), correlation, toll)
+
+
+def _somewhere(scan: _Scan, sign: int, rng: np.random.Generator) -> _Somewhere:
+    """How often would equal curves show so clear a difference in some range?"""
+    score = sign * scan.scaled - scan.toll
+    best = int(score.argmax())
+    if sign * scan.scaled[best] <= 0:
+        return _Somewhere(1.0, ())
+    size, vector = np.linalg.eigh(scan.correlation)
+    root = vector * np.sqrt(np.maximum(size, 0))
+    chance = (rng.normal(size=(_DRAWS, size.size)) @ root.T - scan.toll).max(axis=1)
+    p = (float(np.sum(chance >= score[best])) + 1) / (_DRAWS + 1)
+    return _Somewhere(p, (float(scan.low[best]), float(scan.high[best])))
+
+
+def _largest_loss(sure: _Sure, level: float) -> float:
+    """By how much could the second be better, at the worst false positive rate?"""
+    z = NormalDist().inv_cdf(level)
+    return float(np.clip(z * sure.error - sure.difference, 0.0, 1.0).max())
+
+
+def _noninferior(sure: _Sure, margin: float) -> float:
+    """Test each false positive rate; the largest p-value is that of all of them."""
+    if math.isnan(margin):
+        return math.nan
+    if not sure.error.any():
+        return 0.0
+    z = float(((sure.difference + margin) / sure.error).min())
+    return NormalDist().cdf(-z)
 
 
 def _paired_differences(
@@ -362,15 +474,6 @@ def _levels(column: Floats) -> Array:
 def _shares(count: Array, level: Array) -> Floats:
     total = np.concatenate([[0.0], np.cumsum(np.bincount(level, weights=count))])
     return np.asarray(total / total[-1])
-
-
-def _p_of(verdict: str, sure: _Sure) -> float:
-    return {
-        "dominates": sure.p_better,
-        "is dominated": sure.p_worse,
-        "crosses": max(sure.p_better, sure.p_worse),
-        "equal": 1.0,
-    }[verdict]
 
 
 def _where(grid: Floats, inside: Array) -> Ranges:

@@ -1,18 +1,18 @@
 """What does a comparison say, and what are its p-values worth together?
 
 ``Pair`` and ``Comparison`` are what every comparison of this room answers with;
-``holm`` and ``omnibus`` allow for the number of questions.
+``holm`` allows for the number of pairs.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
 
-from trueness._core.arrays import Floats
 from trueness._core.doors import door
 from trueness._core.records import Estimate, Record
 
@@ -34,6 +34,13 @@ class Pair(Record):
         Two-sided; 1 for copies.
     p_adjusted : float
         Adjusted for the number of pairs (Holm).
+    margin : float
+        By how much less a value may be and still count as no worse; NaN when not asked.
+    p_noninferior, p_noninferior_second : float
+        One-sided: could the first be worse than the second by more than ``margin``, or
+        the second worse than the first? NaN without a margin.
+    p_equivalent : float
+        Could they differ by more than ``margin`` either way? The larger of those two.
     """
 
     first: str
@@ -42,12 +49,22 @@ class Pair(Record):
     statistic: float
     p_value: float
     p_adjusted: float
+    margin: float = math.nan
+    p_noninferior: float = math.nan
+    p_noninferior_second: float = math.nan
+    p_equivalent: float = math.nan
 
     def __repr__(self) -> str:
         """Write the pair in one line."""
-        return (
+        text = (
             f"{self.first} - {self.second}: {self.difference}, p = {self.p_value:.3g} "
             f"(adjusted {self.p_adjusted:.3g})"
+        )
+        if math.isnan(self.margin):
+            return text
+        return (
+            f"{text}; not worse by {self.margin:g}: p = {self.p_noninferior:.3g}, "
+            f"equivalent: p = {self.p_equivalent:.3g}"
         )
 
     __str__ = __repr__
@@ -67,12 +84,14 @@ class Comparison(Record):
     pairs : tuple of Pair
         Every pair, in the order of the names.
     statistic, df, p_value : float
-        Omnibus test that all are equal: chi-squared and its degrees of freedom; p = 1
-        when all are copies.
+        Omnibus test that all are equal: Wald's statistic, the number of contrasts that
+        vary, and the p-value, which allows for few cases; 1 when all are copies.
     paired : bool
         Were they seen on the same cases?
     method : str
         How they were compared.
+    notes : tuple of str
+        What to beware of; empty when nothing is.
     """
 
     names: tuple[str, ...]
@@ -83,20 +102,21 @@ class Comparison(Record):
     p_value: float
     paired: bool
     method: str
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __repr__(self) -> str:
-        """One line a classifier and one a pair."""
+        """Write a line for each classifier and for each pair."""
         lines = [f"Comparison ({self.method}, {'' if self.paired else 'un'}paired)"]
         lines += [f"  {n}: {v}" for n, v in zip(self.names, self.values, strict=True)]
         lines += [f"  {pair}" for pair in self.pairs]
         lines.append(
-            f"  all equal? chi-squared {self.statistic:.4g} on {self.df}, "
-            f"p = {self.p_value:.3g}"
+            f"  all equal? p = {self.p_value:.3g} (Wald statistic "
+            f"{self.statistic:.4g} on {self.df})"
         )
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Give a table with one row a pair."""
+        """Give a table with one row per pair."""
         columns: dict[str, list[Any]] = {
             "first": [p.first for p in self.pairs],
             "second": [p.second for p in self.pairs],
@@ -106,6 +126,9 @@ class Comparison(Record):
             "p_value": [p.p_value for p in self.pairs],
             "p_adjusted": [p.p_adjusted for p in self.pairs],
         }
+        if any(p.margin > 0 for p in self.pairs):
+            columns["p_noninferior"] = [p.p_noninferior for p in self.pairs]
+            columns["p_equivalent"] = [p.p_equivalent for p in self.pairs]
         return door("data.frames").native_frame(columns, backend)
 
 
@@ -123,19 +146,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(v) for v in adjusted]
 
 
-def omnibus(value: Floats, covariance: Floats) -> tuple[float, int]:
-    """Test that all values are equal: contrasts to the last one, by pseudo-inverse."""
-    k = value.size
-    contrast = np.column_stack([np.eye(k - 1), -np.ones(k - 1)])
-    size, vector = np.linalg.eigh(contrast @ covariance @ contrast.T)
-    # copies make the covariance singular; what is left of them is rounding
-    keep = size > 1e-10 * max(np.trace(covariance), 1e-300)
-    score = (vector.T @ (contrast @ value))[keep] / np.sqrt(size[keep])
-    return float(score @ score), int(keep.sum())
-
-
-def chi2_tail(statistic: float, df: int) -> float:
-    """How likely is a chi-squared value this large? 1 without degrees of freedom."""
-    from scipy.special import chdtrc
-
-    return float(chdtrc(df, statistic)) if df else 1.0
+def adjusted(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
+    """Give pairs the p-values that allow for their number."""
+    p = holm([pair.p_value for pair in pairs])
+    return tuple(replace(pair, p_adjusted=a) for pair, a in zip(pairs, p, strict=True))

@@ -114,7 +114,10 @@ def dominance(found: Dominance, *, title: str = "") -> Any:
     )
     line = base.mark_line(color=COLOURS[0]).encode(y=alt.Y("difference:Q", title=name))
     zero = straight([(0, 0), (1, 0)], FPR, TPR._replace(name="difference"))
-    shown = title or f"The first {found.verdict} the second (p = {found.p_value:.2g})"
+    shown = title or (
+        f"The first {found.verdict} the second in the sample; better somewhere: "
+        f"p = {found.p_better:.2g}, worse somewhere: p = {found.p_worse:.2g}"
+    )
     if found.verdict == "equal" and not title:
         shown = "Both curves are equal"
     about = (

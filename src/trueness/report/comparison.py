@@ -63,8 +63,10 @@ def comparison(
         method=(
             "DeLong's test, on the same cases (DeLong et al. 1988, "
             "doi:10.2307/2531595); p-values of all pairs are adjusted (Holm 1979). "
-            "Better everywhere: simultaneous bootstrap band of the difference of both "
-            "curves (dominance: Sameni 2025, eq. 27)."
+            "Better in some range: the largest difference over ranges of false "
+            "positive rates, corrected for their number. Nowhere better by more than: "
+            "the worst one-sided bound over all rates. Band: simultaneous bootstrap "
+            "band of the difference of both curves (dominance: Sameni 2025, eq. 27)."
         ),
         caveat=(
             "A difference that is beyond chance can still be too small to matter. "
@@ -152,23 +154,43 @@ def _dominance(
 
 
 def dominance_sentence(first: str, second: str, d: Dominance) -> str:
-    """Say whether one curve lies above the other everywhere, and how surely."""
+    """Say how the curves lie, where one is better beyond chance, what is excluded."""
     if d.verdict == "equal":
         return f"{first} and {second} have the same ROC curve."
-    if d.verdict == "crosses":
-        places = ((first, d.surely_better), (second, d.surely_worse))
-        sure = [f"{name} at {_ranges(at)}" for name, at in places if at]
-        tail = (
-            f"beyond chance {' and '.join(sure)}" if sure else "nowhere beyond chance"
-        )
-        return f"{first} and {second} take turns being above, {tail}."
-    if d.verdict == "is dominated":
-        first, second = second, first
-    could = "" if d.p_value < 1 - d.level else ", but that could be chance"
-    return (
-        f"{first} is above {second} at every false positive rate{could} "
-        f"({p_is(d.p_value)})."
+    upper, lower = (first, second) if d.verdict == "dominates" else (second, first)
+    lies = (
+        f"The ROC curves of {first} and {second} cross"
+        if d.verdict == "crosses"
+        else f"{upper} lies above {lower} at every false positive rate"
     )
+    margin = (
+        f"with {confidence(d.level)} confidence {second} is nowhere better by more "
+        f"than {d.margin:.2g} in recall"
+    )
+    return f"{lies}. {_evidence(first, second, d)}; {margin}."
+
+
+def _evidence(first: str, second: str, d: Dominance) -> str:
+    """Say in which range each is better, if it is more than chance."""
+    sides = (
+        (first, d.p_better, d.range_better),
+        (second, d.p_worse, d.range_worse),
+    )
+    sure = [
+        f"{name} is better beyond chance, most clearly {_at(at)} ({p_is(p)})"
+        for name, p, at in sides
+        if p < 1 - d.level
+    ]
+    if sure:
+        return " and ".join(sure)
+    least = min(d.p_better, d.p_worse)
+    return f"No range shows a difference beyond chance ({p_is(least)})"
+
+
+def _at(place: tuple[float, ...]) -> str:
+    if place == (0.0, 1.0):
+        return "over all false positive rates together"
+    return f"at {_ranges((place,))}"
 
 
 def _ranges(found: Any) -> str:

@@ -1,0 +1,196 @@
+"""Do the tests of this library keep their level, and do their intervals cover?
+
+    python benchmarks/study_comparison.py [PART] [SAMPLES]
+
+PART is one of pairs, unpaired, all-equal, metrics, curves; prints a table for
+docs/maths/inference.md. Samples come from normal scores of classifiers that are
+equally good and share part of their noise; "wide": their positives spread differently
+(standard deviations 1 to 2), so that their curves cross though their areas are equal.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+import trueness
+from trueness import Panel
+
+SEED = 20261115
+
+
+def panels(
+    rng: np.random.Generator,
+    samples: int,
+    cases: tuple[int, int],
+    classifiers: int,
+    auc: float,
+    *,
+    rho: float = 0.5,
+    wide: bool = False,
+    gain: float = 0.0,
+) -> Iterator[Panel]:
+    """Draw panels of equally good classifiers; ``gain`` makes the first half better."""
+    y = np.repeat([1, 0], cases)
+    spread = np.linspace(1, 2, classifiers) if wide else np.ones(classifiers)
+    area = np.full(classifiers, auc)
+    area[: classifiers // 2] += gain
+    shift = np.sqrt(1 + spread**2) * ndtri(area)
+    for _ in range(samples):
+        shared = rng.normal(size=(y.size, 1)) * np.sqrt(rho)
+        z = shared + rng.normal(size=(y.size, classifiers)) * np.sqrt(1 - rho)
+        s = np.where(y[:, None] == 1, z * spread + shift, z)
+        yield trueness.panel(y, {f"c{k}": s[:, k] for k in range(classifiers)})
+
+
+def normal_p(statistic: float) -> float:
+    return 2 * float(ndtr(-abs(statistic)))
+
+
+def rejected(p: list[float]) -> str:
+    return f"{np.mean(np.array(p) < 0.05):.3f}"
+
+
+def pairs(samples: int) -> Iterator[list[str]]:
+    """Type I error of the test of two, DeLong's with normal quantiles beside it."""
+    yield ["positives", "negatives", "shape", "AUC 0.6", "AUC 0.75", "AUC 0.9"]
+    rng = np.random.default_rng(SEED)
+    for cases in ((2, 20), (2, 100), (3, 30), (5, 30), (5, 100), (10, 30), (50, 100)):
+        for wide in (False, True):
+            row = [str(cases[0]), str(cases[1]), "wide" if wide else "equal"]
+            for auc in (0.6, 0.75, 0.9):
+                ours, z, inside = [], [], []
+                for p in panels(rng, samples, cases, 2, auc, wide=wide):
+                    pair = trueness.compare_auc(p).pairs[0]
+                    ours.append(pair.p_value)
+                    known = pair.difference.sd > 0
+                    z.append(normal_p(pair.statistic) if known else 1.0)
+                    inside.append(pair.difference.low <= 0 <= pair.difference.high)
+                row.append(f"{rejected(ours)} / {rejected(z)}")
+            yield row
+
+
+def unpaired(samples: int) -> Iterator[list[str]]:
+    """Type I error with different cases, and power of large ones."""
+    yield ["first", "second", "AUC 0.6", "AUC 0.75", "AUC 0.9", "0.75 against 0.9"]
+    rng = np.random.default_rng(SEED)
+    sizes = [((2, 20), (2, 20)), ((3, 30), (30, 30)), ((5, 100), (50, 50))]
+    for one, two in [*sizes, ((100, 100), (100, 100))]:
+        row = [f"{one[0]} + {one[1]}", f"{two[0]} + {two[1]}"]
+        for a, b in ((0.6, 0.6), (0.75, 0.75), (0.9, 0.9), (0.75, 0.9)):
+            ours, z = [], []
+            some = panels(rng, samples, one, 2, a)
+            others = panels(rng, samples, two, 2, b)
+            for p, q in zip(some, others, strict=True):
+                pair = trueness.compare_auc(p["c0"], q["c0"]).pairs[0]
+                ours.append(pair.p_value)
+                z.append(normal_p(pair.statistic) if pair.difference.sd > 0 else 1.0)
+            row.append(f"{rejected(ours)} / {rejected(z)}")
+        yield row
+
+
+def all_equal(samples: int) -> Iterator[list[str]]:
+    """Type I error and power of the omnibus test, chi-squared beside it."""
+    from scipy.special import chdtrc
+
+    yield ["classifiers", "cases", "AUC 0.6", "AUC 0.75", "AUC 0.9", "half 0.15 better"]
+    rng = np.random.default_rng(SEED)
+    for k, cases in (
+        (3, (2, 30)), (3, (10, 30)), (5, (5, 30)), (8, (10, 30)), (10, (10, 30)),
+        (10, (20, 40)), (10, (50, 150)), (4, (100, 100)),
+    ):  # fmt: skip
+        row = [str(k), f"{cases[0]} + {cases[1]}"]
+        for auc, gain in ((0.6, 0.0), (0.75, 0.0), (0.9, 0.0), (0.7, 0.15)):
+            found = [
+                trueness.compare_auc(p)
+                for p in panels(rng, samples, cases, k, auc, gain=gain)
+            ]
+            wald = [float(chdtrc(f.df, f.statistic)) if f.df else 1.0 for f in found]
+            row.append(f"{rejected([f.p_value for f in found])} / {rejected(wald)}")
+        yield row
+
+
+def metrics(samples: int) -> Iterator[list[str]]:
+    """Coverage of metrics and their differences at a cut, and type I error."""
+    yield ["metric", "cases", "value", "difference", "type I error"]
+    rng = np.random.default_rng(SEED)
+    truth_panel = next(panels(rng, 1, (400_000, 600_000), 2, 0.85))
+    for name in ("recall", "precision", "f1", "mcc"):
+        truth = trueness.compare_metric(
+            truth_panel, name, thresholds=0.7, method="bootstrap", replicates=100
+        ).values[0].value  # fmt: skip
+        for n in (12, 30, 100, 400):
+            held, equal, p = [], [], []
+            for _ in range(samples):
+                n_pos = min(max(int(rng.binomial(n, 0.4)), 1), n - 1)
+                drawn = next(panels(rng, 1, (n_pos, n - n_pos), 2, 0.85))
+                found = trueness.compare_metric(
+                    drawn, name, thresholds=0.7, method="bootstrap", replicates=1000,
+                    rng=rng,
+                )  # fmt: skip
+                v, pair = found.values[0], found.pairs[0]
+                held.append(v.low <= truth <= v.high)
+                equal.append(pair.difference.low <= 0 <= pair.difference.high)
+                p.append(pair.p_value)
+            row = [f"{np.mean(held):.3f}", f"{np.mean(equal):.3f}", rejected(p)]
+            yield [name, str(n), *row]
+
+
+def curves(samples: int) -> Iterator[list[str]]:
+    """Better somewhere: level and power beside DeLong's; does the margin hold?"""
+    yield ["cases", "AUCs", "shape", "p_better", "p_worse", "DeLong", "margin holds"]
+    rng = np.random.default_rng(SEED)
+    f = np.linspace(0, 1, 20_001)[1:-1]
+    for cases, auc, gain, wide in (
+        ((10, 40), 0.75, 0.0, False), ((30, 30), 0.8, 0.0, False),
+        ((100, 100), 0.8, 0.0, False), ((200, 200), 0.95, 0.0, False),
+        ((50, 50), 0.78, 0.1, False), ((200, 200), 0.8, 0.05, False),
+        ((100, 100), 0.8, 0.0, True), ((400, 400), 0.8, 0.0, True),
+    ):  # fmt: skip
+        found, z = [], []
+        for k, p in enumerate(
+            panels(rng, samples, cases, 2, auc, wide=wide, gain=gain)
+        ):
+            found.append(trueness.dominates(p, rng=k, replicates=400))
+            z.append(trueness.compare_auc(p).pairs[0].p_value)
+        spread = np.array([1, 2]) if wide else np.ones(2)
+        shift = np.sqrt(1 + spread**2) * ndtri([auc + gain, auc])
+        a, b = ndtr((shift + ndtri(f)[:, None]) / spread).T
+        held = np.mean([d.margin >= (b - a).max() for d in found])
+        yield [
+            f"{cases[0]} + {cases[1]}",
+            f"{auc + gain:g}, {auc:g}",
+            "cross" if wide else "equal",
+            rejected([d.p_better for d in found]),
+            rejected([d.p_worse for d in found]),
+            rejected(z),
+            f"{held:.3f}",
+        ]
+
+
+PARTS = {
+    "pairs": (pairs, 1000),
+    "unpaired": (unpaired, 500),
+    "all-equal": (all_equal, 500),
+    "metrics": (metrics, 500),
+    "curves": (curves, 400),
+}
+
+
+def main(part: str, samples: int | None = None) -> None:
+    study, usual = PARTS[part]
+    for k, row in enumerate(study(samples or usual)):
+        print("|", " | ".join(row), "|", flush=True)
+        if k == 0:
+            print("|", " | ".join("---" for _ in row), "|")
+
+
+if __name__ == "__main__":
+    words = sys.argv[1:]
+    number = int(words[1]) if len(words) > 1 else None
+    for name in [words[0]] if words else PARTS:
+        print(f"\n{name}\n")
+        main(name, number)
