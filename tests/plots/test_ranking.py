@@ -107,7 +107,5 @@ def test_figures_are_saved(two, tmp_path):
 
 
 def test_wrong_input_is_named():
-    with pytest.raises(
-        trueness.InputError, match="needs a tally, a panel or a mapping"
-    ):
+    with pytest.raises(trueness.InputError, match="needs a tally, or labels"):
         trueness.plots.roc(np.arange(3))
