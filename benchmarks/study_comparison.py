@@ -3,7 +3,7 @@
     python benchmarks/study_comparison.py [PART] [SAMPLES]
 
 PART is one of pairs, unpaired, all-equal, metrics, curves; prints a table for
-docs/maths/inference.md. Samples come from normal scores of classifiers that are
+docs/maths/ranking.md. Samples come from normal scores of classifiers that are
 equally good and share part of their noise; "wide": their positives spread differently
 (standard deviations 1 to 2), so that their curves cross though their areas are equal.
 """

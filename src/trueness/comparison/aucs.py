@@ -87,7 +87,7 @@ def compare_auc(
     exactly difference 0 and p = 1. Unpaired, and where a variance is zero though the
     classifiers are no copies (both perfect), or unknown (one positive), the two score
     intervals are combined (MOVER). All equal: Hotelling's statistic, Brunner's where
-    cases are few; ``docs/maths/inference.md`` has their measured error rates. Cases
+    cases are few; ``docs/maths/ranking.md`` has their measured error rates. Cases
     without a label change nothing; cases for which a classifier
     gave no output must be left out first (``panel.observed()``). O(K m log m + K^2 m).
 

@@ -157,7 +157,7 @@ def dominates(
     difference of the AUCs, so little power is lost against DeLong's test, and curves
     that cross are found too. *Nowhere worse.* At each false positive rate the
     one-sided bound; the worst of them holds without an adjustment, since all must be
-    passed (Berger 1982). ``docs/maths/inference.md`` has measured error rates.
+    passed (Berger 1982). ``docs/maths/ranking.md`` has measured error rates.
 
     References
     ----------
