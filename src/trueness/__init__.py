@@ -7,6 +7,8 @@ What was counted?
     resample simulate_tally simulate_panel
 What does it cost to leave the data where they are?
     bounds Bounds CurveBounds exact_auc exact_threshold Refined apply
+How good is my cut?
+    at_threshold AtThreshold confusion metrics_table
 How good is a cut? Metrics add, scale and compare.
     metric constraint METRICS Metric Constraint Confusion sweep thresholds, and the
     metrics themselves: accuracy, recall, cost(fp=, fn=), ...
@@ -68,6 +70,10 @@ def __getattr__(name: str) -> object:
         except ModuleNotFoundError as err:
             if err.name != f"trueness.{name}":  # a foreign library is missing
                 raise
+        if not name.startswith("_"):  # another name of a metric: sensitivity, ppv, ...
+            named: object = _door("metrics.definitions").by_name(name)
+            if named is not None:
+                return named
         raise AttributeError(f"module 'trueness' has no attribute {name!r}")
     value = getattr(_door(_HOMES[name]), name)
     globals()[name] = value

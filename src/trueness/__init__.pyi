@@ -239,3 +239,9 @@ from trueness.threshold.validation import (
 )
 
 __version__: str
+from trueness.threshold.at_cut import (
+    AtThreshold as AtThreshold,
+    at_threshold as at_threshold,
+    confusion as confusion,
+    metrics_table as metrics_table,
+)

@@ -15,7 +15,7 @@ from trueness._core.records import brief
 
 def test_an_estimate_reads_like_a_sentence():
     e = Estimate(0.61196, 0.50124, 0.72267, 0.95, "delong")
-    assert repr(e) == str(e) == "0.612 (95% 0.5012 to 0.7227, delong)"
+    assert repr(e) == str(e) == "0.612 (95 % CI 0.501 to 0.723, delong method)"
     assert float(e) == 0.61196
     assert e.to_dict()["sd"] is None
     assert "<td>0.612</td>" in e._repr_html_()
@@ -93,3 +93,34 @@ def test_how_the_cases_came_is_one_of_two_words() -> None:
         _options.sampling("case-control", None, "this")
     with pytest.raises(InputError, match="sampling must be one of"):
         _options.sampling("case control", None, "this")
+
+
+def test_an_estimate_behaves_as_its_number():
+    e = Estimate(0.85179, 0.83561, 0.86682, 0.95, "score", name="AUC")
+    assert str(e) == "AUC 0.852 (95 % CI 0.836 to 0.867, score method)"
+    assert f"{e:.3f}" == "0.852"
+    assert f"{e}" == str(e)
+    assert (round(e, 2), round(e)) == (0.85, 1.0)
+    assert e > 0.8
+    assert not e > 0.9
+    assert 0.9 >= e >= 0.8
+    assert e < Estimate(0.9, 0.8, 1)
+    assert (1 - e, e + e, 2 * e, e / 2, -e, abs(e)) == (
+        *(1 - 0.85179, 2 * 0.85179, 2 * 0.85179, 0.85179 / 2, -0.85179, 0.85179),
+    )
+    assert e == 0.85179
+    assert e == Estimate(0.85179, 0.83561, 0.86682, 0.95, "score", name="AUC")
+    assert e != Estimate(0.85179, 0.8, 0.9)
+    assert hash(e) == hash(0.85179)
+    assert max([e, Estimate(0.9, 0.8, 1)]).value == 0.9
+    assert np.mean([e, e]) == pytest.approx(0.85179)
+
+
+def test_tables_hold_numbers():
+    row = Estimate(0.85, 0.83, 0.87).to_frame("dict")
+    assert row["value"] == [0.85]
+    counts = trueness.confusion([0, 1] * 1500, np.arange(3000), 100).to_frame("dict")
+    assert counts["tp"] == [1450]
+    point = trueness.best_threshold([0, 1] * 1500, np.arange(3000) % 7)
+    cells = [v[0] for v in point.to_frame("dict").values()]
+    assert not [v for v in cells if isinstance(v, str) and re.fullmatch("[0-9,]+", v)]

@@ -23,6 +23,8 @@ T, P = trueness.tally(Y, A), trueness.panel(Y, {"a": A, "b": B})
 # what an analysis needs beside the counts; None: other counts, see the test of votes
 OPTIONS = {
     "guaranteed_threshold": {"constraint": "recall >= 0.2"},
+    "at_threshold": {"threshold": 0.5},
+    "confusion": {"threshold": 0.5},
     "partial_auc": {"fpr": (0, 0.3)},
     "compare_statistic": {"statistic": lambda t: trueness.auc(t).value},
     "compare_metric": {"metric": "accuracy", "thresholds": 0.5},

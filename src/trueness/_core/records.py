@@ -39,7 +39,7 @@ class Record:
         """
         return {k: json_value(v) for k, v in _items(self)}
 
-    def to_frame(self, backend: str = "pandas") -> Any:
+    def to_frame(self, backend: str | None = None) -> Any:
         """Give a table: one row an entry of the arrays, or one row in all."""
         return door("data.frames").native_frame(table(self), backend)
 
@@ -77,7 +77,24 @@ def table(record: Any) -> dict[str, Any]:
         items["limits"] = limits
     if not items.get("notes", True):  # nothing to beware of: no empty column
         del items["notes"]
-    return {k: [_scalar(v)] for k, v in items.items()}
+    columns: dict[str, Any] = {}
+    for k, v in items.items():
+        columns |= _cells_of(k, v)
+    return columns
+
+
+def _cells_of(name: str, value: Any) -> dict[str, Any]:
+    """Put a value into one column, an estimate into three: numbers stay numbers."""
+    if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, Estimate):
+        ends = {f"{name}_low": [value.low], f"{name}_high": [value.high]}
+        return {name: [value.value], **ends}
+    if isinstance(value, Record):
+        parts = [(k, _cells_of(k, v)) for k, v in _items(value)]
+        return {k: v for _, columns in parts for k, v in columns.items()}
+    plain = value is None or isinstance(value, (bool, int, float, str))
+    return {name: [value if plain else brief(value)]}
 
 
 def _items(record: Any) -> list[tuple[str, Any]]:
@@ -131,10 +148,6 @@ def _picture(record: Any) -> str:
     if not isinstance(axes, tuple) or not all(hasattr(record, a) for a in axes):
         return ""
     return curve_svg(*(getattr(record, a) for a in axes), *axes)
-
-
-def _scalar(value: Any) -> Any:
-    return value if isinstance(value, (bool, int, float, str)) else brief(value)
 
 
 def json_value(value: Any) -> Any:
@@ -206,7 +219,7 @@ def shown(name: object, most: int = 60) -> str:
 
 
 @final
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Estimate(Answer):
     """How large is it, and how sure are we?
 
@@ -224,11 +237,20 @@ class Estimate(Answer):
         Standard error, or posterior standard deviation; NaN where the method has none.
     notes : tuple of str
         What to beware of, in sentences that a person can act on; empty when nothing is.
+    name : str
+        What is estimated.
+
+    Notes
+    -----
+    It formats, rounds, compares and computes as the float that it holds.
 
     Examples
     --------
-    >>> Estimate(0.61196, 0.50124, 0.72267, 0.95, "delong")
-    0.612 (95% 0.5012 to 0.7227, delong)
+    >>> e = Estimate(0.61196, 0.50124, 0.72267, 0.95, "delong", name="AUC")
+    >>> e
+    AUC 0.612 (95 % CI 0.501 to 0.723, delong method)
+    >>> f"{e:.3f}", e > 0.6, 1 - e
+    ('0.612', True, 0.38804...)
     """
 
     value: float
@@ -238,18 +260,123 @@ class Estimate(Answer):
     method: str = ""
     sd: float = math.nan
     notes: tuple[str, ...] = field(default=(), kw_only=True)
+    name: str = field(default="", kw_only=True)
 
     def __float__(self) -> float:
         """Give the value alone."""
-        return self.value
+        return float(self.value)
+
+    def __format__(self, spec: str) -> str:
+        """Write the value as a float is written; without a format, as ``str`` does."""
+        return format(self.value, spec) if spec else str(self)
+
+    def __round__(self, digits: int | None = None) -> float:
+        """Round the value."""
+        return round(float(self.value), digits or 0)
+
+    def __eq__(self, other: object) -> bool:
+        """Is it the same estimate, or the same number?"""
+        if isinstance(other, Estimate):
+            return _compared(self) == _compared(other)
+        return bool(self.value == other)
+
+    def __hash__(self) -> int:
+        """Hash as the number does, since both can be equal."""
+        return hash(self.value)
+
+    def __lt__(self, other: Any) -> bool:
+        """Compare the value."""
+        return bool(self.value < _number(other))
+
+    def __le__(self, other: Any) -> bool:
+        """Compare the value."""
+        return bool(self.value <= _number(other))
+
+    def __gt__(self, other: Any) -> bool:
+        """Compare the value."""
+        return bool(self.value > _number(other))
+
+    def __ge__(self, other: Any) -> bool:
+        """Compare the value."""
+        return bool(self.value >= _number(other))
+
+    def __add__(self, other: Any) -> Any:
+        """Compute with the value; the result is a plain number."""
+        return self.value + _number(other)
+
+    def __sub__(self, other: Any) -> Any:
+        """Compute with the value; the result is a plain number."""
+        return self.value - _number(other)
+
+    def __rsub__(self, other: Any) -> Any:
+        """Compute with the value; the result is a plain number."""
+        return other - self.value
+
+    def __mul__(self, other: Any) -> Any:
+        """Compute with the value; the result is a plain number."""
+        return self.value * _number(other)
+
+    def __truediv__(self, other: Any) -> Any:
+        """Compute with the value; the result is a plain number."""
+        return self.value / _number(other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        """Compute with the value; the result is a plain number."""
+        return other / self.value
+
+    def __neg__(self) -> float:
+        """Compute with the value; the result is a plain number."""
+        return -self.value
+
+    def __abs__(self) -> float:
+        """Compute with the value; the result is a plain number."""
+        return abs(self.value)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
 
     def __repr__(self) -> str:
-        """Write value, interval, level and method in one line, then the notes."""
-        tail = f", {self.method}" if self.method else ""
+        """Write name, value, interval, level and method in one line, then the notes."""
+        value, low, high = as_precise(self.value, self.low, self.high)
+        tail = ""
+        if self.method:
+            tail = f", {self.method}" + ("" if " " in self.method else " method")
         line = (
-            f"{self.value:.4g} ({100 * self.level:g}% "
-            f"{self.low:.4g} to {self.high:.4g}{tail}{within(self)})"
+            f"{self.name} {value} ({100 * self.level:g} % CI {low} to {high}{tail}"
+            f"{within(self)})"
         )
-        return "\n".join([line, *(f"  Note: {note}" for note in self.notes)])
+        return "\n".join([line.strip(), *(f"  Note: {note}" for note in self.notes)])
 
     __str__ = __repr__
+
+
+def _number(x: Any) -> Any:
+    return x.value if isinstance(x, Estimate) else x
+
+
+def _compared(e: Estimate) -> list[Any]:
+    """Give the fields, NaN as something that equals itself."""
+    values = [getattr(e, f.name) for f in fields(e)]
+    return ["nan" if isinstance(v, float) and math.isnan(v) else v for v in values]
+
+
+def as_precise(value: float, low: float, high: float) -> tuple[str, str, str]:
+    """Write a number and its interval to two digits of the width.
+
+    >>> as_precise(0.85179, 0.83561, 0.86682)
+    ('0.852', '0.836', '0.867')
+    >>> as_precise(1234.5, 1100.2, 1300.9)
+    ('1234', '1100', '1301')
+    """
+    width = high - low
+    size = max(abs(v) for v in (value, low, high))
+    if not math.isfinite(width) or width <= 0 or size > 1e9:
+        one, two, three = (f"{v:.4g}" for v in (value, low, high))
+        return one, two, three
+    # a width of .00312 takes four decimals; below 10 there are three at least
+    places = max(1 - math.floor(math.log10(width)), 3 if size < 10 else 0)
+    if places > 12:
+        one, two, three = (f"{v:.4g}" for v in (value, low, high))
+        return one, two, three
+    one, two, three = (f"{v:.{places}f}" for v in (value, low, high))
+    return one, two, three

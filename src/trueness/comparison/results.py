@@ -115,7 +115,7 @@ class Comparison(Record):
         )
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 
-    def to_frame(self, backend: str = "pandas") -> Any:
+    def to_frame(self, backend: str | None = None) -> Any:
         """Give a table with one row per pair."""
         columns: dict[str, list[Any]] = {
             "first": [p.first for p in self.pairs],

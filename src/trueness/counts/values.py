@@ -247,7 +247,7 @@ class Tally(_Cases):
         high = self.high[keep] if self.binned else score
         return Tally._of_bins(score, high, (self.neg[keep], self.pos[keep], zero))
 
-    def to_frame(self, backend: str = "pandas") -> Any:
+    def to_frame(self, backend: str | None = None) -> Any:
         """Give a frame with columns score, neg, pos, unknown; high if it is binned."""
         names = ("score", "neg", "pos", "unknown")
         columns = dict(zip(names, _tally_columns(self), strict=True))
@@ -482,7 +482,7 @@ class Panel(_Cases):
         columns = (c[keep] for c in (self.rows, self.neg, self.pos))
         return Panel._canonical(self.names, *columns, zero)
 
-    def to_frame(self, backend: str = "pandas") -> Any:
+    def to_frame(self, backend: str | None = None) -> Any:
         """Give a frame with one column a classifier, then neg, pos, unknown."""
         columns: dict[str, Array] = dict(zip(self.names, self.rows.T, strict=True))
         clash = set(columns) & set(_COUNTS)

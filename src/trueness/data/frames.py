@@ -9,6 +9,7 @@ eager frame is read column by column; a lazy one is counted by its own engine
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -307,8 +308,14 @@ def _panel_frame(
     )
 
 
-def native_frame(columns: Mapping[str, Any], backend: str = "pandas") -> Any:
-    """Make a frame of the wanted library from columns."""
+def native_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:
+    """Make a frame of the wanted library from columns.
+
+    None: of the library that is in use, pandas before Polars before Arrow.
+    """
+    if backend is None:
+        used = [k for k in ("pandas", "polars", "pyarrow") if k in sys.modules]
+        backend = used[0] if used else "pandas"
     _options.choice(backend, _BACKENDS, "backend")
     if backend == "dict":
         return {k: np.asarray(v).tolist() for k, v in columns.items()}

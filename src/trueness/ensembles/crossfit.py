@@ -56,7 +56,7 @@ class CombinerComparison(Record):
     n_pos: int
     n_neg: int
 
-    def to_frame(self, backend: str = "pandas") -> Any:
+    def to_frame(self, backend: str | None = None) -> Any:
         """Give a table with a row a combiner."""
         from trueness._core.doors import door
 

@@ -110,8 +110,14 @@ class Metric:
         pairs = zip(self.ratio.over, self.ratio.under, strict=True)
         return all(over in (0, under) and under in (0, 1) for over, under in pairs)
 
-    def __call__(self, c: Confusion) -> Any:
-        """Give the value at each threshold; NaN where it is undefined."""
+    def __call__(self, c: Any, *args: Any, **options: Any) -> Any:
+        """Give the value at each threshold; NaN where it is undefined.
+
+        Of a :class:`Confusion`. Asked about data or a tally, with ``threshold=`` or
+        verdicts of 0 and 1, it gives an :class:`Estimate`: ``f1(t, threshold=0.5)``.
+        """
+        if not hasattr(c, "tp"):
+            return door("threshold.at_cut").metric_at(self, c, *args, **options)
         with np.errstate(divide="ignore", invalid="ignore"):
             if c.tp.ndim != 1 or c.tp.size <= BLOCK:
                 return self.function(c)

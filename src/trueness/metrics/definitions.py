@@ -14,6 +14,7 @@ as in whole numbers (``exact.py``).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -451,3 +452,9 @@ METRIC_FAMILIES: dict[str, Callable[..., Metric]] = {
 SYNONYMS: dict[str, str] = {
     alias: name for name, m in METRICS.items() for alias in m.aliases
 } | {"fbeta": "f_beta", "nb": "net_benefit"}
+
+
+def by_name(name: str) -> Metric | None:
+    """Give a metric under another of its names, and called so; None if it is none."""
+    known = SYNONYMS.get(name)
+    return replace(METRICS[known], name=name) if known in METRICS else None

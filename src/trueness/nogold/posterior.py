@@ -66,7 +66,7 @@ class Ranking(Record):
         """Which classifier is most often the best?"""
         return self.names[int(self.probability[:, 0].argmax())]
 
-    def to_frame(self, backend: str = "pandas") -> Any:
+    def to_frame(self, backend: str | None = None) -> Any:
         """Give one row a classifier and one column a place."""
         places = {f"place {i + 1}": p for i, p in enumerate(self.probability.T)}
         columns = {"classifier": np.array(self.names), **places}
@@ -228,7 +228,7 @@ class LatentPosterior(Record):
             "ess_tail": d.ess_tail,
         }
 
-    def to_frame(self, backend: str = "pandas") -> Any:
+    def to_frame(self, backend: str | None = None) -> Any:
         """Give the summary as a table."""
         return door("data.frames").native_frame(self.summary(), backend)
 

@@ -99,7 +99,7 @@ def auc(
     >>> auc(Tally([3, 2, 1], pos=[1, 1, 0], neg=[0, 1, 2])).value  # 5.5 of 6 pairs
     0.9166666666666666
     >>> auc(Tally([2, 1], pos=[9, 0], neg=[0, 9]), method="delong")  # no zero width
-    1 (95% 0.7311 to 1, score for delong)
+    AUC 1.000 (95 % CI 0.731 to 1.000, score for delong)
     """
     _cases.both_classes(t, "auc")
     _options.choice(method, AUC_METHODS, "method")
@@ -117,7 +117,9 @@ def answer(q: Question, method: str) -> Estimate:
     if method != "score" and not usable:
         low, high, _ = score_interval(q)
         method = f"score for {method}"
-    return Estimate(value, max(0.0, low), min(1.0, high), q.level, method, sd)
+    return Estimate(
+        value, max(0.0, low), min(1.0, high), q.level, method, sd, name="AUC"
+    )
 
 
 def delong_sd(q: Question) -> float:

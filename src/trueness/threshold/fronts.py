@@ -71,7 +71,7 @@ class ParetoFront(Answer):
         """How many cuts?"""
         return len(self.threshold)
 
-    def to_frame(self, backend: str = "pandas") -> Any:
+    def to_frame(self, backend: str | None = None) -> Any:
         """Give a table with a row for each cut."""
         c = self.confusion
         columns = {

@@ -147,7 +147,7 @@ def validate_threshold(
     >>> t = Tally([4, 3, 2, 1], pos=[40, 30, 20, 10], neg=[10, 20, 30, 40])
     >>> v = validate_threshold(t, rng=1)
     >>> v.value, v.metrics["recall"]
-    (0.7, 0.7 (95% 0.6042 to 0.7811, wilson))
+    (0.7, 0.700 (95 % CI 0.604 to 0.781, wilson method))
     """
     point = best_threshold(
         t, maximize, subject_to, "sweep", prevalence, minimize=minimize

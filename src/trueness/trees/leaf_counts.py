@@ -176,7 +176,7 @@ class Leaves:
         """
         return leaf_report(self, confidence, level, method, empty)
 
-    def to_frame(self, backend: str = "pandas") -> Any:
+    def to_frame(self, backend: str | None = None) -> Any:
         """Give a frame with columns node, neg, pos, unknown."""
         columns = {name: getattr(self, name) for name in ("node", *_COUNTS)}
         return door("data.frames").native_frame(columns, backend)

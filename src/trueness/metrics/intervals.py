@@ -1,0 +1,146 @@
+r"""How sure is a metric at a given cut?
+
+The four counts of a cut chosen beforehand are a multinomial sample (a cohort), or two
+binomial ones (a case-control study). A share of counted cases gets Wilson's interval.
+For every other metric of the algebra the counts are drawn from their posterior under
+Jeffreys' prior, and the interval holds the middle of the values that the metric then
+has. That needs no derivative, keeps inside the range of the metric, and has width where
+a count is zero; its coverage is in ``docs/maths/thresholds.md``.
+
+A cut that was tuned on the same cases is another matter: ``validate_threshold``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from trueness._core.arrays import Floats
+from trueness._core.binomial import wilson
+from trueness._core.checks import options as _options
+from trueness._core.records import Estimate
+from trueness.metrics.algebra import Metric
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.definitions import METRICS
+
+_DRAWS = 10_000
+_JEFFREYS = 0.5
+
+
+def estimates(
+    c: Confusion,
+    metrics: Iterable[Metric] | None = None,
+    *,
+    level: float = 0.95,
+    prevalence: float | None = None,
+    sampling: str = "cohort",
+    rng: Any = 0,
+) -> dict[str, Estimate]:
+    """How large is each metric of one confusion matrix, and how sure are we?
+
+    Metrics that depend on the share of positives are left out of a case-control sample
+    unless ``prevalence`` says what that share is.
+
+    Examples
+    --------
+    >>> estimates(Confusion(tp=9, fp=2, fn=1, tn=18), [METRICS["recall"]])
+    {'recall': recall 0.900 (95 % CI 0.596 to 0.982, wilson method)}
+    """
+    level = _options.fraction(level, "level")
+    _options.choice(sampling, ("cohort", "case-control"), "sampling")
+    wanted = METRICS.values() if metrics is None else metrics
+    free = prevalence is None and sampling == "case-control"
+    if free:
+        wanted = [m for m in wanted if not rests_on_prevalence(m)]
+    drawn = _drawn(c, prevalence, sampling, _options.generator(rng))
+    used = c if prevalence is None else c.at_prevalence(prevalence)
+    known = prevalence is not None
+    return {m.name: _estimate(m, c, used, drawn, level, known) for m in wanted}
+
+
+def rests_on_prevalence(m: Metric) -> bool:
+    """Does the metric change when positives become rarer and the rates stay?"""
+    c = Confusion(tp=[30.0], fp=[11.0], fn=[7.0], tn=[52.0])
+    values = [float(m(c.at_prevalence(p))[0]) for p in (0.1, 0.4)]
+    return not math.isclose(*values, rel_tol=1e-9)
+
+
+def _estimate(
+    m: Metric,
+    c: Confusion,
+    used: Confusion,
+    drawn: Confusion,
+    level: float,
+    known: bool,
+) -> Estimate:
+    value = float(m(used))
+    counted = m.is_share and m.ratio is not None
+    if counted and not (known and rests_on_prevalence(m)):
+        low, high, method = *_wilson(m, c, level), "wilson"
+    else:
+        low, high, method = *_middle(m(drawn), level), "posterior"
+    # a value at the end of what is possible lies outside the middle of the draws
+    return Estimate(
+        value, min(low, value), max(high, value), level, method, name=m.name
+    )
+
+
+def _wilson(m: Metric, c: Confusion, level: float) -> tuple[float, float]:
+    assert m.ratio is not None  # noqa: S101  # a share is a quotient of counts
+    counts = [float(n) for n in (c.tp, c.fp, c.fn, c.tn)]
+    over, under = (
+        sum(w * n for w, n in zip(weights or (), counts, strict=True))
+        for weights in m.ratio
+    )
+    if under == 0:
+        return math.nan, math.nan
+    low, high = wilson(over, under, level)
+    return float(low), float(high)
+
+
+def _middle(values: Floats, level: float) -> tuple[float, float]:
+    values = values[~np.isnan(values)]
+    if not values.size:
+        return math.nan, math.nan
+    # ends that were drawn: between two draws, one of them infinite, lies no number
+    ends = np.quantile(
+        values, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf"
+    )
+    return float(ends[0]), float(ends[1])
+
+
+def _drawn(
+    c: Confusion, prevalence: float | None, sampling: str, rng: np.random.Generator
+) -> Confusion:
+    """Draw confusion matrices that could have given this one."""
+    counts = np.array([c.tp, c.fn, c.fp, c.tn], dtype=np.float64)
+    n = counts.sum()
+    weight = rng.standard_gamma(counts[:, None] + _JEFFREYS, (4, _DRAWS))
+    if prevalence is not None or sampling == "case-control":
+        # rates of both classes, each by itself
+        pos, neg = weight[:2].sum(axis=0), weight[2:].sum(axis=0)
+        share = counts[:2].sum() / n if prevalence is None else prevalence
+        weight = np.concatenate(
+            [weight[:2] / pos * share, weight[2:] / neg * (1 - share)]
+        )
+    tp, fn, fp, tn = weight / weight.sum(axis=0) * n
+    return Confusion(tp=tp, fp=fp, fn=fn, tn=tn)
+
+
+def tidy(found: Mapping[Any, Estimate], group: Any = None) -> list[dict[str, Any]]:
+    """Give one row per metric, as a table of numbers."""
+    return [
+        {
+            "metric": str(name),
+            "value": e.value,
+            "low": e.low,
+            "high": e.high,
+            "level": e.level,
+            "method": e.method,
+            "group": group,
+        }
+        for name, e in found.items()
+    ]

@@ -1,0 +1,291 @@
+"""How good is the classifier at the threshold that I use?
+
+``at_threshold(t, 0.5)`` gives the confusion matrix and every metric with its interval,
+``confusion(t, 0.5)`` the four counts alone, ``metrics_table`` one row per metric for
+one or several thresholds, classifiers and groups. ``f1(t, threshold=0.5)`` and
+``precision(y_true, y_pred)`` ask for one metric.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.doors import door
+from trueness._core.records import Estimate, Record
+from trueness.counts.answers import of_counts, of_tally
+from trueness.counts.values import Panel, Tally
+from trueness.metrics.algebra import Metric
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.grammar import metric as read_metric
+from trueness.metrics.intervals import estimates, tidy
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class AtThreshold(Record):
+    """How good is the classifier at one threshold?
+
+    Attributes
+    ----------
+    threshold : float
+        Cases with a score of at least this are flagged.
+    confusion : Confusion
+        The four counts.
+    metrics : dict of str to Estimate
+        Every metric at this threshold, with its interval.
+    prevalence : float or None
+        The share of positives that the metrics are for, where another one than that of
+        the cases was given.
+    sampling : str
+        How the cases came: "cohort" or "case-control".
+    notes : tuple of str
+        What the numbers assume.
+    """
+
+    threshold: float
+    confusion: Confusion
+    metrics: dict[str, Estimate]
+    prevalence: float | None = None
+    sampling: str = "cohort"
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Estimate:
+        """Give one metric, by any of its names."""
+        meant = read_metric(name)
+        known = {read_metric(k).name: e for k, e in self.metrics.items()}
+        return self.metrics.get(name) or known[meant.name]
+
+    def __repr__(self) -> str:
+        """Write the counts, then one metric a line."""
+        c = self.confusion
+        head = (
+            f"At threshold {self.threshold:g}: {int(c.tp):,} true and {int(c.fp):,} "
+            f"false positives, {int(c.fn):,} false and {int(c.tn):,} true negatives"
+        )
+        rows = [f"  {e!r}" for e in self.metrics.values()]
+        return "\n".join([head, *rows, *(f"  Note: {n}" for n in self.notes)])
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Give one row per metric: metric, value, low, high, level, method, group."""
+        return _frame(tidy(self.metrics), backend)
+
+
+@of_tally
+def confusion(t: Tally, threshold: float) -> Confusion:
+    """How many cases are right and wrong at this threshold?
+
+    Parameters
+    ----------
+    t
+        The counts, or data (``confusion(y_true, y_score, 0.5)``).
+    threshold
+        Cases with a score of at least this are flagged.
+
+    Examples
+    --------
+    >>> confusion([0, 1, 1, 0], [0.1, 0.4, 0.8, 0.5], 0.5)
+    Confusion
+      tp: 1
+      fp: 1
+      fn: 1
+      tn: 1
+    """
+    cut = _threshold(threshold)
+    t = t.labelled()
+    above = t.score >= cut
+    tp, fp = int(t.pos[above].sum()), int(t.neg[above].sum())
+    return Confusion(tp=tp, fp=fp, fn=t.n_pos - tp, tn=t.n_neg - fp)
+
+
+@of_tally
+def at_threshold(
+    t: Tally,
+    threshold: float | Iterable[float],
+    *,
+    metrics: Iterable[str | Metric] | None = None,
+    prevalence: float | None = None,
+    sampling: str = "cohort",
+    level: float = 0.95,
+    rng: Any = 0,
+) -> Any:
+    """How good is the classifier at my threshold?
+
+    Parameters
+    ----------
+    t
+        The counts, or data (``at_threshold(y_true, y_score, 0.5)``).
+    threshold
+        One threshold, chosen beforehand; or several, then the answer is a dict from
+        threshold to record.
+    metrics
+        Which ones; all of ``METRICS`` when None.
+    prevalence
+        The share of positives where the classifier is used, for the metrics that rest
+        on it; that of the cases when None.
+    sampling
+        ``"cohort"``: the cases as they came. ``"case-control"``: so many of each class
+        by design; metrics that rest on the share of positives then need ``prevalence``.
+    level, rng
+        Confidence level of the intervals, and the seed of their draws.
+
+    Returns
+    -------
+    AtThreshold or dict of AtThreshold
+
+    Notes
+    -----
+    Shares of counted cases get Wilson's interval, other metrics the middle of their
+    posterior under Jeffreys' prior. A threshold that was tuned on the same cases is
+    better than it will be: see :func:`validate_threshold`.
+
+    Examples
+    --------
+    >>> found = at_threshold([0, 1, 1, 0], [0.1, 0.4, 0.8, 0.5], 0.5)
+    >>> found["sensitivity"].value, found.metrics["precision"].value
+    (0.5, 0.5)
+    """
+    if isinstance(threshold, Iterable) and not isinstance(threshold, str):
+        asked = None if metrics is None else [*metrics]
+        options: dict[str, Any] = {"prevalence": prevalence, "sampling": sampling}
+        options |= {"level": level, "metrics": asked, "rng": rng}
+        return {float(c): at_threshold(t, c, **options) for c in threshold}
+    if not t.n_pos + t.n_neg:
+        raise NotEnoughCases(
+            f"at_threshold needs cases with a label; this tally has none among {t.n:,}."
+        )
+    if prevalence is not None:
+        prevalence = _options.fraction(prevalence, "prevalence", ends="[]")
+    c = confusion(t, threshold)
+    wanted = None if metrics is None else [_named(m) for m in metrics]
+    found = estimates(
+        c, wanted, level=level, prevalence=prevalence, sampling=sampling, rng=rng
+    )
+    notes = _notes(t, prevalence, sampling)
+    return AtThreshold(_threshold(threshold), c, found, prevalence, sampling, notes)
+
+
+def _named(asked: str | Metric) -> Metric:
+    """Read a metric; it is shown by the name that was typed."""
+    m = read_metric(asked)
+    if isinstance(asked, str) and asked.lower() in m.aliases:
+        return replace(m, name=asked)
+    return m
+
+
+def _notes(t: Tally, prevalence: float | None, sampling: str) -> tuple[str, ...]:
+    found = []
+    if t.n_unknown:
+        found.append(
+            f"{t.n_unknown:,} cases without a label are left out; the numbers hold if "
+            f"they are like the others."
+        )
+    if sampling == "case-control" and prevalence is None:
+        found.append(
+            "Metrics that rest on the share of positives are left out of a "
+            "case-control sample; prevalence= says what that share is."
+        )
+    return tuple(found)
+
+
+@of_counts
+def metrics_table(
+    t: Any,
+    *,
+    threshold: float | Iterable[float],
+    metrics: Iterable[str | Metric] | None = None,
+    prevalence: float | None = None,
+    sampling: str = "cohort",
+    level: float = 0.95,
+    backend: str | None = None,
+) -> Any:
+    """How large is every metric, as a table with one row per metric?
+
+    Parameters
+    ----------
+    t
+        The counts, a panel, groups, or data (``by=`` gives groups).
+    threshold
+        One threshold, or several: then there is a column ``threshold``.
+    metrics, prevalence, sampling, level
+        As in :func:`at_threshold`.
+    backend
+        The library of the frame: "pandas", "polars", "pyarrow" or "dict".
+
+    Returns
+    -------
+    A frame with columns metric, value, low, high, level, method, group.
+
+    Examples
+    --------
+    >>> rows = metrics_table([0, 1, 1, 0], [0.1, 0.4, 0.8, 0.5], threshold=0.5,
+    ...                      metrics=["recall"], backend="dict")
+    >>> rows["metric"], rows["value"]
+    (['recall'], [0.5])
+    """
+    asked = None if metrics is None else [*metrics]
+    options: dict[str, Any] = {"prevalence": prevalence, "sampling": sampling}
+    options |= {"level": level, "metrics": asked}
+    several = isinstance(threshold, Iterable)
+    parts = {None: t} if isinstance(t, Tally) else t
+    if isinstance(t, Panel):
+        parts = {name: t[name] for name in t.names}
+    rows = []
+    for group, part in parts.items():
+        for cut in threshold if isinstance(threshold, Iterable) else [threshold]:
+            found = at_threshold(part, cut, **options)
+            by_name = {group: found} if isinstance(found, AtThreshold) else found
+            for name, one in by_name.items():
+                both = name if name == group or group is None else f"{group}, {name}"
+                where = {"threshold": one.threshold} if several else {}
+                rows += [{**where, **row} for row in tidy(one.metrics, both)]
+    return _frame(rows, backend)
+
+
+def metric_at(m: Metric, *args: Any, **options: Any) -> Any:
+    """Ask for one metric of data: ``f1(t, threshold=0.5)``, ``f1(y_true, y_pred)``."""
+
+    @of_tally
+    def ask(t: Tally, threshold: float | None = None, **options: Any) -> Estimate:
+        if threshold is None:
+            threshold = _verdicts(t, m)
+        found = at_threshold(t, threshold, metrics=[m], **options)
+        if m.name not in found.metrics:
+            raise InputError(
+                f"{m.name} rests on the share of positives, which a case-control "
+                f"sample does not know. Type prevalence=0.01, the share where it is "
+                f"used."
+            )
+        one: Estimate = found.metrics[m.name]
+        return one
+
+    ask.__name__ = m.name
+    return ask(*args, **options)
+
+
+def _verdicts(t: Tally, m: Metric) -> float:
+    """Take scores that are verdicts, 0 and 1, as such."""
+    if len(t) and set(t.score.tolist()) <= {0.0, 1.0}:
+        return 1.0
+    raise InputError(
+        f"{m.name} needs a threshold, or verdicts that are 0 and 1; found {len(t):,} "
+        f"distinct scores. Type trueness.{m.name}(y_true, y_score, threshold=0.5)."
+    )
+
+
+def _threshold(value: Any) -> float:
+    if isinstance(value, (float, np.floating)) and math.isinf(value):
+        return float(value)  # everything or nothing is flagged
+    return _options.real_number(value, "threshold")
+
+
+def _frame(rows: list[dict[str, Any]], backend: str | None) -> Any:
+    names = list(rows[0]) if rows else ["metric", "value", "low", "high"]
+    columns = {k: [row[k] for row in rows] for k in names}
+    return door("data.frames").native_frame(columns, backend)

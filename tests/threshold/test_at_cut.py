@@ -1,0 +1,158 @@
+"""Metrics at a threshold that was chosen beforehand."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.stats import binomtest
+from sklearn import metrics as sk
+
+import trueness
+from trueness import Confusion, InputError, NotEnoughCases, Tally
+from trueness.metrics.definitions import METRICS
+from trueness.metrics.intervals import estimates, rests_on_prevalence
+
+RNG = np.random.default_rng(5)
+Y = (RNG.random(200) < 0.3).astype(int)
+S = np.round(1 / (1 + np.exp(-RNG.normal(2 * Y - 1, 1))), 2)
+
+
+def test_by_hand():
+    c = trueness.confusion([1, 1, 1, 0, 0, 0], [0.9, 0.5, 0.2, 0.6, 0.5, 0.1], 0.5)
+    assert (c.tp, c.fp, c.fn, c.tn) == (2, 2, 1, 1)
+    found = trueness.at_threshold(
+        [1, 1, 1, 0, 0, 0], [0.9, 0.5, 0.2, 0.6, 0.5, 0.1], 0.5
+    )
+    assert found["recall"].value == 2 / 3
+    assert found["sensitivity"] is found["recall"]
+    assert found["ppv"].value == 2 / 4
+    assert found["youden"].value == pytest.approx(2 / 3 - 2 / 3)
+    assert "2 true and 2 false positives" in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ("accuracy", sk.accuracy_score),
+        ("recall", sk.recall_score),
+        ("precision", sk.precision_score),
+        ("f1", sk.f1_score),
+        ("mcc", sk.matthews_corrcoef),
+        ("kappa", sk.cohen_kappa_score),
+        ("jaccard", sk.jaccard_score),
+        ("balanced_accuracy", sk.balanced_accuracy_score),
+    ],
+)
+def test_against_scikit_learn(ours, theirs):
+    verdict = (S >= 0.4).astype(int)
+    expected = theirs(Y, verdict)
+    metric = getattr(trueness, ours)
+    assert metric(Y, S, threshold=0.4).value == pytest.approx(expected, abs=1e-15)
+    assert metric(Y, verdict) == metric(Y, verdict.astype(bool))
+    assert metric(Y, verdict).value == pytest.approx(expected, abs=1e-15)
+    t = trueness.tally(Y, S)
+    assert trueness.at_threshold(t, 0.4)[ours] == metric(t, threshold=0.4)
+
+
+def test_shares_have_wilsons_interval():
+    c = trueness.confusion(Y, S, 0.4)
+    e = trueness.recall(Y, S, threshold=0.4)
+    theirs = binomtest(int(c.tp), int(c.tp + c.fn)).proportion_ci(method="wilson")
+    assert (e.low, e.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+    assert e.name == "recall"
+
+
+def test_every_interval_holds_its_value_within_the_range():
+    for counts in (
+        [5, 0, 0, 5],
+        [0, 0, 3, 4],
+        [0, 5, 5, 0],
+        [1, 0, 0, 0],
+        [9, 4, 2, 7],
+    ):
+        for name, e in estimates(Confusion(*counts)).items():
+            if np.isnan(e.value):
+                continue
+            low, high = METRICS[name].range
+            assert low <= e.low <= e.value <= e.high <= high, (name, counts)
+            assert e.low < e.high, (name, counts)
+
+
+def test_coverage_by_simulation():
+    rng = np.random.default_rng(8)
+    chance = np.array([0.14, 0.08, 0.06, 0.72])
+    wanted = [METRICS[k] for k in ("f1", "mcc", "recall", "lr_positive")]
+    truth = [float(m(Confusion(*(1000 * chance)))) for m in wanted]
+    hits = np.zeros(4)
+    for counts in rng.multinomial(120, chance, 300):
+        found = estimates(Confusion(*counts), wanted, rng=rng).values()
+        hits += [e.low <= v <= e.high for e, v in zip(found, truth, strict=True)]
+    assert ((hits / 300 > 0.91) & (hits / 300 < 0.985)).all()
+
+
+def test_names_as_they_were_typed():
+    found = trueness.at_threshold(Y, S, 0.4, metrics=["PPV", "sensitivity", "f1"])
+    assert list(found.metrics) == ["PPV", "sensitivity", "f1"]
+    assert repr(found.metrics["sensitivity"]).startswith("sensitivity 0.")
+    assert trueness.sensitivity(Y, S, threshold=0.4).name == "sensitivity"
+    assert trueness.ppv(Y, S, threshold=0.4).value == found["precision"].value
+    assert not hasattr(trueness, "sensitivty")
+
+
+def test_several_thresholds_and_tables():
+    found = trueness.at_threshold(Y, S, [0.2, 0.6])
+    assert list(found) == [0.2, 0.6]
+    table = trueness.metrics_table(Y, S, threshold=0.4)
+    assert list(table) == ["metric", "value", "low", "high", "level", "method", "group"]
+    assert isinstance(table, pd.DataFrame)
+    assert table["value"].dtype == float
+    assert len(table) == len(METRICS)
+    both = trueness.metrics_table(
+        Y, {"a": S, "b": 1 - S}, threshold=[0.3, 0.5], metrics=["f1"], backend="polars"
+    )
+    assert isinstance(both, pl.DataFrame)
+    assert both["group"].to_list() == ["a", "a", "b", "b"]
+    assert both["threshold"].to_list() == [0.3, 0.5, 0.3, 0.5]
+    frame = pd.DataFrame({"y": Y, "p": S, "site": np.arange(200) % 2})
+    groups = trueness.metrics_table(
+        frame, label="y", score="p", by="site", threshold=0.4, metrics=["recall"]
+    )
+    assert groups["group"].tolist() == [0, 1]
+
+
+def test_prevalence_and_sampling():
+    point = trueness.at_threshold(Y, S, 0.4, prevalence=0.01)
+    recall, fpr = point["recall"].value, point["fpr"].value
+    expected = 0.01 * recall / (0.01 * recall + 0.99 * fpr)
+    assert point["precision"].value == pytest.approx(expected)
+    assert point["precision"].low < expected < point["precision"].high
+    design = trueness.at_threshold(Y, S, 0.4, sampling="case-control")
+    assert "precision" not in design.metrics
+    assert "recall" in design.metrics
+    assert "prevalence= says what that share is" in design.notes[0]
+    assert rests_on_prevalence(trueness.f1)
+    assert not rests_on_prevalence(trueness.youden)
+    with pytest.raises(InputError, match="rests on the share of positives"):
+        trueness.precision(Y, S, threshold=0.4, sampling="case-control")
+
+
+def test_unlabelled_cases_are_named():
+    t = Tally([0.9, 0.1], neg=[0, 3], pos=[3, 0], unknown=[5, 5])
+    assert "10 cases without a label" in trueness.at_threshold(t, 0.5).notes[0]
+
+
+def test_wrong_questions():
+    with pytest.raises(InputError, match="f1 needs a threshold, or verdicts"):
+        trueness.f1(Y, S)
+    with pytest.raises(InputError, match="threshold must be"):
+        trueness.at_threshold(Y, S, "high")
+    with pytest.raises(NotEnoughCases, match="cases with a label"):
+        trueness.at_threshold(Tally([1.0], unknown=[3]), 0.5)
+    with pytest.raises(InputError, match="Did you mean"):
+        trueness.at_threshold(Y, S, 0.5, metrics=["recal"])
+
+
+def test_ends_of_the_scale():
+    all_, none = trueness.confusion(Y, S, -np.inf), trueness.confusion(Y, S, np.inf)
+    assert (all_.tp, all_.fp) == (Y.sum(), 200 - Y.sum())
+    assert (none.tp, none.fp) == (0, 0)
