@@ -18,18 +18,18 @@ from trueness._core.arrays import Array, Floats, blocks
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.doors import door
 from trueness._core.records import Estimate
 from trueness.comparison.contrasts import (
     Equality,
     Part,
-    Test,
     all_equal,
     freedom,
     mover_test,
     student_test,
     variance,
 )
-from trueness.comparison.results import Comparison, Pair, adjusted
+from trueness.comparison.results import Comparison, Pair, adjusted, judged
 from trueness.counts.answers import of_panel
 from trueness.counts.placements import Placements, placements
 from trueness.counts.values import Panel, Tally
@@ -55,6 +55,7 @@ def compare_auc(
     *,
     margin: float | None = None,
     level: float = 0.95,
+    cluster: Any = None,
 ) -> Comparison:
     r"""Which classifier ranks better, and could the difference be chance?
 
@@ -72,6 +73,9 @@ def compare_auc(
         tests of non-inferiority and of equivalence to every pair.
     level
         Confidence level of the intervals.
+    cluster
+        Which cases belong together (patients, sites): a column of the data, or a
+        mapping from cluster to panel. Variances are then Obuchowski's (1997).
 
     Returns
     -------
@@ -109,6 +113,10 @@ def compare_auc(
     """
     level = _options.fraction(level, "level")
     margin = asked_margin(margin)
+    if cluster is not None:
+        twin = door("comparison.clusters").compare_clustered_auc
+        clustered: Comparison = twin(cluster, margin, level)
+        return clustered
     if isinstance(x, Panel):
         if other is not None:
             raise InputError("compare_auc takes a panel alone; leave the rest out.")
@@ -317,25 +325,3 @@ def _pair(
     ends = max(-1.0, test.low), min(1.0, test.high)
     estimate = Estimate(value, *ends, a.level, method, sd)
     return judged(first, second, estimate, test, margin)
-
-
-def judged(
-    first: str, second: str, estimate: Estimate, test: Test, margin: float
-) -> Pair:
-    """Put a difference and its tests, against zero and the margin, into a pair."""
-    p = test.two_sided()
-    if math.isnan(margin):
-        return Pair(first, second, estimate, test.score, p, p)
-    worse, better = test.above(-margin), 1 - test.above(margin)
-    return Pair(
-        first,
-        second,
-        estimate,
-        test.score,
-        p,
-        p,
-        margin,
-        worse,
-        better,
-        max(worse, better),
-    )

@@ -73,15 +73,19 @@ def freedom(parts: tuple[Part, ...]) -> Floats:
 
 
 def student_test(value: float, sd: float, df: float, level: float) -> Test:
-    """Test a difference by Student's distribution."""
-    from scipy.special import stdtr
+    """Test a difference by Student's distribution; normal for infinite df."""
+    from scipy.special import ndtr, stdtr
 
     half = student_quantile(df, level) * sd
 
     def above(null: float) -> float:
-        return float(stdtr(df, (null - value) / sd))
+        if sd == 0:  # known exactly: above the null value or not
+            return 0.5 * ((null >= value) + (null > value))
+        score = (null - value) / sd
+        return float(ndtr(score) if math.isinf(df) else stdtr(df, score))
 
-    return Test(value - half, value + half, value / sd, above)
+    score = value / sd if sd > 0 else math.copysign(math.inf, value) if value else 0.0
+    return Test(value - half, value + half, score, above)
 
 
 def mover_test(a: Question, b: Question) -> Test:

@@ -18,6 +18,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.doors import door
 from trueness._core.options import renamed
 from trueness._core.records import Estimate
 from trueness.comparison.aucs import asked_margin
@@ -68,6 +69,7 @@ def compare_metric(
     level: float = 0.95,
     rng: Seed = 0,
     replicates: int = 20_000,
+    cluster: Any = None,
 ) -> Comparison:
     r"""Which classifier is better at its threshold, on the same cases?
 
@@ -90,6 +92,10 @@ def compare_metric(
     rng, replicates
         Seed and number of bootstrap replicates, which give the intervals (and, with
         ``"bootstrap"``, the p-values).
+    cluster
+        Which cases belong together (patients, sites): a column of the data, or a
+        mapping from cluster to panel. Clusters are then left out one by one (jackknife)
+        and Student's distribution is used.
 
     Returns
     -------
@@ -119,6 +125,13 @@ def compare_metric(
     """
     level = _options.fraction(level, "level")
     _options.choice(method, ("auto", "mcnemar", "bootstrap"), "method")
+    if cluster is not None:
+        chosen = read_metric(metric) if isinstance(metric, str) else metric
+        twin = door("comparison.clusters").compare_clustered_metric
+        found: Comparison = twin(
+            cluster, chosen, thresholds, asked_margin(margin), level
+        )
+        return found
     panel = panel.labelled()
     _cases.at_least_two(panel.names, "compare_metric")
     _cases.complete_outputs(panel, "compare_metric")

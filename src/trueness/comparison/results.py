@@ -15,6 +15,7 @@ import numpy as np
 
 from trueness._core.doors import door
 from trueness._core.records import Estimate, Record
+from trueness.comparison.contrasts import Test
 
 
 @final
@@ -150,3 +151,25 @@ def adjusted(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
     """Give pairs the p-values that allow for their number."""
     p = holm([pair.p_value for pair in pairs])
     return tuple(replace(pair, p_adjusted=a) for pair, a in zip(pairs, p, strict=True))
+
+
+def judged(
+    first: str, second: str, estimate: Estimate, test: Test, margin: float
+) -> Pair:
+    """Put a difference and its tests, against zero and the margin, into a pair."""
+    p = test.two_sided()
+    if math.isnan(margin):
+        return Pair(first, second, estimate, test.score, p, p)
+    worse, better = test.above(-margin), 1 - test.above(margin)
+    return Pair(
+        first,
+        second,
+        estimate,
+        test.score,
+        p,
+        p,
+        margin,
+        worse,
+        better,
+        max(worse, better),
+    )

@@ -101,6 +101,8 @@ def _answer(
         known_options(options, q.own, _WORDS, q.name)
     if not args and not words:
         return q.analysis(**options)
+    if options.get("cluster") is not None and "cluster" in q.own:
+        return _clustered(q, args, words, options)
     if args and _is_counted(args[0], words):
         if words:
             raise InputError(
@@ -113,6 +115,22 @@ def _answer(
         return _respond(q, counts, rest, options)
     parts = {**counts, WHOLE: _sum(counts)}
     return {name: _respond(q, x, rest, options) for name, x in parts.items()}
+
+
+def _clustered(
+    q: _Question, args: tuple[Any, ...], words: dict[str, Any], options: dict[str, Any]
+) -> Any:
+    """Count data with the cluster as one more output; counts bring a mapping."""
+    if args and _is_counted(args[0], words) and not words:
+        return q.analysis(*args, **options)
+    ids = options.pop("cluster")
+    counts, rest = door("data.asked").clustered(q.name, q.takes, args, words, ids)
+    parts = counts if isinstance(counts, Mapping) else {None: counts}
+    answers = {
+        name: q.analysis(whole, *rest, **options, cluster=panel)
+        for name, (whole, panel) in parts.items()
+    }
+    return answers if isinstance(counts, Mapping) else answers[None]
 
 
 def _is_counted(x: Any, words: Mapping[str, Any]) -> bool:

@@ -15,8 +15,9 @@ import numpy as np
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing, nearest
-from trueness.data.columns import is_frame
+from trueness.data.columns import column, is_frame
 from trueness.data.frames import panel, tally
+from trueness.ranking.clusters import CLUSTER
 
 Args = tuple[Any, ...]
 Words = dict[str, Any]
@@ -50,6 +51,80 @@ def counted(name: str, takes: str, args: Args, words: Words) -> tuple[Any, Args]
         )
     count = panel if isinstance(scores, Mapping) else tally
     return count(data, scores, **words), tuple(rest[number:])
+
+
+def clustered(
+    name: str, takes: str, args: Args, words: Words, ids: Any
+) -> tuple[Any, Args]:
+    """Count data with the number of the cluster as one more output.
+
+    Gives the counts without and the panel with it (for each score of several, where an
+    analysis takes one), and the arguments left.
+    """
+    if words.get("by") is not None:
+        raise InputError(f"{name} takes cluster= or by=, not both.")
+    label, scores, rest, words = _as_columns(name, takes, args, dict(words), ids)
+    if isinstance(ids, str):
+        ids = words.pop("cluster")
+    code = np.unique(column(ids, "cluster"), return_inverse=True)[1]
+    several = isinstance(scores, Mapping)
+    columns: dict[str, Any] = dict(scores) if several else {"score": scores}
+    whole = panel(label, {**columns, CLUSTER: code.astype(np.float64)}, **words)
+    if takes == "panel":
+        return (whole[list(columns)], whole), rest
+    each = {k: (whole[k], whole[[k, CLUSTER]]) for k in columns}
+    return (each if several else each["score"]), rest
+
+
+def _as_columns(
+    name: str, takes: str, args: Args, words: Words, ids: Any
+) -> tuple[Any, Any, Args, Words]:
+    """Take the label, the scores and the clusters out of a frame or of arguments."""
+    words = _in_our_words(words, name)
+    args = _positional(args, words)
+    if not args:
+        raise InputError(_needs(name, takes, "nothing"))
+    data, *rest = args
+    if not (is_frame(data) or isinstance(data, Mapping)):
+        number = _leading_columns(rest, takes)
+        if not number:
+            raise InputError(_needs(name, takes, f"one {type(data).__name__}"))
+        return data, _scores(rest[:number], name, takes), tuple(rest[number:]), words
+    chosen = words.pop("scores", None) or words.pop("score", None)
+    names = [chosen] if isinstance(chosen, str) else list(chosen or [])
+    wanted = [words.pop("label", None), *names, ids]
+    wanted += [words["count"]] if isinstance(words.get("count"), str) else []
+    if not names or not all(isinstance(w, str) for w in wanted):
+        raise InputError(
+            f"Name the columns: trueness.{name}(frame, label=, score=, cluster=)."
+        )
+    table = _columns_of(data, wanted)
+    if isinstance(words.get("count"), str):
+        words["count"] = table[words["count"]]
+    words["cluster"] = table[ids]
+    scores = {n: table[n] for n in names}
+    one = takes == "tally" and isinstance(chosen, str)
+    return table[wanted[0]], scores[names[0]] if one else scores, tuple(rest), words
+
+
+def _columns_of(data: Any, names: list[str]) -> dict[str, Any]:
+    if isinstance(data, Mapping):
+        known: Any = data
+    else:
+        import narwhals as nw
+
+        frame: Any = nw.from_native(data)
+        known = frame.collect_schema().names()
+    for n in names:
+        if n not in known:
+            raise InputError(
+                f"There is no column {n!r}; there are "
+                f"{listing(known, 12)}.{nearest(n, [*known])}"
+            )
+    if isinstance(data, Mapping):
+        return {n: data[n] for n in names}
+    picked = frame.select(*dict.fromkeys(names)).lazy().collect()
+    return {n: picked[n].to_native() for n in names}
 
 
 def _in_our_words(words: Words, name: str) -> Words:

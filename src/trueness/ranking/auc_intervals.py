@@ -16,6 +16,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
+from trueness._core.doors import door
 from trueness._core.records import Estimate
 from trueness.counts.answers import of_tally
 from trueness.counts.placements import Placements, placement_values, placements, runs
@@ -55,6 +56,7 @@ def auc(
     level: float = 0.95,
     rng: Seed = 0,
     replicates: int = 2000,
+    cluster: Any = None,
 ) -> Estimate:
     r"""How often does a positive case have a higher score than a negative one?
 
@@ -75,6 +77,11 @@ def auc(
         Seed or generator, for the bootstrap methods.
     replicates
         Number of bootstrap replicates.
+    cluster
+        Which cases belong together (patients, sites): a column of the data, or a
+        mapping from cluster to tally. The interval is then that of Obuchowski (1997)
+        with Student's quantile, on the logit scale, and ``notes`` has the design
+        effect.
 
     Returns
     -------
@@ -92,6 +99,7 @@ def auc(
     DeLong, DeLong, Clarke-Pearson (1988), Biometrics 44:837, doi:10.2307/2531595;
     Hanley, McNeil (1982), Radiology 143:29, doi:10.1148/radiology.143.1.7063747;
     Newcombe (2006), Stat. Med. 25:559, doi:10.1002/sim.2324;
+    Obuchowski (1997), Biometrics 53:567, doi:10.2307/2533958;
     Kim et al. (2021), doi:10.1073/pnas.2100761118
 
     Examples
@@ -101,9 +109,12 @@ def auc(
     >>> auc(Tally([2, 1], pos=[9, 0], neg=[0, 9]), method="delong")  # no zero width
     AUC 1.000 (95 % CI 0.731 to 1.000, score for delong)
     """
+    level = _options.fraction(level, "level")
+    if cluster is not None:
+        found: Estimate = door("ranking.clusters").clustered_auc(cluster, level)
+        return found
     _cases.both_classes(t, "auc")
     _options.choice(method, AUC_METHODS, "method")
-    level = _options.fraction(level, "level")
     number = _options.whole_number(replicates, "replicates", at_least=100)
     question = Question(t, placements(t), level, rng, number)
     return answer(question, method)

@@ -1,0 +1,198 @@
+r"""Which is better, when the cases of a cluster are alike?
+
+The twins of ``compare_auc`` and ``compare_metric`` for ``cluster=``. What a cluster
+adds to the error of a difference is added up over its cases before it is squared;
+Student's distribution has the degrees of freedom that the clusters leave.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import combinations
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks import cases as _cases
+from trueness._core.records import Estimate
+from trueness.comparison.contrasts import (
+    Part,
+    Test,
+    all_equal,
+    mover_test,
+    student_test,
+)
+from trueness.comparison.results import Comparison, Pair, adjusted, judged
+from trueness.counts.placements import placements
+from trueness.counts.values import Panel
+from trueness.metrics.algebra import Metric
+from trueness.metrics.confusion import Confusion
+from trueness.ranking.auc_intervals import Question, student_quantile
+from trueness.ranking.clusters import (
+    Clusters,
+    auc_influence,
+    cluster_spread,
+    clustered_auc,
+    clusters,
+)
+
+Tested = Callable[[int, int], tuple[Estimate, Test | None]]
+
+
+def compare_clustered_auc(cluster: Any, margin: float, level: float) -> Comparison:
+    """Compare AUCs on the same clustered cases (Obuchowski 1997)."""
+    c = clusters(cluster, "compare_auc")
+    names = c.panel.names
+    _cases.at_least_two(names, "compare_auc")
+    found = auc_influence(c)
+    seen = SimpleNamespace(n_pos=c.with_pos, n_neg=c.with_neg)
+    place = [placements(c.panel[n]) for n in names]
+    # where clusters show no spread they count as cases, one each
+    alone = [Question(seen, p._replace(pos_var=0.0, neg_var=0.0), level, 0, 0)
+             for p in place]  # fmt: skip
+
+    def tested(i: int, j: int) -> tuple[Estimate, Test | None]:
+        value = place[i].auc - place[j].auc
+        pos, neg = (x[:, i] - x[:, j] for x in found)
+        spread = cluster_spread(pos, neg, c)
+        sd = math.sqrt(spread.variance)
+        if value == 0 and not (pos.any() or neg.any()):
+            return Estimate(0.0, 0.0, 0.0, level, "copies", 0.0), None
+        known = sd > 0
+        test = (student_test(value, sd, spread.df, level) if known
+                else mover_test(alone[i], alone[j]))  # fmt: skip
+        ends = max(-1.0, test.low), min(1.0, test.high)
+        return Estimate(value, *ends, level, "clusters", sd), test
+
+    values = tuple(
+        clustered_auc(cluster[[n, cluster.names[-1]]], level)
+        if isinstance(cluster, Panel)
+        else clustered_auc({k: t[n] for k, t in cluster.items()}, level)
+        for n in names
+    )
+    area = np.array([p.auc for p in place])
+    return _comparison(
+        names, values, area, found.pos + found.neg, tested, margin, "clusters"
+    )
+
+
+def _comparison(
+    names: tuple[str, ...],
+    values: tuple[Estimate, ...],
+    value: Floats,
+    influence: Floats,
+    tested: Tested,
+    margin: float,
+    method: str,
+) -> Comparison:
+    """Put all pairs and the omnibus test together; influence is (m, K)."""
+    pairs = []
+    for i, j in combinations(range(len(names)), 2):
+        estimate, test = tested(i, j)
+        if test is None:
+            sure = () if math.isnan(margin) else (margin, 0.0, 0.0, 0.0)
+            pairs.append(Pair(names[i], names[j], estimate, 0.0, 1.0, 1.0, *sure))
+        else:
+            pairs.append(judged(names[i], names[j], estimate, test, margin))
+    done = adjusted(pairs)
+    m = len(influence)
+    gap = influence[:, :, None] - influence[:, None, :]
+    same = all_equal(value, (Part(m * m / (m - 1) * np.sum(gap**2, axis=0), m),))
+    p = same.p_value
+    if len(names) == 2 or p is None:
+        p = min(pair.p_adjusted for pair in done)
+    notes = values[0].notes
+    return Comparison(
+        names, values, done, same.statistic, same.df, p, True, method, notes=notes
+    )
+
+
+class _Left(NamedTuple):
+    """A metric of all cases, and with each cluster left out."""
+
+    value: Floats  # (K,)
+    without: Floats  # (m, K)
+
+    @property
+    def influence(self) -> Floats:
+        """Give what each cluster adds to the error."""
+        m = len(self.without)
+        centred: Floats = self.without - self.without.mean(axis=0)
+        return centred * (m - 1) / m
+
+
+def compare_clustered_metric(
+    cluster: Any, metric: Metric, thresholds: Any, margin: float, level: float
+) -> Comparison:
+    """Compare a metric at thresholds on clustered cases, by leaving clusters out."""
+    c = clusters(cluster, "compare_metric")
+    names = c.panel.names
+    _cases.at_least_two(names, "compare_metric")
+    left = _left_out(c, metric, thresholds)
+    influence, m = left.influence, c.m
+
+    def tested(i: int, j: int) -> tuple[Estimate, Test | None]:
+        value = float(left.value[i] - left.value[j])
+        part = influence[:, i] - influence[:, j]
+        sd = math.sqrt(m / (m - 1) * float(part @ part))
+        same = sd == 0 and value == 0
+        if sd == 0:  # all clusters agree: they count as cases, half of one added to
+            # each side (Agresti and Min 2005)
+            won, lost = (m * abs(value) + 0.5) / (m + 2), 0.5 / (m + 2)
+            sd = math.sqrt((won + lost - (won - lost) ** 2) / (m + 2))
+        test = student_test(value, sd, m - 1.0, level)
+        found = Estimate(value, test.low, test.high, level, "clusters", sd)
+        return found, None if same else test
+
+    values = tuple(_value(left, k, m, level) for k in range(len(names)))
+    method = f"{metric.name}, clusters"
+    return _comparison(names, values, left.value, influence, tested, margin, method)
+
+
+def _left_out(c: Clusters, metric: Metric, thresholds: Any) -> _Left:
+    c.panel.vote(thresholds)  # checks the thresholds
+    flags = _flags(c, thresholds)
+    tp = np.column_stack([np.bincount(c.code, c.pos * f, c.m) for f in flags.T])
+    fp = np.column_stack([np.bincount(c.code, c.neg * f, c.m) for f in flags.T])
+    pos, neg = (np.bincount(c.code, n, c.m)[:, None] for n in (c.pos, c.neg))
+    cells = [tp, fp, pos - tp, neg - fp]
+    whole = [x.sum(axis=0) for x in cells]
+    value = np.asarray(metric(Confusion(*whole)), dtype=np.float64)
+    rest = Confusion(*(np.maximum(w - x, 0) for w, x in zip(whole, cells, strict=True)))
+    without = np.asarray(metric(rest), dtype=np.float64)
+    # a metric without value when one cluster is missing rests on that cluster alone
+    without = np.where(np.isfinite(without), without, value)
+    return _Left(value, without)
+
+
+def _flags(c: Clusters, thresholds: Any) -> Array:
+    """Cut every row: what ``Panel.vote`` does, but kept row by row."""
+    names = c.panel.names
+    if isinstance(thresholds, dict):
+        cut = np.array([thresholds[n] for n in names], dtype=np.float64)
+    else:
+        cut = np.broadcast_to(np.asarray(thresholds, dtype=np.float64), len(names))
+    return np.asarray(c.rows >= cut)
+
+
+def _value(left: _Left, k: int, m: int, level: float) -> Estimate:
+    """Give a metric with Student's interval; a share is kept within 0 and 1."""
+    value, part = float(left.value[k]), left.influence[:, k]
+    sd = math.sqrt(m / (m - 1) * float(part @ part))
+    half = student_quantile(m - 1.0, level) * sd
+    if sd > 0 and 0 < value < 1:
+        # on the logit scale, as the AUC: few clusters make skewed estimates
+        centre, wide = math.log(value / (1 - value)), half / (value * (1 - value))
+        low, high = (1 / (1 + math.exp(-max(min(x, 700), -700)))
+                     for x in (centre - wide, centre + wide))  # fmt: skip
+    elif value in (0.0, 1.0):  # no cluster differs: Jeffreys with m of m
+        from scipy.special import betaincinv
+
+        edge = float(betaincinv(m + 0.5, 0.5, (1 - level) / 2))
+        low, high = (edge, 1.0) if value == 1 else (0.0, 1 - edge)
+    else:
+        low, high = value - half, value + half
+    return Estimate(value, low, high, level, "clusters", sd)

@@ -1,0 +1,206 @@
+r"""How sure are we of an AUC when the cases of a cluster are alike?
+
+Several images of a patient, several days of a site: such cases say less than as many
+independent ones. Clusters keep the one idea of counts: the cluster is one more output.
+A panel whose last column is the number of the cluster says how many negatives and
+positives showed each score in each cluster; whoever has a mapping from cluster to tally
+gives that.
+
+An AUC is a mean of placement values, and cases of a cluster are added up before they
+are squared (Obuchowski 1997):
+
+.. math:: \mathrm{var}(A) = \frac{m_1}{m_1 - 1} \sum_c P_c^2 +
+          \frac{m_0}{m_0 - 1} \sum_c N_c^2 + \frac{2m}{m - 1} \sum_c P_c N_c
+
+with :math:`P_c = \sum_{i \in c} (V_i - A) / N_1` over the positives of cluster c,
+:math:`N_c` likewise over its negatives, and m clusters of which :math:`m_1` have
+positives and :math:`m_0` negatives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.records import Estimate
+from trueness.counts.placements import Placements, placements
+from trueness.counts.values import Panel, Tally
+from trueness.ranking.auc_intervals import (
+    Question,
+    delong_sd,
+    exponential_spread,
+    pair_variance,
+    score_interval,
+    student_quantile,
+)
+
+CLUSTER = "(cluster)"
+
+
+class Clusters(NamedTuple):
+    """Who of the cases belongs together? The rows of a panel and their clusters."""
+
+    panel: Panel  # without the column of the clusters
+    rows: Floats
+    neg: Array
+    pos: Array
+    code: Array
+    m: int
+
+    @property
+    def with_pos(self) -> int:
+        """Count the clusters that have positives."""
+        return int(np.unique(self.code[self.pos > 0]).size)
+
+    @property
+    def with_neg(self) -> int:
+        """Count the clusters that have negatives."""
+        return int(np.unique(self.code[self.neg > 0]).size)
+
+
+def clusters(x: Any, what: str) -> Clusters:
+    """Read clusters: a panel with their number last, or a mapping to tallies, panels.
+
+    Parameters
+    ----------
+    x
+        Clusters.
+    what
+        The analysis that needs them, for messages.
+    """
+    if isinstance(x, Mapping):
+        x = _from_mapping(x)
+    if not (isinstance(x, Panel) and x.names[-1] == CLUSTER):
+        raise InputError(
+            f"{what} needs the cluster of every case. Type cluster= with a column next "
+            f"to labels and scores, or with a mapping from cluster to tally next to "
+            f"counts."
+        )
+    x = x.labelled()
+    code, at = np.unique(x.rows[:, -1], return_inverse=True)
+    found = Clusters(x[list(x.names[:-1])], x.rows[:, :-1], x.neg, x.pos, at, code.size)
+    if min(found.with_pos, found.with_neg) < 2:
+        raise NotEnoughCases(
+            f"{what} needs at least two clusters with positives and two with "
+            f"negatives; found {found.with_pos} and {found.with_neg} of {found.m}."
+        )
+    return found
+
+
+def _from_mapping(parts: Mapping[Any, Any]) -> Panel:
+    """Number the clusters, and put the number beside their outputs."""
+    some = list(parts.values())
+    if not some or not all(isinstance(t, (Tally, Panel)) for t in some):
+        raise InputError(
+            "cluster= takes a column of the data, or a mapping from cluster to tally."
+        )
+    names = some[0].names if isinstance(some[0], Panel) else ("score",)
+    outputs = [t.score[:, None] if isinstance(t, Tally) else t.rows for t in some]
+    code = np.repeat(np.arange(len(some), dtype=np.float64), [len(o) for o in outputs])
+    rows = np.column_stack([np.concatenate(outputs), code])
+    counts = (np.concatenate([getattr(t, k) for t in some]) for k in ("neg", "pos"))
+    return Panel([*names, CLUSTER], rows, *counts)
+
+
+class Influence(NamedTuple):
+    """What does each cluster add to the error of the AUC of each classifier?"""
+
+    pos: Floats  # (m, K): its positives
+    neg: Floats  # (m, K): its negatives
+
+
+def auc_influence(c: Clusters) -> Influence:
+    """Add up the placement values of each cluster, less the AUC. O(K m log m)."""
+    n_pos, n_neg = int(c.pos.sum()), int(c.neg.sum())
+    pos, neg = [], []
+    for column in c.rows.T:
+        at = np.unique(column, return_inverse=True)[1]
+        below = np.bincount(at, c.neg)
+        above = np.bincount(at, c.pos)
+        up = (np.cumsum(below) - below / 2)[at] / n_neg
+        down = (n_pos - np.cumsum(above) + above / 2)[at] / n_pos
+        area = float(c.pos @ up) / n_pos
+        pos.append(np.bincount(c.code, c.pos * (up - area), c.m) / n_pos)
+        neg.append(np.bincount(c.code, c.neg * (down - area), c.m) / n_neg)
+    return Influence(np.column_stack(pos), np.column_stack(neg))
+
+
+class Spread(NamedTuple):
+    """A variance by clusters, and how many degrees of freedom it has."""
+
+    variance: float
+    df: float
+
+
+def cluster_spread(pos: Floats, neg: Floats, c: Clusters) -> Spread:
+    """Obuchowski's variance, with Satterthwaite's degrees of freedom.
+
+    Few clusters with positives among many have few degrees of freedom; never more than
+    clusters less one.
+    """
+    m, m1, m0 = c.m, c.with_pos, c.with_neg
+    up, down = m1 / (m1 - 1) * float(pos @ pos), m0 / (m0 - 1) * float(neg @ neg)
+    both = 2 * m / (m - 1) * float(pos @ neg)
+    doubt = up**2 / (m1 - 1) + down**2 / (m0 - 1)
+    df = (up + down) ** 2 / doubt if doubt > 0 else min(m1, m0) - 1
+    return Spread(max(up + down + both, 0.0), min(df, m - 1.0))
+
+
+# near 1 nearly all clusters are alike and say little about spread: one cluster in two
+# is taken to be a case of the exponential model
+_TRUST = 0.5
+
+
+def clustered_auc(x: Any, level: float = 0.95) -> Estimate:
+    r"""How often does a positive have a higher score, with clusters in mind?
+
+    The interval is symmetric on the logit scale, with Student's quantile; at AUC 0 or 1
+    it is the score interval of as many cases as there are clusters.
+    """
+    c = clusters(x, "auc")
+    name = c.panel.names[0]
+    place = placements(c.panel[name])
+    found = auc_influence(c)
+    spread = cluster_spread(found.pos[:, 0], found.neg[:, 0], c)
+    plain = delong_sd(Question(c.panel, place, level, 0, 0))
+    sd = math.sqrt(spread.variance)
+    ends = _interval(place, spread, c, level)
+    notes = (_design_effect(sd, plain, c),) if plain > 0 and sd > 0 else ()
+    return Estimate(place.auc, *ends, level, "clusters", sd, notes=notes)
+
+
+def _interval(
+    place: Placements, spread: Spread, c: Clusters, level: float
+) -> tuple[float, float]:
+    a = place.auc
+    seen = SimpleNamespace(n_pos=c.with_pos, n_neg=c.with_neg)
+    if a in (0.0, 1.0) or spread.variance == 0:
+        few = Question(seen, place._replace(pos_var=0.0, neg_var=0.0), level, 0, 0)
+        return score_interval(few)[:2]
+    model = max(exponential_spread(a))
+    alone = pair_variance(a, model, model, seen)
+    weight = (c.m - 1) * 4 * a * (1 - a)
+    variance = (weight * spread.variance + _TRUST * alone) / (weight + _TRUST)
+    half = student_quantile(spread.df, level) * math.sqrt(variance) / (a * (1 - a))
+    centre = math.log(a / (1 - a))
+    low, high = (1 / (1 + math.exp(-min(max(x, -700), 700)))
+                 for x in (centre - half, centre + half))  # fmt: skip
+    return low, high
+
+
+def _design_effect(sd: float, plain: float, c: Clusters) -> str:
+    effect = (sd / plain) ** 2
+    size = (int(c.pos.sum()) + int(c.neg.sum())) / c.m
+    said = f"{c.m:,} clusters of {size:.3g} cases on average"
+    if sd <= plain:
+        return f"{said}, which are not more alike than others (design effect below 1)."
+    return (
+        f"{said}, design effect {effect:.2f}: to take the cases for independent would "
+        f"make the interval {100 * (1 - plain / sd):.0f} % too narrow."
+    )

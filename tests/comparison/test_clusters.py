@@ -1,0 +1,177 @@
+"""Clustered cases: single cases, the bootstrap, coverage by simulation."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import trueness
+from conftest import tied_cases
+from trueness import Tally
+from trueness.ranking.clusters import clustered_auc
+
+
+def sample(rng, m, auc=0.8, alike=0.5, size=(2, 9), second=0.0):
+    """Clusters that share a shift of the scores and lean to one label."""
+    cluster = np.repeat(np.arange(m), rng.integers(*size, m))
+    n = cluster.size
+    y = rng.random(n) < rng.beta(1, 1, m)[cluster]
+    shift = np.sqrt(2) * stats.norm.ppf(auc) * y
+    noise = np.sqrt(alike) * rng.normal(size=(2, m))[:, cluster]
+    own = np.sqrt(1 - alike) * rng.normal(size=(2, n))
+    a, b = shift + noise + own
+    return y.astype(int), a, b - second * y, cluster
+
+
+def brute_obuchowski(y, s, cluster):
+    """Obuchowski (1997), term by term."""
+    p, q = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
+    win = (s[p][:, None] > s[q]) + 0.5 * (s[p][:, None] == s[q])
+    a, v10, v01 = win.mean(), win.mean(1), win.mean(0)
+    n1, n0 = p.size, q.size
+    ids = np.unique(cluster)
+    up = np.array([(v10[cluster[p] == c] - a).sum() for c in ids])
+    down = np.array([(v01[cluster[q] == c] - a).sum() for c in ids])
+    m, m1, m0 = ids.size, np.unique(cluster[p]).size, np.unique(cluster[q]).size
+    s10 = m1 / ((m1 - 1) * n1) * (up**2).sum()
+    s01 = m0 / ((m0 - 1) * n0) * (down**2).sum()
+    s11 = m / (m - 1) * (up * down).sum()
+    return a, s10 / n1 + s01 / n0 + 2 * s11 / (n1 * n0)
+
+
+def test_slow_twin(rng):
+    y, s, _, cluster = sample(rng, 15)
+    s = np.round(s, 1)
+    found = trueness.auc(y, s, cluster=cluster)
+    value, variance = brute_obuchowski(y, s, cluster)
+    assert found.value == pytest.approx(value)
+    assert found.sd == pytest.approx(np.sqrt(variance))
+    assert found.method == "clusters"
+    assert "15 clusters" in found.notes[0]
+
+
+def test_single_cases_are_delong(rng):
+    y, s = tied_cases(rng, 200)
+    found = trueness.auc(y, s, cluster=np.arange(200))
+    plain = trueness.auc(y, s, method="delong")
+    assert found.value == plain.value
+    assert found.sd == pytest.approx(plain.sd)
+    assert found.low == pytest.approx(trueness.auc(y, s).low, abs=0.01)
+    other = s + rng.normal(size=200)
+    pair = trueness.compare_auc(y, {"a": s, "b": other}, cluster=np.arange(200)).pairs[
+        0
+    ]
+    same = trueness.compare_auc(y, {"a": s, "b": other}).pairs[0]
+    assert pair.difference.sd == pytest.approx(same.difference.sd, rel=0.01)
+    assert pair.p_value == pytest.approx(same.p_value, rel=0.1)
+
+
+def test_data_come_in_every_form(rng):
+    y, s, b, cluster = sample(rng, 12)
+    array = trueness.auc(y, s, cluster=cluster).to_dict()
+    names = np.array([f"patient {k}" for k in cluster])
+    frame = pd.DataFrame({"y": y, "s": s, "b": b, "who": names})
+    asked = {"label": "y", "cluster": "who"}
+    assert trueness.auc(frame, score="s", **asked).to_dict() == array
+    parts = trueness.tally(y, s, by=cluster)
+    assert trueness.auc(sum(parts.values()), cluster=parts).low == pytest.approx(
+        array["low"]
+    )
+    both = trueness.auc(frame, scores=["s", "b"], **asked)
+    assert both["s"].low == pytest.approx(array["low"])
+    found = trueness.compare_auc(frame, scores=["s", "b"], **asked)
+    panels = trueness.panel(y, {"s": s, "b": b}, by=cluster)
+    counted = trueness.compare_auc(sum(panels.values()), cluster=panels)
+    assert counted.p_value == pytest.approx(found.p_value)
+    metric = trueness.compare_metric(frame, scores=["s", "b"], metric="f1", **asked)
+    again = trueness.compare_metric(sum(panels.values()), "f1", cluster=panels)
+    assert again.pairs[0].p_value == pytest.approx(metric.pairs[0].p_value)
+
+
+def test_agrees_with_the_cluster_bootstrap(rng):
+    y, s, b, cluster = sample(rng, 150)
+    found = trueness.auc(y, s, cluster=cluster)
+    drawn = trueness.cluster_bootstrap(
+        trueness.tally(y, s, by=cluster), trueness.auc, replicates=300
+    )
+    assert found.sd == pytest.approx(drawn.sd, rel=0.15)
+    panels = trueness.panel(y, {"a": s, "b": b}, by=cluster)
+    p = trueness.compare_metric(sum(panels.values()), "recall", cluster=panels)
+
+    def gap(x):
+        return trueness.compare_metric(
+            x, "recall", method="bootstrap", replicates=100
+        ).pairs[0].difference.value  # fmt: skip
+
+    by_draws = trueness.cluster_bootstrap(panels, gap, replicates=150)
+    assert p.pairs[0].difference.value == pytest.approx(by_draws.value)
+    assert p.pairs[0].difference.sd == pytest.approx(by_draws.sd, rel=0.25)
+
+
+@pytest.mark.parametrize(("m", "least"), [(5, 0.88), (10, 0.9), (30, 0.9)])
+def test_intervals_cover(rng, m, least):
+    held, plain = [], []
+    while len(held) < 150:
+        y, s, _, cluster = sample(rng, m)
+        try:
+            v = trueness.auc(y, s, cluster=cluster)
+        except trueness.NotEnoughCases:
+            continue
+        held.append(v.low <= 0.8 <= v.high)
+        t = trueness.auc(y, s)
+        plain.append(t.low <= 0.8 <= t.high)
+    assert np.mean(held) > least
+    assert m < 30 or np.mean(plain) < np.mean(held)
+
+
+def test_paired_tests_keep_their_level(rng):
+    p, q = [], []
+    for _ in range(120):
+        y, a, b, cluster = sample(rng, 12)
+        p.append(trueness.compare_auc(y, {"a": a, "b": b}, cluster=cluster).p_value)
+        found = trueness.compare_metric(
+            y, {"a": a, "b": b}, metric="accuracy", cluster=cluster
+        )
+        q.append(found.pairs[0].p_value)
+    assert np.mean(np.array(p) < 0.05) < 0.1
+    assert np.mean(np.array(q) < 0.05) < 0.1
+
+
+def test_no_spread_has_width_and_is_a_difference():
+    parts = {k: Tally([2, 1], pos=[3, 0], neg=[0, 3]) for k in range(10)}
+    found = clustered_auc(parts)
+    assert found.value == found.high == 1
+    assert 0.6 < found.low < 0.9
+    y = np.tile([0, 0, 1, 1], 10)
+    both = {"good": y * 1.0, "bad": 1.0 - y, "copy": 2.0 * y}
+    cluster = np.repeat(np.arange(10), 4)
+    areas = trueness.compare_auc(y, both, cluster=cluster, margin=0.1)
+    assert areas.pairs[0].p_value < 1e-3
+    assert areas.p_value < 1e-2
+    assert (areas.pairs[1].p_value, areas.pairs[1].p_equivalent) == (1, 0)
+    shares = trueness.compare_metric(y, both, metric="recall", cluster=cluster)
+    assert shares.pairs[0].p_value < 1e-3
+    assert shares.pairs[1].p_value == 1
+    assert shares.values[0].low < 0.95
+    d = shares.pairs[1].difference
+    assert d.low < 0 < d.high
+
+
+def test_a_million_rows_in_seconds(rng):
+    n = 200_000
+    y = rng.random(n) < 0.3
+    found = trueness.auc(y, rng.normal(size=n) + y, cluster=np.arange(n) // 10)
+    assert "20,000 clusters" in found.notes[0]
+
+
+def test_errors(rng):
+    y, s, _, cluster = sample(rng, 10)
+    with pytest.raises(trueness.NotEnoughCases, match="two clusters with positives"):
+        trueness.auc(y, s, cluster=np.zeros(y.size))
+    with pytest.raises(trueness.InputError, match="cluster= or by="):
+        trueness.auc(y, s, cluster=cluster, by=cluster)
+    with pytest.raises(trueness.InputError, match="mapping from cluster"):
+        trueness.auc(trueness.tally(y, s), cluster=cluster)
+    frame = pd.DataFrame({"y": y, "s": s})
+    with pytest.raises(trueness.InputError, match="no column 'who'"):
+        trueness.auc(frame, label="y", score="s", cluster="who")
