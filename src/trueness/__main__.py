@@ -1,5 +1,5 @@
 """``python -m trueness`` is the command line."""
 
-from trueness_start import main
+from trueness.cli._start import main
 
 main()

@@ -12,11 +12,21 @@ import numpy as np
 import pandas as pd
 import pytest
 import typer.main
+from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 import trueness
 from trueness.cli import COMMANDS, app
-from trueness.cli._schema import ABOUT, HEAD, RESULTS, differences, document, lines
+from trueness.cli._schema import (
+    ABOUT,
+    HEAD,
+    RESULTS,
+    document,
+    keys,
+    lines,
+    number,
+    several,
+)
 
 SOURCE = Path(trueness.__file__).parents[1]
 ROOT = typer.main.get_command(app)
@@ -133,19 +143,36 @@ def test_json_and_figure_of_the_demo(tmp_path, monkeypatch):
 
 def test_a_schema_finds_what_is_wrong():
     good = {"value": 1.5, "low": 1, "high": "inf", "level": 0.9, "method": "x"}
-    good["notes"] = []
-    estimate = RESULTS["nogold"]["prevalence"]
-    assert differences(estimate, {**good, "sd": None}) == []
-    assert differences(estimate, good) == [".sd"]
-    assert differences(estimate, {**good, "sd": 1, "more": 2}) == [".more"]
-    assert differences(estimate, {**good, "sd": "1"}) == [".sd: not number"]
-    assert differences(estimate, {**good, "sd": True}) == [".sd: not number"]
-    assert differences({"*": [estimate]}, {"a": 3}) == [".*: not an array"]
-    assert differences(estimate, 3) == [": not an object"]
+    estimate = RESULTS["nogold"]["properties"]["prevalence"]
+    good |= {k: None for k in estimate["properties"] if k not in good}
+    assert differences(estimate, good) == []
+    less = {k: v for k, v in good.items() if k != "sd"}
+    assert "'sd' is a required property" in differences(estimate, less)[0]
+    assert "'more' was unexpected" in differences(estimate, {**good, "more": 2})[0]
+    assert differences(estimate, {**good, "sd": "1"})
+    assert differences(estimate, {**good, "sd": True})
+    assert differences(several(estimate), {"a": 3})
+    assert differences(estimate, 3)
     assert ("result[].a", "number", "m") in lines(
-        [{"a": estimate["value"]._replace(meaning="m")}], "result"
+        several(keys(a=number("m"))), "result"
     )
-    assert HEAD.keys().isdisjoint(ABOUT)
+    assert HEAD["properties"].keys().isdisjoint(ABOUT["properties"])
+
+
+def test_a_schema_is_read_from_the_records():
+    known = RESULTS["nogold"]["properties"]["prevalence"]["properties"]
+    assert set(trueness.Estimate(1, 0, 2).to_dict()) == set(known)
+    assert known["method"]["description"] == "How the interval was made"
+    for name in RESULTS:
+        Draft202012Validator.check_schema(document(name))
+        for path, kind, meaning in lines(document(name)):
+            assert meaning, (name, path, kind)
+
+
+def differences(schema, value):
+    """Where does an answer differ from its schema?"""
+    found = Draft202012Validator(schema).iter_errors(value)
+    return [f"{'.'.join(map(str, e.path))}: {e.message}" for e in found]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -234,7 +261,7 @@ def test_calibrate_judges_the_map_on_cases_it_has_not_seen(folder):
     other = run(*words_of(line), "--json", "--seed", "4")
     assert json.loads(other.stdout)["result"]["brier"]["gain"] != brier["gain"]
     text = " ".join(run(*words_of(line)).stdout.split())
-    assert "on cases not used to fit" in text
+    assert "cases not used for fitting" in text
     assert re.search(r"(Calibration|calibration) (helps|makes)", text)
     assert "1 is right" in text
 
@@ -243,5 +270,5 @@ def test_groups_without_an_answer_say_why(folder):
     line = f"compare {folder / 'data.csv'} --label y --score p --score q --by g --json"
     result = run(*words_of(line))
     assert json.loads(result.stdout)["result"]["groups"]["c"] is None
-    assert "Group 'c' has no answer:" in result.stderr
-    assert "Group 'a'" not in result.stderr
+    assert "There is no answer for group 'c':" in result.stderr
+    assert "group 'a'" not in result.stderr

@@ -12,8 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import trueness
-import trueness_start
-from trueness.cli import app
+from trueness.cli import _start, app
 
 SOURCE = Path(trueness.__file__).parents[1]
 
@@ -93,19 +92,19 @@ def test_standard_input(small):
 def test_columns_are_taken_only_without_doubt_and_it_says_so(small, tmp_path):
     result = run("evaluate", small)
     assert result.exit_code == 0
-    assert "Took label 'y' and score 'p', the only ones that fit" in result.stderr
+    assert "Using label 'y' and score 'p': no other column fits" in result.stderr
     two = tmp_path / "two.csv"
     two.write_text("a,b,p\n1,0,0.5\n0,1,0.25\n")
     result = run("evaluate", two, "--score", "p")
     assert result.exit_code == 2
-    assert "Type --label NAME; this file has 'a', 'b', 'p'" in result.stderr
+    assert "Type --label NAME. This file has the columns 'a', 'b', 'p'" in result.stderr
     result = run("evaluate", two, "--label", "a")
     assert result.exit_code == 0
     other = tmp_path / "other.csv"
     other.write_text("y,p,weight\n1,0.5,7.5\n0,0.25,3.5\n")
     result = run("evaluate", other, "--label", "y")
     assert result.exit_code == 0  # the name p leaves no doubt
-    assert "Took score 'p'" in result.stderr
+    assert "Using score 'p'" in result.stderr
 
 
 def test_text_labels(tmp_path):
@@ -114,7 +113,7 @@ def test_text_labels(tmp_path):
     result = run("evaluate", path, "-l", "y", "-s", "p")
     assert result.exit_code == 2
     assert "y holds 'ill', 'well': say which one counts" in result.stderr
-    assert "--positive 'well'" in result.stderr
+    assert "--positive well" in result.stderr
     found = answer("evaluate", path, "-l", "y", "-s", "p", "--positive", "ill")
     assert found["cases"]["unknown"] == 1
     assert found["positive"] == "ill"
@@ -130,11 +129,11 @@ ERRORS = {
     "no file": (["nowhere.csv"], "There is no file nowhere.csv."),
     "wrong column": (
         ["sample:west_nile", "-l", "viruss"],
-        "--label 'viruss' must name a column; .* Did you mean 'virus'?",
+        "--label must name a column, .*'viruss'.* Did you mean 'virus'?",
     ),
     "wrong score": (
         ["sample:west_nile", "-l", "virus", "-s", "bosting"],
-        "--score 'bosting' must name a column; .* Did you mean 'boosting'?",
+        "--score must name a column, .*'bosting'.* Did you mean 'boosting'?",
     ),
     "wrong sample": (
         ["sample:west_nil"],
@@ -164,8 +163,8 @@ def test_errors_are_sentences_without_a_trace(case):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("", "is empty: a header and rows were needed"),
-        ("y,p\n", "has no rows, only 'y', 'p'"),
+        ("", "is empty; a header and rows are needed"),
+        ("y,p\n", "has no rows, only the columns 'y', 'p'"),
         ("y,p\n1,0.5\n", "needs at least one positive and one negative case"),
         ("y,p\n1,0.5\n0,\n", "must be finite; found NaN, missing or infinite"),
         ("y,p\n1,0.5\n2,0.1\n3,1\n", "must have two values; found 3"),
@@ -253,7 +252,7 @@ def test_a_cut_can_be_guaranteed(tmp_path):
         assert sentence in result.stderr
     result = run(*words, "--guarantee", "0.95")
     assert result.exit_code == 2
-    assert "is about constraints; found none" in result.stderr
+    assert "needs a constraint, and found none" in result.stderr
 
 
 def test_calibrate_writes_rows_in_order_and_a_map_that_can_be_loaded(small, tmp_path):
@@ -267,7 +266,7 @@ def test_calibrate_writes_rows_in_order_and_a_map_that_can_be_loaded(small, tmp_
     assert trueness.load_map(kept)([0.5]).tolist() == [0.5]
     result = run(*words, "-o", tmp_path / "again.csv", "--column", "who")
     assert result.exit_code == 2
-    assert "this file has a column 'who' already" in " ".join(result.stderr.split())
+    assert "already has a column 'who'" in " ".join(result.stderr.split())
     assert not (tmp_path / "again.csv").exists()
     result = run(*words, "-o", tmp_path / "rows.xlsx")
     assert "the ending of --output must be one of" in result.stderr
@@ -294,7 +293,7 @@ def test_prices_come_in_pairs(small, tmp_path):
     words = ["report", small, "-l", "y", "-s", "p", "-o", tmp_path / "r.html"]
     result = run(*words, "--cost-fp", "1")
     assert result.exit_code == 2
-    assert "Prices come in pairs" in result.stderr
+    assert "Both costs are needed" in result.stderr
 
 
 def test_combine_writes_rows_and_a_combiner(tmp_path):
@@ -338,10 +337,10 @@ def test_leaves_by_hand(tmp_path):
 
 def test_sorts_are_chosen_before_numpy_is_loaded():
     info = "vendor_id : {}\nflags : sse avx2 {}"
-    assert trueness_start.slow_avx512(info.format("AuthenticAMD", "avx512f"))
-    assert not trueness_start.slow_avx512(info.format("AuthenticAMD", ""))
-    assert not trueness_start.slow_avx512(info.format("GenuineIntel", "avx512f"))
-    code = "import trueness_start, sys; print('numpy' in sys.modules)"
+    assert _start.slow_avx512(info.format("AuthenticAMD", "avx512f"))
+    assert not _start.slow_avx512(info.format("AuthenticAMD", ""))
+    assert not _start.slow_avx512(info.format("GenuineIntel", "avx512f"))
+    code = "import trueness.cli._start, sys; print('numpy' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     loaded = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True
@@ -352,7 +351,7 @@ def test_sorts_are_chosen_before_numpy_is_loaded():
 def test_a_column_that_looks_like_counts_is_not_passed_over_in_silence(tmp_path):
     path = tmp_path / "c.csv"
     path.write_text("y,p,n\n0,0.1,30\n1,0.2,10\n0,0.8,5\n1,0.9,20\n")
-    hint = "If column 'n' says how many, type --count n."
+    hint = "says how many cases a row stands for, type --count n."
     assert hint in " ".join(run("evaluate", path).stderr.split())
     counted = run("evaluate", path, "--count", "n")
     assert hint not in " ".join(counted.stderr.split())
@@ -372,7 +371,7 @@ def test_columns_that_are_passed_on_stay_as_they_were_written(tmp_path):
 def test_one_score_is_one_score(small):
     result = run("threshold", small, "-l", "y", "-s", "p", "-s", "y")
     assert result.exit_code == 2
-    assert "takes one --score; found 'p', 'y'" in " ".join(result.stderr.split())
+    assert "takes one --score, but found 'p', 'y'" in " ".join(result.stderr.split())
 
 
 def test_a_report_on_votes_refuses_what_it_cannot_heed(tmp_path):
@@ -389,5 +388,5 @@ def test_flagged_says_that_it_counts_labelled_cases_only(tmp_path):
     path = tmp_path / "u.csv"
     path.write_text("y,p\n1,0.9\n,0.8\n0,0.3\n1,0.2\n")
     words = ("threshold", path, "-l", "y", "-s", "p", "--maximize", "recall")
-    assert "1 have none" in run(*words, "--subject-to", "flagged <= 2").stderr
+    assert "1 case has none" in run(*words, "--subject-to", "flagged <= 2").stderr
     assert "have none" not in run(*words, "--subject-to", "fpr <= 0.5").stderr

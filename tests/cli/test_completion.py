@@ -12,7 +12,8 @@ import trueness
 
 SOURCE = Path(trueness.__file__).parents[1]
 START = (
-    "import sys; sys.argv[0] = 'trueness'; import trueness_start; trueness_start.main()"
+    "import sys; sys.argv[0] = 'trueness'; "
+    "from trueness.cli import _start; _start.main()"
 )
 ASK = """
 COMP_WORDS=("$@"); COMP_CWORD=$(( $# - 1 ))

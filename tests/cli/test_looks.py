@@ -35,8 +35,8 @@ def said(result):
 
 # content of a CSV file, and what Trueness says about it
 UNUSABLE = {
-    "nothing": ("", 2, "data.csv is empty: a header and rows were needed"),
-    "only a header": ("y,p\n", 2, "data.csv has no rows, only 'y', 'p'"),
+    "nothing": ("", 2, "data.csv is empty; a header and rows are needed"),
+    "only a header": ("y,p\n", 2, "data.csv has no rows, only the columns 'y', 'p'"),
     "three labels": (
         "y,p\n0,0.1\n1,0.5\n2,0.7\n", 2,
         "must have two values; found 3: 0, 1, 2. Make a column that is 1 for 2 and 0 "
@@ -44,10 +44,10 @@ UNUSABLE = {
     ),
     "labels in words": (
         "y,p\nill,0.5\nwell,0.2\n", 2, "say which one counts as positive, for example "
-        "--positive 'well'",
+        "--positive well",
     ),
-    "scores in words": ("y,p\n1,high\n0,low\n", 2, "--score 'p' must be numbers"),
-    "a decimal comma": ('y;p\n1;0,5\n0;0,2\n', 2, "--score 'p' must be numbers"),
+    "scores in words": ("y,p\n1,high\n0,low\n", 2, "--score p must be numbers"),
+    "thousands": ('y;p\n1;1,500\n0;2,200\n', 2, "--score p must be numbers"),
     "a missing score": ("y,p\n1,0.5\n0,\n", 2, "p must be finite; found NaN, missing"),
     "one class": ("y,p\n1,0.5\n1,0.6\n", 3, "needs at least one positive and one neg"),
     "no label at all": ("y,p\n,0.5\n,0.6\n", 3, "needs at least one positive"),
@@ -80,6 +80,7 @@ USABLE = {
     "a byte order mark": "\ufeffy,p\n" + ROWS,
     "Windows lines": ("y,p\n" + ROWS).replace("\n", "\r\n"),
     "quotes": '"y","p"\n' + ROWS,
+    "decimal commas": "y;p\n" + ROWS.replace(",", ";").replace(".", ","),
     "no last newline": "y,p\n" + ROWS.rstrip(),
 }  # fmt: skip
 
@@ -91,7 +92,7 @@ def test_files_as_they_come(case, tmp_path):
     for source, text in ((path, None), ("-", USABLE[case])):
         result = run("evaluate", source, text=text)
         assert result.exit_code == 0, result.stderr
-        assert "Took label 'y' and score 'p', the only ones that fit." in said(result)
+        assert "Using label 'y' and score 'p': no other column fits." in said(result)
         assert "7 cases: 3 positive" in result.stdout
         assert "0.958" in result.stdout  # 11.5 of 12 pairs
 
@@ -107,7 +108,7 @@ def test_folders_spreadsheets_encodings_and_names_of_files(tmp_path, monkeypatch
     Path("book.xlsx").write_bytes(b"PK")
     assert "book.xlsx is a spreadsheet" in said(run("evaluate", "book.xlsx"))
     Path("latin.csv").write_bytes("y,p,o\n1,0.5,Köln\n0,0.2,x\n".encode("latin-1"))
-    assert "latin.csv must be UTF-8" in said(run("evaluate", "latin.csv"))
+    assert "latin.csv is not encoded in UTF-8" in said(run("evaluate", "latin.csv"))
     assert "Did you mean 'latin.csv'?" in said(run("evaluate", "latin.cvs"))
     assert "Did you mean" not in said(run("evaluate", "zebra.csv"))
 
@@ -161,7 +162,7 @@ def test_tables_break_rather_than_wrap(width):
     lines = drawn(table(head, [[n, *[e] * 6] for n in names]), width)
     assert all(cell_len(line.rstrip()) <= width for line in lines)
     text = "\n".join(lines)
-    assert text.count("0.123 (0.0123 to 0.765)") == 18
+    assert text.count("0.123 (0.012 to 0.765)") == 18
     for k in range(6):
         assert f"measure {k}" in text
     tables = sum(line.startswith("score") for line in lines)
@@ -200,7 +201,7 @@ def test_terminals_with_and_without_colour(hostile):
     plain = on_terminal(*words, TERM="dumb")
     assert "\x1b" not in plain
     assert all(cell_len(line) <= 80 for line in plain.splitlines())
-    assert "and 8 more, the only ones that fit" in " ".join(plain.split())
+    assert "and 8 more: no other column fits" in " ".join(plain.split())
     assert plain.count("score_19 ") >= 1
     bold = on_terminal(*words, TERM="xterm", NO_COLOR="1")
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", bold.split("cases")[-1])

@@ -57,12 +57,12 @@ def test_long_curves_are_simplified(rng):
 def test_bands_are_drawn(two):
     chart = trueness.plots.roc(two["a"], band="simultaneous")
     band = trueness.roc_band(two["a"])
-    drawn = values(chart, 1)
+    drawn = values(chart, 0)
     assert [p["low"] for p in drawn] == pytest.approx(band.low)
     assert [p["high"] for p in drawn] == pytest.approx(band.high)
     chart = trueness.plots.precision_recall(two["a"], band="pointwise", prevalence=0.1)
     band = trueness.precision_recall_band(two["a"], kind="pointwise", prevalence=0.1)
-    assert [p["low"] for p in values(chart, 1)] == pytest.approx(band.low)
+    assert [p["low"] for p in values(chart, 0)] == pytest.approx(band.low)
 
 
 def test_other_curves(two):
@@ -90,22 +90,13 @@ def test_leakage_and_fit(two):
     assert curve[at]["tpr"] == pytest.approx(fit.curve.tpr(curve[at]["fpr"]))
 
 
-def test_dominance_and_comparison(two):
-    found = trueness.dominates(two, "a", "b", replicates=100)
-    chart = trueness.plots.dominance(found)
-    assert found.verdict in chart.to_dict()["title"]["text"]
-    assert [p["low"] for p in values(chart, 1)] == pytest.approx(found.low)
-    compared = trueness.compare_auc(two)
-    drawn = values(trueness.plots.comparison(compared), 2)
-    assert drawn[0]["pair"] == "a - b"
-    assert drawn[0]["difference"] == compared.pairs[0].difference.value
-
-
 def test_figures_are_saved(two, tmp_path):
     trueness.plots.save(trueness.plots.roc(two), tmp_path / "roc.svg")
     assert (tmp_path / "roc.svg").read_text().startswith("<svg")
 
 
 def test_wrong_input_is_named():
-    with pytest.raises(trueness.InputError, match="needs a tally, or labels"):
+    with pytest.raises(
+        trueness.InputError, match="needs a tally, or labels and scores"
+    ):
         trueness.plots.roc(np.arange(3))

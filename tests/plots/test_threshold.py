@@ -6,7 +6,7 @@ import pytest
 import trueness
 from trueness import Tally
 from trueness.metrics.grammar import constraints
-from trueness.plots.threshold import feasible_region
+from trueness.threshold.figures import feasible_region
 
 HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
 

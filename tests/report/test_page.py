@@ -11,8 +11,8 @@ import pytest
 import trueness
 from trueness.report.comparison import fewer
 from trueness.report.page import embedded
+from trueness.report.slider import steps
 from trueness.report.summary import summarise
-from trueness.report.threshold import steps
 
 
 def cases(rng, n, shift=1.0):
@@ -42,8 +42,8 @@ def test_the_summary_answers_five_questions_with_the_librarys_numbers(page, pane
         "What was measured?",
         "How good is it?",
         "How sure are we?",
-        "What to do?",
-        "What to beware of?",
+        "What should you do?",
+        "What should you keep in mind?",
     ]
     value = trueness.auc(panel["a"])
     assert f"AUC {value.value:.3f}" in words(page)
@@ -54,12 +54,12 @@ def test_the_summary_answers_five_questions_with_the_librarys_numbers(page, pane
 
 def test_prices_choose_the_cut(panel):
     page = summarise(panel["a"], cost={"fp": 1, "fn": 30})
-    assert "The chosen cut minimises cost(fp=1, fn=30)." in page.operating.words
+    assert "The chosen threshold minimises cost(fp=1, fn=30)." in page.operating.words
     best = trueness.best_threshold(panel["a"], minimize=trueness.cost(fp=1, fn=30))
     model = page.slider["models"][0]
-    assert model["threshold"][model["start"]] == best.threshold
-    assert "Nobody said what an error costs" not in words(page)
-    assert "Nobody said what an error costs" in words(summarise(panel["a"]))
+    assert model["columns"]["threshold"][model["start"]] == best.threshold
+    assert "No costs were given" not in words(page)
+    assert "No costs were given" in words(summarise(panel["a"]))
 
 
 def test_an_objective_may_be_minimised_but_not_two(panel):
@@ -68,7 +68,7 @@ def test_an_objective_may_be_minimised_but_not_two(panel):
         panel["a"], minimize="fpr", subject_to="recall >= 0.7"
     )
     model = page.slider["models"][0]
-    assert model["threshold"][model["start"]] == best.threshold
+    assert model["columns"]["threshold"][model["start"]] == best.threshold
     with pytest.raises(trueness.InputError, match="not both"):
         summarise(panel["a"], maximize="f1", minimize="fpr")
 
@@ -82,9 +82,10 @@ def test_net_benefit_and_cost_curve_hold_the_librarys_numbers(page, panel):
     cut, shown = float(rows[5][1]), float(rows[5][3])
     expected = trueness.decision_curve(panel["a"], threshold=[cut]).net_benefit[0]
     assert shown == pytest.approx(expected, abs=1e-4)
-    rows = [r for r in figure(page, "Cost at any prices").numbers.rows if r[0] == "a"]
-    curve = trueness.cost_curve(panel["a"], weight=[0.3])
-    assert rows[3][1] == "0.3"
+    rows = [
+        r for r in figure(page, "Cost for every cost ratio").numbers.rows if r[0] == "a"
+    ]
+    curve = trueness.cost_curve(panel["a"], weight=[float(rows[3][2])])
     assert float(rows[3][3]) == pytest.approx(curve.cost[0], rel=0.005)
     assert float(rows[3][4]) == pytest.approx(curve.low[0], rel=0.005)
 
@@ -92,7 +93,7 @@ def test_net_benefit_and_cost_curve_hold_the_librarys_numbers(page, panel):
 def test_scores_that_are_no_probabilities_have_no_net_benefit(panel):
     titles = [f.title for f in summarise(panel["b"]).operating.figures]
     assert "Net benefit" not in titles
-    assert "Cost at any prices" in titles
+    assert "Cost for every cost ratio" in titles
     drawn = figure(summarise(panel), "Net benefit")
     assert {row[0] for row in drawn.numbers.rows} == {"a", "c"}
 
@@ -101,7 +102,11 @@ def test_every_classifier_has_bands(panel, rng):
     y = (np.arange(300) % 3 == 0).astype(int)
     columns = {f"m{k}": rng.normal(size=y.size) + y for k in range(10)}
     page = summarise(trueness.panel(y, columns))
-    for title in ("ROC curve", "Precision and recall", "Cost at any prices"):
+    for title in (
+        "ROC curve",
+        "Precision and recall",
+        "Cost for every cost ratio",
+    ):
         assert str(figure(page, title).svg).count('class="area band') == 10
 
 
@@ -118,7 +123,7 @@ def test_constraints_are_shaded_where_they_do_not_hold(panel):
 
 def test_sections_follow_what_there_is(page, panel):
     keys = [s.key for s in page.sections]
-    assert keys == ["ranking", "comparison", "combination", "calibration"]
+    assert keys == ["ranking", "comparison", "ensembles", "calibration"]
     alone = summarise(panel["a"])
     assert [s.key for s in alone.sections] == ["ranking", "calibration"]
     groups = {"x": panel["a"], "y": panel["a"]}
@@ -139,7 +144,7 @@ def test_every_section_names_its_method_and_every_figure_describes_itself(page):
 
 def test_scores_that_are_no_probabilities_are_named(page):
     section = next(s for s in page.sections if s.key == "calibration")
-    assert any("scores of b leave 0 to 1" in w for w in section.words)
+    assert any("scores of b fall outside 0 to 1" in w for w in section.words)
 
 
 def test_steps_hold_exact_counts_and_the_chosen_cut(rng):
@@ -235,7 +240,7 @@ def test_hostile_names_never_become_markup(panel):
     assert "\u202e" not in text
     assert "\x1b" not in text
     data = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1]
-    assert json.loads(data)["models"][0]["name"].startswith("</script><script>")
+    assert json.loads(data)["models"][0]["name"].startswith("</script><scrip")
 
 
 def test_of_very_many_cases_some_are_drawn_and_the_page_says_so(panel, monkeypatch):
@@ -248,7 +253,7 @@ def test_of_very_many_cases_some_are_drawn_and_the_page_says_so(panel, monkeypat
     assert all(n <= whole[tuple(r)][0] and p <= whole[tuple(r)][1]
                for r, n, p in rows_of(few))  # fmt: skip
     page = summarise(panel)
-    for key, text in (("comparison", "Curves were compared"), ("combination", "Asked")):
+    for key, text in (("comparison", "Curves were compared"), ("ensembles", "Based")):
         section = next(s for s in page.sections if s.key == key)
         assert any(w.startswith(f"{text} o") and said in w for w in section.words)
     words = next(s for s in page.sections if s.key == "comparison").words
@@ -284,7 +289,7 @@ def test_the_same_seed_gives_the_same_report(panel):
 def test_a_binned_tally_shows_between_which_numbers_the_truth_lies(panel):
     exact, coarse = panel["a"], panel["a"].coarse(12)
     page = summarise(coarse, maximize="f1")
-    section = next(s for s in page.sections if s.key == "cells")
+    section = next(s for s in page.sections if s.key == "scale")
     rows = {row[0]: row[1:] for row in section.tables[0].rows}
     best = trueness.best_threshold(exact, "f1").value
     truth = {
@@ -295,8 +300,8 @@ def test_a_binned_tally_shows_between_which_numbers_the_truth_lies(panel):
     for what, value in truth.items():
         low, high = (float(v) for v in rows[what][1].split(" and "))
         assert low <= float(value) <= high
-    assert f"The exact AUC lies between {rows['AUC'][1]}" in words(page)
-    assert "cells" not in [s.key for s in summarise(exact).sections]
+    assert f"The exact AUC certainly lies between {rows['AUC'][1]}" in words(page)
+    assert "scale" not in [s.key for s in summarise(exact).sections]
 
 
 def test_groups_at_the_same_cut():
@@ -310,7 +315,7 @@ def test_groups_at_the_same_cut():
     part = data[data.year == 2013]
     cut = trueness.best_threshold(whole["boosting"], "youden").threshold
     found = ((part.boosting >= cut) & (part.virus == 1)).sum() / part.virus.sum()
-    assert rows["2013"][5] == f"{100 * found:#.3g}%"
+    assert rows["2013"][5] == f"{100 * found:#.3g} %"
     assert rows["2013"][1] == f"{len(part):,}"
 
 
@@ -321,8 +326,8 @@ def test_votes_without_labels_get_a_report_of_their_own():
     assert page.operating is None
     assert [s.key for s in page.sections] == ["nogold"]
     expected = trueness.latent_class(tests, rng=0).prevalence
-    assert f"about {100 * expected.value:#.3g}%" in words(page)
-    assert "err together" in words(page)
+    assert f"about {100 * expected.value:#.3g} %" in words(page)
+    assert "make the same errors" in words(page)
     with pytest.raises(trueness.InputError, match="needs several classifiers"):
         trueness.report.html(tests["V1"])
 
@@ -337,7 +342,7 @@ def test_scores_without_labels_are_judged_by_their_agreement():
     assert page.tiles[1].value == f"{expected:.3f}"
     assert "with a probability of" in page.sections[0].caveat
     three = summarise(seen[["C1", "C2", "C3"]].hide())
-    assert "cannot contradict each other" in three.sections[0].caveat
+    assert "cannot be checked" in three.sections[0].caveat
 
 
 def test_one_classifier_that_cannot_meet_the_limits_does_not_stop_the_report():
@@ -350,7 +355,7 @@ def test_one_classifier_that_cannot_meet_the_limits_does_not_stop_the_report():
     )
     limits = ["recall >= 0.8", "precision >= 0.9"]
     page = summarise(panel, subject_to=limits)
-    assert "poor: no threshold meets the limits" in words(page)
+    assert "poor: no threshold meets the constraints" in words(page)
     cut = trueness.best_threshold(good, "youden", subject_to=limits).threshold
     assert f"gives it {cut:.4g} or more" in words(page)
     with pytest.raises(trueness.Infeasible, match="good: 2 constraints"):
@@ -360,6 +365,6 @@ def test_one_classifier_that_cannot_meet_the_limits_does_not_stop_the_report():
 def test_shares_are_of_the_cases_with_a_label():
     t = trueness.Tally([0.9, 1.5], pos=[3, 30], neg=[30, 10], unknown=[40, 2])
     page = summarise(t)
-    assert "115 cases; of the 73 with a label 33 are positive (45.2%)" in words(page)
+    assert "115 cases; of the 73 with a label 33 are positive (45.2 %)" in words(page)
     assert "of the labelled cases, finds" in words(page)
-    assert "leave 0 to 1: they are no probabilities" in words(page)
+    assert "fall outside 0 to 1, so they are not probabilities" in words(page)

@@ -47,6 +47,16 @@ def door(name: str) -> Any:
     return import_module(f"trueness.{name}")
 
 
+class Later:
+    """A foreign library that is imported when something of it is first used."""
+
+    def __init__(self, library: str, extra: str) -> None:
+        self._library, self._extra = library, extra
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(installed(self._library, self._extra), name)
+
+
 def homes(folder: str) -> dict[str, str]:
     """Which module of Trueness holds each public name?
 

@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 _PATIENCE = 1.0  # seconds: who waits less needs no bar
 _SHOWN: ContextVar[Any] = ContextVar("trueness_progress", default=None)
+_SILENT = object()
 
 
 @contextmanager
@@ -27,6 +28,9 @@ def progress(
 ) -> Iterator[Callable[[float], None]]:
     """Give a function that hears how many went by; a percentage where all are known."""
     bar = _SHOWN.get()
+    if bar is _SILENT:
+        yield _unheard
+        return
     if bar is not None:
         with _inner(bar, what, total, unit) as went_by:
             yield went_by
@@ -49,6 +53,16 @@ def progress(
         bar.stop()
         if shown and unit == "rows":
             bar.console.print(_done(bar.tasks[0]), markup=False, highlight=False)
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Show no bar, whatever takes long."""
+    token = _SHOWN.set(_SILENT)
+    try:
+        yield
+    finally:
+        _SHOWN.reset(token)
 
 
 def _done(task: Any) -> str:

@@ -2,7 +2,7 @@
 
 ``command`` adds the options that all commands share, opens the file, chooses its
 columns, and shows the answer, as text, JSON and figure; so a new command is a function
-that takes an :class:`Ask` and its own options and gives an ``Answer``.
+that takes a :class:`Request` and its own options and gives an ``Answer``.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.options import fraction
 from trueness._core.checks.words import listing
 from trueness.cli import _options
-from trueness.cli._outputs import check_figure, check_targets
-from trueness.cli._shell import Answer, ending, say, show
-from trueness.cli._source import (
-    Ask,
+from trueness.cli._columns import (
     Guess,
+    Request,
     choose,
     looks_counted,
     one_score,
-    open_source,
     several_scores,
 )
+from trueness.cli._outputs import check_figure, check_targets
+from trueness.cli._shell import Answer, ending, say, show
+from trueness.cli._source import names_of, open_source, repeated_names
 
 WIDTH = 74  # of an example
 
@@ -63,17 +63,19 @@ def command(
 
         @functools.wraps(function)
         def run(**given: Any) -> None:
-            with ending(given["debug"]):
+            with ending(given["debug"], given["quiet"]):
                 last = {name: given.pop(name) for name in _options.LAST}
                 check_figure(last["plot"])
                 words = {name: given.pop(name) for name in shared}
                 check_targets(words.get("file"), given | last)
-                first = () if columns is None else (_ask(columns, words, given),)
+                first = () if columns is None else (_request(columns, words, given),)
                 show(function(*first, **given), last["json"], last["plot"])
 
         added = {**shared, **_options.LAST}
         parameters = {name: _parameter(name, *about) for name, about in added.items()}
-        mine = [p.replace(kind=p.KEYWORD_ONLY) for p in own if p.annotation is not Ask]
+        mine = [
+            p.replace(kind=p.KEYWORD_ONLY) for p in own if p.annotation is not Request
+        ]
         order = _order(list(shared), [p.name for p in mine])
         parameters |= {p.name: p for p in mine}
         run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
@@ -123,7 +125,7 @@ def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
     )
 
 
-def _ask(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Ask:
+def _request(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Request:
     """Open the file and choose its columns; say which ones nobody had named."""
     level = words.get("level", 0.95)
     fraction(level, "--level")
@@ -134,12 +136,12 @@ def _ask(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Ask:
     named = [named] if isinstance(named, str) else list(named or [])
     if instead and words[columns.option]:
         raise InputError(
-            f"--{columns.instead} and --{columns.option} ask different questions, "
-            f"without and with labels; type one of them."
+            f"--{columns.instead} is for tests without labels, --{columns.option} for "
+            f"scores with labels. Type one of them."
         )
     if columns.most is not None and len(named) > columns.most:
         raise InputError(
-            f"This command takes one --{columns.option}; found "
+            f"This command takes one --{columns.option}, but found "
             f"{listing(named)}. Run it once for each."
         )
     chosen = choose(
@@ -150,19 +152,25 @@ def _ask(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Ask:
         needs_label=columns.needs_label and not instead,
         **{k: words.get(k) for k in ("label", "positive", "count", "by")},
     )
-    if chosen.took:
-        say(f"Took {' and '.join(chosen.took)}, the only ones that fit.")
+    twice = repeated_names(source)
+    if twice:
+        say(
+            f"The header has {names_of(twice)} more than once; the later columns are "
+            f"called {names_of(c for c in source.types if c[-2:-1] == '_')}."
+        )
+    if chosen.guessed:
+        say(f"Using {' and '.join(chosen.guessed)}: no other column fits.")
     unused = looks_counted(source, chosen) if "count" in words else None
     if unused:
         say(
-            f"Every row is one case. If column {unused!r} says how many, type "
-            f"--count {unused}."
+            f"Every row counts as one case. If column {unused!r} says how many cases a "
+            f"row stands for, type --count {unused}."
         )
     if len(chosen.scores) < columns.least:
         raise InputError(
-            f"This needs {columns.least} columns of scores or more; found "
+            f"This command needs {columns.least} columns or more; found "
             f"{listing(chosen.scores)}. Type --{columns.option} NAME for each."
         )
     wanted = (chosen.label, *chosen.scores, chosen.count, chosen.by)
     rows = source.only(name for name in wanted if name is not None)
-    return Ask(source, chosen, rows, level, words.get("seed", 0))
+    return Request(source, chosen, rows, level, words.get("seed", 0))

@@ -66,8 +66,8 @@ def _out(*names: str, help: str, metavar: str | None = None) -> Any:
 File = Annotated[
     str,
     typer.Argument(
-        help="CSV, Parquet or JSON lines (also packed, a folder, or 'many/*.parquet'), "
-        "- for CSV on standard input, or sample:west_nile.",
+        help="CSV, Parquet or JSON lines (also compressed, a folder, or "
+        "'many/*.parquet'), - for CSV on standard input, or sample:west_nile.",
         metavar="FILE",
         show_default=False,
     ),
@@ -75,15 +75,27 @@ File = Annotated[
 Label = Annotated[str | None, _column("--label", "-l", help="Column with the labels.")]
 Score = Annotated[
     list[str] | None,
-    _column("--score", "-s", help="Column with the scores; higher is positive."),
+    _column(
+        "--score",
+        "-s",
+        help="Column with the scores; higher means more likely positive.",
+    ),
 ]
 Scores = Annotated[
     list[str] | None,
-    _column("--score", "-s", help="Column with scores; repeat for several."),
+    _column("--score", "-s", help="Column with scores; repeat it for several."),
 ]
 Votes = Annotated[
     list[str] | None,
-    _column("--vote", help="Column with a test's verdicts, 0 or 1; repeat."),
+    _column("--vote", help="Column with the verdicts of a test; repeat it for each."),
+]
+Yes = Annotated[
+    str | None,
+    _data(
+        "--yes",
+        metavar="VALUE",
+        help="Verdict that means positive, if verdicts are words and not 0 and 1.",
+    ),
 ]
 Node = Annotated[str | None, _column("--node", help="Column with the leaves.")]
 Positive = Annotated[
@@ -96,13 +108,13 @@ Positive = Annotated[
 ]
 Count = Annotated[
     str | None,
-    _column("--count", help="Column that says how many cases a row stands for."),
+    _column("--count", help="Column with the number of cases that a row stands for."),
 ]
 By = Annotated[
-    str | None, _column("--by", help="Column with groups: answer for each of them too.")
+    str | None, _column("--by", help="Column with groups; answers for each group too.")
 ]
 Level = Annotated[float, _choice("SHARE", "Confidence level of the intervals.")]
-Seed = Annotated[int, _choice("NUMBER", "Seed of everything random.")]
+Seed = Annotated[int, _choice("NUMBER", "Seed of the random numbers.")]
 Json = Annotated[bool, _out("--json", help="Write JSON, for programs.")]
 Plot = Annotated[
     Path | None,
@@ -113,6 +125,9 @@ Plot = Annotated[
     ),
 ]
 Debug = Annotated[bool, _out("--debug", help="Show the trace of an error.")]
+Quiet = Annotated[
+    bool, _out("--quiet", "-q", help="Say nothing but the answer and errors.")
+]
 
 Maximize = Annotated[
     str | None,
@@ -129,13 +144,14 @@ SubjectTo = Annotated[
     list[str] | None,
     typer.Option(
         metavar="CONSTRAINT",
-        help='What must hold: "recall >= 0.9", "flagged <= 500"; repeat.',
+        help='Constraint: "recall >= 0.9", "flagged <= 500"; repeat it for several.',
     ),
 ]
 Prevalence = Annotated[
     float | None,
     typer.Option(
-        metavar="SHARE", help="Share of positives in use, if not that of the file."
+        metavar="SHARE",
+        help="Share of positives where the score will be used, if it differs.",
     ),
 ]
 Rows = Annotated[
@@ -143,13 +159,13 @@ Rows = Annotated[
     _out(
         "--output",
         "-o",
-        help="Write the rows with the new column: .parquet, .csv.",
+        help="Write all rows with the new column to this .parquet or .csv.",
         metavar="FILE",
     ),
 ]
 Save = Annotated[
     Path | None,
-    _out("--save", help="Keep what was fitted in this JSON file.", metavar="FILE"),
+    _out("--save", help="Save what was fitted to this JSON file.", metavar="FILE"),
 ]
 
 # name: what it is and its default
@@ -163,5 +179,6 @@ SHARED: dict[str, tuple[Any, Any]] = {
 LAST: dict[str, tuple[Any, Any]] = {
     "json": (Json, False),
     "plot": (Plot, None),
+    "quiet": (Quiet, False),
     "debug": (Debug, False),
 }

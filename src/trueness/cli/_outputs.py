@@ -15,7 +15,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.progress import progress
 from trueness.cli._shell import say
 from trueness.cli._source import Source, is_local
-from trueness.data.storage import check_folder, is_device, replacing
+from trueness.data.storage import is_device, replacing
 
 FIGURES = (".svg", ".png", ".pdf", ".html")
 ROWS = (".parquet", ".csv")
@@ -41,20 +41,22 @@ def check_targets(file: str | None, options: Mapping[str, Any]) -> None:
         real = os.path.realpath(path)
         if real in inputs:
             raise InputError(
-                f"{option} must not be the input; found {path}, which would be "
-                f"replaced. Choose another name."
+                f"{option} {path} is the input file, which would be overwritten. "
+                f"Choose another name."
             )
         if real in seen:
             raise InputError(
                 f"{option} and {seen[real]} name the same file, {path}. Give each its "
-                f"own."
+                f"own name."
             )
         seen[real] = option
         _check_place(path)
 
 
 def _check_place(path: Path) -> None:
-    check_folder(path)
+    if not path.parent.is_dir():
+        words = f"{path} cannot be written: there is no folder {path.parent}"
+        raise OSError(errno.ENOENT, f"{words}. Make the folder first")
     if path.is_dir():
         raise OSError(errno.EISDIR, f"{path} cannot be written: it is a folder")
     # a device is written itself, other files are replaced in their folder
@@ -88,8 +90,8 @@ def check_rows(output: Path | None, source: Source, column: str) -> None:
     _options.choice(output.suffix.lower(), ROWS, "the ending of --output")
     if column in source.types:
         raise InputError(
-            f"--column must be a new name; this file has a column {column!r} already. "
-            f"Type --column another_name."
+            f"--column must be a new name, but this file already has a column "
+            f"{column!r}. Type --column another_name."
         )
 
 
@@ -133,8 +135,8 @@ def _write_as_it_was(rows: Any, column: str, values: Any, path: Path) -> None:
 
 
 def save_fitted(fitted: Any, path: Path | None) -> None:
-    """Keep a fitted map or combiner, to be read by ``trueness.load_map``."""
+    """Save a fitted map or combiner, to be read by ``trueness.load_map``."""
     if path is None:
         return
     fitted.save_map(path)
-    say(f"What was fitted is kept in {path}; trueness.load_map reads it.")
+    say(f"Saved what was fitted to {path}.")

@@ -17,7 +17,8 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, final
@@ -30,14 +31,18 @@ from rich.text import Text
 
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
 from trueness._core.doors import door
-from trueness._core.progress import progress
-from trueness._core.records import Estimate, json_value, shown
-from trueness.cli._source import Ask
+from trueness._core.names import told_apart
+from trueness._core.numbers import in_column, percent
+from trueness._core.progress import progress, silent
+from trueness._core.records import json_value, shown
+from trueness.cli._columns import Request
+from trueness.cli._words import for_the_shell
 
 DRAWN_BY_GROUP = ("evaluate", "nogold")
 EXIT = {"written": 1, "input": 2, "cases": 3, "interrupted": 130}
 T = TypeVar("T")
 R = TypeVar("R")
+_QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 
 
 MOST, GAP = 40, 2  # characters of a name in a table, and between its columns
@@ -92,19 +97,21 @@ def envelope(answer: Answer) -> dict[str, Any]:
 
 def _draw(answer: Answer, plot: Path) -> None:
     if answer.chart is None:
-        raise InputError(f"trueness {answer.command} has no figure; leave out --plot.")
+        raise InputError(
+            f"trueness {answer.command} draws no figure. Leave out --plot."
+        )
     with progress("Drawing", unit=""):
         door("plots").save(answer.chart(), plot)
     by = answer.about.get("columns", {}).get("by")
     together = by and answer.command not in DRAWN_BY_GROUP
-    say(f"Figure written to {plot}{', of all groups together' if together else ''}.")
+    say(f"Figure{' of all groups together' if together else ''} written to {plot}.")
 
 
-def about(ask: Ask, counted: Any) -> dict[str, Any]:
+def about(request: Request, counted: Any) -> dict[str, Any]:
     """Say which file, which columns and how many cases an answer is about."""
-    chosen = ask.chosen
+    chosen = request.chosen
     return {
-        "file": ask.source.name,
+        "file": request.source.name,
         "columns": {
             "label": chosen.label,
             "scores": list(chosen.scores),
@@ -126,7 +133,8 @@ def cases_sentence(counted: Any) -> str:
     text = f"{counted.n:,} cases: {counted.n_pos:,} positive"
     labelled = counted.n_pos + counted.n_neg
     if labelled:
-        text += f" ({100 * counted.prevalence:.3g}% of those with a label)"
+        of = " of those with a label" if counted.n_unknown else ""
+        text += f" ({percent(counted.prevalence)}{of})"
     text += f", {counted.n_neg:,} negative"
     if counted.n_unknown:
         text += f", {counted.n_unknown:,} without a label"
@@ -135,7 +143,8 @@ def cases_sentence(counted: Any) -> str:
 
 def say(text: str) -> None:
     """Tell the person at the terminal something that is not part of the answer."""
-    _print(sys.stderr, text)
+    if not _QUIET.get():
+        _print(sys.stderr, for_the_shell(text))
 
 
 def _print(stream: Any, part: str | Grid) -> None:
@@ -158,16 +167,27 @@ def each_group(
         try:
             found[str(name)] = analysis(part)
         except (NotEnoughCases, Infeasible) as err:
-            say(f"Group {str(name)!r} has no answer: {err}")
+            say(f"There is no answer for group {str(name)!r}: {err}")
             found[str(name)] = None
     return found
 
 
 def table(head: list[str], rows: list[list[Any]]) -> Grid:
     """Lay out a table: names and words to the left, numbers to the right."""
-    words = [all(isinstance(row[k], str) for row in rows) for k in range(len(head))]
-    cells = [[cell(v) for v in row] for row in rows]
-    return Grid([shown(name, MOST) for name in head], cells, words)
+    columns = [[row[k] for row in rows] for k in range(len(head))]
+    words = [all(isinstance(v, str) for v in column) for column in columns]
+    texts = [
+        _names(c) if w else in_column(c, 3) for c, w in zip(columns, words, strict=True)
+    ]
+    lines = [list(row) for row in zip(*texts, strict=True)]
+    return Grid([shown(name, MOST) for name in head], lines, words)
+
+
+def _names(column: list[str]) -> list[str]:
+    """Write words: names, which must stay apart, or verdicts, which may repeat."""
+    if len(set(column)) == len(column):
+        return told_apart(column, MOST)
+    return [shown(name, MOST) for name in column]
 
 
 def _fitting(grid: Grid, width: int) -> list[Table]:
@@ -201,21 +221,6 @@ def _drawn(
     return drawn
 
 
-def cell(value: Any) -> str:
-    """Write one value of a table."""
-    if isinstance(value, Estimate) and value.low == value.value == value.high:
-        value = value.value
-    if isinstance(value, Estimate):
-        return f"{value.value:.3g} ({value.low:.3g} to {value.high:.3g})"
-    if isinstance(value, bool) or value is None:
-        return {True: "yes", False: "no", None: ""}[value]
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return shown(value, MOST)
-
-
 def _console(stream: Any) -> Console:
     # off a terminal nothing is cut: a table may be as wide as it needs
     width = None if stream.isatty() else 100_000
@@ -223,26 +228,30 @@ def _console(stream: Any) -> Console:
 
 
 @contextmanager
-def ending(debug: bool) -> Iterator[None]:
+def ending(debug: bool, quiet: bool = False) -> Iterator[None]:
     """End a command as the head of this module says."""
+    said = _QUIET.set(quiet)
     try:
-        yield
+        with silent() if quiet else nullcontext():
+            yield
     except (InputError, NotEnoughCases, OSError, KeyboardInterrupt) as err:
         if debug and not isinstance(err, BrokenPipeError):
             raise
         raise typer.Exit(_end(err)) from None
+    finally:
+        _QUIET.reset(said)
 
 
 def _end(err: BaseException) -> int:
     if isinstance(err, KeyboardInterrupt):
-        say("Interrupted; no file was left half-written.")
+        _print(sys.stderr, "Interrupted; no file was left half-written.")
         return EXIT["interrupted"]
     if isinstance(err, OSError):
         _let_go()
         if not isinstance(err, BrokenPipeError):
-            say(f"Error: {_reason(err)}.")
+            _print(sys.stderr, f"Error: {_reason(err)}.")
         return EXIT["written"]
-    say(f"Error: {err}")
+    _print(sys.stderr, f"Error: {for_the_shell(str(err))}")
     impossible = isinstance(err, (NotEnoughCases, Infeasible))
     return EXIT["cases" if impossible else "input"]
 

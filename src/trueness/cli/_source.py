@@ -1,45 +1,39 @@
-"""Which file, which columns?
+"""Which file is meant, and what does it hold?
 
-A source is opened without reading its rows, and counted where it is. Columns that were
-not named are taken only when there is no doubt.
+A source is opened without reading its rows, and counted where it is. What cannot be
+read twice (standard input, ``<(...)``) is copied to a temporary file first.
 """
 
 from __future__ import annotations
 
+import csv
+import gzip
 import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, final
+from typing import IO, Any, final
 
 import duckdb
 
 from trueness import samples
-from trueness._core.checks import columns as _columns
-from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import nearest
 from trueness._core.records import shown
 from trueness.data.engines import quoted, reading
 from trueness.data.files import scan
-from trueness.data.frames import panel, tally
 
 SAMPLE = "sample:"
 _IN_MEMORY = 1 << 27  # bytes of a file that is read once, and not once a score
 _SHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
-LABEL_NAMES = ("label", "y", "y_true", "target", "truth", "outcome")
-SCORE_NAMES = ("score", "y_score", "p", "prob", "probability", "prediction")
-COUNT_NAMES = ("n", "count", "counts", "cases", "freq", "frequency")
 _TEXT = re.compile(r"\.(csv|tsv|txt)(\.gz|\.zst)?$")
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
-_WHOLE_TYPES = (*_WHOLE, *(f"U{t}" for t in _WHOLE))
-_TRUE, _FALSE = ("true", "yes", "t", "1"), ("false", "no", "f", "0")
-_REAL_TYPES = ("FLOAT", "DOUBLE", "DECIMAL")
+WHOLE_TYPES = (*_WHOLE, *(f"U{t}" for t in _WHOLE))
+REAL_TYPES = ("FLOAT", "DOUBLE", "DECIMAL")
 
 
 @final
@@ -98,38 +92,10 @@ def groups_of(rows: Any, column: str) -> Iterator[tuple[Any, Any]]:
         yield value, rows.filter(same)
 
 
-@final
-@dataclass(frozen=True)
-class Chosen:
-    """Which columns a command works on, and which of them nobody named."""
-
-    label: str | None
-    scores: tuple[str, ...]
-    count: str | None = None
-    by: str | None = None
-    positive: Any = None
-    took: tuple[str, ...] = field(default=())
-
-
-@final
-@dataclass(frozen=True)
-class Ask:
-    """What a command is asked about: a file, its columns, a level and a seed."""
-
-    source: Source
-    chosen: Chosen
-    rows: Any  # the chosen columns
-    level: float
-    seed: int
-
-
-Guess = Callable[[Source, set[str | None]], tuple[str, ...]]
-
-
 def open_source(file: str, ordered: bool = False) -> Source:
     """Open a file, a pattern of files, a sample (``sample:west_nile``) or ``-``."""
     if file == "-":
-        return _describe("standard input", _standard_input())
+        return _describe("standard input", _spooled(sys.stdin.buffer, "standard input"))
     sample = file.startswith(SAMPLE)
     where = str(samples.path(file.removeprefix(SAMPLE))) if sample else file
     try:
@@ -138,8 +104,8 @@ def open_source(file: str, ordered: bool = False) -> Source:
         if "not utf-8 encoded" not in str(err):
             raise
         raise InputError(
-            f"{file} must be UTF-8; it has another encoding. Type iconv -f latin1 -t "
-            f"utf-8 {file} > utf8.csv, if that is its encoding, and take utf8.csv."
+            f"{file} is not encoded in UTF-8. If it is Latin-1, type iconv -f latin1 "
+            f"-t utf-8 {file} > utf8.csv and use utf8.csv."
         ) from err
 
 
@@ -156,31 +122,37 @@ def is_local(file: str) -> bool:
 def _describe(name: str, rows: Any) -> Source:
     with reading():
         some = rows.limit(1).fetchall()
+        rows = _with_points(rows)
     if not some:
-        raise InputError(f"{name} has no rows, only {names_of(rows.columns)}.")
+        raise InputError(
+            f"{name} has no rows, only the columns {names_of(rows.columns)}."
+        )
     types = dict(zip(rows.columns, map(str, rows.types), strict=True))
     return Source(name, rows, types)
 
 
-def _standard_input() -> Any:
-    """Spool standard input: the types of a CSV are found by reading it twice."""
+def _spooled(stream: IO[bytes], name: str) -> Any:
+    """Copy a stream to a file: the types of a CSV are found by reading it twice."""
     with tempfile.TemporaryDirectory(prefix="trueness-") as folder:
         path = Path(folder) / "input.csv"
         with path.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
-        _not_empty(path, "standard input")
+            shutil.copyfileobj(stream, file)
+        _not_empty(path, name)
         rows = scan(path, keep_order=True).to_arrow_table()
     return duckdb.from_arrow(rows)
 
 
 def _scan(file: str, ordered: bool) -> Any:
     path = Path(file)
+    if path.is_fifo() or path.is_char_device():
+        with path.open("rb") as stream:
+            return _spooled(stream, file)
     if "://" not in file and not path.exists() and not any(c in file for c in "*?["):
         _exists(path)
     if path.suffix.lower() in _SHEETS:
         raise InputError(
             f"{file} is a spreadsheet; Trueness reads CSV, Parquet and JSON lines. "
-            f"Save the sheet as CSV (UTF-8) first."
+            f"Open it in the spreadsheet program and save the sheet as CSV (UTF-8)."
         )
     if path.is_file():
         _not_empty(path, file)
@@ -191,58 +163,66 @@ def _exists(path: Path) -> None:
     if path.exists():
         return
     folder = path.parent
+    there = (
+        [p for p in folder.iterdir() if p.suffix.lower() not in _SHEETS]
+        if (folder.is_dir())
+        else []
+    )
     # without their endings: they make all names alike
-    stems = {p.stem: p.name for p in folder.iterdir()} if folder.is_dir() else {}
+    stems = {p.stem: p.name for p in there}
     near = get_close_matches(path.stem, stems, n=1)
     hint = f" Did you mean {stems[near[0]]!r}?" if near else ""
     raise InputError(
-        f"There is no file {path}.{hint} To try Trueness on data that it brings along, "
-        f"type {SAMPLE}west_nile."
+        f"There is no file {path}.{hint} To try Trueness on sample data, type "
+        f"{SAMPLE}west_nile."
     )
+
+
+# 0,5 and 12,75 are decimal commas; 1,234 alone could be a thousand
+_COMMAS, _SURELY = r"\s*-?\d+(,\d+)?\s*", r"\s*-?(0,\d+|\d+,(\d\d?|\d{4,}))\s*"
+
+
+def _with_points(rows: Any) -> Any:
+    """Read columns of numbers with decimal commas, where there is no doubt."""
+    words = [c for c, t in zip(rows.columns, rows.types, strict=True) if t == "VARCHAR"]
+    if not words:
+        return rows
+    asked = ", ".join(
+        f"bool_and(regexp_full_match({quoted(c)}, '{_COMMAS}')) "
+        f"AND bool_or(regexp_full_match({quoted(c)}, '{_SURELY}'))"
+        for c in words
+    )
+    found = rows.aggregate(asked).fetchall()[0]
+    commas = {c for c, yes in zip(words, found, strict=True) if yes}
+    if not commas:
+        return rows
+    return rows.project(
+        ", ".join(
+            f"CAST(replace({quoted(c)}, ',', '.') AS DOUBLE) AS {quoted(c)}"
+            if c in commas
+            else quoted(c)
+            for c in rows.columns
+        )
+    )
+
+
+def repeated_names(source: Source) -> list[str]:
+    """Which names stand more than once in the header of a CSV file?"""
+    if not source.is_text:
+        return []
+    opened = gzip.open if source.path.endswith(".gz") else open
+    if source.path.endswith(".zst"):
+        return []
+    with opened(source.path, "rt", encoding="utf-8", errors="replace") as file:
+        line = file.readline()
+    sign = max(",;\t|", key=line.count)
+    names = next(csv.reader([line], delimiter=sign), [])
+    return [name for name, times in Counter(names).items() if times > 1]
 
 
 def _not_empty(path: Path, name: str) -> None:
     if path.stat().st_size == 0:
-        raise InputError(f"{name} is empty: a header and rows were needed.")
-
-
-def choose(
-    source: Source,
-    *,
-    option: str,
-    scores: Sequence[str],
-    guess: Guess,
-    label: str | None,
-    positive: str | None = None,
-    count: str | None = None,
-    by: str | None = None,
-    needs_label: bool = True,
-) -> Chosen:
-    """Which columns are meant? Those not named are taken when there is no doubt."""
-    names = list(source.types)
-    for what, name in (("--label", label), ("--count", count), ("--by", by)):
-        if name is not None:
-            _named(name, names, what)
-    for name in _columns.distinct_names(list(scores), f"--{option}"):
-        _named(name, names, f"--{option}")
-    took = []
-    if label is None and needs_label:
-        label = _guess_label(source, {*scores, count, by})
-        took.append(f"label {names_of([label])}")
-    if not scores:
-        scores = guess(source, {label, count, by})
-        many = "s" if len(scores) > 1 else ""
-        took.append(f"{option}{many} {names_of(scores)}")
-    value = _positive(source, label, positive)
-    return Chosen(label, tuple(scores), count, by, value, tuple(took))
-
-
-def looks_counted(source: Source, chosen: Chosen) -> str | None:
-    """Which column, that nobody named, looks like numbers of cases?"""
-    used = {chosen.label, *chosen.scores, chosen.by}
-    free = (c for c, kind in source.types.items() if kind in _WHOLE_TYPES)
-    like = [c for c in free if c.lower() in COUNT_NAMES and c not in used]
-    return like[0] if like and chosen.count is None else None
+        raise InputError(f"{name} is empty; a header and rows are needed.")
 
 
 def names_of(columns: Iterable[str], most: int = 12) -> str:
@@ -251,129 +231,3 @@ def names_of(columns: Iterable[str], most: int = 12) -> str:
     quoted = ", ".join(f"'{shown(name, 40)}'" for name in names[:most])
     more = len(names) - most
     return f"{quoted} and {more} more" if more > 0 else quoted
-
-
-def _named(name: str, names: list[str], what: str) -> None:
-    if name not in names:
-        raise InputError(
-            f"{what} {name!r} must name a column; this file has "
-            f"{names_of(names)}.{nearest(name, names)}"
-        )
-
-
-def _guess_label(source: Source, taken: set[str | None]) -> str:
-    free = [c for c in source.types if c not in taken]
-    by_name = [c for c in free if c.lower() in LABEL_NAMES]
-    if len(by_name) == 1:
-        return by_name[0]
-    binary = [c for c in free if _holds_labels(source, c)]
-    if len(binary) == 1 and not by_name:
-        return binary[0]
-    raise InputError(
-        f"Which column holds the labels? Type --label NAME; this file has "
-        f"{names_of(source.types)}."
-    )
-
-
-def _holds_labels(source: Source, column: str) -> bool:
-    kind = source.types[column]
-    if kind == "BOOLEAN":
-        return True
-    return kind in _WHOLE_TYPES and source.distinct(column, 2) in ([0, 1], [-1, 1])
-
-
-def one_score(source: Source, taken: set[str | None]) -> tuple[str, ...]:
-    """Take the one column that can be the score."""
-    real, by_name = _candidates(source, taken)
-    if len(real) == 1 or len(by_name) == 1:
-        return tuple(real if len(real) == 1 else by_name)
-    raise InputError(
-        f"Which column is the score? Type --score NAME; this file has "
-        f"{names_of(source.types)}."
-    )
-
-
-def several_scores(source: Source, taken: set[str | None]) -> tuple[str, ...]:
-    """Take every column of fractions, when all of them lie between 0 and 1."""
-    real, by_name = _candidates(source, taken)
-    if real and (len(real) == 1 or _all_probabilities(source, real)):
-        return tuple(real)
-    if len(by_name) == 1:
-        return tuple(by_name)
-    raise InputError(
-        f"Which columns hold the scores? Type --score NAME for each; this file has "
-        f"{names_of(source.types)}."
-    )
-
-
-def _candidates(source: Source, taken: set[str | None]) -> tuple[list[str], list[str]]:
-    """Give the free columns of fractions, and those that are called like a score."""
-    free = [c for c in source.types if c not in taken]
-    real = [c for c in free if source.types[c].startswith(_REAL_TYPES)]
-    return real, [c for c in free if c.lower() in SCORE_NAMES]
-
-
-def _all_probabilities(source: Source, columns: list[str]) -> bool:
-    ends = ", ".join(f"min({quoted(c)}), max({quoted(c)})" for c in columns)
-    values = source.rows.aggregate(ends).fetchall()[0]
-    return all(v is not None and 0 <= v <= 1 for v in values)
-
-
-def _positive(source: Source, label: str | None, text: str | None) -> Any:
-    """Give the positive label the type of its column: "1" is a number there."""
-    if text is None or label is None:
-        return None
-    kind = source.types[label]
-    if kind == "BOOLEAN":  # DuckDB reads yes and no as such, too
-        _options.choice(text.lower(), (*_TRUE, *_FALSE), "--positive")
-        return text.lower() in _TRUE
-    if kind in _WHOLE_TYPES or kind.startswith(_REAL_TYPES):
-        try:
-            return float(text)
-        except ValueError:
-            raise InputError(
-                f"--positive must be a value of column {label!r}, which holds numbers; "
-                f"found {text!r}."
-            ) from None
-    return text
-
-
-def count_tally(ask: Ask, score: str, by: bool = False) -> Any:
-    """Count one score: a Tally, or one for each group."""
-    return _count(tally, ask, by, score=score)
-
-
-def count_panel(ask: Ask, by: bool = False) -> Any:
-    """Count all scores together: a Panel, or one for each group."""
-    return _count(panel, ask, by, scores=list(ask.chosen.scores))
-
-
-def _count(how: Callable[..., Any], ask: Ask, by: bool, **columns: Any) -> Any:
-    chosen = ask.chosen
-    with naming(chosen):
-        return how(
-            ask.rows,
-            label=chosen.label,
-            positive=chosen.positive,
-            count=chosen.count,
-            by=chosen.by if by else None,
-            **columns,
-        )
-
-
-@contextmanager
-def naming(chosen: Chosen) -> Iterator[None]:
-    """Say the library's sentences with the words of the command line."""
-    try:
-        yield
-    except InputError as err:
-        words = re.sub(r"\b(label|scores?|count|by|positive)=", _option, str(err))
-        rest = r"For one class against the rest pass y_true == (.*)\."
-        words = re.sub(
-            rest, r"Make a column that is 1 for \1 and 0 for the rest.", words
-        )
-        raise type(err)(words.replace("y_true", f"--label {chosen.label!r}")) from None
-
-
-def _option(match: re.Match[str]) -> str:
-    return f"--{match[1].removesuffix('s')} "

@@ -19,22 +19,25 @@ from trueness.calibration import maps
 from trueness.calibration.errors import CalibrationLine, calibration_line
 from trueness.calibration.gain import CalibrationGain, gain_of
 from trueness.calibration.maps import Map
+from trueness.cli._columns import Request, count_tally
 from trueness.cli._command import ONE_SCORE, command
 from trueness.cli._options import Rows, Save
 from trueness.cli._outputs import check_rows, save_fitted, write_rows
 from trueness.cli._shell import Answer, about, cases_sentence, table
-from trueness.cli._source import Ask, count_tally
 from trueness.counts.values import Tally
 
 
 @command(ONE_SCORE)
 def calibrate(
-    ask: Ask,
+    request: Request,
     method: Annotated[
         str, typer.Option(help=f"One of {', '.join(calibration.CALIBRATORS)}.")
     ] = "auto",
     folds: Annotated[
-        int, typer.Option(help="Folds of the check on cases that the map has not seen.")
+        int,
+        typer.Option(
+            help="Folds of the cross-fitting, which checks the map on new cases."
+        ),
     ] = 5,
     output: Rows = None,
     column: Annotated[str | None, typer.Option(help="Name of the new column.")] = None,
@@ -45,17 +48,19 @@ def calibrate(
     Example: trueness calibrate sample:west_nile --label virus --score adaboost \
 -o calibrated.parquet --save map.json
     """
-    name = ask.chosen.scores[0]
+    name = request.chosen.scores[0]
     column = column or f"{name}_calibrated"
     whole_number(folds, "--folds", at_least=2)
-    check_rows(output, ask.source, column)
+    check_rows(output, request.source, column)
     with progress("Fitting", unit=""):
-        t = count_tally(ask, name)
-        groups = count_tally(ask, name, by=True) if ask.chosen.by else {}
+        t = count_tally(request, name)
+        groups = count_tally(request, name, by=True) if request.chosen.by else {}
         fitted = calibration.calibrate(t, method=method)
-        found, by_group = _gains(fitted, t, groups, ask, method=method, folds=folds)
+        found, by_group = _gains(fitted, t, groups, request, method=method, folds=folds)
     save_fitted(fitted, save)
-    write_rows(ask.source, column, lambda rows: fitted(_numbers(rows[name])), output)
+    write_rows(
+        request.source, column, lambda rows: fitted(_numbers(rows[name])), output
+    )
     result = {
         "method": method,
         "column": column,
@@ -65,17 +70,17 @@ def calibrate(
     }
     parts = [
         cases_sentence(t),
-        f"Fitted by {method}. What a score means, as a probability:",
+        f"Map fitted by the method {method}. What a score means as a probability:",
         table(["score", "probability"], _meaning(t, fitted)),
         *_words(found),
-        *_group_table(ask, by_group),
+        *_group_table(request, by_group),
     ]
     return Answer(
         "calibrate",
         result,
         parts,
         chart=lambda: door("plots").reliability(_crossed(found, t.map(fitted))),
-        about=about(ask, t),
+        about=about(request, t),
     )
 
 
@@ -84,10 +89,10 @@ def _numbers(column: Any) -> Any:
 
 
 def _gains(
-    fitted: Map, t: Tally, groups: Mapping[Any, Tally], ask: Ask, **wanted: Any
+    fitted: Map, t: Tally, groups: Mapping[Any, Tally], request: Request, **wanted: Any
 ) -> tuple[CalibrationGain | None, dict[str, CalibrationGain]]:
-    """Judge the map on cases it has not seen; None when there are too few to deal."""
-    wanted |= {"level": ask.level, "rng": ask.seed}
+    """Check the map on cases it has not seen; None when there are too few of them."""
+    wanted |= {"level": request.level, "rng": request.seed}
     try:
         found = gain_of(fitted, t, **wanted)
         by_group = gain_of(fitted, groups, **wanted) if groups else {}
@@ -130,13 +135,13 @@ def _meaning(t: Tally, fitted: Map) -> list[list[float]]:
 def _words(found: CalibrationGain | None) -> list[Any]:
     if found is None:
         return [
-            "There are too few cases to deal into folds, so nobody knows how well the "
-            "map does on other cases."
+            "There are too few cases for cross-fitting, so it is not known how well "
+            "the map does on new cases."
         ]
     rows = [["as they are", found.before]] if _known(found) else []
     rows += [
-        ["calibrated, on cases not used to fit", found.cross_fitted],
-        ["calibrated, on the same cases (flatters)", found.in_sample],
+        ["calibrated, cases not used for fitting", found.cross_fitted],
+        ["calibrated, same cases (optimistic)", found.in_sample],
     ]
     return [table(["scores", "Brier score"], rows), *_verdict(found)]
 
@@ -151,15 +156,15 @@ def _verdict(found: CalibrationGain) -> list[str]:
     g = found.gain
     if _known(found):
         lines.append(
-            "Calibration helps, beyond chance."
+            "Calibration helps significantly."
             if g.low > 0
-            else "Calibration makes it worse; leave the scores as they are."
+            else "Calibration makes the scores worse; leave them as they are."
             if g.high < 0
-            else "Whether calibration helps cannot be told from these cases."
+            else "These cases do not show whether calibration helps."
         )
         lines[0] += (
             f" The Brier score falls by {g.value:.4g} ({g.low:.4g} to {g.high:.4g}; "
-            f"below 0 it rises), {found.folds} folds."
+            f"below 0 it rises), in {found.folds} folds."
         )
     line = _line(found)
     return [*lines, *([] if line is None else [_reliability(line)])]
@@ -168,22 +173,22 @@ def _verdict(found: CalibrationGain) -> list[str]:
 def _reliability(line: CalibrationLine) -> str:
     s = line.slope
     if s.low <= 1 <= s.high:
-        words = "neither too extreme nor too timid"
+        words = "neither too extreme nor too moderate"
     else:
-        words = "still too extreme" if s.value < 1 else "still too timid"
+        words = "still too extreme" if s.value < 1 else "still too moderate"
     where = line.intercept
-    height = "on the whole right"
+    height = "right on average"
     if where.low > 0 or where.high < 0:
-        height = "on the whole too " + ("low" if where.value > 0 else "high")
+        height = f"too {'low' if where.value > 0 else 'high'} on average"
     return (
-        f"The probabilities are {words} (slope {s.value:.3g}, {s.low:.3g} to "
-        f"{s.high:.3g}; 1 is right) and {height}."
+        f"The probabilities are {words} (calibration slope {s.value:.3g}, {s.low:.3g} "
+        f"to {s.high:.3g}; 1 is right) and {height}."
     )
 
 
-def _group_table(ask: Ask, groups: dict[str, CalibrationGain]) -> list[Any]:
+def _group_table(request: Request, groups: dict[str, CalibrationGain]) -> list[Any]:
     if not groups:
         return []
     rows = [[g, x.tally.n, x.before, x.cross_fitted, x.gain] for g, x in groups.items()]
-    head = [str(ask.chosen.by), "cases", "Brier before", "cross-fitted", "gain"]
-    return ["The one map, judged in each group:", table(head, rows)]
+    head = [str(request.chosen.by), "cases", "Brier before", "cross-fitted", "gain"]
+    return ["The map, evaluated in each group:", table(head, rows)]

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from trueness import plots, report, samples
+from trueness import plots, samples
+from trueness._core.numbers import listed, percent
 from trueness._core.progress import progress, steps
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.gain import calibration_gain
@@ -17,6 +18,7 @@ from trueness.cli._outputs import make_folder
 from trueness.cli._shell import Answer, table
 from trueness.comparison.aucs import compare_auc
 from trueness.comparison.dominance import dominates
+from trueness.comparison.sentences import dominance_sentence
 from trueness.counts.values import Panel
 from trueness.data.files import scan
 from trueness.data.frames import leaves, panel
@@ -24,12 +26,12 @@ from trueness.ensembles.crossfit import compare_combiners
 from trueness.nogold.combinations.best import best_combination
 from trueness.nogold.posterior import latent_class
 from trueness.ranking.auc_intervals import auc
-from trueness.report.comparison import dominance_sentence
+from trueness.report import write as write_report
 from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.validation import validate_threshold
 
 MODELS = ("boosting", "logistic", "adaboost", "forest", "neighbours")
-WISH = "recall >= 0.8"
+LIMIT = "recall >= 0.8"
 
 
 @command()
@@ -58,7 +60,7 @@ def demo(
     ]
     for title, lines in found.items():
         parts += ["", title, *lines]
-    parts += ["", "Files, to be opened in a browser or anywhere:"]
+    parts += ["", "Files:"]
     parts += [f"  {path}  {what}" for path, what in written.items()]
     parts += ["", "Now with your own file: trueness report FILE --label Y --score P"]
     result = {
@@ -76,23 +78,23 @@ def _how_good(traps: Panel) -> list[Any]:
     rows = [[m, auc(t)] for m, t in tallies.items()]
     best = auc(tallies["boosting"])
     return [
-        table(["model", "AUC (95% interval)"], rows),
-        f"Of a trap with the virus and one without, boosting scores the right one "
-        f"higher {100 * best.value:.0f} of 100 times.",
+        table(["model", "AUC (95 % CI)"], rows),
+        "Given one trap with the virus and one without, boosting gives the infected "
+        f"one the higher score {100 * best.value:.0f} times out of 100.",
     ]
 
 
 def _where_to_cut(traps: Panel) -> list[Any]:
     t = traps["boosting"]
-    point = best_threshold(t, "precision", WISH)
-    found = validate_threshold(t, "precision", WISH, replicates=500, rng=0)
+    point = best_threshold(t, "precision", LIMIT)
+    found = validate_threshold(t, "precision", LIMIT, replicates=500, rng=0)
     c, p = point.confusion, found.metrics["precision"]
     return [
-        f"To find 80% of the infected traps with as few false alarms as possible, flag "
-        f"a trap when boosting says {point.threshold:.4g} or more.",
+        "To find 80 % of the infected traps with the highest precision, flag a trap "
+        f"when boosting gives it {point.threshold:.4g} or more.",
         f"That finds {int(c.tp)} of {t.n_pos} and flags {int(c.fp):,} others: "
-        f"{100 * p.value:.0f}% of the flagged traps are infected (95% interval "
-        f"{100 * p.low:.0f}% to {100 * p.high:.0f}%).",
+        f"{percent(p.value)} of the flagged traps are infected (95 % CI "
+        f"{percent(p.low)} to {percent(p.high)}).",
     ]
 
 
@@ -101,9 +103,9 @@ def _which_is_better(traps: Panel) -> list[Any]:
     sure = [p for p in found.pairs if p.p_adjusted < 0.05 and p.first == MODELS[0]]
     crossed = dominates(traps, *MODELS[:2], rng=0)
     return [
-        f"boosting ranks better than {len(sure)} of the 4 others, beyond chance "
-        f"(paired tests, adjusted for their number).",
-        dominance_sentence(*MODELS[:2], crossed),
+        f"boosting ranks significantly better than {len(sure)} of the 4 others (paired "
+        f"tests, adjusted for their number).",
+        dominance_sentence(crossed, *MODELS[:2]),
     ]
 
 
@@ -112,11 +114,12 @@ def _what_scores_mean(traps: Panel) -> list[Any]:
     fitted = calibrate(t, method="beta")
     found = calibration_gain(t, method="beta", rng=0)
     return [
-        f"adaboost ranks well, but where it says 0.4 the virus is there in "
-        f"{100 * float(fitted(0.4)):.0f} of 100 traps: these are no probabilities.",
-        f"Calibrated, its Brier score falls from {found.before.value:.3f} to "
-        f"{found.cross_fitted.value:.3f} on cases that the map had not seen (smaller "
-        f"is better).",
+        f"adaboost ranks well, but of the traps with a score of 0.4, "
+        f"{100 * float(fitted(0.4)):.0f} in 100 have the virus: its scores are not "
+        f"probabilities.",
+        f"Calibration lowers its Brier score (smaller is better) from "
+        f"{found.before.value:.3f} to {found.cross_fitted.value:.3f}, on cases that "
+        f"were not used for fitting.",
     ]
 
 
@@ -126,15 +129,15 @@ def _better_together(traps: Panel) -> list[Any]:
     gain = found.difference[best]
     if best == found.against:
         return [
-            "No: five ways to combine the five models were tried on cases that the "
-            "combiner had not seen, and none ranks better than the best single model.",
-            "They make the same errors; the report shows the numbers.",
+            "No: five ways to combine the five models were tried, and on cases that "
+            "were not used for fitting none ranks better than the best single model.",
+            "The models make the same errors; the report shows the numbers.",
         ]
-    surely = "beyond chance" if gain.low > 0 else "which could be chance"
+    surely = "significant" if gain.low > 0 else "which is not significant"
     return [
-        f"Combined by {best}, the five models rank cases that the combiner had not "
-        f"seen with an AUC of {found.auc[best].value:.3f}.",
-        f"That is {gain.value:.3f} more than the best single model (95% interval "
+        f"Combined by {best}, the five models reach an AUC of "
+        f"{found.auc[best].value:.3f} on cases that were not used for fitting.",
+        f"That is {gain.value:.3f} more than the best single model (95 % CI "
         f"{gain.low:.3f} to {gain.high:.3f}), {surely}.",
     ]
 
@@ -146,8 +149,8 @@ def _which_leaves(traps: Panel) -> list[Any]:
         str(n) for n, v in zip(found.node, found.verdict, strict=True) if v != "trust"
     ]
     return [
-        f"A small decision tree has {found.node.size} leaves; {len(thin)} of them hold "
-        f"too few cases to trust their majority (leaves {', '.join(thin)}).",
+        f"A small decision tree has {found.node.size} leaves; in {len(thin)} of them "
+        f"the cases are too few to trust the majority (leaves {listed(thin)}).",
     ]
 
 
@@ -157,28 +160,28 @@ def _without_truth(traps: Panel) -> list[Any]:
     found = latent_class(tests, rng=0)
     p, best = found.prevalence, best_combination(found)
     return [
-        f"Four HIV tests on {tests.n} people, and nobody knows who is infected: from "
-        f"their agreement alone {100 * p.value:.0f}% are (95% interval "
-        f"{100 * p.low:.0f}% to {100 * p.high:.0f}%).",
-        f"V1 finds {100 * found.sensitivity['V1'].value:.1f}% of them, V2 only "
-        f"{100 * found.sensitivity['V2'].value:.0f}%. The best rule to combine them: "
+        f"Four HIV tests on {tests.n} people, and it is not known who is infected. "
+        f"From the agreement of the tests, {percent(p.value)} are (95 % credible "
+        f"interval {percent(p.low)} to {percent(p.high)}).",
+        f"V1 finds {percent(found.sensitivity['V1'].value)} of them, V2 "
+        f"{percent(found.sensitivity['V2'].value)}. The best rule to combine them: "
         f"{best.formula}.",
     ]
 
 
 def _files(traps: Panel, folder: Path) -> dict[Path, str]:
     written = {
-        folder / "report.html": "the whole story, with a slider for the threshold",
+        folder / "report.html": "the full report, with a slider for the threshold",
         folder / "roc.svg": "ROC curves of the five models",
         folder / "precision_recall.svg": "precision and recall",
     }
     with progress("Writing the files", unit=""):
-        report.write(
+        write_report(
             traps,
             folder / "report.html",
             title="West Nile virus in mosquito traps",
             source="sample:west_nile",
-            subject_to=[WISH],
+            subject_to=[LIMIT],
         )
         plots.save(plots.roc(traps), folder / "roc.svg")
         plots.save(plots.precision_recall(traps), folder / "precision_recall.svg")
@@ -187,10 +190,10 @@ def _files(traps: Panel, folder: Path) -> dict[Path, str]:
 
 STEPS: dict[str, Callable[[Panel], list[Any]]] = {
     "How good is each model?": _how_good,
-    "Where do I cut?": _where_to_cut,
+    "Where should the threshold be?": _where_to_cut,
     "Which model is better, and is it better everywhere?": _which_is_better,
     "What does a score mean?": _what_scores_mean,
     "Would they be better together?": _better_together,
     "Which leaves of a tree can be trusted?": _which_leaves,
-    "How good are tests when nobody knows the truth?": _without_truth,
+    "How good are tests when the truth is unknown?": _without_truth,
 }

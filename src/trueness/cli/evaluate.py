@@ -7,12 +7,13 @@ from typing import Any
 
 from trueness._core.checks.cases import both_classes
 from trueness._core.doors import door
+from trueness._core.numbers import level_text
 from trueness._core.progress import progress
-from trueness._core.records import Estimate
+from trueness._core.records import Estimate, shown
 from trueness.calibration.proper_scores import brier
+from trueness.cli._columns import Request, count_tally
 from trueness.cli._command import SCORES, command
 from trueness.cli._shell import Answer, about, cases_sentence, table
-from trueness.cli._source import Ask, count_tally
 from trueness.counts.values import Tally
 from trueness.ranking.auc_intervals import auc
 from trueness.ranking.partial_areas import average_precision
@@ -26,20 +27,20 @@ Groups = dict[str, dict[str, Tally]]
 
 
 @command(SCORES, without=("seed",))
-def evaluate(ask: Ask) -> Answer:
+def evaluate(request: Request) -> Answer:
     """How good is each score? AUC, average precision and Brier score, with intervals.
 
     Example: trueness evaluate sample:west_nile --label virus --score boosting
     """
     with progress("Counting", unit=""):
-        tallies = {s: count_tally(ask, s) for s in ask.chosen.scores}
-        groups = _groups(ask) if ask.chosen.by else {}
+        tallies = {s: count_tally(request, s) for s in request.chosen.scores}
+        groups = _groups(request) if request.chosen.by else {}
     first = next(iter(tallies.values()))
     both_classes(first, "evaluate")
     with progress("Measuring", len(HOW) * len(tallies), "numbers") as measured:
-        numbers = {s: measures(t, ask.level, measured) for s, t in tallies.items()}
+        numbers = {s: measures(t, request.level, measured) for s, t in tallies.items()}
     by_group = {
-        s: {g: measures(t, ask.level) for g, t in found.items()}
+        s: {g: measures(t, request.level) for g, t in found.items()}
         for s, found in groups.items()
     }
     rows = [[name, *row.values()] for name, row in numbers.items()]
@@ -50,14 +51,15 @@ def evaluate(ask: Ask) -> Answer:
             for name, found in by_group.items()
             for group, row in found.items()
         ]
-        parts.append(_table([str(ask.chosen.by), "score"], rows))
-    parts.append(_legend(ask.level, numbers, by_group))
+        parts.append(_table([str(request.chosen.by), "score"], rows))
+    parts.append(_legend(request.level, numbers, by_group))
+    parts += _notes(numbers)
     return Answer(
         "evaluate",
         {"scores": numbers, "groups": by_group},
         parts,
         chart=lambda: door("plots").roc(_drawn(tallies, groups)),
-        about=about(ask, first),
+        about=about(request, first),
     )
 
 
@@ -90,10 +92,10 @@ HOW: dict[str, Callable[..., Estimate | None]] = {
 }
 
 
-def _groups(ask: Ask) -> Groups:
+def _groups(request: Request) -> Groups:
     return {
-        s: {str(g): t for g, t in count_tally(ask, s, by=True).items()}
-        for s in ask.chosen.scores
+        s: {str(g): t for g, t in count_tally(request, s, by=True).items()}
+        for s in request.chosen.scores
     }
 
 
@@ -109,14 +111,29 @@ def _drawn(tallies: dict[str, Tally], groups: Groups) -> dict[str, Tally]:
     }
 
 
+def _notes(numbers: dict[str, dict[str, Estimate | None]]) -> list[str]:
+    """Give what the estimates say of themselves, and warn of a reversed score."""
+    lines = []
+    for name, row in numbers.items():
+        notes = [n for e in row.values() for n in getattr(e, "notes", ())]
+        lines += [f"{shown(name)}: {note}" for note in dict.fromkeys(notes)]
+        a = row["auc"]
+        if a is not None and a.high < 0.5 and not notes:
+            lines.append(
+                f"{shown(name)} ranks the wrong way round: its AUC is below 0.5. If "
+                "low scores mean positive, change their sign; or check --positive."
+            )
+    return lines
+
+
 def _table(first: list[str], rows: list[list[Any]]) -> Any:
     return table([*first, *MEASURES.values()], rows)
 
 
 def _legend(level: float, numbers: dict[str, Any], groups: dict[str, Any]) -> str:
-    text = f"In brackets: {100 * level:g}% confidence intervals."
+    text = f"In parentheses: {level_text(level)} confidence intervals."
     if any(row["brier"] is None for row in numbers.values()):
-        text += " A Brier score needs scores from 0 to 1, as probabilities."
+        text += " The Brier score needs probabilities, so scores from 0 to 1."
     if any(row["auc"] is None for found in groups.values() for row in found.values()):
-        text += " Groups of one class only have no numbers."
+        text += " Groups that hold one class only have no values."
     return text

@@ -9,11 +9,13 @@ import typer
 
 from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
+from trueness._core.numbers import counted
 from trueness._core.progress import progress
+from trueness.cli._columns import Request, naming
 from trueness.cli._command import Columns, command
 from trueness.cli._options import Node
 from trueness.cli._shell import Answer, about, each_group, table
-from trueness.cli._source import Ask, Source, groups_of, names_of, naming
+from trueness.cli._source import Source, groups_of, names_of
 from trueness.data import frames
 from trueness.trees.leaf_counts import LeafReport, Leaves
 
@@ -27,16 +29,16 @@ def guess_node(source: Source, taken: set[str | None]) -> tuple[str, ...]:
     if len(by_name) == 1 or len(free) == 1:
         return tuple(by_name or free)
     raise InputError(
-        f"Which column holds the leaves? Type --node NAME; this file has "
+        f"Which column holds the leaves? Type --node NAME. This file has the columns "
         f"{names_of(source.types)}."
     )
 
 
 @command(Columns("node", Node, guess_node), without=("seed",))
 def leaves(
-    ask: Ask,
+    request: Request,
     confidence: Annotated[
-        float, typer.Option(help="How sure a trusted leaf must be of its majority.")
+        float, typer.Option(help="Probability P(C) from which a leaf is trusted.")
     ] = 0.95,
 ) -> Answer:
     """Can this leaf be trusted? Confidence and utility of every leaf of a tree.
@@ -44,28 +46,28 @@ def leaves(
     Example: trueness leaves sample:leaves --node leaf --label virus --count n
     """
 
-    def judged(counted: Leaves) -> LeafReport:
-        return counted.report(confidence=confidence, level=ask.level)
+    def judged(held: Leaves) -> LeafReport:
+        return held.report(confidence=confidence, level=request.level)
 
     with progress("Counting", unit=""):
-        counted = _count(ask, ask.rows)
-        groups = _by_group(ask) if ask.chosen.by else {}
-        found = judged(counted)
+        held = _count(request, request.rows)
+        groups = _by_group(request) if request.chosen.by else {}
+        found = judged(held)
         by_group = each_group(groups, judged)
-    parts = [f"{counted!r}.", _table(found), *_sentences(found)]
+    parts = [f"{held!r}.", _table(found), *_sentences(found)]
     for group, one in by_group.items():
-        parts += [f"{ask.chosen.by} {group}:", _table(one)] if one else []
+        parts += [f"{request.chosen.by} {group}:", _table(one)] if one else []
     return Answer(
         "leaves",
         _result(found) | {"groups": {g: r and _result(r) for g, r in by_group.items()}},
         parts,
         chart=lambda: door("plots").leaf_shares(found),
-        about=about(ask, counted),
+        about=about(request, held),
     )
 
 
-def _count(ask: Ask, rows: Any) -> Leaves:
-    chosen = ask.chosen
+def _count(request: Request, rows: Any) -> Leaves:
+    chosen = request.chosen
     with naming(chosen):
         return frames.leaves(
             rows,
@@ -76,9 +78,9 @@ def _count(ask: Ask, rows: Any) -> Leaves:
         )
 
 
-def _by_group(ask: Ask) -> dict[Any, Leaves]:
-    parts = groups_of(ask.rows, str(ask.chosen.by))
-    return {g: _count(ask, rows) for g, rows in parts}
+def _by_group(request: Request) -> dict[Any, Leaves]:
+    parts = groups_of(request.rows, str(request.chosen.by))
+    return {g: _count(request, rows) for g, rows in parts}
 
 
 def _rows(r: LeafReport) -> list[dict[str, Any]]:
@@ -114,7 +116,8 @@ def _result(r: LeafReport) -> dict[str, Any]:
 
 
 def _table(r: LeafReport) -> Any:
-    head = ["leaf", "n", "majority", "its share", "P(C)", "P(U)", "verdict", "lacks"]
+    head = ["leaf", "cases", "majority", "its share", "P(C)", "P(U)", "verdict",
+            "cases needed"]  # fmt: skip
     rows = [
         [
             str(row["node"]),
@@ -133,16 +136,16 @@ def _table(r: LeafReport) -> Any:
 
 def _lacks(more: float) -> str:
     if not np.isfinite(more):
-        return "no end"
+        return "never enough"
     return f"{more:,.0f}" if more else ""
 
 
 def _sentences(r: LeafReport) -> list[str]:
     trusted = int((r.verdict == "trust").sum())
     return [
-        f"{trusted} of {r.node.size} leaves can be trusted: with their number of cases "
-        f"the majority is the right one with a probability P(C) of {r.wanted:g} or "
-        f"more. P(U) is how often a new case then has that label; 'lacks' how many "
-        f"more cases it takes.",
+        f"{trusted} of {counted(r.node.size, 'leaf', 'leaves')} can be trusted: with "
+        "so many cases, the majority seen is the true majority with a probability P(C) "
+        f"of {r.wanted:g} or more. P(U) is the probability that a new case has the "
+        f"label of the majority. 'Cases needed' is how many more cases a leaf needs.",
         f"The whole tree: P(C) {r.tree.confidence:.4f}, P(U) {r.tree.utility:.4f}.",
     ]

@@ -11,16 +11,19 @@ import typer
 
 from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
+from trueness._core.numbers import counted, level_text, percent
 from trueness._core.progress import progress
 from trueness._core.records import Estimate, shown
+from trueness.cli._columns import Request, count_panel, with_verdicts
 from trueness.cli._command import Columns, command
-from trueness.cli._options import Votes
+from trueness.cli._options import Votes, Yes
 from trueness.cli._shell import Answer, about, say, table
-from trueness.cli._source import Ask, Source, count_panel, names_of
+from trueness.cli._source import Source, names_of
 from trueness.nogold.combinations.best import best_combination
 from trueness.nogold.combinations.records import Combination
 from trueness.nogold.dependence import Dependence, conditional_dependence
 from trueness.nogold.posterior import LatentPosterior, latent_class
+from trueness.nogold.sentences import dependence_sentence
 
 
 def guess_votes(source: Source, taken: set[str | None]) -> tuple[str, ...]:
@@ -29,8 +32,8 @@ def guess_votes(source: Source, taken: set[str | None]) -> tuple[str, ...]:
     if len(free) >= 2 and all(_is_vote(source, c) for c in free):
         return tuple(free)
     raise InputError(
-        f"Which columns hold the verdicts? Type --vote NAME for each; this file has "
-        f"{names_of(source.types)}."
+        "Which columns hold the verdicts? Type --vote NAME for each. This file has "
+        f"the columns {names_of(source.types)}."
     )
 
 
@@ -43,7 +46,8 @@ VOTES = Columns("vote", Votes, guess_votes, least=2, needs_label=False)
 
 @command(VOTES)
 def nogold(
-    ask: Ask,
+    request: Request,
+    yes: Yes = None,
     criterion: Annotated[
         str,
         typer.Option(
@@ -52,30 +56,30 @@ def nogold(
         ),
     ] = "product",
     dependence: Annotated[
-        str, typer.Option(help='May tests err together? "none" or "random effect".')
+        str,
+        typer.Option(help='May tests make the same errors? "none" or "random effect".'),
     ] = "none",
     draws: Annotated[
-        int, typer.Option(help="Effective draws from the posterior.")
+        int, typer.Option(help="Effective number of posterior draws.")
     ] = 10_000,
 ) -> Answer:
-    """How good is each test, and how common is the condition, without any truth?
+    """How good is each test, and how common is the condition, if the truth is unknown?
 
     Example: trueness nogold sample:hiv --vote V1 --vote V2 --vote V3 --vote V4 \
 --count count
     """
-    from trueness.report.nogold import err_together
-
     with progress("Counting", unit=""):
-        panel = count_panel(ask)
-        populations = count_panel(ask, by=True) if ask.chosen.by else {}
+        request = with_verdicts(request, yes)
+        panel = count_panel(request)
+        populations = count_panel(request, by=True) if request.chosen.by else {}
     data = {str(g): p for g, p in populations.items()} or panel
     found, best, joint = _answered(
-        ask,
+        request,
         partial(
             latent_class,
             data,
-            rng=ask.seed,
-            level=ask.level,
+            rng=request.seed,
+            level=request.level,
             draws=draws,
             dependence=dependence,
         ),
@@ -84,14 +88,14 @@ def nogold(
     return Answer(
         "nogold",
         _result(found, best, joint),
-        [*_parts(ask, found, best, panel), err_together(joint)],
+        [*_parts(request, found, best, panel), dependence_sentence(joint)],
         chart=lambda: door("plots").posterior_densities(found),
-        about=about(ask, panel),
+        about=about(request, panel),
     )
 
 
 def _answered(
-    ask: Ask, sample: Callable[[], LatentPosterior], criterion: str
+    request: Request, sample: Callable[[], LatentPosterior], criterion: str
 ) -> tuple[LatentPosterior, Combination, Dependence]:
     """Sample, then ask the draws; warnings are said, not shown as a trace."""
     with warnings.catch_warnings(record=True) as raised:
@@ -101,7 +105,7 @@ def _answered(
             answered(1)
             best = best_combination(found, criterion=criterion)
             answered(1)
-            joint = conditional_dependence(found, rng=ask.seed)
+            joint = conditional_dependence(found, rng=request.seed)
             answered(1)
     for warning in raised:
         say(f"Warning: {warning.message}")
@@ -152,21 +156,37 @@ def _result(
 
 
 def _parts(
-    ask: Ask, found: LatentPosterior, best: Combination, panel: Any
+    request: Request, found: LatentPosterior, best: Combination, panel: Any
 ) -> list[Any]:
     rows = [[n, found.sensitivity[n], found.specificity[n]] for n in found.names]
     groups = _prevalences(found)
-    common: list[Any] = [f"How common is the condition? {found.prevalence}"]
-    if groups:
-        head = [str(ask.chosen.by), "prevalence"]
-        common = ["How common is the condition in each population?"]
+    common: list[Any] = []
+    if not groups:
+        common = [f"Prevalence of the condition: {_interval(found.prevalence)}."]
+    else:
+        head = [str(request.chosen.by), "prevalence"]
+        common = ["Prevalence of the condition in each population:"]
         common.append(table(head, [[g, p] for g, p in groups.items()]))
     return [
-        f"{panel.n:,} cases, {len(found.names)} tests.",
+        f"{counted(panel.n, 'case')}, {counted(len(found.names), 'test')}.",
         *common,
         table(["test", "sensitivity", "specificity"], rows),
-        f"Best combination ({best.criterion}): {shown(best.formula, 300)}",
-        f"  sensitivity {best.sensitivity}",
-        f"  specificity {best.specificity}",
+        f"Best combination ({_CRITERIA.get(best.criterion, best.criterion)}): "
+        f"{shown(best.formula, 300)}.",
+        f"  Sensitivity {_interval(best.sensitivity)}.",
+        f"  Specificity {_interval(best.specificity)}.",
         *(f"Note: {note}" for note in found.notes),
     ]
+
+
+_CRITERIA = {
+    "product": "highest product of sensitivity and specificity",
+    "squares": "highest sum of squares of sensitivity and specificity",
+    "sum": "highest sum of sensitivity and specificity",
+    "min": "highest minimum of sensitivity and specificity",
+}
+
+
+def _interval(e: Estimate) -> str:
+    span = f"{percent(e.low)} to {percent(e.high)}"
+    return f"{percent(e.value)} ({level_text(e.level)} credible interval {span})"

@@ -9,6 +9,8 @@ import typer
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.options import choice, fraction
 from trueness._core.doors import door
+from trueness._core.numbers import level_text, percent
+from trueness.cli._app import Careful
 from trueness.cli._command import command
 from trueness.cli._options import Level
 from trueness.cli._shell import Answer
@@ -18,7 +20,7 @@ from trueness.trees.levels import confidence_level, plan_leaf, utility_level
 plan = typer.Typer(help="How many cases do I need? Sample sizes.", no_args_is_help=True)
 
 
-@plan.command(name="auc")
+@plan.command(name="auc", cls=Careful)
 @command()
 def plan_for_auc(
     auc: Annotated[float, typer.Option(help="The AUC that you expect.")],
@@ -27,11 +29,12 @@ def plan_for_auc(
         float | None, typer.Option(help="Wanted half-width of the interval.")
     ] = None,
     null: Annotated[
-        float | None, typer.Option(help="The AUC that it must be told apart from.")
+        float | None,
+        typer.Option(help="The AUC that it shall be shown to differ from."),
     ] = None,
     power: Annotated[
         float | None,
-        typer.Option(help="Wanted chance to tell it apart (0.9 with --null)."),
+        typer.Option(help="Wanted power to show that (0.9 by default with --null)."),
     ] = None,
     method: Annotated[
         str,
@@ -47,7 +50,8 @@ def plan_for_auc(
     """
     if (half_width is None) == (null is None):
         raise InputError(
-            "What is wanted? Type --half-width 0.03, or --null 0.75 --power 0.9."
+            "What shall the cases be enough for? Type --half-width 0.03 for a narrow "
+            "interval, or --null 0.75 --power 0.9 for a test."
         )
     fraction(level, "--level")
     choice(method, planning.VARIANCES, "--method")
@@ -63,13 +67,13 @@ def plan_for_auc(
     words = f"{found.n:,} cases, {found.n_pos:,} of them positive."
     if half_width is not None:
         words += (
-            f" Then the {100 * level:g}% interval of an AUC of {auc:g} reaches "
-            f"{found.half_width:.3g} to each side."
+            f" Then the {level_text(level)} confidence interval of an AUC of {auc:g} "
+            f"is about ±{found.half_width:.3g}."
         )
     else:
         words += (
-            f" Then an AUC of {auc:g} is told apart from {null:g} with a probability "
-            f"of {found.power:.3g}."
+            f" Then an AUC of {auc:g} is shown to differ from {null:g} with a power of "
+            f"{percent(found.power)}."
         )
     return Answer(
         "plan auc",
@@ -79,7 +83,7 @@ def plan_for_auc(
     )
 
 
-@plan.command()
+@plan.command(cls=Careful)
 @command()
 def leaf(
     p: Annotated[float, typer.Option(help="Share of the larger class in the leaf.")],
@@ -95,16 +99,19 @@ def leaf(
     Example: trueness plan leaf --p 0.75 --confidence 0.95
     """
     if confidence is None and utility is None:
-        raise InputError("What is wanted? Type --confidence 0.95, or --utility 0.7.")
+        raise InputError(
+            "What shall the cases be enough for? Type --confidence 0.95, or --utility "
+            "0.7."
+        )
     n = plan_leaf(p, confidence=confidence, utility=utility)
     reached = {
         "confidence": float(confidence_level(n, p)),
         "utility": float(utility_level(n, p)),
     }
     words = (
-        f"{n:,} cases. Then the majority of the leaf is the right one with a "
-        f"probability of {reached['confidence']:.4g}, and a new case has its label "
-        f"with a probability of {reached['utility']:.4g}."
+        f"{n:,} cases. Then the majority seen is the true majority with a probability "
+        f"P(C) of {reached['confidence']:.4g}, and a new case has its label with a "
+        f"probability P(U) of {reached['utility']:.4g}."
     )
     asked = {"p": p, "confidence": confidence, "utility": utility}
     shown = "utility" if confidence is None else "confidence"

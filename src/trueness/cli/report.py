@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,10 +12,22 @@ import typer
 from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
 from trueness._core.progress import progress
+from trueness.cli._columns import (
+    Request,
+    count_panel,
+    several_scores,
+    with_verdicts,
+)
 from trueness.cli._command import Columns, command
-from trueness.cli._options import Maximize, Minimize, Scores, SubjectTo, Votes
+from trueness.cli._options import (
+    Maximize,
+    Minimize,
+    Scores,
+    SubjectTo,
+    Votes,
+    Yes,
+)
 from trueness.cli._shell import Answer, about, say
-from trueness.cli._source import Ask, count_panel, several_scores
 from trueness.counts.values import Panel
 from trueness.data.storage import is_device, replacing
 
@@ -22,14 +36,15 @@ COLUMNS = Columns("score", Scores, several_scores, instead="vote")
 
 @command(COLUMNS)
 def report(
-    ask: Ask,
+    request: Request,
     vote: Votes = None,
+    yes: Yes = None,
     output: Annotated[
         Path,
         typer.Option(
             "--output",
             "-o",
-            help="The HTML file to be written.",
+            help="HTML file to write.",
             rich_help_panel="Output",
         ),
     ] = Path("report.html"),
@@ -37,10 +52,10 @@ def report(
     minimize: Minimize = None,
     subject_to: SubjectTo = None,
     cost_fp: Annotated[
-        float | None, typer.Option(help="What a false alarm costs.")
+        float | None, typer.Option(help="Cost of a false positive.")
     ] = None,
     cost_fn: Annotated[
-        float | None, typer.Option(help="What a missed positive costs.")
+        float | None, typer.Option(help="Cost of a false negative (a missed positive).")
     ] = None,
     title: Annotated[str, typer.Option(help="Title of the report.")] = "",
 ) -> Answer:
@@ -48,24 +63,27 @@ def report(
 
     Example: trueness report sample:west_nile --label virus -o report.html
     """
-    prices = _prices(cost_fp, cost_fn)
+    _is_html(output)
+    costs = _costs(cost_fp, cost_fn)
     if vote:
-        _nothing_to_cut(maximize, minimize, subject_to, prices, ask.chosen.by)
+        _no_threshold(maximize, minimize, subject_to, costs, request.chosen.by)
+        request = with_verdicts(request, yes)
     with progress("Counting", unit=""):
-        panel = count_panel(ask)
-        groups = count_panel(ask, by=True) if ask.chosen.by else None
+        panel = count_panel(request)
+        groups = count_panel(request, by=True) if request.chosen.by else None
     with progress("Making the report", unit=""):
         page = door("report.summary").summarise(
             panel,
             title=title,
-            source=ask.source.name,
+            source=request.source.name,
             maximize=maximize,
             minimize=minimize,
             subject_to=subject_to or (),
-            level=ask.level,
-            cost=prices,
+            level=request.level,
+            cost=costs,
             groups=groups,
-            rng=ask.seed,
+            rng=request.seed,
+            command=command_line(),
         )
     size = write_page(page, output)
     say(f"Report written to {output} ({size / 1024:,.0f} KB); open it in a browser.")
@@ -74,8 +92,8 @@ def report(
         _result(page, output, size),
         # a page that goes to a device such as /dev/stdout goes there alone
         [] if is_device(output) else _words(page),
-        chart=lambda: _figure(panel, ask),
-        about=about(ask, panel),
+        chart=lambda: _figure(panel, request),
+        about=about(request, panel),
     )
 
 
@@ -107,27 +125,46 @@ def write_page(page: Any, output: Path) -> int:
     return len(text)
 
 
-def _figure(panel: Panel, ask: Ask) -> Any:
+def _figure(panel: Panel, request: Request) -> Any:
     """Draw the ROC curves, or without labels what the tests are worth."""
     plots = door("plots")
     if panel.n_pos and panel.n_neg:
         return plots.roc(panel)
     from trueness.nogold.posterior import latent_class
 
-    return plots.posterior_densities(latent_class(panel, rng=ask.seed, level=ask.level))
+    return plots.posterior_densities(
+        latent_class(panel, rng=request.seed, level=request.level)
+    )
 
 
-def _nothing_to_cut(*wishes: Any) -> None:
-    if any(wishes):
+def command_line() -> str:
+    """Give what was typed, for the foot of the report."""
+    return shlex.join(["trueness", *sys.argv[1:]])
+
+
+def _is_html(output: Path) -> None:
+    """Stop before the work when the name of the file promises something else."""
+    if is_device(output) or output.suffix.lower() in ("", ".html", ".htm"):
+        return
+    pdf = " Open it in a browser and print it to a PDF file."
+    raise InputError(
+        f"The report is an HTML page, so {output} would be misleading. Type "
+        f"-o {output.with_suffix('.html')}."
+        + (pdf if output.suffix.lower() == ".pdf" else "")
+    )
+
+
+def _no_threshold(*asked: Any) -> None:
+    if any(asked):
         raise InputError(
-            "--vote is for tests without a known truth: there is no threshold to "
+            "--vote is for tests without known labels, where there is no threshold to "
             "choose. Leave out --maximize, --minimize, --subject-to, costs and --by."
         )
 
 
-def _prices(fp: float | None, fn: float | None) -> dict[str, float] | None:
+def _costs(fp: float | None, fn: float | None) -> dict[str, float] | None:
     if fp is None and fn is None:
         return None
     if fp is None or fn is None:
-        raise InputError("Prices come in pairs: type --cost-fp 1 --cost-fn 20.")
+        raise InputError("Both costs are needed. Type --cost-fp 1 --cost-fn 20.")
     return {"fp": fp, "fn": fn}

@@ -1,4 +1,4 @@
-"""Where do I cut?"""
+"""Where should the threshold be?"""
 
 from __future__ import annotations
 
@@ -10,16 +10,22 @@ import typer
 
 from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
+from trueness._core.numbers import counted, level_text, listed, percent, written
 from trueness._core.progress import progress
+from trueness.cli._columns import Request, count_tally
 from trueness.cli._command import ONE_SCORE, command
 from trueness.cli._options import Maximize, Minimize, Prevalence, SubjectTo
 from trueness.cli._shell import Answer, about, cases_sentence, each_group, say, table
-from trueness.cli._source import Ask, count_tally
 from trueness.counts.values import Tally
 from trueness.metrics.confusion import Confusion, sweep
 from trueness.metrics.definitions import METRICS
+from trueness.metrics.words import cases_of, is_share, text_of
 from trueness.threshold import operating_point as operating
-from trueness.threshold.guarantees import GuaranteedThreshold, guaranteed_threshold
+from trueness.threshold.guarantees import (
+    GuaranteedThreshold,
+    Proof,
+    guaranteed_threshold,
+)
 from trueness.threshold.operating_point import OperatingPoint
 from trueness.threshold.validation import Validation, validate_threshold
 
@@ -36,21 +42,21 @@ class _Cut(NamedTuple):
 
 @command(ONE_SCORE)
 def threshold(
-    ask: Ask,
+    request: Request,
     maximize: Maximize = None,
     minimize: Minimize = None,
     subject_to: SubjectTo = None,
     prevalence: Prevalence = None,
     validate: Annotated[
         bool,
-        typer.Option("--validate", help="Say what remains of it on other cases."),
+        typer.Option("--validate", help="Say what to expect on new cases."),
     ] = False,
     guarantee: Annotated[
         float | None,
-        typer.Option(help="Make the constraints hold with this confidence."),
+        typer.Option(help="Confidence with which the constraints shall hold."),
     ] = None,
 ) -> Answer:
-    """Where do I cut? The exact best threshold under constraints.
+    """Where should the threshold be? The exact best one under constraints.
 
     Example: trueness threshold sample:west_nile --label virus --score boosting \
 --maximize f1 --subject-to "recall >= 0.8" --validate
@@ -60,33 +66,36 @@ def threshold(
     if guarantee is None:
         wanted["maximize"] = maximize or "accuracy"
         given = wanted | {"subject_to": bounds, "prevalence": prevalence}
-        find = partial(_best, given, ask, validate)
+        find = partial(_best, given, request, validate)
     else:
         _fits_a_guarantee(bounds, prevalence, validate)
-        find = partial(_promised, wanted, bounds, guarantee, ask)
-    score = ask.chosen.scores[0]
+        find = partial(_promised, wanted, bounds, guarantee, request)
+    score = request.chosen.scores[0]
     with progress("Counting", unit=""):
-        t = count_tally(ask, score)
-        groups = count_tally(ask, score, by=True) if ask.chosen.by else {}
+        t = count_tally(request, score)
+        groups = count_tally(request, score, by=True) if request.chosen.by else {}
     if t.n_unknown and "flagged" in " ".join([*bounds, maximize or "", minimize or ""]):
-        say(f"flagged counts cases with a label only; {t.n_unknown:,} have none.")
-    with progress("Looking for the best cut", unit=""):
+        say(
+            f"The limit on flagged cases counts cases with a label only; "
+            f"{counted(t.n_unknown, 'case has', 'cases have')} none."
+        )
+    with progress("Looking for the best threshold", unit=""):
         found = find(t)
         by_group = each_group(groups, lambda part: find(part).result)
     return Answer(
         "threshold",
         found.result | {"groups": by_group},
-        [cases_sentence(t), *found.parts, *_group_table(ask, by_group)],
+        [cases_sentence(t), *found.parts, *_group_table(request, by_group)],
         found.chart,
-        about(ask, t),
+        about(request, t),
     )
 
 
-def _best(wanted: dict[str, Any], ask: Ask, validate: bool, t: Tally) -> _Cut:
+def _best(wanted: dict[str, Any], request: Request, validate: bool, t: Tally) -> _Cut:
     point = operating.best_threshold(t, **wanted)
     checked = None
     if validate:
-        checked = validate_threshold(t, **wanted, level=ask.level, rng=ask.seed)
+        checked = validate_threshold(t, **wanted, level=request.level, rng=request.seed)
     parts = [*_sentences(point), _matrix(point.confusion)]
     parts += _checked_parts(checked) if checked else [_metrics_table(point.confusion)]
     result = {
@@ -124,26 +133,32 @@ def _fits_a_guarantee(
     """Stop at what a guarantee cannot be about, rather than leave it out silently."""
     if not bounds:
         raise InputError(
-            "--guarantee is about constraints; found none. Type "
+            "--guarantee needs a constraint, and found none. Type "
             '--subject-to "recall >= 0.9" --guarantee 0.95.'
         )
     if prevalence is not None:
         raise InputError(
-            "--guarantee is about the population that the cases were drawn from; leave "
-            "out --prevalence. (Recall, fpr and other rates of one class do not depend "
-            "on it.)"
+            "--guarantee holds for the population that the cases were drawn from, so "
+            "leave out --prevalence. (Recall, the false positive rate and other rates "
+            "within one class do not depend on it.)"
         )
     if validate:
         raise InputError(
-            "--guarantee comes with its own proof; leave out --validate, or ask for it "
+            "--guarantee comes with its own proof, so leave out --validate, or use it "
             "without --guarantee."
         )
 
 
 def _promised(
-    wanted: dict[str, Any], bounds: list[str], confidence: float, ask: Ask, t: Tally
+    wanted: dict[str, Any],
+    bounds: list[str],
+    confidence: float,
+    request: Request,
+    t: Tally,
 ) -> _Cut:
-    g = guaranteed_threshold(t, bounds, confidence=confidence, **wanted, rng=ask.seed)
+    g = guaranteed_threshold(
+        t, bounds, confidence=confidence, **wanted, rng=request.seed
+    )
     c = _at(t, g.threshold)
     goal = next((f"{k} {v}" for k, v in wanted.items() if v is not None), None)
     result = {
@@ -172,15 +187,23 @@ def _at(t: Tally, threshold: float) -> Confusion:
 
 def _promise_sentences(g: GuaranteedThreshold) -> list[str]:
     lines = [
-        f"Flag a case when its score is {g.threshold:.6g} or more. With a confidence "
-        f"of {g.confidence:g} the population then has {g.constraint}."
+        f"Flag a case when its score is {g.threshold:.6g} or more. With "
+        f"{level_text(g.confidence)} confidence the population has {g.constraint}."
     ]
-    lines += [
-        f"{p.constraint}: {p.value:.4g} in the {p.cases:,} cases that tell, with a "
-        f"one-sided limit of {p.bound:.4g}."
-        for p in g.proofs
-    ]
-    return lines
+    return lines + [_proof_sentence(p) for p in g.proofs]
+
+
+def _proof_sentence(p: Proof) -> str:
+    name, sign, _ = p.constraint.split(maxsplit=2)
+    text = text_of(name)
+    value, bound = (
+        percent(v) if is_share(name) else written(v) for v in (p.value, p.bound)
+    )
+    side = "upper" if sign.startswith("<") else "lower"
+    return (
+        f"{text[:1].upper()}{text[1:]} {value} in {counted(p.cases, *cases_of(name))}; "
+        f"{level_text(p.confidence)} {side} bound {bound}."
+    )
 
 
 def metrics_at(c: Confusion) -> dict[str, float]:
@@ -192,21 +215,29 @@ def _sentences(point: OperatingPoint) -> list[str]:
     low, high = point.interval
     lines = []
     if np.isposinf(point.threshold):
-        lines.append("Flag nothing: no cut is better than that.")
+        lines.append("Flag nothing: no threshold is better than that.")
     else:
         lines.append(
-            f"Flag a case when its score is {point.threshold:.6g} or more. Every "
-            f"threshold above {low:.6g}, up to {high:.6g}, makes the same cut."
+            f"Flag a case when its score is {point.threshold:.6g} or more. All "
+            f"thresholds above {low:.6g} and up to {high:.6g} flag the same cases."
         )
     what = point.objective.partition(" ")[2]
-    lines.append(f"There {what} is {point.value:.4g}.")
+    lines.append(f"At this threshold {_explained(what)} is {written(point.value)}.")
     if point.binding:
-        lines.append(f"What stops it from being better: {', '.join(point.binding)}.")
+        many = "s" if len(point.binding) > 1 else ""
+        lines.append(f"Limiting constraint{many}: {listed(list(point.binding))}.")
     more = len(point.intervals) - 1
     if more > 0:
-        other = "one other cut is" if more == 1 else f"{more:,} other cuts are"
-        lines.append(f"{other.capitalize()} as good; --json lists all.")
+        are = counted(more, "other threshold is", "other thresholds are")
+        lines.append(f"{are} as good; --json lists all.")
     return lines
+
+
+def _explained(name: str) -> str:
+    """Explain an objective that not every reader knows."""
+    if name == "youden":
+        return "Youden's index (sensitivity + specificity - 1)"
+    return name
 
 
 def _matrix(c: Confusion) -> Any:
@@ -219,25 +250,29 @@ def _matrix(c: Confusion) -> Any:
 
 def _metrics_table(c: Confusion) -> Any:
     values = metrics_at(c)
-    return table(["metric", "value"], [[name, values[name]] for name in SHOWN])
+    rows = [[text_of(name), values[name]] for name in SHOWN]
+    return table(["metric", "value"], rows)
 
 
 def _checked_parts(v: Validation) -> list[Any]:
-    rows = [[n, v.metrics[n]] for n in SHOWN if n in v.metrics]
+    rows = [[text_of(n), v.metrics[n]] for n in SHOWN if n in v.metrics]
     lines = [
-        f"On other cases expect {v.corrected:.4g} in place of {v.value:.4g}: the cut "
-        f"was chosen where it is judged.",
-        f"Repeated choices of the threshold lie between {v.threshold.low:.4g} and "
-        f"{v.threshold.high:.4g}.",
+        f"The threshold was tuned on the same data, so its results are optimistic. On "
+        f"new cases expect {written(v.corrected)} instead of {written(v.value)}.",
+        f"If the choice were repeated on similar data, the threshold would lie between "
+        f"{v.threshold.low:.4g} and {v.threshold.high:.4g} "
+        f"({level_text(v.threshold.level)} interval).",
     ]
     lines += [
-        f"{name} held in {100 * share:.0f}% of the samples left out."
+        f"{name} held in {percent(share)} of the samples left out."
         for name, share in v.holds.items()
     ]
     return [table(["metric", "value"], rows), *lines]
 
 
-def _group_table(ask: Ask, groups: dict[str, dict[str, Any] | None]) -> list[Any]:
+def _group_table(
+    request: Request, groups: dict[str, dict[str, Any] | None]
+) -> list[Any]:
     """Lay out where each group would be cut if it were alone."""
     if not groups:
         return []
@@ -249,6 +284,6 @@ def _group_table(ask: Ask, groups: dict[str, dict[str, Any] | None]) -> list[Any
     ]  # fmt: skip
     head = ["threshold", "objective", "recall", "precision", "flagged"]
     return [
-        f"The best cut for each {ask.chosen.by} alone:",
-        table([str(ask.chosen.by), *head], rows),
+        f"The best threshold for each {request.chosen.by} alone:",
+        table([str(request.chosen.by), *head], rows),
     ]

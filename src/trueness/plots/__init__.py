@@ -1,24 +1,40 @@
-"""What does it look like? The door for Altair.
+"""What does it look like? The door for Altair and matplotlib.
 
-One function a figure, each returning an Altair chart: a value whose data and encoding
-can be read without drawing. ``save`` writes a chart to SVG, PNG, PDF or HTML without a
-browser. Figures are grouped by subject in the modules of this folder.
+One function per figure. The module ``figures`` of the room it belongs to says what the
+figure shows (:mod:`trueness._core.figures`: numbers and words without ink), and a
+function here draws that: as an Altair chart, a value whose data and encoding can be
+read without drawing, or on axes of matplotlib that were passed as ``ax``. ``save``
+writes a chart to SVG, PNG, PDF or HTML without a browser.
+
+To be read in this order: ``_source`` (which classifiers, who draws), ``_altair`` and
+``_matplotlib`` (how), ``_theme`` (the look, saving), then a module per room.
 """
 
 from trueness.plots._theme import save
 from trueness.plots.calibration import calibration_maps, decomposition, reliability
-from trueness.plots.costs import cost_curve, decision_curve
+from trueness.plots.comparison import comparison, dominance
 from trueness.plots.ensembles import combiner_lines, combiners, rank_correlation
 from trueness.plots.fermi import fermi_parameters, identity, rank_probability
-from trueness.plots.geometry import binormal_fit, comparison, dominance, leakage
 from trueness.plots.nogold import (
     combination_plane,
     dependence_matrix,
     posterior_densities,
 )
-from trueness.plots.planning import sample_size
-from trueness.plots.ranking import det, gain_curve, lift_curve, precision_recall, roc
+from trueness.plots.ranking import (
+    auc_forest,
+    binormal_fit,
+    det,
+    gain_curve,
+    leakage,
+    lift_curve,
+    precision_recall,
+    roc,
+    sample_size,
+    score_distributions,
+)
 from trueness.plots.threshold import (
+    cost_curve,
+    decision_curve,
     guaranteed_cut,
     operating_point,
     pareto,
@@ -32,6 +48,7 @@ from trueness.plots.trees import (
 )
 
 __all__ = [
+    "auc_forest",
     "binormal_fit",
     "calibration_maps",
     "combination_plane",
@@ -65,4 +82,5 @@ __all__ = [
     "roc",
     "sample_size",
     "save",
+    "score_distributions",
 ]

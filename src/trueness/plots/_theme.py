@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from trueness._core.checks import options as _options
-from trueness._core.doors import installed
+from trueness._core.doors import Later
 from trueness.data.storage import replacing
 
-installed("altair", "plots")  # says what to install, which the next line does not
-import altair as alt  # noqa: E402
+# imported at the first chart: figures on axes of matplotlib do not need it
+alt: Any = Later("altair", "plots")
 
 # Okabe and Ito: eight colours that colour-blind readers can tell apart
 COLOURS = (

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import altair as alt
 import numpy as np
 
-from trueness._core.arrays import Array
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError
-from trueness._core.polyline import few_points
+from trueness._core.figures import Axis, Bars, Line
+from trueness.calibration.figures import (
+    SCORE,
+    SHARE,
+    probability_bars,
+    reliability_figure,
+)
 from trueness.calibration.maps import Map
 from trueness.calibration.monotone import equal_mass
 from trueness.calibration.proper_scores import ProperScore
@@ -19,23 +23,11 @@ from trueness.calibration.reliability_curve import Reliability
 from trueness.calibration.reliability_curve import reliability as corp
 from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
-from trueness.plots._lines import (
-    ONE,
-    POINTS,
-    Axis,
-    Source,
-    bands,
-    finished,
-    lines,
-    named,
-    position,
-    straight,
-)
-from trueness.plots._theme import COLOURS, GREY, SIZE, frame, styled
+from trueness.plots._altair import ONE, position, straight
+from trueness.plots._source import Source, drawn, named
+from trueness.plots._theme import COLOURS, GREY, SIZE, alt, frame, styled
 
-_BARS = 40
-UNSEEN = 5e-4  # a quarter of a pixel: lines may be off by so much
-SCORE, SHARE = Axis("score", "Score"), Axis("probability", "Share of positives")
+PROBABILITY = Axis("probability", "Probability")
 
 
 @of_counts
@@ -46,6 +38,7 @@ def reliability(
     replicates: int = 500,
     rng: Any = 0,
     title: str = "",
+    ax: Any = None,
 ) -> Any:
     """Which share of the cases with a score of p is positive? A chart.
 
@@ -63,16 +56,18 @@ def reliability(
         As in :func:`trueness.reliability`.
     title
         Shown above the figure.
+    ax
+        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
     """
     found = {
         name: corp(t, level=level, replicates=replicates, rng=rng)
         for name, t in named(x).items()
     }
-    if not isinstance(x, Tally):
-        return _several(found, title)
+    if ax is not None or not isinstance(x, Tally):
+        return drawn(reliability_figure(found), title, ax)
     r = found[ONE]
-    share = alt.layer(*_bands(r), _diagonal(), _curve(r))
-    chart = alt.vconcat(share, _scores(x.labelled()), spacing=4)
+    bars = probability_bars(ONE, x.labelled())
+    chart = alt.vconcat(_share(r), _scores(bars), spacing=4)
     about = (
         f"Reliability diagram of {r.n:,} cases: share of positives against score, "
         f"with {100 * level:g}% consistency and confidence bands"
@@ -80,90 +75,55 @@ def reliability(
     return styled(chart, title, about)
 
 
-def _several(found: Mapping[str, Reliability], title: str) -> Any:
-    """Draw several curves over one another, each with its confidence band."""
-    curves = {n: _few(r, "probability") for n, r in found.items()}
-    around = {n: _few(r, "confidence_low", "confidence_high") for n, r in found.items()}
-    layers = [
-        bands(around, SCORE, SHARE),
-        straight([(0, 0), (1, 1)], SCORE, SHARE),
-        lines(curves, SCORE, SHARE),
-    ]
-    return finished(layers, "Reliability diagram", found, title)
-
-
-def _few(r: Reliability, *names: str) -> dict[str, Array]:
-    """Give columns of a curve without the points that nobody would see."""
-    values = [getattr(r, name) for name in names]
-    some = np.arange(r.score.size)
-    if some.size > POINTS:
-        kept = [few_points(r.score, v, some.size, UNSEEN) for v in values]
-        some = np.unique(np.concatenate(kept))
-    short = [name.removeprefix("confidence_") for name in names]
-    short = [name.removeprefix("consistency_") for name in short]
-    columns = dict(zip(short, (v[some] for v in values), strict=True))
-    return {"score": r.score[some], **columns}
-
-
-def _x(name: str = "score", title: str | None = "Score") -> Any:
-    return alt.X(f"{name}:Q", title=title, scale=alt.Scale(domain=[0, 1], nice=False))
-
-
-def _y(name: str, title: str = "Share of positives") -> Any:
-    return alt.Y(f"{name}:Q", title=title, scale=alt.Scale(domain=[0, 1], nice=False))
-
-
-def _bands(r: Reliability) -> list[Any]:
+def _share(r: Reliability) -> Any:
+    """Draw the curve of one classifier over both of its bands."""
     kinds = (("consistency", GREY, 0.25), ("confidence", COLOURS[0], 0.2))
-    return [
-        alt.Chart(frame(_few(r, f"{kind}_low", f"{kind}_high")))
-        .mark_area(color=colour, opacity=opacity)
-        .encode(x=_x(title=None), y=_y("low"), y2="high:Q")
-        for kind, colour, opacity in kinds
-    ]
-
-
-def _diagonal() -> Any:
-    columns = {"score": [0.0, 1.0], "probability": [0.0, 1.0]}
-    return (
-        alt.Chart(frame(columns))
-        .mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1)
-        .encode(x=_x(title=None), y=_y("probability"))
-    )
-
-
-def _curve(r: Reliability) -> Any:
+    layers, x = [], Axis("score", "")
+    for kind, colour, opacity in kinds:
+        figure = reliability_figure({ONE: r}, kind)
+        layers.append(_band(figure.bands[0], colour, opacity))
+    across = position(alt.X, x).title(None)
     tips = [
-        alt.Tooltip("score:Q", title="Score", format=".4g"),
-        alt.Tooltip("probability:Q", title="Share of positives", format=".4g"),
+        alt.Tooltip(f"{a.name}:Q", title=a.title, format=".4g") for a in (SCORE, SHARE)
     ]
-    return (
-        alt.Chart(frame(_few(r, "probability")), width=SIZE, height=SIZE)
+    curve = (
+        alt.Chart(frame(dict(figure.lines[0].columns)), width=SIZE, height=SIZE)
         .mark_line(color=COLOURS[0])
-        .encode(x=_x(title=None), y=_y("probability"), tooltip=tips)
+        .encode(x=across, y=position(alt.Y, SHARE), tooltip=tips)
+    )
+    return alt.layer(
+        *layers, straight(figure.guides[0], SCORE, SHARE).encode(x=across), curve
     )
 
 
-def _scores(t: Tally) -> Any:
-    """Count negatives and positives in bars of equal width."""
-    bar = np.minimum((t.score * _BARS).astype(int), _BARS - 1)
-    keys = ("low", "high", "label", "cases", "base", "top")
-    columns: dict[str, list[Any]] = {k: [] for k in keys}
-    base = np.zeros(_BARS)
-    for label, count in (("negative", t.neg), ("positive", t.pos)):
-        cases = np.bincount(bar, count, _BARS).astype(np.float64)
-        columns["low"] += [k / _BARS for k in range(_BARS)]
-        columns["high"] += [(k + 1) / _BARS for k in range(_BARS)]
-        columns["label"] += [label] * _BARS
-        columns["cases"] += cases.tolist()
-        columns["base"] += base.tolist()
-        columns["top"] += (base + cases).tolist()
-        base = cases
+def _band(band: Line, colour: str, opacity: float) -> Any:
+    low = Axis("low", SHARE.title)
+    return (
+        alt.Chart(frame(dict(band.columns)))
+        .mark_area(color=colour, opacity=opacity)
+        .encode(
+            x=position(alt.X, SCORE).title(None), y=position(alt.Y, low), y2="high:Q"
+        )
+    )
+
+
+def _scores(bars: Bars) -> Any:
+    """Draw how many negatives and positives have which score, one on the other."""
+    low, high = bars.edges[:-1], bars.edges[1:]
+    neg, pos = bars.neg[ONE], bars.pos[ONE]
+    columns = {
+        "low": [*low, *low],
+        "high": [*high, *high],
+        "label": ["negative"] * neg.size + ["positive"] * pos.size,
+        "cases": [*neg, *pos],
+        "base": [*(0 * neg), *neg],
+        "top": [*neg, *(neg + pos)],
+    }
     return (
         alt.Chart(frame(columns), width=SIZE, height=SIZE / 5)
         .mark_rect(stroke="white", strokeWidth=0.5)
         .encode(
-            x=_x("low"),
+            x=position(alt.X, Axis("low", SCORE.title)),
             x2="high:Q",
             y=alt.Y("base:Q", title="Cases"),
             y2="top:Q",
@@ -216,7 +176,7 @@ def calibration_maps(
         .mark_line()
         .encode(
             x=x,
-            y=_y("probability", "Probability"),
+            y=position(alt.Y, PROBABILITY),
             color=alt.Color("method:N", title=None, sort=list(maps)),
         )
     )
@@ -235,7 +195,7 @@ def _dots(t: Tally, bins: int, x: Any) -> Any:
     return (
         alt.Chart(frame(columns))
         .mark_point(color=GREY, filled=True, opacity=0.7)
-        .encode(x=x, y=_y("probability", "Probability"))
+        .encode(x=x, y=position(alt.Y, PROBABILITY))
     )
 
 

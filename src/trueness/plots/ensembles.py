@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import altair as alt
 import numpy as np
 
+from trueness._core.figures import intervals
 from trueness.ensembles.combiners import FiDEL
 from trueness.ensembles.correlated import CorrelatedFiDEL
 from trueness.ensembles.crossfit import CombinerComparison
-from trueness.plots._theme import CELL, GREY, frame, on_cell, styled
+from trueness.plots._source import drawn
+from trueness.plots._theme import CELL, alt, frame, on_cell, styled
 
 
-def combiners(comparison: CombinerComparison, *, title: str = "") -> Any:
+def combiners(
+    comparison: CombinerComparison, *, title: str = "", ax: Any = None
+) -> Any:
     """How does each combiner rank unseen cases? AUCs with their intervals.
 
     Parameters
@@ -23,26 +26,13 @@ def combiners(comparison: CombinerComparison, *, title: str = "") -> Any:
         From :func:`trueness.compare_combiners`.
     title
         Shown above the figure.
+    ax
+        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
     """
-    found = comparison.auc
-    order = sorted(found, key=lambda k: -found[k].value)
-    columns = {
-        "combiner": order,
-        "auc": [found[k].value for k in order],
-        "low": [found[k].low for k in order],
-        "high": [found[k].high for k in order],
-    }
-    base = alt.Chart(frame(columns)).encode(
-        y=alt.Y("combiner:N", sort=order, title=None)
-    )
-    scale = alt.Scale(zero=False)
-    bar = base.mark_rule(strokeWidth=2, color=GREY).encode(
-        x=alt.X("low:Q", title="out-of-sample AUC", scale=scale), x2="high:Q"
-    )
-    dot = base.mark_point(filled=True, size=70).encode(x=alt.X("auc:Q", scale=scale))
-    return styled(
-        bar + dot, title, "Out-of-sample AUC of each combiner, with interval."
-    )
+    order = sorted(comparison.auc.items(), key=lambda pair: -pair[1].value)
+    what, label = "Out-of-sample AUC of each combiner", "out-of-sample AUC"
+    figure = intervals(what, label, dict(order), keys=("combiner", "auc"))
+    return drawn(figure, title, ax)
 
 
 def rank_correlation(f: FiDEL | CorrelatedFiDEL, *, title: str = "") -> Any:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import altair as alt
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trueness._core.figures import POINTS
 from trueness.fermi.distribution import FermiDirac
 from trueness.fermi.distribution import fermi_dirac as solve
-from trueness.plots._theme import GREY, SIZE, frame, styled
-
-POINTS = 400
+from trueness.plots._theme import GREY, SIZE, alt, frame, styled
 
 
 def rank_probability(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
@@ -15,7 +14,7 @@ from trueness.nogold.combinations.table import all_combinations
 from trueness.nogold.combinations.words import votes
 from trueness.nogold.dependence import Dependence
 from trueness.nogold.posterior import LatentPosterior
-from trueness.plots._theme import COLOURS, GREY, frame, on_cell, styled
+from trueness.plots._theme import COLOURS, GREY, alt, frame, on_cell, styled
 
 BINS = 60
 

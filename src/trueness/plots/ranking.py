@@ -1,40 +1,28 @@
-"""Which trade-offs does a classifier offer, as a picture?"""
+"""How good is the ranking, as a picture?"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import altair as alt
-import numpy as np
-from scipy.special import ndtri
-
+from trueness._core.figures import POINTS
 from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
-from trueness.plots._lines import (
-    POINTS,
-    Axis,
-    Source,
-    bands,
-    finished,
-    lines,
-    named,
-    straight,
-)
-from trueness.ranking import curves
+from trueness.plots._source import Source, drawn, named
+from trueness.plots._theme import COLOURS, alt, frame, styled
+from trueness.ranking import figures
 from trueness.ranking.auc_intervals import auc
-from trueness.ranking.bands import precision_recall_band, roc_band
-
-FPR = Axis("fpr", "False positive rate")
-TPR = Axis("tpr", "True positive rate (recall)")
-RECALL = Axis("recall", "Recall (true positive rate)")
-PRECISION = Axis("precision", "Precision")
-FLAGGED = Axis("flagged_rate", "Share of all cases flagged")
+from trueness.ranking.gaussian import fit_binormal
+from trueness.ranking.planning import Plan
 
 
 @of_counts
 def roc(
-    x: Source, *, band: str | None = None, title: str = "", points: int = POINTS
+    x: Source,
+    *,
+    band: str | None = None,
+    title: str = "",
+    points: int = POINTS,
+    ax: Any = None,
 ) -> Any:
     """Which true positive rate costs which false positive rate? A chart.
 
@@ -48,14 +36,11 @@ def roc(
         Shown above the figure.
     points
         Most points a curve is drawn with; see :func:`trueness.simplify`.
+    ax
+        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
     """
     tallies = {_with_auc(name, t): t for name, t in named(x).items()}
-    layers = [
-        straight([(0, 0), (1, 1)], FPR, TPR),
-        *_bands(tallies, band, roc_band, FPR, TPR),
-        _curves(tallies, curves.roc, FPR, TPR, points),
-    ]
-    return finished(layers, "ROC curve", tallies, title)
+    return drawn(figures.roc_figure(tallies, band=band, points=points), title, ax)
 
 
 @of_counts
@@ -66,6 +51,7 @@ def precision_recall(
     band: str | None = None,
     title: str = "",
     points: int = POINTS,
+    ax: Any = None,
 ) -> Any:
     """Which precision is left at which recall? A chart.
 
@@ -81,31 +67,15 @@ def precision_recall(
         Shown above the figure.
     points
         Most points a curve is drawn with; see :func:`trueness.simplify`.
+    ax
+        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
     """
-    tallies = named(x)
-
-    def curve(t: Tally) -> Any:
-        return curves.precision_recall(t, prevalence=prevalence)
-
-    def around(t: Tally, kind: str) -> Any:
-        return precision_recall_band(t, kind=kind, prevalence=prevalence)
-
-    shares = {prevalence or t.prevalence for t in tallies.values()}
-    layers = [
-        *(straight([(0, p), (1, p)], RECALL, PRECISION) for p in sorted(shares)),
-        *_bands(tallies, band, around, RECALL, PRECISION),
-        _curves(tallies, curve, RECALL, PRECISION, points),
-    ]
-    return finished(layers, "Precision-recall curve", tallies, title)
-
-
-# rates of 0 and 1 are infinite on probit axes: they are drawn at this one
-_LEAST = 1e-4
-_RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
+    asked: dict[str, Any] = {"prevalence": prevalence, "band": band, "points": points}
+    return drawn(figures.precision_recall_figure(named(x), **asked), title, ax)
 
 
 @of_counts
-def det(x: Source, *, title: str = "", points: int = POINTS) -> Any:
+def det(x: Source, *, title: str = "", points: int = POINTS, ax: Any = None) -> Any:
     """Which miss rate is traded for which false alarm rate, on probit axes? A chart.
 
     Parameters
@@ -116,39 +86,10 @@ def det(x: Source, *, title: str = "", points: int = POINTS) -> Any:
         Shown above the figure.
     points
         Most points a curve is drawn with.
+    ax
+        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
     """
-    tallies = named(x)
-    end = float(ndtri(0.999))
-    across = Axis("x", "False positive rate", -end, end)
-    up = Axis("y", "Miss rate (false negative rate)", -end, end)
-    drawn = {}
-    for name, t in tallies.items():
-        few = curves.simplify(curves.det(t), points=points)
-        rates = (np.clip(r, _LEAST, 1 - _LEAST) for r in (few.fpr, few.fnr))
-        drawn[name] = dict(
-            zip(("x", "y", "cut"), (*map(ndtri, rates), few.threshold), strict=True)
-        )
-    axes = _probit(alt.X, across), _probit(alt.Y, up)
-    chance = straight([(-end, end), (end, -end)], across, up, axes)
-    return finished(
-        [chance, lines(drawn, across, up, axes)], "DET curve", tallies, title
-    )
-
-
-def _probit(kind: Any, axis: Axis) -> Any:
-    marks = alt.Axis(
-        values=[float(ndtri(r)) for r in _RATES],
-        labelOverlap=False,
-        labelFlush=False,
-        labelFontSize=9,
-        # Vega has no normal distribution: the labels are looked up
-        labelExpr=" : ".join(
-            f"abs(datum.value - {float(ndtri(r)):.6f}) < 1e-4 ? '{r:g}'" for r in _RATES
-        )
-        + " : ''",
-    )
-    scale = alt.Scale(domain=[axis.low, axis.high], nice=False)
-    return kind(f"{axis.name}:Q", title=axis.title, scale=scale, axis=marks)
+    return drawn(figures.det_figure(named(x), points=points), title, ax)
 
 
 @of_counts
@@ -158,6 +99,7 @@ def gain_curve(
     prevalence: float | None = None,
     title: str = "",
     points: int = POINTS,
+    ax: Any = None,
 ) -> Any:
     """Which share of the positives is among the cases with the highest scores?
 
@@ -172,17 +114,11 @@ def gain_curve(
         Shown above the figure.
     points
         Most points a curve is drawn with.
+    ax
+        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
     """
-    tallies = named(x)
-
-    def curve(t: Tally) -> Any:
-        return curves.gain_curve(t, prevalence=prevalence)
-
-    layers = [
-        straight([(0, 0), (1, 1)], FLAGGED, RECALL),
-        _curves(tallies, curve, FLAGGED, RECALL, points),
-    ]
-    return finished(layers, "Cumulative gain", tallies, title)
+    asked: dict[str, Any] = {"prevalence": prevalence, "points": points}
+    return drawn(figures.gain_figure(named(x), **asked), title, ax)
 
 
 @of_counts
@@ -192,6 +128,7 @@ def lift_curve(
     prevalence: float | None = None,
     title: str = "",
     points: int = POINTS,
+    ax: Any = None,
 ) -> Any:
     """How many times more frequent are positives among the cases flagged?
 
@@ -206,53 +143,115 @@ def lift_curve(
         Shown above the figure.
     points
         Most points a curve is drawn with.
+    ax
+        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
     """
-    tallies = named(x)
+    asked: dict[str, Any] = {"prevalence": prevalence, "points": points}
+    return drawn(figures.lift_figure(named(x), **asked), title, ax)
 
-    def curve(t: Tally) -> Any:
-        return curves.lift_curve(t, prevalence=prevalence)
 
-    top = max(float(curve(t).lift.max()) for t in tallies.values())
-    lift = Axis("lift", "Lift", 0.0, top)
-    layers = [
-        straight([(0, 1), (1, 1)], FLAGGED, lift),
-        _curves(tallies, curve, FLAGGED, lift, points),
-    ]
-    return finished(layers, "Lift", tallies, title)
+@of_counts
+def score_distributions(
+    x: Source, *, bins: int = 40, title: str = "", ax: Any = None
+) -> Any:
+    """How are the scores of positives and of negatives spread? A chart.
+
+    Parameters
+    ----------
+    x
+        A tally, a panel, or a mapping from name to tally.
+    bins
+        How many bins of equal width between the smallest and the largest score.
+    title
+        Shown above the figure.
+    ax
+        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    """
+    return drawn(figures.score_figure(named(x), bins), title, ax)
+
+
+@of_counts
+def auc_forest(
+    x: Source, *, level: float = 0.95, title: str = "", ax: Any = None
+) -> Any:
+    """How large is the AUC of each classifier, and how sure are we? A forest plot.
+
+    Parameters
+    ----------
+    x
+        A tally, a panel, or a mapping from name to tally, for example of groups.
+    level
+        Confidence level of the intervals.
+    title
+        Shown above the figure.
+    ax
+        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    """
+    return drawn(figures.auc_figure(named(x), level=level), title, ax)
+
+
+@of_counts
+def leakage(x: Source, *, title: str = "", ax: Any = None) -> Any:
+    """Which share of the positives is missed at which specificity? A chart of G.
+
+    Parameters
+    ----------
+    x
+        A tally, a panel, or a mapping from name to tally.
+    title
+        Shown above the figure.
+    ax
+        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    """
+    return drawn(figures.leakage_figure(named(x)), title, ax)
+
+
+@of_counts
+def binormal_fit(t: Tally, *, title: str = "", ax: Any = None) -> Any:
+    """Does a binormal curve fit? The ROC curve of the data and the fitted one.
+
+    Parameters
+    ----------
+    t
+        The counts.
+    title
+        Shown above the figure; how good the fit is when empty.
+    ax
+        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    """
+    fit = fit_binormal(t)
+    title = title or f"Binormal fit, test of the fit p = {fit.p_value:.2g}"
+    return drawn(figures.binormal_figure(t, fit), title, ax)
+
+
+def sample_size(found: Plan, *, title: str = "") -> Any:
+    """How does the half-width of the interval of an AUC, or the power, grow with n?
+
+    Parameters
+    ----------
+    found
+        From :func:`trueness.plan_auc`; it is the dot on the line.
+    title
+        Printed above.
+    """
+    figure = figures.plan_figure(found)
+    what = figure.what
+    x = alt.X("n:Q", title=figure.x.title, scale=alt.Scale(zero=False))
+    y = alt.Y("value:Q", title=what, scale=alt.Scale(zero=False))
+    line = alt.Chart(frame(dict(figure.lines[0].columns))).mark_line(color=COLOURS[0])
+    reached = found.power if what == "Power" else found.half_width
+    dot = alt.Chart(frame({"n": [found.n], "value": [reached]})).mark_point(
+        color=COLOURS[1], filled=True, size=110, opacity=1
+    )
+    words = (
+        f"{what} of an AUC of {found.auc:g} against the number of cases; {found.n:,} "
+        f"are enough."
+    )
+    tips = [alt.Tooltip("n:Q", format=","), alt.Tooltip("value:Q", format=".4g")]
+    both = [layer.encode(x=x, y=y, tooltip=tips) for layer in (line, dot)]
+    return styled(alt.layer(*both), title, words)
 
 
 def _with_auc(name: str, t: Tally) -> str:
     a = auc(t)
     return f"{name}: AUC {a.value:.3f} ({a.low:.3f} to {a.high:.3f})"
-
-
-def _curves(
-    tallies: dict[str, Tally], curve: Callable[..., Any], x: Axis, y: Axis, points: int
-) -> Any:
-    drawn = {}
-    for name, t in tallies.items():
-        few = curves.simplify(curve(t), points=points)
-        drawn[name] = {
-            x.name: getattr(few, x.name),
-            y.name: getattr(few, y.name),
-            "cut": few.threshold,
-        }
-    return lines(drawn, x, y)
-
-
-def _bands(
-    tallies: dict[str, Tally],
-    kind: str | None,
-    band: Callable[..., Any],
-    x: Axis,
-    y: Axis,
-) -> list[Any]:
-    """Draw the band of each curve, or nothing."""
-    if kind is None:
-        return []
-    found = {name: band(t, kind=kind) for name, t in tallies.items()}
-    columns = {
-        name: {k: getattr(b, k) for k in (x.name, "low", "high")}
-        for name, b in found.items()
-    }
-    return [bands(columns, x, y)]

@@ -5,28 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from trueness._core.arrays import Array
 from trueness._core.checks import cases as _cases
+from trueness._core.figures import POINTS
 from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
-from trueness.metrics.confusion import Confusion, sweep
+from trueness.metrics.confusion import sweep
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
-from trueness.plots._theme import COLOURS, GREY, frame, styled
+from trueness.plots._altair import ONE
+from trueness.plots._source import Source, drawn, named
+from trueness.plots._theme import COLOURS, GREY, alt, frame, styled
 from trueness.ranking.curves import roc as roc_curve
 from trueness.ranking.curves import simplify
 from trueness.threshold.cuts import all_cuts, values_of
+from trueness.threshold.figures import (
+    cost_curve_figure,
+    decision_figure,
+    feasible_region,
+)
 from trueness.threshold.fronts import pareto as pareto_front
 from trueness.threshold.guarantees import GuaranteedThreshold
 from trueness.threshold.operating_point import Bound, best_threshold
-
-POINTS = 400
-# resolution of a feasible region: one pixel of the figure, or finer
-ACROSS, UP = 161, 641
 
 
 @of_counts
@@ -169,33 +172,6 @@ def _region(t: Tally, bounds: tuple[Constraint, ...], prevalence: float) -> list
     return [area]
 
 
-def feasible_region(
-    bounds: tuple[Constraint, ...], prevalence: float, n: int
-) -> dict[str, list[float]]:
-    """Between which true positive rates is each false positive rate allowed?"""
-    fpr = np.linspace(0, 1, ACROSS)[:, None]
-    tpr = np.linspace(0, 1, UP)[None, :]
-    p, q = n * prevalence * np.ones_like(fpr), n * (1 - prevalence) * np.ones_like(tpr)
-    c = Confusion(tpr * p, fpr * q, (1 - tpr) * p, (1 - fpr) * q)
-    allowed = np.ones((ACROSS, UP), dtype=bool)
-    for bound in bounds:
-        allowed &= np.asarray(bound(c))
-    data: dict[str, list[float]] = {k: [] for k in ("fpr", "low", "high", "part")}
-    for u, column in zip(fpr[:, 0], allowed, strict=True):
-        for part, (low, high) in enumerate(_runs(column)):
-            for key, value in zip(
-                data, (u, tpr[0, low], tpr[0, high], part), strict=True
-            ):
-                data[key].append(float(value))
-    return data
-
-
-def _runs(column: Array) -> list[tuple[int, int]]:
-    """Give first and last place of each run of True."""
-    edges = np.flatnonzero(np.diff(np.r_[0, column.astype(np.int8), 0]))
-    return [(int(a), int(b) - 1) for a, b in edges.reshape(-1, 2)]
-
-
 @of_counts
 def pareto(
     t: Tally,
@@ -312,3 +288,62 @@ def _pair(x: str, y: str, every: dict[str, Any], best: dict[str, Any]) -> Any:
         line.mark_line(color=COLOURS[0], interpolate="linear"),
         line.mark_point(color=COLOURS[0], filled=True, size=22, opacity=1),
     )
+
+
+@of_counts
+def cost_curve(
+    x: Source, *, level: float = 0.95, title: str = "", ax: Any = None
+) -> Any:
+    """What do errors cost at best, for every weight of the two kinds? A chart.
+
+    The broken line is the better of "flag all" and "flag none".
+
+    Parameters
+    ----------
+    x
+        A tally, a panel, or a mapping from name to tally.
+    level
+        Confidence level of the bands.
+    title
+        Shown above the figure.
+    ax
+        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    """
+    return drawn(cost_curve_figure(named(x), level=level), title, ax)
+
+
+@of_counts
+def decision_curve(
+    x: Source,
+    *,
+    prevalence: float | None = None,
+    level: float = 0.95,
+    standardised: bool = False,
+    title: str = "",
+    ax: Any = None,
+) -> Any:
+    """What is it worth to act on the scores? The models, acting always, acting never.
+
+    Parameters
+    ----------
+    x
+        A tally, a panel, or a mapping from name to tally; scores are probabilities.
+    prevalence
+        Share of positives where the classifier will be used; that of each sample when
+        None.
+    level
+        Confidence level of the bands.
+    standardised
+        Divide by the prevalence, so that 1 is the best possible.
+    title
+        Shown above the figure.
+    ax
+        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    """
+    tallies = named(x)
+    if list(tallies) == [ONE]:
+        tallies = {"act on the score": tallies[ONE]}
+    figure = decision_figure(
+        tallies, prevalence=prevalence, level=level, standardised=standardised
+    )
+    return drawn(figure, title, ax)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import altair as alt
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
 from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
 from trueness._core.records import shown
-from trueness.plots._theme import COLOURS, GREY, SIZE, frame, styled
+from trueness.plots._theme import COLOURS, GREY, SIZE, alt, frame, styled
 from trueness.trees import _checks
 from trueness.trees.entropic import TOP_METHODS
 from trueness.trees.leaf_counts import LeafReport, Leaves
@@ -138,7 +137,11 @@ def _likelihood_lines(top: int, n: int) -> Any:
         alt.Chart(curves)
         .mark_line()
         .encode(
-            x=alt.X("p:Q", title="Larger class probability p", scale=_HALF),
+            x=alt.X(
+                "p:Q",
+                title="Larger class probability p",
+                scale=alt.Scale(domain=[0.5, 1]),
+            ),
             y=alt.Y("height:Q", title="Likelihood (share of its maximum)"),
             **_told_apart("curve", names),
         )
@@ -159,9 +162,6 @@ def _estimate_rules(estimate: dict[str, float]) -> Any:
         x="p:Q", y="height:Q", text="method:N"
     )
     return rules + words
-
-
-_HALF = alt.Scale(domain=[0.5, 1])
 
 
 def _told_apart(field: str, names: list[str]) -> dict[str, Any]:
@@ -243,8 +243,13 @@ def _layout(left: Array, right: Array) -> tuple[Array, Array]:
     return x, depth
 
 
-_X = alt.X("x:Q", axis=None, scale=alt.Scale(nice=False, zero=False, padding=60))
-_Y = alt.Y("depth:Q", axis=None, scale=alt.Scale(reverse=True, nice=False, padding=30))
+def _place() -> dict[str, Any]:
+    across = alt.Scale(nice=False, zero=False, padding=60)
+    down = alt.Scale(reverse=True, nice=False, padding=30)
+    return {
+        "x": alt.X("x:Q", axis=None, scale=across),
+        "y": alt.Y("depth:Q", axis=None, scale=down),
+    }
 
 
 def _edges(inner: Array, left: Array, right: Array, x: Array, depth: Array) -> Any:
@@ -256,7 +261,7 @@ def _edges(inner: Array, left: Array, right: Array, x: Array, depth: Array) -> A
     return (
         alt.Chart(frame(columns))
         .mark_rule(color="#c0c0c0")
-        .encode(x=_X, y=_Y, x2="x2:Q", y2="depth2:Q")
+        .encode(**_place(), x2="x2:Q", y2="depth2:Q")
     )
 
 
@@ -269,7 +274,7 @@ def _questions(inner: Array, low: Any, x: Array, depth: Array, names: Any) -> An
     return (
         alt.Chart(frame(columns))
         .mark_text(fontSize=10, dy=-18, lineBreak="\n", color="#333333")
-        .encode(x=_X, y=_Y, text="question:N", tooltip="question:N")
+        .encode(**_place(), text="question:N", tooltip="question:N")
     )
 
 
@@ -289,8 +294,7 @@ def _leaves(report: LeafReport, x: Array, depth: Array) -> Any:
         alt.Chart(frame(columns))
         .mark_point(filled=True, stroke="#333333", strokeWidth=0.5, opacity=1)
         .encode(
-            x=_X,
-            y=_Y,
+            **_place(),
             color=alt.Color("confidence:Q", title="P(C)", scale=colour),
             shape=alt.Shape("verdict:N", title="verdict", scale=shape),
             size=alt.Size(

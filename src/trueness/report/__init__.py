@@ -2,43 +2,118 @@
 
 ``html(data)`` gives a report as text, ``write(data, path)`` one self-contained file: no
 network, no foreign script, under 2 MB.
+
+``inputs`` reads the classifiers and the options, a module per room makes its section
+(``threshold``, ``ranking``, ``comparison``, ``ensembles``, ``calibration``, ``scale``,
+``nogold``), ``plain_words`` says it all on the first page, ``summary`` puts them
+together, and ``page`` writes HTML. ``slider`` holds every number that moves; ``svg``
+draws figure data of the rooms. No number is computed in the script of the page.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any, final
 
 from trueness._core.doors import installed as _installed
 from trueness.counts.answers import of_counts
 from trueness.counts.values import Panel, Tally
 from trueness.data.storage import replacing
+from trueness.metrics.algebra import Constraint, Metric
 
 _installed("jinja2", "report")  # says what to install, which the next line does not
 from trueness.report.page import render  # noqa: E402
 from trueness.report.summary import summarise  # noqa: E402
 
-__all__ = ["html", "write"]
+__all__ = ["Report", "html", "write"]
+
+Objective = str | Metric | None
+Constraints = str | Constraint | Iterable[str | Constraint]
+
+
+@final
+@dataclass(frozen=True)
+class Report:
+    """Where was a report written? It shows itself in a notebook.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    size : int
+        Its bytes.
+    """
+
+    path: Path
+    size: int
+
+    def __repr__(self) -> str:
+        """Say where it is."""
+        return f"Report written to {self.path} ({self.size / 1024:,.0f} KB)"
+
+    def _repr_html_(self) -> str:
+        page = escape(self.path.read_text(encoding="utf-8"))
+        return (
+            f"<p>{escape(repr(self))}</p>"
+            f'<iframe srcdoc="{page}" sandbox="allow-scripts" title="Report" '
+            'width="100%" height="640"></iframe>'
+        )
 
 
 @of_counts
-def html(data: Panel | Tally, **wishes: Any) -> str:
+def html(
+    data: Panel | Tally,
+    *,
+    title: str = "",
+    source: str = "",
+    maximize: Objective = None,
+    minimize: Objective = None,
+    subject_to: Constraints = (),
+    cost: Mapping[str, float] | None = None,
+    groups: Mapping[Any, Panel | Tally] | None = None,
+    level: float = 0.95,
+    rng: Any = 0,
+) -> str:
     """What can be said about these classifiers, as one HTML page?
 
-    Parameters
-    ----------
-    data
-        A tally, or a panel of several classifiers on the same cases.
-    wishes
-        See :func:`trueness.report.write`.
+    Parameters as in :func:`trueness.report.write`.
     """
     from trueness import __version__
 
-    return render(summarise(data, **wishes), __version__)
+    page = summarise(
+        data,
+        title=title,
+        source=source,
+        maximize=maximize,
+        minimize=minimize,
+        subject_to=subject_to,
+        cost=cost,
+        groups=groups,
+        level=level,
+        rng=rng,
+    )
+    return render(page, __version__)
 
 
 @of_counts
-def write(data: Panel | Tally, path: str | os.PathLike[str], **wishes: Any) -> None:
+def write(
+    data: Panel | Tally,
+    path: str | os.PathLike[str],
+    *,
+    title: str = "",
+    source: str = "",
+    maximize: Objective = None,
+    minimize: Objective = None,
+    subject_to: Constraints = (),
+    cost: Mapping[str, float] | None = None,
+    groups: Mapping[Any, Panel | Tally] | None = None,
+    level: float = 0.95,
+    rng: Any = 0,
+) -> Report:
     """Write a report to a file, all or nothing.
 
     Parameters
@@ -47,12 +122,37 @@ def write(data: Panel | Tally, path: str | os.PathLike[str], **wishes: Any) -> N
         A tally, or a panel of several classifiers on the same cases.
     path
         Name of the file, usually ending in .html.
-    wishes
-        Any of ``title``, ``source`` (words for the head of the page), ``maximize`` or
-        ``minimize`` and ``subject_to`` (as in ``best_threshold``), ``cost`` (a mapping
-        with ``fp`` and ``fn``), ``groups`` (a mapping from group to panel or tally, as
-        ``by=`` gives), ``level`` of all intervals, and ``rng``.
+    title, source
+        Words for the head of the page: what it is about, and where the data are from.
+    maximize, minimize, subject_to
+        Objective and constraints of the threshold, as in
+        :func:`trueness.best_threshold`; by default Youden's index is maximised.
+    cost
+        Cost of a false positive and of a false negative, ``{"fp": 1, "fn": 20}``.
+    groups
+        From group to panel or tally, as ``by=`` gives.
+    level
+        Confidence level of all intervals.
+    rng
+        Seed of everything random.
+
+    Returns
+    -------
+    Report
+        Where it was written; in a notebook it shows the page.
     """
-    text = html(data, **wishes)
+    text = html(
+        data,
+        title=title,
+        source=source,
+        maximize=maximize,
+        minimize=minimize,
+        subject_to=subject_to,
+        cost=cost,
+        groups=groups,
+        level=level,
+        rng=rng,
+    )
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+    return Report(Path(path), len(text.encode()))

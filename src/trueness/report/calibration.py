@@ -9,24 +9,16 @@ from typing import final
 
 import numpy as np
 
+from trueness._core.arrays import Array
+from trueness._core.numbers import listed, p_is, p_value, percent
 from trueness._core.records import Estimate
 from trueness.calibration.errors import calibration_line, calibration_test
+from trueness.calibration.figures import reliability_figure
 from trueness.calibration.proper_scores import ProperScore, brier, log_loss
 from trueness.calibration.reliability_curve import Reliability, reliability
-from trueness.counts.values import Tally
 from trueness.report import svg
-from trueness.report._parts import (
-    Figure,
-    Grid,
-    Section,
-    chance,
-    grid,
-    p_is,
-    percent,
-    possible,
-)
-from trueness.report.inputs import Model, Wishes
-from trueness.report.threshold import only
+from trueness.report._parts import Figure, Grid, Section, grid, possible
+from trueness.report.inputs import Model, ReportOptions
 
 DOUBT = 0.05  # the usual level: below it calibration is doubted
 FEW = 20  # the intervals of the parts, which need replicates, are not shown
@@ -50,76 +42,50 @@ class Meaning:
         """Does the test speak against calibration?"""
         return self.p_value < DOUBT
 
+    def probability(self, threshold: Array) -> Array:
+        """Which share of positives belongs to each threshold, by the fitted curve?"""
+        return np.interp(threshold, self.curve.score, self.curve.probability)
 
-def meanings(models: Sequence[Model], wishes: Wishes) -> list[Meaning | None]:
+
+def meanings(models: Sequence[Model], options: ReportOptions) -> list[Meaning | None]:
     """Measure the calibration of every classifier whose scores can be probabilities."""
-    return [_meaning(m, wishes) if m.is_probability else None for m in models]
+    return [_meaning(m, options) if m.is_probability else None for m in models]
 
 
-def _meaning(m: Model, wishes: Wishes) -> Meaning:
-    t, level = m.tally, wishes.level
+def _meaning(m: Model, options: ReportOptions) -> Meaning:
+    t, level, rng = m.tally, options.level, options.rng
+    count = t.neg + t.pos
     return Meaning(
         m.name,
-        reliability(t, level=level, rng=wishes.rng),
-        brier(t, level=level, replicates=FEW, rng=wishes.rng),
-        log_loss(t, level=level, replicates=FEW, rng=wishes.rng),
+        reliability(t, level=level, rng=rng),
+        brier(t, level=level, replicates=FEW, rng=rng),
+        log_loss(t, level=level, replicates=FEW, rng=rng),
         calibration_test(t).p_value,
-        _mean_score(t),
+        float(t.score @ count / count.sum()),
         t.prevalence,
     )
 
 
-def _mean_score(t: Tally) -> float:
-    count = t.neg + t.pos
-    return float(t.score @ count / count.sum())
-
-
-def probability_at(
-    found: Meaning | None, threshold: np.ndarray
-) -> list[float | None] | None:
-    """Which share of positives belongs to each threshold, by the fitted curve?"""
-    if found is None:
-        return None
-    value = np.interp(threshold, found.curve.score, found.curve.probability).round(5)
-    return [
-        None if np.isinf(x) else float(v) for x, v in zip(threshold, value, strict=True)
-    ]
-
-
 def figure(models: Sequence[Model], found: Sequence[Meaning | None]) -> Figure | None:
     """Draw the share of positives against the score, with the consistency band."""
-    drawn = [(k, x) for k, x in enumerate(found) if x is not None]
-    if not drawn:
+    known = {x.name: x.curve for x in found if x is not None}
+    if not known:
         return None
-    axes = svg.Axes("score", "share of positives")
-    marks = [svg.line(axes, [0, 1], [0, 1], "chance")]
-    rows = []
-    for k, x in drawn:
-        c = x.curve
-        band = (c.consistency_low, c.consistency_high)
-        marks.append(svg.area(axes, c.score, *band, f"expected {only(k)}", str(k)))
-        line = f"curve chosen {only(k)} c{k % 8}"
-        marks.append(svg.line(axes, c.score, c.probability, line, str(k)))
-        for i in np.unique(np.linspace(0, len(c.score) - 1, 12).astype(int)):
-            rows.append(
-                (x.name, *(float(v[i]) for v in (c.score, c.probability, *band)))
-            )
-    first = models[0].steps
-    cut = float(np.clip(first.threshold[first.start], 0, 1))
-    marks.append(svg.upright(axes, cut, "now rule", "threshold"))
-    at = probability_at(found[0], np.array([cut])) or [float("nan")]
-    marks.append(svg.dot(axes, cut, at[0] or 0.0, "now", "threshold probability"))
+    drawn = reliability_figure(known, "consistency")
+    axes, first = svg.axes_of(drawn), found[0]
+    cut = float(np.clip(models[0].steps.first, 0, 1))
+    at = float("nan") if first is None else float(first.probability(np.array(cut)))
+    over = [
+        svg.upright(axes, cut, "now rule", "threshold"),
+        svg.dot(axes, cut, at, "now", "threshold probability"),
+    ]
     note = (
-        "On the diagonal a score is the probability that it says. The grey band is "
-        "where the curve of calibrated scores would lie."
+        "On the diagonal a score is the probability that it states. The grey band is "
+        "where the curve would lie if the scores were calibrated."
     )
-    text = f"Reliability diagram of {', '.join(x.name for _, x in drawn)}. {note}"
-    head = ("classifier", "score", "share of positives", "band from", "to")
-    return Figure(
-        "Calibration",
-        svg.drawing(axes, marks, text),
-        note,
-        grid("Calibration", head, rows),
+    names = [m.name for m in models]
+    return svg.curves(
+        drawn, names, title="Calibration", note=note, over=over, band="expected"
     )
 
 
@@ -129,10 +95,7 @@ def section(models: Sequence[Model], found: Sequence[Meaning | None]) -> Section
     left_out = [m.name for m, x in zip(models, found, strict=True) if x is None]
     words = [_sentence(x) for x in known]
     if left_out:
-        words.append(
-            f"The scores of {', '.join(left_out)} leave 0 to 1, so they are no "
-            "probabilities; trueness calibrate turns them into some."
-        )
+        words.append(f"{outside(left_out)} Calibration would turn them into some.")
     return Section(
         "calibration",
         "Do the scores mean what they say?",
@@ -141,14 +104,23 @@ def section(models: Sequence[Model], found: Sequence[Meaning | None]) -> Section
         method=(
             "Isotonic (CORP) reliability curve and decomposition of the Brier score: "
             "score = miscalibration - discrimination + uncertainty (Dimitriadis, "
-            "Gneiting, Jordan 2021, doi:10.1073/pnas.2016191118). Slope 1 and "
-            "intercept 0 are calibrated (Cox 1958). p-value: Spiegelhalter 1986."
+            "Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118). A slope of 1 and "
+            "an intercept of 0 mean calibrated (Cox 1958). p-value of the test that "
+            "the scores are calibrated: Spiegelhalter 1986."
         ),
         caveat=(
-            "A large p-value does not prove calibration, it only finds nothing against "
-            "it; with few positives little can be found. Calibration holds at the "
-            "prevalence of these cases, and moves with it."
+            "A large p-value does not prove calibration; it only means that nothing "
+            "was found against it, and with few positives little can be found. "
+            "Calibration holds at the prevalence of these cases, and changes with it."
         ),
+    )
+
+
+def outside(names: Sequence[str]) -> str:
+    """Say whose scores are not probabilities."""
+    return (
+        f"The scores of {listed(names)} fall outside 0 to 1, so they are not "
+        "probabilities."
     )
 
 
@@ -162,7 +134,7 @@ def _tables(
             continue
         b, line = x.brier, possible(partial(calibration_line, m.tally))
         three = (b.mcb.value, b.dsc.value, b.unc.value)
-        parts.append((x.name, _part(b), *three, chance(x.p_value)))
+        parts.append((x.name, _part(b), *three, p_value(x.p_value)))
         ends = (line and line.slope, line and line.intercept)
         lines.append((x.name, _part(x.log_loss), *ends))
     if not parts:
@@ -171,7 +143,7 @@ def _tables(
             "uncertainty", "p-value")  # fmt: skip
     return (
         grid("Brier score and its parts", head, parts),
-        grid("Log loss, and the line through the scores",
+        grid("Log loss and calibration line",
              ("classifier", "log loss", "slope", "intercept"), lines),
     )  # fmt: skip
 
@@ -182,13 +154,13 @@ def _part(x: ProperScore) -> Estimate:
 
 def _sentence(x: Meaning) -> str:
     said = (
-        f"{x.name} says {percent(x.mean)} on average where {percent(x.prevalence)} are "
-        "positive"
+        f"{x.name} states {percent(x.mean)} on average, and {percent(x.prevalence)} of "
+        "the cases are positive"
     )
     if x.doubted:
         return (
-            f"{said}; calibrated scores would hardly show what was seen ("
-            f"{p_is(x.p_value)}). Do not read its scores as probabilities; "
-            "recalibrate them first (trueness calibrate)."
+            f"{said}. Scores that were calibrated would rarely look like this "
+            f"({p_is(x.p_value)}), so do not read them as probabilities; calibrate "
+            "them first."
         )
-    return f"{said}; nothing speaks against its calibration ({p_is(x.p_value)})."
+    return f"{said}; nothing was found against its calibration ({p_is(x.p_value)})."

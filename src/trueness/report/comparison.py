@@ -1,80 +1,86 @@
-"""Which is better, is it better everywhere, would they be better together?"""
+"""Which is better, is it better everywhere, does it hold in every group?"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from trueness._core.records import shown
+from trueness._core.figures import intervals
+from trueness._core.names import told_apart
+from trueness._core.numbers import MINUS, level_text, p_is, p_value, percent
+from trueness._core.records import Estimate
 from trueness.comparison.aucs import compare_auc
 from trueness.comparison.dominance import Dominance, dominates
+from trueness.comparison.figures import difference_figure
 from trueness.comparison.results import Comparison
-from trueness.counts.values import Panel
-from trueness.ensembles.crossfit import CombinerComparison, compare_combiners
-from trueness.report import estimates, svg
-from trueness.report._parts import (
-    Figure,
-    Section,
-    chance,
-    confidence,
-    grid,
-    p_is,
-    possible,
-)
-from trueness.report.inputs import REPLICATES, Model, Wishes
+from trueness.comparison.sentences import dominance_sentence, omnibus_sentence
+from trueness.counts.values import Panel, Tally
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.definitions import fpr, precision, recall
+from trueness.ranking.auc_intervals import auc
+from trueness.report import svg
+from trueness.report._parts import Figure, Section, grid, possible
+from trueness.report.inputs import NAME, REPLICATES, Model, ReportOptions
 
-MINUS = "\N{MINUS SIGN}"
 MOST_PAIRS = 20  # the best classifier is held against so many others, curve by curve
 MOST_ROWS = 100_000  # what resamples or ranks every case is asked of so many
 
 
-def comparison(
-    panel: Panel, models: Sequence[Model], wishes: Wishes
+def section(
+    panel: Panel, models: Sequence[Model], options: ReportOptions
 ) -> tuple[Section, str]:
     """Compare all classifiers on the same cases; also one sentence for the summary."""
-    found = compare_auc(panel[[m.key for m in models]], level=wishes.level)
+    found = compare_auc(panel[[m.key for m in models]], level=options.level)
     text = {m.key: m.name for m in models}
-    pairs = [
-        (f"{text[p.first]} {MINUS} {text[p.second]}", p.difference, chance(p.p_value),
-         chance(p.p_adjusted))
-        for p in found.pairs
-    ]  # fmt: skip
-    few, drawn = fewer(panel, wishes.rng)
-    asked = _dominance(few, models, wishes)
-    section = Section(
+    named = {f"{text[p.first]} {MINUS} {text[p.second]}": p for p in found.pairs}
+    rows = [
+        (name, p.difference, p_value(p.p_value), p_value(p.p_adjusted))
+        for name, p in named.items()
+    ]
+    few, drawn = fewer(panel, options.rng)
+    asked = _dominance(few, models, options)
+    differences = {name: p.difference for name, p in named.items()}
+    forest = intervals("Differences", "difference of the AUC", differences, zero=0.0)
+    made = Section(
         "comparison",
         "Which is better?",
-        words=(_omnibus(found), *_limits(models, drawn)),
-        figures=(_figure(found, text), *_difference_figures(asked)),
+        words=(omnibus_sentence(found), *_left_out(models, drawn)),
+        figures=(
+            svg.forest(
+                forest,
+                of="pair",
+                note="Intervals are not adjusted for multiple comparisons; the "
+                "p-values in the table are.",
+            ),
+            *_difference(asked),
+        ),
         tables=(
             grid(
                 "Differences of the AUC",
                 ("pair", "difference", "p-value", "adjusted (Holm)"),
-                pairs,
+                rows,
             ),
             grid(
                 "Better everywhere?",
                 ("pair", "which curve is above"),
-                [(f"{a}, {b}", dominance_sentence(a, b, d)) for (a, b), d in asked],
+                [(f"{a}, {b}", dominance_sentence(d, a, b)) for (a, b), d in asked],
             ),
         ),
         method=(
             "DeLong's test, on the same cases (DeLong et al. 1988, "
-            "doi:10.2307/2531595); p-values of all pairs are adjusted (Holm 1979). "
-            "Better in some range: the largest difference over ranges of false "
-            "positive rates, corrected for their number. Nowhere better by more than: "
-            "the worst one-sided bound over all rates. Band: simultaneous bootstrap "
-            "band of the difference of both curves (dominance: Sameni 2025, eq. 27)."
+            "doi:10.2307/2531595); p-values are adjusted for the number of pairs (Holm "
+            "1979). Better everywhere: simultaneous bootstrap band of the difference "
+            "of both curves (dominance: Sameni 2025, eq. 27)."
         ),
         caveat=(
-            "A difference that is beyond chance can still be too small to matter. "
-            "'Everywhere' means every false positive rate; look at the rates that you "
-            "would use."
+            "A difference that is statistically significant can still be too small to "
+            "matter. 'Everywhere' means at every false positive rate; look at the "
+            "rates that you would use."
         ),
     )
-    return section, _headline(found, models)
+    return made, _headline(found, models)
 
 
 def fewer(panel: Panel, rng: Any) -> tuple[Panel, str]:
@@ -82,68 +88,45 @@ def fewer(panel: Panel, rng: Any) -> tuple[Panel, str]:
     labelled = panel.labelled()
     if len(labelled.rows) <= MOST_ROWS:
         return labelled, ""
-    cells = np.concatenate([labelled.neg, labelled.pos])
-    generator, n = np.random.default_rng(rng), int(cells.sum())
+    counts = np.concatenate([labelled.neg, labelled.pos])
+    generator, n = np.random.default_rng(rng), int(counts.sum())
     if n < 10**9:  # as far as NumPy draws without putting back
-        some = generator.multivariate_hypergeometric(cells, MOST_ROWS)
+        some = generator.multivariate_hypergeometric(counts, MOST_ROWS)
     else:
-        some = generator.multinomial(MOST_ROWS, cells / n)
+        some = generator.multinomial(MOST_ROWS, counts / n)
     neg, pos = some.reshape(2, -1)
     kept = neg + pos > 0
     drawn = Panel(labelled.names, labelled.rows[kept], neg=neg[kept], pos=pos[kept])
     return drawn, f"{MOST_ROWS:,} of the {n:,} cases, drawn at random"
 
 
-def _limits(models: Sequence[Model], drawn: str) -> list[str]:
+def _left_out(models: Sequence[Model], drawn: str) -> list[str]:
     """Say what was left out, where there is very much."""
     lines = []
     if len(models) - 1 > MOST_PAIRS:
         lines.append(
-            f"Curve by curve, {models[0].name} is held against the {MOST_PAIRS} next "
-            "best."
+            f"Whole curves are compared between {models[0].name} and the {MOST_PAIRS} "
+            "next best only."
         )
     if drawn:
         lines.append(f"Curves were compared on {drawn}; the AUCs on all of them.")
     return lines
 
 
-def _omnibus(found: Comparison) -> str:
-    if len(found.names) < 3:
-        return f"Are both equal? {p_is(found.p_value)}."
-    return f"Are all equal? {p_is(found.p_value)} (one test for all)."
-
-
 def _headline(found: Comparison, models: Sequence[Model]) -> str:
     best, second = models[0], models[1]
     pair = next(p for p in found.pairs if {p.first, p.second} == {best.key, second.key})
+    p = p_is(pair.p_adjusted)
     if pair.p_adjusted < 1 - best.auc.level:
-        return f"{best.name} ranks better than {second.name}, beyond chance."
-    return (
-        f"{best.name} and {second.name} cannot be told apart with these cases "
-        f"({p_is(pair.p_adjusted)})."
-    )
-
-
-def _figure(found: Comparison, text: dict[str, str]) -> Figure:
-    names = [(text[p.first], text[p.second]) for p in found.pairs]
-    return estimates.figure(
-        "Differences",
-        [f"{a} {MINUS} {b}" for a, b in names],
-        [p.difference for p in found.pairs],
-        "difference of the AUC",
-        of="pair",
-        note="An interval that keeps away from 0 is a difference beyond chance, if it "
-        "is the only one asked about; the table allows for their number.",
-        short=[f"{shown(a, 15)} {MINUS} {shown(b, 15)}" for a, b in names],
-        zero=True,
-    )
+        return f"{best.name} ranks significantly better than {second.name} ({p})."
+    return f"{best.name} and {second.name} do not differ significantly ({p})."
 
 
 def _dominance(
-    panel: Panel, models: Sequence[Model], wishes: Wishes
+    panel: Panel, models: Sequence[Model], options: ReportOptions
 ) -> list[tuple[tuple[str, str], Dominance]]:
     best = models[0]
-    asked: dict[str, Any] = {"level": wishes.level, "rng": wishes.rng}
+    asked: dict[str, Any] = {"level": options.level, "rng": options.rng}
     return [
         (
             (best.name, m.name),
@@ -153,136 +136,84 @@ def _dominance(
     ]
 
 
-def dominance_sentence(first: str, second: str, d: Dominance) -> str:
-    """Say how the curves lie, where one is better beyond chance, what is excluded."""
-    if d.verdict == "equal":
-        return f"{first} and {second} have the same ROC curve."
-    upper, lower = (first, second) if d.verdict == "dominates" else (second, first)
-    lies = (
-        f"The ROC curves of {first} and {second} cross"
-        if d.verdict == "crosses"
-        else f"{upper} lies above {lower} at every false positive rate"
-    )
-    margin = (
-        f"with {confidence(d.level)} confidence {second} is nowhere better by more "
-        f"than {d.margin:.2g} in recall"
-    )
-    return f"{lies}. {_evidence(first, second, d)}; {margin}."
-
-
-def _evidence(first: str, second: str, d: Dominance) -> str:
-    """Say in which range each is better, if it is more than chance."""
-    sides = (
-        (first, d.p_better, d.range_better),
-        (second, d.p_worse, d.range_worse),
-    )
-    sure = [
-        f"{name} is better beyond chance, most clearly {_at(at)} ({p_is(p)})"
-        for name, p, at in sides
-        if p < 1 - d.level
-    ]
-    if sure:
-        return " and ".join(sure)
-    least = min(d.p_better, d.p_worse)
-    return f"No range shows a difference beyond chance ({p_is(least)})"
-
-
-def _at(place: tuple[float, ...]) -> str:
-    if place == (0.0, 1.0):
-        return "over all false positive rates together"
-    return f"at {_ranges((place,))}"
-
-
-def _ranges(found: Any) -> str:
-    text = ", ".join(
-        f"{low:.2g}" if low == high else f"{low:.2g} to {high:.2g}"
-        for low, high in found[:3]
-    )
-    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-    many = len(found) > 1 or found[0][0] != found[0][1]
-    where = "false positive rates" if many else "a false positive rate of"
-    return f"{where} {text}{more}"
-
-
-def _difference_figures(
-    asked: Sequence[tuple[tuple[str, str], Dominance]],
-) -> list[Figure]:
+def _difference(asked: Sequence[tuple[tuple[str, str], Dominance]]) -> list[Figure]:
     """Draw the difference of the two best curves with its band."""
     if not asked:
         return []
     (first, second), d = asked[0]
-    reach = max(0.01, float(abs(d.low).max()), float(abs(d.high).max())) * 1.05
-    span = (-reach, reach)
-    axes = svg.Axes("false positive rate", "difference of the recalls", y=span)
-    marks = [
-        svg.line(axes, [0, 1], [0, 0], "chance"),
-        svg.area(axes, d.fpr, d.low, d.high, "band c0"),
-        svg.line(axes, d.fpr, d.difference, "c0"),
-    ]
     note = (
-        f"Recall of {first} minus recall of {second}; with {confidence(d.level)} "
-        "confidence the whole true difference lies in the band."
+        f"True positive rate of {first} minus that of {second}; with "
+        f"{level_text(d.level)} confidence the whole true difference lies in the band."
     )
-    rows = [
-        (float(x), float(v), float(low), float(high))
-        for x, v, low, high in zip(
-            d.fpr[::10], d.difference[::10], d.low[::10], d.high[::10], strict=True
-        )
-    ]
-    head = ("false positive rate", "difference", "from", "to")
-    drawn = svg.drawing(axes, marks, note)
-    return [Figure("Better everywhere?", drawn, note, grid(note, head, rows))]
+    name = f"{first} {MINUS} {second}"
+    figure = difference_figure(d, name)
+    return [svg.curves(figure, [name], title="Better everywhere?", note=note)]
 
 
-def combination(
-    panel: Panel, models: Sequence[Model], wishes: Wishes
+def groups(
+    by: Mapping[Any, Panel | Tally], best: Model, options: ReportOptions
 ) -> tuple[Section, str] | None:
-    """Compare ways to combine the classifiers, on cases they were not fitted on."""
-    few, drawn = fewer(panel, wishes.rng)
-    kept = few[[m.key for m in models]]
-    found = possible(
-        lambda: compare_combiners(kept, level=wishes.level, rng=wishes.rng)
-    )
-    if found is None:
+    """Measure the best classifier in each group, at the same threshold."""
+    tallies = {str(g): _column(x, best.key) for g, x in by.items()}
+    both = {g: t for g, t in tallies.items() if t.n_pos and t.n_neg}
+    if len(both) < 2:
         return None
-    names = sorted(found.auc, key=lambda name: -found.auc[name].value)
-    values = [found.auc[n] for n in names]
-    rows = [(n, found.auc[n], found.difference[n]) for n in names]
-    head = ("combiner", "AUC", f"gain over {found.against}")
-    words = _verdict(found, names[0])
-    section = Section(
-        "combination",
-        "Would they be better together?",
-        words=(words, *([f"Asked of {drawn}."] if drawn else [])),
-        figures=(
-            estimates.figure(
-                "Combined", names, values, "AUC out of sample", of="combiner"
-            ),
-        ),
-        tables=(grid("Out of sample", head, rows),),
+    texts = dict(zip(tallies, told_apart(list(tallies), NAME), strict=True))
+    values = {g: auc(t, level=options.level) for g, t in both.items()}
+    rows = [
+        (texts[g], t.n, t.n_pos, values.get(g), *_at(t, best.point.threshold))
+        for g, t in tallies.items()
+    ]
+    head = ("group", "cases", "positive", "AUC", "flagged", "recall (sensitivity)",
+            "false positive rate", "precision (PPV)")  # fmt: skip
+    test = possible(lambda: compare_auc(both, level=options.level))
+    words = _of_groups(best, values, texts, test)
+    named = {texts[g]: v for g, v in values.items()}
+    made = Section(
+        "groups",
+        "Does it hold in every group?",
+        words=(words, f"The threshold is the same in all, {best.point.threshold:.4g}."),
+        figures=(svg.forest(intervals("AUC by group", "AUC", named), of="group"),),
+        tables=(grid(f"{best.name}, by group", head, rows),),
         method=(
-            f"Cross-fitted in {found.folds} folds: every case is scored by a combiner "
-            "that has not seen it. FiDEL: Kim et al. 2021, "
-            "doi:10.1073/pnas.2100761118; intervals by DeLong."
+            "The groups hold different cases, so the test is unpaired (DeLong et al. "
+            "1988, doi:10.2307/2531595); groups with one class only have no AUC."
         ),
         caveat=(
-            "Classifiers that make the same errors gain little from each other. The "
-            "intervals do not hold the variation of the fits themselves."
+            "An AUC that is lower in each group than in all cases together is no "
+            "error: part of the ranking then tells the groups apart. Many groups mean "
+            "many small samples."
         ),
     )
-    return section, words
+    return made, words
 
 
-def _verdict(found: CombinerComparison, best: str) -> str:
-    gain = found.difference[best]
-    if best == found.against:
-        return "No combination beats the best single classifier."
-    if gain.low > 0:
-        return (
-            f"Together they are better: {best} gains {gain.value:.3f} AUC over the "
-            "best single classifier, beyond chance."
-        )
-    return (
-        f"The best combination, {best}, cannot be told apart from the best single "
-        f"classifier (gain {gain.value:.3f}, from {gain.low:.3f} to {gain.high:.3f})."
+def _column(x: Panel | Tally, key: str) -> Tally:
+    return x if isinstance(x, Tally) else x[key]
+
+
+def _at(t: Tally, threshold: float) -> tuple[str, ...]:
+    flagged = t.score >= threshold
+    tp, fp = int(t.pos[flagged].sum()), int(t.neg[flagged].sum())
+    c = Confusion(tp, fp, t.n_pos - tp, t.n_neg - fp)
+    labelled = t.n_pos + t.n_neg
+    share = (tp + fp) / labelled if labelled else float("nan")
+    return tuple(percent(float(v)) for v in (share, recall(c), fpr(c), precision(c)))
+
+
+def _of_groups(
+    best: Model,
+    values: Mapping[str, Estimate],
+    texts: Mapping[str, str],
+    test: Comparison | None,
+) -> str:
+    low, high = (f(values, key=lambda g: values[g].value) for f in (min, max))
+    line = (
+        f"The AUC of {best.name} ranges from {values[low].value:.3f} ({texts[low]}) to "
+        f"{values[high].value:.3f} ({texts[high]})"
     )
+    if test is None:
+        return f"{line}."
+    sure = test.p_value < 1 - values[high].level
+    could = "statistically significant" if sure else "not statistically significant"
+    return f"{line}; the difference is {could} ({p_is(test.p_value)})."

@@ -1,4 +1,4 @@
-"""Which classifiers is a report about, and what does its reader want?"""
+"""Which classifiers is a report about, and what was asked of it?"""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, final
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible
+from trueness._core.names import told_apart
 from trueness._core.records import Estimate
 from trueness.counts.values import Panel, Tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints
 from trueness.ranking.auc_intervals import auc
-from trueness.report._parts import names_shown
-from trueness.report.threshold import Steps, steps
+from trueness.report.slider import Steps, steps
 from trueness.threshold.operating_point import (
     OperatingPoint,
     best_threshold,
@@ -23,32 +23,46 @@ from trueness.threshold.operating_point import (
 )
 
 REPLICATES = 500  # of every bootstrap of the report
+NAME = 60  # letters of the name of a classifier
 UNNAMED = "the classifier"  # what a tally, which has no name, is called
 
 
 @final
 @dataclass(frozen=True)
-class Wishes:
-    """An objective, constraints, prices, a level and a seed."""
+class ReportOptions:
+    """An objective, constraints, costs, a level, a seed, and who asked.
+
+    ``costs`` are those of a false positive and of a false negative; ``invented`` says
+    that nobody gave them. ``command`` is what was typed, when it was typed in a shell.
+    """
 
     objective: Metric
     smallest: bool
     subject_to: tuple[Constraint, ...]
-    prices: tuple[float, float]
+    costs: tuple[float, float]
+    invented: bool
     stated: bool
     level: float
     rng: Any
+    command: str = ""
 
     @property
     def choice(self) -> dict[str, Any]:
         """Give the objective as ``best_threshold`` takes it."""
         return {"minimize" if self.smallest else "maximize": self.objective}
 
+    @property
+    def how_to_give_costs(self) -> str:
+        """Say how costs are given, in the language in which the report was asked."""
+        if self.command:
+            return "Set --cost-fp and --cost-fn to change this."
+        return 'Pass cost={"fp": 1, "fn": 20}, with your own numbers, to change this.'
+
 
 @final
 @dataclass(frozen=True)
 class Model:
-    """A classifier: its name as shown and as given, its tally and where it is cut."""
+    """A classifier: its name as shown and as given, its tally and its threshold."""
 
     name: str
     key: str
@@ -56,7 +70,7 @@ class Model:
     auc: Estimate
     point: OperatingPoint
     steps: Steps
-    feasible: bool = True  # can the limits be met?
+    feasible: bool = True  # can the constraints be met?
 
     @property
     def is_probability(self) -> bool:
@@ -64,71 +78,68 @@ class Model:
         return bool(self.tally.score[-1] >= 0 and self.tally.score[0] <= 1)
 
 
-def read_wishes(
+def read_options(
     data: Panel | Tally,
+    *,
     maximize: Any = None,
     minimize: Any = None,
     subject_to: Any = (),
     cost: Mapping[str, float] | None = None,
     level: float = 0.95,
     rng: Any = 0,
-) -> Wishes:
-    """Read what the reader wants; without prices both kinds of error weigh the same."""
+    command: str = "",
+) -> ReportOptions:
+    """Read what is asked; without costs both error rates count equally."""
     odds = data.n_neg / data.n_pos if data.n_pos else 1.0
-    prices = (float(cost["fp"]), float(cost["fn"])) if cost else (1.0, odds)
+    costs = (float(cost["fp"]), float(cost["fn"])) if cost else (1.0, odds)
     stated = bool(cost) or maximize is not None or minimize is not None
     if cost and maximize is None and minimize is None:
-        minimize = f"cost(fp={prices[0]!r}, fn={prices[1]!r})"
+        minimize = f"cost(fp={costs[0]!r}, fn={costs[1]!r})"
     if maximize is None:  # "accuracy" is what a wish to minimise leaves unsaid
         maximize = "youden" if minimize is None else "accuracy"
     objective, _ = read_objective(maximize, minimize)
-    return Wishes(
+    return ReportOptions(
         objective,
         minimize is not None,
         constraints(subject_to),
-        prices,
+        costs,
+        not cost,
         stated,
         _options.fraction(level, "level"),
         rng,
+        command,
     )
 
 
-def read_models(data: Panel | Tally, wishes: Wishes) -> list[Model]:
+def read_models(data: Panel | Tally, options: ReportOptions) -> list[Model]:
     """Put the classifiers in order, the best ranking first."""
     tallies = {UNNAMED: data} if isinstance(data, Tally) else _columns(data)
+    texts = told_apart([*tallies], NAME)
     models = []
-    for text, (key, t) in zip(names_shown([*tallies]), tallies.items(), strict=True):
+    for text, (key, t) in zip(texts, tallies.items(), strict=True):
         _cases.both_classes(t, "report")
-        point, feasible = _cut(t, wishes)
-        models.append(
-            Model(
-                text,
-                key,
-                t,
-                auc(t, level=wishes.level),
-                point,
-                steps(t, text, point.threshold, len(tallies)),
-                feasible,
-            )
-        )
+        point, feasible = _cut(t, options)
+        found = steps(t, text, point.threshold, len(tallies))
+        a = auc(t, level=options.level)
+        models.append(Model(text, key, t, a, point, found, feasible))
     models.sort(key=lambda m: -m.auc.value)
     if not models[0].feasible:  # say what stops the best one
-        _named_cut(models[0], wishes)
+        _named_cut(models[0], options)
     return models
 
 
-def _cut(t: Tally, wishes: Wishes) -> tuple[OperatingPoint, bool]:
-    """Cut within the limits, or without them where they cannot be met."""
+def _cut(t: Tally, options: ReportOptions) -> tuple[OperatingPoint, bool]:
+    """Choose within the constraints, or without them where they cannot be met."""
     try:
-        within = best_threshold(t, **wishes.choice, subject_to=wishes.subject_to)
+        within = best_threshold(t, **options.choice, subject_to=options.subject_to)
     except Infeasible:
-        return best_threshold(t, **wishes.choice), False
+        return best_threshold(t, **options.choice), False
     return within, True
 
 
-def _named_cut(m: Model, wishes: Wishes) -> None:
+def _named_cut(m: Model, options: ReportOptions) -> None:
     try:
-        best_threshold(m.tally, **wishes.choice, subject_to=wishes.subject_to)
+        best_threshold(m.tally, **options.choice, subject_to=options.subject_to)
     except Infeasible as err:
         raise Infeasible(f"{m.name}: {err}" if m.name != UNNAMED else str(err)) from err
 

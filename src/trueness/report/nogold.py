@@ -8,39 +8,40 @@ from typing import Any
 import numpy as np
 
 from trueness._core.checks.errors import InputError
+from trueness._core.figures import intervals
+from trueness._core.names import told_apart
+from trueness._core.numbers import counted, percent
 from trueness._core.records import Estimate, shown
 from trueness.counts.values import Panel
 from trueness.ensembles.without_labels import Agreement, agreement
 from trueness.nogold.combinations.best import best_combination
 from trueness.nogold.combinations.records import Combination
-from trueness.nogold.dependence import Dependence, conditional_dependence
+from trueness.nogold.dependence import conditional_dependence
 from trueness.nogold.posterior import LatentPosterior, latent_class
-from trueness.report import estimates
-from trueness.report._parts import (
-    Page,
-    Section,
-    Tile,
-    confidence,
-    grid,
-    names_shown,
-    percent,
+from trueness.nogold.sentences import (
+    combination_sentence,
+    credible_sentence,
+    dependence_sentence,
 )
+from trueness.report import svg
+from trueness.report._parts import Page, Section, Tile, grid
+from trueness.report.inputs import NAME
 
-DOUBT = 0.05
 _KEITH = (
-    "Latent classes: tests err independently of each other given the truth; uniform "
-    "priors with sensitivity at least 1 - specificity (Keith, Davey, Boyd 2012, "
-    "doi:10.1186/1471-2105-13-179)."
+    "Latent class model: given the truth, tests make their errors independently of "
+    "each other; uniform priors with sensitivity at least 1 - specificity (Keith, "
+    "Davey and Boyd 2012, doi:10.1186/1471-2105-13-179)."
 )
 _AGREE = (
-    "The covariance of ranks between classifiers that err independently tells their "
-    "AUCs and the prevalence (after Kim et al. 2021, doi:10.1073/pnas.2100761118)."
+    "If classifiers make their errors independently, the covariance of their ranks "
+    "determines their AUCs and the prevalence (after Kim et al. 2021, "
+    "doi:10.1073/pnas.2100761118)."
 )
 
 
 _PRIOR = (
-    "The data alone cannot answer: without more tests or known cases part of the "
-    "answer comes from the prior."
+    "The data alone do not determine the answer: without more tests or cases whose "
+    "truth is known, part of it comes from the prior."
 )
 
 
@@ -51,13 +52,13 @@ def is_votes(panel: Panel) -> bool:
 
 
 def without_labels(
-    data: Any, *, title: str, facts: Any, level: float, rng: Any
+    data: Any, *, title: str, facts: Any, level: float, rng: Any, command: str = ""
 ) -> Page:
     """Report on tests or scores for which no case has a label."""
     if not isinstance(data, Panel) or len(data.names) < 2:
         raise InputError(
             "Without any label a report needs several classifiers on the same cases; "
-            "name the column of the labels, or more classifiers."
+            "found one. Name the column of the labels, or more classifiers."
         )
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
@@ -66,7 +67,7 @@ def without_labels(
             rule = best_combination(found)
             section, answers = _votes(data, found, rule)
             tiles = (_tile("prevalence", found.prevalence), *_rule_tiles(rule))
-            together = err_together(conditional_dependence(found, rng=rng))
+            together = dependence_sentence(conditional_dependence(found, rng=rng))
         else:
             agreed = agreement(data, level=level)
             section, answers = _scores(data, agreed)
@@ -81,15 +82,15 @@ def without_labels(
                 ),
             )
             together = ""
-    beware = [str(w.message) for w in raised] + ([together] if together else [])
-    beware.append(
-        "Everything here rests on the assumption that the errors of the classifiers "
-        "are independent given the truth. If two of them share their errors, both look "
-        "better than they are. Verify a sample of the cases if you can."
+    mind = [str(w.message) for w in raised] + ([together] if together else [])
+    mind.append(
+        "All results assume that, given the truth, the classifiers make their errors "
+        "independently. If two of them make the same errors, both look better than "
+        "they are. Verify a sample of the cases if you can."
     )
-    summary = (*answers, ("What to beware of?", tuple(beware)))
+    summary = (*answers, ("What should you keep in mind?", tuple(mind)))
     title = title or "How good are these tests?"
-    return Page(title, facts, tiles, summary, None, (section,))
+    return Page(title, facts, tiles, summary, None, (section,), command=command)
 
 
 def _tile(name: str, e: Estimate) -> Tile:
@@ -107,116 +108,98 @@ def _rule_tiles(rule: Combination) -> tuple[Tile, ...]:
 def _votes(
     panel: Panel, found: LatentPosterior, rule: Combination
 ) -> tuple[Section, Any]:
-    texts = names_shown(list(panel.names))
+    texts = told_apart(list(panel.names), NAME)
     sens = [found.sensitivity[n] for n in panel.names]
     spec = [found.specificity[n] for n in panel.names]
     rows = list(zip(texts, sens, spec, strict=True))
     section = Section(
         "nogold",
         "How good is each test?",
-        words=(_combined(rule), *found.notes),
+        words=(combination_sentence(rule), *found.notes),
         figures=(
-            estimates.figure("Sensitivity", texts, sens, "sensitivity", of="test"),
-            estimates.figure("Specificity", texts, spec, "specificity", of="test"),
+            _forest("Sensitivity", dict(zip(texts, sens, strict=True))),
+            _forest("Specificity", dict(zip(texts, spec, strict=True))),
         ),
         tables=(grid("Tests", ("test", "sensitivity", "specificity"), rows),),
         method=_KEITH,
-        caveat="Intervals are posterior ones; their level is that of the report.",
+        caveat="The intervals are posterior (credible) intervals.",
     )
     best = max(range(len(sens)), key=lambda k: sens[k].value)
     careful = max(range(len(spec)), key=lambda k: spec[k].value)
     p = found.prevalence
     answers = (
-        ("What was measured?", (f"{len(texts)} tests on {panel.n:,} cases; nobody "
-                                "knows who has the condition.",)),
-        ("How common is the condition?", (_between("The prevalence", p),)),
+        ("What was measured?", (
+            f"{counted(len(texts), 'test')} on {counted(panel.n, 'case')}; it is not "
+            "known which cases have the condition.",)),
+        ("How common is the condition?", (
+            credible_sentence("The prevalence", p),)),
         ("How good are the tests?", (
-            f"{texts[best]} finds most: {percent(sens[best].value)} of those who have "
-            "it.",
-            f"{texts[careful]} raises the fewest false alarms: it flags "
-            f"{percent(1 - spec[careful].value)} of those who do not have it.",
+            f"{texts[best]} has the highest sensitivity: it finds "
+            f"{percent(sens[best].value)} of the cases with the condition.",
+            f"{texts[careful]} has the highest specificity: it flags only "
+            f"{percent(1 - spec[careful].value)} of the cases without it.",
         )),
-        ("What to do?", (_combined(rule),)),
+        ("What should you do?", (combination_sentence(rule),)),
         ("How sure are we?", (
-            _between(f"The sensitivity of {texts[best]}", sens[best]),
+            credible_sentence(f"The sensitivity of {texts[best]}", sens[best]),
             *(() if found.identified else (_PRIOR,)),
         )),
     )  # fmt: skip
     return section, answers
 
 
-def err_together(d: Dependence) -> str:
-    """Say which tests seem to share their errors, beyond what the model explains."""
-    # two looks at each pair, the score test where there is one: the better one counts
-    # twice
-    looks = 1 + np.isfinite(d.score_p_value)
-    p_value = np.minimum(1.0, looks * np.fmin(d.p_value, d.score_p_value))
-    sure = p_value < DOUBT
-    pairs = [
-        f"{shown(a)} and {shown(b)} (p = {p:.2g})"
-        for a, b, p in zip(d.first[sure], d.second[sure], p_value[sure], strict=True)
-    ]
-    if pairs:
-        named = ", ".join(pairs)
-        return f"These tests err together, which the model does not know: {named}."
-    if not np.isfinite(d.p_value).all():
-        return d.note
-    return (
-        "A check for tests that err together found nothing beyond chance (smallest p = "
-        f"{float(p_value.min()):.2g}). {d.note}"
-    )
-
-
-def _combined(rule: Combination) -> str:
-    return (
-        f"The best combination is: {shown(rule.formula, 300)}. It finds "
-        f"{percent(rule.sensitivity.value)} of those who have the condition and leaves "
-        f"{percent(rule.specificity.value)} of the others alone."
-    )
+def _forest(title: str, values: dict[str, Estimate]) -> Any:
+    return svg.forest(intervals(title, title.lower(), values), of="test")
 
 
 def _scores(panel: Panel, found: Agreement) -> tuple[Section, Any]:
-    texts = names_shown(list(panel.names))
+    texts = told_apart(list(panel.names), NAME)
     values = [found.auc[n] for n in panel.names]
     rows = list(zip(texts, values, strict=True))
     section = Section(
         "nogold",
         "How good is each classifier?",
-        figures=(estimates.figure("AUC without labels", texts, values, "AUC"),),
+        figures=(
+            svg.forest(
+                intervals(
+                    "AUC without labels", "AUC", dict(zip(texts, values, strict=True))
+                ),
+                of="classifier",
+            ),
+        ),
         tables=(grid("AUC, from agreement alone", ("classifier", "AUC"), rows),),
         method=_AGREE,
         caveat=_misfit(found),
     )
     best = max(range(len(values)), key=lambda k: values[k].value)
     answers = (
-        ("What was measured?", (f"{len(texts)} classifiers on {panel.n:,} cases "
-                                "without any label.",)),
+        ("What was measured?", (
+            f"{len(texts)} classifiers on {counted(panel.n, 'case')} without any "
+            "label.",)),
         ("How common is the condition?", (
-            _between("The prevalence", found.prevalence),)),
+            credible_sentence("The prevalence", found.prevalence),)),
         ("How good are they?", (
             f"{texts[best]} ranks best, with an AUC of about "
             f"{values[best].value:.3f}.",)),
-        ("How sure are we?", (_between(f"The AUC of {texts[best]}", values[best]),)),
-        ("What to do?", (
-            f"Rank by {texts[best]}, or by all of them together: trueness.fidel takes "
-            "them without labels. Then verify a sample of the cases, from the top of "
-            "the ranking and from below.",)),
+        ("How sure are we?", (
+            credible_sentence(f"The AUC of {texts[best]}", values[best]),)),
+        ("What should you do?", (
+            f"Rank the cases by {texts[best]}, or by all classifiers together, which "
+            "FiDEL combines without labels. Then verify a sample of the cases, from "
+            "the top of the ranking and from below.",)),
     )  # fmt: skip
     return section, answers
 
 
 def _misfit(found: Agreement) -> str:
     if np.isnan(found.misfit):
-        return "Three classifiers cannot contradict each other: nothing was checked."
+        return (
+            "With three classifiers the assumption of independent errors cannot be "
+            "checked, and it was not."
+        )
     return (
-        "If the classifiers erred independently, agreement as far from the model as "
-        f"this would be seen with a probability of {found.misfit:.2g}; near 0 the "
-        "estimates cannot be trusted. An error that all of them share looks like truth."
-    )
-
-
-def _between(what: str, e: Estimate) -> str:
-    return (
-        f"{what} is about {percent(e.value)}; with a probability of "
-        f"{confidence(e.level)} it lies between {percent(e.low)} and {percent(e.high)}."
+        "Check of the assumption: if the classifiers made their errors independently, "
+        "agreement as far from the model as this would be seen with a probability of "
+        f"{found.misfit:.2g}. Near 0 the estimates cannot be trusted. An error that "
+        "all of them share cannot be seen in this way."
     )

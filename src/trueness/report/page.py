@@ -10,6 +10,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
+import time
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -18,7 +20,8 @@ import jinja2
 from markupsafe import Markup
 
 from trueness._core.records import json_value
-from trueness.report._parts import Page, percent
+from trueness.report._parts import Page
+from trueness.report.slider import EVERY, READOUT, readout
 
 _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&'\u2028\u2029"}
 
@@ -38,7 +41,10 @@ def render(page: Page, version: str) -> str:
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
         data=embedded(page.slider),
-        now=_readout(page.slider),
+        now=readout(page.slider),
+        date=_date(),
+        first=READOUT,
+        every=EVERY,
     )
     return text
 
@@ -74,29 +80,8 @@ def _template() -> jinja2.Template:
     return environment.from_string(_file("page.html.j2"))
 
 
-def _readout(slider: dict[str, Any]) -> dict[str, str]:
-    """Write the numbers at the first cut, for readers whose scripts are blocked."""
-    if not slider:
-        return {}
-    model = slider["models"][0]
-    at = model["start"]
-    tp, fp, pos, neg = model["tp"][at], model["fp"][at], model["pos"], model["neg"]
-    fn, tn, n = pos - tp, neg - fp, pos + neg
-    prices = slider["prices"]
-    counts = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
-    counts |= {"flagged": tp + fp, "passed": fn + tn}
-    shares = {
-        "flagged_rate": (tp + fp) / n,
-        "recall": tp / pos,
-        "fpr": fp / neg,
-        "precision": tp / (tp + fp) if tp + fp else float("nan"),
-        "accuracy": (tp + tn) / n,
-        "f1": 2 * tp / (2 * tp + fp + fn),
-    }
-    cut = model["threshold"][at]
-    return {
-        **{k: f"{v:,}" for k, v in counts.items()},
-        **{k: percent(v) for k, v in shares.items()},
-        "threshold": "above all scores" if cut is None else repr(cut),
-        "cost": f"{(prices['fp'] * fp + prices['fn'] * fn) / n:.4g}",
-    }
+def _date() -> str:
+    """Give the day on which the page is made, or the one that a build asks for."""
+    given = os.environ.get("SOURCE_DATE_EPOCH")
+    at = float(given) if given else time.time()
+    return time.strftime("%Y-%m-%d", time.gmtime(at))

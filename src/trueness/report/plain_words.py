@@ -1,6 +1,6 @@
 """What is said first, in plain words?
 
-What was measured, how good it is, how sure we are, what to do, and what to beware of.
+What was measured, how good it is, how sure we are, what to do, what to keep in mind.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from math import isnan
 
 import numpy as np
 
+from trueness._core.numbers import counted, level_text, listed, percent, written
 from trueness.counts.values import Panel, Tally
 from trueness.metrics.definitions import precision, recall
-from trueness.report._parts import Tile, confidence, percent, written
-from trueness.report.calibration import Meaning
-from trueness.report.inputs import UNNAMED, Model, Wishes
+from trueness.metrics.words import text_of
+from trueness.report._parts import Tile
+from trueness.report.calibration import Meaning, outside
+from trueness.report.inputs import UNNAMED, Model, ReportOptions
 from trueness.threshold.validation import Validation
 
-SAFE = 0.95  # a constraint that holds less often on other cases is mentioned
+SAFE = 0.95  # a constraint that holds less often on new cases is mentioned
 FEW = 50  # positives or negatives below which every rate is coarse
 Answers = tuple[tuple[str, tuple[str, ...]], ...]
 
@@ -27,38 +29,45 @@ def in_plain_words(
     models: Sequence[Model],
     meaning: Sequence[Meaning | None],
     checked: Validation | None,
-    wishes: Wishes,
+    options: ReportOptions,
     findings: Sequence[str] = (),
 ) -> Answers:
     """Answer the five questions of a reader in a hurry."""
     return (
         ("What was measured?", _measured(data, models)),
-        ("How good is it?", (*_good(models, data), *findings)),
-        ("How sure are we?", _sure(models, checked, wishes)),
-        ("What to do?", _advice(models, wishes)),
-        ("What to beware of?", _beware(data, models, meaning, checked)),
+        ("How good is it?", (*_good(models), *findings)),
+        ("How sure are we?", _sure(models, checked, options)),
+        ("What should you do?", _advice(models, options)),
+        (
+            "What should you keep in mind?",
+            _mind(data, models, meaning, checked, options),
+        ),
     )
 
 
 def tiles(models: Sequence[Model], checked: Validation | None) -> tuple[Tile, ...]:
     """Give the few numbers that are seen first."""
     best = models[0]
-    low, high = best.auc.low, best.auc.high
-    c = best.point.confusion
+    c, a, cut = best.point.confusion, best.auc, best.point.threshold
     flagged = percent(float(c.tp + c.fp) / (best.tally.n_pos + best.tally.n_neg))
-    cut = best.point.threshold
     return (
         Tile(
-            f"AUC of {best.name}", f"{best.auc.value:.3f}", f"{low:.3f} to {high:.3f}"
+            f"AUC of {best.name}",
+            f"{a.value:.3f}",
+            f"{level_text(a.level)} CI {a.low:.3f} to {a.high:.3f}",
         ),
         Tile(
             "flag from a score of",
             "flag nothing" if np.isposinf(cut) else f"{cut:.4g}",
             f"{flagged} of the cases",
         ),
-        Tile("recall there", percent(float(recall(c))), _range(checked, "recall")),
         Tile(
-            "precision there",
+            "recall (sensitivity) there",
+            percent(float(recall(c))),
+            _range(checked, "recall"),
+        ),
+        Tile(
+            "precision (PPV) there",
             percent(float(precision(c))),
             _range(checked, "precision"),
         ),
@@ -69,7 +78,7 @@ def _range(checked: Validation | None, name: str) -> str:
     if checked is None or name not in checked.metrics:
         return ""
     e = checked.metrics[name]
-    return f"{percent(e.low)} to {percent(e.high)}"
+    return f"{level_text(e.level)} CI {percent(e.low)} to {percent(e.high)}"
 
 
 def _measured(data: Panel | Tally, models: Sequence[Model]) -> tuple[str, ...]:
@@ -79,54 +88,58 @@ def _measured(data: Panel | Tally, models: Sequence[Model]) -> tuple[str, ...]:
     labelled = data.n_pos + data.n_neg
     known = f"; of the {labelled:,} with a label" if data.n_unknown else ""
     return (
-        f"{who}, on {'the same ' if many else ''}{data.n:,} cases"
+        f"{who}, on {'the same ' if many else ''}{counted(data.n, 'case')}"
         f"{known or ', of which'} {data.n_pos:,} {'is' if data.n_pos == 1 else 'are'} "
         f"positive ({percent(data.prevalence)}).",
     )
 
 
-def _good(models: Sequence[Model], data: Panel | Tally) -> tuple[str, ...]:
+def _good(models: Sequence[Model]) -> tuple[str, ...]:
     best = models[0]
-    of_100 = f"{100 * best.auc.value:.0f} of 100"
     lines = [
-        f"Given one positive and one negative case, {best.name} scores the positive "
-        f"one higher {of_100} times (AUC {best.auc.value:.3f}); guessing does so "
-        "50 times."
+        f"Given one positive and one negative case, {best.name} gives the positive one "
+        f"the higher score {100 * best.auc.value:.0f} times out of 100 (AUC "
+        f"{best.auc.value:.3f}); guessing does so 50 times."
     ]
     if len(models) > 1:
         others = ", ".join(f"{m.name} {m.auc.value:.3f}" for m in models[1:6])
         more = f" and {len(models) - 6} more" if len(models) > 6 else ""
-        lines.append(f"The others: {others}{more}.")
+        lines.append(f"AUC of the others: {others}{more}.")
     return tuple(lines)
 
 
 def _sure(
-    models: Sequence[Model], checked: Validation | None, wishes: Wishes
+    models: Sequence[Model], checked: Validation | None, options: ReportOptions
 ) -> tuple[str, ...]:
     best = models[0].auc
     line = (
-        f"With {confidence(wishes.level)} confidence the AUC of {models[0].name} lies "
+        f"With {level_text(options.level)} confidence the AUC of {models[0].name} lies "
         f"between {best.low:.3f} and {best.high:.3f}."
     )
-    if best.low <= 0.5:
-        line += " That includes 0.5: it may be no better than guessing."
+    if best.high < 0.5:
+        line += (
+            " All of this is below 0.5: the score ranks the wrong way round. Is a high "
+            "score meant to be negative, or is the positive label the right one?"
+        )
+    elif best.low <= 0.5:
+        line += " This includes 0.5, so it may be no better than guessing."
     lines = [line]
     if checked is not None and {"recall", "precision"} <= checked.metrics.keys():
         r, p = checked.metrics["recall"], checked.metrics["precision"]
         lines.append(
-            f"At the cut below, between {percent(r.low)} and {percent(r.high)} of the "
-            f"positives are found, and between {percent(p.low)} and {percent(p.high)} "
-            "of the flagged cases are positive."
+            f"At the threshold below, between {percent(r.low)} and {percent(r.high)} "
+            f"of the positives are found, and between {percent(p.low)} and "
+            f"{percent(p.high)} of the flagged cases are positive."
         )
     return tuple(lines)
 
 
-def _advice(models: Sequence[Model], wishes: Wishes) -> tuple[str, ...]:
+def _advice(models: Sequence[Model], options: ReportOptions) -> tuple[str, ...]:
     best = models[0]
     point, c = best.point, best.point.confusion
     total = best.tally.n_pos + best.tally.n_neg
     if np.isposinf(point.threshold):
-        return ("Flag nothing: for what was asked no cut is better than that.",)
+        return ("Flag nothing: for this objective no threshold is better than that.",)
     lines = [
         f"Flag a case when {best.name} gives it {point.threshold:.4g} or more. "
         f"That flags {percent(float(c.tp + c.fp) / total)} of the "
@@ -135,74 +148,75 @@ def _advice(models: Sequence[Model], wishes: Wishes) -> tuple[str, ...]:
         f"{percent(float(precision(c)))} of the flagged cases are positive."
     ]
     if point.binding:
-        lines.append(f"What holds it back: {', '.join(point.binding)}.")
-    if not wishes.stated:
+        many = "s" if len(point.binding) > 1 else ""
+        lines.append(f"Limiting constraint{many}: {listed(list(point.binding))}.")
+    if not options.stated:
         lines.append(
-            "Nobody said what an error costs, so both error rates weigh the same. "
-            f"State prices{'' if wishes.subject_to else ', limits'} or an objective, "
-            "and the cut moves."
+            "No costs were given, so both error rates count equally. "
+            + options.how_to_give_costs
         )
     return tuple(lines)
 
 
-def _beware(
+def _mind(
     data: Panel | Tally,
     models: Sequence[Model],
     meaning: Sequence[Meaning | None],
     checked: Validation | None,
+    options: ReportOptions,
 ) -> tuple[str, ...]:
     lines = []
     few = min(data.n_pos, data.n_neg)
     if few < FEW:
         kind = "positive" if data.n_pos <= data.n_neg else "negative"
-        number = (
-            f"is only 1 {kind} case" if few == 1 else f"are only {few} {kind} cases"
-        )
-        lines.append(f"There {number}: every rate is coarse.")
-    if data.n_unknown:
-        share = percent(data.n_unknown / data.n)
+        are = "is" if few == 1 else "are"
         lines.append(
-            f"{data.n_unknown:,} cases ({share}) have no label and count nowhere. If "
-            "labels are missing for a reason, all numbers are off."
+            f"There {are} only {counted(few, f'{kind} case')}, so every rate is coarse."
+        )
+    if data.n_unknown:
+        have = "has" if data.n_unknown == 1 else "have"
+        lines.append(
+            f"{counted(data.n_unknown, 'case')} ({percent(data.n_unknown / data.n)}) "
+            f"{have} no label and {'is' if have == 'has' else 'are'} not counted. If "
+            "labels are missing for a reason, all numbers can be biased."
         )
     doubted = [x.name for x in meaning if x is not None and x.doubted]
     if doubted:
         lines.append(
-            f"The scores of {', '.join(doubted)} must not be read as probabilities."
+            f"Do not read the scores of {listed(doubted)} as probabilities: they are "
+            "not calibrated."
         )
-    outside = [m.name for m, x in zip(models, meaning, strict=True) if x is None]
-    if outside:
-        lines.append(
-            f"The scores of {', '.join(outside)} leave 0 to 1: they are no "
-            "probabilities, and have no calibration curve."
-        )
+    no_curve = [m.name for m, x in zip(models, meaning, strict=True) if x is None]
+    if no_curve:
+        lines.append(f"{outside(no_curve)} They have no calibration curve.")
     cannot = [m.name for m in models if not m.feasible]
     if cannot:
         lines.append(
-            f"{', '.join(cannot)}: no threshold meets the limits; the cut shown is the "
-            "best without them."
+            f"{listed(cannot)}: no threshold meets the constraints; the threshold "
+            "shown is the best without them."
         )
-    lines += _fragile(checked)
+    lines += _optimism(checked, options)
     lines.append(
-        "All of it holds for cases like these, at this prevalence, and if the "
-        "classifiers had not seen these cases before."
+        "All results hold for cases like these, at this prevalence, and only if the "
+        "classifiers were not trained on these cases."
     )
     return tuple(lines)
 
 
-def _fragile(checked: Validation | None) -> list[str]:
-    """Say what the choice of the cut itself is worth on other cases."""
+def _optimism(checked: Validation | None, options: ReportOptions) -> list[str]:
+    """Say what the choice of the threshold itself is worth on new cases."""
+    line = "The threshold was tuned on the same data, so its results are optimistic."
     if checked is None or isnan(checked.corrected):
-        return ["The cut was chosen on the cases that it is judged by: it flatters."]
-    objective = checked.point.objective.partition(" ")[2]
+        return [line]
+    what = text_of(checked.point.objective.partition(" ")[2])
     lines = [
-        "The cut was chosen on the cases that it is judged by: it flatters. On others "
-        f"expect {objective} = {written(checked.corrected)} in place of "
+        f"{line} On new cases expect {what} = {written(checked.corrected)} instead of "
         f"{written(checked.value)}."
     ]
+    how = "--guarantee 0.95" if options.command else "trueness.guaranteed_threshold"
     lines += [
-        f"{name} held in {percent(share)} of the samples left out; to be surer, cut "
-        "with a guarantee (trueness threshold --guarantee)."
+        f"{name} held in {percent(share)} of the samples left out. To be surer, choose "
+        f"a threshold with a guarantee ({how})."
         for name, share in checked.holds.items()
         if share < SAFE
     ]

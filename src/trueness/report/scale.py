@@ -1,57 +1,63 @@
-"""What does it cost that scores were put into cells? Bounds for a binned tally."""
+"""What does it cost that scores were put into bins? Limits for a binned tally."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from trueness._core.numbers import written
 from trueness._core.records import Answer, apart
 from trueness.calibration.proper_scores import brier, log_loss
 from trueness.ranking.auc_intervals import auc
 from trueness.ranking.curves import roc
+from trueness.ranking.figures import FPR, TPR
 from trueness.ranking.partial_areas import average_precision
 from trueness.report import svg
-from trueness.report._parts import Figure, Section, grid, written
+from trueness.report._parts import Figure, Section, grid
 from trueness.report.calibration import FEW
-from trueness.report.inputs import Model, Wishes
+from trueness.report.inputs import Model, ReportOptions
 from trueness.threshold.operating_point import best_threshold
 
 
-def section(model: Model, wishes: Wishes) -> tuple[Section, str] | None:
+def section(model: Model, options: ReportOptions) -> tuple[Section, str] | None:
     """Say between which numbers the exact answers lie, when the tally is binned."""
     if not model.tally.binned:
         return None
-    answers = _answers(model, wishes)
+    answers = _answers(model, options)
     rows = [(what, x.value, _between(x)) for what, x in answers.items()]
     words = (
-        f"The scores were counted in {len(model.tally.score):,} cells. The exact AUC "
-        f"lies between {_between(answers['AUC'])}, with certainty."
+        f"The scores were counted in {len(model.tally.score):,} bins. The exact AUC "
+        f"certainly lies between {_between(answers['AUC'])}."
     )
     made = Section(
-        "cells",
-        "What do the cells cost?",
+        "scale",
+        "What is lost by counting scores in bins?",
         words=(words,),
         figures=(_figure(model),),
-        tables=(grid("Exact values", ("what", "by the cells", "exactly"), rows),),
+        tables=(
+            grid(
+                "Exact values", ("what", "from the bins", "exact value between"), rows
+            ),
+        ),
         method=(
-            "Only the order inside a cell is lost: for each number the order that is "
-            "best for it and the one that is worst are known, and nothing lies outside."
+            "Only the order of the cases inside a bin is lost. For each number the "
+            "best and the worst possible order are known, and they are the limits."
         ),
         caveat=(
-            "These are no confidence intervals: they say what the cells hide, not how "
-            "far other cases would differ. More cells make them narrower."
+            "These limits are not confidence intervals: they say what the bins hide, "
+            "not how far new cases would differ. More bins make them narrower."
         ),
     )
     return made, words
 
 
-def _answers(model: Model, wishes: Wishes) -> dict[str, Any]:
-    """Ask everything whose bounds are known."""
-    t, level = model.tally, wishes.level
+def _answers(model: Model, options: ReportOptions) -> dict[str, Any]:
+    """Ask everything whose limits are known."""
+    t, level = model.tally, options.level
     found = {
         "AUC": auc(t, level=level),
         "average precision": average_precision(t, level=level),
-        f"best {wishes.objective.name}": best_threshold(
-            t, **wishes.choice, subject_to=wishes.subject_to
+        f"best {options.objective.name}": best_threshold(
+            t, **options.choice, subject_to=options.subject_to
         ),
     }
     if model.is_probability:
@@ -70,7 +76,7 @@ def _between(x: Answer) -> str:
 def _figure(model: Model) -> Figure:
     """Draw the region that holds the exact ROC curve."""
     limits = roc(model.tally).limits
-    axes = svg.Axes("false positive rate", "recall (true positive rate)")
+    axes = svg.Axes(FPR.title, TPR.title)
     marks = [
         svg.line(axes, [0, 1], [0, 1], "chance"),
         svg.area(axes, limits.x, limits.low, limits.high, "band c0"),
@@ -84,7 +90,7 @@ def _figure(model: Model) -> Figure:
     head = ("false positive rate", "recall from", "to")
     return Figure(
         "ROC curve, exactly",
-        svg.drawing(axes, marks, f"Bounds of the ROC curve of {model.name}. {note}"),
+        svg.drawing(axes, marks, f"Limits of the ROC curve of {model.name}. {note}"),
         note,
         grid("ROC curve, exactly", head, rows),
     )

@@ -4,9 +4,11 @@ As SVG, by hand: a page of the report must open at once from a mail attachment, 
 policy that forbids everything, and still show its figures where scripts are blocked.
 A bundle of Vega is 0.9 MB of script that has to run first; these figures are text.
 
-A figure is a list of marks on ``Axes``. Colours come from the style sheet by class, so
-that light, dark and print need no second drawing. A mark of class ``now`` is moved by
-the slider: ``data-x`` and ``data-y`` name the quantities that it follows.
+A figure is a list of marks on ``Axes``, made from figure data by ``curves``, ``bars``
+and ``forest``. Colours come from the style sheet by class, so that light, dark and
+print need no second drawing. A mark of class ``now`` is moved by the slider: ``data-x``
+and ``data-y`` name the quantities that it follows. Marks of one classifier carry its
+number, so that the page can show those of the one that is chosen.
 """
 
 from __future__ import annotations
@@ -19,13 +21,17 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from trueness._core.arrays import Array
+from trueness._core.figures import Bars, Curves, Intervals, Line
+from trueness._core.numbers import in_column
 from trueness._core.polyline import few_points
-from trueness._core.records import shown
+from trueness._core.records import Estimate, shown
+from trueness.report._parts import Figure, Grid, grid
 
 WIDTH, HEIGHT = 360, 320
 LEFT, RIGHT, TOP, BOTTOM = 54, 14, 12, 46
-ROW = 38  # height of an interval with its name above
-NAME = 32  # letters of a name that fit beside a number
+ROW, TEXT = 38, 16  # height of an interval with its name above, and of a line of text
+NAME, WIDE = 30, 52  # letters of a name that fit beside a number, and on a line
+MOST_SHOWN = 20  # intervals in a figure
 UNSEEN = 0.15  # of a unit: lines may be off by so much
 
 
@@ -64,8 +70,10 @@ def drawing(axes: Axes, marks: Sequence[Markup], description: str) -> Markup:
     x, y = axes.x, axes.y
     return Markup(
         '<svg class="figure" viewBox="0 0 {w} {h}" role="img" aria-label="{text}" '
-        'data-ranges="{x0:.9g} {x1:.9g} {y0:.9g} {y1:.9g}">{axes}{marks}</svg>'
+        'data-ranges="{x0:.9g} {x1:.9g} {y0:.9g} {y1:.9g}" data-plot="{plot}">'
+        "{axes}{marks}</svg>"
     ).format(
+        plot=f"{axes.left} {TOP} {WIDTH - RIGHT} {axes.height - BOTTOM}",
         w=WIDTH,
         h=axes.height,
         text=description,
@@ -139,7 +147,7 @@ def dot(axes: Axes, x: float, y: float, kind: str = "", follow: str = "") -> Mar
 
     A point that is not in the figure is there, unseen, for the slider to bring in.
     """
-    seen = axes.x[0] <= x <= axes.x[1] and axes.y[0] <= y <= axes.y[1]
+    seen = axes.x[0] <= x <= axes.x[1] and min(axes.y) <= y <= max(axes.y)
     at = (x, y) if seen else (axes.x[0], axes.y[0])
     return Markup(
         '<circle class="dot {kind}"{follow}{gone} cx="{x}" cy="{y}" r="5"/>'
@@ -184,37 +192,177 @@ def clipped(axes: Axes, marks: Sequence[Markup]) -> Markup:
     ).format(x=left, y=top, w=width, h=height, marks=Markup("").join(marks))
 
 
-def intervals(
-    names: Sequence[str],
-    estimates: Sequence[Any],
-    texts: Sequence[str],
-    label: str,
-    description: str,
-    *,
-    zero: bool = False,
-    coloured: bool = False,
-) -> Markup:
-    """Draw estimates with their intervals under one another; ``zero`` marks 0.
+def only(k: int) -> str:
+    """Show a mark of classifier k only while it is chosen; the first one is."""
+    return "only gone" if k else "only"
 
-    Names and numbers stand above their lines, so that they need no margin.
+
+def curves(
+    figure: Curves,
+    order: Sequence[str],
+    *,
+    title: str,
+    note: str,
+    under: Sequence[Markup] = (),
+    over: Sequence[Markup] = (),
+    band: str = "band",
+    y: tuple[float, float] | None = None,
+    x: tuple[float, float] | None = None,
+) -> Figure:
+    """Draw figure data: bands, guides and curves, with their numbers as a table.
+
+    ``order`` are the names of all classifiers of the page; ``under`` and ``over`` are
+    marks below and above the curves, ``over`` made for :func:`axes_of`.
     """
-    ends = [v for e in estimates for v in (e.low, e.high, e.value) if np.isfinite(v)]
-    ends += [0.0] if zero else []
-    low, high = _padded(min(ends, default=0.0), max(ends, default=1.0))
-    height = TOP + BOTTOM + ROW * len(names)
-    axes = Axes(label, "", (low, high), (0.0, float(len(names))), height, bare=True)
-    marks = []
-    for k, (name, e, text) in enumerate(zip(names, estimates, texts, strict=True)):
-        at, colour = len(names) - k - 0.72, f"c{k % 8 if coloured else 0}"
-        if zero:
-            marks.append(line(axes, [0, 0], [at - 0.25, at + 0.22], "chance"))
-        if np.isfinite([e.low, e.high]).all():
-            marks.append(line(axes, [e.low, e.high], [at, at], f"{colour} thick"))
-        marks.append(dot(axes, e.value, at, colour))
-        above = float(axes.py(at + 0.34))
-        marks.append(_text("name", axes.left, above, shown(name, NAME)))
-        marks.append(_text("name end", WIDTH - RIGHT, above, text))
+    axes = axes_of(figure, x, y)
+    at = {name: k for k, name in enumerate(order)}
+    drawn = [*under, *(_line(axes, figure, g, "chance") for g in figure.guides)]
+    for b in figure.bands:
+        k = at[b.name]
+        marks = (axes, b[figure.x.name], b["low"], b["high"])
+        drawn.append(area(*marks, f"{band} {only(k)} c{k % 8}", str(k)))
+    for one in figure.lines:
+        k = at[one.name]
+        kind = f"curve c{k % 8}{'' if k else ' chosen'}"
+        drawn.append(_line(axes, figure, one, kind, str(k)))
+    names = ", ".join(one.name for one in figure.lines)
+    text = f"{title} of {names}: {figure.y.title} against {figure.x.title}. {note}"
+    picture = drawing(axes, [clipped(axes, drawn), *over], text)
+    return Figure(title, picture, note, _numbers(figure, title))
+
+
+def axes_of(
+    figure: Curves,
+    x: tuple[float, float] | None = None,
+    y: tuple[float, float] | None = None,
+) -> Axes:
+    """Lay the axes of figure data on paper."""
+    across = x or (figure.x.low, figure.x.high)
+    up = y or (figure.y.low, figure.y.high)
+    return Axes(figure.x.title, figure.y.title, across, up)
+
+
+def _line(axes: Axes, figure: Curves, one: Line, kind: str, data: str = "") -> Markup:
+    return line(axes, one[figure.x.name], one[figure.y.name], kind, data)
+
+
+def _numbers(figure: Curves, title: str) -> Grid:
+    """Give a dozen points of each curve, with thresholds and band where they have them.
+
+    A threshold has more digits than a rate, since counts hang on it.
+    """
+    x, y = figure.x, figure.y
+    cut = "cut" in figure.lines[0].columns
+    ends = "low" in figure.lines[0].columns
+    rows = []
+    for one in figure.lines:
+        size = len(one[x.name])
+        for i in np.unique(np.linspace(0, size - 1, 12).astype(int)):
+            row = [one.name, *([threshold_text(one["cut"][i])] if cut else [])]
+            keys = (x.name, y.name, *(("low", "high") if ends else ()))
+            rows.append([*row, *(float(one[k][i]) for k in keys)])
+    head = ["classifier", *(["threshold"] if cut else []), x.title, y.title]
+    return grid(title, [*head, *(["from", "to"] if ends else [])], rows)
+
+
+def threshold_text(threshold: float) -> str:
+    """Write a threshold of a table."""
+    return "above all" if np.isposinf(threshold) else f"{threshold:.6g}"
+
+
+def bars(figure: Bars, *, note: str, now: float) -> Figure:
+    """Draw how scores are spread; ``now`` is the threshold where the slider starts."""
+    shares = {name: figure.shares(name) for name in figure.neg}
+    top = max(float(v.max()) for pair in shares.values() for v in pair) * 1.05 or 1.0
+    low, high = float(figure.edges[0]), float(figure.edges[-1])
+    axes = Axes("Score", "Share of each class", (low, high), (0.0, top))
+    marks, rows = [], []
+    for k, (name, pair) in enumerate(shares.items()):
+        for kind, heights in zip(("negatives", "positives"), pair, strict=True):
+            up = np.concatenate([[0], np.repeat(heights, 2), [0]])
+            across = np.repeat(figure.edges, 2)
+            marks.append(polygon(axes, across, up, f"{kind} {only(k)}", str(k)))
+        for b in np.flatnonzero(pair[0] + pair[1]):
+            span = f"{figure.edges[b]:.3g} to {figure.edges[b + 1]:.3g}"
+            rows.append((name, span, *(float(v[b]) for v in pair)))
+    cut = float(np.clip(now, low, high))
+    marks.append(upright(axes, cut, "now rule", "threshold"))
+    text = (
+        f"Histogram of the scores of {', '.join(shares)}, from {low:.3g} to "
+        f"{high:.3g}, positives and negatives apart; the table has the numbers."
+    )
+    head = ("classifier", "score", "negatives", "positives")
+    return Figure(
+        figure.what,
+        drawing(axes, marks, text),
+        note,
+        grid(figure.what, head, rows),
+    )
+
+
+def forest(
+    figure: Intervals, *, of: str, note: str = "", coloured: bool = False
+) -> Figure:
+    """Draw estimates with their intervals under one another, and as a table.
+
+    Names and numbers stand above their lines, so that they need no margin. Of many the
+    first ones are drawn, which the note says; the table has all of them.
+    """
+    size = len(figure.names)
+    if size > MOST_SHOWN:
+        note = f"{note} The first {MOST_SHOWN} of {size}; the table has all."
+    few = slice(0, MOST_SHOWN)
+    ends = np.concatenate([v[few] for v in (figure.value, figure.low, figure.high)])
+    ends = np.append(ends[np.isfinite(ends)], [] if figure.zero is None else 0.0)
+    span = _padded(*((ends.min(), ends.max()) if ends.size else (0.0, 1.0)))
+    text = f"{figure.label} of each {of} with its interval. {note}".strip()
+    numbers = (v.tolist() for v in (figure.value, figure.low, figure.high))
+    rows = list(zip(figure.names, *numbers, strict=True))
+    picture = _intervals(figure, span, coloured, text)
+    head = (of, figure.label, "from", "to")
+    return Figure(figure.what, picture, note.strip(), grid(figure.what, head, rows))
+
+
+def _intervals(
+    figure: Intervals, span: tuple[float, float], coloured: bool, description: str
+) -> Markup:
+    names = [_name_lines(name) for name in figure.names[:MOST_SHOWN]]
+    heights = [ROW + TEXT * (len(n) - 1) for n in names]
+    height = TOP + BOTTOM + sum(heights)
+    axes = Axes(figure.label, "", span, (float(sum(heights)), 0.0), height, bare=True)
+    values = list(zip(figure.value, figure.low, figure.high, strict=True))
+    numbers = in_column([Estimate(float(v), float(a), float(b)) for v, a, b in values])
+    marks, below = [], 0.0
+    for k, (lines, (value, low, high)) in enumerate(zip(names, values, strict=False)):
+        below += heights[k]
+        at, colour = below - 0.28 * ROW, f"c{k % 8 if coloured else 0}"
+        if figure.zero is not None:
+            zero = [at + 0.25 * ROW, at - 0.22 * ROW]
+            marks.append(line(axes, [figure.zero] * 2, zero, "chance"))
+        if np.isfinite([low, high]).all():
+            marks.append(line(axes, [low, high], [at, at], f"{colour} thick"))
+        marks.append(dot(axes, float(value), at, colour))
+        for j, part in enumerate(reversed(lines)):
+            place = float(axes.py(at - 0.34 * ROW)) - TEXT * j
+            marks.append(_text("name", axes.left, place, part))
+        place = float(axes.py(at - 0.34 * ROW))
+        marks.append(_text("name end", WIDTH - RIGHT, place, numbers[k]))
     return drawing(axes, marks, description)
+
+
+def _name_lines(name: str) -> list[str]:
+    """Break a long name, so that the last line leaves room for the number.
+
+    >>> _name_lines("short"), _name_lines("a" * 36)
+    (['short'], ['aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', ''])
+    """
+    text = shown(name, 3 * WIDE)
+    if len(text) <= NAME:
+        return [text]
+    minus = text.find(" \N{MINUS SIGN} ")
+    cuts = [text] if minus < 0 else [text[: minus + 2], text[minus + 3 :]]
+    lines = [part[k : k + WIDE] for part in cuts for k in range(0, len(part), WIDE)]
+    return lines if len(lines[-1]) <= NAME else [*lines, ""]
 
 
 def _padded(low: float, high: float) -> tuple[float, float]:

@@ -1,332 +1,303 @@
-"""What happens when the threshold moves? The slider and the figures that follow it.
-
-Each classifier gets at most a few hundred *steps*: thresholds of its own, with the
-exact counts there. Everything that the page shows follows from these counts, so the
-figures and the numbers cannot disagree.
-"""
+"""Where to set the threshold? The section with the slider and its figures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
-from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.arrays import Array, Floats
+from trueness._core.figures import Curves
+from trueness._core.numbers import percent
 from trueness.counts.values import Tally
-from trueness.metrics.algebra import Constraint
-from trueness.metrics.confusion import Confusion, sweep, thresholds
+from trueness.metrics.words import text_of
+from trueness.ranking.figures import (
+    gain_figure,
+    precision_recall_figure,
+    roc_figure,
+    score_figure,
+)
 from trueness.report import svg
-from trueness.report._parts import Figure, grid, percent
-
-MOST_STEPS = 400
-Band = tuple[Array, Array, Array]  # where, from, to
-_ALL_STEPS = 6000  # of all classifiers together: keeps the page well under 2 MB
-
-
-@final
-@dataclass(frozen=True)
-class Steps:
-    """The thresholds that the slider stops at, and the counts there."""
-
-    name: str
-    threshold: Floats
-    tp: Ints
-    fp: Ints
-    n_pos: int
-    n_neg: int
-    start: int
-
-    @property
-    def flagged_rate(self) -> float:
-        """Give the share of the cases that the first cut flags."""
-        flagged = self.tp[self.start] + self.fp[self.start]
-        return float(flagged / (self.n_pos + self.n_neg))
-
-    @property
-    def confusion(self) -> Confusion:
-        """Give the four counts at every step."""
-        return Confusion(self.tp, self.fp, self.n_pos - self.tp, self.n_neg - self.fp)
+from trueness.report._parts import Figure, Grid, Section, grid
+from trueness.report.inputs import REPLICATES, Model, ReportOptions
+from trueness.report.slider import quantity, weight_of
+from trueness.threshold.figures import (
+    ACROSS,
+    Strip,
+    cost_curve_figure,
+    decision_figure,
+    price_figure,
+    region,
+)
+from trueness.threshold.validation import Validation
 
 
-def steps(t: Tally, name: str, start: float, models: int = 1) -> Steps:
-    """Choose the steps of a slider; one of them is exactly the cut ``start``."""
-    c, cut = sweep(t), thresholds(t)
-    most = max(20, min(MOST_STEPS, _ALL_STEPS // models))
-    # the chosen threshold may lie between two scores: the cut is what counts
-    chosen = int(np.searchsorted(-cut, -start, side="right")) - 1
-    at = np.union1d(_spread(c, t.n_pos, t.n_neg, most), [0, chosen, cut.size - 1])
-    threshold = cut[at].copy()
-    place = int(np.searchsorted(at, chosen))
-    threshold[place] = start
-    return Steps(name, threshold, c.tp[at], c.fp[at], t.n_pos, t.n_neg, place)
-
-
-def _spread(c: Confusion, n_pos: int, n_neg: int, most: int) -> Ints:
-    """Spread steps evenly along the ROC curve, and along the flagged share."""
-    if c.tp.size <= most:
-        return np.arange(c.tp.size)
-    along = np.asarray(c.tp / n_pos + c.fp / n_neg)
-    flagged = np.asarray((c.tp + c.fp) / (n_pos + n_neg))
-    wanted = [
-        np.searchsorted(v, np.linspace(0, v[-1], most // 2)) for v in (along, flagged)
+def section(
+    models: Sequence[Model],
+    calibration: Figure | None,
+    checked: Validation | None,
+    options: ReportOptions,
+) -> Section:
+    """Show what every threshold does, and the chosen one."""
+    drawn = [
+        _roc(models, options),
+        _precision_recall(models, options),
+        _capacity(models, options),
+        _cost(models, options),
+        calibration,
+        _scores(models),
+        _decision(models, options),
+        _any_cost(models, options),
     ]
-    return np.unique(np.concatenate(wanted)).clip(0, c.tp.size - 1)
+    return Section(
+        "threshold",
+        "Move the threshold",
+        words=_how_to_move(options),
+        figures=tuple(f for f in drawn if f is not None),
+        tables=_metrics(models[0], checked),
+        method=(
+            "Every distinct score is tried as a threshold, so the chosen one is "
+            "exactly the best; the slider stops at a few hundred of them. Bands: "
+            "bootstrap; the whole true curve lies inside with the stated confidence. "
+            "Net benefit: Vickers and Elkin 2006, doi:10.1177/0272989X06295361. Cost "
+            "curve: Drummond and Holte 2006, doi:10.1007/s10994-006-8199-5. The "
+            "intervals in the table and in these two figures take the threshold as "
+            "fixed; what to expect on new cases comes from a bootstrap in which each "
+            "choice is evaluated on the cases left out."
+        ),
+        caveat=(
+            "A threshold holds for cases like these. Where positives are rarer, "
+            "precision and net benefit fall although recall stays the same. Net "
+            "benefit reads scores as probabilities, so calibrate them first."
+        ),
+    )
 
 
-def slider(
-    all_steps: Sequence[Steps],
-    constraints: Sequence[Constraint],
-    prices: tuple[float, float],
-    weight: float,
-    probabilities: Sequence[list[float | None] | None],
-) -> dict[str, Any]:
-    """Give what the script of the page needs to move every figure."""
+def _how_to_move(options: ReportOptions) -> tuple[str, ...]:
+    best = "minimises" if options.smallest else "maximises"
+    limits = " and ".join(repr(c) for c in options.subject_to)
+    what = text_of(options.objective.name)
+    if not options.stated:
+        what += (
+            " (sensitivity + specificity - 1, which is 0 for guessing and 1 at best)"
+        )
+    lines = [
+        "One threshold moves through all figures. The arrow keys move it by one step.",
+        f"The chosen threshold {best} {what}"
+        + (f", subject to {limits}." if limits else "."),
+    ]
+    if limits:
+        lines.append("In the red regions a constraint is not met.")
+    return tuple(lines)
+
+
+def _tallies(models: Sequence[Model]) -> dict[str, Tally]:
+    return {m.name: m.tally for m in models}
+
+
+def _drawn(
+    models: Sequence[Model],
+    figure: Curves,
+    title: str,
+    note: str,
+    follow: str,
+    place: tuple[float, float],
+    *,
+    under: Sequence[Markup] = (),
+    rule: str = "",
+    x: tuple[float, float] | None = None,
+    y: tuple[float, float] | None = None,
+) -> Figure:
+    """Draw curves and the dot that moves; ``rule`` names what an upright follows."""
+    axes = svg.axes_of(figure, x, y)
+    over = [svg.upright(axes, place[0], "now rule", rule)] if rule else []
+    over.append(svg.dot(axes, *place, "now", follow))
+    names = [m.name for m in models]
+    return svg.curves(
+        figure, names, title=title, note=note, under=under, over=over, x=x, y=y
+    )
+
+
+def _shaded(
+    models: Sequence[Model], options: ReportOptions, plane: str, figure: Curves
+) -> list[Markup]:
+    """Shade where a constraint is not met."""
+    if not options.subject_to:
+        return []
+    s, axes = models[0].steps, svg.axes_of(figure)
+    strips = region(options.subject_to, plane, s.n_pos, s.n_neg, met=False)
+    return [svg.area(axes, *_wider(strip), "forbidden") for strip in strips]
+
+
+def _wider(strip: Strip) -> tuple[Array, Array, Array]:
+    """Reach half a column to either side, so that two strips meet."""
+    x, low, high = strip
+    half = 0.5 / (ACROSS - 1)
+    across: Floats = np.concatenate([[x[0] - half], x, [x[-1] + half]]).clip(0, 1)
+    low, high = (np.concatenate([v[:1], v, v[-1:]]) for v in (low, high))
+    return across, low, high
+
+
+def _bands(options: ReportOptions) -> dict[str, Any]:
     return {
-        "models": [
-            {
-                "name": s.name,
-                "threshold": [None if np.isinf(v) else float(v) for v in s.threshold],
-                "tp": s.tp.tolist(),
-                "fp": s.fp.tolist(),
-                "pos": s.n_pos,
-                "neg": s.n_neg,
-                "start": s.start,
-                "meets": [_flags(bound(c, s.confusion)) for c in constraints],
-                "probability": probability,
-            }
-            for s, probability in zip(all_steps, probabilities, strict=True)
-        ],
-        "constraints": [repr(c) for c in constraints],
-        "prices": {"fp": prices[0], "fn": prices[1]},
-        "weight": weight,
+        "band": "simultaneous",
+        "level": options.level,
+        "rng": options.rng,
+        "number": REPLICATES,
     }
 
 
-def bound(constraint: Constraint, c: Confusion) -> Array:
-    """At which thresholds does a constraint hold? Not where it is undefined."""
-    return np.asarray(constraint(c), dtype=bool)
-
-
-def _flags(values: Array) -> str:
-    return "".join("1" if v else "0" for v in values)
-
-
-def roc_figure(
-    models: Sequence[Steps], constraints: Sequence[Constraint], bands: Sequence[Band]
-) -> Figure:
-    """Draw recall against the false positive rate."""
-    axes = svg.Axes("false positive rate", "recall (true positive rate)")
-    marks = [
-        *_forbidden(axes, constraints, models[0], _from_roc),
-        svg.line(axes, [0, 1], [0, 1], "chance"),
-        *band_marks(axes, enumerate(bands)),
-    ]
-    curves = [(s.fp / s.n_neg, s.tp / s.n_pos) for s in models]
-    note = "Up and to the left is better; the dashed diagonal is guessing."
-    return curve_figure("ROC curve", axes, marks, models, curves, "fpr recall", note)
-
-
-def pr_figure(
-    models: Sequence[Steps], constraints: Sequence[Constraint], bands: Sequence[Band]
-) -> Figure:
-    """Draw precision against recall."""
-    axes = svg.Axes("recall (true positive rate)", "precision")
-    first = models[0]
-    prevalence = first.n_pos / (first.n_pos + first.n_neg)
-    marks = [
-        *_forbidden(axes, constraints, first, _from_pr),
-        svg.line(axes, [0, 1], [prevalence, prevalence], "chance"),
-        *band_marks(axes, enumerate(bands)),
-    ]
-    curves = []
-    for s in models:
-        some = (s.tp + s.fp) > 0  # precision of no flag at all is undefined
-        curves.append((s.tp[some] / s.n_pos, s.tp[some] / (s.tp + s.fp)[some]))
-    note = (
-        "Up and to the right is better; the dashed line is guessing, at the "
-        f"prevalence {percent(prevalence)}."
-    )
-    return curve_figure(
-        "Precision and recall", axes, marks, models, curves, "recall precision", note
+def _roc(models: Sequence[Model], options: ReportOptions) -> Figure:
+    figure = roc_figure(_tallies(models), **_bands(options))
+    s = models[0].steps
+    return _drawn(
+        models,
+        figure,
+        "ROC curve",
+        "Up and to the left is better; the dashed diagonal is guessing.",
+        "fpr recall",
+        (s.at_start("fpr"), s.at_start("recall")),
+        under=_shaded(models, options, "roc", figure),
     )
 
 
-def capacity_figure(
-    models: Sequence[Steps], constraints: Sequence[Constraint]
-) -> Figure:
-    """Draw how many positives are found against how many cases are flagged."""
-    axes = svg.Axes("share of cases flagged", "recall (true positive rate)")
-    marks = [
-        *_forbidden(axes, constraints, models[0], _from_capacity),
-        svg.line(axes, [0, 1], [0, 1], "chance"),
-        svg.upright(axes, models[0].flagged_rate, "now rule", "flagged_rate"),
-    ]
-    curves = [((s.tp + s.fp) / (s.n_pos + s.n_neg), s.tp / s.n_pos) for s in models]
-    note = "How many of the positives are found when only so many cases can be handled."
-    return curve_figure(
-        "Capacity", axes, marks, models, curves, "flagged_rate recall", note
+def _precision_recall(models: Sequence[Model], options: ReportOptions) -> Figure:
+    figure = precision_recall_figure(_tallies(models), **_bands(options))
+    s = models[0].steps
+    share = percent(models[0].tally.prevalence)
+    return _drawn(
+        models,
+        figure,
+        "Precision and recall",
+        f"Up and to the right is better; the dashed line is guessing, at the "
+        f"prevalence of {share}.",
+        "recall precision",
+        (s.at_start("recall"), s.at_start("precision")),
+        under=_shaded(models, options, "precision_recall", figure),
     )
 
 
-def score_figure(tallies: Sequence[Tally], models: Sequence[Steps]) -> Figure:
-    """Draw how the scores of positives and negatives are spread."""
-    names = [s.name for s in models]
-    low = min(float(t.score[-1]) for t in tallies)
-    high = max(float(t.score[0]) for t in tallies)
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    edges = np.linspace(low, high, 41)
-    shares = [[_share(t.score, c, edges) for c in (t.neg, t.pos)] for t in tallies]
-    top = max(float(v.max()) for pair in shares for v in pair) * 1.05 or 1.0
-    axes = svg.Axes("score", "share of each class", (low, high), (0.0, top))
-    marks = []
-    for k, pair in enumerate(shares):
-        for kind, heights in zip(("negatives", "positives"), pair, strict=True):
-            x = np.repeat(edges, 2)
-            y = np.concatenate([[0], np.repeat(heights, 2), [0]])
-            marks.append(svg.polygon(axes, x, y, f"{kind} {only(k)}", str(k)))
-    cut = float(np.clip(models[0].threshold[models[0].start], low, high))
-    marks.append(svg.upright(axes, cut, "now rule", "threshold"))
-    rows = [
-        (name, f"{edges[b]:.3g} to {edges[b + 1]:.3g}", float(neg[b]), float(pos[b]))
-        for name, (neg, pos) in zip(names, shares, strict=True)
-        for b in range(40)
-        if neg[b] + pos[b] > 0
-    ]
-    text = (
-        f"Histogram of the scores of {', '.join(names)}, from {low:.3g} to {high:.3g}, "
-        "positives and negatives apart; the table has the numbers."
-    )
-    return Figure(
-        "Scores",
-        svg.drawing(axes, marks, text),
-        "Solid: positives. Dashed outline: negatives. Cases right of the line are "
-        "flagged.",
-        grid("Scores", ("classifier", "score", "negatives", "positives"), rows),
+def _capacity(models: Sequence[Model], options: ReportOptions) -> Figure:
+    figure = gain_figure(_tallies(models))
+    s = models[0].steps
+    return _drawn(
+        models,
+        figure,
+        "Capacity",
+        "Share of the positives that is found when only so many cases can be handled.",
+        "flagged_rate recall",
+        (s.at_start("flagged_rate"), s.at_start("recall")),
+        under=_shaded(models, options, "gain", figure),
+        rule="flagged_rate",
     )
 
 
-def _share(score: Floats, count: Ints, edges: Floats) -> Floats:
-    total = int(count.sum())
-    counted, _ = np.histogram(score, edges, weights=count.astype(np.float64))
-    return counted / total if total else counted
+def _cost(models: Sequence[Model], options: ReportOptions) -> Figure:
+    (fp, fn), s = options.costs, models[0].steps
+    note = f"Lower is better. A false positive costs {fp:g}, a false negative {fn:.4g}."
+    if options.invented:
+        note = (
+            "Lower is better. No costs were given, so both error rates count equally: "
+            f"a false positive costs 1 and a false negative {fn:.4g}, which is how "
+            f"many negatives there are for each positive. {options.how_to_give_costs}"
+        )
+    c = s.confusion[s.start]
+    now = float((fp * c.fp + fn * c.fn) / (s.n_pos + s.n_neg))
+    return _drawn(
+        models,
+        price_figure(_tallies(models), fp, fn),
+        "Cost",
+        note,
+        "flagged_rate cost",
+        (s.at_start("flagged_rate"), now),
+        rule="flagged_rate",
+    )
 
 
-def curve_figure(
-    title: str,
-    axes: svg.Axes,
-    marks: Sequence[Markup],
-    models: Sequence[Steps],
-    curves: Sequence[tuple[Array, Array] | None],
-    follow: str,
-    note: str,
-) -> Figure:
-    """Draw the curve of every classifier that has one, and the dot that moves.
+def _scores(models: Sequence[Model]) -> Figure:
+    return svg.bars(
+        score_figure(_tallies(models)),
+        note="Solid: positives. Dashed outline: negatives. Cases to the right of the "
+        "line are flagged.",
+        now=models[0].steps.first,
+    )
 
-    A curve may lack the first steps, where it is undefined.
+
+def _decision(models: Sequence[Model], options: ReportOptions) -> Figure | None:
+    """Draw the net benefit of acting on scores that are probabilities.
+
+    It is asked at the steps of the slider, so that its dot stays on the curve.
     """
-    lines, rows = [], []
-    for k, (s, curve) in enumerate(zip(models, curves, strict=True)):
-        if curve is None:
-            continue
-        chosen = "" if k else " chosen"
-        lines.append(svg.line(axes, *curve, f"curve c{k % 8}{chosen}", str(k)))
-        rows += _few_rows(s, *curve)
-    dot = svg.dot(axes, *_start(models[0], curves[0]), "now", follow)
-    drawn = [svg.clipped(axes, [*marks, *lines]), dot]
-    names = ", ".join(s.name for s, c in zip(models, curves, strict=True) if c)
-    text = f"{title} of {names}: {axes.y_label} against {axes.x_label}. {note}"
-    head = ("classifier", "threshold", axes.x_label, axes.y_label)
-    return Figure(title, svg.drawing(axes, drawn, text), note, grid(title, head, rows))
+    at = {m.name: _probabilities(m) for m in models if m.is_probability}
+    asked = {m.name: m.tally for m in models if at.get(m.name, np.empty(0)).size}
+    if not asked:
+        return None
+    figure = decision_figure(asked, level=options.level, at=at)
+    best = max(float(line["y"].max()) for line in figure.lines)
+    share = models[0].tally.prevalence
+    top = 1.1 * max(best, share)
+    s = models[0].steps
+    cut, c = s.first, s.confusion[s.start]
+    inside = models[0].name in asked and cut < 1
+    odds = cut / (1 - cut) if inside else np.nan
+    now = float((c.tp - c.fp * odds) / (s.n_pos + s.n_neg))
+    return _drawn(
+        models,
+        figure,
+        "Net benefit",
+        "Higher is better: true positives per case, minus the false positives at the "
+        "cost that acting from this probability implies. Dashed: act on nobody (flat) "
+        "or on everybody (falling).",
+        "threshold net_benefit",
+        (cut, now),
+        rule="threshold",
+        x=(0.0, _reach(figure, share)),
+        y=(-top / 6, top),
+    )
 
 
-def _few_rows(s: Steps, x: Array, y: Array) -> list[tuple[str, str, float, float]]:
-    """Give a dozen points of a curve, with their thresholds."""
-    left_out = len(s.threshold) - len(x)
-    at = np.unique(np.linspace(0, len(x) - 1, 12).astype(int))
-    return [
-        (s.name, cut_text(s.threshold[i + left_out]), float(x[i]), float(y[i]))
-        for i in at
+def _probabilities(m: Model) -> Floats:
+    found = m.steps.threshold[m.steps.threshold < 1]
+    return np.maximum(found, 0.0)
+
+
+def _reach(figure: Curves, prevalence: float) -> float:
+    """Up to which probability is there anything to see?"""
+    seen = [line["p"][line["y"] > 0.02 * prevalence] for line in figure.lines]
+    last = max((float(x.max()) for x in seen if x.size), default=0.0)
+    return float(min(1.0, np.ceil(10 * max(last, 2 * prevalence)) / 10))
+
+
+def _any_cost(models: Sequence[Model], options: ReportOptions) -> Figure:
+    figure = cost_curve_figure(_tallies(models), level=options.level)
+    s, span = models[0].steps, (0.0, 0.55)
+    at = weight_of(models[0].tally.prevalence, options.costs)
+    alarm, miss = s.at_start("fpr"), s.at_start("fnr")
+    axes = svg.axes_of(figure, y=span)
+    now = at * miss + (1 - at) * alarm
+    tilted = svg.tilted(axes, alarm, miss, "now rule", "fpr fnr")
+    note = (
+        "Lower is better. The weight says how much of the largest possible cost comes "
+        "from missed positives; it follows from the costs and the prevalence. The "
+        "curve is the best threshold for each weight, the straight line the threshold "
+        "of the slider: where they touch, that threshold is best. The dot is at the "
+        f"present weight, {at:.2g}. Dashed: flag all or none."
+    )
+    over = [
+        svg.clipped(axes, [tilted]),
+        svg.dot(axes, at, now, "now", "weight weighted_cost"),
     ]
+    names = [m.name for m in models]
+    title = "Cost for every cost ratio"
+    return svg.curves(figure, names, title=title, note=note, over=over, y=span)
 
 
-def cut_text(threshold: float) -> str:
-    """Write a threshold with more places than a rate, since counts hang on it."""
-    return "above all" if np.isposinf(threshold) else f"{threshold:.6g}"
-
-
-def _start(s: Steps, curve: tuple[Array, Array] | None) -> tuple[float, float]:
-    """Where is the chosen cut on this curve? Nowhere when it is undefined there."""
-    at = -1 if curve is None else s.start - len(s.threshold) + len(curve[0])
-    if curve is None or at < 0:
-        return float("nan"), float("nan")
-    return float(curve[0][at]), float(curve[1][at])
-
-
-def only(k: int) -> str:
-    """Show a mark of classifier k only while it is chosen; the first one is."""
-    return "only gone" if k else "only"
-
-
-def band_marks(axes: svg.Axes, bands: Iterable[tuple[int, Band]]) -> list[Markup]:
-    """Draw the band of each classifier, seen while it is chosen."""
-    return [
-        svg.area(axes, x, low, high, f"band {only(k)} c{k % 8}", str(k))
-        for k, (x, low, high) in bands
-    ]
-
-
-def _from_roc(x: Array, y: Array, s: Steps) -> tuple[Array, Array]:
-    return y * s.n_pos, x * s.n_neg
-
-
-def _from_pr(x: Array, y: Array, s: Steps) -> tuple[Array, Array]:
-    tp = x * s.n_pos
-    return tp, tp * (1 - y) / np.maximum(y, 1e-9)
-
-
-def _from_capacity(x: Array, y: Array, s: Steps) -> tuple[Array, Array]:
-    tp = y * s.n_pos
-    return tp, x * (s.n_pos + s.n_neg) - tp
-
-
-_ACROSS, _UP = 241, 961  # points of the figure at which constraints are asked
-
-
-def _forbidden(
-    axes: svg.Axes, constraints: Sequence[Constraint], s: Steps, counts: Any
-) -> list[Markup]:
-    """Shade where a constraint does not hold, whatever the metric: point by point."""
-    if not constraints:
-        return []
-    x, y = np.meshgrid(np.linspace(0, 1, _ACROSS), np.linspace(0, 1, _UP))
-    tp, fp = counts(x, y, s)
-    c = Confusion(tp, fp, s.n_pos - tp, s.n_neg - fp)
-    held = np.all([bound(k, c) for k in constraints], axis=0)
-    wrong = ~held & (fp >= 0) & (fp <= s.n_neg)
-    strips = (np.array(strip).T for strip in _strips(wrong.T))
-    return [svg.area(axes, x, low, high, "forbidden") for x, low, high in strips]
-
-
-def _strips(columns: Array) -> list[list[tuple[float, float, float]]]:
-    """Join the marked stretches of neighbouring columns: (where, from, to) each."""
-    half, high = 0.5 / (_ACROSS - 1), _UP - 1
-    done: list[list[tuple[float, float, float]]] = []
-    growing: list[list[tuple[float, float, float]]] = []
-    for k, column in enumerate(columns):
-        change = np.flatnonzero(np.diff(np.concatenate([[0], column, [0]])))
-        ends = np.clip((change.reshape(-1, 2) - 0.5) / high, 0, 1).tolist()
-        at = k / (_ACROSS - 1)
-        if len(ends) != len(growing):
-            done += growing
-            growing = [[(max(at - half, 0.0), *pair)] for pair in ends]
-        for strip, pair in zip(growing, ends, strict=True):
-            strip.append((at, *pair))
-    # a strip reaches half a column to either side, so that two of them meet
-    return [
-        [*strip, (min(strip[-1][0] + half, 1.0), *strip[-1][1:])]
-        for strip in done + growing
-    ]
+def _metrics(best: Model, checked: Validation | None) -> tuple[Grid, ...]:
+    """Give every metric at the chosen threshold, with its interval where it has one."""
+    if checked is None:
+        return ()
+    rows = [(quantity(name).text, found) for name, found in checked.metrics.items()]
+    caption = f"{best.name} at the chosen threshold, {best.point.threshold:.4g}"
+    return (grid(caption, ("metric", "value"), rows),)

@@ -2,15 +2,14 @@
 
 On AMD processors with AVX-512, NumPy's AVX-512 sort is several times slower than its
 AVX2 sort, and NumPy decides while it is imported. A library must not meddle with that,
-a program may: this module is the program's first line, and imports nothing of Trueness
-before it has decided.
+a program may: this module is the program's first line, and nothing that it imports
+before it has decided imports NumPy (a test holds it to that).
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 _SWITCH = "NPY_DISABLE_CPU_FEATURES"
@@ -20,17 +19,17 @@ def main() -> None:
     """Run ``trueness``."""
     if _SWITCH not in os.environ and slow_avx512(_processor()):
         os.environ[_SWITCH] = "X86_V4 AVX512_ICL"
-    if find_spec("typer") is None:
-        raise SystemExit(_bare(sys.argv[1:]))
     try:
-        from trueness.cli import main as command_line
-
+        from trueness.cli._app import main as command_line
+    except ModuleNotFoundError as err:
+        raise SystemExit(_bare(str(err.name), sys.argv[1:])) from None
+    try:
         command_line()
     except KeyboardInterrupt:  # before or after a command: those end by themselves
         raise SystemExit(130) from None
 
 
-def _bare(words: list[str]) -> int:
+def _bare(library: str, words: list[str]) -> int:
     """Answer without the libraries of the command line: the version, or what to do."""
     if words == ["--version"]:
         from trueness import __version__
@@ -38,7 +37,7 @@ def _bare(words: list[str]) -> int:
         print(f"trueness {__version__}")
         return 0
     print(
-        "The command line needs typer, which is not installed. "
+        f"The command line needs {library}, which is not installed. "
         'Type: pip install "trueness[cli]".',
         file=sys.stderr,
     )

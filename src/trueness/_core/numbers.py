@@ -1,0 +1,128 @@
+"""How is a number written for a person? In tables, sentences and reports alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import floor, inf, isfinite, log10
+from statistics import median_low
+from typing import Any
+
+MINUS = "\N{MINUS SIGN}"
+
+
+def written(value: Any, places: int | None = None) -> str:
+    """Write one value of a table or a sentence.
+
+    An estimate is written with its interval, with as many decimal places as show two
+    digits of half the width of the interval, or with ``places``.
+
+    >>> written(0.85184), written(12345), written(float("nan")), written(None)
+    ('0.852', '12,345', 'undefined', '')
+    """
+    if is_estimate(value):
+        return _estimate(value, places)
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: ""}[value]
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float) and 1000 <= abs(value) < 1e15:
+        return f"{value:,.0f}"
+    if isinstance(value, float):
+        return {"nan": "undefined", "inf": "infinite"}.get(str(value), f"{value:.3g}")
+    return str(value)
+
+
+def is_estimate(value: Any) -> bool:
+    """Has this a value with an interval around it?"""
+    return all(hasattr(value, name) for name in ("value", "low", "high"))
+
+
+def in_column(values: Sequence[Any], least: int = 0) -> list[str]:
+    """Write values that stand under one another, intervals with the same places.
+
+    ``least`` is the smallest number of decimal places of an interval.
+    """
+    wide = [v.high - v.low for v in values if is_estimate(v) and v.high > v.low]
+    usual = median_low([_places(w / 2) for w in wide]) if wide else None
+    places = None if usual is None else max(least, usual)
+    return [written(v, places) for v in values]
+
+
+def _estimate(e: Any, places: int | None) -> str:
+    if e.value == e.low == e.high:
+        return written(float(e.value))
+    if not isfinite(e.high - e.low):
+        return f"{written(float(e.value))} (no interval)"
+    if places is None:
+        places = _places((e.high - e.low) / 2)
+    value, low, high = (f"{v:,.{places}f}" for v in (e.value, e.low, e.high))
+    return f"{value} ({low} to {high})"
+
+
+def _places(half: float) -> int:
+    """How many decimal places show two digits of half the width of an interval?"""
+    if not 0 < half < inf:
+        return 3
+    return min(8, max(0, 1 - floor(round(log10(half), 9))))
+
+
+def percent(share: float) -> str:
+    """Write a share; only what is everything is 100 %.
+
+    >>> percent(0.0531), percent(0.5), percent(0.8225), percent(0.99999)
+    ('5.31 %', '50.0 %', '82.3 %', '99.99 %')
+    """
+    x = 100 * share
+    if x != x:
+        return "undefined"
+    if 99.95 <= x < 100:
+        return f"{floor(100 * x) / 100:.2f} %"
+    # a tie goes up, as in the script of the page
+    return f"{x * (1 + 1e-12):#.3g}".rstrip(".") + " %" if x else "0 %"
+
+
+def level_text(level: float) -> str:
+    """Write a level of confidence.
+
+    >>> level_text(0.95), level_text(0.999)
+    ('95 %', '99.9 %')
+    """
+    return f"{100 * level:.6g} %"
+
+
+def p_value(p: float) -> str:
+    """Write a p-value for a table.
+
+    >>> p_value(0.0312), p_value(1e-9)
+    ('0.031', '<0.0001')
+    """
+    return "<0.0001" if p < 1e-4 else f"{p:.2g}"
+
+
+def p_is(p: float) -> str:
+    """Write a p-value within a sentence.
+
+    >>> p_is(0.0312), p_is(1e-9)
+    ('p = 0.031', 'p < 0.0001')
+    """
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
+
+
+def counted(number: int, noun: str, many: str = "") -> str:
+    """Write how many there are.
+
+    >>> counted(1, "case"), counted(1200, "case"), counted(2, "leaf", "leaves")
+    ('1 case', '1,200 cases', '2 leaves')
+    """
+    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+
+
+def listed(names: Sequence[str], word: str = "and") -> str:
+    """Write names one after the other.
+
+    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} {word} {names[-1]}"

@@ -1,0 +1,160 @@
+"""Which commands are there? Each is loaded when it is asked for."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+import typer.main
+from typer.core import TyperCommand, TyperGroup
+
+# a command is the name of its module and of the function in it; the question is the
+# first line of its documentation (a test compares them)
+COMMANDS = {
+    "report": "Write a report: one HTML file that works offline, to be sent to anyone.",
+    "evaluate": "How good is each score? AUC, average precision and Brier score, with "
+    "intervals.",
+    "threshold": "Where should the threshold be? The exact best one under constraints.",
+    "compare": "Which score is better, and is it better everywhere? Paired tests, "
+    "dominance.",
+    "calibrate": "What does a score mean, as a probability? Fits a map and applies it.",
+    "combine": "Would they be better together? Compares ways to combine scores, "
+    "applies one.",
+    "nogold": "How good is each test, and how common is the condition, if the truth is "
+    "unknown?",
+    "leaves": "Can this leaf be trusted? Confidence and utility of every leaf of a "
+    "tree.",
+    "plan": "How many cases do I need? Sample sizes.",
+    "demo": "Evaluate the sample data, say what was found and write a report.",
+}
+CODES = (
+    "Exit codes: 0 done; 1 the output could not be written, or its reader went away; "
+    "2 wrong input; 3 too few cases, or no threshold meets the constraints; 130 "
+    "interrupted."
+)
+
+
+class OnDemand(TyperGroup):
+    """A group whose commands are loaded when they are asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Name the commands, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Load one command."""
+        if cmd_name in COMMANDS and cmd_name not in self.commands:
+            self.commands[cmd_name] = load(cmd_name)
+        return self.commands.get(cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Show the list of commands without loading any."""
+        with self._listed():
+            super().format_help(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Complete the name of a command without loading any."""
+        with self._listed():
+            return super().shell_complete(ctx, incomplete)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command; Typer suggests one of those it knows for a misspelt name."""
+        if args[0] in COMMANDS:
+            return super().resolve_command(ctx, args)
+        with self._listed():
+            return super().resolve_command(ctx, args)
+
+    @contextmanager
+    def _listed(self) -> Iterator[None]:
+        """Have names and questions in place of commands."""
+        loaded = self.commands
+        self.commands = {n: TyperCommand(n, help=q) for n, q in COMMANDS.items()}
+        try:
+            yield
+        finally:
+            self.commands = loaded
+
+
+class Careful(TyperCommand):
+    """A command that refuses what was typed twice, rather than take the last."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of a line."""
+        rest: list[str] = super().parse_args(ctx, list(args))
+        options = {o: p for p in self.params for o in p.opts if o.startswith("-")}
+        typed = [
+            options[w] for word in args if (w := word.partition("=")[0]) in options
+        ]
+        for p in typed:
+            once = not getattr(p, "multiple", False) and not getattr(
+                p, "is_flag", False
+            )
+            if once and typed.count(p) > 1:
+                ctx.fail(
+                    f"{p.opts[0]} may be given once; found it {typed.count(p)} times."
+                )
+        return rest
+
+
+def load(name: str) -> Any:
+    """Make the command of this name from its module."""
+    found = getattr(import_module(f"trueness.cli.{name}"), name)
+    if isinstance(found, typer.Typer):
+        return typer.main.get_command(found)
+    one = typer.Typer(add_completion=False, rich_markup_mode="rich")
+    one.command(name=name, epilog=CODES, cls=Careful)(found)
+    return typer.main.get_command(one)
+
+
+app = typer.Typer(
+    name="trueness",
+    cls=OnDemand,
+    help="Measure, calibrate, threshold, compare and combine binary classifiers, with "
+    "or without a gold standard.",
+    epilog=f"Try: trueness demo\n\n{CODES}",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from trueness import __version__
+
+        typer.echo(f"trueness {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _start(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show the version."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def _terminated(number: int, frame: object) -> None:
+    # unwinds like an interrupt, so that no temporary file stays behind
+    raise SystemExit(128 + number)
+
+
+def main() -> None:
+    """Run the command line."""
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115 - until the end
+    if sys.stdout is None:
+        sys.stderr.write("Error: standard output is closed.\n")
+        raise SystemExit(1)
+    signal.signal(signal.SIGTERM, _terminated)
+    app()

@@ -1,0 +1,246 @@
+"""Which columns are meant, and what do they count?
+
+Columns that were not named are taken only when there is no doubt. Columns and file
+together are a :class:`Request`, which ``count_tally`` and ``count_panel`` count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, final
+
+from trueness._core.checks import columns as _columns
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import nearest
+from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source, names_of
+from trueness.cli._words import for_the_shell
+from trueness.data.engines import quoted
+from trueness.data.frames import panel, tally
+
+LABEL_NAMES = ("label", "y", "y_true", "target", "truth", "outcome")
+SCORE_NAMES = ("score", "y_score", "p", "prob", "probability", "prediction")
+COUNT_NAMES = ("n", "count", "counts", "cases", "freq", "frequency")
+_TRUE, _FALSE = ("true", "yes", "t", "1"), ("false", "no", "f", "0")
+Guess = Callable[[Source, set[str | None]], tuple[str, ...]]
+
+
+@final
+@dataclass(frozen=True)
+class Chosen:
+    """Which columns a command works on, and which of them nobody named."""
+
+    label: str | None
+    scores: tuple[str, ...]
+    count: str | None = None
+    by: str | None = None
+    positive: Any = None
+    guessed: tuple[str, ...] = field(default=())
+
+
+@final
+@dataclass(frozen=True)
+class Request:
+    """What a command is asked about: a file, its columns, a level and a seed."""
+
+    source: Source
+    chosen: Chosen
+    rows: Any  # the chosen columns
+    level: float
+    seed: int
+
+
+def choose(
+    source: Source,
+    *,
+    option: str,
+    scores: Sequence[str],
+    guess: Guess,
+    label: str | None,
+    positive: str | None = None,
+    count: str | None = None,
+    by: str | None = None,
+    needs_label: bool = True,
+) -> Chosen:
+    """Which columns are meant? Those not named are taken when there is no doubt."""
+    names = list(source.types)
+    for what, name in (("--label", label), ("--count", count), ("--by", by)):
+        if name is not None:
+            _named(name, names, what)
+    for name in _columns.distinct_names(list(scores), f"--{option}"):
+        _named(name, names, f"--{option}")
+    guessed = []
+    if label is None and needs_label:
+        label = _guess_label(source, {*scores, count, by})
+        guessed.append(f"label {names_of([label])}")
+    if not scores:
+        scores = guess(source, {label, count, by})
+        many = "s" if len(scores) > 1 else ""
+        guessed.append(f"{option}{many} {names_of(scores)}")
+    value = _positive(source, label, positive)
+    return Chosen(label, tuple(scores), count, by, value, tuple(guessed))
+
+
+def looks_counted(source: Source, chosen: Chosen) -> str | None:
+    """Which column, that nobody named, looks like numbers of cases?"""
+    used = {chosen.label, *chosen.scores, chosen.by}
+    free = (c for c, kind in source.types.items() if kind in WHOLE_TYPES)
+    like = [c for c in free if c.lower() in COUNT_NAMES and c not in used]
+    return like[0] if like and chosen.count is None else None
+
+
+def _named(name: str, names: list[str], what: str) -> None:
+    if name not in names:
+        raise InputError(
+            f"{what} must name a column, and this file has no column {name!r}; it has "
+            f"{names_of(names)}.{nearest(name, names)}"
+        )
+
+
+def _guess_label(source: Source, taken: set[str | None]) -> str:
+    free = [c for c in source.types if c not in taken]
+    by_name = [c for c in free if c.lower() in LABEL_NAMES]
+    if len(by_name) == 1:
+        return by_name[0]
+    binary = [c for c in free if _holds_labels(source, c)]
+    if len(binary) == 1 and not by_name:
+        return binary[0]
+    raise InputError(
+        f"Which column holds the labels? Type --label NAME. This file has the columns "
+        f"{names_of(source.types)}."
+    )
+
+
+def _holds_labels(source: Source, column: str) -> bool:
+    kind = source.types[column]
+    if kind == "BOOLEAN":
+        return True
+    return kind in WHOLE_TYPES and source.distinct(column, 2) in ([0, 1], [-1, 1])
+
+
+def one_score(source: Source, taken: set[str | None]) -> tuple[str, ...]:
+    """Take the one column that can be the score."""
+    real, by_name = _candidates(source, taken)
+    if len(real) == 1 or len(by_name) == 1:
+        return tuple(real if len(real) == 1 else by_name)
+    raise InputError(
+        f"Which column is the score? Type --score NAME. This file has the columns "
+        f"{names_of(source.types)}."
+    )
+
+
+def several_scores(source: Source, taken: set[str | None]) -> tuple[str, ...]:
+    """Take every column of fractions, when all of them lie between 0 and 1."""
+    real, by_name = _candidates(source, taken)
+    if real and (len(real) == 1 or _all_probabilities(source, real)):
+        return tuple(real)
+    if len(by_name) == 1:
+        return tuple(by_name)
+    raise InputError(
+        f"Which columns hold the scores? Type --score NAME for each. This file has the "
+        f"columns {names_of(source.types)}."
+    )
+
+
+def _candidates(source: Source, taken: set[str | None]) -> tuple[list[str], list[str]]:
+    """Give the free columns of fractions, and those that are called like a score."""
+    free = [c for c in source.types if c not in taken]
+    real = [c for c in free if source.types[c].startswith(REAL_TYPES)]
+    return real, [c for c in free if c.lower() in SCORE_NAMES]
+
+
+def _all_probabilities(source: Source, columns: list[str]) -> bool:
+    ends = ", ".join(f"min({quoted(c)}), max({quoted(c)})" for c in columns)
+    values = source.rows.aggregate(ends).fetchall()[0]
+    return all(v is not None and 0 <= v <= 1 for v in values)
+
+
+def _positive(source: Source, label: str | None, text: str | None) -> Any:
+    """Give the positive label the type of its column: "1" is a number there."""
+    if text is None or label is None:
+        return None
+    kind = source.types[label]
+    if kind == "BOOLEAN":  # DuckDB reads yes and no as such, too
+        _options.choice(text.lower(), (*_TRUE, *_FALSE), "--positive")
+        return text.lower() in _TRUE
+    if kind in WHOLE_TYPES or kind.startswith(REAL_TYPES):
+        try:
+            return float(text)
+        except ValueError:
+            raise InputError(
+                f"--positive must be a value of column {label!r}, which holds numbers; "
+                f"found {text!r}."
+            ) from None
+    return text
+
+
+def with_verdicts(request: Request, yes: str | None) -> Request:
+    """Make 0 and 1 of verdicts that are words: 1 where a verdict is ``yes``."""
+    votes, types = request.chosen.scores, request.source.types
+    words = [c for c in votes if types[c] == "VARCHAR"]
+    if yes is None:
+        _say_yes(request, words)
+        return request
+    found = {c: [str(v) for v in request.source.distinct(c, 3)] for c in votes}
+    for column, values in found.items():
+        if len(values) > 2:
+            raise InputError(
+                f"--yes needs columns with two verdicts; column {column!r} has "
+                f"{names_of(values, 3)} and perhaps more. Make a column of 0 and 1."
+            )
+    if not any(yes in values for values in found.values()):
+        raise InputError(
+            f"--yes must be a verdict of the tests, and none of them says {yes!r}; "
+            f"found {names_of(dict.fromkeys(v for vs in found.values() for v in vs))}."
+        )
+    text = yes.replace("'", "''")
+    others = [quoted(c) for c in request.rows.columns if c not in votes]
+    as_votes = [
+        f"CAST(CAST({quoted(c)} AS VARCHAR) = '{text}' AS INTEGER) AS {quoted(c)}"
+        for c in votes
+    ]
+    return replace(request, rows=request.rows.project(", ".join(others + as_votes)))
+
+
+def _say_yes(request: Request, words: Sequence[str]) -> None:
+    if not words:
+        return
+    values = [str(v) for v in request.source.distinct(words[0], 3)]
+    raise InputError(
+        f"Verdicts must be 0 and 1; column {words[0]!r} holds {names_of(values, 3)}. "
+        f"Type --yes {values[-1]}, if that verdict means positive."
+    )
+
+
+def count_tally(request: Request, score: str, by: bool = False) -> Any:
+    """Count one score: a Tally, or one for each group."""
+    return _count(tally, request, by, score=score)
+
+
+def count_panel(request: Request, by: bool = False) -> Any:
+    """Count all scores together: a Panel, or one for each group."""
+    return _count(panel, request, by, scores=list(request.chosen.scores))
+
+
+def _count(how: Callable[..., Any], request: Request, by: bool, **columns: Any) -> Any:
+    chosen = request.chosen
+    with naming(chosen):
+        return how(
+            request.rows,
+            label=chosen.label,
+            positive=chosen.positive,
+            count=chosen.count,
+            by=chosen.by if by else None,
+            **columns,
+        )
+
+
+@contextmanager
+def naming(chosen: Chosen) -> Iterator[None]:
+    """Say the library's sentences with the name of the label."""
+    try:
+        yield
+    except InputError as err:
+        raise type(err)(for_the_shell(str(err), chosen.label)) from None

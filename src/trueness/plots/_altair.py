@@ -1,0 +1,227 @@
+"""How does a figure become an Altair chart?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from trueness._core.figures import Axis, Bars, Curves, Intervals, Line
+from trueness.plots._theme import COLOURS, GREY, alt, frame, styled
+
+LABEL = 420
+ONE = "classifier"  # what a tally, which has no name, is called
+Columns = dict[str, list[Any]]
+
+
+def chart_of(figure: Curves | Intervals | Bars, title: str) -> Any:
+    """Draw a figure."""
+    if isinstance(figure, Curves):
+        return curves(figure, title)
+    return (
+        intervals(figure, title)
+        if isinstance(figure, Intervals)
+        else bars(figure, title)
+    )
+
+
+def curves(figure: Curves, title: str) -> Any:
+    """Draw curves over their bands and guides."""
+    about = f"{figure.what} of {', '.join(line.name for line in figure.lines)}"
+    return styled(alt.layer(*layers(figure)), title, about)
+
+
+def layers(figure: Curves) -> list[Any]:
+    """Give bands, guides and lines, the lines on top."""
+    named = [line.name for line in figure.guides if line.name]
+    how = _told_apart(figure, named) if named else {}
+    found = [bands(figure).encode(**_only(how, "color"))] if figure.bands else []
+    for line in figure.guides:
+        if line.name:
+            found.append(lines([line], figure.x, figure.y).encode(**how))
+        else:
+            found.append(straight(line, figure.x, figure.y))
+    return [*found, lines(figure.lines, figure.x, figure.y).encode(**how)]
+
+
+def _only(how: dict[str, Any], name: str) -> dict[str, Any]:
+    return {k: v for k, v in how.items() if k == name}
+
+
+def _told_apart(figure: Curves, named: Sequence[str]) -> dict[str, Any]:
+    """Tell lines and named guides apart by colour and dashes, in one legend."""
+    names, others = [line.name for line in figure.lines], list(dict.fromkeys(named))
+    domain = [*names, *others]
+    legend: Any = alt.Legend(orient="bottom", columns=3, **STROKE)
+    palette = [COLOURS[k % len(COLOURS)] for k in range(len(names))]
+    colours = alt.Scale(domain=domain, range=[*palette, *[GREY] * len(others)])
+    broken = [[6, 3], [2, 2]][: len(others)]
+    dashes = alt.Scale(domain=domain, range=[[1, 0]] * len(names) + broken)
+    return {
+        "color": alt.Color("curve:N", title=None, scale=colours, legend=legend),
+        "strokeDash": alt.StrokeDash(
+            "curve:N", title=None, scale=dashes, legend=legend
+        ),
+    }
+
+
+STROKE: dict[str, Any] = {
+    "symbolType": "stroke", "symbolOpacity": 1, "symbolStrokeWidth": 2
+}  # fmt: skip
+
+
+def columns_of(several: Sequence[Line]) -> Columns:
+    """Put lines under one another, with their names and the order of their points."""
+    keys = list(several[0].columns)
+    columns: Columns = {key: [] for key in ("curve", "at", *keys)}
+    for line in several:
+        size = len(line[keys[0]])
+        columns["curve"] += [line.name] * size
+        columns["at"] += range(size)
+        for key in keys:
+            columns[key] += [float(v) for v in line[key]]
+    return columns
+
+
+def lines(several: Sequence[Line], x: Axis, y: Axis) -> Any:
+    """Draw lines; ``cut`` among their columns is the threshold, shown on touch."""
+    columns = columns_of(several)
+    shown = {"cut": "Threshold", x.name: x.title, y.name: y.title}
+    tips = [
+        alt.Tooltip(f"{k}:Q", title=title, format=".4g")
+        for k, title in shown.items()
+        if k in columns
+    ]
+    return (
+        alt.Chart(frame(columns))
+        .mark_line(interpolate="linear", clip=True)
+        .encode(
+            x=position(alt.X, x),
+            y=position(alt.Y, y),
+            color=colour(columns["curve"]),
+            order=alt.Order("at:Q"),
+            tooltip=[alt.Tooltip("curve:N", title="Curve"), *tips],
+        )
+    )
+
+
+def bands(figure: Curves) -> Any:
+    """Fill what lies between the columns ``low`` and ``high`` of each band."""
+    columns = columns_of(figure.bands)
+    low = Axis("low", figure.y.title, figure.y.low, figure.y.high)
+    return (
+        alt.Chart(frame(columns))
+        .mark_area(opacity=0.2, clip=True)
+        .encode(
+            x=position(alt.X, figure.x),
+            y=position(alt.Y, low),
+            y2=alt.Y2("high"),
+            color=colour(columns["curve"]),
+        )
+    )
+
+
+def straight(line: Line, x: Axis, y: Axis) -> Any:
+    """Draw what a curve is held against, as a broken grey line."""
+    columns = {x.name: line[x.name].tolist(), y.name: line[y.name].tolist()}
+    return (
+        alt.Chart(frame(columns))
+        .mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1, clip=True)
+        .encode(x=position(alt.X, x), y=position(alt.Y, y))
+    )
+
+
+def position(kind: Any, axis: Axis) -> Any:
+    """Place a column on an axis with a fixed range."""
+    scale = alt.Scale(domain=[axis.low, axis.high], nice=False)
+    given: dict[str, Any] = {"axis": _marks(axis)} if axis.ticks else {}
+    return kind(f"{axis.name}:Q", title=axis.title, scale=scale, **given)
+
+
+def _marks(axis: Axis) -> Any:
+    return alt.Axis(
+        values=[place for place, _ in axis.ticks],
+        labelOverlap=False,
+        labelFlush=False,
+        labelFontSize=9,
+        # Vega does not know this scale: the labels are looked up
+        labelExpr=" : ".join(
+            f"abs(datum.value - {place:.6f}) < 1e-4 ? '{text}'"
+            for place, text in axis.ticks
+        )
+        + " : ''",
+    )
+
+
+def colour(names: list[str]) -> Any:
+    """Give each curve a colour, and a legend of lines when there are names."""
+    legend = alt.Legend(
+        orient="bottom", direction="vertical", labelLimit=LABEL, **STROKE
+    )
+    return alt.Color(
+        "curve:N",
+        title=None,
+        sort=list(dict.fromkeys(names)),
+        legend=None if set(names) == {ONE} else legend,
+    )
+
+
+def intervals(figure: Intervals, title: str) -> Any:
+    """Draw estimates with their intervals under one another."""
+    order, (name, value) = list(figure.names), figure.keys
+    columns: dict[str, Any] = {
+        name: order, value: figure.value, "low": figure.low, "high": figure.high
+    }  # fmt: skip
+    columns |= figure.more
+    base = alt.Chart(frame(columns)).encode(
+        y=alt.Y(f"{name}:N", title=None, sort=order, axis=alt.Axis(labelLimit=LABEL)),
+        tooltip=[f"{name}:N", *(f"{k}:Q" for k in columns if k != name)],
+    )
+    scale = alt.Scale(zero=figure.zero is not None)
+    rule = base.mark_rule(color=COLOURS[0], strokeWidth=2).encode(
+        x=alt.X("low:Q", title=figure.label, scale=scale), x2=alt.X2("high")
+    )
+    point = base.mark_point(filled=True, size=60, color=COLOURS[0], opacity=1).encode(
+        x=alt.X(f"{value}:Q", title=figure.label, scale=scale)
+    )
+    zero = []
+    if figure.zero is not None:
+        at = alt.Chart(frame({"x": [figure.zero]}))
+        mark = at.mark_rule(color=GREY, strokeDash=[4, 4])
+        zero = [mark.encode(x=alt.X("x:Q", title=figure.label))]
+    chart = alt.layer(*zero, rule, point).properties(height=26 * len(order) + 20)
+    about = f"{figure.what} with intervals: {', '.join(order)}"
+    return styled(chart, title, about)
+
+
+def bars(figure: Bars, title: str) -> Any:
+    """Draw the shares of negatives and positives, a panel per classifier."""
+    columns: Columns = {k: [] for k in ("name", "label", "score", "share", "at")}
+    for name in figure.neg:
+        for label, heights in zip(
+            ("negative", "positive"), figure.shares(name), strict=True
+        ):
+            steps = [0.0, *heights.repeat(2).tolist(), 0.0]
+            columns["score"] += figure.edges.repeat(2).tolist()
+            columns["share"] += steps
+            columns["at"] += range(len(steps))
+            columns["name"] += [name] * len(steps)
+            columns["label"] += [label] * len(steps)
+    scale = alt.Scale(domain=["negative", "positive"], range=[COLOURS[5], COLOURS[1]])
+    across = alt.Scale(nice=False, zero=False)
+    chart = (
+        alt.Chart(frame(columns))
+        .mark_area(opacity=0.35, line=True, interpolate="linear")
+        .encode(
+            x=alt.X("score:Q", title="Score", scale=across),
+            y=alt.Y("share:Q", title="Share of each class", stack=None),
+            color=alt.Color("label:N", title=None, scale=scale),
+            order=alt.Order("at:Q"),
+        )
+    )
+    if len(figure.neg) > 1:
+        order = list(figure.neg)
+        chart = chart.properties(height=110).facet(
+            row=alt.Row("name:N", title=None, sort=order)
+        )
+    about = f"Scores of negatives and positives by {', '.join(figure.neg)}"
+    return styled(chart, title, about)

@@ -1,0 +1,93 @@
+"""How does a figure come onto axes of matplotlib? The door for that library.
+
+A figure is drawn on axes that somebody has made, beside what is there already, so that
+it fits into a figure of a paper. Nothing is set but titles, ranges and a legend; the
+look is that of the caller's style, except that guides are grey and broken.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from trueness._core.checks.errors import InputError
+from trueness._core.figures import Axis, Bars, Curves, Intervals, Line
+
+GREY, SHADE = "0.45", 0.2
+DASHES = ("--", ":", "-.")
+WHISKER: dict[str, Any] = {"fmt": "o", "capsize": 3}
+
+
+def on_axes(ax: Any, figure: Curves | Intervals | Bars, title: str) -> Any:
+    """Draw a figure on these axes, and give them back."""
+    if not isinstance(ax, Axes):
+        raise InputError(
+            f"ax must be axes of matplotlib; found {type(ax).__name__}. Type "
+            "fig, ax = matplotlib.pyplot.subplots() and pass ax=ax."
+        )
+    if isinstance(figure, Curves):
+        _curves(ax, figure)
+    elif isinstance(figure, Intervals):
+        _intervals(ax, figure)
+    else:
+        _bars(ax, figure)
+    if title:
+        ax.set_title(title)
+    return ax
+
+
+def _curves(ax: Axes, figure: Curves) -> None:
+    x, y = figure.x.name, figure.y.name
+    for k, line in enumerate(figure.guides):
+        dash = DASHES[k % len(DASHES)] if line.name else "--"
+        label = line.name or "_guide"  # matplotlib leaves such names out of a legend
+        ax.plot(line[x], line[y], dash, color=GREY, linewidth=1, label=label)
+    colours = {}
+    for line in figure.lines:
+        (drawn,) = ax.plot(line[x], line[y], label=line.name)
+        colours[line.name] = drawn.get_color()
+    for band in figure.bands:
+        shade: dict[str, Any] = {"color": colours[band.name], "alpha": SHADE}
+        ax.fill_between(band[x], band["low"], band["high"], linewidth=0, **shade)
+    _axis(ax, "x", figure.x)
+    _axis(ax, "y", figure.y)
+    if _has_names([*figure.lines, *figure.guides]):
+        ax.legend()
+
+
+def _has_names(lines: list[Line]) -> bool:
+    return len({line.name for line in lines if line.name}) > 1
+
+
+def _axis(ax: Axes, side: str, axis: Axis) -> None:
+    getattr(ax, f"set_{side}label")(axis.title)
+    getattr(ax, f"set_{side}lim")(axis.low, axis.high)
+    if axis.ticks:
+        places, texts = zip(*axis.ticks, strict=True)
+        getattr(ax, f"set_{side}ticks")(places, texts)
+
+
+def _intervals(ax: Axes, figure: Intervals) -> None:
+    at = np.arange(len(figure.names))[::-1]  # the first one is at the top
+    ends = np.maximum([figure.value - figure.low, figure.high - figure.value], 0)
+    ax.errorbar(figure.value, at, xerr=ends, **WHISKER)
+    if figure.zero is not None:
+        ax.axvline(figure.zero, color=GREY, linestyle="--", linewidth=1)
+    ax.set_yticks(at, figure.names)
+    ax.set_ylim(-0.5, len(at) - 0.5)
+    ax.set_xlabel(figure.label)
+
+
+def _bars(ax: Axes, figure: Bars) -> None:
+    several = len(figure.neg) > 1
+    for name in figure.neg:
+        for label, heights in zip(
+            ("negative", "positive"), figure.shares(name), strict=True
+        ):
+            text = f"{name}, {label}" if several else label
+            ax.stairs(heights, figure.edges, label=text)
+    ax.set_xlabel("Score")
+    ax.set_ylabel("Share of each class")
+    ax.legend()

@@ -1,0 +1,35 @@
+"""Which classifiers does a figure show, and who draws it?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from trueness._core.checks.errors import InputError
+from trueness._core.doors import door
+from trueness._core.figures import Bars, Curves, Intervals
+from trueness.counts.values import Panel, Tally
+from trueness.plots._altair import ONE
+
+Source = Tally | Panel | Mapping[Any, Tally]
+
+
+def named(x: Source) -> dict[str, Tally]:
+    """Give every classifier of a tally, a panel or a mapping a name."""
+    if isinstance(x, Tally):
+        return {ONE: x}
+    if isinstance(x, Panel):
+        return {name: x[name] for name in x.names}
+    if isinstance(x, Mapping) and x:
+        return {str(name): t for name, t in x.items()}
+    raise InputError(
+        f"A figure needs a tally, a panel or a mapping from name to tally; found "
+        f"{type(x).__name__}. Type trueness.tally(y_true, y_score)."
+    )
+
+
+def drawn(figure: Curves | Intervals | Bars, title: str, ax: Any = None) -> Any:
+    """Draw a figure on axes of matplotlib, or without them as an Altair chart."""
+    if ax is None:
+        return door("plots._altair").chart_of(figure, title)
+    return door("plots._matplotlib").on_axes(ax, figure, title)

@@ -1,0 +1,228 @@
+"""What do the figures of a ranking show? Curves, spreads and areas, without ink.
+
+Every function takes tallies by name and gives a value of :mod:`trueness._core.figures`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from trueness._core.figures import (
+    POINTS,
+    Axis,
+    Bars,
+    Curves,
+    Intervals,
+    Line,
+    guide,
+    intervals,
+)
+from trueness.counts.values import Tally
+from trueness.ranking import curves
+from trueness.ranking.auc_intervals import auc
+from trueness.ranking.bands import precision_recall_band, roc_band
+from trueness.ranking.gaussian import BinormalFit
+from trueness.ranking.geometry import leakage
+from trueness.ranking.planning import Plan, plan_auc
+
+FPR = Axis("fpr", "False positive rate")
+TPR = Axis("tpr", "True positive rate (recall)")
+RECALL = Axis("recall", "Recall (true positive rate)")
+PRECISION = Axis("precision", "Precision")
+FLAGGED = Axis("flagged_rate", "Share of all cases flagged")
+SPECIFICITY = Axis("u", "Specificity u")
+MISSED = Axis("G", "Miss rate G(u)")
+Tallies = Mapping[str, Tally]
+
+
+def roc_figure(
+    tallies: Tallies, *, band: str | None = None, points: int = POINTS, **asked: Any
+) -> Curves:
+    """Which true positive rate costs which false positive rate?
+
+    ``band`` is a kind of :func:`trueness.roc_band`, and ``asked`` goes there.
+    """
+    return Curves(
+        "ROC curve",
+        FPR,
+        TPR,
+        _lines(tallies, curves.roc, FPR, TPR, points),
+        _bands(tallies, band, lambda t: roc_band(t, kind=band or "", **asked), FPR),
+        (guide(FPR, TPR, [0, 1], [0, 1]),),
+    )
+
+
+def precision_recall_figure(
+    tallies: Tallies,
+    *,
+    prevalence: float | None = None,
+    band: str | None = None,
+    points: int = POINTS,
+    **asked: Any,
+) -> Curves:
+    """Which precision is left at which recall?"""
+
+    def curve(t: Tally) -> Any:
+        return curves.precision_recall(t, prevalence=prevalence)
+
+    def around(t: Tally) -> Any:
+        kind = band or ""
+        return precision_recall_band(t, kind=kind, prevalence=prevalence, **asked)
+
+    shares = sorted({prevalence or t.prevalence for t in tallies.values()})
+    return Curves(
+        "Precision-recall curve",
+        RECALL,
+        PRECISION,
+        _lines(tallies, curve, RECALL, PRECISION, points),
+        _bands(tallies, band, around, RECALL),
+        tuple(guide(RECALL, PRECISION, [0, 1], [p, p]) for p in shares),
+    )
+
+
+# rates of 0 and 1 are infinite on probit axes: they are drawn at this one
+_LEAST = 1e-4
+_RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
+
+
+def det_figure(tallies: Tallies, *, points: int = POINTS) -> Curves:
+    """Which miss rate is traded for which false alarm rate, on probit axes?"""
+    end = float(ndtri(0.999))
+    ticks = tuple((float(ndtri(r)), f"{r:g}") for r in _RATES)
+    x = Axis("x", "False positive rate", -end, end, ticks)
+    y = Axis("y", "Miss rate (false negative rate)", -end, end, ticks)
+    lines = []
+    for name, t in tallies.items():
+        few = curves.simplify(curves.det(t), points=points)
+        across, up = (ndtri(np.clip(r, _LEAST, 1 - _LEAST)) for r in (few.fpr, few.fnr))
+        lines.append(Line(name, {"x": across, "y": up, "cut": few.threshold}))
+    chance = guide(x, y, [-end, end], [end, -end])
+    return Curves("DET curve", x, y, tuple(lines), guides=(chance,))
+
+
+def gain_figure(
+    tallies: Tallies, *, prevalence: float | None = None, points: int = POINTS
+) -> Curves:
+    """Which share of the positives is among the cases with the highest scores?"""
+
+    def curve(t: Tally) -> Any:
+        return curves.gain_curve(t, prevalence=prevalence)
+
+    lines = _lines(tallies, curve, FLAGGED, RECALL, points)
+    chance = guide(FLAGGED, RECALL, [0, 1], [0, 1])
+    return Curves("Cumulative gain", FLAGGED, RECALL, lines, guides=(chance,))
+
+
+def lift_figure(
+    tallies: Tallies, *, prevalence: float | None = None, points: int = POINTS
+) -> Curves:
+    """How many times more frequent are positives among the cases flagged?"""
+    found = {n: curves.lift_curve(t, prevalence=prevalence) for n, t in tallies.items()}
+    top = max(float(c.lift.max()) for c in found.values())
+    y = Axis("lift", "Lift", 0.0, top)
+    lines = tuple(_line(n, c, FLAGGED, y, points) for n, c in found.items())
+    return Curves(
+        "Lift", FLAGGED, y, lines, guides=(guide(FLAGGED, y, [0, 1], [1, 1]),)
+    )
+
+
+def leakage_figure(tallies: Tallies) -> Curves:
+    """Which share of the positives is missed at which specificity?"""
+    lines = []
+    for name, t in tallies.items():
+        few = curves.simplify(curves.roc(t), points=POINTS)
+        columns = {"u": 1 - few.fpr, "G": 1 - few.tpr, "cut": few.threshold}
+        lines.append(Line(f"{name}: area {leakage(t).area:.3f}", columns))
+    chance = guide(SPECIFICITY, MISSED, [0, 1], [0, 1])
+    return Curves(
+        "Leakage function", SPECIFICITY, MISSED, tuple(lines), guides=(chance,)
+    )
+
+
+def binormal_figure(t: Tally, fit: BinormalFit) -> Curves:
+    """Does a binormal curve fit? The curve of the data and the fitted one."""
+    few, c = curves.simplify(curves.roc(t), points=POINTS), fit.curve
+    # the fitted curve is steepest near 0, where it needs more points
+    fpr = np.unique(
+        np.concatenate([np.linspace(0, 1, 201), np.geomspace(1e-6, 0.01, 50)])
+    )
+    name = f"binormal: alpha {c.alpha:.2f}, b {c.b:.2f}, AUC {c.auc:.3f}"
+    lines = (
+        Line(f"data, AUC {1 - leakage(t).area:.3f}", {"fpr": few.fpr, "tpr": few.tpr}),
+        Line(name, {"fpr": fpr, "tpr": c.tpr(fpr)}),
+    )
+    chance = guide(FPR, TPR, [0, 1], [0, 1])
+    return Curves("ROC curve", FPR, TPR, lines, guides=(chance,))
+
+
+def score_figure(tallies: Tallies, bins: int = 40) -> Bars:
+    """How are the scores of negatives and of positives spread, between equal edges?"""
+    low = min(float(t.score[-1]) for t in tallies.values())
+    high = max(float(t.score[0]) for t in tallies.values())
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    edges = np.linspace(low, high, bins + 1)
+
+    def counted(kind: str) -> dict[str, Any]:
+        return {
+            name: np.histogram(t.score, edges, weights=getattr(t, kind) + 0.0)[0]
+            for name, t in tallies.items()
+        }
+
+    return Bars("Scores", edges, counted("neg"), counted("pos"))
+
+
+def auc_figure(tallies: Tallies, *, level: float = 0.95) -> Intervals:
+    """How good is each ranking, and how sure are we? The AUCs under one another."""
+    found = {name: auc(t, level=level) for name, t in tallies.items()}
+    return intervals("AUC", "AUC", found)
+
+
+_SIZES = 40
+
+
+def plan_figure(found: Plan) -> Curves:
+    """What does a larger sample buy? Half-width, or power, against cases."""
+    power = bool(np.isfinite(found.null))
+    about: dict[str, Any] = {
+        k: getattr(found, k) for k in ("auc", "prevalence", "level", "method")
+    }
+    if power:
+        goals = np.linspace(max(0.1, 1 - found.level + 0.01), 0.995, _SIZES)
+        plans = [plan_auc(**about, null=found.null, power=float(g)) for g in goals]
+    else:
+        widths = found.half_width * np.geomspace(0.5, 2, _SIZES)
+        plans = [plan_auc(**about, half_width=min(float(w), 0.99)) for w in widths]
+    what = "Power" if power else "Half-width of the interval"
+    n = np.array([p.n for p in plans])
+    value = np.array([p.power if power else p.half_width for p in plans])
+    x = Axis("n", "Cases", float(n.min()), float(n.max()))
+    y = Axis("value", what, float(value.min()), float(value.max()))
+    return Curves(what, x, y, (Line(what, {"n": n, "value": value}),))
+
+
+def _lines(
+    tallies: Tallies, curve: Callable[[Tally], Any], x: Axis, y: Axis, points: int
+) -> tuple[Line, ...]:
+    return tuple(_line(name, curve(t), x, y, points) for name, t in tallies.items())
+
+
+def _line(name: str, curve: Any, x: Axis, y: Axis, points: int) -> Line:
+    few = curves.simplify(curve, points=points)
+    columns = {x.name: getattr(few, x.name), y.name: getattr(few, y.name)}
+    return Line(name, {**columns, "cut": few.threshold})
+
+
+def _bands(
+    tallies: Tallies, kind: str | None, band: Callable[[Tally], Any], x: Axis
+) -> tuple[Line, ...]:
+    """Give the band of each curve, or none."""
+    if kind is None:
+        return ()
+    found = {name: band(t) for name, t in tallies.items()}
+    keys = (x.name, "low", "high")
+    return tuple(Line(n, {k: getattr(b, k) for k in keys}) for n, b in found.items())

@@ -1,0 +1,49 @@
+"""Would they be better together? The section on combinations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trueness._core.figures import intervals
+from trueness.counts.values import Panel
+from trueness.ensembles.crossfit import compare_combiners
+from trueness.ensembles.sentences import best_combiner, combiner_sentence
+from trueness.report import svg
+from trueness.report._parts import Section, grid, possible
+from trueness.report.comparison import fewer
+from trueness.report.inputs import Model, ReportOptions
+
+
+def section(
+    panel: Panel, models: Sequence[Model], options: ReportOptions
+) -> tuple[Section, str] | None:
+    """Compare ways to combine the classifiers, on cases they were not fitted on."""
+    few, drawn = fewer(panel, options.rng)
+    kept = few[[m.key for m in models]]
+    found = possible(
+        lambda: compare_combiners(kept, level=options.level, rng=options.rng)
+    )
+    if found is None:
+        return None
+    names = sorted(found.auc, key=lambda name: -found.auc[name].value)
+    rows = [(n, found.auc[n], found.difference[n]) for n in names]
+    head = ("combiner", "AUC", f"gain over {found.against}")
+    words = combiner_sentence(found, best_combiner(found))
+    figure = intervals("Combined", "AUC on new cases", {n: found.auc[n] for n in names})
+    made = Section(
+        "ensembles",
+        "Would they be better together?",
+        words=(words, *([f"Based on {drawn}."] if drawn else [])),
+        figures=(svg.forest(figure, of="combiner"),),
+        tables=(grid("AUC on cases that were not used for fitting", head, rows),),
+        method=(
+            f"Cross-fitting with {found.folds} folds: every case is scored by a "
+            "combiner that has not seen it. FiDEL: Kim et al. 2021, "
+            "doi:10.1073/pnas.2100761118; intervals by DeLong's method."
+        ),
+        caveat=(
+            "Classifiers that make the same errors gain little from each other. The "
+            "intervals do not include the variation of the fits themselves."
+        ),
+    )
+    return made, words

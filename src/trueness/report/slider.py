@@ -1,0 +1,192 @@
+"""What happens when the threshold moves? Every number at every step of the slider.
+
+Each classifier gets at most a few hundred *steps*: thresholds of its own, with the
+exact counts there. All that the page shows at a step is a column that is computed
+here, from the counts and from ``METRICS``; the script only looks numbers up, so the
+page and the library cannot disagree, and a new metric is on the page at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.numbers import percent
+from trueness.counts.values import Tally
+from trueness.metrics.algebra import Constraint
+from trueness.metrics.confusion import Confusion, sweep, thresholds
+from trueness.metrics.definitions import METRICS
+from trueness.metrics.words import is_share, text_of
+
+MOST_STEPS = 400
+_ALL_STEPS = 4000  # of all classifiers together: keeps the page well under 2 MB
+
+
+class Quantity(NamedTuple):
+    """A number on the page: what it is called, and how it is written."""
+
+    name: str
+    text: str
+    kind: str  # "count", "share", "number" or "threshold"
+
+
+# what stands beside the slider; all metrics stand in the table under it
+FIRST = ("flagged_rate", "recall", "fpr", "precision", "accuracy", "f1", "cost")
+COUNTS = ("tp", "fp", "fn", "tn", "flagged", "passed")
+
+
+def quantity(name: str) -> Quantity:
+    """How is this number called and written?"""
+    if name in COUNTS:
+        return Quantity(name, text_of(name), "count")
+    text = "cost per case" if name == "cost" else text_of(name)
+    return Quantity(name, text, "share" if is_share(name) else "number")
+
+
+READOUT = tuple(quantity(name) for name in FIRST)
+EVERY = tuple(quantity(name) for name in METRICS if name not in COUNTS)
+
+
+@final
+@dataclass(frozen=True)
+class Steps:
+    """The thresholds that the slider stops at, and the counts there."""
+
+    name: str
+    threshold: Floats
+    tp: Ints
+    fp: Ints
+    n_pos: int
+    n_neg: int
+    start: int
+
+    @property
+    def confusion(self) -> Confusion:
+        """Give the four counts at every step."""
+        return Confusion(self.tp, self.fp, self.n_pos - self.tp, self.n_neg - self.fp)
+
+    @property
+    def first(self) -> float:
+        """Give the threshold at which the slider starts."""
+        return float(self.threshold[self.start])
+
+    def at_start(self, name: str) -> float:
+        """Give a metric where the slider starts."""
+        return float(METRICS[name](self.confusion[self.start]))
+
+
+def steps(t: Tally, name: str, start: float, models: int = 1) -> Steps:
+    """Choose the steps of a slider; one of them is exactly the threshold ``start``."""
+    c, cut = sweep(t), thresholds(t)
+    most = max(20, min(MOST_STEPS, _ALL_STEPS // models))
+    # the chosen threshold may lie between two scores: the counts decide
+    chosen = int(np.searchsorted(-cut, -start, side="right")) - 1
+    at = np.union1d(_spread(c, t.n_pos, t.n_neg, most), [0, chosen, cut.size - 1])
+    threshold = cut[at].copy()
+    place = int(np.searchsorted(at, chosen))
+    threshold[place] = start
+    return Steps(name, threshold, c.tp[at], c.fp[at], t.n_pos, t.n_neg, place)
+
+
+def _spread(c: Confusion, n_pos: int, n_neg: int, most: int) -> Ints:
+    """Spread steps evenly along the ROC curve, and along the share flagged."""
+    if c.tp.size <= most:
+        return np.arange(c.tp.size)
+    along = np.asarray(c.tp / n_pos + c.fp / n_neg)
+    flagged = np.asarray((c.tp + c.fp) / (n_pos + n_neg))
+    wanted = [
+        np.searchsorted(v, np.linspace(0, v[-1], most // 2)) for v in (along, flagged)
+    ]
+    return np.unique(np.concatenate(wanted)).clip(0, c.tp.size - 1)
+
+
+def weight_of(prevalence: float, costs: tuple[float, float]) -> float:
+    """Which share of the largest possible cost do missed positives make up?"""
+    alarm, miss = (1 - prevalence) * costs[0], prevalence * costs[1]
+    return miss / (alarm + miss) if alarm + miss else 0.5
+
+
+def columns(
+    s: Steps, costs: tuple[float, float], probability: Array | None
+) -> dict[str, Any]:
+    """Give every quantity of the page at every step, NaN where it is undefined.
+
+    Scores that are not probabilities have neither a probability nor a net benefit.
+    """
+    c, n = s.confusion, s.n_pos + s.n_neg
+    found: dict[str, Any] = {name: m(c) for name, m in METRICS.items()}
+    found |= {"tp": c.tp, "fp": c.fp, "fn": c.fn, "tn": c.tn, "passed": c.fn + c.tn}
+    found["cost"] = (costs[0] * c.fp + costs[1] * c.fn) / n
+    weight = weight_of(s.n_pos / n, costs)
+    found["weight"] = np.full(c.tp.size, weight)
+    found["weighted_cost"] = weight * found["fnr"] + (1 - weight) * found["fpr"]
+    found["threshold"] = s.threshold
+    if probability is not None:
+        found["probability"] = np.where(np.isinf(s.threshold), np.nan, probability)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            odds = np.where(s.threshold < 1, s.threshold / (1 - s.threshold), np.nan)
+        found["net_benefit"] = (c.tp - c.fp * odds) / n
+    return found
+
+
+def slider(
+    all_steps: Sequence[Steps],
+    constraints: Sequence[Constraint],
+    costs: tuple[float, float],
+    probabilities: Sequence[Array | None],
+) -> dict[str, Any]:
+    """Give what the script of the page needs to move every figure."""
+    models = []
+    for s, probability in zip(all_steps, probabilities, strict=True):
+        found = columns(s, costs, probability)
+        models.append(
+            {
+                "name": s.name,
+                "start": s.start,
+                "size": len(s.threshold),
+                "meets": [_flags(met(c, s.confusion)) for c in constraints],
+                "columns": {k: _short(k, v) for k, v in found.items()},
+            }
+        )
+    return {"models": models, "constraints": [repr(c) for c in constraints]}
+
+
+def _short(name: str, values: Any) -> list[Any]:
+    """Round what is drawn or shown with fewer digits; thresholds stay whole."""
+    given = np.asarray(values).tolist()
+    if name in (*COUNTS, "threshold"):
+        return [None if v == np.inf else v for v in given]
+    return [float(f"{v:.5g}") if np.isfinite(v) else None for v in given]
+
+
+def met(constraint: Constraint, c: Confusion) -> Array:
+    """At which thresholds does a constraint hold? Not where it is undefined."""
+    return np.asarray(constraint(c), dtype=bool)
+
+
+def _flags(values: Array) -> str:
+    return "".join("1" if v else "0" for v in values)
+
+
+def readout(data: dict[str, Any]) -> dict[str, str]:
+    """Write the numbers at the first step, for readers whose scripts are blocked."""
+    if not data:
+        return {}
+    model = data["models"][0]
+    now = {k: v[model["start"]] for k, v in model["columns"].items()}
+    return {k: _text(k, v) for k, v in now.items()}
+
+
+def _text(name: str, value: Any) -> str:
+    if name == "threshold":
+        return "above all scores" if value is None else repr(value)
+    if value is None:
+        return "undefined"
+    kind = quantity(name).kind
+    if kind == "count":
+        return f"{int(value):,}"
+    return percent(value) if kind == "share" else f"{value:.4g}"

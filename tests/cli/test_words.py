@@ -1,0 +1,204 @@
+"""What people see: plain words, no retired ones, no Python in a shell."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import trueness
+from trueness._core.retired import RETIRED
+from trueness.cli import COMMANDS, app
+from trueness.cli._words import for_the_shell
+
+SOURCE = Path(trueness.__file__).parent
+ROWS = "y,p,q\n" + "1,0.9,0.7\n1,0.8,0.9\n0,0.5,0.1\n1,0.5,0.6\n0,0.2,0.3\n" * 4
+
+
+def run(*words, text=None):
+    return CliRunner().invoke(app, [str(w) for w in words], input=text)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text(ROWS)
+    votes = ["positive", "negative", "positive", "negative", "negative"] * 8
+    other = ["positive", "negative", "negative", "negative", "positive"] * 8
+    pd.DataFrame({"a": votes, "b": other, "c": votes}).to_csv("votes.csv", index=False)
+    return tmp_path
+
+
+SEEN = [*SOURCE.glob("cli/*.py"), *SOURCE.glob("report/*.*")]
+SEEN += [p for p in SOURCE.glob("*/sentences.py")]
+
+
+@pytest.mark.parametrize("path", SEEN, ids=lambda p: f"{p.parent.name}/{p.name}")
+def test_retired_words_are_not_used(path):
+    text = path.read_text(encoding="utf-8")
+    for word, better in RETIRED.items():
+        found = re.search(rf"\b{word}\b", text)
+        assert not found, f"{path.name}: write {better!r} instead of {found[0]!r}"
+
+
+# what the library says, and how it sounds in a shell
+SAID = {
+    'Pass positive="yes".': "Type --positive yes.",
+    "found 95. Type level=0.95.": "found 95. Type --level 0.95.",
+    "Type confidence=0.95.": "Type --guarantee 0.95.",
+    "Type subject_to='recall >= 0.9'.": "Type --subject-to 'recall >= 0.9'.",
+    "y_true must have two values": "column 'amount' must have two values",
+    "Is the label right? Pass positive=... to tally.": "Is the label right? Type "
+    "--positive VALUE.",
+}
+
+
+@pytest.mark.parametrize("sentence", SAID)
+def test_the_shell_does_not_speak_python(sentence):
+    assert for_the_shell(sentence, "amount") == SAID[sentence]
+
+
+PYTHON = re.compile(
+    r"(?<![-\w])\w+=[\"'\d\[{]|trueness\.\w+\(|\btally\(|panel\.|y_true|y_score"
+)
+WRONG = {
+    "three labels": ("evaluate data.csv -l p -s q", 2),
+    "one class": ("evaluate one.csv -l y -s p", 3),
+    "level": ("evaluate data.csv -l y -s p --level 95", 2),
+    "guarantee": (
+        "threshold data.csv -l y -s p --subject-to recall>=0.5 --guarantee 95", 2
+    ),
+    "text label": ("evaluate votes.csv -l a -s b", 2),
+    "votes that are scores": ("nogold data.csv --vote p --vote q", 2),
+    "unknown metric": ("threshold data.csv -l y -s p --maximize f11", 2),
+    "infeasible": (
+        "threshold data.csv -l y -s p --subject-to recall>=1 --subject-to fpr<=0", 3
+    ),
+    "unknown method": ("calibrate data.csv -l y -s p --method plat", 2),
+    "folds": ("calibrate data.csv -l y -s p --folds 1", 2),
+    "plan": ("plan auc --auc 1.8 --half-width 0.1", 2),
+    "prevalence": ("threshold data.csv -l y -s p --prevalence 5", 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_errors_speak_the_language_of_the_shell(name, here):
+    Path("one.csv").write_text("y,p\n1,0.5\n1,0.7\n")
+    words, code = WRONG[name]
+    result = run(*words.split())
+    assert result.exit_code == code, result.stderr
+    assert result.stderr.startswith("Error: ")
+    assert not PYTHON.search(result.stderr), result.stderr
+
+
+def test_a_report_is_html(here):
+    result = run("report", "data.csv", "-l", "y", "-s", "p", "-o", "x.pdf")
+    assert result.exit_code == 2
+    assert "-o x.html" in result.stderr
+    assert "print it to a PDF" in result.stderr
+    assert not Path("x.pdf").exists()
+
+
+def test_the_foot_of_a_report_has_date_version_and_command(here, monkeypatch):
+    words = ["report", "data.csv", "-l", "y", "-s", "p", "-o", "a b.html"]
+    monkeypatch.setattr(sys, "argv", ["trueness", *words])
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    assert run(*words).exit_code == 0
+    foot = Path("a b.html").read_text().partition("<footer>")[2]
+    assert "2023-11-14" in foot
+    assert f"Trueness {trueness.__version__}" in foot
+    assert (
+        "<code>trueness report data.csv -l y -s p -o &#39;a b.html&#39;</code>" in foot
+    )
+    page = Path("a b.html").read_text()
+    assert "Set --cost-fp and --cost-fn to change this." in page
+    made = trueness.report.html(trueness.tally([0, 1, 1, 0], [0.1, 0.9, 0.4, 0.3]))
+    assert "--cost" not in made
+    assert "cost={&#34;fp&#34;: 1" in made
+
+
+TWICE = {
+    "leaves": "leaves data.csv -l y --node p --node q",
+    "label": "evaluate data.csv -l y --label y -s p",
+    "level": "evaluate data.csv -l y -s p --level 0.9 --level=0.95",
+    "plan": "plan auc --auc 0.8 --auc 0.9 --half-width 0.1",
+}
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_what_is_given_twice_is_refused(name, here):
+    result = run(*TWICE[name].split())
+    assert result.exit_code == 2
+    assert "may be given once" in result.stderr
+
+
+def test_verdicts_may_be_words(here):
+    words = ["nogold", "votes.csv", "--vote", "a", "--vote", "b", "--vote", "c"]
+    result = run(*words)
+    assert result.exit_code == 2
+    assert "Type --yes positive" in result.stderr
+    result = run(*words, "--yes", "positve")
+    assert result.exit_code == 2
+    assert "none of them says 'positve'" in result.stderr
+    result = run(*words, "--yes", "positive", "--draws", "300", "--json")
+    assert result.exit_code == 0, result.stderr
+    frame = (pd.read_csv("votes.csv") == "positive").astype(int)
+    frame.to_csv("votes.csv", index=False)
+    assert run(*words, "--draws", "300", "--json").stdout == result.stdout
+    frame.astype(str).replace({"1": "x", "0": "y"}).to_csv("votes.csv", index=False)
+    report = ["report", *words[1:], "-o", "r.html", "--yes", "x"]
+    assert run(*report).exit_code == 0
+
+
+def test_a_pipe_is_read_like_a_file(here):
+    line = f"{sys.executable} -m trueness evaluate <(cat data.csv) -l y -s p"
+    done = subprocess.run(
+        ["bash", "-c", line],
+        env={"PYTHONPATH": str(SOURCE.parent), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == run("evaluate", "data.csv", "-l", "y", "-s", "p").stdout
+
+
+def test_spreadsheets_are_never_suggested(here):
+    Path("fraud.xlsx").write_bytes(b"PK")
+    assert "Did you mean" not in run("evaluate", "fraud.cvs").stderr
+    Path("fraud.csv").write_text(ROWS)
+    assert "Did you mean 'fraud.csv'?" in run("evaluate", "fraud.cvs").stderr
+
+
+def test_a_name_that_stands_twice_in_the_header_is_named(here):
+    Path("twice.csv").write_text("y,p,p\n" + "1,0.9,1\n0,0.2,2\n" * 3)
+    result = run("evaluate", "twice.csv", "-l", "y", "-s", "p")
+    assert "The header has 'p' more than once" in result.stderr
+    assert "'p_1'" in result.stderr
+    assert run("evaluate", "data.csv", "-l", "y", "-s", "p").stderr == ""
+
+
+def test_quiet_says_the_answer_and_nothing_else(here):
+    loud = run("evaluate", "data.csv", "-s", "p")
+    assert "Using label 'y'" in loud.stderr
+    quiet = run("evaluate", "data.csv", "-s", "p", "--quiet")
+    assert (quiet.stdout, quiet.stderr) == (loud.stdout, "")
+    wrong = run("evaluate", "data.csv", "-s", "nix", "-q")
+    assert wrong.exit_code == 2
+    assert wrong.stderr.startswith("Error: ")
+
+
+def test_a_reversed_score_is_said_to_be_reversed(here):
+    frame = pd.read_csv("data.csv")
+    frame["r"] = -frame["p"]
+    frame.to_csv("data.csv", index=False)
+    text = run("evaluate", "data.csv", "-l", "y", "-s", "r").stdout
+    assert "wrong way round" in text
+
+
+def test_every_command_has_help_in_plain_words():
+    for name in [*COMMANDS, "plan auc", "plan leaf"]:
+        text = run(*name.split(), "--help").stdout
+        for word, better in RETIRED.items():
+            assert not re.search(rf"\b{word}\b", text), f"{name}: {better}"
