@@ -63,8 +63,8 @@ def section(
                 rows,
             ),
             grid(
-                "Better everywhere?",
-                ("pair", "which curve is above"),
+                "Which curve is above?",
+                ("pair", "result"),
                 [(f"{a}, {b}", dominance_sentence(d, a, b)) for (a, b), d in asked],
             ),
         ),
