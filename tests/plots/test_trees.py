@@ -89,6 +89,21 @@ def test_tree_with_its_leaves(tree):
     assert spec["layer"][2]["encoding"]["shape"]["field"] == "verdict"
     # leaves stand side by side, and lower than the root
     assert len({row["x"] for row in leaves}) == len(leaves)
+    # class, number and cases under each leaf, its rule on touch
+    texts = [row["text"] for row in values(spec, 3)]
+    majority = {"negative": "0", "positive": "1", "tie": "tie"}
+    for text, k in zip(texts, range(len(leaves)), strict=True):
+        called, _, rest = text.partition("\n")
+        assert called == majority[report.majority[k]]
+        assert rest == f"#{report.node[k]}, n = {report.n[k]}"
+        assert leaves[k]["rule"] == report.rule[k]
+    # no edge enters the two lines of a question above its node
+    at = {(q["x"], q["depth"]) for q in questions}
+    for edge in edges:
+        ends = [
+            (x, d) for x, d in at if x == edge["x2"] and d - 1 < edge["depth2"] <= d
+        ]
+        assert all(edge["depth2"] < d for _, d in ends)
     assert min(row["depth"] for row in leaves) > min(q["depth"] for q in questions)
 
 

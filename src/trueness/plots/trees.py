@@ -183,7 +183,8 @@ def leaf_tree(
     """Which leaves of this tree can be trusted, seen at a glance?
 
     The tree with its leaves coloured by their level of confidence; their size grows
-    with their cases, and their shape says the verdict.
+    with their cases, and their shape says the verdict. Under each leaf stand the class
+    of its majority, its number and its cases; its rule is shown on touch.
 
     Parameters
     ----------
@@ -209,11 +210,15 @@ def leaf_tree(
     inner = shown[left[shown] >= 0]
     # room for a question under each other leaf, within what a page can show
     width = int(min(1400, max(SIZE, 75 * np.sum(left[shown] < 0))))
-    height = int(min(900, max(160, 70 * (depth.max() + 1))))
+    height = int(min(900, max(160, 84 * (depth.max() + 1))))
+    # an edge ends above the question of its child, so that it crosses no words
+    step = (height - 2 * _PADDING) / max(1, depth.max())
+    above = np.where(left >= 0, _QUESTION / step, 0.0)
     layers = [
-        _edges(inner, left, right, x, depth),
+        _edges(inner, left, right, x, depth, above),
         _questions(inner, low, x, depth, names),
         _leaves(report, x, depth),
+        _leaf_names(report, x, depth),
     ]
     chart = alt.layer(*layers).properties(width=width, height=height)
     trusted = int((report.verdict == "trust").sum())
@@ -243,21 +248,27 @@ def _layout(left: Array, right: Array) -> tuple[Array, Array]:
     return x, depth
 
 
+_PADDING, _QUESTION = 34, 32  # pixels around a tree, and of a question in two lines
+
+
 def _place() -> dict[str, Any]:
     across = alt.Scale(nice=False, zero=False, padding=60)
-    down = alt.Scale(reverse=True, nice=False, padding=30)
+    down = alt.Scale(reverse=True, nice=False, padding=_PADDING)
     return {
         "x": alt.X("x:Q", axis=None, scale=across),
         "y": alt.Y("depth:Q", axis=None, scale=down),
     }
 
 
-def _edges(inner: Array, left: Array, right: Array, x: Array, depth: Array) -> Any:
+def _edges(
+    inner: Array, left: Array, right: Array, x: Array, depth: Array, above: Array
+) -> Any:
     start, end = (
         np.repeat(inner, 2),
         np.column_stack([left[inner], right[inner]]).ravel(),
     )
-    columns = {"x": x[start], "depth": depth[start], "x2": x[end], "depth2": depth[end]}
+    bottom = depth[end] - above[end]
+    columns = {"x": x[start], "depth": depth[start], "x2": x[end], "depth2": bottom}
     return (
         alt.Chart(frame(columns))
         .mark_rule(color="#c0c0c0")
@@ -287,6 +298,7 @@ def _leaves(report: LeafReport, x: Array, depth: Array) -> Any:
         "confidence": report.confidence,
         "utility": report.utility,
         "verdict": report.verdict,
+        "rule": [""] * report.node.size if report.rule is None else report.rule,
     }
     colour = alt.Scale(scheme="viridis", domain=[0.5, 1])
     shape = alt.Scale(domain=list(_VERDICTS), range=list(_VERDICTS.values()))
@@ -302,12 +314,29 @@ def _leaves(report: LeafReport, x: Array, depth: Array) -> Any:
             ),
             tooltip=[
                 "leaf:N",
+                "rule:N",
                 "cases:Q",
                 alt.Tooltip("confidence:Q", format=".3f"),
                 alt.Tooltip("utility:Q", format=".3f"),
                 "verdict:N",
             ],
         )
+    )
+
+
+def _leaf_names(report: LeafReport, x: Array, depth: Array) -> Any:
+    """Write class, number and cases under each leaf."""
+    classes = ("negative", "positive") if report.classes is None else report.classes
+    called = {"negative": classes[0], "positive": classes[1]}
+    text = [
+        f"{shown(called.get(m, m), 14)}\n#{node}, n = {n:,}"
+        for m, node, n in zip(report.majority, report.node, report.n, strict=True)
+    ]
+    columns = {"x": x[report.node], "depth": depth[report.node], "text": text}
+    return (
+        alt.Chart(frame(columns))
+        .mark_text(fontSize=9, dy=18, lineBreak="\n", color="#333333")
+        .encode(**_place(), text="text:N")
     )
 
 
