@@ -84,7 +84,7 @@ class Page:
 def grid(caption: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Grid:
     """Write the values of a table as text, those of a column alike."""
     columns = (in_column(column) for column in zip(*rows, strict=True))
-    texts = ([shown(text, 200) for text in column] for column in columns)
+    texts = ([shown(text, 600) for text in column] for column in columns)
     return Grid(caption, tuple(head), tuple(zip(*texts, strict=True)))
 
 
