@@ -184,8 +184,10 @@ _CALIBRATED = {
     "intercept": ESTIMATE,
     "folds": field(CalibrationGain, "folds"),
 }
-_BETTER = ("verdict", "p_value", "p_better", "p_worse", "range_better", "range_worse",
-           "fpr_better", "fpr_worse", "surely_better", "surely_worse", "margin")  # fmt: skip
+_BETTER = (
+    *("verdict", "p_value", "p_better", "p_worse", "range_better", "range_worse"),
+    *("fpr_better", "fpr_worse", "surely_better", "surely_worse", "margin"),
+)
 _COMPARED = {
     "auc": each(ESTIMATE),
     "pairs": several(of(Pair)),

@@ -71,8 +71,11 @@ def section(
         method=(
             "DeLong's test, on the same cases (DeLong et al. 1988, "
             "doi:10.2307/2531595); p-values are adjusted for the number of pairs (Holm "
-            "1979). Better everywhere: simultaneous bootstrap band of the difference "
-            "of both curves (dominance: Sameni 2025, eq. 27)."
+            "1979). Better in some range: the largest difference over ranges of "
+            "false positive rates, corrected for their number. Nowhere better by more "
+            "than: the worst one-sided bound over all rates. Band: simultaneous "
+            "bootstrap band of the difference of both curves (dominance: Sameni 2025, "
+            "eq. 27)."
         ),
         caveat=(
             "A difference that is statistically significant can still be too small to "
