@@ -28,7 +28,7 @@ from trueness.cli._columns import (
 )
 from trueness.cli._outputs import check_figure, check_targets
 from trueness.cli._shell import Answer, ending, say, show
-from trueness.cli._source import names_of, open_source, repeated_names
+from trueness.cli._source import open_source
 
 WIDTH = 74  # of an example
 
@@ -152,12 +152,6 @@ def _request(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Re
         needs_label=columns.needs_label and not instead,
         **{k: words.get(k) for k in ("label", "positive", "count", "by")},
     )
-    twice = repeated_names(source)
-    if twice:
-        say(
-            f"The header has {names_of(twice)} more than once; the later columns are "
-            f"called {names_of(c for c in source.types if c[-2:-1] == '_')}."
-        )
     if chosen.guessed:
         say(f"Using {' and '.join(chosen.guessed)}: no other column fits.")
     unused = looks_counted(source, chosen) if "count" in words else None

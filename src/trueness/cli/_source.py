@@ -6,13 +6,10 @@ read twice (standard input, ``<(...)``) is copied to a temporary file first.
 
 from __future__ import annotations
 
-import csv
-import gzip
 import re
 import shutil
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -204,20 +201,6 @@ def _with_points(rows: Any) -> Any:
             for c in rows.columns
         )
     )
-
-
-def repeated_names(source: Source) -> list[str]:
-    """Which names stand more than once in the header of a CSV file?"""
-    if not source.is_text:
-        return []
-    opened = gzip.open if source.path.endswith(".gz") else open
-    if source.path.endswith(".zst"):
-        return []
-    with opened(source.path, "rt", encoding="utf-8", errors="replace") as file:
-        line = file.readline()
-    sign = max(",;\t|", key=line.count)
-    names = next(csv.reader([line], delimiter=sign), [])
-    return [name for name, times in Counter(names).items() if times > 1]
 
 
 def _not_empty(path: Path, name: str) -> None:
