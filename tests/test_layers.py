@@ -19,7 +19,7 @@ ROOMS = [
     ["fermi"],
     ["ranking", "trees"],
     ["comparison", "threshold", "calibration"],
-    ["ensembles", "nogold"],
+    ["ensembles", "nogold", "readers"],
     ["data"],
     ["scale", "estimators", "plots"],
     ["report"],

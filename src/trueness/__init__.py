@@ -22,6 +22,8 @@ What is the shape of the trade-off?
 Which is better, and everywhere?
     compare_auc compare_metric compare_statistic Comparison Pair dominates Dominance
     compare_groups cluster_bootstrap nri idi Reclassification
+Do readers do better with one treatment than with another?
+    reader_study ReaderStudy ReaderComponents plan_readers ReaderPlan
 Where do I cut?
     best_threshold OperatingPoint Certificate pareto ParetoFront cost_curve CostCurve
     decision_curve DecisionCurve validate_threshold Validation guaranteed_threshold

@@ -37,6 +37,15 @@ from trueness.nogold.combinations.table import (
     combination_front as combination_front,
 )
 from trueness.comparison.aucs import compare_auc as compare_auc
+from trueness.readers.analysis import (
+    ReaderComponents as ReaderComponents,
+    ReaderStudy as ReaderStudy,
+    reader_study as reader_study,
+)
+from trueness.readers.planning import (
+    ReaderPlan as ReaderPlan,
+    plan_readers as plan_readers,
+)
 from trueness.comparison.reclassification import (
     Reclassification as Reclassification,
     idi as idi,

@@ -47,4 +47,5 @@ SAMPLES = {
     "leaves": "west_nile_leaves.csv",
     "hiv": "no_gold/hiv_alvord1988.csv",
     "chloroplast": "no_gold/chloroplast_reconstructed.csv",
+    "readers": "vandyke.csv.gz",
 }

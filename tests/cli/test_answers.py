@@ -78,6 +78,7 @@ QUESTIONS = {
     "threshold guaranteed": f"threshold {DATA} --score p --subject-to 'recall >= 0.5' "
     "--subject-to 'fpr <= 0.9' --guarantee 0.9 --by g",
     "compare": f"compare {DATA} --score p --score q --by g",
+    "readers": "readers sample:readers --label truth --score rating --margin 0.05",
     "calibrate": f"calibrate {DATA} --score p --method platt --by g",
     "combine": f"combine {DATA} --score p --score q --by g",
     "nogold": "nogold data.csv --vote v0 --vote v1 --vote v2 --draws 500",
@@ -180,9 +181,9 @@ def test_every_command_is_documented_and_has_the_common_options(name):
     assert name in RESULTS
     assert {"json", "plot", "debug"} <= option_names(name)
     if name not in ("demo", "plan auc", "plan leaf"):
-        assert {"file", "label", "positive", "count", "by", "level"} <= option_names(
-            name
-        )
+        usual = {"file", "label", "positive", "level"}
+        usual |= set() if name == "readers" else {"count", "by"}  # a row is a reading
+        assert usual <= option_names(name)
     random = ("threshold", "compare", "calibrate", "combine", "nogold", "report")
     assert ("seed" in option_names(name)) == (name in random)
 

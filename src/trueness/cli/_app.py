@@ -23,6 +23,8 @@ COMMANDS = {
     "threshold": "Where should the threshold be? The exact best one under constraints.",
     "compare": "Which score is better, and is it better everywhere? Paired tests, "
     "dominance.",
+    "readers": "Do readers do better with one treatment? Multi-reader multi-case "
+    "studies.",
     "calibrate": "What does a score mean, as a probability? Fits a map and applies it.",
     "combine": "Would they be better together? Compares ways to combine scores, "
     "applies one.",

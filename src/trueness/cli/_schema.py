@@ -28,6 +28,7 @@ from trueness.nogold.combinations.records import Combination
 from trueness.nogold.dependence import Dependence
 from trueness.nogold.posterior import LatentPosterior
 from trueness.ranking.planning import Plan
+from trueness.readers.analysis import ReaderStudy
 from trueness.threshold.guarantees import Proof
 from trueness.threshold.operating_point import OperatingPoint
 from trueness.threshold.validation import Validation
@@ -232,6 +233,16 @@ RESULTS: dict[str, Schema] = {
     "evaluate": keys(scores=each(_MEASURES), groups=each(each(_MEASURES))),
     "threshold": keys(**_CUT, groups=each(keys(**_CUT))),
     "compare": keys(**_COMPARED, groups=each(keys(**_COMPARED))),
+    "readers": keys(
+        means=each(ESTIMATE),
+        readers=each(each(number("result of a reader, by treatment"))),
+        equality=of(ReaderStudy, "statistic", "df1", "df2", "p_value"),
+        **{
+            name: field(ReaderStudy, name)
+            for name in ("metric", "pairs", "components", "design", "assumed",
+                         "method", "notes")
+        },
+    ),
     "calibrate": keys(
         method=text("how the map was fitted"),
         column=text("name of the new column"),

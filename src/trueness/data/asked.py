@@ -98,7 +98,7 @@ def _as_columns(
         raise InputError(
             f"Name the columns: trueness.{name}(frame, label=, score=, cluster=)."
         )
-    table = _columns_of(data, wanted)
+    table = columns_of(data, wanted)
     if isinstance(words.get("count"), str):
         words["count"] = table[words["count"]]
     words["cluster"] = table[ids]
@@ -107,7 +107,8 @@ def _as_columns(
     return table[wanted[0]], scores[names[0]] if one else scores, tuple(rest), words
 
 
-def _columns_of(data: Any, names: list[str]) -> dict[str, Any]:
+def columns_of(data: Any, names: list[str]) -> dict[str, Any]:
+    """Take some columns out of a frame of any library, lazy ones too, or a mapping."""
     if isinstance(data, Mapping):
         known: Any = data
     else:

@@ -32,6 +32,7 @@ from trueness.plots.ranking import (
     sample_size,
     score_distributions,
 )
+from trueness.plots.readers import reader_results
 from trueness.plots.threshold import (
     cost_curve,
     decision_curve,
@@ -78,6 +79,7 @@ __all__ = [
     "precision_recall",
     "rank_correlation",
     "rank_probability",
+    "reader_results",
     "reliability",
     "roc",
     "sample_size",

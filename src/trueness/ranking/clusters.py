@@ -152,9 +152,9 @@ def cluster_spread(pos: Floats, neg: Floats, c: Clusters) -> Spread:
     return Spread(max(up + down + both, 0.0), min(df, m - 1.0))
 
 
-# near 1 nearly all clusters are alike and say little about spread: one cluster in two
-# is taken to be a case of the exponential model
-_TRUST = 0.5
+# near 1 nearly all clusters are alike and say little about spread: there a quarter of a
+# cluster is taken to be a case of the exponential model
+_TRUST = 0.25
 
 
 def clustered_auc(x: Any, level: float = 0.95) -> Estimate:
@@ -185,8 +185,9 @@ def _interval(
         return score_interval(few)[:2]
     model = max(exponential_spread(a))
     alone = pair_variance(a, model, model, seen)
-    weight = (c.m - 1) * 4 * a * (1 - a)
-    variance = (weight * spread.variance + _TRUST * alone) / (weight + _TRUST)
+    known = 4 * a * (1 - a)
+    weight, trust = (c.m - 1) * known, _TRUST * (1 - known)
+    variance = (weight * spread.variance + trust * alone) / (weight + trust)
     half = student_quantile(spread.df, level) * math.sqrt(variance) / (a * (1 - a))
     centre = math.log(a / (1 - a))
     low, high = (1 / (1 + math.exp(-min(max(x, -700), 700)))

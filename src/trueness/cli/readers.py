@@ -1,0 +1,174 @@
+"""Which treatment lets readers see more?"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from trueness._core.doors import door
+from trueness._core.progress import progress
+from trueness._core.records import shown
+from trueness.cli._columns import Request
+from trueness.cli._command import ONE_SCORE, command
+from trueness.cli._options import column_names
+from trueness.cli._shell import Answer, table
+from trueness.readers.analysis import ReaderStudy, reader_study
+from trueness.readers.covariances import COVARIANCES
+
+
+def _column(help: str) -> Any:
+    return typer.Option(help=help, metavar="COLUMN", autocompletion=column_names)
+
+
+@command(ONE_SCORE, without=("seed", "count", "by"))
+def readers(
+    request: Request,
+    reader: Annotated[str, _column("Column with the readers.")] = "reader",
+    treatment: Annotated[str, _column("Column with the treatments.")] = "treatment",
+    case: Annotated[str, _column("Column with the cases.")] = "case",
+    metric: Annotated[
+        str, typer.Option(help="auc, or a metric at a cut: recall, specificity, ...")
+    ] = "auc",
+    threshold: Annotated[
+        float | None, typer.Option(help="The cut of such a metric.")
+    ] = None,
+    fixed: Annotated[
+        str | None,
+        typer.Option(
+            help="What is not to be generalised: readers, or cases.", metavar="WHAT"
+        ),
+    ] = None,
+    covariance: Annotated[
+        str, typer.Option(help=f"How errors hang together: {', '.join(COVARIANCES)}.")
+    ] = "jackknife",
+    margin: Annotated[
+        float | None, typer.Option(help="A loss that would not matter.")
+    ] = None,
+) -> Answer:
+    """Do readers do better with one treatment? Multi-reader multi-case studies.
+
+    Example: trueness readers sample:readers --label truth --score rating
+    """
+    from trueness._core.checks.options import choice
+
+    if fixed is not None:
+        choice(fixed, ("readers", "cases"), "--fixed")
+    label, score = str(request.chosen.label), request.chosen.scores[0]
+    with progress("Comparing", unit=""):
+        rows = request.source.only((reader, treatment, case, label, score))
+        found = reader_study(
+            rows.to_arrow_table(),
+            reader=reader,
+            treatment=treatment,
+            case=case,
+            label=label,
+            score=score,
+            positive=request.chosen.positive,
+            metric=metric,
+            threshold=threshold,
+            readers="fixed" if fixed == "readers" else "random",
+            cases="fixed" if fixed == "cases" else "random",
+            covariance=covariance,
+            margin=margin,
+            level=request.level,
+        )
+    return Answer(
+        "readers",
+        _result(found),
+        [_head(found), *_tables(found), *_sentences(found)],
+        chart=lambda: door("plots").reader_results(found),
+        about=_about(request, found),
+    )
+
+
+def _head(found: ReaderStudy) -> str:
+    cases = found.n_pos + found.n_neg
+    return (
+        f"{len(found.readers)} readers, {len(found.treatments)} treatments, {cases:,} "
+        f"cases ({found.n_pos:,} positive); {found.design}; {found.assumed}."
+    )
+
+
+def _tables(found: ReaderStudy) -> list[Any]:
+    name = "AUC" if found.metric == "auc" else found.metric
+    means = [[shown(t), m] for t, m in zip(found.treatments, found.means, strict=True)]
+    parts = [table(["treatment", f"mean {name}"], means)]
+    if found.pairs:
+        rows = [
+            [f"{shown(p.first, 30)} - {shown(p.second, 30)}", p.difference, p.p_value,
+             p.p_adjusted]
+            for p in found.pairs
+        ]  # fmt: skip
+        parts.append(table(["difference", name, "p", "p (Holm)"], rows))
+    return parts
+
+
+def _sentences(found: ReaderStudy) -> list[str]:
+    lines = []
+    for p in found.pairs:
+        first, second = shown(p.first), shown(p.second)
+        if p.difference.value < 0:
+            first, second = second, first
+        sure = p.p_adjusted < 1 - found.level
+        lines.append(
+            f"Readers do better with {first} than with {second}, beyond chance."
+            if sure
+            else f"{first} and {second} cannot be told apart with these readers and "
+            f"cases."
+        )
+        if p.margin > 0:
+            safe = p.p_noninferior < (1 - found.level) / 2
+            lines.append(
+                f"{shown(p.first)} is {'' if safe else 'not shown to be '}not worse "
+                f"than {shown(p.second)} by more than {p.margin:g} (p = "
+                f"{p.p_noninferior:.3g})."
+            )
+    return [*lines, *found.notes]
+
+
+def _about(request: Request, found: ReaderStudy) -> dict[str, Any]:
+    chosen = request.chosen
+    return {
+        "file": request.source.name,
+        "columns": {
+            "label": chosen.label,
+            "scores": list(chosen.scores),
+            "count": None,
+            "by": None,
+        },
+        "positive": chosen.positive,
+        "cases": {
+            "n": found.n_pos + found.n_neg,
+            "negative": found.n_neg,
+            "positive": found.n_pos,
+            "unknown": 0,
+        },
+    }
+
+
+def _result(found: ReaderStudy) -> dict[str, Any]:
+    return {
+        "metric": found.metric,
+        "means": dict(zip(found.treatments, found.means, strict=True)),
+        "readers": {
+            t: {
+                r: float(v)
+                for r, v in zip(found.readers, row, strict=True)
+                if v == v  # a nested reader has one treatment only
+            }
+            for t, row in zip(found.treatments, found.results, strict=True)
+        },
+        "pairs": found.pairs,
+        "equality": {
+            "statistic": found.statistic,
+            "df1": found.df1,
+            "df2": found.df2,
+            "p_value": found.p_value,
+        },
+        "components": found.components,
+        "design": found.design,
+        "assumed": found.assumed,
+        "method": found.method,
+        "notes": found.notes,
+    }

@@ -1,0 +1,21 @@
+r"""Do readers do better with one treatment than with another?
+
+====================================================  ====================
+Question                                              Function
+====================================================  ====================
+Which treatment lets readers see more?                ``reader_study``
+How many readers and cases does a new study need?     ``plan_readers``
+====================================================  ====================
+
+Several readers judge the same cases by several treatments (imaging methods, with or
+without a program's help). Cases, readers and their interplay all vary::
+
+    frame ── design.py ──► Readings ── covariances.py ──► results, covariance matrix
+          ──► analysis.py (Obuchowski and Rockette; Hillis) ─┐
+          ──► ustatistic.py (Gallas) ────────────────────────┴─► ReaderStudy
+    ReaderStudy ── planning.py ──► ReaderPlan
+
+Read ``design.py`` first, then ``covariances.py``, ``analysis.py``, ``ustatistic.py``
+and ``planning.py``. The mathematics and the measured error rates are in
+``docs/maths/readers.md``.
+"""

@@ -1,0 +1,501 @@
+r"""Which treatment lets readers see more?
+
+Obuchowski and Rockette's model (1995): the result of reader j with treatment i is
+
+.. math:: \hat\theta_{ij} = \mu + \tau_i + R_j + (\tau R)_{ij} + \epsilon_{ij}
+
+where the errors of one study vary together, since all readers see the same cases: with
+variance Var, and covariances Cov1 (same reader, other treatment), Cov2 (other reader,
+same treatment) and Cov3 (both other). ``covariances.py`` estimates them; degrees of
+freedom are those of Hillis (2007).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from trueness._core.arrays import Floats
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.doors import door
+from trueness._core.records import Estimate, Record, brief
+from trueness.comparison.aucs import asked_margin
+from trueness.comparison.contrasts import student_test
+from trueness.comparison.results import Pair, adjusted, judged
+from trueness.metrics.algebra import Metric
+from trueness.ranking.auc_intervals import student_quantile
+from trueness.readers.covariances import COVARIANCES, results
+from trueness.readers.design import Readings, endpoint, enough, readings
+from trueness.readers.ustatistic import one_shot
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class ReaderComponents(Record):
+    """How much do treatments, readers and cases vary? (Obuchowski and Rockette)
+
+    Attributes
+    ----------
+    ms_treatment, ms_reader, ms_interaction : float
+        Mean squares of the results: between treatments, between readers (within
+        treatments when readers are nested), and their interplay; NaN where a design
+        has none.
+    variance, cov1, cov2, cov3 : float
+        Of the errors: variance; covariance of one reader with two treatments, of two
+        readers with one treatment, of two readers with two treatments.
+    reader, interaction : float
+        Variance components of the readers and of their interplay with the treatments,
+        freed of the errors and never below 0.
+    """
+
+    ms_treatment: float
+    ms_reader: float
+    ms_interaction: float
+    variance: float
+    cov1: float
+    cov2: float
+    cov3: float
+    reader: float
+    interaction: float
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class ReaderStudy(Record):
+    """Which treatment lets readers see more, and could that be chance?
+
+    Attributes
+    ----------
+    treatments, readers : tuple of str
+        Their names.
+    results : array (treatments, readers)
+        The endpoint of every reader with every treatment; NaN where there is none.
+    means : tuple of Estimate
+        Of each treatment, over the readers.
+    pairs : tuple of Pair
+        Differences of treatments, with intervals and p-values.
+    statistic, df1, df2, p_value : float
+        Test that all treatments are equal: F (chi-squared over df1 with fixed readers)
+        and degrees of freedom; NaN with one treatment.
+    components : ReaderComponents
+        What varies; :func:`plan_readers` starts from it.
+    n_pos, n_neg : int
+        Cases of the study.
+    design : str
+        Fully crossed, or what is nested.
+    assumed : str
+        Which of readers and cases are taken as random.
+    metric, method : str
+        The endpoint, and how it was analysed.
+    level : float
+        Confidence level of the intervals.
+    notes : tuple of str
+        What to beware of.
+    """
+
+    treatments: tuple[str, ...]
+    readers: tuple[str, ...]
+    results: Floats
+    means: tuple[Estimate, ...]
+    pairs: tuple[Pair, ...]
+    statistic: float
+    df1: int
+    df2: float
+    p_value: float
+    components: ReaderComponents
+    n_pos: int
+    n_neg: int
+    design: str
+    assumed: str
+    metric: str
+    method: str
+    level: float
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Write the means, the differences and the test in lines."""
+        lines = [
+            f"ReaderStudy: {self.metric}, {len(self.readers)} readers, "
+            f"{self.n_pos} + {self.n_neg} cases, {self.design}; {self.assumed}; "
+            f"{self.method}"
+        ]
+        both = zip(self.treatments, self.means, strict=True)
+        lines += [f"  {name}: {mean}" for name, mean in both]
+        lines += [f"  {pair}" for pair in self.pairs]
+        if self.pairs:
+            lines.append(
+                f"  all equal? p = {self.p_value:.3g} (F {brief(self.statistic)} on "
+                f"{self.df1} and {brief(self.df2)} degrees of freedom)"
+            )
+        return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Give a table with one row per treatment and reader."""
+        columns: dict[str, list[Any]] = {"treatment": [], "reader": [], "value": []}
+        for i, j in np.argwhere(np.isfinite(self.results)):
+            columns["treatment"].append(self.treatments[i])
+            columns["reader"].append(self.readers[j])
+            columns["value"].append(float(self.results[i, j]))
+        return door("data.frames").native_frame(columns, backend)
+
+
+def reader_study(
+    frame: Any,
+    *,
+    reader: Any = "reader",
+    treatment: Any = "treatment",
+    case: Any = "case",
+    label: Any = "label",
+    score: Any = "score",
+    positive: Any = None,
+    metric: Metric | str = "auc",
+    threshold: float | None = None,
+    readers: str = "random",
+    cases: str = "random",
+    covariance: str = "jackknife",
+    method: str = "obuchowski-rockette",
+    margin: float | None = None,
+    level: float = 0.95,
+) -> ReaderStudy:
+    r"""Which treatment lets readers see more, and could that be chance?
+
+    .. math:: F = \frac{MS_T}{MS_{TR} + J \max(\mathrm{Cov}_2 - \mathrm{Cov}_3, 0)}
+
+    Parameters
+    ----------
+    frame
+        One row per reading: a frame of any library, or a mapping of columns.
+    reader, treatment, case, label, score
+        Names of the columns (or columns): who read, by which treatment, which case, its
+        truth, and the rating.
+    positive
+        Which label is positive; 1 of 0 and 1 when None.
+    metric
+        ``"auc"``, or any metric at a cut: ``"recall"``, ``"specificity"``, ``"f1"``.
+    threshold
+        The cut of such a metric: positive when the score is at least this.
+    readers, cases
+        ``"random"``: the result is for readers (cases) like these; ``"fixed"``: for
+        these alone.
+    covariance
+        ``"jackknife"``, ``"delong"`` or ``"unbiased"``.
+    method
+        ``"obuchowski-rockette"``, or ``"gallas"``: the one-shot U-statistic variance,
+        with Hillis' degrees of freedom (random readers and cases).
+    margin
+        Adds tests of non-inferiority and of equivalence to every pair of treatments.
+    level
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    ReaderStudy
+        Means of the treatments, differences, test of equality, variance components.
+
+    Notes
+    -----
+    Fully crossed designs, cases nested within readers or treatments and readers nested
+    within treatments follow from who read what: results without a common case have
+    covariance 0. With I treatments, J readers and D the denominator of F, a difference
+    has the standard error :math:`\sqrt{2 D / J}` and
+    :math:`D^2 / [MS_{TR}^2 / ((I-1)(J-1))]` degrees of freedom (Hillis 2007). Fixed
+    readers: :math:`D = \mathrm{Var} - \mathrm{Cov}_1 + (J-1)(\mathrm{Cov}_2 -
+    \mathrm{Cov}_3)` and a normal distribution; fixed cases: :math:`D = MS_{TR}`.
+    Readers nested within treatments: the mean square between readers within
+    treatments, on :math:`I (J - 1)`, takes the place of :math:`MS_{TR}` (Hillis 2014).
+
+    References
+    ----------
+    Obuchowski, Rockette (1995), Commun. Stat. Simul. 24:285,
+    doi:10.1080/03610919508813243; Hillis (2007), Stat. Med. 26:596,
+    doi:10.1002/sim.2532; Hillis (2014), Stat. Med. 33:330, doi:10.1002/sim.5926;
+    Gallas (2006), Acad. Radiol. 13:353, doi:10.1016/j.acra.2005.11.030
+
+    Examples
+    --------
+    >>> rows = {"reader": [], "treatment": [], "case": [], "label": [], "score": []}
+    >>> for r in "ab":
+    ...     for t in "XY":
+    ...         for c in range(6):
+    ...             wrong = c == 3 and (r + t) in ("aY", "bX", "bY")
+    ...             reading = [r, t, c, int(c > 2), (c > 2) - 1.5 * wrong]
+    ...             for k, v in zip(rows, reading):
+    ...                 rows[k].append(v)
+    >>> found = reader_study(rows)
+    >>> [round(m.value, 4) for m in found.means]  # (1 + 6/9) / 2 and 6/9
+    [0.8333, 0.6667]
+    """
+    level = _options.fraction(level, "level")
+    wanted = asked_margin(margin)
+    _options.choice(readers, ("random", "fixed"), "readers")
+    _options.choice(cases, ("random", "fixed"), "cases")
+    _options.choice(covariance, COVARIANCES, "covariance")
+    _options.choice(method, ("obuchowski-rockette", "gallas"), "method")
+    columns = {"reader": reader, "treatment": treatment, "case": case,
+               "label": label, "score": score}  # fmt: skip
+    x = readings(frame, columns, positive)
+    enough(x)
+    end = endpoint(metric, threshold)
+    chosen = "unbiased" if method == "gallas" else covariance
+    model = _model(x, results(x, end), COVARIANCES[chosen](x, end))
+    asked = _Asked(readers, cases, level, wanted)
+    _possible(model, asked, method)
+    name = "gallas" if method == "gallas" else f"{method}, {covariance}"
+    found = _differences(model, asked)
+    if x.design == "partly crossed":  # pairs share more or fewer cases
+        found = _pair_by_pair(x, found, asked, lambda y: _model(
+            y, results(y, end), COVARIANCES[chosen](y, end)))  # fmt: skip
+    if method == "gallas":
+        found = {at: d._replace(sd=one_shot(x, end, at)) for at, d in found.items()}
+    return _answer(x, model, asked, found, end.name, name)
+
+
+class _Asked(NamedTuple):
+    readers: str
+    cases: str
+    level: float
+    margin: float
+
+
+class Model(NamedTuple):
+    """The results, and what their variation is made of."""
+
+    table: Floats  # (I, J), NaN where readers are nested
+    nested: bool
+    components: ReaderComponents
+    own: tuple[tuple[float, float, float], ...]  # MS(R), Var, Cov2 of each treatment
+    per_treatment: tuple[int, ...]  # readers
+
+    @property
+    def means(self) -> Floats:
+        """Give the mean of each treatment."""
+        return np.asarray(np.nanmean(self.table, axis=1))
+
+
+def _model(x: Readings, value: Floats, covariance: Floats) -> Model:
+    size = len(x.treatments), len(x.readers)
+    table = np.full(size, np.nan)
+    table[x.treatment, x.reader] = value
+    nested = x.nested_readers
+    if not nested and np.isnan(table).any():
+        raise InputError(
+            "Every reader must use every treatment, or every reader one treatment "
+            "only; this study is neither. Leave out the readers that did not use all."
+        )
+    same_t = x.treatment[:, None] == x.treatment
+    same_r = x.reader[:, None] == x.reader
+    picks = (same_t & same_r, ~same_t & same_r, same_t & ~same_r, ~same_t & ~same_r)
+    var, *cov = (float(covariance[p].mean()) if p.any() else 0.0 for p in picks)
+    own = []
+    for t in range(size[0]):
+        at = x.treatment == t
+        part, seen = covariance[np.ix_(at, at)], value[at]
+        off = ~np.eye(seen.size, dtype=bool)
+        spread = float(seen.var(ddof=1)) if seen.size > 1 else math.nan
+        own.append((spread, float(np.diag(part).mean()),
+                    float(part[off].mean()) if off.any() else 0.0))  # fmt: skip
+    count = tuple(int((x.treatment == t).sum()) for t in range(size[0]))
+    squares = _squares(table, nested, own, count)
+    components = _components(squares, (var, *cov), nested, size[0])
+    return Model(table, nested, components, tuple(own), count)
+
+
+def _squares(
+    table: Floats, nested: bool, own: list[Any], count: tuple[int, ...]
+) -> tuple[float, float, float]:
+    """Give the mean squares of treatments, readers and their interplay."""
+    i, j = table.shape
+    mean = np.nanmean(table, axis=1)
+    if nested:
+        whole = float(np.nanmean(table))
+        ms_t = float(np.array(count) @ (mean - whole) ** 2) / (i - 1)
+        free = sum(count) - i
+        inside = sum((n - 1) * o[0] for n, o in zip(count, own, strict=True) if n > 1)
+        return ms_t, inside / free if free else math.nan, math.nan
+    by_reader, whole = table.mean(axis=0), float(table.mean())
+    ms_t = j * float(np.sum((mean - whole) ** 2)) / (i - 1) if i > 1 else math.nan
+    ms_r = i * float(np.sum((by_reader - whole) ** 2)) / (j - 1) if j > 1 else math.nan
+    rest = table - mean[:, None] - by_reader + whole
+    free = (i - 1) * (j - 1)
+    return ms_t, ms_r, float(np.sum(rest**2)) / free if free else math.nan
+
+
+def _components(
+    squares: tuple[float, float, float],
+    errors: tuple[float, ...],
+    nested: bool,
+    treatments: int,
+) -> ReaderComponents:
+    """Free the components of readers and interplay of the errors (Hillis 2014)."""
+    _, ms_r, ms_tr = squares
+    var, cov1, cov2, cov3 = errors
+    interplay = ms_tr - var + cov1 + max(cov2 - cov3, 0.0)
+    if nested or treatments == 1:
+        reader, interplay = ms_r - var + cov2, 0.0
+    else:
+        reader = (ms_r - ms_tr) / treatments - cov1 + cov3
+    kept = (max(v, 0.0) if v == v else 0.0 for v in (reader, interplay))
+    return ReaderComponents(*squares, *errors, *kept)
+
+
+def _possible(m: Model, asked: _Asked, method: str) -> None:
+    if asked.readers == "random" and min(m.per_treatment) < 2:
+        raise NotEnoughCases(
+            "Random readers need at least two readers with each treatment; found "
+            f'{min(m.per_treatment)}. Type readers="fixed" for a result about this '
+            f"reader alone."
+        )
+    if asked.readers == asked.cases == "fixed":
+        raise InputError(
+            "With fixed readers and fixed cases nothing varies; one of them must be "
+            '"random".'
+        )
+    if method == "gallas" and "fixed" in (asked.readers, asked.cases):
+        raise InputError(
+            'method="gallas" is for random readers and cases; type '
+            'method="obuchowski-rockette".'
+        )
+
+
+def denominator(m: Model, asked: Any) -> tuple[float, float]:
+    """What does a difference of treatments vary by, and with how many df?"""
+    c = m.components
+    i, j = (
+        m.table.shape[0],
+        len(m.per_treatment) / sum(1 / n for n in m.per_treatment),
+    )  # harmonic mean
+    between = max(c.cov2 - c.cov3, 0.0)
+    if asked.readers == "fixed":
+        # nested readers have no other treatment: then Cov3 is what treatments share
+        shared = c.cov3 if m.nested else c.cov1
+        return c.variance - shared + (j - 1) * (c.cov2 - c.cov3), math.inf
+    inner = c.ms_reader if m.nested else c.ms_interaction
+    free = float(
+        sum(m.per_treatment) - i if m.nested else (i - 1) * (m.per_treatment[0] - 1)
+    )
+    if asked.cases == "fixed":
+        return inner, free
+    total = inner + j * between
+    return total, total**2 / (inner**2 / free) if inner > 0 else math.inf
+
+
+class _Difference(NamedTuple):
+    value: float
+    sd: float
+    df: float
+
+
+def _differences(m: Model, asked: _Asked) -> dict[tuple[int, int], _Difference]:
+    found = {}
+    mean = m.means
+    total, df = denominator(m, asked)
+    for a, b in combinations(range(len(mean)), 2):
+        readers = 2 / (1 / m.per_treatment[a] + 1 / m.per_treatment[b])
+        sd = math.sqrt(max(2 * total / readers, 0.0))
+        found[a, b] = _Difference(float(mean[a] - mean[b]), sd, df)
+    return found
+
+
+def _pair_by_pair(
+    x: Readings,
+    found: dict[tuple[int, int], _Difference],
+    asked: _Asked,
+    model: Callable[[Readings], Model],
+) -> dict[tuple[int, int], _Difference]:
+    """Analyse each pair of treatments for itself."""
+    each = {}
+    for a, b in found:
+        rows = np.isin(x.treatment, (a, b))
+        read = ~np.isnan(x.score[rows]).all(axis=0)
+        part = x._replace(
+            treatments=(x.treatments[a], x.treatments[b]),
+            treatment=(x.treatment[rows] == b).astype(np.int64),
+            reader=x.reader[rows],
+            positive=x.positive[read],
+            score=x.score[np.ix_(rows, read)],
+        )
+        each[a, b] = _differences(model(part), asked)[0, 1]
+    return each
+
+
+def _mean(m: Model, k: int, asked: _Asked, method: str) -> Estimate:
+    """Give the mean of a treatment, from its own readers and errors alone."""
+    ms, var, cov2 = m.own[k]
+    n, value = m.per_treatment[k], float(m.means[k])
+    if asked.readers == "fixed":
+        square, df = (var + (n - 1) * max(cov2, 0.0)) / n, math.inf
+    elif asked.cases == "fixed":
+        square, df = ms / n, n - 1.0
+    else:
+        total = ms + n * max(cov2, 0.0)
+        square, df = total / n, total**2 / (ms**2 / (n - 1)) if ms > 0 else math.inf
+    sd = math.sqrt(max(square, 0.0))
+    half = student_quantile(df, asked.level) * sd
+    ends = max(0.0, value - half), min(1.0, value + half)
+    return Estimate(value, *ends, asked.level, method, sd)
+
+
+def _answer(
+    x: Readings,
+    m: Model,
+    asked: _Asked,
+    found: Mapping[tuple[int, int], _Difference],
+    metric: str,
+    method: str,
+) -> ReaderStudy:
+    from scipy.special import chdtrc, fdtrc
+
+    pairs = []
+    for (a, b), d in found.items():
+        t = student_test(d.value, d.sd, d.df, asked.level)
+        estimate = Estimate(d.value, t.low, t.high, asked.level, method, d.sd)
+        names = x.treatments[a], x.treatments[b]
+        pairs.append(judged(*names, estimate, t, asked.margin))
+    statistic = df2 = p = math.nan
+    df1 = len(x.treatments) - 1
+    if df1:
+        total, df2 = denominator(m, asked)
+        statistic = m.components.ms_treatment / total
+        fixed = math.isinf(df2)
+        p = float(chdtrc(df1, df1 * statistic) if fixed
+                  else fdtrc(df1, df2, statistic))  # fmt: skip
+    if len(pairs) == 1:
+        p = pairs[0].p_value
+    words = f"{asked.readers} readers, {asked.cases} cases"
+    means = tuple(_mean(m, k, asked, method) for k in range(len(m.per_treatment)))
+    return ReaderStudy(
+        x.treatments, x.readers, m.table, means, adjusted(pairs), statistic, df1, df2,
+        p, m.components, int(x.positive.sum()), int((~x.positive).sum()), x.design,
+        words, metric, method, asked.level, _notes(x, m, asked),
+    )  # fmt: skip
+
+
+def _notes(x: Readings, m: Model, asked: _Asked) -> tuple[str, ...]:
+    notes = []
+    if asked.readers == "random" and min(m.per_treatment) < 4:
+        notes.append(
+            f"With {min(m.per_treatment)} readers hardly any difference can be shown "
+            f"to hold for other readers; plan_readers says how many are needed."
+        )
+    if asked.readers == "fixed":
+        notes.append(
+            "Readers are taken as fixed: the result is about these readers, and says "
+            "nothing about others."
+        )
+    if asked.cases == "fixed":
+        notes.append("Cases are taken as fixed: the result is about these cases alone.")
+    if x.design == "partly crossed" and len(x.treatments) > 2:
+        notes.append(
+            "The treatments share their cases in part only: each difference is "
+            "analysed by itself, and the test of all is an approximation."
+        )
+    mean = m.means
+    if len(mean) > 1 and mean.max() < 0.5 and x.positive.any():
+        notes.append("All treatments are below one half. Do high scores mean positive?")
+    return tuple(notes)

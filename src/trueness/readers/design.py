@@ -1,0 +1,212 @@
+"""Who read which case by which treatment, and how good was each reader?
+
+A study is a list of readings. ``readings`` puts them into one row per reader and
+treatment, with a column per case and NaN where a case was not read; all designs (fully
+crossed, cases or readers nested) are that one table. ``endpoint`` turns it into the
+AUC, or a metric at a cut, of each reader with each treatment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.words import listing
+from trueness._core.doors import door
+from trueness.metrics.algebra import Metric
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.grammar import metric as read_metric
+
+
+class Readings(NamedTuple):
+    """One row per treatment and reader, one column per case."""
+
+    treatments: tuple[str, ...]
+    readers: tuple[str, ...]
+    treatment: Array  # of each row
+    reader: Array  # of each row
+    positive: Array  # of each case
+    score: Floats  # (rows, cases), NaN where not read
+
+    @property
+    def nested_readers(self) -> bool:
+        """Does every reader use one treatment only?"""
+        uses = [np.unique(self.treatment[self.reader == r]).size
+                for r in range(len(self.readers))]  # fmt: skip
+        return len(self.treatments) > 1 and max(uses) == 1
+
+    @property
+    def design(self) -> str:
+        """Name the design in words."""
+        read = ~np.isnan(self.score)
+        if read.all() and not self.nested_readers:
+            return "fully crossed"
+        parts = []
+        if self.nested_readers:
+            parts.append("readers nested within treatments")
+        for name, by in (("treatments", self.treatment), ("readers", self.reader)):
+            seen = np.array([read[by == k].any(axis=0) for k in np.unique(by)])
+            if len(seen) > 1 and (seen.sum(axis=0) <= 1).all():
+                parts.append(f"cases nested within {name}")
+        return ", ".join(parts) or "partly crossed"
+
+
+def readings(data: Any, names: Mapping[str, Any], positive: Any) -> Readings:
+    """Read the five columns of a study; ``names`` maps roles to columns."""
+    columns = _columns(data, names)
+    score = np.asarray(columns["score"], dtype=np.float64)
+    label = _labels(columns["label"], positive)
+    at = {k: np.unique(_text(columns[k]), return_inverse=True)
+          for k in ("reader", "treatment", "case")}  # fmt: skip
+    (readers, r), (treatments, t), (cases, c) = (
+        at[k] for k in ("reader", "treatment", "case")
+    )
+    truth = np.zeros(cases.size, dtype=bool)
+    truth[c] = label
+    if (truth[c] != label).any():
+        wrong = cases[c[truth[c] != label][0]]
+        raise InputError(
+            f"Every case has one label; case {wrong} has both. Is the column of cases "
+            f"the right one, and are names such as 1.1 and 1.10 read as numbers? Read "
+            f"them as text."
+        )
+    group, row = np.unique(t * readers.size + r, return_inverse=True)
+    _once(row * cases.size + c, cases, c)
+    table = np.full((group.size, cases.size), np.nan)
+    table[row, c] = score
+    return Readings(
+        tuple(str(x) for x in treatments),
+        tuple(str(x) for x in readers),
+        group // readers.size,
+        group % readers.size,
+        truth,
+        table,
+    )
+
+
+def _columns(data: Any, names: Mapping[str, Any]) -> dict[str, Array]:
+    """Take the columns out of the frame; those that are given as columns stay."""
+    named = [n for n in names.values() if isinstance(n, str)]
+    found = door("data.asked").columns_of(data, named) if named else {}
+    as_array = door("data.columns").column
+    return {
+        role: np.asarray(as_array(found[n] if isinstance(n, str) else n, role))
+        for role, n in names.items()
+    }
+
+
+def _text(values: Array) -> Array:
+    """Name levels so that they sort as people count: numbers by size, else as text."""
+    if values.dtype.kind in "biuf":
+        return values
+    text = values.astype(str)
+    try:
+        whole = text.astype(np.int64)
+    except ValueError:
+        return text
+    return whole if (whole.astype(str) == text).all() else text
+
+
+def _labels(values: Array, positive: Any) -> Array:
+    kinds = set(np.unique(_text(values)).tolist())
+    if positive is not None:
+        found = np.asarray(values == positive)
+        if not found.any():
+            raise InputError(
+                f"No case has the label {positive!r}; there are {listing(kinds, 5)}."
+            )
+        return found
+    if not kinds <= {0, 1}:
+        raise InputError(
+            f"Labels must be 0 and 1; found {listing(kinds, 5)}. Say which one is "
+            f'positive: positive="diseased".'
+        )
+    return np.asarray(_text(values) == 1)
+
+
+def _once(key: Array, cases: Array, case: Array) -> None:
+    seen, count = np.unique(key, return_counts=True)
+    if count.max(initial=1) > 1:
+        twice = cases[seen[count > 1][0] % cases.size]
+        raise InputError(
+            f"A reader reads a case once with a treatment; case {twice} is there more "
+            f"often ({int((count > 1).sum()):,} readings are). Are names such as 1.1 "
+            f"and 1.10 read as numbers? Read them as text."
+        )
+
+
+class Endpoint(NamedTuple):
+    """What is measured, and how it changes when a case is left out."""
+
+    name: str
+    value: Callable[[Floats, Floats], float]  # of positives' and negatives' scores
+    without: Callable[[Floats, Floats], tuple[Floats, Floats]]  # one case less
+    kernel: Callable[[Floats, Floats], Floats] | None  # value is its mean over pairs
+
+
+def endpoint(metric: Metric | str, threshold: float | None) -> Endpoint:
+    """Choose the AUC, or a metric at a threshold."""
+    if isinstance(metric, str) and metric == "auc":
+        if threshold is not None:
+            raise InputError("The AUC has no threshold; leave threshold= out.")
+        return Endpoint("auc", lambda p, q: float(_wins(p, q).mean()), _auc_less, _wins)
+    if threshold is None:
+        raise InputError(
+            f'metric={metric!r} needs a cut. Type threshold=3 for "positive when the '
+            f'score is at least 3".'
+        )
+    chosen = read_metric(metric) if isinstance(metric, str) else metric
+    cut = float(threshold)
+    kernels = {
+        "recall": lambda p, q: np.repeat((p >= cut)[:, None] * 1.0, q.size, axis=1),
+        "specificity": lambda p, q: np.repeat((q < cut)[None] * 1.0, p.size, axis=0),
+    }
+
+    def at(tp: Any, fp: Any, n_pos: Any, n_neg: Any) -> Floats:
+        cells = np.broadcast_arrays(tp, fp, n_pos - tp, n_neg - fp)
+        return np.asarray(chosen(Confusion(*cells)), dtype=np.float64)
+
+    def value(p: Floats, q: Floats) -> float:
+        return float(at((p >= cut).sum(), (q >= cut).sum(), p.size, q.size))
+
+    def without(p: Floats, q: Floats) -> tuple[Floats, Floats]:
+        tp, fp = (p >= cut).sum(), (q >= cut).sum()
+        return (
+            at(tp - (p >= cut), fp, p.size - 1, q.size),
+            at(tp, fp - (q >= cut), p.size, q.size - 1),
+        )
+
+    name = f"{chosen.name} at {cut:g}"
+    return Endpoint(name, value, without, kernels.get(chosen.name))
+
+
+def _wins(p: Floats, q: Floats) -> Floats:
+    """Which positive beats which negative? Ties count one half."""
+    return np.asarray((p[:, None] > q) + 0.5 * (p[:, None] == q))
+
+
+def _auc_less(p: Floats, q: Floats) -> tuple[Floats, Floats]:
+    win = _wins(p, q)
+    total = win.sum()
+    return (
+        (total - win.sum(axis=1)) / ((p.size - 1) * q.size),
+        (total - win.sum(axis=0)) / (p.size * (q.size - 1)),
+    )
+
+
+def enough(x: Readings) -> None:
+    """Ask every reader and treatment for two positives and two negatives."""
+    read = ~np.isnan(x.score)
+    for row in range(len(read)):
+        n_pos = int((read[row] & x.positive).sum())
+        n_neg = int(read[row].sum()) - n_pos
+        if min(n_pos, n_neg) < 2:
+            raise NotEnoughCases(
+                f"Each reader needs two positive and two negative cases per treatment; "
+                f"reader {x.readers[x.reader[row]]} has {n_pos} and {n_neg} with "
+                f"treatment {x.treatments[x.treatment[row]]}."
+            )

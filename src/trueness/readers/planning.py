@@ -1,0 +1,193 @@
+r"""How many readers and cases does a new study need?
+
+From the variance components of a study, the power of a new one with J readers and c
+cases (Hillis, Obuchowski, Berbaum 2011): errors shrink with the number of cases, the
+interplay of readers and treatments does not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.records import Record
+from trueness.readers.analysis import ReaderStudy
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class ReaderPlan(Record):
+    """How many readers and cases does a new study need?
+
+    Attributes
+    ----------
+    readers : array
+        Numbers of readers.
+    cases : array
+        Cases needed with so many readers, in the share of positives of the pilot study;
+        0 where no number of cases is enough.
+    power : array
+        Power reached with them.
+    difference : float
+        What is to be found.
+    target, level : float
+        The power asked for, and the level of the test (95 % for a test of 5 %).
+    notes : tuple of str
+        What the plan rests on.
+    """
+
+    readers: Array
+    cases: Array
+    power: Floats
+    difference: float
+    target: float
+    level: float
+    notes: tuple[str, ...]
+
+
+MOST_CASES = 100_000
+
+
+def plan_readers(
+    study: ReaderStudy,
+    *,
+    difference: float | None = None,
+    margin: float | None = None,
+    power: float = 0.8,
+    level: float = 0.95,
+    readers: int | Sequence[int] | None = None,
+    cases: int | None = None,
+) -> ReaderPlan:
+    r"""How many readers and cases does a new study need?
+
+    .. math:: \lambda = \frac{J d^2 / 2}{\sigma_{TR}^2 + \frac{c_*}{c} [\sigma^2 -
+              \mathrm{Cov}_1 + (J - 1) \max(\mathrm{Cov}_2 - \mathrm{Cov}_3, 0)]}
+
+    Parameters
+    ----------
+    study
+        A study of at least two treatments, with the variance components.
+    difference
+        The difference of two treatments that is to be found; with ``margin`` the true
+        difference (0 when None).
+    margin
+        Plan a test of non-inferiority with this margin instead.
+    power, level
+        Power asked for; level of the test (0.95: 5 % two-sided, 2.5 % for a margin).
+    readers
+        Number of readers, or several; 3 to 15 when None.
+    cases
+        Number of cases: gives the power instead of the number.
+
+    Returns
+    -------
+    ReaderPlan
+        Cases for each number of readers, and the power.
+
+    Notes
+    -----
+    :math:`c_*` are the cases of the pilot study, whose share of positives is kept. The
+    F test has 1 and :math:`(J-1) D^2 / I^2` degrees of freedom, with D the denominator
+    above and I its part that readers do not share. A plan is as uncertain as the
+    components: those of few readers are.
+
+    References
+    ----------
+    Hillis, Obuchowski, Berbaum (2011), Acad. Radiol. 18:129,
+    doi:10.1016/j.acra.2010.09.007
+    """
+    target = _options.fraction(power, "power")
+    level = _options.fraction(level, "level")
+    gap = _gap(difference, margin)
+    if len(study.treatments) < 2 or math.isnan(study.components.ms_interaction):
+        raise InputError(
+            "plan_readers needs a study in which every reader used at least two "
+            "treatments."
+        )
+    few = range(3, 16) if readers is None else np.atleast_1d(np.asarray(readers))
+    chosen = np.array([_options.whole_number(int(j), "readers", at_least=2)
+                       for j in few])  # fmt: skip
+    need = np.array(
+        [_cases_needed(study, gap, int(j), target, level) for j in chosen]
+        if cases is None
+        else [_options.whole_number(cases, "cases", at_least=4)] * len(chosen)
+    )
+    reached = np.array(
+        [reader_power(study, gap, int(j), int(c) or MOST_CASES, level)
+         for j, c in zip(chosen, need, strict=True)]
+    )  # fmt: skip
+    notes = _notes(study, need, gap)
+    return ReaderPlan(chosen, need, reached, gap, target, level, notes)
+
+
+def _gap(difference: float | None, margin: float | None) -> float:
+    """How far is the truth from what is to be excluded?"""
+    if difference is None and margin is None:
+        raise InputError(
+            "plan_readers needs the difference to be found. Type difference=0.05, or "
+            "margin=0.05 for a test of non-inferiority."
+        )
+    gap = abs(_options.real_number(difference or 0.0, "difference"))
+    if margin is not None:
+        gap = _options.real_number(difference or 0.0, "difference")
+        gap += _options.fraction(margin, "margin")
+    if gap <= 0:
+        raise InputError(f"The difference must be above 0; found {gap:g}.")
+    return gap
+
+
+def reader_power(
+    study: ReaderStudy, gap: float, readers: int, cases: int, level: float
+) -> float:
+    """Which share of such studies would find the difference?"""
+    from scipy.special import fdtri, ncfdtr
+
+    c = study.components
+    shrink = (study.n_pos + study.n_neg) / cases
+    between = max(c.cov2 - c.cov3, 0.0)
+    alone = c.interaction + shrink * max(c.variance - c.cov1 - between, 0.0)
+    total = alone + readers * shrink * between
+    if total <= 0:
+        return 1.0
+    free = (readers - 1.0) * total**2 / alone**2 if alone > 0 else 1e6
+    limit = float(fdtri(1.0, min(free, 1e6), level))
+    noncentral = readers * gap**2 / 2 / total
+    return 1 - float(ncfdtr(1.0, min(free, 1e6), noncentral, limit))
+
+
+def _cases_needed(
+    study: ReaderStudy, gap: float, readers: int, target: float, level: float
+) -> int:
+    """Search the smallest number by halving; 0 when even very many are too few."""
+    low, high = 4, MOST_CASES
+    if reader_power(study, gap, readers, high, level) < target:
+        return 0
+    while low < high:
+        middle = (low + high) // 2
+        if reader_power(study, gap, readers, middle, level) >= target:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _notes(study: ReaderStudy, need: Array, gap: float) -> tuple[str, ...]:
+    share = study.n_pos / (study.n_pos + study.n_neg)
+    notes = [
+        f"The variance components are those of {len(study.readers)} readers and "
+        f"{study.n_pos + study.n_neg} cases ({share:.0%} positive), and as uncertain "
+        f"as these are few."
+    ]
+    if (need == 0).any() and not math.isnan(gap):
+        notes.append(
+            "With so few readers no number of cases is enough where 0 is shown: the "
+            "readers differ too much in what a treatment does for them."
+        )
+    return tuple(notes)

@@ -1,0 +1,306 @@
+"""Reader studies: Van Dyke's against MRMCaov, brute force, designs, simulation."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import trueness
+from trueness.readers.covariances import COVARIANCES, results
+from trueness.readers.design import endpoint, readings
+from trueness.readers.planning import reader_power
+
+ROLES = {"reader": "reader", "treatment": "treatment", "case": "case"}
+KEYS = {**ROLES, "label": "truth", "score": "rating"}
+
+
+@pytest.fixture(scope="module")
+def vandyke():
+    """MRMCaov 0.3.0 distributes it: 5 readers, 2 treatments, 114 cases."""
+    data = pd.read_csv(trueness.samples.path("readers"))
+    data["treatment"] = data["treatment"].map({"spin-echo": 1, "cine": 2})
+    for new, by in (("case2", "reader"), ("case3", "treatment")):
+        data[new] = data[by].astype(str) + "." + data["case"].astype(str)
+    return data
+
+
+def simulated(rng, readers=5, cases=(30, 30), effect=0.0, tr=0.05, mean=1.5):
+    """Roe and Metz (1997): random readers, cases and all their interplays."""
+    n = sum(cases)
+    y = np.repeat([1, 0], cases)
+    shape = (2, readers, n)
+    shift = mean + rng.normal(size=(1, readers, 1)) * np.sqrt(0.01)
+    shift = shift + rng.normal(size=(2, readers, 1)) * np.sqrt(tr)
+    shift = shift + np.array([effect, 0])[:, None, None]
+    s = (
+        y * shift
+        + np.sqrt(0.3) * rng.normal(size=(1, 1, n))
+        + np.sqrt(0.3) * rng.normal(size=(2, 1, n))
+        + np.sqrt(0.2) * rng.normal(size=(1, readers, n))
+        + np.sqrt(0.2) * rng.normal(size=shape)
+    )
+    t, r, c = (x.ravel() for x in np.indices(shape))
+    return {"reader": r, "treatment": t, "case": c, "label": y[c], "score": s.ravel()}
+
+
+REFERENCE = {
+    "jackknife": (0.02074862, 15.25967, 0.05166569, -0.0879594986, 0.0003588544),
+    "delong": (0.0206825, 15.06611, 0.05123303, None, None),
+}
+
+
+@pytest.mark.parametrize("covariance", REFERENCE)
+def test_van_dyke_agrees_with_mrmcaov(vandyke, covariance):
+    found = trueness.reader_study(vandyke, covariance=covariance, **KEYS)
+    assert [m.value for m in found.means] == pytest.approx(
+        [0.8970370, 0.9408374], abs=5e-8
+    )
+    d, (sd, df, p, low, high) = found.pairs[0].difference, REFERENCE[covariance]
+    assert d.value == pytest.approx(-0.04380032, abs=5e-9)
+    assert d.sd == pytest.approx(sd, abs=5e-9)
+    assert found.df2 == pytest.approx(df, abs=5e-6)
+    assert found.p_value == pytest.approx(p, abs=5e-9)
+    assert found.statistic == pytest.approx((d.value / d.sd) ** 2)
+    if low is not None:
+        assert (d.low, d.high) == pytest.approx((low, high), abs=5e-11)
+    assert (found.n_pos, found.n_neg) == (45, 69)
+    assert found.design == "fully crossed"
+
+
+def as_readings(data):
+    roles = {k: k for k in ("reader", "treatment", "case", "label", "score")}
+    return readings(data, roles, None)
+
+
+def test_jackknife_by_leaving_out(rng):
+    data = pd.DataFrame(simulated(rng, 2, (6, 7)))
+    data = data[~((data.reader == 1) & (data.case == 3))]  # one reading is missing
+    for end in (endpoint("auc", None), endpoint("f1", 0.5), endpoint("recall", 0.5)):
+        x = as_readings(data)
+        fast = COVARIANCES["jackknife"](x, end)
+        less = []
+        for c in range(13):
+            keep = x.score.copy()
+            keep[:, c] = np.nan
+            less.append(results(x._replace(score=keep), end))
+        slow = 12 / 13 * 12 * np.cov(np.array(less).T)
+        assert fast == pytest.approx(slow)
+
+
+def test_unbiased_is_unbiased_by_all_pairs(rng):
+    """Products of pairs that share no case, summed one by one."""
+    x = as_readings(simulated(rng, 2, (4, 5)))
+    fast = COVARIANCES["unbiased"](x, endpoint("auc", None))
+    win = [
+        (row[x.positive][:, None] > row[~x.positive]).astype(float) for row in x.score
+    ]
+    for a, b in product(range(4), repeat=2):
+        apart = [
+            win[a][i, j] * win[b][k, m]
+            for i, j, k, m in product(range(4), range(5), range(4), range(5))
+            if i != k and j != m
+        ]
+        assert fast[a, b] == pytest.approx(
+            win[a].mean() * win[b].mean() - np.mean(apart)
+        )
+
+
+def test_covariances_agree_with_the_spread_between_studies(rng):
+    found, values = [], []
+    for _ in range(300):
+        x = as_readings(simulated(rng, 2, (25, 25), tr=0.0))
+        end = endpoint("auc", None)
+        values.append(results(x, end))
+        found.append([COVARIANCES[k](x, end) for k in COVARIANCES])
+    # the readers' own shift is small beside the errors of the cases
+    truth = np.cov(np.array(values).T)
+    for mean in np.mean(found, axis=0):
+        assert np.diag(mean).mean() == pytest.approx(np.diag(truth).mean(), rel=0.25)
+
+
+def test_gallas_is_the_unbiased_analysis(vandyke):
+    """For crossed studies both are one (Hillis 2018), but for the cut at zero."""
+    gallas = trueness.reader_study(vandyke, method="gallas", **KEYS)
+    same = trueness.reader_study(vandyke, covariance="unbiased", **KEYS)
+    assert gallas.pairs[0].difference.sd == pytest.approx(same.pairs[0].difference.sd)
+    assert gallas.pairs[0].p_value == pytest.approx(same.pairs[0].p_value)
+    recall = trueness.reader_study(
+        vandyke, method="gallas", metric="recall", threshold=3, **KEYS
+    )
+    other = trueness.reader_study(
+        vandyke, covariance="unbiased", metric="recall", threshold=3, **KEYS
+    )
+    assert recall.pairs[0].difference.sd == pytest.approx(
+        other.pairs[0].difference.sd, rel=1e-6
+    )
+
+
+def test_nested_cases_have_no_common_errors(vandyke):
+    by_reader = trueness.reader_study(vandyke, **{**KEYS, "case": "case2"})
+    assert by_reader.design == "cases nested within readers"
+    assert by_reader.components.cov2 == by_reader.components.cov3 == 0
+    by_treatment = trueness.reader_study(vandyke, **{**KEYS, "case": "case3"})
+    assert by_treatment.design == "cases nested within treatments"
+    assert by_treatment.components.cov1 == by_treatment.components.cov3 == 0
+    crossed = trueness.reader_study(vandyke, **KEYS)
+    # what is common to both treatments makes a crossed study sharper
+    assert by_treatment.pairs[0].difference.sd > crossed.pairs[0].difference.sd
+    assert by_treatment.means[0].value == crossed.means[0].value
+
+
+def test_nested_readers(rng):
+    data = pd.DataFrame(simulated(rng, 8, (30, 30)))
+    data["reader"] += 8 * data["treatment"]
+    found = trueness.reader_study(data)
+    assert found.design == "readers nested within treatments"
+    c, (one, two) = found.components, found.means
+    inside = np.mean([np.nanvar(row, ddof=1) for row in found.results])
+    assert c.ms_reader == pytest.approx(inside)
+    total = inside + 8 * max(c.cov2 - c.cov3, 0)
+    assert found.pairs[0].difference.sd == pytest.approx(np.sqrt(2 * total / 8))
+    assert found.df2 == pytest.approx(total**2 / (inside**2 / 14))
+    assert found.pairs[0].difference.value == pytest.approx(one.value - two.value)
+    fixed = trueness.reader_study(data, readers="fixed")
+    assert fixed.pairs[0].difference.sd < found.pairs[0].difference.sd
+
+
+def test_fixed_readers_are_the_plain_variance(vandyke):
+    found = trueness.reader_study(vandyke, readers="fixed", **KEYS)
+    x = readings(vandyke, {**KEYS}, None)
+    S = COVARIANCES["jackknife"](x, endpoint("auc", None))
+    w = np.where(x.treatment == 0, 0.2, -0.2)
+    assert found.pairs[0].difference.sd == pytest.approx(np.sqrt(w @ S @ w))
+    z = found.pairs[0].statistic
+    assert found.p_value == pytest.approx(2 * stats.norm.sf(abs(z)))
+    assert "says nothing about others" in found.notes[0]
+    cases = trueness.reader_study(vandyke, cases="fixed", **KEYS)
+    t = stats.ttest_rel(*cases.results)
+    assert cases.p_value == pytest.approx(t.pvalue)
+
+
+def test_one_treatment_and_three(rng, vandyke):
+    one = trueness.reader_study(vandyke[vandyke.treatment == 1], **KEYS)
+    both = trueness.reader_study(vandyke, **KEYS)
+    assert one.pairs == ()
+    assert np.isnan(one.p_value)
+    assert one.means[0].low == pytest.approx(both.means[0].low)
+    a, b = (pd.DataFrame(simulated(rng)) for _ in range(2))
+    b["treatment"], b["case"], b["label"] = b["treatment"] + 2, a["case"], a["label"]
+    three = trueness.reader_study(pd.concat([a, b[b.treatment == 2]]))
+    assert len(three.pairs) == 3
+    assert three.df1 == 2
+    assert three.p_value == pytest.approx(stats.f.sf(three.statistic, 2, three.df2))
+
+
+def test_partly_crossed_pairs_are_taken_by_themselves(rng):
+    data = pd.DataFrame(simulated(rng, 4))
+    third = data[data.treatment == 0].assign(treatment=2)
+    third["case"] += 1000
+    whole = trueness.reader_study(pd.concat([data, third]))
+    assert whole.design == "partly crossed"
+    alone = trueness.reader_study(data)
+    assert whole.pairs[0].difference.sd == pytest.approx(alone.pairs[0].difference.sd)
+    assert "in part only" in " ".join(whole.notes)
+
+
+def test_margins(vandyke):
+    found = trueness.reader_study(vandyke, margin=0.05, **KEYS).pairs[0]
+    d, df = found.difference, 15.25967
+    assert found.p_noninferior == pytest.approx(
+        stats.t.sf((d.value + 0.05) / d.sd, df), abs=1e-6
+    )
+    assert found.p_noninferior_second < 0.01  # CINE is not worse than spin-echo
+    assert found.p_equivalent == found.p_noninferior
+
+
+@pytest.mark.parametrize("metric", [("auc", None), ("specificity", 0.7)])
+def test_equal_treatments_keep_the_level(rng, metric):
+    p = []
+    for _ in range(150):
+        data = simulated(rng, 4, (20, 25))
+        p.append(trueness.reader_study(data, metric=metric[0], threshold=metric[1]))
+    small = np.mean([f.p_value < 0.05 for f in p])
+    assert small < 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / 150)
+    held = [f.pairs[0].difference.low <= 0 <= f.pairs[0].difference.high for f in p]
+    assert np.mean(held) > 0.9
+
+
+def test_frames_labels_and_columns(vandyke):
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame(vandyke)
+    words = vandyke.assign(truth=np.where(vandyke.truth == 1, "sick", "well"))
+    expected = trueness.reader_study(vandyke, **KEYS).p_value
+    assert trueness.reader_study(frame, **KEYS).p_value == expected
+    found = trueness.reader_study(words, positive="sick", **KEYS)
+    assert found.p_value == expected
+    shuffled = vandyke.sample(frac=1, random_state=1)
+    assert trueness.reader_study(shuffled, **KEYS).p_value == pytest.approx(expected)
+    table = found.to_frame("dict")
+    assert len(table["value"]) == 10
+    assert "5 readers" in repr(found)
+
+
+def test_plan_by_hand_and_monotone(vandyke):
+    study = trueness.reader_study(vandyke, **KEYS)
+    plan = trueness.plan_readers(study, difference=0.05)
+    assert plan.readers.tolist() == list(range(3, 16))
+    need = plan.cases[plan.cases > 0]
+    assert (np.diff(need) < 0).all()
+    assert (plan.power[plan.cases > 0] >= 0.8).all()
+    c = study.components
+    total = c.interaction + c.variance - c.cov1 + 4 * max(c.cov2 - c.cov3, 0)
+    alone = c.interaction + c.variance - c.cov1 - max(c.cov2 - c.cov3, 0)
+    df = 4 * total**2 / alone**2
+    by_hand = stats.ncf.sf(
+        stats.f.ppf(0.95, 1, df), 1, df, 5 * 0.05**2 / 2 / total
+    )  # as many readers and cases as the pilot
+    assert reader_power(study, 0.05, 5, 114, 0.95) == pytest.approx(by_hand)
+    given = trueness.plan_readers(study, difference=0.05, readers=5, cases=114)
+    assert given.power[0] == pytest.approx(by_hand)
+    margin = trueness.plan_readers(study, margin=0.05)
+    assert margin.cases.tolist() == plan.cases.tolist()
+
+
+def test_planned_power_is_reached(rng):
+    """The mean of the planned power over pilots is what new studies show."""
+    found, planned = [], []
+    for _ in range(80):
+        pilot = trueness.reader_study(simulated(rng, 6, (40, 40), tr=0.02))
+        planned.append(reader_power(pilot, 0.083, 6, 80, 0.95))
+        study = trueness.reader_study(simulated(rng, 6, (40, 40), 0.45, tr=0.02))
+        found.append(study.p_value < 0.05)
+    assert np.mean(found) == pytest.approx(np.mean(planned), abs=0.2)
+
+
+def test_errors(vandyke):
+    study = trueness.reader_study
+    with pytest.raises(trueness.InputError, match="no column 'label'"):
+        study(vandyke)
+    floats = vandyke.assign(case2=vandyke.case2.astype(float))
+    with pytest.raises(trueness.InputError, match="read as numbers"):
+        study(floats, **{**KEYS, "case": "case2"})
+    with pytest.raises(trueness.InputError, match="Labels must be 0 and 1"):
+        study(vandyke.assign(truth="x"), **KEYS)
+    with pytest.raises(trueness.InputError, match="has both"):
+        study(vandyke.assign(truth=vandyke.reader % 2), **KEYS)
+    with pytest.raises(trueness.InputError, match="needs a cut"):
+        study(vandyke, metric="recall", **KEYS)
+    with pytest.raises(trueness.InputError, match="for the AUC, recall"):
+        study(vandyke, metric="f1", threshold=3, covariance="delong", **KEYS)
+    with pytest.raises(trueness.InputError, match="nothing varies"):
+        study(vandyke, readers="fixed", cases="fixed", **KEYS)
+    with pytest.raises(trueness.NotEnoughCases, match="at least two readers"):
+        study(vandyke[vandyke.reader == 1], **KEYS)
+    few = vandyke[vandyke.case.astype(int).isin([1, 2, 3])]
+    with pytest.raises(trueness.NotEnoughCases, match="two positive and two negative"):
+        study(few, **KEYS)
+    gone = vandyke[~((vandyke.reader == 1) & (vandyke.treatment == 2))]
+    with pytest.raises(trueness.InputError, match="neither"):
+        study(gone, **KEYS)
+    one = study(vandyke[vandyke.treatment == 1], **KEYS)
+    with pytest.raises(trueness.InputError, match="two treatments"):
+        trueness.plan_readers(one, difference=0.1)
+    with pytest.raises(trueness.InputError, match="difference to be found"):
+        trueness.plan_readers(study(vandyke, **KEYS))
