@@ -74,6 +74,7 @@ DATA = "data.csv --label y"
 QUESTIONS = {
     "evaluate": f"evaluate {DATA} --score p --score q --by g",
     "threshold": f"threshold {DATA} --score p --by g --subject-to 'recall >= 0.7'",
+    "threshold at": f"threshold {DATA} --score p --at 0.5 --by g",
     "threshold validated": f"threshold {DATA} --score p --validate",
     "threshold guaranteed": f"threshold {DATA} --score p --subject-to 'recall >= 0.5' "
     "--subject-to 'fpr <= 0.9' --guarantee 0.9 --by g",

@@ -1,5 +1,6 @@
 """What people see: plain words, no retired ones, no Python in a shell."""
 
+import json
 import re
 import subprocess
 import sys
@@ -202,3 +203,28 @@ def test_every_command_has_help_in_plain_words():
         text = run(*name.split(), "--help").stdout
         for word, better in RETIRED.items():
             assert not re.search(rf"\b{word}\b", text), f"{name}: {better}"
+
+
+def test_one_prevalence_for_all_numbers_of_an_answer(here):
+    line = "threshold data.csv -l y -s p --maximize precision --subject-to recall>=0.9"
+    result = run(*line.split(), "--prevalence", "0.01", "--json")
+    found = json.loads(result.stdout)["result"]
+    assert found["metrics"]["precision"] == pytest.approx(found["value"])
+    assert found["estimates"]["precision"]["value"] == pytest.approx(found["value"])
+    text = run(*line.split(), "--prevalence", "0.01").stdout
+    assert "All metrics are for a prevalence of 1.00 %" in text
+
+
+def test_a_threshold_of_my_own_is_evaluated(here):
+    words = ["threshold", "data.csv", "-l", "y", "-s", "p", "--at", "0.5"]
+    found = json.loads(run(*words, "--json").stdout)["result"]
+    assert (found["threshold"], found["method"]) == (0.5, "given")
+    assert found["confusion"] == {"tp": 12, "fp": 4, "fn": 0, "tn": 4}
+    expected = trueness.at_threshold(
+        pd.read_csv("data.csv"), label="y", score="p", threshold=0.5
+    )
+    assert found["estimates"]["precision"]["low"] == expected["precision"].low
+    assert "0.75" in run(*words).stdout
+    wrong = run(*words, "--maximize", "f1")
+    assert wrong.exit_code == 2
+    assert "Leave out --maximize" in wrong.stderr

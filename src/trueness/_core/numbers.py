@@ -28,7 +28,9 @@ def written(value: Any, places: int | None = None) -> str:
     if isinstance(value, float) and 1000 <= abs(value) < 1e15:
         return f"{value:,.0f}"
     if isinstance(value, float):
-        return {"nan": "undefined", "inf": "infinite"}.get(str(value), f"{value:.3g}")
+        text = {"nan": "undefined", "inf": "infinite"}.get(str(value), f"{value:.3g}")
+        # only what is 1 is written as 1
+        return f"{value:.6g}" if text == "1" else text
     return str(value)
 
 

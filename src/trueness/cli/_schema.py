@@ -171,6 +171,7 @@ _CUT = {
     },
     "confusion": keys(**_COUNTS),
     "metrics": each(number("every metric at the threshold")),
+    "estimates": each(ESTIMATE),
     "validation": of(
         Validation, "threshold", "corrected", "optimism", "metrics", "holds", "failed"
     ),

@@ -8,19 +8,21 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import typer
 
+from trueness._core.checks.cases import both_classes
 from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
 from trueness._core.numbers import counted, level_text, listed, percent, written
 from trueness._core.progress import progress
+from trueness._core.records import Estimate
 from trueness.cli._columns import Request, count_tally
 from trueness.cli._command import ONE_SCORE, command
 from trueness.cli._options import Maximize, Minimize, Prevalence, SubjectTo
 from trueness.cli._shell import Answer, about, cases_sentence, each_group, say, table
 from trueness.counts.values import Tally
-from trueness.metrics.confusion import Confusion, sweep
-from trueness.metrics.definitions import METRICS
+from trueness.metrics.confusion import Confusion
 from trueness.metrics.words import cases_of, is_share, text_of
 from trueness.threshold import operating_point as operating
+from trueness.threshold.at_cut import AtThreshold, at_threshold, confusion
 from trueness.threshold.guarantees import (
     GuaranteedThreshold,
     Proof,
@@ -47,6 +49,10 @@ def threshold(
     minimize: Minimize = None,
     subject_to: SubjectTo = None,
     prevalence: Prevalence = None,
+    at: Annotated[
+        float | None,
+        typer.Option(help="Evaluate this threshold instead of looking for the best."),
+    ] = None,
     validate: Annotated[
         bool,
         typer.Option("--validate", help="Say what to expect on new cases."),
@@ -63,7 +69,10 @@ def threshold(
     """
     wanted = {"maximize": maximize, "minimize": minimize}
     bounds = subject_to or []
-    if guarantee is None:
+    if at is not None:
+        _only_at(maximize, minimize, bounds, validate, guarantee)
+        find = partial(_given, at, prevalence, request)
+    elif guarantee is None:
         wanted["maximize"] = maximize or "accuracy"
         given = wanted | {"subject_to": bounds, "prevalence": prevalence}
         find = partial(_best, given, request, validate)
@@ -96,8 +105,10 @@ def _best(wanted: dict[str, Any], request: Request, validate: bool, t: Tally) ->
     checked = None
     if validate:
         checked = validate_threshold(t, **wanted, level=request.level, rng=request.seed)
+    found = _estimates(t, point.threshold, wanted["prevalence"], request)
     parts = [*_sentences(point), _matrix(point.confusion)]
-    parts += _checked_parts(checked) if checked else [_metrics_table(point.confusion)]
+    parts += _checked_parts(checked) if checked else [_metrics_table(found)]
+    parts += _for_prevalence(wanted["prevalence"], t)
     result = {
         "threshold": point.threshold,
         "interval": point.interval,
@@ -107,13 +118,71 @@ def _best(wanted: dict[str, Any], request: Request, validate: bool, t: Tally) ->
         "binding": point.binding,
         "intervals": point.intervals,
         "confusion": point.confusion,
-        "metrics": metrics_at(point.confusion),
+        "metrics": _values(found),
+        "estimates": found,
         "prevalence": point.prevalence,
         "method": point.method,
         "validation": checked and _validation(checked),
         "guarantee": None,
     }
     return _Cut(result, parts, lambda: door("plots").operating_point(t, **wanted))
+
+
+def _given(at: float, prevalence: float | None, request: Request, t: Tally) -> _Cut:
+    """Evaluate a threshold that was chosen beforehand."""
+    both_classes(t, "threshold")
+    c, found = confusion(t, at), _estimates(t, at, prevalence, request)
+    result = dict.fromkeys(
+        ("interval", "objective", "value", "constraints", "binding", "intervals",
+         "validation", "guarantee")
+    )  # fmt: skip
+    result |= {
+        "threshold": at,
+        "confusion": c,
+        "metrics": _values(found),
+        "estimates": found,
+        "prevalence": t.prevalence if prevalence is None else prevalence,
+        "method": "given",
+    }
+    parts = [
+        f"Flagging every case with a score of {at:g} or more:",
+        _matrix(c),
+        _metrics_table(found),
+        f"In parentheses: {level_text(request.level)} confidence intervals, if the "
+        "threshold was chosen beforehand and not on these cases.",
+        *_for_prevalence(prevalence, t),
+    ]
+    return _Cut(result, parts, lambda: door("plots").roc(t))
+
+
+def _estimates(
+    t: Tally, threshold: float, prevalence: float | None, request: Request
+) -> dict[str, Estimate]:
+    """Give every metric at a threshold, all of them for one prevalence."""
+    asked: dict[str, Any] = {"prevalence": prevalence, "level": request.level}
+    found: AtThreshold = at_threshold(t, threshold, **asked, rng=request.seed)
+    return found.metrics
+
+
+def _values(found: dict[str, Estimate]) -> dict[str, float]:
+    return {name: e.value for name, e in found.items()}
+
+
+def _for_prevalence(prevalence: float | None, t: Tally) -> list[str]:
+    if prevalence is None:
+        return []
+    return [
+        f"All metrics are for a prevalence of {percent(prevalence)}; the counts are "
+        f"those of the file, where it is {percent(t.prevalence)}."
+    ]
+
+
+def _only_at(*others: Any) -> None:
+    if any(others):
+        raise InputError(
+            "--at evaluates one threshold, so there is nothing to choose. Leave out "
+            "--maximize, --minimize, --subject-to, --validate and --guarantee."
+        )
 
 
 def _validation(v: Validation) -> dict[str, Any]:
@@ -159,7 +228,7 @@ def _promised(
     g = guaranteed_threshold(
         t, bounds, confidence=confidence, **wanted, rng=request.seed
     )
-    c = _at(t, g.threshold)
+    c, found = confusion(t, g.threshold), _estimates(t, g.threshold, None, request)
     goal = next((f"{k} {v}" for k, v in wanted.items() if v is not None), None)
     result = {
         "threshold": g.threshold,
@@ -170,19 +239,15 @@ def _promised(
         "binding": [],
         "intervals": [g.interval],
         "confusion": c,
-        "metrics": metrics_at(c),
+        "metrics": _values(found),
+        "estimates": found,
         "prevalence": t.prevalence,
         "method": g.method,
         "validation": None,
         "guarantee": {"confidence": g.confidence, "proofs": g.proofs},
     }
-    parts = [*_promise_sentences(g), _matrix(c), _metrics_table(c)]
+    parts = [*_promise_sentences(g), _matrix(c), _metrics_table(found)]
     return _Cut(result, parts, lambda: door("plots").guaranteed_cut(t, g))
-
-
-def _at(t: Tally, threshold: float) -> Confusion:
-    """Count at one threshold."""
-    return sweep(t)[int(np.searchsorted(-t.score, -threshold, side="right"))]
 
 
 def _promise_sentences(g: GuaranteedThreshold) -> list[str]:
@@ -204,11 +269,6 @@ def _proof_sentence(p: Proof) -> str:
         f"{text[:1].upper()}{text[1:]} {value} in {counted(p.cases, *cases_of(name))}; "
         f"{level_text(p.confidence)} {side} bound {bound}."
     )
-
-
-def metrics_at(c: Confusion) -> dict[str, float]:
-    """Give every metric at one cut."""
-    return {name: float(m(c)) for name, m in METRICS.items()}
 
 
 def _sentences(point: OperatingPoint) -> list[str]:
@@ -248,9 +308,8 @@ def _matrix(c: Confusion) -> Any:
     return table(["cases", "flagged", "not flagged"], rows)
 
 
-def _metrics_table(c: Confusion) -> Any:
-    values = metrics_at(c)
-    rows = [[text_of(name), values[name]] for name in SHOWN]
+def _metrics_table(found: dict[str, Estimate]) -> Any:
+    rows = [[text_of(name), found[name]] for name in SHOWN if name in found]
     return table(["metric", "value"], rows)
 
 
