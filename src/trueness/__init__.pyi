@@ -183,6 +183,17 @@ from trueness.nogold.arviz_door import (
     ModelComparison as ModelComparison,
     compare_models as compare_models,
 )
+from trueness.nogold.rate_comparison import (
+    LabelNumber as LabelNumber,
+    RateComparison as RateComparison,
+    compare_prevalence as compare_prevalence,
+    plan_labels as plan_labels,
+)
+from trueness.nogold.rate import (
+    LabelPlan as LabelPlan,
+    Rate as Rate,
+    prevalence as prevalence,
+)
 from trueness.nogold.combinations.best import (
     best_combination as best_combination,
     cost_rule as cost_rule,

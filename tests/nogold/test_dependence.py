@@ -1,15 +1,21 @@
 """Dependence, maximum likelihood and the door to ArviZ."""
 
+from itertools import product
+
 import numpy as np
 import pytest
-from scipy.special import ndtr, ndtri
+from scipy.special import log_ndtr, ndtr, ndtri
 from scipy.stats import chi2
 
 import trueness
 from no_gold import simulate, table
 from trueness.nogold import arviz_door as diagnostics
-from trueness.nogold import random_effect as _random_effect
+from trueness.nogold.covariances import Covariances
+from trueness.nogold.dependent import Dependent
+from trueness.nogold.difficulty import Difficulty
 from trueness.nogold.model import read_patterns, read_prior
+from trueness.nogold.random_effect import RandomEffect
+from trueness.nogold.sampling import strategy
 
 
 def test_hui_walter_maximum_as_published():
@@ -140,30 +146,102 @@ def test_more_than_ten_classifiers_have_the_predictive_check(rng):
         trueness.conditional_dependence(post, replicates=3)
 
 
+KINDS = {
+    "random effect": RandomEffect(),
+    "easy and hard": Difficulty(),
+    "pairs": Covariances(((0, 2),), ("A, C",)),
+}
+
+
 def test_random_effect_integral_against_simulation(rng):
-    rate, sigma = np.array([[0.8, 0.6, 0.9]]), np.array([1.3])
+    rate, sigma = np.array([[0.8, 0.6, 0.9]]), np.array([[1.3]])
     rows = np.array([[1, 1, 1], [1, 0, np.nan], [0, 0, 0]])
-    found = np.exp(_random_effect._log_patterns(rate, sigma, rows))[0]
+    found = KINDS["random effect"].probabilities(rate, sigma, rows)[0]
     z = rng.normal(size=400_000)
     p = ndtr(ndtri(rate) * np.sqrt(1 + 1.3**2) + 1.3 * z[:, None])
     each = [p.prod(axis=1), p[:, 0] * (1 - p[:, 1]), (1 - p).prod(axis=1)]
     for value, sample in zip(found, each, strict=True):
         assert value == pytest.approx(sample.mean(), abs=4 * sample.std() / 632)
-    alone = np.exp(
-        _random_effect._log_patterns(rate, sigma, np.array([[1, np.nan, np.nan]]))
-    )
-    assert alone[0, 0] == pytest.approx(0.8, abs=1e-7)
 
 
-def test_random_effect_without_spread_is_independence(rng):
+@pytest.mark.parametrize("name", KINDS)
+def test_models_with_dependence_are_distributions_with_these_rates(name, rng):
+    """Patterns sum to 1, margins are the rates, a missing vote takes no part."""
+    rate = rng.uniform(0.55, 0.95, (5, 3))
+    own = rng.uniform(0.1, 0.9, (5, 1))
+    rows = np.array(list(product((1.0, 0.0), repeat=3)))
+    p = KINDS[name].probabilities(rate, own, rows)
+    assert p.sum(axis=1) == pytest.approx(1, abs=1e-7)
+    assert p @ rows == pytest.approx(rate, abs=1e-6)
+    gone = KINDS[name].probabilities(rate, own, np.array([[1, np.nan, 0]]))
+    at = (rows[:, 0] == 1) & (rows[:, 2] == 0)
+    assert gone[:, 0] == pytest.approx(p[:, at].sum(axis=1), abs=1e-7)
+    # errors go together: all three right is likelier than if they were independent
+    assert (p[:, 0] > rate.prod(axis=1)).all()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_without_dependence_the_likelihood_is_that_of_independence(name, rng):
     patterns = read_patterns(table("hiv_alvord1988"))
-    prior = read_prior(None, patterns, ordered=True)
-    m = _random_effect.RandomEffect(patterns, prior)
+    m = Dependent(patterns, read_prior(None, patterns, ordered=True), KINDS[name])
     theta = m.prior_draws(6, rng)
-    theta[:, -2:] = -20
-    assert m.log_likelihood(theta) == pytest.approx(
-        m.base.log_likelihood(theta[:, :-2]), rel=1e-6
+    theta[:, -m.extra :] = -8
+    logit = log_ndtr(theta[:, : -m.extra]) - log_ndtr(-theta[:, : -m.extra])
+    expected = m.base.log_likelihood(logit)
+    assert m.log_likelihood(theta) == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_density_of_the_prior_integrates(rng):
+    """Importance weights of the prior against itself, by another density."""
+    patterns = read_patterns(table("hiv_alvord1988"))
+    m = Dependent(patterns, read_prior(None, patterns, ordered=True), RandomEffect())
+    z = rng.standard_normal((200_000, m.dim)) * 1.1
+    log_q = -(z**2 / 2 / 1.21 + np.log(1.1 * np.sqrt(2 * np.pi))).sum(axis=1)
+    assert np.exp(m.log_prior(z) - log_q).mean() == pytest.approx(1, abs=0.03)
+
+
+@pytest.mark.parametrize("name", ["random effect", "easy and hard", "pairs"])
+def test_every_model_delivers_the_draws_that_were_asked_for(name):
+    post = trueness.latent_class(
+        table("hiv_alvord1988"), rng=3, draws=500, dependence=name
     )
+    assert post.diagnostics.converged
+    assert post.diagnostics.ess_bulk.min() >= 500
+
+
+def test_walkers_draw_from_the_posterior(monkeypatch):
+    """The sampler of last resort agrees with importance sampling."""
+    p = table("hiv_alvord1988")
+    usual = trueness.latent_class(p, rng=0, draws=500, dependence="easy and hard")
+    monkeypatch.setattr(strategy, "_good", lambda found, draws: False)
+    other = trueness.latent_class(p, rng=0, draws=500, dependence="easy and hard")
+    assert other.diagnostics.method == "walkers with jumps"
+    for n in usual.names:
+        a, b = usual.sensitivity[n], other.sensitivity[n]
+        assert a.value == pytest.approx(b.value, abs=6 * a.sd / np.sqrt(500))
+
+
+def test_one_overall_test_and_adjusted_p_values(rng):
+    """Under independence the overall test rejects as often as it says."""
+    overall, smallest, raw = [], [], []
+    for _ in range(40):
+        _, votes = simulate(rng, 200, 0.4, [0.85, 0.8, 0.75, 0.9], [0.2, 0.1, 0.3, 0.2])
+        post = trueness.latent_class(panel_of(votes), rng=0, draws=200)
+        d = trueness.conditional_dependence(post, replicates=99, rng=0)
+        overall.append(d.overall_p_value)
+        smallest.append(d.adjusted_p_value.min())
+        raw.append(d.score_p_value.min())
+        assert (d.adjusted_p_value >= d.score_p_value).all()
+    assert np.mean(np.array(overall) <= 0.05) <= 0.15
+    assert np.mean(np.array(smallest) <= 0.05) <= 0.15
+    assert np.mean(smallest) > np.mean(raw)
+
+
+def test_the_overall_test_sees_dependence():
+    post = trueness.latent_class(table("hiv_alvord1988"), rng=0, draws=500)
+    d = trueness.conditional_dependence(post, rng=0)
+    assert d.overall_p_value <= 0.05
+    assert d.adjusted_p_value.min() <= 0.05
 
 
 @pytest.fixture(scope="module")

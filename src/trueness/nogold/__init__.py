@@ -7,15 +7,19 @@ The same without a prior.                             ``maximum`` (``latent_maxi
 Do the tests err together?                            ``dependence``
 Could any amount of data answer this?                 ``identifiability``
 Which model predicts new cases best?                  ``arviz_door`` (compare_models)
+What is the true rate, by judges and a few labels?    ``rate`` (``prevalence``)
+Which system has the higher rate; how many labels?    ``rate_comparison``
 Which logical combination of the tests is best?       the room ``combinations``
 
 How data flow
 -------------
 A panel of 0/1 votes, or a mapping from population to panel, is counted into vote
-patterns (``model.Patterns``). A model (``model.Independent``, ``random_effect``) gives
-every pattern a probability; the room ``sampling`` draws from its posterior; the draws
-are summarised in a ``LatentPosterior``, which says in ``notes`` what it assumes and
-what the data say about that. Everything else is a function of those draws.
+patterns (``model.Patterns``). A model (``model.Independent``, or ``dependent`` with a
+``random_effect``, ``covariances`` or ``difficulty``) gives every pattern a probability;
+the room ``sampling`` draws from its posterior; the draws are summarised in a
+``LatentPosterior``, which says in ``notes`` what it assumes and what the data say about
+that. Where there are labels, ``rate`` needs no such model: it learns the truth given
+the votes (``truth_given_votes``) and averages over all cases.
 
 Read ``model`` first, then ``posterior``, ``identifiability``, ``dependence`` with
 ``pair_tests``; ``sampling`` and ``combinations`` can be read on their own. The maths is

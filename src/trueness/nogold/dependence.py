@@ -24,11 +24,10 @@ from trueness.nogold.identifiability import degrees_of_freedom
 from trueness.nogold.maximum import highest
 from trueness.nogold.model import Independent, read_prior
 from trueness.nogold.posterior import LatentPosterior
+from trueness.nogold.rate_comparison import holm
 
 Rng = np.random.Generator
 DRAWS = 4000  # of the posterior, for the predictive check
-# classifiers up to which all patterns are written down for the score test
-MOST_SCORED = 10
 
 
 @final
@@ -54,6 +53,12 @@ class Dependence(Record):
         classifiers.
     note : str
         Whether the check can see anything at all.
+    adjusted_p_value : array
+        Of each pair, adjusted for the number of pairs: by the largest score of all
+        pairs, or by Holm where there is no score.
+    overall_p_value : float
+        Of one test whether any of them err together: small says that the model without
+        dependence does not hold. NaN where nothing can be seen.
     """
 
     first: Array
@@ -64,6 +69,8 @@ class Dependence(Record):
     p_value: Floats
     score_p_value: Floats
     note: str
+    adjusted_p_value: Floats
+    overall_p_value: float
 
 
 def conditional_dependence(
@@ -82,7 +89,8 @@ def conditional_dependence(
        \text{votes}\bigr).
 
     The score test widens the model by a covariance of the pair in positives and one in
-    negatives, and asks how steeply the likelihood rises there, in the same tables.
+    negatives, and asks how steeply the likelihood rises there, in the same tables. The
+    sum of all scores is one overall test; look at single pairs where that is small.
 
     Parameters
     ----------
@@ -96,7 +104,7 @@ def conditional_dependence(
     Returns
     -------
     Dependence
-        With correlation, residual and both p-values of every pair.
+        With correlation, residual and p-values of every pair, and one overall.
 
     Notes
     -----
@@ -116,12 +124,13 @@ def conditional_dependence(
     Gelman, Meng, Stern 1996, Stat. Sinica 6:733 (realised discrepancies).
     Qu, Tan, Kutner 1996, Biometrics 52:797, doi:10.2307/2533043 (correlation residual).
     Dendukuri, Joseph 2001, Biometrics 57:158, doi:10.1111/j.0006-341X.2001.00158.x.
+    Westfall, Young 1993, Resampling-Based Multiple Testing (the adjustment).
     """
     _votes.latent_posterior(post)
     replicates = _options.whole_number(replicates, "replicates", at_least=19)
     rng = _options.generator(rng)
     model, flat = post.model, post.flat
-    few = isinstance(model, Independent) and len(post.names) <= MOST_SCORED
+    few = isinstance(model, Independent) and len(post.names) <= _pair_tests.MOST_SCORED
     at = np.linspace(0, len(flat["sensitivity"]) - 1, DRAWS).astype(int)
     flat = {k: v[at] for k, v in flat.items()}
     rows = [
@@ -130,12 +139,18 @@ def conditional_dependence(
     ]
     pairs = np.array(list(combinations(post.names, 2)))
     seen, mean, p = np.array(rows).T
-    score = np.full(p.shape, np.nan)
+    note, score = _power(post), np.full(p.shape, np.nan)
+    adjusted, overall = holm(p), float(np.min(holm(p)))
     if few:
-        fitted, score = _refitted(model, flat, replicates, rng)
-        p = np.where(np.isnan(fitted), p, fitted)
-    note = _power(post)
-    return Dependence(pairs[:, 0], pairs[:, 1], seen, mean, seen - mean, p, score, note)
+        found = _refitted(model, flat, replicates, rng)
+        score, adjusted, overall = found.score, found.adjusted, found.overall
+        p = np.where(np.isnan(found.residual), p, found.residual)
+    return Dependence(
+        *(pairs[:, 0], pairs[:, 1], seen, mean, seen - mean, p, score),
+        note,
+        adjusted,
+        overall,
+    )
 
 
 def _power(post: LatentPosterior) -> str:
@@ -151,8 +166,8 @@ def _power(post: LatentPosterior) -> str:
 
 def _refitted(
     model: Independent, flat: Mapping[str, Floats], replicates: int, rng: Rng
-) -> tuple[Floats, Floats]:
-    """Give both p-values of each pair, by tables that are drawn and fitted again."""
+) -> _pair_tests.Values:
+    """Give the p-values of each pair, by tables that are drawn and fitted again."""
     free = Independent(model.patterns, read_prior(None, model.patterns, ordered=False))
     theta, _ = highest(free, rng)
     fit = _pair_tests.from_coordinates(*free.split(theta[None]))

@@ -52,6 +52,8 @@ class LatentMaximum(Record):
         Whether the data can determine all parameters.
     converged : bool
         Whether the maximum was reached.
+    notes : tuple of str
+        What has no interval, and why.
     """
 
     prevalence: Any
@@ -62,6 +64,7 @@ class LatentMaximum(Record):
     degrees_of_freedom: int
     identified: bool
     converged: bool
+    notes: tuple[str, ...] = ()
 
 
 @of_panel
@@ -110,7 +113,35 @@ def latent_maximum(
         max(free - parameters, 0),
         identified,
         converged,
+        _remarks(model, theta, error, identified),
     )
+
+
+def _remarks(
+    model: Independent, theta: Floats, error: Floats, identified: bool
+) -> tuple[str, ...]:
+    """Say which intervals are not there, and what to do about it."""
+    instead = "latent_class gives intervals in any case"
+    if not identified:
+        return (
+            f"The data cannot determine all parameters, so that there are no "
+            f"intervals: other values are as likely. More tests or another population "
+            f"would help; {instead}, by its prior.",
+        )
+    edge = np.abs(theta) >= EDGE
+    out = []
+    if edge.any():
+        names = ", ".join(n for n, e in zip(model.labels, edge, strict=True) if e)
+        out.append(
+            f"No interval for {names}: the most likely value is 0 or 1, where there is "
+            f"no standard error; {instead}."
+        )
+    if (np.isnan(error) & ~edge).any():
+        out.append(
+            f"The likelihood is flat at its maximum, so that there are no standard "
+            f"errors; {instead}."
+        )
+    return tuple(out)
 
 
 def highest(model: Independent, rng: np.random.Generator) -> tuple[Floats, bool]:

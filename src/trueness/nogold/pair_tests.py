@@ -26,13 +26,16 @@ import numpy as np
 from scipy.special import expit
 
 from trueness._core.arrays import Array, Floats, blocks
-from trueness.nogold.model import Patterns, pattern_key
+from trueness.nogold.maximum import highest
+from trueness.nogold.model import Independent, Patterns, pattern_key, read_prior
 
 Rng = np.random.Generator
 EDGE = 1e-9
 STEPS = 150  # of EM for each simulated table, from the parameters that it came from
 # share of the information on a correlation that the other parameters must leave
 LEAST = 1e-5
+# classifiers up to which all patterns are written down
+MOST_SCORED = 10
 MOST_NUMBERS = 1 << 22  # in memory at once
 
 
@@ -77,12 +80,23 @@ def complete(patterns: Patterns) -> Table:
     return Table(every, design, *counts)
 
 
-def p_values(fit: Rates, draws: Rates, table: Table, rng: Rng) -> tuple[Floats, Floats]:
-    """Give two p-values of each pair: of its residual correlation, of its score.
+class Values(NamedTuple):
+    """P-values of every pair, and of all pairs together."""
+
+    residual: Floats  # of the residual correlation
+    score: Floats
+    adjusted: Floats  # of the score, for the number of pairs
+    overall: float  # of the sum of all scores
+
+
+def p_values(fit: Rates, draws: Rates, table: Table, rng: Rng) -> Values:
+    """How often is a residual or a score as large, in tables without dependence?
 
     ``fit`` is the maximum of the likelihood for ``table``. A table is drawn from each
     of ``draws`` and fitted again, so that what fitting takes away from a residual is
-    taken away there too. NaN where nothing can be seen.
+    taken away there too. NaN where nothing can be seen. P-values are adjusted by the
+    distribution of the largest score of all pairs (Westfall and Young 1993, single
+    step): pairs share classifiers, and this knows how their scores go together.
     """
     fit, draws = _inside(fit), _inside(draws)
     (score, informed), rest = statistic(fit, table), residuals(fit, table)
@@ -94,16 +108,40 @@ def p_values(fit: Rates, draws: Rates, table: Table, rng: Rng) -> tuple[Floats, 
         again = refit(here, new)
         scores.append(statistic(again, new)[0])
         rests.append(residuals(again, new))
-    p = [
-        np.where(informed[0], _beyond(np.abs(x), np.abs(np.concatenate(y))), np.nan)
-        for x, y in ((rest, rests), (score, scores))
-    ]
-    return p[0], p[1]
+    drawn, seen = np.concatenate(scores), informed[0]
+    if not seen.any():
+        nothing = np.full(score.shape[1], np.nan)
+        return Values(nothing, nothing, nothing, np.nan)
+    largest = np.where(seen, drawn, -np.inf).max(axis=1, keepdims=True)
+    total = np.where(seen, drawn, 0.0).sum(axis=1, keepdims=True)
+    each = (
+        (np.abs(rest), np.abs(np.concatenate(rests))),
+        (score, drawn),
+        (score, largest),
+    )
+    p = [np.where(seen, _beyond(x, y), np.nan).ravel() for x, y in each]
+    together = _beyond(np.where(seen, score, 0.0).sum(axis=1), total)
+    return Values(p[0], p[1], p[2], float(together[0]))
 
 
 def _beyond(seen: Floats, drawn: Floats) -> Floats:
     """How often is a drawn statistic as large? Rounding must not break a tie."""
     return np.asarray((1 + (drawn >= seen * (1 - 1e-9)).sum(axis=0)) / (1 + len(drawn)))
+
+
+def strengths(patterns: Patterns) -> Floats:
+    """How strongly does each pair err together, beyond the model without dependence?
+
+    The score statistic; beyond ten classifiers the residual correlation of the votes.
+    """
+    free = Independent(patterns, read_prior(None, patterns, ordered=False))
+    theta, _ = highest(free, np.random.default_rng(0))
+    fit = _inside(from_coordinates(*free.split(theta[None])))
+    if len(patterns.names) <= MOST_SCORED:
+        return np.asarray(statistic(fit, complete(patterns))[0][0])
+    counts = (c[None] for c in (patterns.unknown, patterns.pos, patterns.neg))
+    design = np.unique(~np.isnan(patterns.rows), axis=0, return_inverse=True)[1]
+    return np.asarray(residuals(fit, Table(patterns.rows, design.ravel(), *counts))[0])
 
 
 def _inside(rates: Rates) -> Rates:

@@ -26,6 +26,9 @@ from trueness._core.html import html_table
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_panel
 from trueness.nogold import _checks as _votes
+from trueness.nogold.covariances import likely_pairs
+from trueness.nogold.dependent import Dependent
+from trueness.nogold.difficulty import Difficulty
 from trueness.nogold.identifiability import remarks
 from trueness.nogold.model import Independent, read_patterns, read_prior
 from trueness.nogold.random_effect import RandomEffect
@@ -306,9 +309,11 @@ def latent_class(
         Of the equal-tailed intervals.
     method : {"auto", "importance", "gibbs", "exact"}
         How to sample; see Notes.
-    dependence : {"none", "random effect"}
+    dependence : {"none", "random effect", "pairs", "easy and hard"}
         Whether classifiers may err together: on cases that are hard for all of them
-        (Qu, Tan, Kutner 1996), with one more parameter for each class.
+        (Qu, Tan, Kutner 1996), in pairs (Dendukuri, Joseph 2001; the pairs whose errors
+        go together most), or because some cases are easy for all of them (Albert, Dodd
+        2004). Each has more parameters for each class.
 
     Returns
     -------
@@ -348,9 +353,11 @@ def latent_class(
     _options.choice(method, METHODS, "method")
     if method == "exact":
         _votes.few_terms(_enumeration.terms(patterns), _enumeration.MANY)
-    kind = MODELS[_options.choice(dependence, MODELS, "dependence")]
-    model = kind(patterns, read_prior(prior, patterns, ordered))
+    _options.choice(dependence, DEPENDENCE, "dependence")
     rng = _options.generator(rng)
+    model = with_dependence(
+        Independent(patterns, read_prior(prior, patterns, ordered)), dependence
+    )
     return posterior(model, method, draws, chains, level, rng)
 
 
@@ -410,4 +417,18 @@ def estimate(values: Floats, level: float) -> Estimate:
     )
 
 
-MODELS: dict[str, Any] = {"none": Independent, "random effect": RandomEffect}
+def with_dependence(model: Independent, dependence: str) -> Any:
+    """Let the classifiers of a model err together."""
+    if dependence == "none":
+        return model
+    return Dependent(
+        model.patterns, model.prior, DEPENDENCE[dependence](model.patterns)
+    )
+
+
+DEPENDENCE: dict[str, Any] = {
+    "none": None,
+    "random effect": lambda patterns: RandomEffect(),
+    "pairs": likely_pairs,
+    "easy and hard": lambda patterns: Difficulty(),
+}

@@ -12,6 +12,9 @@ draws as were asked for:
 ``gibbs``
     the chain of the paper, on patterns, as a check and as a fallback.
 
+``walkers``
+    Metropolis chains from particles, where a model with dependence needs them.
+
 ``chains`` judges the draws, ``ordered_betas`` draws pairs under the order constraint,
 ``products`` multiplies thin matrices without threads. Read ``strategy``, ``tempering``,
 ``importance``, ``conjugate`` in this order. The maths is in ``docs/maths/nogold.md``,

@@ -31,7 +31,11 @@ DEGREES = 8.0  # of freedom: tails heavier than any posterior on the logit scale
 # temperature of the wider particles, and the efficiency at which fitting ends
 WIDE_TEMPERATURE, ENOUGH = 0.4, 0.6
 MOST_COMPONENTS = 12
+# components at points of large weight, and which share of the proposals is theirs
+HEAVY, HEAVY_SHARE = 6, 0.15
+TRIAL = 10_000  # proposals of the first round, where there are no conjugate components
 ROUNDS = 8
+MOST_FITTED = 15_000  # draws that a proposal is fitted to
 
 
 @final
@@ -125,20 +129,27 @@ class Proposal:
 
     def draws(self, n: int, target: Target, rng: Rng) -> Weighted:
         """Propose n points and weigh them."""
+        return self.weigh(self.points(n, target, rng), target)
+
+    def points(self, n: int, target: Target, rng: Rng) -> Floats:
+        """Propose n points."""
         few = int(rng.binomial(n, self.other.share))
         theta = np.empty((n, target.dim))
         there = rng.permutation(n) < few
         theta[there] = self.other.draws(few, target, rng)
         theta[~there] = self.mixture.draws(n - few, rng)
-        return self.weigh(theta, target)
+        return theta
+
+    def log_density(self, theta: Floats, target: Target) -> Floats:
+        """Give the log density of proposals."""
+        parts = self.mixture.log_parts(self.mixture.distances(theta))
+        own = np.log1p(-self.other.share) + log_sum(parts)
+        other = np.log(self.other.share) + self.other.log_density(theta, target)
+        return np.asarray(np.logaddexp(own, other))
 
     def weigh(self, theta: Floats, target: Target) -> Weighted:
         """Weigh points as if they had been proposed here."""
-        parts = self.mixture.log_parts(self.mixture.distances(theta))
-        log_q = np.logaddexp(
-            np.log1p(-self.other.share) + log_sum(parts),
-            np.log(self.other.share) + self.other.log_density(theta, target),
-        )
+        log_q = self.log_density(theta, target)
         prior, likelihood = target.log_densities(theta)
         return Weighted(theta, prior - log_q, likelihood)
 
@@ -187,6 +198,61 @@ def adapt(
         proposal = fit_again(now, target, component, rng)
         n = n if efficiency > 0.2 else min(2 * n, 40_000)
     return best
+
+
+def adaptive_pool(
+    particles: Floats,
+    target: Target,
+    enough: Callable[[Weighted], bool],
+    most: int,
+    rng: Rng,
+) -> tuple[Weighted, Proposal]:
+    """Propose, fit a proposal to all that was proposed, propose from that, and so on.
+
+    For models without conjugate components, whose posteriors have corners and several
+    modes. No draw is thrown away: each is weighted as one of the mixture of all
+    proposals (Cornuet, Marin, Mira, Robert 2012, Scand. J. Stat. 39:798,
+    doi:10.1111/j.1467-9469.2011.00756.x, eq. (3)). A region that one proposal missed
+    gets components in the next one, and with them its large weights are gone.
+    """
+    mixture = _fit(particles, np.zeros(len(particles)), rng)
+    proposals: list[Proposal] = []
+    parts: list[Weighted] = []
+    sizes, size, log_q = [], TRIAL, np.zeros((0, 0))
+    while True:
+        proposals.append(Proposal(mixture, FromPrior()))
+        theta = proposals[-1].points(size, target, rng)
+        # a row per proposal, a column per draw: the new column, then the new row
+        columns = np.stack([q.log_density(theta, target) for q in proposals])
+        old = [proposals[-1].log_density(p.theta, target) for p in parts]
+        row = np.concatenate([*old, columns[-1]])[None]
+        log_q = np.vstack([np.hstack([log_q, columns[:-1]]), row]) if parts else row
+        prior, likelihood = target.log_densities(theta)
+        parts.append(Weighted(theta, prior, likelihood))
+        sizes.append(size)
+        pool = Weighted(*(np.concatenate(c) for c in zip(*parts, strict=True)))
+        share = np.log(np.array(sizes) / sum(sizes))
+        mixed = log_sum((log_q + share[:, None]).T)
+        pool = pool._replace(base=pool.base - mixed)
+        if enough(pool) or len(pool.theta) + size > most:
+            return pool, proposals[-1]
+        some = rng.permutation(len(pool.theta))[:MOST_FITTED]
+        mixture = _fit(pool.theta[some], pool.log_weight[some], rng)
+        mixture = _with_heavy(mixture, pool, rng)
+        size = int(1.25 * size)
+
+
+def _with_heavy(mixture: Mixture, pool: Weighted, rng: Rng) -> Mixture:
+    """Add wide components at points of large weight, which a fit takes for outliers."""
+    at = np.unique(resample(pool.log_weight, HEAVY, rng))
+    scales = mixture.factor @ mixture.factor.swapaxes(1, 2)
+    wide = np.einsum("c,cij->ij", mixture.weight, scales)
+    share = np.full(at.size, HEAVY_SHARE / at.size)
+    return _mixture(
+        np.concatenate([(1 - HEAVY_SHARE) * mixture.weight, share]),
+        np.concatenate([mixture.mean, pool.theta[at]]),
+        np.concatenate([scales, np.repeat(wide[None], at.size, axis=0)]),
+    )
 
 
 def fit_again(

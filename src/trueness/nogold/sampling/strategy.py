@@ -26,6 +26,7 @@ from trueness.nogold.sampling import gibbs as _gibbs
 from trueness.nogold.sampling import importance as _importance
 from trueness.nogold.sampling import tempering as _tempering
 from trueness.nogold.sampling import two_tests as _two_tests
+from trueness.nogold.sampling import walkers as _walkers
 from trueness.nogold.sampling.chains import (
     ess_bulk,
     ess_mean,
@@ -41,6 +42,8 @@ Rng = np.random.Generator
 # proposals, or sweeps times chains, after which sampling gives up
 MOST = 1_000_000
 WALKERS = 64
+# proposals for a model with dependence, after which walkers take over
+POOL = 250_000
 # efficiency at which two tests are not proposed on their own surface
 LEAST_EFFICIENT = 0.05
 # rank-normalised R-hat and Pareto k that Vehtari et al. (2021, 2024) recommend
@@ -124,22 +127,40 @@ def sample(target: Target, method: str, draws: int, chains: int, rng: Rng) -> Sa
             found = _proposals(target, surface, None, draws, chains, rng)
             if _good(found, draws):
                 return found
+    if not isinstance(target, Independent):
+        return _without_conjugate(target, method, draws, chains, rng)
     particles, wide = _tempering.anneal(target, rng)
-    own = isinstance(target, Independent)
-    component: Any = _conjugate.component if own else _importance.prior_component
+    component = _conjugate.component
     proposal = _importance.adapt(particles, wide, target, component, rng)
     found = _proposals(target, proposal, component, draws, chains, rng)
-    good = method != "auto" or _good(found, draws)
-    if isinstance(target, Independent) and not good:
-        return _sweeps(target, proposal, draws, rng)
-    return found
+    if method != "auto" or _good(found, draws):
+        return found
+    return _sweeps(target, proposal, draws, rng)
+
+
+def _without_conjugate(
+    target: Target, method: str, draws: int, chains: int, rng: Rng
+) -> Sample:
+    """Sample a model with dependence: by importance, else by walkers."""
+    particles, wide = _tempering.anneal(target, rng)
+    # wider ones too: a broad mode of low density is easily lost on the way
+    more = wide[rng.permutation(len(wide))[: len(particles) // 2]]
+    particles = np.concatenate([particles, more])
+    wanted = _wanted(draws)
+    pool, proposal = _importance.adaptive_pool(
+        particles, target, lambda p: _least_worth(p) >= wanted, POOL, rng
+    )
+    found = _choose(pool, wanted, chains, rng)
+    if method != "auto" or _good(found, draws):
+        return found
+    return _walks(target, proposal, particles, draws, rng)
 
 
 def _good(found: Sample, draws: int) -> bool:
     """Were there enough proposals, and is no weight far above the others?"""
     if found.pool is None or pareto_k(found.pool.log_weight) > GOOD_K:
         return False
-    return found.proposals < MOST or _least_worth(found.pool) >= 2 * draws
+    return _least_worth(found.pool) >= 2 * draws
 
 
 def _proposals(
@@ -152,7 +173,7 @@ def _proposals(
     is a surprise (a mode was found that fitting had missed) the proposal is fitted to
     it and the round is thrown away; without ``component`` there was no fitting.
     """
-    wanted = 2.2 * draws + 400
+    wanted = _wanted(draws)
     parts: list[Weighted] = []
     need, done, surprises = int(1.1 * wanted / max(proposal.efficiency, 0.02)), 0, 0
     while True:
@@ -173,14 +194,24 @@ def _proposals(
             parts, done = [], 0
             need = max(int(wanted), 20_000)
             continue
-        need = int(1.1 * done * (wanted / effective - 1)) + 100
-    # proposals are dealt to the chains in turns, so that no two share one
+        # a third more at least: rounds that just miss must not follow each other
+        need = max(int(1.1 * done * (wanted / effective - 1)), done // 3) + 100
+    return _choose(pool, wanted, chains, rng)
+
+
+def _wanted(draws: int) -> float:
+    return 2.2 * draws + 400
+
+
+def _choose(pool: Weighted, wanted: float, chains: int, rng: Rng) -> Sample:
+    """Choose plain draws by their weights, for each chain from proposals of its own."""
     steps = -(-int(wanted) // chains)
+    # proposals are dealt to the chains in turns, so that no two share one
     theta = [
         _deal(pool.theta[c::chains], pool.log_weight[c::chains], steps, rng)
         for c in range(chains)
     ]
-    return Sample(np.array(theta), "importance", done, pool)
+    return Sample(np.array(theta), "importance", len(pool.theta), pool)
 
 
 def _deal(theta: Floats, log_weight: Floats, n: int, rng: Rng) -> Floats:
@@ -195,19 +226,42 @@ def _least_worth(pool: Weighted) -> float:
 def _sweeps(
     model: Independent, proposal: Proposal | None, draws: int, rng: Rng
 ) -> Sample:
+    """Run the paper's chain, with jumps where there is a proposal."""
     start = model.prior_draws(WALKERS, rng)
-    theta = _gibbs.run(model, start, 100, rng, proposal)[:, 50:]
+    method = "gibbs" if proposal is None else "gibbs with jumps"
+    return _until_enough(
+        lambda at, n: _gibbs.run(model, at, n, rng, proposal), start, method, draws
+    )
+
+
+def _walks(
+    target: Target, proposal: Proposal, particles: Floats, draws: int, rng: Rng
+) -> Sample:
+    """Run Metropolis chains from particles of the posterior."""
+    start = particles[rng.integers(len(particles), size=4 * WALKERS)]
+    return _until_enough(
+        lambda at, n: _walkers.run(target, at, n, particles, proposal, rng),
+        start,
+        "walkers with jumps",
+        draws,
+    )
+
+
+def _until_enough(
+    run: Callable[[Floats, int], Floats], start: Floats, method: str, draws: int
+) -> Sample:
+    """Run chains twice as long each time, until there are enough effective draws."""
+    theta = run(start, 100)[:, 50:]
     done = 100
-    while WALKERS * done < 4 * MOST:
-        effective = least_ess(theta)
-        if effective >= draws and theta.shape[1] >= 200:
+    while len(start) * done < MOST:
+        # a twentieth more: the estimate of an effective size scatters
+        if least_ess(theta) >= 1.05 * draws and theta.shape[1] >= 200:
             break
-        more = _gibbs.run(model, theta[:, -1], done, rng, proposal)
+        more = run(theta[:, -1], done)
         # the first half is forgotten: whatever depends on the start goes with it
         theta = np.concatenate([theta[:, theta.shape[1] // 2 :], more], axis=1)
         done *= 2
-    method = "gibbs" if proposal is None else "gibbs with jumps"
-    return Sample(theta, method, WALKERS * done)
+    return Sample(theta, method, len(start) * done)
 
 
 def least_ess(theta: Floats) -> float:

@@ -1,0 +1,193 @@
+r"""What if classifiers err together? Models with dependence, and what they share.
+
+Each keeps the prevalences, sensitivities and specificities of ``model.Independent``
+with their priors, so that all of them mean what they meant, and adds a few parameters
+to each class that say how errors go together (a :class:`Kind`). Without labels the data
+often cannot tell these models apart, although their answers differ (Albert, Dodd 2004,
+Biometrics 60:427, doi:10.1111/j.0006-341X.2004.00187.x).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, final
+
+import numpy as np
+from scipy.special import expit, log_ndtr, ndtri
+
+from trueness._core.arrays import Floats, blocks
+from trueness.nogold.model import (
+    Independent,
+    Patterns,
+    Prior,
+    mixture_log_likelihood,
+    parameter_labels,
+)
+
+Rng = np.random.Generator
+EDGE = 1e-15
+BLOCK = 1024  # draws at a time: their tables stay in the cache of the processor
+
+
+class Kind(Protocol):
+    """How do errors go together within a class?"""
+
+    @property
+    def word(self) -> str:
+        """What are the additional parameters called?"""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of what is there one parameter? The first half is of positives."""
+
+    def log_prior(self, extra: Floats) -> Floats:
+        """Give the log density of the additional coordinates, (n, size)."""
+
+    def prior_draws(self, n: int, rng: Rng) -> Floats:
+        """Draw the additional coordinates from their prior."""
+
+    def natural(self, extra: Floats) -> Floats:
+        """Turn coordinates into parameters."""
+
+    def probabilities(self, rate: Floats, own: Floats, rows: Floats) -> Floats:
+        """Give P(row) of each draw in one class, (n, rows).
+
+        ``rate`` (n, K) is the chance of the vote 1, ``own`` the additional parameters
+        of the class.
+        """
+
+
+@final
+@dataclass(frozen=True)
+class Dependent:
+    """Two latent classes whose classifiers may err together.
+
+    Coordinates are normal quantiles of the probabilities, not logits: a direction of
+    which the data say nothing is then normal, with light tails, and importance sampling
+    keeps ten times as many proposals.
+    """
+
+    patterns: Patterns
+    prior: Prior
+    kind: Kind
+
+    @property
+    def extra(self) -> int:
+        """How many parameters more than without dependence?"""
+        return len(self.kind.names)
+
+    @property
+    def base(self) -> Independent:
+        """Give the model without dependence, whose parameters these are."""
+        return Independent(self.patterns, self.prior)
+
+    @property
+    def dim(self) -> int:
+        """How many parameters?"""
+        return self.base.dim + self.extra
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Give the name of every parameter."""
+        more = (f"{self.kind.word}[{n}]" for n in self.kind.names)
+        return (*parameter_labels(self.patterns), *more)
+
+    def log_prior(self, theta: Floats) -> Floats:
+        """Give the density of the prior."""
+        base, extra = self._split(theta)
+        v = theta[:, : -self.extra]
+        # d logit(Phi(v)) / dv = density(v) / (Phi(v) Phi(-v))
+        slope = log_normal(v) - (log_ndtr(v) + log_ndtr(-v)).sum(axis=1)
+        return np.asarray(
+            self.base.log_prior(base) + slope + self.kind.log_prior(extra)
+        )
+
+    def prior_draws(self, n: int, rng: Rng) -> Floats:
+        """Draw coordinates from the prior."""
+        logit = self.base.prior_draws(n, rng)
+        # by the smaller tail, where nothing is lost
+        v = np.sign(logit) * -ndtri(expit(-np.abs(logit)))
+        return np.hstack([v, self.kind.prior_draws(n, rng)])
+
+    def log_likelihood(self, theta: Floats) -> Floats:
+        """Give the log probability of all votes and labels, for each draw."""
+        parts = [self._log_likelihood(theta[b]) for b in blocks(len(theta), BLOCK)]
+        return np.concatenate(parts)
+
+    def _log_likelihood(self, theta: Floats) -> Floats:
+        base, extra = self._split(theta)
+        x = self.base.logs(base)
+        a, b = self._both(np.exp(x.alpha), np.exp(x.beta), extra, self.patterns.rows)
+        log_a, log_b = (np.log(np.maximum(p, 1e-300)) for p in (a, b))
+        return mixture_log_likelihood(
+            self.base.split(base)[0], log_a, log_b, self.patterns
+        )
+
+    def log_densities(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Give prior and likelihood."""
+        return self.log_prior(theta), self.log_likelihood(theta)
+
+    def natural(self, theta: Floats) -> dict[str, Floats]:
+        """Give prevalence, sensitivity, specificity and the additional parameters."""
+        base, extra = self._split(theta)
+        return {**self.base.natural(base), self.kind.word: self.kind.natural(extra)}
+
+    def class_probabilities(
+        self, flat: Mapping[str, Floats], rows: Floats
+    ) -> tuple[Floats, Floats]:
+        """Give the probability of each pattern in positives and in negatives."""
+        alpha, beta = flat["sensitivity"], 1 - flat["specificity"]
+        return self._given(alpha, beta, flat[self.kind.word], rows)
+
+    def post_test(
+        self, flat: Mapping[str, Floats], rows: Floats, s: int, phi: float | None
+    ) -> Floats:
+        """Average P(positive | votes) over the posterior."""
+        total = np.zeros(len(rows))
+        n = len(flat["sensitivity"])
+        for block in blocks(n, BLOCK):
+            part = {k: v[block] for k, v in flat.items()}
+            a, b = self.class_probabilities(part, rows)
+            share = part["prevalence"][:, [s]] if phi is None else phi
+            either = np.maximum(share * a + (1 - share) * b, 1e-300)
+            total += (share * a / either).sum(axis=0)
+        return total / n
+
+    def _split(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Give the coordinates of the base model, logits, and the additional ones."""
+        v = theta[:, : -self.extra]
+        return log_ndtr(v) - log_ndtr(-v), theta[:, -self.extra :]
+
+    def _both(
+        self, alpha: Floats, beta: Floats, extra: Floats, rows: Floats
+    ) -> tuple[Floats, Floats]:
+        return self._given(alpha, beta, self.kind.natural(extra), rows)
+
+    def _given(
+        self, alpha: Floats, beta: Floats, own: Floats, rows: Floats
+    ) -> tuple[Floats, Floats]:
+        half = self.extra // 2
+        a = self.kind.probabilities(inside(alpha), own[:, :half], rows)
+        # negatives are positives seen in a mirror: there a vote of 0 is the right one
+        b = self.kind.probabilities(inside(1 - beta), own[:, half:], 1 - rows)
+        return a, b
+
+
+def log_normal(x: Floats) -> Floats:
+    """Sum the log densities of standard normal coordinates, (n, size)."""
+    with np.errstate(over="ignore"):  # far out there is no density
+        return np.asarray(-(x**2 / 2 + 0.5 * np.log(2 * np.pi)).sum(axis=1))
+
+
+def inside(rate: Floats) -> Floats:
+    """Keep a probability off 0 and 1."""
+    return np.clip(rate, EDGE, 1 - EDGE)
+
+
+def independent_votes(rate: Floats, rows: Floats) -> Floats:
+    """Give the probability of each row when votes are independent, (n, rows)."""
+    ones, zeros = (rows == 1).astype(float), (rows == 0).astype(float)
+    log_p = np.einsum("nk,mk->nm", np.log(rate), ones)
+    log_p += np.einsum("nk,mk->nm", np.log1p(-rate), zeros)
+    return np.asarray(np.exp(log_p))

@@ -1,0 +1,100 @@
+r"""How likely is a case positive given its votes, by the labels alone?
+
+Logistic regression of the label on the votes,
+
+.. math:: \operatorname{logit} P(+ \mid x) = b_0 + \sum_k b_k (x_k - \bar x_k),
+
+with the mean of each judge over *all* cases taken out. Nothing is assumed of how judges
+err: the likelihood equations make the fitted number of positives equal to the labelled
+one, in all cases and among the votes of each judge, whether or not the formula is right
+(a working model; cf. Firth and Bennett 1998, J. R. Stat. Soc. B 60:3,
+doi:10.1111/1467-9868.00105). So the average of P(+ | x) over all cases is a
+post-stratified estimate of the rate that borrows between thin patterns. When errors are
+independent the formula is exact.
+
+The prior of the intercept is half a positive and half a negative case at the mean (the
+prior of Jeffreys for a share), that of the slopes is normal. Draws come from importance
+sampling around the mode.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from trueness._core.arrays import Floats
+from trueness.nogold.model import log_sigmoids
+from trueness.nogold.sampling.tempering import resample
+
+Rng = np.random.Generator
+# standard deviation of a slope a priori: a judge of sensitivity and specificity .92
+# moves the log odds by 5, two standard deviations
+SLOPE = 2.5
+DEGREES = 5.0  # of freedom of the proposals
+PROPOSALS, DRAWS = 12_000, 4000
+STEPS = 100
+
+
+class Labelled(NamedTuple):
+    """Votes (m, K), centred, and how many labelled cases of each class showed them."""
+
+    x: Floats
+    pos: Floats
+    neg: Floats
+
+
+def coefficients(data: Labelled, rng: Rng, draws: int = DRAWS) -> Floats:
+    """Draw intercept and slopes from their posterior, (draws, 1 + K)."""
+    some = data.pos + data.neg > 0
+    data = Labelled(*(part[some] for part in data))
+    mode, information = _mode(data)
+    factor = np.linalg.inv(np.linalg.cholesky(information)).T
+    z = rng.standard_normal((PROPOSALS, mode.size))
+    stretch = np.sqrt(DEGREES / rng.chisquare(DEGREES, PROPOSALS))[:, None]
+    b = mode + (z * stretch) @ factor.T
+    # the t density depends on the distance in units of the information only
+    square = ((z * stretch) ** 2).sum(axis=1)
+    log_q = -(DEGREES + mode.size) / 2 * np.log1p(square / DEGREES)
+    weight = _log_posterior(b, data) - log_q
+    return np.asarray(b[rng.permutation(resample(weight, draws, rng))])
+
+
+def mode(data: Labelled) -> Floats:
+    """Give the most likely intercept and slopes."""
+    return _mode(data)[0]
+
+
+def probabilities(b: Floats, x: Floats) -> Floats:
+    """Give P(+ | x) of each row in each draw, (draws, rows)."""
+    return np.asarray(expit(b[:, :1] + b[:, 1:] @ x.T))
+
+
+def _log_posterior(b: Floats, data: Labelled) -> Floats:
+    yes, no = log_sigmoids(b[:, :1] + b[:, 1:] @ data.x.T)
+    half, other = log_sigmoids(b[:, 0])
+    out = yes @ data.pos + no @ data.neg + (half + other) / 2
+    return np.asarray(out - (b[:, 1:] ** 2).sum(axis=1) / (2 * SLOPE**2))
+
+
+def _mode(data: Labelled) -> tuple[Floats, Floats]:
+    """Climb to the mode by Newton's steps, halved while they lead down."""
+    z = np.column_stack([np.ones(len(data.x)), data.x])
+    total = data.pos + data.neg
+    b = np.zeros(z.shape[1])
+    ridge = np.r_[0.0, np.full(data.x.shape[1], 1 / SLOPE**2)]
+    for _ in range(STEPS):
+        p, mean = expit(z @ b), expit(b[0])
+        slope = z.T @ (data.pos - total * p) - ridge * b
+        slope[0] += 0.5 - mean
+        information = (z * (total * p * (1 - p))[:, None]).T @ z + np.diag(ridge)
+        information[0, 0] += mean * (1 - mean)
+        step = np.linalg.solve(information, slope)
+        here = _log_posterior(b[None], data)[0]
+        while _log_posterior((b + step)[None], data)[0] < here and step.any():
+            step = np.where(np.abs(step) > 1e-12, step / 2, 0.0)
+        b = b + step
+        if np.abs(step).max() < 1e-9:
+            break
+    return b, information

@@ -1,0 +1,233 @@
+"""The true rate, from judges that err and a few labels."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import trueness
+
+
+def judged(rng, n, rate, sens, spec, labels, how="random", shared=0.0):
+    """Simulate judges; with chance ``shared`` a case draws one luck for all of them."""
+    y = rng.random(n) < rate
+    if how == "truth":  # labelled cases beside the others, as many of either class
+        y = np.r_[y, np.arange(labels) % 2 == 0]
+    luck = rng.random((y.size, len(sens)))
+    luck = np.where(rng.random((y.size, 1)) < shared, luck[:, :1], luck)
+    x = np.where(y[:, None], luck < sens, luck >= spec).astype(float)
+    order = rng.permutation(n) if how != "truth" else np.arange(n, y.size)
+    if how == "verdict":
+        yes = x[order].mean(axis=1) > 0.5
+        order = np.r_[order[yes][: labels // 2], order[~yes][: labels // 2]]
+    known = np.full(y.size, np.nan)
+    known[order[:labels]] = y[order[:labels]]
+    return known, {f"J{k}": x[:, k] for k in range(len(sens))}
+
+
+def test_all_labels_known_is_a_share():
+    p = trueness.Panel(["J"], [[1], [0]], pos=[250, 50], neg=[50, 50])
+    r = trueness.prevalence(p, labelled="random")
+    # Beta(300.5, 100.5): mean .749, standard deviation .0216
+    assert r.value == pytest.approx(0.749, abs=0.003)
+    assert r.high - r.low == pytest.approx(2 * 1.96 * 0.0216, rel=0.05)
+    assert r.judges["J"].sensitivity.value == pytest.approx(250 / 300, abs=0.01)
+    assert r.judges["J"].specificity.value == pytest.approx(50 / 100, abs=0.01)
+    assert r.naive == {"J": 0.75}
+
+
+def test_slow_twin_of_one_judge():
+    """The posterior of intercept and slope on a grid, for one judge."""
+    p = trueness.Panel(["J"], [[1], [0]], pos=[30, 3], neg=[4, 9], unknown=[700, 254])
+    r = trueness.prevalence(p, labelled="random", rng=1)
+    share = np.array([734, 266]) / 1000
+    x = np.array([1, 0]) - share[0]
+    b0, b1 = np.meshgrid(np.linspace(-3, 6, 401), np.linspace(-4, 10, 401))
+    q = expit(b0[..., None] + b1[..., None] * x)
+    log_p = np.log(q) @ [30, 3] + np.log1p(-q) @ [4, 9]
+    log_p += 0.5 * np.log(expit(b0) * expit(-b0)) - b1**2 / (2 * 2.5**2)
+    w = np.exp(log_p - log_p.max())
+    mean = (w * (q @ share)).sum() / w.sum()
+    sd = np.sqrt((w * (q @ share - mean) ** 2).sum() / w.sum())
+    assert r.value == pytest.approx(mean, abs=0.003)
+    # the shares of the patterns are not known exactly either: a little wider
+    assert sd <= r.draws.std() <= 1.08 * sd
+
+
+@pytest.mark.parametrize("how", ["random", "verdict", "truth"])
+def test_right_although_judges_share_their_errors(how):
+    rng = np.random.default_rng(5)
+    word = {"verdict": "by verdict", "truth": "by truth"}.get(how, how)
+    held = 0
+    for i in range(40):
+        y, x = judged(
+            rng, 1000, 0.8, [0.9, 0.85, 0.8], [0.7, 0.8, 0.75], 100, how, shared=0.5
+        )
+        r = trueness.prevalence(trueness.panel(y, x), labelled=word, rng=i)
+        held += r.low <= 0.8 <= r.high
+    assert held >= 34  # of 40; 38 are expected, 33 or fewer have a chance of 1 in 300
+
+
+def test_a_copied_judge_counts_once(rng):
+    y, x = judged(rng, 500, 0.7, [0.8, 0.9], [0.8, 0.7], 80)
+    one = trueness.prevalence(trueness.panel(y, x), labelled="random")
+    more = trueness.panel(y, {**x, "copy": x["J0"], "again": x["J0"]})
+    two = trueness.prevalence(more, labelled="random")
+    assert (two.low, two.high) == pytest.approx((one.low, one.high), abs=0.01)
+    assert two.effective_judges.value == pytest.approx(
+        one.effective_judges.value, abs=0.1
+    )
+    assert any("counted once" in n for n in two.notes)
+
+
+def test_a_judge_that_always_says_yes(rng):
+    y, x = judged(rng, 600, 0.7, [0.8], [0.8], 100)
+    x["yes"] = np.ones(600)
+    r = trueness.prevalence(trueness.panel(y, x), labelled="random")
+    assert r.low < 0.7 < r.high
+    assert r.judges["yes"].sensitivity.value == 1
+    assert r.judges["yes"].specificity.value == 0
+    assert any("in every case" in n for n in r.notes)
+
+
+@pytest.mark.parametrize("how", ["random", "by truth"])
+def test_judges_worse_than_chance_serve_as_well(how, rng):
+    y, x = judged(rng, 4000, 0.7, [0.9], [0.9], 400, "truth" if "by" in how else how)
+    good = trueness.prevalence(trueness.panel(y, x), labelled=how)
+    bad = trueness.prevalence(trueness.panel(y, {"J0": 1 - x["J0"]}), labelled=how)
+    assert good.low < 0.7 + 0.05
+    assert good.high > 0.7 - 0.05
+    assert bad.value == pytest.approx(good.value, abs=0.02)
+    assert bad.high - bad.low == pytest.approx(good.high - good.low, rel=0.2)
+
+
+def test_labels_all_in_one_class(rng):
+    p = trueness.Panel(["J"], [[1], [0]], pos=[40, 10], unknown=[800, 150])
+    r = trueness.prevalence(p, labelled="random")
+    assert r.high > 0.995
+    assert 0.9 < r.low < 0.98
+    assert any("0 of the labels are negative" in n for n in r.notes)
+    with pytest.raises(trueness.NotEnoughCases, match="chosen by truth"):
+        trueness.prevalence(p, labelled="by truth")
+
+
+def test_labels_only_where_judges_agree(rng):
+    rows = [[1, 1], [1, 0], [0, 1], [0, 0]]
+    p = trueness.Panel(
+        ["A", "B"], rows, pos=[40, 0, 0, 1], neg=[1, 0, 0, 40], unknown=[50] * 4
+    )
+    r = trueness.prevalence(p, labelled="by verdict")
+    assert any("no case was labelled" in n for n in r.notes)
+
+
+def test_by_truth_is_rogan_gladen_when_all_is_large():
+    p = trueness.Panel(
+        ["J"], [[1], [0]], pos=[9000, 1000], neg=[2000, 8000], unknown=[55000, 45000]
+    )
+    r = trueness.prevalence(p, labelled="by truth")
+    assert r.value == pytest.approx((0.55 + 0.8 - 1) / (0.9 + 0.8 - 1), abs=0.003)
+    # the number of labels of each class says nothing: half of them were positive
+    assert r.low < 0.5 < r.high
+
+
+def test_grades_are_calibrated_not_cut(rng):
+    y = rng.random(3000) < 0.6
+    grade = np.round(rng.normal(np.where(y, 7, 5), 1.5), 1)
+    known = np.where(np.arange(3000) < 150, y, np.nan)
+    r = trueness.prevalence(trueness.panel(known, {"grader": grade}), labelled="random")
+    cut = trueness.prevalence(
+        trueness.panel(known, {"grader": (grade > 6).astype(float)}), labelled="random"
+    )
+    assert r.low < 0.6 < r.high
+    assert r.high - r.low < cut.high - cut.low
+    assert np.isnan(r.judges["grader"].sensitivity.value)
+
+
+def test_missing_verdicts(rng):
+    y, x = judged(rng, 800, 0.6, [0.85, 0.8], [0.8, 0.9], 120)
+    x["J1"][rng.random(800) < 0.4] = np.nan
+    r = trueness.prevalence(trueness.panel(y, x), labelled="random")
+    assert r.low < 0.6 < r.high
+
+
+def test_what_must_be_said(rng):
+    y, x = judged(rng, 200, 0.6, [0.85], [0.8], 50)
+    p = trueness.panel(y, x)
+    with pytest.raises(trueness.InputError, match="how the 50 labelled"):
+        trueness.prevalence(p)
+    with pytest.raises(trueness.InputError, match="labelled"):
+        trueness.prevalence(p, labelled="somehow")
+    with pytest.raises(trueness.NotEnoughCases, match="Without a label"):
+        trueness.prevalence(p.hide())
+    with pytest.raises(trueness.InputError, match="Panel"):
+        trueness.prevalence([1, 0])
+
+
+def test_label_next_looks_where_the_doubt_is():
+    rows = [[1, 1], [1, 0], [0, 1], [0, 0]]
+    p = trueness.Panel(
+        ["A", "B"],
+        rows,
+        pos=[20, 5, 5, 1],
+        neg=[1, 5, 5, 20],
+        unknown=[300, 300, 300, 300],
+    )
+    plan = trueness.prevalence(p, labelled="random").label_next(40)
+    assert plan.labels.sum() == 40
+    by = dict(zip(plan.pattern, plan.labels, strict=True))
+    assert by["10"] > by.get("11", 0)
+    assert by["01"] > by.get("00", 0)
+    assert plan.width_then < plan.width_now
+    with pytest.raises(trueness.NotEnoughCases):
+        trueness.prevalence(p, labelled="random").label_next(10_000)
+
+
+def test_compare_prevalence(rng):
+    data = {}
+    for name, rate in (("a", 0.85), ("b", 0.6), ("c", 0.6)):
+        y, x = judged(rng, 2000, rate, [0.9, 0.8], [0.8, 0.8], 300)
+        data[name] = trueness.panel(y, x)
+    for judges in ("per system", "shared"):
+        c = trueness.compare_prevalence(data, labelled="random", judges=judges)
+        assert c.first.tolist() == ["a", "a", "b"]
+        assert c.low[0] < 0.25 < c.high[0]
+        assert c.low[2] < 0 < c.high[2]
+        assert c.probability[0] > 0.99
+        assert c.adjusted_p_value[0] < 0.01
+        assert (c.simultaneous_low <= c.low).all()
+        assert (c.simultaneous_high >= c.high).all()
+    with pytest.raises(trueness.InputError, match="at least two"):
+        trueness.compare_prevalence({"a": data["a"]}, labelled="random")
+
+
+def test_judges_that_favour_a_system_are_noticed(rng):
+    y, x = judged(rng, 2000, 0.6, [0.95, 0.9], [0.4, 0.5], 400)
+    kin = trueness.panel(y, x)
+    y, x = judged(rng, 2000, 0.6, [0.7, 0.75], [0.9, 0.9], 400)
+    c = trueness.compare_prevalence(
+        {"kin": kin, "other": trueness.panel(y, x)}, labelled="random"
+    )
+    assert any("not equally good" in n for n in c.notes)
+
+
+def test_plan_labels_is_what_a_study_finds(rng):
+    plan = trueness.plan_labels(
+        width=0.12, prevalence=0.7, judges=3, sensitivity=0.85, specificity=0.8
+    )
+    width = []
+    for i in range(15):
+        y, x = judged(rng, 2000, 0.7, [0.85] * 3, [0.8] * 3, plan.labels)
+        r = trueness.prevalence(trueness.panel(y, x), labelled="random", rng=i)
+        width.append(r.high - r.low)
+    assert np.mean(width) == pytest.approx(0.12, abs=0.015)
+    assert plan.labels < plan.without_judges
+    alike = trueness.plan_labels(
+        width=0.12,
+        prevalence=0.7,
+        judges=3,
+        sensitivity=0.85,
+        specificity=0.8,
+        correlation=0.5,
+    )
+    assert plan.labels < alike.labels <= plan.without_judges
+    with pytest.raises(trueness.NotEnoughCases, match="still"):
+        trueness.plan_labels(width=0.01, prevalence=0.5, cases=100)
