@@ -47,6 +47,8 @@ Can this leaf be trusted?
     confidence_level utility_level tree_levels TreeLevels plan_leaf top_probability
     entropic_binomial EntropicBinomial entropic_tree EntropicTree LeafReport
     compare_splits SplitComparison
+Is it good enough, and does it stay so?
+    check Check Verdict
 What can go wrong?
     InputError NotEnoughCases Infeasible NotConverged Optimistic DoubtfulAssumption
 

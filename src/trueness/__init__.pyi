@@ -31,6 +31,11 @@ from trueness.calibration.calibrators import (
     CALIBRATORS as CALIBRATORS,
     calibrate as calibrate,
 )
+from trueness.gates.verdicts import (
+    Check as Check,
+    Verdict as Verdict,
+    check as check,
+)
 from trueness.scale.certificates import Bounds as Bounds, bounds as bounds
 from trueness.nogold.combinations.table import (
     all_combinations as all_combinations,

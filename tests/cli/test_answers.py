@@ -67,6 +67,8 @@ def folder(tmp_path_factory):
     frame["leaf"] = np.digitize(frame["p"], [0.2, 0.5, 0.8])
     frame.to_csv(folder / "data.csv", index=False)
     frame[:20].to_csv(folder / "few.csv", index=False)  # few enough for exact sums
+    rule = '[[require]]\nmetric = "auc"\nat_least = 0.5\n'
+    (folder / "first.toml").write_text(f'label = "y"\nscore = "p"\n{rule}')
     return folder
 
 
@@ -87,6 +89,7 @@ QUESTIONS = {
     "leaves": f"leaves {DATA} --node leaf --by g",
     "report": f"report {DATA} --score p -o r.html --by g",
     "report without labels": "report few.csv --vote v0 --vote v1 -o n.html",
+    "check": "check first.toml data.csv",
     "plan auc": "plan auc --auc 0.8 --null 0.7",
     "plan leaf": "plan leaf --p 0.75 --confidence 0.95 --utility 0.7",
 }
@@ -181,7 +184,7 @@ def differences(schema, value):
 def test_every_command_is_documented_and_has_the_common_options(name):
     assert name in RESULTS
     assert {"json", "plot", "debug"} <= option_names(name)
-    if name not in ("demo", "plan auc", "plan leaf"):
+    if name not in ("demo", "plan auc", "plan leaf", "check", "watch"):
         usual = {"file", "label", "positive", "level"}
         usual |= set() if name == "readers" else {"count", "by"}  # a row is a reading
         assert usual <= option_names(name)

@@ -33,11 +33,14 @@ COMMANDS = {
     "leaves": "Can this leaf be trusted? Confidence and utility of every leaf of a "
     "tree.",
     "plan": "How many cases do I need? Sample sizes.",
+    "check": "Do these predictions meet what was agreed? A check for CI that knows its "
+    "doubt.",
     "demo": "Evaluate the sample data, say what was found and write a report.",
 }
 CODES = (
     "Exit codes: 0 done; 1 the output could not be written, or its reader went away; "
-    "2 wrong input; 3 too few cases, or no threshold meets the constraints; 130 "
+    "2 wrong input; 3 too few cases, or no threshold meets the constraints; 4 a "
+    "requirement fails, or an alarm; 5 none fails, one cannot be told yet; 130 "
     "interrupted."
 )
 

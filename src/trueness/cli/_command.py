@@ -69,7 +69,10 @@ def command(
                 words = {name: given.pop(name) for name in shared}
                 check_targets(words.get("file"), given | last)
                 first = () if columns is None else (_request(columns, words, given),)
-                show(function(*first, **given), last["json"], last["plot"])
+                answer = function(*first, **given)
+                show(answer, last["json"], last["plot"])
+            if answer.code:
+                raise SystemExit(answer.code)
 
         added = {**shared, **_options.LAST}
         parameters = {name: _parameter(name, *about) for name, about in added.items()}

@@ -286,6 +286,28 @@ RESULTS: dict[str, Schema] = {
             confidence=number("P(C) with so many"), utility=number("P(U) with so many")
         ),
     ),
+    "check": keys(
+        verdict=text("holds, fails or cannot tell yet, of all together"),
+        exit_code=whole("0 holds, 4 fails, 5 cannot tell yet"),
+        contract=text("the contract, as typed"),
+        level=number("one minus the share of wrong verdicts on a bound"),
+        adjust=text("how the number of requirements was allowed for"),
+        verdicts=several(
+            keys(
+                requirement=text("what was required"),
+                group=text("in which group"),
+                verdict=text("holds, fails or cannot tell yet"),
+                value=number("what was measured"),
+                low=number("lower one-sided limit"),
+                high=number("upper one-sided limit"),
+                bound=number("what it was compared with"),
+                cases=whole("the cases that tell"),
+                more=whole("how many more such cases would tell"),
+                reason=text("why, in a sentence"),
+            )
+        ),
+        notes=several(text("what was assumed")),
+    ),
     "demo": keys(
         steps=several(_STEP),
         files=several(

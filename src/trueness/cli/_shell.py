@@ -8,6 +8,8 @@ error, without a traceback, and an exit code:
     1    the output could not be written, or the reader went away
     2    wrong input: a file, a column, an option
     3    the input is right, but too few cases, or no threshold meets the constraints
+    4    a requirement of a check fails, or a watch raises its alarm
+    5    no requirement fails, and at least one cannot be told yet
     130  interrupted
 """
 
@@ -68,6 +70,7 @@ class Answer:
     parts: list[str | Grid]
     chart: Callable[[], Any] | None = None
     about: dict[str, Any] = field(default_factory=dict)
+    code: int = 0  # how the command ends when all went well
 
 
 def show(answer: Answer, as_json: bool = False, plot: Path | None = None) -> None:

@@ -1,0 +1,258 @@
+"""Do these predictions meet what was agreed?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.options import choice
+from trueness._core.checks.words import nearest
+from trueness._core.doors import door
+from trueness.cli._columns import Chosen, Request, choose, one_score
+from trueness.cli._command import command
+from trueness.cli._shell import Answer, about, cases_sentence, say, table
+from trueness.cli._source import Source, open_source
+from trueness.counts.values import Panel, Tally
+from trueness.data.engines import quoted
+from trueness.data.frames import panel, tally
+from trueness.data.storage import replacing
+from trueness.gates.contracts import Contract, first_contract, read_contract
+from trueness.gates.requirements import Requirement
+from trueness.gates.verdicts import FAILS, HOLDS, OPEN, Check, check_all, fact
+
+CODES = {HOLDS: 0, FAILS: 4, OPEN: 5}
+_Out = Annotated[Path | None, typer.Option(metavar="FILE", rich_help_panel="Output")]
+
+
+@command()
+def check(
+    contract: Annotated[
+        str, typer.Argument(help="The contract (TOML); with --init, the predictions.")
+    ],
+    file: Annotated[
+        str | None, typer.Argument(help="The predictions.", metavar="FILE")
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Predictions that these must not fall behind."
+        ),
+    ] = None,
+    undecided: Annotated[
+        str | None,
+        typer.Option(help="What cannot be told yet: report (exit 5), pass or fail."),
+    ] = None,
+    junit: _Out = None,
+    markdown: _Out = None,
+    init: Annotated[
+        bool, typer.Option("--init", help="Write a first contract from the data.")
+    ] = False,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="FILE", help="Where --init writes."),
+    ] = Path("quality.toml"),
+    label: Annotated[
+        str | None, typer.Option(help="For --init: column with the labels.")
+    ] = None,
+    score: Annotated[
+        str | None, typer.Option(help="For --init: column with the scores.")
+    ] = None,
+) -> Answer:
+    """Do these predictions meet what was agreed? A check for CI that knows its doubt.
+
+    Example: trueness check --init sample:west_nile --label virus --score boosting
+    """
+    if init:
+        return _first(contract if file is None else file, label, score, output)
+    if file is None:
+        raise InputError(
+            "A check needs a contract and predictions. Type trueness check "
+            "quality.toml predictions.parquet."
+        )
+    asked = read_contract(contract)
+    if undecided is not None:
+        choice(undecided, ("report", "pass", "fail"), "--undecided")
+    found, counted = _checked(asked, file, baseline)
+    if junit is not None:
+        _write(junit, found.to_junit())
+    if markdown is not None:
+        _write(markdown, found.to_markdown())
+    return _answer(found, counted, undecided or asked.undecided, contract)
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path) as temporary:
+        Path(temporary).write_text(text, encoding="utf-8")
+    say(f"Written to {path}.")
+
+
+def _answer(
+    found: Check, counted: dict[str, Any], undecided: str, contract: str
+) -> Answer:
+    rows = [
+        [
+            v.verdict,
+            f"{v.group}: {v.requirement}" if v.group else v.requirement,
+            f"{v.value:.4g}",
+            "" if v.low == v.high else f"{v.low:.4g} to {v.high:.4g}",
+        ]
+        for v in found.ordered()
+    ]
+    parts: list[Any] = [counted.pop("sentence")]
+    parts.append(table(["verdict", "requirement", "measured", "limits"], rows))
+    parts += [v.reason for v in found.ordered() if v.verdict != HOLDS]
+    parts += found.notes
+    word = found.verdict
+    if word == OPEN and undecided != "report":
+        word = HOLDS if undecided == "pass" else FAILS
+    code = CODES[word]
+    parts.append(_ending(found.verdict, code))
+    result = {
+        "verdict": found.verdict,
+        "exit_code": code,
+        "contract": contract,
+        "level": found.level,
+        "adjust": found.adjust,
+        "verdicts": list(found.verdicts),
+        "notes": list(found.notes),
+    }
+    chart = lambda: door("plots.gates").verdict_lines(found)  # noqa: E731
+    return Answer("check", result, parts, chart, counted, code)
+
+
+def _ending(verdict: str, code: int) -> str:
+    said = {
+        HOLDS: "Every requirement holds.",
+        FAILS: "At least one requirement fails.",
+        OPEN: "Nothing fails, but these cases cannot tell everything yet.",
+    }
+    return f"{said[verdict]} Exit code {code}."
+
+
+def _checked(
+    asked: Contract, file: str, baseline: str | None
+) -> tuple[Check, dict[str, Any]]:
+    source = open_source(file)
+    label, score = _columns(asked, source)
+    rows, missing = _without_missing(source, score)
+    options = {"label": label, "positive": asked.positive, "count": asked.count}
+    t = tally(rows, score=score, **options)
+    groups = {
+        by: tally(rows, score=score, by=_known(source, by, "by"), **options)
+        for by in dict.fromkeys(r.by for r in asked.requirements if r.by)
+    }
+    kept = tuple(r for r in asked.requirements if r.metric != "missing_scores")
+    facts = [
+        fact(r, "", missing, t.n)
+        for r in asked.requirements
+        if r.metric == "missing_scores"
+    ]
+    other, paired = _baseline(asked, source, rows, score, baseline, options)
+    found = check_all(
+        t,
+        kept,
+        facts=facts,
+        panels={
+            **_panels(kept, source, rows, score, options),
+            **({"baseline": paired} if paired is not None else {}),
+        },
+        baseline=other,
+        groups=groups,
+        level=asked.level,
+        adjust=asked.adjust,
+    )
+    scores = (score,)
+    chosen = Chosen(
+        label, scores, asked.count, next(iter(groups), None), asked.positive
+    )
+    request = Request(source, chosen, rows, asked.level, 0)
+    return found, {**about(request, t), "sentence": cases_sentence(t)}
+
+
+def _columns(asked: Contract, source: Source) -> tuple[str, str]:
+    if asked.label is None or asked.score is None:
+        gone = "label" if asked.label is None else "score"
+        raise InputError(
+            f'{asked.path} must name the column: add {gone} = "NAME". {source.name} '
+            f"has {', '.join(source.types)}."
+        )
+    return _known(source, asked.label, "label"), _known(source, asked.score, "score")
+
+
+def _known(source: Source, name: str, what: str) -> str:
+    if name not in source.types:
+        raise InputError(
+            f"{source.name} has no column {name!r} for {what}."
+            f"{nearest(name, list(source.types))} It has {', '.join(source.types)}."
+        )
+    return name
+
+
+def _without_missing(source: Source, score: str) -> tuple[Any, float]:
+    """Give the rows that have a score, and the share of those that have none."""
+    name = quoted(score)
+    gone = f"{name} IS NULL"
+    if source.types[score] in ("DOUBLE", "FLOAT"):
+        gone = f"({gone} OR isnan({name}))"
+    counts = source.rows.aggregate(f"count(*) AS n, count_if({gone}) AS lost")
+    ((n, lost),) = counts.fetchall()
+    return source.rows.filter(f"NOT {gone}") if lost else source.rows, lost / n
+
+
+def _panels(
+    kept: tuple[Requirement, ...],
+    source: Source,
+    rows: Any,
+    score: str,
+    options: dict[str, Any],
+) -> dict[str, Panel]:
+    """Give a panel for each baseline that is a column, and for judges."""
+    found: dict[str, Panel] = {}
+    for r in kept:
+        if r.not_worse_than and r.not_worse_than in source.types:
+            found[r.not_worse_than] = panel(rows, [score, r.not_worse_than], **options)
+        if r.judges:
+            named = [_known(source, j, "judges") for j in r.judges]
+            found[",".join(named)] = panel(rows, named)
+    return found
+
+
+def _baseline(
+    asked: Contract,
+    source: Source,
+    rows: Any,
+    score: str,
+    file: str | None,
+    options: dict[str, Any],
+) -> tuple[Tally | None, Panel | None]:
+    """Count the baseline: on the same cases where a key joins the files."""
+    if file is None:
+        return None, None
+    other = open_source(file)
+    column = _known(other, score, "score")
+    if asked.key and asked.key in source.types and asked.key in other.types:
+        key, name = quoted(asked.key), quoted(column)
+        right = other.rows.project(f"{key}, {name} AS trueness_baseline")
+        both = rows.to_arrow_table().join(right.to_arrow_table(), asked.key)
+        both = both.filter(both["trueness_baseline"].is_valid())
+        made = panel(both, [score, "trueness_baseline"], **options)
+        return None, made
+    label = {**options, "label": _known(other, str(options["label"]), "label")}
+    return tally(other.rows, score=column, **label), None
+
+
+def _first(file: str, label: str | None, score: str | None, output: Path) -> Answer:
+    """Write a first contract with what these data can prove."""
+    source = open_source(file)
+    scores = [] if score is None else [score]
+    chosen = choose(source, option="score", scores=scores, guess=one_score, label=label)
+    named = str(chosen.label), chosen.scores[0]
+    t = tally(source.rows, label=named[0], score=named[1], positive=chosen.positive)
+    if output.exists():
+        raise InputError(f"{output} is there already. Name another file with -o.")
+    _write(output, first_contract(t, *named))
+    found, counted = _checked(read_contract(output), file, None)
+    return _answer(found, counted, "report", str(output))

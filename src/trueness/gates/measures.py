@@ -1,0 +1,298 @@
+"""Between which numbers does a measure lie, when only one side may be wrong?
+
+Each measure gives an :class:`Interval` whose lower limit is too high with probability
+at most ``alpha``, and whose upper limit is too low with at most ``alpha``. Shares of
+cases (recall, precision, accuracy, ...) have Clopper and Pearson's exact limits. A
+quotient such as F1 compares two kinds of cases only once its bound is fixed, so it is
+exact as well. Other metrics go by Efron's tilted laws, everything else by the interval
+of its own analysis at level ``1 - 2 alpha``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import betaincinv
+
+from trueness._core.arrays import Floats
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness.calibration.errors import calibration_error, calibration_line
+from trueness.calibration.proper_scores import brier, log_loss
+from trueness.counts.values import Tally
+from trueness.metrics.algebra import Metric, Ratio
+from trueness.metrics.confusion import Confusion
+from trueness.ranking.auc_intervals import auc
+from trueness.ranking.partial_areas import average_precision, partial_auc
+
+_BISECTIONS = 60
+_DOUBLINGS = 20
+
+
+class Interval(NamedTuple):
+    """A value with its two one-sided limits, and the cases that tell."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+    what: str  # which cases tell
+
+
+def share_limits(k: int, n: int, alpha: float) -> tuple[float, float]:
+    r"""Which shares are compatible with ``k`` of ``n`` cases?
+
+    .. math:: P(K \ge k \mid p_\mathrm{low}) = \alpha = P(K \le k \mid p_\mathrm{high})
+
+    Clopper and Pearson (1934): each limit errs with probability at most ``alpha``,
+    whatever the share and the number of cases.
+
+    Examples
+    --------
+    >>> low, high = share_limits(0, 10, 0.05)
+    >>> low, round(high, 6) == round(1 - 0.05 ** (1 / 10), 6)
+    (0.0, True)
+    """
+    low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, alpha))
+    high = 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - alpha))
+    return low, high
+
+
+def at_threshold(t: Tally, threshold: float) -> Confusion:
+    """Count right and wrong cases when scores of ``threshold`` or more are flagged."""
+    flagged = t.score >= threshold
+    tp, fp = int(t.pos[flagged].sum()), int(t.neg[flagged].sum())
+    return Confusion(tp=tp, fp=fp, fn=t.n_pos - tp, tn=t.n_neg - fp)
+
+
+def metric_limits(metric: Metric, c: Confusion, alpha: float) -> Interval:
+    """Between which numbers does a metric lie at a threshold?"""
+    counts = np.array([int(x) for x in (c.tp, c.fp, c.fn, c.tn)])
+    ratio = metric.ratio
+    if ratio is not None and ratio.under is not None:
+        under = np.array(ratio.under)
+        n = int(counts[under != 0].sum())
+        told = _cells(under != 0)
+        if n == 0 or not float(under @ counts):
+            raise NotEnoughCases(
+                f"{metric.name} needs at least one case that is {told}; found none."
+            )
+        if metric.is_share:
+            k = int(np.array(ratio.over) @ counts)
+            return Interval(k / n, *share_limits(k, n, alpha), n, told)
+        value = float(np.array(ratio.over) @ counts / (under @ counts))
+        if _two_kinds(ratio, 0.5 * sum(metric.range)):
+            low, high = _two_kinds_limits(ratio, counts, alpha, metric.range)
+            return Interval(value, low, high, n, told)
+    return _tilted_limits(metric, counts, alpha)
+
+
+_KINDS: dict[tuple[bool, ...], str] = {
+    (True, True, True, True): "labelled",
+    (True, True, False, False): "flagged",
+    (True, False, True, False): "positive",
+    (False, True, False, True): "negative",
+    (False, False, True, True): "not flagged",
+    (True, True, True, False): "flagged or positive",
+}
+
+
+def _cells(which: Any) -> str:
+    """Name the cases that a metric is a share of."""
+    return _KINDS.get(tuple(bool(w) for w in which), "relevant")
+
+
+def _weights(ratio: Ratio, bound: float) -> Floats:
+    """Give what each kind of case adds to ``over - bound * under``."""
+    return np.array(ratio.over) - bound * np.array(ratio.under, np.float64)
+
+
+def _two_kinds(ratio: Ratio, bound: float) -> bool:
+    """Do cases only pull up by one amount and down by another?"""
+    w = _weights(ratio, bound)
+    up, down = set(w[w > 0].round(12)), set(w[w < 0].round(12))
+    return len(up) == 1 and len(down) == 1
+
+
+def _two_kinds_limits(
+    ratio: Ratio, counts: Any, alpha: float, span: tuple[float, float]
+) -> tuple[float, float]:
+    # over/under >= c  <=>  the sum of over - c*under is >= 0  <=>  the share of cases
+    # that pull up, among those that pull at all, is at least down / (up + down): given
+    # their number it is binomial, so its exact limits carry over (F1: the cases are
+    # true positives against false ones, and c becomes c / (2 - c))
+    w = _weights(ratio, 0.5 * (span[0] + span[1]))
+    k, n = int(counts[w > 0].sum()), int(counts[w != 0].sum())
+    return (
+        _solve(ratio, share_limits(k, n, alpha)[0], span),
+        _solve(ratio, share_limits(k, n, alpha)[1], span),
+    )
+
+
+def _solve(ratio: Ratio, share: float, span: tuple[float, float]) -> float:
+    low, high = span
+    for _ in range(_BISECTIONS):
+        c = 0.5 * (low + high)
+        w = _weights(ratio, c)
+        up, down = max(w.max(), 0.0), max(-w.min(), 0.0)
+        needed = down / (up + down) if up + down else 0.5
+        low, high = (c, high) if needed < share else (low, c)
+    return 0.5 * (low + high)
+
+
+def _tilted_limits(metric: Metric, counts: Any, alpha: float) -> Interval:
+    r"""Limits of any metric: which laws of the four counts could have given this value?
+
+    .. math:: p_i(\lambda) \propto \hat p_i e^{\lambda g_i}, \qquad
+        \frac{f(\hat p) - f(p(\lambda))}{s(p(\lambda))} = \pm q
+
+    with the slopes :math:`g_i = \partial f / \partial p_i` and their spread :math:`s`
+    under the tilted law: the least favourable family of Efron (1981). The spread is
+    taken at the limit and not at the estimate, as Wilson's interval does for a share.
+    Half a case is added to each count, so that an empty one can be tilted; the quantile
+    is Student's with as many degrees of freedom as the rarer class has cases, less one.
+    """
+    n = int(counts.sum())
+    rare = int(min(counts[0] + counts[2], counts[1] + counts[3]))
+    if rare < 2:
+        raise NotEnoughCases(
+            f"{metric.name} needs at least two positive and two negative cases; the "
+            f"rarer class has {rare}."
+        )
+    value = float(metric(Confusion(*map(float, counts))))
+    if not np.isfinite(value):
+        raise NotEnoughCases(f"{metric.name} is not defined at this threshold.")
+    start = (counts + 0.5) / (n + 2)
+    slope = _slopes(metric, start, n)[1]
+    slope = slope - slope @ start
+    q = _student(1 - alpha, rare - 1)
+    ends = [_tilted(metric, value, start, slope, n, way, q) for way in (-1.0, 1.0)]
+    # the delta method errs on the other side of small samples: the wider of both
+    half = q * float(np.sqrt(slope**2 @ start / n))
+    low, high = metric.range
+    low, high = (
+        max(low, min(ends[0], value - half)),
+        min(high, max(ends[1], value + half)),
+    )
+    return Interval(value, low, high, n, "labelled")
+
+
+def _slopes(metric: Metric, p: Floats, n: int) -> tuple[float, Floats]:
+    """Give the metric and its slope in each share, by differences, in one call."""
+    step = 1e-5 * p
+    points = n * np.vstack([p, p + np.diag(step), p - np.diag(step)])
+    found = np.asarray(metric(Confusion(*points.T)), np.float64)
+    return float(found[0]), (found[1:5] - found[5:]) / (2 * step)
+
+
+def _tilted(
+    metric: Metric,
+    value: float,
+    start: Floats,
+    slope: Floats,
+    n: int,
+    way: float,
+    q: float,
+) -> float:
+    """Go along the tilted laws until the value is ``q`` standard errors away."""
+
+    def at(tilt: float) -> tuple[float, float]:
+        weights = start * np.exp(way * tilt * (slope - (way * slope).max() * way))
+        p = weights / weights.sum()
+        found, g = _slopes(metric, p, n)
+        return found, float(np.sqrt(max(g**2 @ p - (g @ p) ** 2, 0.0) / n))
+
+    def beyond(tilt: float) -> bool:
+        found, spread = at(tilt)
+        return way * (found - value) >= q * spread
+
+    # the first crossing: far out a class dies away and its spread grows without end
+    spread = float(np.sqrt(slope**2 @ start)) or 1.0
+    low, high = 0.0, 0.25 * q / (np.sqrt(n) * spread)
+    for _ in range(_DOUBLINGS):
+        if beyond(high):
+            break
+        low, high = high, 1.5 * high
+    for _ in range(_BISECTIONS // 2):
+        tilt = 0.5 * (low + high)
+        low, high = (low, tilt) if beyond(tilt) else (tilt, high)
+    return at(high)[0]
+
+
+def _student(level: float, df: int) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(df, level)) if df < 1000 else NormalDist().inv_cdf(level)
+
+
+def _estimate(e: Any, n: int, what: str = "labelled") -> Interval:
+    return Interval(float(e.value), float(e.low), float(e.high), n, what)
+
+
+def _labelled(t: Tally) -> int:
+    return t.n_pos + t.n_neg
+
+
+def _auc(t: Tally, alpha: float, **options: Any) -> Interval:
+    return _estimate(auc(t, level=1 - 2 * alpha), _labelled(t))
+
+
+def _partial(t: Tally, alpha: float, **options: Any) -> Interval:
+    span = options.get("fpr") or (0.0, 0.1)
+    e = partial_auc(t, fpr=tuple(span), corrected=True, level=1 - 2 * alpha)
+    return _estimate(e, _labelled(t))
+
+
+def _precision(t: Tally, alpha: float, **options: Any) -> Interval:
+    return _estimate(average_precision(t, level=1 - 2 * alpha), _labelled(t))
+
+
+def _scored(function: Any) -> Callable[..., Interval]:
+    def limits(t: Tally, alpha: float, **options: Any) -> Interval:
+        if t.score.size and (t.score[-1] < 0 or t.score[0] > 1):
+            raise InputError(
+                f"{function.__name__} needs probabilities; the scores run from "
+                f"{t.score[-1]:.4g} to {t.score[0]:.4g}. Calibrate them first."
+            )
+        return _estimate(function(t, level=1 - 2 * alpha), _labelled(t))
+
+    return limits
+
+
+def _slope(t: Tally, alpha: float, **options: Any) -> Interval:
+    line = calibration_line(t, level=1 - 2 * alpha)
+    return _estimate(line.slope, _labelled(t))
+
+
+def _prevalence(t: Tally, alpha: float, **options: Any) -> Interval:
+    n = _labelled(t)
+    if not n:
+        raise NotEnoughCases("prevalence needs labelled cases; found none.")
+    return Interval(t.n_pos / n, *share_limits(t.n_pos, n, alpha), n, "labelled")
+
+
+# a measure of a whole tally: its limits, and which way is better
+MEASURES: dict[str, tuple[Callable[..., Interval], str]] = {
+    "auc": (_auc, "higher"),
+    "partial_auc": (_partial, "higher"),
+    "average_precision": (_precision, "higher"),
+    "brier": (_scored(brier), "lower"),
+    "log_loss": (_scored(log_loss), "lower"),
+    "calibration_error": (_scored(calibration_error), "lower"),
+    "calibration_slope": (_slope, "none"),
+    "prevalence": (_prevalence, "none"),
+}
+
+# facts about the file itself: counted, and so without an interval
+FACTS: dict[str, Callable[[Tally], float]] = {
+    "cases": lambda t: t.n,
+    "labelled": _labelled,
+    "positives": lambda t: t.n_pos,
+    "negatives": lambda t: t.n_neg,
+    "unlabelled_share": lambda t: t.n_unknown / t.n if t.n else float("nan"),
+    "lowest_score": lambda t: float(t.score[-1]) if t.score.size else float("nan"),
+    "highest_score": lambda t: float(t.score[0]) if t.score.size else float("nan"),
+    "distinct_scores": lambda t: t.score.size,
+}

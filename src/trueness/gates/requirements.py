@@ -1,0 +1,245 @@
+"""What is required? A sentence or a table becomes a :class:`Requirement`.
+
+``"auc >= 0.8"``, ``"recall >= 0.9 at 0.3"``, ``"recall >= 0.9 at 0.3 by site"``; or the
+fields by name, as a contract holds them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, final
+
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import nearest
+from trueness.gates.measures import FACTS, MEASURES
+from trueness.metrics.algebra import Metric
+from trueness.metrics.grammar import known_names, metric
+
+_TEXT = re.compile(
+    r"^\s*(?P<what>.+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<bound>[-+\d.eE]+)"
+    r"(?:\s+at\s+(?P<at>[-+\d.eE]+))?(?:\s+by\s+(?P<by>\w+))?\s*$"
+)
+
+
+@final
+@dataclass(frozen=True)
+class Requirement:
+    """What must be true of the predictions, in the population that they come from?
+
+    Attributes
+    ----------
+    metric : str
+        ``auc``, any metric or sum of metrics, a fact about the file (``positives``).
+    at_least, at_most : float or None
+        The bound; or both.
+    threshold : float or None
+        Where scores are cut, for metrics of the confusion matrix.
+    by : str or None
+        A column of groups: required of each of them.
+    gap_at_most : float or None
+        The largest difference between any two groups of ``by``.
+    not_worse_than : str or None
+        A baseline: ``"baseline"``, or a column of the same file (paired).
+    margin : float
+        How much worse than the baseline is still good enough.
+    judges : tuple of str
+        For ``prevalence``: columns of verdicts, where nobody knows the truth.
+    """
+
+    metric: str
+    at_least: float | None = None
+    at_most: float | None = None
+    threshold: float | None = None
+    by: str | None = None
+    gap_at_most: float | None = None
+    not_worse_than: str | None = None
+    margin: float = 0.0
+    fpr: tuple[float, float] | None = None
+    judges: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Write it as people say it."""
+        at = "" if self.threshold is None else f" at {self.threshold:g}"
+        parts = []
+        if self.at_least is not None:
+            parts.append(f"{self.metric} >= {self.at_least:g}{at}")
+        if self.at_most is not None:
+            parts.append(f"{self.metric} <= {self.at_most:g}{at}")
+        if self.gap_at_most is not None:
+            parts.append(f"gap of {self.metric}{at} <= {self.gap_at_most:g}")
+        if self.not_worse_than is not None:
+            worse = f" by more than {self.margin:g}" if self.margin else ""
+            parts.append(
+                f"{self.metric}{at} not worse than {self.not_worse_than}{worse}"
+            )
+        by = f" by {self.by}" if self.by else ""
+        return " and ".join(parts) + by
+
+    @property
+    def is_fact(self) -> bool:
+        """Is it counted in the file, and not estimated?"""
+        return self.metric in FACTS or self.metric in ("missing_scores", "flagged")
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Which way is worse than a baseline?"""
+        if self.metric in MEASURES:
+            return MEASURES[self.metric][1] == "lower"
+        return metric(self.metric).direction == "lower"
+
+
+def requirement(given: Any) -> Requirement:
+    """Read a requirement from a sentence or from its fields.
+
+    Examples
+    --------
+    >>> requirement("recall >= 0.9 at 0.3").threshold
+    0.3
+    >>> print(requirement({"metric": "auc", "at_least": 0.8, "by": "site"}))
+    auc >= 0.8 by site
+    """
+    if isinstance(given, Requirement):
+        return _checked(given)
+    if isinstance(given, str):
+        return _checked(_from_text(given))
+    if isinstance(given, Mapping):
+        return _checked(_from_fields(given))
+    raise InputError(
+        f"A requirement is a sentence or a table of fields; found {given!r}. "
+        f'Type "auc >= 0.8" or "recall >= 0.9 at 0.3".'
+    )
+
+
+def _from_text(text: str) -> Requirement:
+    found = _TEXT.match(text)
+    if not found:
+        raise InputError(
+            f"Cannot read the requirement {text!r}: a metric, >= or <=, and a number "
+            f'were needed. Type "auc >= 0.8" or "recall >= 0.9 at 0.3".'
+        )
+    numbers = {k: _number(found[k], text) for k in ("bound", "at") if found[k]}
+    more = found["sign"].startswith(">")
+    return Requirement(
+        found["what"],
+        at_least=numbers["bound"] if more else None,
+        at_most=None if more else numbers["bound"],
+        threshold=numbers.get("at"),
+        by=found["by"],
+    )
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"Cannot read {text!r} in {where!r} as a number.") from None
+
+
+def _from_fields(given: Mapping[str, Any]) -> Requirement:
+    known = [f.name for f in fields(Requirement)]
+    for name in given:
+        if name not in known:
+            raise InputError(
+                f"A requirement has no field {name!r}.{nearest(str(name), known)} "
+                f"Known fields: {', '.join(known)}."
+            )
+    if "metric" not in given:
+        raise InputError(
+            'A requirement needs metric = "auc" or another; found the fields '
+            f"{', '.join(map(repr, given)) or 'none'}."
+        )
+    values = dict(given)
+    for name, kind in _KINDS.items():
+        if name in values:
+            values[name] = _typed(name, values[name], kind)
+    return Requirement(**values)
+
+
+_KINDS = {
+    "metric": "text",
+    "at_least": "number",
+    "at_most": "number",
+    "threshold": "number",
+    "by": "text",
+    "gap_at_most": "number",
+    "not_worse_than": "text",
+    "margin": "number",
+    "fpr": "two numbers",
+    "judges": "names",
+}
+
+
+def _typed(name: str, value: Any, kind: str) -> Any:
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if kind == "number" and plain and math.isfinite(value):
+        return float(value)
+    if kind == "text" and isinstance(value, str):
+        return value
+    listed = isinstance(value, (list, tuple))
+    if kind == "two numbers" and listed and len(value) == 2:
+        return tuple(float(v) for v in value)
+    if kind == "names" and listed and all(isinstance(v, str) for v in value):
+        return tuple(value)
+    raise InputError(f"{name} must be {_A[kind]}; found {value!r}.")
+
+
+_A = {
+    "number": "a finite number, such as 0.9",
+    "text": 'text in quotes, such as "auc"',
+    "two numbers": "two numbers, such as [0, 0.1]",
+    "names": 'a list of columns, such as ["judge_a", "judge_b"]',
+}
+
+
+def _checked(r: Requirement) -> Requirement:
+    asked = (r.at_least, r.at_most, r.gap_at_most, r.not_worse_than)
+    if all(a is None for a in asked):
+        raise InputError(
+            f"{r.metric} is required to be what? Give at_least, at_most, gap_at_most "
+            f"or not_worse_than."
+        )
+    if r.gap_at_most is not None and not r.by:
+        raise InputError(f"gap_at_most of {r.metric} needs groups. Give by as well.")
+    if r.margin < 0:
+        raise InputError(f"margin must be zero or more; found {r.margin:g}.")
+    if r.metric in MEASURES or r.metric in FACTS or r.metric == "missing_scores":
+        if r.threshold is not None:
+            raise InputError(
+                f"{r.metric} does not depend on a threshold; leave out threshold "
+                f"{r.threshold:g}."
+            )
+        return r
+    found = _known(r)
+    if r.threshold is None:
+        raise InputError(
+            f"{r.metric} needs a threshold: which scores are flagged? Give threshold, "
+            f'or write "{r.metric} >= 0.9 at 0.5".'
+        )
+    _possible(r, found)
+    return r
+
+
+def _known(r: Requirement) -> Metric:
+    names = [*MEASURES, *FACTS, "missing_scores", *known_names()]
+    try:
+        return metric(r.metric)
+    except InputError as err:
+        if re.fullmatch(r"\w+", r.metric):
+            raise InputError(
+                f"There is no metric {r.metric!r}.{nearest(r.metric, names)} "
+                f"Known: {', '.join(names)}."
+            ) from None
+        raise InputError(f"metric {r.metric!r}: {err}") from None
+
+
+def _possible(r: Requirement, m: Metric) -> None:
+    low, high = m.range
+    for bound in (r.at_least, r.at_most):
+        if bound is not None and not low <= bound <= high:
+            raise InputError(
+                f"{r.metric} lies between {low:g} and {high:g}; the bound {bound:g} "
+                f"asks for what cannot be."
+            )

@@ -1,0 +1,556 @@
+"""Does each requirement hold, does it fail, or cannot it be told yet?
+
+A requirement *holds* when its one-sided interval lies wholly on the good side of the
+bound, and *fails* when it lies wholly on the bad side; a truth exactly on the bound is
+called either way in at most 5 % of samples. With several requirements or groups each
+family, of what is said to hold and of what is said to fail, errs in at most 5 % (Holm).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+from math import ceil, hypot, isfinite
+from typing import Any, final
+
+import numpy as np
+
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.doors import door
+from trueness._core.records import Record
+from trueness.comparison.aucs import compare_auc
+from trueness.comparison.paired import compare_metric
+from trueness.counts.values import Panel, Tally
+from trueness.gates.measures import (
+    FACTS,
+    MEASURES,
+    Interval,
+    at_threshold,
+    metric_limits,
+)
+from trueness.gates.requirements import Requirement, requirement
+from trueness.metrics.grammar import metric
+
+HOLDS, FAILS, OPEN = "holds", "fails", "cannot tell yet"
+Limits = Callable[[float], Interval]
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Verdict(Record):
+    """Does one requirement hold, in one group, on one side?
+
+    Attributes
+    ----------
+    requirement : str
+        As people say it.
+    group : str
+        The group, or empty.
+    verdict : {"holds", "fails", "cannot tell yet"}
+    value : float
+        What was measured.
+    low, high : float
+        One-sided limits at the level that decided, after the adjustment.
+    bound : float
+        What it was compared with.
+    cases : int
+        The cases that tell.
+    more : int or None
+        How many more cases like these would tell, where that can be said.
+    reason : str
+        Why, in a sentence.
+    """
+
+    requirement: str
+    group: str
+    verdict: str
+    value: float
+    low: float
+    high: float
+    bound: float
+    cases: int
+    more: int | None
+    reason: str
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Check(Record):
+    """Do the predictions meet what was required?
+
+    Attributes
+    ----------
+    verdict : {"holds", "fails", "cannot tell yet"}
+        Of all requirements together.
+    verdicts : tuple of Verdict
+    level, adjust
+        As asked.
+    notes : tuple of str
+        What was assumed.
+    """
+
+    verdict: str
+    verdicts: tuple[Verdict, ...]
+    level: float
+    adjust: str
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Give a line a requirement, worst first, and what was assumed."""
+        lines = [f"Check: {self.verdict}"]
+        lines += [f"  {v.verdict:<15}  {v.reason}" for v in self.ordered()]
+        return "\n".join([*lines, *(f"  {n}" for n in self.notes)])
+
+    def ordered(self) -> list[Verdict]:
+        """Give the verdicts, what fails first."""
+        rank = {FAILS: 0, OPEN: 1, HOLDS: 2}
+        return sorted(self.verdicts, key=lambda v: rank[v.verdict])
+
+    def require(self, undecided: str = "fail") -> None:
+        """Stop, with all that does not hold, unless everything holds.
+
+        Parameters
+        ----------
+        undecided
+            ``"fail"``: what cannot be told stops too; ``"pass"``: it does not.
+        """
+        _options.choice(undecided, ("fail", "pass"), "undecided")
+        stops = (FAILS, OPEN) if undecided == "fail" else (FAILS,)
+        bad = [v for v in self.ordered() if v.verdict in stops]
+        if bad:
+            said = "\n".join(f"- {v.verdict}: {v.reason}" for v in bad)
+            raise AssertionError(
+                f"{len(bad)} of {len(self.verdicts)} requirements are not met:\n{said}"
+            )
+
+    def to_junit(self) -> str:
+        """Give the check as JUnit XML, which build servers read."""
+        return str(door("gates.writers").junit(self))
+
+    def to_markdown(self, figure: bool = True) -> str:
+        """Give the check as a summary for a pull request."""
+        return str(door("gates.writers").markdown(self, figure))
+
+
+@final
+@dataclass(frozen=True)
+class _Claim:
+    """One comparison with one bound: ``side`` is +1 when more is better."""
+
+    text: str
+    group: str
+    bound: float
+    side: int
+    limits: Limits
+    said: str = ""  # what the numbers are of, when not of the metric itself
+
+
+def check(
+    data: Any,
+    requirements: Any,
+    *,
+    baseline: Any = None,
+    groups: Mapping[str, Mapping[Any, Tally]] | None = None,
+    level: float = 0.95,
+    adjust: str = "holm",
+) -> Check:
+    r"""Do these predictions meet what is required, beyond chance?
+
+    A requirement :math:`\theta \ge b` *holds* when the one-sided 95 % lower limit of
+    :math:`\theta` is above :math:`b`, *fails* when the upper limit is below it, and
+    otherwise cannot be told yet.
+
+    Parameters
+    ----------
+    data
+        A tally; a mapping from group to tally, of which every requirement must hold in
+        each group; a panel, whose first classifier is the candidate and whose others
+        are baselines by their names (paired).
+    requirements
+        Sentences such as ``"auc >= 0.8"`` and ``"recall >= 0.9 at 0.3"``, or tables of
+        fields (see :class:`trueness.gates.requirements.Requirement`); one or many.
+    baseline
+        A tally of other cases (unpaired) for ``not_worse_than="baseline"``.
+    groups
+        For requirements with ``by``: from the name of the column to its tallies.
+    level
+        One minus the share of samples in which a truth exactly on its bound may be
+        said to hold, and in which it may be said to fail.
+    adjust
+        ``"holm"``: the level is that of all requirements together; ``"none"``.
+
+    Returns
+    -------
+    Check
+        With ``.verdict``, ``.verdicts``, ``.require()`` for tests, ``.to_junit()`` and
+        ``.to_markdown()``.
+
+    Notes
+    -----
+    Shares of cases have Clopper and Pearson's limits, so a gate on them errs in at most
+    5 % for any number of cases. A difference of two independent measures has the limits
+    of Zou and Donner (2008). Holm (1979): with k claims not yet decided each is tried
+    at :math:`\alpha / k`.
+
+    Examples
+    --------
+    >>> import trueness
+    >>> t = trueness.Tally([0.9, 0.1], neg=[10, 190], pos=[99, 1])
+    >>> c = trueness.check(t, ["recall >= 0.9 at 0.5", "precision >= 0.95 at 0.5"])
+    >>> [v.verdict for v in c.verdicts]
+    ['holds', 'cannot tell yet']
+    """
+    whole, spread = _parts(data)
+    panels: dict[str, Panel] = {}
+    if isinstance(data, Panel):
+        first = data.names[0]
+        panels = {n: data[[first, n]] for n in data.names[1:]} | {"": data}
+        if len(data.names) == 2 and baseline is None:
+            panels["baseline"] = panels[data.names[1]]
+    return check_all(
+        whole,
+        [requirement(r) for r in _listed(requirements)],
+        panels=panels,
+        baseline=baseline,
+        spread=spread,
+        groups=groups,
+        level=level,
+        adjust=adjust,
+    )
+
+
+def check_all(
+    whole: Tally,
+    asked: Sequence[Requirement],
+    *,
+    panels: Mapping[str, Panel],
+    facts: Sequence[Verdict] = (),
+    baseline: Tally | None = None,
+    spread: Mapping[Any, Tally] | None = None,
+    groups: Mapping[str, Mapping[Any, Tally]] | None = None,
+    level: float = 0.95,
+    adjust: str = "holm",
+) -> Check:
+    """Judge requirements that were read; ``panels`` are named by their baseline."""
+    _options.fraction(level, "level")
+    _options.choice(adjust, ("holm", "none"), "adjust")
+    if not asked and not facts:
+        raise InputError('A check needs requirements; found none. Type ["auc >= 0.8"].')
+    claims: list[_Claim] = []
+    known = list(facts)
+    for r in asked:
+        if r.judges:
+            claims += _judged(r, panels)
+        elif r.not_worse_than is not None:
+            claims.append(_against(r, whole, panels, baseline))
+        else:
+            held = _groups(r, whole, spread, groups)
+            if r.is_fact:
+                known += _facts(r, held)
+            elif r.gap_at_most is not None:
+                claims += _gap(r, held)
+            else:
+                claims += [c for name, t in held.items() for c in _bounds(r, name, t)]
+    found = (*known, *_decide(claims, 1 - level, adjust))
+    return Check(
+        _together(found), found, level, adjust, _notes(asked, baseline, adjust)
+    )
+
+
+def _listed(given: Any) -> Iterable[Any]:
+    if isinstance(given, (str, Mapping, Requirement)):
+        return [given]
+    if not isinstance(given, Iterable):
+        raise InputError(
+            f'Requirements are sentences; found {given!r}. Type ["auc >= 0.8"].'
+        )
+    return list(given)
+
+
+def _parts(data: Any) -> tuple[Tally, Mapping[Any, Tally] | None]:
+    """Give the candidate's tally as a whole, and by group when it comes in groups."""
+    if isinstance(data, Tally):
+        return data, None
+    if isinstance(data, Panel):
+        return data[data.names[0]], None
+    if isinstance(data, Mapping) and all(isinstance(t, Tally) for t in data.values()):
+        tallies = list(data.values())
+        if not tallies:
+            raise InputError("A check needs cases; found an empty mapping of groups.")
+        whole = tallies[0]
+        for t in tallies[1:]:
+            whole = whole + t
+        return whole, data
+    raise InputError(
+        f"check needs a tally, a panel or a mapping from group to tally; found "
+        f"{type(data).__name__}. Type trueness.check(trueness.tally(y, score), ...)."
+    )
+
+
+def _groups(
+    r: Requirement,
+    whole: Tally,
+    spread: Mapping[Any, Tally] | None,
+    named: Mapping[str, Mapping[Any, Tally]] | None,
+) -> dict[str, Tally]:
+    if r.by is None:
+        return {"": whole} if spread is None else {str(g): t for g, t in spread.items()}
+    if named and r.by in named:
+        return {f"{r.by}={g}": t for g, t in named[r.by].items()}
+    if spread is not None:
+        return {f"{r.by}={g}": t for g, t in spread.items()}
+    raise InputError(
+        f"{r} needs groups. Pass a mapping from group to tally, as "
+        f"trueness.tally(frame, label=..., score=..., by={r.by!r}) gives."
+    )
+
+
+def limits_of(r: Requirement, t: Tally) -> Limits:
+    """Give the function from alpha to the one-sided limits of what is required."""
+    if r.metric in MEASURES:
+        options = {} if r.fpr is None else {"fpr": r.fpr}
+        return cache(lambda alpha: MEASURES[r.metric][0](t, alpha, **options))
+    m, c = metric(r.metric), at_threshold(t, r.threshold or 0.0)
+    return cache(lambda alpha: metric_limits(m, c, alpha))
+
+
+def _bounds(r: Requirement, group: str, t: Tally) -> list[_Claim]:
+    limits = limits_of(r, t)
+    sides = ((r.at_least, 1, ">="), (r.at_most, -1, "<="))
+    at = "" if r.threshold is None else f" at {r.threshold:g}"
+    return [
+        _Claim(f"{r.metric} {sign} {bound:g}{at}", group, bound, side, limits)
+        for bound, side, sign in sides
+        if bound is not None
+    ]
+
+
+def _difference(a: Limits, b: Limits) -> Limits:
+    """Limits of a difference of two independent measures, from their own.
+
+    Zou and Donner (2008): each limit is as far from the difference as the square root
+    of the sum of squares of the two distances that point the same way.
+    """
+
+    def limits(alpha: float) -> Interval:
+        x, y = a(alpha), b(alpha)
+        d = x.value - y.value
+        low = d - hypot(x.value - x.low, y.high - y.value)
+        high = d + hypot(x.high - x.value, y.value - y.low)
+        return Interval(d, low, high, x.n + y.n, x.what)
+
+    return limits
+
+
+def _against(
+    r: Requirement, whole: Tally, panels: Mapping[str, Panel], baseline: Any
+) -> _Claim:
+    side = -1 if r.lower_is_better else 1
+    named = str(r.not_worse_than)
+    if named in panels:
+        limits = _paired(r, panels[named])
+        how = "paired: the same cases"
+    elif isinstance(baseline, Tally):
+        limits = _difference(limits_of(r, whole), limits_of(r, baseline))
+        how = "unpaired: other cases than the baseline's"
+    else:
+        raise InputError(
+            f"{r} needs a baseline: a tally of other cases, or the scores of "
+            f"{named!r} on the same cases, in a panel or as a column of the file."
+        )
+    return _Claim(str(r), "", -side * r.margin, side, limits, f"difference, {how}")
+
+
+def _paired(r: Requirement, two: Panel) -> Limits:
+    n = two.n_pos + two.n_neg
+
+    def limits(alpha: float) -> Interval:
+        if r.metric == "auc":
+            found = compare_auc(two, level=1 - 2 * alpha)
+        elif r.metric in MEASURES:
+            raise InputError(
+                f"{r.metric} is not compared case by case; use auc or a metric at a "
+                f"threshold, or pass the baseline as a file of its own (unpaired)."
+            )
+        else:
+            cut = r.threshold if r.threshold is not None else 0.5
+            found = compare_metric(two, r.metric, thresholds=cut, level=1 - 2 * alpha)
+        d = found.pairs[0].difference
+        sign = 1 if found.pairs[0].first == two.names[0] else -1
+        low, high = sorted((sign * d.low, sign * d.high))
+        return Interval(sign * d.value, low, high, n, "labelled")
+
+    return cache(limits)
+
+
+def _gap(r: Requirement, groups: dict[str, Tally]) -> list[_Claim]:
+    if len(groups) < 2:
+        raise NotEnoughCases(f"{r} needs two groups or more; found {len(groups)}.")
+    claims = []
+    for a, b in combinations(groups, 2):
+        ends = _difference(limits_of(r, groups[a]), limits_of(r, groups[b]))
+        both = f"{a} and {b}"
+        claims.append(_Claim(str(r), both, float(r.gap_at_most or 0), -1, _size(ends)))
+    return claims
+
+
+def _size(signed: Limits) -> Limits:
+    """Limits of the size of a difference, whichever way it points."""
+
+    def limits(alpha: float) -> Interval:
+        # either end may be the one that matters: half of the error to each
+        d = signed(alpha / 2)
+        away = max(d.low, -d.high, 0.0)
+        return d._replace(value=abs(d.value), low=away, high=max(-d.low, d.high))
+
+    return limits
+
+
+def _judged(r: Requirement, panels: Mapping[str, Panel]) -> list[_Claim]:
+    """Judge a prevalence that nobody knows, from the verdicts of several judges."""
+    if r.metric != "prevalence":
+        raise InputError(f"judges are for prevalence; found metric {r.metric!r}.")
+    data = panels.get(",".join(r.judges), panels.get(""))
+    if data is None:
+        raise InputError("A rate from judges needs a panel of their verdicts, 0 or 1.")
+    votes = data[list(r.judges)].hide()
+    found: dict[str, Any] = {}
+
+    def limits(alpha: float) -> Interval:
+        if "posterior" not in found:
+            found["posterior"] = door("nogold.posterior").latent_class(votes, rng=0)
+        draws = np.asarray(found["posterior"].draws["prevalence"])
+        low, high = (float(q) for q in np.quantile(draws, [alpha, 1 - alpha]))
+        return Interval(float(np.mean(draws)), low, high, votes.n, "judged")
+
+    sides = ((r.at_least, 1, ">="), (r.at_most, -1, "<="))
+    return [
+        _Claim(f"prevalence {sign} {bound:g}", "", bound, side, limits, "from judges")
+        for bound, side, sign in sides
+        if bound is not None
+    ]
+
+
+def _facts(r: Requirement, groups: dict[str, Tally]) -> list[Verdict]:
+    out = []
+    for group, t in groups.items():
+        if r.metric == "flagged":
+            c = at_threshold(t, r.threshold or 0.0)
+            value = float(c.tp + c.fp)
+        elif r.metric == "missing_scores":
+            value = 0.0  # a tally holds none; the command line counts them in the file
+        else:
+            value = float(FACTS[r.metric](t))
+        out.append(fact(r, group, value, t.n))
+    return out
+
+
+def fact(r: Requirement, group: str, value: float, n: int) -> Verdict:
+    """Judge what was counted: it is so, or it is not."""
+    low = r.at_least is None or value >= r.at_least
+    high = r.at_most is None or value <= r.at_most
+    verdict = HOLDS if low and high else FAILS
+    bound = r.at_least if r.at_least is not None else r.at_most
+    reason = f"{_where(group)}{r}: {value:,.6g} in this file."
+    number = float("nan") if bound is None else bound
+    return Verdict(str(r), group, verdict, value, value, value, number, n, None, reason)
+
+
+def _decide(claims: Sequence[_Claim], alpha: float, adjust: str) -> list[Verdict]:
+    """Try each claim both ways, by Holm's steps."""
+    # Holm (1979): with k claims left each is tried at alpha / k, until none is decided
+    share: dict[tuple[int, int], float] = {}
+    decided: dict[int, str] = {}
+    for way, word in ((1, HOLDS), (-1, FAILS)):
+        left = set(range(len(claims)))
+        while left:
+            level = alpha if adjust == "none" else alpha / len(left)
+            new = {k for k in left if _beyond(claims[k], level, way)}
+            for k in left:
+                share[k, way] = level
+            if not new:
+                break
+            decided |= dict.fromkeys(new, word)
+            left -= new
+    return [_verdict(c, decided.get(k, OPEN), share, k) for k, c in enumerate(claims)]
+
+
+def _beyond(claim: _Claim, alpha: float, way: int) -> bool:
+    """Is the whole one-sided interval on the good (way 1) or the bad (-1) side?"""
+    i = claim.limits(alpha)
+    good = claim.side * way
+    return i.low > claim.bound if good > 0 else i.high < claim.bound
+
+
+def _verdict(
+    c: _Claim, verdict: str, share: Mapping[tuple[int, int], float], k: int
+) -> Verdict:
+    way = -1 if verdict == FAILS else 1
+    i = c.limits(share[k, way])
+    more = _more(c, i) if verdict == OPEN else None
+    return Verdict(
+        c.text,
+        c.group,
+        verdict,
+        i.value,
+        i.low,
+        i.high,
+        c.bound,
+        i.n,
+        more,
+        _reason(c, verdict, i, more),
+    )
+
+
+def _more(c: _Claim, i: Interval) -> int | None:
+    """How many more cases like these would tell, if the value stayed what it is?
+
+    The distance from value to limit shrinks with the square root of the cases.
+    """
+    away = abs(i.value - c.bound)
+    reach = i.value - i.low if i.value > c.bound else i.high - i.value
+    if away == 0 or reach <= 0 or not isfinite(reach):
+        return None
+    return max(1, ceil(i.n * ((reach / away) ** 2 - 1)))
+
+
+def _where(group: str) -> str:
+    return f"{group}: " if group else ""
+
+
+def _reason(c: _Claim, verdict: str, i: Interval, more: int | None) -> str:
+    of = f" ({c.said})" if c.said else ""
+    head = f"{_where(c.group)}{c.text}{of}: measured {i.value:.4g}"
+    cases = (
+        f"in {i.n:,} cases" if i.what == "labelled" else f"in {i.n:,} {i.what} cases"
+    )
+    lower = (c.side > 0) == (verdict != FAILS)
+    name, limit = ("lower", i.low) if lower else ("upper", i.high)
+    text = f"{head} {cases}, {name} limit {limit:.4g}"
+    if verdict == OPEN:
+        ask = (
+            f"about {more:,} more such cases would tell"
+            if more is not None
+            else "the value is on the bound, so no number of cases may tell"
+        )
+        return f"{text}; {ask}."
+    return f"{text}."
+
+
+def _together(found: Sequence[Verdict]) -> str:
+    words = {v.verdict for v in found}
+    return FAILS if FAILS in words else OPEN if OPEN in words else HOLDS
+
+
+def _notes(asked: Sequence[Requirement], baseline: Any, adjust: str) -> tuple[str, ...]:
+    notes = ["Cases are taken to be independent, and like those that will come."]
+    if adjust == "none" and len(asked) > 1:
+        notes.append(
+            "Each requirement is judged by itself: among many, some are called wrongly."
+        )
+    if baseline is not None:
+        notes.append("The baseline was measured on other cases, so nothing is paired.")
+    return tuple(notes)

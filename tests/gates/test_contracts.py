@@ -1,0 +1,174 @@
+"""Contracts: every kind of mistake with its line, the schema, the command line."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import trueness
+from trueness import InputError
+from trueness.cli import app
+from trueness.gates.contracts import SCHEMA, first_contract, read_contract
+
+ROOT = Path(__file__).parents[2]
+HEAD = 'label = "y"\nscore = "p"\n'
+AUC = '\n[[require]]\nmetric = "auc"\nat_least = 0.7\n'
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    rng = np.random.default_rng(5)
+    y = (rng.random(800) < 0.3).astype(int)
+    p = 1 / (1 + np.exp(-(rng.normal(size=800) + 1.6 * y - 1)))
+    old = np.clip(p + 0.08 * rng.normal(size=800), 0, 1)
+    frame = pd.DataFrame({"y": y, "p": p, "old": old, "id": np.arange(800)})
+    frame["site"] = np.where(rng.random(800) < 0.5, "north", "south")
+    frame.to_parquet(tmp_path / "new.parquet")
+    shuffled = frame.sample(frac=1, random_state=1)
+    shuffled.assign(p=shuffled.old).to_parquet(tmp_path / "last.parquet")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["check", *words])
+
+
+def contract(text, name="q.toml"):
+    Path(name).write_text(text)
+    return name
+
+
+def test_it_holds_and_exits_0(folder):
+    done = run(contract(HEAD + AUC), "new.parquet")
+    assert done.exit_code == 0, done.stderr
+    assert "Every requirement holds" in done.stdout
+
+
+def test_exit_codes_of_what_fails_and_of_what_cannot_be_told(folder):
+    strict = contract(HEAD + AUC.replace("0.7", "0.97"))
+    assert run(strict, "new.parquet").exit_code == 4
+    t = trueness.tally(pd.read_parquet("new.parquet"), label="y", score="p")
+    near = f"{trueness.auc(t).value - 0.002:.4f}"
+    open_ = contract(HEAD + AUC.replace("0.7", near))
+    done = run(open_, "new.parquet")
+    assert done.exit_code == 5
+    assert "more such cases would tell" in done.stdout
+    assert run(open_, "new.parquet", "--undecided", "pass").exit_code == 0
+    assert run(open_, "new.parquet", "--undecided", "fail").exit_code == 4
+    assert run(open_, "new.parquet", "--undecided", "maybe").exit_code == 2
+
+
+def test_too_few_cases_are_exit_3(folder):
+    pd.DataFrame({"y": [1, 1], "p": [0.1, 0.2]}).to_csv("few.csv", index=False)
+    assert run(contract(HEAD + AUC), "few.csv").exit_code == 3
+
+
+MISTAKES = {
+    "label = 3\n" + AUC: r"line 1: label must be the name of a column",
+    HEAD
+    + "levle = 0.9\n"
+    + AUC: r"line 3: there is no key 'levle'. Did you mean 'level'",
+    HEAD + "level = 2\n" + AUC: r"line 3: level must be between 0 and 1",
+    HEAD + 'adjust = "bonferoni"\n' + AUC: r"line 3: adjust must be one of 'holm'",
+    HEAD
+    + AUC.replace('"auc"', '"acu"'): r"line 5\): There is no metric 'acu'. Did you",
+    HEAD + AUC.replace("0.7", '"0.7"'): r"line 6\): at_least must be a finite number",
+    HEAD + AUC.replace("at_least", "at_lest"): r"line 6\): A requirement has no field",
+    HEAD: "requires nothing",
+    HEAD + "[[require]\n": "is not TOML",
+}
+
+
+@pytest.mark.parametrize("text", MISTAKES)
+def test_every_mistake_is_named_with_its_line(text, folder):
+    path = contract(text)
+    with pytest.raises(InputError, match=MISTAKES[text]):
+        read_contract(path)
+    assert run(path, "new.parquet").exit_code == 2
+
+
+def test_columns_that_are_not_there(folder):
+    done = run(contract(HEAD.replace('"p"', '"pp"') + AUC), "new.parquet")
+    assert done.exit_code == 2
+    assert "has no column 'pp'" in done.stderr
+    done = run(contract(AUC), "new.parquet")
+    assert 'add label = "NAME"' in done.stderr
+    assert run("nothing.toml", "new.parquet").exit_code == 2
+
+
+def test_groups_baselines_and_outputs(folder):
+    text = (
+        HEAD
+        + 'key = "id"\n'
+        + '[[require]]\nmetric = "recall"\nthreshold = 0.3\nat_least = 0.5\n'
+        + 'by = "site"\n'
+        + '[[require]]\nmetric = "auc"\nnot_worse_than = "old"\nmargin = 0.02\n'
+        + '[[require]]\nmetric = "auc"\nnot_worse_than = "baseline"\nmargin = 0.02\n'
+        + '[[require]]\nmetric = "missing_scores"\nat_most = 0.1\n'
+    )
+    words = ["--json", "--junit", "o.xml", "--markdown", "o.md"]
+    done = run(contract(text), "new.parquet", "--baseline", "last.parquet", *words)
+    assert done.exit_code == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)["result"]["verdicts"]
+    assert {v["group"] for v in found} == {"", "site=north", "site=south"}
+    # the baseline of another file is joined by its key: the same numbers as the column
+    column, joined = (v for v in found if "not worse" in v["requirement"])
+    assert joined["value"] == pytest.approx(column["value"], abs=1e-12)
+    assert joined["low"] == pytest.approx(column["low"], abs=1e-12)
+    assert Path("o.xml").read_text().startswith("<?xml")
+    assert "## Quality: holds" in Path("o.md").read_text()
+    alone = contract(text.replace('key = "id"\n', ""))
+    apart = run(alone, "new.parquet", "--baseline", "last.parquet", "--json")
+    reasons = [v["reason"] for v in json.loads(apart.stdout)["result"]["verdicts"]]
+    assert sum("unpaired" in r for r in reasons) == 1
+
+
+def test_missing_scores_are_counted_and_left_out(folder):
+    frame = pd.read_parquet("new.parquet")
+    frame.loc[:79, "p"] = np.nan
+    frame.to_parquet("gaps.parquet")
+    rule = '\n[[require]]\nmetric = "missing_scores"\nat_most = 0.05\n'
+    done = run(contract(HEAD + AUC + rule), "gaps.parquet")
+    assert done.exit_code == 4
+    assert "0.1 in this file" in done.stdout
+
+
+def test_init_writes_a_contract_that_its_data_meet(folder):
+    done = run(
+        "--init", "new.parquet", "--label", "y", "--score", "p", "-o", "first.toml"
+    )
+    assert done.exit_code == 0, done.stderr
+    assert run("first.toml", "new.parquet").exit_code == 0
+    again = run(
+        "--init", "new.parquet", "--label", "y", "--score", "p", "-o", "first.toml"
+    )
+    assert again.exit_code == 2
+    t = trueness.tally(pd.read_parquet("new.parquet"), label="y", score="p")
+    assert 'score = "a\\"b"' in first_contract(t, "y", 'a"b')
+
+
+def test_the_schema_is_written_down_and_right():
+    jsonschema = pytest.importorskip("jsonschema")
+    written = json.loads((ROOT / "docs" / "contract.schema.json").read_text())
+    assert written == SCHEMA
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    good = {"label": "y", "require": [{"metric": "auc", "at_least": 0.8}]}
+    jsonschema.validate(good, SCHEMA)
+    for bad in ({"require": []}, {**good, "lable": "y"}, {"require": [{"metric": 3}]}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(bad, SCHEMA)
+
+
+def test_the_action_names_what_the_command_takes():
+    text = (ROOT / "action.yml").read_text()
+    for word in (
+        "trueness check",
+        "--markdown",
+        "GITHUB_STEP_SUMMARY",
+        "GITHUB_OUTPUT",
+    ):
+        assert word in text

@@ -1,0 +1,228 @@
+"""Gates: limits by brute force, truths on the bound by enumeration, every word."""
+
+from itertools import product
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from scipy.stats import binom, binomtest
+
+import trueness
+from trueness import InputError, NotEnoughCases, Tally
+from trueness.gates.measures import at_threshold, metric_limits, share_limits
+from trueness.gates.requirements import requirement
+from trueness.metrics.grammar import metric
+
+
+def cut(tp, fp, fn, tn):
+    return Tally([1.0, 0.0], neg=[fp, tn], pos=[tp, fn])
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 7), (7, 7), (3, 11), (180, 200)])
+def test_limits_of_a_share_are_those_of_scipy(k, n):
+    exact = binomtest(k, n).proportion_ci(0.90, "exact")
+    assert share_limits(k, n, 0.05) == pytest.approx((exact.low, exact.high))
+
+
+@pytest.mark.parametrize("n", [5, 20, 60])
+@pytest.mark.parametrize("true", [0.05, 0.5, 0.9])
+def test_a_share_exactly_on_its_bound_is_called_in_5_percent_at_most(n, true):
+    """Sum the probability of every outcome that is called: no simulation."""
+    called = {"holds": 0.0, "fails": 0.0, "cannot tell yet": 0.0}
+    for k in range(n + 1):
+        c = trueness.check(cut(k, 3, n - k, 9), f"recall >= {true} at 0.5")
+        called[c.verdict] += binom.pmf(k, n, true)
+    assert called["holds"] <= 0.05
+    assert called["fails"] <= 0.05
+
+
+def test_f1_exactly_on_its_bound_by_enumeration():
+    """All outcomes of 12 cases from a law of the four counts with a known F1."""
+    law = np.array([0.3, 0.1, 0.2, 0.4])
+    true = 2 * law[0] / (2 * law[0] + law[1] + law[2])
+    said = {"holds": 0.0, "fails": 0.0, "cannot tell yet": 0.0}
+    n = 12
+    logs = np.cumsum([0.0, *np.log(np.arange(1, n + 1))])
+    for tp, fp, fn in product(range(n + 1), repeat=3):
+        if tp + fp + fn > n or tp + fp + fn == 0:
+            continue
+        k = np.array([tp, fp, fn, n - tp - fp - fn])
+        chance = np.exp(logs[n] - logs[k].sum() + k @ np.log(law))
+        i = metric_limits(metric("f1"), at_threshold(cut(*k), 0.5), 0.05)
+        word = "holds" if i.low > true else "fails" if i.high < true else "open"
+        said[word if word != "open" else "cannot tell yet"] += chance
+    assert said["holds"] <= 0.05
+    assert said["fails"] <= 0.05
+    assert sum(said.values()) > 0.99
+
+
+@pytest.mark.parametrize("name", ["youden", "mcc", "0.5*recall + 0.5*precision"])
+def test_other_metrics_have_limits_near_the_bootstrap(name):
+    counts = np.array([150, 60, 50, 740])
+    i = metric_limits(metric(name), at_threshold(cut(*counts), 0.5), 0.05)
+    draws = np.random.default_rng(0).multinomial(1000, counts / 1000, 4000).T
+    values = metric(name)(trueness.Confusion(*draws))
+    assert i.low == pytest.approx(np.quantile(values, 0.05), abs=0.015)
+    assert i.high == pytest.approx(np.quantile(values, 0.95), abs=0.015)
+
+
+def test_auc_and_its_level():
+    t = trueness.simulate_tally(400, 100, 0.85, rng=2)
+    a = trueness.auc(t, level=0.90)
+    held = trueness.check(t, f"auc >= {a.low - 1e-6}")
+    failed = trueness.check(t, f"auc >= {a.high + 1e-6}")
+    open_ = trueness.check(t, f"auc >= {a.low + 1e-6}")
+    assert [c.verdict for c in (held, failed, open_)] == [
+        "holds",
+        "fails",
+        "cannot tell yet",
+    ]
+    assert open_.verdicts[0].more > 0
+    assert "more such cases would tell" in open_.verdicts[0].reason
+
+
+def test_holm_is_that_of_the_p_values():
+    """Claims on shares have p-values: Holm by sorting them gives the same verdicts."""
+    tallies = {g: cut(k, 5, 100 - k, 95) for g, k in enumerate((97, 95, 93, 96, 85))}
+    c = trueness.check(tallies, "recall >= 0.88 at 0.5")
+    p = np.array([binom.sf(k - 1, 100, 0.88) for k in (97, 95, 93, 96, 85)])
+    order, held = np.argsort(p), set()
+    for step, k in enumerate(order):
+        if p[k] > 0.05 / (len(p) - step):
+            break
+        held.add(k)
+    assert {int(v.group) for v in c.verdicts if v.verdict == "holds"} == held
+    alone = trueness.check(tallies, "recall >= 0.88 at 0.5", adjust="none")
+    assert sum(v.verdict == "holds" for v in alone.verdicts) == (p <= 0.05).sum()
+
+
+def test_more_cases_do_tell():
+    c = trueness.check(cut(93, 5, 7, 95), "recall >= 0.9 at 0.5").verdicts[0]
+    times = (c.more + 100) / 100
+    grown = cut(round(93 * times), 5, round(7 * times), 95)
+    assert trueness.check(grown, "recall >= 0.9 at 0.5").verdict == "holds"
+
+
+def test_baselines_paired_and_unpaired():
+    p = trueness.simulate_panel(
+        3000, 1000, {"new": 0.86, "old": 0.85}, correlation=0.8, rng=1
+    )
+    rule = {"metric": "auc", "not_worse_than": "old", "margin": 0.02}
+    paired = trueness.check(p, [rule])
+    assert paired.verdict == "holds"
+    assert "paired: the same cases" in paired.verdicts[0].reason
+    assert paired.verdicts[0].bound == -0.02
+    unpaired = trueness.check(
+        p["new"], [{**rule, "not_worse_than": "baseline"}], baseline=p["old"]
+    )
+    wide, narrow = unpaired.verdicts[0], paired.verdicts[0]
+    assert wide.high - wide.low > narrow.high - narrow.low
+    assert "unpaired" in wide.reason
+    recall = {"metric": "recall", "threshold": 0.0, "not_worse_than": "old"}
+    assert trueness.check(p, [{**recall, "margin": 0.1}]).verdict == "holds"
+    with pytest.raises(InputError, match="needs a baseline"):
+        trueness.check(p["new"], [rule])
+
+
+def test_lower_is_better_against_a_baseline():
+    t = trueness.tally([0, 1] * 200, [0.2, 0.8] * 200)
+    bad = trueness.tally([0, 1] * 200, [0.4, 0.6] * 200)
+    rule = {"metric": "brier", "not_worse_than": "baseline", "margin": 0.01}
+    assert trueness.check(t, [rule], baseline=bad).verdict == "holds"
+    assert trueness.check(bad, [rule], baseline=t).verdict == "fails"
+
+
+def test_gaps_between_groups():
+    groups = {"a": cut(900, 50, 100, 950), "b": cut(880, 50, 120, 950)}
+    rule = {"metric": "recall", "threshold": 0.5, "by": "site", "gap_at_most": 0.1}
+    assert trueness.check(groups, [rule]).verdict == "holds"
+    assert trueness.check(groups, [{**rule, "gap_at_most": 0.02}]).verdict == (
+        "cannot tell yet"
+    )
+    far = {**groups, "c": cut(600, 50, 400, 950)}
+    c = trueness.check(far, [rule])
+    assert c.verdict == "fails"
+    assert {v.group for v in c.verdicts if v.verdict == "fails"} == {
+        "site=a and site=c",
+        "site=b and site=c",
+    }
+
+
+def test_a_prevalence_from_judges():
+    p = trueness.simulate_panel(2000, 600, {"A": 0.95, "B": 0.93, "C": 0.94}, rng=3)
+    votes = p.vote(dict.fromkeys("ABC", 0.8))
+    rule = {"metric": "prevalence", "judges": ["A", "B", "C"]}
+    assert trueness.check(votes, [{**rule, "at_least": 0.2}]).verdict == "holds"
+    assert trueness.check(votes, [{**rule, "at_least": 0.5}]).verdict == "fails"
+
+
+def test_facts_have_no_doubt():
+    t = cut(10, 5, 10, 75)
+    facts = [
+        "positives >= 20",
+        "cases >= 101",
+        "highest_score <= 1",
+        "flagged <= 15 at 0.5",
+    ]
+    found = trueness.check(t, facts).verdicts
+    assert [v.verdict for v in found] == ["holds", "fails", "holds", "holds"]
+
+
+def test_require_raises_what_a_test_shows():
+    t = cut(60, 5, 40, 95)
+    c = trueness.check(t, ["recall >= 0.9 at 0.5", "recall >= 0.62 at 0.5"])
+    with pytest.raises(AssertionError, match=r"2 of 2 requirements are not met") as err:
+        c.require()
+    assert "measured 0.6 in 100 positive cases" in str(err.value)
+    with pytest.raises(AssertionError, match="1 of 2"):
+        c.require(undecided="pass")
+    trueness.check(t, "recall >= 0.3 at 0.5").require()
+
+
+def test_junit_and_markdown_are_safe_and_complete():
+    groups = {'<b>"x"|y</b>': cut(60, 5, 40, 95), "ok": cut(99, 5, 1, 95)}
+    c = trueness.check(groups, "recall >= 0.9 at 0.5")
+    suite = ElementTree.fromstring(c.to_junit()).find("testsuite")  # noqa: S314 - ours
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    assert suite.find("testcase").get("name").startswith('<b>"x"|y</b>')
+    text = c.to_markdown()
+    assert "<b>" not in text.partition("```")[0]
+    assert "[-" in text
+    assert c.to_dict()["verdicts"][0]["verdict"] in ("fails", "holds")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ("acu >= 0.8", "Did you mean 'auc'"),
+        ("recall >= 0.9", "needs a threshold"),
+        ("auc >= 0.8 at 0.3", "does not depend on a threshold"),
+        ("recall >= 1.2 at 0.3", "cannot be"),
+        ("auc", "a metric, >= or <=, and a number"),
+        ("auc >= x", "Cannot read"),
+        ({"metric": "auc"}, "required to be what"),
+        ({"metric": "auc", "atleast": 0.8}, "Did you mean 'at_least'"),
+        ({"metric": "auc", "at_least": "0.8"}, "at_least must be a finite number"),
+        ({"metric": "auc", "at_least": True}, "at_least must be a finite number"),
+        ({"at_least": 0.8}, "needs metric"),
+        ({"metric": "recall", "gap_at_most": 0.1, "threshold": 0.5}, "needs groups"),
+        ({"metric": "auc", "not_worse_than": "b", "margin": -1}, "margin"),
+        (3, "a sentence or a table"),
+    ],
+)
+def test_requirements_that_cannot_be_read(asked, message):
+    with pytest.raises(InputError, match=message):
+        requirement(asked)
+
+
+def test_what_cannot_be_judged_is_said():
+    with pytest.raises(NotEnoughCases, match=r"precision needs .* flagged"):
+        trueness.check(cut(0, 0, 5, 5), "precision >= 0.5 at 0.5")
+    with pytest.raises(InputError, match="found none"):
+        trueness.check(cut(1, 1, 1, 1), [])
+    with pytest.raises(InputError, match="needs a tally"):
+        trueness.check([1, 2], "auc >= 0.8")
+    with pytest.raises(InputError, match="needs groups"):
+        trueness.check(cut(1, 1, 1, 1), "recall >= 0.5 at 0.5 by site")
+    with pytest.raises(InputError, match="needs probabilities"):
+        trueness.check(trueness.tally([0, 1], [3.0, 4.0]), "brier <= 0.2")
