@@ -45,11 +45,11 @@ Tested = Callable[[int, int], tuple[Estimate, Test | None]]
 def compare_clustered_auc(cluster: Any, margin: float, level: float) -> Comparison:
     """Compare AUCs on the same clustered cases (Obuchowski 1997)."""
     c = clusters(cluster, "compare_auc")
-    names = c.panel.names
+    names = c.names
     _cases.at_least_two(names, "compare_auc")
     found = auc_influence(c)
     seen = SimpleNamespace(n_pos=c.with_pos, n_neg=c.with_neg)
-    place = [placements(c.panel[n]) for n in names]
+    place = [placements(c.tally(k)) for k in range(len(names))]
     # where clusters show no spread they count as cases, one each
     alone = [Question(seen, p._replace(pos_var=0.0, neg_var=0.0), level, 0, 0)
              for p in place]  # fmt: skip
@@ -129,7 +129,7 @@ def compare_clustered_metric(
 ) -> Comparison:
     """Compare a metric at thresholds on clustered cases, by leaving clusters out."""
     c = clusters(cluster, "compare_metric")
-    names = c.panel.names
+    names = c.names
     _cases.at_least_two(names, "compare_metric")
     left = _left_out(c, metric, thresholds)
     influence, m = left.influence, c.m
@@ -170,7 +170,7 @@ def _left_out(c: Clusters, metric: Metric, thresholds: Any) -> _Left:
 
 def _flags(c: Clusters, thresholds: Any) -> Array:
     """Cut every row: what ``Panel.vote`` does, but kept row by row."""
-    names = c.panel.names
+    names = c.names
     if isinstance(thresholds, dict):
         cut = np.array([thresholds[n] for n in names], dtype=np.float64)
     else:

@@ -70,10 +70,9 @@ def clustered(
     several = isinstance(scores, Mapping)
     columns: dict[str, Any] = dict(scores) if several else {"score": scores}
     whole = panel(label, {**columns, CLUSTER: code.astype(np.float64)}, **words)
-    if takes == "panel":
-        return (whole[list(columns)], whole), rest
-    each = {k: (whole[k], whole[[k, CLUSTER]]) for k in columns}
-    return (each if several else each["score"]), rest
+    if takes == "panel" or not several:
+        return (whole, whole), rest  # the twin for clusters reads the second only
+    return {k: (whole, whole[[k, CLUSTER]]) for k in columns}, rest
 
 
 def _as_columns(

@@ -46,8 +46,8 @@ CLUSTER = "(cluster)"
 class Clusters(NamedTuple):
     """Who of the cases belongs together? The rows of a panel and their clusters."""
 
-    panel: Panel  # without the column of the clusters
-    rows: Floats
+    names: tuple[str, ...]
+    rows: Floats  # without the column of the clusters
     neg: Array
     pos: Array
     code: Array
@@ -56,12 +56,21 @@ class Clusters(NamedTuple):
     @property
     def with_pos(self) -> int:
         """Count the clusters that have positives."""
-        return int(np.unique(self.code[self.pos > 0]).size)
+        return int(np.count_nonzero(np.bincount(self.code, self.pos)))
 
     @property
     def with_neg(self) -> int:
         """Count the clusters that have negatives."""
-        return int(np.unique(self.code[self.neg > 0]).size)
+        return int(np.count_nonzero(np.bincount(self.code, self.neg)))
+
+    @property
+    def panel(self) -> Panel:
+        """Forget the clusters."""
+        return Panel(self.names, self.rows, self.neg, self.pos)
+
+    def tally(self, k: int) -> Tally:
+        """Forget the clusters and the other classifiers."""
+        return Tally(self.rows[:, k], self.neg, self.pos)
 
 
 def clusters(x: Any, what: str) -> Clusters:
@@ -83,8 +92,11 @@ def clusters(x: Any, what: str) -> Clusters:
             f"counts."
         )
     x = x.labelled()
-    code, at = np.unique(x.rows[:, -1], return_inverse=True)
-    found = Clusters(x[list(x.names[:-1])], x.rows[:, :-1], x.neg, x.pos, at, code.size)
+    code = x.rows[:, -1].astype(np.int64)
+    # numbers of clusters without a labelled case are left out
+    there = np.bincount(code) > 0
+    at, m = (np.cumsum(there) - 1)[code], int(there.sum())
+    found = Clusters(x.names[:-1], x.rows[:, :-1], x.neg, x.pos, at, m)
     if min(found.with_pos, found.with_neg) < 2:
         raise NotEnoughCases(
             f"{what} needs at least two clusters with positives and two with "
@@ -120,7 +132,7 @@ def auc_influence(c: Clusters) -> Influence:
     n_pos, n_neg = int(c.pos.sum()), int(c.neg.sum())
     pos, neg = [], []
     for column in c.rows.T:
-        at = np.unique(column, return_inverse=True)[1]
+        at = _levels(column)
         below = np.bincount(at, c.neg)
         above = np.bincount(at, c.pos)
         up = (np.cumsum(below) - below / 2)[at] / n_neg
@@ -129,6 +141,15 @@ def auc_influence(c: Clusters) -> Influence:
         pos.append(np.bincount(c.code, c.pos * (up - area), c.m) / n_pos)
         neg.append(np.bincount(c.code, c.neg * (down - area), c.m) / n_neg)
     return Influence(np.column_stack(pos), np.column_stack(neg))
+
+
+def _levels(column: Floats) -> Array:
+    """Number the distinct scores, the lowest first."""
+    order = np.argsort(column)
+    ordered = column[order]
+    level = np.empty(column.size, dtype=np.int64)
+    level[order] = np.cumsum(np.append(False, ordered[1:] != ordered[:-1]))
+    return level
 
 
 class Spread(NamedTuple):
@@ -164,11 +185,11 @@ def clustered_auc(x: Any, level: float = 0.95) -> Estimate:
     it is the score interval of as many cases as there are clusters.
     """
     c = clusters(x, "auc")
-    name = c.panel.names[0]
-    place = placements(c.panel[name])
+    t = c.tally(0)
+    place = placements(t)
     found = auc_influence(c)
     spread = cluster_spread(found.pos[:, 0], found.neg[:, 0], c)
-    plain = delong_sd(Question(c.panel, place, level, 0, 0))
+    plain = delong_sd(Question(t, place, level, 0, 0))
     sd = math.sqrt(spread.variance)
     ends = _interval(place, spread, c, level)
     notes = (_design_effect(sd, plain, c),) if plain > 0 and sd > 0 else ()
