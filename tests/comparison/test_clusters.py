@@ -157,6 +157,37 @@ def test_no_spread_has_width_and_is_a_difference():
     assert d.low < 0 < d.high
 
 
+def test_metrics_at_a_cut(rng):
+    y, s, b, cluster = sample(rng, 20)
+    found = trueness.at_threshold(y, s, 0.7, cluster=cluster)
+    plain = trueness.at_threshold(y, s, 0.7)
+    assert found.confusion.tp == plain.confusion.tp
+    assert found.metrics.keys() == plain.metrics.keys()
+    recall, parts = found["recall"], trueness.tally(y, s, by=cluster)
+    assert recall.value == plain["recall"].value
+    assert (
+        trueness.at_threshold(sum(parts.values()), 0.7, cluster=parts)["recall"].low
+        == recall.low
+    )
+    less = []  # leave out by hand
+    for k in np.unique(cluster):
+        kept = cluster != k
+        less.append(np.mean(s[kept & (y == 1)] >= 0.7))
+    m = len(less)
+    sd = np.sqrt((m - 1) / m * np.sum((less - np.mean(less)) ** 2))
+    assert recall.sd == pytest.approx(sd)
+    two = trueness.compare_metric(
+        y, {"a": s, "b": b}, metric="recall", thresholds=0.7, cluster=cluster
+    )
+    assert two.values[0].low == pytest.approx(recall.low)
+    held = []
+    for _ in range(120):
+        y, s, _, cluster = sample(rng, 15, size=(3, 9))
+        v = trueness.at_threshold(y, s, 1.19, metrics=["recall"], cluster=cluster)
+        held.append(v["recall"].low <= 0.5 <= v["recall"].high)
+    assert np.mean(held) > 0.88
+
+
 def test_a_million_rows_in_seconds(rng):
     n = 200_000
     y = rng.random(n) < 0.3
@@ -172,6 +203,8 @@ def test_errors(rng):
         trueness.auc(y, s, cluster=cluster, by=cluster)
     with pytest.raises(trueness.InputError, match="mapping from cluster"):
         trueness.auc(trueness.tally(y, s), cluster=cluster)
+    with pytest.raises(trueness.InputError, match="cluster= or prevalence="):
+        trueness.at_threshold(y, s, 0.5, cluster=cluster, prevalence=0.1)
     frame = pd.DataFrame({"y": y, "s": s})
     with pytest.raises(trueness.InputError, match="no column 'who'"):
         trueness.auc(frame, label="y", score="s", cluster="who")

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from itertools import combinations
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,14 +29,15 @@ from trueness.comparison.results import Comparison, Pair, adjusted, judged
 from trueness.counts.placements import placements
 from trueness.counts.values import Panel
 from trueness.metrics.algebra import Metric
-from trueness.metrics.confusion import Confusion
-from trueness.ranking.auc_intervals import Question, student_quantile
+from trueness.ranking.auc_intervals import Question
 from trueness.ranking.clusters import (
     Clusters,
     auc_influence,
     cluster_spread,
     clustered_auc,
     clusters,
+    left_out,
+    left_out_estimate,
 )
 
 Tested = Callable[[int, int], tuple[Estimate, Test | None]]
@@ -110,20 +111,6 @@ def _comparison(
     )
 
 
-class _Left(NamedTuple):
-    """A metric of all cases, and with each cluster left out."""
-
-    value: Floats  # (K,)
-    without: Floats  # (m, K)
-
-    @property
-    def influence(self) -> Floats:
-        """Give what each cluster adds to the error."""
-        m = len(self.without)
-        centred: Floats = self.without - self.without.mean(axis=0)
-        return centred * (m - 1) / m
-
-
 def compare_clustered_metric(
     cluster: Any, metric: Metric, thresholds: Any, margin: float, level: float
 ) -> Comparison:
@@ -131,7 +118,8 @@ def compare_clustered_metric(
     c = clusters(cluster, "compare_metric")
     names = c.names
     _cases.at_least_two(names, "compare_metric")
-    left = _left_out(c, metric, thresholds)
+    c.panel.vote(thresholds)  # checks the thresholds
+    left = left_out(c, metric, _flags(c, thresholds))
     influence, m = left.influence, c.m
 
     def tested(i: int, j: int) -> tuple[Estimate, Test | None]:
@@ -147,25 +135,9 @@ def compare_clustered_metric(
         found = Estimate(value, test.low, test.high, level, "clusters", sd)
         return found, None if same else test
 
-    values = tuple(_value(left, k, m, level) for k in range(len(names)))
+    values = tuple(left_out_estimate(left, k, m, level) for k in range(len(names)))
     method = f"{metric.name}, clusters"
     return _comparison(names, values, left.value, influence, tested, margin, method)
-
-
-def _left_out(c: Clusters, metric: Metric, thresholds: Any) -> _Left:
-    c.panel.vote(thresholds)  # checks the thresholds
-    flags = _flags(c, thresholds)
-    tp = np.column_stack([np.bincount(c.code, c.pos * f, c.m) for f in flags.T])
-    fp = np.column_stack([np.bincount(c.code, c.neg * f, c.m) for f in flags.T])
-    pos, neg = (np.bincount(c.code, n, c.m)[:, None] for n in (c.pos, c.neg))
-    cells = [tp, fp, pos - tp, neg - fp]
-    whole = [x.sum(axis=0) for x in cells]
-    value = np.asarray(metric(Confusion(*whole)), dtype=np.float64)
-    rest = Confusion(*(np.maximum(w - x, 0) for w, x in zip(whole, cells, strict=True)))
-    without = np.asarray(metric(rest), dtype=np.float64)
-    # a metric without value when one cluster is missing rests on that cluster alone
-    without = np.where(np.isfinite(without), without, value)
-    return _Left(value, without)
 
 
 def _flags(c: Clusters, thresholds: Any) -> Array:
@@ -176,23 +148,3 @@ def _flags(c: Clusters, thresholds: Any) -> Array:
     else:
         cut = np.broadcast_to(np.asarray(thresholds, dtype=np.float64), len(names))
     return np.asarray(c.rows >= cut)
-
-
-def _value(left: _Left, k: int, m: int, level: float) -> Estimate:
-    """Give a metric with Student's interval; a share is kept within 0 and 1."""
-    value, part = float(left.value[k]), left.influence[:, k]
-    sd = math.sqrt(m / (m - 1) * float(part @ part))
-    half = student_quantile(m - 1.0, level) * sd
-    if sd > 0 and 0 < value < 1:
-        # on the logit scale, as the AUC: few clusters make skewed estimates
-        centre, wide = math.log(value / (1 - value)), half / (value * (1 - value))
-        low, high = (1 / (1 + math.exp(-max(min(x, 700), -700)))
-                     for x in (centre - wide, centre + wide))  # fmt: skip
-    elif value in (0.0, 1.0):  # no cluster differs: Jeffreys with m of m
-        from scipy.special import betaincinv
-
-        edge = float(betaincinv(m + 0.5, 0.5, (1 - level) / 2))
-        low, high = (edge, 1.0) if value == 1 else (0.0, 1 - edge)
-    else:
-        low, high = value - half, value + half
-    return Estimate(value, low, high, level, "clusters", sd)

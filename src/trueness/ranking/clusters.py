@@ -31,6 +31,8 @@ from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Estimate
 from trueness.counts.placements import Placements, placements
 from trueness.counts.values import Panel, Tally
+from trueness.metrics.algebra import Metric
+from trueness.metrics.confusion import Confusion
 from trueness.ranking.auc_intervals import (
     Question,
     delong_sd,
@@ -226,3 +228,52 @@ def _design_effect(sd: float, plain: float, c: Clusters) -> str:
         f"{said}, design effect {effect:.2f}: to take the cases for independent would "
         f"make the interval {100 * (1 - plain / sd):.0f} % too narrow."
     )
+
+
+class LeftOut(NamedTuple):
+    """A metric of all cases, and with each cluster left out."""
+
+    value: Floats  # (K,)
+    without: Floats  # (m, K)
+
+    @property
+    def influence(self) -> Floats:
+        """Give what each cluster adds to the error."""
+        m = len(self.without)
+        centred: Floats = self.without - self.without.mean(axis=0)
+        return centred * (m - 1) / m
+
+
+def left_out(c: Clusters, metric: Metric, flags: Array) -> LeftOut:
+    """Leave out one cluster at a time; ``flags`` (rows, K) says who is flagged."""
+    tp = np.column_stack([np.bincount(c.code, c.pos * f, c.m) for f in flags.T])
+    fp = np.column_stack([np.bincount(c.code, c.neg * f, c.m) for f in flags.T])
+    pos, neg = (np.bincount(c.code, n, c.m)[:, None] for n in (c.pos, c.neg))
+    cells = [tp, fp, pos - tp, neg - fp]
+    whole = [x.sum(axis=0) for x in cells]
+    value = np.asarray(metric(Confusion(*whole)), dtype=np.float64)
+    rest = Confusion(*(np.maximum(w - x, 0) for w, x in zip(whole, cells, strict=True)))
+    without = np.asarray(metric(rest), dtype=np.float64)
+    # a metric without value when one cluster is missing rests on that cluster alone
+    without = np.where(np.isfinite(without), without, value)
+    return LeftOut(value, without)
+
+
+def left_out_estimate(left: LeftOut, k: int, m: int, level: float) -> Estimate:
+    """Give a metric with Student's interval; a share is kept within 0 and 1."""
+    value, part = float(left.value[k]), left.influence[:, k]
+    sd = math.sqrt(m / (m - 1) * float(part @ part))
+    half = student_quantile(m - 1.0, level) * sd
+    if sd > 0 and 0 < value < 1:
+        # on the logit scale, as the AUC: few clusters make skewed estimates
+        centre, wide = math.log(value / (1 - value)), half / (value * (1 - value))
+        low, high = (1 / (1 + math.exp(-max(min(x, 700), -700)))
+                     for x in (centre - wide, centre + wide))  # fmt: skip
+    elif value in (0.0, 1.0):  # no cluster differs: Jeffreys with m of m
+        from scipy.special import betaincinv
+
+        edge = float(betaincinv(m + 0.5, 0.5, (1 - level) / 2))
+        low, high = (edge, 1.0) if value == 1 else (0.0, 1 - edge)
+    else:
+        low, high = value - half, value + half
+    return Estimate(value, low, high, level, "clusters", sd)

@@ -25,6 +25,7 @@ from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.intervals import estimates, tidy
+from trueness.ranking.clusters import Clusters, clusters, left_out, left_out_estimate
 
 
 @final
@@ -114,6 +115,7 @@ def at_threshold(
     sampling: str = "cohort",
     level: float = 0.95,
     rng: Any = 0,
+    cluster: Any = None,
 ) -> Any:
     """How good is the classifier at my threshold?
 
@@ -134,6 +136,10 @@ def at_threshold(
         by design; metrics that rest on the share of positives then need ``prevalence``.
     level, rng
         Confidence level of the intervals, and the seed of their draws.
+    cluster
+        Which cases belong together (patients, sites): a column of the data, or a
+        mapping from cluster to tally. Clusters are then left out one by one, and
+        intervals have Student's quantile.
 
     Returns
     -------
@@ -154,8 +160,10 @@ def at_threshold(
     if isinstance(threshold, Iterable) and not isinstance(threshold, str):
         asked = None if metrics is None else [*metrics]
         options: dict[str, Any] = {"prevalence": prevalence, "sampling": sampling}
-        options |= {"level": level, "metrics": asked, "rng": rng}
+        options |= {"level": level, "metrics": asked, "rng": rng, "cluster": cluster}
         return {float(c): at_threshold(t, c, **options) for c in threshold}
+    together = None if cluster is None else clusters(cluster, "at_threshold")
+    t = t if together is None else together.tally(0)
     if not t.n_pos + t.n_neg:
         raise NotEnoughCases(
             f"at_threshold needs cases with a label; this tally has none among {t.n:,}."
@@ -168,7 +176,22 @@ def at_threshold(
         c, wanted, level=level, prevalence=prevalence, sampling=sampling, rng=rng
     )
     notes = _notes(t, prevalence, sampling)
+    if together is not None:
+        if prevalence is not None:
+            raise InputError("at_threshold takes cluster= or prevalence=, not both.")
+        found = _by_clusters(found, together, _threshold(threshold), level)
     return AtThreshold(_threshold(threshold), c, found, prevalence, sampling, notes)
+
+
+def _by_clusters(
+    found: dict[str, Estimate], c: Clusters, cut: float, level: float
+) -> dict[str, Estimate]:
+    """Give the metrics the intervals that clusters leave."""
+    flags = c.rows[:, :1] >= cut
+    return {
+        name: left_out_estimate(left_out(c, read_metric(name), flags), 0, c.m, level)
+        for name in found
+    }
 
 
 def _named(asked: str | Metric) -> Metric:
