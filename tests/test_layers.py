@@ -22,7 +22,7 @@ ROOMS = [
     ["ensembles", "nogold", "readers"],
     ["data"],
     ["scale", "estimators", "gates"],
-    ["plots"],
+    ["plots", "gpu"],
     ["report"],
     ["cli"],
     ["__init__", "__main__"],

@@ -11,6 +11,7 @@ labels and scores, a frame   the answer about their tally (``data/asked.py`` cou
 several scores, a panel      a dict, from classifier to answer
 a mapping of tallies         a dict, from group to answer
 data with ``by=``            a dict, from group to answer, and "all cases"
+scores on a GPU              the answer, made there (``gpu/passes.py``)
 a binned tally               the answer with its limits (``scale/certificates.py``)
 ===========================  =======================================================
 
@@ -149,6 +150,8 @@ def _respond(
     q: _Question, x: Any, rest: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
     """Ask about counts: each classifier and each group for itself."""
+    if type(x).__name__ == "DeviceTally":  # scores stay on the GPU
+        return door("gpu.passes").ask(q.name, x, rest, options)
     if q.takes == "counts":
         return q.analysis(x, *rest, **options)
     if q.takes == "tally" and isinstance(x, Panel):

@@ -23,6 +23,18 @@ def is_frame(data: Any) -> bool:
     return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
 
 
+def on_device(x: Any) -> bool:
+    """Is this an array on a CUDA device? Decided without importing anything."""
+    name = type(x).__module__.partition(".")[0]
+    return name == "cupy" or (name == "torch" and bool(getattr(x, "is_cuda", False)))
+
+
+def _from_tensor(values: Any) -> Any:
+    """Read a tensor of the host; NumPy has no bfloat16, whose values are float32s."""
+    values = values.detach()
+    return np.asarray(values.float() if "bfloat16" in str(values.dtype) else values)
+
+
 def column(values: Any, what: str) -> Array:
     """Turn a list, an array or a Series of any library into a NumPy array."""
     if isinstance(values, np.ma.MaskedArray):
@@ -40,6 +52,8 @@ def column(values: Any, what: str) -> Array:
             f"{what} must be one column; found a frame. Type frame['name'], or "
             f'trueness.tally(frame, label="y", score="p").'
         )
+    if type(values).__module__.partition(".")[0] == "torch":
+        return _columns.one_dimensional(_from_tensor(values), what)
     return _columns.one_dimensional(_from_series(values, what), what)
 
 

@@ -20,6 +20,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing, plain
+from trueness._core.doors import door
 from trueness.counts.counting import (
     Labels,
     count_panel,
@@ -29,7 +30,7 @@ from trueness.counts.counting import (
 )
 from trueness.counts.values import Tally
 from trueness.data import engines
-from trueness.data.columns import column, is_frame
+from trueness.data.columns import column, is_frame, on_device
 from trueness.data.engine_bins import binned_tally
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ def tally(
             "label= and score= name columns of a frame; with arrays type "
             "trueness.tally(y_true, y_score) without them."
         )
+    if on_device(y_score):
+        return _on_device(y_true, y_score, positive, count, by, at_most)
     values = column(y_score, "y_score")
     labels = _read_labels(y_true, positive, "y_true", y_score=values)
     counts = None if count is None else _whole(column(count, "count"), values)
@@ -106,6 +109,17 @@ def tally(
             count_tally(values[at], _pick(labels, at), _at(counts, at)), at_most
         ),
     )
+
+
+def _on_device(
+    y_true: Any, y_score: Any, positive: Any, count: Any, by: Any, at_most: int | None
+) -> Any:
+    if count is not None or by is not None:
+        raise InputError(
+            "count= and by= are for arrays on the host. Count each group of a device "
+            "array by itself, and add the tallies."
+        )
+    return door("gpu.counting").device_tally(y_true, y_score, positive, at_most)
 
 
 def panel(

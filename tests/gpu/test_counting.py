@@ -1,0 +1,174 @@
+"""What the GPU counts, on tensors of the CPU: the same code, the same whole numbers."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import trueness
+from trueness import InputError
+from trueness.counts.placements import placements
+from trueness.gpu import counting
+from trueness.gpu.counting import DeviceTally, device_tally
+from trueness.gpu.keys import key_at_least, keys_of, scores_of
+from trueness.gpu.passes import ask, placements_of
+
+TYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+
+
+def name(kind):
+    return str(kind).removeprefix("torch.")
+
+
+def cases(kind, n, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < 0.3
+    s = rng.normal(y, 1)
+    if n >= 100:  # ties, both zeros, a subnormal of the type
+        s[::3] = np.round(s[::3], 1)
+        s[:4], s[4:8] = -0.0, 0.0
+        s[8] = float(torch.finfo(kind).smallest_normal) / 4
+    scores = torch.tensor(s).to(kind)
+    return y, scores, scores.double().numpy()
+
+
+@pytest.fixture
+def many(monkeypatch):
+    """Let few distinct scores count as many, so that they stay where they are."""
+    monkeypatch.setattr(counting, "FEW", 30)
+    monkeypatch.setattr(counting, "CHUNK", 64)
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=name)
+@pytest.mark.parametrize("n", [1, 2, 100, 3000])
+def test_counts_equal_those_of_the_host(kind, n, many):
+    y, scores, host = cases(kind, n)
+    expected = trueness.tally(y, host)
+    for labels in (torch.tensor(y), torch.tensor(y).long(), torch.tensor(y).float()):
+        found = device_tally(labels, scores)
+        if isinstance(found, DeviceTally):
+            found = found.to_host()
+        assert found == expected
+    hidden = device_tally(None, scores)
+    hidden = hidden.to_host() if isinstance(hidden, DeviceTally) else hidden
+    assert hidden == expected.hide()
+
+
+def test_few_scores_come_to_the_host():
+    y, scores, host = cases(torch.float32, 3000)
+    found = device_tally(torch.tensor(y), torch.round(scores, decimals=1))
+    assert isinstance(found, trueness.Tally)
+    assert found == trueness.tally(y, np.round(host.astype(np.float32), 1))
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64], ids=name)
+def test_one_pass_answers(kind, many):
+    y, scores, host = cases(kind, 3000, seed=4)
+    d, t = device_tally(torch.tensor(y), scores), trueness.tally(y, host)
+    assert isinstance(d, DeviceTally)
+    ours, theirs = placements_of(d), placements(t)
+    assert ours.twice_wins == theirs.twice_wins
+    assert ours.pos_var == pytest.approx(theirs.pos_var, rel=1e-10)
+    assert ours.neg_var == pytest.approx(theirs.neg_var, rel=1e-10)
+    for method in ("score", "delong", "logit-delong", "hanley-mcneil"):
+        one, other = trueness.auc(d, method=method), trueness.auc(t, method=method)
+        assert one.value == other.value
+        assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-9)
+    precision = trueness.average_precision(d)
+    assert precision.value == pytest.approx(trueness.average_precision(t).value, 1e-12)
+    for threshold in (-1.0, 0.0, 0.3, float(host[0]), np.pi / 10, 1e30):
+        one, other = trueness.confusion(d, threshold), trueness.confusion(t, threshold)
+        assert one.to_dict() == other.to_dict()
+        found = trueness.at_threshold(d, threshold)
+        assert found["f1"] == trueness.at_threshold(t, threshold)["f1"]
+
+
+def test_bins_have_limits(many):
+    y, scores, host = cases(torch.float32, 3000, seed=2)
+    t = trueness.tally(y, host)
+    coarse = device_tally(torch.tensor(y), scores, at_most=40)
+    assert coarse.binned
+    assert len(coarse) <= 40
+    assert (coarse.n_neg, coarse.n_pos) == (t.n_neg, t.n_pos)
+    low, high = trueness.auc(coarse).limits
+    assert low <= trueness.auc(t).value <= high
+
+
+def test_missing_labels_are_unknown(many):
+    y, scores, host = cases(torch.float32, 500)
+    labels = torch.tensor(y).float()
+    labels[::7] = float("nan")
+    expected = trueness.tally(np.where(np.arange(500) % 7, y, np.nan), host)
+    assert device_tally(labels, scores).to_host() == expected
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=name)
+def test_keys_are_in_the_order_of_scores(kind):
+    lib = counting.library_of(torch.zeros(1))
+    scores = torch.sort(torch.cat([-torch.rand(200), torch.rand(200)]).to(kind)).values
+    keys = keys_of(lib, scores, name(kind))
+    assert bool((keys[1:] >= keys[:-1]).all())
+    back = scores_of(keys.numpy(), name(kind))
+    assert back.tolist() == scores.double().tolist()
+    for threshold in (0.1, -0.3, 1 / 3, 0.0):
+        above = keys >= key_at_least(threshold, name(kind))
+        assert above.tolist() == (scores.double() >= threshold).tolist()
+
+
+@pytest.mark.parametrize(
+    ("y", "s", "words"),
+    [
+        ([1, 0], torch.tensor([0.1, float("nan")]), "infinite scores in 1 cases"),
+        (
+            [1, 0],
+            torch.tensor([0.1, float("inf")]).half(),
+            "infinite scores in 1 cases",
+        ),
+        ([1, 0], torch.tensor([1, 2]), "found int64"),
+        ([1, 2, 3], torch.rand(3), "two values; found 3"),
+        ([1, 2], torch.rand(2), "positive=2"),
+        ([1, 0, 1], torch.rand(2), "found 3 and 2"),
+    ],
+)
+def test_wrong_input(y, s, words):
+    with pytest.raises(InputError, match=words):
+        device_tally(torch.tensor(y), s)
+
+
+def test_what_needs_the_host_says_so(many):
+    y, scores, _ = cases(torch.float32, 3000)
+    d = device_tally(torch.tensor(y), scores)
+    with pytest.raises(InputError, match=r"3,000 cases.*at_most=100_000.*to_host"):
+        ask("reliability", d, (), {})
+    with pytest.raises(InputError, match="needs the tally on the host"):
+        trueness.auc(d, method="bootstrap")
+    with pytest.raises(trueness.NotEnoughCases):
+        trueness.auc(device_tally(torch.zeros(3000), scores))
+    assert "float32 scores on cpu" in repr(d)
+
+
+def test_tensors_of_the_host_are_columns():
+    y, s = torch.tensor([0, 1, 1]), torch.tensor([0.25, 0.5, 0.125])
+    assert trueness.auc(y, s).value == 0.5
+    assert trueness.auc(y, s.bfloat16()).value == 0.5
+    assert trueness.auc(y, s.requires_grad_()).value == 0.5
+
+
+def test_nothing_is_loaded_unasked():
+    code = (
+        "import sys, trueness\n"
+        "trueness.auc([0, 1], [0.1, 0.2])\n"
+        "print(*(m for m in sys.modules if m.startswith(('torch', 'trueness.gpu'))))"
+    )
+    source = str(Path(trueness.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": source, "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == ""
