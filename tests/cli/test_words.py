@@ -228,3 +228,9 @@ def test_a_threshold_of_my_own_is_evaluated(here):
     wrong = run(*words, "--maximize", "f1")
     assert wrong.exit_code == 2
     assert "Leave out --maximize" in wrong.stderr
+
+
+def test_a_limiting_constraint_is_said_in_words(here):
+    line = "threshold data.csv -l y -s p --maximize recall --subject-to"
+    text = run(*line.split(), "flagged <= 8").stdout
+    assert "Limiting constraint: at most 8 flagged." in text

@@ -20,7 +20,7 @@ from trueness.cli._options import Maximize, Minimize, Prevalence, SubjectTo
 from trueness.cli._shell import Answer, about, cases_sentence, each_group, say, table
 from trueness.counts.values import Tally
 from trueness.metrics.confusion import Confusion
-from trueness.metrics.words import cases_of, is_share, text_of
+from trueness.metrics.words import cases_of, constraint_text, is_share, text_of
 from trueness.threshold import operating_point as operating
 from trueness.threshold.at_cut import AtThreshold, at_threshold, confusion
 from trueness.threshold.guarantees import (
@@ -285,7 +285,8 @@ def _sentences(point: OperatingPoint) -> list[str]:
     lines.append(f"At this threshold {_explained(what)} is {written(point.value)}.")
     if point.binding:
         many = "s" if len(point.binding) > 1 else ""
-        lines.append(f"Limiting constraint{many}: {listed(list(point.binding))}.")
+        stops = listed([constraint_text(c) for c in point.binding])
+        lines.append(f"Limiting constraint{many}: {stops}.")
     more = len(point.intervals) - 1
     if more > 0:
         are = counted(more, "other threshold is", "other thresholds are")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from trueness._core.numbers import percent
 from trueness.metrics.definitions import METRICS
 
 # by the coefficients of (tp, fp, fn, tn) under the line of a rate
@@ -36,3 +39,20 @@ def cases_of(name: str) -> tuple[str, str]:
     ratio = METRICS[name].ratio if name in METRICS else None
     under = None if ratio is None else ratio.under
     return ("case", "cases") if under is None else _CASES.get(under, ("case", "cases"))
+
+
+def constraint_text(constraint: str) -> str:
+    """Write a constraint in words; one that is a sum of metrics stays as it is.
+
+    >>> constraint_text("flagged <= 1000"), constraint_text("recall >= 0.8")
+    ('at most 1,000 flagged', 'recall (sensitivity) at least 80.0 %')
+    """
+    found = re.fullmatch(r"(\w+) ([<>])=? ([\d.e+-]+)", constraint)
+    if found is None or found[1] not in METRICS:
+        return constraint
+    word = "at most" if found[2] == "<" else "at least"
+    number = float(found[3])
+    if found[1] == "flagged":
+        return f"{word} {number:,.10g} flagged"
+    text = percent(number) if is_share(found[1]) else f"{number:g}"
+    return f"{text_of(found[1])} {word} {text}"

@@ -13,7 +13,7 @@ import numpy as np
 from trueness._core.numbers import counted, level_text, listed, percent, written
 from trueness.counts.values import Panel, Tally
 from trueness.metrics.definitions import precision, recall
-from trueness.metrics.words import text_of
+from trueness.metrics.words import constraint_text, text_of
 from trueness.report._parts import Tile
 from trueness.report.calibration import Meaning, outside
 from trueness.report.inputs import UNNAMED, Model, ReportOptions
@@ -149,7 +149,8 @@ def _advice(models: Sequence[Model], options: ReportOptions) -> tuple[str, ...]:
     ]
     if point.binding:
         many = "s" if len(point.binding) > 1 else ""
-        lines.append(f"Limiting constraint{many}: {listed(list(point.binding))}.")
+        stops = listed([constraint_text(c) for c in point.binding])
+        lines.append(f"Limiting constraint{many}: {stops}.")
     if not options.stated:
         lines.append(
             "No costs were given, so both error rates count equally. "
