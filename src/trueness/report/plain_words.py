@@ -118,8 +118,9 @@ def _sure(
     )
     if best.high < 0.5:
         line += (
-            " All of this is below 0.5: the score ranks the wrong way round. Is a high "
-            "score meant to be negative, or is the positive label the right one?"
+            " All of this is below 0.5: the score ranks the wrong way round. If low "
+            "scores mean positive, use the negative of the score; otherwise check "
+            "which label counts as positive."
         )
     elif best.low <= 0.5:
         line += " This includes 0.5, so it may be no better than guessing."
