@@ -141,10 +141,10 @@ def test_the_input_is_never_replaced(here):
     for name in ("data.csv", "./data.csv", "link.csv"):
         result = run(*words, "-o", name)
         assert result.exit_code == 2
-        assert "--output data.csv is the input file" in result.stderr
+        assert "is the input file, which would be overwritten" in result.stderr
     assert Path("data.csv").read_text() == ROWS
     result = run("calibrate", "*.csv", *words[2:], "-o", "data.csv")
-    assert "--output data.csv is the input file" in result.stderr
+    assert "is the input file, which would be overwritten" in result.stderr
     result = run(*words, "-o", "same.csv", "--save", "same.csv")
     assert "name the same file" in result.stderr
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+import trueness.report as report
 from trueness import plots, samples
 from trueness._core.numbers import listed, percent
 from trueness._core.progress import progress, steps
@@ -26,7 +27,6 @@ from trueness.ensembles.crossfit import compare_combiners
 from trueness.nogold.combinations.best import best_combination
 from trueness.nogold.posterior import latent_class
 from trueness.ranking.auc_intervals import auc
-from trueness.report import write as write_report
 from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.validation import validate_threshold
 
@@ -176,7 +176,7 @@ def _files(traps: Panel, folder: Path) -> dict[Path, str]:
         folder / "precision_recall.svg": "precision and recall",
     }
     with progress("Writing the files", unit=""):
-        write_report(
+        report.write(
             traps,
             folder / "report.html",
             title="West Nile virus in mosquito traps",

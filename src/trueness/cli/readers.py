@@ -112,10 +112,10 @@ def _sentences(found: ReaderStudy) -> list[str]:
             first, second = second, first
         sure = p.p_adjusted < 1 - found.level
         lines.append(
-            f"Readers do better with {first} than with {second}, beyond chance."
+            f"Readers do significantly better with {first} than with {second}."
             if sure
-            else f"{first} and {second} cannot be told apart with these readers and "
-            f"cases."
+            else f"{first} and {second} do not differ significantly with these readers "
+            f"and cases."
         )
         if p.margin > 0:
             safe = p.p_noninferior < (1 - found.level) / 2
