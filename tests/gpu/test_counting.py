@@ -83,6 +83,7 @@ def test_one_pass_answers(kind, many):
         one, other = trueness.confusion(d, threshold), trueness.confusion(t, threshold)
         assert one.to_dict() == other.to_dict()
         found = trueness.at_threshold(d, threshold)
+        assert trueness.f1(d, threshold=threshold) == found["f1"]
         assert found["f1"] == trueness.at_threshold(t, threshold)["f1"]
 
 

@@ -20,6 +20,7 @@ from trueness._core.records import Estimate
 from trueness.counts.placements import Placements
 from trueness.gpu.counting import CHUNK, DeviceTally
 from trueness.metrics.confusion import Confusion
+from trueness.metrics.definitions import METRICS, SYNONYMS
 
 
 def placements_of(x: DeviceTally) -> Placements:
@@ -109,6 +110,8 @@ def at_threshold(x: DeviceTally, threshold: float, **options: Any) -> Any:
 
 def ask(name: str, x: DeviceTally, rest: tuple[Any, ...], options: Any) -> Any:
     """Answer on the device, or say what would have to be copied."""
+    if name in METRICS or name in SYNONYMS:
+        return at_threshold(x, *rest, metrics=[name], **options)[name]
     if name not in ON_DEVICE:
         size = 8 * x.n / 1e9
         raise InputError(

@@ -274,7 +274,6 @@ def metrics_table(
 def metric_at(m: Metric, *args: Any, **options: Any) -> Any:
     """Ask for one metric of data: ``f1(t, threshold=0.5)``, ``f1(y_true, y_pred)``."""
 
-    @of_tally
     def ask(t: Tally, threshold: float | None = None, **options: Any) -> Estimate:
         if threshold is None:
             threshold = _verdicts(t, m)
@@ -289,7 +288,7 @@ def metric_at(m: Metric, *args: Any, **options: Any) -> Any:
         return one
 
     ask.__name__ = m.name
-    return ask(*args, **options)
+    return of_tally(ask)(*args, **options)
 
 
 def _verdicts(t: Tally, m: Metric) -> float:
