@@ -34,9 +34,11 @@ class Row(NamedTuple):
 SETTINGS = [
     (10, 0.55, 0.75, 0.4),
     (10, 0.6, 0.9, 0.4),
-    (10, 0.6, 0.9, 0.1),
-    (5, 0.6, 0.9, 0.3),
+    (5, 0.6, 0.9, 0.1),
+    (4, 0.75, 0.9, 0.8),
     (3, 0.65, 0.85, 0.4),
+    (5, 0.7, 0.9, 0.02),
+    (5, 0.6, 0.8, 0.02),
 ]
 
 
@@ -77,3 +79,10 @@ def rows():
             ]
             mean = [round(float(v), 4) for v in np.mean(found, axis=0)]
             yield Row(m, f"{low} to {high}", rho, method, *mean)
+
+
+if __name__ == "__main__":
+    print("| " + " | ".join(Row._fields) + " |")
+    print("|---" * len(Row._fields) + "|")
+    for row in rows():
+        print("| " + " | ".join(map(str, row)) + " |", flush=True)

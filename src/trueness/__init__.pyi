@@ -215,6 +215,10 @@ from trueness.calibration.errors import (
     calibration_line as calibration_line,
     calibration_test as calibration_test,
 )
+from trueness.calibration.smooth_curve import (
+    CalibrationIndex as CalibrationIndex,
+    calibration_index as calibration_index,
+)
 from trueness.threshold.operating_point import (
     OperatingPoint as OperatingPoint,
     best_threshold as best_threshold,

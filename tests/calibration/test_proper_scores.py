@@ -15,6 +15,7 @@ from sklearn.metrics import log_loss as sklearn_log_loss
 
 import trueness
 from conftest import tied_cases
+from trueness import Tally
 from trueness.calibration.errors import smooth_error
 from trueness.calibration.proper_scores import MOST_ROWS, pooled
 from trueness.calibration.reliability_curve import _POINTS
@@ -352,3 +353,78 @@ def test_ties_are_one_row(rng):
     r = trueness.reliability(t, replicates=20)
     assert r.score.size == len(t)
     assert r.to_frame().shape[0] == len(t)
+
+
+# what cannot be, and what is no proof
+
+
+@pytest.mark.parametrize("score", [0.0, 1e-9, 0.1, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("counts", [(1, 0), (0, 1), (2, 0), (5, 5), (30, 0), (0, 3)])
+def test_no_interval_is_empty_or_impossible(score, counts):
+    t = Tally([score], [counts[0]], [counts[1]])
+    most = {trueness.brier: (1.0, 0.25), trueness.log_loss: (math.inf, math.log(2))}
+    for analysis, (top, unc) in most.items():
+        s = analysis(t, replicates=50)
+        for e, high in ((s, top), (s.mcb, top), (s.dsc, unc), (s.unc, unc)):
+            assert 0 <= e.low <= e.value <= e.high <= high
+            # whoever says 1/2 to all has the same loss whatever happens
+            if math.isfinite(e.value) and (e is not s or score != 0.5):
+                assert e.low < e.high
+    e = trueness.calibration_error(t, replicates=50)
+    for part in (e.plain, e.debiased, e.rms, e.smooth):
+        assert 0 <= part.low <= part.value <= part.high <= 1
+        assert part.low < part.high
+    index = trueness.calibration_index(t, replicates=50)
+    assert 0 <= index.ici.low <= index.ici.value <= index.ici.high <= 1
+
+
+def test_two_cases_prove_nothing():
+    b = trueness.brier(Tally([0.1], [2], [0]))
+    assert b.value == pytest.approx(0.01)
+    # one more of each: (2 * 0.01 + 0.01 + 0.81) / 4 = 0.21
+    assert b.low == 0
+    assert b.high == pytest.approx(
+        0.21 + 1.959964 * math.sqrt(((3 * 0.0001 + 0.6561) / 4 - 0.21**2) / 4)
+    )
+
+
+def test_separated_classes_have_no_more_discrimination_than_is_possible():
+    t = Tally([0.1, 0.9], [50, 0], [0, 50])
+    assert trueness.brier(t).dsc.high <= 0.25
+    assert trueness.brier(t).dsc.low < 0.25
+    assert trueness.log_loss(t).dsc.high <= math.log(2)
+
+
+def test_an_infinite_loss_says_why():
+    wrong = trueness.log_loss(Tally([0, 0.5, 1], [5, 2, 0], [1, 3, 5]))
+    assert wrong.value == math.inf
+    assert "positives with a score of exactly 0: 1" in wrong.notes[0]
+    assert "Note: The loss is infinite" in repr(wrong)
+    right = trueness.log_loss(Tally([0, 0.5, 1], [5, 2, 0], [0, 3, 5]))
+    assert right.value < math.inf
+    assert right.high == math.inf
+    assert "open upwards" in right.notes[0]
+    assert not trueness.log_loss(Tally([0.5], [5], [5])).notes
+
+
+def test_ten_of_ten_are_no_proof():
+    r = trueness.reliability(Tally([0.3, 0.9], [10, 0], [0, 10]))
+    assert r.confidence_low[1] <= 0.8
+    assert r.confidence_high[1] == 1
+    assert r.confidence_high[0] >= 0.2
+    # a single case at the top of many
+    t = Tally(np.linspace(0.1, 0.9, 50), np.ones(50, int), [0] * 49 + [1])
+    assert trueness.reliability(t).confidence_low[-1] < 0.5
+
+
+def test_brier_covers_where_cases_are_few(rng):
+    share = np.array([0.05, 0.5, 0.9])
+    truth = (share * (1 - share)).mean()
+    for n in (4, 12):
+        hits = []
+        for _ in range(200):
+            at = rng.integers(0, 3, n)
+            t = trueness.tally(rng.random(n) < share[at], share[at], positive=True)
+            b = trueness.brier(t, replicates=20)
+            hits.append(b.low <= truth <= b.high)
+        assert np.mean(hits) > 0.9

@@ -48,6 +48,46 @@ def test_unseen_cases_decide():
     assert list(found.to_frame("dict")["combiner"]) == list(trueness.COMBINERS)
 
 
+def test_like_is_compared_with_like():
+    """Where folds have different winners, "best single" is below every classifier."""
+    p = trueness.simulate_panel(24, 12, {"A": 0.7, "B": 0.7, "C": 0.7}, rng=5)
+    found = trueness.compare_combiners(p, rng=0)
+    assert found.auc["best-single"].value < min(e.value for e in found.single.values())
+    for name, e in found.single.items():
+        # within the folds: the AUC of a classifier that nobody had to choose
+        deal = _deal(p, 5, 0)
+        inside = [
+            _delong(p.rows[:, [k]], neg, pos)[0]
+            for k in [p.names.index(name)]
+            for neg, pos in deal
+        ]
+        assert e.value == pytest.approx(np.mean(inside))
+        gain = found.gain["fidel"][name].value
+        assert gain == pytest.approx(found.auc["fidel"].value - e.value)
+    assert "Together they are better" not in found.sentence()
+    assert "would have been chosen" in found.sentence()
+    assert "the closest rival" in found.sentence()
+
+
+def test_better_together_is_seldom_said_where_it_is_not_true():
+    said = 0
+    for seed in range(60):
+        p = trueness.simulate_panel(60, 20, [0.75] * 3, correlation=0.97, rng=seed)
+        found = trueness.compare_combiners(p, rng=seed)
+        said += "Together they are better" in found.sentence()
+    assert said <= 4
+    p = trueness.simulate_panel(2000, 800, [0.75] * 3, rng=1)
+    assert "Together they are better" in trueness.compare_combiners(p).sentence()
+
+
+def test_perfect_ranking_is_not_beyond_doubt():
+    p = Panel(["A", "B"], [[1, 1], [2, 2], [3, 3], [4, 4]], [6, 6, 0, 0], [0, 0, 6, 6])
+    found = trueness.compare_combiners(p)
+    assert found.auc["mean-score"].value == 1
+    assert found.auc["mean-score"].low < 1
+    assert found.difference["mean-score"].value == 0
+
+
 def test_own_combiners_and_names():
     p = trueness.simulate_panel(300, 100, [0.6, 0.8], rng=3)
     mine = {
@@ -70,6 +110,7 @@ def test_missing_outputs_are_no_obstacle():
     holes = Panel(p.names, rows, p.neg, p.pos)
     found = trueness.compare_combiners(holes, rng=0)
     assert all(0.5 < e.value < 1 for e in found.auc.values())
+    assert all(0.5 < e.value < 1 for e in found.single.values())
 
 
 def test_errors():

@@ -5,7 +5,7 @@ import pytest
 
 import trueness
 from trueness import DoubtfulAssumption, InputError, NotEnoughCases, Panel
-from trueness.ensembles.without_labels import _rank_one, _third, _third_gradient
+from trueness.ensembles.moments import pairs_beside, rank_one, triples
 
 AUCS = np.linspace(0.6, 0.9, 10)
 
@@ -21,19 +21,19 @@ def test_rank_one_by_hand():
     v = np.array([0.1, -0.2, 0.3, 0.15])
     c = np.outer(v, v)
     np.fill_diagonal(c, 99.0)  # the diagonal is noise and must not matter
-    assert _rank_one(c) == pytest.approx(v, rel=1e-9)
+    assert rank_one(c) == pytest.approx(v, rel=1e-9)
 
 
 def test_triples_by_brute_force(rng):
     u = rng.normal(size=(5, 6))
-    triples = [(i, j, k) for i in range(6) for j in range(i) for k in range(j)]
-    brute = [sum(row[i] * row[j] * row[k] for i, j, k in triples) for row in u]
-    assert _third(u) == pytest.approx(brute)
-    v, h = np.abs(u[0]), 1e-6
-    for k in range(6):
-        step = np.eye(6)[k] * h
-        change = _third((v * (v + step))[None]) - _third((v * (v - step))[None])
-        assert _third_gradient(v * v, v)[k] == pytest.approx(change[0] / (2 * h))
+    each = [(i, j, k) for i in range(6) for j in range(i) for k in range(j)]
+    brute = [sum(row[i] * row[j] * row[k] for i, j, k in each) for row in u]
+    assert triples(u) == pytest.approx(brute)
+    rest = [[j for j in range(6) if j != i] for i in range(6)]
+    beside = [
+        [sum(row[j] * row[k] for j in r for k in r if k < j) for r in rest] for row in u
+    ]
+    assert pairs_beside(u) == pytest.approx(np.array(beside))
 
 
 def test_exact_when_the_moments_are_exact():
@@ -80,7 +80,7 @@ def test_intervals_cover(method):
     rng = np.random.default_rng(13)
     aucs = [0.6, 0.7, 0.75, 0.8, 0.85]
     hits, prevalence, doubts = [], [], []
-    for _ in range(30):
+    for _ in range(15):
         p = trueness.simulate_panel(1500, 600, aucs, rng=rng)
         found = trueness.agreement(p, method=method)
         inside = [
@@ -103,6 +103,66 @@ def test_likelihood_is_more_precise_where_little_is_known():
             found = trueness.agreement(p, method=method)
             each.append(np.abs(errors(found, [0.65, 0.75, 0.85])).mean())
     assert np.mean(wrong["likelihood"]) < np.mean(wrong["covariance"])
+
+
+SHOWN = {"A": 0.9, "B": 0.85, "C": 0.8, "D": 0.75}
+
+
+@pytest.mark.parametrize("method", ["likelihood", "covariance"])
+def test_a_prevalence_above_one_half(method):
+    p = trueness.simulate_panel(20000, 16000, SHOWN, rng=1).hide()
+    found = trueness.agreement(p, method=method)
+    assert found.prevalence.low <= 0.8 <= found.prevalence.high
+    assert found.prevalence.value == pytest.approx(0.8, abs=0.03)
+    given = trueness.agreement(p, method=method, prevalence=0.8)
+    assert given.prevalence.value == 0.8
+    assert np.abs(errors(given, list(SHOWN.values()))).max() < 0.03
+    # turned round, the rare class is the other one, and each is as good as before
+    turned = trueness.agreement(Panel(p.names, -p.rows, unknown=p.unknown))
+    straight = trueness.agreement(p)
+    assert turned.prevalence.value == pytest.approx(1 - straight.prevalence.value)
+    assert errors(turned, errors(straight, 0)) == pytest.approx(0, abs=1e-6)
+
+
+def test_blind_fidel_is_close_where_positives_are_the_rule():
+    p = trueness.simulate_panel(20000, 16000, SHOWN, rng=1)
+    blind, seeing = trueness.fidel(p, labels="none"), trueness.fidel(p)
+    a, b = (trueness.auc(p.combine(f)).value for f in (blind, seeing))
+    assert a == pytest.approx(b, abs=0.002)
+
+
+@pytest.mark.filterwarnings("ignore::trueness.NotConverged")
+def test_intervals_cover_where_the_condition_is_rare():
+    aucs = [0.9, 0.85, 0.8, 0.75]
+    hits = []
+    for seed in range(12):
+        p = trueness.simulate_panel(8000, 160, aucs, rng=seed)
+        for method in ("covariance", "likelihood"):
+            found = trueness.agreement(p, method=method)
+            each = zip(found.auc.values(), aucs, strict=True)
+            hits.append(np.mean([e.low <= a <= e.high for e, a in each]))
+    assert np.mean(hits) > 0.9
+
+
+def test_where_nothing_is_known_everything_is_possible():
+    p = trueness.simulate_panel(400, 8, [0.6, 0.6, 0.6, 0.6], rng=3)
+    found = trueness.agreement(p)
+    assert {(e.low, e.high) for e in found.auc.values()} == {(0.0, 1.0)}
+    assert any("no more than chance" in note for note in found.notes)
+
+
+def test_a_given_prevalence_that_the_ranks_contradict():
+    p = trueness.simulate_panel(20000, 16000, SHOWN, rng=1)
+    with pytest.warns(DoubtfulAssumption, match="or the prevalence that was given"):
+        assert trueness.agreement(p, prevalence=0.3).misfit < 1e-9
+
+
+def test_a_constant_classifier_is_known_to_be_worth_nothing():
+    p = trueness.simulate_panel(2000, 800, [0.7, 0.8, 0.9, 0.6], rng=4)
+    rows = np.column_stack([p.rows, np.ones(len(p.rows))])
+    found = trueness.agreement(Panel(list("ABCDE"), rows, unknown=[1] * len(rows)))
+    assert (found.auc["E"].low, found.auc["E"].high) == (0.5, 0.5)
+    assert found.auc["C"].value == pytest.approx(0.9, abs=0.05)
 
 
 def test_a_known_prevalence_and_missing_outputs():

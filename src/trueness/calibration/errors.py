@@ -25,9 +25,8 @@ from trueness._core.isotonic import pool_violators
 from trueness._core.records import Answer, Estimate
 from trueness.calibration.logistic import fit_logistic, separated
 from trueness.calibration.monotone import equal_mass
-from trueness.calibration.proper_scores import pooled, probability_rows, resampled
+from trueness.calibration.proper_scores import error_estimates, pooled, probability_rows
 from trueness.counts.answers import of_tally
-from trueness.counts.resampling import reflected_interval
 from trueness.counts.values import Tally
 
 _EPS = 2.0**-52
@@ -69,11 +68,14 @@ class CalibrationTest(Answer):
         How often calibrated scores give at least that. Small speaks against.
     method : str
         Name of the test.
+    notes : tuple of str
+        What the test cannot see or depends on.
     """
 
     statistic: float
     p_value: float
     method: str
+    notes: tuple[str, ...] = ()
 
 
 @final
@@ -92,7 +94,9 @@ class CalibrationError(Answer):
     smooth : Estimate
         Smooth calibration error: no bins, a kernel that chooses its own width.
     bins : int
-        How many bins there are (equally many cases in each; ties stay together).
+        How many bins hold cases.
+    binning : str
+        "equal mass" (equally many cases in each; ties stay together) or "equal width".
     chance : float
         The plain error that perfectly calibrated scores would have on average here.
     warning : str
@@ -106,6 +110,7 @@ class CalibrationError(Answer):
     bins: int
     chance: float
     warning: str
+    binning: str = "equal mass"
 
 
 @of_tally
@@ -176,7 +181,13 @@ def _wald(value: float, variance: float, level: float) -> Estimate:
 
 @of_tally
 def calibration_test(
-    t: Tally, *, method: str = "spiegelhalter", replicates: int = 999, rng: Any = 0
+    t: Tally,
+    *,
+    method: str = "spiegelhalter",
+    bins: int = 10,
+    parameters: int = 0,
+    replicates: int = 999,
+    rng: Any = 0,
 ) -> CalibrationTest:
     r"""Could calibrated scores show this?
 
@@ -190,7 +201,14 @@ def calibration_test(
         at once (likelihood ratio, chi-squared with 2 degrees of freedom), "isotonic"
         compares the miscalibration MCB of the Brier score with that of labels drawn
         from the scores (Monte Carlo, exact level at any size, sees every monotone
-        departure).
+        departure), "hosmer-lemeshow" compares the positives of bins of equally many
+        cases with the sum of their scores (to reproduce published numbers).
+    bins
+        Bins of "hosmer-lemeshow".
+    parameters
+        How many parameters of the model were fitted on these very cases: they leave
+        "hosmer-lemeshow" so many degrees of freedom fewer than bins. 0 for cases that
+        the model has not seen; 2 is what R's ``hoslem.test`` takes.
     replicates
         Draws of "isotonic".
     rng
@@ -200,12 +218,16 @@ def calibration_test(
     -----
     Spiegelhalter's statistic is
     :math:`\sum (y-p)(1-2p) / \sqrt{\sum (1-2p)^2 p(1-p)}`. It is NaN where all scores
-    are 0, 1/2 or 1, which tell it nothing.
+    are 0, 1/2 or 1, which tell it nothing. Hosmer and Lemeshow's is
+    :math:`\sum_b (O_b - E_b)^2 / (n_b \bar p_b (1 - \bar p_b))`, chi-squared; another
+    number of bins gives another answer, and it is blind to errors within a bin.
 
     References
     ----------
     D. J. Spiegelhalter, Probabilistic prediction in patient management and clinical
-    trials, Statistics in Medicine 5 (1986) 421, doi:10.1002/sim.4780050506.
+    trials, Statistics in Medicine 5 (1986) 421, doi:10.1002/sim.4780050506. D. W.
+    Hosmer, S. Lemeshow, Communications in Statistics A 9 (1980) 1043,
+    doi:10.1080/03610928008827941.
 
     Examples
     --------
@@ -216,13 +238,37 @@ def calibration_test(
     """
     test = CALIBRATION_TESTS[_options.choice(method, CALIBRATION_TESTS, "method")]
     replicates = _options.whole_number(replicates, "replicates", at_least=19)
+    bins = _options.whole_number(bins, "bins", at_least=2)
+    parameters = _options.whole_number(parameters, "parameters")
     rows = probability_rows(t, "calibration_test")
     score, pos, neg = rows
     if pos[score == 0].any() or neg[score == 1].any():
         # what was impossible has happened
-        return CalibrationTest(math.inf, 0.0, method)
-    statistic, p_value = test(*rows, replicates, _options.generator(rng))
-    return CalibrationTest(float(statistic), float(p_value), method)
+        return CalibrationTest(math.inf, 0.0, method, _NOTES.get(method, ()))
+    if method == "hosmer-lemeshow":
+        statistic, p_value = _hosmer_lemeshow(*rows, bins, parameters)
+    else:
+        statistic, p_value = test(*rows, replicates, _options.generator(rng))
+    return CalibrationTest(
+        float(statistic), float(p_value), method, _NOTES.get(method, ())
+    )
+
+
+def _hosmer_lemeshow(
+    p: Floats, pos: Array, neg: Array, bins: int, parameters: int
+) -> tuple[float, float]:
+    from scipy.special import gammaincc
+
+    cases = pos + neg
+    start = equal_mass(cases, bins)
+    total, seen, mean = (np.add.reduceat(x, start) for x in (cases, pos, cases * p))
+    spread = mean * (1 - mean / total)
+    told = spread > 0  # bins of scores 0 or 1, which were right, tell nothing
+    freedom = int(told.sum()) - parameters
+    if freedom < 1:
+        return math.nan, math.nan
+    statistic = float(((seen - mean)[told] ** 2 / spread[told]).sum())
+    return statistic, float(gammaincc(freedom / 2, statistic / 2))
 
 
 def _spiegelhalter(
@@ -282,6 +328,7 @@ def calibration_error(
     t: Tally,
     *,
     bins: int = 15,
+    binning: str = "equal mass",
     level: float = 0.95,
     replicates: int = 500,
     rng: Any = 0,
@@ -295,9 +342,14 @@ def calibration_error(
     t
         Labelled cases whose scores are probabilities.
     bins
-        Bins of equally many cases.
+        Number of bins.
+    binning
+        "equal mass": equally many cases in each, which wastes none. "equal width":
+        (0, 1/bins], (1/bins, 2/bins], ... as in Guo et al. (2017), to reproduce
+        published numbers.
     level
-        Confidence of the (reflected bootstrap) intervals.
+        Confidence of the intervals: reflected bootstrap, from 0 on unless the error is
+        above what calibrated scores show.
     replicates
         Bootstrap samples.
     rng
@@ -339,14 +391,13 @@ def calibration_error(
     level = _options.fraction(level, "level")
     replicates = _options.whole_number(replicates, "replicates", at_least=20)
     generator = _options.generator(rng)
-    values = _errors(score, pos, neg, bins=bins)
-    draws = resampled(
-        score, pos, neg, partial(_errors, bins=bins), replicates, generator
-    )
-    start = equal_mass(pos + neg, bins)
+    place = BINNINGS[_options.choice(binning, BINNINGS, "binning")]
+    statistic = partial(_errors, place=partial(place, bins=bins), halvings=12)
+    values = statistic(score, pos, neg, halvings=40)  # draws need fewer digits
+    start = place(score, pos + neg, bins=bins)
     chance = _chance(score, pos + neg, start)
-    plain, debiased, rms, smooth = (
-        _interval(v, d, level) for v, d in zip(values, draws.T, strict=True)
+    plain, debiased, rms, smooth = error_estimates(
+        values, (score, pos, neg), statistic, level, replicates, generator
     )
     warning = (
         f"Calibrated scores would have a plain error of {chance:.3g} here by chance; "
@@ -354,15 +405,20 @@ def calibration_error(
         f"discrimination."
     )
     return CalibrationError(
-        plain, debiased, rms, smooth, int(start.size), chance, warning
+        plain, debiased, rms, smooth, int(start.size), chance, warning, binning
     )
 
 
 def _errors(
-    score: Floats, pos: Array, neg: Array, *, bins: int
+    score: Floats,
+    pos: Array,
+    neg: Array,
+    *,
+    place: Callable[[Floats, Array], Array],
+    halvings: int,
 ) -> tuple[float, float, float, float]:
     cases = pos + neg
-    start = equal_mass(cases, bins)
+    start = place(score, cases)
     total = np.add.reduceat(cases, start)
     weight = total / total.sum()
     share = np.add.reduceat(pos, start) / total
@@ -372,7 +428,24 @@ def _errors(
     noise = share * (1 - share) / np.maximum(total - 1, 1)
     debiased = max(0.0, plain - float(weight @ (folded_mean(gap, noise) - abs(gap))))
     square = float(weight @ (gap**2 - noise))
-    return plain, debiased, math.sqrt(max(0.0, square)), smooth_error(score, pos, neg)
+    smooth = smooth_error(score, pos, neg, halvings)
+    return plain, debiased, math.sqrt(max(0.0, square)), smooth
+
+
+def _by_mass(score: Floats, cases: Array, *, bins: int) -> Array:
+    return equal_mass(cases, bins)
+
+
+def _by_width(score: Floats, cases: Array, *, bins: int) -> Array:
+    """Where do the rows of each bin (k/bins, (k+1)/bins] start? Empty ones are none."""
+    number = np.searchsorted(np.arange(1, bins) / bins, score, side="left")
+    return np.flatnonzero(np.diff(number, prepend=-1))
+
+
+# how cases are put into bins: a function from rows to where the bins start
+BINNINGS: Mapping[str, Callable[..., Array]] = MappingProxyType(
+    {"equal mass": _by_mass, "equal width": _by_width}
+)
 
 
 def folded_mean(mean: Floats, variance: Floats) -> Floats:
@@ -392,12 +465,12 @@ def folded_mean(mean: Floats, variance: Floats) -> Floats:
 
 def _chance(score: Floats, cases: Array, start: Array) -> float:
     """Give the expected plain error of calibrated scores, by the normal law."""
-    total = np.add.reduceat(cases, start)
+    total = np.add.reduceat(cases, start).astype(np.float64)  # squares overflow int64
     variance = np.add.reduceat(cases * score * (1 - score), start) / total**2
     return float(total @ folded_mean(np.zeros(start.size), variance) / total.sum())
 
 
-def smooth_error(score: Floats, pos: Array, neg: Array) -> float:
+def smooth_error(score: Floats, pos: Array, neg: Array, halvings: int = 40) -> float:
     """Give the smooth calibration error (Błasiok and Nakkiran 2023).
 
     The Gaussian reflected at 0 and 1 is the heat kernel there, so smoothing damps each
@@ -412,7 +485,7 @@ def smooth_error(score: Floats, pos: Array, neg: Array) -> float:
     low, high = 1e-4, 1.0
     if _smoothed(series, low) <= low:
         return _smoothed(series, low)
-    for _ in range(40):  # the error falls as the width grows: halve the interval
+    for _ in range(halvings):  # the error falls as the width grows: halve the interval
         middle = math.sqrt(low * high)
         if _smoothed(series, middle) > middle:
             low = middle
@@ -428,12 +501,19 @@ def _smoothed(series: Floats, width: float) -> float:
     return float(np.abs(idct(series * damping, type=2, norm="ortho")).sum())
 
 
-def _interval(value: float, draws: Floats, level: float) -> Estimate:
-    low, high = reflected_interval(value, draws, level)
-    return Estimate(value, low, high, level, "bootstrap", float(draws.std(ddof=1)))
-
-
-_Test = Callable[[Floats, Array, Array, int, Any], tuple[float, float]]
+_Test = Callable[..., tuple[float, float]]
 CALIBRATION_TESTS: Mapping[str, _Test] = MappingProxyType(
-    {"spiegelhalter": _spiegelhalter, "cox": _cox, "isotonic": _isotonic}
+    {
+        "spiegelhalter": _spiegelhalter,
+        "cox": _cox,
+        "isotonic": _isotonic,
+        "hosmer-lemeshow": _hosmer_lemeshow,
+    }
 )
+_NOTES = {
+    "spiegelhalter": ("Errors that cancel in the Brier score are not seen.",),
+    "hosmer-lemeshow": (
+        "Another number of bins gives another answer, errors within a bin are not seen,"
+        " and with very many cases any model is rejected.",
+    ),
+}

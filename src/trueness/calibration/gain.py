@@ -7,10 +7,8 @@ that every case is judged by a map that has not seen it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -22,6 +20,7 @@ from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import Map
+from trueness.calibration.proper_scores import mean_estimate, squares
 from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
 
@@ -105,8 +104,8 @@ def calibration_gain(
 
     Notes
     -----
-    Intervals are normal ones of a mean over cases, paired for the gain; they take the
-    maps as given.
+    Intervals are those of a mean over cases (see :func:`trueness.brier`), paired for
+    the gain; they take the maps as given.
 
     Examples
     --------
@@ -201,32 +200,17 @@ def _judged(
 ) -> CalibrationGain:
     score, p, neg, pos = (np.concatenate(c) for c in zip(*rows, strict=True))
     crossed = Tally(p, neg, pos)
-    after = [p * p, (1 - p) ** 2]
     whole = np.asarray(fitted(part.score), dtype=np.float64)
-    inside = [whole * whole, (1 - whole) ** 2]
-    if score.size and score.min() >= 0 and score.max() <= 1:
-        plain = [score * score, (1 - score) ** 2]
-    else:  # not on the scale of probabilities: there is nothing to compare with
-        plain = [np.full(score.shape, np.nan)] * 2
-    gained = [b - a for b, a in zip(plain, after, strict=True)]
+    plain, after, inside = squares(score), squares(p), squares(whole)
+    if not (score.size and score.min() >= 0 and score.max() <= 1):
+        # not on the scale of probabilities: there is nothing to compare with
+        plain = (np.full(score.shape, np.nan),) * 2
+    gained = (plain[0] - after[0], plain[1] - after[1])
     return CalibrationGain(
-        _mean(plain, neg, pos, level),
-        _mean(inside, part.neg, part.pos, level),
-        _mean(after, neg, pos, level),
-        _mean(gained, neg, pos, level),
+        mean_estimate(plain, neg, pos, level, 1.0),
+        mean_estimate(inside, part.neg, part.pos, level, 1.0),
+        mean_estimate(after, neg, pos, level, 1.0),
+        mean_estimate(gained, neg, pos, level, 1.0, -1.0),
         folds,
         crossed,
     )
-
-
-def _mean(loss: list[Floats], neg: Ints, pos: Ints, level: float) -> Estimate:
-    """Give the mean over cases of what a negative and a positive of each row lose."""
-    n = int(neg.sum() + pos.sum())
-    if not n or np.isnan(loss[0]).any():
-        return Estimate(math.nan, math.nan, math.nan, level, "normal")
-    value = float(((loss[0] * neg).sum() + (loss[1] * pos).sum()) / n)
-    away = [(x - value) ** 2 for x in loss]
-    square = float((away[0] * neg).sum() + (away[1] * pos).sum())
-    sd = math.sqrt(square / n / max(n - 1, 1))
-    half = NormalDist().inv_cdf((1 + level) / 2) * sd
-    return Estimate(value, value - half, value + half, level, "normal", sd)

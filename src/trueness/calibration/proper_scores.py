@@ -11,7 +11,8 @@ saying the prevalence to everybody, UNC the loss of saying that.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import NormalDist
@@ -27,11 +28,18 @@ from trueness._core.isotonic import pool_violators
 from trueness._core.records import Answer, Estimate
 from trueness.calibration.monotone import equal_mass
 from trueness.counts.answers import of_tally
-from trueness.counts.resampling import bootstrap, debiased_interval, reflected_interval
+from trueness.counts.resampling import (
+    bootstrap,
+    debiased_interval,
+    percentile_interval,
+    reflected_interval,
+)
 from trueness.counts.values import Tally
 
 # resampling looks at this many rows at most: more are pooled to as many equal cells
 MOST_ROWS = 4000
+# below so many cases intervals hold the percentiles of the bootstrap as well
+FEW = 20
 _TINY = 2.0**-52
 _Loss = Callable[[Floats], tuple[Floats, Floats]]
 
@@ -49,6 +57,8 @@ class ProperScore(Answer):
         Miscalibration, discrimination and uncertainty: ``value = mcb - dsc + unc``.
     skill : float
         ``(dsc - mcb) / unc``: 1 is perfect, 0 as good as saying the prevalence.
+    notes : tuple of str
+        What to beware of; empty where there is nothing.
     """
 
     value: float
@@ -61,6 +71,7 @@ class ProperScore(Answer):
     dsc: Estimate
     unc: Estimate
     skill: float
+    notes: tuple[str, ...] = ()
 
     def __float__(self) -> float:
         """Give the value alone."""
@@ -68,16 +79,11 @@ class ProperScore(Answer):
 
     def __repr__(self) -> str:
         """Write the value with its interval, then its parts."""
-        line = Estimate(
-            self.value,
-            self.low,
-            self.high,
-            self.level,
-            self.method,
-            limits=self.limits,
-        )
-        parts = (f"  {k}: {getattr(self, k)}" for k in ("mcb", "dsc", "unc"))
-        return "\n".join([repr(line), *parts, f"  skill: {self.skill:.4g}"])
+        numbers = (self.value, self.low, self.high, self.level, self.method)
+        line = repr(Estimate(*numbers, limits=self.limits))
+        parts = [f"  {k}: {getattr(self, k)}" for k in ("mcb", "dsc", "unc")]
+        notes = [f"  Note: {note}" for note in self.notes]
+        return "\n".join([line, *parts, f"  skill: {self.skill:.4g}", *notes])
 
 
 @of_tally
@@ -101,14 +107,20 @@ def brier(
 
     Notes
     -----
-    The interval of the score is the normal one of a mean, that of UNC Wilson's of the
-    prevalence. Those of MCB and DSC come from a bootstrap on the counts: isotonic
-    recalibration fits noise, so both are too large on average, in a bootstrap sample
-    twice as much. The interval of MCB is reflected (2 estimate - quantile), which takes
-    that back, and starts at 0 unless MCB is above the upper quantile that labels drawn
-    from the scores themselves give. That of DSC is the normal one about the estimate
-    less its bias, with the bias added to its standard error. More than 4,000 distinct
-    scores are pooled to 4,000 for this resampling, not for the values.
+    The interval of the score is the normal one of a mean after one more case of each
+    class is added, spread over the scores (as Agresti and Coull add four to a
+    proportion): two cases that were both foretold are no proof, and it is never empty.
+    That of UNC is Wilson's of the prevalence. Those of MCB and DSC come from a
+    bootstrap on the counts, in which, where cases are few or the classes are apart, a
+    label is turned round as often as one error among n + 2 cases would have it.
+    Isotonic recalibration fits noise, so both are too large on average, in a bootstrap
+    sample twice as much. The interval of MCB is reflected (2 estimate - quantile),
+    which takes that back, and starts at 0 unless MCB is above the upper quantile that
+    labels drawn from the scores themselves give. That of DSC is the normal one about
+    the estimate less its bias, with the bias added to its standard error. Below 20
+    cases both hold the percentiles too. More than 4,000
+    distinct scores are pooled to 4,000 for this resampling, not for the values.
+    Coverage: see the mathematics of calibration in the documentation.
 
     References
     ----------
@@ -149,7 +161,10 @@ def log_loss(
     Notes
     -----
     A probability of 0 for what happened costs infinity, and that is the answer: nothing
-    is clipped. See :func:`brier` for the intervals and the reference.
+    is clipped, and ``notes`` say how many such cases there are. Where a score of
+    exactly 0 or 1 was right so far, the interval is open upwards: one case more may be
+    wrong.
+    See :func:`brier` for the intervals and the reference.
 
     Examples
     --------
@@ -161,7 +176,7 @@ def log_loss(
     return _proper_score(t, "log_loss", level, replicates, rng)
 
 
-def _squares(p: Floats) -> tuple[Floats, Floats]:
+def squares(p: Floats) -> tuple[Floats, Floats]:
     """Give the loss of a negative and of a positive case at each probability."""
     return p * p, (1 - p) ** 2
 
@@ -183,23 +198,91 @@ def _proper_score(
     score, pos, neg = probability_rows(t, name)
     level = _options.fraction(level, "level")
     replicates = _options.whole_number(replicates, "replicates", at_least=20)
-    parts = _decompose(score, pos, neg, loss)
-    mean = parts[0]
-    sd = _mean_sd(score, pos, neg, loss, mean)
-    half = NormalDist().inv_cdf((1 + level) / 2) * sd
     generator = _options.generator(rng)
-    draws = resampled(
-        score, pos, neg, partial(_decompose, loss=loss), replicates, generator
-    )
-    mcb = _part(parts[1], draws[:, 1], level, reflected_interval)
-    if parts[1] <= _by_chance(score, pos, neg, loss, level, replicates, generator):
-        mcb = replace(mcb, low=0.0)
-    dsc = _part(parts[2], draws[:, 2], level, debiased_interval)
+    value, mcb, dsc, _ = _decompose(score, pos, neg, loss)
+    losses, most = loss(score), _MOST[name]
+    decompose = partial(_decompose, loss=loss)
+    draws = resampled(score, pos, neg, decompose, replicates, generator)
+    chance = by_chance(score, pos, neg, decompose, level, replicates, generator)
+    parts = [
+        _part(v, draws[:, k], level, interval, most[k - 1], int(pos.sum() + neg.sum()))
+        for v, k, interval in (
+            (mcb, 1, reflected_interval),
+            (dsc, 2, debiased_interval),
+        )
+    ]
+    if mcb <= chance[1]:
+        parts[0] = replace(parts[0], low=0.0)
     unc = _uncertainty(int(pos.sum()), int(neg.sum()), loss, level)
-    skill = (dsc.value - mcb.value) / unc.value if unc.value else float("nan")
-    low = max(0.0, mean - half) if np.isfinite(half) else mean
-    high = mean + half if np.isfinite(half) else mean
-    return ProperScore(mean, low, high, level, "normal", sd, mcb, dsc, unc, skill)
+    skill = (dsc - mcb) / unc.value if unc.value else float("nan")
+    e = mean_estimate(losses, neg, pos, level, most[0])
+    notes = _infinite(score, pos, neg, losses)
+    numbers = (value, e.low, e.high, level, e.method, e.sd)
+    return ProperScore(*numbers, parts[0], parts[1], unc, skill, notes)
+
+
+def mean_estimate(
+    losses: tuple[Floats, Floats],
+    neg: Array,
+    pos: Array,
+    level: float,
+    most: float,
+    least: float = 0.0,
+) -> Estimate:
+    r"""How large is the mean loss of cases, and between which values may it lie?
+
+    ``losses`` are those of a negative and of a positive case at each row. The interval
+    is normal after one more case of each class is spread over the rows:
+
+    .. math:: \tilde m = \frac{n m + 2 m_0}{n + 2}, \qquad
+              \tilde m \pm z \sqrt{\frac{\tilde q - \tilde m^2}{n + 2}}
+
+    with :math:`m_0` the mean over cases of the loss that a coin for a label would give,
+    and q the mean of squares, likewise. It holds the mean itself.
+    """
+    n = int(neg.sum() + pos.sum())
+    value = _mean_loss(losses, pos, neg)
+    if not np.isfinite(value):
+        return Estimate(value, value, value, level, "one more of each")
+    cases, z = neg + pos, NormalDist().inv_cdf((1 + level) / 2)
+    away = (losses[0] - value) ** 2, (losses[1] - value) ** 2
+    spread = _mean_loss(away, pos, neg)
+    sd = math.sqrt(spread / (n - 1)) if n > 1 else math.nan
+    coin = _mean_loss(losses, cases, cases), _mean_loss(away, cases, cases)
+    if not np.isfinite(coin[1]):  # a score of 0 or 1 that was right so far
+        low = value - z * (sd if n > 1 else value)
+        return Estimate(value, max(low, least), math.inf, level, "one more of each", sd)
+    middle = (n * value + 2 * coin[0]) / (n + 2)
+    square = (n * spread + 2 * coin[1]) / (n + 2) - (middle - value) ** 2
+    half = z * math.sqrt(max(square, 0.0) / (n + 2))
+    low, high = max(middle - half, least), min(middle + half, most)
+    return Estimate(
+        value, min(low, value), max(high, value), level, "one more of each", sd
+    )
+
+
+def _infinite(
+    score: Floats, pos: Array, neg: Array, losses: tuple[Floats, Floats]
+) -> tuple[str, ...]:
+    """Say why a loss is, or may be, infinite."""
+    if np.isfinite(losses[0]).all() and np.isfinite(losses[1]).all():
+        return ()
+    wrong = int(pos[score == 0].sum()), int(neg[score == 1].sum())
+    instead = (
+        "Give probabilities between 0 and 1: t.map(trueness.calibrate(other_cases)), or"
+        " clip the scores and say so."
+    )
+    if any(wrong):
+        return (
+            f"The loss is infinite: what was called impossible happened (positives with"
+            f" a score of exactly 0: {wrong[0]:,}; negatives with exactly 1: "
+            f"{wrong[1]:,}). {instead}",
+        )
+    sure = int((pos + neg)[(score == 0) | (score == 1)].sum())
+    return (
+        f"{sure:,} cases have a score of exactly 0 or 1 and were right so far; one that"
+        f" is wrong would cost infinity, so the interval is open upwards. {instead}",
+    )
 
 
 def probability_rows(t: Tally, what: str) -> tuple[Floats, Array, Array]:
@@ -248,14 +331,6 @@ def _decompose(
     return value, mcb, dsc, reference
 
 
-def _mean_sd(score: Floats, pos: Array, neg: Array, loss: _Loss, mean: float) -> float:
-    n = int(pos.sum() + neg.sum())
-    if n < 2 or not np.isfinite(mean):
-        return float("nan")
-    away = [(x - mean) ** 2 for x in loss(score)]
-    return float(np.sqrt(_mean_loss((away[0], away[1]), pos, neg) / (n - 1)))
-
-
 def resampled(
     score: Floats,
     pos: Array,
@@ -264,11 +339,23 @@ def resampled(
     replicates: int,
     rng: Any,
 ) -> Floats:
-    """How do numbers of such rows vary between samples of all their cases?"""
+    """How do numbers of such rows vary between samples of all their cases?
+
+    Where cases are few, or no block of isotonic regression holds both classes, a label
+    is turned round with probability 1 / (n + 2): cases without an error do not prove
+    that there is none, and every sample of them would say so.
+    """
+    rng = _options.generator(rng)
     score, pos, neg = pooled(score, pos, neg)
     t = Tally(score, neg, pos)
+    share, n = pool_violators(pos, neg)[0], t.n_neg + t.n_pos
+    blind = n < FEW or bool(((share == 0) | (share == 1)).all())
+    error = 1 / (n + 2)
 
     def each(neg: Array, pos: Array) -> list[tuple[float, ...]]:
+        if blind:
+            turned = rng.binomial(pos, error) - rng.binomial(neg, error)
+            neg, pos = neg + turned, pos - turned
         met = (np.flatnonzero(n + p)[::-1] for n, p in zip(neg, pos, strict=True))
         drawn = zip(met, neg, pos, strict=True)
         return [statistic(t.score[at], p[at], n[at]) for at, n, p in drawn]
@@ -276,21 +363,21 @@ def resampled(
     return bootstrap(t, each, replicates, rng, stratified=False)
 
 
-def _by_chance(
+def by_chance(
     score: Floats,
     pos: Array,
     neg: Array,
-    loss: _Loss,
+    statistic: Callable[[Floats, Array, Array], tuple[float, ...]],
     level: float,
     replicates: int,
     rng: Any,
-) -> float:
-    """Give the upper quantile of MCB when the scores are calibrated."""
+) -> Floats:
+    """Which upper quantiles have these numbers when the scores are calibrated?"""
     score, pos, neg = pooled(score, pos, neg)
     cases = pos + neg
     drawn = (rng.binomial(cases, score) for _ in range(replicates))
-    chance = [_decompose(score, d, cases - d, loss)[1] for d in drawn]
-    return float(np.quantile(chance, (1 + level) / 2))
+    chance = [statistic(score, d, cases - d) for d in drawn]
+    return np.asarray(np.quantile(chance, (1 + level) / 2, axis=0))
 
 
 def _uncertainty(n_pos: int, n_neg: int, loss: _Loss, level: float) -> Estimate:
@@ -315,12 +402,51 @@ def _part(
     draws: Floats,
     level: float,
     interval: Callable[[float, Floats, float], tuple[float, float]],
+    most: float,
+    n: int,
 ) -> Estimate:
-    if not np.isfinite(value):
-        return Estimate(value, value, value, level, "bootstrap")
     finite = draws[np.isfinite(draws)]
+    if not np.isfinite(value) or finite.size < 2:
+        low = 0.0 if np.isfinite(value) else value
+        return Estimate(value, low, most, level, "bootstrap")
     low, high = interval(value, finite, level)
-    return Estimate(value, low, high, level, "bootstrap", float(finite.std(ddof=1)))
+    high = min(high, most)
+    if n < FEW or low == high:  # reflection is for large samples, and off the edges
+        below, above = percentile_interval(finite, level)
+        low, high = min(low, below), max(high, above)
+    if high - low <= 1e-12 * high:  # one score for all: others may not have been met
+        square = NormalDist().inv_cdf((1 + level) / 2) ** 2
+        high += min(most, 1.0) * square / (n + square)
+    sd = float(finite.std(ddof=1))
+    low, high = min(low, value), max(min(high, most), value)
+    return Estimate(value, low, high, level, "bootstrap", sd)
 
 
-LOSSES: dict[str, _Loss] = {"brier": _squares, "log_loss": _logs}
+def error_estimates(
+    values: Sequence[float],
+    rows: tuple[Floats, Array, Array],
+    statistic: Callable[[Floats, Array, Array], tuple[float, ...]],
+    level: float,
+    replicates: int,
+    rng: Any,
+) -> list[Estimate]:
+    """Give the intervals of errors between 0 and 1 that noise enlarges.
+
+    Reflected, and from 0 on unless an error is above what calibrated scores show.
+    """
+    draws = resampled(*rows, statistic, replicates, rng)
+    chance = by_chance(*rows, statistic, level, replicates, rng)
+    n = int(rows[1].sum() + rows[2].sum())
+    each = [
+        _part(v, d, level, reflected_interval, 1.0, n)
+        for v, d in zip(values, draws.T, strict=True)
+    ]
+    return [
+        replace(e, low=0.0) if e.value <= top else e
+        for e, top in zip(each, chance, strict=True)
+    ]
+
+
+LOSSES: dict[str, _Loss] = {"brier": squares, "log_loss": _logs}
+# the largest score (and MCB), and the largest UNC, which DSC cannot exceed
+_MOST = {"brier": (1.0, 0.25), "log_loss": (math.inf, math.log(2))}

@@ -80,10 +80,12 @@ def reliability(
     Notes
     -----
     Consistency band: labels are drawn from the scores themselves and the curve is
-    fitted again. Confidence band: labels are drawn from the fitted curve. Both are the
-    pointwise quantiles. Up to 500 distinct scores the curve has them all; beyond that
-    the ends of the isotonic blocks and 500 quantiles. More than 4,000 distinct scores
-    are pooled to 4,000 for the bands, not for the curve.
+    fitted again. Confidence band: labels are drawn from the fitted curve, of which a
+    block without any positive, or any negative, has the share (k + 1) / (n + 2)
+    instead of 0 or 1: 10 of 10 are no proof. Both are the pointwise quantiles. Up to
+    500 distinct scores the curve has them all; beyond that the ends of the isotonic
+    blocks and 500 quantiles. More than 4,000 distinct scores are pooled to 4,000 for
+    the bands, not for the curve.
 
     References
     ----------
@@ -106,8 +108,10 @@ def reliability(
     cases = rows[1] + rows[2]
     bands = [
         _band(rows[0], cases, chance, at, replicates, level, generator)
-        for chance in (rows[0], _curve(rows[1], rows[2])[0])
+        for chance in (rows[0], _doubted(rows[1], rows[2]))
     ]
+    # the curve itself is among what is possible
+    bands[1] = np.minimum(bands[1][0], fitted), np.maximum(bands[1][1], fitted)
     n_pos = int(pos.sum())
     return Reliability(
         at, fitted, *bands[0], *bands[1], level, n_pos + int(neg.sum()), n_pos
@@ -118,6 +122,15 @@ def _curve(pos: Array, neg: Array) -> tuple[Floats, Array]:
     """Give the isotonic value of every row, and where blocks start."""
     share, start = pool_violators(pos, neg)
     return np.repeat(share, np.diff(start)), start
+
+
+def _doubted(pos: Array, neg: Array) -> Floats:
+    """Give the isotonic value of every row, pure blocks taken by Laplace's rule."""
+    share, start = pool_violators(pos, neg)
+    cases = np.add.reduceat(pos + neg, start[:-1])
+    pure = (share == 0) | (share == 1)
+    share = np.where(pure, (share * cases + 1) / (cases + 2), share)
+    return np.repeat(share, np.diff(start))
 
 
 def _points(score: Floats, fitted: Floats, start: Array) -> Floats:

@@ -204,7 +204,15 @@ _COMPARED = {
     ),
 }
 _COMBINED = {
-    "out_of_sample": each(keys(auc=ESTIMATE, gain=ESTIMATE)),
+    "out_of_sample": each(
+        keys(
+            auc=ESTIMATE,
+            gain=ESTIMATE,
+            gain_over_each=each(ESTIMATE),
+            p_value=number("if some single classifier is as good; Holm's correction"),
+        )
+    ),
+    "alone": each(ESTIMATE),
     "against": field(CombinerComparison, "against"),
     "folds": field(CombinerComparison, "folds"),
 }

@@ -81,9 +81,15 @@ def combine(
 def _numbers(compared: CombinerComparison) -> dict[str, Any]:
     return {
         "out_of_sample": {
-            name: {"auc": compared.auc[name], "gain": compared.difference[name]}
+            name: {
+                "auc": compared.auc[name],
+                "gain": compared.difference[name],
+                "gain_over_each": compared.gain[name],
+                "p_value": compared.p_value[name],
+            }
             for name in compared.auc
         },
+        "alone": compared.single,
         "against": compared.against,
         "folds": compared.folds,
     }
@@ -96,6 +102,7 @@ def _score(fitted: Any, rows: Any, panel: Panel) -> Any:
 
 def _parts(compared: CombinerComparison, method: str) -> list[Any]:
     rows = [[n, v, compared.difference[n]] for n, v in compared.auc.items()]
+    rows += [[f"{shown(n)} alone", v, ""] for n, v in compared.single.items()]
     return [
         table(["combiner", "AUC", f"gain over {shown(compared.against)}"], rows),
         f"AUC on cases that were not used for fitting ({compared.folds} folds).",

@@ -125,20 +125,17 @@ def _what_scores_mean(traps: Panel) -> list[Any]:
 
 def _better_together(traps: Panel) -> list[Any]:
     found = compare_combiners(traps, rng=0)
-    best = max(found.auc, key=lambda name: found.auc[name].value)
-    gain = found.difference[best]
+    best = found.best()
     if best == found.against:
         return [
             "No: five ways to combine the five models were tried, and on cases that "
             "were not used for fitting none ranks better than the best single model.",
             "The models make the same errors; the report shows the numbers.",
         ]
-    surely = "significant" if gain.low > 0 else "which is not significant"
     return [
         f"Combined by {best}, the five models reach an AUC of "
         f"{found.auc[best].value:.3f} on cases that were not used for fitting.",
-        f"That is {gain.value:.3f} more than the best single model (95 % CI "
-        f"{gain.low:.3f} to {gain.high:.3f}), {surely}.",
+        found.sentence(),
     ]
 
 

@@ -4,23 +4,29 @@ Cases are dealt into folds, class by class; each combiner is fitted on the other
 scores the fold that it has not seen. Scores of different fits need not be comparable,
 so the AUC is taken within each fold, and the mean over folds is reported, with paired
 intervals: every combiner is judged on the same cases.
+
+A combination has two rivals. One is the classifier that would have been chosen on the
+cases that the combiner was fitted on ("best-single"): it may be another one in every
+fold, and where cases are few the one that did best on the rest does worst on the fold,
+so that its AUC can be below that of every classifier there is. The others are the
+classifiers themselves, on the same folds. Only who beats all of them is better.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from statistics import NormalDist
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
 from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.progress import steps
-from trueness._core.records import Estimate, Record
+from trueness._core.records import Estimate, Record, shown
 from trueness.calibration.gain import deal_cases
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
@@ -47,6 +53,14 @@ class CombinerComparison(Record):
         Number of folds.
     n_pos, n_neg : int
         Cases.
+    single : mapping from name to Estimate
+        The same AUC of each classifier alone.
+    gain : mapping from name of a combiner to mapping from classifier to Estimate
+        AUC of the combiner minus that of the classifier, paired.
+    p_value : mapping from name to float
+        How likely, if ``against`` or some classifier alone is as good, is a combiner
+        that beats all of them so far (one-sided; the largest of the paired tests;
+        Holm's correction for the number of combiners).
     """
 
     auc: Mapping[str, Estimate]
@@ -55,6 +69,32 @@ class CombinerComparison(Record):
     folds: int
     n_pos: int
     n_neg: int
+    single: Mapping[str, Estimate] = field(default_factory=dict)
+    gain: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
+    p_value: Mapping[str, float] = field(default_factory=dict)
+
+    def best(self) -> str:
+        """Which combiner has the highest AUC?"""
+        return max(self.auc, key=lambda name: self.auc[name].value)
+
+    def sentence(self, name: str | None = None) -> str:
+        """Is this combiner (by default the best one) better than one classifier?"""
+        name = self.best() if name is None else name
+        if name == self.against or name not in self.gain or not self.single:
+            return "No combination beats the best single classifier."
+        level = self.auc[name].level
+        closest = min(self.gain[name], key=lambda k: self.gain[name][k].value)
+        chosen, rival = self.difference[name], self.gain[name][closest]
+        both = (
+            f"its AUC is {_signed(chosen)} above that of the classifier that would have"
+            f" been chosen, {_signed(rival)} above that of {shown(closest)} alone, the "
+            f"closest rival"
+        )
+        if self.p_value[name] <= (1 - level) / 2:
+            return f"Together they are better. {name}: {both}."
+        if rival.high < 0:
+            return f"{name} ranks worse than {shown(closest)} alone: {both}."
+        return f"{name} cannot be told apart from a single classifier: {both}."
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a table with a row a combiner."""
@@ -76,7 +116,12 @@ class CombinerComparison(Record):
             for k in self.auc
         ]
         head = f"Out-of-sample AUC, {self.folds} folds; difference to {self.against}"
-        return "\n".join([head, *lines])
+        alone = [f"  {shown(k):{wide}}  {e!r}  alone" for k, e in self.single.items()]
+        return "\n".join([head, *lines, *alone, self.sentence()])
+
+
+def _signed(e: Estimate) -> str:
+    return f"{e.value:+.3f} ({e.low:+.3f} to {e.high:+.3f})"
 
 
 @of_panel
@@ -111,8 +156,10 @@ def compare_combiners(
     Notes
     -----
     Within a fold the variances and covariances are those of DeLong et al. (1988) for
-    the fitted maps; folds are taken as independent. The interval is about the maps
-    as fitted: it does not hold the variation of the fits themselves.
+    the fitted maps; folds are taken as independent. Quantiles are Student's, with one
+    degree of freedom fewer than the rarer class has cases. The interval is about the
+    maps as fitted: it does not hold the variation of the fits themselves. A classifier
+    without output for a case stands at its median there.
 
     References
     ----------
@@ -134,15 +181,66 @@ def compare_combiners(
     _cases.both_classes(panel, "compare_combiners")
     panel = panel.labelled()
     _cases.cases_for_folds(panel, folds)
-    areas, spread = _judge(panel, chosen, _deal(panel, folds, rng))
-    names = list(chosen)
+    names, k = list(chosen), len(chosen)
+    judged = [*chosen.values(), *map(_alone, range(len(panel.names)))]
+    areas, spread = _judge(panel, judged, _deal(panel, folds, rng))
+    least = min(panel.n_pos, panel.n_neg)
+
+    def estimate(i: int, j: int | None = None) -> Estimate:
+        return _estimate(areas, spread, i, j, level, least)
+
     base = names.index(against)
-    auc, difference = {}, {}
-    for k, name in enumerate(names):
-        var = spread[k, k] + spread[base, base] - 2 * spread[k, base]
-        auc[name] = _estimate(areas[k], spread[k, k], level, clip=True)
-        difference[name] = _estimate(areas[k] - areas[base], max(var, 0.0), level)
-    return CombinerComparison(auc, difference, against, folds, panel.n_pos, panel.n_neg)
+    gain = {
+        name: {s: estimate(i, k + j) for j, s in enumerate(panel.names)}
+        for i, name in enumerate(names)
+    }
+    difference = {name: estimate(i, base) for i, name in enumerate(names)}
+    tests = {
+        name: max(_tail(e, least) for e in (difference[name], *gain[name].values()))
+        for name in names
+        if name != against
+    }
+    return CombinerComparison(
+        {name: estimate(i) for i, name in enumerate(names)},
+        difference,
+        against,
+        folds,
+        panel.n_pos,
+        panel.n_neg,
+        {s: estimate(k + j) for j, s in enumerate(panel.names)},
+        gain,
+        {against: 1.0, **holm(tests)},
+    )
+
+
+def _alone(k: int) -> Combiner:
+    """Take the k-th output as it is; where it is missing, its median in the rest."""
+
+    def fit(panel: Panel) -> Callable[[Floats], Any]:
+        column, cases = panel.rows[:, k], panel.neg + panel.pos
+        seen = ~np.isnan(column) & (cases > 0)
+        order = np.argsort(column[seen])
+        upto = np.cumsum(cases[seen][order])
+        middle = 0.0
+        if upto.size:
+            middle = float(column[seen][order][np.searchsorted(2 * upto, upto[-1])])
+        return lambda rows: np.where(np.isnan(rows[:, k]), middle, rows[:, k])
+
+    return fit
+
+
+def holm(tests: Mapping[str, float]) -> dict[str, float]:
+    """Adjust p-values for their number (Holm 1979).
+
+    >>> holm({"a": 0.04, "b": 0.01})
+    {'a': 0.04, 'b': 0.02}
+    """
+    order = sorted(tests, key=lambda name: tests[name])
+    left, so_far, found = len(order), 0.0, {}
+    for name in order:
+        so_far = max(so_far, min(1.0, left * tests[name]))
+        found[name], left = so_far, left - 1
+    return {name: found[name] for name in tests}
 
 
 def _chosen(combiners: Any) -> dict[str, Combiner]:
@@ -162,7 +260,7 @@ def _deal(panel: Panel, folds: int, rng: Any) -> list[tuple[Ints, Ints]]:
 
 
 def _judge(
-    panel: Panel, combiners: dict[str, Combiner], deal: list[tuple[Ints, Ints]]
+    panel: Panel, combiners: Sequence[Combiner], deal: list[tuple[Ints, Ints]]
 ) -> tuple[Floats, Floats]:
     """Give mean AUC and its covariance over the folds."""
     k = len(combiners)
@@ -170,7 +268,7 @@ def _judge(
     for neg, pos in steps(deal, "Cross-fitting", unit="folds"):
         rest = Panel(panel.names, panel.rows, panel.neg - neg, panel.pos - pos)
         here = neg + pos > 0
-        scores = [np.asarray(c(rest)(panel.rows[here])) for c in combiners.values()]
+        scores = [np.asarray(c(rest)(panel.rows[here])) for c in combiners]
         area, var = _delong(np.column_stack(scores), neg[here], pos[here])
         areas += area / len(deal)
         spread += var / len(deal) ** 2
@@ -197,11 +295,25 @@ def _delong(scores: Floats, neg: Ints, pos: Ints) -> tuple[Floats, Floats]:
 
 
 def _estimate(
-    value: float, var: float, level: float, *, clip: bool = False
+    areas: Floats, spread: Floats, i: int, j: int | None, level: float, least: int
 ) -> Estimate:
-    sd = math.sqrt(var)
-    half = NormalDist().inv_cdf((1 + level) / 2) * sd
-    low, high = float(value) - half, float(value) + half
-    if clip:
-        low, high = max(0.0, low), min(1.0, high)
-    return Estimate(float(value), low, high, level, "cross-fitted delong", sd)
+    """Give an AUC, or the difference of two, with Student's interval."""
+    value, var = float(areas[i]), float(spread[i, i])
+    if j is not None:
+        value -= float(areas[j])
+        var += float(spread[j, j]) - 2 * float(spread[i, j])
+    sd = math.sqrt(max(var, 0.0))
+    if sd < 1e-12 and (j is None or value != 0):
+        # every pair in order: the next case may not be
+        sd = 1 / (least + 2)
+    half = float(stdtrit(max(least - 1, 1), (1 + level) / 2)) * sd
+    bottom = 0.0 if j is None else -1.0
+    low, high = max(bottom, value - half), min(1.0, value + half)
+    return Estimate(value, low, high, level, "cross-fitted delong", sd)
+
+
+def _tail(e: Estimate, least: int) -> float:
+    """How likely is a gain as large as this, if there is none?"""
+    if e.sd == 0:
+        return 1.0
+    return float(stdtr(max(least - 1, 1), -e.value / e.sd))

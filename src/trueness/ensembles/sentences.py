@@ -11,12 +11,5 @@ def best_combiner(found: CombinerComparison) -> str:
 
 
 def combiner_sentence(found: CombinerComparison, method: str) -> str:
-    """Say whether a combiner beats the best single classifier, and by how much."""
-    gain = found.difference[method]
-    if method == found.against:
-        return "No combination is better than the best single classifier."
-    span = f"{gain.value:+.3f} AUC, {gain.low:+.3f} to {gain.high:+.3f}"
-    differs = "does not differ significantly from"
-    if gain.low > 0 or gain.high < 0:
-        differs = f"is significantly {'better' if gain.low > 0 else 'worse'} than"
-    return f"{method} {differs} the best single classifier ({span})."
+    """Say whether a combiner beats every single classifier, and by how much."""
+    return found.sentence(method)

@@ -194,7 +194,13 @@ def _proper_score(name: str) -> Attach:
     return attach
 
 
+_ERRORS = ("plain", "debiased", "rms", "smooth")
+
+
 def _calibration_error(answer: Any, t: Tally, given: Given) -> Any:
+    if answer.binning != "equal mass":  # a bin of scores may be parted by an edge
+        parts = {k: replace(getattr(answer, k), limits=NOT_KNOWN) for k in _ERRORS}
+        return replace(answer, limits=NOT_KNOWN, **parts)
     ends = calibration_error_ends(t, given["bins"])
     parts = {k: replace(getattr(answer, k), limits=v) for k, v in ends.items()}
     smooth = replace(answer.smooth, limits=NOT_KNOWN)

@@ -1,0 +1,198 @@
+r"""How far are the probabilities from a smooth curve through what happened?
+
+The integrated calibration index (ICI) of Austin and Steyerberg (2019): the labels are
+smoothed over the scores by local regression, and the distance between that curve and
+the score is averaged over the cases (ICI), or its median (E50) and its 90th percentile
+(E90) are taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, final
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks import options as _options
+from trueness._core.records import Answer, Estimate
+from trueness.calibration.proper_scores import error_estimates, pooled, probability_rows
+from trueness.counts.answers import of_tally
+from trueness.counts.values import Tally
+
+# rows that the curve is fitted to, and points at which it is; the bootstrap takes fewer
+_ROWS, _POINTS = 2000, 400
+_FEWER = 400, 100
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CalibrationIndex(Answer):
+    """Distances between the scores and a smooth calibration curve.
+
+    Attributes
+    ----------
+    ici : Estimate
+        Mean distance over the cases (integrated calibration index).
+    e50, e90 : Estimate
+        Its median and its 90th percentile.
+    largest : Estimate
+        Its maximum (E_max).
+    span : float
+        Share of the cases that each local fit looks at.
+    notes : tuple of str
+        What the numbers are worth.
+    """
+
+    ici: Estimate
+    e50: Estimate
+    e90: Estimate
+    largest: Estimate
+    span: float
+    notes: tuple[str, ...] = ()
+
+
+@of_tally
+def calibration_index(
+    t: Tally,
+    *,
+    span: float = 0.75,
+    level: float = 0.95,
+    replicates: int = 200,
+    rng: Any = 0,
+) -> CalibrationIndex:
+    r"""How far is the score from a smooth curve of the share of positives?
+
+    .. math:: \mathrm{ICI} = \frac1n \sum_i |\hat f(p_i) - p_i|
+
+    with :math:`\hat f` the local quadratic regression (loess) of the labels on the
+    scores.
+
+    Parameters
+    ----------
+    t
+        Labelled cases whose scores are probabilities.
+    span
+        Share of the cases in each local fit; 0.75 is what R and the paper take.
+    level
+        Confidence of the intervals: reflected bootstrap, from 0 on unless the index is
+        above what calibrated scores show.
+    replicates
+        Bootstrap samples.
+    rng
+        Seed or NumPy generator.
+
+    Notes
+    -----
+    The curve is loess of degree 2 with tricube weights and without robust steps, as
+    ``loess`` of R with ``surface = "direct"``; it may leave [0, 1]. Calibrated scores
+    have an index above 0 too, the less so the more cases there are: the reflected
+    interval takes that back. More than 2,000 distinct scores are pooled to 2,000, for
+    the intervals to 400.
+
+    References
+    ----------
+    P. C. Austin, E. W. Steyerberg, The integrated calibration index (ICI) and related
+    metrics for quantifying the calibration of logistic regression models, Statistics in
+    Medicine 38 (2019) 4051, doi:10.1002/sim.8281.
+
+    Examples
+    --------
+    The scores are 0.1 too high everywhere, and a line is smooth.
+
+    >>> t = Tally([0.2, 0.4, 0.6, 0.8], neg=[90, 70, 50, 30], pos=[10, 30, 50, 70])
+    >>> round(calibration_index(t).ici.value, 9)
+    0.1
+    """
+    score, pos, neg = probability_rows(t, "calibration_index")
+    span = _options.fraction(span, "span", ends="(]")
+    level = _options.fraction(level, "level")
+    replicates = _options.whole_number(replicates, "replicates", at_least=20)
+    rows = pooled(score, pos, neg, _ROWS)
+    values = _distances(*rows, span=span, points=_POINTS)
+    statistic = partial(_distances, span=span, points=_FEWER[1])
+    few = pooled(score, pos, neg, _FEWER[0])
+    generator = _options.generator(rng)
+    parts = error_estimates(values, few, statistic, level, replicates, generator)
+    notes = (
+        "Calibrated scores have an index above 0 as well; it says nothing about "
+        "discrimination.",
+    )
+    return CalibrationIndex(parts[0], parts[1], parts[2], parts[3], span, notes)
+
+
+def _distances(
+    score: Floats, pos: Array, neg: Array, *, span: float, points: int
+) -> tuple[float, float, float, float]:
+    cases = (pos + neg).astype(np.float64)
+    at = score
+    if score.size > points:
+        at = score[np.unique(np.linspace(0, score.size - 1, points).astype(int))]
+    fitted = np.interp(score, at, loess(score, pos / cases, cases, at, span))
+    away = np.abs(fitted - score)
+    order = np.argsort(away)
+    e50, e90 = _quantiles(away[order], cases[order], (0.5, 0.9))
+    return float(away @ cases / cases.sum()), e50, e90, float(away.max())
+
+
+def _quantiles(values: Floats, cases: Floats, shares: tuple[float, ...]) -> list[float]:
+    """Give quantiles of counted, ascending values as NumPy and R do of single ones."""
+    upto = np.cumsum(cases)
+    out = []
+    for share in shares:
+        place = share * (upto[-1] - 1)
+        low, high = np.searchsorted(upto, [np.floor(place), np.ceil(place)], "right")
+        low, high = np.minimum([low, high], values.size - 1)
+        part = place - np.floor(place)
+        out.append(float(values[low] * (1 - part) + values[high] * part))
+    return out
+
+
+def loess(x: Floats, y: Floats, weight: Floats, at: Floats, span: float) -> Floats:
+    """Which value has the local quadratic regression of y on x at some points?
+
+    ``x`` ascending; ``weight`` are cases. The nearest share ``span`` of the cases count
+    at a point, with tricube weights (1 - (d / h)^3)^3 where h is the distance of the
+    farthest of them.
+
+    Examples
+    --------
+    A parabola is its own local quadratic regression.
+
+    >>> x = np.linspace(0, 1, 21)
+    >>> fit = loess(x, x**2, np.ones(21), np.array([0.3, 0.5]), 0.75)
+    >>> bool(np.allclose(fit, [0.09, 0.25]))
+    True
+    """
+    out = np.empty(at.size)
+    # a block of points at a time: the table of distances has x.size columns
+    step = max(1, (1 << 20) // max(x.size, 1))
+    for start in range(0, at.size, step):
+        some = at[start : start + step]
+        out[start : start + step] = _loess_block(x, y, weight, some, span)
+    return out
+
+
+def _loess_block(
+    x: Floats, y: Floats, weight: Floats, at: Floats, span: float
+) -> Floats:
+    away = x - at[:, None]
+    distance = np.abs(away)
+    order = np.argsort(distance, axis=1)
+    upto = np.cumsum(weight[order], axis=1)
+    wanted = max(1.0, np.floor(span * weight.sum() + 1e-5))
+    last = np.argmax(upto >= wanted - 1e-9, axis=1)
+    rows = np.arange(at.size)
+    width = distance[rows, order[rows, last]]
+    # a width of nothing: all that count are at the point itself
+    width = np.where(width > 0, width, np.where(distance == 0, np.inf, distance).min(1))
+    width = np.where(np.isfinite(width) & (width > 0), width, 1.0)[:, None]
+    u = away / width
+    w = weight * np.clip(1 - np.abs(u) ** 3, 0, None) ** 3
+    powers = np.stack([np.ones_like(u), u, u * u], axis=2)
+    weighed = (w[:, :, None] * powers).transpose(0, 2, 1)
+    square, right = weighed @ powers, weighed @ y
+    # fewer than three scores within reach leave the curve open: the flattest one
+    inverse = np.linalg.pinv(square, rcond=1e-9, hermitian=True)
+    return np.asarray((inverse @ right[:, :, None])[:, 0, 0])

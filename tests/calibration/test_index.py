@@ -1,0 +1,115 @@
+"""Indices and tests that published numbers are made of."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+import trueness
+from trueness import InputError, Tally
+from trueness.calibration.smooth_curve import _quantiles, loess
+
+
+def brute_loess(x, y, at, span):
+    """One weighted parabola at a time, on single cases."""
+    q = int(np.floor(span * x.size + 1e-5))
+    out = []
+    for point in at:
+        distance = np.abs(x - point)
+        width = np.sort(distance)[q - 1]
+        weight = np.clip(1 - (distance / width) ** 3, 0, None) ** 3
+        fit = np.polynomial.polynomial.polyfit(x - point, y, 2, w=np.sqrt(weight))
+        out.append(fit[0])
+    return np.array(out)
+
+
+def test_loess_by_brute_force(rng):
+    x = np.sort(rng.random(80))
+    y = (rng.random(80) < x).astype(float)
+    at = np.array([0.02, 0.3, 0.77, 0.99])
+    for span in (0.4, 0.75, 1.0):
+        fast = loess(x, y, np.ones(80), at, span)
+        assert fast == pytest.approx(brute_loess(x, y, at, span), abs=1e-8)
+
+
+def test_counts_are_cases(rng):
+    x = np.array([0.1, 0.2, 0.4, 0.5, 0.8, 0.9])
+    cases = np.array([3, 5, 2, 7, 4, 6])
+    y = rng.random(6)
+    at = np.array([0.15, 0.5, 0.85])
+    one_by_one = np.repeat(x, cases), np.repeat(y, cases)
+    counted = loess(x, y, cases.astype(float), at, 0.75)
+    single = loess(*one_by_one, np.ones(cases.sum()), at, 0.75)
+    assert counted == pytest.approx(single)
+    order = np.argsort(y)
+    want = np.quantile(np.repeat(y, cases), [0.5, 0.9])
+    got = _quantiles(y[order], cases[order].astype(float), (0.5, 0.9))
+    assert got == pytest.approx(want)
+
+
+def test_index_of_labels_one_by_one(rng):
+    p = rng.random(150)
+    y = rng.random(150) < p**2
+    found = trueness.calibration_index(trueness.tally(y, p, positive=True))
+    x = np.sort(p)
+    away = np.abs(brute_loess(x, y[np.argsort(p)].astype(float), x, 0.75) - x)
+    assert found.ici.value == pytest.approx(away.mean(), abs=1e-8)
+    assert found.e50.value == pytest.approx(np.median(away), abs=1e-8)
+    assert found.e90.value == pytest.approx(np.quantile(away, 0.9), abs=1e-8)
+    assert found.largest.value == pytest.approx(away.max(), abs=1e-8)
+    assert found.ici.low > 0  # 1/12 + ... : p^2 is far from p
+
+
+def test_calibrated_scores_may_have_no_error(rng):
+    p = rng.random(300)
+    t = trueness.tally(rng.random(300) < p, p, positive=True)
+    assert trueness.calibration_index(t).ici.low == 0
+    assert trueness.calibration_error(t).plain.low == 0
+
+
+def test_equal_width_by_hand():
+    """Guo et al. (2017), eq. 3: bins (0, 0.5] and (0.5, 1]."""
+    t = Tally([0.2, 0.5, 0.6, 1.0], neg=[8, 5, 4, 0], pos=[2, 5, 6, 10])
+    e = trueness.calibration_error(t, bins=2, binning="equal width")
+    low = abs(7 / 20 - (2 + 5) / 20)
+    high = abs(16 / 20 - (6 + 10) / 20)
+    assert e.plain.value == pytest.approx((low + high) / 2)
+    t = Tally([0.25, 0.75], neg=[5, 1], pos=[5, 9])
+    e = trueness.calibration_error(t, bins=10, binning="equal width")
+    assert e.plain.value == pytest.approx((0.25 + 0.15) / 2)
+    assert (e.bins, e.binning) == (2, "equal width")
+    with pytest.raises(InputError, match="binning must be one of"):
+        trueness.calibration_error(t, binning="equal")
+
+
+def test_hosmer_and_lemeshow_by_hand():
+    t = Tally([0.2, 0.6], neg=[15, 12], pos=[5, 8])
+    h = (5 - 4) ** 2 / (20 * 0.2 * 0.8) + (8 - 12) ** 2 / (20 * 0.6 * 0.4)
+    found = trueness.calibration_test(t, method="hosmer-lemeshow", bins=2)
+    assert found.statistic == pytest.approx(h)
+    assert found.p_value == pytest.approx(chi2.sf(h, 2))
+    fewer = trueness.calibration_test(t, method="hosmer-lemeshow", bins=2, parameters=1)
+    assert fewer.p_value == pytest.approx(chi2.sf(h, 1))
+    none = trueness.calibration_test(t, method="hosmer-lemeshow", bins=2, parameters=2)
+    assert math.isnan(none.p_value)
+    assert "number of bins" in found.notes[0]
+
+
+def test_hosmer_and_lemeshow_keeps_its_level(rng):
+    p = rng.beta(2, 3, size=(400, 500))
+    small = 0
+    for row in p:
+        t = trueness.tally(rng.random(500) < row, row, positive=True)
+        small += trueness.calibration_test(t, method="hosmer-lemeshow").p_value < 0.05
+    assert 0.02 < small / 400 < 0.085
+
+
+def test_groups_and_errors(rng):
+    t = Tally([0.2, 0.6], neg=[15, 12], pos=[5, 8])
+    by = trueness.calibration_index({"a": t, "b": t}, replicates=20)
+    assert by["a"].ici.value == by["b"].ici.value
+    with pytest.raises(InputError, match="span must lie in"):
+        trueness.calibration_index(t, span=0)
+    with pytest.raises(InputError, match=r"calibration_index"):
+        trueness.calibration_index(Tally([2.0], [1], [1]))
