@@ -339,3 +339,50 @@ def test_a_map_is_read_in_a_process_that_has_fitted_none(tally, tmp_path):
         command, env=environment, capture_output=True, text=True, check=True
     ).stdout
     assert float(got) == trueness.load_map(tmp_path / "m.json")([0.5])[0]
+
+
+@pytest.mark.parametrize("path", [None, 3, 3.5, [], {}])
+def test_what_is_no_file_is_answered_in_words(path, tally):
+    c = trueness.calibrate(tally, method="platt")
+    with pytest.raises(trueness.InputError, match="needs the name of a file"):
+        trueness.load_map(path)
+    with pytest.raises(trueness.InputError, match="needs the name of a file"):
+        trueness.save_map(c, path)
+    with pytest.raises(trueness.InputError, match="save_map needs a fitted map"):
+        trueness.save_map(path, "map.json")
+    if path not in (3, 3.5, []):
+        with pytest.raises((trueness.InputError, TypeError)):
+            c(path if path is not None else "x")
+
+
+HARD = {
+    "huge": ([1.7e308, -1.7e308, 1e308], [1, 2, 1], [2, 1, 1]),
+    "largest": ([np.finfo(float).max, np.finfo(float).min], [1, 2], [2, 1]),
+    "subnormal": ([5e-324, 1e-323, 0, -5e-324], [1, 2, 1, 1], [2, 1, 1, 1]),
+    "subnormal shares": ([5e-324, 1e-310, 0, 1.0], [1, 2, 1, 1], [2, 1, 1, 1]),
+    "one score": ([0.3], [1], [1]),
+    "neighbours": ([0.5, np.nextafter(0.5, 1)], [3, 2], [1, 2]),
+    "many": ([0.2, 0.5, 0.8], [10**17, 10**17, 10**9], [10**9, 4 * 10**9, 10**18]),
+}
+NEW = [0, 1, -1e308, 1e308, 5e-324, 0.5, np.nan, np.finfo(float).max]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", HARD)
+def test_no_warning_of_numpy_reaches_a_user(name):
+    t = trueness.Tally(*HARD[name])
+    for method in trueness.CALIBRATORS:
+        try:
+            c = trueness.calibrate(t, method=method)
+        except (trueness.InputError, trueness.NotEnoughCases):
+            continue
+        p = c(NEW)
+        assert np.isnan(p[6])
+        assert ((p[:6] >= 0) & (p[:6] <= 1)).all()
+        assert maps.map_from_json(maps.map_to_json(c)) == c
+        assert t.map(c).n == t.n
+    if t.score.min() >= 0 and t.score.max() <= 1:
+        for analysis in (trueness.calibration_error, trueness.calibration_index):
+            assert analysis(t, replicates=20)
+        for analysis in (trueness.brier, trueness.log_loss, trueness.reliability):
+            assert analysis(t, replicates=20)

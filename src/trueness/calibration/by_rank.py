@@ -22,6 +22,7 @@ from trueness.calibration.formulas import (
     Linear,
     Logistic,
     Steps,
+    just_above,
     sigmoid,
 )
 from trueness.calibration.maps import Map, freeze, register
@@ -64,7 +65,7 @@ class FermiDiracMap(Map):
     @property
     def expression(self) -> Formula:
         """Give the table of ranks, then the logistic curve in the rank."""
-        above = np.nextafter(self.score, np.inf)
+        above = just_above(self.score)
         edges = np.stack([self.score, above], axis=1).ravel()
         # below a row, at it and above it: how many are before, and half a rank
         after = np.cumsum(self.cases[::-1])[::-1] + 0.5

@@ -34,6 +34,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from trueness._core.arrays import Floats, blocks
+from trueness._core.checks.errors import InputError
 from trueness._core.records import Record
 
 
@@ -156,10 +157,10 @@ def evaluate(formula: Formula, score: ArrayLike) -> Floats:
     >>> evaluate(Linear(np.array([0.0, 1.0]), np.array([0.0, 0.5])), [-1.0, 0.5, 2.0])
     array([0.  , 0.25, 0.5 ])
     """
-    value = np.asarray(score, dtype=np.float64)
+    value = numbers(score)
     flat = value.reshape(-1)
     if isinstance(formula, Linear):  # np.interp walks fastest through all at once
-        return np.interp(flat, formula.x, formula.y).reshape(value.shape)
+        return _lines(formula, flat).reshape(value.shape)
     out = np.empty_like(flat)
     for b in blocks(flat.size):
         out[b] = _block(formula, flat[b])
@@ -173,8 +174,8 @@ def _block(formula: Formula, s: Floats) -> Floats:
         case Steps(edges, values):
             found = values[np.searchsorted(edges, s, side="right")]
             return np.where(np.isnan(s), np.nan, found)
-        case Linear(x, y):
-            return np.interp(s, x, y)
+        case Linear():
+            return _lines(formula, s)
         case Prior(pos, neg):
             return s * pos / (s * pos + (1 - s) * neg)
         case Mean(parts, weights):
@@ -187,12 +188,48 @@ def _block(formula: Formula, s: Floats) -> Floats:
             return s
 
 
+def _lines(formula: Linear, s: Floats) -> Floats:
+    out = np.interp(s, formula.x, formula.y)
+    if formula.x.size == 1:  # np.interp then forgets that NaN stays NaN
+        out = np.where(np.isnan(s), np.nan, out)
+    # between neighbouring or subnormal scores a line is too steep for a float
+    wild = ~np.isfinite(out) & ~np.isnan(s)
+    if wild.any():
+        at = np.searchsorted(formula.x, s[wild])
+        out[wild] = formula.y[np.minimum(at, formula.y.size - 1)]
+    return np.asarray(out)
+
+
 def _predictor(formula: Logistic, s: Floats) -> Floats:
     s = np.clip(s, formula.low, formula.high)
     total = np.full(s.shape, formula.intercept)
-    for coefficient, name in formula.terms:
-        total += coefficient * TRANSFORMS[name](s)
+    with np.errstate(
+        over="ignore"
+    ):  # log-odds beyond 1e308 are a probability of 0 or 1
+        for coefficient, name in formula.terms:
+            total += coefficient * TRANSFORMS[name](s)
     return total
+
+
+def just_above(edges: Floats) -> Floats:
+    """Give the next float, so that "edge < score" is "that <= score".
+
+    >>> just_above(np.array([0.5]))[0] > 0.5
+    np.True_
+    """
+    with np.errstate(over="ignore"):  # nothing is above the largest float
+        return np.asarray(np.nextafter(edges, np.inf))
+
+
+def numbers(score: ArrayLike) -> Floats:
+    """Pass on scores as an array of numbers."""
+    try:
+        return np.asarray(score, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"A map needs scores, numbers in one array; found {type(score).__name__}. "
+            f"Type map([0.2, 0.7])."
+        ) from None
 
 
 def sigmoid(eta: Floats) -> Floats:

@@ -22,6 +22,8 @@ _POOLED = 4096
 # threads, which costs fifty times the work itself on a busy machine
 _BLOCK = 8192
 _PASSES = 50
+# binary exponent of the smallest column that is told from 0
+_TINY = -990
 
 
 @final
@@ -55,7 +57,10 @@ def fit_logistic(
     offset = np.zeros(cases.size) if offset is None else offset
     # squares of 1e300 are no numbers: a power of two changes no digit
     power = [int(np.frexp(np.abs(c).max(initial=0.0))[1]) for c in columns]
-    columns = [np.ldexp(c, -p) for c, p in zip(columns, power, strict=True)]
+    columns = [
+        np.ldexp(c, -p) * (p > _TINY) for c, p in zip(columns, power, strict=True)
+    ]
+    power = [max(p, _TINY) for p in power]
     centre, scale = _standard(columns, cases, intercept)
     design = np.stack(
         [np.full(cases.size, float(intercept))]
@@ -81,7 +86,8 @@ def _standard(
         float(np.sqrt(cases @ (c - m) ** 2 / total))
         for c, m in zip(columns, centre, strict=True)
     ]
-    # a constant column cannot be told from the intercept: its coefficient stays 0
+    # a constant column cannot be told from the intercept: its coefficient stays 0; one
+    # of numbers below 1e-300 would need a coefficient that no float can hold
     tiny = [
         s <= 1e-14 * np.abs(c).max(initial=0.0)
         for s, c in zip(spread, columns, strict=True)

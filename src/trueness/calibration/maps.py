@@ -98,7 +98,8 @@ def _numbers(kind: type[Map]) -> list[str]:
 
 def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return np.array_equal(a, b)
+        # a correlation that is not known (NaN) is as unknown in the copy
+        return np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True)
     if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
         return len(a) == len(b) and all(map(_equal, a, b))
     return bool(a == b) or (a != a and b != b)
@@ -161,8 +162,8 @@ def save_map(map: Map, path: str | os.PathLike[str]) -> None:
     ...     trueness.load_map(os.path.join(folder, "map.json")) == c
     True
     """
-    text = map_to_json(map)
-    with door("data.storage").replacing(path) as temporary:
+    text = map_to_json(_fitted(map, "save_map"))
+    with door("data.storage").replacing(_path(path, "save_map")) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
@@ -174,14 +175,35 @@ def load_map(path: str | os.PathLike[str]) -> Map:
     path
         A file written by :func:`trueness.save_map`.
     """
-    name = os.fspath(path)
-    if not Path(path).is_file():
+    file = _path(path, "load_map")
+    name = str(file)
+    if not file.is_file():
         raise InputError(f"There is no file {name} to read a map from.")
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise InputError(f"{name} must be a JSON file; it is not text.") from None
     return map_from_json(text, name)
+
+
+def _path(path: object, what: str) -> Path:
+    """Pass on the name of a file."""
+    try:
+        return Path(os.fsdecode(path))  # type: ignore[arg-type]
+    except TypeError:
+        raise InputError(
+            f"{what} needs the name of a file; found {path!r}. Type "
+            f'trueness.load_map("map.json").'
+        ) from None
+
+
+def _fitted(map: object, what: str) -> Map:
+    if isinstance(map, Map):
+        return map
+    raise InputError(
+        f"{what} needs a fitted map, as trueness.calibrate gives; found "
+        f"{type(map).__name__}."
+    )
 
 
 def map_to_json(map: Map) -> str:
@@ -392,10 +414,6 @@ def at_prevalence(map: Map, old: float, new: float) -> AtPrevalence:
     >>> float(c(1.0))
     0.0909...
     """
-    if not isinstance(map, Map):
-        raise InputError(
-            f"at_prevalence needs a fitted map, as trueness.calibrate gives; found "
-            f"{type(map).__name__}."
-        )
+    _fitted(map, "at_prevalence")
     old, new = _options.fraction(old, "old"), _options.fraction(new, "new")
     return AtPrevalence(map, old, new)

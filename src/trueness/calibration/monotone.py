@@ -17,7 +17,7 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.isotonic import pool_violators, pooled_blocks
-from trueness.calibration.formulas import Formula, Linear, Steps, evaluate
+from trueness.calibration.formulas import Formula, Linear, Steps, evaluate, just_above
 from trueness.calibration.maps import Map, freeze, register
 from trueness.counts.values import Tally
 
@@ -122,7 +122,7 @@ class VennAbers(Map):
     @property
     def _high(self) -> Steps:
         # "edge < score" is "next float above the edge <= score"
-        return Steps(np.nextafter(self.high_edges, np.inf), self.high)
+        return Steps(just_above(self.high_edges), self.high)
 
     @property
     def expression(self) -> Formula:
@@ -364,7 +364,7 @@ def equal_mass(cases: Array, bins: int) -> Array:
 
 
 def _ascending(values: Floats) -> None:
-    if values.ndim != 1 or not (np.diff(values) > 0).all():
+    if values.ndim != 1 or not (values[1:] > values[:-1]).all():
         raise InputError("The scores of a map must be one ascending array.")
 
 

@@ -188,7 +188,7 @@ def _loess_block(
     # a width of nothing: all that count are at the point itself
     width = np.where(width > 0, width, np.where(distance == 0, np.inf, distance).min(1))
     width = np.where(np.isfinite(width) & (width > 0), width, 1.0)[:, None]
-    u = away / width
+    u = np.where(distance < width, away, width) / width
     w = weight * np.clip(1 - np.abs(u) ** 3, 0, None) ** 3
     powers = np.stack([np.ones_like(u), u, u * u], axis=2)
     weighed = (w[:, :, None] * powers).transpose(0, 2, 1)
