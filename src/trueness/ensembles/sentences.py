@@ -7,7 +7,7 @@ from trueness.ensembles.crossfit import CombinerComparison
 
 def best_combiner(found: CombinerComparison) -> str:
     """Which combiner has the highest AUC on cases it was not fitted on?"""
-    return max(found.auc, key=lambda name: found.auc[name].value)
+    return found.best()
 
 
 def combiner_sentence(found: CombinerComparison, method: str) -> str:

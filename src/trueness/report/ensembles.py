@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trueness._core.figures import intervals
+from trueness._core.records import shown
 from trueness.counts.values import Panel
 from trueness.ensembles.crossfit import compare_combiners
 from trueness.ensembles.sentences import best_combiner, combiner_sentence
@@ -26,7 +27,10 @@ def section(
     if found is None:
         return None
     names = sorted(found.auc, key=lambda name: -found.auc[name].value)
-    rows = [(n, found.auc[n], found.difference[n]) for n in names]
+    rows: list[tuple[object, ...]] = [
+        *((n, found.auc[n], found.difference[n]) for n in names),
+        *((f"{shown(k)} alone", e, "") for k, e in found.single.items()),
+    ]
     head = ("combiner", "AUC", f"gain over {found.against}")
     words = combiner_sentence(found, best_combiner(found))
     figure = intervals("Combined", "AUC on new cases", {n: found.auc[n] for n in names})
