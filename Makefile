@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: help demo test test-lowest check format lint types docs bench clean
+.PHONY: help demo test test-lowest check format lint types docs bench fuzz clean
 
 help:  ## List the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,15 @@ types: $(VENV)/.dev
 
 docs: $(VENV)/.dev  ## Build the documentation, warnings are errors
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+
+EXAMPLES ?= 20000
+SEED ?= 0
+MINUTES ?= 120
+KILLS ?= 1000
+fuzz: $(VENV)/.dev  ## Hostile calls; EXAMPLES=20000 SEED=0 MINUTES=120 KILLS=1000
+	OPENBLAS_NUM_THREADS=1 TRUENESS_FUZZ=$(EXAMPLES) TRUENESS_FUZZ_MINUTES=$(MINUTES) \
+	  TRUENESS_FUZZ_KILLS=$(KILLS) TRUENESS_FUZZ_SEED=$(SEED) \
+	  $(BIN)/python -m pytest -n $(JOBS) --hypothesis-seed=$(SEED) tests/fuzz
 
 bench: $(VENV)/.dev  ## Measure the speed claims side by side
 	$(BIN)/python benchmarks/run.py $(ONLY)

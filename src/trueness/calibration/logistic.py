@@ -23,7 +23,7 @@ _POOLED = 4096
 _BLOCK = 8192
 _PASSES = 50
 # binary exponent of the smallest column that is told from 0
-_TINY = -990
+_TINY = -1015
 
 
 @final

@@ -29,6 +29,7 @@ from scipy.special import ndtri
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import cases as _cases
+from trueness._core.checks import columns as _columns
 from trueness.calibration.maps import Map, freeze, register
 from trueness.calibration.parametric import Platt, platt
 from trueness.counts.values import Panel, Tally
@@ -359,7 +360,7 @@ def crossing(auc: ArrayLike) -> float:
     >>> [round(crossing(np.linspace(0.55, 0.75, m)), 2) for m in (2, 4, 7, 10)]
     [0.09, 0.33, 0.38, 0.4]
     """
-    d = _separations(auc)
+    d = _separations(np.atleast_1d(_columns.probabilities(auc, "auc")))
     squares, top = float(d @ d), float((d**2).max(initial=0.0))
     over = float(d.sum()) ** 2 - squares
     if over <= 0 or top == 0:

@@ -348,7 +348,11 @@ def f_beta(beta: float) -> Metric:
     >>> f_beta(2)(Confusion(tp=3, fp=1, fn=2, tn=4))  # 15 / (15 + 8 + 1)
     np.float64(0.625)
     """
-    b2 = times(*(_options.positive_number(beta, "beta"),) * 2)
+    if _options.positive_number(beta, "beta") > 1e100:
+        raise InputError(
+            f"beta must be at most 1e100; found {beta!r}. Recall alone is 'recall'."
+        )
+    b2 = times(beta, beta)
     return _ratio(
         f"f_beta({write_number(beta)})",
         "How good are precision and recall together, recall counting beta times?",

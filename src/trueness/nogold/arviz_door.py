@@ -18,6 +18,7 @@ from scipy.special import logsumexp
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
+from trueness._core.checks.errors import InputError
 from trueness._core.doors import installed
 from trueness._core.records import Record
 from trueness.nogold.posterior import LatentPosterior
@@ -116,6 +117,15 @@ def compare_models(models: Mapping[str, LatentPosterior]) -> ModelComparison:
     models
         From name to posterior, all of the same panel.
     """
+    if (
+        not isinstance(models, Mapping)
+        or not models
+        or not all(isinstance(post, LatentPosterior) for post in models.values())
+    ):
+        raise InputError(
+            "compare_models needs a mapping from name to posterior. Type "
+            'trueness.compare_models({"independent": trueness.latent_class(panel)}).'
+        )
     found = {name: _loo(post) for name, post in models.items()}
     order = sorted(found, key=lambda n: -found[n][0] @ found[n][1])
     best, count = found[order[0]][0], found[order[0]][1]

@@ -358,6 +358,11 @@ def hull(curve: Roc) -> Roc:
     >>> curve.fpr, curve.tpr
     (array([0., 0., 1.]), array([0. , 0.5, 1. ]))
     """
+    if not isinstance(curve, Roc):
+        raise InputError(
+            f"hull needs an ROC curve; found {type(curve).__name__}. Type "
+            f"trueness.hull(trueness.roc(t))."
+        )
     up, right = np.diff(curve.tpr), np.diff(curve.fpr)
     some = np.concatenate([[True], up + right > 0])
     up, right = up[some[1:]], right[some[1:]]

@@ -163,7 +163,14 @@ def _directed(metrics: Any, maximize: Any, minimize: Any) -> Directed:
 
 
 def _several(given: Any) -> tuple[Any, ...]:
-    return (given,) if isinstance(given, (str, Metric)) else tuple(given)
+    if given is None or isinstance(given, (str, Metric)):
+        return () if given is None else (given,)
+    if isinstance(given, Iterable):
+        return tuple(given)
+    raise InputError(
+        f"pareto needs metrics or their names in a list; found {given!r}. Type "
+        f'trueness.pareto(t, ["recall", "precision"]).'
+    )
 
 
 def _ranks(cuts: Cuts, metric: Metric, at: Ints) -> Ints:
@@ -265,6 +272,8 @@ class _Kept:
 
 
 def _undominated_pairs(a: Ints, b: Ints) -> NDArray[np.bool_]:
+    if not a.size:  # a metric that is undefined at every cut
+        return np.zeros(0, dtype=bool)
     order = np.lexsort([-b, -a])
     a, b = a[order], b[order]
     # best of b among strictly better a; then the best of b at the same a

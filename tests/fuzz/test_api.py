@@ -1,0 +1,111 @@
+"""Nothing breaks a public function: hostile calls, found by introspection.
+
+``make fuzz`` asks 20,000 times; here a small part runs with the other tests.
+"""
+
+import copy
+import json
+import math
+import os
+import pickle
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import trueness
+from trueness.calibration.maps import Map, map_from_json, map_to_json
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+import _calls  # noqa: E402 - beside this file; tests are no package
+
+EXAMPLES = int(os.environ.get("TRUENESS_FUZZ", "0"))
+END = time.monotonic() + 60 * float(os.environ.get("TRUENESS_FUZZ_MINUTES", "1e6"))
+COUNT = max(1, EXAMPLES // max(len(_calls.functions()), 1))
+THOROUGH = settings(
+    max_examples=COUNT,
+    derandomize=not EXAMPLES,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+CORPUS = json.loads((HERE / "corpus.json").read_text())
+
+
+def test_functions_are_found():
+    found = _calls.functions()
+    assert {"auc", "calibrate", "agreement", "latent_class", "pareto"} <= set(found)
+    assert "likelihood" in _calls.choices("agreement", "method")
+
+
+# without TRUENESS_FUZZ one example a function: enough to see that each can be asked
+@pytest.mark.parametrize("name", list(_calls.functions()))
+def test_only_our_own_words(name):
+    @THOROUGH
+    @given(_calls.questions(name))
+    def asked(question):
+        if time.monotonic() > END:
+            return
+        _, arguments = question
+        before = pickle.dumps(_counts(arguments))
+        answer = _calls.ask(name, arguments)
+        assert pickle.dumps(_counts(arguments)) == before, "an input was changed"
+        if answer is None:
+            return
+        _calls.judge(answer)
+        _calls.shows_itself(answer)
+        if isinstance(answer, Map):
+            assert map_from_json(map_to_json(answer)) == answer
+
+    asked()
+
+
+def _counts(arguments):
+    """Give the numbers of every tally and panel among the arguments."""
+    out = []
+    for value in arguments.values():
+        if isinstance(value, (trueness.Tally, trueness.Panel)):
+            table = value.rows if isinstance(value, trueness.Panel) else value.score
+            out.append([np.array(x) for x in (table, value.neg, value.pos)])
+    return out
+
+
+@THOROUGH
+@given(_calls.tallies(_calls.unit), st.sampled_from(["auc", "brier", "roc", "pareto"]))
+def test_order_splitting_and_merging_are_irrelevant(t, name):
+    if time.monotonic() > END:
+        return
+    order = np.argsort(t.score)
+    pairs = (t.score, t.neg, t.pos, t.unknown)
+    mixed = trueness.Tally(*(x[order] for x in pairs))
+    half = [x // 2 for x in pairs[1:]]
+    parts = trueness.Tally(t.score, *half) + trueness.Tally(
+        t.score, *(x - h for x, h in zip(pairs[1:], half, strict=True))
+    )
+    assert mixed == t == parts
+    extra = {"replicates": 20} if name == "brier" else {}
+    answers = [_calls.ask(name, {"t": x, **extra}) for x in (t, mixed, parts)]
+    first = _calls.as_plain(answers[0])
+    assert all(_calls.as_plain(a) == first for a in answers)
+
+
+@pytest.mark.parametrize("case", CORPUS, ids=lambda c: c["call"][:60])
+def test_what_once_broke(case):
+    """Every case that was reported, kept as the words that were typed."""
+    scope = {"trueness": trueness, "np": np, "math": math}
+    with _calls.only_doubts():
+        try:
+            answer = eval(case["call"], scope)  # noqa: S307 - our own corpus
+        except _calls.OURS:
+            return
+    _calls.judge(answer)
+    _calls.shows_itself(answer)
+
+
+def test_equality_and_copies():
+    t = trueness.Tally([0.1, 0.5], [1, 2], [3, 4])
+    assert copy.deepcopy(t) == t == pickle.loads(pickle.dumps(t))  # noqa: S301
