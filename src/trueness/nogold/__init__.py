@@ -4,7 +4,8 @@ Questions
 ---------
 How good is each test, how common is the condition?   ``posterior`` (``latent_class``)
 The same without a prior.                             ``maximum`` (``latent_maximum``)
-Do the tests err together?                            ``dependence``
+Do the tests err together?                            ``shared_errors``,
+                                                      ``dependence``
 Could any amount of data answer this?                 ``identifiability``
 Which model predicts new cases best?                  ``arviz_door`` (compare_models)
 What is the true rate, by judges and a few labels?    ``rate`` (``prevalence``)

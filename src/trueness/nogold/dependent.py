@@ -156,8 +156,11 @@ class Dependent:
 
     def _split(self, theta: Floats) -> tuple[Floats, Floats]:
         """Give the coordinates of the base model, logits, and the additional ones."""
-        v = theta[:, : -self.extra]
-        return log_ndtr(v) - log_ndtr(-v), theta[:, -self.extra :]
+        return self.logits(theta[:, : -self.extra]), theta[:, -self.extra :]
+
+    def logits(self, v: Floats) -> Floats:
+        """Turn normal quantiles into the coordinates of the base model."""
+        return np.asarray(log_ndtr(v) - log_ndtr(-v))
 
     def _both(
         self, alpha: Floats, beta: Floats, extra: Floats, rows: Floats

@@ -9,8 +9,8 @@ independent given the truth, and priors are uniform on alpha_k >= beta_k (a vote
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, final
 
@@ -34,6 +34,11 @@ from trueness.nogold.model import Independent, read_patterns, read_prior
 from trueness.nogold.random_effect import RandomEffect
 from trueness.nogold.sampling import enumeration as _enumeration
 from trueness.nogold.sampling.strategy import Diagnostics, diagnose, natural, sample
+from trueness.nogold.shared_errors import (
+    DependenceSensitivity,
+    check,
+    sensitivity,
+)
 
 METHODS = ("auto", "importance", "gibbs", "exact")
 PARAMETERS = ("prevalence", "sensitivity", "specificity")
@@ -97,7 +102,8 @@ class LatentPosterior(Record):
         Of each classifier.
     identified : bool
         Whether enough data would determine every parameter. If not, the answer comes
-        from the prior, in part.
+        from the prior, in part, or from an assumption that these data contradict or
+        cannot show (see ``notes``).
     notes : tuple of str
         What a reader must know, in words.
     diagnostics : Diagnostics
@@ -208,6 +214,22 @@ class LatentPosterior(Record):
         share = [[np.mean(place[:, i] == j) for j in range(k)] for i in range(k)]
         return Ranking(self._names, by, np.array(share))
 
+    def sensitivity_to_dependence(
+        self, correlations: Sequence[float] = (0.0, 0.2, 0.4)
+    ) -> DependenceSensitivity:
+        """How would rate and accuracies move if the errors were correlated?
+
+        The most probable answer with a random effect of such a spread that the errors
+        of two classifiers of average accuracy correlate by this much in either class.
+
+        Parameters
+        ----------
+        correlations
+            Between 0 and 1.
+        """
+        given = [_options.fraction(r, "correlations", ends="[)") for r in correlations]
+        return sensitivity(self._model, self.flat, given)
+
     def to_datatree(self) -> Any:
         """Give the draws, log likelihood and data to ArviZ (extra ``bayes``)."""
         return door("nogold.arviz_door").datatree(self)
@@ -276,7 +298,7 @@ def latent_class(
     ordered: bool = True,
     level: float = 0.95,
     method: str = "auto",
-    dependence: str = "none",
+    dependence: str = "auto",
 ) -> LatentPosterior:
     r"""How good is each test, and how common is the condition, without a gold standard?
 
@@ -309,8 +331,11 @@ def latent_class(
         Of the equal-tailed intervals.
     method : {"auto", "importance", "gibbs", "exact"}
         How to sample; see Notes.
-    dependence : {"none", "random effect", "pairs", "easy and hard"}
-        Whether classifiers may err together: on cases that are hard for all of them
+    dependence : {"auto", "none", "random effect", "pairs", "easy and hard"}
+        Whether classifiers may err together. "auto" assumes that they do not, tests it
+        without being asked, and says in ``notes`` and ``identified`` what was found, or
+        that no table could show it; "none" assumes it and says nothing. Otherwise: on
+        cases that are hard for all of them
         (Qu, Tan, Kutner 1996), in pairs (Dendukuri, Joseph 2001; the pairs whose errors
         go together most), or because some cases are easy for all of them (Albert, Dodd
         2004). Each has more parameters for each class.
@@ -358,7 +383,20 @@ def latent_class(
     model = with_dependence(
         Independent(patterns, read_prior(prior, patterns, ordered)), dependence
     )
-    return posterior(model, method, draws, chains, level, rng)
+    post = posterior(model, method, draws, chains, level, rng)
+    return _checked(post, rng) if dependence == "auto" else post
+
+
+def _checked(post: LatentPosterior, rng: np.random.Generator) -> LatentPosterior:
+    """Test the assumption of independent errors, and say what was found."""
+    found = check(post.model, post.flat, rng)
+    if not found.note:
+        return post
+    if not post.identified:  # the note on that says more
+        return post
+    # several populations with common accuracies are an assumption of their own
+    unsure = found.seen or len(post.populations) == 1
+    return replace(post, identified=not unsure, notes=(*post.notes, found.note))
 
 
 def posterior(
@@ -419,7 +457,7 @@ def estimate(values: Floats, level: float) -> Estimate:
 
 def with_dependence(model: Independent, dependence: str) -> Any:
     """Let the classifiers of a model err together."""
-    if dependence == "none":
+    if dependence in ("auto", "none"):
         return model
     return Dependent(
         model.patterns, model.prior, DEPENDENCE[dependence](model.patterns)
@@ -427,6 +465,7 @@ def with_dependence(model: Independent, dependence: str) -> Any:
 
 
 DEPENDENCE: dict[str, Any] = {
+    "auto": None,
     "none": None,
     "random effect": lambda patterns: RandomEffect(),
     "pairs": likely_pairs,

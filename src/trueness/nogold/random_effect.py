@@ -55,6 +55,10 @@ class RandomEffect:
         # at most 8: beyond, the quantile of a float is infinite
         return np.asarray(-SPREAD * ndtri(ndtr(-np.minimum(extra, 8.0)) / 2))
 
+    def coordinates(self, sigma: Floats) -> Floats:
+        """Turn sigma into coordinates; 0 becomes a very small one."""
+        return np.asarray(-ndtri(np.clip(2 * ndtr(-sigma / SPREAD), 1e-15, 1 - 1e-15)))
+
     def probabilities(self, rate: Floats, own: Floats, rows: Floats) -> Floats:
         """Integrate over the ease of a case by Gauss and Hermite."""
         sigma = own[:, 0]
@@ -94,3 +98,15 @@ def _multiply(yes: Floats, rows: Floats, out: Floats) -> None:
 
 def _numbers(rows: Floats) -> np.ndarray:
     return np.asarray(rows @ (1 << np.arange(rows.shape[1]))).astype(int)
+
+
+def spread_of(accuracy: float, correlation: float) -> float:
+    """Which sigma makes the errors of two classifiers correlate by this much?"""
+    rate, pair = np.full((1, 2), accuracy), np.ones((1, 2))
+    low, high = 0.0, 30.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        both = RandomEffect().probabilities(rate, np.array([[middle]]), pair)[0, 0]
+        found = (both - accuracy**2) / (accuracy * (1 - accuracy))
+        low, high = (middle, high) if found < correlation else (low, middle)
+    return float(low)

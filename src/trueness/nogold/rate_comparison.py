@@ -23,7 +23,7 @@ from trueness.counts.values import Panel
 from trueness.nogold import truth_given_votes as _truth
 from trueness.nogold.model import log_sigmoids
 from trueness.nogold.posterior import estimate
-from trueness.nogold.random_effect import RandomEffect
+from trueness.nogold.random_effect import RandomEffect, spread_of
 from trueness.nogold.rate import (
     Votes,
     prevalence,
@@ -365,6 +365,10 @@ def _expected(
     cases: int,
 ) -> tuple[Floats, Votes, tuple[str, ...]]:
     """Write down the table that is expected of such judges."""
+    if not 0 <= correlation < 1:
+        raise InputError(
+            f"correlation must lie between 0 and 1 (not 1 itself); found {correlation}."
+        )
     rate = 0.5 if rate is None else _options.fraction(rate, "prevalence")
     judges = _options.whole_number(judges, "judges", at_least=1)
     cases = _options.whole_number(cases, "cases", at_least=2)
@@ -375,7 +379,7 @@ def _expected(
     rows = np.array(list(product((1.0, 0.0), repeat=judges)))
     a, b = (
         RandomEffect().probabilities(
-            np.full((1, judges), q), np.array([[_spread(q, correlation)]]), seen
+            np.full((1, judges), q), np.array([[spread_of(q, correlation)]]), seen
         )[0]
         for q, seen in zip(accuracy, (rows, 1 - rows), strict=True)
     )
@@ -388,21 +392,3 @@ def _expected(
         f"{correlation:g}, {cases:,} cases.",
     )
     return rate * a / total, Votes(x, cases * total, none, none, rows), notes
-
-
-def _spread(accuracy: float, correlation: float) -> float:
-    """Which spread of the random effect gives this correlation of two judges?"""
-    if not 0 <= correlation < 1:
-        raise InputError(
-            f"correlation must lie between 0 and 1 (not 1 itself); found {correlation}."
-        )
-    pair = np.ones((1, 2))
-    low, high = 0.0, 30.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        both = RandomEffect().probabilities(
-            np.full((1, 2), accuracy), np.array([[middle]]), pair
-        )[0, 0]
-        found = (both - accuracy**2) / (accuracy * (1 - accuracy))
-        low, high = (middle, high) if found < correlation else (low, middle)
-    return float(low)

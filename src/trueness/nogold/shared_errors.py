@@ -1,0 +1,168 @@
+r"""Do the errors go together, and what would change if they did?
+
+``check`` runs after every fit that assumes independent errors: one overall test of all
+pairs (``pair_tests``), or the words that no table could show it. ``sensitivity`` fits
+again with a random effect whose spread is given, so that the errors of two classifiers
+correlate by as much as is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import ndtri
+
+from trueness._core.arrays import Floats
+from trueness._core.records import Record
+from trueness.nogold import pair_tests as _pairs
+from trueness.nogold.dependent import Dependent
+from trueness.nogold.identifiability import degrees_of_freedom
+from trueness.nogold.maximum import highest
+from trueness.nogold.model import Independent, read_prior
+from trueness.nogold.random_effect import RandomEffect, spread_of
+
+Rng = np.random.Generator
+# tables drawn first, and more of them where those leave a doubt
+FIRST, MORE = 59, 240
+DOUBT, SIZE = 0.25, 0.05
+
+
+class Found(NamedTuple):
+    """What the check says."""
+
+    seen: bool  # whether it could see anything
+    p_value: float
+    note: str
+
+
+def check(model: Independent, flat: Mapping[str, Floats], rng: Rng) -> Found:
+    """Do the votes contradict independent errors? One overall test."""
+    patterns = model.patterns
+    names = len(patterns.names)
+    free, parameters, _ = degrees_of_freedom(patterns)
+    if free <= parameters:
+        return Found(False, np.nan, UNSEEN.format(parameters=parameters, free=free))
+    if names > _pairs.MOST_SCORED:
+        return Found(False, np.nan, TOO_MANY.format(names=names))
+    model = Independent(patterns, read_prior(None, patterns, ordered=False))
+    theta, _ = highest(model, np.random.default_rng(0))
+    fit = _pairs.from_coordinates(*model.split(theta[None]))
+    table, p = _pairs.complete(patterns), np.nan
+    for replicates in (FIRST, MORE):
+        at = rng.integers(len(flat["sensitivity"]), size=replicates)
+        phi, alpha, spec = (
+            flat[k][at] for k in ("prevalence", "sensitivity", "specificity")
+        )
+        draws = _pairs.Rates(phi, alpha, 1 - spec)
+        p = _pairs.p_values(fit, draws, table, rng).overall
+        if not p <= DOUBT:
+            break
+    if np.isnan(p):
+        return Found(False, p, UNSEEN.format(parameters=parameters, free=free))
+    labels = patterns.pos.sum() + patterns.neg.sum() > 0
+    note = (TOGETHER + (LABELS if labels else NO_LABELS)) if p <= SIZE else ""
+    return Found(True, p, note.format(p=p))
+
+
+UNSEEN = (
+    "Errors are assumed to be independent, and these votes cannot show whether they "
+    "are ({parameters} parameters, {free} degrees of freedom). If classifiers share "
+    "errors, rate and accuracies are wrong: post.sensitivity_to_dependence() shows by "
+    "how much."
+)
+TOO_MANY = (
+    "Errors are assumed to be independent; that is not checked for {names} classifiers."
+)
+TOGETHER = (
+    "The classifiers err together (p = {p:.2g}): the votes contradict independent "
+    "errors, on which all of these numbers rest. "
+)
+NO_LABELS = (
+    "Prevalence and accuracies cannot be told from these votes alone: models of shared "
+    "errors fit them equally well and differ in their answers. Compare dependence="
+    '"random effect", "pairs" and "easy and hard", or label some cases and use '
+    "trueness.prevalence, which assumes nothing about errors."
+)
+LABELS = (
+    "Use trueness.prevalence, which takes rate and accuracies from the labels and "
+    'assumes nothing about errors, or dependence="random effect".'
+)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class DependenceSensitivity(Record):
+    """What would be found if errors were correlated? One entry per correlation.
+
+    Attributes
+    ----------
+    correlation : array
+        Of the errors of two classifiers.
+    prevalence : array
+        The most probable rate; of the first population, if there are several.
+    sensitivity, specificity : mapping from name to array
+        Of each classifier.
+    log_posterior : array
+        How well that agrees with the votes: a difference of 3 is much.
+    """
+
+    correlation: Floats
+    prevalence: Floats
+    sensitivity: Mapping[str, Floats]
+    specificity: Mapping[str, Floats]
+    log_posterior: Floats
+
+
+def sensitivity(
+    model: Any, flat: Mapping[str, Floats], correlations: Sequence[float]
+) -> DependenceSensitivity:
+    """Find the most probable answer for each correlation of the errors."""
+    wide = Dependent(model.patterns, model.prior, RandomEffect())
+    accuracy = flat["sensitivity"].mean(), flat["specificity"].mean()
+    start = _start(wide, flat)
+    rows, height = [], []
+    for r in correlations:
+        spread = np.array([spread_of(float(a), r) for a in accuracy])
+        start, value = _most_probable(wide, start, spread)
+        rows.append(start)
+        height.append(value)
+    found = wide.base.natural(wide.logits(np.array(rows)))
+    names = model.patterns.names
+    return DependenceSensitivity(
+        np.asarray(correlations, np.float64),
+        found["prevalence"][:, 0],
+        {n: found["sensitivity"][:, k] for k, n in enumerate(names)},
+        {n: found["specificity"][:, k] for k, n in enumerate(names)},
+        np.array(height),
+    )
+
+
+def _start(wide: Dependent, flat: Mapping[str, Floats]) -> Floats:
+    """Begin at the posterior means, in the coordinates of the model."""
+    alpha, beta = flat["sensitivity"].mean(axis=0), 1 - flat["specificity"].mean(axis=0)
+    last = beta / alpha if wide.prior.ordered else beta
+    value = np.concatenate([flat["prevalence"].mean(axis=0), alpha, last])
+    return np.asarray(ndtri(np.clip(value, 0.001, 0.999)))
+
+
+def _most_probable(
+    wide: Dependent, start: Floats, spread: Floats
+) -> tuple[Floats, float]:
+    """Climb the posterior in all but the spread; many points at once for the slope."""
+    extra = wide.kind.coordinates(spread)  # type: ignore[attr-defined]
+    step = 1e-5 * np.eye(start.size)
+
+    def down(v: Floats) -> tuple[float, Floats]:
+        points = np.vstack([v, v + step, v - step])
+        theta = np.hstack([points, np.tile(extra, (len(points), 1))])
+        value = wide.log_likelihood(theta) + wide.log_prior(theta)
+        half = 1 + start.size
+        return -float(value[0]), -(value[1:half] - value[half:]) / 2e-5
+
+    bounds = [(-6.0, 6.0)] * start.size
+    found: Any = minimize(down, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    return np.asarray(found.x), -float(found.fun)
