@@ -52,9 +52,16 @@ class Library(NamedTuple):
 
     def places(self, ordered: Any, wanted: Any, side: str) -> Any:
         """At which places would the wanted keys stand in the ordered ones?"""
-        if self.name == "torch":
+        if self.name != "torch":
+            return self.xp.searchsorted(ordered, wanted, side=side)
+        cupy = _cupy() if ordered.is_cuda else None
+        if cupy is None:
             return self.xp.searchsorted(ordered, wanted, right=side == "right")
-        return self.xp.searchsorted(ordered, wanted, side=side)
+        # many times as fast as PyTorch's where the wanted keys are in order, too
+        found = cupy.searchsorted(
+            cupy.from_dlpack(ordered), cupy.from_dlpack(wanted), side=side
+        )
+        return self.xp.from_dlpack(found)
 
     def counts(self, x: Any, size: int) -> Any:
         """How often does each of 0 to size - 1 occur?"""
