@@ -22,6 +22,7 @@ ROOMS = [
     ["ensembles", "nogold", "readers"],
     ["data"],
     ["scale", "estimators", "gates"],
+    ["watches"],
     ["plots", "gpu"],
     ["report"],
     ["cli"],

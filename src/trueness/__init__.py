@@ -48,7 +48,7 @@ Can this leaf be trusted?
     entropic_binomial EntropicBinomial entropic_tree EntropicTree LeafReport
     compare_splits SplitComparison
 Is it good enough, and does it stay so?
-    check Check Verdict
+    check Check Verdict watch Watch load_watch
 What can go wrong?
     InputError NotEnoughCases Infeasible NotConverged Optimistic DoubtfulAssumption
 

@@ -36,6 +36,11 @@ from trueness.gates.verdicts import (
     Verdict as Verdict,
     check as check,
 )
+from trueness.watches.watching import (
+    Watch as Watch,
+    load_watch as load_watch,
+    watch as watch,
+)
 from trueness.scale.certificates import Bounds as Bounds, bounds as bounds
 from trueness.nogold.combinations.table import (
     all_combinations as all_combinations,

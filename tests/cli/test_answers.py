@@ -90,6 +90,8 @@ QUESTIONS = {
     "report": f"report {DATA} --score p -o r.html --by g",
     "report without labels": "report few.csv --vote v0 --vote v1 -o n.html",
     "check": "check first.toml data.csv",
+    "watch": "watch state.json data.csv --label y --score p --metric auc "
+    "--at-least 0.5",
     "plan auc": "plan auc --auc 0.8 --null 0.7",
     "plan leaf": "plan leaf --p 0.75 --confidence 0.95 --utility 0.7",
 }

@@ -34,7 +34,7 @@ SHOWN = tuple(  # words in a text, as everybody reads them
     all_combinations cost_rule
     confidence_level utility_level tree_levels plan_leaf top_probability compare_splits
     bounds exact_auc exact_threshold Stream
-    check
+    check watch
     Estimate InputError NotEnoughCases Infeasible NotConverged Optimistic
     DoubtfulAssumption
     """.split()  # noqa: SIM905 - eighty quoted names are hard to read

@@ -35,6 +35,8 @@ COMMANDS = {
     "plan": "How many cases do I need? Sample sizes.",
     "check": "Do these predictions meet what was agreed? A check for CI that knows its "
     "doubt.",
+    "watch": "Is it still good? Looks at a new batch, and raises an alarm that looking "
+    "often does not set off.",
     "demo": "Evaluate the sample data, say what was found and write a report.",
 }
 CODES = (

@@ -316,6 +316,18 @@ RESULTS: dict[str, Schema] = {
         ),
         notes=several(text("what was assumed")),
     ),
+    "watch": keys(
+        watching=text("what is watched"),
+        alarm=value("yes or no", "whether the alarm was ever raised"),
+        since=text("the batch that raised it"),
+        counted=value("yes or no", "whether this batch told anything new"),
+        value=number("the estimate from all batches"),
+        low=number("lower end of the confidence sequence"),
+        high=number("upper end of the confidence sequence"),
+        evidence=number("largest factor against the bound so far"),
+        looks=whole("how often it was looked at"),
+        sentence=text("how it stands"),
+    ),
     "demo": keys(
         steps=several(_STEP),
         files=several(

@@ -1,0 +1,538 @@
+"""What is watched, batch by batch, and kept in a file?
+
+A :class:`Watch` adds up what tells (which cases, their sum, the sum of their squares)
+and asks ``evidence`` after every batch. Its state is one JSON file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from scipy.special import logsumexp
+
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import nearest
+from trueness._core.doors import door
+from trueness.counts.placements import placements
+from trueness.counts.values import Tally
+from trueness.data.storage import replacing
+from trueness.gates.measures import at_threshold, metric_limits
+from trueness.metrics.algebra import Metric
+from trueness.metrics.grammar import known_names, metric
+from trueness.watches import evidence as _evidence
+from trueness.watches.ranks import POWERS, rank_wealth
+
+VERSION = 1
+KINDS = ("auc", "brier", "calibration", "scores", "flagged_share")
+_SUMS = {"n": 0.0, "total": 0.0, "squares": 0.0}
+
+
+@final
+class Watch:
+    """A quantity that is looked at again and again; see :func:`trueness.watch`.
+
+    Attributes
+    ----------
+    value, low, high : float
+        The estimate and a confidence sequence: it holds at all moments together.
+    alarm : bool
+        Whether the evidence against the bound has ever passed its line; it stays.
+    since : str or None
+        The batch in which the alarm was raised.
+    evidence : float
+        By which factor the data ever spoke against the bound; 1 / (1 - level) is alarm.
+    history : list of dict
+        A row for each look.
+    """
+
+    def __init__(self, about: dict[str, Any], state: dict[str, Any]) -> None:
+        self._about = about
+        self._state = state
+
+    def __repr__(self) -> str:
+        """Say in a line how it stands."""
+        return f"Watch on {self.what}: {self.sentence()}"
+
+    @property
+    def what(self) -> str:
+        """Write what is watched as people say it."""
+        a = self._about
+        at = "" if a["threshold"] is None else f" at {a['threshold']:g}"
+        if a["bound"] is None:
+            near = f" near {a['near']:g}" if a["near"] is not None else ""
+            return f"{a['metric']}{near}"
+        sign = ">=" if a["side"] > 0 else "<="
+        return f"{a['metric']} {sign} {a['bound']:.4g}{at}"
+
+    @property
+    def bound(self) -> float | None:
+        """Give the bound, where there is one."""
+        found = self._about["bound"]
+        return None if found is None else float(found)
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """Give a row for each look."""
+        return list(self._state["history"])
+
+    @property
+    def looks(self) -> int:
+        """How often was it looked at?"""
+        return int(self._state["looks"])
+
+    def _last(self, name: str, otherwise: float) -> float:
+        rows = self._state["history"]
+        found = rows[-1][name] if rows else None
+        return otherwise if found is None else float(found)
+
+    @property
+    def value(self) -> float:
+        """Give the estimate from all cases so far."""
+        return self._last("value", math.nan)
+
+    @property
+    def low(self) -> float:
+        """Give the lower end of the confidence sequence."""
+        return self._last("low", math.nan)
+
+    @property
+    def high(self) -> float:
+        """Give the upper end of the confidence sequence."""
+        return self._last("high", math.nan)
+
+    @property
+    def evidence(self) -> float:
+        """Give the largest factor by which the data ever spoke against the bound."""
+        return math.exp(min(self._state["peak"], 700.0))
+
+    @property
+    def alarm(self) -> bool:
+        """Has the evidence ever passed its line?"""
+        return bool(self._state["peak"] >= -math.log(1 - self._about["level"]))
+
+    @property
+    def since(self) -> str | None:
+        """Name the batch in which the alarm was raised."""
+        found = self._state["since"]
+        return None if found is None else str(found)
+
+    def sentence(self) -> str:
+        """Say how it stands."""
+        line = 1 / (1 - self._about["level"])
+        if not self._state["looks"]:
+            return "nothing was looked at yet."
+        ends = (
+            f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g} over all looks)"
+            if math.isfinite(self.low)
+            else "no number, only evidence"
+        )
+        if self.alarm:
+            return (
+                f"alarm since {self.since}; {ends} in {self._state['n']:,.0f} cases "
+                f"that tell; evidence {self.evidence:,.3g}, and {line:g} was the line."
+            )
+        return (
+            f"quiet; {ends} in {self._state['n']:,.0f} cases that tell; evidence "
+            f"{self.evidence:.3g}, the alarm is at {line:g}."
+        )
+
+    def update(self, batch: Any, *, name: str | None = None, **columns: Any) -> Watch:
+        """Look at another batch, and give the watch itself.
+
+        Parameters
+        ----------
+        batch
+            A tally; or a frame with ``label=`` and ``score=``.
+        name
+            What the batch is called. A name that was seen is counted once: the same
+            batch changes nothing, and one whose unknown cases got labels since adds
+            those only. Without a name every batch is new.
+        """
+        t = _tally(batch, columns)
+        told = self._told(t, name)
+        if told is None:
+            return self
+        _add(self._about, self._state, told)
+        look(self._about, self._state, name)
+        return self
+
+    def _told(self, t: Tally, name: str | None) -> Tally | None:
+        """Give what is new in a batch; None when nothing is."""
+        if name is None:
+            return t
+        seen = self._state["batches"]
+        mark = _fingerprint(t)
+        if name not in seen:
+            seen[name] = {"mark": mark, "unknown": t.n_unknown, "counts": None}
+            if t.n_unknown:
+                seen[name]["counts"] = _packed(t)
+            return t
+        if seen[name]["mark"] == mark:
+            return None
+        before = seen[name]["counts"]
+        if before is None:
+            raise InputError(
+                f"Batch {name!r} was counted before, with other cases. Give it another "
+                f"name if it is new."
+            )
+        late = _late(_unpacked(before), t, name)
+        seen[name] = {"mark": mark, "unknown": t.n_unknown, "counts": None}
+        if t.n_unknown:
+            seen[name]["counts"] = _packed(t)
+        # labels tell nothing new of what needs none
+        return None if self._about["metric"] in ("flagged_share", "scores") else late
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to a JSON file, whole or not at all."""
+        held = {"trueness": "watch", "version": VERSION}
+        text = json.dumps({**held, "about": self._about, "state": self._state})
+        with replacing(path) as temporary:
+            Path(temporary).write_text(text, encoding="utf-8")
+
+
+def watch(
+    what: str,
+    *,
+    threshold: float | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    baseline: Tally | None = None,
+    margin: float = 0.0,
+    near: float | None = None,
+    level: float = 0.95,
+    rng: int = 0,
+) -> Watch:
+    r"""Is it still good? An alarm that looking often does not set off.
+
+    In at most ``1 - level`` of all streams that meet the bound the alarm is ever
+    raised, whenever and however often one looks, with batches of any size.
+
+    Parameters
+    ----------
+    what
+        A metric that is a share of cases (recall, precision, npv, accuracy, f1, ...),
+        with ``threshold``; ``"flagged_share"`` with ``threshold``, which needs no
+        labels; ``"auc"``; ``"brier"``; ``"calibration"`` (do scores near ``near``, or
+        all, mean what they say?); ``"scores"`` (have they changed? no labels needed).
+    at_least, at_most
+        The bound; one of them.
+    baseline, margin
+        In place of a bound: not worse than this tally by more than the margin. The
+        doubt in the baseline is allowed for. For ``"scores"``: what to compare with.
+    near
+        For ``"calibration"``: scores within 0.05 of this.
+    level
+        One minus the share of false alarms over the whole life of the watch.
+    rng
+        Seed of the ties among ranks (``"scores"``).
+
+    Notes
+    -----
+    Shares: a uniform mixture of likelihood ratios (Robbins 1970), a function of two
+    counts. AUC: blocks of cases with both classes; a block with m of the rarer class
+    counts as m pairs, since its U-statistic is an average of means of m independent
+    pairs (Hoeffding 1963). Brier: sums and sums of squares (Fan et al. 2015; Howard et
+    al. 2021; Waudby-Smith and Ramdas 2024). Scores: a conformal test martingale (Vovk
+    et al. 2003).
+
+    Cases are taken to be exchangeable while all is well; labels may come late, if that
+    does not depend on what they are.
+
+    Examples
+    --------
+    >>> import trueness
+    >>> w = trueness.watch("recall", threshold=0.5, at_least=0.9)
+    >>> good = trueness.Tally([1.0, 0.0], neg=[5, 95], pos=[46, 4])
+    >>> w.update(good).alarm
+    False
+    >>> bad = trueness.Tally([1.0, 0.0], neg=[5, 95], pos=[25, 25])
+    >>> w.update(bad, name="monday").since
+    'monday'
+    """
+    _options.fraction(level, "level")
+    _known(what)
+    side, bound, spent = _bound(
+        what, threshold, at_least, at_most, baseline, margin, level
+    )
+    about: dict[str, Any] = {
+        "metric": what,
+        "threshold": threshold,
+        "side": side,
+        "bound": bound,
+        "near": near,
+        "level": spent,
+        "rng": int(rng),
+    }
+    state: dict[str, Any] = {**_SUMS, "looks": 0, "peak": 0.0, "since": None}
+    state |= {
+        "history": [],
+        "batches": {},
+        "wealth": None,
+        "waiting": None,
+        "bag": None,
+    }
+    if what == "scores":
+        if baseline is None or not baseline.n:
+            raise InputError("A watch on scores needs a baseline to compare with.")
+        state["bag"] = _packed(baseline)
+    return Watch(about, state)
+
+
+def load_watch(path: str | os.PathLike[str]) -> Watch:
+    """Which watch does this file hold?"""
+    try:
+        held = json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"There is no file {os.fspath(path)} with a watch.") from None
+    except ValueError:
+        raise InputError(f"{os.fspath(path)} is not the state of a watch.") from None
+    if not isinstance(held, dict) or held.get("trueness") != "watch":
+        raise InputError(f"{os.fspath(path)} is not the state of a watch.")
+    if held["version"] > VERSION:
+        raise InputError(
+            f"{os.fspath(path)} was written by a newer Trueness. Upgrade with pip "
+            f"install -U trueness."
+        )
+    return Watch(held["about"], held["state"])
+
+
+def _known(what: str) -> Metric | None:
+    if what in KINDS:
+        return None
+    try:
+        found = metric(what)
+    except InputError:
+        names = [*KINDS, *known_names()]
+        raise InputError(
+            f"There is nothing called {what!r} to watch.{nearest(what, names)} Known: "
+            f"{', '.join(names)}."
+        ) from None
+    if not found.is_share and what != "f1":
+        raise InputError(
+            f"{what} is not a share of cases, so it has no confidence sequence here. "
+            f"Watch recall, precision, npv, accuracy, f1, auc or brier."
+        )
+    return found
+
+
+def _bound(
+    what: str,
+    threshold: float | None,
+    at_least: float | None,
+    at_most: float | None,
+    baseline: Tally | None,
+    margin: float,
+    level: float,
+) -> tuple[int, float | None, float]:
+    """Give which side is bad, the bound, and the level that is left for the stream."""
+    needs = what not in ("auc", "brier", "calibration", "scores")
+    if needs and threshold is None:
+        raise InputError(f"{what} needs a threshold: which scores are flagged?")
+    if what in ("calibration", "scores"):
+        if at_least is not None or at_most is not None:
+            raise InputError(f"A watch on {what} has no bound; leave it out.")
+        return 1, None, level
+    given = [b for b in (at_least, at_most, baseline) if b is not None]
+    if len(given) != 1:
+        raise InputError("Give one of at_least, at_most and baseline.")
+    if baseline is None:
+        bound = at_least if at_least is not None else at_most
+        if bound is None or not 0 <= bound <= 1:
+            raise InputError(f"The bound must lie between 0 and 1; found {bound!r}.")
+        return (1 if at_least is not None else -1), float(bound), level
+    # half of the errors for the doubt in the baseline, half for the stream
+    half = (1 - level) / 2
+    lower = what == "brier" or (what not in KINDS and metric(what).direction == "lower")
+    low, high = _baseline_limits(what, baseline, threshold, half)
+    bound = min(high + margin, 1.0) if lower else max(low - margin, 0.0)
+    return (-1 if lower else 1), bound, 1 - half
+
+
+def _baseline_limits(
+    what: str, t: Tally, threshold: float | None, alpha: float
+) -> tuple[float, float]:
+    if what in ("auc", "brier"):
+        limits = door("gates.measures").MEASURES[what][0](t, alpha)
+    elif what == "flagged_share":
+        flagged = int(
+            (t.neg + t.pos + t.unknown)[t.score >= float(threshold or 0)].sum()
+        )
+        return tuple(door("gates.measures").share_limits(flagged, t.n, alpha))
+    else:
+        limits = metric_limits(
+            metric(what), at_threshold(t, float(threshold or 0)), alpha
+        )
+    return limits.low, limits.high
+
+
+def _tally(batch: Any, columns: Mapping[str, Any]) -> Tally:
+    if isinstance(batch, Tally):
+        return batch
+    found = door("data.frames").tally(batch, **columns)
+    if not isinstance(found, Tally):
+        raise InputError("A batch is one tally; found groups. Watch each on its own.")
+    return found
+
+
+def _add(about: dict[str, Any], state: dict[str, Any], t: Tally) -> None:
+    """Add what a batch tells to the sums."""
+    what = about["metric"]
+    if what == "auc":
+        _add_auc(state, t)
+    elif what == "brier":
+        if t.score.size and (t.score[-1] < 0 or t.score[0] > 1):
+            raise InputError("A Brier score needs probabilities, from 0 to 1.")
+        up, down = (1 - t.score) ** 2, t.score**2
+        state["n"] += float(t.n_pos + t.n_neg)
+        state["total"] += float(t.pos @ up + t.neg @ down)
+        state["squares"] += float(t.pos @ up**2 + t.neg @ down**2)
+    elif what == "calibration":
+        _add_calibration(about, state, t)
+    elif what == "scores":
+        _add_scores(about, state, t)
+    elif what == "flagged_share":
+        every = t.neg + t.pos + t.unknown
+        state["n"] += float(every.sum())
+        state["total"] += float(every[t.score >= about["threshold"]].sum())
+    else:
+        k, n = _share(metric(what), t, about["threshold"])
+        state["n"] += n
+        state["total"] += k
+
+
+def _share(m: Metric, t: Tally, threshold: float) -> tuple[float, float]:
+    c = at_threshold(t, threshold)
+    counts = np.array([int(c.tp), int(c.fp), int(c.fn), int(c.tn)], np.float64)
+    if m.name == "f1":  # true positives among true positives and errors
+        return float(counts[0]), float(counts[:3].sum())
+    if m.ratio is None or m.ratio.under is None:
+        raise InputError(f"{m.name} is not a share of cases.")
+    return float(counts @ m.ratio.over), float(counts @ m.ratio.under)
+
+
+def _add_auc(state: dict[str, Any], t: Tally) -> None:
+    """Count a block with m cases of the rarer class as m pairs, and wait for both."""
+    if state["waiting"] is not None:
+        t = _unpacked(state["waiting"]) + t
+    pairs = min(t.n_pos, t.n_neg)
+    if not pairs:
+        state["waiting"] = _packed(t)
+        return
+    state["waiting"] = None
+    area = float(placements(t)[1])
+    state["n"] += float(pairs)
+    state["total"] += pairs * area
+
+
+def _add_calibration(about: dict[str, Any], state: dict[str, Any], t: Tally) -> None:
+    if t.score.size and (t.score[-1] < 0 or t.score[0] > 1):
+        raise InputError("Calibration needs probabilities, from 0 to 1.")
+    near = about["near"]
+    here = np.ones(t.score.size, bool) if near is None else abs(t.score - near) <= 0.05
+    score, neg, pos = t.score[here], t.neg[here], t.pos[here]
+    with np.errstate(divide="ignore"):
+        gained = _evidence.calibration_wealth(score, neg * 1.0, pos * 1.0)
+    before = state["wealth"] or [0.0] * gained.size
+    state["wealth"] = [float(a + b) for a, b in zip(before, gained, strict=True)]
+    state["n"] += float(neg.sum() + pos.sum())
+    state["total"] += float(pos.sum())
+
+
+def _add_scores(about: dict[str, Any], state: dict[str, Any], t: Tally) -> None:
+    bag = _unpacked(state["bag"])
+    every = t.neg + t.pos + t.unknown
+    # within a batch no order is known: a random one keeps the ranks exchangeable
+    rng = np.random.default_rng([about["rng"], state["looks"]])
+    new = rng.permutation(np.repeat(t.score, every))
+    old = (bag.neg + bag.pos + bag.unknown)[::-1]
+    gained = rank_wealth(bag.score[::-1], old.astype(np.float64), new, rng)
+    before = state["wealth"] or [0.0] * (3 * POWERS.size)
+    state["wealth"] = [float(a + b) for a, b in zip(before, gained, strict=True)]
+    state["bag"] = _packed((bag + t).hide())
+    state["n"] += float(new.size)
+
+
+def look(about: dict[str, Any], state: dict[str, Any], name: str | None) -> None:
+    """Ask for the evidence, and write a row of the history."""
+    what, n, total = about["metric"], state["n"], state["total"]
+    alpha = 1 - about["level"]
+    state["looks"] += 1
+    value = low = high = None
+    if what in ("calibration", "scores"):
+        wealth = state["wealth"]
+        found = (
+            0.0 if wealth is None else float(logsumexp(wealth) - np.log(len(wealth)))
+        )
+        if what == "calibration" and about["near"] is not None and n:
+            value = total / n
+            low, high = _evidence.share_limits(total, n, alpha)
+    elif what == "brier":
+        sums = (n, total, state["squares"])
+        found = _evidence.mean_evidence(*sums, about["bound"], about["side"])
+        value = total / n if n else None
+        low, high = _evidence.mean_limits(*sums, alpha)
+    else:
+        found, value, low, high = _of_share(about, n, total, alpha)
+    state["peak"] = max(state["peak"], float(found))
+    if state["since"] is None and state["peak"] >= -math.log(alpha):
+        state["since"] = name if name is not None else f"look {state['looks']}"
+    row = {"look": state["looks"], "name": name, "n": n, "value": value}
+    row |= {"low": low, "high": high, "evidence": math.exp(min(float(found), 700.0))}
+    state["history"].append(row)
+    if len(state["history"]) > _KEPT:  # thin the past, keep both ends
+        state["history"] = [*state["history"][:-100:2], *state["history"][-100:]]
+
+
+_KEPT = 2000
+
+
+def _of_share(
+    about: dict[str, Any], n: float, total: float, alpha: float
+) -> tuple[float, float | None, float, float]:
+    bound = about["bound"]
+    low, high = _evidence.share_limits(total, n, alpha)
+    value = total / n if n else None
+    if about["metric"] == "f1":  # J = tp / (tp + errors) is F1 / (2 - F1)
+        found = _evidence.share_evidence(total, n, bound / (2 - bound), about["side"])
+        shown = [None if j is None else 2 * j / (1 + j) for j in (value, low, high)]
+        return found, shown[0], float(shown[1] or 0.0), float(shown[2] or 0.0)
+    found = _evidence.share_evidence(total, n, bound, about["side"])
+    return found, value, low, high
+
+
+def _packed(t: Tally) -> dict[str, list[Any]]:
+    names = ("score", "neg", "pos", "unknown")
+    return {k: getattr(t, k).tolist() for k in names}
+
+
+def _unpacked(held: Mapping[str, list[Any]]) -> Tally:
+    return Tally(**held)
+
+
+def _fingerprint(t: Tally) -> str:
+    mark = hashlib.sha256()
+    for part in (t.score, t.neg, t.pos, t.unknown):
+        mark.update(np.ascontiguousarray(part).tobytes())
+    return mark.hexdigest()
+
+
+def _late(before: Tally, after: Tally, name: str) -> Tally:
+    """Give the cases that got their label since."""
+    same = before.score.size == after.score.size and (before.score == after.score).all()
+    if same:
+        neg, pos = after.neg - before.neg, after.pos - before.pos
+        gone = before.unknown - after.unknown
+        if (neg >= 0).all() and (pos >= 0).all() and (neg + pos == gone).all():
+            return Tally(after.score, neg=neg, pos=pos)
+    raise InputError(
+        f"Batch {name!r} was counted before, with other cases or other labels. Only "
+        f"labels that were unknown may be added; give a new batch a new name."
+    )
