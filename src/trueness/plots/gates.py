@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
-
 from trueness.gates.verdicts import Check
-from trueness.plots._theme import COLOURS, frame, styled
+from trueness.plots._theme import COLOURS, alt, frame, styled
 
 _HUES = {"holds": COLOURS[0], "fails": COLOURS[1], "cannot tell yet": "#767676"}
 

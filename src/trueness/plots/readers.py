@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import numpy as np
 
-from trueness.plots._theme import COLOURS, GREY, frame, styled
+from trueness.plots._theme import COLOURS, GREY, alt, frame, styled
 from trueness.readers.analysis import ReaderStudy
 
 
