@@ -64,7 +64,7 @@ def rows():
                     v.value - real,
                     np.exp(-1) * v.value + (1 - np.exp(-1)) * out - real,
                     v.value - float(np.nanmean(v.in_bag - v.out_of_bag)) - real,
-                    v.corrected - real,
+                    v.corrected.value - real,
                 )
             )
         mean, error = np.mean(found, axis=0), np.std(found, axis=0) / SAMPLES**0.5

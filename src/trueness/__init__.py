@@ -25,9 +25,12 @@ Which is better, and everywhere?
 Do readers do better with one treatment than with another?
     reader_study ReaderStudy ReaderComponents plan_readers ReaderPlan
 Where do I cut?
-    best_threshold OperatingPoint Certificate pareto ParetoFront cost_curve CostCurve
-    decision_curve DecisionCurve validate_threshold Validation guaranteed_threshold
-    GuaranteedThreshold Proof
+    best_threshold OperatingPoint RobustCut Certificate pareto ParetoFront cost_curve
+    CostCurve decision_curve DecisionCurve validate_threshold Validation
+    guaranteed_threshold GuaranteedThreshold Proof
+    best_thresholds Zones validate_thresholds ZoneValidation guaranteed_thresholds
+    GuaranteedZones group_thresholds GroupThresholds gap_price GapPrice best_decision
+    Decision
 What does a score mean, as a probability?
     calibrate CALIBRATORS Map register save_map load_map at_prevalence
     reliability Reliability brier log_loss calibration_error calibration_index

@@ -224,6 +224,24 @@ from trueness.calibration.smooth_curve import (
     CalibrationIndex as CalibrationIndex,
     calibration_index as calibration_index,
 )
+from trueness.threshold.robust import RobustCut as RobustCut
+from trueness.threshold.zones import Zones as Zones, best_thresholds as best_thresholds
+from trueness.threshold.zone_validation import (
+    GuaranteedZones as GuaranteedZones,
+    ZoneValidation as ZoneValidation,
+    guaranteed_thresholds as guaranteed_thresholds,
+    validate_thresholds as validate_thresholds,
+)
+from trueness.threshold.decisions import (
+    Decision as Decision,
+    best_decision as best_decision,
+)
+from trueness.threshold.group_cuts import (
+    GapPrice as GapPrice,
+    GroupThresholds as GroupThresholds,
+    gap_price as gap_price,
+    group_thresholds as group_thresholds,
+)
 from trueness.threshold.operating_point import (
     OperatingPoint as OperatingPoint,
     best_threshold as best_threshold,

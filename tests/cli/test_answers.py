@@ -80,6 +80,11 @@ QUESTIONS = {
     "threshold validated": f"threshold {DATA} --score p --validate",
     "threshold guaranteed": f"threshold {DATA} --score p --subject-to 'recall >= 0.5' "
     "--subject-to 'fpr <= 0.9' --guarantee 0.9 --by g",
+    "threshold zones": f"threshold {DATA} --score p --validate "
+    "--minimize 'cost(fp=1, fn=5, defer=0.3)'",
+    "threshold zones guaranteed": f"threshold {DATA} --score p --guarantee 0.9 "
+    "--subject-to 'fpr above <= 0.4' --subject-to 'fnr below <= 0.4'",
+    "threshold range": f"threshold {DATA} --score p --prevalence 0.05:0.2",
     "compare": f"compare {DATA} --score p --score q --by g",
     "readers": "readers sample:readers --label truth --score rating --margin 0.05",
     "calibrate": f"calibrate {DATA} --score p --method platt --by g",

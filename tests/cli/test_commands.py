@@ -209,6 +209,37 @@ def test_names_cannot_steer_the_terminal(tmp_path):
     assert "\x1b" not in result.stderr
 
 
+def test_all_numbers_of_a_cut_are_for_the_prevalence_that_is_named(small):
+    words = ["threshold", small, "-l", "y", "-s", "p", "--maximize", "precision"]
+    words += ["--subject-to", "recall >= 1", "--prevalence", 0.1]
+    found = answer(*words)["result"]
+    assert found["value"] == pytest.approx(0.1 / (0.1 + 0.9 / 4))  # one of 4 negatives
+    assert found["metrics"]["precision"] == pytest.approx(found["value"])
+    shown = run(*words).stdout
+    assert shown.count("0.308") == 2  # in the sentence and in the table
+    assert "for a prevalence of 10" in shown
+    whole = answer(*words[:-2])["result"]
+    assert whole["metrics"]["precision"] == pytest.approx(3 / 4)
+
+
+def test_a_cut_for_each_group_two_cuts_and_a_range(small, tmp_path):
+    words = ["threshold", small, "-l", "y", "-s", "p"]
+    found = answer(*words, "--by", "who", "--subject-to", "recall_gap <= 0.5")
+    cuts = found["result"]["group_cuts"]
+    assert cuts["proved"] is True
+    assert set(found["result"]["groups"]) == set(cuts["thresholds"]) == {"a", "b"}
+    lone = run(*words, "--subject-to", "recall_gap <= 0.5")
+    assert "need groups. Type --by COLUMN" in lone.stderr
+    two = answer(*words, "--minimize", "cost(fp=1, fn=1, defer=0.2)")["result"]
+    assert two["zones"]["lower"] < two["zones"]["upper"]
+    wide = answer(*words, "--maximize", "f1", "--prevalence", "0.1:0.3")["result"]
+    assert wide["prevalence"] in (0.1, 0.3)  # the worst of the range
+    assert "must be a share such as 0.01" in run(*words, "--prevalence", "x").stderr
+    listed = run("threshold", "--list-metrics")
+    assert listed.exit_code == 0
+    assert "deferred" in listed.stdout
+
+
 def test_threshold_by_hand(small):
     words = ["threshold", small, "-l", "y", "-s", "p", "--maximize", "recall"]
     found = answer(*words, "--subject-to", "fpr <= 0")["result"]
@@ -245,7 +276,6 @@ def test_a_cut_can_be_guaranteed(tmp_path):
     assert both["result"]["threshold"] == best.threshold
     for option, sentence in {
         "--validate": "leave out --validate",
-        "--prevalence=0.1": "leave out --prevalence",
     }.items():
         result = run(*words, *asked, option)
         assert result.exit_code == 2

@@ -1,5 +1,6 @@
 """The text form says what the Python form says, and slips are pointed at."""
 
+import pickle
 from contextlib import suppress
 
 import pytest
@@ -152,3 +153,38 @@ def test_any_text_is_read_or_refused(text):
     for read in (trueness.metric, trueness.constraint):
         with suppress(InputError):
             read(text)
+
+
+def test_money_as_people_write_it():
+    c = trueness.Confusion(tp=3, fp=1, fn=2, tn=4)
+    for text, value in {
+        "80*tp - 5*fp": 235,
+        "cost(fp=5, fn=100, tp=-80)": 5 + 200 - 240,
+        "cost(fp=1, fn=2, tn=-0.5)": 1 + 4 - 2,
+        "(80*tp - 5*fp) / cases": 23.5,
+        "tp / (tp + fp)": 3 / 4,
+        "positives + 10*negatives": 55,
+    }.items():
+        m = trueness.metric(text)
+        assert float(m(c)) == pytest.approx(value)
+        again = trueness.metric(repr(m))
+        assert float(again(c)) == pytest.approx(value)
+        assert float(pickle.loads(pickle.dumps(m))(c)) == pytest.approx(value)  # noqa: S301
+    assert repr(trueness.cost(fp=1, fn=10, defer=0.3)) == (
+        "cost(fp=1, fn=10) + 0.3*deferred"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("tp*fp", "sums of counts can be divided"),
+        ("f1 / recall", "sums of counts can be divided"),
+        ("1 / tp", "a number cannot be divided by a metric"),
+        ("profit", "no metric of that name; known are accuracy"),
+        ("f_beta(1e308)", "come to more than 1.8e308"),
+    ],
+)
+def test_what_cannot_be_kept_exact_is_refused(text, words):
+    with pytest.raises(InputError, match=words):
+        trueness.metric(text)

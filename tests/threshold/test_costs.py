@@ -96,6 +96,7 @@ def test_intervals_cover():
     truth = share * tpr - (1 - share) * p / (1 - p) * fpr
     w = np.array([0.2, 0.5])
     hits, cost_hits, runs = np.zeros(3), np.zeros(2), 400
+    standard = np.zeros(3)
     for _ in range(runs):
         y = rng.random(n) < share
         x = rng.normal(size=n) + 1.5 * y
@@ -103,14 +104,26 @@ def test_intervals_cover():
         odds = share / (1 - share) * np.exp(1.5 * x - 1.5**2 / 2)
         d = decision_curve(trueness.tally(y, odds / (1 + odds)), threshold=p)
         hits += (d.low <= truth) & (truth <= d.high)
+        low, high = d.standardised_low, d.standardised_high
+        standard += (low <= truth / share) & (truth / share <= high)
         c = cost_curve(trueness.tally(y, x), weight=w)
         at = norm.sf(c.threshold - 1.5), norm.sf(c.threshold)
         true_cost = w * (1 - at[0]) + (1 - w) * at[1]
         cost_hits += (c.low <= true_cost) & (true_cost <= c.high)
     # four standard errors of a share of 400 around 0.95
     assert (np.abs(hits / runs - 0.95) < 0.045).all()
+    # the number of positives is random, and was taken as known: 0.85 to 0.88
+    assert (np.abs(standard / runs - 0.95) < 0.045).all()
     # the cut was chosen on the same cases: somewhat less, and said so in the notes
     assert (cost_hits / runs > 0.85).all()
+
+
+def test_a_case_control_sample_needs_the_prevalence_of_use():
+    with pytest.raises(InputError, match="net benefit depends on the share of positiv"):
+        decision_curve(HAND, sampling="case-control")
+    d = decision_curve(HAND, sampling="case-control", prevalence=0.05)
+    assert d.sampling == "case-control"
+    assert d.standardised_low * 0.05 == pytest.approx(d.low)
 
 
 def test_wilson_by_hand_and_at_the_ends():

@@ -122,3 +122,10 @@ def test_many_continuous_scores():
     tp, fp = front.confusion.tp, front.confusion.fp
     assert (np.diff(tp) > 0).all()
     assert (np.diff(fp) > 0).all()
+
+
+def test_a_tally_in_which_a_metric_is_undefined_has_an_empty_front():
+    for t in (trueness.Tally([1.0], pos=[3]), trueness.Tally([1.0], neg=[3])):
+        for names in (["recall", "fpr"], ["recall", "fpr", "mcc"]):
+            assert len(trueness.pareto(t, names)) == 0
+    assert len(trueness.pareto(trueness.Tally([1.0], pos=[3]), ["recall", "f1"])) == 1

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import beta, binom, norm
 
 import trueness
 from trueness import Infeasible, InputError, NotEnoughCases, Tally, guaranteed_threshold
@@ -141,8 +141,10 @@ def test_what_cannot_be_guaranteed():
     weak = trueness.tally(y, rng.normal(size=300) + y)
     with pytest.raises(NotEnoughCases, match=r"About [\d,]+ more cases like them"):
         guaranteed_threshold(weak, "accuracy >= 0.75", rng=1)
-    with pytest.raises(InputError, match="needs a bound on a share of cases"):
-        guaranteed_threshold(noise, "f1 >= 0.5")
+    with pytest.raises(InputError, match="needs a bound on a mean or a quotient"):
+        guaranteed_threshold(noise, "mcc >= 0.5")
+    with pytest.raises(InputError, match="thresholds must be numbers, one or more"):
+        guaranteed_threshold(noise, "f1 >= 0.5", thresholds=[])
     with pytest.raises(InputError, match="between 0 and 1"):
         guaranteed_threshold(noise, "recall >= 1")
     with pytest.raises(InputError, match=r"confidence must lie in \(0, 1\)"):
@@ -209,3 +211,83 @@ def test_constraints_that_cannot_be_guaranteed_together():
     assert {q.method for q in mixed.proofs} == {
         "order statistics", "split and fixed sequence"
     }  # fmt: skip
+
+
+def population(threshold, share=0.3, shift=1.5):
+    tpr, fpr = norm.sf(threshold - shift), norm.sf(threshold)
+    p, q = 1e6 * share, 1e6 * (1 - share)
+    return trueness.Confusion(p * tpr, q * fpr, p * (1 - tpr), q * (1 - fpr))
+
+
+RISKS = {
+    "f1 >= 0.6": {},
+    "f_beta(2) >= 0.6": {},
+    "net_benefit(0.25) >= 0.12": {},
+    "youden >= 0.38": {},
+    "balanced_accuracy >= 0.68": {},
+    "lr_positive >= 4": {},
+    "precision >= 0.2": {"prevalence": 0.05},
+}
+
+
+@pytest.mark.parametrize("text", RISKS)
+def test_error_rate_of_more_risks(text):
+    rng, wrong, done, runs = np.random.default_rng(17), 0, 0, 60
+    asked = trueness.constraint(text)
+    for _ in range(runs):
+        y = rng.random(1200) < 0.3
+        t = trueness.tally(y, np.round(rng.normal(size=1200) + 1.5 * y, 2))
+        try:
+            g = guaranteed_threshold(t, text, rng=rng, **RISKS[text])
+        except (NotEnoughCases, Infeasible):
+            continue
+        done += 1
+        c = population(g.threshold - 0.005, RISKS[text].get("prevalence", 0.3))
+        wrong += not asked(c)
+        assert asked.decide(g.bound)
+    assert done > runs / 2
+    assert wrong / runs < 0.05 + 3 * math.sqrt(0.05 * 0.95 / runs)
+
+
+def test_f1_by_hand():
+    # f1 >= 0.8 is 2 tp (1 - 0.8) >= 0.8 (fp + fn): a share of at least 2/3 of tp
+    t = Tally([2, 1], pos=[60, 5], neg=[5, 60])
+    g = guaranteed_threshold(t, "f1 >= 0.8", thresholds=[1.5])
+    assert g.p_value == pytest.approx(binom.sf(59, 70, 2 / 3))
+    assert g.cases == 70
+    assert (g.threshold, g.interval) == (1.5, (1.5, 1.5))
+    s = beta.ppf(0.05, 60, 11)  # the limit of the share, as a limit of f1
+    assert g.bound == pytest.approx(2 * s / (1 + s))
+
+
+def test_thresholds_fixed_beforehand_with_and_without_a_sequence():
+    t = normal_tally(np.random.default_rng(4))
+    first = guaranteed_threshold(t, "precision >= 0.5", thresholds=[1.5, 1.0, 0.5, 0])
+    alone = guaranteed_threshold(
+        t, "precision >= 0.5", thresholds=[1.5, 1.0, 0.5, 0], sequence=False
+    )
+    assert first.method == "fixed sequence"
+    assert alone.method == "bonferroni"
+    p = [
+        binom.sf(
+            ((flag := t.score >= a) * t.pos).sum() - 1, (t.pos + t.neg)[flag].sum(), 0.5
+        )
+        for a in (1.5, 1.0, 0.5, 0)
+    ]
+    passed = [a for a, q in zip((1.5, 1.0, 0.5, 0), p, strict=True) if q <= 0.05 / 4]
+    assert alone.threshold == passed[-1]
+    assert first.threshold <= alone.threshold
+
+
+def test_a_guarantee_at_another_prevalence():
+    t = normal_tally(np.random.default_rng(5), 3000)
+    g = guaranteed_threshold(t, "precision >= 0.3", prevalence=0.05)
+    assert g.value == pytest.approx(trueness.precision(g.confusion.at_prevalence(0.05)))
+    wide = guaranteed_threshold(t, "precision >= 0.3", prevalence=(0.05, 0.1))
+    doubt = trueness.Estimate(0.07, 0.05, 0.1)
+    unsure = guaranteed_threshold(t, "precision >= 0.3", prevalence=doubt)
+    assert trueness.precision(wide.confusion.at_prevalence(0.05)) > 0.3
+    assert unsure.confidence == 0.95
+    # a rate of one class does not depend on it, and keeps its sharper test
+    same = guaranteed_threshold(t, "recall >= 0.8", prevalence=0.05)
+    assert same.method == "order statistics"

@@ -8,6 +8,7 @@ from scipy.stats import norm, poisson
 
 import trueness
 from trueness import InputError, NotEnoughCases, Tally, validate_threshold
+from trueness._core.binomial import wilson
 from trueness.threshold.validation import Resample, _exactly
 
 HAND = Tally([4, 3, 2, 1], pos=[40, 30, 20, 10], neg=[10, 20, 30, 40])
@@ -64,7 +65,8 @@ def test_shape_of_the_answer():
     assert v.value == best.value
     assert v.thresholds.shape == v.in_bag.shape == v.out_of_bag.shape
     assert v.threshold.low <= v.threshold.value <= v.threshold.high
-    assert v.optimism == v.value - v.corrected
+    assert v.optimism == v.value - v.corrected.value
+    assert v.corrected.low <= v.corrected.value <= v.corrected.high
     assert 0.5 < v.holds["recall >= 0.6"] <= 1
     assert set(trueness.METRICS) <= set(v.metrics)
     for name, e in v.metrics.items():
@@ -101,27 +103,72 @@ def test_same_seed_same_answer():
     assert np.array_equal(a.thresholds, c.thresholds)
 
 
-def test_rates_have_wilson_intervals():
-    v = validate_threshold(HAND, rng=1, replicates=20)
-    z = norm.isf(0.025)
-    p, n = 0.7, 100  # 40 + 30 of 100 positives
-    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    recall = v.metrics["recall"]
-    assert recall.method == "wilson"
-    assert (recall.low, recall.high) == pytest.approx((centre - half, centre + half))
-    assert v.metrics["f1"].method == "jeffreys"
-    # at a given prevalence precision is no longer a share of counted cases
+def test_every_number_of_an_answer_is_for_one_prevalence():
     v = validate_threshold(HAND, "youden", prevalence=0.1, rng=1, replicates=20)
-    assert v.metrics["recall"].method == "wilson"
-    assert v.metrics["precision"].method == "jeffreys"
     assert v.metrics["precision"].value == pytest.approx(0.07 / (0.07 + 0.27))
+    assert v.prevalence == "0.1"
+    assert validate_threshold(HAND, rng=1, replicates=20).prevalence.startswith("0.5")
+
+
+@pytest.mark.parametrize(
+    ("metric", "n", "share", "shift"),
+    [("accuracy", 60, 0.4, 1.0), ("f1", 120, 0.2, 1.2), ("youden", 100, 0.3, 1.0)],
+)
+def test_intervals_hold_the_truth_of_the_chosen_rule(metric, n, share, shift):
+    """Of the chosen rule on new cases, in samples of a population that is known."""
+    rng, runs = np.random.default_rng(31), 150
+    hits = {name: 0 for name in ("recall", "specificity", "precision", "accuracy")}
+    corrected = fixed = 0
+    for _ in range(runs):
+        t = trueness.tally(*binormal(rng, n, share, shift))
+        v = validate_threshold(t, metric, rng=rng, replicates=60)
+        truth = population(v.point.threshold, share, shift, metric)
+        corrected += v.corrected.low <= truth <= v.corrected.high
+        c = v.point.confusion
+        low, high = wilson(c.tp + c.tn, n, 0.95)
+        right = population(v.point.threshold, share, shift, "accuracy")
+        fixed += low <= right <= high
+        for name in hits:
+            e = v.metrics.get(name)
+            true = population(v.point.threshold, share, shift, name)
+            hits[name] += e is None or e.low <= true <= e.high
+    # a share of 0.95 of 150 has a standard error of 0.018
+    assert corrected / runs > 0.89
+    assert min(hits.values()) / runs > 0.89
+    assert fixed < corrected  # taking the cut as fixed promises too much
+
+
+def test_an_estimated_prevalence_widens_the_intervals():
+    sure = validate_threshold(HAND, "f1", prevalence=0.2, rng=1, replicates=50)
+    doubt = trueness.Estimate(0.2, 0.1, 0.35)
+    wide = validate_threshold(HAND, "f1", prevalence=doubt, rng=1, replicates=50)
+    assert wide.point.threshold == sure.point.threshold
+    a, b = sure.metrics["precision"], wide.metrics["precision"]
+    assert b.high - b.low > 1.5 * (a.high - a.low)
+    both = validate_threshold(HAND, "f1", prevalence=(0.1, 0.35), rng=1, replicates=50)
+    c = both.metrics["precision"]
+    assert c.low < b.low
+    assert c.high > b.high
+
+
+def test_case_control_cases_know_no_prevalence():
+    with pytest.raises(InputError, match="f1 in best_threshold depends on the share"):
+        validate_threshold(HAND, "f1", sampling="case-control")
+    v = validate_threshold(HAND, "youden", sampling="case-control", replicates=20)
+    assert "recall" in v.metrics
+    assert "precision" not in v.metrics
+    v = validate_threshold(
+        HAND, "youden", prevalence=0.1, sampling="case-control", replicates=20
+    )
+    assert "precision" in v.metrics
+    with pytest.raises(InputError, match="sampling must be one of"):
+        validate_threshold(HAND, sampling="random")
 
 
 def test_perfect_separation_has_no_empty_interval():
     t = Tally([2, 1], pos=[20, 0], neg=[0, 30])
     v = validate_threshold(t, "f1", rng=2, replicates=50)
-    assert v.value == v.corrected == 1
+    assert v.value == v.corrected.value == 1
     for e in v.metrics.values():
         assert e.low < e.high
 
@@ -139,7 +186,7 @@ def test_the_correction_removes_the_optimism(metric, n, share, shift):
         v = validate_threshold(t, metric, rng=rng, replicates=40)
         truth = population(v.point.threshold, share, shift, metric)
         flattery.append(v.value - truth)
-        rest.append(v.corrected - truth)
+        rest.append(v.corrected.value - truth)
     error = np.std(rest) / math.sqrt(len(rest))
     assert np.mean(flattery) > 0.04
     assert abs(np.mean(rest)) < 0.015 + 3 * error
@@ -168,7 +215,7 @@ def test_repeated_choices_lie_where_new_samples_put_them():
 def test_minimised_costs_are_scaled_to_the_size_of_the_tally():
     v = validate_threshold(HAND, minimize="cost(fp=1, fn=1)", rng=4, replicates=200)
     assert v.value == 60
-    assert 58 < v.corrected < 70
+    assert 58 < v.corrected.value < 70
     assert v.optimism < 1
 
 

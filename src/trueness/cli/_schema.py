@@ -167,18 +167,21 @@ _CUT = {
     **{
         name: field(OperatingPoint, name)
         for name in ("threshold", "interval", "objective", "value", "constraints",
-                     "binding", "intervals", "prevalence", "method")
+                     "binding", "intervals", "prevalence", "method", "notes")
     },
     "confusion": keys(**_COUNTS),
     "metrics": each(number("every metric at the threshold")),
     "estimates": each(ESTIMATE),
     "validation": of(
-        Validation, "threshold", "corrected", "optimism", "metrics", "holds", "failed"
+        Validation, "threshold", "corrected", "optimism", "metrics", "holds", "failed",
+        "prevalence", "notes",
     ),
     "guarantee": keys(
         confidence=number("how surely all constraints hold at once"),
         proofs=several(of(Proof)),
     ),
+    "zones": each(value("anything", "two cuts and what happens in each zone")),
+    "group_cuts": each(value("anything", "a cut for each group, and the proof")),
 }  # fmt: skip
 _CALIBRATED = {
     "brier": of(CalibrationGain, "before", "in_sample", "cross_fitted", "gain"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import partial
 from typing import Annotated, Any, NamedTuple
 
@@ -14,12 +15,14 @@ from trueness._core.doors import door
 from trueness._core.numbers import counted, level_text, listed, percent, written
 from trueness._core.progress import progress
 from trueness._core.records import Estimate
+from trueness.cli import _zones
 from trueness.cli._columns import Request, count_tally
 from trueness.cli._command import ONE_SCORE, command
-from trueness.cli._options import Maximize, Minimize, Prevalence, SubjectTo
+from trueness.cli._options import Maximize, Minimize, SubjectTo
 from trueness.cli._shell import Answer, about, cases_sentence, each_group, say, table
 from trueness.counts.values import Tally
 from trueness.metrics.confusion import Confusion
+from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS
 from trueness.metrics.words import cases_of, constraint_text, is_share, text_of
 from trueness.threshold import operating_point as operating
 from trueness.threshold.at_cut import AtThreshold, at_threshold, confusion
@@ -31,6 +34,8 @@ from trueness.threshold.guarantees import (
 from trueness.threshold.operating_point import OperatingPoint
 from trueness.threshold.validation import Validation, validate_threshold
 
+# what is maximised when nothing is said, as in the report
+DEFAULT = "youden"
 SHOWN = ("recall", "specificity", "precision", "npv", "accuracy", "f1", "mcc")
 
 
@@ -48,7 +53,14 @@ def threshold(
     maximize: Maximize = None,
     minimize: Minimize = None,
     subject_to: SubjectTo = None,
-    prevalence: Prevalence = None,
+    prevalence: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of positives in use, if not that of the file; 0.01:0.05 is a "
+            "range.",
+        ),
+    ] = None,
     at: Annotated[
         float | None,
         typer.Option(help="Evaluate this threshold instead of looking for the best."),
@@ -61,24 +73,41 @@ def threshold(
         float | None,
         typer.Option(help="Confidence with which the constraints shall hold."),
     ] = None,
+    list_metrics: Annotated[
+        bool,
+        typer.Option(
+            "--list-metrics",
+            help="Show every metric and count that can be named, and end.",
+            is_eager=True,
+            callback=lambda asked: _list_metrics() if asked else None,
+        ),
+    ] = False,
 ) -> Answer:
     """Where should the threshold be? The exact best one under constraints.
+
+    A price for deferred cases, --minimize "cost(fp=1, fn=10, defer=0.3)", asks for two
+    thresholds; a limit on groups, --by site --subject-to "recall_gap <= 0.02", for one
+    in each group.
 
     Example: trueness threshold sample:west_nile --label virus --score boosting \
 --maximize f1 --subject-to "recall >= 0.8" --validate
     """
-    wanted = {"maximize": maximize, "minimize": minimize}
+    share = _read_share(prevalence)
+    wanted: dict[str, Any] = {"maximize": maximize, "minimize": minimize}
     bounds = subject_to or []
     if at is not None:
         _only_at(maximize, minimize, bounds, validate, guarantee)
-        find = partial(_given, at, prevalence, request)
+        find = partial(_given, at, _one_share(share), request)
     elif guarantee is None:
-        wanted["maximize"] = maximize or "accuracy"
-        given = wanted | {"subject_to": bounds, "prevalence": prevalence}
-        find = partial(_best, given, request, validate)
+        two = _zones.asks_for_two_cuts([*bounds, maximize, minimize])
+        wanted = _objective(maximize, minimize, two)
+        given = wanted | {"subject_to": bounds, "prevalence": share}
+        find = partial(_two if two else _best, given, request, validate)
     else:
-        _fits_a_guarantee(bounds, prevalence, validate)
-        find = partial(_promised, wanted, bounds, guarantee, request)
+        _fits_a_guarantee(bounds, validate)
+        two = _zones.asks_for_two_cuts([*bounds])
+        promised = _promised_two if two else _promised
+        find = partial(promised, wanted, bounds, guarantee, share, request)
     score = request.chosen.scores[0]
     with progress("Counting", unit=""):
         t = count_tally(request, score)
@@ -88,6 +117,8 @@ def threshold(
             f"The limit on flagged cases counts cases with a label only; "
             f"{counted(t.n_unknown, 'case has', 'cases have')} none."
         )
+    if _zones.asks_for_groups(bounds):
+        return _by_groups(request, t, groups, wanted, bounds)
     with progress("Looking for the best threshold", unit=""):
         found = find(t)
         by_group = each_group(groups, lambda part: find(part).result)
@@ -100,15 +131,118 @@ def threshold(
     )
 
 
+def _objective(maximize: str | None, minimize: str | None, two: bool) -> dict[str, Any]:
+    """Give what was asked for, or what is meant when nothing was."""
+    if maximize is not None and minimize is not None:
+        return {"maximize": maximize, "minimize": minimize}
+    if minimize is not None or (two and maximize is None):
+        return {"minimize": minimize or "defer"}
+    return {"maximize": maximize or DEFAULT}
+
+
+def _read_share(text: str | None) -> float | tuple[float, float] | None:
+    """Read 0.01, or 0.01:0.05 for a range."""
+    if text is None:
+        return None
+    try:
+        numbers = [float(part) for part in text.split(":")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2):
+        raise InputError(
+            f"--prevalence must be a share such as 0.01, or a range such as 0.01:0.05; "
+            f"found {text!r}."
+        )
+    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
+
+
+def _list_metrics() -> None:
+    """Print what can be maximised, minimised and bounded, and end."""
+    known = {**METRICS, **COUNTS}
+    for name, m in known.items():
+        typer.echo(f"{name:24}{m.question}")
+    for name, family in METRIC_FAMILIES.items():
+        words = (family.__doc__ or "").strip().splitlines()[0]
+        given = ", ".join(f"{k}=" for k in inspect.signature(family).parameters)
+        typer.echo(f"{name}({given})  {words}")
+    raise typer.Exit
+
+
+def _empty(**parts: Any) -> dict[str, Any]:
+    """Give every key of the answer; null where there is nothing to say."""
+    keys = (
+        *("threshold", "interval", "objective", "value", "constraints", "binding"),
+        *("intervals", "confusion", "metrics", "estimates", "prevalence"),
+        *("method", "notes"),
+        *("validation", "guarantee", "zones", "group_cuts"),
+    )
+    return dict.fromkeys(keys) | parts
+
+
+def _two(wanted: dict[str, Any], request: Request, validate: bool, t: Tally) -> _Cut:
+    result, parts, chart = _zones.two_cuts(wanted, request, validate, t)
+    return _Cut(_empty(**result), parts, chart)
+
+
+def _promised_two(
+    wanted: dict[str, Any],
+    bounds: list[str],
+    confidence: float,
+    share: Any,
+    request: Request,
+    t: Tally,
+) -> _Cut:
+    found = _zones.two_promised_cuts(bounds, confidence, share, request, t)
+    return _Cut(_empty(**found[0]), *found[1:])
+
+
+def _by_groups(
+    request: Request,
+    t: Tally,
+    groups: dict[str, Tally],
+    wanted: dict[str, Any],
+    bounds: list[str],
+) -> Answer:
+    """Answer with a cut for each group."""
+    if not groups:
+        raise InputError(
+            "Limits on differences between groups need groups. Type --by COLUMN."
+        )
+    with progress("Looking for the best thresholds", unit=""):
+        result, parts, chart = _zones.cuts_of_groups(groups, wanted, bounds, request)
+    cuts = result["group_cuts"]
+    each = {
+        name: _empty(
+            threshold=cuts["thresholds"][str(name)],
+            interval=cuts["intervals"][str(name)],
+            confusion=cuts["confusions"][str(name)],
+        )
+        for name in groups
+    }
+    whole = _empty(**result) | {"groups": each}
+    words = [cases_sentence(t), *parts]
+    return Answer("threshold", whole, words, chart, about(request, t))
+
+
+def _one_share(share: float | tuple[float, float] | None) -> float | None:
+    if isinstance(share, tuple):
+        raise InputError(
+            "--at evaluates one threshold for one prevalence. Type --prevalence 0.01."
+        )
+    return share
+
+
 def _best(wanted: dict[str, Any], request: Request, validate: bool, t: Tally) -> _Cut:
     point = operating.best_threshold(t, **wanted)
     checked = None
     if validate:
         checked = validate_threshold(t, **wanted, level=request.level, rng=request.seed)
-    found = _estimates(t, point.threshold, wanted["prevalence"], request)
+    # of a range the numbers are for the prevalence where the threshold is worst
+    used = None if wanted["prevalence"] is None else point.prevalence
+    found = _estimates(t, point.threshold, used, request)
     parts = [*_sentences(point), _matrix(point.confusion)]
     parts += _checked_parts(checked) if checked else [_metrics_table(found)]
-    parts += _for_prevalence(wanted["prevalence"], t)
+    parts += _for_prevalence(used, t)
     result = {
         "threshold": point.threshold,
         "interval": point.interval,
@@ -122,10 +256,17 @@ def _best(wanted: dict[str, Any], request: Request, validate: bool, t: Tally) ->
         "estimates": found,
         "prevalence": point.prevalence,
         "method": point.method,
+        "notes": point.notes,
         "validation": checked and _validation(checked),
         "guarantee": None,
     }
-    return _Cut(result, parts, lambda: door("plots").operating_point(t, **wanted))
+    if point.robust is not None:
+        return _Cut(
+            _empty(**result), parts, lambda: door("plots").prevalence_path(point)
+        )
+    return _Cut(
+        _empty(**result), parts, lambda: door("plots").operating_point(t, **wanted)
+    )
 
 
 def _given(at: float, prevalence: float | None, request: Request, t: Tally) -> _Cut:
@@ -152,7 +293,7 @@ def _given(at: float, prevalence: float | None, request: Request, t: Tally) -> _
         "threshold was chosen beforehand and not on these cases.",
         *_for_prevalence(prevalence, t),
     ]
-    return _Cut(result, parts, lambda: door("plots").roc(t))
+    return _Cut(_empty(**result), parts, lambda: door("plots").roc(t))
 
 
 def _estimates(
@@ -193,23 +334,17 @@ def _validation(v: Validation) -> dict[str, Any]:
         "metrics": v.metrics,
         "holds": v.holds,
         "failed": v.failed,
+        "prevalence": v.prevalence,
+        "notes": v.notes,
     }
 
 
-def _fits_a_guarantee(
-    bounds: list[str], prevalence: float | None, validate: bool
-) -> None:
+def _fits_a_guarantee(bounds: list[str], validate: bool) -> None:
     """Stop at what a guarantee cannot be about, rather than leave it out silently."""
     if not bounds:
         raise InputError(
             "--guarantee needs a constraint, and found none. Type "
             '--subject-to "recall >= 0.9" --guarantee 0.95.'
-        )
-    if prevalence is not None:
-        raise InputError(
-            "--guarantee holds for the population that the cases were drawn from, so "
-            "leave out --prevalence. (Recall, the false positive rate and other rates "
-            "within one class do not depend on it.)"
         )
     if validate:
         raise InputError(
@@ -222,11 +357,12 @@ def _promised(
     wanted: dict[str, Any],
     bounds: list[str],
     confidence: float,
+    share: Any,
     request: Request,
     t: Tally,
 ) -> _Cut:
     g = guaranteed_threshold(
-        t, bounds, confidence=confidence, **wanted, rng=request.seed
+        t, bounds, confidence=confidence, **wanted, prevalence=share, rng=request.seed
     )
     c, found = confusion(t, g.threshold), _estimates(t, g.threshold, None, request)
     goal = next((f"{k} {v}" for k, v in wanted.items() if v is not None), None)
@@ -243,11 +379,13 @@ def _promised(
         "estimates": found,
         "prevalence": t.prevalence,
         "method": g.method,
+        "notes": (),
         "validation": None,
         "guarantee": {"confidence": g.confidence, "proofs": g.proofs},
     }
     parts = [*_promise_sentences(g), _matrix(c), _metrics_table(found)]
-    return _Cut(result, parts, lambda: door("plots").guaranteed_cut(t, g))
+    chart = lambda: door("plots").guaranteed_cut(t, g)  # noqa: E731 - as the others
+    return _Cut(_empty(**result), parts, chart)
 
 
 def _promise_sentences(g: GuaranteedThreshold) -> list[str]:
@@ -282,7 +420,11 @@ def _sentences(point: OperatingPoint) -> list[str]:
             f"thresholds above {low:.6g} and up to {high:.6g} flag the same cases."
         )
     what = point.objective.partition(" ")[2]
-    lines.append(f"At this threshold {_explained(what)} is {written(point.value)}.")
+    lines.append(
+        f"At this threshold {_explained(what)} is {_zones.amount(point.value)}, at a "
+        f"prevalence of {point.prevalence:.4g}."
+    )
+    lines += point.notes
     if point.binding:
         many = "s" if len(point.binding) > 1 else ""
         stops = listed([constraint_text(c) for c in point.binding])
@@ -316,9 +458,12 @@ def _metrics_table(found: dict[str, Estimate]) -> Any:
 
 def _checked_parts(v: Validation) -> list[Any]:
     rows = [[text_of(n), v.metrics[n]] for n in SHOWN if n in v.metrics]
+    e = v.corrected
     lines = [
         f"The threshold was tuned on the same data, so its results are optimistic. On "
-        f"new cases expect {written(v.corrected)} instead of {written(v.value)}.",
+        f"new cases expect {written(e.value)} ({level_text(e.level)} interval "
+        f"{written(e.low)} to {written(e.high)}) instead of {written(v.value)}. The "
+        f"intervals allow for the choice.",
         f"If the choice were repeated on similar data, the threshold would lie between "
         f"{v.threshold.low:.4g} and {v.threshold.high:.4g} "
         f"({level_text(v.threshold.level)} interval).",

@@ -168,8 +168,10 @@ class Metric:
         """Subtract from a number."""
         return -self + other
 
-    def __truediv__(self, divisor: float) -> Metric:
-        """Divide by a number."""
+    def __truediv__(self, divisor: Metric | float) -> Metric:
+        """Divide by a number, or one weighted sum of counts by another."""
+        if isinstance(divisor, Metric):
+            return _quotient(self, divisor)
         number = _real(divisor, "/")
         if number == 0:
             raise InputError(f"{self.name} cannot be divided by 0.")
@@ -195,11 +197,55 @@ class Metric:
 Terms = tuple[tuple[float, Metric], ...]
 
 
+def weights_of(m: Metric) -> tuple[float, float, float, float] | None:
+    """Give the weights of tp, fp, fn and tn, if the metric is a plain sum of them."""
+    if m.constant:
+        return None
+    total = [0.0] * 4
+    for w, part in _terms(m):
+        if part.ratio is None or part.ratio.under is not None:
+            return None
+        total = [
+            plus(t, times(w, v)) for t, v in zip(total, part.ratio.over, strict=True)
+        ]
+    return tuple(total)  # type: ignore[return-value]
+
+
+def _quotient(a: Metric, b: Metric) -> Metric:
+    """Divide a weighted sum of counts by another: it stays exact in whole numbers."""
+    over, under = weights_of(a), weights_of(b)
+    if over is None or under is None or not any(under):
+        raise InputError(
+            f"Only weighted sums of counts can be divided by each other (tp / (tp + "
+            f"fp)), so that values stay exact; found ({a.name}) / ({b.name})."
+        )
+
+    def value(c: Confusion) -> Any:
+        counts = (c.tp, c.fp, c.fn, c.tn)
+        top, bottom = (
+            sum(w * n for w, n in zip(part, counts, strict=True))
+            for part in (over, under)
+        )
+        return np.true_divide(top, bottom)
+
+    name = f"{_bracketed(a)} / {_bracketed(b)}"
+    ends = (-np.inf, np.inf)
+    ratio, question = Ratio(over, under), "A quotient of counts."
+    return Metric(
+        name, value, "none", ends, "", question, ratio=ratio, shape="quotient"
+    )
+
+
+def _bracketed(m: Metric) -> str:
+    return m.name if m.name.isidentifier() else f"({m.name})"
+
+
 def _real(value: Any, sign: str) -> float:
     if isinstance(value, Metric):
         raise InputError(
             f"Metrics can be added and scaled by numbers; a metric after {sign!r} "
-            f"is not possible ({value.name})."
+            f"is not possible ({value.name}): a product of two has no exact order. "
+            f"Counts can be divided: tp / (tp + fp)."
         )
     return _options.real_number(value, f"the number after {sign!r}")
 
@@ -228,12 +274,22 @@ def as_fraction(value: float) -> Fraction:
 
 def plus(a: float, b: float) -> float:
     """Add two numbers as they were typed: 0.1 + 0.2 is 0.3."""
-    return float(as_fraction(a) + as_fraction(b))
+    return _as_float(as_fraction(a) + as_fraction(b))
 
 
 def times(a: float, b: float) -> float:
     """Multiply two numbers as they were typed: 3 * 0.1 is 0.3."""
-    return float(as_fraction(a) * as_fraction(b))
+    return _as_float(as_fraction(a) * as_fraction(b))
+
+
+def _as_float(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise InputError(
+            "The numbers of this formula come to more than 1.8e308, the largest that a "
+            "computer's number can be. Type smaller ones."
+        ) from None
 
 
 def _sum(terms: Terms, constant: float) -> Metric:

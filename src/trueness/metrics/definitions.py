@@ -338,6 +338,46 @@ flagged_rate = _ratio(
 )
 
 
+def _count(name: str, question: str, weights: Coefficients) -> Metric:
+    return _ratio(name, question, weights, None, direction="none", range=(0.0, np.inf))
+
+
+def _two_cuts_only(c: Confusion) -> Any:
+    raise InputError(
+        "defer and deferred are about cases between two cuts, which one cut does not "
+        'have. Type trueness.best_thresholds(t, minimize="cost(fp=1, fn=10, '
+        'defer=0.3)").'
+    )
+
+
+# counts as people write them: 80*tp - 5*fp
+COUNTS: dict[str, Metric] = {
+    m.name: m
+    for m in (
+        _count("tp", "How many positives are flagged?", (1, 0, 0, 0)),
+        _count("fp", "How many negatives are flagged?", (0, 1, 0, 0)),
+        _count("fn", "How many positives are missed?", (0, 0, 1, 0)),
+        _count("tn", "How many negatives are left alone?", (0, 0, 0, 1)),
+        _count("positives", "How many cases are positive?", (1, 0, 1, 0)),
+        _count("negatives", "How many cases are negative?", (0, 1, 0, 1)),
+        _count("cases", "How many cases are there?", (1, 1, 1, 1)),
+        Metric(
+            "deferred",
+            _two_cuts_only,
+            direction="lower",
+            range=(0.0, np.inf),
+            question="How many cases lie between two cuts, for a person to look at?",
+        ),
+        Metric(
+            "defer",
+            _two_cuts_only,
+            direction="lower",
+            question="Which share of all cases lies between two cuts?",
+        ),
+    )
+}
+
+
 def f_beta(beta: float) -> Metric:
     r"""How good are precision and recall together, recall counting beta times?
 
@@ -362,24 +402,36 @@ def f_beta(beta: float) -> Metric:
     )
 
 
-def cost(*, fp: float, fn: float) -> Metric:
-    """What do the errors cost in all, with these prices for one error of each kind?
+def cost(
+    *, fp: float, fn: float, tp: float = 0.0, tn: float = 0.0, defer: float = 0.0
+) -> Metric:
+    """What does it cost in all, with these prices for a case of each kind?
+
+    A benefit is a negative cost, for true positives and true negatives. ``defer`` is
+    the price of a case that a person looks at, for :func:`best_thresholds`.
 
     Examples
     --------
     >>> cost(fp=1, fn=5)(Confusion(tp=3, fp=1, fn=2, tn=4))
     np.float64(11.0)
+    >>> cost(fp=5, fn=100, tp=-80)(Confusion(tp=3, fp=1, fn=2, tn=4))
+    np.float64(-35.0)
     """
-    prices = _prices(fp, fn, "cost")
-    return _ratio(
-        f"cost(fp={write_number(fp)}, fn={write_number(fn)})",
+    tp, tn = _options.real_number(tp, "tp"), _options.real_number(tn, "tn")
+    price = _options.not_negative(defer, "defer")
+    prices = _prices(fp, fn, "cost", bool(tp or tn or price))
+    named = {"fp": fp, "fn": fn} | {k: v for k, v in (("tp", tp), ("tn", tn)) if v}
+    words = ", ".join(f"{k}={write_number(v)}" for k, v in named.items())
+    total = _ratio(
+        f"cost({words})",
         "What do the errors cost in all?",
-        (0, *prices, 0),
+        (tp, *prices, tn),
         None,
         direction="lower",
-        range=(0.0, np.inf),
+        range=(0.0 if min(tp, tn) >= 0 else -np.inf, np.inf),
         reference="Elkan 2001, Proc. IJCAI 17:973",
     )
+    return total + price * COUNTS["deferred"] if price else total
 
 
 def cost_rate(*, fp: float, fn: float) -> Metric:
@@ -405,9 +457,11 @@ def cost_rate(*, fp: float, fn: float) -> Metric:
     )
 
 
-def _prices(fp: float, fn: float, what: str) -> tuple[float, float]:
+def _prices(
+    fp: float, fn: float, what: str, others: bool = False
+) -> tuple[float, float]:
     prices = (_options.real_number(fp, "fp"), _options.real_number(fn, "fn"))
-    if min(prices) < 0 or max(prices) == 0:
+    if min(prices) < 0 or (max(prices) == 0 and not others):
         raise InputError(
             f"{what} needs prices of zero or more, one of them above zero; found "
             f"fp={fp:g}, fn={fn:g}."

@@ -7,6 +7,7 @@ grammar is small, and nothing is ever evaluated as Python:
     constraint  sum (">=" | "<=" | ">" | "<") sum
     sum         term (("+" | "-") term)*
     term        factor (("*" | "/") factor)*
+    (a sum of counts may be divided by a sum of counts: tp / (tp + fp))
     factor      "-" factor | number | name | name "(" arguments ")" | "(" sum ")"
     arguments   [name "="] number, separated by commas
 """
@@ -21,8 +22,8 @@ from typing import Any, NamedTuple, NoReturn
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import nearest
-from trueness.metrics.algebra import Constraint, Metric, compare
-from trueness.metrics.definitions import METRIC_FAMILIES, METRICS, SYNONYMS
+from trueness.metrics.algebra import Constraint, Metric, compare, weights_of
+from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS, SYNONYMS
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
@@ -110,12 +111,13 @@ def constraints(given: Any) -> tuple[Constraint, ...]:
 def known_names() -> list[str]:
     """Give every name that :func:`metric` understands, without synonyms."""
     families = [f"{k}{_signature(k)}" for k in METRIC_FAMILIES]
-    return [*METRICS, *families]
+    return [*METRICS, *families, *COUNTS]
 
 
 def _signature(family: str) -> str:
-    names = inspect.signature(METRIC_FAMILIES[family]).parameters
-    return "(" + ", ".join(f"{n}=" for n in names) + ")"
+    """Write what must be given; what may be (tp=, tn=, defer=) is in the docs."""
+    names = inspect.signature(METRIC_FAMILIES[family]).parameters.values()
+    return "(" + ", ".join(f"{p.name}=" for p in names if p.default is p.empty) + ")"
 
 
 def _text(value: object, what: str) -> str:
@@ -188,10 +190,22 @@ class _Reader:
             sign = self.step()
             token = self.here
             other = self.factor()
-            if isinstance(other, Metric) and (
-                isinstance(value, Metric) or sign.text == "/"
-            ):
-                self.fail("metrics can be added, and scaled by numbers only", token)
+            if isinstance(other, Metric) and not isinstance(value, Metric):
+                if sign.text == "/":
+                    self.fail(
+                        "a number cannot be divided by a metric: metrics are added, "
+                        "and scaled by numbers only",
+                        token,
+                    )
+            elif isinstance(other, Metric):
+                if sign.text == "*" or None in (weights_of(value), weights_of(other)):
+                    self.fail(
+                        "metrics can be added, and scaled by numbers only; sums of "
+                        "counts can be divided: tp / (tp + fp)",
+                        token,
+                    )
+                value = value / other
+                continue
             if sign.text == "/" and other == 0:
                 self.fail("division by zero", token)
             value = value * other if sign.text == "*" else value / other
@@ -231,10 +245,13 @@ class _Reader:
         name = SYNONYMS.get(name, name)
         if name in METRICS:
             return METRICS[name]
+        if name in COUNTS:
+            return COUNTS[name]
         if name not in METRIC_FAMILIES:
-            known = [*METRICS, *METRIC_FAMILIES, *SYNONYMS]
+            known = [*METRICS, *METRIC_FAMILIES, *COUNTS, *SYNONYMS]
             hint = nearest(name, known)
-            self.fail(f"no metric of that name{'.' if hint else ''}{hint}", token)
+            listed = f"; known are {', '.join(known_names())}"
+            self.fail(f"no metric of that name{f'.{hint}' if hint else listed}", token)
         return self._family(name, token)
 
     def _family(self, name: str, token: _Token) -> Metric:
@@ -247,9 +264,12 @@ class _Reader:
             if (positional or named) and not self.take(","):
                 self.fail(usage)
             self._argument(positional, named, usage)
-        parameters = list(inspect.signature(METRIC_FAMILIES[name]).parameters)
+        parameters = inspect.signature(METRIC_FAMILIES[name]).parameters
         named |= dict(zip(parameters, positional, strict=False))
-        if set(named) != set(parameters) or len(positional) > len(parameters):
+        needed = {k for k, p in parameters.items() if p.default is p.empty}
+        if not needed <= set(named) <= set(parameters) or len(positional) > len(
+            parameters
+        ):
             self.fail(usage, token)
         return METRIC_FAMILIES[name](**named)
 

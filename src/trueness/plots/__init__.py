@@ -47,6 +47,7 @@ from trueness.plots.trees import (
     levels_by_n,
     majority_likelihood,
 )
+from trueness.plots.zones import gap_price, prevalence_path, zones
 
 __all__ = [
     "auc_forest",
@@ -64,6 +65,7 @@ __all__ = [
     "dominance",
     "fermi_parameters",
     "gain_curve",
+    "gap_price",
     "guaranteed_cut",
     "identity",
     "leaf_shares",
@@ -77,6 +79,7 @@ __all__ = [
     "pareto_plane",
     "posterior_densities",
     "precision_recall",
+    "prevalence_path",
     "rank_correlation",
     "rank_probability",
     "reader_results",
@@ -85,4 +88,5 @@ __all__ = [
     "sample_size",
     "save",
     "score_distributions",
+    "zones",
 ]

@@ -29,14 +29,14 @@ from trueness.threshold.figures import (
 )
 from trueness.threshold.fronts import pareto as pareto_front
 from trueness.threshold.guarantees import GuaranteedThreshold
-from trueness.threshold.operating_point import Bound, best_threshold
+from trueness.threshold.operating_point import ConstraintLike, best_threshold
 
 
 @of_counts
 def operating_point(
     t: Tally,
     maximize: str | Metric = "accuracy",
-    subject_to: Bound | Iterable[Bound] = (),
+    subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     prevalence: float | None = None,
     *,
     minimize: str | Metric | None = None,
@@ -179,7 +179,7 @@ def pareto(
     *,
     maximize: Iterable[str | Metric] = (),
     minimize: Iterable[str | Metric] = (),
-    subject_to: Bound | Iterable[Bound] = (),
+    subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     prevalence: float | None = None,
     title: str = "",
 ) -> Any:
@@ -216,7 +216,7 @@ def pareto_plane(
     *,
     maximize: Iterable[str | Metric] = (),
     minimize: Iterable[str | Metric] = (),
-    subject_to: Bound | Iterable[Bound] = (),
+    subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     prevalence: float | None = None,
     title: str = "",
 ) -> Any:

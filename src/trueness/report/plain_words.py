@@ -208,12 +208,12 @@ def _mind(
 def _optimism(checked: Validation | None, options: ReportOptions) -> list[str]:
     """Say what the choice of the threshold itself is worth on new cases."""
     line = "The threshold was tuned on the same data, so its results are optimistic."
-    if checked is None or isnan(checked.corrected):
+    if checked is None or isnan(checked.corrected.value):
         return [line]
     what = text_of(checked.point.objective.partition(" ")[2])
     lines = [
-        f"{line} On new cases expect {what} = {written(checked.corrected)} instead of "
-        f"{written(checked.value)}."
+        f"{line} On new cases expect {what} = {written(checked.corrected.value)} "
+        f"instead of {written(checked.value)}."
     ]
     how = "--guarantee 0.95" if options.command else "trueness.guaranteed_threshold"
     lines += [

@@ -2,10 +2,13 @@ r"""Where do I cut, what does it cost, and how far can the choice be trusted?
 
 =============================================================  =======================
 At which threshold is a metric best, under constraints?        ``operating_point``
+What if the prevalence of use is a range, or an estimate?      ``robust``
 Which cuts are worth considering when several metrics count?   ``fronts``
 What do errors cost, what is acting on the scores worth?       ``costs``
+Where do yes and no end, and where should a person look?       ``zones``, ``pairs``
+Which cut for each group, so that all are treated alike?       ``group_cuts``
 What remains of the choice on other cases?                     ``validation``
-Which cut keeps a promise in the population?                   ``guarantees``
+Which cut keeps a promise in the population?                   ``guarantees``, ``risks``
 What does a 0-1 program say, and its solver certify?           ``milp``
 =============================================================  =======================
 

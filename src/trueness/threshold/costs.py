@@ -191,6 +191,8 @@ class DecisionCurve(Answer):
         The share of positives in use.
     level : float
         Confidence level of the intervals.
+    sampling : str
+        How the cases came: "cohort" or "case-control".
     """
 
     threshold: Floats
@@ -206,6 +208,7 @@ class DecisionCurve(Answer):
     standardised_high: Floats
     prevalence: float
     level: float
+    sampling: str = "cohort"
 
 
 @of_tally
@@ -215,6 +218,7 @@ def decision_curve(
     threshold: ArrayLike | None = None,
     prevalence: float | None = None,
     level: float = 0.95,
+    sampling: str = "cohort",
 ) -> DecisionCurve:
     r"""What is it worth to act when the score reaches a probability?
 
@@ -228,9 +232,13 @@ def decision_curve(
         The probabilities p at which one might act, from 0 to below 1; by default 0.01,
         0.02, ..., 0.99.
     prevalence
-        The share of positives in use; by default that of the tally.
+        The share of positives in use, taken as known; by default that of the tally.
     level
         Confidence level of the intervals.
+    sampling
+        ``"cohort"``: the cases were taken as they came, so that the number of positives
+        is random. ``"case-control"``: so many of each class by design; ``prevalence``
+        is then needed.
 
     Notes
     -----
@@ -238,8 +246,13 @@ def decision_curve(
     (``t.map(trueness.calibrate(t))``). Intervals combine Wilson intervals of the shares
     of true and false positives by Zou and Donner's method: with the prevalence of the
     tally the shares are those of one multinomial sample, so that the prevalence is
-    uncertain too; with a given prevalence the classes are separate samples. The
-    intervals of the standardised curve take the prevalence as fixed.
+    uncertain too; with a given prevalence the classes are separate samples.
+
+    The standardised net benefit of a cohort is :math:`\mathrm{TPR} - o\,FP/P` with the
+    odds o. Given P the two terms are independent; the first is binomial, and so is the
+    share :math:`FP / (FP + P)` that the second is the odds of, given the sum. Their
+    Wilson intervals are combined by the same method (coverage:
+    ``benchmarks/study_net_benefit.py``).
 
     References
     ----------
@@ -259,18 +272,17 @@ def decision_curve(
     level = _options.fraction(level, "level")
     p = _options.grid(_default(threshold, 1, 100), "threshold", below_one=True)
     tp, fp = _flagged_at(t, p)
+    _options.sampling(sampling, prevalence, "The net benefit")
     share = _prevalence(t, prevalence)
     odds = p / (1 - p)
     benefit = share * tp / t.n_pos - (1 - share) * odds * fp / t.n_neg
-    fixed = _class_spread(t, share, odds, tp, fp, level)
-    below, above = (
-        fixed if prevalence is not None else _spread_all(t, odds, tp, fp, level)
-    )
-    ends = (
-        (share, share)
-        if prevalence is not None
-        else wilson(t.n_pos, t.n_pos + t.n_neg, level)
-    )
+    if prevalence is None:
+        below, above = _spread_all(t, odds, tp, fp, level)
+        part = _standardised_spread(t, odds, tp, fp, level)
+        ends = wilson(t.n_pos, t.n_pos + t.n_neg, level)
+    else:
+        below, above = _class_spread(t, share, odds, tp, fp, level)
+        part, ends = (below / share, above / share), (share, share)
     return DecisionCurve(
         threshold=p,
         net_benefit=benefit,
@@ -281,10 +293,11 @@ def decision_curve(
         treat_all_high=ends[1] - (1 - ends[1]) * odds,
         treat_none=np.zeros(p.size),
         standardised=benefit / share,
-        standardised_low=(benefit - fixed[0]) / share,
-        standardised_high=(benefit + fixed[1]) / share,
+        standardised_low=benefit / share - part[0],
+        standardised_high=benefit / share + part[1],
         prevalence=share,
         level=level,
+        sampling=sampling,
     )
 
 
@@ -308,6 +321,20 @@ def _class_spread(
     """The classes are separate samples: independent rates."""
     weights = share, -(1 - share) * odds
     return _spread(weights, (tp, fp), (t.n_pos, t.n_neg), np.zeros(odds.size), level)
+
+
+def _standardised_spread(
+    t: Tally, odds: Floats, tp: Ints, fp: Ints, level: float
+) -> tuple[Floats, Floats]:
+    """One sample of all cases, as a share of its positives: TPR - odds * FP / P."""
+    found = tp / t.n_pos
+    low, high = wilson(tp, t.n_pos, level)
+    # given FP + P, FP is binomial with the share whose odds are FP / P
+    few, many = (q / (1 - q) for q in wilson(fp, fp + t.n_pos, level))
+    alarms = fp / t.n_pos
+    below = _joined([found - low, odds * (many - alarms)], np.zeros(odds.size))
+    above = _joined([high - found, odds * (alarms - few)], np.zeros(odds.size))
+    return below, above
 
 
 def _spread_all(

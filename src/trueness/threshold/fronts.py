@@ -135,6 +135,8 @@ def pareto(
     for m, _ in wanted:
         usable &= ~np.isnan(values_of(cuts, m))
     at = np.flatnonzero(usable)
+    if not at.size:  # no cut has a value of every metric: an empty front
+        return _front(cuts, at, wanted)
     ranks = [_ranks(cuts, m if up else -m, at) for m, up in wanted]
     return _front(cuts, at[_undominated(np.array(ranks))], wanted)
 

@@ -1,7 +1,8 @@
 """Which threshold keeps its promise in the population, not only in the sample?
 
-``guaranteed_threshold`` gives a cut at which constraints on rates hold among all cases
-of the kind, with a stated confidence, by exact binomial tests in a fixed order.
+``guaranteed_threshold`` gives a cut at which constraints hold among all cases of the
+kind, with a stated confidence, by tests in a fixed order. What a test of a constraint
+is, is in ``risks.py``.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Floats, Ints
-from trueness._core.binomial import at_least
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
@@ -34,9 +35,8 @@ from trueness.threshold.cuts import (
     threshold_of,
 )
 from trueness.threshold.operating_point import read_objective
-from trueness.threshold.validation import is_share, share_counts
-
-Coefficients = tuple[float, float, float, float]
+from trueness.threshold.prevalence import PrevalenceLike, Share, read_prevalence
+from trueness.threshold.risks import Risk, ShareOfCases, lower_limit, read_risk
 
 
 @final
@@ -55,11 +55,12 @@ class Proof(Record):
     bound : float
         The one-sided confidence limit of the metric at the cut.
     p_value : float
-        The exact binomial test of the constraint there.
+        The test of the constraint there; exact binomial for shares.
     cases : int
-        Cases that the rate is a share of.
+        Cases that the metric is about.
     method : str
-        "order statistics" or "split and fixed sequence".
+        "order statistics", "split and fixed sequence", "fixed sequence" or
+        "bonferroni".
     """
 
     constraint: str
@@ -109,28 +110,6 @@ class GuaranteedThreshold(Answer):
     proofs: tuple[Proof, ...] = ()
 
 
-class _Test(NamedTuple):
-    """A bound on a share: y of n cases, of which more than ``bound`` are wanted.
-
-    "At most b" is asked of the others: their share, at least 1 - b.
-    """
-
-    over: Coefficients
-    under: Coefficients
-    bound: float
-
-    def counts(self, c: Confusion) -> tuple[Ints, Ints]:
-        parts = (c.tp, c.fp, c.fn, c.tn)
-        y = sum(n for n, w in zip(parts, self.over, strict=True) if w)
-        of = sum(n for n, w in zip(parts, self.under, strict=True) if w)
-        return np.asarray(y), np.asarray(of)
-
-    def p_values(self, c: Confusion) -> Floats:
-        """How likely is such a share when the bound is just missed? Exact tails."""
-        y, n = self.counts(c)
-        return np.where(n > 0, at_least(y, n, self.bound), 1.0)
-
-
 @of_tally
 def guaranteed_threshold(
     t: Tally,
@@ -139,6 +118,9 @@ def guaranteed_threshold(
     confidence: float = 0.95,
     maximize: str | Metric | None = None,
     minimize: str | Metric | None = None,
+    prevalence: PrevalenceLike = None,
+    thresholds: ArrayLike | None = None,
+    sequence: bool = True,
     rng: Seed = 0,
 ) -> GuaranteedThreshold:
     r"""At which threshold do constraints hold in the population, and how surely?
@@ -153,13 +135,25 @@ def guaranteed_threshold(
         Labelled cases, drawn independently from the population of use (for rates of one
         class it is enough that each class is).
     constraint
-        A bound on a share of cases: ``"recall >= 0.9"``, ``"fpr <= 0.05"``,
-        ``"precision >= 0.8"``; or several of them.
+        A bound on a mean or a quotient of means: ``"recall >= 0.9"``, ``"fpr <=
+        0.05"``, ``"precision >= 0.8"``, ``"f1 >= 0.6"``, ``"net_benefit(0.25) >= 0"``,
+        ``"youden >= 0.5"``; or several of them.
     confidence
         With which probability all of them must hold at once.
     maximize, minimize
         Which of the cuts with the guarantee to take: where this metric is best in the
         sample. That costs nothing: the guarantee holds for all of them at once.
+    prevalence
+        The share of positives where the classifier will be used, when it is not that of
+        the sample: a number, a range (it holds for every prevalence in it) or an
+        :class:`Estimate`, of whose doubt the guarantee takes account.
+    thresholds
+        Thresholds that were fixed before looking at these cases. Only they are tried,
+        and no cases are set apart to choose an order.
+    sequence
+        Try ``thresholds`` in the order given until one fails, each at the full error
+        rate (fixed sequence); or, when False, all of them with the error rate divided
+        by their number (Bonferroni).
     rng
         Seed or generator, for shares that may rise and fall with the threshold
         (precision, npv, accuracy): their cases are split at random.
@@ -186,9 +180,16 @@ def guaranteed_threshold(
     threshold in the population at which the constraint fails, which is one fixed
     threshold: no correction is needed, however many are tried.
 
-    Other shares: one half of the cases chooses an order of cuts (from the one with the
-    strongest evidence towards more flagged cases), the other half tests them in this
-    order until one fails: fixed-sequence testing.
+    Other metrics: one half of the cases chooses an order of cuts (from the one with the
+    strongest evidence towards more flagged cases, or towards weaker evidence), the
+    other half tests them in this order until one fails: fixed-sequence testing.
+
+    The test is the exact binomial one for metrics that are a share (recall, precision,
+    accuracy, f1, jaccard); that of Hoeffding and Bentkus for other means (f_beta, cost
+    per case, net benefit); and exact limits of recall and false positive rate, each
+    with half of the error, for youden, balanced_accuracy, likelihood ratios, and for
+    every quotient at a prevalence of use. The last two are careful: their error rates
+    stay well below what is allowed.
 
     Several constraints, k of them: each is tested at :math:`\alpha / k` with
     :math:`\alpha` = 1 - ``confidence``. With :math:`E_j` the event that constraint j
@@ -200,6 +201,7 @@ def guaranteed_threshold(
     ----------
     Angelopoulos et al. 2025, Learn then Test, Ann. Appl. Stat. 19:1641,
     doi:10.1214/24-AOAS1998.
+    Bates et al. 2021, J. ACM 68:43, doi:10.1145/3478535.
     Wilks 1941, Ann. Math. Stat. 12:91, doi:10.1214/aoms/1177731788.
 
     Examples
@@ -219,42 +221,94 @@ def guaranteed_threshold(
             'A guarantee needs a constraint; found none. Type "recall >= 0.9".'
         )
     t = t.labelled()
-    alpha = (1 - as_fraction(confidence)) / len(asked)
+    alpha = float((1 - as_fraction(confidence)) / len(asked))
+    share = read_prevalence(prevalence)
+    given = None if thresholds is None else _given(thresholds, sequence)
     generator = _options.generator(rng)
-    proved = [_proved(t, c, float(alpha), generator) for c in asked]
-    cut = _choose(t, proved, _goal(maximize, minimize))
-    return _result(t, cut, proved, confidence, float(1 - alpha))
+    proved = [prove(t, c, alpha, generator, share, given) for c in asked]
+    cut = _choose(t, proved, _goal(maximize, minimize), share)
+    return _result(t, cut, proved, confidence, 1 - alpha)
 
 
-class _Proved(NamedTuple):
+class _Given(NamedTuple):
+    """Thresholds that were fixed beforehand, and how they are tried."""
+
+    at: Floats
+    sequence: bool
+
+
+def _given(thresholds: Any, sequence: bool) -> _Given:
+    at = np.atleast_1d(np.asarray(thresholds))
+    if at.ndim != 1 or not at.size or at.dtype.kind not in "iuf" or np.isnan(at).any():
+        raise InputError(
+            f"thresholds must be numbers, one or more; found {thresholds!r}. Type "
+            f"thresholds=[0.2, 0.5, 0.8]."
+        )
+    return _Given(at.astype(np.float64), sequence)
+
+
+class Proved(NamedTuple):
     """At which cuts a constraint is proved, in the order of trying, and on what."""
 
     asked: Constraint
-    test: _Test
+    risk: Risk
     cuts: Ints
     used: Tally
     method: str
+    share: Share | None
+    given: _Given | None = None
 
     def swept(self) -> Confusion:
         """Count the cases that were used for the tests, at every cut."""
         return _sweep_rows(self.used.pos, self.used.neg)
 
 
-def _proved(
-    t: Tally, asked: Constraint, alpha: float, rng: np.random.Generator
-) -> _Proved:
-    test = _read(asked)
-    _stop_too_few(t, test, asked, alpha)
-    way = _monotone(test)
+def prove(
+    t: Tally,
+    asked: Constraint,
+    alpha: float,
+    rng: np.random.Generator,
+    prevalence: PrevalenceLike = None,
+    given: _Given | None = None,
+) -> Proved:
+    """Find the cuts at which a constraint is proved with an error of at most alpha."""
+    share = read_prevalence(prevalence)
+    risk = read_risk(asked, share, alpha)
+    if isinstance(risk, ShareOfCases):
+        _stop_too_few(t, risk, asked, alpha, split=given is None)
+    way = risk.monotone()
+    if given is not None:
+        return _tried(t, risk, asked, alpha, given, share)
     if way:
         # the share moves one way only, so the cuts let through are a ray, and a wrong
         # one is among them only if the test rejects at the first threshold of the
         # population that breaks the constraint: one test, no correction
-        cuts = np.flatnonzero(test.p_values(sweep(t)) <= alpha)
+        cuts = np.flatnonzero(risk.passes(sweep(t), alpha))
         # from where the share is 1 to the last cut before the test fails
-        return _Proved(asked, test, cuts[::-way], t, "order statistics")
-    cuts, used = _split(t, test, asked, alpha, rng)
-    return _Proved(asked, test, cuts, used, "split and fixed sequence")
+        return Proved(asked, risk, cuts[::-way], t, "order statistics", share)
+    cuts, used = _split(t, risk, asked, alpha, rng)
+    return Proved(asked, risk, cuts, used, "split and fixed sequence", share)
+
+
+def _tried(
+    t: Tally,
+    risk: Risk,
+    asked: Constraint,
+    alpha: float,
+    given: _Given,
+    share: Share | None,
+) -> Proved:
+    """Try thresholds that were fixed beforehand, on all cases."""
+    k = t.score.size - np.searchsorted(t.score[::-1], given.at, side="left")
+    c = sweep(t)[k]
+    if given.sequence:
+        met = np.logical_and.accumulate(risk.passes(c, alpha))
+    else:
+        met = risk.passes(c, alpha / k.size)
+    if not met.any():
+        raise _not_proved(t, risk, asked, alpha)
+    word = "fixed sequence" if given.sequence else "bonferroni"
+    return Proved(asked, risk, k[met], t, word, share, given)
 
 
 def _goal(maximize: Any, minimize: Any) -> Metric | None:
@@ -263,7 +317,9 @@ def _goal(maximize: Any, minimize: Any) -> Metric | None:
     return read_objective("accuracy" if maximize is None else maximize, minimize)[1]
 
 
-def _choose(t: Tally, proved: list[_Proved], goal: Metric | None) -> int:
+def _choose(
+    t: Tally, proved: list[Proved], goal: Metric | None, share: Share | None
+) -> int:
     """Take one of the cuts at which everything is proved."""
     first = proved[0]
     if goal is None and len(proved) == 1:
@@ -274,15 +330,15 @@ def _choose(t: Tally, proved: list[_Proved], goal: Metric | None) -> int:
     if not allowed.any():
         raise _not_together(t, proved)
     if goal is not None:
-        cuts = make_cuts(t.score, sweep(t), None)
+        cuts = make_cuts(t.score, sweep(t), None if share is None else share.value)
         best = best_cuts(cuts, goal, allowed)
         if best.size:
             return int(most_balanced(cuts, best))
-    weakest = np.max([p.test.p_values(p.swept()) for p in proved], axis=0)
-    return int(np.argmin(np.where(allowed, weakest, np.inf)))
+    weakest = np.min([p.risk.evidence(p.swept()) for p in proved], axis=0)
+    return int(np.argmax(np.where(allowed, weakest, -np.inf)))
 
 
-def _not_together(t: Tally, proved: list[_Proved]) -> NotEnoughCases:
+def _not_together(t: Tally, proved: list[Proved]) -> NotEnoughCases:
     ranges = [
         f"{p.asked!r} at thresholds from {threshold_of(t.score, int(p.cuts.max())):.6g}"
         f" to {threshold_of(t.score, int(p.cuts.min())):.6g}"
@@ -294,76 +350,29 @@ def _not_together(t: Tally, proved: list[_Proved]) -> NotEnoughCases:
     )
 
 
-def _read(asked: Constraint) -> _Test:
-    """Ask for "at least": fpr <= b is specificity >= 1 - b."""
-    m, bound = asked.metric, as_fraction(asked.bound)
-    if not is_share(m, None):
-        raise InputError(
-            f"A guarantee needs a bound on a share of cases, such as recall, fpr, "
-            f"precision or accuracy; found {asked!r}. For other metrics see "
-            f"trueness.validate_threshold."
-        )
-    if not 0 < bound < 1:
-        raise InputError(
-            f"A guarantee needs a bound between 0 and 1; found {asked!r}. No number of "
-            f"cases can prove that a share is 0 or 1."
-        )
-    assert m.ratio is not None  # noqa: S101 - it is a share
-    assert m.ratio.under is not None  # noqa: S101
-    over, under = m.ratio.over, m.ratio.under
-    if asked.sign in ("<=", "<"):
-        rest = (u - o for o, u in zip(over, under, strict=True))
-        over, bound = tuple(rest), 1 - bound  # type: ignore[assignment]
-    return _Test(over, under, float(bound))
-
-
-def _monotone(test: _Test) -> int:
-    """Does the share rise (1) or fall (-1) as more is flagged, or neither (0)?"""
-    if test.under not in ((1, 0, 1, 0), (0, 1, 0, 1), (1, 1, 1, 1)):
-        return 0
-    tp, fp, fn, tn = test.over
-    if not (fn or tn):
-        return 1
-    return 0 if tp or fp else -1
-
-
-def _fewest(test: _Test, alpha: float) -> int:
-    """How many cases are proof when all of them are right?"""
-    n = max(1, math.floor(math.log(alpha) / math.log(test.bound)) - 1)
-    while at_least(np.array(n), n, test.bound) > alpha:
-        n += 1
-    return n
-
-
-_WORDS: dict[Coefficients, str] = {
-    (1, 0, 1, 0): "positives",
-    (0, 1, 0, 1): "negatives",
-    (1, 1, 1, 1): "labelled cases",
-    (1, 1, 0, 0): "flagged cases",
-    (0, 0, 1, 1): "cases that are not flagged",
-}
-
-
-def _stop_too_few(t: Tally, test: _Test, asked: Constraint, alpha: float) -> None:
-    word = _WORDS.get(test.under, "cases")
+def _stop_too_few(
+    t: Tally, risk: ShareOfCases, asked: Constraint, alpha: float, split: bool
+) -> None:
+    word = risk.words
     sizes = {"positives": t.n_pos, "negatives": t.n_neg}
     found = sizes.get(word, t.n_pos + t.n_neg)
-    needed = _fewest(test, alpha)
+    needed = risk.fewest(alpha)
     # where the cases are split, one half must be enough
-    wanted = needed if _monotone(test) else 2 * needed
+    halved = split and not risk.monotone()
+    wanted = 2 * needed if halved else needed
     if found >= wanted:
         return
     of = word if word in sizes else "labelled cases"
-    split = "" if _monotone(test) else f" in the half that tests, so {wanted:,} {of}"
+    split_words = f" in the half that tests, so {wanted:,} {of}" if halved else ""
     raise NotEnoughCases(
         f"{asked!r} with a confidence of {1 - alpha:.10g} needs at least {needed:,} "
-        f"{word}{split}, even if no error is seen among them; this tally has "
+        f"{word}{split_words}, even if no error is seen among them; this tally has "
         f"{found:,} {of}: {wanted - found:,} more are needed."
     )
 
 
 def _split(
-    t: Tally, test: _Test, asked: Constraint, alpha: float, rng: np.random.Generator
+    t: Tally, risk: Risk, asked: Constraint, alpha: float, rng: np.random.Generator
 ) -> tuple[Ints, Tally]:
     """Let one half of the cases choose the order of cuts, and the other test them.
 
@@ -371,14 +380,16 @@ def _split(
     order is one fixed cut, and for any wrong cut to pass, that one must.
     """
     pos, neg = rng.binomial(t.pos, 0.5), rng.binomial(t.neg, 0.5)
-    order = _order(test, _sweep_rows(pos, neg))
+    order = _order(risk, _sweep_rows(pos, neg))
     held = Tally._canonical(t.score, t.neg - neg, t.pos - pos, t.unknown)
-    p = test.p_values(_sweep_rows(held.pos, held.neg))[order]
-    failed = np.flatnonzero(p > alpha)
-    passed = int(failed[0]) if failed.size else p.size
+    met = risk.passes(_sweep_rows(held.pos, held.neg)[order], alpha)
+    failed = np.flatnonzero(~met)
+    passed = int(failed[0]) if failed.size else met.size
     if passed == 0:
-        raise _not_proved(t, test, asked, alpha)
-    return order[:passed], held
+        raise _not_proved(t, risk, asked, alpha)
+    found = order[:passed]
+    # of metrics without a direction the cut with the strongest evidence is the answer
+    return (found if _direction(risk) else found[::-1]), held
 
 
 def _sweep_rows(pos: Ints, neg: Ints) -> Confusion:
@@ -387,78 +398,116 @@ def _sweep_rows(pos: Ints, neg: Ints) -> Confusion:
     return Confusion(tp, fp, tp[-1] - tp, fp[-1] - fp)
 
 
-def _order(test: _Test, learned: Confusion) -> Ints:
+def _direction(risk: Risk) -> int:
+    """Towards which cuts is the share one of more cases: more flagged, or fewer?"""
+    if not isinstance(risk, ShareOfCases):
+        return 0
+    tp, fp, fn, tn = risk.cells
+    if tp and fp and not (fn or tn):
+        return 1
+    return -1 if fn and tn and not (tp or fp) else 0
+
+
+def _order(risk: Risk, learned: Confusion) -> Ints:
     """From the strongest evidence on, towards cuts whose share is of more cases."""
-    p = test.p_values(learned)
-    start = int(np.argmin(p))
-    if test.under == (1, 1, 0, 0):
-        return np.arange(start, p.size)
-    if test.under == (0, 0, 1, 1):
+    evidence = risk.evidence(learned)
+    start = int(np.argmax(evidence))
+    way = _direction(risk)
+    if way > 0:
+        return np.arange(start, evidence.size)
+    if way < 0:
         return np.arange(start, -1, -1)
-    return np.array([start])
+    return np.argsort(-evidence, kind="stable")
 
 
 def _not_proved(
-    t: Tally, test: _Test, asked: Constraint, alpha: float
+    t: Tally, risk: Risk, asked: Constraint, alpha: float
 ) -> NotEnoughCases | Infeasible:
     """Say how many more cases like these would be proof, or that none would."""
     c = sweep(t)
-    at = int(np.argmin(test.p_values(c)))
-    y, n = (int(v[at]) for v in test.counts(c))
-    upward = asked.sign in (">=", ">")
-    shown = (y / n if upward else 1 - y / n) if n else math.nan
-    if not n or y / n <= test.bound:
+    at = int(np.argmax(risk.evidence(c)))
+    here, total = c[at], t.n_pos + t.n_neg
+    value = float(asked.metric(here))
+    where = f"at the threshold {threshold_of(t.score, at):.6g}"
+    times, most = 1.0, 1e4
+    while not risk.passes(_enlarged(here, times / 2), alpha) and times < most:
+        times *= 1.05
+    if times >= most:
         return Infeasible(
             f"{asked!r} is not met in the sample either: {asked.metric.name} is "
-            f"{shown:.4g} where the evidence is strongest, at the threshold "
-            f"{threshold_of(t.score, at):.6g}. More cases would not help."
+            f"{value:.4g} where the evidence is strongest, {where}. More cases would "
+            f"not help."
         )
-    times = _enough(test, y / n, alpha) / max(n / 2, 1)
-    more = max(1, math.ceil((max(times, 1) - 1) * (t.n_pos + t.n_neg)))
+    more = max(1, math.ceil((times - 1) * total))
     return NotEnoughCases(
-        f"{asked!r} cannot be guaranteed from these {t.n_pos + t.n_neg:,} cases, "
-        f"though {asked.metric.name} is {shown:.4g} at the threshold "
-        f"{threshold_of(t.score, at):.6g}. About {more:,} more cases like them are "
-        f"needed."
+        f"{asked!r} cannot be guaranteed from these {total:,} cases, though "
+        f"{asked.metric.name} is {value:.4g} {where}. About {more:,} more cases like "
+        f"them are needed."
     )
 
 
-def _enough(test: _Test, share: float, alpha: float) -> int:
-    """How many cases prove the bound when this share of them is right?"""
-    n = _fewest(test, alpha)
-    while at_least(np.array(math.floor(share * n)), n, test.bound) > alpha:
-        n = math.ceil(1.05 * n)
-    return n
+def _enlarged(c: Confusion, times: float) -> Confusion:
+    """Give counts as if there were so many times more cases like these."""
+    pos, neg = int(c.tp + c.fn), int(c.fp + c.tn)
+    p, q = math.floor(pos * times), math.floor(neg * times)
+    # rounded against the claim on both sides would forbid what rounding allows
+    tp, fp = round(p * int(c.tp) / max(pos, 1)), round(q * int(c.fp) / max(neg, 1))
+    return Confusion(tp, fp, p - tp, q - fp)
 
 
-def _proof(p: _Proved, cut: int, confidence: float) -> Proof:
-    from scipy.special import betaincinv
-
+def proofs_at(p: Proved, cut: int, confidence: float) -> Proof:
+    """Say why the constraint may be trusted at a cut."""
     c = p.swept()[cut]
-    y, n = (int(v) for v in p.test.counts(c))
-    # Clopper and Pearson 1934: the one-sided limit
-    limit = float(betaincinv(y, n - y + 1, 1 - confidence)) if y else 0.0
-    counted, of = share_counts(p.asked.metric, c)
+    used = c if p.share is None else c.at_prevalence(p.share.value)
     return Proof(
         constraint=repr(p.asked),
         confidence=confidence,
-        value=int(counted) / int(of),
-        bound=limit if p.asked.sign in (">=", ">") else 1 - limit,
-        p_value=float(p.test.p_values(c)),
-        cases=n,
+        value=float(p.asked.metric(used)),
+        bound=_limit_at(p, c, 1 - confidence),
+        p_value=float(p.risk.p_values(c)),
+        cases=int(p.risk.counts(c)[1]),
         method=p.method,
     )
 
 
+def _limit_at(p: Proved, c: Confusion, alpha: float) -> float:
+    """How far could the bound be moved and still be proved? By bisection.
+
+    For a plain share this is the one-sided limit of Clopper and Pearson (1934).
+    """
+    m, upward = p.asked.metric, p.asked.sign in (">=", ">")
+    if isinstance(p.risk, ShareOfCases) and p.risk.is_bound(p.asked):
+        y, n = (int(v) for v in p.risk.counts(c))
+        limit = lower_limit(y, n, alpha)
+        return limit if upward else 1 - limit
+    here = float(m(c if p.share is None else c.at_prevalence(p.share.value)))
+    given, end = p.asked.bound, here
+    # the bound itself is proved; the value of the sample never is, or is the end
+    for _ in range(60):
+        middle = (given + end) / 2
+        moved = Constraint(m, ">=" if upward else "<=", middle)
+        try:
+            met = bool(read_risk(moved, p.share, alpha).passes(c, alpha))
+        except InputError:  # a bound that cannot be missed, such as 0 for a share
+            met = False
+        given, end = (middle, end) if met else (given, middle)
+    return given
+
+
 def _result(
-    t: Tally, cut: int, proved: list[_Proved], confidence: float, each: float
+    t: Tally, cut: int, proved: list[Proved], confidence: float, each: float
 ) -> GuaranteedThreshold:
-    proofs = [_proof(p, cut, each) for p in proved]
+    proofs = [proofs_at(p, cut, each) for p in proved]
     at = int(np.argmax([p.p_value for p in proofs]))
-    weakest = proofs[at]
+    weakest, given = proofs[at], proved[0].given
+    threshold, interval = threshold_of(t.score, cut), interval_of(t.score, cut)
+    if given is not None:  # what was fixed beforehand is what is guaranteed
+        same = given.at[(interval[0] < given.at) & (given.at <= interval[1])]
+        threshold = float(same[0])
+        interval = (threshold, threshold)
     return GuaranteedThreshold(
-        threshold=threshold_of(t.score, cut),
-        interval=interval_of(t.score, cut),
+        threshold=threshold,
+        interval=interval,
         constraint=" and ".join(p.constraint for p in proofs),
         confidence=confidence,
         value=weakest.value,

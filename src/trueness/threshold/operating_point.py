@@ -37,10 +37,24 @@ from trueness.threshold.cuts import (
     stopped_by,
     threshold_of,
     value_at,
+    values_of,
 )
 from trueness.threshold.milp import Certificate, maximise, per_case, per_score
+from trueness.threshold.prevalence import (
+    PrevalenceLike,
+    Share,
+    check_sampling,
+    read_prevalence,
+)
+from trueness.threshold.robust import (
+    RobustCut,
+    allowed_in,
+    best_in_worst_case,
+    cuts_of,
+    robust_cut,
+)
 
-Bound = str | Constraint
+ConstraintLike = str | Constraint
 
 
 @final
@@ -71,12 +85,17 @@ class OperatingPoint(Answer):
     method : str
         How the cut was found.
     prevalence : float
-        The share of positives in use.
+        The share of positives in use that ``value`` and ``constraints`` are for; of a
+        range the one where the cut is worst.
     certificate : Certificate or None
         What the solver says about its answer.
     threshold_bounds : (float, float) or None
         Of a binned tally: the best threshold of the cases lies between these, while
         ``bounds`` holds the value that it has.
+    robust : RobustCut or None
+        For a range of prevalences: regret, and how the best cut moves across it.
+    notes : tuple of str
+        What to beware of.
     """
 
     threshold: float
@@ -91,6 +110,8 @@ class OperatingPoint(Answer):
     prevalence: float
     certificate: Certificate | None = None
     threshold_bounds: Interval | None = None
+    robust: RobustCut | None = None
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Say where to cut and what comes of it, in a few lines."""
@@ -109,7 +130,10 @@ class OperatingPoint(Answer):
             stops = " (stops it)" if text in self.binding else ""
             lines.append(f"  {text}: {value:.6g}{stops}")
         lines.append(f"  prevalence {self.prevalence:.4g}, by {self.method}")
-        return "\n".join(lines)
+        if self.robust is not None:
+            low, high = self.robust.prevalence
+            lines.append(f"  worst of the prevalences from {low:g} to {high:g}")
+        return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 
 
 def _written(interval: Interval) -> str:
@@ -142,12 +166,13 @@ class Found(NamedTuple):
 def best_threshold(
     t: Tally,
     maximize: str | Metric = "accuracy",
-    subject_to: Bound | Iterable[Bound] = (),
+    subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     method: str = "sweep",
-    prevalence: float | None = None,
+    prevalence: PrevalenceLike = None,
     *,
     minimize: str | Metric | None = None,
     auc: float | None = None,
+    sampling: str = "cohort",
 ) -> OperatingPoint:
     r"""At which threshold is a metric best, with these constraints kept?
 
@@ -171,12 +196,19 @@ def best_threshold(
         ``"fermi-dirac"`` needs ranks, AUC and prevalence only (see Notes).
     prevalence
         The share of positives where the classifier will be used, when it is not that
-        of the tally. Counts such as ``flagged`` are then those of as many cases.
+        of the tally. Counts such as ``flagged`` are then those of as many cases. Two
+        numbers are a range: the cut is the best in the worst case, every constraint
+        holds whichever prevalence of the range is true, and ``robust`` has the cut of
+        smallest regret. An :class:`Estimate` is taken at its value.
     minimize
         A metric to make small, in place of ``maximize``.
     auc
         For ``method="fermi-dirac"`` on cases without labels: the area under the ROC
         curve, known from elsewhere; ``prevalence`` must then be given too.
+    sampling
+        ``"cohort"``: the cases were taken as they came. ``"case-control"``: so many of
+        each class by design; what depends on the share of positives then needs
+        ``prevalence``.
 
     Returns
     -------
@@ -227,12 +259,60 @@ def best_threshold(
     _options.choice(method, METHODS, "method")
     shown, objective = read_objective(maximize, minimize)
     bounds = read_constraints(subject_to)
-    cuts = _cuts(t, method, prevalence, auc)
+    metrics = (shown, *(c.metric for c in bounds))
+    share = read_prevalence(prevalence)
+    check_sampling(sampling, share, metrics, "best_threshold")
+    if share is not None and share.is_range:
+        return _in_the_worst_case(t, share, shown, objective, bounds, method)
+    cuts = _cuts(t, method, None if share is None else share.value, auc)
     problem = pose(cuts, objective, bounds)
     stop_infeasible(cuts, bounds, problem.met)
     stop_undefined(cuts, shown, problem.allowed)
     found = METHODS[method](problem)
-    return _point(problem, found, shown, method, minimize is not None)
+    point = _point(problem, found, shown, method, minimize is not None)
+    if share is None or share.level is None:
+        return point
+    note = (
+        f"The prevalence {share.words()} is taken at its value; its doubt is in the "
+        f"intervals of validate_threshold."
+    )
+    return replace(point, notes=(note,))
+
+
+def _in_the_worst_case(
+    t: Tally,
+    share: Share,
+    shown: Metric,
+    objective: Metric,
+    bounds: tuple[Constraint, ...],
+    method: str,
+) -> OperatingPoint:
+    """Cut where the least favourable prevalence of a range does least harm."""
+    if method != "sweep":
+        raise InputError(
+            f'A range of prevalences needs method="sweep"; found method={method!r}.'
+        )
+    metrics = (shown, *(c.metric for c in bounds))
+    cuts = cuts_of(t, share, metrics, "best_threshold")
+    free = np.ones((len(bounds), len(cuts[0].score) + 1), dtype=bool)
+    for row, met in zip(free, allowed_in(cuts, bounds), strict=True):
+        row[:] = met
+    for c in cuts:  # the message names the prevalence at which it cannot be met
+        stop_infeasible(c, bounds, pose(c, objective, bounds).met)
+    stop_infeasible(cuts[0], bounds, free)
+    found = best_in_worst_case(cuts, objective, np.asarray(free.all(axis=0)))
+    stop_undefined(cuts[0], shown, np.asarray(free.all(axis=0)))
+    at = most_balanced(cuts[0], found)
+    lowest = int(np.argmin([values_of(c, objective)[at] for c in cuts]))
+    problem = Problem(cuts[lowest], objective, bounds, free)
+    point = _point(problem, Found(found), shown, method, objective is not shown)
+    where = int(np.searchsorted(-cuts[0].score, -point.threshold, side="right"))
+    robust = robust_cut(t, share, shown, objective, bounds, where)
+    note = (
+        f"Best in the worst case over prevalences from {share.low:g} to "
+        f"{share.high:g}; the cut of smallest regret is {robust.regret_threshold:.6g}."
+    )
+    return replace(point, robust=robust, notes=(note,))
 
 
 def on_bins(point: OperatingPoint, t: Tally) -> OperatingPoint:

@@ -1,0 +1,132 @@
+"""Cuts of groups beside fairlearn, guarantees beside MAPIE
+
+    python benchmarks/study_peers.py groups | guarantees
+
+Needs fairlearn and mapie, which Trueness does not: run it in an environment of its own.
+"groups": accuracy under a limit on the recall gap. fairlearn's ThresholdOptimizer makes
+the recalls equal by randomised cuts; its accuracy and gap are expectations over its
+coin, on the same cases. "guarantees": share of 200 samples in which the population
+breaks what was promised with 90 % confidence, and the mean recall that is left.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+
+import numpy as np
+from scipy.special import ndtr
+
+import trueness
+
+
+def draw(rng, groups, n):
+    y, x, who = [], [], []
+    for g in range(groups):
+        label = rng.random(n) < rng.uniform(0.1, 0.4)
+        y.append(label)
+        x.append(rng.normal(size=n) + rng.uniform(0.8, 2.0) * label)
+        who.append(np.full(n, g))
+    return np.concatenate(y).astype(int), np.concatenate(x), np.concatenate(who)
+
+
+def groups():
+    from fairlearn.postprocessing import ThresholdOptimizer
+    from sklearn.base import BaseEstimator
+
+    class Score(BaseEstimator):
+        """A fitted model whose prediction is its only column."""
+
+        def __sklearn_is_fitted__(self):
+            return True
+
+        def fit(self, x, y):
+            return self
+
+        def predict(self, x):
+            return np.asarray(x)[:, 0]
+
+    print("| groups | cases each | who | accuracy | recall gap | seconds |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for count, n in ((2, 1000), (2, 100_000), (5, 10_000), (30, 2_000)):
+        y, x, who = draw(np.random.default_rng(count), count, n)
+        tallies = {
+            str(g): trueness.tally(y[who == g], x[who == g]) for g in range(count)
+        }
+        for bound in (0.001, 0.02):
+            start = time.perf_counter()
+            g = trueness.group_thresholds(
+                tallies, subject_to=f"recall_gap <= {bound}", time_limit=60
+            )
+            seconds = time.perf_counter() - start
+            gap = g.gaps["recall_gap"].value
+            proof = "proved" if g.proved else f"at most {g.bound:.5f}"
+            print(
+                f"| {count} | {n:,} | group_thresholds, gap <= {bound} ({proof}) | "
+                f"{g.value:.5f} | {gap:.4f} | {seconds:.2f} |",
+                flush=True,
+            )
+        start = time.perf_counter()
+        peer = ThresholdOptimizer(
+            estimator=Score(),
+            constraints="true_positive_rate_parity",
+            objective="accuracy_score",
+            prefit=True,
+            predict_method="predict",
+        )
+        peer.fit(x[:, None], y, sensitive_features=who)
+        seconds = time.perf_counter() - start
+        p = peer._pmf_predict(x[:, None], sensitive_features=who)[:, 1]
+        accuracy = float(np.where(y == 1, p, 1 - p).mean())
+        recall = [p[(who == g) & (y == 1)].mean() for g in range(count)]
+        print(
+            f"| {count} | {n:,} | fairlearn, randomised | {accuracy:.5f} | "
+            f"{max(recall) - min(recall):.4f} | {seconds:.2f} |",
+            flush=True,
+        )
+
+
+def guarantees():
+    from mapie.risk_control import BinaryClassificationController
+
+    rng = np.random.default_rng(7)
+    found = {"guaranteed_threshold": [], "MAPIE": []}
+    for _ in range(200):
+        y = (rng.random(1500) < 0.3).astype(int)
+        x = 1 / (1 + np.exp(-(rng.normal(size=1500) + 1.5 * y - 1)))
+        t = trueness.tally(y, x)
+        try:
+            g = trueness.guaranteed_threshold(
+                t, "precision >= 0.7", confidence=0.9, maximize="recall", rng=rng
+            )
+            found["guaranteed_threshold"].append(g.threshold)
+        except (trueness.NotEnoughCases, trueness.Infeasible):
+            found["guaranteed_threshold"].append(np.nan)
+        peer = BinaryClassificationController(
+            predict_function=lambda z: np.column_stack([1 - z[:, 0], z[:, 0]]),
+            risk="precision",
+            target_level=0.7,
+            confidence_level=0.9,
+            list_predict_params=np.linspace(0.2, 0.8, 61),
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            peer.calibrate(x[:, None], y)
+        best = peer.best_predict_param
+        found["MAPIE"].append(np.nan if best is None else float(best))
+    print("| who | broken | none | mean recall |")
+    print("| --- | --- | --- | --- |")
+    for who, cuts in found.items():
+        cut = np.array(cuts, dtype=np.float64)
+        raw = np.log(cut / (1 - cut)) + 1
+        tpr, fpr = ndtr(1.5 - raw), ndtr(-raw)
+        precision = 0.3 * tpr / (0.3 * tpr + 0.7 * fpr)
+        print(
+            f"| {who} | {np.nanmean(precision < 0.7):.3f} | {np.isnan(cut).mean():.3f} "
+            f"| {np.nanmean(tpr):.3f} |"
+        )
+
+
+if __name__ == "__main__":
+    {"groups": groups, "guarantees": guarantees}[sys.argv[1]]()

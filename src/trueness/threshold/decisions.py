@@ -1,0 +1,374 @@
+r"""Which of several classifiers should decide, and at which cut?
+
+``best_decision`` takes the best cut of all classifiers on the same cases. The best of
+many looks better than it is, more so than the best cut of one: the whole choice is
+repeated on resampled cases. A mixture of two cuts, thrown by a coin, can be better than
+any single one under constraints: the best point of the common convex hull.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from trueness._core.arrays import Floats, Ints
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import Infeasible, NotEnoughCases
+from trueness._core.progress import steps
+from trueness._core.records import Estimate, Record
+from trueness.counts.answers import of_panel
+from trueness.counts.resampling import Seed
+from trueness.counts.values import Panel
+from trueness.metrics.algebra import Constraint, Metric
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.grammar import constraints as read_constraints
+from trueness.threshold.cuts import Cuts, all_cuts, make_cuts, most_balanced
+from trueness.threshold.milp import linear_fraction, rows_of
+from trueness.threshold.operating_point import (
+    ConstraintLike,
+    OperatingPoint,
+    best_threshold,
+    read_objective,
+)
+from trueness.threshold.robust import best_of
+from trueness.threshold.validation import interval_of_draws, rate_draws
+
+
+class Part(NamedTuple):
+    """One rule of a mixture: a classifier, its threshold, and how often it decides."""
+
+    classifier: str
+    threshold: float
+    probability: float
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Decision(Record):
+    """Which classifier should decide, where is it cut, and what comes of it?
+
+    Attributes
+    ----------
+    classifier : str
+        The one whose best cut is best.
+    point : OperatingPoint
+        Its cut.
+    value : float
+        The objective in the sample.
+    corrected : Estimate
+        What to expect on other cases: both choices, of classifier and cut, are repeated
+        on resampled cases.
+    optimism : float
+        ``value - corrected.value``.
+    values : dict of str to float
+        The objective at the best cut of each classifier; NaN where none meets the
+        constraints.
+    chosen : dict of str to float
+        How often each classifier was chosen in resampled cases.
+    mixture : tuple of Part
+        The best point of the common convex hull: for each case a coin decides which of
+        these rules is used. One part when no mixture is better.
+    mixture_value : float
+        The objective of the mixture, in expectation; NaN when it was not asked for.
+    notes : tuple of str
+        What to beware of.
+    """
+
+    classifier: str
+    point: OperatingPoint
+    value: float
+    corrected: Estimate
+    optimism: float
+    values: dict[str, float]
+    chosen: dict[str, float]
+    mixture: tuple[Part, ...] = ()
+    mixture_value: float = math.nan
+    notes: tuple[str, ...] = ()
+
+
+@of_panel
+def best_decision(
+    p: Panel,
+    maximize: str | Metric = "accuracy",
+    subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
+    prevalence: float | None = None,
+    *,
+    minimize: str | Metric | None = None,
+    mixture: bool = False,
+    replicates: int = 200,
+    level: float = 0.95,
+    rng: Seed = 0,
+) -> Decision:
+    r"""Which of several classifiers should decide, and at which cut?
+
+    Parameters
+    ----------
+    p
+        Outputs of several classifiers for the same labelled cases, none missing.
+    maximize, minimize, subject_to, prevalence
+        As in :func:`best_threshold`.
+    mixture
+        Find the best point of the common convex hull, too: a mixture of cuts. It needs
+        metrics that are sums or quotients of counts.
+    replicates
+        How many bootstrap samples repeat the choice.
+    level
+        Confidence level of the interval.
+    rng
+        Seed or generator.
+
+    Notes
+    -----
+    The optimism of choosing is that of :func:`validate_threshold`, with the choice of
+    the classifier repeated as well. The mixture is a linear program over the corners of
+    the convex hull of all cuts (Provost and Fawcett 2001); it decides the same case
+    differently from time to time, which people may not accept.
+
+    References
+    ----------
+    Provost, Fawcett 2001, Mach. Learn. 42:203, doi:10.1023/A:1007601015854.
+
+    Examples
+    --------
+    >>> p = Panel(["a", "b"], [[2, 1], [1, 2]], pos=[9, 1], neg=[2, 8])
+    >>> best_decision(p).classifier
+    'a'
+    """
+    _cases.complete_outputs(p, "best_decision")
+    replicates = _options.whole_number(replicates, "replicates", at_least=2)
+    level = _options.fraction(level, "level")
+    generator = _options.generator(rng)
+    shown, objective = read_objective(maximize, minimize)
+    bounds = read_constraints(subject_to)
+    points, stopped = _points(p, maximize, subject_to, prevalence, minimize)
+    if not points:
+        raise stopped[0]
+    sign = 1 if objective is shown else -1
+    name = max(points, key=lambda n: sign * points[n].value)
+    point = points[name]
+    task = _Task(p, shown, objective, bounds, prevalence)
+    runs = [r for r in _repeat(task, replicates, generator) if r is not None]
+    if 2 * len(runs) < replicates:
+        raise NotEnoughCases(
+            f"best_decision needs a choice in most bootstrap samples; in "
+            f"{replicates - len(runs):,} of {replicates:,} no cut met the constraints."
+        )
+    left = np.sum([r.left for r in runs], axis=0).astype(np.float64)
+    pooled = float(shown(_scaled(task, left)))
+    draws = rate_draws(
+        point.confusion,
+        np.array([r.bag for r in runs]),
+        np.array([r.whole for r in runs]),
+        prevalence,
+        generator,
+    )
+    mixed, worth = _mixed(task) if mixture else ((), math.nan)
+    return Decision(
+        classifier=name,
+        point=point,
+        value=point.value,
+        corrected=interval_of_draws(shown(draws), pooled, level),
+        optimism=point.value - pooled,
+        values={n: points[n].value if n in points else math.nan for n in p.names},
+        chosen={n: sum(r.name == n for r in runs) / len(runs) for n in p.names},
+        mixture=mixed,
+        mixture_value=worth,
+        notes=(
+            "The best of several looks better than it is; corrected allows for the "
+            "choice of classifier and cut.",
+        ),
+    )
+
+
+def _points(
+    p: Panel, maximize: Any, subject_to: Any, prevalence: Any, minimize: Any
+) -> tuple[dict[str, OperatingPoint], list[Exception]]:
+    """Cut every classifier at its best; those that cannot be are left out."""
+    points: dict[str, OperatingPoint] = {}
+    stopped: list[Exception] = []
+    for name in p.names:
+        try:
+            points[name] = best_threshold(
+                p[name], maximize, subject_to, "sweep", prevalence, minimize=minimize
+            )
+        except (Infeasible, NotEnoughCases) as err:
+            stopped.append(type(err)(f"{name}: {err}"))
+    return points, stopped
+
+
+class _Task(NamedTuple):
+    panel: Panel
+    shown: Metric
+    objective: Metric
+    bounds: tuple[Constraint, ...]
+    prevalence: float | None
+
+
+class _Run(NamedTuple):
+    name: str
+    left: tuple[int, ...]
+    bag: tuple[float, float]
+    whole: tuple[float, float]
+
+
+class _Column(NamedTuple):
+    """One classifier: the distinct scores, and in which of them each row falls."""
+
+    name: str
+    score: Floats
+    place: Ints
+
+    def counts(self, cases: Ints) -> Ints:
+        """Count cases of the rows at each distinct score, highest first."""
+        return np.bincount(self.place, weights=cases, minlength=self.score.size).astype(
+            np.int64
+        )
+
+
+def _columns(p: Panel) -> list[_Column]:
+    found = []
+    for k, name in enumerate(p.names):
+        score, place = np.unique(-p.rows[:, k], return_inverse=True)
+        found.append(_Column(name, -score, place))
+    return found
+
+
+def _repeat(task: _Task, replicates: int, rng: np.random.Generator) -> Any:
+    columns = _columns(task.panel)
+    cells = np.stack([task.panel.pos, task.panel.neg])
+    for _ in steps(range(replicates), "Bootstrap", unit="samples"):
+        # each case is taken a Poisson(1) number of times: left out, once, more often
+        out = rng.binomial(cells, math.exp(-1))
+        rest = cells - out
+        bag = rest + _extra(rest, rng)
+        yield _run(task, columns, bag, out)
+
+
+def _extra(cases: Ints, rng: np.random.Generator) -> Ints:
+    """How many times more than once are cases taken that are taken at all?
+
+    Poisson(1) given that it is at least one, less one, summed over the cases.
+    """
+    left, total, k = cases, np.zeros_like(cases), 1
+    while left.any():
+        tail = 1 - sum(math.exp(-1) / math.factorial(j) for j in range(k))
+        more = rng.binomial(
+            left, max(0.0, 1 - math.exp(-1) / math.factorial(k) / max(tail, 1e-300))
+        )
+        left = more if k < 12 else 0 * left
+        total = total + left
+        k += 1
+    return total
+
+
+def _run(task: _Task, columns: list[_Column], bag: Ints, out: Ints) -> _Run | None:
+    if not bag.sum(axis=1).all():
+        return None
+    best: tuple[float, _Column, int] | None = None
+    sweeps = {}
+    for column in columns:
+        seen = _swept(column.counts(bag[0]), column.counts(bag[1]))
+        cuts = make_cuts(column.score, seen, task.prevalence)
+        found = best_of([cuts], task.objective, task.bounds)
+        if found.size:
+            at = most_balanced(cuts, found)
+            value = float(task.objective(cuts.used[at]))
+            sweeps[column.name] = seen
+            if best is None or value > best[0]:
+                best = value, column, at
+    if best is None:
+        return None
+    _, column, at = best
+    seen = sweeps[column.name]
+    left = _swept(column.counts(out[0]), column.counts(out[1]))[at]
+    whole = _swept(
+        column.counts(task.panel.pos), column.counts(task.panel.neg)
+    )[at]  # fmt: skip
+    counts = (int(left.tp), int(left.fp), int(left.fn), int(left.tn))
+    return _Run(column.name, counts, _rates(seen[at]), _rates(whole))
+
+
+def _rates(c: Confusion) -> tuple[float, float]:
+    return float(c.tp / (c.tp + c.fn)), float(c.fp / (c.fp + c.tn))
+
+
+def _swept(pos: Ints, neg: Ints) -> Confusion:
+    tp, fp = (np.concatenate([[0], np.cumsum(n)]) for n in (pos, neg))
+    return Confusion(tp, fp, tp[-1] - tp, fp[-1] - fp)
+
+
+def _scaled(task: _Task, counts: Floats) -> Confusion:
+    c = Confusion(*(counts * ((task.panel.n_pos + task.panel.n_neg) / counts.sum())))
+    return c if task.prevalence is None else c.at_prevalence(task.prevalence)
+
+
+def _mixed(task: _Task) -> tuple[tuple[Part, ...], float]:
+    """Find the best mixture of cuts: a linear program over corners of the hull."""
+    from scipy.optimize import linprog
+
+    cuts = {
+        n: all_cuts(task.panel[n], task.prevalence, "best_decision")
+        for n in task.panel.names
+    }
+    first = next(iter(cuts.values()))
+    corners = _corners(cuts)
+    tp, fp = (np.array([c[k] for c in corners], dtype=np.float64) for k in (2, 3))
+    over, under = linear_fraction(task.objective, first)
+    rows = [r for c in task.bounds for r in rows_of(c, first)]
+
+    def at(f: Any) -> Floats:
+        return float(f.a) * tp + float(f.b) * fp + float(f.c)
+
+    # Charnes and Cooper 1962: weights are scaled so that the denominator is one
+    scale = np.abs(at(under)).max()
+    found = linprog(
+        -at(over) / scale,
+        A_ub=np.array([-at(r) / max(1.0, np.abs(at(r)).max()) for r in rows])
+        if rows
+        else None,
+        b_ub=np.zeros(len(rows)) if rows else None,
+        A_eq=at(under)[None] / scale,
+        b_eq=[1.0],
+    )
+    if found.x is None:
+        return (), math.nan
+    weight = found.x / found.x.sum()
+    parts = tuple(
+        Part(corners[i][0], corners[i][1], float(weight[i]))
+        for i in np.argsort(-weight)
+        if weight[i] > 1e-9
+    )
+    sign = 1 if task.objective is task.shown else -1
+    return parts, -sign * float(found.fun or 0.0)
+
+
+def _corners(cuts: dict[str, Cuts]) -> list[tuple[str, float, int, int]]:
+    """Give the corners of the convex hull of all cuts of all classifiers."""
+    points: dict[tuple[int, int], tuple[str, float]] = {}
+    for name, c in cuts.items():
+        thresholds = np.concatenate([[np.inf], c.score])
+        for x, y, s in zip(
+            c.seen.fp.tolist(), c.seen.tp.tolist(), thresholds.tolist(), strict=True
+        ):
+            points.setdefault((x, y), (name, s))
+    order = sorted(points)
+    hull = {*_half(order), *_half(order[::-1])}
+    return [(*points[xy], xy[1], xy[0]) for xy in sorted(hull)]
+
+
+def _half(points: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """One side of the convex hull: Andrew 1979, doi:10.1016/0020-0190(79)90072-3."""
+    side: list[tuple[int, int]] = []
+    for x, y in points:
+        while len(side) > 1:
+            (a, b), (c, d) = side[-2:]
+            if (c - a) * (y - b) - (d - b) * (x - a) > 0:
+                break
+            side.pop()
+        side.append((x, y))
+    return side

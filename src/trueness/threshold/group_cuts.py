@@ -1,0 +1,642 @@
+"""Which cut should each group have, so that all are served alike?
+
+``group_thresholds`` finds the best cuts, one per group, under limits on how far the
+groups may differ and on what all of them may cost together; ``gap_price`` shows what
+each step of such a limit costs.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import Infeasible, InputError
+from trueness._core.records import Estimate, Record
+from trueness.counts.resampling import Seed
+from trueness.counts.values import Tally
+from trueness.metrics.algebra import Constraint, Metric, as_fraction
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.grammar import constraint as read_constraint
+from trueness.metrics.grammar import metric as read_metric
+from trueness.threshold.cuts import (
+    Cuts,
+    Interval,
+    all_cuts,
+    exact_values,
+    holds,
+    interval_of,
+    threshold_of,
+    value_at,
+    values_of,
+)
+from trueness.threshold.group_search import Answer, Gap, Problem, Row, solve
+from trueness.threshold.operating_point import ConstraintLike, read_objective
+from trueness.threshold.zones import Form, Quotient, quotient
+
+_BETWEEN = re.compile(
+    r"^\s*(?P<name>[A-Za-z_][A-Za-z_0-9]*?(\([^)]*\))?)_?(?P<kind>gap|ratio|min|max)"
+    r"\s*(?P<sign>[<>]=?)\s*(?P<bound>[-+.\deE]+)\s*$"
+)
+_DRAWS = 4000
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class GroupThresholds(Record):
+    """Where to cut each group, and how alike they are then?
+
+    Attributes
+    ----------
+    thresholds : dict of str to float
+        Flag a case of the group when ``score >= threshold``.
+    intervals : dict of str to (float, float)
+        The thresholds that make the same cut.
+    value : float
+        The objective over all groups together.
+    bound : float
+        No choice of cuts is better than this.
+    proved : bool
+        Whether ``value`` is proved to be the best there is.
+    confusions : dict of str to Confusion
+        Right and wrong cases of each group.
+    gaps : dict of str to Estimate
+        Each limited difference (or ratio) between the groups, with an interval of what
+        it is in the population.
+    constraints : dict of str to float
+        What each bounded metric of all groups together is.
+    common_threshold, common_value : float
+        The best common cut for all groups that meets the limits on their total, and
+        its value.
+    common_gaps : dict of str to float
+        What the limited differences would be at the common cut.
+    free_value : float
+        The value without limits on differences: what they cost is the rest.
+    objective : str
+        What was maximised or minimised.
+    notes : tuple of str
+        What to beware of.
+    """
+
+    thresholds: dict[str, float]
+    intervals: dict[str, Interval]
+    value: float
+    bound: float
+    proved: bool
+    confusions: dict[str, Confusion]
+    gaps: dict[str, Estimate]
+    constraints: dict[str, float]
+    common_threshold: float
+    common_value: float
+    common_gaps: dict[str, float]
+    free_value: float
+    objective: str
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Say where each group is cut and how far the groups differ."""
+        proof = "the best there is" if self.proved else f"at most {self.bound:.6g}"
+        lines = [f"GroupThresholds: {self.objective} = {self.value:.6g} ({proof})"]
+        lines += [
+            f"  {name}: threshold {at:.6g}, flagged "
+            f"{int(self.confusions[name].tp + self.confusions[name].fp):,} of "
+            f"{int(sum(getattr(self.confusions[name], k) for k in _COUNTS)):,}"
+            for name, at in self.thresholds.items()
+        ]
+        lines += [f"  {name}: {e!r}" for name, e in self.gaps.items()]
+        lines += [f"  {name}: {v:.6g}" for name, v in self.constraints.items()]
+        lines.append(
+            f"  one cut for all, {self.common_threshold:.6g}: {self.common_value:.6g}"
+        )
+        return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
+
+
+_COUNTS = ("tp", "fp", "fn", "tn")
+Kind = Literal["gap", "ratio", "min", "max"]
+
+
+class Between(NamedTuple):
+    """A limit on how far groups may differ, or on the worst of them."""
+
+    metric: Metric
+    kind: Kind
+    sign: str
+    bound: float
+
+    @property
+    def name(self) -> str:
+        """Give the quantity that is limited."""
+        return f"{self.metric.name}_{self.kind}"
+
+    def __str__(self) -> str:
+        """Write it as it is typed."""
+        return f"{self.name} {self.sign} {self.bound:g}"
+
+    def of(self, values: Sequence[Any]) -> Any:
+        """Give the difference or ratio of the largest and the smallest value."""
+        low, high = min(values), max(values)
+        if self.kind == "gap":
+            return high - low
+        return low / high if high else math.nan
+
+
+def group_thresholds(
+    groups: Mapping[Any, Tally],
+    maximize: str | Metric = "accuracy",
+    subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
+    *,
+    minimize: str | Metric | None = None,
+    time_limit: float = 60.0,
+    level: float = 0.95,
+    rng: Seed = 0,
+) -> GroupThresholds:
+    r"""Which cut should each group have, so that all do well and are treated alike?
+
+    .. math:: \max_{\tau_1, \dots, \tau_G} f\Big(\sum_g C_g(\tau_g)\Big)
+        \quad\text{with}\quad \max_g m(C_g) - \min_g m(C_g) \le \delta
+
+    Parameters
+    ----------
+    groups
+        A mapping from name to tally, of different cases: ``tally(..., by="site")``.
+    maximize, minimize
+        A weighted sum of counts or one quotient of such sums, of all groups together.
+    subject_to
+        ``"recall_gap <= 0.02"`` bounds the difference between the groups with the
+        largest and the smallest recall; any metric takes ``_gap``, or ``_ratio`` for
+        the smallest divided by the largest (``"flagged_rate_ratio >= 0.8"``, the
+        four-fifths rule). ``"recall_min >= 0.7"`` and ``"fpr_max <= 0.2"`` bound the
+        metric in every group. Constraints without such a word are on the total:
+        ``"flagged <= 500"``.
+    time_limit
+        Seconds after which the best cuts so far are returned, with a bound on how much
+        better others could be.
+    level, rng
+        Of the intervals of the differences.
+
+    Returns
+    -------
+    GroupThresholds
+        The cuts, what they give, how alike the groups are, and the best common cut.
+
+    Raises
+    ------
+    Infeasible
+        No cuts meet the limits.
+
+    Notes
+    -----
+    Exact: deterministic cuts, in whole numbers, by branch and bound over the smallest
+    value of each limited metric, with Lagrange multipliers for limits on totals and
+    HiGHS for what they leave open (``group_search.py``). Without limits on totals the
+    answer is proved; with them nearly always, and otherwise ``bound`` says how much is
+    open. O(M log M) for one limit and M cuts in all, times the number of groups.
+
+    The interval of a difference holds the difference in the population, for these
+    cuts: the largest less the smallest of G noisy rates errs by no more than the
+    largest less the smallest of their errors. It does not allow for the choice.
+
+    References
+    ----------
+    Hardt, Price, Srebro 2016, Adv. Neural Inf. Process. Syst. 29:3315.
+
+    Examples
+    --------
+    >>> a = Tally([3, 2, 1], pos=[5, 4, 1], neg=[1, 3, 6])
+    >>> b = Tally([3, 2, 1], pos=[2, 6, 2], neg=[0, 2, 8])
+    >>> g = group_thresholds({"a": a, "b": b}, subject_to="recall_gap <= 0.1")
+    >>> g.thresholds, g.value  # recall 9/10 and 8/10
+    ({'a': 1.5, 'b': 1.5}, 0.775)
+    """
+    tallies = _checked(groups)
+    level = _options.fraction(level, "level")
+    time_limit = _options.positive_number(time_limit, "time_limit")
+    shown, objective = read_objective(maximize, minimize)
+    between, totals = _read(subject_to)
+    cuts = [all_cuts(t, None, "group_thresholds") for t in tallies.values()]
+    whole = _pooled(cuts)
+    ask = _Ask(cuts, whole, between, totals)
+    found, value, bound = _optimum(ask, _quotient(objective, ask), time_limit)
+    if found.cuts is None:
+        raise _infeasible(ask, time_limit)
+    sign = 1 if objective is shown else -1
+    common = _common(ask, objective)
+    free = _Ask(cuts, whole, [b for b in between if b.kind in ("min", "max")], totals)
+    at = _optimum(free, _quotient(objective, ask), time_limit)[1] if between else value
+    names = [str(n) for n in tallies]
+    proved = bound == value
+    return GroupThresholds(
+        thresholds={
+            n: threshold_of(c.score, k)
+            for n, c, k in zip(names, cuts, found.cuts, strict=True)
+        },
+        intervals={
+            n: interval_of(c.score, k)
+            for n, c, k in zip(names, cuts, found.cuts, strict=True)
+        },
+        value=float(sign * value),
+        bound=float(sign * bound),
+        proved=proved,
+        confusions={
+            n: c.seen[k] for n, c, k in zip(names, cuts, found.cuts, strict=True)
+        },
+        gaps=_gap_estimates(ask, found.cuts, level, _options.generator(rng)),
+        constraints={repr(c): _total_value(ask, c, found.cuts) for c in totals},
+        common_threshold=common[0],
+        common_value=sign * common[1],
+        common_gaps=common[2],
+        free_value=float(sign * at),
+        objective=f"{'maximize' if sign > 0 else 'minimize'} {shown.name}",
+        notes=_notes(proved, found, between),
+    )
+
+
+def _notes(proved: bool, found: Answer, between: list[Between]) -> tuple[str, ...]:
+    notes = [
+        "Cuts that differ between groups treat cases with the same score differently; "
+        "whether that is wanted, or allowed, is for people to decide, not for this "
+        "number.",
+        "The cuts were chosen on the cases that they are judged by; on others the "
+        "value is lower and the differences are larger.",
+    ]
+    if not proved:
+        notes.insert(
+            0,
+            "The time was up before the proof: other cuts could be better, up to the "
+            "bound. Give a longer time_limit.",
+        )
+    return tuple(notes)
+
+
+def _checked(groups: Any) -> dict[Any, Tally]:
+    if not isinstance(groups, Mapping):
+        raise InputError(
+            f"group_thresholds needs a mapping from group to tally; found "
+            f"{type(groups).__name__}. Type trueness.tally(frame, label=..., "
+            f'score=..., by="site").'
+        )
+    _cases.at_least_two([str(n) for n in groups], "group_thresholds")
+    for name, t in groups.items():
+        _cases.one_classifier(t, "group_thresholds")
+        _cases.both_classes(t, f"group_thresholds of {name!r}")
+    return {n: t.labelled() for n, t in groups.items()}
+
+
+class _Ask(NamedTuple):
+    cuts: list[Cuts]
+    whole: Cuts
+    between: list[Between]
+    totals: list[Constraint]
+
+
+def _read(given: Any) -> tuple[list[Between], list[Constraint]]:
+    if isinstance(given, (str, Constraint)):
+        given = (given,)
+    between, totals = [], []
+    for text in given:
+        found = _BETWEEN.match(text) if isinstance(text, str) else None
+        if found is None:
+            totals.append(read_constraint(text))
+        else:
+            between.append(_between(found, text))
+    return between, totals
+
+
+def _between(found: re.Match[str], text: str) -> Between:
+    kind: Any = found["kind"]
+    upward = {"gap": "<", "ratio": ">", "min": ">", "max": "<"}[kind]
+    if not found["sign"].startswith(upward):
+        word = "at most" if upward == "<" else "at least"
+        raise InputError(
+            f"{found['name']}_{kind} can be asked to be {word} a number; found "
+            f"{text!r}. Type {found['name']}_{kind} {upward}= {found['bound']}."
+        )
+    try:
+        bound = float(found["bound"])
+    except ValueError:
+        raise InputError(f"Cannot read the bound of {text!r}.") from None
+    if (kind == "gap" and bound < 0) or (kind == "ratio" and not 0 < bound <= 1):
+        raise InputError(
+            f"A gap is bounded by zero or more, a ratio by a number between 0 and 1; "
+            f"found {text!r}."
+        )
+    return Between(read_metric(found["name"].rstrip("_")), kind, found["sign"], bound)
+
+
+def _pooled(cuts: list[Cuts]) -> Cuts:
+    """Give the totals of all groups as one tally that is not cut."""
+    pos, neg = sum(c.n_pos for c in cuts), sum(c.n_neg for c in cuts)
+    zero = np.zeros(1, dtype=np.int64)
+    seen = Confusion(zero, zero, zero + pos, zero + neg)
+    return Cuts(np.zeros(0), seen, seen, cuts[0].scale)
+
+
+def _optimum(
+    ask: _Ask, goal: Quotient, seconds: float
+) -> tuple[Answer, Fraction, Fraction]:
+    """Maximise a sum, or a quotient of sums by Dinkelbach's method."""
+    allowed = [_allowed(c, ask.between) for c in ask.cuts]
+    gaps = [_gap(ask.cuts, b) for b in ask.between if b.kind in ("gap", "ratio")]
+    rows = [r for c in ask.totals for r in _total_rows(ask, c)]
+    agrees = _agrees(ask)
+    over, under = goal
+
+    def best(form: Form) -> Answer:
+        u, constant, _ = _parts(ask, form)
+        answer = solve(Problem(u, rows, gaps, allowed, agrees), seconds)
+        return answer._replace(
+            value=answer.value + constant, bound=answer.bound + constant
+        )
+
+    if under.is_constant:
+        answer, times = best(over), _parts(ask, over)[2]
+        unit = times * under.const
+        return answer, Fraction(answer.value) / unit, Fraction(answer.bound) / unit
+    rows.append(_row(ask, under, strict=True))
+    answer = best(over)
+    q = Fraction(0)
+    while answer.cuts is not None:
+        q = _at(ask, over, answer.cuts) / _at(ask, under, answer.cuts)
+        lead = over.plus(under, -q)
+        again = best(lead)
+        if again.cuts is None or again.value <= 0:
+            # over - q under is at most the bound left: q is off by that over the least
+            times = _parts(ask, lead)[2]
+            left = Fraction(max(0, again.bound)) / times
+            least = min((abs(w) for w in under[:4] if w), default=Fraction(1))
+            return answer, q, q + left / least
+        answer = again
+    return answer, q, q
+
+
+def _quotient(m: Metric, ask: _Ask) -> Quotient:
+    """Write a metric of the total as a quotient; nothing is deferred here."""
+    return quotient(m, ask.whole, all_decided=True)
+
+
+def _parts(ask: _Ask, form: Form) -> tuple[list[Any], int, int]:
+    """Write a sum of counts over groups in whole numbers: parts, constant, multiple."""
+    times = math.lcm(*(w.denominator for w in (*form[:4], form.const)))
+    tp, fp, fn, tn = (int(w * times) for w in form[:4])
+    parts = [
+        c.seen.tp.astype(np.int64) * (tp - fn) + c.seen.fp.astype(np.int64) * (fp - tn)
+        for c in ask.cuts
+    ]
+    fixed = fn * ask.whole.n_pos + tn * ask.whole.n_neg
+    return parts, fixed + int(form.const * times), times
+
+
+def _row(ask: _Ask, form: Form, strict: bool) -> Row:
+    parts, constant, _ = _parts(ask, form)
+    return Row(parts, constant - (1 if strict else 0))
+
+
+def _total_rows(ask: _Ask, c: Constraint) -> list[Row]:
+    over, under = _quotient(c.metric, ask)
+    lead = over.plus(under, -as_fraction(c.bound))
+    if c.sign in ("<=", "<"):
+        lead = Form(*(-w for w in lead))
+    rows = [_row(ask, lead, c.sign in ("<", ">"))]
+    return rows if under.is_constant else [_row(ask, under, strict=True), *rows]
+
+
+def _at(ask: _Ask, form: Form, cuts: Sequence[int]) -> Fraction:
+    parts, constant, times = _parts(ask, form)
+    total = sum(int(u[k]) for u, k in zip(parts, cuts, strict=True))
+    return Fraction(total + constant, times)
+
+
+def _total_value(ask: _Ask, c: Constraint, cuts: Sequence[int]) -> float:
+    over, under = _quotient(c.metric, ask)
+    below = _at(ask, under, cuts)
+    return float(_at(ask, over, cuts) / below) if below else math.nan
+
+
+def _allowed(c: Cuts, between: list[Between]) -> Any:
+    """Which cuts of a group meet the limits on every single group?"""
+    keep = np.ones(len(c.score) + 1, dtype=bool)
+    for b in between:
+        if b.kind in ("min", "max"):
+            sign: Any = b.sign
+            keep &= holds(c, Constraint(b.metric, sign, b.bound))
+        else:  # undefined meets no limit
+            keep &= ~np.isnan(values_of(c, b.metric))
+    return keep
+
+
+def _gap(cuts: list[Cuts], b: Between) -> Gap:
+    values = [values_of(c, b.metric) for c in cuts]
+    if b.kind == "gap":
+        return Gap(values, lambda v: v + b.bound)
+    return Gap(values, lambda v: np.where(v >= 0, v / b.bound, v * b.bound))
+
+
+def _agrees(ask: _Ask) -> Any:
+    """Are the limits on differences kept? In fractions where the metric allows."""
+    limits = [b for b in ask.between if b.kind in ("gap", "ratio")]
+
+    def check(cuts: list[int]) -> bool:
+        return all(_kept(ask, b, cuts) for b in limits)
+
+    return check
+
+
+def _kept(ask: _Ask, b: Between, cuts: Sequence[int]) -> bool:
+    values = [_exact(c, b.metric, k) for c, k in zip(ask.cuts, cuts, strict=True)]
+    bound = as_fraction(b.bound)
+    difference = b.of(values)
+    if b.kind == "gap":
+        return bool(difference < bound if b.sign == "<" else difference <= bound)
+    return bool(difference > bound if b.sign == ">" else difference >= bound)
+
+
+def _exact(c: Cuts, m: Metric, k: int) -> Any:
+    if not c.decides(m) or m.root:
+        return float(values_of(c, m)[k])
+    v = exact_values(c, m, np.array([k]))
+    return Fraction(v.over[0], v.under[0]) + as_fraction(m.constant)
+
+
+def _common(ask: _Ask, objective: Metric) -> tuple[float, float, dict[str, float]]:
+    """Find the best cut that all groups share, within the limits on the total."""
+    score = np.unique(np.concatenate([c.score for c in ask.cuts]))[::-1]
+    tp = fp = np.zeros(score.size + 1, dtype=np.int64)
+    places = []
+    for c in ask.cuts:
+        # how many scores of the group are at least the k-th common one
+        at = np.concatenate([[0], np.searchsorted(-c.score, -score, side="right")])
+        places.append(at)
+        tp, fp = tp + c.seen.tp[at], fp + c.seen.fp[at]
+    n_pos, n_neg = ask.whole.n_pos, ask.whole.n_neg
+    seen = Confusion(tp, fp, n_pos - tp, n_neg - fp)
+    cuts = Cuts(score, seen, seen, ask.whole.scale)
+    keep = np.ones(score.size + 1, dtype=bool)
+    for limit in ask.totals:
+        keep &= holds(cuts, limit)
+    values = np.where(keep, values_of(cuts, objective), np.nan)
+    if np.isnan(values).all():
+        return math.nan, math.nan, {}
+    k = int(np.nanargmax(values))
+    gaps = {
+        b.name: float(
+            b.of([float(values_of(c, b.metric)[at[k]])
+                  for c, at in zip(ask.cuts, places, strict=True)])
+        )
+        for b in ask.between if b.kind in ("gap", "ratio")
+    }  # fmt: skip
+    return threshold_of(score, k), value_at(cuts, objective, k), gaps
+
+
+def _gap_estimates(
+    ask: _Ask, cuts: Sequence[int], level: float, rng: np.random.Generator
+) -> dict[str, Estimate]:
+    """Give each difference between groups with an interval, the cuts taken as fixed."""
+    found = {}
+    drawn = [_posterior(c.seen[k], rng) for c, k in zip(ask.cuts, cuts, strict=True)]
+    for b in ask.between:
+        values = [float(values_of(c, b.metric)[k]) for c, k in
+                  zip(ask.cuts, cuts, strict=True)]  # fmt: skip
+        if b.kind in ("min", "max"):
+            continue
+        value = float(b.of(values))
+        draws = np.array([np.asarray(b.metric(d)) for d in drawn])
+        if b.kind == "gap":
+            # max(x + e) - min(x + e) differs from max(x) - min(x) by at most this
+            noise = draws - np.array(values)[:, None]
+            reach = float(np.quantile(noise.max(0) - noise.min(0), level))
+            low, high = max(0.0, value - reach), value + reach
+        else:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratios = draws.min(axis=0) / draws.max(axis=0)
+            low, high = np.nanquantile(ratios, [(1 - level) / 2, (1 + level) / 2])
+        found[b.name] = Estimate(
+            value, min(float(low), value), max(float(high), value), level, "jeffreys"
+        )
+    return found
+
+
+def _posterior(c: Confusion, rng: np.random.Generator) -> Confusion:
+    tp, fp, fn, tn = (int(getattr(c, k)) for k in _COUNTS)
+    recall = rng.beta(tp + 0.5, fn + 0.5, _DRAWS)
+    fpr = rng.beta(fp + 0.5, tn + 0.5, _DRAWS)
+    share = rng.beta(tp + fn + 0.5, fp + tn + 0.5, _DRAWS)
+    n = tp + fp + fn + tn
+    p, q = n * share, n * (1 - share)
+    return Confusion(recall * p, fpr * q, (1 - recall) * p, (1 - fpr) * q)
+
+
+def _infeasible(ask: _Ask, seconds: float) -> Infeasible:
+    """Say what cannot be met: one limit alone, or only all of them together."""
+    nothing = Form(*[Fraction(0)] * 6)
+    flat = Quotient(nothing, nothing._replace(const=Fraction(1)))
+    for b in ask.between:
+        if (
+            _optimum(ask._replace(between=[b], totals=[]), flat, seconds)[0].cuts
+            is None
+        ):
+            return Infeasible(f"{b} cannot be met by any cuts of these groups.")
+    for c in ask.totals:
+        if (
+            _optimum(ask._replace(between=[], totals=[c]), flat, seconds)[0].cuts
+            is None
+        ):
+            return Infeasible(f"{c!r} cannot be met by all groups together.")
+    words = [*map(str, ask.between), *map(repr, ask.totals)]
+    return Infeasible(
+        f"{' and '.join(words)} cannot be met together, or no cuts were found in time. "
+        f"Loosen one of them, or give a longer time_limit."
+    )
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class GapPrice(Record):
+    """What does each step of a limit on differences cost?
+
+    Attributes
+    ----------
+    limit : str
+        The limited difference.
+    at : array (n,)
+        The bounds that were tried.
+    value, bound : array (n,)
+        The best objective under each, and what it could be at most.
+    gap : array (n,)
+        The difference that the best cuts then have.
+    objective : str
+        What was maximised or minimised.
+    """
+
+    limit: str
+    at: Floats
+    value: Floats
+    bound: Floats
+    gap: Floats
+    objective: str
+
+
+def gap_price(
+    groups: Mapping[Any, Tally],
+    limit: str = "recall_gap",
+    *,
+    at: ArrayLike = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5),
+    maximize: str | Metric = "accuracy",
+    minimize: str | Metric | None = None,
+    subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
+    time_limit: float = 60.0,
+) -> GapPrice:
+    """How much of the objective does it cost to let groups differ less?
+
+    Parameters
+    ----------
+    groups, maximize, minimize, subject_to, time_limit
+        As in :func:`group_thresholds`.
+    limit
+        What is limited: ``"recall_gap"``, ``"fpr_gap"``, ``"flagged_rate_ratio"``.
+    at
+        The bounds to try.
+
+    Examples
+    --------
+    >>> a = Tally([3, 2, 1], pos=[5, 4, 1], neg=[1, 3, 6])
+    >>> b = Tally([3, 2, 1], pos=[2, 6, 2], neg=[0, 2, 8])
+    >>> gap_price({"a": a, "b": b}, at=[0.1, 0.5]).value
+    array([0.775, 0.775])
+    """
+    places = np.atleast_1d(np.asarray(at, dtype=np.float64))
+    sign = ">=" if limit.endswith("_ratio") else "<="
+    others: Any = subject_to
+    if isinstance(others, (str, Constraint)):
+        others = (others,)
+    found = [
+        group_thresholds(
+            groups,
+            maximize,
+            [*others, f"{limit} {sign} {float(d)!r}"],
+            minimize=minimize,
+            time_limit=time_limit,
+        )
+        for d in places
+    ]
+    name = next(reversed(found[0].gaps)) if found else limit
+    return GapPrice(
+        limit=limit,
+        at=places,
+        value=_array(g.value for g in found),
+        bound=_array(g.bound for g in found),
+        gap=_array(g.gaps[name].value for g in found),
+        objective=found[0].objective,
+    )
+
+
+def _array(values: Iterable[float]) -> Array:
+    return np.array(list(values), dtype=np.float64)

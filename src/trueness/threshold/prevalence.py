@@ -1,0 +1,159 @@
+r"""How common is the condition where the classifier will be used, and how sure is that?
+
+A prevalence of use is a number, a range within which it lies, or an estimate with an
+interval (from a survey, or :func:`trueness.latent_class`). Rates of one class do not
+change with it; precision, accuracy, costs and benefits do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trueness._core.arrays import Floats
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.records import Estimate
+from trueness.metrics.algebra import Metric
+from trueness.metrics.confusion import Confusion
+
+STEPS = 33  # prevalences looked at where the worst need not be at an end
+
+
+class Share(NamedTuple):
+    """A share of positives: known (all three alike), a range, or an estimate.
+
+    ``level`` is the confidence of ``low`` to ``high`` for an estimate; None otherwise.
+    """
+
+    low: float
+    value: float
+    high: float
+    level: float | None = None
+
+    @property
+    def is_range(self) -> bool:
+        """Is it a range of which nothing more is known?"""
+        return self.level is None and self.low < self.high
+
+    @property
+    def ends(self) -> tuple[Share, ...]:
+        """Give the cases to distinguish: both ends of a range, or the share itself."""
+        if not self.is_range:
+            return (self,)
+        return Share(*[self.low] * 3), Share(*[self.high] * 3)
+
+    def draw(self, rng: np.random.Generator, size: int) -> Any:
+        """Draw shares that agree with an estimate; the share itself when known.
+
+        Normal on the scale of log odds, with its own spread to either side, so that the
+        ends of the interval are those of the estimate.
+        """
+        if self.level is None:
+            return self.value
+        z, reach = rng.normal(size=size), NormalDist().inv_cdf((1 + self.level) / 2)
+        low, mid, high = (_logit(v) for v in (self.low, self.value, self.high))
+        side = np.where(z < 0, mid - low, high - mid)
+        return 1 / (1 + np.exp(-(mid + z / reach * side)))
+
+    def words(self) -> str:
+        """Say which share it is."""
+        if self.level is None:
+            return f"{self.low:g} to {self.high:g}" if self.is_range else f"{self[0]:g}"
+        return f"{self.value:.4g} ({100 * self.level:g}% {self.low:.4g} to " + (
+            f"{self.high:.4g})"
+        )
+
+
+PrevalenceLike = float | tuple[float, float] | Estimate | Share | None
+
+
+def _logit(p: float) -> float:
+    # an interval may reach 0 or 1, where the log odds end
+    p = min(max(p, 1e-9), 1 - 1e-9)
+    return math.log(p / (1 - p))
+
+
+def read_prevalence(given: Any) -> Share | None:
+    """Read a prevalence of use: a number, two numbers, or an estimate."""
+    if given is None or isinstance(given, Share):
+        return given
+    if isinstance(given, Estimate):
+        value = _options.fraction(given.value, "prevalence")
+        if not 0 <= given.low <= value <= given.high <= 1:
+            raise InputError(
+                f"prevalence must be an estimate with an interval between 0 and 1 "
+                f"around its value; found {given!r}."
+            )
+        return Share(given.low, value, given.high, given.level)
+    if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str):
+        low, high = _options.share_range(given, "prevalence")
+        if not 0 < low < high < 1:
+            raise InputError(
+                f"prevalence must be a range between 0 and 1, without its ends; found "
+                f"({low:g}, {high:g}). Type prevalence=(0.01, 0.05)."
+            )
+        return Share(low, (low + high) / 2, high)
+    return Share(*[_options.fraction(given, "prevalence")] * 3)
+
+
+def depends_on_prevalence(metric: Metric) -> bool:
+    """Does the metric change with the share of positives? (Class rates do not.)
+
+    Tried on one confusion matrix of irregular numbers at three prevalences: what is a
+    function of the two rates alone is the same at all of them.
+    """
+    c = Confusion(31.0, 17.0, 12.0, 53.0)
+    values = [float(metric(c.at_prevalence(p))) for p in (0.13, 0.41, 0.77)]
+    return max(values) - min(values) > 1e-12 * max(map(abs, values))
+
+
+def prevalences(share: Share, metrics: Iterable[Metric]) -> Floats:
+    """At which prevalences must a range be looked at, to find the worst?
+
+    A quotient of counts is a quotient of linear functions of the prevalence at every
+    cut, which only rises or only falls: its worst is at an end, exactly. Other metrics
+    are looked at on a grid.
+    """
+    if not share.is_range:
+        return np.array([share.value])
+    if all(moves_one_way(m) for m in metrics):
+        return np.array([share.low, share.high])
+    return np.linspace(share.low, share.high, STEPS)
+
+
+def moves_one_way(m: Metric) -> bool:
+    """Does the metric, at any cut, only rise or only fall with the prevalence?"""
+    return m.ratio is not None or is_linear(m) or not depends_on_prevalence(m)
+
+
+def is_linear(m: Metric) -> bool:
+    """Is the metric, at any cut, a linear function of the prevalence?
+
+    Then the regret of a cut (the best value less its own: a maximum of linear
+    functions, less one) is convex, and largest at an end of the range.
+    """
+    parts = [part for _, part in m.terms] if m.terms is not None else [m]
+    return all(_is_linear(part) for part in parts)
+
+
+def _is_linear(m: Metric) -> bool:
+    if m.ratio is None:
+        return not depends_on_prevalence(m)
+    fixed = m.ratio.under is None or m.ratio.under == (1, 1, 1, 1)
+    return fixed or not depends_on_prevalence(m)
+
+
+def check_sampling(
+    sampling: object, share: Share | None, metrics: Iterable[Metric], what: str
+) -> str:
+    """Refuse what rests on the share of positives when the design fixed it."""
+    known = None if share is None else share.value
+    for m in metrics:
+        if depends_on_prevalence(m):
+            _options.sampling(sampling, known, f"{m.name} in {what}")
+    return _options.sampling(sampling, 0.5, what)

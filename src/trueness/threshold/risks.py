@@ -1,0 +1,389 @@
+r"""What would be proof that a metric keeps its bound in the population?
+
+A bound on a metric is read as one of three kinds of claim, each with a test whose error
+rate is known whatever the scores:
+
+``ShareOfCases``
+    Among some cases at least so many are right. Precision, recall, accuracy, F1,
+    Jaccard: :math:`over/under \ge b` says that :math:`over - b\,under` is at least zero
+    on average; when that number has one positive and one negative value, the claim is a
+    bound on a share, and the test is the exact binomial one.
+``Mean``
+    The mean of a number between two ends is at least zero: the same with more values
+    (F-beta, cost per case, net benefit). The test is that of Hoeffding and Bentkus.
+``Rates``
+    A weighted sum of recall and false positive rate reaches a bound: Youden's J,
+    balanced accuracy, likelihood ratios, and every quotient at a prevalence that is not
+    that of the sample. Each rate is replaced by its exact limit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueness._core.arrays import Floats, Ints
+from trueness._core.binomial import at_least
+from trueness._core.checks.errors import InputError
+from trueness.metrics.algebra import Constraint, Metric, as_fraction
+from trueness.metrics.confusion import Confusion
+from trueness.threshold.prevalence import Share, depends_on_prevalence
+
+Cells = tuple[bool, bool, bool, bool]  # which of tp, fp, fn, tn
+_POSITIVES, _NEGATIVES = (True, False, True, False), (False, True, False, True)
+_ALL, _FLAGGED = (True, True, True, True), (True, True, False, False)
+_CLEARED = (False, False, True, True)
+# of the error allowed, the part that the doubt of an estimated prevalence may use
+_FOR_PREVALENCE = 0.1
+
+
+class ShareOfCases(NamedTuple):
+    """Of the cases in ``right`` and ``wrong`` more than ``bound`` are right."""
+
+    right: Cells
+    wrong: Cells
+    bound: float
+
+    @property
+    def cells(self) -> Cells:
+        """Which cases is it a share of?"""
+        return tuple(a or b for a, b in zip(self.right, self.wrong, strict=True))  # type: ignore[return-value]
+
+    @property
+    def words(self) -> str:
+        """Which cases is it a share of, in words?"""
+        return _WORDS.get(self.cells, "cases that count")
+
+    def is_bound(self, asked: Constraint) -> bool:
+        """Is the share the metric itself, or what it lacks to one? (Not so for F1.)"""
+        bound = as_fraction(asked.bound)
+        return self.bound == float(bound if asked.sign in (">=", ">") else 1 - bound)
+
+    def counts(self, c: Confusion) -> tuple[Ints, Ints]:
+        """How many are right, and of how many?"""
+        y = _total(c, self.right)
+        return y, y + _total(c, self.wrong)
+
+    def p_values(self, c: Confusion) -> Floats:
+        """How likely is such a share when the bound is just missed? Exact tails."""
+        y, n = self.counts(c)
+        return np.where(n > 0, at_least(y, n, self.bound), 1.0)
+
+    def passes(self, c: Confusion, alpha: float) -> NDArray[np.bool_]:
+        """At which cuts is it proved?"""
+        return np.asarray(self.p_values(c) <= alpha)
+
+    def evidence(self, c: Confusion) -> Floats:
+        """How strong is the evidence at each cut? More is stronger."""
+        return -self.p_values(c)
+
+    def monotone(self) -> int:
+        """Does the share rise (1) or fall (-1) as more is flagged, or neither (0)?"""
+        if self.cells not in (_POSITIVES, _NEGATIVES, _ALL):
+            return 0
+        tp, fp, fn, tn = self.right
+        if not (fn or tn):
+            return 1
+        return 0 if tp or fp else -1
+
+    def fewest(self, alpha: float) -> int:
+        """How many cases are proof when all of them are right?"""
+        n = max(1, math.floor(math.log(alpha) / math.log(self.bound)) - 1)
+        while at_least(np.array(n), n, self.bound) > alpha:
+            n += 1
+        return n
+
+
+def _total(c: Confusion, cells: Cells) -> Any:
+    counts = (c.tp, c.fp, c.fn, c.tn)
+    return np.asarray(sum(n for n, w in zip(counts, cells, strict=True) if w))
+
+
+_WORDS: dict[Cells, str] = {
+    _POSITIVES: "positives",
+    _NEGATIVES: "negatives",
+    _ALL: "labelled cases",
+    _FLAGGED: "flagged cases",
+    _CLEARED: "cases that are not flagged",
+}
+
+
+class Mean(NamedTuple):
+    """The mean of ``z`` over the cases (tp, fp, fn, tn) is at least zero."""
+
+    z: tuple[float, float, float, float]
+
+    @property
+    def words(self) -> str:
+        """Which cases does it count?"""
+        return "cases that count"
+
+    def counts(self, c: Confusion) -> tuple[Floats, Ints]:
+        """Give the mean loss, scaled to [0, 1], and the number of cases that count."""
+        n = _total(c, tuple(bool(v) for v in self.z))  # type: ignore[arg-type]
+        counts = (c.tp, c.fp, c.fn, c.tn)
+        total = np.asarray(sum(v * k for v, k in zip(self.z, counts, strict=True) if v))
+        high, low = max(self.z), min(self.z)
+        loss = (high - total / np.maximum(n, 1)) / (high - low)
+        return np.clip(loss, 0.0, 1.0), n
+
+    def p_values(self, c: Confusion) -> Floats:
+        r"""How likely is such a mean when the claim just fails?
+
+        Of a loss in [0, 1] with mean :math:`\ell` or more, the chance of a mean of r or
+        less is at most :math:`e^{-n\,kl(r, \ell)}` (Hoeffding 1963, theorem 1) and at
+        most e times the binomial tail :math:`P(Bin(n, \ell) \le \lceil nr \rceil)`
+        (Bentkus 2004, theorem 1.1); Bates et al. (2021), prop. 6, take the smaller one.
+        Cases with z = 0 change no sign: the test is made given how many do not.
+        """
+        loss, n = self.counts(c)
+        most = max(self.z) / (max(self.z) - min(self.z))
+        hoeffding = np.where(loss < most, np.exp(-n * _relative(loss, most)), 1.0)
+        k = np.ceil(n * loss - 1e-9)  # rounding must not add a case
+        bentkus = math.e * at_least(n - k, n, 1 - most)
+        return np.where(n > 0, np.minimum(np.minimum(hoeffding, bentkus), 1.0), 1.0)
+
+    def passes(self, c: Confusion, alpha: float) -> NDArray[np.bool_]:
+        """At which cuts is it proved?"""
+        return np.asarray(self.p_values(c) <= alpha)
+
+    def evidence(self, c: Confusion) -> Floats:
+        """How strong is the evidence at each cut? More is stronger."""
+        return -self.p_values(c)
+
+    def monotone(self) -> int:
+        """Neither rises nor falls for sure."""
+        return 0
+
+
+def _relative(a: Any, b: float) -> Any:
+    """Kullback and Leibler's divergence of two Bernoulli laws."""
+    one = np.where(a > 0, a * np.log(np.maximum(a, 1e-300) / b), 0.0)
+    rest = 1 - a
+    return one + np.where(
+        rest > 0, rest * np.log(np.maximum(rest, 1e-300) / (1 - b)), 0
+    )
+
+
+class Rates(NamedTuple):
+    """``a * recall + b * fpr >= d``, for each (a, b, d): one for every prevalence.
+
+    ``left`` is the part of the error allowed that remains for the rates.
+    """
+
+    forms: tuple[tuple[float, float, float], ...]
+    left: float = 1.0
+
+    @property
+    def words(self) -> str:
+        """Which cases does it count?"""
+        return "labelled cases"
+
+    def counts(self, c: Confusion) -> tuple[Any, Any]:
+        """Give zero and the number of cases: no share is counted here."""
+        n = _total(c, _ALL)
+        return 0 * n, n
+
+    def passes(self, c: Confusion, alpha: float) -> NDArray[np.bool_]:
+        """At which cuts is it proved?
+
+        By limits of both rates that hold together: each with half of the error (all of
+        it where the other rate does not count), exact (Clopper and Pearson 1934).
+        """
+        met = np.ones(np.shape(c.tp), dtype=bool)
+        for a, b, d in self.forms:
+            tail = alpha * self.left / max(1, bool(a) + bool(b))
+            recall = _limit(c.tp, c.tp + c.fn, tail, low=a > 0)
+            fpr = _limit(c.fp, c.fp + c.tn, tail, low=b > 0)
+            met &= np.asarray(a * recall + b * fpr >= d)
+        return met
+
+    def evidence(self, c: Confusion) -> Floats:
+        """How far beyond its bound is the sum, as the p-value of a normal law?"""
+        from scipy.special import ndtr
+
+        pos, neg = c.tp + c.fn, c.fp + c.tn
+        # half a case of each kind, so that a rate of 0 or 1 has an error too
+        x, y = (c.tp + 0.5) / (pos + 1), (c.fp + 0.5) / (neg + 1)
+        found = []
+        for a, b, d in self.forms:
+            spread = a * a * x * (1 - x) / (pos + 1) + b * b * y * (1 - y) / (neg + 1)
+            found.append((a * x + b * y - d) / np.sqrt(spread))
+        return -np.asarray(ndtr(-np.min(found, axis=0)))
+
+    def p_values(self, c: Confusion) -> Floats:
+        """At which error rate would it just be proved? By bisection."""
+        low, high = np.full(np.shape(c.tp), -700.0), np.zeros(np.shape(c.tp))
+        for _ in range(40):
+            middle = (low + high) / 2
+            met = np.array(
+                [self.passes(c[k], math.exp(middle[k])) for k in np.ndindex(low.shape)]
+            ).reshape(low.shape)
+            low, high = np.where(met, low, middle), np.where(met, middle, high)
+        return np.asarray(np.exp(high))
+
+    def monotone(self) -> int:
+        """Neither rises nor falls for sure."""
+        return 0
+
+
+def _limit(y: Any, n: Any, tail: float, low: bool) -> Any:
+    """Give the exact one-sided limit of a rate."""
+    from scipy.special import betaincinv
+
+    y, z = np.asarray(y, np.float64), np.asarray(n, np.float64) - y
+    if low:
+        return np.where(y > 0, betaincinv(np.maximum(y, 1), z + 1, tail), 0.0)
+    return np.where(z > 0, betaincinv(y + 1, np.maximum(z, 1), 1 - tail), 1.0)
+
+
+def lower_limit(y: int, n: int, alpha: float) -> float:
+    """Give the exact lower limit of a share: Clopper and Pearson 1934."""
+    return float(_limit(y, n, alpha, low=True))
+
+
+Risk = ShareOfCases | Mean | Rates
+
+
+def read_risk(asked: Constraint, share: Share | None, alpha: float) -> Risk:
+    """Read a bound on a metric as a claim that can be tested."""
+    rates = _as_rates(asked, share, alpha)
+    if rates is not None:
+        return rates
+    z = _values(asked)
+    if z is None:
+        raise _no_claim(asked)
+    if not (min(z) < 0 < max(z)):
+        raise InputError(
+            f"A guarantee needs a bound that can be met and missed, such as one "
+            f"between 0 and 1 for a share; found {asked!r}. No number of cases can "
+            f"prove that a share is 0 or 1."
+        )
+    up, down = {v for v in z if v > 0}, {v for v in z if v < 0}
+    if len(up) > 1 or len(down) > 1:
+        return Mean(tuple(map(float, z)))  # type: ignore[arg-type]
+    x, y = up.pop(), -down.pop()
+    # x right > y wrong: the share of right ones is above y / (x + y)
+    right, wrong = (tuple(v * s > 0 for v in z) for s in (1, -1))
+    return ShareOfCases(right, wrong, float(y / (x + y)))  # type: ignore[arg-type]
+
+
+def _no_claim(asked: Constraint) -> InputError:
+    return InputError(
+        f"A guarantee needs a bound on a mean or a quotient of means, such as a share "
+        f"of cases (recall, fpr, precision, accuracy, f1), a cost per case, or a "
+        f"weighted sum of recall and fpr; found {asked!r}. For other metrics see "
+        f"trueness.validate_threshold."
+    )
+
+
+def _values(asked: Constraint) -> tuple[Fraction, ...] | None:
+    """What does each kind of case add to over - bound * under?"""
+    m, bound = asked.metric, as_fraction(asked.bound)
+    weights = quotient_of(m)
+    if weights is None:
+        return None
+    over, under = weights
+    z = [o - bound * u for o, u in zip(over, under, strict=True)]
+    return tuple(-v for v in z) if asked.sign in ("<=", "<") else tuple(z)
+
+
+def quotient_of(m: Metric) -> tuple[list[Fraction], list[Fraction]] | None:
+    """Give the weights of tp, fp, fn, tn over and under the line, if it is a quotient.
+
+    A sum of quotients with one denominator is one; a plain sum of counts is not: its
+    mean depends on how many cases there are.
+    """
+    parts = ((1.0, m),) if m.terms is None else m.terms
+    over, under = [Fraction(0)] * 4, None
+    for weight, part in parts:
+        if part.ratio is None or part.ratio.under is None:
+            return None
+        below = [as_fraction(v) for v in part.ratio.under]
+        if under is not None and below != under:
+            return None
+        under, w = below, as_fraction(weight)
+        over = [
+            o + w * as_fraction(v) for o, v in zip(over, part.ratio.over, strict=True)
+        ]
+    if under is None:
+        return None
+    constant = as_fraction(m.constant)
+    return [o + constant * u for o, u in zip(over, under, strict=True)], under
+
+
+def _as_rates(asked: Constraint, share: Share | None, alpha: float) -> Rates | None:
+    """Read a bound as one on recall and fpr; None when it is a simpler claim."""
+    bound, sign = as_fraction(asked.bound), -1 if asked.sign in ("<=", "<") else 1
+    form = _rate_form(asked.metric, bound)
+    if form is not None:
+        return Rates((tuple(float(sign * v) for v in form),))  # type: ignore[arg-type]
+    if share is None or not depends_on_prevalence(asked.metric):
+        return None
+    z = _values(asked)
+    if z is None:
+        raise _no_claim(asked)
+    left, ends = 1.0, [e.value for e in share.ends]
+    if share.level is not None:
+        left, ends = 1 - _FOR_PREVALENCE, _ends(share, _FOR_PREVALENCE * alpha)
+    return Rates(tuple(_at_prevalence(z, p) for p in ends), left)
+
+
+def _ends(share: Share, alpha: float) -> list[float]:
+    """Widen the interval of an estimated prevalence to the error that it may use.
+
+    Normal on the scale of log odds, as far as the given interval goes.
+    """
+    assert share.level is not None  # noqa: S101 - an estimate
+    given = NormalDist().inv_cdf((1 + share.level) / 2)
+    times = NormalDist().inv_cdf(1 - alpha / 2) / given
+    logit: Callable[[float], float] = lambda p: math.log(  # noqa: E731
+        max(p, 1e-12) / max(1 - p, 1e-12)
+    )
+    mid = logit(share.value)
+    wide = [mid + times * (logit(v) - mid) for v in (share.low, share.high)]
+    return [1 / (1 + math.exp(-min(max(v, -700), 700))) for v in wide]
+
+
+def _at_prevalence(z: tuple[Fraction, ...], p: float) -> tuple[float, float, float]:
+    """Write the mean of z as a weighted sum of recall and fpr."""
+    tp, fp, fn, tn = map(float, z)
+    return p * (tp - fn), (1 - p) * (fp - tn), -(p * fn + (1 - p) * tn)
+
+
+def _rate_form(
+    m: Metric, bound: Fraction
+) -> tuple[Fraction, Fraction, Fraction] | None:
+    """Give a, b, d so that ``m >= bound`` is ``a recall + b fpr >= d``."""
+    one = Fraction(1)
+    known = {
+        "youden": (one, -one, bound),
+        "balanced_accuracy": (one, -one, 2 * bound - 1),
+        "lr_positive": (one, -bound, Fraction(0)),
+        # 1 - recall >= bound (1 - fpr)
+        "lr_negative": (-one, bound, bound - 1),
+    }
+    if m.name in known:
+        return known[m.name]
+    if m.terms is None or len(m.terms) < 2:
+        return None
+    a, b, d = Fraction(0), Fraction(0), bound - as_fraction(m.constant)
+    for weight, part in m.terms:
+        w = as_fraction(weight)
+        if part.name in known and part.name[:2] != "lr":
+            x, y, c = _rate_form(part, Fraction(0)) or (a, a, a)
+            scale = Fraction(1, 2) if part.name == "balanced_accuracy" else one
+            a, b, d = a + w * x * scale, b + w * y * scale, d + w * c * scale
+        elif part.name in ("recall", "fnr"):
+            a, d = (a + w, d) if part.name == "recall" else (a - w, d - w)
+        elif part.name in ("fpr", "specificity"):
+            b, d = (b + w, d) if part.name == "fpr" else (b - w, d - w)
+        else:
+            return None
+    return a, b, d

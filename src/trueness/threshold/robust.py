@@ -1,0 +1,197 @@
+r"""Where to cut when the prevalence of use is known only to lie in a range?
+
+Two answers that are right whatever the prevalence turns out to be: the cut that is best
+in the worst case, and the one that is never far from the best (smallest regret).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.records import Record
+from trueness.counts.values import Tally
+from trueness.metrics.algebra import Constraint, Metric
+from trueness.metrics.confusion import Confusion
+from trueness.threshold.cuts import (
+    Cuts,
+    Interval,
+    all_cuts,
+    best_cuts,
+    exact_values,
+    holds,
+    interval_of,
+    make_cuts,
+    most_balanced,
+    rounding_of,
+    threshold_of,
+    values_of,
+)
+from trueness.threshold.prevalence import STEPS, Share, is_linear, prevalences
+
+_PATH = 21  # prevalences at which the best cut is shown
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class RobustCut(Record):
+    """What does a range of prevalences do to the choice of a cut?
+
+    Attributes
+    ----------
+    prevalence : (float, float)
+        The range.
+    worst : float
+        The prevalence at which the chosen cut is worst.
+    regret : float
+        How far the chosen cut can be from the best for the true prevalence.
+    regret_threshold, regret_interval
+        The cut whose largest regret is smallest.
+    smallest_regret : float
+        Its largest regret.
+    path_prevalence, path_threshold, path_value : array
+        How the best cut for one known prevalence moves across the range.
+    notes : tuple of str
+        How exact this is.
+    """
+
+    prevalence: Interval
+    worst: float
+    regret: float
+    regret_threshold: float
+    regret_interval: Interval
+    smallest_regret: float
+    path_prevalence: Floats
+    path_threshold: Floats
+    path_value: Floats
+    notes: tuple[str, ...] = ()
+
+
+def cuts_in_use(
+    score: Floats, seen: Confusion, share: Share | None, metrics: Iterable[Metric]
+) -> tuple[Cuts, ...]:
+    """Put counts at every prevalence that has to be looked at."""
+    if share is None:
+        return (make_cuts(score, seen, None),)
+    at = prevalences(share, metrics)
+    return tuple(make_cuts(score, seen, float(p)) for p in at)
+
+
+def cuts_of(
+    t: Tally, share: Share | None, metrics: Iterable[Metric], what: str
+) -> tuple[Cuts, ...]:
+    """Count a tally at every cut, for every prevalence that has to be looked at."""
+    if share is None:
+        return (all_cuts(t, None, what),)
+    first = all_cuts(t, share.value, what)
+    return cuts_in_use(first.score, first.seen, share, metrics)
+
+
+def allowed_in(
+    cuts: Sequence[Cuts], constraints: Sequence[Constraint]
+) -> tuple[Array, ...]:
+    """At which cuts does each constraint hold, whatever the prevalence?"""
+    return tuple(np.all([holds(c, k) for c in cuts], axis=0) for k in constraints)
+
+
+def best_of(
+    cuts: Sequence[Cuts], objective: Metric, constraints: Sequence[Constraint]
+) -> Ints:
+    """Which cuts are best, in the worst case, with all constraints kept?"""
+    free = np.ones(len(cuts[0].score) + 1, dtype=bool)
+    allowed = np.all([free, *allowed_in(cuts, constraints)], axis=0)
+    return best_in_worst_case(cuts, objective, allowed)
+
+
+def best_in_worst_case(cuts: Sequence[Cuts], objective: Metric, allowed: Array) -> Ints:
+    r"""Which cuts have the largest smallest value over the prevalences, exactly?
+
+    .. math:: \max_k \min_\pi f_k(\pi)
+    """
+    if len(cuts) == 1:
+        return best_cuts(cuts[0], objective, allowed)
+    # NaN at one prevalence is NaN: an undefined value is never best
+    lowest = np.min([values_of(c, objective) for c in cuts], axis=0)
+    lowest = np.where(allowed, lowest, np.nan)
+    if np.isnan(lowest).all():
+        return np.zeros(0, dtype=np.int64)
+    reach = max(rounding_of(c, objective) for c in cuts)
+    at = np.flatnonzero(lowest >= np.nanmax(lowest) - reach)
+    if at.size == 1 or not all(c.decides(objective) for c in cuts):
+        return at
+    exact = _lowest_exactly(cuts, objective, at)
+    top = max(exact)
+    return np.asarray(at[np.array([v == top for v in exact])])
+
+
+def _lowest_exactly(cuts: Sequence[Cuts], m: Metric, at: Ints) -> list[Fraction]:
+    found = [exact_values(c, m, at) for c in cuts]
+    return [min(Fraction(v.over[i], v.under[i]) for v in found) for i in range(at.size)]
+
+
+def robust_cut(
+    t: Tally,
+    share: Share,
+    shown: Metric,
+    objective: Metric,
+    constraints: Sequence[Constraint],
+    chosen: int,
+) -> RobustCut:
+    r"""Say what the range of prevalences means for a chosen cut.
+
+    .. math:: R_k = \max_\pi \bigl[\max_j f_j(\pi) - f_k(\pi)\bigr]
+    """
+    first = all_cuts(t, share.value, "best_threshold")
+    # the regret of a linear metric is convex in the prevalence: the ends are enough
+    exact = is_linear(objective)
+    grid = np.linspace(share.low, share.high, 2 if exact else STEPS)
+    cuts = [make_cuts(first.score, first.seen, float(p)) for p in grid]
+    allowed = np.ones(len(first.score) + 1, dtype=bool)
+    for met in allowed_in(cuts, constraints):
+        allowed &= met
+    values = np.array([values_of(c, objective) for c in cuts])
+    top = np.array([np.nanmax(v[allowed]) for v in values])
+    regret = np.where(allowed, (top[:, None] - values).max(axis=0), np.nan)
+    least = np.nanmin(regret)
+    k = most_balanced(cuts[0], np.flatnonzero(regret <= least + 1e-12 * abs(least)))
+    path = np.linspace(share.low, share.high, _PATH)
+    best, value = _path(first, path, objective, constraints)
+    sign = 1 if objective is shown else -1
+    return RobustCut(
+        prevalence=(share.low, share.high),
+        worst=float(grid[int(np.argmin(values[:, chosen]))]),
+        regret=float(regret[chosen]),
+        regret_threshold=threshold_of(first.score, k),
+        regret_interval=interval_of(first.score, k),
+        smallest_regret=float(regret[k]),
+        path_prevalence=path,
+        path_threshold=best,
+        path_value=sign * value,
+        notes=_notes(exact),
+    )
+
+
+def _path(
+    first: Cuts, path: Floats, objective: Metric, constraints: Sequence[Constraint]
+) -> tuple[Floats, Floats]:
+    """How does the best cut move with a known prevalence? NaN where none is allowed."""
+    threshold, value = np.full(path.size, np.nan), np.full(path.size, np.nan)
+    for i, p in enumerate(path):
+        cuts = make_cuts(first.score, first.seen, float(p))
+        best = best_of([cuts], objective, constraints)
+        if best.size:
+            at = most_balanced(cuts, best)
+            threshold[i] = threshold_of(first.score, at)
+            value[i] = values_of(cuts, objective)[at]
+    return threshold, value
+
+
+def _notes(exact: bool) -> tuple[str, ...]:
+    if exact:
+        return ("Regrets are exact: they are largest at an end of the range.",)
+    return (f"Regrets were looked at for {STEPS} prevalences of the range.",)

@@ -1,0 +1,472 @@
+"""How far can two chosen cuts be trusted, and which two keep their promise?
+
+``validate_thresholds`` chooses the pair again and again on resampled cases;
+``guaranteed_thresholds`` gives the smallest zone of doubt outside of which constraints
+hold in the population.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.progress import steps
+from trueness._core.records import Estimate, Record
+from trueness.counts.answers import of_tally
+from trueness.counts.resampling import Seed
+from trueness.counts.values import Tally
+from trueness.metrics.algebra import Metric, as_fraction
+from trueness.metrics.confusion import Confusion
+from trueness.threshold.cuts import (
+    Cuts,
+    Interval,
+    all_cuts,
+    interval_of,
+    make_cuts,
+    threshold_of,
+)
+from trueness.threshold.guarantees import Proof, proofs_at, prove
+from trueness.threshold.operating_point import ConstraintLike, read_objective
+from trueness.threshold.pairs import Sum, best_pairs
+from trueness.threshold.validation import (
+    DRAWS,
+    Resample,
+    interval_of_draws,
+    sample_counts,
+    sample_threshold,
+    spread,
+)
+from trueness.threshold.zones import (
+    Limit,
+    Zones,
+    best_thresholds,
+    choose_pair,
+    fewest_deferred,
+    form_values,
+    quotient,
+    read_limits,
+)
+
+# what is shown besides objective and constraints
+_SHOWN = ("defer", "precision above", "npv below", "recall above", "fpr above")
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class ZoneValidation(Record):
+    """What remains of two chosen cuts on other cases?
+
+    Attributes
+    ----------
+    zones : Zones
+        The choice made from all cases.
+    lower, upper : Estimate
+        The chosen cuts and the intervals in which repeated choices lie.
+    value : float
+        The objective in the sample, where the cuts were chosen.
+    corrected : Estimate
+        What to expect of the choice on other cases, with an interval that holds the
+        objective of the chosen rule in the population.
+    optimism : float
+        ``value - corrected.value``.
+    metrics : dict of str to Estimate
+        The deferred share, precision above, NPV below and every bounded metric, with
+        intervals that allow for the choice.
+    holds : dict of str to float
+        How often each constraint held on the cases left out.
+    failed : float
+        The share of resamples in which no pair of cuts met the constraints.
+    notes : tuple of str
+        What to beware of.
+    """
+
+    zones: Zones
+    lower: Estimate
+    upper: Estimate
+    value: float
+    corrected: Estimate
+    optimism: float
+    metrics: dict[str, Estimate]
+    holds: dict[str, float]
+    failed: float
+    notes: tuple[str, ...] = ()
+
+
+class _Outcome(NamedTuple):
+    """Counts in the three zones, one entry a draw: flagged, doubtful, cleared."""
+
+    tp: Any
+    fp: Any
+    doubt_pos: Any
+    doubt_neg: Any
+    fn: Any
+    tn: Any
+
+    def measure(self, what: Limit | Metric, cuts: Cuts) -> Any:
+        """Evaluate an objective, or the metric that a constraint bounds."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if isinstance(what, Limit) and what.side == "above":
+                missed, rest = self.fn + self.doubt_pos, self.tn + self.doubt_neg
+                return what.asked.metric(Confusion(self.tp, self.fp, missed, rest))
+            if isinstance(what, Limit) and what.side == "below":
+                found, alarms = self.tp + self.doubt_pos, self.fp + self.doubt_neg
+                return what.asked.metric(Confusion(found, alarms, self.fn, self.tn))
+            m = what.asked.metric if isinstance(what, Limit) else what
+            counts = (self.tp, self.fp, self.fn, self.tn)
+            doubt = self.doubt_pos + self.doubt_neg
+            over, under = (form_values(f, counts, doubt) for f in quotient(m, cuts))
+            return np.true_divide(over, under)
+
+
+@of_tally
+def validate_thresholds(
+    t: Tally,
+    maximize: str | Metric | None = None,
+    subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
+    prevalence: float | None = None,
+    *,
+    minimize: str | Metric | None = None,
+    replicates: int = 500,
+    level: float = 0.95,
+    rng: Seed = 0,
+) -> ZoneValidation:
+    r"""How much of what two chosen cuts promise remains on other cases?
+
+    The choice of :func:`best_thresholds` is repeated on bootstrap samples, each time
+    evaluated on the cases that the sample left out, as in :func:`validate_threshold`.
+
+    Parameters
+    ----------
+    t
+        Scores and labels of one classifier, both classes present.
+    maximize, minimize, subject_to, prevalence
+        As in :func:`best_thresholds`.
+    replicates
+        How many bootstrap samples.
+    level
+        Confidence level of the intervals.
+    rng
+        Seed or generator.
+
+    Notes
+    -----
+    The shares of a class in the three zones are moved by their bootstrap optimism; the
+    intervals are quantiles of Dirichlet posteriors around them (Jeffreys), so that they
+    allow for the choice.
+
+    References
+    ----------
+    Efron 1983, J. Am. Stat. Assoc. 78:316, doi:10.2307/2288636.
+
+    Examples
+    --------
+    >>> t = Tally([3, 2, 1], pos=[60, 30, 10], neg=[10, 30, 160])
+    >>> v = validate_thresholds(t, minimize="cost(fp=2, fn=2) + 0.5*deferred")
+    >>> v.value, v.corrected.low < 70 < v.corrected.high
+    (70.0, True)
+    """
+    zones = best_thresholds(t, maximize, subject_to, prevalence, minimize=minimize)
+    _cases.both_classes(t, "validate_thresholds")
+    level = _options.fraction(level, "level")
+    replicates = _options.whole_number(replicates, "replicates", at_least=2)
+    rng = _options.generator(rng)
+    shown, objective = read_objective(
+        "accuracy" if maximize is None else maximize, minimize
+    )
+    limits = read_limits(subject_to)
+    cuts = all_cuts(t, prevalence, "validate_thresholds")
+    task = _Task(t.labelled(), cuts, objective, limits)
+    runs = [r for r in _repeat(task, replicates, rng) if r is not None]
+    if 2 * len(runs) < replicates:
+        raise NotEnoughCases(
+            f"validate_thresholds needs a choice in most bootstrap samples; in "
+            f"{replicates - len(runs):,} of {replicates:,} no pair of cuts met the "
+            f"constraints. Loosen them, or collect more than {t.n_pos:,} positives "
+            f"and {t.n_neg:,} negatives."
+        )
+    left = _outcome(task, np.array([r.left for r in runs], dtype=np.float64).T)
+    pooled = _outcome(task, np.sum([r.left for r in runs], axis=0, dtype=np.float64))
+    drawn = _posterior(task, zones, runs, rng)
+    expected = float(pooled.measure(shown, cuts))
+    return ZoneValidation(
+        zones=zones,
+        lower=spread(zones.lower, np.array([r.lower for r in runs]), level),
+        upper=spread(zones.upper, np.array([r.upper for r in runs]), level),
+        value=zones.value,
+        corrected=interval_of_draws(drawn.measure(shown, cuts), expected, level),
+        optimism=zones.value - expected,
+        metrics=_metrics(task, zones, drawn, level),
+        holds={str(k): _held(k, left, cuts) for k in limits},
+        failed=1 - len(runs) / replicates,
+        notes=(
+            "The cases are taken to be independent and like those of use; what a "
+            "person decides in the zone of doubt is not part of these numbers.",
+        ),
+    )
+
+
+class _Task(NamedTuple):
+    tally: Tally
+    cuts: Cuts
+    objective: Metric
+    limits: tuple[Limit, ...]
+
+
+class _Run(NamedTuple):
+    lower: float
+    upper: float
+    left: tuple[int, ...]  # flagged, doubtful and cleared; positives and negatives
+    bag: tuple[float, ...]  # recall and fpr of the upper, then of the lower cut
+    whole: tuple[float, ...]
+
+
+def _repeat(task: _Task, replicates: int, rng: np.random.Generator) -> Any:
+    draw = Resample(task.tally)
+    space = np.zeros((4, len(task.tally) + 1), dtype=np.int64)
+    for _ in steps(range(replicates), "Bootstrap", unit="samples"):
+        yield _run(task, space, *draw(rng))
+
+
+def _run(
+    task: _Task, space: Ints, pos: Array, neg: Array, pos_out: Array, neg_out: Array
+) -> _Run | None:
+    score, asked = task.tally.score, task.cuts.asked
+    seen = sample_counts(space, pos, neg, both=True)
+    if seen is None:
+        return None
+    cuts = make_cuts(score, seen, asked)
+    found, _ = choose_pair(cuts, task.objective, task.limits)
+    if found is None:
+        return None
+    flagged = cuts.seen.tp + cuts.seen.fp
+    thresholds, rows, bag = [], [], []
+    for at in fewest_deferred(cuts, found):
+        # rows without a case of the sample repeat a cut: the first of them is meant
+        k = int(np.searchsorted(flagged, flagged[at], side="left"))
+        thresholds.append(sample_threshold(score, k, pos[k:] + neg[k:]))
+        row = np.searchsorted(score[::-1], thresholds[-1], side="left")
+        rows.append(int(score.size - row))
+        ends = cuts.seen.tp, cuts.seen.fp
+        bag += [float(c[at]) / float(c[-1]) if c[-1] else math.nan for c in ends]
+    left, whole = _zone_counts(pos_out, neg_out, rows), []
+    for k in rows:
+        whole += [int(task.tally.pos[:k].sum()) / task.tally.n_pos]
+        whole += [int(task.tally.neg[:k].sum()) / task.tally.n_neg]
+    return _Run(thresholds[1], thresholds[0], left, tuple(bag), tuple(whole))
+
+
+def _zone_counts(pos: Array, neg: Array, rows: list[int]) -> tuple[int, ...]:
+    counts = []
+    for part in (slice(0, rows[0]), slice(*rows), slice(rows[1], None)):
+        counts += [int(pos[part].sum()), int(neg[part].sum())]
+    return tuple(counts)
+
+
+def _outcome(task: _Task, counts: Floats) -> _Outcome:
+    """Scale counts in the zones to the number of cases and prevalence of use."""
+    n = task.cuts.n_pos + task.cuts.n_neg
+    pos, neg = counts[0::2].sum(axis=0), counts[1::2].sum(axis=0)
+    if task.cuts.asked is None:
+        times = n / np.maximum(pos + neg, 1)
+        return _Outcome(*(c * times for c in counts))
+    up = n * task.cuts.asked / np.maximum(pos, 1)
+    down = n * (1 - task.cuts.asked) / np.maximum(neg, 1)
+    return _Outcome(*(c * (down if k % 2 else up) for k, c in enumerate(counts)))
+
+
+def _posterior(
+    task: _Task, zones: Zones, runs: list[_Run], rng: np.random.Generator
+) -> _Outcome:
+    """Draw outcomes of the chosen rule in the population; see ``validation.py``."""
+    bag, whole = np.array([r.bag for r in runs]), np.array([r.whole for r in runs])
+    c, n_pos, n_neg = zones.confusion, task.cuts.n_pos, task.cuts.n_neg
+    found = int(c.tp), int(c.fp), int(c.tp) + zones.deferred_pos
+    seen = np.array([*found, int(c.fp) + zones.deferred_neg], dtype=np.float64)
+    sizes = np.array([n_pos, n_neg, n_pos, n_neg], dtype=np.float64)
+    lead = bag - whole
+    rates = np.clip(seen / sizes - np.nanmean(lead, axis=0), 0, 1)
+    binomial = (whole * (1 - whole)).mean(axis=0) / sizes
+    with np.errstate(divide="ignore", invalid="ignore"):
+        times = np.nan_to_num(np.nanvar(lead, axis=0) / binomial, nan=1.0, posinf=1.0)
+    n, parts = n_pos + n_neg, []
+    for k, size in enumerate((n_pos, n_neg)):
+        yes, either = rates[k], max(rates[k], rates[k + 2])
+        cases = size / max(1.0, times[k], times[k + 2])
+        shares = np.array([yes, either - yes, 1 - either])
+        parts.append(rng.dirichlet(shares * cases + 0.5, DRAWS).T)
+    share: Any = task.cuts.asked
+    if share is None:
+        share = rng.beta(n_pos + 0.5, n_neg + 0.5, DRAWS)
+    (tp, dp, fn), (fp, dn, tn) = n * share * parts[0], n * (1 - share) * parts[1]
+    return _Outcome(tp, fp, dp, dn, fn, tn)
+
+
+def _metrics(
+    task: _Task, zones: Zones, drawn: _Outcome, level: float
+) -> dict[str, Estimate]:
+    c = zones.confusion
+    seen = np.array([c.tp, c.fp, zones.deferred_pos, zones.deferred_neg, c.fn, c.tn])
+    here = _outcome(task, seen.astype(np.float64))
+    asked = {k: read_limits(f"{k} >= 0")[0] for k in _SHOWN}
+    for limit in task.limits:
+        side = f" {limit.side}" if limit.side else ""
+        asked.setdefault(limit.asked.metric.name + side, limit)
+    found = {}
+    for name, limit in asked.items():
+        value = float(here.measure(limit, task.cuts))
+        if math.isfinite(value):
+            values = drawn.measure(limit, task.cuts)
+            found[name] = interval_of_draws(values, value, level)
+    return found
+
+
+def _held(limit: Limit, left: _Outcome, cuts: Cuts) -> float:
+    return float(np.mean(limit.asked.decide(left.measure(limit, cuts))))
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class GuaranteedZones(Record):
+    """Where to cut twice so that constraints hold in the population?
+
+    Attributes
+    ----------
+    lower, upper : float
+        No when ``score < lower``, yes when ``score >= upper``, doubt between them.
+    lower_interval, upper_interval : (float, float)
+        The thresholds that make the same cuts.
+    constraint : str
+        What is guaranteed.
+    confidence : float
+        How surely, all of it together.
+    defer : float
+        The share of the cases in the zone of doubt.
+    confusion : Confusion
+        Right and wrong cases among those that are decided.
+    proofs : tuple of Proof
+        One for each constraint.
+    notes : tuple of str
+        What to beware of.
+    """
+
+    lower: float
+    upper: float
+    lower_interval: Interval
+    upper_interval: Interval
+    constraint: str
+    confidence: float
+    defer: float
+    confusion: Confusion
+    proofs: tuple[Proof, ...]
+    notes: tuple[str, ...] = ()
+
+
+@of_tally
+def guaranteed_thresholds(
+    t: Tally,
+    constraint: ConstraintLike | Iterable[ConstraintLike],
+    *,
+    confidence: float = 0.95,
+    prevalence: Any = None,
+    rng: Seed = 0,
+) -> GuaranteedZones:
+    r"""Outside of which zone of doubt do constraints hold in the population?
+
+    Parameters
+    ----------
+    t
+        Labelled cases, drawn independently from the population of use.
+    constraint
+        Bounds on either side: ``["precision above >= 0.9", "npv below >= 0.99"]``,
+        ``"fnr below <= 0.05"``; what :func:`guaranteed_threshold` can prove.
+    confidence
+        With which probability all of them must hold at once.
+    prevalence
+        As in :func:`guaranteed_threshold`.
+    rng
+        Seed or generator, for shares whose cases are split at random.
+
+    Returns
+    -------
+    GuaranteedZones
+        Of all pairs of proved cuts the one with the smallest zone of doubt. Since the
+        guarantee holds for all of them at once, that choice costs nothing.
+
+    Raises
+    ------
+    NotEnoughCases
+        These cases cannot prove a constraint at any cut.
+
+    Notes
+    -----
+    Each of k constraints is proved at :math:`(1 - confidence)/k`, as in
+    :func:`guaranteed_threshold`; "above" constraints allow upper cuts, "below"
+    constraints lower ones.
+
+    Examples
+    --------
+    >>> t = Tally([3, 2, 1], pos=[80, 10, 0], neg=[0, 10, 100])
+    >>> z = guaranteed_thresholds(t, ["fpr above <= 0.05", "fnr below <= 0.05"])
+    >>> z.lower, z.upper
+    (1.5, 2.5)
+    """
+    limits = read_limits(constraint)
+    for limit in limits:
+        if not limit.side:
+            raise InputError(
+                f"A guarantee for two cuts is about one side; found {limit}. Type "
+                f'"precision above >= 0.9" or "npv below >= 0.99".'
+            )
+    if not limits:
+        raise InputError(
+            "A guarantee needs a constraint; found none. Type "
+            '["precision above >= 0.9", "npv below >= 0.99"].'
+        )
+    _cases.one_classifier(t, "guaranteed_thresholds")
+    t = t.labelled()
+    confidence = _options.fraction(confidence, "confidence")
+    alpha = float((1 - as_fraction(confidence)) / len(limits))
+    generator = _options.generator(rng)
+    proved = [prove(t, k.asked, alpha, generator, prevalence) for k in limits]
+    rows, size = [], len(t) + 1
+    none = np.zeros(size, dtype=np.int64)
+    for limit, p in zip(limits, proved, strict=True):
+        met = np.where(np.isin(np.arange(size), p.cuts), 0, -1)
+        rows.append(Sum(met, none) if limit.side == "above" else Sum(none, met))
+    cases = np.concatenate([[0], np.cumsum(t.pos + t.neg)])
+    found = best_pairs(Sum(cases, -cases), rows)
+    if found is None:
+        raise NotEnoughCases(
+            "Each constraint can be guaranteed, but the lower cut would lie above the "
+            "upper one. Loosen one of them, or ask for one cut: guaranteed_threshold."
+        )
+    i, j = int(found.first[0]), int(found.second[0])
+    cuts = all_cuts(t, None, "guaranteed_thresholds")
+    seen = cuts.seen
+    proofs = [
+        proofs_at(p, i if k.side == "above" else j, 1 - alpha)
+        for k, p in zip(limits, proved, strict=True)
+    ]
+    return GuaranteedZones(
+        lower=threshold_of(t.score, j),
+        upper=threshold_of(t.score, i),
+        lower_interval=interval_of(t.score, j),
+        upper_interval=interval_of(t.score, i),
+        constraint=" and ".join(map(str, limits)),
+        confidence=confidence,
+        defer=float(cases[j] - cases[i]) / float(cases[-1]),
+        confusion=Confusion(seen.tp[i], seen.fp[i], seen.fn[j], seen.tn[j]),
+        proofs=tuple(proofs),
+        notes=(
+            "The guarantee is about cases like these, drawn independently; it does not "
+            "survive a change of the population.",
+        ),
+    )

@@ -1,0 +1,526 @@
+r"""Where do yes and no end, and where should a person look?
+
+Two cuts make three zones: below the lower cut no, from the upper cut on yes, between
+them doubt. ``best_thresholds`` finds the best pair of cuts exactly, whatever is paid
+for a deferred case and whatever must hold on either side.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
+from trueness._core.records import Record
+from trueness.counts.answers import of_tally
+from trueness.counts.values import Tally
+from trueness.metrics.algebra import Constraint, Metric, as_fraction
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.grammar import constraint as read_constraint
+from trueness.metrics.grammar import metric as read_metric
+from trueness.threshold.cuts import (
+    Cuts,
+    Interval,
+    all_cuts,
+    holds,
+    interval_of,
+    threshold_of,
+    value_at,
+)
+from trueness.threshold.operating_point import ConstraintLike, read_objective
+from trueness.threshold.pairs import Pairs, Sum, best_pairs
+
+_SIDED = re.compile(r"^(?P<left>.+?)\s+(?P<side>above|below)\s*(?P<rest>[<>]=?.+)$")
+# of these the deferred cases are part, too; every other metric is about decided cases
+_TOTALS = ("cases", "positives", "negatives")
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Zones(Record):
+    """Where to cut twice, and what comes of it?
+
+    Attributes
+    ----------
+    lower, upper : float
+        No when ``score < lower``, yes when ``score >= upper``, doubt between them.
+    lower_interval, upper_interval : (float, float)
+        Every threshold above the first number, up to and including the second, makes
+        the same cut.
+    value : float
+        The objective, at the prevalence of use.
+    confusion : Confusion
+        Right and wrong cases of the tally among those that are decided.
+    deferred_pos, deferred_neg : int
+        Positives and negatives in the zone of doubt.
+    defer : float
+        The share of all cases that is deferred, at the prevalence of use.
+    single : float
+        The objective of the best single cut that meets the constraints: what the zone
+        of doubt is worth. NaN when no single cut does.
+    pairs : tuple of (interval, interval)
+        All optimal pairs, lower and upper, the chosen one first (at most 1,000).
+    objective : str
+        What was maximised or minimised.
+    constraints : dict of str to float
+        What each bounded metric is.
+    prevalence : float
+        The share of positives in use.
+    notes : tuple of str
+        What to beware of.
+    """
+
+    lower: float
+    upper: float
+    lower_interval: Interval
+    upper_interval: Interval
+    value: float
+    confusion: Confusion
+    deferred_pos: int
+    deferred_neg: int
+    defer: float
+    single: float
+    pairs: tuple[tuple[Interval, Interval], ...]
+    objective: str
+    constraints: dict[str, float]
+    prevalence: float
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Say what happens in each zone, in a few lines."""
+        c = self.confusion
+        others = len(self.pairs) - 1
+        lines = [
+            f"Zones: {self.objective} = {self.value:.6g}"
+            + (f" (a single cut: {self.single:.6g})" if self.single == self.single
+               else ""),
+            f"  yes from {self.upper:.6g} on: {int(c.tp):,} positives, "
+            f"{int(c.fp):,} negatives",
+            f"  doubt from {self.lower:.6g} on: {self.deferred_pos:,} positives, "
+            f"{self.deferred_neg:,} negatives, {100 * self.defer:.3g}% of all cases",
+            f"  no below: {int(c.fn):,} positives, {int(c.tn):,} negatives",
+            *(f"  {text}: {value:.6g}" for text, value in self.constraints.items()),
+            f"  prevalence {self.prevalence:.4g}"
+            + (f"; {others} more pairs are as good" if others else ""),
+        ]  # fmt: skip
+        return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
+
+
+class Form(NamedTuple):
+    """A weighted sum of counts: tp, fp, fn, tn, deferred cases, and a constant."""
+
+    tp: Fraction
+    fp: Fraction
+    fn: Fraction
+    tn: Fraction
+    defer: Fraction
+    const: Fraction
+
+    def plus(self, other: Form, times: Fraction) -> Form:
+        """Give ``self + times * other``."""
+        return Form(*(a + times * b for a, b in zip(self, other, strict=True)))
+
+    @property
+    def is_constant(self) -> bool:
+        """Is it the same for every pair of cuts?"""
+        return not any(self[:5])
+
+
+_ZERO = Form(*[Fraction(0)] * 6)
+_ONE = _ZERO._replace(const=Fraction(1))
+
+
+class Quotient(NamedTuple):
+    """A quotient of two weighted sums of counts."""
+
+    over: Form
+    under: Form
+
+
+class Limit(NamedTuple):
+    """A constraint, and which cut it is about: "above", "below", or "" for both."""
+
+    asked: Constraint
+    side: str
+
+    def __str__(self) -> str:
+        """Write it as it is typed."""
+        side = f" {self.side}" if self.side else ""
+        c = self.asked
+        return repr(c).replace(f" {c.sign} ", f"{side} {c.sign} ", 1)
+
+
+@of_tally
+def best_thresholds(
+    t: Tally,
+    maximize: str | Metric | None = None,
+    subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
+    prevalence: float | None = None,
+    *,
+    minimize: str | Metric | None = None,
+) -> Zones:
+    r"""Below which score is it no, from which on yes, and where should a person look?
+
+    .. math:: \min_{\ell \le u}\; c_{fp} FP(u) + c_{fn} FN(\ell)
+        + c_d\,\#\{\ell \le score < u\}
+
+    Parameters
+    ----------
+    t
+        Scores and labels of one classifier. Cases without a label do not count.
+    maximize, minimize
+        A weighted sum of counts or one quotient of such sums, in which ``defer`` is the
+        share of deferred cases and ``deferred`` their number:
+        ``minimize="cost(fp=1, fn=10, defer=0.3)"``. Metrics such as ``accuracy`` are
+        those of the decided cases.
+    subject_to
+        Constraints on the deferred share (``"defer <= 0.1"``), on one side
+        (``"precision above >= 0.9"``, ``"npv below >= 0.99"``), or on all decided cases
+        (``"accuracy >= 0.95"``). "Above" and "below" take any metric, of the upper or
+        the lower cut as if it were the only one.
+    prevalence
+        The share of positives where the classifier will be used, when it is not that of
+        the tally.
+
+    Returns
+    -------
+    Zones
+        The two cuts, the intervals they may be moved in, the value, what happens in
+        each zone, and the value of the best single cut.
+
+    Raises
+    ------
+    Infeasible
+        No pair of cuts meets the constraints.
+
+    Notes
+    -----
+    Exact over all pairs of cuts, in whole numbers, without trying all: counts are a
+    function of the one cut plus a function of the other (``pairs.py``). O(m log m) for
+    m distinct scores; O(m log^2 m) with a constraint such as ``accuracy >= 0.95``;
+    quotients take a few rounds of Dinkelbach's method. Of several optimal pairs the one
+    that defers fewest is returned, then the one with the smallest abs(fp - fn).
+
+    Chow's rule, the optimum when scores are the true probabilities, is the special case
+    without constraints.
+
+    References
+    ----------
+    Chow 1970, IEEE Trans. Inf. Theory 16:41, doi:10.1109/TIT.1970.1054406.
+    Dinkelbach 1967, Manag. Sci. 13:492, doi:10.1287/mnsc.13.7.492.
+
+    Examples
+    --------
+    >>> t = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
+    >>> z = best_thresholds(t, minimize="cost(fp=1, fn=2) + 0.4*deferred")
+    >>> z.value, z.deferred_pos + z.deferred_neg  # 5 cases at 0.4 instead of 3
+    (2.0, 5)
+    """
+    if maximize is None and minimize is None:
+        raise InputError(
+            "best_thresholds needs an objective: what a deferred case costs. Type "
+            'minimize="cost(fp=1, fn=10, defer=0.3)".'
+        )
+    shown, objective = read_objective(
+        "accuracy" if maximize is None else maximize, minimize
+    )
+    limits = read_limits(subject_to)
+    cuts = all_cuts(t, prevalence, "best_thresholds")
+    return _zones(cuts, shown, objective, limits)
+
+
+def read_limits(given: Any) -> tuple[Limit, ...]:
+    """Read constraints, with the side that each is about."""
+    if isinstance(given, (str, Constraint)):
+        given = (given,)
+    if not isinstance(given, Iterable):
+        raise InputError(
+            f"subject_to must be constraints; found {given!r}. Type "
+            f'subject_to=["defer <= 0.1", "npv below >= 0.99"].'
+        )
+    return tuple(_limit(c) for c in given)
+
+
+def _limit(given: Any) -> Limit:
+    found = _SIDED.match(given.strip()) if isinstance(given, str) else None
+    if found is None:
+        return Limit(read_constraint(given), "")
+    return Limit(read_constraint(f"{found['left']} {found['rest']}"), found["side"])
+
+
+def _zones(
+    cuts: Cuts, shown: Metric, objective: Metric, limits: tuple[Limit, ...]
+) -> Zones:
+    found, value = choose_pair(cuts, objective, limits)
+    if found is None:
+        raise _infeasible(cuts, limits)
+    i, j = fewest_deferred(cuts, found)
+    pairs = zip(found.first.tolist(), found.second.tolist(), strict=True)
+    listed = [(i, j), *(p for p in pairs if p != (i, j))]
+    single = _single(cuts, objective, limits)
+    sign = 1 if objective is shown else -1
+    seen = cuts.seen
+    notes = [
+        "These cuts were chosen on the cases that they are judged by; "
+        "validate_thresholds says what remains on others."
+    ]
+    if not found.all_listed:
+        notes.append("More than 1,000 pairs of cuts are optimal; not all are listed.")
+    return Zones(
+        lower=threshold_of(cuts.score, j),
+        upper=threshold_of(cuts.score, i),
+        lower_interval=interval_of(cuts.score, j),
+        upper_interval=interval_of(cuts.score, i),
+        value=float(sign * value),
+        confusion=Confusion(seen.tp[i], seen.fp[i], seen.fn[j], seen.tn[j]),
+        deferred_pos=int(seen.tp[j] - seen.tp[i]),
+        deferred_neg=int(seen.fp[j] - seen.fp[i]),
+        defer=_deferred(cuts, i, j) / (cuts.n_pos + cuts.n_neg),
+        single=sign * single,
+        pairs=tuple(
+            (interval_of(cuts.score, b), interval_of(cuts.score, a)) for a, b in listed
+        ),
+        objective=f"{'maximize' if sign > 0 else 'minimize'} {shown.name}",
+        constraints={str(k): limit_value(cuts, k, i, j) for k in limits},
+        prevalence=cuts.prevalence,
+        notes=tuple(notes),
+    )
+
+
+def _deferred(cuts: Cuts, i: int, j: int) -> float:
+    used = cuts.used
+    return float(used.tp[j] - used.tp[i] + used.fp[j] - used.fp[i])
+
+
+def fewest_deferred(cuts: Cuts, found: Pairs) -> tuple[int, int]:
+    """Of equally good pairs take the one with the smallest zone of doubt."""
+    used, i, j = cuts.used, found.first, found.second
+    doubt = used.tp[j] - used.tp[i] + used.fp[j] - used.fp[i]
+    at = int(np.lexsort([np.abs(used.fp[i] - used.fn[j]), doubt])[0])
+    return int(i[at]), int(j[at])
+
+
+def limit_value(cuts: Cuts, limit: Limit, i: int, j: int) -> float:
+    """What is the bounded metric at a pair of cuts?"""
+    metric = limit.asked.metric
+    if limit.side:
+        return value_at(cuts, metric, i if limit.side == "above" else j)
+    over, under = quotient(metric, cuts)
+    a, b = _at(cuts, over, i, j), _at(cuts, under, i, j)
+    return float(a / b) if b else math.nan
+
+
+def choose_pair(
+    cuts: Cuts, objective: Metric, limits: tuple[Limit, ...]
+) -> tuple[Pairs | None, Fraction]:
+    """Find the best pairs, and their value; None when none is allowed."""
+    rows = [row for limit in limits for row in _rows(cuts, limit)]
+    over, under = quotient(objective, cuts)
+    if under.is_constant:
+        found = best_pairs(_sum(cuts, over), rows)
+        return found, _value(cuts, found, over, under)
+    rows.append(_sum(cuts, under, strict=True))
+    # Dinkelbach: the largest over - q * under is zero exactly at the largest q
+    found, best = best_pairs(_sum(cuts, over), rows), Fraction(0)
+    while found is not None:
+        reached = _value(cuts, found, over, under)
+        again = best_pairs(_sum(cuts, over.plus(under, -reached)), rows)
+        if again is None or again.value <= 0:
+            # all pairs on which the lead is zero are optimal, not only the last found
+            return (again or found), reached
+        found, best = again, reached
+    return None, best
+
+
+def _value(cuts: Cuts, found: Pairs | None, over: Form, under: Form) -> Fraction:
+    if found is None:
+        return Fraction(0)
+    i, j = int(found.first[0]), int(found.second[0])
+    return _at(cuts, over, i, j) / _at(cuts, under, i, j)
+
+
+def quotient(metric: Metric, cuts: Cuts, all_decided: bool = False) -> Quotient:
+    """Write a metric as a quotient of weighted sums of counts, if it is one.
+
+    Where nothing is deferred (``all_decided``) the number of positives, negatives and
+    cases is the same for all cuts, so that recall and accuracy are plain sums, and so
+    are Youden's J and balanced accuracy.
+    """
+    if all_decided and metric.name in _OF_RATES:
+        return quotient(read_metric(_OF_RATES[metric.name]), cuts, all_decided)
+    parts = ((1.0, metric),) if metric.terms is None else metric.terms
+    total = Quotient(_ZERO._replace(const=as_fraction(metric.constant)), _ONE)
+    for weight, part in parts:
+        q = _part(part, cuts, metric)
+        if all_decided:
+            q = _fixed(q, cuts)
+        total = _added(total, as_fraction(weight), q, metric)
+    return total
+
+
+_OF_RATES = {
+    "youden": "recall - fpr",
+    "balanced_accuracy": "0.5*recall + 0.5*specificity",
+}
+
+
+def _fixed(q: Quotient, cuts: Cuts) -> Quotient:
+    """Write a denominator that is the same for all cuts as a number."""
+    under = q.under
+    if under.tp != under.fn or under.fp != under.tn:
+        return q
+    size = under.tp * cuts.n_pos + under.fp * cuts.n_neg + under.const
+    return Quotient(q.over, _ZERO._replace(const=size))
+
+
+def _part(part: Metric, cuts: Cuts, whole: Metric) -> Quotient:
+    n = Fraction(cuts.n_pos + cuts.n_neg)
+    if part.name in ("defer", "deferred"):
+        every = n if part.name == "defer" else Fraction(1)
+        return Quotient(_ZERO._replace(defer=Fraction(1)), _ZERO._replace(const=every))
+    if part.name in _TOTALS:
+        share = as_fraction(cuts.prevalence) if cuts.asked else Fraction(cuts.n_pos, n)
+        size = {"cases": n, "positives": n * share, "negatives": n * (1 - share)}
+        return Quotient(_ZERO._replace(const=size[part.name]), _ONE)
+    if part.ratio is None:
+        raise _not_a_quotient(whole)
+    over, under = part.ratio
+    top = _form(over)
+    return Quotient(top, _ONE if under is None else _form(under))
+
+
+def _form(weights: tuple[float, float, float, float]) -> Form:
+    tp, fp, fn, tn = map(as_fraction, weights)
+    return Form(tp, fp, fn, tn, Fraction(0), Fraction(0))
+
+
+def _added(
+    total: Quotient, weight: Fraction, part: Quotient, whole: Metric
+) -> Quotient:
+    """Add a weighted term; two different denominators cannot be joined."""
+    (over, under), (a, b) = total, part
+    if not weight:
+        return total
+    if b.is_constant:
+        return Quotient(over.plus(a, weight / b.const) if under.is_constant
+                        else _over_under(over, a, weight / b.const, under, whole),
+                        under)  # fmt: skip
+    if under.is_constant and over.is_constant:
+        # c/d + w a/b = (c/d b + w a) / b
+        return Quotient(_ZERO.plus(b, over.const / under.const).plus(a, weight), b)
+    if under == b:
+        return Quotient(over.plus(a, weight), b)
+    raise _not_a_quotient(whole)
+
+
+def _over_under(
+    over: Form, a: Form, times: Fraction, under: Form, whole: Metric
+) -> Form:
+    """Add a constant to a true quotient: over/under + c = (over + c under) / under."""
+    if not a.is_constant:
+        raise _not_a_quotient(whole)
+    return over.plus(under, times * a.const)
+
+
+def _not_a_quotient(metric: Metric) -> InputError:
+    return InputError(
+        f"Two cuts at once need a weighted sum of counts, or one quotient of such sums "
+        f"(cost, accuracy, precision, f1, defer); {metric.name} is not. For one side "
+        f'any metric can be bounded: "mcc above >= 0.3".'
+    )
+
+
+def _at(cuts: Cuts, form: Form, i: int, j: int) -> Fraction:
+    """Evaluate a weighted sum of counts at a pair of cuts, exactly."""
+    s, seen = cuts.scale, cuts.seen
+    tp, fp = int(seen.tp[i]) * s.up, int(seen.fp[i]) * s.down
+    fn = (cuts.n_pos - int(seen.tp[j])) * s.up
+    tn = (cuts.n_neg - int(seen.fp[j])) * s.down
+    doubt = cuts.n_pos * s.up + cuts.n_neg * s.down - tp - fp - fn - tn
+    counts = (tp, fp, fn, tn, doubt)
+    total = sum(w * n for w, n in zip(form[:5], counts, strict=True))
+    return Fraction(total, s.unit) + form.const
+
+
+def form_values(form: Form, counts: tuple[Any, Any, Any, Any], doubt: Any) -> Any:
+    """Evaluate a weighted sum of counts in floating point."""
+    parts = zip(form[:5], (*counts, doubt), strict=True)
+    return sum(float(w) * n for w, n in parts if w) + float(form.const)
+
+
+def _sum(cuts: Cuts, form: Form, strict: bool = False) -> Sum:
+    """Write a weighted sum of counts as a function of i plus a function of j.
+
+    In whole numbers: weights are multiplied by their common denominator, so that the
+    sign, which is all that rows need, and the order, which the objective needs, stay.
+    """
+    s = cuts.scale
+    times = math.lcm(*(w.denominator for w in (*form[:5], form.const * s.unit)))
+    tp, fp, fn, tn, d = (int(w * times) for w in form[:5])
+    constant = int(form.const * s.unit * times) - (1 if strict else 0)
+    largest = (abs(tp) + abs(fp) + abs(fn) + abs(tn) + 4 * abs(d)) * (
+        cuts.n_pos * s.up + cuts.n_neg * s.down
+    ) + abs(constant)
+    # beyond 64 bits Python's integers: slow, and never wrong
+    kind: Any = np.int64 if largest < 2**61 else object
+    pos, neg = (c.astype(kind) for c in (cuts.seen.tp, cuts.seen.fp))
+    first = pos * ((tp - d) * s.up) + neg * ((fp - d) * s.down)
+    second = pos * ((d - fn) * s.up) + neg * ((d - tn) * s.down)
+    second = second + (fn * cuts.n_pos * s.up + tn * cuts.n_neg * s.down + constant)
+    return Sum(first, second)
+
+
+def _rows(cuts: Cuts, limit: Limit) -> list[Sum]:
+    """Write a constraint as functions of the pair that must not be negative."""
+    c, size = limit.asked, len(cuts.score) + 1
+    if limit.side:
+        met = np.where(holds(cuts, c), 0, -1)
+        none = np.zeros(size, dtype=np.int64)
+        return [Sum(met, none) if limit.side == "above" else Sum(none, met)]
+    over, under = quotient(c.metric, cuts)
+    lead = over.plus(under, -as_fraction(c.bound))
+    if c.sign in ("<=", "<"):
+        lead = _ZERO.plus(lead, Fraction(-1))
+    rows = [_sum(cuts, lead, strict=c.sign in ("<", ">"))]
+    return rows if under.is_constant else [_sum(cuts, under, strict=True), *rows]
+
+
+def _single(cuts: Cuts, objective: Metric, limits: tuple[Limit, ...]) -> float:
+    """What would the best single cut reach, nothing deferred?"""
+    over, under = quotient(objective, cuts)
+    a, b = (_sum(cuts, f) for f in (over, under))
+    allowed = np.ones(len(cuts.score) + 1, dtype=bool)
+    for limit in limits:
+        for row in _rows(cuts, limit):
+            allowed &= np.asarray(row.i + row.j >= 0, dtype=bool)
+    top, bottom = a.i + a.j, b.i + b.j
+    at = np.flatnonzero(allowed & np.asarray(bottom > 0, dtype=bool))
+    if not at.size:
+        return math.nan
+    k = int(at[np.argmax((top[at] / bottom[at]).astype(np.float64))])
+    return float(_at(cuts, over, k, k) / _at(cuts, under, k, k))
+
+
+def _infeasible(cuts: Cuts, limits: tuple[Limit, ...]) -> Exception:
+    """Say which constraint stands alone in the way, or that they do together."""
+    for limit in limits:
+        if best_pairs(_sum(cuts, _ZERO), _rows(cuts, limit)) is None:
+            return Infeasible(
+                f"{limit} cannot be met by any pair of cuts of these {cuts.n_pos:,} "
+                f"positives and {cuts.n_neg:,} negatives. Loosen it."
+            )
+    if limits:
+        return Infeasible(
+            f"{' and '.join(map(str, limits))} cannot be met by one pair of cuts, "
+            f"though each of them can. Loosen one of them, or defer more."
+        )
+    return NotEnoughCases(
+        f"The objective is undefined for every pair of cuts; this tally has "
+        f"{cuts.n_pos:,} positives and {cuts.n_neg:,} negatives."
+    )

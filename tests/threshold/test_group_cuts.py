@@ -1,0 +1,160 @@
+"""A cut for each group: brute force over all cuts in fractions, and proofs."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+import trueness
+from trueness import Infeasible, InputError, Tally, group_thresholds
+from trueness.threshold.group_search import RangeMax
+
+
+def ratio(a, b):
+    return Fraction(a, b) if b else None
+
+
+METRICS = {
+    "recall": lambda c: ratio(c[0], c[0] + c[2]),
+    "fpr": lambda c: ratio(c[1], c[1] + c[3]),
+    "precision": lambda c: ratio(c[0], c[0] + c[1]),
+    "flagged_rate": lambda c: ratio(c[0] + c[1], sum(c)),
+    "accuracy": lambda c: ratio(c[0] + c[3], sum(c)),
+    "f1": lambda c: ratio(2 * c[0], 2 * c[0] + c[1] + c[2]),
+}
+
+
+def kept(cuts, name, kind, bound):
+    values = [METRICS[name](c) for c in cuts]
+    if None in values:
+        return False
+    low, high = min(values), max(values)
+    if kind == "gap":
+        return high - low <= bound
+    return low >= bound if kind == "min" else high > 0 and low / high >= bound
+
+
+def brute(groups, objective, between, flagged):
+    tables = []
+    for t in groups.values():
+        tp, fp = (np.r_[0, np.cumsum(n)].tolist() for n in (t.pos, t.neg))
+        pairs = zip(tp, fp, strict=True)
+        tables.append([(a, b, t.n_pos - a, t.n_neg - b) for a, b in pairs])
+    best = None
+    for cuts in product(*tables):
+        total = [sum(part) for part in zip(*cuts, strict=True)]
+        if total[0] + total[1] > flagged or not all(kept(cuts, *b) for b in between):
+            continue
+        value = METRICS[objective](total)
+        if value is not None and (best is None or value > best):
+            best = value
+    return best
+
+
+def small_groups(rng):
+    groups = {}
+    for name in "abc"[: rng.integers(2, 4)]:
+        pos = neg = np.zeros(1, dtype=int)
+        while not (pos.sum() and neg.sum()):
+            m = int(rng.integers(1, 6))
+            pos, neg = rng.integers(0, 5, m), rng.integers(0, 5, m)
+        groups[name] = Tally(np.arange(m)[::-1] * 1.0, neg, pos).labelled()
+    return groups
+
+
+def test_every_choice_of_cuts_in_fractions():
+    rng, done = np.random.default_rng(12), 0
+    bounds = {
+        "gap": (Fraction(0), Fraction(1, 10), Fraction(1, 3)),
+        "ratio": (Fraction(1, 2), Fraction(4, 5)),
+        "min": (Fraction(1, 2),),
+    }
+    for _ in range(60):
+        groups, between = small_groups(rng), []
+        for _ in range(rng.integers(0, 3)):
+            kind = list(bounds)[rng.integers(3)]
+            some = bounds[kind]
+            between.append(
+                (list(METRICS)[rng.integers(6)], kind, some[rng.integers(len(some))])
+            )
+        objective = ("accuracy", "f1", "precision")[rng.integers(3)]
+        flagged = int(rng.integers(1, sum(t.n for t in groups.values()) + 1))
+        best = brute(groups, objective, between, flagged)
+        words = [
+            f"{n}_{k} {'<=' if k == 'gap' else '>='} {float(b)!r}"
+            for n, k, b in between
+        ]
+        words.append(f"flagged <= {flagged}")
+        if best is None:
+            with pytest.raises(Infeasible):
+                group_thresholds(groups, objective, words, time_limit=5)
+            continue
+        g = group_thresholds(groups, objective, words, time_limit=5)
+        assert g.value == pytest.approx(float(best), rel=1e-12)
+        assert g.proved
+        done += 1
+    assert done > 25
+
+
+def test_larger_groups_are_proved_and_described():
+    rng = np.random.default_rng(5)
+    groups = {}
+    for k in range(5):
+        y = rng.random(3000) < 0.1 + 0.05 * k
+        x = rng.normal(size=3000) + (1 + 0.2 * k) * y
+        groups[f"g{k}"] = trueness.tally(y, x)
+    g = group_thresholds(groups, subject_to=["recall_gap <= 0.02"])
+    assert g.proved
+    recall = [float(trueness.recall(c)) for c in g.confusions.values()]
+    assert max(recall) - min(recall) <= 0.02
+    assert g.gaps["recall_gap"].value == pytest.approx(max(recall) - min(recall))
+    assert g.gaps["recall_gap"].high > 0.02
+    assert g.value <= g.free_value
+    assert g.common_gaps["recall_gap"] > 0.02
+    whole = trueness.best_threshold(sum(groups.values(), Tally([])))
+    assert g.common_value == whole.value
+    # no cut can be moved by one score and be better within the limit
+    price = trueness.gap_price(groups, "recall_gap", at=[0.005, 0.02, 0.3])
+    assert (np.diff(price.value) >= 0).all()
+    assert price.value[1] == g.value
+    assert (price.gap <= price.at).all()
+    assert "one cut for all" in repr(g)
+
+
+def test_ranges_have_their_largest_entry():
+    rng = np.random.default_rng(1)
+    for size in (1, 5, 16, 17, 200):
+        values = rng.normal(size=size)
+        first = rng.integers(0, size, 60)
+        last = np.minimum(first + rng.integers(-1, size, 60), size - 1)
+        found = RangeMax(values)(first, last)
+        for a, b, x in zip(first, last, found, strict=True):
+            assert x == max(values[a : b + 1], default=-np.inf)
+
+
+def test_objectives_of_rates_and_money():
+    groups = small_groups(np.random.default_rng(4))
+    whole = [sum(getattr(t, k) for t in groups.values()) for k in ("n_pos", "n_neg")]
+    g = group_thresholds(groups, "youden")
+    c = [sum(int(getattr(x, k)) for x in g.confusions.values()) for k in ("tp", "fp")]
+    assert g.value == pytest.approx(c[0] / whole[0] - c[1] / whole[1])
+    assert group_thresholds(groups, "balanced_accuracy").value == pytest.approx(
+        (g.value + 1) / 2
+    )
+    paid = group_thresholds(groups, minimize="cost(fp=1, fn=3, tp=-2)")
+    assert paid.value == min(
+        paid.value, trueness.cost(fp=1, fn=3, tp=-2)(trueness.Confusion(0, 0, *whole))
+    )
+
+
+def test_wrong_input():
+    t = Tally([2, 1], pos=[3, 1], neg=[1, 3])
+    with pytest.raises(InputError, match="needs a mapping from group to tally"):
+        group_thresholds(t)
+    with pytest.raises(InputError, match="at most a number"):
+        group_thresholds({"a": t, "b": t}, subject_to="recall_gap >= 0.1")
+    with pytest.raises(InputError, match="a ratio by a number between 0 and 1"):
+        group_thresholds({"a": t, "b": t}, subject_to="recall_ratio >= 2")
+    with pytest.raises(Infeasible, match=r"precision_min .* cannot be met"):
+        group_thresholds({"a": t, "b": t}, subject_to="precision_min >= 0.99")

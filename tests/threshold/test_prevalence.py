@@ -1,0 +1,115 @@
+"""Ranges and estimates of the prevalence: against brute force in fractions."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import trueness
+from cuts_by_counting import tied
+from trueness import Estimate, InputError, Tally, best_threshold
+from trueness.threshold.prevalence import (
+    depends_on_prevalence,
+    moves_one_way,
+    read_prevalence,
+)
+
+HAND = Tally([4, 3, 2, 1], pos=[40, 30, 20, 10], neg=[10, 20, 30, 40])
+ENDS = Fraction(1, 100), Fraction(3, 10)
+
+
+def f1(recall, fpr, share):
+    over = 2 * share * recall
+    under = over + share * (1 - recall) + (1 - share) * fpr
+    return over / under if under else None
+
+
+def accuracy(recall, fpr, share):
+    return share * recall + (1 - share) * (1 - fpr)
+
+
+def cuts(y, score):
+    levels = sorted(set(score.tolist()), reverse=True)
+    for k in range(len(levels) + 1):
+        flags = np.isin(score, levels[:k])
+        yield (
+            Fraction(int((flags & (y == 1)).sum()), int((y == 1).sum())),
+            Fraction(int((flags & (y == 0)).sum()), int((y == 0).sum())),
+        )
+
+
+@pytest.mark.parametrize("name", ["f1", "accuracy"])
+def test_the_worst_case_is_that_of_brute_force_in_fractions(name):
+    rng, value = np.random.default_rng(4), {"f1": f1, "accuracy": accuracy}[name]
+    for _ in range(60):
+        y, score = tied(rng, int(rng.integers(6, 30)), levels=int(rng.integers(2, 7)))
+        points = list(cuts(y, score))
+        worst = [[value(*p, share) for share in ENDS] for p in points]
+        worst = [None if None in w else min(w) for w in worst]
+        top = max(w for w in worst if w is not None)
+        found = best_threshold(
+            trueness.tally(y, score), name, prevalence=tuple(map(float, ENDS))
+        )
+        assert found.value == pytest.approx(float(top), rel=1e-14)
+        assert len(found.intervals) == sum(w == top for w in worst)
+        # and the regret: the best for the true prevalence, less the own value
+        best = [max(v for p in points if (v := value(*p, s)) is not None) for s in ENDS]
+        if name == "accuracy":
+            regrets = [
+                max(b - value(*p, s) for b, s in zip(best, ENDS, strict=True))
+                for p in points
+            ]
+            assert found.robust.smallest_regret == pytest.approx(float(min(regrets)))
+
+
+def test_a_constraint_holds_in_the_whole_range():
+    p = best_threshold(HAND, "recall", "precision >= 0.1", prevalence=(0.03, 0.2))
+    for share in np.linspace(0.03, 0.2, 9):
+        used = p.confusion.at_prevalence(share)
+        assert trueness.precision(used) >= 0.1 - 1e-12
+    with pytest.raises(trueness.Infeasible, match="cannot be met"):
+        best_threshold(HAND, "recall", "precision >= 0.1", prevalence=(0.001, 0.2))
+
+
+def test_how_the_cut_moves_and_what_is_said():
+    p = best_threshold(HAND, minimize="cost(fp=1, fn=5)", prevalence=(0.01, 0.3))
+    moves = p.robust.path_threshold
+    # the more common, the more is flagged
+    assert all(b <= a for a, b in pairwise(moves.tolist()))
+    assert (
+        p.robust.path_value[0]
+        == best_threshold(HAND, minimize="cost(fp=1, fn=5)", prevalence=0.01).value
+    )
+    assert "worst of the prevalences from 0.01 to 0.3" in repr(p)
+    other = best_threshold(HAND, "mcc", prevalence=(0.1, 0.2))
+    assert "33 prevalences" in other.robust.notes[0]
+
+
+def test_which_metrics_depend_on_the_prevalence():
+    fixed = ["recall", "fpr", "youden", "balanced_accuracy", "g_mean", "lr_positive"]
+    assert not any(depends_on_prevalence(trueness.metric(m)) for m in fixed)
+    moving = ["precision", "f1", "accuracy", "mcc", "flagged_rate", "cost(fp=1, fn=2)"]
+    assert all(depends_on_prevalence(trueness.metric(m)) for m in moving)
+    assert moves_one_way(trueness.metric("f1"))
+    assert not moves_one_way(trueness.metric("f1 + precision"))
+
+
+def test_what_a_prevalence_may_be():
+    share = read_prevalence(Estimate(0.1, 0.05, 0.2))
+    drawn = share.draw(np.random.default_rng(1), 40_000)
+    low, mid, high = np.quantile(drawn, [0.025, 0.5, 0.975])
+    assert (low, mid, high) == pytest.approx((0.05, 0.1, 0.2), rel=0.03)
+    noted = best_threshold(HAND, "f1", prevalence=Estimate(0.1, 0.05, 0.2))
+    assert "taken at its value" in noted.notes[0]
+    with pytest.raises(InputError, match="two numbers between 0 and 1"):
+        best_threshold(HAND, prevalence=(0.1, 0.2, 0.3))
+    with pytest.raises(InputError, match="without its ends"):
+        best_threshold(HAND, prevalence=(0.0, 0.3))
+    with pytest.raises(InputError, match="an interval between 0 and 1"):
+        best_threshold(HAND, prevalence=Estimate(0.1, 0.2, 0.3))
+    with pytest.raises(InputError, match='needs method="sweep"'):
+        best_threshold(HAND, method="milp", prevalence=(0.1, 0.2))
+    with pytest.raises(InputError, match="depends on the share of positives"):
+        best_threshold(HAND, "f1", sampling="case-control")
+    best_threshold(HAND, "youden", "recall >= 0.5", sampling="case-control")
