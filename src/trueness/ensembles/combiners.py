@@ -373,7 +373,7 @@ def best_single(panel: Panel) -> BestSingle:
     column = reference.columns[at]
     upto = np.cumsum(column.cases)
     low, high = np.searchsorted(2 * upto, [upto[-1], upto[-1] + 1])
-    middle = (column.score[low] + column.score[high]) / 2
+    middle = column.score[low] / 2 + column.score[high] / 2  # no overflow at 1e308
     name, area = panel.names[at], float(reference.auc[at])
     return BestSingle(panel.names, name, area, float(middle))
 
