@@ -16,11 +16,15 @@ from hypothesis import strategies as st
 import trueness
 from trueness._core.records import json_value
 
+# labels are given by lot here, and now and then look as if they were not
+pytestmark = pytest.mark.filterwarnings("ignore::trueness.DoubtfulAssumption")
+
 
 @dataclass(frozen=True)
 class Analysis:
     call: Callable[[trueness.Tally], Any]
     rank_only: bool = True
+    uses_unknown: bool = False
 
 
 def calibrated(method):
@@ -96,6 +100,11 @@ ANALYSES = {
     "compare with itself": Analysis(lambda t: trueness.compare_auc(t, t)),
     "det": Analysis(lambda t: columns(trueness.det(t))),
     "gain_curve": Analysis(lambda t: columns(trueness.gain_curve(t))),
+    "h_measure": Analysis(lambda t: trueness.h_measure(t, replicates=100)),
+    "rates": Analysis(lambda t: trueness.rates(t, 0.0), rank_only=False),
+    "auc at random": Analysis(
+        lambda t: trueness.auc(t, unlabelled="missing at random"), uses_unknown=True
+    ),
     "hull": Analysis(lambda t: columns(trueness.hull(trueness.roc(t)))),
     "kl_divergence": Analysis(lambda t: trueness.kl_divergence(t, replicates=100)),
     "leakage": Analysis(trueness.leakage),
@@ -105,7 +114,7 @@ ANALYSES = {
     ),
     "precision_recall": Analysis(trueness.precision_recall, rank_only=False),
     "roc": Analysis(trueness.roc, rank_only=False),
-    "roc_band": Analysis(lambda t: trueness.roc_band(t, points=5, number=100)),
+    "roc_band": Analysis(lambda t: trueness.roc_band(t, points=5, replicates=100)),
     "roc rates": Analysis(lambda t: columns(trueness.roc(t))),
     "simplify": Analysis(
         lambda t: columns(trueness.simplify(trueness.roc(t), points=4))
@@ -156,6 +165,14 @@ def same(a, b):
     return a == b
 
 
+def without_notes(answer):
+    """Give the numbers alone: notes do mention cases without a label."""
+    value = json_value(answer)
+    if isinstance(value, dict):
+        return {k: without_notes(v) for k, v in value.items() if k != "notes"}
+    return value
+
+
 @pytest.fixture(scope="module", params=sorted(ANALYSES))
 def analysis(request):
     return ANALYSES[request.param]
@@ -186,7 +203,11 @@ def test_parts_add_up_to_the_whole(analysis, data, at):
 def test_unknowns_never_change_a_labelled_answer(analysis, data, more):
     t = trueness.tally(*data)
     extra = trueness.tally(None, np.array(more, dtype=float))
-    assert same(analysis.call(t + extra), analysis.call(t))
+    if analysis.uses_unknown:
+        return
+    assert same(
+        without_notes(analysis.call(t + extra)), without_notes(analysis.call(t))
+    )
 
 
 @given(cases())

@@ -13,7 +13,8 @@ How good is a cut? Metrics add, scale and compare.
     metric constraint METRICS Metric Constraint Confusion sweep thresholds, and the
     metrics themselves: accuracy, recall, cost(fp=, fn=), ...
 How good is the ranking, and how sure are we?
-    auc partial_auc average_precision plan_auc Plan Estimate
+    auc partial_auc average_precision h_measure rates Rates Estimate
+    plan_auc Plan
     roc precision_recall det gain_curve lift_curve hull simplify
     roc_band precision_recall_band
     Roc PrecisionRecall Det GainCurve LiftCurve RocBand PrecisionRecallBand

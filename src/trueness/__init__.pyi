@@ -17,10 +17,10 @@ from trueness._core.checks.errors import (
 from trueness._core.records import Estimate as Estimate
 from trueness.metrics.algebra import Constraint as Constraint, Metric as Metric
 from trueness.scale.application import apply as apply
-from trueness.ranking.partial_areas import (
-    average_precision as average_precision,
-    partial_auc as partial_auc,
-)
+from trueness.ranking.cut_rates import Rates as Rates, rates as rates
+from trueness.ranking.h_measures import h_measure as h_measure
+from trueness.ranking.mean_precision import average_precision as average_precision
+from trueness.ranking.partial_areas import partial_auc as partial_auc
 from trueness.ranking.bands import (
     PrecisionRecallBand as PrecisionRecallBand,
     RocBand as RocBand,
@@ -250,7 +250,7 @@ from trueness.comparison.paired import (
     compare_metric as compare_metric,
     compare_statistic as compare_statistic,
 )
-from trueness.ranking.planning import Plan as Plan, plan_auc as plan_auc
+from trueness.ranking.sample_sizes import Plan as Plan, plan_auc as plan_auc
 from trueness.threshold.milp import Certificate as Certificate
 from trueness.calibration.gain import (
     CalibrationGain as CalibrationGain,

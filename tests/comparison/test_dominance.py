@@ -215,10 +215,10 @@ def test_simultaneous_bands_cover_the_whole_curve(rng, method, n_pos, n_neg, are
     y, hits = np.repeat([1, 0], [n_pos, n_neg]), [0, 0]
     for k in range(60):
         t = trueness.tally(y, rng.normal(size=y.size) + shift * y)
-        band = trueness.roc_band(t, method=method, rng=k, number=200)
+        band = trueness.roc_band(t, method=method, rng=k, replicates=200)
         hits[0] += inside(band, ndtr(ndtri(band.fpr) + shift))
         pr = trueness.precision_recall_band(
-            t, method=method, rng=k, number=200, prevalence=0.1
+            t, method=method, rng=k, replicates=200, prevalence=0.1
         )
         truth = trueness.binormal(1, shift).precision(pr.recall, 0.1)
         hits[1] += inside(pr, truth)
@@ -229,12 +229,12 @@ def test_pointwise_bands_cover_each_point(rng):
     y, hits = np.repeat([1, 0], 60), []
     for k in range(80):
         t = trueness.tally(y, rng.normal(size=y.size) + y)
-        band = trueness.roc_band(t, kind="pointwise", rng=k, number=200, points=11)
+        band = trueness.roc_band(t, kind="pointwise", rng=k, replicates=200, points=11)
         truth = ndtr(ndtri(band.fpr) + 1)
         hits.append((band.low <= truth + 1e-9) & (truth <= band.high + 1e-9))
     assert (np.mean(hits, axis=0) >= 0.87).all()
-    whole = trueness.roc_band(t, number=200)
-    point = trueness.roc_band(t, kind="pointwise", number=200)
+    whole = trueness.roc_band(t, replicates=200)
+    point = trueness.roc_band(t, kind="pointwise", replicates=200)
     assert (whole.high - whole.low >= point.high - point.low - 1e-9).all()
 
 
@@ -245,12 +245,12 @@ def test_band_corners():
         Tally([2, 1], pos=[0, 5], neg=[9, 0]),
     ):
         for method in ("bootstrap", "kolmogorov"):
-            band = trueness.roc_band(t, method=method, number=100)
+            band = trueness.roc_band(t, method=method, replicates=100)
             assert ((band.low >= 0) & (band.high <= 1)).all()
             assert (band.low <= band.tpr).all()
             assert (band.tpr <= band.high).all()
             assert (band.high > band.low).any()
-            pr = trueness.precision_recall_band(t, method=method, number=100)
+            pr = trueness.precision_recall_band(t, method=method, replicates=100)
             assert (pr.low <= pr.precision + 1e-12).all()
 
 

@@ -7,7 +7,7 @@ from scipy import integrate, optimize, stats
 
 import trueness
 from trueness import Tally
-from trueness.ranking.gaussian import _cells, _log_likelihood
+from trueness.ranking.gaussian import _bins, _log_likelihood
 
 CURVES = [(1.0, 0.0), (1.0, 1.0), (0.5, 0.8), (2.0, 0.8), (1.5, -0.4)]
 
@@ -59,7 +59,7 @@ def test_fit_maximizes_the_likelihood(rng):
     y = rng.random(200) < 0.4
     s = np.round(np.where(y, rng.normal(1.5, 1.5, 200), rng.normal(size=200)))
     t = trueness.tally(y, s)
-    neg, pos = _cells(t)
+    neg, pos = _bins(t)
 
     def negative(x):
         cuts = np.cumsum(np.r_[x[2], np.exp(x[3:])])

@@ -105,7 +105,8 @@ def test_average_precision_by_hand():
 def test_average_precision_error_is_the_jackknifes(rng):
     """Influence values against leaving out each case, in long data."""
     y, s = tied_cases(rng, 400, levels=40)
-    full = trueness.average_precision(trueness.tally(y, s))
+    t = trueness.tally(y, s)
+    full = trueness.average_precision(t, prevalence=t.prevalence)
     left = np.array(
         [average_precision_score(np.delete(y, i), np.delete(s, i)) for i in range(400)]
     )
@@ -114,6 +115,10 @@ def test_average_precision_error_is_the_jackknifes(rng):
         part = left[y == k]
         square += (part.size - 1) / part.size * ((part - part.mean()) ** 2).sum()
     assert full.sd == pytest.approx(np.sqrt(square), rel=0.02)
+    # a cohort: all cases together
+    square = 399 / 400 * ((left - left.mean()) ** 2).sum()
+    found = trueness.average_precision(t).sd
+    assert found == pytest.approx(np.sqrt(square), rel=0.02)
 
 
 @pytest.mark.parametrize("method", ["logit", "bca", "bootstrap"])

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import trueness
-from trueness.ranking.planning import VARIANCES
+from trueness.ranking.sample_sizes import VARIANCES
 
 
 def test_binormal_variance_against_integration():

@@ -223,6 +223,9 @@ def test_every_analysis_of_a_tally_is_bounded_or_says_so():
     t = trueness.tally(rng.random(300) < 0.5, rng.random(300)).coarse(30)
     special = {
         "partial_auc": {"fpr": (0, 0.2)},
+        "rates": {"threshold": 0.5},
+        "at_threshold": {"threshold": 0.5},
+        "confusion": {"threshold": 0.5},
         "guaranteed_threshold": None,
         "pareto": {"metrics": ["recall", "precision"]},
     }

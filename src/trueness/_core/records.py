@@ -24,7 +24,8 @@ class Record:
 
     def __repr__(self) -> str:
         """One line a field, numbers with four significant digits."""
-        body = "\n".join(f"  {k}: {brief(v)}" for k, v in _items(self))
+        said = [(k, v) for k, v in _items(self) if (k, v) != ("notes", ())]
+        body = "\n".join(f"  {k}: {brief(v)}" for k, v in said)
         return f"{type(self).__name__}\n{body}"
 
     def _repr_html_(self) -> str:

@@ -27,7 +27,7 @@ from trueness.ensembles.crossfit import CombinerComparison
 from trueness.nogold.combinations.records import Combination
 from trueness.nogold.dependence import Dependence
 from trueness.nogold.posterior import LatentPosterior
-from trueness.ranking.planning import Plan
+from trueness.ranking.sample_sizes import Plan
 from trueness.readers.analysis import ReaderStudy
 from trueness.threshold.guarantees import Proof
 from trueness.threshold.operating_point import OperatingPoint

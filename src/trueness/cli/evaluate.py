@@ -16,7 +16,8 @@ from trueness.cli._command import SCORES, command
 from trueness.cli._shell import Answer, about, cases_sentence, table
 from trueness.counts.values import Tally
 from trueness.ranking.auc_intervals import auc
-from trueness.ranking.partial_areas import average_precision
+from trueness.ranking.mean_precision import average_precision
+from trueness.ranking.verification import said_elsewhere
 
 MEASURES = {
     "auc": "AUC",
@@ -70,10 +71,11 @@ def measures(
     if not t.n_pos or not t.n_neg:
         return dict.fromkeys(MEASURES)
     found: dict[str, Estimate | None] = {}
-    for name, how in HOW.items():
-        found[name] = how(t, level=level)
-        if measured:
-            measured(1)
+    with said_elsewhere():
+        for name, how in HOW.items():
+            found[name] = how(t, level=level)
+            if measured:
+                measured(1)
     return found
 
 

@@ -14,7 +14,7 @@ from trueness.cli._app import Careful
 from trueness.cli._command import command
 from trueness.cli._options import Level
 from trueness.cli._shell import Answer
-from trueness.ranking import planning
+from trueness.ranking import sample_sizes as planning
 from trueness.trees.levels import confidence_level, plan_leaf, utility_level
 
 plan = typer.Typer(help="How many cases do I need? Sample sizes.", no_args_is_help=True)

@@ -29,6 +29,8 @@ from scipy.special import expit
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing
 from trueness._core.records import Answer
 from trueness.counts.answers import of_tally
 from trueness.counts.placements import placements
@@ -82,7 +84,7 @@ class FermiDirac(Answer):
 
     def probability(self, rank: ArrayLike) -> Any:
         r"""How likely is the case at this rank to be positive? Eq. 5."""
-        return expit(self._logit(_cases.ranks(rank, self.n)))
+        return expit(self._sums.logit(_ranks(rank, self.n)))
 
     def log_likelihood_ratio(self, rank: ArrayLike) -> Any:
         r"""How strongly does this rank speak for positive? Eq. 8.
@@ -90,20 +92,7 @@ class FermiDirac(Answer):
         .. math:: \ln\frac{P(r \mid 1)}{P(r \mid 0)}
                   = \ln\frac{1 - \rho}{\rho} - \beta (r - \mu) = \beta (r^* - r)
         """
-        return self._line(_cases.ranks(rank, self.n), self._solution.llr)
-
-    def _logit(self, rank: Floats) -> Any:
-        odds = math.log(self.n_pos / (self.n - self.n_pos))
-        return self._line(rank, odds + self._solution.llr)
-
-    def _line(self, rank: Floats, height: float) -> Any:
-        beta, _, centre = self._solution
-        away = rank - centre
-        if math.isfinite(beta):
-            # around the centre of the solution: beta (mu - r) would lose digits
-            return height - beta * away
-        steep = np.copysign(np.inf, -math.copysign(1, beta) * away)
-        return np.where(away == 0, height, steep)[()]
+        return self._solution.line(_ranks(rank, self.n), self._solution.llr)
 
     def expected(self, what: str, rank: ArrayLike | None = None) -> Any:
         r"""Which value has a measure on average, when the first ``rank`` are flagged?
@@ -130,7 +119,7 @@ class FermiDirac(Answer):
         _options.choice(what, known, "what")
         if what in _OVERALL:
             return _OVERALL[what](self)
-        k = _cases.whole_ranks(0 if rank is None else rank, self.n, what, rank is None)
+        k = _cuts(rank, self.n, what)
         return _AT_RANK[what](self, k)
 
     def at_prevalence(self, prevalence: float) -> FermiDirac:
@@ -236,7 +225,61 @@ def fermi_dirac(
         _cases.both_classes(t, "fermi_dirac")
         t = t.labelled()
         n, n_pos, auc = t.n, t.n_pos, placements(t).auc
-    return _solved(*_cases.fermi_numbers(n, n_pos, auc, prevalence))
+    return _solved(*_numbers(n, n_pos, auc, prevalence))
+
+
+def _numbers(
+    n: object, n_pos: object, auc: object, prevalence: object
+) -> tuple[int, float, float]:
+    """Pass on N, N1 and AUC of a Fermi-Dirac distribution."""
+    if n is None or auc is None or (n_pos is None) == (prevalence is None):
+        raise InputError(
+            "fermi_dirac needs a tally, or n, auc and one of n_pos and prevalence. "
+            "Type trueness.fermi_dirac(t) or "
+            "trueness.fermi_dirac(n=100, n_pos=50, auc=0.9)."
+        )
+    size = _options.whole_number(n, "n", at_least=2)
+    area = _options.fraction(auc, "auc", ends="[]")
+    if n_pos is None:
+        return size, size * _options.fraction(prevalence, "prevalence"), area
+    number = _options.real_number(n_pos, "n_pos")
+    if not 0 < number < size:
+        raise InputError(
+            f"n_pos must lie between 0 and n={size:,}, both classes being present; "
+            f"found {number:g}."
+        )
+    return size, int(number) if number.is_integer() else number, area
+
+
+def _ranks(values: object, n: int) -> Any:
+    """Pass on ranks among n cases: real numbers from 1/2 to n + 1/2."""
+    rank = np.asarray(values)
+    if rank.dtype.kind not in "iuf":
+        raise InputError(f"rank must be numbers; found {rank.dtype}.")
+    bad = ~((rank >= 0.5) & (rank <= n + 0.5))
+    if bad.any():
+        raise InputError(
+            f"rank must lie between 1/2 and n + 1/2 = {n + 0.5:g}, rank 1 being the "
+            f"highest score; found {listing(np.atleast_1d(rank)[np.atleast_1d(bad)])}."
+        )
+    return rank.astype(np.float64)
+
+
+def _cuts(values: ArrayLike | None, n: int, what: str) -> Any:
+    """Pass on thresholds: how many of n ranked cases are flagged."""
+    if values is None:
+        raise InputError(
+            f"expected({what!r}) needs a rank: how many cases are flagged. "
+            f"Type expected({what!r}, {max(1, n // 10)})."
+        )
+    rank = np.asarray(values)
+    wrong = rank.dtype.kind not in "iuf"
+    if wrong or not ((rank >= 0) & (rank <= n) & (rank == np.floor(rank))).all():
+        raise InputError(
+            f"rank must be whole numbers from 0 to n={n:,}: how many cases are "
+            f"flagged; found {listing(np.atleast_1d(rank))}."
+        )
+    return rank.astype(np.float64)
 
 
 def _solved(n: int, n_pos: float, auc: float) -> FermiDirac:

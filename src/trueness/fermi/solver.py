@@ -41,6 +41,17 @@ class Solution(NamedTuple):
     llr: float
     centre: float
 
+    def line(self, rank: Any, height: float) -> Any:
+        """Give height - beta (r - centre), a step where beta is infinite.
+
+        Written around the centre: beta (mu - r) would lose digits where mu is far away.
+        """
+        away = rank - self.centre
+        if math.isfinite(self.beta):
+            return height - self.beta * away
+        steep = np.copysign(np.inf, -math.copysign(1, self.beta) * away)
+        return np.where(away == 0, height, steep)[()]
+
 
 def solve(n: int, n_pos: float, auc: float) -> Solution:
     """Find the one solution for 0 < n_pos < n and 0 <= auc <= 1.

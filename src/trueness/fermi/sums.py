@@ -26,17 +26,13 @@ class Sums:
     """Sums of P(r) and 1 - P(r) of one Fermi-Dirac distribution."""
 
     def __init__(self, n: int, n_pos: float, auc: float, solution: Solution) -> None:
-        self.n, self.n_pos, self.auc = n, n_pos, auc
+        self.n, self.n_pos, self.auc, self.solution = n, n_pos, auc, solution
         self.beta, llr, self.centre = solution
         self.height = math.log(n_pos / (n - n_pos)) + llr
 
     def logit(self, rank: Any) -> Any:
         """Give the log-odds of being positive at a rank."""
-        away = rank - self.centre
-        if math.isinf(self.beta):
-            steep = np.copysign(np.inf, -math.copysign(1, self.beta) * away)
-            return np.where(away == 0, self.height, steep)
-        return self.height - self.beta * away
+        return self.solution.line(rank, self.height)
 
     @cached_property
     def window(self) -> tuple[int, int]:

@@ -25,7 +25,8 @@ from trueness.counts.values import Tally
 from trueness.metrics.algebra import Metric, Ratio
 from trueness.metrics.confusion import Confusion
 from trueness.ranking.auc_intervals import auc
-from trueness.ranking.partial_areas import average_precision, partial_auc
+from trueness.ranking.mean_precision import average_precision
+from trueness.ranking.partial_areas import partial_auc
 
 _BISECTIONS = 60
 _DOUBLINGS = 20

@@ -12,7 +12,7 @@ from trueness.plots._theme import COLOURS, alt, frame, styled
 from trueness.ranking import figures
 from trueness.ranking.auc_intervals import auc
 from trueness.ranking.gaussian import fit_binormal
-from trueness.ranking.planning import Plan
+from trueness.ranking.sample_sizes import Plan
 
 
 @of_counts

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.doors import door
 from trueness._core.records import Estimate
+from trueness._core.search import edge
 from trueness.counts.answers import of_tally
 from trueness.counts.placements import Placements, placement_values, placements, runs
 from trueness.counts.resampling import (
@@ -28,6 +30,7 @@ from trueness.counts.resampling import (
     percentile_interval,
 )
 from trueness.counts.values import Tally
+from trueness.ranking.verification import AT_RANDOM, impute, remarks, weighted_auc
 
 
 class Question(NamedTuple):
@@ -54,6 +57,7 @@ def auc(
     *,
     method: str = "score",
     level: float = 0.95,
+    unlabelled: str = "left out",
     rng: Seed = 0,
     replicates: int = 2000,
     cluster: Any = None,
@@ -65,7 +69,7 @@ def auc(
     Parameters
     ----------
     t
-        The counts; cases without a label change nothing.
+        The counts.
     method
         How the interval is made, one of ``AUC_METHODS``: ``"score"`` (the default: it
         had the best coverage of all, also at AUC 1 and with a single positive),
@@ -73,6 +77,13 @@ def auc(
         ``"bootstrap"`` (percentiles of a stratified bootstrap) and ``"bca"``.
     level
         Confidence level of the interval.
+    unlabelled
+        What to do with cases without a label. ``"left out"`` (the default): they change
+        nothing, and a note, with a warning where their scores differ from those of the
+        labelled cases, says so. ``"missing at random"``: who was labelled depended on
+        the score only; each such case counts as positive with the share of positives
+        among labelled cases of like score (Begg and Greenes), and the interval, by
+        influence values on the logit scale, allows for that.
     rng
         Seed or generator, for the bootstrap methods.
     replicates
@@ -86,7 +97,14 @@ def auc(
     Returns
     -------
     Estimate
-        Value in [0, 1]; the interval has width, lies in [0, 1] and holds the value.
+        Value in [0, 1]; the interval has width, lies in [0, 1] and holds the value. Its
+        ``notes`` say when the score ranks the wrong way round and what was done with
+        cases without a label.
+
+    Warns
+    -----
+    DoubtfulAssumption
+        When cases without a label are left out though their scores differ.
 
     Notes
     -----
@@ -99,6 +117,7 @@ def auc(
     DeLong, DeLong, Clarke-Pearson (1988), Biometrics 44:837, doi:10.2307/2531595;
     Hanley, McNeil (1982), Radiology 143:29, doi:10.1148/radiology.143.1.7063747;
     Newcombe (2006), Stat. Med. 25:559, doi:10.1002/sim.2324;
+    Begg, Greenes (1983), Biometrics 39:207, doi:10.2307/2530820;
     Obuchowski (1997), Biometrics 53:567, doi:10.2307/2533958;
     Kim et al. (2021), doi:10.1073/pnas.2100761118
 
@@ -107,7 +126,7 @@ def auc(
     >>> auc(Tally([3, 2, 1], pos=[1, 1, 0], neg=[0, 1, 2])).value  # 5.5 of 6 pairs
     0.9166666666666666
     >>> auc(Tally([2, 1], pos=[9, 0], neg=[0, 9]), method="delong")  # no zero width
-    AUC 1.000 (95 % CI 0.731 to 1.000, score for delong)
+    AUC 1.000 (95 % CI 0.642 to 1.000, score for delong)
     """
     level = _options.fraction(level, "level")
     if cluster is not None:
@@ -116,8 +135,10 @@ def auc(
     _cases.both_classes(t, "auc")
     _options.choice(method, AUC_METHODS, "method")
     number = _options.whole_number(replicates, "replicates", at_least=100)
-    question = Question(t, placements(t), level, rng, number)
-    return answer(question, method)
+    notes = remarks(t, unlabelled)
+    if unlabelled == AT_RANDOM and t.n_unknown:
+        return _noted(_at_random(t, level), notes)
+    return _noted(answer(Question(t, placements(t), level, rng, number), method), notes)
 
 
 def answer(q: Question, method: str) -> Estimate:
@@ -131,6 +152,33 @@ def answer(q: Question, method: str) -> Estimate:
     return Estimate(
         value, max(0.0, low), min(1.0, high), q.level, method, sd, name="AUC"
     )
+
+
+REVERSED = (
+    "The whole interval lies below one half: this score ranks positives below "
+    "negatives. If a low score is meant to say positive, turn it round with "
+    "tally.map(lambda s: -s); if the other label is the positive one, pass "
+    "positive=... to trueness.tally."
+)
+
+
+def _noted(found: Estimate, notes: tuple[str, ...]) -> Estimate:
+    if found.high < 0.5:
+        notes = (REVERSED, *notes)
+    return replace(found, notes=notes) if notes else found
+
+
+def _at_random(t: Tally, level: float) -> Estimate:
+    """Give the AUC where labels are missing at random given the score."""
+    value, sd = weighted_auc(impute(t))
+    few = min(t.n_pos, t.n_neg)
+    low, high = logit_limits(value, sd, student_quantile(few - 1 + _TRUST, level))
+    method = "missing at random"
+    if not low < high:  # no spread: what the labelled cases alone can say
+        low, high = score_limits(value, 0.0, 0.0, t.n_pos, t.n_neg, level)
+        method = "score for missing at random"
+    low, high = min(low, value), max(high, value)
+    return Estimate(value, low, high, level, method, sd, name="AUC")
 
 
 def delong_sd(q: Question) -> float:
@@ -156,18 +204,26 @@ def _wald(q: Question, sd: float) -> Interval:
 
 def _logit_delong(q: Question) -> Interval:
     """DeLong's error on the logit scale: never leaves (0, 1)."""
-    a, sd = q.place.auc, delong_sd(q)
-    if a in (0.0, 1.0) or not sd > 0:
-        return a, a, sd
-    centre, half = math.log(a / (1 - a)), q.z * sd / (a * (1 - a))
-    return _expit(centre - half), _expit(centre + half), sd
+    sd = delong_sd(q)
+    return *logit_limits(q.place.auc, sd, q.z), sd
+
+
+def logit_limits(value: float, sd: float, quantile: float) -> tuple[float, float]:
+    """Which limits has a share, with its error carried to the logit scale?
+
+    Both are the value itself at 0 and 1, and where the error is zero or unknown.
+    """
+    if not 0 < value < 1 or not sd > 0:
+        return value, value
+    centre, half = math.log(value / (1 - value)), quantile * sd / (value * (1 - value))
+    return _expit(centre - half), _expit(centre + half)
 
 
 def _expit(x: float) -> float:
     return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
 
 
-def exponential_spread(a: float) -> tuple[float, float]:
+def exponential_spread(a: Any) -> tuple[Any, Any]:
     """How far do placement values spread when both classes are exponential?
 
     Variances of the placement values of positives and negatives, P100 - A^2 and
@@ -177,7 +233,7 @@ def exponential_spread(a: float) -> tuple[float, float]:
     return a * a * b / (1 + a), a * b * b / (1 + b)
 
 
-def pair_variance(a: float, pos_var: float, neg_var: float, t: Any) -> float:
+def pair_variance(a: Any, pos_var: Any, neg_var: Any, n_pos: Any, n_neg: Any) -> Any:
     r"""How far does an AUC vary, given the spread of the placement values?
 
     .. math:: \sigma^2 = \frac{A(1-A) + (N_1-1)(P_{110}-A^2) + (N_0-1)(P_{100}-A^2)}
@@ -185,13 +241,14 @@ def pair_variance(a: float, pos_var: float, neg_var: float, t: Any) -> float:
 
     Kim et al. (2021), eq. 18.
     """
-    total = a * (1 - a) + (t.n_pos - 1) * neg_var + (t.n_neg - 1) * pos_var
-    return float(total / t.n_pos / t.n_neg)
+    total = a * (1 - a) + (n_pos - 1) * neg_var + (n_neg - 1) * pos_var
+    return total / n_pos / n_neg
 
 
 def _hanley_mcneil(q: Question) -> Interval:
-    a = q.place.auc
-    return _wald(q, math.sqrt(pair_variance(a, *exponential_spread(a), q.tally)))
+    a, t = q.place.auc, q.tally
+    spread = exponential_spread(a)
+    return _wald(q, math.sqrt(pair_variance(a, *spread, t.n_pos, t.n_neg)))
 
 
 def _fermi_dirac(q: Question) -> Interval:
@@ -212,84 +269,93 @@ _TRUST = 4.0
 
 
 def score_interval(q: Question) -> Interval:
-    r"""Which AUCs could have given this sample?
+    """Which AUCs could have given this sample? See :func:`score_limits`."""
+    t, p = q.tally, q.place
+    limits = score_limits(p.auc, p.pos_var, p.neg_var, t.n_pos, t.n_neg, q.level)
+    return float(limits[0]), float(limits[1]), delong_sd(q)
 
-    All :math:`\theta` with :math:`(A - \theta)^2 \le t^2 \sigma^2(\theta)`, where
+
+def score_limits(
+    a: Any, pos_var: Any, neg_var: Any, n_pos: Any, n_neg: Any, level: float
+) -> tuple[Any, Any]:
+    r"""Which AUCs could have given a sample of AUC a? Floats, or arrays of samples.
+
+    All :math:`\theta` with :math:`(a - \theta)^2 \le t^2 \sigma^2(\theta)`, where
     :math:`\sigma^2` is eq. 18 of Kim et al. (2021). Its two spreads follow a model as
     :math:`\theta` moves (the larger one of Hanley and McNeil, for both classes, so that
     exchanging the classes changes nothing) and are multiplied by how much larger they
-    are in the data at A. That factor is shrunk towards 1, since near A = 1 the data say
-    little, and t is Student's quantile with Satterthwaite's degrees of freedom.
+    are in the data at a. t is Student's quantile with Satterthwaite's degrees of
+    freedom.
     """
-    t, p = q.tally, q.place
-    model = _model_spread(p.auc)
-    pos_ratio = _spread_ratio(p.pos_var, model, t.n_pos, p.auc)
-    neg_ratio = _spread_ratio(p.neg_var, model, t.n_neg, p.auc)
-    quantile = _student(q, pos_ratio * model, neg_ratio * model)
+    outside = score_test(a, pos_var, neg_var, n_pos, n_neg, level)
 
-    def inside(theta: float) -> bool:
+    def inside(theta: Any) -> Any:
+        return ~outside(theta)
+
+    return edge(inside, a, 0.0), edge(inside, a, 1.0)
+
+
+def score_test(
+    a: Any, pos_var: Any, neg_var: Any, n_pos: Any, n_neg: Any, level: float
+) -> Callable[[Any], Any]:
+    """Is an AUC of theta excluded by these samples? Gives a function of theta."""
+    model = _model_spread(a)
+    pos_ratio = _spread_ratio(pos_var, model, n_pos, a)
+    neg_ratio = _spread_ratio(neg_var, model, n_neg, a)
+    square = _student(pos_ratio * model, neg_ratio * model, n_pos, n_neg, level) ** 2
+
+    def outside(theta: Any) -> Any:
         spread = _model_spread(theta)
         most = theta * (1 - theta)  # no variable in [0, 1] of this mean spreads more
-        pos, neg = min(pos_ratio * spread, most), min(neg_ratio * spread, most)
-        variance = pair_variance(theta, pos, neg, t)
-        return (p.auc - theta) ** 2 <= quantile**2 * variance
+        pos = np.minimum(pos_ratio * spread, most)
+        neg = np.minimum(neg_ratio * spread, most)
+        return (a - theta) ** 2 > square * pair_variance(theta, pos, neg, n_pos, n_neg)
 
-    low = _edge(inside, p.auc, 0.0)
-    return low, _edge(inside, p.auc, 1.0), delong_sd(q)
-
-
-def _model_spread(a: float) -> float:
-    return max(exponential_spread(a))
+    return outside
 
 
-def _spread_ratio(variance: float, model: float, n: int, a: float) -> float:
-    """How much wider is the spread than the model's, shrunk where cases say little?"""
-    if n < 2 or model <= 0:
-        return 1.0
-    weight = (n - 1) * 4 * a * (1 - a)
-    return (weight * variance / model + _TRUST) / (weight + _TRUST)
+def _model_spread(a: Any) -> Any:
+    return np.maximum(*exponential_spread(a))
 
 
-def _student(q: Question, pos_var: float, neg_var: float) -> float:
+def _spread_ratio(variance: Any, model: Any, n: Any, a: Any) -> Any:
+    """How much wider is the spread than the model's, shrunk where cases say little?
+
+    Near a = 1 the data do not show that some positives are of a kind that ranks last: a
+    share of them that n cases miss one time in twenty would spread the placements
+    about twice as wide as the model. So the factor is shrunk not to 1 but to between
+    that and 1; with it the interval covered 93 % where it had covered 72 to 88 %.
+    """
+    weight = np.maximum(n - 1, 0) * 4 * a * (1 - a)
+    measured = np.where(weight > 0, weight * variance, 0.0) / np.where(model, model, 1)
+    return (measured + _TRUST * (1.5 + 2 / n)) / (weight + _TRUST)
+
+
+def _student(pos_var: Any, neg_var: Any, n_pos: Any, n_neg: Any, level: float) -> Any:
     """Give Student's quantile, by Satterthwaite's degrees of freedom."""
-    t = q.tally
-    pos, neg = pos_var / t.n_pos, neg_var / t.n_neg
-    if pos + neg == 0:
-        return q.z
-    spread = pos**2 / (t.n_pos - 1 + _TRUST) + neg**2 / (t.n_neg - 1 + _TRUST)
-    return student_quantile((pos + neg) ** 2 / spread, q.level)
+    pos, neg = pos_var / n_pos, neg_var / n_neg
+    spread = pos**2 / (n_pos - 1 + _TRUST) + neg**2 / (n_neg - 1 + _TRUST)
+    df = np.where(spread > 0, (pos + neg) ** 2, 1e9) / np.where(spread > 0, spread, 1)
+    return student_quantile(df, level)
 
 
-def student_quantile(df: float, level: float) -> float:
+def student_quantile(df: Any, level: float) -> Any:
     """Within how many standard errors lies a share ``level`` of Student's law?
 
     For many degrees of freedom by Fisher and Cornish's series, whose error is then
     below 1e-15 of it: SciPy, which takes longer to load than to count a million rows,
     is left alone.
     """
-    if df > 1e6:
+    if np.min(df) > 1e6:
         z = NormalDist().inv_cdf((1 + level) / 2)
         one, two = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
         return z + one / df + two / df**2
     from scipy.special import stdtrit
 
-    return float(stdtrit(df, (1 + level) / 2))
+    return stdtrit(df, (1 + level) / 2)
 
 
-def _edge(inside: Callable[[float], bool], start: float, end: float) -> float:
-    """Find by halving where the interval that begins at ``start`` stops."""
-    if inside(end):
-        return end
-    for _ in range(60):
-        middle = (start + end) / 2
-        if inside(middle):
-            start = middle
-        else:
-            end = middle
-    return start
-
-
-def auc_replicates(t: Tally, number: int, rng: Seed = None) -> Floats:
+def auc_replicates(t: Tally, replicates: int, rng: Seed = 0) -> Floats:
     """Which AUCs would other samples of the same cases have shown? Stratified.
 
     Runs of rows with one class only are one row here: within a run the order does not
@@ -303,8 +369,8 @@ def auc_replicates(t: Tally, number: int, rng: Seed = None) -> Floats:
     neg, pos = neg[neg_at], pos[pos_at]
     step = max(1, (1 << 20) // (neg.size + pos.size))
     parts = []
-    for start in range(0, number, step):
-        some = min(step, number - start)
+    for start in range(0, replicates, step):
+        some = min(step, replicates - start)
         lower = draw(neg, some, rng, dtype=compact(neg))
         upper = draw(pos, some, rng, dtype=compact(pos))
         parts.append(_wins(lower, upper, above, upto, t.n_neg))

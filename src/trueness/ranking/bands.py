@@ -13,8 +13,10 @@ from typing import NamedTuple, final
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
+from trueness._core.binomial import wilson
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
+from trueness._core.options import renamed
 from trueness._core.records import Answer
 from trueness.counts.answers import of_tally
 from trueness.counts.placements import grouped, runs
@@ -82,14 +84,15 @@ class PrecisionRecallBand(Answer):
     method: str
 
 
-class _Wish(NamedTuple):
+class _Request(NamedTuple):
     level: float
     kind: str
     method: str
     rng: Seed
-    number: int
+    replicates: int
 
 
+@renamed(number="replicates")
 @of_tally
 def roc_band(
     t: Tally,
@@ -99,7 +102,7 @@ def roc_band(
     level: float = 0.95,
     points: int = 101,
     rng: Seed = 0,
-    number: int = 1000,
+    replicates: int = 1000,
 ) -> RocBand:
     r"""Where does the true ROC curve lie?
 
@@ -122,7 +125,7 @@ def roc_band(
         Confidence level.
     points
         How many false positive rates, from 0 to 1.
-    rng, number
+    rng, replicates
         Seed and number of replicates.
 
     Notes
@@ -144,23 +147,25 @@ def roc_band(
     """
     t = t.labelled()
     _cases.both_classes(t, "roc_band")
-    wish = _wish(kind, method, level, rng, number)
+    asked = _request(kind, method, level, rng, replicates)
     grid = np.linspace(0, 1, _options.whole_number(points, "points", at_least=3))
-    tpr, low, high = _vertical(t, grid, wish)
-    return RocBand(grid, tpr, low, high, wish.level, kind, method)
+    tpr, low, high = _vertical(t, grid, asked)
+    return RocBand(grid, tpr, low, high, asked.level, kind, method)
 
 
+@renamed(number="replicates")
 @of_tally
 def precision_recall_band(
     t: Tally,
     *,
     prevalence: float | None = None,
+    sampling: str = "cohort",
     kind: str = "simultaneous",
     method: str = "bootstrap",
     level: float = 0.95,
     points: int = 101,
     rng: Seed = 0,
-    number: int = 1000,
+    replicates: int = 1000,
 ) -> PrecisionRecallBand:
     """Where does the true precision-recall curve lie?
 
@@ -169,16 +174,22 @@ def precision_recall_band(
     t
         The counts; cases without a label change nothing.
     prevalence
-        Share of positives for which precision is meant; that of the sample, taken as
-        known, when None.
-    kind, method, level, points, rng, number
+        Share of positives for which precision is meant, taken as known; that of the
+        sample when None.
+    sampling
+        How the cases came. ``"cohort"``: as they come, so that the share of positives
+        is uncertain too, unless ``prevalence`` is given. ``"case-control"``: so many of
+        each class by design; then ``prevalence`` must be given.
+    kind, method, level, points, rng, replicates
         As in :func:`roc_band`.
 
     Notes
     -----
-    At a given recall precision falls with the false positive rate, and with nothing
-    else; so the band is that of the false positive rate at each recall (the band of the
-    ROC curve with the classes exchanged), carried over by eq. (21) of Sameni (2025).
+    At a given recall the odds of precision are those of the prevalence over the false
+    positive rate, eq. (21) of Sameni (2025). The bootstrap band is one of their
+    logarithm, with all cases drawn together in a cohort, so that the share of positives
+    varies as it does there. The Kolmogorov band is that of the ROC curve with the
+    classes exchanged, combined, in a cohort, with Wilson's interval of the share.
 
     Examples
     --------
@@ -187,32 +198,96 @@ def precision_recall_band(
     >>> band.precision.round(3).tolist()  # at recall 1/3, 2/3, 1
     [0.8, 0.8, 0.5]
     """
+    _options.sampling(sampling, prevalence, "precision_recall_band")
     t = t.labelled()
     _cases.both_classes(t, "precision_recall_band")
-    wish = _wish(kind, method, level, rng, number)
+    asked = _request(kind, method, level, rng, replicates)
     points = _options.whole_number(points, "points", at_least=3)
     recall = np.linspace(0, 1, points + 1)[1:]
     share = t.prevalence
     if prevalence is not None:
         share = _options.fraction(prevalence, "prevalence")
-    # seen from the negatives: their "hit rate" is specificity, their "fpr" a miss
-    mirror = Tally(-t.score, neg=t.pos, pos=t.neg)
-    spec, low, high = _vertical(mirror, (1 - recall)[::-1], wish)
-    value, worst, best = (
-        precision_at(1 - s[::-1], recall, share) for s in (spec, low, high)
-    )
+    value, low, high = _precision_band(t, recall, share, prevalence is None, asked)
     return PrecisionRecallBand(
-        recall, value, worst, best, share, wish.level, kind, method
+        recall, value, low, high, share, asked.level, kind, method
     )
 
 
-def _wish(kind: str, method: str, level: float, rng: Seed, number: int) -> _Wish:
+def _precision_band(
+    t: Tally, recall: Floats, share: float, random: bool, asked: _Request
+) -> tuple[Floats, ...]:
+    """Give precision and its band; ``random``: the share of positives is estimated."""
+    # seen from the negatives: their "hit rate" is specificity, their "fpr" a miss
+    mirror = few_rows(Tally(-t.score, neg=t.pos, pos=t.neg))
+    grid = (1 - recall)[::-1]
+    fpr = 1 - height(_shares(mirror.neg), _shares(mirror.pos), grid)[::-1]
+    value = precision_at(fpr, recall, share)
+    if asked.method == "bootstrap":
+        odds = (1 - share) / share * t.n_pos / t.n_neg
+        alarms = _false_alarms(mirror, fpr, recall, random, asked)
+        low, high = (recall / (recall + odds * a) for a in alarms)
+        return value, np.minimum(low, value), np.maximum(high, value)
+    level = math.sqrt(asked.level) if random else asked.level
+    _, most, least = (
+        1 - s[::-1] for s in _vertical(mirror, grid, asked._replace(level=level))
+    )
+    # two statements that hold with the root of the level each hold together
+    shares = wilson(t.n_pos, t.n_pos + t.n_neg, level) if random else (share, share)
+    ends = zip((most, least), shares, strict=True)
+    return value, *(precision_at(f, recall, s) for f, s in ends)
+
+
+def _false_alarms(
+    mirror: Tally, fpr: Floats, recall: Floats, random: bool, asked: _Request
+) -> tuple[Floats, Floats]:
+    r"""Between which numbers of false alarms per positive, most first, is the truth?
+
+    The odds of precision are r P / F with F false alarms among P positives at recall r,
+    so the band is one of log((F + 1/2) / P), which rises with r. In a cohort all cases
+    are drawn together, so that it holds the doubt in P too. The variance is at least
+    that of two independent counts. A sample does not resolve a recall below a positive
+    or two: the band reaches that far to both sides, where at the end all negatives are
+    false alarms and the share of positives alone counts.
+    """
+    n_pos, n_neg = mirror.n_neg, mirror.n_pos
+    centre = np.log(n_neg * fpr + 0.5) - math.log(n_pos)
+    drawn = np.array(
+        [
+            np.log(p.sum() * (1 - height(_shares(n), _shares(p), 1 - recall)) + 0.5)
+            - math.log(n.sum())
+            for neg, pos in replicates(
+                mirror, asked.replicates, asked.rng, stratified=not random
+            )
+            for n, p in zip(neg, pos, strict=True)
+            if n.any() and p.any()
+        ]
+    )
+    least = 1 / (n_neg * fpr + 1) + (1 / (n_pos + 1) if random else 0.0)
+    error = np.sqrt(np.maximum(drawn.var(axis=0), least))
+    half = critical(np.abs(drawn - centre) / error, asked.level, asked.kind) * error
+    low = np.maximum.accumulate(centre - half)
+    high = np.minimum.accumulate((centre + half)[::-1])[::-1]
+    side = 2 / n_pos
+    low = np.where(recall >= side, np.interp(recall - side, recall, low), -np.inf)
+    high = np.where(recall + side < 1, np.interp(recall + side, recall, high), np.inf)
+    share = n_pos / (n_pos + n_neg)
+    if random:
+        share = wilson(n_pos, n_pos + n_neg, (1 + asked.level) / 2)[0]
+    all_of_them = (1 - share) / share
+    return np.minimum(np.exp(high) - 0.5 / n_pos, all_of_them), np.maximum(
+        np.exp(low) - 0.5 / n_pos, 0.0
+    )
+
+
+def _request(
+    kind: str, method: str, level: float, rng: Seed, replicates: int
+) -> _Request:
     _options.choice(kind, ("simultaneous", "pointwise"), "kind")
     _options.choice(method, ("bootstrap", "kolmogorov"), "method")
     if method == "kolmogorov":
         _options.choice(kind, ("simultaneous",), "kind with method='kolmogorov'")
-    number = _options.whole_number(number, "number", at_least=100)
-    return _Wish(_options.fraction(level, "level"), kind, method, rng, number)
+    number = _options.whole_number(replicates, "replicates", at_least=100)
+    return _Request(_options.fraction(level, "level"), kind, method, rng, number)
 
 
 # rows beyond this are joined to neighbours before resampling: a change below 1/1000
@@ -225,19 +300,19 @@ def few_rows(t: Tally) -> Tally:
     return Tally(np.arange(neg.size, 0, -1), neg, pos)
 
 
-def _vertical(t: Tally, grid: Floats, wish: _Wish) -> tuple[Floats, Floats, Floats]:
+def _vertical(t: Tally, grid: Floats, asked: _Request) -> tuple[Floats, Floats, Floats]:
     """Give the curve and the band of tpr over a grid of fpr."""
     counts = few_rows(t)
     x, y = _shares(counts.neg), _shares(counts.pos)
     value = height(x, y, grid)
-    if wish.method == "kolmogorov":
-        up, side = (_massart(n, wish.level) for n in (t.n_pos, t.n_neg))
+    if asked.method == "kolmogorov":
+        up, side = (_massart(n, asked.level) for n in (t.n_pos, t.n_neg))
         low = np.where(grid >= side, height(x, y, np.maximum(grid - side, 0)) - up, 0.0)
         high = height(x, y, np.minimum(grid + side, 1)) + up
         return value, np.clip(low, 0, 1), np.clip(high, 0, 1)
-    drawn = curves_of(counts, grid, wish.number, wish.rng)
+    drawn = curves_of(counts, grid, asked.replicates, asked.rng)
     error = np.sqrt(np.maximum(drawn.var(axis=0), rate_variance(value, t.n_pos)))
-    c = critical(np.abs(drawn - value) / error, wish.level, wish.kind)
+    c = critical(np.abs(drawn - value) / error, asked.level, asked.kind)
     return value, *_widened(grid, value, c * error, 2 / t.n_neg)
 
 

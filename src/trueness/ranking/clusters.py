@@ -207,7 +207,7 @@ def _interval(
         few = Question(seen, place._replace(pos_var=0.0, neg_var=0.0), level, 0, 0)
         return score_interval(few)[:2]
     model = max(exponential_spread(a))
-    alone = pair_variance(a, model, model, seen)
+    alone = pair_variance(a, model, model, seen.n_pos, seen.n_neg)
     known = 4 * a * (1 - a)
     weight, trust = (c.m - 1) * known, _TRUST * (1 - known)
     variance = (weight * spread.variance + trust * alone) / (weight + trust)

@@ -8,12 +8,12 @@ between two thresholds can reach, ``simplify`` fewer points with a stated error.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, TypeVar, final
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, NamedTuple, TypeVar, final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, Ints, blocks
+from trueness._core.arrays import Array, Floats, blocks
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
@@ -23,6 +23,7 @@ from trueness._core.records import Answer
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.metrics.confusion import Confusion, sweep, thresholds
+from trueness.ranking.verification import AT_RANDOM, impute, remarks
 
 
 @final
@@ -38,12 +39,15 @@ class Roc(Answer):
         +inf (nothing is flagged), then every score.
     moved : float
         By how much :func:`simplify` moved the curve at most; 0 when it is exact.
+    notes : tuple of str
+        What was done with cases without a label; empty when all have one.
     """
 
     fpr: Floats
     tpr: Floats
     threshold: Floats
     moved: float = 0.0
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
     axes: ClassVar[tuple[str, str]] = ("fpr", "tpr")
 
 
@@ -63,6 +67,8 @@ class PrecisionRecall(Answer):
         Share of positives for which the precision holds.
     moved : float
         By how much :func:`simplify` moved the curve at most; 0 when it is exact.
+    notes : tuple of str
+        What was done with cases without a label; empty when all have one.
     """
 
     recall: Floats
@@ -70,6 +76,7 @@ class PrecisionRecall(Answer):
     threshold: Floats
     prevalence: float
     moved: float = 0.0
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
     axes: ClassVar[tuple[str, str]] = ("recall", "precision")
 
 
@@ -86,12 +93,15 @@ class Det(Answer):
         +inf (nothing is flagged), then every score.
     moved : float
         By how much :func:`simplify` moved the curve at most; 0 when it is exact.
+    notes : tuple of str
+        What was done with cases without a label; empty when all have one.
     """
 
     fpr: Floats
     fnr: Floats
     threshold: Floats
     moved: float = 0.0
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
     axes: ClassVar[tuple[str, str]] = ("fpr", "fnr")
 
 
@@ -110,6 +120,8 @@ class GainCurve(Answer):
         Share of positives for which the curve holds.
     moved : float
         By how much :func:`simplify` moved the curve at most; 0 when it is exact.
+    notes : tuple of str
+        What was done with cases without a label; empty when all have one.
     """
 
     flagged_rate: Floats
@@ -117,6 +129,7 @@ class GainCurve(Answer):
     threshold: Floats
     prevalence: float
     moved: float = 0.0
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
     axes: ClassVar[tuple[str, str]] = ("flagged_rate", "recall")
 
 
@@ -136,6 +149,8 @@ class LiftCurve(Answer):
     moved : float
         By how much :func:`simplify` moved the curve at most, as a share of the largest
         lift; 0 when it is exact.
+    notes : tuple of str
+        What was done with cases without a label; empty when all have one.
     """
 
     flagged_rate: Floats
@@ -143,35 +158,51 @@ class LiftCurve(Answer):
     threshold: Floats
     prevalence: float
     moved: float = 0.0
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
     axes: ClassVar[tuple[str, str]] = ("flagged_rate", "lift")
 
 
 Curve = TypeVar("Curve", Roc, PrecisionRecall, Det, GainCurve, LiftCurve)
 
 
-def _cuts(t: Tally, what: str) -> tuple[Tally, Floats, Confusion]:
-    """Give the labelled cases, every threshold and its confusion."""
-    t = t.labelled()
+class _Cuts(NamedTuple):
+    """Every cut, and what the curve says about cases without a label."""
+
+    n_pos: float
+    n_neg: float
+    threshold: Floats
+    confusion: Confusion
+    notes: tuple[str, ...]
+
+
+def _cuts(t: Tally, what: str, unlabelled: str) -> _Cuts:
+    """Cut at every score: whole counts, or expected ones where labels are missing."""
     _cases.both_classes(t, what)
-    return t, thresholds(t), sweep(t)
+    notes = remarks(t, unlabelled, stacklevel=5)
+    if unlabelled == AT_RANDOM and t.n_unknown:
+        x = impute(t)
+        cut = np.concatenate([[np.inf], t.score])
+        return _Cuts(x.n_pos, x.n_neg, cut, x.confusion(), notes)
+    t = t.labelled()
+    return _Cuts(t.n_pos, t.n_neg, thresholds(t), sweep(t), notes)
 
 
 def _weighed(
-    t: Tally, c: Confusion, prevalence: float | None
+    cuts: _Cuts, c: Confusion, prevalence: float | None
 ) -> tuple[Array, Array, float]:
     """Give true and false positives, whole or scaled, and the prevalence.
 
     The counts themselves are used as long as the prevalence is the sample's: their
     ratios are then rounded once.
     """
+    n = cuts.n_pos + cuts.n_neg
     if prevalence is None:
-        return c.tp, c.fp, t.prevalence
+        return c.tp, c.fp, cuts.n_pos / n
     share = _options.fraction(prevalence, "prevalence")
-    n = t.n_pos + t.n_neg
-    return n * share * (c.tp / t.n_pos), n * (1 - share) * (c.fp / t.n_neg), share
+    return n * share * (c.tp / cuts.n_pos), n * (1 - share) * (c.fp / cuts.n_neg), share
 
 
-def _in_place(count: Ints, ratio: Callable[[slice], Array]) -> Floats:
+def _in_place(count: Array, ratio: Callable[[slice], Array]) -> Floats:
     """Put a ratio in the place of counts that are not needed again.
 
     Memory that is met for the first time costs more than the division.
@@ -183,7 +214,7 @@ def _in_place(count: Ints, ratio: Callable[[slice], Array]) -> Floats:
 
 
 @of_tally
-def roc(t: Tally) -> Roc:
+def roc(t: Tally, *, unlabelled: str = "left out") -> Roc:
     r"""Which true positive rate costs which false positive rate?
 
     .. math:: \mathrm{tpr}(\tau) = P(s \ge \tau \mid +), \qquad
@@ -192,7 +223,11 @@ def roc(t: Tally) -> Roc:
     Parameters
     ----------
     t
-        The counts; cases without a label change nothing.
+        The counts.
+    unlabelled
+        Cases without a label are ``"left out"``, with a note and, where their scores
+        differ, a warning; or ``"missing at random"`` given the score, as in
+        :func:`auc`.
 
     Returns
     -------
@@ -210,13 +245,21 @@ def roc(t: Tally) -> Roc:
     >>> curve.fpr, curve.tpr
     (array([0. , 0. , 0.5, 1. ]), array([0. , 0.5, 1. , 1. ]))
     """
-    t, cut, c = _cuts(t, "roc")
-    fpr = _in_place(c.fp, lambda b: c.fp[b] / t.n_neg)
-    return Roc(fpr, _in_place(c.tp, lambda b: c.tp[b] / t.n_pos), cut)
+    cuts = _cuts(t, "roc", unlabelled)
+    c = cuts.confusion
+    fpr = _in_place(c.fp, lambda b: c.fp[b] / cuts.n_neg)
+    tpr = _in_place(c.tp, lambda b: c.tp[b] / cuts.n_pos)
+    return Roc(fpr, tpr, cuts.threshold, notes=cuts.notes)
 
 
 @of_tally
-def precision_recall(t: Tally, *, prevalence: float | None = None) -> PrecisionRecall:
+def precision_recall(
+    t: Tally,
+    *,
+    prevalence: float | None = None,
+    sampling: str = "cohort",
+    unlabelled: str = "left out",
+) -> PrecisionRecall:
     r"""Which precision is left at which recall?
 
     .. math:: \mathrm{ppv} =
@@ -225,10 +268,17 @@ def precision_recall(t: Tally, *, prevalence: float | None = None) -> PrecisionR
     Parameters
     ----------
     t
-        The counts; cases without a label change nothing.
+        The counts.
     prevalence
         Share of positives, pi, where the classifier will be used; that of the sample
         when None.
+    sampling
+        How the cases came: ``"cohort"`` (as they come) or ``"case-control"`` (so many
+        of each class by design), which needs ``prevalence``.
+    unlabelled
+        Cases without a label are ``"left out"``, with a note and, where their scores
+        differ, a warning; or ``"missing at random"`` given the score, as in
+        :func:`auc`.
 
     Notes
     -----
@@ -241,18 +291,20 @@ def precision_recall(t: Tally, *, prevalence: float | None = None) -> PrecisionR
     >>> curve.recall, curve.precision.round(3)
     (array([0.5, 1. , 1. ]), array([1.   , 0.667, 0.5  ]))
     """
-    t = t.labelled()
-    _cases.both_classes(t, "precision_recall")
-    c = sweep(t)[1:]
+    _options.sampling(sampling, prevalence, "precision_recall")
+    cuts = _cuts(t, "precision_recall", unlabelled)
+    c = cuts.confusion[1:]
 
     def ratio(b: slice) -> Array:
-        hits, alarms, _ = _weighed(t, c[b], prevalence)
+        hits, alarms, _ = _weighed(cuts, c[b], prevalence)
         return np.asarray(hits / (hits + alarms))
 
-    *_, share = _weighed(t, c[:0], prevalence)
+    *_, share = _weighed(cuts, c[:0], prevalence)
     precision = _in_place(c.fp, ratio)
-    recall = _in_place(c.tp, lambda b: c.tp[b] / t.n_pos)
-    return PrecisionRecall(recall, precision, t.score, share)
+    recall = _in_place(c.tp, lambda b: c.tp[b] / cuts.n_pos)
+    return PrecisionRecall(
+        recall, precision, cuts.threshold[1:], share, notes=cuts.notes
+    )
 
 
 def precision_at(fpr: Any, tpr: Any, prevalence: float) -> Any:
@@ -266,11 +318,16 @@ def precision_at(fpr: Any, tpr: Any, prevalence: float) -> Any:
 
 
 @of_tally
-def det(t: Tally) -> Det:
+def det(t: Tally, *, unlabelled: str = "left out") -> Det:
     """Which miss rate is traded for which false alarm rate?
 
     The ROC curve with its vertical axis turned round, meant for probit axes, on which a
     binormal classifier is a straight line.
+
+    Parameters
+    ----------
+    t, unlabelled
+        As in :func:`roc`.
 
     References
     ----------
@@ -281,54 +338,76 @@ def det(t: Tally) -> Det:
     >>> det(Tally([0.9, 0.5, 0.1], pos=[1, 1, 0], neg=[0, 1, 1])).fnr
     array([1. , 0.5, 0. , 0. ])
     """
-    t, cut, c = _cuts(t, "det")
-    return Det(c.fp / t.n_neg, c.fn / t.n_pos, cut)
+    cuts = _cuts(t, "det", unlabelled)
+    c = cuts.confusion
+    fpr, fnr = c.fp / cuts.n_neg, c.fn / cuts.n_pos
+    return Det(fpr, fnr, cuts.threshold, notes=cuts.notes)
 
 
 @of_tally
-def gain_curve(t: Tally, *, prevalence: float | None = None) -> GainCurve:
+def gain_curve(
+    t: Tally,
+    *,
+    prevalence: float | None = None,
+    sampling: str = "cohort",
+    unlabelled: str = "left out",
+) -> GainCurve:
     """Which share of the positives is found among the cases with the highest scores?
 
     Parameters
     ----------
     t
-        The counts; cases without a label change nothing.
+        The counts.
     prevalence
         Share of positives where the classifier will be used; that of the sample when
         None.
+    sampling, unlabelled
+        As in :func:`precision_recall`.
 
     Examples
     --------
     >>> gain_curve(Tally([2, 1], pos=[1, 1], neg=[0, 2])).flagged_rate
     array([0.  , 0.25, 1.  ])
     """
-    t, cut, c = _cuts(t, "gain_curve")
-    hits, alarms, share = _weighed(t, c, prevalence)
-    return GainCurve((hits + alarms) / (t.n_pos + t.n_neg), c.tp / t.n_pos, cut, share)
+    _options.sampling(sampling, prevalence, "gain_curve")
+    cuts = _cuts(t, "gain_curve", unlabelled)
+    hits, alarms, share = _weighed(cuts, cuts.confusion, prevalence)
+    flagged = (hits + alarms) / (cuts.n_pos + cuts.n_neg)
+    recall = cuts.confusion.tp / cuts.n_pos
+    return GainCurve(flagged, recall, cuts.threshold, share, notes=cuts.notes)
 
 
 @of_tally
-def lift_curve(t: Tally, *, prevalence: float | None = None) -> LiftCurve:
+def lift_curve(
+    t: Tally,
+    *,
+    prevalence: float | None = None,
+    sampling: str = "cohort",
+    unlabelled: str = "left out",
+) -> LiftCurve:
     """How many times more frequent are positives among the cases flagged?
 
     Parameters
     ----------
     t
-        The counts; cases without a label change nothing.
+        The counts.
     prevalence
         Share of positives where the classifier will be used; that of the sample when
         None.
+    sampling, unlabelled
+        As in :func:`precision_recall`.
 
     Examples
     --------
     >>> lift_curve(Tally([2, 1], pos=[1, 1], neg=[0, 2])).lift
     array([2., 1.])
     """
-    t, cut, c = _cuts(t, "lift_curve")
-    hits, alarms, share = _weighed(t, c[1:], prevalence)
+    _options.sampling(sampling, prevalence, "lift_curve")
+    cuts = _cuts(t, "lift_curve", unlabelled)
+    hits, alarms, share = _weighed(cuts, cuts.confusion[1:], prevalence)
     flagged = hits + alarms
-    n = t.n_pos + t.n_neg
-    return LiftCurve(flagged / n, hits / flagged / share, cut[1:], share)
+    rate, lift = flagged / (cuts.n_pos + cuts.n_neg), hits / flagged / share
+    return LiftCurve(rate, lift, cuts.threshold[1:], share, notes=cuts.notes)
 
 
 def hull(curve: Roc) -> Roc:
@@ -358,11 +437,7 @@ def hull(curve: Roc) -> Roc:
     >>> curve.fpr, curve.tpr
     (array([0., 0., 1.]), array([0. , 0.5, 1. ]))
     """
-    if not isinstance(curve, Roc):
-        raise InputError(
-            f"hull needs an ROC curve; found {type(curve).__name__}. Type "
-            f"trueness.hull(trueness.roc(t))."
-        )
+    _a_curve(curve, (Roc,), "hull", "trueness.roc(t)")
     up, right = np.diff(curve.tpr), np.diff(curve.fpr)
     some = np.concatenate([[True], up + right > 0])
     up, right = up[some[1:]], right[some[1:]]
@@ -398,7 +473,7 @@ def simplify(
     Notes
     -----
     Points are added where the curve is farthest from its simplification, until both
-    wishes are met. The distance is Euclidean in the plane of the curve (lift: as a
+    goals are met. The distance is Euclidean in the plane of the curve (lift: as a
     share of the largest lift) and is measured over all points at the end.
 
     References
@@ -411,7 +486,9 @@ def simplify(
     >>> simplify(line, tolerance=0.001).fpr
     array([0., 1.])
     """
-    most, allowed = _wishes(points, tolerance)
+    kinds = (Roc, PrecisionRecall, Det, GainCurve, LiftCurve)
+    _a_curve(curve, kinds, "simplify", "trueness.roc(t), points=200")
+    most, allowed = _goals(points, tolerance)
     x, y = (np.asarray(getattr(curve, name), dtype=np.float64) for name in curve.axes)
     if isinstance(curve, LiftCurve):
         y = y / y.max()
@@ -430,7 +507,15 @@ def simplify(
     return replace(curve, **columns, moved=max(moved, curve.moved))
 
 
-def _wishes(points: int | None, tolerance: float | None) -> tuple[int, float]:
+def _a_curve(curve: object, kinds: tuple[Any, ...], what: str, how: str) -> None:
+    """Stop when something else than a curve was passed."""
+    if not isinstance(curve, kinds):
+        raise InputError(
+            f"{what} needs a curve; found {type(curve).__name__}. Type {what}({how})."
+        )
+
+
+def _goals(points: int | None, tolerance: float | None) -> tuple[int, float]:
     if points is None and tolerance is None:
         raise InputError("simplify needs points=200 or tolerance=0.001, or both.")
     most = (

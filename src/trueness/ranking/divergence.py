@@ -13,7 +13,7 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.records import Answer, Estimate
 from trueness.counts.answers import of_tally
-from trueness.counts.placements import grouped
+from trueness.counts.placements import grouped, runs
 from trueness.counts.resampling import Seed, bootstrap
 from trueness.counts.values import Tally
 from trueness.ranking.gaussian import BinormalFit, fit_binormal
@@ -69,8 +69,8 @@ def kl_divergence(
     t
         The counts; cases without a label change nothing.
     method
-        ``"histogram"``: the scores are grouped into K = 2 n^(1/3) cells of equal weight
-        (n cases in the smaller class), half a case is added to each cell, and the mean
+        ``"histogram"``: the scores are grouped into K = 2 n^(1/3) bins of equal weight
+        (n cases in the smaller class), half a case is added to each bin, and the mean
         excess (K - 1)/2 (1/N1 + 1/N0) of such an estimate is taken off.
         ``"binormal"``: the closed form at the fitted binormal curve.
     level
@@ -86,11 +86,13 @@ def kl_divergence(
 
     Notes
     -----
-    Sameni (2025), eqs. (47)-(49). Only the order of the scores matters. Cells join what
-    differs within them, so the histogram falls short where few cases decide, in the
-    tails: with 2000 cases a class by 3 % at D = 2 and 17 % at D = 4.5 for equal spread,
-    and by 20 % at D = 1.8 when positives spread 1.7 times as wide. Its interval is for
-    the divergence between cells.
+    Sameni (2025), eqs. (47)-(49). Only the order of the scores matters. Where one cut
+    parts the classes the divergence is infinite; the interval then begins at what these
+    cases can prove: the divergence of flagged from not flagged, with the shares that n
+    cases leave possible. Bins join what differs within them, so the histogram falls
+    short where few cases decide, in the tails: with 2000 cases per class by 3 % at
+    D = 2 and 17 % at D = 4.5 for equal spread, and by 20 % at D = 1.8 when positives
+    spread 1.7 times as wide. Its interval is for the divergence between bins.
 
     Examples
     --------
@@ -120,15 +122,55 @@ def kl_divergence(
 def _of_histogram(
     t: Tally, level: float, rng: Seed, number: int
 ) -> tuple[Estimate, ...]:
-    cells = max(2, round(2 * min(t.n_pos, t.n_neg) ** (1 / 3)))
-    neg, pos = grouped(t.neg, t.pos, cells)
+    neg, pos = runs(t)
+    if neg.size == 2 and not (neg * pos).any():
+        return _apart(t, level)
+    bins = max(2, round(2 * min(t.n_pos, t.n_neg) ** (1 / 3)))
+    neg, pos = grouped(t.neg, t.pos, bins)
     binned = Tally(np.arange(neg.size, 0, -1), neg, pos)
     both = _divergences(neg[None], pos[None])[0]
     spread = bootstrap(binned, _divergences, number, rng).std(axis=0, ddof=1)
+    if not spread.any():
+        return tuple(_unseen(float(v), t, level) for v in both)
     return tuple(
         _positive(float(v), float(s), level, "histogram")
         for v, s in zip(both, spread, strict=True)
     )
+
+
+_INFINITE = (
+    "One cut parts the classes, so the divergence of these cases is infinite; the "
+    "lower end of the interval is what so many cases prove."
+)
+
+
+def _apart(t: Tally, level: float) -> tuple[Estimate, ...]:
+    """Classes that one cut parts: from what it proves up to infinity."""
+    found, missed = (_least(n, level) for n in (t.n_pos, t.n_neg))
+    p, q = found, max(0.0, 1 - missed)  # flagged positives at least, negatives at most
+    proven = (_two(p, q), _two(q, p)) if p > q else (0.0, 0.0)
+    return tuple(
+        Estimate(math.inf, low, math.inf, level, "separated", notes=(_INFINITE,))
+        for low in proven
+    )
+
+
+def _unseen(value: float, t: Tally, level: float) -> Estimate:
+    """One bin only: as far as a kind of positive that n cases miss could take it."""
+    share = 1 - _least(t.n_pos, level)
+    high = _two(share, 0.5 / (t.n_neg + 1))
+    low = max(0.0, value)
+    return Estimate(low, low, max(low, high), level, "unseen cases for histogram")
+
+
+def _least(n: int, level: float) -> float:
+    """How small may a share be of which all of n cases are part?"""
+    return float(((1 - level) / 2) ** (1 / n))
+
+
+def _two(p: float, q: float) -> float:
+    """Divergence of two outcomes with chance p from two with chance q."""
+    return p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
 
 
 def _divergences(neg: Array, pos: Array) -> Floats:

@@ -27,7 +27,7 @@ from trueness.ranking.auc_intervals import auc
 from trueness.ranking.bands import precision_recall_band, roc_band
 from trueness.ranking.gaussian import BinormalFit
 from trueness.ranking.geometry import leakage
-from trueness.ranking.planning import Plan, plan_auc
+from trueness.ranking.sample_sizes import Plan, plan_auc
 
 FPR = Axis("fpr", "False positive rate")
 TPR = Axis("tpr", "True positive rate (recall)")

@@ -25,7 +25,7 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import NotConverged
+from trueness._core.checks.errors import NotConverged, NotEnoughCases
 from trueness._core.records import Answer, Estimate, Record
 from trueness.counts.answers import of_tally
 from trueness.counts.placements import grouped, runs
@@ -160,8 +160,8 @@ class BinormalFit(Answer):
     iterations: int
 
 
-# more cells than this change the estimates by less than a thousandth of their error
-_CELLS = 400
+# more bins than this change the estimates by less than a thousandth of their error
+_BINS = 400
 _STEPS = 200
 
 
@@ -190,9 +190,9 @@ def fit_binormal(t: Tally, *, level: float = 0.95) -> BinormalFit:
 
     Notes
     -----
-    Neighbouring scores of one class only share a cell, which changes nothing; beyond
-    400 cells neighbours are grouped. Fisher scoring; the cuts are eliminated from each
-    step, so a step costs O(cells).
+    Neighbouring scores of one class only share a bin, which changes nothing; beyond
+    400 bins neighbours are grouped. Fisher scoring; the cuts are eliminated from each
+    step, so a step costs O(bins).
 
     References
     ----------
@@ -209,9 +209,15 @@ def fit_binormal(t: Tally, *, level: float = 0.95) -> BinormalFit:
     t = t.labelled()
     _cases.both_classes(t, "fit_binormal")
     level = _options.fraction(level, "level")
-    neg, pos = _cells(t)
-    _cases.overlapping(t, int(neg.size), "fit_binormal")
+    neg, pos = _bins(t)
+    _overlapping(t, int(neg.size))
     fit = _maximize(neg, pos)
+    if fit is None:
+        raise NotEnoughCases(
+            f"fit_binormal found no best curve: with {t.n_pos:,} positives and "
+            f"{t.n_neg:,} negatives in this order the likelihood rises without end. "
+            f"trueness.auc gives the area without a model."
+        )
     if not fit.converged:
         warnings.warn(
             f"fit_binormal stopped after {fit.iterations} steps; the classes may "
@@ -222,10 +228,21 @@ def fit_binormal(t: Tally, *, level: float = 0.95) -> BinormalFit:
     return _report(t, fit, level)
 
 
-def _cells(t: Tally) -> tuple[Floats, Floats]:
-    """Give counts of cells from the lowest score up, at most ``_CELLS`` of them."""
+def _overlapping(t: Tally, bins: int) -> None:
+    """Stop a fit of two parameters to curves that do not determine them."""
+    if bins >= 4:
+        return
+    raise NotEnoughCases(
+        "fit_binormal needs classes that overlap at several scores; here one or two "
+        f"cuts tell all there is about {t.n_pos:,} positives and {t.n_neg:,} "
+        f"negatives. trueness.auc gives the area without a model."
+    )
+
+
+def _bins(t: Tally) -> tuple[Floats, Floats]:
+    """Give counts of bins from the lowest score up, at most ``_BINS`` of them."""
     neg, pos = runs(t)
-    neg, pos = grouped(neg[::-1], pos[::-1], _CELLS)
+    neg, pos = grouped(neg[::-1], pos[::-1], _BINS)
     return neg.astype(np.float64), pos.astype(np.float64)
 
 
@@ -239,16 +256,29 @@ class _Fit(NamedTuple):
     iterations: int
 
 
-def _maximize(neg: Floats, pos: Floats) -> _Fit:
-    """Climb by Fisher scoring, halving steps that go down or disorder the cuts."""
+# beyond this the likelihood has no maximum: one class is a point in the other's tail
+_FAR = 1e6
+
+
+def _maximize(neg: Floats, pos: Floats) -> _Fit | None:
+    """Climb by Fisher scoring, halving steps that go down or disorder the cuts.
+
+    None where the climb has no end: the information becomes singular, or alpha or b
+    leave all bounds.
+    """
     alpha, b, cuts = _start(neg, pos)
     height = _log_likelihood(alpha, b, cuts, neg, pos)
     converged, step = False, 0
     while step < _STEPS and not converged:
         step += 1
-        move, _ = _scoring_step(alpha, b, cuts, neg, pos)
+        try:
+            move, _ = _scoring_step(alpha, b, cuts, neg, pos)
+        except np.linalg.LinAlgError:
+            return None
+        # no step changes alpha by more than a factor e
+        largest = max(1.0, abs(move[0]) / alpha)
         for halving in range(40):
-            part = 0.5**halving
+            part = 0.5**halving / largest
             new = (
                 alpha * math.exp(part * move[0] / alpha),
                 b + part * move[1],
@@ -259,9 +289,16 @@ def _maximize(neg: Floats, pos: Floats) -> _Fit:
                 break
         gain, height = reached - height, reached
         alpha, b, cuts = new
+        if not (1 / _FAR < alpha < _FAR and abs(b) < _FAR):
+            return None
         small = abs(move[0]) / alpha < 1e-9 and abs(move[1]) < 1e-9 * (1 + abs(b))
         converged = small or 0 <= gain < 1e-13 * (1 + abs(height))
-    _, covariance = _scoring_step(alpha, b, cuts, neg, pos)
+    try:
+        _, covariance = _scoring_step(alpha, b, cuts, neg, pos)
+    except np.linalg.LinAlgError:
+        return None
+    if not (np.diag(covariance) > 0).all():
+        return None
     return _Fit(alpha, b, cuts, covariance, height, converged, step)
 
 
@@ -317,7 +354,7 @@ def _scoring_step(
     p, q = (np.maximum(_interval(e), 1e-300) for e in (z, w))
     total_neg, total_pos = neg.sum(), pos.sum()
     dz, dw = _phi(cuts), _phi(w[1:-1])
-    # derivatives of the cells by alpha and b: differences at their two edges
+    # derivatives of the bins by alpha and b: differences at their two edges
     by = np.stack([np.diff(_padded(cuts * dw)), np.diff(_padded(-dw))])
     band, border = _information(dz, alpha * dw, p, q, total_neg, total_pos, by)
     slope = np.concatenate([by @ (pos / q), _by_cut(dz, neg / p)])
@@ -343,7 +380,7 @@ def _padded(inner: Floats) -> Floats:
 
 
 def _by_cut(height: Floats, weight: Floats) -> Floats:
-    """Differentiate sum(weight * cell) by each cut: it raises one cell, lowers one."""
+    """Differentiate sum(weight * bin) by each cut: it raises one bin, lowers one."""
     return np.asarray(height * (weight[:-1] - weight[1:]))
 
 
@@ -352,9 +389,9 @@ def _information(
 ) -> tuple[Floats, Floats]:
     """Give the banded information of the cuts and their border with (alpha, b)."""
     band = np.zeros((2, dz.size))
-    for height, cell, weight in ((dz, p, n), (dw, q, m)):
-        band[1] += weight * height**2 * (1 / cell[:-1] + 1 / cell[1:])
-        band[0, 1:] -= weight * height[1:] * height[:-1] / cell[1:-1]
+    for height, part, weight in ((dz, p, n), (dw, q, m)):
+        band[1] += weight * height**2 * (1 / part[:-1] + 1 / part[1:])
+        band[0, 1:] -= weight * height[1:] * height[:-1] / part[1:-1]
     border = m * np.stack([_by_cut(dw, row / q) for row in by])
     return band, border
 
@@ -367,7 +404,7 @@ def _report(t: Tally, fit: _Fit, level: float) -> BinormalFit:
     root = math.sqrt(1 + alpha**2)
     slope = np.array([-b * alpha / root**3, 1 / root])  # of b / sqrt(1 + alpha^2)
     probit, error = b / root, math.sqrt(slope @ fit.covariance @ slope)
-    factor = math.exp(z * sd[0] / alpha)
+    factor = math.exp(min(z * sd[0] / alpha, 700.0))
     method = "maximum likelihood"
     ends = (float(ndtr(probit - z * error)), float(ndtr(probit + z * error)))
     statistic, df, p_value = _goodness(t)
@@ -401,5 +438,7 @@ def _goodness(t: Tally) -> tuple[float, int, float]:
     neg, pos = neg.astype(np.float64), pos.astype(np.float64)
     free = sum(float(np.sum(c[c > 0] * np.log(c[c > 0] / c.sum()))) for c in (neg, pos))
     model = _maximize(neg, pos)
+    if model is None:
+        return math.nan, 0, math.nan
     statistic = max(0.0, 2 * (free - model.log_likelihood))
     return statistic, df, float(chdtrc(df, statistic))

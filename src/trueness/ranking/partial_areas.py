@@ -1,37 +1,30 @@
-"""How good is a classifier over the part of the curve that matters?
+"""How good is a classifier over the part of the ROC curve that matters?
 
-``partial_auc`` looks at a range of false or true positive rates, or both;
-``average_precision`` at the flagged cases. Both come with intervals.
+``partial_auc`` looks at a range of false or true positive rates, or both: a rectangle.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, blocks
+from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.records import Estimate
 from trueness.counts.answers import of_tally
 from trueness.counts.placements import grouped, runs
-from trueness.counts.resampling import (
-    Seed,
-    bca_interval,
-    bootstrap,
-    percentile_interval,
-)
+from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
+from trueness.ranking.resampled_intervals import Statistic, checked, resampled
 
 Range = tuple[float, float]
-Statistic = Callable[[Array, Array], Floats]
 
 
-class _Box(NamedTuple):
+class _Rectangle(NamedTuple):
     """Which part of the ROC plane is looked at, and from which side?"""
 
     fpr: Range
@@ -69,8 +62,8 @@ def partial_auc(
         Range of false positive rates, for example (0, 0.1).
     tpr
         Range of true positive rates. Alone: the area to the right of the curve, whose
-        height is specificity. With ``fpr``: the area under the curve inside the box
-        (two-way).
+        height is specificity. With ``fpr``: the area under the curve inside the
+        rectangle (two-way).
     corrected
         McClish's scale: 1/2 for a random classifier, 1 for an ideal one.
     method
@@ -83,15 +76,16 @@ def partial_auc(
     Returns
     -------
     Estimate
-        The area, at most the size of the box; with ``corrected`` up to 1, and below 1/2
-        where the curve lies under the diagonal.
+        The area, at most the size of the rectangle; with ``corrected`` in [0, 1]: below
+        1/2 where the curve lies under the diagonal, 0 where it lies far below.
 
     Notes
     -----
     Ties are drawn as straight lines. Where no replicate differs (a perfect part of the
-    curve), the interval reaches to the value that the tally would have with one more
-    positive at the bottom and one more negative at the top. The bootstrap draws at most
-    2000 corners of the curve: beyond that neighbours are joined.
+    curve) or a class has a single case, the interval reaches as far as cases of a kind
+    that was not seen could take the value, at the same level (rule of three); with few
+    cases the bootstrap is widened by Student's factor. It draws at most 2000 corners of
+    the curve: beyond that neighbours are joined.
 
     References
     ----------
@@ -108,13 +102,13 @@ def partial_auc(
     _cases.both_classes(t, "partial_auc")
     # a run of one class is a straight part of the curve: one row is enough
     t = _rows(*runs(t))
-    box, statistic = _area_inside(fpr, tpr, corrected)
+    part, statistic = _area_inside(fpr, tpr, corrected)
+    asked = checked(statistic, method, level, rng, replicates)
+    if not corrected:
+        asked = asked._replace(highest=part.best)
     name = f"{method}, McClish" if corrected else method
-    highest = 1.0 if corrected else box.best
-    drawn_from = _rows(*grouped(t.neg, t.pos, _FINE))
-    return _resampled(
-        t, statistic, method, name, level, rng, replicates, highest, drawn_from
-    )
+    found = resampled(t, asked, name, _rows(*grouped(t.neg, t.pos, _FINE)))
+    return replace(found, name="partial AUC")
 
 
 def partial_area(
@@ -124,20 +118,20 @@ def partial_area(
     tpr: Range | None = None,
     corrected: bool = False,
 ) -> float:
-    """How large is the area inside the box? The value of :func:`partial_auc` alone."""
+    """How large is the area inside? The value of :func:`partial_auc` alone."""
     _, statistic = _area_inside(fpr, tpr, corrected)
     neg, pos = runs(t)
     return float(statistic(neg[None], pos[None])[0])
 
 
-def _area_inside(fpr: Any, tpr: Any, corrected: bool) -> tuple[_Box, Statistic]:
-    box = _box(fpr, tpr)
-    scale = _mcclish(box) if corrected else (0.0, 1.0)
+def _area_inside(fpr: Any, tpr: Any, corrected: bool) -> tuple[_Rectangle, Statistic]:
+    part = _rectangle(fpr, tpr)
+    shift, factor = _mcclish(part) if corrected else (0.0, 1.0)
 
     def statistic(neg: Array, pos: Array) -> Floats:
-        return scale[0] + scale[1] * _areas(neg, pos, box)
+        return np.maximum(shift + factor * _areas(neg, pos, part), 0.0)
 
-    return box, statistic
+    return part, statistic
 
 
 # more corners than this are joined for the bootstrap, not for the value
@@ -148,25 +142,40 @@ def _rows(neg: Array, pos: Array) -> Tally:
     return Tally(np.arange(neg.size, 0, -1), neg, pos)
 
 
-def _box(fpr: Any, tpr: Any) -> _Box:
+def _rectangle(fpr: Any, tpr: Any) -> _Rectangle:
     if fpr is None and tpr is None:
         raise InputError(
             "partial_auc needs a part of the curve: fpr=(0, 0.1), tpr=(0.9, 1) or both."
         )
-    rates = _options.share_range(fpr, "fpr") if fpr is not None else (0.0, 1.0)
-    heights = _options.share_range(tpr, "tpr") if tpr is not None else (0.0, 1.0)
-    return _Box(rates, heights, sideways=fpr is None)
+    rates, heights = _range(fpr, "fpr"), _range(tpr, "tpr")
+    return _Rectangle(rates, heights, sideways=fpr is None)
 
 
-def _areas(neg: Array, pos: Array, box: _Box) -> Floats:
-    """Give the area inside the box for each row of counts (r, m)."""
+# a narrower range than this is lost in the rounding of the rates
+_NARROW = 1e-9
+
+
+def _range(value: Any, what: str) -> Range:
+    if value is None:
+        return 0.0, 1.0
+    low, high = _options.share_range(value, what)
+    if high - low < _NARROW:
+        raise InputError(
+            f"{what} must be at least {_NARROW:g} wide; found ({low!r}, {high!r}). "
+            f"The rate at a cut is what trueness.roc gives."
+        )
+    return low, high
+
+
+def _areas(neg: Array, pos: Array, part: _Rectangle) -> Floats:
+    """Give the area inside the rectangle for each row of counts (r, m)."""
     x, y = _steps(neg), _steps(pos)
-    if box.sideways:
+    if part.sideways:
         # seen from the other side: specificity over the miss rate, read backwards
         x, y = 1 - y[:, ::-1], 1 - x[:, ::-1]
-        wide, high = (1 - box.tpr[1], 1 - box.tpr[0]), (0.0, 1.0)
+        wide, high = (1 - part.tpr[1], 1 - part.tpr[0]), (0.0, 1.0)
     else:
-        wide, high = box.fpr, box.tpr
+        wide, high = part.fpr, part.tpr
     return _clipped_area(x, y, wide, high)
 
 
@@ -199,209 +208,15 @@ def _excess(ya: Floats, yb: Floats, width: Floats, level: float) -> Floats:
     return np.where(rise > 0, crossing + width * (1 - share) * above_a, width * above_a)
 
 
-def _mcclish(box: _Box) -> tuple[float, float]:
+def _mcclish(part: _Rectangle) -> tuple[float, float]:
     """Give shift and factor that take chance to 1/2 and the ideal to 1."""
     line = np.array([[1]])
-    chance = float(_areas(line, line, box)[0])
-    factor = 0.5 / (box.best - chance)
+    chance = float(_areas(line, line, part)[0])
+    if part.best - chance <= _NARROW * part.best:
+        raise InputError(
+            "corrected=True compares with a random classifier, which in this part of "
+            "the ROC plane is as good as an ideal one. Leave corrected out, or choose "
+            "a part that reaches above the diagonal."
+        )
+    factor = 0.5 / (part.best - chance)
     return 0.5 - factor * chance, factor
-
-
-@of_tally
-def average_precision(
-    t: Tally,
-    *,
-    prevalence: float | None = None,
-    method: str = "logit",
-    level: float = 0.95,
-    rng: Seed = 0,
-    replicates: int = 2000,
-) -> Estimate:
-    r"""Which precision does a positive case find at its own score, on average?
-
-    .. math:: AP = \sum_k (R_k - R_{k-1}) P_k
-
-    Parameters
-    ----------
-    t
-        The counts; cases without a label change nothing.
-    prevalence
-        Share of positives for which precision is meant; that of the sample when None.
-    method
-        ``"logit"`` (influence values on the logit scale), ``"bca"``, ``"bootstrap"``
-        (percentiles) or ``"normal"``. The bootstrap ones are known to sit too high when
-        positives are few.
-    level
-        Confidence level of the interval.
-    rng, replicates
-        Seed and number of replicates of the stratified bootstrap.
-
-    Returns
-    -------
-    Estimate
-        In (0, 1]; a random classifier has about the prevalence.
-
-    Notes
-    -----
-    A sum over distinct scores without interpolation: tied cases share one precision.
-    Differs from eq. 33 of Kim et al. (2021), which is the trapezoid area. The class
-    counts are taken as given. O(m) for the value and the logit interval.
-
-    References
-    ----------
-    Boyd, Eng, Page (2013), ECML PKDD, 451, doi:10.1007/978-3-642-40994-3_29
-
-    Examples
-    --------
-    >>> t = Tally([3, 2, 1], pos=[1, 1, 0], neg=[0, 1, 2])
-    >>> average_precision(t).value  # (1/1 + 2/3) / 2
-    0.8333333333333333
-    """
-    t = t.labelled()
-    _cases.both_classes(t, "average_precision")
-    odds = 1.0
-    if prevalence is not None:
-        share = _options.fraction(prevalence, "prevalence")
-        odds = (1 - share) / share * t.n_pos / t.n_neg
-
-    def statistic(neg: Array, pos: Array) -> Floats:
-        return _average_precisions(neg, pos, odds)
-
-    if method != "logit":
-        return _resampled(t, statistic, method, method, level, rng, replicates)
-    level = _options.fraction(level, "level")
-    value, sd = _precision_spread(t, odds)
-    if not sd > 1e-12 or value >= 1:
-        return _stand_in(t, statistic, value, level, method, sd)
-    return _on_logit(value, sd, level, method)
-
-
-def _average_precisions(neg: Array, pos: Array, odds: float) -> Floats:
-    tp, fp = np.cumsum(pos, axis=1), odds * np.cumsum(neg, axis=1)
-    flagged = tp + fp
-    precision = np.divide(tp, flagged, out=np.zeros_like(flagged), where=flagged > 0)
-    return np.asarray((pos * precision).sum(axis=1) / tp[:, -1])
-
-
-def _precision_spread(t: Tally, odds: float) -> tuple[float, float]:
-    r"""How large is AP, and how far would other samples be from it (sd)?
-
-    With the class counts fixed, a positive of row i changes AP by
-    :math:`p_i + \sum_{j\ge i} s_j (1 - p_j)` and a negative by
-    :math:`-\sum_{j\ge i} s_j p_j`, up to factors and constants, where :math:`p_j` is
-    the precision and :math:`s_j` the share of a row's positives among the flagged. A
-    sum from i on is a constant less the sum before i: one walk down the rows will do.
-    """
-    total, gains, losses = 0.0, [], []
-    tp = fp = 0
-    hit = miss = 0.0
-    for b in blocks(len(t)):
-        pos, neg = t.pos[b], t.neg[b]
-        tps, fps = np.cumsum(pos) + tp, np.cumsum(neg) + fp
-        tp, fp = tps[-1], fps[-1]
-        flagged = tps + odds * fps
-        precision, share = tps / flagged, pos / flagged
-        total += float((pos * precision).sum())
-        hits = share * precision
-        misses = share - hits
-        gains.append(_moments(precision + misses - np.cumsum(misses) - miss, pos))
-        losses.append(_moments(np.cumsum(hits) - hits + hit, neg))
-        hit, miss = hit + float(hits.sum()), miss + float(misses.sum())
-    value = total / t.n_pos
-    if min(t.n_pos, t.n_neg) < 2:
-        return value, math.nan
-    up = _square(gains) / (t.n_pos - 1) / t.n_pos
-    down = _square(losses) / (t.n_neg - 1) * t.n_neg * (odds / t.n_pos) ** 2
-    return value, math.sqrt(up + down)
-
-
-def _moments(values: Floats, weight: Array) -> tuple[int, float, float]:
-    """Give number, mean and sum of squares about the mean."""
-    n = int(weight.sum())
-    mean = float((weight * values).sum()) / max(n, 1)
-    return n, mean, float((weight * (values - mean) ** 2).sum())
-
-
-def _square(parts: list[tuple[int, float, float]]) -> float:
-    """Give the sum of squares about the mean of all parts together."""
-    n, mean, square = np.array(parts).T
-    return float(square.sum() + (n * (mean - (n * mean).sum() / n.sum()) ** 2).sum())
-
-
-def _on_logit(value: float, sd: float, level: float, method: str) -> Estimate:
-    from scipy.special import expit, logit, ndtri
-
-    half = float(ndtri((1 + level) / 2)) * sd / (value * (1 - value))
-    low, high = expit(logit(value) - half), expit(logit(value) + half)
-    return Estimate(value, float(low), float(high), level, method, sd)
-
-
-def _resampled(
-    t: Tally,
-    statistic: Statistic,
-    method: str,
-    name: str,
-    level: float,
-    rng: Seed,
-    replicates: int,
-    highest: float = 1.0,
-    drawn_from: Tally | None = None,
-) -> Estimate:
-    """Give a value with its bootstrap interval."""
-    _options.choice(method, ("bca", "bootstrap", "normal"), "method")
-    level = _options.fraction(level, "level")
-    number = _options.whole_number(replicates, "replicates", at_least=100)
-    value = float(statistic(t.neg[None], t.pos[None])[0])
-    source = t if drawn_from is None else drawn_from
-    values = bootstrap(source, statistic, number, rng)
-    if drawn_from is not None:  # centred on the exact value
-        values += value - float(statistic(source.neg[None], source.pos[None])[0])
-    sd = float(values.std(ddof=1))
-    if sd <= 1e-12 * highest or min(t.n_pos, t.n_neg) < 2:
-        return _stand_in(t, statistic, value, level, name, sd)
-    if method == "bca":
-        influence, weight = _jackknife(t, statistic)
-        low, high = bca_interval(value, values, influence, weight, level)
-    elif method == "bootstrap":
-        low, high = percentile_interval(values, level)
-    else:
-        from scipy.special import ndtri
-
-        half = float(ndtri((1 + level) / 2)) * sd
-        low, high = value - half, value + half
-    high = min(max(high, value), highest)
-    return Estimate(value, min(low, value), high, level, name, sd)
-
-
-# the acceleration is a third moment: a few hundred cells give it well
-_JACKKNIFE = 256
-
-
-def _jackknife(t: Tally, statistic: Statistic) -> tuple[Floats, Floats]:
-    """How much does leaving out one case of a row change the value?
-
-    Long tallies are first grouped into neighbouring rows.
-    """
-    neg, pos = grouped(t.neg, t.pos, _JACKKNIFE)
-    full = float(statistic(neg[None], pos[None])[0])
-    parts, weights = [], []
-    for own, less_pos in ((pos, 1), (neg, 0)):
-        at = np.flatnonzero(own)
-        drop = (np.arange(own.size) == at[:, None]).astype(np.int64)
-        left = statistic(neg - (1 - less_pos) * drop, pos - less_pos * drop)
-        total = int(own.sum())
-        parts.append((full - left) * (total - 1) / total)
-        weights.append(own[at])
-    return np.concatenate(parts), np.concatenate(weights)
-
-
-def _stand_in(
-    t: Tally, statistic: Statistic, value: float, level: float, method: str, sd: float
-) -> Estimate:
-    """Where the data show no spread, ask how far two unlucky cases would move it."""
-    top, bottom = t.score[0] + 1, t.score[-1] - 1
-    worse = t + Tally([top, bottom], neg=[1, 0], pos=[0, 1])
-    better = t + Tally([top, bottom], neg=[0, 1], pos=[1, 0])
-    ends = [float(statistic(x.neg[None], x.pos[None])[0]) for x in (worse, better)]
-    low, high = min(value, *ends), max(value, *ends)
-    return Estimate(value, low, high, level, f"two more cases for {method}", sd)

@@ -14,6 +14,7 @@ from trueness._core.numbers import counted, level_text, listed, percent, written
 from trueness.counts.values import Panel, Tally
 from trueness.metrics.definitions import precision, recall
 from trueness.metrics.words import constraint_text, text_of
+from trueness.ranking.verification import difference
 from trueness.report._parts import Tile
 from trueness.report.calibration import Meaning, outside
 from trueness.report.inputs import UNNAMED, Model, ReportOptions
@@ -182,6 +183,12 @@ def _mind(
             f"{have} no label and {'is' if have == 'has' else 'are'} not counted. If "
             "labels are missing for a reason, all numbers can be biased."
         )
+        p = difference(models[0].tally)
+        if p < 0.05:
+            lines.append(
+                f"The scores of {models[0].name} differ between cases with and without "
+                f"a label (p = {p:.2g}): labels are missing for a reason."
+            )
     doubted = [x.name for x in meaning if x is not None and x.doubted]
     if doubted:
         lines.append(

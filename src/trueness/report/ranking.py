@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from trueness._core.figures import intervals
 from trueness._core.numbers import level_text
-from trueness.ranking.partial_areas import average_precision
+from trueness.ranking.mean_precision import average_precision
 from trueness.report import svg
 from trueness.report._parts import Section
 from trueness.report.inputs import Model, ReportOptions

@@ -10,7 +10,7 @@ from trueness.calibration.proper_scores import brier, log_loss
 from trueness.ranking.auc_intervals import auc
 from trueness.ranking.curves import roc
 from trueness.ranking.figures import FPR, TPR
-from trueness.ranking.partial_areas import average_precision
+from trueness.ranking.mean_precision import average_precision
 from trueness.report import svg
 from trueness.report._parts import Figure, Section, grid
 from trueness.report.calibration import FEW

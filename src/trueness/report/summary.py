@@ -8,6 +8,7 @@ from typing import Any
 from trueness._core.numbers import percent
 from trueness._core.records import shown
 from trueness.counts.values import Panel, Tally
+from trueness.ranking.verification import said_elsewhere
 from trueness.report import (
     calibration,
     comparison,
@@ -30,6 +31,7 @@ from trueness.report.slider import slider
 from trueness.threshold.validation import Validation, validate_threshold
 
 
+@said_elsewhere()
 def summarise(
     data: Panel | Tally,
     *,

@@ -30,7 +30,8 @@ from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
 from trueness.ranking.auc_intervals import auc
 from trueness.ranking.curves import det, gain_curve, lift_curve, precision_recall, roc
-from trueness.ranking.partial_areas import average_precision, partial_area, partial_auc
+from trueness.ranking.mean_precision import average_precision
+from trueness.ranking.partial_areas import partial_area, partial_auc
 from trueness.scale.arrangements import (
     auc_ends,
     average_precision_ends,

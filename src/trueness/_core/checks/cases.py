@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.checks.options import fraction, real_number, whole_number
 from trueness._core.checks.words import listing
 
 Array = NDArray[Any]
@@ -83,71 +82,6 @@ def complete_outputs(panel: Any, what: str) -> None:
             f"{panel.n:,} labelled cases lack one. To leave these out, type "
             f"panel.observed()."
         )
-
-
-def overlapping(tally: Any, cells: int, what: str) -> None:
-    """Stop a fit of two parameters to curves that do not determine them."""
-    if cells >= 4:
-        return
-    raise NotEnoughCases(
-        f"{what} needs classes that overlap at several scores; here one or two cuts "
-        f"tell all there is about {tally.n_pos:,} positives and {tally.n_neg:,} "
-        f"negatives. trueness.auc gives the area without a model."
-    )
-
-
-def fermi_numbers(
-    n: object, n_pos: object, auc: object, prevalence: object
-) -> tuple[int, float, float]:
-    """Pass on N, N1 and AUC of a Fermi-Dirac distribution."""
-    if n is None or auc is None or (n_pos is None) == (prevalence is None):
-        raise InputError(
-            "fermi_dirac needs a tally, or n, auc and one of n_pos and prevalence. "
-            "Type trueness.fermi_dirac(t) or "
-            "trueness.fermi_dirac(n=100, n_pos=50, auc=0.9)."
-        )
-    size = whole_number(n, "n", at_least=2)
-    area = fraction(auc, "auc", ends="[]")
-    if n_pos is None:
-        return size, size * fraction(prevalence, "prevalence"), area
-    number = real_number(n_pos, "n_pos")
-    if not 0 < number < size:
-        raise InputError(
-            f"n_pos must lie between 0 and n={size:,}, both classes being present; "
-            f"found {number:g}."
-        )
-    return size, int(number) if number.is_integer() else number, area
-
-
-def ranks(values: object, n: int) -> Any:
-    """Pass on ranks among n cases: real numbers from 1/2 to n + 1/2."""
-    rank = np.asarray(values)
-    if rank.dtype.kind not in "iuf":
-        raise InputError(f"rank must be numbers; found {rank.dtype}.")
-    bad = ~((rank >= 0.5) & (rank <= n + 0.5))
-    if bad.any():
-        raise InputError(
-            f"rank must lie between 1/2 and n + 1/2 = {n + 0.5:g}, rank 1 being the "
-            f"highest score; found {listing(np.atleast_1d(rank)[np.atleast_1d(bad)])}."
-        )
-    return rank.astype(np.float64)
-
-
-def whole_ranks(values: object, n: int, what: str, lacking: bool) -> Any:
-    """Pass on thresholds: how many of n ranked cases are flagged."""
-    if lacking:
-        raise InputError(
-            f"expected({what!r}) needs a rank: how many cases are flagged. "
-            f"Type expected({what!r}, {max(1, n // 10)})."
-        )
-    rank = np.asarray(values)
-    wrong = rank.dtype.kind not in "iuf"
-    if wrong or not ((rank >= 0) & (rank <= n) & (rank == np.floor(rank))).all():
-        raise InputError(
-            f"rank must be whole numbers from 0 to n={n:,}: how many cases are "
-            f"flagged; found {listing(np.atleast_1d(rank))}."
-        )
-    return rank.astype(np.float64)
 
 
 def correlation_matrix(value: object, size: int) -> NDArray[np.float64]:

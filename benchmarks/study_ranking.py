@@ -1,0 +1,290 @@
+"""Do intervals and bands of the ranking hold what they promise? By simulation
+
+    python benchmarks/study_ranking.py [SAMPLES] [PART ...]
+
+Parts: last (a share of the positives ranks last), precision (average precision in a
+cohort), few (one to three positives: average precision and partial areas), band (the
+whole precision-recall curve), missing (labels missing at random given the score),
+differ (size and power of the test that labelled and unlabelled cases differ), h (the
+H-measure), plan (power and width that plans promise). Every line is one design: the
+share of samples whose interval holds the truth, and its mean width. Written to
+results/ranking.json, and shown in docs/maths/ranking.md.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.integrate import quad
+from scipy.special import ndtr, ndtri
+from scipy.stats import beta
+
+import trueness
+
+HERE = Path(__file__).parent
+Line = dict[str, Any]
+
+
+def normal(
+    rng: np.random.Generator, y: np.ndarray, area: float, spread: float
+) -> np.ndarray:
+    """Normal scores with this AUC; positives spread ``spread`` times as wide."""
+    shift = np.sqrt(1 + spread**2) * ndtri(area)
+    return rng.normal(size=y.size) * np.where(y, spread, 1.0) + shift * y
+
+
+def cohort(rng: np.random.Generator, n: int, share: float) -> np.ndarray:
+    """Draw labels as they come, until both classes are there."""
+    while True:
+        y = (rng.random(n) < share).astype(int)
+        if 0 < y.sum() < n:
+            return y
+
+
+def covered(found: list[Any], true: float) -> Line:
+    low, high = np.array([(e.low, e.high) for e in found]).T
+    return {
+        "coverage": round(float(np.mean((low <= true) & (true <= high))), 3),
+        "too high": round(float(np.mean(low > true)), 3),
+        "too low": round(float(np.mean(high < true)), 3),
+        "width": round(float(np.mean(high - low)), 3),
+    }
+
+
+def last(samples: int) -> Iterator[Line]:
+    rng = np.random.default_rng(14)
+    designs = [(3, 30, 0.4), (5, 50, 0.3), (5, 50, 0.25), (10, 50, 0.2)]
+    designs += [(20, 100, 0.1), (20, 1000, 0.1), (50, 200, 0.05), (100, 400, 0.02)]
+    for n_pos, n_neg, share in designs:
+        for area in (1.0, 0.95):
+            y = np.repeat([1, 0], [n_pos, n_neg])
+            found = []
+            for _ in range(samples):
+                s = (
+                    normal(rng, y, area, 1.0)
+                    if area < 1
+                    else 20.0 * y + rng.random(y.size)
+                )
+                s = np.where(y * rng.random(y.size) > 1 - share, s - 100, s)
+                found.append(trueness.auc(trueness.tally(y, s)))
+            design = {"positives": n_pos, "negatives": n_neg, "share last": share}
+            yield {
+                **design,
+                "AUC of the others": area,
+                **covered(found, (1 - share) * area),
+            }
+
+
+def true_precision(area: float, spread: float, share: float) -> float:
+    z = ndtri((np.arange(200_000) + 0.5) / 200_000)
+    x = np.sqrt(1 + spread**2) * ndtri(area) + spread * z
+    tpr, fpr = ndtr(-z), ndtr(-x)
+    return float(np.mean(share * tpr / (share * tpr + (1 - share) * fpr)))
+
+
+def precision(samples: int) -> Iterator[Line]:
+    rng = np.random.default_rng(10)
+    designs = [(50, 0.2, 0.7, 1.0), (100, 0.1, 0.8, 1.0), (100, 0.1, 0.95, 1.0)]
+    designs += [(200, 0.5, 0.7, 1.0), (200, 0.5, 0.95, 1.0), (300, 0.03, 0.6, 1.0)]
+    designs += [(500, 0.02, 0.8, 1.0), (500, 0.02, 0.95, 1.5), (1000, 0.05, 0.8, 1.0)]
+    for n, share, area, spread in designs:
+        true = true_precision(area, spread, share)
+        found, known = [], []
+        for _ in range(samples):
+            y = cohort(rng, n, share)
+            t = trueness.tally(y, normal(rng, y, area, spread))
+            found.append(trueness.average_precision(t))
+            known.append(trueness.average_precision(t, prevalence=share))
+        line = {"n": n, "prevalence": share, "AUC": area, "spread": spread}
+        fixed = covered(known, true)["coverage"]
+        yield {**line, "AP": round(true, 3), **covered(found, true), "known": fixed}
+
+
+def few(samples: int) -> Iterator[Line]:
+    rng = np.random.default_rng(4)
+    part = {"fpr": (0.0, 0.2)}
+    for n_pos in (1, 2, 3, 5):
+        for n_neg, area in ((30, 0.7), (30, 0.95), (200, 0.8)):
+            share = n_pos / (n_pos + n_neg)
+            y = np.repeat([1, 0], [n_pos, n_neg])
+            aps, areas = [], []
+            for k in range(samples):
+                t = trueness.tally(y, normal(rng, y, area, 1.0))
+                aps.append(trueness.average_precision(t, prevalence=share))
+                areas.append(trueness.partial_auc(t, **part, rng=k, replicates=200))
+            shift = np.sqrt(2) * ndtri(area)
+            inside = quad(lambda f, d=shift: ndtr(d + ndtri(f)), 0, 0.2)[0]
+            line = {"positives": n_pos, "negatives": n_neg, "AUC": area}
+            yield {**line, "of": "AP", **covered(aps, true_precision(area, 1.0, share))}
+            yield {**line, "of": "partial AUC", **covered(areas, inside)}
+
+
+def band(samples: int) -> Iterator[Line]:
+    rng = np.random.default_rng(41)
+    designs = [(50, 0.3, 0.8, 1.0), (100, 0.1, 0.8, 1.0), (200, 0.5, 0.7, 1.0)]
+    designs += [(300, 0.1, 0.9, 1.5), (1000, 0.05, 0.8, 1.0), (500, 0.02, 0.9, 1.0)]
+    for n, share, area, spread in designs:
+        whole, width = [], []
+        for k in range(max(100, samples // 4)):
+            y = cohort(rng, n, share)
+            t = trueness.tally(y, normal(rng, y, area, spread))
+            b = trueness.precision_recall_band(t, rng=k, replicates=200, points=50)
+            x = np.sqrt(1 + spread**2) * ndtri(area) + spread * ndtri(1 - b.recall)
+            true = share * b.recall / (share * b.recall + (1 - share) * ndtr(-x))
+            whole.append(bool(((b.low <= true) & (true <= b.high)).all()))
+            width.append(float(np.mean(b.high - b.low)))
+        line = {"n": n, "prevalence": share, "AUC": area, "spread": spread}
+        hold = round(float(np.mean(whole)), 3)
+        yield {**line, "whole curve": hold, "width": round(float(np.mean(width)), 3)}
+
+
+def missing(samples: int) -> Iterator[Line]:
+    rng = np.random.default_rng(17)
+    for n, share, area, steep in [
+        (200, 0.3, 0.76, 1.0),
+        (400, 0.2, 0.8, 2.0),
+        (400, 0.2, 0.9, 1.0),
+        (1000, 0.1, 0.76, 1.0),
+        (2000, 0.3, 0.7, 2.0),
+        (600, 0.3, 0.8, -1.0),
+    ]:
+        out: dict[str, list[Any]] = {
+            "left out": [],
+            "AUC": [],
+            "recall": [],
+            "spec": [],
+        }
+        shift = np.sqrt(2) * ndtri(area)
+        for _ in range(samples):
+            y = cohort(rng, n, share)
+            s = normal(rng, y, area, 1.0)
+            seen = rng.random(n) < 1 / (1 + np.exp(-steep * (s - 0.5)))
+            if len(set(y[seen])) < 2:
+                continue
+            t = trueness.tally(np.where(seen, y, np.nan), s)
+            how = {"unlabelled": "missing at random"}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", trueness.DoubtfulAssumption)
+                out["left out"].append(trueness.auc(t))
+            out["AUC"].append(trueness.auc(t, **how))
+            at = trueness.rates(t, 0.5, **how)
+            out["recall"].append(at.recall)
+            out["spec"].append(at.specificity)
+        truth = {"left out": area, "AUC": area}
+        truth |= {"recall": float(ndtr(shift - 0.5)), "spec": float(ndtr(0.5))}
+        line = {"n": n, "prevalence": share, "AUC": area, "slope": steep}
+        for name, found in out.items():
+            mean = round(float(np.mean([e.value for e in found])), 3)
+            true = round(truth[name], 3)
+            yield {
+                **line,
+                "of": name,
+                "truth": true,
+                "mean": mean,
+                **covered(found, truth[name]),
+            }
+
+
+def differ(samples: int) -> Iterator[Line]:
+    from trueness.ranking.verification import difference
+
+    rng = np.random.default_rng(71)
+    how: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+        "by lot": lambda s: np.full(s.shape, 0.5),
+        "higher scores": lambda s: 1 / (1 + np.exp(-s)),
+        "extreme scores": lambda s: np.where(np.abs(s) > 1, 0.8, 0.4),
+    }
+    for n in (20, 60, 200):
+        for name, chance in how.items():
+            for ties in (False, True):
+                p = []
+                for _ in range(2 * samples):
+                    s = rng.normal(size=n)
+                    s = np.round(s) if ties else s
+                    seen = rng.random(n) < chance(s)
+                    y = np.where(seen, rng.random(n) < 0.5, np.nan)
+                    p.append(
+                        difference(trueness.tally(y, s)) if 0 < seen.sum() < n else 1
+                    )
+                found = round(float(np.mean(np.array(p) < 0.05)), 3)
+                yield {"n": n, "labelled": name, "ties": ties, "p below 0.05": found}
+
+
+def true_h(
+    area: float, spread: float, share: float, shapes: tuple[float, float]
+) -> float:
+    x = np.linspace(-8, 8 + 6 * spread, 4001)
+    shift = np.sqrt(1 + spread**2) * ndtri(area)
+    fpr, fnr = ndtr(-x), ndtr((x - shift) / spread)
+    c = (np.arange(2000) + 0.5) / 2000
+    w = beta.pdf(c, *shapes) / 2000
+    best = [(k * (1 - share) * fpr + (1 - k) * share * fnr).min() for k in c]
+    loss = np.minimum(best, np.minimum(c * (1 - share), (1 - c) * share))
+    return float(1 - w @ loss / (w @ np.minimum(c * (1 - share), (1 - c) * share)))
+
+
+def h(samples: int) -> Iterator[Line]:
+    rng = np.random.default_rng(18)
+    for n, share, area, spread in [
+        (100, 0.3, 0.8, 1.0),
+        (100, 0.3, 0.6, 1.0),
+        (200, 0.1, 0.8, 1.0),
+        (200, 0.1, 0.95, 1.0),
+        (500, 0.5, 0.7, 1.0),
+        (1000, 0.05, 0.9, 1.0),
+        (1000, 0.3, 0.8, 1.0),
+        (60, 0.5, 0.9, 1.0),
+    ]:
+        for name, shapes in (("default", None), ("(2, 2)", (2.0, 2.0))):
+            true = true_h(area, spread, share, shapes or (1 + share, 2 - share))
+            found = []
+            for k in range(max(100, samples // 2)):
+                y = cohort(rng, n, share)
+                t = trueness.tally(y, normal(rng, y, area, spread))
+                found.append(
+                    trueness.h_measure(t, severity=shapes, rng=k, replicates=150)
+                )
+            mean = round(float(np.mean([e.value for e in found])), 3)
+            line = {"n": n, "prevalence": share, "AUC": area, "severity": name}
+            yield {**line, "H": round(true, 3), "mean": mean, **covered(found, true)}
+
+
+PARTS: dict[str, Callable[[int], Iterator[Line]]] = {
+    "last": last,
+    "precision": precision,
+    "few": few,
+    "band": band,
+    "missing": missing,
+    "differ": differ,
+    "h": h,
+}
+
+
+def main() -> None:
+    words = sys.argv[1:]
+    samples = next((int(w) for w in words if w.isdigit()), 400)
+    path = HERE / "results" / "ranking.json"
+    kept = json.loads(path.read_text())["parts"] if path.exists() else {}
+    for name in [w for w in words if w in PARTS] or PARTS:
+        kept[name] = []
+        for line in PARTS[name](samples):
+            kept[name].append(line)
+            print(name, *line.values(), flush=True)
+    result = {
+        "title": "Intervals and bands of the ranking, by simulation",
+        "date": date.today().isoformat(),
+        "samples": samples,
+        "parts": kept,
+    }
+    path.write_text(json.dumps(result, indent=0) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,217 @@
+"""How good is one cut, and how sure are we?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import final
+
+import numpy as np
+
+from trueness._core.arrays import Floats
+from trueness._core.binomial import wilson
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.records import Answer, Estimate
+from trueness.counts.answers import of_tally
+from trueness.counts.values import Tally
+from trueness.ranking.auc_intervals import logit_limits, student_quantile
+from trueness.ranking.verification import AT_RANDOM, Imputed, impute, remarks
+
+_Four = tuple[Estimate, Estimate, Estimate, Estimate]
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Rates(Answer):
+    """How good is one cut, and how sure are we?
+
+    Attributes
+    ----------
+    threshold : float
+        A case is flagged when its score is this or more.
+    recall, specificity : Estimate
+        Shares of the positives that are flagged and of the negatives that are not.
+    precision, npv : Estimate
+        Share of positives among the flagged, of negatives among the others; NaN, with
+        the interval [0, 1], where there are none. None for a case-control sample
+        without a prevalence: they depend on the share of positives.
+    prevalence : float
+        The share of positives that precision and npv are meant for; NaN where unknown.
+    notes : tuple of str
+        What to beware of.
+    """
+
+    threshold: float
+    recall: Estimate
+    specificity: Estimate
+    precision: Estimate | None
+    npv: Estimate | None
+    prevalence: float
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+
+
+@of_tally
+def rates(
+    t: Tally,
+    threshold: float,
+    *,
+    prevalence: float | None = None,
+    sampling: str = "cohort",
+    unlabelled: str = "left out",
+    level: float = 0.95,
+) -> Rates:
+    r"""How many positives does a cut find, and how many flagged cases are positive?
+
+    .. math:: \mathrm{recall} = \frac{tp}{tp + fn}, \quad
+              \mathrm{specificity} = \frac{tn}{tn + fp}, \quad
+              \mathrm{precision} = \frac{tp}{tp + fp}, \quad
+              \mathrm{npv} = \frac{tn}{tn + fn}
+
+    Parameters
+    ----------
+    t
+        The counts.
+    threshold
+        A case is flagged when its score is this or more. The cut must not have been
+        chosen on these cases: see :func:`validate_threshold` for one that was.
+    prevalence
+        Share of positives for which precision and npv are meant, taken as known; that
+        of the sample when None.
+    sampling
+        ``"cohort"``: cases as they come. ``"case-control"``: so many of each class by
+        design; precision and npv are then left out unless ``prevalence`` is given.
+    unlabelled
+        Cases without a label are ``"left out"``, or ``"missing at random"`` given the
+        score, as in :func:`auc` (Begg and Greenes).
+    level
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    Rates
+        Four estimates. Intervals are Wilson's; those of precision and npv at a given
+        prevalence combine the ones of recall and specificity on the logit scale; those
+        with labels missing at random come from influence values.
+
+    References
+    ----------
+    Wilson (1927), J. Am. Stat. Assoc. 22:209, doi:10.1080/01621459.1927.10502953;
+    Begg, Greenes (1983), Biometrics 39:207, doi:10.2307/2530820;
+    Zou, Donner (2008), Stat. Med. 27:1693, doi:10.1002/sim.3095
+
+    Examples
+    --------
+    >>> found = rates(Tally([2, 1], pos=[9, 1], neg=[2, 8]), threshold=2)
+    >>> found.recall, found.specificity.value
+    (recall 0.900 (95 % CI 0.596 to 0.982, wilson method), 0.8)
+    """
+    cut = _options.real_number(threshold, "threshold")
+    level = _options.fraction(level, "level")
+    _options.choice(sampling, ("cohort", "case-control"), "sampling")
+    share = None if prevalence is None else _options.fraction(prevalence, "prevalence")
+    _cases.both_classes(t, "rates")
+    notes = remarks(t, unlabelled)
+    if unlabelled == AT_RANDOM and t.n_unknown:
+        found, own = _at_random(impute(t), cut, level)
+    else:
+        found, own = _counted(t.labelled(), cut, level)
+    if share is not None:
+        found = (*found[:2], *_carried(*found[:2], share, level))
+    names = ("recall", "specificity", "precision", "npv")
+    recall, specificity, precision, npv = (
+        replace(e, name=name) for e, name in zip(found, names, strict=True)
+    )
+    if share is None and sampling == "case-control":
+        return Rates(cut, recall, specificity, None, None, math.nan, notes=notes)
+    own = own if share is None else share
+    return Rates(cut, recall, specificity, precision, npv, own, notes=notes)
+
+
+def _counted(t: Tally, cut: float, level: float) -> tuple[_Four, float]:
+    """Count: recall, specificity, precision, npv with Wilson's intervals."""
+    above = t.score >= cut
+    tp, fp = int(t.pos[above].sum()), int(t.neg[above].sum())
+    fn, tn = t.n_pos - tp, t.n_neg - fp
+    parts = ((tp, tp + fn), (tn, tn + fp), (tp, tp + fp), (tn, tn + fn))
+    one, two, three, four = (share_estimate(y, n, level) for y, n in parts)
+    return (one, two, three, four), t.prevalence
+
+
+def share_estimate(y: int, n: int, level: float) -> Estimate:
+    """How large is a share that ``y`` of ``n`` cases belong to? Wilson's interval."""
+    low, high = wilson(y, n, level)
+    if not n:
+        return Estimate(math.nan, 0.0, 1.0, level, "no cases")
+    value = y / n
+    sd = math.sqrt(value * (1 - value) / n)
+    return Estimate(value, float(low), float(high), level, "wilson", sd)
+
+
+def _carried(
+    recall: Estimate, specificity: Estimate, share: float, level: float
+) -> tuple[Estimate, Estimate]:
+    """Give precision and npv at a known prevalence, from the two rates.
+
+    The odds of precision are odds(prevalence) * recall / (1 - specificity): a product,
+    so distances on the log scale are added as squares (variance estimates recovery).
+    """
+    odds = share / (1 - share)
+    return (
+        _quotient(recall, specificity, odds, level),
+        _quotient(specificity, recall, 1 / odds, level),
+    )
+
+
+def _quotient(hit: Estimate, rest: Estimate, odds: float, level: float) -> Estimate:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        up = np.log([hit.value, hit.low, hit.high])
+        down = np.log(1 - np.array([rest.value, rest.high, rest.low]))
+        centre = math.log(odds) + up[0] - down[0]
+        low = centre - np.hypot(up[0] - up[1], down[2] - down[0])
+        high = centre + np.hypot(up[2] - up[0], down[0] - down[1])
+        # 0 of 0 flagged: nothing is known but that a precision lies in [0, 1]
+        low, high = np.where(np.isnan([low, high]), [-np.inf, np.inf], [low, high])
+        value, low, high = 1 / (1 + np.exp(-np.array([centre, low, high])))
+    return Estimate(float(value), float(low), float(high), level, "mover")
+
+
+def _at_random(x: Imputed, cut: float, level: float) -> tuple[_Four, float]:
+    """Give the rates of expected counts, with errors by influence values."""
+    above = (x.tally.score >= cut).astype(np.float64)
+    few = min(x.tally.n_pos, x.tally.n_neg)
+    quantile = float(student_quantile(few - 1.0 + 4, level))
+    zero = np.zeros(above.size)
+    hits, misses = x.pos * above, x.pos * (1 - above)
+    alarms, passes = x.neg * above, x.neg * (1 - above)
+    wholes: list[tuple[Floats, Floats, Callable[..., tuple[Floats, Floats]]]] = [
+        (hits, misses, lambda a, b: (a * above + b * (1 - above), zero)),
+        (passes, alarms, lambda a, b: (zero, a * (1 - above) + b * above)),
+        (hits, alarms, lambda a, b: (a * above, b * above)),
+        (passes, misses, lambda a, b: (b * (1 - above), a * (1 - above))),
+    ]
+    found = (_share_of(x, *whole, quantile, level) for whole in wholes)
+    one, two, three, four = found
+    return (one, two, three, four), x.n_pos / (x.n_pos + x.n_neg)
+
+
+def _share_of(
+    x: Imputed,
+    part: Floats,
+    rest: Floats,
+    by: Callable[..., tuple[Floats, Floats]],
+    quantile: float,
+    level: float,
+) -> Estimate:
+    """Give part / (part + rest); ``by`` puts its two derivatives where they belong."""
+    y, n = float(part.sum()), float(part.sum() + rest.sum())
+    if not n > 0:
+        return Estimate(math.nan, 0.0, 1.0, level, "no cases")
+    value = min(y / n, 1.0)
+    sd = x.sd(*by((1 - value) / n, -value / n))
+    low, high = logit_limits(value, sd, quantile)
+    if not low < high:  # 0 or 1: as many cases as had a label
+        known = n * (x.tally.n_pos + x.tally.n_neg) / x.tally.n
+        low, high = (float(v) for v in wilson(value * known, known, level))
+    return Estimate(value, min(low, value), max(high, value), level, AT_RANDOM, sd)

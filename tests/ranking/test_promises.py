@@ -1,0 +1,334 @@
+"""Answers of the ranking keep their promise: coverage, size, possible values."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.integrate import quad
+
+import trueness
+from trueness import InputError, NotEnoughCases, Tally
+from trueness.ranking.verification import difference, impute
+
+
+def normal_cases(rng, n_pos, n_neg, area):
+    y = np.repeat([1, 0], [n_pos, n_neg])
+    return y, rng.normal(size=y.size) + np.sqrt(2) * stats.norm.ppf(area) * y
+
+
+# the score interval where a share of the positives ranks last
+
+
+@pytest.mark.parametrize(("n", "share"), [(5, 0.3), (20, 0.1), (50, 0.05)])
+def test_the_score_interval_allows_for_positives_that_rank_last(n, share):
+    """Exact: the number ranked last is binomial, and the rest is on top."""
+    covered = 0.0
+    for last in range(n + 1):
+        t = Tally([3, 2, 1], pos=[n - last, 0, last], neg=[0, 10 * n, 0])
+        found = trueness.auc(t)
+        if found.low <= 1 - share <= found.high:
+            covered += stats.binom.pmf(last, n, share)
+    assert covered >= 0.93
+
+
+def test_a_score_that_ranks_the_wrong_way_round_is_told_so():
+    t = Tally([2, 1], pos=[10, 90], neg=[90, 10])
+    found = trueness.auc(t)
+    assert found.high < 0.5
+    assert "ranks positives below negatives" in found.notes[0]
+    assert "tally.map(lambda s: -s)" in found.notes[0]
+    assert trueness.auc(t.map(lambda s: -s)).notes == ()
+    assert trueness.auc(Tally([2, 1], pos=[5, 5], neg=[5, 5])).notes == ()
+
+
+# stand-in intervals
+
+
+def one_positive(rng, area):
+    y, s = normal_cases(rng, 1, 30, area)
+    return trueness.tally(y, s)
+
+
+def test_intervals_of_one_positive_honour_level_and_cover(rng):
+    share, shift = 1 / 31, np.sqrt(2) * stats.norm.ppf(0.8)
+    z = stats.norm.ppf((np.arange(20_000) + 0.5) / 20_000)
+    tpr, fpr = stats.norm.sf(z), stats.norm.sf(z + shift)
+    precision = np.mean(share * tpr / (share * tpr + (1 - share) * fpr))
+    area = quad(lambda f: stats.norm.cdf(shift + stats.norm.ppf(f)), 0, 0.2)[0]
+    hits = np.zeros(2)
+    for _ in range(150):
+        t = one_positive(rng, 0.8)
+        ap = trueness.average_precision(t, prevalence=share)
+        part = trueness.partial_auc(t, fpr=(0, 0.2), replicates=100)
+        hits += [ap.low <= precision <= ap.high, part.low <= area <= part.high]
+    assert (hits / 150 >= 0.93).all()
+    wide, narrow = (
+        trueness.average_precision(t, prevalence=share, level=q) for q in (0.99, 0.5)
+    )
+    assert wide.high - wide.low > narrow.high - narrow.low
+    assert narrow.low <= narrow.value <= narrow.high
+
+
+def test_a_perfect_part_is_as_sure_as_its_cases_make_it():
+    widths = []
+    for n in (5, 50, 500):
+        t = Tally([2, 1], pos=[n, 0], neg=[0, n])
+        found = trueness.partial_auc(t, fpr=(0, 0.1), replicates=100)
+        assert found.high == pytest.approx(0.1)
+        widths.append(found.high - found.low)
+        # no positive of a kind that n cases show 39 times in 40
+        assert found.low <= 0.1 * 0.025 ** (1 / n)
+    assert widths == sorted(widths, reverse=True)
+
+
+# how the cases came
+
+
+def test_average_precision_in_a_cohort_covers(rng):
+    n, share, area = 100, 0.1, 0.8
+    z = stats.norm.ppf((np.arange(20_000) + 0.5) / 20_000)
+    tpr = stats.norm.sf(z)
+    fpr = stats.norm.sf(z + np.sqrt(2) * stats.norm.ppf(area))
+    true = np.mean(share * tpr / (share * tpr + (1 - share) * fpr))
+    hits = []
+    while len(hits) < 300:
+        k = rng.binomial(n, share)
+        if k:
+            y, s = normal_cases(rng, k, n - k, area)
+            found = trueness.average_precision(trueness.tally(y, s))
+            hits.append(found.low <= true <= found.high)
+    assert np.mean(hits) >= 0.92
+
+
+def test_the_band_of_a_cohort_holds_the_whole_curve(rng):
+    n, share, area = 200, 0.3, 0.8
+    held = []
+    for k in range(60):
+        n_pos = rng.binomial(n, share)
+        y, s = normal_cases(rng, n_pos, n - n_pos, area)
+        t = trueness.tally(y, s)
+        band = trueness.precision_recall_band(t, rng=k, replicates=100, points=25)
+        x = np.sqrt(2) * stats.norm.ppf(area) + stats.norm.ppf(1 - band.recall)
+        true = share * band.recall
+        true = true / (true + (1 - share) * stats.norm.sf(x))
+        held.append(((band.low <= true) & (true <= band.high)).all())
+    assert np.mean(held) >= 0.9
+
+
+SHARE_MATTERS = [
+    trueness.average_precision,
+    trueness.precision_recall,
+    trueness.precision_recall_band,
+    trueness.gain_curve,
+    trueness.lift_curve,
+    trueness.h_measure,
+]
+
+
+@pytest.mark.parametrize("analysis", SHARE_MATTERS, ids=lambda f: f.__name__)
+def test_a_case_control_sample_does_not_know_the_prevalence(analysis):
+    t = Tally([3, 2, 1], pos=[6, 3, 1], neg=[1, 3, 6])
+    with pytest.raises(InputError, match="a case-control sample does not know"):
+        analysis(t, sampling="case-control")
+    analysis(t, sampling="case-control", prevalence=0.1)
+    with pytest.raises(InputError, match="sampling must be one of"):
+        analysis(t, sampling="cohorts")
+
+
+def test_rates_of_a_case_control_sample_leave_out_what_it_cannot_know():
+    t = Tally([2, 1], pos=[9, 1], neg=[2, 8])
+    found = trueness.rates(t, 2, sampling="case-control")
+    assert found.precision is None
+    assert found.npv is None
+    assert found.recall.value == 0.9
+    meant = trueness.rates(t, 2, sampling="case-control", prevalence=0.1)
+    assert meant.precision.value == pytest.approx(0.09 / (0.09 + 0.18))
+    assert meant.precision.low < meant.precision.value < meant.precision.high
+    counted = trueness.rates(t, 2)
+    assert counted.precision.value == 9 / 11
+    assert trueness.rates(t, 3).precision.low == 0  # nothing is flagged
+    assert math.isnan(trueness.rates(t, 3).precision.value)
+
+
+# cases without a label
+
+
+def test_cases_left_out_are_mentioned_and_tested(rng):
+    s = rng.normal(size=400)
+    y = (rng.random(400) < 1 / (1 + np.exp(-s))).astype(float)
+    by_lot = trueness.tally(np.where(rng.random(400) < 0.5, y, np.nan), s)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", trueness.DoubtfulAssumption)
+        (note,) = trueness.auc(by_lot).notes
+    assert "have no label and were left out" in note
+    chosen = trueness.tally(np.where(s > rng.normal(size=400), y, np.nan), s)
+    with pytest.warns(
+        trueness.DoubtfulAssumption, match="scores differ .*p = "
+    ) as seen:
+        found = trueness.auc(chosen)
+    assert seen[0].filename == __file__
+    assert 'unlabelled="missing at random"' in found.notes[0]
+    with pytest.warns(trueness.DoubtfulAssumption) as seen:
+        curve = trueness.roc(chosen)
+    assert curve.notes == found.notes
+    assert seen[0].filename == __file__
+
+
+def test_the_test_of_missing_labels_holds_its_size(rng):
+    small, large = 0, 0
+    for _ in range(400):
+        s = np.round(rng.normal(size=60), 1)
+        y = np.where(rng.random(60) < 0.5, 1.0, np.nan)
+        small += difference(trueness.tally(y, s)) < 0.05
+        y = np.where(rng.random(60) < np.where(np.abs(s) > 1, 0.9, 0.3), 1.0, np.nan)
+        large += difference(trueness.tally(y, s)) < 0.05
+    assert small <= 0.08 * 400
+    assert large >= 0.8 * 400
+    one = Tally([2, 1], pos=[3, 0], neg=[4, 0], unknown=[0, 1])
+    assert difference(one) == pytest.approx(1 / 8)  # one of eight sets of cases
+
+
+def test_begg_and_greenes_by_hand():
+    """Diseased among verified at each of two results, applied to all of each."""
+    t = Tally([1, 0], pos=[60, 10], neg=[20, 30], unknown=[20, 160])
+    pos = np.array([100 * 60 / 80, 200 * 10 / 40])
+    neg = np.array([100, 200]) - pos
+    found = trueness.rates(t, 1, unlabelled="missing at random")
+    assert found.recall.value == pytest.approx(pos[0] / pos.sum())
+    assert found.specificity.value == pytest.approx(neg[1] / neg.sum())
+    assert found.prevalence == pytest.approx(pos.sum() / 300)
+    assert impute(t).pos == pytest.approx(pos)
+    # Begg and Greenes (1983): the variance by the delta method on the logit scale
+    ppv, npv = 60 / 80, 30 / 40
+    var = 300 / (100 * 200) + (1 - ppv) / (80 * ppv) + npv / (40 * (1 - npv))
+    value = found.recall.value
+    assert found.recall.sd == pytest.approx(
+        value * (1 - value) * np.sqrt(var), rel=0.05
+    )
+    curve = trueness.roc(t, unlabelled="missing at random")
+    assert curve.tpr[1] == pytest.approx(found.recall.value)
+    assert curve.fpr[1] == pytest.approx(1 - found.specificity.value)
+    area = trueness.auc(t, unlabelled="missing at random")
+    assert area.value == pytest.approx(np.trapezoid(curve.tpr, curve.fpr))
+
+
+def test_verification_bias_is_taken_off(rng):
+    truth, means, hits = 0.76, [], []
+    for _ in range(60):
+        y, s = normal_cases(rng, *rng.multinomial(600, [0.3, 0.7]), truth)
+        seen = rng.random(600) < 1 / (1 + np.exp(-1.5 * s))
+        t = trueness.tally(np.where(seen, y, np.nan), s)
+        found = trueness.auc(t, unlabelled="missing at random")
+        means.append(found.value)
+        hits.append(found.low <= truth <= found.high)
+    assert abs(np.mean(means) - truth) < 0.015
+    assert np.mean(hits) >= 0.88
+    assert "cannot show" in found.notes[0]
+
+
+def test_extrapolation_is_mentioned():
+    t = Tally([4, 3, 2, 1], pos=[9, 5, 0, 0], neg=[2, 8, 0, 0], unknown=[0, 0, 9, 9])
+    notes = trueness.auc(t, unlabelled="missing at random").notes
+    assert "extrapolation" in notes[1]
+    with pytest.raises(InputError, match="unlabelled must be one of"):
+        trueness.auc(t, unlabelled="at random")
+
+
+# the divergence of separated classes
+
+
+def test_the_divergence_of_separated_classes_may_be_infinite():
+    found = trueness.kl_divergence(Tally([2, 1], pos=[500, 0], neg=[0, 400]))
+    p, q = 0.025 ** (1 / 500), 1 - 0.025 ** (1 / 400)
+    proven = p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))
+    assert found.pos_to_neg.value == found.pos_to_neg.high == math.inf
+    assert found.pos_to_neg.low == pytest.approx(proven)
+    assert "infinite" in found.pos_to_neg.notes[0]
+    assert (found.entropy, found.spread) == (-math.inf, 0)
+    one = trueness.kl_divergence(Tally([1], pos=[40], neg=[60])).pos_to_neg
+    assert one.value == one.low == 0 < one.high < 1
+    pair = trueness.kl_divergence(Tally([2, 1], pos=[1, 0], neg=[0, 1])).pos_to_neg
+    assert (pair.low, pair.high) == (0, math.inf)
+
+
+# the H-measure
+
+
+@pytest.mark.parametrize("severity", [None, (2, 2), (1.5, 4)])
+@pytest.mark.parametrize("prevalence", [None, 0.2])
+def test_h_measure_against_integration(rng, severity, prevalence):
+    pos = rng.integers(0, 6, 12) + np.arange(12, 0, -1) // 3
+    t = Tally(np.arange(12, 0, -1), pos=pos, neg=rng.integers(0, 6, 12))
+    pi = t.prevalence if prevalence is None else prevalence
+    w = stats.beta(*(severity or (1 + pi, 2 - pi))).pdf
+    curve = trueness.roc(t)
+
+    def loss(c):
+        return (c * (1 - pi) * curve.fpr + (1 - c) * pi * (1 - curve.tpr)).min()
+
+    got = quad(lambda c: loss(c) * w(c), 0, 1, limit=500)[0]
+    worst = quad(lambda c: min(c * (1 - pi), (1 - c) * pi) * w(c), 0, 1, points=[pi])
+    found = trueness.h_measure(
+        t, severity=severity, prevalence=prevalence, replicates=100
+    )
+    assert found.value == pytest.approx(1 - got / worst[0], abs=1e-6)
+    assert 0 <= found.low <= found.value <= found.high <= 1
+
+
+def test_h_measure_of_the_extremes():
+    assert trueness.h_measure(Tally([2, 1], pos=[9, 0], neg=[0, 9])).value == 1
+    assert trueness.h_measure(Tally([2, 1], pos=[9, 0], neg=[0, 9])).low < 0.9
+    assert trueness.h_measure(Tally([1], pos=[9], neg=[9])).value == pytest.approx(0)
+    with pytest.raises(InputError, match="severity must be two numbers"):
+        trueness.h_measure(Tally([1], pos=[9], neg=[9]), severity=2)
+
+
+# answers that cannot be
+
+
+def test_partial_areas_stay_possible():
+    t = Tally([4, 3, 2, 1], pos=[1, 5, 2, 9], neg=[6, 2, 4, 1])
+    for part in ({"fpr": (0.2, 0.2 + 1e-8), "tpr": (0.3, 0.9)}, {"tpr": (0.5, 0.51)}):
+        for corrected in (False, True):
+            found = trueness.partial_auc(t, **part, corrected=corrected, replicates=100)
+            assert 0 <= found.low <= found.value <= found.high <= 1
+    with pytest.raises(InputError, match="at least 1e-09 wide"):
+        trueness.partial_auc(t, fpr=(0.0, 5e-324))
+    with pytest.raises(InputError, match="as good as an ideal one"):
+        trueness.partial_auc(t, fpr=(0.9, 1), tpr=(0.1, 0.2), corrected=True)
+
+
+@pytest.mark.parametrize(
+    "t",
+    [
+        Tally([4, 3, 2, 1], neg=[5, 5, 5, 0], pos=[1, 0, 1, 3]),
+        Tally([4, 2, 1, 0], neg=[0, 35, 65, 0], pos=[28, 1, 0, 29]),
+    ],
+)
+def test_a_fit_without_a_maximum_says_so(t):
+    with pytest.raises(NotEnoughCases, match="gives the area without a model"):
+        trueness.fit_binormal(t)
+    with pytest.raises(NotEnoughCases, match="gives the area without a model"):
+        trueness.kl_divergence(t, method="binormal")
+
+
+def test_large_scores_and_single_cases_have_bands():
+    for t in (
+        Tally([1e300, -1e300], pos=[3, 1], neg=[1, 3]),
+        Tally([2, 1], pos=[1, 0], neg=[0, 1]),
+    ):
+        for kind in ("simultaneous", "pointwise"):
+            roc = trueness.roc_band(t, kind=kind, number=100)
+            assert (roc.low <= roc.high).all()
+            pr = trueness.precision_recall_band(t, kind=kind, replicates=100)
+            assert (pr.low <= pr.high).all()
+
+
+@pytest.mark.parametrize("thing", [None, 3, "roc", [1, 2]])
+def test_what_is_no_curve_is_refused_in_words(thing):
+    with pytest.raises(InputError, match="hull needs a curve; found"):
+        trueness.hull(thing)
+    with pytest.raises(InputError, match="simplify needs a curve; found"):
+        trueness.simplify(thing, points=3)
