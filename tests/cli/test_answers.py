@@ -30,7 +30,8 @@ from trueness.cli._schema import (
 
 SOURCE = Path(trueness.__file__).parents[1]
 ROOT = typer.main.get_command(app)
-NAMES = [n for n in COMMANDS if n != "plan"] + ["plan auc", "plan leaf"]
+PLANS = ["plan auc", "plan difference", "plan rate", "plan leaf"]
+NAMES = [n for n in COMMANDS if n != "plan"] + PLANS
 
 
 def run(*words):
@@ -138,6 +139,21 @@ def test_json_and_figure_of_every_command(question, folder, monkeypatch):
         assert set(groups) == {"a", "b", "c"}
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "plan difference --first 0.85 --second 0.8 --json",
+        "plan rate --rate recall --value 0.9 --half-width 0.1 --json",
+    ],
+)
+def test_json_of_plans_without_a_figure(line):
+    result = run(*line.split())
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout, parse_constant=no_nan)
+    assert differences(document(command_of(line.split())), found) == []
+    assert found["result"]["plan"]["n"] > 10
+
+
 def test_json_and_figure_of_the_demo(tmp_path, monkeypatch):
     from trueness.cli import demo
 
@@ -191,7 +207,7 @@ def differences(schema, value):
 def test_every_command_is_documented_and_has_the_common_options(name):
     assert name in RESULTS
     assert {"json", "plot", "debug"} <= option_names(name)
-    if name not in ("demo", "plan auc", "plan leaf", "check", "watch"):
+    if name not in ("demo", *PLANS, "check", "watch"):
         usual = {"file", "label", "positive", "level"}
         usual |= set() if name == "readers" else {"count", "by"}  # a row is a reading
         assert usual <= option_names(name)

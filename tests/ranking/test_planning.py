@@ -29,50 +29,107 @@ def test_hanley_mcneil_and_fermi_dirac_variances():
 
 def draws(rng, plan, times):
     shift = np.sqrt(2) * stats.norm.ppf(plan.auc)
-    y = np.repeat([1, 0], [plan.n_pos, plan.n_neg])
     for _ in range(times):
+        pos = plan.n_pos
+        if plan.sampling == "cohort":
+            pos = min(max(rng.binomial(plan.n, plan.prevalence), 1), plan.n - 1)
+        y = np.repeat([1, 0], [pos, plan.n - pos])
         t = trueness.tally(y, rng.normal(size=y.size) + shift * y)
-        yield trueness.auc(t, method="delong", level=plan.level)
+        yield trueness.auc(t, method=plan.method, level=plan.level)
 
 
-def test_the_width_is_as_promised(rng):
-    plan = trueness.plan_auc(auc=0.8, prevalence=0.1, half_width=0.03)
-    assert plan.half_width <= 0.03
-    width = [(a.high - a.low) / 2 for a in draws(rng, plan, 40)]
-    assert np.mean(width) == pytest.approx(0.03, rel=0.03)
-    smaller = trueness.plan_auc(auc=0.8, prevalence=0.1, half_width=0.0301)
-    assert smaller.n < plan.n
+WIDTHS = [
+    {"auc": 0.8, "prevalence": 0.1, "half_width": 0.05},
+    {"auc": 0.9, "prevalence": 0.3, "half_width": 0.1},
+    {"auc": 0.8, "half_width": 0.06, "method": "delong"},
+]
 
 
-def test_the_power_is_as_promised(rng):
-    plan = trueness.plan_auc(auc=0.8, null=0.75, power=0.9)
-    assert plan.power >= 0.9
-    found = [not a.low <= 0.75 <= a.high for a in draws(rng, plan, 300)]
-    assert np.mean(found) == pytest.approx(0.9, abs=0.055)
+@pytest.mark.parametrize("goal", WIDTHS)
+def test_the_width_is_as_promised(rng, goal):
+    plan = trueness.plan_auc(**goal)
+    assert plan.half_width <= goal["half_width"]
+    width = [(a.high - a.low) / 2 for a in draws(rng, plan, 100)]
+    assert np.mean(width) == pytest.approx(plan.half_width, rel=0.06)
 
 
-def test_smallest_and_rounding():
-    plan = trueness.plan_auc(auc=0.7, half_width=0.1, prevalence=0.3)
-    assert plan.n == plan.n_pos + plan.n_neg
-    assert plan.n_pos == round(0.3 * plan.n)
-    one_less = VARIANCES["binormal"](
-        0.7, round(0.3 * (plan.n - 1)), plan.n - 1 - round(0.3 * (plan.n - 1))
-    )
-    assert 1.959964 * np.sqrt(one_less) > 0.1
-    down = trueness.plan_auc(auc=0.75, null=0.8)
-    assert down.power >= 0.9
-    assert trueness.plan_auc(auc=0.9, half_width=0.4).n >= 4
+POWERS = [
+    {"auc": 0.9, "null": 0.5, "power": 0.8},
+    {"auc": 0.85, "null": 0.7, "power": 0.9},
+    {"auc": 0.9, "null": 0.7, "power": 0.8, "prevalence": 0.2, "sampling": "cohort"},
+    {"auc": 0.8, "null": 0.65, "power": 0.8, "method": "delong"},
+]
 
 
-def test_rare_positives_need_more_and_methods_are_named():
+@pytest.mark.parametrize("goal", POWERS)
+def test_the_power_is_as_promised(rng, goal):
+    plan = trueness.plan_auc(**goal)
+    assert plan.power >= goal["power"]
+    found = [not a.low <= plan.null <= a.high for a in draws(rng, plan, 400)]
+    assert np.mean(found) == pytest.approx(plan.power, abs=0.06)  # three errors
+
+
+def test_no_plan_is_smaller_than_an_exact_test_allows():
+    from math import comb
+
+    plan = trueness.plan_auc(auc=0.99, null=0.5, power=0.5)
+    assert 2 / comb(plan.n, plan.n_pos) <= 0.05
+
+
+def test_models_are_named_and_old_calls_are_understood():
     n = {
-        m: trueness.plan_auc(auc=0.8, prevalence=0.1, half_width=0.03, method=m)
+        m: trueness.plan_auc(auc=0.8, prevalence=0.3, half_width=0.08, model=m)
         for m in VARIANCES
     }
-    assert n["hanley-mcneil"].n > n["binormal"].n > n["fermi-dirac"].n
-    assert all(plan.method == m for m, plan in n.items())
-    balanced = trueness.plan_auc(auc=0.8, prevalence=0.5, half_width=0.03)
-    assert balanced.n < n["binormal"].n
+    assert n["hanley-mcneil"].n > n["fermi-dirac"].n
+    assert all(plan.model == m for m, plan in n.items())
+    old = trueness.plan_auc(
+        auc=0.8, prevalence=0.3, half_width=0.08, method="hanley-mcneil"
+    )
+    assert old.n == n["hanley-mcneil"].n
+    assert old.method == "score"
+
+
+def test_a_rate_is_planned_exactly():
+    plan = trueness.plan_rate(
+        "recall", value=0.9, prevalence=0.3, null=0.75, sampling="case-control"
+    )
+    y = np.arange(plan.counted + 1)
+    z = stats.norm.ppf(0.975)
+    share = y / plan.counted
+    middle = (share + z**2 / 2 / plan.counted) / (1 + z**2 / plan.counted)
+    half = z * np.sqrt(share * (1 - share) / plan.counted + (z / plan.counted) ** 2 / 4)
+    half /= 1 + z**2 / plan.counted
+    out = np.abs(middle - 0.75) > half
+    exact = stats.binom.pmf(y, plan.counted, 0.9)[out].sum()
+    assert plan.power == pytest.approx(exact)
+    assert plan.power >= 0.9
+    cohort = trueness.plan_rate("recall", value=0.9, prevalence=0.3, null=0.75)
+    assert abs(cohort.n - plan.n) < 0.1 * plan.n
+    flagged = trueness.plan_rate(
+        "precision", value=0.6, recall=0.8, prevalence=0.2, half_width=0.1
+    )
+    assert flagged.counted == round(flagged.n * 0.2 * 0.8 / 0.6)
+    with pytest.raises(trueness.InputError, match="needs the recall"):
+        trueness.plan_rate("precision", value=0.6, half_width=0.1)
+
+
+def test_a_paired_difference_is_planned(rng):
+    plan = trueness.plan_auc_difference(
+        first=0.85, second=0.75, correlation=0.5, power=0.8
+    )
+    shifts = np.sqrt(2) * stats.norm.ppf([0.85, 0.75])
+    y = np.repeat([1, 0], [plan.n_pos, plan.n_neg])
+    differences, found = [], []
+    for _ in range(150):
+        z = rng.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], size=y.size)
+        s = z + np.outer(y, shifts)
+        panel = trueness.panel(y, {"a": s[:, 0], "b": s[:, 1]})
+        pair = trueness.compare_auc(panel).pairs[0]
+        differences.append(pair.difference.value)
+        found.append(pair.p_value < 0.05)
+    assert np.std(differences) == pytest.approx(plan.sd, rel=0.2)
+    assert np.mean(found) == pytest.approx(plan.power, abs=0.11)
 
 
 def test_errors():

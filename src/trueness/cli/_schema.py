@@ -27,7 +27,7 @@ from trueness.ensembles.crossfit import CombinerComparison
 from trueness.nogold.combinations.records import Combination
 from trueness.nogold.dependence import Dependence
 from trueness.nogold.posterior import LatentPosterior
-from trueness.ranking.sample_sizes import Plan
+from trueness.ranking.sample_sizes import Plan, RatePlan
 from trueness.readers.analysis import ReaderStudy
 from trueness.threshold.guarantees import Proof
 from trueness.threshold.operating_point import OperatingPoint
@@ -158,7 +158,7 @@ ABOUT = keys(
         unknown=whole("cases without a label"),
     ),
 )
-NO_FILE = ("plan auc", "plan leaf", "demo")
+NO_FILE = ("plan auc", "plan difference", "plan rate", "plan leaf", "demo")
 _MEASURES = keys(auc=ESTIMATE, average_precision=ESTIMATE, brier=ESTIMATE)
 _COUNTS = {k: whole(v) for k, v in {
     "tp": "true positives", "fp": "false positives", "fn": "false negatives",
@@ -286,6 +286,8 @@ RESULTS: dict[str, Schema] = {
     ),
     "leaves": keys(**_TREE, groups=each(keys(**_TREE))),
     "plan auc": keys(plan=of(Plan)),
+    "plan difference": keys(plan=of(Plan)),
+    "plan rate": keys(plan=of(RatePlan)),
     "plan leaf": keys(
         n=whole("cases that are needed"),
         asked=keys(

@@ -37,11 +37,18 @@ def plan_for_auc(
         typer.Option(help="Wanted power to show that (0.9 by default with --null)."),
     ] = None,
     method: Annotated[
+        str, typer.Option(help="The interval that will be reported: score, delong.")
+    ] = "score",
+    model: Annotated[
+        str,
+        typer.Option(help=f"Model of the scores: {', '.join(planning.VARIANCES)}."),
+    ] = "binormal",
+    sampling: Annotated[
         str,
         typer.Option(
-            help=f"Model behind the variance: {', '.join(planning.VARIANCES)}."
+            help="case-control: the number of positives is fixed; cohort: random."
         ),
-    ] = "binormal",
+    ] = "case-control",
     level: Level = 0.95,
 ) -> Answer:
     """How many cases are needed to know an AUC well enough?
@@ -54,7 +61,9 @@ def plan_for_auc(
             "interval, or --null 0.75 --power 0.9 for a test."
         )
     fraction(level, "--level")
-    choice(method, planning.VARIANCES, "--method")
+    choice(method, ("score", "delong", *planning.VARIANCES), "--method")
+    choice(model, planning.VARIANCES, "--model")
+    choice(sampling, ("cohort", "case-control"), "--sampling")
     found = planning.plan_auc(
         auc=auc,
         prevalence=prevalence,
@@ -63,6 +72,8 @@ def plan_for_auc(
         power=power,
         level=level,
         method=method,
+        model=model,
+        sampling=sampling,
     )
     words = f"{found.n:,} cases, {found.n_pos:,} of them positive."
     if half_width is not None:
@@ -81,6 +92,91 @@ def plan_for_auc(
         [words],
         chart=lambda: door("plots").sample_size(found),
     )
+
+
+@plan.command(name="difference", cls=Careful)
+@command()
+def plan_for_difference(
+    first: Annotated[float, typer.Option(help="One AUC that you expect.")],
+    second: Annotated[float, typer.Option(help="The other, on the same cases.")],
+    correlation: Annotated[
+        float, typer.Option(help="Of the two scores within a class.")
+    ] = 0.5,
+    prevalence: Annotated[float, typer.Option(help="Share of positives.")] = 0.5,
+    half_width: Annotated[
+        float | None, typer.Option(help="Wanted half-width of the interval.")
+    ] = None,
+    power: Annotated[
+        float | None, typer.Option(help="Wanted power to tell them apart (0.9).")
+    ] = None,
+    level: Level = 0.95,
+) -> Answer:
+    """How many cases are needed to tell two AUCs on the same cases apart?
+
+    Example: trueness plan difference --first 0.85 --second 0.8 --power 0.8
+    """
+    found = planning.plan_auc_difference(
+        first=first,
+        second=second,
+        correlation=correlation,
+        prevalence=prevalence,
+        half_width=half_width,
+        power=power,
+        level=level,
+    )
+    words = (
+        f"{found.n:,} cases, {found.n_pos:,} of them positive. Then the "
+        f"{level_text(level)} confidence interval of the difference is about "
+        f"±{found.half_width:.3g}, and the paired test has a power of "
+        f"{percent(found.power)}."
+    )
+    return Answer("plan difference", {"plan": found}, [words])
+
+
+@plan.command(name="rate", cls=Careful)
+@command()
+def plan_for_rate(
+    rate: Annotated[
+        str, typer.Option(help="Which rate: recall, specificity or precision.")
+    ],
+    value: Annotated[float, typer.Option(help="The rate that you expect.")],
+    prevalence: Annotated[float, typer.Option(help="Share of positives.")] = 0.5,
+    recall: Annotated[
+        float | None, typer.Option(help="For precision: the recall that you expect.")
+    ] = None,
+    half_width: Annotated[
+        float | None, typer.Option(help="Wanted half-width of the interval.")
+    ] = None,
+    null: Annotated[
+        float | None,
+        typer.Option(help="The rate that it shall be shown to differ from."),
+    ] = None,
+    power: Annotated[
+        float | None,
+        typer.Option(help="Wanted power to show that (0.9 by default with --null)."),
+    ] = None,
+    level: Level = 0.95,
+) -> Answer:
+    """How many cases are needed to know recall, specificity or precision at a cut?
+
+    Example: trueness plan rate --rate recall --value 0.9 --prevalence 0.1 --null 0.8
+    """
+    found = planning.plan_rate(
+        rate,
+        value=value,
+        prevalence=prevalence,
+        recall=recall,
+        half_width=half_width,
+        null=null,
+        power=power,
+        level=level,
+    )
+    words = (
+        f"{found.n:,} cases, of which about {found.counted:,} count for {rate}. Then "
+        f"its {level_text(level)} confidence interval is about ±{found.half_width:.3g}"
+    )
+    words += "." if null is None else f", with a power of {percent(found.power)}."
+    return Answer("plan rate", {"plan": found}, [words])
 
 
 @plan.command(cls=Careful)

@@ -27,7 +27,7 @@ from trueness.ranking.auc_intervals import auc
 from trueness.ranking.bands import precision_recall_band, roc_band
 from trueness.ranking.gaussian import BinormalFit
 from trueness.ranking.geometry import leakage
-from trueness.ranking.sample_sizes import Plan, plan_auc
+from trueness.ranking.sample_sizes import Plan, outlook
 
 FPR = Axis("fpr", "False positive rate")
 TPR = Axis("tpr", "True positive rate (recall)")
@@ -182,24 +182,16 @@ def auc_figure(tallies: Tallies, *, level: float = 0.95) -> Intervals:
     return intervals("AUC", "AUC", found)
 
 
-_SIZES = 40
+_SIZES = 15
 
 
 def plan_figure(found: Plan) -> Curves:
     """What does a larger sample buy? Half-width, or power, against cases."""
     power = bool(np.isfinite(found.null))
-    about: dict[str, Any] = {
-        k: getattr(found, k) for k in ("auc", "prevalence", "level", "method")
-    }
-    if power:
-        goals = np.linspace(max(0.1, 1 - found.level + 0.01), 0.995, _SIZES)
-        plans = [plan_auc(**about, null=found.null, power=float(g)) for g in goals]
-    else:
-        widths = found.half_width * np.geomspace(0.5, 2, _SIZES)
-        plans = [plan_auc(**about, half_width=min(float(w), 0.99)) for w in widths]
     what = "Power" if power else "Half-width of the interval"
-    n = np.array([p.n for p in plans])
-    value = np.array([p.power if power else p.half_width for p in plans])
+    n = np.unique(np.geomspace(max(6, found.n / 3), 3 * found.n, _SIZES).astype(int))
+    n = np.unique([*n, found.n])
+    value = outlook(found, n.tolist())
     x = Axis("n", "Cases", float(n.min()), float(n.max()))
     y = Axis("value", what, float(value.min()), float(value.max()))
     return Curves(what, x, y, (Line(what, {"n": n, "value": value}),))

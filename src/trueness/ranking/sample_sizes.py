@@ -1,18 +1,34 @@
-"""How many cases are needed to know an AUC well enough?"""
+"""How many cases are needed to know an AUC, or a rate at a cut, well enough?
+
+A plan is for the interval that will be reported: its width, and the chance that it
+excludes what is to be excluded, are those of samples drawn from a model of the scores
+(few cases) or of the large-sample law of the same interval (many).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import final
+from typing import Any, NamedTuple, final
 
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.binomial import binomial_pmf, wilson
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.records import Record
+from trueness._core.search import smallest
 from trueness.fermi.distribution import fermi_dirac
-from trueness.ranking.auc_intervals import exponential_spread
+from trueness.ranking.auc_intervals import (
+    exponential_spread,
+    pair_variance,
+    score_limits,
+    score_test,
+    student_quantile,
+)
 
 
 @final
@@ -23,17 +39,21 @@ class Plan(Record):
     Attributes
     ----------
     n, n_pos, n_neg : int
-        Cases in all, positive and negative.
+        Cases in all, positive and negative (in a cohort: expected).
     sd : float
         Standard error that the AUC will have.
     half_width : float
-        Half the width that its interval will have.
+        Half the mean width that its interval will have.
     power : float
-        Chance to find the difference from ``null``; NaN when none was given.
+        Chance that the interval excludes ``null``; NaN when none was given.
     auc, null, prevalence, level : float
         What was asked.
     method : str
-        The model of the scores that gives the variance.
+        The interval that will be reported.
+    model : str
+        The model of the scores.
+    sampling : str
+        Is the number of positives fixed by design, or random?
     """
 
     n: int
@@ -47,6 +67,23 @@ class Plan(Record):
     prevalence: float
     level: float
     method: str
+    model: str = "binormal"
+    sampling: str = "case-control"
+
+
+class _Design(NamedTuple):
+    area: float
+    null: float
+    share: float
+    level: float
+    method: str
+    model: str
+    random: bool  # is the number of positives random?
+
+
+class _Reach(NamedTuple):
+    power: float
+    half_width: float
 
 
 def plan_auc(
@@ -57,12 +94,14 @@ def plan_auc(
     null: float | None = None,
     power: float | None = None,
     level: float = 0.95,
-    method: str = "binormal",
+    method: str = "score",
+    model: str = "binormal",
+    sampling: str = "case-control",
 ) -> Plan:
     r"""How many cases are needed to know an AUC well enough?
 
-    .. math:: z\,\sigma(n) \le h \qquad\text{or}\qquad
-              \Phi\!\left(\frac{|A - A_0|}{\sigma(n)} - z\right) \ge \text{power}
+    The smallest n for which the interval that will be reported is on average at most
+    2 ``half_width`` wide, or excludes ``null`` with a chance of at least ``power``.
 
     Parameters
     ----------
@@ -74,28 +113,33 @@ def plan_auc(
         Wanted half width of the interval.
     null, power
         Instead: wanted power of the two-sided test against this AUC (0.9 when only
-        ``null`` is given).
+        ``null`` is given): the chance that the interval excludes it.
     level
         Confidence level of the interval; the test has level 1 - ``level``.
     method
-        Where the variance comes from, one of ``VARIANCES``: ``"binormal"`` (equal
-        spread, exact integrals; default), ``"hanley-mcneil"`` (exponential scores;
-        larger when positives are rare) or ``"fermi-dirac"``.
+        The interval that will be reported: ``"score"``, the default of :func:`auc`, or
+        ``"delong"``. (The name of a model, as before, is taken for ``model``.)
+    model
+        How the scores are distributed, one of ``VARIANCES``: ``"binormal"`` (equal
+        spread; default), ``"hanley-mcneil"`` (exponential scores; larger when positives
+        are rare) or ``"fermi-dirac"``.
+    sampling
+        ``"case-control"``: n_pos and n_neg cases are collected. ``"cohort"``: n cases
+        as they come, so that the number of positives is random.
 
     Returns
     -------
     Plan
-        The smallest n that is enough; the positives are n times the prevalence,
-        rounded, at least two.
+        The positives are n times the prevalence, rounded, at least two.
 
     Notes
     -----
-    The variance is the exact one of an AUC of n_pos and n_neg cases, eq. 18 of Kim et
-    al. (2021), under the model. The test is the one that will be made, with the error
-    estimated from the data (DeLong), so the variance at ``auc`` and not at ``null``
-    counts. A simulation of both promises is in the tests. The formula of Obuchowski and
-    McClish that other packages use takes a variance that depends on neither sample size
-    ratio nor model in this way, and is off.
+    Up to 150 cases of a class, width and power are those of 4000 samples drawn from the
+    model (seed 0); beyond, those of the same interval with the AUC normal about its
+    mean, with the exact variance of n_pos and n_neg cases, eq. 18 of Kim et al. (2021).
+    Both are confirmed by simulation in ``docs/maths/ranking.md``. No plan has fewer
+    cases than any exact test needs: a perfect sample must be rarer than (1 - level) / 2
+    under ``null``.
 
     References
     ----------
@@ -107,44 +151,82 @@ def plan_auc(
     >>> plan.n_pos == plan.n_neg, plan.half_width <= 0.05
     (True, True)
     """
+    if method in VARIANCES:
+        method, model = "score", method
+    _options.choice(method, ("score", "delong"), "method")
+    _options.choice(model, VARIANCES, "model")
+    _options.choice(sampling, ("cohort", "case-control"), "sampling")
     area = _options.fraction(auc, "auc")
     share = _options.fraction(prevalence, "prevalence")
     level = _options.fraction(level, "level")
-    _options.choice(method, VARIANCES, "method")
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    largest, base = _largest_sd(area, half_width, null, power, z)
-    n = _smallest(lambda k: _sd(area, share, k, method) <= largest)
-    n_pos, n_neg = _split(n, share)
-    sd = _sd(area, share, n, method)
-    reached = math.nan
-    if null is not None:
-        reached = NormalDist().cdf(abs(area - base) / sd - z)
-    return Plan(n, n_pos, n_neg, sd, z * sd, reached, area, base, share, level, method)
+    goal, base = _goal("plan_auc", area, half_width, null, power, level)
+    random = sampling == "cohort"
+    design = _Design(area, base, share, level, method, model, random)
+
+    def enough(n: int) -> bool:
+        if null is not None and not _perfect_is_rare(design, n):
+            return False
+        reach = _reach(design, n, width=null is None)
+        return reach.half_width <= goal if null is None else reach.power >= goal
+
+    n = smallest(enough, start=_first(design, goal), what="plan_auc")
+    return _planned(design, n, sampling)
 
 
-def _largest_sd(
-    area: float, half_width: object, null: object, power: object, z: float
+def _first(d: _Design, goal: float) -> int:
+    """Give a size that is too small: a third of what a normal AUC would need."""
+    z = NormalDist().inv_cdf((1 + d.level) / 2)
+    most = goal / z
+    if not math.isnan(d.null):
+        most = abs(d.area - d.null) / max(z + NormalDist().inv_cdf(goal), 0.5)
+    n = smallest(lambda k: _sd(d.area, d.share, k, d.model) <= most, start=4)
+    return max(4, n // 3)
+
+
+def _planned(d: _Design, n: int, sampling: str) -> Plan:
+    n_pos, n_neg = _split(n, d.share)
+    reach, sd = _reach(d, n), _sd(d.area, d.share, n, d.model)
+    half, power = reach.half_width, reach.power
+    asked = (d.area, d.null, d.share, d.level, d.method, d.model, sampling)
+    return Plan(n, n_pos, n_neg, sd, half, power, *asked)
+
+
+def outlook(plan: Plan, sizes: Sequence[int]) -> Floats:
+    """Which power, or which half width, would other numbers of cases reach?"""
+    random = plan.sampling == "cohort"
+    asked = (plan.auc, plan.null, plan.prevalence, plan.level, plan.method, plan.model)
+    reach = [_reach(_Design(*asked, random), int(n)) for n in sizes]
+    which = 1 if math.isnan(plan.null) else 0
+    return np.array([r[which] for r in reach])
+
+
+def _goal(
+    what: str,
+    value: float,
+    half_width: object,
+    null: object,
+    power: object,
+    level: float,
 ) -> tuple[float, float]:
-    """Which standard error is just small enough?"""
+    """Which half width, or which power against which null, is wanted?"""
     if (half_width is None) == (null is None) or (power is not None and null is None):
         raise InputError(
-            "plan_auc needs one goal: half_width=0.03, or null=0.75 with power=0.9."
+            f"{what} needs one goal: half_width=0.03, or null=0.75 with power=0.9."
         )
     if null is None:
-        return _options.fraction(half_width, "half_width") / z, math.nan
+        return _options.fraction(half_width, "half_width"), math.nan
     base = _options.fraction(null, "null", ends="[]")
-    if base == area:
+    if base == value:
         raise InputError(
-            f"plan_auc needs null to differ from auc; both are {area:g}. No number of "
-            f"cases tells them apart."
+            f"{what} needs null to differ from what is expected; both are {value:g}. "
+            f"No number of cases tells them apart."
         )
     goal = 0.9 if power is None else _options.fraction(power, "power")
-    distance = z + NormalDist().inv_cdf(goal)
-    if distance <= 0:
+    if goal <= 1 - level:
         raise InputError(
             f"power={goal:g} is below the level of the test; any sample has more."
         )
-    return abs(area - base) / distance, base
+    return goal, base
 
 
 def _split(n: int, share: float) -> tuple[int, int]:
@@ -152,32 +234,405 @@ def _split(n: int, share: float) -> tuple[int, int]:
     return pos, n - pos
 
 
-def _sd(area: float, share: float, n: int, method: str) -> float:
+def _sd(area: float, share: float, n: int, model: str) -> float:
     pos, neg = _split(n, share)
-    return math.sqrt(VARIANCES[method](area, pos, neg))
+    return math.sqrt(VARIANCES[model](area, pos, neg))
 
 
-def _smallest(enough: Callable[[int], bool]) -> int:
-    """Find the smallest sample by doubling, then halving the gap."""
-    high = 4
-    while not enough(high):
-        high *= 2
-        if high > 2**50:
-            raise InputError("plan_auc found no sample size below 10^15; ask for less.")
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+# from this many cases of the smaller class on the AUC is normal enough
+_MANY = 150
+_SAMPLES = 4000
 
 
-def _variance(area: float, pos_var: float, neg_var: float, pos: int, neg: int) -> float:
-    """Kim et al. (2021), eq. 18."""
-    total = area * (1 - area) + (pos - 1) * neg_var + (neg - 1) * pos_var
-    return total / pos / neg
+def _reach(d: _Design, n: int, *, width: bool = True) -> _Reach:
+    """How wide is the interval of n cases, and how often does it exclude the null?"""
+    if min(_split(n, d.share)) >= _MANY:
+        return _large(d, n, width)
+    return _small(d, n, width)
 
 
-def _binormal(area: float, pos: int, neg: int) -> float:
+def _large(d: _Design, n: int, width: bool) -> _Reach:
+    """By the law of a normal AUC: the mean over 999 of its quantiles."""
+    n_pos, n_neg = _split(n, d.share)
+    quantile = np.array([NormalDist().inv_cdf(k / 1000) for k in range(1, 1000)])
+    a = np.clip(d.area + quantile * _sd(d.area, d.share, n, d.model), 1e-9, 1 - 1e-9)
+    pos, neg = SPREADS[d.model](d.area, n_pos, n_neg)
+    # the spread follows the AUC of the sample as that of the exponential model does
+    scale = np.maximum(*exponential_spread(a)) / max(exponential_spread(d.area))
+    return _answered(d, a, pos * scale, neg * scale, n_pos, n_neg, width)
+
+
+def _answered(
+    d: _Design,
+    a: Array,
+    pos: Array,
+    neg: Array,
+    n_pos: Any,
+    n_neg: Any,
+    width: bool,
+) -> _Reach:
+    """Make the interval of many samples: mean half width, share without the null."""
+    power = math.nan
+    if d.method == "score" and not math.isnan(d.null):
+        # the test alone: while a size is searched for nobody asks for the limits
+        power = float(np.mean(score_test(a, pos, neg, n_pos, n_neg, d.level)(d.null)))
+        if not width:
+            return _Reach(power, math.nan)
+    limits = score_limits if d.method == "score" else _delong_limits
+    low, high = limits(a, pos, neg, n_pos, n_neg, d.level)
+    if d.method != "score" and not math.isnan(d.null):
+        power = float(np.mean((d.null < low) | (d.null > high)))
+    return _Reach(power, float(np.mean(high - low)) / 2)
+
+
+def _delong_limits(
+    a: Array, pos: Array, neg: Array, n_pos: Any, n_neg: Any, level: float
+) -> tuple[Array, Array]:
+    """Give DeLong's limits, and the score interval where there is no spread."""
+    half = NormalDist().inv_cdf((1 + level) / 2) * np.sqrt(pos / n_pos + neg / n_neg)
+    low, high = np.maximum(a - half, 0.0), np.minimum(a + half, 1.0)
+    stand = score_limits(a, pos, neg, n_pos, n_neg, level)
+    flat = ~(half > 0)
+    return np.where(flat, stand[0], low), np.where(flat, stand[1], high)
+
+
+def _small(d: _Design, n: int, width: bool) -> _Reach:
+    """By drawing samples; one without both classes excludes nothing."""
+    rng = np.random.default_rng(0)
+    step = max(1, (1 << 21) // n)
+    parts = [
+        _placed(d, n, min(step, _SAMPLES - start), rng)
+        for start in range(0, _SAMPLES, step)
+    ]
+    a, pos, neg, n_pos, n_neg = (
+        np.concatenate(column) for column in zip(*parts, strict=True)
+    )
+    reach = _answered(d, a, pos, neg, n_pos, n_neg, width)
+    seen = a.size / _SAMPLES
+    return _Reach(reach.power * seen, reach.half_width * seen + (1 - seen) / 2)
+
+
+def _placed(
+    d: _Design, n: int, samples: int, rng: np.random.Generator
+) -> tuple[Array, ...]:
+    """Draw samples: their AUCs, spreads of the placement values, and class sizes."""
+    n_pos = np.full(samples, _split(n, d.share)[0])
+    if d.random:
+        n_pos = rng.binomial(n, d.share, samples)
+        n_pos = n_pos[(n_pos > 0) & (n_pos < n)]
+    label = np.arange(n) < n_pos[:, None]
+    score = DRAWS[d.model](rng, label, d.area, d.share)
+    label = np.take_along_axis(label, np.argsort(-score, axis=1), axis=1)
+    above = np.cumsum(label, axis=1)
+    size, rest = n_pos[:, None], n - n_pos[:, None]
+    below = rest - (np.arange(1, n + 1) - above)
+    a = np.where(label, below, 0).sum(axis=1) / n_pos / (n - n_pos)
+    pos = _spread(below / rest, label, a, n_pos)
+    neg = _spread(above / size, ~label, a, n - n_pos)
+    return a, pos, neg, n_pos, n - n_pos
+
+
+def _spread(value: Array, among: Array, mean: Array, n: Array) -> Array:
+    square = np.where(among, (value - mean[:, None]) ** 2, 0.0).sum(axis=1)
+    return np.asarray(square / np.maximum(n - 1, 1))
+
+
+def _perfect_is_rare(d: _Design, n: int) -> bool:
+    r"""Could any exact test reject? The best possible sample must be rare enough.
+
+    .. math:: P(\min s_+ > \max s_-) = \int n_0 \phi(x) \Phi(x)^{n_0 - 1}
+              \Phi(\delta - x)^{n_1}\,dx \le (1 - \text{level}) / 2
+    """
+    if d.null in (0.0, 1.0):
+        return True
+    from scipy.special import log_ndtr, ndtri
+
+    n_pos, n_neg = _split(n, d.share)
+    null = d.null if d.area > d.null else 1 - d.null
+    x = np.linspace(-9, 9, 2001)
+    shift = math.sqrt(2) * float(ndtri(null))
+    log = (n_neg - 1) * log_ndtr(x) + n_pos * log_ndtr(shift - x) - x * x / 2
+    density = n_neg * np.exp(log) / math.sqrt(2 * math.pi)
+    chance = float(density.sum() * (x[1] - x[0]))
+    return chance <= (1 - d.level) / 2
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class RatePlan(Record):
+    """How many cases are needed to know a rate at a cut?
+
+    Attributes
+    ----------
+    n : int
+        Cases in all.
+    counted : int
+        Cases that the rate is a share of (in a cohort: expected).
+    half_width : float
+        Half the mean width of Wilson's interval.
+    power : float
+        Chance that it excludes ``null``; NaN when none was given.
+    rate : str
+        Which rate.
+    value, null, prevalence, level : float
+        What was asked.
+    """
+
+    n: int
+    counted: int
+    half_width: float
+    power: float
+    rate: str
+    value: float
+    null: float
+    prevalence: float
+    level: float
+    sampling: str
+
+
+def plan_rate(
+    rate: str,
+    *,
+    value: float,
+    prevalence: float = 0.5,
+    recall: float | None = None,
+    half_width: float | None = None,
+    null: float | None = None,
+    power: float | None = None,
+    level: float = 0.95,
+    sampling: str = "cohort",
+) -> RatePlan:
+    """How many cases are needed to know recall, specificity or precision at a cut?
+
+    Parameters
+    ----------
+    rate
+        ``"recall"`` (sensitivity), ``"specificity"`` or ``"precision"``.
+    value
+        The rate that is expected.
+    prevalence
+        Share of positives among the cases.
+    recall
+        For precision: the recall that is expected, which says how many cases will be
+        flagged.
+    half_width
+        Wanted half width of the interval.
+    null, power
+        Instead: wanted power of the two-sided test against this rate (0.9 when only
+        ``null`` is given): the chance that the interval excludes it.
+    level
+        Confidence level of the interval.
+    sampling
+        ``"cohort"``: cases as they come, so that the number that the rate is a share of
+        is random. ``"case-control"``: that number is fixed.
+
+    Notes
+    -----
+    Wilson's interval, which :func:`rates` reports; width and power are exact sums over
+    the binomial law, and hold from n on up to the steps of that law. Precision has no
+    fixed number of flagged cases, so it is planned for a cohort.
+
+    Examples
+    --------
+    >>> plan = plan_rate("recall", value=0.9, prevalence=0.1, half_width=0.05)
+    >>> plan.half_width <= 0.05, plan.n > plan.counted
+    (True, True)
+    """
+    _options.choice(rate, ("recall", "sensitivity", "specificity", "precision"), "rate")
+    _options.choice(sampling, ("cohort", "case-control"), "sampling")
+    expected = _options.fraction(value, "value")
+    share = _options.fraction(prevalence, "prevalence")
+    level = _options.fraction(level, "level")
+    part = _part(rate, expected, share, recall)
+    goal, base = _goal("plan_rate", expected, half_width, null, power, level)
+    random = sampling == "cohort" or rate == "precision"
+
+    def enough(n: int) -> bool:
+        reach = _rate_reach(n, part, expected, base, level, random)
+        return reach.half_width <= goal if null is None else reach.power >= goal
+
+    n = smallest(enough, start=4, what="plan_rate")
+    if null is not None:  # the power climbs in steps: it must hold from here on
+        while not all(enough(k) for k in range(n, n + 4)):
+            n += 1
+    reach = _rate_reach(n, part, expected, base, level, random)
+    counted = max(1, round(n * part))
+    asked = (rate, expected, base, share, level, "cohort" if random else sampling)
+    return RatePlan(n, counted, reach.half_width, reach.power, *asked)
+
+
+def _part(rate: str, value: float, share: float, recall: object) -> float:
+    """Which part of all cases is the rate a share of?"""
+    if rate == "precision":
+        if recall is None:
+            raise InputError(
+                "plan_rate of precision needs the recall that is expected, which says "
+                "how many cases will be flagged. Type recall=0.8."
+            )
+        flagged = share * _options.fraction(recall, "recall") / value
+        if flagged >= 1:
+            raise InputError(
+                f"A precision of {value:g} at this recall and prevalence would flag "
+                f"more cases than there are. Is one of them too high?"
+            )
+        return flagged
+    return 1 - share if rate == "specificity" else share
+
+
+def _rate_reach(
+    n: int, part: float, value: float, null: float, level: float, random: bool
+) -> _Reach:
+    """Sum over all counts: mean half width, and the chance to exclude the null."""
+    sizes, weight = np.array([max(1, round(n * part))]), np.ones(1)
+    if random:
+        spread = 9 * math.sqrt(n * part * (1 - part)) + 9
+        first, last = max(0, int(n * part - spread)), min(n, int(n * part + spread) + 1)
+        # many sizes differ little: forty of them carry the mean
+        sizes = np.unique(np.linspace(first, last, min(last - first + 1, 41)).round())
+        weight = binomial_pmf(sizes, n, part)
+        weight = weight / weight.sum()
+    half = power = 0.0
+    for size, w in zip(sizes, weight, strict=True):
+        y = _likely(int(size), value)
+        p = binomial_pmf(y, size, value)
+        low, high = wilson(y, size, level)
+        half += float(w * (p @ (high - low)) / 2)
+        power += float(w * p[(null < low) | (null > high)].sum())
+    return _Reach(math.nan if math.isnan(null) else power, half)
+
+
+def _likely(n: int, p: float) -> Array:
+    from trueness._core.binomial import bulk
+
+    low, high = bulk(n, np.array([p]))
+    return np.arange(int(low[0]), int(high[0]) + 1)
+
+
+def plan_auc_difference(
+    *,
+    first: float,
+    second: float,
+    correlation: float = 0.5,
+    prevalence: float = 0.5,
+    half_width: float | None = None,
+    power: float | None = None,
+    level: float = 0.95,
+) -> Plan:
+    r"""How many cases are needed to tell two AUCs on the same cases apart?
+
+    .. math:: \mathrm{cov} = \frac{[\Phi_2(h_1, h_2; \rho) - A_1 A_2]
+              + (N_1 + N_0 - 2) [\Phi_2(h_1, h_2; \rho/2) - A_1 A_2]}{N_1 N_0}
+
+    Parameters
+    ----------
+    first, second
+        The AUCs that are expected.
+    correlation
+        Between the two scores within a class.
+    prevalence
+        Share of positives.
+    half_width
+        Wanted half width of the interval of the difference.
+    power
+        Instead: wanted power of the paired test of equal AUCs (0.9 when neither is
+        given).
+    level
+        Confidence level; the test has level 1 - ``level``.
+
+    Returns
+    -------
+    Plan
+        ``auc`` is the difference, ``null`` 0.
+
+    Notes
+    -----
+    Bivariate normal scores of equal spread: pairs of cases that share a positive or a
+    negative are correlated by rho / 2, the same pair by rho. Student's quantile with
+    the degrees of freedom of the smaller class, as :func:`compare_auc` has few of them.
+
+    Examples
+    --------
+    >>> plan = plan_auc_difference(first=0.85, second=0.8, power=0.8)
+    >>> plan.power >= 0.8
+    True
+    """
+    a, b = _options.fraction(first, "first"), _options.fraction(second, "second")
+    rho = _options.real_number(correlation, "correlation")
+    if not -1 <= rho < 1:
+        raise InputError(f"correlation must lie in [-1, 1); found {rho:g}.")
+    share = _options.fraction(prevalence, "prevalence")
+    level = _options.fraction(level, "level")
+    if half_width is not None and power is not None:
+        raise InputError("plan_auc_difference needs one goal: half_width= or power=.")
+    if half_width is None and a == b:
+        raise InputError(
+            f"plan_auc_difference needs two AUCs that differ; both are {a:g}. No "
+            f"number of cases tells them apart."
+        )
+    goal = 0.9 if power is None else _options.fraction(power, "power")
+    width = None if half_width is None else _options.fraction(half_width, "half_width")
+
+    def reach(n: int) -> tuple[float, _Reach]:
+        sd = math.sqrt(_difference_variance(a, b, rho, *_split(n, share)))
+        t = float(student_quantile(min(_split(n, share)) - 1.0, level))
+        return sd, _Reach(NormalDist().cdf(abs(a - b) / sd - t), t * sd)
+
+    def enough(n: int) -> bool:
+        _, found = reach(n)
+        return found.power >= goal if width is None else found.half_width <= width
+
+    n = smallest(enough, start=6, what="plan_auc_difference")
+    sd, found = reach(n)
+    pos, neg = _split(n, share)
+    asked = (a - b, 0.0, share, level, "delong", "binormal", "case-control")
+    return Plan(n, pos, neg, sd, found.half_width, found.power, *asked)
+
+
+def _difference_variance(a: float, b: float, rho: float, pos: int, neg: int) -> float:
+    own = _binormal(a, pos, neg) + _binormal(b, pos, neg)
+    pair, half = (_both(a, b, r) - a * b for r in (rho, rho / 2))
+    return max(own - 2 * (pair + (pos + neg - 2) * half) / pos / neg, 1e-300)
+
+
+def _both(a: float, b: float, rho: float) -> float:
+    """Phi_2(h, k; rho) by quadrature over the correlation (Plackett's identity)."""
+    from scipy.special import ndtri
+
+    h, k = float(ndtri(a)), float(ndtri(b))
+    x, w = np.polynomial.legendre.leggauss(40)
+    angle = math.asin(rho) * (x + 1) / 2
+    s = np.sin(angle)
+    inside = np.exp(-(h * h - 2 * h * k * s + k * k) / (2 * np.cos(angle) ** 2))
+    return a * b + float(w @ inside) * math.asin(rho) / 2 / (2 * math.pi)
+
+
+def _normal_scores(
+    rng: np.random.Generator, label: Array, area: float, share: float
+) -> Array:
+    from scipy.special import ndtri
+
+    return rng.normal(size=label.shape) + math.sqrt(2) * float(ndtri(area)) * label
+
+
+def _exponential_scores(
+    rng: np.random.Generator, label: Array, area: float, share: float
+) -> Array:
+    return rng.exponential(size=label.shape) * np.where(label, area / (1 - area), 1.0)
+
+
+def _fermi_scores(
+    rng: np.random.Generator, label: Array, area: float, share: float
+) -> Array:
+    """Put each case at a rank by its class; cases at one rank are in random order."""
+    n = label.shape[1]
+    fd = fermi_dirac(n=n, n_pos=_split(n, share)[0], auc=area)
+    p = fd.probability(np.arange(1, n + 1))
+    u = rng.random(label.shape)
+    ranks = [np.searchsorted(np.cumsum(q) / q.sum(), u) for q in (1 - p, p)]
+    return np.where(label, -ranks[1], -ranks[0]) + rng.random(label.shape)
+
+
+def _binormal_spread(area: float, pos: int, neg: int) -> tuple[float, float]:
     r"""Both spreads are P(two of three) - A^2 of normals with correlation 1/2.
 
     Phi_2(h, h; 1/2) = A - 2 T(h, 1/sqrt(3)) with Owen's T and h = Phi^-1(A).
@@ -185,19 +640,40 @@ def _binormal(area: float, pos: int, neg: int) -> float:
     from scipy.special import ndtri, owens_t
 
     spread = area - 2 * float(owens_t(float(ndtri(area)), 1 / math.sqrt(3))) - area**2
-    return _variance(area, spread, spread, pos, neg)
+    return spread, spread
+
+
+def _fermi_spread(area: float, pos: int, neg: int) -> tuple[float, float]:
+    fd = fermi_dirac(n=pos + neg, n_pos=pos, auc=area)
+    return fd.p100 - area**2, fd.p110 - area**2
+
+
+def _binormal(area: float, pos: int, neg: int) -> float:
+    return float(pair_variance(area, *_binormal_spread(area, pos, neg), pos, neg))
 
 
 def _hanley_mcneil(area: float, pos: int, neg: int) -> float:
-    return _variance(area, *exponential_spread(area), pos, neg)
+    return float(pair_variance(area, *exponential_spread(area), pos, neg))
 
 
 def _fermi_dirac(area: float, pos: int, neg: int) -> float:
     return fermi_dirac(n=pos + neg, n_pos=pos, auc=area).auc_se ** 2
 
 
+Spreads = Callable[[float, int, int], tuple[float, float]]
+# how far placement values of positives and negatives spread
+SPREADS: dict[str, Spreads] = {
+    "binormal": _binormal_spread,
+    "hanley-mcneil": lambda area, pos, neg: exponential_spread(area),
+    "fermi-dirac": _fermi_spread,
+}
 VARIANCES: dict[str, Callable[[float, int, int], float]] = {
     "binormal": _binormal,
     "hanley-mcneil": _hanley_mcneil,
     "fermi-dirac": _fermi_dirac,
+}
+DRAWS: dict[str, Callable[[np.random.Generator, Array, float, float], Array]] = {
+    "binormal": _normal_scores,
+    "hanley-mcneil": _exponential_scores,
+    "fermi-dirac": _fermi_scores,
 }
