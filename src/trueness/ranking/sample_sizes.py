@@ -376,6 +376,8 @@ class RatePlan(Record):
         Which rate.
     value, null, prevalence, level : float
         What was asked.
+    sampling : str
+        Is the number of cases that count fixed by design, or random?
     """
 
     n: int
