@@ -28,7 +28,10 @@ DOUBTS = (
     trueness.DoubtfulAssumption,
 )
 # they read files, write files or draw: the command line is fuzzed for those
-ELSEWHERE = {"scan", "read_tally", "read_panel", "save_map", "load_map", "register"}
+ELSEWHERE = {
+    *("scan", "read_tally", "read_panel", "save_map", "load_map", "load_watch"),
+    "register",
+}
 
 
 @cache

@@ -103,7 +103,7 @@ def test_no_traceback_ever(tmp_path_factory, made, data):
         assert result.stderr.strip(), words
 
 
-@pytest.mark.parametrize("name", ["*", 'a"b', "COLUMNS(*)", "a.b", " b "])
+@pytest.mark.parametrize("name", ["*", 'a"b', "COLUMNS(*)", "a.b"])
 def test_a_name_is_a_name(name, tmp_path):
     path = tmp_path / "cases.csv"
     with path.open("w", newline="") as file:

@@ -612,7 +612,8 @@ def gap_price(
     >>> gap_price({"a": a, "b": b}, at=[0.1, 0.5]).value
     array([0.775, 0.775])
     """
-    places = np.atleast_1d(np.asarray(at, dtype=np.float64))
+    places = _options.grid(at, "at")
+    _options.choice(limit, ("recall_gap", "fpr_gap", "flagged_rate_ratio"), "limit")
     sign = ">=" if limit.endswith("_ratio") else "<="
     others: Any = subject_to
     if isinstance(others, (str, Constraint)):
