@@ -78,12 +78,22 @@ def test_command_line(copy, tmp_path):
     file = tmp_path / "p.csv"
     rows = zip([1, 0, 1, 1, 0, 0], [0.9, 0.8, 0.7, 0.6, 0.2, 0.1], strict=True)
     file.write_text("y,p\n" + "".join(f"{y},{p}\n" for y, p in rows))
-    code = "import sys; from trueness.cli import main; sys.argv[0] = 'trueness'; main()"
+    code = "from trueness.cli._start import main; main()"
     options = ["--label", "y", "--score", "p", "--minimize", "fdr"]
     words = ["threshold", str(file), *options, "--subject-to", "recall >= 1", "--json"]
     found = json.loads(run(copy, code, *words))
     assert "fdr" in json.dumps(found)
     assert "0.25" in json.dumps(found)
+
+
+def test_report(copy):
+    code = """
+import numpy as np, trueness
+y = np.arange(60) % 3 == 0
+s = np.round(np.linspace(0, 1, 60) + y / 2, 2)
+print(trueness.report.html(y, s))
+"""
+    assert "false discovery rate" in run(copy, code).lower()
 
 
 def test_floats_and_whole_numbers_come_from_one_formula():
