@@ -207,7 +207,7 @@ def differences(schema, value):
 def test_every_command_is_documented_and_has_the_common_options(name):
     assert name in RESULTS
     assert {"json", "plot", "debug"} <= option_names(name)
-    if name not in ("demo", *PLANS, "check", "watch"):
+    if name not in ("demo", "apply", *PLANS, "check", "watch"):
         usual = {"file", "label", "positive", "level"}
         usual |= set() if name == "readers" else {"count", "by"}  # a row is a reading
         assert usual <= option_names(name)
@@ -241,6 +241,9 @@ def test_examples_work_as_shown(name, tmp_path, monkeypatch):
     assert command_of(words) == name
     if name == "demo":
         return  # it has a test of its own
+    if name == "apply":  # what it applies is made by another command
+        fit = ("calibrate", "sample:west_nile", "--label", "virus", "--score")
+        run(*fit, "adaboost", "--method", "platt", "--save", "map.json")
     result = run(*words)
     assert result.exit_code == 0, result.stderr
     assert "Took" not in result.stderr or name == "report"

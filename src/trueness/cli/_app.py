@@ -28,6 +28,8 @@ COMMANDS = {
     "calibrate": "What does a score mean, as a probability? Fits a map and applies it.",
     "combine": "Would they be better together? Compares ways to combine scores, "
     "applies one.",
+    "apply": "What do new rows score? Applies a map that calibrate or combine has "
+    "saved.",
     "nogold": "How good is each test, and how common is the condition, if the truth is "
     "unknown?",
     "leaves": "Can this leaf be trusted? Confidence and utility of every leaf of a "

@@ -158,7 +158,7 @@ ABOUT = keys(
         unknown=whole("cases without a label"),
     ),
 )
-NO_FILE = ("plan auc", "plan difference", "plan rate", "plan leaf", "demo")
+NO_FILE = ("apply", "plan auc", "plan difference", "plan rate", "plan leaf", "demo")
 _MEASURES = keys(auc=ESTIMATE, average_precision=ESTIMATE, brier=ESTIMATE)
 _COUNTS = {k: whole(v) for k, v in {
     "tp": "true positives", "fp": "false positives", "fn": "false negatives",
@@ -261,6 +261,14 @@ RESULTS: dict[str, Schema] = {
         map=value("anything", "the map, as it is saved"),
         **_CALIBRATED,
         groups=each(keys(**_CALIBRATED)),
+    ),
+    "apply": keys(
+        map=text("which kind of map"),
+        file=text("where the rows came from"),
+        output=text("the file that was written"),
+        scores=several(text("the columns that it reads")),
+        column=text("name of the new column"),
+        rows=whole("rows that were scored"),
     ),
     "combine": keys(
         method=text("the combiner that was applied"),

@@ -1,7 +1,9 @@
 """How is this used with scikit-learn? The door for its estimators.
 
 Questions: how does a classifier get probabilities that mean what they say
-(``Calibrator``); how are several combined (``FiDELClassifier``); how is a tree grown
+(``Calibrator``); where does it cut so that a metric is best and constraints are kept
+(``ThresholdClassifier``); how is a model chosen by any metric of Trueness
+(``metric_scorer``); how are several combined (``FiDELClassifier``); how is a tree grown
 whose every split is worth it (``ConfidentTree``, ``prune``); which leaves of a fitted
 tree can be trusted (``leaf_report``).
 
@@ -17,6 +19,18 @@ from trueness.estimators.calibrator import Calibrator  # noqa: E402
 from trueness.estimators.confident_tree import ConfidentTree  # noqa: E402
 from trueness.estimators.fidel import FiDELClassifier  # noqa: E402
 from trueness.estimators.pruning import prune  # noqa: E402
+from trueness.estimators.scorers import metric_scorer  # noqa: E402
+from trueness.estimators.threshold_classifier import (  # noqa: E402
+    ThresholdClassifier,
+)
 from trueness.estimators.tree_leaves import leaf_report  # noqa: E402
 
-__all__ = ["Calibrator", "ConfidentTree", "FiDELClassifier", "leaf_report", "prune"]
+__all__ = [
+    "Calibrator",
+    "ConfidentTree",
+    "FiDELClassifier",
+    "ThresholdClassifier",
+    "leaf_report",
+    "metric_scorer",
+    "prune",
+]

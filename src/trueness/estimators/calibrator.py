@@ -10,18 +10,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import check_cv, cross_val_predict
 from sklearn.utils import get_tags
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import listing
 from trueness.calibration.calibrators import CALIBRATORS, calibrate
-from trueness.counts.counting import count_tally, read_labels
 from trueness.counts.values import Tally
-
-_RESPONSES = ("auto", "predict_proba", "decision_function")
+from trueness.estimators._scores import (
+    RESPONSES,
+    response_of,
+    scores_of,
+    tally_of,
+    two_labels,
+)
 
 
 class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -107,8 +108,8 @@ class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
             Cases of one group stay in one fold; needs a splitter that looks at groups.
         """
         _options.choice(self.method, CALIBRATORS, "method")
-        _options.choice(self.response_method, _RESPONSES, "response_method")
-        y = self._labels(y)
+        _options.choice(self.response_method, RESPONSES, "response_method")
+        y, self.classes_ = two_labels(y, type(self).__name__)
         # a splitter may shuffle: one list of folds serves the models and the maps
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
         base = self._base()
@@ -117,7 +118,7 @@ class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         )
         score = score[:, 1] if score.ndim == 2 else score
         self.estimator_ = clone(base).fit(X, y)
-        self.tally_ = _tally(y, score, self.classes_)
+        self.tally_ = tally_of(y, score, self.classes_[1])
         self.map_ = self._map(self.tally_)
         self._training = (y, score, [test for _, test in folds])
         for name in ("n_features_in_", "feature_names_in_"):
@@ -125,38 +126,8 @@ class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
                 setattr(self, name, getattr(self.estimator_, name))
         return self
 
-    def _labels(self, y: Any) -> Any:
-        if y is None:
-            raise InputError(
-                "This Calibrator estimator requires y to be passed, but the target y "
-                "is None."
-            )
-        y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        if len(self.classes_) > 2:
-            raise InputError(
-                f"Only binary classification is supported. The type of the target is "
-                f"{type_of_target(y)}: found {len(self.classes_)} classes."
-            )
-        if len(self.classes_) < 2:
-            raise InputError(
-                f"Calibrator needs two classes in y; found one class: "
-                f"{listing(self.classes_)}."
-            )
-        return y
-
     def _response(self, estimator: Any) -> str:
-        known = [r for r in _RESPONSES[1:] if hasattr(estimator, r)]
-        if self.response_method in known:
-            return self.response_method
-        if self.response_method != "auto" or not known:
-            raise InputError(
-                f"{type(estimator).__name__} has no "
-                f"{' and no '.join(r for r in _RESPONSES[1:] if r not in known)}: "
-                f"a score is needed to calibrate."
-            )
-        return known[0]
+        return response_of(estimator, self.response_method, "calibrate")
 
     def _map(self, tally: Tally) -> Any:
         return calibrate(tally, method=self.method, **(self.options or {}))
@@ -170,17 +141,14 @@ class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         for test in folds:
             rest = np.ones(len(y), dtype=bool)
             rest[test] = False
-            out[test] = self._map(_tally(y[rest], score[rest], self.classes_))(
-                score[test]
-            )
+            others = tally_of(y[rest], score[rest], self.classes_[1])
+            out[test] = self._map(others)(score[test])
         return out
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
         """Give the probabilities of both classes, in the order of ``classes_``."""
         check_is_fitted(self)
-        score = getattr(self.estimator_, self._response(self.estimator_))(X)
-        score = score[:, 1] if score.ndim == 2 else score
-        p = self.map_(score)
+        p = self.map_(scores_of(self.estimator_, X, self._response(self.estimator_)))
         return np.stack([1 - p, p], axis=1)
 
     def predict(self, X: Any) -> Any:  # noqa: N803
@@ -196,7 +164,3 @@ class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         tags.input_tags.pairwise = inner.input_tags.pairwise
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
-
-
-def _tally(y: Any, score: Any, classes: Any) -> Tally:
-    return count_tally(np.asarray(score), read_labels(y, classes[1]), what="the scores")

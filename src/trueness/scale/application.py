@@ -109,7 +109,7 @@ def _is_map(map: Any) -> None:
         )
 
 
-def _several(map: Map) -> Sequence[str] | None:
+def inputs_of(map: Map) -> Sequence[str] | None:
     """Which columns does a map of several scores read? None for a map of one."""
     # a map of one score says what it computes; its names, if any, are its own matter
     if type(map).expression is not Map.expression:
@@ -118,7 +118,7 @@ def _several(map: Map) -> Sequence[str] | None:
 
 
 def _inputs(map: Map, column: str | None, names: Sequence[str]) -> list[str]:
-    several = _several(map)
+    several = inputs_of(map)
     if column is not None and several is not None:
         raise InputError(
             f"{type(map).__name__} reads the columns {listing(several)}; leave "
@@ -135,7 +135,7 @@ def _inputs(map: Map, column: str | None, names: Sequence[str]) -> list[str]:
 
 def _evaluated(map: Map, columns: Sequence[Array]) -> Floats:
     rows = [_columns.numeric_scores(c, "column").astype(np.float64) for c in columns]
-    several = _several(map) is not None
+    several = inputs_of(map) is not None
     return np.asarray(map(np.column_stack(rows) if several else rows[0]))
 
 

@@ -1,0 +1,64 @@
+"""How are binary labels read, and how does a model score cases?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import assert_all_finite, column_or_1d
+
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing
+from trueness.counts.counting import count_tally, read_labels
+from trueness.counts.values import Tally
+
+RESPONSES = ("auto", "predict_proba", "decision_function")
+
+
+def two_labels(y: Any, name: str) -> tuple[Any, Any]:
+    """Give the labels as a column, and the two classes in their order."""
+    if y is None:
+        raise InputError(
+            f"This {name} estimator requires y to be passed, but the target y is None."
+        )
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    classes = np.unique(y)
+    if len(classes) > 2:
+        raise InputError(
+            f"Only binary classification is supported. The type of the target is "
+            f"{type_of_target(y)}: found {len(classes)} classes."
+        )
+    if len(classes) < 2:
+        raise InputError(
+            f"{name} needs two classes in y; found one class: {listing(classes)}."
+        )
+    return y, classes
+
+
+def response_of(estimator: Any, asked: str, purpose: str) -> str:
+    """Which output of a model is its score: the one asked for, or the first it has."""
+    known = [r for r in RESPONSES[1:] if hasattr(estimator, r)]
+    if asked in known:
+        return asked
+    if asked != "auto" or not known:
+        raise InputError(
+            f"{type(estimator).__name__} has no "
+            f"{' and no '.join(r for r in RESPONSES[1:] if r not in known)}: "
+            f"a score is needed to {purpose}."
+        )
+    return known[0]
+
+
+def scores_of(estimator: Any, X: Any, response: str) -> Any:  # noqa: N803
+    """Give one score per case, higher for the second class."""
+    score = np.asarray(getattr(estimator, response)(X))
+    return score[:, 1] if score.ndim == 2 else score
+
+
+def tally_of(y: Any, score: Any, positive: Any) -> Tally:
+    """Count scores and labels."""
+    return count_tally(np.asarray(score), read_labels(y, positive), what="the scores")

@@ -1,0 +1,294 @@
+"""How does a scikit-learn classifier cut its scores where a metric is best?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import check_cv
+from sklearn.utils import Bunch, _safe_indexing, get_tags
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _routing_enabled,
+    process_routing,
+)
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import (
+    _check_method_params,
+    _num_samples,
+    check_is_fitted,
+    indexable,
+)
+
+from trueness._core.arrays import Floats
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness.estimators import _checks
+from trueness.estimators._scores import (
+    RESPONSES,
+    response_of,
+    scores_of,
+    tally_of,
+    two_labels,
+)
+from trueness.metrics.algebra import Constraint, Metric
+from trueness.threshold.guarantees import guaranteed_threshold
+from trueness.threshold.operating_point import best_threshold
+
+_PREFIT = "prefit"
+
+
+class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Where does a classifier cut, so that a metric is best and constraints are kept?
+
+    The training cases are scored by cross-validation, each by a model that did not see
+    it; of these scores every distinct cut is tried, and the best one that keeps the
+    constraints is taken (:func:`trueness.best_threshold`). The model itself is then
+    trained on all cases.
+
+    Parameters
+    ----------
+    estimator
+        A binary classifier with ``predict_proba`` or ``decision_function``; default
+        logistic regression. A model that is trained already goes in with
+        ``cv="prefit"`` or as ``FrozenEstimator(model)``; the cases of ``fit`` then only
+        choose the cut, and should be cases that it was not trained on.
+    maximize, minimize
+        The objective: any metric of Trueness, or text such as ``"f1"`` or
+        ``"0.7*accuracy + 0.3*recall"``. Give one of them.
+    subject_to
+        Constraints: ``["recall >= 0.9"]``.
+    guarantee
+        Choose the cut by :func:`trueness.guaranteed_threshold`: the constraints hold in
+        the population with this probability. True means 0.95.
+    cv
+        Number of stratified folds, a splitter of scikit-learn that scores each case
+        once, or "prefit".
+    pos_label
+        The class that counts as positive; by default the second one.
+    response_method
+        Which output is cut: "predict_proba", "decision_function", or "auto" for the
+        first of them that there is.
+    n_jobs
+        Folds that are trained at the same time.
+
+    Attributes
+    ----------
+    threshold_ : float
+        A case is positive when its score reaches it.
+    operating_point_ : trueness.OperatingPoint or trueness.GuaranteedThreshold
+        The record of the choice, on scores out of cross-validation.
+    tally_ : trueness.Tally
+        The scores that the cut was chosen on.
+    estimator_ : estimator
+        The model trained on all cases.
+    classes_ : array (2,)
+        The labels.
+
+    Notes
+    -----
+    The value in ``operating_point_`` was chosen as the best of many and is optimistic;
+    ``trueness.validate_threshold(c.tally_, ...)`` says by how much. A guarantee is
+    strict for a model that did not see the cases (``cv="prefit"``); after
+    cross-validation the model that is trained on all cases differs a little from those
+    that were judged. ``sample_weight`` reaches the model; the cut counts cases, without
+    those whose weight is zero.
+
+    Unlike ``TunedThresholdClassifierCV``, which tries a hundred thresholds and averages
+    interpolated curves of the folds, all cuts of the pooled scores are tried.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> X, y = make_classification(400, weights=[0.8], random_state=0)
+    >>> c = ThresholdClassifier(maximize="precision", subject_to=["recall >= 0.9"])
+    >>> c.fit(X, y).operating_point_.constraints["recall >= 0.9"] >= 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        maximize: str | Metric = "f1",
+        minimize: str | Metric | None = None,
+        subject_to: str | Constraint | Iterable[str | Constraint] = (),
+        guarantee: bool | float = False,
+        cv: Any = 5,
+        pos_label: Any = None,
+        response_method: str = "auto",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.maximize = maximize
+        self.minimize = minimize
+        self.subject_to = subject_to
+        self.guarantee = guarantee
+        self.cv = cv
+        self.pos_label = pos_label
+        self.response_method = response_method
+        self.n_jobs = n_jobs
+
+    def _base(self) -> Any:
+        return LogisticRegression() if self.estimator is None else self.estimator
+
+    def fit(self, X: Any, y: Any, **params: Any) -> Self:  # noqa: N803
+        """Train, score by cross-validation and choose the cut.
+
+        Parameters
+        ----------
+        X, y
+            Training cases and their labels, two different ones.
+        **params
+            ``groups`` for the splitter; all others go to ``fit`` of the model. With
+            metadata routing enabled, each goes where it was requested.
+        """
+        _options.choice(self.response_method, RESPONSES, "response_method")
+        y, self.classes_ = two_labels(y, type(self).__name__)
+        if self.pos_label is not None:
+            _checks.class_of(self.pos_label, self.classes_.tolist(), "pos_label")
+        X, y = indexable(X, y)  # noqa: N806 - the name that scikit-learn gives it
+        seen = _with_weight(y, params)
+        if np.unique(y[seen]).size < 2:
+            raise InputError(
+                "sample_weight leaves cases of one class only; ThresholdClassifier "
+                "needs two classes to choose a cut."
+            )
+        routed = self._routed(params)
+        if isinstance(self.cv, str):
+            _options.choice(self.cv, (_PREFIT,), "cv")
+            score = self._of_positive(self._base(), X)
+            self.estimator_ = self._base()
+        else:
+            score = self._out_of_fold(X, y, routed)
+            self.estimator_ = clone(self._base()).fit(X, y, **routed.estimator.fit)
+        self.tally_ = tally_of(y[seen], score[seen], self._positive())
+        self.operating_point_ = self._at_usual_cut(self._chosen())
+        self.threshold_ = float(self.operating_point_.threshold)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        return self
+
+    def _routed(self, params: dict[str, Any]) -> Any:
+        if _routing_enabled():
+            return process_routing(self, "fit", **params)
+        groups = {k: v for k, v in params.items() if k == "groups"}
+        others = {k: v for k, v in params.items() if k not in groups}
+        return Bunch(estimator=Bunch(fit=others), splitter=Bunch(split=groups))
+
+    def _out_of_fold(self, X: Any, y: Any, routed: Any) -> Floats:  # noqa: N803
+        splitter = check_cv(self.cv, y, classifier=True)
+        folds = list(splitter.split(X, y, **routed.splitter.split))
+        parts = Parallel(n_jobs=self.n_jobs)(
+            delayed(self._fold_scores)(X, y, train, test, routed.estimator.fit)
+            for train, test in folds
+        )
+        score = np.full(_num_samples(X), np.nan)
+        for (_, test), part in zip(folds, parts, strict=True):
+            score[test] = part
+        if np.isnan(score).any():
+            raise InputError(
+                "cv must score each case once; some cases are in no test fold. Type "
+                "cv=5 or take KFold and the like."
+            )
+        return score
+
+    def _fold_scores(
+        self,
+        X: Any,  # noqa: N803
+        y: Any,
+        train: Any,
+        test: Any,
+        params: dict[str, Any],
+    ) -> Any:
+        own = _check_method_params(X, params=params, indices=train)
+        model = clone(self._base()).fit(
+            _safe_indexing(X, train), _safe_indexing(y, train), **own
+        )
+        return self._of_positive(model, _safe_indexing(X, test))
+
+    def _positive(self) -> Any:
+        return self.classes_[1] if self.pos_label is None else self.pos_label
+
+    def _of_positive(self, model: Any, X: Any) -> Any:  # noqa: N803
+        """Give one score per case, higher for the positive class."""
+        response = response_of(model, self.response_method, "cut")
+        score = scores_of(model, X, response)
+        if self._positive() == self.classes_[1]:
+            return score
+        return 1 - score if response == "predict_proba" else -score
+
+    def _chosen(self) -> Any:
+        aim: dict[str, Any] = {"minimize": self.minimize}
+        if self.minimize is None:
+            aim = {"maximize": self.maximize}
+        if self.guarantee is not False:
+            sure = 0.95 if self.guarantee is True else self.guarantee
+            sure = _options.fraction(sure, "guarantee")
+            return guaranteed_threshold(
+                self.tally_, self.subject_to, confidence=sure, **aim
+            )
+        return best_threshold(self.tally_, subject_to=self.subject_to, **aim)
+
+    def _at_usual_cut(self, point: Any) -> Any:
+        """Take 1/2, or 0 of a decision function, where that is as good as the best.
+
+        Every threshold of an interval makes the same cut of the cases; the usual one
+        then agrees with what the model itself predicts of new ones.
+        """
+        response = response_of(self.estimator_, self.response_method, "cut")
+        usual = 0.5 if response == "predict_proba" else 0.0
+        for low, high in getattr(point, "intervals", (point.interval,)):
+            if low < usual <= high:
+                return replace(point, threshold=usual, interval=(low, high))
+        return point
+
+    def predict(self, X: Any) -> Any:  # noqa: N803
+        """Give the positive class where the score reaches the threshold."""
+        check_is_fitted(self, "threshold_")
+        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+
+    def decision_function(self, X: Any) -> Floats:  # noqa: N803
+        """How far is each case from the cut? Above zero means ``classes_[1]``.
+
+        The probabilities of the model are in ``estimator_.predict_proba``; they do not
+        know the cut, and are not passed on as if they agreed with ``predict``.
+        """
+        check_is_fitted(self, "threshold_")
+        margin = self._of_positive(self.estimator_, X) - self.threshold_
+        # a score at the threshold is flagged: it must not look undecided
+        margin = np.where(margin == 0, np.finfo(np.float64).tiny, margin)
+        return margin if self._positive() == self.classes_[1] else -margin
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Say to which method each part of the metadata goes."""
+        fit = MethodMapping().add(caller="fit", callee="fit")
+        split = MethodMapping().add(caller="fit", callee="split")
+        router = MetadataRouter(owner=self)
+        router.add(estimator=self._base(), method_mapping=fit)
+        splitter = check_cv(5 if isinstance(self.cv, str) else self.cv)
+        return router.add(splitter=splitter, method_mapping=split)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what can be passed."""
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._base())
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.pairwise = inner.input_tags.pairwise
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        return tags
+
+
+def _with_weight(y: Any, params: dict[str, Any]) -> Any:
+    """Which cases count? Not those that were given a weight of zero."""
+    weight = params.get("sample_weight")
+    if weight is None:
+        return np.ones(len(y), dtype=bool)
+    return np.broadcast_to(np.asarray(weight, dtype=np.float64) != 0, (len(y),))

@@ -1,0 +1,82 @@
+"""A saved map is applied to new rows, from a shell."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner
+
+import trueness
+from trueness.cli import app
+from trueness.cli._schema import document
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(w) for w in words])
+
+
+@pytest.fixture
+def folder(tmp_path, rng):
+    n = 300
+    rows = {"id": np.arange(n), "y": rng.integers(0, 2, n)}
+    rows |= {"p": (rows["y"] + rng.random(n)) / 2, "q": rng.random(n)}
+    pl.DataFrame(rows).write_csv(tmp_path / "old.csv")
+    rows["p"] = rng.random(n)
+    new = pl.DataFrame(rows).with_columns(
+        p=pl.when(pl.col("id") == 7).then(None).otherwise(pl.col("p"))
+    )
+    new.write_parquet(tmp_path / "new.parquet")
+    return tmp_path
+
+
+def test_a_calibrator(folder):
+    fit = ("calibrate", folder / "old.csv", "--label", "y", "--score", "p")
+    assert run(*fit, "--method", "isotonic", "--save", folder / "m.json").exit_code == 0
+    line = ("apply", folder / "m.json", folder / "new.parquet", "--score", "p")
+    done = run(*line, "-o", folder / "out.parquet", "--json")
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert not list(Draft202012Validator(document("apply")).iter_errors(found))
+    assert found["result"]["rows"] == 300
+    out, new = (pl.read_parquet(folder / f) for f in ("out.parquet", "new.parquet"))
+    assert out.drop("p_calibrated").equals(new)
+    fitted = trueness.load_map(folder / "m.json")
+    gone = new["p"].is_null().to_numpy()
+    known = fitted(new["p"].to_numpy()[~gone])
+    made = out["p_calibrated"].to_numpy()
+    assert made[~gone].tolist() == known.tolist()
+    assert np.isnan(made[gone]).all()
+    csv = run(*line, "-o", folder / "out.csv", "--column", "z")
+    assert csv.exit_code == 0
+    assert "z" in pl.read_csv(folder / "out.csv").columns
+
+
+def test_a_combiner_knows_its_columns(folder):
+    fit = ("combine", folder / "old.csv", "--label", "y", "--score", "p")
+    fit += ("--score", "q", "--save", folder / "c.json")
+    assert run(*fit).exit_code == 0
+    line = ("apply", folder / "c.json", folder / "old.csv", "-o", folder / "o.parquet")
+    done = run(*line)
+    assert done.exit_code == 0, done.stderr
+    assert "300 rows scored by" in done.stdout
+    wrong = run(*line, "--score", "p")
+    assert wrong.exit_code == 2
+    assert "leave out --score" in wrong.stderr
+
+
+def test_what_cannot_be_applied(folder):
+    fit = ("calibrate", folder / "old.csv", "--label", "y", "--score", "p")
+    run(*fit, "--method", "platt", "--save", folder / "m.json")
+    line = ("apply", folder / "m.json", folder / "new.parquet")
+    for more, words in (
+        ((), "Where to? Type -o"),
+        (("-o", folder / "x.parquet", "--score", "r"), "it lacks"),
+        (("-o", folder / "new.parquet", "--score", "p"), "must not be the input"),
+        (("-o", folder / "x.xlsx", "--score", "p"), "the ending of --output"),
+    ):
+        done = run(*line, *more)
+        assert done.exit_code == 2, more
+        assert words in done.stderr
+    assert run("apply", folder / "none.json", folder / "new.parquet").exit_code == 2

@@ -1,0 +1,151 @@
+"""ThresholdClassifier: scikit-learn's rules, and the exact cut out of fold."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score, make_scorer
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    StratifiedKFold,
+    cross_val_predict,
+    cross_val_score,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import trueness
+from trueness import InputError
+from trueness.estimators import ThresholdClassifier, metric_scorer
+
+
+@pytest.fixture(scope="module")
+def cases():
+    return make_classification(
+        500, n_features=6, weights=[0.75], flip_y=0.15, random_state=2
+    )
+
+
+@parametrize_with_checks(
+    [ThresholdClassifier(), ThresholdClassifier(LinearSVC(), maximize="accuracy", cv=3)]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_the_cut_is_the_best_of_all_scores_out_of_fold(cases):
+    X, y = cases
+    model = ThresholdClassifier(LogisticRegression(), maximize="f1", cv=4).fit(X, y)
+    score = cross_val_predict(
+        LogisticRegression(), X, y, cv=StratifiedKFold(4), method="predict_proba"
+    )[:, 1]
+    by_hand = max(f1_score(y, score >= s) for s in np.unique(score))
+    assert model.operating_point_.value == pytest.approx(by_hand, abs=1e-12)
+    flagged = model.estimator_.predict_proba(X)[:, 1] >= model.threshold_
+    assert (model.predict(X) == flagged).all()
+    assert model.tally_ == trueness.tally(y, score)
+
+
+def test_constraints_guarantees_and_either_class(cases):
+    X, y = cases
+    names = np.array(["no", "yes"])[y]
+    model = ThresholdClassifier(maximize="precision", subject_to=["recall >= 0.9"])
+    c = model.fit(X, names).operating_point_.confusion
+    assert c.tp / (c.tp + c.fn) >= 0.9
+    sure = clone(model).set_params(guarantee=True).fit(X, names)
+    assert isinstance(sure.operating_point_, trueness.GuaranteedThreshold)
+    assert sure.operating_point_.confidence == 0.95
+    assert sure.threshold_ <= model.threshold_
+    surer = clone(model).set_params(guarantee=0.999).fit(X, names)
+    assert surer.threshold_ <= sure.threshold_
+    turned = ThresholdClassifier(
+        maximize="precision", subject_to=["recall >= 0.9"], pos_label="no"
+    ).fit(X, names)
+    c = turned.operating_point_.confusion
+    assert c.tp + c.fn == (names == "no").sum()
+    found = turned.predict(X)
+    score = 1 - turned.estimator_.predict_proba(X)[:, 1]
+    assert ((found == "no") == (score >= turned.threshold_)).all()
+    with pytest.raises(trueness.Infeasible):
+        ThresholdClassifier(subject_to="recall >= 2").fit(X, y)
+    with pytest.raises(InputError, match="pos_label must be one of the classes"):
+        ThresholdClassifier(pos_label="x").fit(X, y)
+    cheap = ThresholdClassifier(minimize=trueness.cost(fp=1, fn=5)).fit(X, y)
+    best = trueness.best_threshold(cheap.tally_, minimize=trueness.cost(fp=1, fn=5))
+    assert cheap.operating_point_.value == best.value
+
+
+def test_a_fitted_model_is_only_cut(cases):
+    X, y = cases
+    trained = LogisticRegression().fit(X[:250], y[:250])
+    one = ThresholdClassifier(trained, cv="prefit").fit(X[250:], y[250:])
+    two = ThresholdClassifier(FrozenEstimator(trained)).fit(X[250:], y[250:])
+    score = trained.predict_proba(X[250:])[:, 1]
+    best = trueness.best_threshold(trueness.tally(y[250:], score), maximize="f1")
+    assert one.threshold_ == two.threshold_ == best.threshold
+    assert one.estimator_ is trained
+    with pytest.raises(InputError, match="cv must be one of 'prefit'"):
+        ThresholdClassifier(trained, cv="fitted").fit(X, y)
+
+
+def test_it_travels_and_sits_in_searches(cases):
+    X, y = cases
+    model = ThresholdClassifier(make_pipeline(StandardScaler(), LogisticRegression()))
+    same = pickle.loads(pickle.dumps(clone(model).fit(X, y)))  # noqa: S301
+    assert (same.predict(X) == model.fit(X, y).predict(X)).all()
+    grid = {
+        "estimator__logisticregression__C": [0.1, 1.0],
+        "maximize": ["f1", "youden"],
+    }
+    search = GridSearchCV(model, grid, cv=3).fit(X, y)
+    assert 0.5 < search.best_score_ <= 1
+
+
+def test_metadata_is_routed(cases):
+    X, y = cases
+    groups = np.arange(500) // 5
+    plain = ThresholdClassifier(cv=GroupKFold(4)).fit(X, y, groups=groups)
+    with config_context(enable_metadata_routing=True):
+        inner = LogisticRegression().set_fit_request(sample_weight=True)
+        model = ThresholdClassifier(inner, cv=GroupKFold(4))
+        weight = np.where(y == 1, 5.0, 1.0)
+        model.fit(X, y, groups=groups, sample_weight=weight)
+        other = LogisticRegression().fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(model.estimator_.coef_, other.coef_)
+    assert plain.threshold_ != model.threshold_
+
+
+def _auc(y, s):
+    return float(trueness.auc(y, s))
+
+
+def test_scorers(cases):
+    X, y = cases
+    for scoring in (
+        make_scorer(_auc, response_method="predict_proba"),
+        metric_scorer("recall", subject_to="precision >= 0.7"),
+    ):
+        found = cross_val_score(LogisticRegression(), X, y, scoring=scoring, cv=3)
+        assert ((found > 0) & (found <= 1)).all()
+        search = GridSearchCV(
+            LogisticRegression(), {"C": [0.01, 1]}, scoring=scoring, cv=3
+        )
+        assert search.fit(X, y).best_score_ > 0
+    model = LogisticRegression().fit(X, y)
+    score = model.decision_function(X)
+    t = trueness.tally(y, score)
+    scorer = metric_scorer("recall", subject_to="precision >= 0.7")
+    best = trueness.best_threshold(t, "recall", subject_to="precision >= 0.7")
+    assert scorer(model, X, y) == best.value
+    lower = metric_scorer("brier" if "brier" in trueness.METRICS else "fpr")
+    assert lower(model, X, y) <= 0
+    assert metric_scorer("recall", subject_to="precision > 1")(model, X, y) == 0
+    pickle.loads(pickle.dumps(scorer))  # noqa: S301
