@@ -21,7 +21,7 @@ ROOMS = [
     ["comparison", "threshold", "calibration"],
     ["ensembles", "nogold", "readers"],
     ["data"],
-    ["scale", "estimators", "gates"],
+    ["scale", "estimators", "gates", "spark"],
     ["watches"],
     ["plots", "gpu"],
     ["report"],

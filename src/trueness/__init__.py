@@ -5,6 +5,8 @@ The table of contents, by question:
 What was counted?
     tally panel leaves scan Tally Panel Leaves read_tally read_panel Stream Folded
     resample simulate_tally simulate_panel
+What if there are more than two classes?
+    one_vs_rest top_label multiclass_auc
 What does it cost to leave the data where they are?
     bounds Bounds CurveBounds exact_auc exact_threshold Refined apply
 How good is my cut?

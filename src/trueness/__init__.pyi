@@ -278,6 +278,11 @@ from trueness.trees.splits import (
     SplitComparison as SplitComparison,
     compare_splits as compare_splits,
 )
+from trueness.data.multiclass import (
+    multiclass_auc as multiclass_auc,
+    one_vs_rest as one_vs_rest,
+    top_label as top_label,
+)
 from trueness.data.storage import read_panel as read_panel, read_tally as read_tally
 from trueness.scale.streams import Folded as Folded, Stream as Stream
 from trueness.threshold.costs import (

@@ -73,7 +73,7 @@ def test_what_cannot_be_applied(folder):
     for more, words in (
         ((), "Where to? Type -o"),
         (("-o", folder / "x.parquet", "--score", "r"), "it lacks"),
-        (("-o", folder / "new.parquet", "--score", "p"), "must not be the input"),
+        (("-o", folder / "new.parquet", "--score", "p"), "is the input file"),
         (("-o", folder / "x.xlsx", "--score", "p"), "the ending of --output"),
     ):
         done = run(*line, *more)

@@ -123,14 +123,10 @@ def test_metadata_is_routed(cases):
     assert plain.threshold_ != model.threshold_
 
 
-def _auc(y, s):
-    return float(trueness.auc(y, s))
-
-
 def test_scorers(cases):
     X, y = cases
     for scoring in (
-        make_scorer(_auc, response_method="predict_proba"),
+        make_scorer(trueness.auc, response_method="predict_proba"),
         metric_scorer("recall", subject_to="precision >= 0.7"),
     ):
         found = cross_val_score(LogisticRegression(), X, y, scoring=scoring, cv=3)

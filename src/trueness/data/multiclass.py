@@ -1,0 +1,274 @@
+"""What if there are more than two classes? Each against the rest.
+
+Everything here is about two classes; a problem with more becomes several with two.
+``one_vs_rest`` gives a tally for each class, ``top_label`` one for each class that is
+predicted, and whatever takes a mapping of tallies answers for all of them at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.checks import columns as _columns
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.words import listing, plain
+from trueness._core.records import Estimate
+from trueness.counts.counting import Labels, count_tally
+from trueness.counts.values import Tally
+from trueness.data import engines
+from trueness.data.columns import column, is_frame
+
+_AVERAGES = ("hand-till", "macro", "weighted")
+
+
+def one_vs_rest(
+    y_true: Any,
+    scores: Any = None,
+    *,
+    classes: Sequence[Any] | None = None,
+    label: str | None = None,
+) -> dict[Any, Tally]:
+    """How does the score of each class separate it from all others?
+
+    Parameters
+    ----------
+    y_true
+        The class of each case (missing: unknown), or a frame.
+    scores
+        One column of scores per class: an array (n, c), as ``predict_proba`` gives it,
+        a mapping from class to column, or names of columns of the frame.
+    classes
+        Which class each column is about, in their order: ``model.classes_``. By default
+        the classes of ``y_true`` in sorted order, the names of the mapping, or the
+        names of the columns of the frame.
+    label
+        The column of the frame with the classes.
+
+    Returns
+    -------
+    dict from class to Tally
+        In the order of the columns; in each the class itself is positive. Whatever
+        takes a mapping of tallies takes this: ``auc(one_vs_rest(y, p))``.
+
+    Examples
+    --------
+    >>> p = [[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.1, 0.3, 0.6]]
+    >>> one_vs_rest(["a", "b", "c"], p)["b"]
+    Tally: 3 cases (2 negative, 1 positive, 0 unknown),
+    3 distinct scores from 0.2 to 0.5
+    """
+    names, code, matrix = _read(y_true, scores, classes, label, "one_vs_rest")
+    gone = code < 0
+    found = {}
+    for k, name in enumerate(names):
+        which = np.where(gone, 2, code == k).astype(np.int8)
+        labels = Labels(which, 1, which)
+        found[name] = count_tally(matrix[:, k], labels, what=f"the score of {name!r}")
+    return found
+
+
+def top_label(
+    y_true: Any,
+    scores: Any = None,
+    *,
+    classes: Sequence[Any] | None = None,
+    label: str | None = None,
+) -> dict[Any, Tally]:
+    """How sure is the classifier of the class that it predicts, and is it right?
+
+    Parameters
+    ----------
+    y_true, scores, classes, label
+        As in :func:`one_vs_rest`.
+
+    Returns
+    -------
+    dict from predicted class to Tally
+        Of the cases for which this class has the highest score (the first of several):
+        that score, positive when the case is of this class. A classifier is calibrated
+        for its top labels when each of these tallies is:
+        ``calibration_error(top_label(y, p))``. The sum of all of them is the question
+        of *confidence* calibration, which lets classes make up for each other.
+
+    References
+    ----------
+    Gupta, C. and Ramdas, A. (2022), Top-label calibration and multiclass-to-binary
+    reductions, ICLR, arXiv:2107.08353.
+
+    Examples
+    --------
+    >>> p = [[0.7, 0.2, 0.1], [0.6, 0.3, 0.1], [0.1, 0.3, 0.6]]
+    >>> top_label(["a", "b", "c"], p)["a"]
+    Tally: 2 cases (1 negative, 1 positive, 0 unknown),
+    2 distinct scores from 0.6 to 0.7
+    """
+    names, code, matrix = _read(y_true, scores, classes, label, "top_label")
+    top = np.argmax(matrix, axis=1)
+    found = {}
+    for k, name in enumerate(names):
+        at = top == k
+        if not at.any():
+            continue
+        which = np.where(code[at] < 0, 2, code[at] == k).astype(np.int8)
+        labels = Labels(which, 1, which)
+        found[name] = count_tally(matrix[at, k], labels, what=f"the score of {name!r}")
+    return found
+
+
+def multiclass_auc(
+    y_true: Any,
+    scores: Any = None,
+    *,
+    classes: Sequence[Any] | None = None,
+    label: str | None = None,
+    average: str = "hand-till",
+    level: float = 0.95,
+) -> Estimate:
+    r"""How well do the scores separate more than two classes?
+
+    .. math:: M = \frac{2}{c (c-1)} \sum_{i<j} \frac{A(i|j) + A(j|i)}{2}
+
+    with A(i|j) how often a case of class i has a higher score for class i than a case
+    of class j.
+
+    Parameters
+    ----------
+    y_true, scores, classes, label
+        As in :func:`one_vs_rest`; every class needs two cases or more.
+    average
+        "hand-till" (the formula above; how common the classes are does not matter),
+        "macro" (the mean of the AUCs of each class against the rest) or "weighted" (by
+        the shares of the classes).
+    level
+        Confidence level of the interval.
+
+    Returns
+    -------
+    Estimate
+        From 0 to 1; 1/2 is no better than chance.
+
+    Notes
+    -----
+    Hand and Till (2001), eqs. (3) and (7); ties count a half. The interval takes the
+    variance from what each case adds to all pairs of classes together (DeLong's
+    placement values), on the scale of log odds with Satterthwaite's degrees of freedom.
+    ``macro`` and ``weighted`` take the cases as a cohort: the sizes of the classes are
+    random. Cases without a class do not count. O(c^2 n log n).
+
+    References
+    ----------
+    Hand, D. J. and Till, R. J. (2001), Machine Learning 45, 171-186,
+    doi:10.1023/A:1010920819831.
+
+    Examples
+    --------
+    >>> y = ["a", "a", "b", "b", "c", "c"]
+    >>> p = [[0.6, 0.3, 0.1], [0.5, 0.2, 0.3], [0.3, 0.4, 0.3], [0.4, 0.5, 0.1],
+    ...      [0.2, 0.3, 0.5], [0.1, 0.4, 0.5]]
+    >>> round(multiclass_auc(y, p).value, 4)  # 23/24: b against c has one tie in four
+    0.9792
+    """
+    from trueness.ranking.multiclass_areas import averaged, interval
+
+    _options.choice(average, _AVERAGES, "average")
+    level = _options.fraction(level, "level")
+    names, code, matrix = _read(y_true, scores, classes, label, "multiclass_auc")
+    code, matrix = code[code >= 0], matrix[code >= 0]
+    size = np.bincount(code, minlength=len(names))
+    if (size < 2).any():
+        few = [n for n, k in zip(names, size, strict=True) if k < 2]
+        raise NotEnoughCases(
+            f"multiclass_auc needs at least two cases of each class; {listing(few)} "
+            f"has fewer. Leave it out, or join it with another class."
+        )
+    value, influence = averaged(code, matrix, average)
+    low, high, error = interval(code, value, influence, level)
+    return Estimate(value, low, high, level, average, error, name="AUC")
+
+
+def _read(
+    y_true: Any, scores: Any, classes: Any, label: str | None, what: str
+) -> tuple[list[Any], Ints, Floats]:
+    """Give the classes, the number of each case's class (-1: unknown), the scores."""
+    if is_frame(y_true) and not isinstance(scores, Mapping):
+        y_true, scores = _of_frame(y_true, label, scores, what)
+    columns, known = _score_columns(scores, what)
+    labels = column(y_true, "y_true")
+    _columns.same_length(y_true=labels, scores=columns[0])
+    gone = _columns.missing(labels)
+    seen = [plain(v) for v in dict.fromkeys(_columns.hashable(labels[~gone], "y_true"))]
+    names = _class_names(seen, known, classes, len(columns))
+    strangers = [v for v in seen if v not in names]
+    if strangers:
+        raise InputError(
+            f"y_true must hold the classes {listing(names, 12)}; found also "
+            f"{listing(strangers)}. Pass classes= in the order of the score columns."
+        )
+    number = {name: k for k, name in enumerate(names)}
+    code = np.full(labels.size, -1, dtype=np.int64)
+    code[~gone] = [number[plain(v)] for v in labels[~gone]]
+    numbers = [_numbers(c, f"scores[{k}]") for k, c in enumerate(columns)]
+    return names, code, np.column_stack(numbers).astype(np.float64)
+
+
+def _numbers(values: Array, what: str) -> Array:
+    return _columns.finite_scores(_columns.numeric_scores(values, what), what)
+
+
+def _of_frame(frame: Any, label: Any, scores: Any, what: str) -> tuple[Any, Any]:
+    if isinstance(scores, str) or not isinstance(scores, Sequence) or label is None:
+        raise InputError(
+            f'Name the columns of the frame: trueness.{what}(frame, label="y", '
+            f'scores=["a", "b", "c"]). It has '
+            f"{listing(engines.column_names(frame), 12)}."
+        )
+    names = _columns.distinct_names(list(scores))
+    outputs = {f"scores[{k}]": name for k, name in enumerate(names)}
+    found = engines.read(frame, {"label": label, **outputs})
+    count = found.get("count")
+    values = {role: column(found[role], role) for role in ("label", *outputs)}
+    if count is not None:  # a lazy frame gives distinct rows and how often each is
+        values = {k: np.repeat(v, count) for k, v in values.items()}
+    return values["label"], {n: values[role] for role, n in outputs.items()}
+
+
+def _score_columns(scores: Any, what: str) -> tuple[list[Array], list[Any] | None]:
+    if isinstance(scores, Mapping):
+        return [column(v, str(k)) for k, v in scores.items()], list(scores)
+    if is_frame(scores):
+        names = engines.column_names(scores)
+        opened = engines.open_frame(scores)
+        return [column(opened.get_column(n), n) for n in names], list(names)
+    matrix = _columns.as_array(scores, "scores")
+    if matrix.ndim != 2 or matrix.shape[1] < 2:
+        raise InputError(
+            f"{what} needs one column of scores per class; found shape {matrix.shape}. "
+            f"Type trueness.{what}(y_true, model.predict_proba(X), "
+            f"classes=model.classes_)."
+        )
+    return list(matrix.T), None
+
+
+def _class_names(
+    seen: list[Any], known: list[Any] | None, classes: Any, number: int
+) -> list[Any]:
+    if classes is not None:
+        names = [plain(v) for v in classes]
+    elif known is not None:
+        names = known
+        if not any(v in names for v in seen):  # columns "0", "1" and classes 0, 1
+            text = {str(v): v for v in seen}
+            names = [text.get(str(n), n) for n in known]
+    else:
+        names = sorted(seen, key=lambda v: (type(v).__name__, v))
+    if len(names) != number or len(set(names)) != number:
+        raise InputError(
+            f"There must be one class for each of the {number} columns of scores; "
+            f"found {listing(names, 12)}. Pass classes= in the order of the columns."
+        )
+    return names
