@@ -24,7 +24,7 @@ ROOMS = [
     ["scale", "estimators", "gates", "spark"],
     ["watches"],
     ["plots", "gpu"],
-    ["report"],
+    ["report", "mlflow"],
     ["cli"],
     ["__init__", "__main__"],
 ]

@@ -1,0 +1,171 @@
+"""How do answers reach a run of MLflow? The door for MLflow.
+
+``log`` keeps values with both ends of their intervals as metrics, the whole record as a
+file of JSON, and a report as an artifact. ``Evaluator`` is what ``mlflow.evaluate``
+finds under the name "trueness".
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueness._core.checks.errors import InputError
+from trueness._core.doors import door
+from trueness._core.doors import installed as _installed
+from trueness._core.records import Estimate, Record, json_value
+from trueness.calibration.proper_scores import brier
+from trueness.counts.values import Tally
+from trueness.data.frames import tally
+from trueness.ranking.auc_intervals import auc
+from trueness.ranking.partial_areas import average_precision
+from trueness.threshold.operating_point import best_threshold
+
+_mlflow = _installed("mlflow", "mlflow")
+_installed("mlflow.models.evaluation.base", "mlflow")
+from mlflow.models.evaluation.base import (  # noqa: E402
+    EvaluationResult,
+    ModelEvaluator,
+)
+
+_ODD = re.compile(r"[^\w\-. /]")  # what a name of a metric may not hold
+
+
+def log(answers: Any, *, name: str = "", run_id: str | None = None) -> dict[str, float]:
+    """Keep answers in a run: values, both ends of intervals, records, a report.
+
+    Parameters
+    ----------
+    answers
+        A record, a mapping from name to record, a list of these, or the path of a
+        report that was written.
+    name
+        What the metrics are called by; by default the name that the answer has, or that
+        of its kind.
+    run_id
+        The run; by default the active one, or a new one.
+
+    Returns
+    -------
+    dict from str to float
+        The metrics that were logged. An estimate gives ``name``, ``name_low`` and
+        ``name_high``; numbers that are not finite are left to the record.
+    """
+    client = _mlflow.MlflowClient()
+    run = run_id or _active_run()
+    metrics: dict[str, float] = {}
+    for key, value in _flat(answers, name):
+        if isinstance(value, Record):
+            found = _numbers(key, value)
+            metrics |= found
+            client.log_dict(run, json_value(value.to_dict()), f"trueness/{key}.json")
+        else:
+            client.log_artifact(run, os.fspath(value), "trueness")
+    for key, number in metrics.items():
+        client.log_metric(run, key, number)
+    return metrics
+
+
+def _active_run() -> str:
+    run = _mlflow.active_run() or _mlflow.start_run()
+    return str(run.info.run_id)
+
+
+def _flat(answers: Any, name: str) -> list[tuple[str, Any]]:
+    """Give each record and each path with the name that it goes by."""
+    if isinstance(answers, Mapping):
+        parts = [(f"{name}/{k}" if name else str(k), v) for k, v in answers.items()]
+        return [pair for key, value in parts for pair in _flat(value, key)]
+    if isinstance(answers, list | tuple):
+        return [pair for value in answers for pair in _flat(value, name)]
+    if isinstance(answers, Record):
+        own = getattr(answers, "name", "") or type(answers).__name__
+        return [(_ODD.sub("_", name or str(own).lower()), answers)]
+    if isinstance(answers, str | os.PathLike) and Path(answers).is_file():
+        return [(name, answers)]
+    raise InputError(
+        f"log needs records, a mapping of them, or the path of a report; found "
+        f"{type(answers).__name__}. Type trueness.mlflow.log(trueness.auc(y, s))."
+    )
+
+
+def _numbers(key: str, record: Record) -> dict[str, float]:
+    """Give the numbers of a record that can be metrics."""
+    found = {}
+    if isinstance(record, Estimate):
+        ends = {"": record.value, "_low": record.low, "_high": record.high}
+        found = {f"{key}{end}": float(v) for end, v in ends.items()}
+    else:
+        for part, value in record.to_dict().items():
+            held = getattr(record, part, None)
+            if isinstance(held, Estimate):
+                found |= _numbers(f"{key}_{part}", held)
+            elif isinstance(value, int | float) and not isinstance(value, bool):
+                found[key if part == "value" else f"{key}_{part}"] = float(value)
+    return {k: v for k, v in found.items() if np.isfinite(v)}
+
+
+class Evaluator(ModelEvaluator):  # type: ignore[misc]
+    """What does ``mlflow.evaluate(..., evaluators="trueness")`` add to a run?
+
+    AUC, average precision and Brier score with intervals, the best threshold, and the
+    report. ``evaluator_config`` may hold ``positive`` (which label counts),
+    ``maximize`` and ``subject_to`` (for the threshold), ``report`` (False leaves it
+    out).
+    """
+
+    @classmethod
+    def can_evaluate(cls, *, model_type: str, **kwargs: Any) -> bool:
+        """Only classifiers are judged."""
+        return model_type == "classifier"
+
+    def evaluate(
+        self,
+        *,
+        model_type: str,
+        dataset: Any,
+        run_id: str,
+        evaluator_config: Mapping[str, Any] | None = None,
+        model: Any = None,
+        predictions: Any = None,
+        **kwargs: Any,
+    ) -> EvaluationResult:
+        """Count scores and labels, answer, and keep the answers in the run."""
+        config = dict(evaluator_config or {})
+        score = _scores(model, dataset, predictions)
+        t = tally(dataset.labels_data, score, positive=config.get("positive"))
+        metrics = log(_answers(t, config), run_id=run_id)
+        if config.get("report", True):
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "report.html"
+                door("report").write(t, path)
+                log(path, run_id=run_id)
+        return EvaluationResult(metrics=metrics, artifacts={}, run_id=run_id)
+
+
+def _scores(model: Any, dataset: Any, predictions: Any) -> Any:
+    """Give one score per case: given ones, probabilities, or what the model says."""
+    given = predictions if predictions is not None else dataset.predictions_data
+    if given is not None:
+        score = np.asarray(given)
+        return score[:, -1] if score.ndim == 2 else score
+    raw = model.get_raw_model() if hasattr(model, "get_raw_model") else model
+    if hasattr(raw, "predict_proba"):
+        return np.asarray(raw.predict_proba(dataset.features_data))[:, -1]
+    return np.asarray(model.predict(dataset.features_data))
+
+
+def _answers(t: Tally, config: Mapping[str, Any]) -> dict[str, Record]:
+    found: dict[str, Record] = {"auc": auc(t)}
+    found["average_precision"] = average_precision(t)
+    if len(t) and t.score[-1] >= 0 and t.score[0] <= 1:
+        found["brier"] = brier(t)
+    wanted = {k: config[k] for k in ("maximize", "subject_to") if k in config}
+    found["best_threshold"] = best_threshold(t, **{"maximize": "f1", **wanted})
+    return found

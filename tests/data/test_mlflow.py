@@ -1,0 +1,76 @@
+"""Answers in a run of MLflow, with a real store (SQLite)."""
+
+import numpy as np
+import pytest
+
+import trueness
+from trueness import InputError
+
+mlflow = pytest.importorskip("mlflow")
+pytestmark = [pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture
+def store(tmp_path):
+    before = mlflow.get_tracking_uri()
+    mlflow.set_tracking_uri(f"sqlite:///{tmp_path / 'runs.db'}")
+    mlflow.create_experiment("tests", str(tmp_path / "artifacts"))
+    mlflow.set_experiment("tests")
+    yield tmp_path
+    mlflow.end_run()
+    mlflow.set_tracking_uri(before)
+
+
+@pytest.fixture
+def cases():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    return y, np.clip((y + rng.normal(size=200)) / 4 + 0.4, 0, 1)
+
+
+def test_values_intervals_and_files(store, cases):
+    area = trueness.auc(*cases)
+    page = store / "report.html"
+    page.write_text("<p>a report</p>")
+    with mlflow.start_run() as run:
+        found = trueness.mlflow.log(area)
+        trueness.mlflow.log({"at 0.5": trueness.best_threshold(*cases), "r": page})
+    kept = mlflow.get_run(run.info.run_id).data.metrics
+    name = next(iter(found))
+    assert kept[name] == area.value
+    assert kept[f"{name}_low"] == area.low
+    assert kept[f"{name}_high"] == area.high
+    assert kept["at 0.5_threshold"] == trueness.best_threshold(*cases).threshold
+    files = mlflow.artifacts.list_artifacts(
+        run_id=run.info.run_id, artifact_path="trueness"
+    )
+    names = {f.path for f in files}
+    assert {"trueness/report.html", "trueness/at 0.5.json"} <= names
+    with pytest.raises(InputError, match="log needs records"):
+        trueness.mlflow.log(3)
+
+
+def test_the_evaluator(store, cases):
+    class Data:
+        labels_data, features_data = cases[0], None
+        predictions_data = cases[1]
+
+    with mlflow.start_run() as run:
+        evaluator = trueness.mlflow.Evaluator()
+        assert evaluator.can_evaluate(model_type="classifier", evaluator_config={})
+        assert not evaluator.can_evaluate(model_type="regressor", evaluator_config={})
+        result = evaluator.evaluate(
+            model_type="classifier",
+            dataset=Data(),
+            run_id=run.info.run_id,
+            evaluator_config={"subject_to": "recall >= 0.9"},
+        )
+    area = trueness.auc(*cases)
+    assert result.metrics["auc"] == area.value
+    kept = mlflow.get_run(run.info.run_id).data.metrics
+    assert kept["auc_low"] == area.low
+    assert {"average_precision", "brier", "best_threshold_threshold"} <= set(kept)
+    files = mlflow.artifacts.list_artifacts(
+        run_id=run.info.run_id, artifact_path="trueness"
+    )
+    assert "trueness/report.html" in {f.path for f in files}
