@@ -24,7 +24,7 @@ from trueness.calibration.proper_scores import brier
 from trueness.counts.values import Tally
 from trueness.data.frames import tally
 from trueness.ranking.auc_intervals import auc
-from trueness.ranking.partial_areas import average_precision
+from trueness.ranking.mean_precision import average_precision
 from trueness.threshold.operating_point import best_threshold
 
 _mlflow = _installed("mlflow", "mlflow")
