@@ -20,11 +20,19 @@ B = np.round(1 / (1 + np.exp(-RNG.normal(Y / 2, 1))), 2)
 SITE = np.where(np.arange(80) % 2, "north", "south")
 FRAME = pd.DataFrame({"y": Y, "a": A, "b": B, "site": SITE})
 T, P = trueness.tally(Y, A), trueness.panel(Y, {"a": A, "b": B})
+COST = "cost(fp=1, fn=10, defer=0.3)"
 # what an analysis needs beside the counts; None: other counts, see the test of votes
 OPTIONS = {
     "guaranteed_threshold": {"constraint": "recall >= 0.2"},
     "at_threshold": {"threshold": 0.5},
     "confusion": {"threshold": 0.5},
+    "best_thresholds": {"minimize": COST},
+    "validate_thresholds": {"minimize": COST, "replicates": 50},
+        "minimize": "cost(fp=1, fn=10, defer=0.3)",
+        "replicates": 50,
+    },
+    "guaranteed_thresholds": {"constraint": "npv below >= 0.2"},
+    "rates": {"threshold": 0.5},
     "partial_auc": {"fpr": (0, 0.3)},
     "compare_statistic": {"statistic": lambda t: trueness.auc(t).value},
     "compare_metric": {"metric": "accuracy", "thresholds": 0.5},

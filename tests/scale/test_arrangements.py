@@ -1,6 +1,7 @@
 """No arrangement of the cases within the bins leaves the bounds."""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import trueness
 from bins_by_hand import arrangements, random_bins
 from trueness import NotEnoughCases, Tally
-from trueness.calibration.errors import _errors
+from trueness.calibration.errors import _by_mass, _errors
 from trueness.calibration.proper_scores import decomposition, probability_rows
 from trueness.ranking.partial_areas import partial_area
 from trueness.scale.arrangements import (
@@ -110,7 +111,8 @@ def test_calibration_errors(seed, monkeypatch):
         found = trueness.calibration_error(t, bins=bins, **QUICK)
         limits = [found.plain.bounds, found.debiased.bounds, found.rms.bounds]
         for x in arrangements(t, rng, most=25):
-            exact = _errors(*probability_rows(x, "calibration_error"), bins=bins)
+            rows = probability_rows(x, "calibration_error")
+            exact = _errors(*rows, place=partial(_by_mass, bins=bins), halvings=9)
             for value, (low, high) in zip(exact[:3], limits, strict=True):
                 assert low <= value <= high
         assert found.bounds == found.plain.bounds

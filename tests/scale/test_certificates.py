@@ -227,6 +227,9 @@ def test_every_analysis_of_a_tally_is_bounded_or_says_so():
         "at_threshold": {"threshold": 0.5},
         "confusion": {"threshold": 0.5},
         "guaranteed_threshold": None,
+        "guaranteed_thresholds": None,
+        "best_thresholds": {"minimize": "cost(fp=1, fn=10, defer=0.3)"},
+        "validate_thresholds": {"minimize": "cost(fp=1, fn=10, defer=0.3)"},
         "pareto": {"metrics": ["recall", "precision"]},
     }
     asked = []

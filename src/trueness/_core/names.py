@@ -16,7 +16,7 @@ def told_apart(names: Sequence[str], most: int = 40) -> list[str]:
     Names that begin alike are cut where they are the same, not where they differ.
 
     >>> told_apart(["a_long_prefix_of_model_1", "a_long_prefix_of_model_2", "b"], 16)
-    ['a_lo…model_1', 'a_lo…model_2', 'b']
+    ['a_lo…_of_model_1', 'a_lo…_of_model_2', 'b']
     """
     texts = [_cut(name, most) for name in names]
     alike: dict[str, list[int]] = defaultdict(list)

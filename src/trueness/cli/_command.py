@@ -94,7 +94,7 @@ def command(
 def _help(text: str) -> str:
     r"""Break the example so that it can be copied from a terminal of 80 columns.
 
-    >>> print(_help("A question?\n\nExample: trueness demo")[-20:])
+    >>> print(_help("A question?\n\nExample: trueness demo")[-22:])
     Example:
     trueness demo
     """

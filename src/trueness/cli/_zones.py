@@ -49,7 +49,7 @@ def two_cuts(
     if checked is not None:
         e = checked.corrected
         parts += [
-            f"On other cases expect {e.value:.4g} ({100 * e.level:g}% {e.low:.4g} to "
+            f"On new cases expect {e.value:.4g} ({100 * e.level:g}% {e.low:.4g} to "
             f"{e.high:.4g}) in place of {z.value:.4g}, because the cuts were tuned on "
             f"the same data.",
             table(["metric", "value"], [[n, v] for n, v in checked.metrics.items()]),

@@ -15,7 +15,7 @@ from trueness.cli._columns import Request, count_tally
 from trueness.cli._command import SCORES, command
 from trueness.cli._shell import Answer, about, cases_sentence, table
 from trueness.counts.values import Tally
-from trueness.ranking.auc_intervals import auc
+from trueness.ranking.auc_intervals import REVERSED, auc
 from trueness.ranking.mean_precision import average_precision
 from trueness.ranking.verification import said_elsewhere
 
@@ -118,9 +118,9 @@ def _notes(numbers: dict[str, dict[str, Estimate | None]]) -> list[str]:
     lines = []
     for name, row in numbers.items():
         notes = [n for e in row.values() for n in getattr(e, "notes", ())]
-        lines += [f"{shown(name)}: {note}" for note in dict.fromkeys(notes)]
+        lines += [f"{shown(name)}: {n}" for n in dict.fromkeys(notes) if n != REVERSED]
         a = row["auc"]
-        if a is not None and a.high < 0.5 and not notes:
+        if a is not None and a.high < 0.5:
             lines.append(
                 f"{shown(name)} ranks the wrong way round: its AUC is below 0.5. If "
                 "low scores mean positive, change their sign; or check --positive."

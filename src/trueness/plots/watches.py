@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
-
-from trueness.plots._theme import COLOURS, frame, styled
+from trueness.plots._theme import COLOURS, alt, frame, styled
 from trueness.watches.watching import Watch
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from trueness.counts.values import Tally
-from trueness.plots._theme import COLOURS, GREY, frame, styled
+from trueness.plots._theme import COLOURS, GREY, alt, frame, styled
 from trueness.threshold.group_cuts import GapPrice
 from trueness.threshold.operating_point import OperatingPoint
 from trueness.threshold.zone_validation import GuaranteedZones

@@ -155,9 +155,9 @@ def answer(q: Question, method: str) -> Estimate:
 
 
 REVERSED = (
-    "The whole interval lies below one half: this score ranks positives below "
-    "negatives. If a low score is meant to say positive, turn it round with "
-    "tally.map(lambda s: -s); if the other label is the positive one, pass "
+    "The whole interval lies below one half: this score ranks the wrong way round, "
+    "positives below negatives. If a low score is meant to say positive, turn it "
+    "round with tally.map(lambda s: -s); if the other label is the positive one, pass "
     "positive=... to trueness.tally."
 )
 

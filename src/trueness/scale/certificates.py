@@ -199,6 +199,8 @@ _ERRORS = ("plain", "debiased", "rms", "smooth")
 
 
 def _calibration_error(answer: Any, t: Tally, given: Given) -> Any:
+    if given["binning"] != "equal mass":  # bins of scores may straddle those bins
+        return _nothing_known(answer, t, given)
     if answer.binning != "equal mass":  # a bin of scores may be parted by an edge
         parts = {k: replace(getattr(answer, k), limits=NOT_KNOWN) for k in _ERRORS}
         return replace(answer, limits=NOT_KNOWN, **parts)
