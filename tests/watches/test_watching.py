@@ -265,3 +265,18 @@ def test_what_cannot_be_watched(options, message):
     with pytest.raises(InputError, match=message):
         trueness.watch(**options)
     assert share_limits(0, 0, 0.05) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"trueness": "watch"}', "no JSON"])
+def test_what_is_no_watch_is_said(tmp_path, text):
+    path = tmp_path / "state.json"
+    path.write_text(text)
+    with pytest.raises(trueness.InputError, match="is not the state of a watch"):
+        trueness.load_watch(path)
+
+
+def test_what_is_no_file_is_said(tmp_path):
+    with pytest.raises(trueness.InputError, match="found NoneType"):
+        trueness.load_watch(None)
+    with pytest.raises(trueness.InputError, match="cannot be read"):
+        trueness.load_watch(tmp_path)

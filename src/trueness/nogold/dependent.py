@@ -65,7 +65,7 @@ class Dependent:
 
     Coordinates are normal quantiles of the probabilities, not logits: a direction of
     which the data say nothing is then normal, with light tails, and importance sampling
-    keeps ten times as many proposals.
+    keeps more of the proposals.
     """
 
     patterns: Patterns

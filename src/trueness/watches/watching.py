@@ -292,11 +292,18 @@ def load_watch(path: str | os.PathLike[str]) -> Watch:
         held = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"There is no file {os.fspath(path)} with a watch.") from None
+    except TypeError:
+        raise InputError(
+            f"load_watch needs the path of a file; found {type(path).__name__}."
+        ) from None
+    except OSError as err:
+        raise InputError(f"{os.fspath(path)} cannot be read: {err}.") from None
     except ValueError:
         raise InputError(f"{os.fspath(path)} is not the state of a watch.") from None
-    if not isinstance(held, dict) or held.get("trueness") != "watch":
+    whole = isinstance(held, dict) and {"about", "state", "version"} <= held.keys()
+    if not whole or held.get("trueness") != "watch":
         raise InputError(f"{os.fspath(path)} is not the state of a watch.")
-    if held["version"] > VERSION:
+    if not isinstance(held["version"], int) or held["version"] > VERSION:
         raise InputError(
             f"{os.fspath(path)} was written by a newer Trueness. Upgrade with pip "
             f"install -U trueness."
