@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from trueness.counts.counting import (
     read_labels,
     split_counts,
 )
-from trueness.counts.values import Tally
+from trueness.counts.values import Panel, Tally
 from trueness.data import engines
 from trueness.data.columns import column, is_frame, on_device
 from trueness.data.engine_bins import binned_tally
@@ -38,6 +38,34 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _BACKENDS = ("pandas", "polars", "pyarrow", "modin", "dict")
+
+
+@overload
+def tally(
+    y_true: Any,
+    y_score: Any = ...,
+    *,
+    label: str | None = ...,
+    score: str | None = ...,
+    positive: Any = ...,
+    count: Any = ...,
+    by: None = ...,
+    at_most: int | None = ...,
+) -> Tally: ...
+
+
+@overload
+def tally(
+    y_true: Any,
+    y_score: Any = ...,
+    *,
+    label: str | None = ...,
+    score: str | None = ...,
+    positive: Any = ...,
+    count: Any = ...,
+    by: Any,
+    at_most: int | None = ...,
+) -> dict[Any, Tally]: ...
 
 
 def tally(
@@ -120,6 +148,30 @@ def _on_device(
             "array by itself, and add the tallies."
         )
     return door("gpu.counting").device_tally(y_true, y_score, positive, at_most)
+
+
+@overload
+def panel(
+    y_true: Any,
+    scores: Any = ...,
+    *,
+    label: str | None = ...,
+    positive: Any = ...,
+    count: Any = ...,
+    by: None = ...,
+) -> Panel: ...
+
+
+@overload
+def panel(
+    y_true: Any,
+    scores: Any = ...,
+    *,
+    label: str | None = ...,
+    positive: Any = ...,
+    count: Any = ...,
+    by: Any,
+) -> dict[Any, Panel]: ...
 
 
 def panel(

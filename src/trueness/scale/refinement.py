@@ -466,9 +466,7 @@ def _counted_again(
     )
     rows = source.rows.filter(chosen)
     if bins is None:
-        return tally(  # type: ignore[no-any-return]
-            rows, label="label", score="score", positive=source.positive
-        )
+        return tally(rows, label="label", score="score", positive=source.positive)
     edges = np.unique([e for pair in ends for e in pair])
     each = max(bins // max(edges.size - 1, 1), 2)
     found = engine_bins.count_bins(rows, source.names, edges, each)

@@ -201,7 +201,7 @@ class Stream:
             return {"": rows}
         if isinstance(rows, dict):
             return {str(k): t for k, t in rows.items()}
-        found = tally(
+        found: Any = tally(
             rows,
             label=self.label,
             score=self.score,
