@@ -37,7 +37,7 @@ def test_a_score_that_ranks_the_wrong_way_round_is_told_so():
     t = Tally([2, 1], pos=[10, 90], neg=[90, 10])
     found = trueness.auc(t)
     assert found.high < 0.5
-    assert "ranks positives below negatives" in found.notes[0]
+    assert "ranks the wrong way round" in found.notes[0]
     assert "tally.map(lambda s: -s)" in found.notes[0]
     assert trueness.auc(t.map(lambda s: -s)).notes == ()
     assert trueness.auc(Tally([2, 1], pos=[5, 5], neg=[5, 5])).notes == ()
