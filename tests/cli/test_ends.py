@@ -2,7 +2,6 @@
 
 import errno
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -200,12 +199,17 @@ def test_demo_writes_into_a_folder(here, monkeypatch):
 def test_a_real_limit_on_the_size_of_files(here):
     """The kernel stops the write in the middle of the file."""
     words = ["calibrate", "data.csv", "-l", "y", "-s", "p", "--method", "platt"]
+    # set by the new process itself: a copy of this one may not fit into memory
+    limited = (
+        "import os, resource, sys; "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)); "
+        "os.execv(sys.argv[1], sys.argv[1:])"
+    )
     result = subprocess.run(
-        [*TRUENESS, *words, "-o", "rows.csv"],
+        [sys.executable, "-c", limited, *TRUENESS, *words, "-o", "rows.csv"],
         env=ENVIRONMENT,
         capture_output=True,
         text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)),
     )
     assert result.returncode == 1, result.stderr
     assert "Error: rows.csv cannot be written: File too large" in result.stderr
