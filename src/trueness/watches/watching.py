@@ -300,10 +300,12 @@ def load_watch(path: str | os.PathLike[str]) -> Watch:
         raise InputError(f"{os.fspath(path)} cannot be read: {err}.") from None
     except ValueError:
         raise InputError(f"{os.fspath(path)} is not the state of a watch.") from None
-    whole = isinstance(held, dict) and {"about", "state", "version"} <= held.keys()
-    if not whole or held.get("trueness") != "watch":
+    known = isinstance(held, dict) and held.get("trueness") == "watch"
+    version = held.get("version") if known else None
+    newer = isinstance(version, int) and version > VERSION
+    if not newer and not (known and {"about", "state", "version"} <= held.keys()):
         raise InputError(f"{os.fspath(path)} is not the state of a watch.")
-    if not isinstance(held["version"], int) or held["version"] > VERSION:
+    if newer:
         raise InputError(
             f"{os.fspath(path)} was written by a newer Trueness. Upgrade with pip "
             f"install -U trueness."
