@@ -6,6 +6,10 @@ intervals of the rate are counted that hold the truth. Others take one judge, so
 several are given to them as their majority. Lee et al. (2025, arXiv:2511.21140) is
 their formula: Rogan and Gladen with the delta method on adjusted counts. Peers that are
 not installed are left out: ``pip install ppi-python judgy truescore``.
+
+``python study_judges.py 400 random`` makes 400 samples of each design with labels
+at random (or ``verdict``, ``truth``); ``ours`` as a third word leaves
+the peers out.
 """
 
 from __future__ import annotations
@@ -17,16 +21,22 @@ import numpy as np
 from scipy.special import ndtri
 
 import trueness
+from trueness.nogold.random_effect import spread_of
 
 SENS = np.array([0.85, 0.9, 0.8, 0.85, 0.75])
 SPEC = np.array([0.8, 0.75, 0.85, 0.7, 0.8])
 CASES, LEVEL = 2000, 0.95
+JUDGES = ((1, 0.0), (3, 0.0), (3, 0.3), (3, 0.6), (5, 0.0), (5, 0.3), (5, 0.6))
+LABELS, RATES = (50, 100, 200), (0.5, 0.8, 0.95, 0.97)
 WORDS = {"random": "random", "verdict": "by verdict", "truth": "by truth"}
 
 
 def verdicts(
-    rng: np.random.Generator, y: np.ndarray, judges: int, rho: float
+    rng: np.random.Generator, y: np.ndarray, judges: int, correlation: float
 ) -> np.ndarray:
+    """Draw verdicts whose errors correlate by about this much within either class."""
+    spread = spread_of(0.8, correlation)  # of a case's own ease: rho is its share
+    rho = spread**2 / (1 + spread**2)
     own = rng.standard_normal((y.size, judges))
     common = rng.standard_normal((y.size, 1))
     z = np.sqrt(rho) * common + np.sqrt(1 - rho) * own
@@ -123,32 +133,46 @@ METHODS: dict[str, Callable[..., tuple[float, float]]] = {
 }
 
 
-def main(repeats: int = 300) -> None:
-    print("| labels | judges | n | rate | latent corr. | " + " | ".join(METHODS) + " |")
-    print("| --- " * (5 + len(METHODS)) + "|")
-    for how in WORDS:
-        for judges, rho in ((1, 0.0), (3, 0.0), (3, 0.6), (5, 0.6)):
-            for labels, rate in ((50, 0.5), (50, 0.95), (100, 0.8), (200, 0.97)):
-                rng = np.random.default_rng(labels + judges)
-                ends: dict[str, list[tuple[float, float]]] = {m: [] for m in METHODS}
+def study(how: str, repeats: int, methods: dict[str, Callable[..., tuple]]) -> None:
+    print("| labels | judges | n | rate | error corr. | " + " | ".join(methods) + " |")
+    print("| --- " * (5 + len(methods)) + "|")
+    for judges, rho in JUDGES:
+        for labels in LABELS:
+            for rate in RATES:
+                rng = np.random.default_rng([judges, labels, int(100 * rate)])
+                ends: dict[str, list[tuple[float, float]]] = {m: [] for m in methods}
                 for _ in range(repeats):
                     x, y = design(rng, judges, labels, rate, rho, how)
-                    for name, f in METHODS.items():
-                        try:
-                            ends[name].append(f(x, y, how))
-                        except ImportError:
-                            pass
-                        except (ValueError, RuntimeError):  # no answer
-                            ends[name].append((np.nan, np.nan))
-                cells = []
-                for found in ends.values():
-                    a = np.array(found).reshape(-1, 2)
-                    held = ((a[:, 0] <= rate) & (rate <= a[:, 1])).mean()
-                    width = np.nanmean(a[:, 1] - a[:, 0])
-                    cells.append(f"{held:.2f} ({width:.3f})" if len(a) else "-")
+                    for name, f in methods.items():
+                        ends[name].append(answer(f, x, y, how))
+                cells = [cell(np.array(found), rate) for found in ends.values()]
                 row = (how, judges, labels, rate, rho, *cells)
                 print("| " + " | ".join(map(str, row)) + " |", flush=True)
 
 
+def answer(f: Callable[..., tuple], x: np.ndarray, y: np.ndarray, how: str) -> tuple:
+    try:
+        return f(x, y, how)
+    except ImportError:
+        return (np.inf, np.inf)
+    except (ValueError, RuntimeError, ZeroDivisionError):  # no answer counts as a miss
+        return (np.nan, np.nan)
+
+
+def cell(a: np.ndarray, rate: float) -> str:
+    if np.isinf(a).any():
+        return "-"
+    held = ((a[:, 0] <= rate) & (rate <= a[:, 1])).mean()
+    some = ~np.isnan(a[:, 0])
+    width = np.mean(a[some, 1] - a[some, 0]) if some.any() else np.nan
+    return f"{held:.3f} ({width:.3f})"
+
+
+def main(repeats: str = "300", how: str = "", who: str = "all") -> None:
+    methods = {"trueness": ours} if who == "ours" else METHODS
+    for kind in [how] if how else WORDS:
+        study(kind, int(repeats), methods)
+
+
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*sys.argv[1:])

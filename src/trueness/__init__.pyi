@@ -194,13 +194,15 @@ from trueness.nogold.arviz_door import (
     compare_models as compare_models,
 )
 from trueness.nogold.rate_comparison import (
-    LabelNumber as LabelNumber,
     RateComparison as RateComparison,
     compare_prevalence as compare_prevalence,
+)
+from trueness.nogold.label_plans import (
+    LabelNumber as LabelNumber,
+    LabelPlan as LabelPlan,
     plan_labels as plan_labels,
 )
 from trueness.nogold.rate import (
-    LabelPlan as LabelPlan,
     Rate as Rate,
     prevalence as prevalence,
 )

@@ -231,3 +231,83 @@ def test_plan_labels_is_what_a_study_finds(rng):
     assert plan.labels < alike.labels <= plan.without_judges
     with pytest.raises(trueness.NotEnoughCases, match="still"):
         trueness.plan_labels(width=0.01, prevalence=0.5, cases=100)
+
+
+def same_items(rng, n, rates, labels, alike=0.8):
+    """Systems that answered the same items, which are as hard for all of them."""
+    ease, chosen = rng.random(n), rng.permutation(n)[:labels]
+    out = {}
+    for name, rate in rates.items():
+        own = np.where(rng.random(n) < alike, ease, rng.random(n))
+        y = own < rate
+        x = np.where(y[:, None], rng.random((n, 2)) < 0.9, rng.random((n, 2)) < 0.2)
+        known = np.full(n, np.nan)
+        known[chosen] = y[chosen]
+        columns = {"J0": x[:, 0] * 1.0, "J1": x[:, 1] * 1.0, "item": np.arange(n)}
+        out[name] = trueness.panel(known, columns)
+    return out
+
+
+@pytest.mark.parametrize("judges", ["per system", "shared"])
+def test_pairs_by_item_are_narrower_and_hold_the_truth(judges):
+    rng, held, width = np.random.default_rng(3), [0, 0], [0.0, 0.0]
+    for i in range(30):
+        paired = same_items(rng, 600, {"A": 0.8, "B": 0.7}, 120)
+        apart = {n: p[["J0", "J1"]] for n, p in paired.items()}
+        for k, (data, item) in enumerate(((apart, None), (paired, "item"))):
+            c = trueness.compare_prevalence(
+                data, labelled="random", judges=judges, item=item, rng=i
+            )
+            held[k] += c.low[0] <= 0.1 <= c.high[0]
+            width[k] += c.high[0] - c.low[0]
+    assert width[1] < 0.9 * width[0]
+    assert held[1] >= 25  # 28.5 are expected; 24 or fewer have a chance of 1 in 300
+
+
+def test_a_system_paired_with_itself_does_not_differ(rng):
+    p = same_items(rng, 400, {"A": 0.7}, 100)["A"]
+    c = trueness.compare_prevalence(
+        {"A": p, "again": p}, labelled="random", item="item"
+    )
+    assert c.high[0] - c.low[0] < 0.01
+    assert c.low[0] <= 0 <= c.high[0]
+
+
+def test_paired_difference_of_known_truth_is_that_of_mcnemar():
+    """All labels known: the difference of two shares of the same items."""
+    both, only_a, only_b, none = 300, 80, 40, 180
+    a = np.repeat([1.0, 1.0, 0.0, 0.0], [both, only_a, only_b, none])
+    b = np.repeat([1.0, 0.0, 1.0, 0.0], [both, only_a, only_b, none])
+    data = {
+        n: trueness.panel(y, {"J": y, "item": np.arange(600)})
+        for n, y in (("A", a), ("B", b))
+    }
+    c = trueness.compare_prevalence(data, labelled="random", item="item")
+    n, d = 600, (only_a - only_b) / 600
+    sd = np.sqrt((only_a + only_b) / n - d**2) / np.sqrt(n)
+    assert c.difference[0] == pytest.approx(d, abs=0.005)
+    assert c.high[0] - c.low[0] == pytest.approx(2 * 1.96 * sd, rel=0.08)
+
+
+def test_what_cannot_be_paired_is_said(rng):
+    data = same_items(rng, 100, {"A": 0.7, "B": 0.6}, 40)
+    with pytest.raises(trueness.InputError, match="names the column"):
+        trueness.compare_prevalence(data, labelled="random", item="items")
+    other = same_items(rng, 100, {"B": 0.6}, 40)["B"]
+    far = trueness.Panel(
+        other.names,
+        other.rows + np.array([0, 0, 1000]),
+        pos=other.pos,
+        neg=other.neg,
+        unknown=other.unknown,
+    )
+    with pytest.raises(trueness.NotEnoughCases, match="No item was answered by all"):
+        trueness.compare_prevalence(
+            {"A": data["A"], "B": far}, labelled="random", item="item"
+        )
+    twice = {"A": data["A"], "B": data["B"] + data["B"]}
+    with pytest.raises(trueness.InputError, match="occurs 2 times in 'B'"):
+        trueness.compare_prevalence(twice, labelled="random", item="item")
+    hidden = {n: p.hide() for n, p in data.items()}
+    with pytest.raises((trueness.InputError, trueness.NotEnoughCases)):
+        trueness.compare_prevalence(hidden, item="item")

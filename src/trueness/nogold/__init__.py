@@ -9,7 +9,9 @@ Do the tests err together?                            ``shared_errors``,
 Could any amount of data answer this?                 ``identifiability``
 Which model predicts new cases best?                  ``arviz_door`` (compare_models)
 What is the true rate, by judges and a few labels?    ``rate`` (``prevalence``)
-Which system has the higher rate; how many labels?    ``rate_comparison``
+How good are the judges, how many are they worth?     ``judges``
+Which system has the higher rate?                     ``rate_comparison``
+Which cases to label, and how many?                   ``label_plans``
 Which logical combination of the tests is best?       the room ``combinations``
 
 How data flow
@@ -20,7 +22,9 @@ patterns (``model.Patterns``). A model (``model.Independent``, or ``dependent`` 
 the room ``sampling`` draws from its posterior; the draws are summarised in a
 ``LatentPosterior``, which says in ``notes`` what it assumes and what the data say about
 that. Where there are labels, ``rate`` needs no such model: it learns the truth given
-the votes (``truth_given_votes``) and averages over all cases.
+the votes (``truth_given_votes``) and averages over all cases (``verdicts`` reads them;
+``rate_by_truth`` where labels were chosen by truth; ``paired_rates`` where systems
+answered the same items).
 
 Read ``model`` first, then ``posterior``, ``identifiability``, ``dependence`` with
 ``pair_tests``; ``sampling`` and ``combinations`` can be read on their own. The maths is

@@ -18,13 +18,13 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.records import Record
+from trueness.comparison.results import holm
 from trueness.nogold import _checks as _votes
 from trueness.nogold import pair_tests as _pair_tests
 from trueness.nogold.identifiability import degrees_of_freedom
 from trueness.nogold.maximum import highest
 from trueness.nogold.model import Independent, read_prior
 from trueness.nogold.posterior import LatentPosterior
-from trueness.nogold.rate_comparison import holm
 
 Rng = np.random.Generator
 DRAWS = 4000  # of the posterior, for the predictive check
@@ -140,7 +140,8 @@ def conditional_dependence(
     pairs = np.array(list(combinations(post.names, 2)))
     seen, mean, p = np.array(rows).T
     note, score = _power(post), np.full(p.shape, np.nan)
-    adjusted, overall = holm(p), float(np.min(holm(p)))
+    adjusted = np.array(holm(p.tolist()))
+    overall = float(adjusted.min())
     if few:
         found = _refitted(model, flat, replicates, rng)
         score, adjusted, overall = found.score, found.adjusted, found.overall

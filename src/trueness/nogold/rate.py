@@ -20,63 +20,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from types import MappingProxyType
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Estimate, Record
-from trueness.counts.values import Panel, Tally
+from trueness.counts.values import Panel
+from trueness.nogold import rate_by_truth as _by_truth
 from trueness.nogold import truth_given_votes as _truth
+from trueness.nogold.judges import (
+    Judge,
+    by_counts,
+    by_shares,
+    effective_judges,
+    nothing,
+)
+from trueness.nogold.label_plans import LabelPlan, plan_next
 from trueness.nogold.posterior import estimate, latent_class
+from trueness.nogold.verdicts import (
+    Votes,
+    distinct,
+    never_labelled,
+    raw_shares,
+    read_verdicts,
+    read_votes,
+    shares,
+)
 
 Rng = np.random.Generator
 LABELLED = ("random", "by verdict", "by truth")
-# rates tried, and draws of the accuracies, for labels that were chosen by truth
-GRID, ACCURACIES = 301, 1500
 # cases by which the labelled share of a pattern leans on that of similar patterns
 LEAN = 30.0
 FEW = 10  # labels of a class below which a note warns
-
-
-@final
-@dataclass(frozen=True, repr=False)
-class Judge(Record):
-    """How good is one judge? NaN for a judge who gives grades.
-
-    Attributes
-    ----------
-    sensitivity, specificity : Estimate
-        Share of positives that get a yes, and of negatives that get a no.
-    """
-
-    sensitivity: Estimate
-    specificity: Estimate
-
-
-@final
-@dataclass(frozen=True, repr=False)
-class LabelPlan(Record):
-    """Which cases should be labelled next, and what would that bring?
-
-    Attributes
-    ----------
-    pattern : array of str
-        Verdicts of the cases, in the order of the judges; "." is a missing one.
-    labels : array
-        How many of them to label.
-    width_now, width_then : float
-        Width of the interval of the rate, now and expected afterwards.
-    """
-
-    pattern: Array
-    labels: Array
-    width_now: float
-    width_then: float
 
 
 @final
@@ -134,7 +113,7 @@ class Rate(Record):
             How many.
         """
         labels = _options.whole_number(labels, "labels", at_least=1)
-        return _plan(self, labels)
+        return plan_next(self._panel, self.high - self.low, labels)
 
     def __repr__(self) -> str:
         """Say the rate, the raw shares, and what must be known."""
@@ -153,16 +132,6 @@ class Rate(Record):
         if np.isfinite(worth):
             lines.append(f"  worth {worth:.1f} independent judges of {len(self.naive)}")
         return "\n".join([head, *lines, *(f"  Note: {n}" for n in self.notes)])
-
-
-class Votes(NamedTuple):
-    """Verdicts with a missing one at the mean, and counts of cases."""
-
-    x: Floats  # (m, K), centred
-    total: Floats
-    pos: Floats
-    neg: Floats
-    raw: Floats  # (m, K), as they came
 
 
 def prevalence(
@@ -237,79 +206,25 @@ def prevalence(
         )
     _options.choice(labelled, LABELLED, "labelled")
     if labelled == "by truth":
-        return _by_truth(panel, level, rng)
+        theta = _by_truth.draws(panel, rng)
+        judges = by_counts(panel, level, rng)
+        return _rate(panel, theta, judges, labelled, level, rng)
     return _by_votes(panel, labelled, level, rng)
-
-
-def read_verdicts(data: Any) -> Panel:
-    """Pass on a panel of verdicts; a tally is one judge."""
-    if isinstance(data, Tally):
-        rows = data.score[:, None]
-        data = Panel(["judge"], rows, neg=data.neg, pos=data.pos, unknown=data.unknown)
-    if not isinstance(data, Panel):
-        raise InputError(
-            f"prevalence needs a Panel of verdicts, or the Tally of one judge; found "
-            f"{type(data).__name__}. Type trueness.panel(labels, "
-            f'{{"judge": verdicts}}).'
-        )
-    if data.n == 0:
-        raise NotEnoughCases("prevalence needs cases; the panel is empty.")
-    for name, column in zip(data.names, data.rows.T, strict=True):
-        if np.isnan(column).all():
-            raise NotEnoughCases(f"Judge {name!r} has given no verdict at all.")
-    return data
-
-
-def read_votes(panel: Panel, like: Panel | None = None) -> Votes:
-    """Centre the verdicts at their mean over all cases; grades are standardised.
-
-    Judges that agree in every case are one. ``like`` is a panel whose means and spreads
-    are taken in place of its own.
-    """
-    pos, neg, unknown = (
-        np.asarray(c, np.float64) for c in (panel.pos, panel.neg, panel.unknown)
-    )
-    total = pos + neg + unknown
-    whole = panel if like is None else like
-    mean, scale = _centre(whole)
-    value = np.where(np.isnan(panel.rows), mean, panel.rows)
-    kept = distinct(whole)
-    x = ((value - mean) / scale)[:, kept]
-    return Votes(x, total, pos, neg, value[:, kept])
-
-
-def _centre(panel: Panel) -> tuple[Floats, Floats]:
-    """Give mean and unit of each judge."""
-    total = np.asarray(panel.pos + panel.neg + panel.unknown, np.float64)
-    seen = ~np.isnan(panel.rows)
-    weight = total[:, None] * seen
-    value = np.where(seen, panel.rows, 0.0)
-    mean = (weight * value).sum(axis=0) / weight.sum(axis=0)
-    square = (weight * (value - mean) ** 2).sum(axis=0) / weight.sum(axis=0)
-    # a grade of standard deviation 1/2 weighs as a verdict that is split evenly
-    unit = 2 * np.sqrt(np.maximum(square, 1e-300))
-    return mean, np.where(graded(panel), unit, 1.0)
-
-
-def graded(panel: Panel) -> Array:
-    """Which judges give grades, not 0 and 1?"""
-    rows = panel.rows
-    return np.asarray((~np.isnan(rows) & (rows != 0) & (rows != 1)).any(axis=0))
 
 
 def _by_votes(panel: Panel, labelled: str, level: float, rng: Rng) -> Rate:
     """Post-stratify: the truth given the votes from labels, the votes from all."""
     v = read_votes(panel)
-    x = _design(v, labelled)
+    x = design(v, labelled)
     b = _truth.coefficients(_truth.Labelled(x, v.pos, v.neg), rng)
     p = _truth.probabilities(b, x)
     w = shares(v.total, len(p), rng)
     theta = (w * p).sum(axis=1)
-    judges = _accuracies(panel, w * p, w * (1 - p), level)
+    judges = by_shares(panel, w * p, w * (1 - p), level)
     return _rate(panel, theta, judges, labelled, level, rng)
 
 
-def _design(v: Votes, labelled: str) -> Floats:
+def design(v: Votes, labelled: str) -> Floats:
     """Add how often each pattern was labelled, where that depends on the verdicts.
 
     Fitted and observed positives then agree also within the groups of patterns that
@@ -327,101 +242,6 @@ def _design(v: Votes, labelled: str) -> Floats:
     return np.column_stack([v.x, yes, share])
 
 
-def shares(total: Floats, draws: int, rng: Rng) -> Floats:
-    """Draw the share of each pattern in the population (the Bayesian bootstrap)."""
-    w = rng.standard_gamma(total, (draws, total.size))
-    return np.asarray(w / w.sum(axis=1, keepdims=True))
-
-
-def _accuracies(
-    panel: Panel, pos: Floats, neg: Floats, level: float
-) -> dict[str, Judge]:
-    """Give each judge's accuracies from the shares of patterns in both classes."""
-    out = {}
-    for name, column, grades in zip(
-        panel.names, panel.rows.T, graded(panel), strict=True
-    ):
-        if grades:
-            nothing = Estimate(np.nan, np.nan, np.nan, level, "graded")
-            out[name] = Judge(nothing, nothing)
-            continue
-        yes, no = (column == 1).astype(float), (column == 0).astype(float)
-        hit, miss, alarm, quiet = pos @ yes, pos @ no, neg @ yes, neg @ no
-        out[name] = Judge(
-            estimate(hit / np.maximum(hit + miss, 1e-300), level),
-            estimate(quiet / np.maximum(alarm + quiet, 1e-300), level),
-        )
-    return out
-
-
-def _by_truth(panel: Panel, level: float, rng: Rng) -> Rate:
-    """Fit the cases without a label as a mixture of the two labelled samples."""
-    if panel.n_pos == 0 or panel.n_neg == 0 or panel.n_unknown == 0:
-        raise NotEnoughCases(
-            f"Labels that were chosen by truth need positives, negatives and cases "
-            f"without a label; found {panel.n_pos:,}, {panel.n_neg:,} and "
-            f"{panel.n_unknown:,}. Were the labels drawn at random? Then type "
-            f'labelled="random".'
-        )
-    level_of = _levels(panel)
-    pos, neg, unknown = (
-        np.bincount(level_of, np.asarray(c, float), minlength=2).astype(np.float64)
-        for c in (panel.pos, panel.neg, panel.unknown)
-    )
-    theta = mixture_share(pos, neg, unknown, rng=rng)
-    judges = {n: _by_counts(panel, k, level, rng) for k, n in enumerate(panel.names)}
-    return _rate(panel, theta, judges, "by truth", level, rng)
-
-
-def _by_counts(panel: Panel, k: int, level: float, rng: Rng) -> Judge:
-    """Give one judge's accuracies from labelled cases alone (Jeffreys)."""
-    column = panel.rows[:, k]
-    if graded(panel)[k]:
-        nothing = Estimate(np.nan, np.nan, np.nan, level, "graded")
-        return Judge(nothing, nothing)
-    sides = []
-    for count, right in ((panel.pos, 1), (panel.neg, 0)):
-        good, bad = count[column == right].sum(), count[column == 1 - right].sum()
-        sides.append(estimate(rng.beta(good + 0.5, bad + 0.5, _truth.DRAWS), level))
-    return Judge(*sides)
-
-
-def _levels(panel: Panel) -> Array:
-    """Make one verdict of all: which patterns speak for a positive case?
-
-    The mean verdict, with judges turned round that the labels show to be worse than
-    chance, is cut half way between its means in both classes. More levels than two
-    would fit the few labels of a class too closely.
-    """
-    v = read_votes(panel)
-    in_pos, in_neg = (c @ v.x / c.sum() for c in (v.pos, v.neg))
-    score = v.x @ np.where(in_pos < in_neg, -1.0, 1.0)
-    middle = (v.pos @ score / v.pos.sum() + v.neg @ score / v.neg.sum()) / 2
-    return np.asarray(score > middle).astype(int)
-
-
-def mixture_share(pos: Floats, neg: Floats, unknown: Floats, *, rng: Rng) -> Floats:
-    r"""Draw the share of positives among cases without a label.
-
-    The labelled samples give the chances A, B of each level in either class (Dirichlet,
-    one case shared out a priori); each draw of them is weighted by the probability of
-    the other cases under :math:`\theta A + (1 - \theta) B`, with theta uniform.
-    """
-    size = pos.size
-    a, b = (
-        rng.dirichlet(np.maximum(c + 1 / size, 1e-6), ACCURACIES) for c in (pos, neg)
-    )
-    grid = (np.arange(GRID) + 0.5) / GRID
-    log_p = np.zeros((len(a), GRID))
-    for s in np.flatnonzero(unknown):
-        log_p += unknown[s] * np.log(
-            np.maximum(np.outer(a[:, s], grid) + np.outer(b[:, s], 1 - grid), 1e-300)
-        )
-    p = np.exp(log_p - log_p.max())
-    at = rng.choice(p.size, _truth.DRAWS, p=(p / p.sum()).ravel())
-    return np.asarray(grid[at % GRID] + (rng.random(at.size) - 0.5) / GRID)
-
-
 def _rate(
     panel: Panel,
     theta: Floats,
@@ -436,9 +256,9 @@ def _rate(
         whole.low,
         whole.high,
         level,
-        MappingProxyType(_raw(panel)),
+        MappingProxyType(raw_shares(panel)),
         MappingProxyType(dict(judges)),
-        _effective(panel, level, rng),
+        effective_judges(panel, level, rng),
         labelled,
         panel.n_pos + panel.n_neg,
         panel.n,
@@ -446,62 +266,6 @@ def _rate(
         theta,
         panel,
     )
-
-
-def _raw(panel: Panel) -> dict[str, float]:
-    """Give the share of yes of each judge, or its mean grade."""
-    total = (panel.pos + panel.neg + panel.unknown).astype(float)
-    out = {}
-    for name, column in zip(panel.names, panel.rows.T, strict=True):
-        seen = ~np.isnan(column)
-        out[name] = float(total[seen] @ column[seen] / total[seen].sum())
-    return out
-
-
-def distinct(panel: Panel) -> list[int]:
-    """Which judges remain when those that agree in every case count once?"""
-    kept: list[int] = []
-    for k in range(len(panel.names)):
-        same = (
-            np.array_equal(panel.rows[:, k], panel.rows[:, j], equal_nan=True)
-            for j in kept
-        )
-        if not any(same):
-            kept.append(k)
-    return kept
-
-
-def _effective(panel: Panel, level: float, rng: Rng) -> Estimate:
-    """How many independent judges is the panel worth, by the labelled cases?"""
-    kept = distinct(panel)
-    k = len(kept)
-    if k == 1:
-        return Estimate(1.0, 1.0, 1.0, level, "one judge")
-    rows = panel.rows[:, kept]
-    seen = ~np.isnan(rows).any(axis=1)
-    if panel.pos[seen].sum() < 2 and panel.neg[seen].sum() < 2:
-        return Estimate(np.nan, np.nan, np.nan, level, "too few labels")
-    r = [
-        _mean_correlation(rows[seen], pos, neg)
-        for pos, neg in zip(
-            rng.standard_gamma(panel.pos[seen] + 0.0, (500, int(seen.sum()))),
-            rng.standard_gamma(panel.neg[seen] + 0.0, (500, int(seen.sum()))),
-            strict=True,
-        )
-    ]
-    return estimate(k / (1 + (k - 1) * np.clip(r, 0, 1)), level)
-
-
-def _mean_correlation(rows: Floats, pos: Floats, neg: Floats) -> float:
-    """Average the correlation of errors over pairs, within classes."""
-    cov = np.zeros((rows.shape[1], rows.shape[1]))
-    for w in (pos, neg):
-        if w.sum() > 0:
-            off = rows - w @ rows / w.sum()
-            cov += (off * w[:, None]).T @ off
-    sd = np.sqrt(np.maximum(np.diag(cov), 1e-300))
-    r = cov / np.outer(sd, sd)
-    return float(np.mean([r[i, j] for i, j in combinations(range(len(r)), 2)]))
 
 
 def _notes(panel: Panel, labelled: str) -> tuple[str, ...]:
@@ -527,20 +291,13 @@ def _notes(panel: Panel, labelled: str) -> tuple[str, ...]:
                 f"Only {count} of the labels are {word}: the accuracy of the judges "
                 f"there is poorly known. label_next says which cases to look at."
             )
-    unseen = _never_labelled(panel)
+    unseen = never_labelled(panel)
     if labelled != "by truth" and unseen > 0.05:
         out.append(
             f"{unseen:.0%} of the cases have verdicts of which no case was labelled; "
             f"what is said of them is extrapolated from the others. Label some."
         )
     return tuple(out)
-
-
-def _never_labelled(panel: Panel) -> float:
-    if graded(panel).any():
-        return 0.0
-    known = panel.pos + panel.neg
-    return float(panel.unknown[known == 0].sum() / panel.n)
 
 
 def _without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
@@ -562,9 +319,9 @@ def _without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
         whole.low,
         whole.high,
         level,
-        MappingProxyType(_raw(panel)),
+        MappingProxyType(raw_shares(panel)),
         MappingProxyType(judges),
-        Estimate(np.nan, np.nan, np.nan, level, "no labels"),
+        nothing(level, "no labels"),
         "none",
         0,
         panel.n,
@@ -572,58 +329,6 @@ def _without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
         theta,
         panel,
     )
-
-
-def _plan(rate: Rate, labels: int) -> LabelPlan:
-    """Allocate labels after Neyman, and say what the interval would be."""
-    v = read_votes(rate._panel)
-    left = np.asarray(rate._panel.unknown, float)
-    if left.sum() < labels:
-        raise NotEnoughCases(
-            f"There are {left.sum():,.0f} cases without a label; {labels:,} were asked "
-            f"for."
-        )
-    b = _truth.mode(_truth.Labelled(v.x, v.pos, v.neg))
-    p = _truth.probabilities(b[None], v.x)[0]
-    doubt = left * np.sqrt(p * (1 - p) + 1 / (v.pos + v.neg + 4))
-    new = _allocate(doubt, left, labels)
-    now, then = (
-        standard_error(p, v, v.pos + v.neg + more) for more in (np.zeros(p.size), new)
-    )
-    width = rate.high - rate.low
-    at = np.flatnonzero(new)[np.argsort(-new[new > 0], kind="stable")]
-    words = np.array([_word(row) for row in rate._panel.rows[at]])
-    return LabelPlan(words, new[at].astype(int), width, width * then / now)
-
-
-def _allocate(doubt: Floats, left: Floats, labels: int) -> Floats:
-    """Share out whole labels in proportion, never more than there are cases."""
-    out = np.zeros(doubt.size)
-    for _ in range(labels):
-        # Sainte-Lague: the next label goes to the largest claim per label given
-        claim = np.where(out < left, doubt / (out + 0.5), -1.0)
-        out[int(np.argmax(claim))] += 1
-    return out
-
-
-def standard_error(p: Floats, v: Votes, known: Floats) -> float:
-    r"""What is the standard error of the rate with so many labels of each pattern?
-
-    .. math:: g' I^{-1} g + \operatorname{Var}(p) / N, \qquad
-       g = \sum_j W_j p_j (1 - p_j) z_j
-    """
-    z = np.column_stack([np.ones(len(p)), v.x])
-    w = v.total / v.total.sum()
-    spread = p * (1 - p)
-    information = (z * (known * spread)[:, None]).T @ z
-    information += np.diag(np.r_[0.25, np.full(v.x.shape[1], 1 / _truth.SLOPE**2)])
-    g = z.T @ (w * spread)
-    between = w @ (p - w @ p) ** 2 / v.total.sum()
-    return float(np.sqrt(g @ np.linalg.solve(information, g) + between))
-
-
-def _word(row: Floats) -> str:
-    return "".join("." if np.isnan(v) else f"{v:g}" for v in row)
 
 
 ASSUMED = {

@@ -8,30 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations
 from types import MappingProxyType
 from typing import Any, final
 
 import numpy as np
-from scipy.special import chdtrc, ndtri
+from scipy.special import chdtrc
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.errors import InputError
 from trueness._core.records import Estimate, Record
+from trueness.comparison.results import holm
 from trueness.counts.values import Panel
+from trueness.nogold import paired_rates as _paired
 from trueness.nogold import truth_given_votes as _truth
 from trueness.nogold.model import log_sigmoids
 from trueness.nogold.posterior import estimate
-from trueness.nogold.random_effect import RandomEffect, spread_of
-from trueness.nogold.rate import (
-    Votes,
-    prevalence,
-    read_verdicts,
-    read_votes,
-    shares,
-    standard_error,
-)
+from trueness.nogold.rate import design, prevalence
+from trueness.nogold.verdicts import Votes, read_verdicts, read_votes, shares
 
 JUDGES = ("per system", "shared")
 
@@ -81,6 +76,7 @@ def compare_prevalence(
     *,
     labelled: str | None = None,
     judges: str = "per system",
+    item: str | None = None,
     level: float = 0.95,
     rng: int | np.random.Generator | None = 0,
 ) -> RateComparison:
@@ -97,6 +93,11 @@ def compare_prevalence(
         the same everywhere (then all labels serve all systems; for labels at random or
         by verdict). A judge that favours its own kin is not the same everywhere: where
         both are possible this is tested, and said in ``notes``.
+    item
+        The column of each panel that holds the number of the item which was answered.
+        Systems that answered the same items are then compared in pairs: what makes an
+        item hard for both of them drops out of the difference. Each item occurs once in
+        a system; items of one system alone may be there too.
     level
         Of the intervals.
     rng
@@ -109,10 +110,25 @@ def compare_prevalence(
 
     Notes
     -----
-    The cases of different systems are taken to be independent. Answers to the same
-    questions mostly go well or badly together, so that the intervals are then too wide
-    rather than too narrow. Simultaneous intervals come from the distribution of the
-    largest standardised difference.
+    Without ``item`` the cases of different systems are taken to be independent. Answers
+    to the same questions mostly go well or badly together, so that the intervals are
+    then too wide rather than too narrow. Simultaneous intervals come from the
+    distribution of the largest standardised difference.
+
+    Examples
+    --------
+    Both systems answered items 0 to 99; system B fails where A fails, and on 10 more.
+
+    >>> import numpy as np, trueness
+    >>> item = np.arange(100)
+    >>> a, b = (item < 80).astype(float), (item < 70).astype(float)
+    >>> panels = {
+    ...     name: trueness.panel(good, {"judge": good, "item": item})
+    ...     for name, good in (("A", a), ("B", b))
+    ... }
+    >>> apart = trueness.compare_prevalence(panels, labelled="random", item="item")
+    >>> bool(0 < apart.low[0] < 0.1 < apart.high[0])
+    True
     """
     if not isinstance(systems, Mapping) or len(systems) < 2:
         raise InputError(
@@ -122,6 +138,13 @@ def compare_prevalence(
     _options.choice(judges, JUDGES, "judges")
     level, rng = _options.fraction(level, "level"), _options.generator(rng)
     panels = {str(n): read_verdicts(p) for n, p in systems.items()}
+    by_item: list[Any] = []
+    if item is not None:
+        both = _paired.split_item(panels, item)
+        panels, by_item = (
+            {n: p for n, (p, _) in both.items()},
+            [rows for _, rows in both.values()],
+        )
     if judges == "shared":
         draws, notes = _shared(panels, labelled, rng)
     else:
@@ -131,8 +154,55 @@ def compare_prevalence(
         }
         draws = {n: r.draws for n, r in each.items()}
         notes = tuple(dict.fromkeys(note for r in each.values() for note in r.notes))
+    if item is None:
+        notes = (*notes, APART)
+    else:
+        r = _correlation(panels, by_item, draws, labelled, judges)
+        draws = _paired.coupled(draws, r, rng)
+        notes = (*notes, _together(by_item, r))
     p_same = _same_judges(panels, labelled)
     return _compared(draws, judges, level, (*notes, *_said(p_same, judges)))
+
+
+APART = (
+    "The cases of the systems are taken to be different ones. If they answered the "
+    "same items, pass item=, which mostly makes the intervals narrower."
+)
+
+
+def _correlation(
+    panels: Mapping[str, Panel],
+    by_item: list[Any],
+    draws: Mapping[str, Floats],
+    labelled: str | None,
+    judges: str,
+) -> Floats:
+    """How far do the rates go together, item by item?"""
+    if labelled is None or any(p.n_pos + p.n_neg == 0 for p in panels.values()):
+        raise InputError(
+            "Pairs by item need labels in every system; without labels nothing says "
+            "which item went well. Leave item= out, or label some cases."
+        )
+    if judges == "shared":
+        return _paired.correlation(by_item, _paired.shared(*_stacked(panels)))  # type: ignore[arg-type]
+    own = [
+        _paired.influence_alone(p, labelled, float(draws[n].mean()), design)
+        for n, p in panels.items()
+    ]
+    table = [
+        [u if s == t else None for t, u in enumerate(own)] for s in range(len(own))
+    ]
+    return _paired.correlation(by_item, table)
+
+
+def _together(by_item: list[Any], r: Floats) -> str:
+    items = [set(part[0].tolist()) for part in by_item]
+    mean = float(r[np.triu_indices(len(r), 1)].mean())
+    return (
+        f"Paired by item: {len(set.intersection(*items)):,} of "
+        f"{len(set.union(*items)):,} items were answered by all systems, and the "
+        f"errors of their rates correlate by {mean:.2f}."
+    )
 
 
 def _shared(
@@ -231,164 +301,8 @@ def _compared(
         np.maximum(mean + reach, high),
         better,
         p,
-        holm(p),
+        np.array(holm(p.tolist())),
         MappingProxyType({n: estimate(d, level) for n, d in draws.items()}),
         judges,
         notes,
     )
-
-
-def holm(p: Floats) -> Floats:
-    """Adjust p-values for their number (Holm 1979, Scand. J. Stat. 6:65).
-
-    >>> holm(np.array([0.01, 0.04, 0.03])).round(2).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    order = np.argsort(p, kind="stable")
-    step = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
-    out = np.empty(p.size)
-    out[order] = np.minimum(step, 1.0)
-    return out
-
-
-@final
-@dataclass(frozen=True, repr=False)
-class LabelNumber(Record):
-    """How many labels does an interval of this width take?
-
-    Attributes
-    ----------
-    labels : int
-        Labels at random.
-    width : float
-        Expected width of the interval with them.
-    without_judges : int
-        Labels that it would take without any judge.
-    notes : tuple of str
-        What was assumed.
-    """
-
-    labels: int
-    width: float
-    without_judges: int
-    notes: tuple[str, ...]
-
-
-def plan_labels(
-    panel: Any = None,
-    *,
-    width: float,
-    prevalence: float | None = None,
-    judges: int = 1,
-    sensitivity: float = 0.85,
-    specificity: float = 0.85,
-    correlation: float = 0.0,
-    cases: int = 2000,
-    level: float = 0.95,
-) -> LabelNumber:
-    """How many labels at random does an interval of this width take?
-
-    Parameters
-    ----------
-    panel
-        Verdicts with some labels: their judges are taken as they are. Without a panel
-        the numbers below say what is expected.
-    width
-        Of the whole interval, such as 0.1 for plus or minus 5 points.
-    prevalence
-        The rate that is expected.
-    judges, sensitivity, specificity, correlation
-        How many judges, how good, and how much their errors go together.
-    cases
-        How many cases there will be.
-    level
-        Of the interval.
-
-    Returns
-    -------
-    LabelNumber
-        With the number of labels, and what it would be without judges.
-
-    Examples
-    --------
-    Without judges 0.25 * (2 * 1.96 / 0.1)^2 = 384 labels at a rate of one half.
-
-    >>> plan_labels(width=0.1, prevalence=0.5, cases=10**6).without_judges
-    385
-    """
-    width, level = _options.fraction(width, "width"), _options.fraction(level, "level")
-    z = float(ndtri((1 + level) / 2))
-    p, v, notes = (
-        _expected(prevalence, judges, sensitivity, specificity, correlation, cases)
-        if panel is None
-        else _from_panel(panel)
-    )
-    share = v.total / v.total.sum()
-    least = 2 * z * standard_error(p, v, v.total)
-    if least > width:
-        raise NotEnoughCases(
-            f"With all of {v.total.sum():,.0f} cases labelled the interval is still "
-            f"{least:.3f} wide, more than {width:g}. Take more cases or a wider one."
-        )
-    low, high = 1, int(v.total.sum())
-    while low < high:
-        n = (low + high) // 2
-        if 2 * z * standard_error(p, v, n * share) > width:
-            low = n + 1
-        else:
-            high = n
-    rate = float(share @ p)
-    alone = int(np.ceil(rate * (1 - rate) * (2 * z / width) ** 2))
-    found = 2 * z * standard_error(p, v, low * share)
-    return LabelNumber(low, found, alone, notes)
-
-
-def _from_panel(panel: Any) -> tuple[Floats, Votes, tuple[str, ...]]:
-    v = read_votes(read_verdicts(panel))
-    if v.pos.sum() + v.neg.sum() == 0:
-        raise NotEnoughCases(
-            "plan_labels needs a few labels to know how good these judges are; found "
-            "none. Label some, or give prevalence, sensitivity and specificity."
-        )
-    b = _truth.mode(_truth.Labelled(v.x, v.pos, v.neg))
-    known = int(v.pos.sum() + v.neg.sum())
-    note = f"The judges are taken to be as good as {known:,} labels say."
-    return _truth.probabilities(b[None], v.x)[0], v, (note,)
-
-
-def _expected(
-    rate: float | None,
-    judges: int,
-    sensitivity: float,
-    specificity: float,
-    correlation: float,
-    cases: int,
-) -> tuple[Floats, Votes, tuple[str, ...]]:
-    """Write down the table that is expected of such judges."""
-    if not 0 <= correlation < 1:
-        raise InputError(
-            f"correlation must lie between 0 and 1 (not 1 itself); found {correlation}."
-        )
-    rate = 0.5 if rate is None else _options.fraction(rate, "prevalence")
-    judges = _options.whole_number(judges, "judges", at_least=1)
-    cases = _options.whole_number(cases, "cases", at_least=2)
-    accuracy = [
-        _options.fraction(v, w)
-        for v, w in ((sensitivity, "sensitivity"), (specificity, "specificity"))
-    ]
-    rows = np.array(list(product((1.0, 0.0), repeat=judges)))
-    a, b = (
-        RandomEffect().probabilities(
-            np.full((1, judges), q), np.array([[spread_of(q, correlation)]]), seen
-        )[0]
-        for q, seen in zip(accuracy, (rows, 1 - rows), strict=True)
-    )
-    total = rate * a + (1 - rate) * b
-    x = rows - total @ rows / total.sum()
-    none = np.zeros(len(rows))
-    notes = (
-        f"Expected: a rate of {rate:g}, {judges} judges with sensitivity "
-        f"{sensitivity:g}, specificity {specificity:g} and an error correlation of "
-        f"{correlation:g}, {cases:,} cases.",
-    )
-    return rate * a / total, Votes(x, cases * total, none, none, rows), notes

@@ -49,7 +49,7 @@ def coefficients(data: Labelled, rng: Rng, draws: int = DRAWS) -> Floats:
     """Draw intercept and slopes from their posterior, (draws, 1 + K)."""
     some = data.pos + data.neg > 0
     data = Labelled(*(part[some] for part in data))
-    mode, information = _mode(data)
+    mode, information = mode_and_information(data)
     factor = np.linalg.inv(np.linalg.cholesky(information)).T
     z = rng.standard_normal((PROPOSALS, mode.size))
     stretch = np.sqrt(DEGREES / rng.chisquare(DEGREES, PROPOSALS))[:, None]
@@ -63,7 +63,7 @@ def coefficients(data: Labelled, rng: Rng, draws: int = DRAWS) -> Floats:
 
 def mode(data: Labelled) -> Floats:
     """Give the most likely intercept and slopes."""
-    return _mode(data)[0]
+    return mode_and_information(data)[0]
 
 
 def probabilities(b: Floats, x: Floats) -> Floats:
@@ -78,7 +78,7 @@ def _log_posterior(b: Floats, data: Labelled) -> Floats:
     return np.asarray(out - (b[:, 1:] ** 2).sum(axis=1) / (2 * SLOPE**2))
 
 
-def _mode(data: Labelled) -> tuple[Floats, Floats]:
+def mode_and_information(data: Labelled) -> tuple[Floats, Floats]:
     """Climb to the mode by Newton's steps, halved while they lead down."""
     z = np.column_stack([np.ones(len(data.x)), data.x])
     total = data.pos + data.neg

@@ -1,0 +1,114 @@
+r"""How good is each judge, and how many independent judges are they worth?
+
+Accuracies come from the shares of vote patterns in both classes, or, where labels were
+chosen by truth, from the labelled cases alone. The worth of K judges whose errors
+correlate by r on average is that of
+
+.. math:: K_{\mathrm{eff}} = \frac{K}{1 + (K - 1) r}
+
+independent ones (the design effect of Kish 1965): the mean of K verdicts then has the
+variance of the mean of so many independent ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from trueness._core.arrays import Floats
+from trueness._core.records import Estimate, Record
+from trueness.counts.values import Panel
+from trueness.nogold.posterior import estimate
+from trueness.nogold.verdicts import distinct, graded
+
+Rng = np.random.Generator
+DRAWS = 4000
+REPLICATES = 1000  # of the labelled cases, for the number of effective judges
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Judge(Record):
+    """How good is one judge? NaN for a judge who gives grades.
+
+    Attributes
+    ----------
+    sensitivity, specificity : Estimate
+        Share of positives that get a yes, and of negatives that get a no.
+    """
+
+    sensitivity: Estimate
+    specificity: Estimate
+
+
+def nothing(level: float, why: str) -> Estimate:
+    """Give the estimate of what cannot be known, with the reason."""
+    return Estimate(np.nan, np.nan, np.nan, level, why)
+
+
+def by_shares(panel: Panel, pos: Floats, neg: Floats, level: float) -> dict[str, Judge]:
+    """Give each judge's accuracies from the shares of patterns in both classes."""
+    out = {}
+    for k, (name, column) in enumerate(zip(panel.names, panel.rows.T, strict=True)):
+        if graded(panel)[k]:
+            out[name] = Judge(nothing(level, "graded"), nothing(level, "graded"))
+            continue
+        yes, no = (column == 1).astype(float), (column == 0).astype(float)
+        hit, miss, alarm, quiet = pos @ yes, pos @ no, neg @ yes, neg @ no
+        out[name] = Judge(
+            estimate(hit / np.maximum(hit + miss, 1e-300), level),
+            estimate(quiet / np.maximum(alarm + quiet, 1e-300), level),
+        )
+    return out
+
+
+def by_counts(panel: Panel, level: float, rng: Rng) -> dict[str, Judge]:
+    """Give each judge's accuracies from labelled cases alone (prior of Jeffreys)."""
+    out = {}
+    for k, (name, column) in enumerate(zip(panel.names, panel.rows.T, strict=True)):
+        if graded(panel)[k]:
+            out[name] = Judge(nothing(level, "graded"), nothing(level, "graded"))
+            continue
+        sides = []
+        for count, right in ((panel.pos, 1), (panel.neg, 0)):
+            good, bad = count[column == right].sum(), count[column == 1 - right].sum()
+            sides.append(estimate(rng.beta(good + 0.5, bad + 0.5, DRAWS), level))
+        out[name] = Judge(*sides)
+    return out
+
+
+def effective_judges(panel: Panel, level: float, rng: Rng) -> Estimate:
+    """How many independent judges is the panel worth, by the labelled cases?"""
+    kept = distinct(panel)
+    k = len(kept)
+    if k == 1:
+        return Estimate(1.0, 1.0, 1.0, level, "one judge")
+    rows = panel.rows[:, kept]
+    seen = ~np.isnan(rows).any(axis=1) & (panel.pos + panel.neg > 0)
+    if panel.pos[seen].sum() < 2 and panel.neg[seen].sum() < 2:
+        return nothing(level, "too few labels")
+    pos, neg = (
+        rng.standard_gamma(c[seen] + 0.0, (REPLICATES, int(seen.sum())))
+        for c in (panel.pos, panel.neg)
+    )
+    r = _mean_correlation(rows[seen], pos, neg)
+    return estimate(k / (1 + (k - 1) * np.clip(r, 0, 1)), level)
+
+
+def _mean_correlation(rows: Floats, pos: Floats, neg: Floats) -> Floats:
+    """Average the correlation of errors over pairs, within classes, for each draw."""
+    k = rows.shape[1]
+    rows = rows - rows.mean(axis=0)
+    products = (rows[:, :, None] * rows[:, None]).reshape(len(rows), k * k)
+    covariance = np.zeros((len(pos), k, k))
+    for w in (pos, neg):
+        total = np.maximum(w.sum(axis=1), 1e-300)
+        mean = w @ rows / total[:, None]
+        covariance += (w @ products).reshape(-1, k, k)
+        covariance -= total[:, None, None] * mean[:, :, None] * mean[:, None]
+    sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 1e-300))
+    r = covariance / sd[:, :, None] / sd[:, None]
+    i, j = np.triu_indices(k, 1)
+    return np.asarray(r[:, i, j].mean(axis=1))

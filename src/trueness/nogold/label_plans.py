@@ -1,0 +1,238 @@
+r"""Which cases should be labelled next, and how many labels does an answer take?
+
+``label_next`` of a rate shares out labels over the vote patterns; ``plan_labels`` says
+how many at random an interval of a given width takes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, final
+
+import numpy as np
+from scipy.special import ndtri
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.records import Record
+from trueness.counts.values import Panel
+from trueness.nogold import truth_given_votes as _truth
+from trueness.nogold.random_effect import RandomEffect, spread_of
+from trueness.nogold.verdicts import Votes, read_verdicts, read_votes
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class LabelPlan(Record):
+    """Which cases should be labelled next, and what would that bring?
+
+    Attributes
+    ----------
+    pattern : array of str
+        Verdicts of the cases, in the order of the judges; "." is a missing one.
+    labels : array
+        How many of them to label.
+    width_now, width_then : float
+        Width of the interval of the rate, now and expected afterwards.
+    """
+
+    pattern: Array
+    labels: Array
+    width_now: float
+    width_then: float
+
+
+def plan_next(panel: Panel, width: float, labels: int) -> LabelPlan:
+    """Allocate labels after Neyman, and say what the interval would be."""
+    v = read_votes(panel)
+    left = np.asarray(panel.unknown, float)
+    if left.sum() < labels:
+        raise NotEnoughCases(
+            f"There are {left.sum():,.0f} cases without a label; {labels:,} were asked "
+            f"for."
+        )
+    b = _truth.mode(_truth.Labelled(v.x, v.pos, v.neg))
+    p = _truth.probabilities(b[None], v.x)[0]
+    doubt = left * np.sqrt(p * (1 - p) + 1 / (v.pos + v.neg + 4))
+    new = _allocate(doubt, left, labels)
+    now, then = (
+        standard_error(p, v, v.pos + v.neg + more) for more in (np.zeros(p.size), new)
+    )
+    at = np.flatnonzero(new)[np.argsort(-new[new > 0], kind="stable")]
+    words = np.array([_word(row) for row in panel.rows[at]])
+    return LabelPlan(words, new[at].astype(int), width, width * then / now)
+
+
+def _allocate(doubt: Floats, left: Floats, labels: int) -> Floats:
+    """Share out whole labels in proportion, never more than there are cases."""
+    out = np.zeros(doubt.size)
+    for _ in range(labels):
+        # Sainte-Lague: the next label goes to the largest claim per label given
+        claim = np.where(out < left, doubt / (out + 0.5), -1.0)
+        out[int(np.argmax(claim))] += 1
+    return out
+
+
+def standard_error(p: Floats, v: Votes, known: Floats) -> float:
+    r"""What is the standard error of the rate with so many labels of each pattern?
+
+    .. math:: g' I^{-1} g + \operatorname{Var}(p) / N, \qquad
+       g = \sum_j W_j p_j (1 - p_j) z_j
+    """
+    z = np.column_stack([np.ones(len(p)), v.x])
+    w = v.total / v.total.sum()
+    spread = p * (1 - p)
+    information = (z * (known * spread)[:, None]).T @ z
+    information += np.diag(np.r_[0.25, np.full(v.x.shape[1], 1 / _truth.SLOPE**2)])
+    g = z.T @ (w * spread)
+    between = w @ (p - w @ p) ** 2 / v.total.sum()
+    return float(np.sqrt(g @ np.linalg.solve(information, g) + between))
+
+
+def _word(row: Floats) -> str:
+    return "".join("." if np.isnan(v) else f"{v:g}" for v in row)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class LabelNumber(Record):
+    """How many labels does an interval of this width take?
+
+    Attributes
+    ----------
+    labels : int
+        Labels at random.
+    width : float
+        Expected width of the interval with them.
+    without_judges : int
+        Labels that it would take without any judge.
+    notes : tuple of str
+        What was assumed.
+    """
+
+    labels: int
+    width: float
+    without_judges: int
+    notes: tuple[str, ...]
+
+
+def plan_labels(
+    panel: Any = None,
+    *,
+    width: float,
+    prevalence: float | None = None,
+    judges: int = 1,
+    sensitivity: float = 0.85,
+    specificity: float = 0.85,
+    correlation: float = 0.0,
+    cases: int = 2000,
+    level: float = 0.95,
+) -> LabelNumber:
+    """How many labels at random does an interval of this width take?
+
+    Parameters
+    ----------
+    panel
+        Verdicts with some labels: their judges are taken as they are. Without a panel
+        the numbers below say what is expected.
+    width
+        Of the whole interval, such as 0.1 for plus or minus 5 points.
+    prevalence
+        The rate that is expected.
+    judges, sensitivity, specificity, correlation
+        How many judges, how good, and how much their errors go together.
+    cases
+        How many cases there will be.
+    level
+        Of the interval.
+
+    Returns
+    -------
+    LabelNumber
+        With the number of labels, and what it would be without judges.
+
+    Examples
+    --------
+    Without judges 0.25 * (2 * 1.96 / 0.1)^2 = 384 labels at a rate of one half.
+
+    >>> plan_labels(width=0.1, prevalence=0.5, cases=10**6).without_judges
+    385
+    """
+    width, level = _options.fraction(width, "width"), _options.fraction(level, "level")
+    z = float(ndtri((1 + level) / 2))
+    p, v, notes = (
+        _expected(prevalence, judges, sensitivity, specificity, correlation, cases)
+        if panel is None
+        else _from_panel(panel)
+    )
+    share = v.total / v.total.sum()
+    least = 2 * z * standard_error(p, v, v.total)
+    if least > width:
+        raise NotEnoughCases(
+            f"With all of {v.total.sum():,.0f} cases labelled the interval is still "
+            f"{least:.3f} wide, more than {width:g}. Take more cases or a wider one."
+        )
+    low, high = 1, int(v.total.sum())
+    while low < high:
+        n = (low + high) // 2
+        if 2 * z * standard_error(p, v, n * share) > width:
+            low = n + 1
+        else:
+            high = n
+    rate = float(share @ p)
+    alone = int(np.ceil(rate * (1 - rate) * (2 * z / width) ** 2))
+    found = 2 * z * standard_error(p, v, low * share)
+    return LabelNumber(low, found, alone, notes)
+
+
+def _from_panel(panel: Any) -> tuple[Floats, Votes, tuple[str, ...]]:
+    v = read_votes(read_verdicts(panel))
+    if v.pos.sum() + v.neg.sum() == 0:
+        raise NotEnoughCases(
+            "plan_labels needs a few labels to know how good these judges are; found "
+            "none. Label some, or give prevalence, sensitivity and specificity."
+        )
+    b = _truth.mode(_truth.Labelled(v.x, v.pos, v.neg))
+    known = int(v.pos.sum() + v.neg.sum())
+    note = f"The judges are taken to be as good as {known:,} labels say."
+    return _truth.probabilities(b[None], v.x)[0], v, (note,)
+
+
+def _expected(
+    rate: float | None,
+    judges: int,
+    sensitivity: float,
+    specificity: float,
+    correlation: float,
+    cases: int,
+) -> tuple[Floats, Votes, tuple[str, ...]]:
+    """Write down the table that is expected of such judges."""
+    if not 0 <= correlation < 1:
+        raise InputError(
+            f"correlation must lie between 0 and 1 (not 1 itself); found {correlation}."
+        )
+    rate = 0.5 if rate is None else _options.fraction(rate, "prevalence")
+    judges = _options.whole_number(judges, "judges", at_least=1)
+    cases = _options.whole_number(cases, "cases", at_least=2)
+    accuracy = [
+        _options.fraction(v, w)
+        for v, w in ((sensitivity, "sensitivity"), (specificity, "specificity"))
+    ]
+    rows = np.array(list(product((1.0, 0.0), repeat=judges)))
+    a, b = (
+        RandomEffect().probabilities(
+            np.full((1, judges), q), np.array([[spread_of(q, correlation)]]), seen
+        )[0]
+        for q, seen in zip(accuracy, (rows, 1 - rows), strict=True)
+    )
+    total = rate * a + (1 - rate) * b
+    x = rows - total @ rows / total.sum()
+    none = np.zeros(len(rows))
+    notes = (
+        f"Expected: a rate of {rate:g}, {judges} judges with sensitivity "
+        f"{sensitivity:g}, specificity {specificity:g} and an error correlation of "
+        f"{correlation:g}, {cases:,} cases.",
+    )
+    return rate * a / total, Votes(x, cases * total, none, none, rows), notes

@@ -1,0 +1,121 @@
+"""What did the judges say, in numbers that an estimate can use?
+
+A panel of verdicts, 0/1 or graded, of one judge or many, with counts of labelled and
+unlabelled cases: read and checked once (``read_verdicts``), centred for a regression
+(``read_votes``), and without judges that say the same as another (``distinct``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness.counts.values import Panel, Tally
+
+Rng = np.random.Generator
+
+
+class Votes(NamedTuple):
+    """Verdicts with a missing one at the mean, and counts of cases."""
+
+    x: Floats  # (m, K), centred
+    total: Floats
+    pos: Floats
+    neg: Floats
+    raw: Floats  # (m, K), as they came
+
+
+def read_verdicts(data: Any) -> Panel:
+    """Pass on a panel of verdicts; a tally is one judge."""
+    if isinstance(data, Tally):
+        rows = data.score[:, None]
+        data = Panel(["judge"], rows, neg=data.neg, pos=data.pos, unknown=data.unknown)
+    if not isinstance(data, Panel):
+        raise InputError(
+            f"prevalence needs a Panel of verdicts, or the Tally of one judge; found "
+            f"{type(data).__name__}. Type trueness.panel(labels, "
+            f'{{"judge": verdicts}}).'
+        )
+    if data.n == 0:
+        raise NotEnoughCases("prevalence needs cases; the panel is empty.")
+    for name, column in zip(data.names, data.rows.T, strict=True):
+        if np.isnan(column).all():
+            raise NotEnoughCases(f"Judge {name!r} has given no verdict at all.")
+    return data
+
+
+def read_votes(panel: Panel, like: Panel | None = None) -> Votes:
+    """Centre the verdicts at their mean over all cases; grades are standardised.
+
+    Judges that agree in every case are one. ``like`` is a panel whose means and spreads
+    are taken in place of its own.
+    """
+    pos, neg, unknown = (
+        np.asarray(c, np.float64) for c in (panel.pos, panel.neg, panel.unknown)
+    )
+    total = pos + neg + unknown
+    whole = panel if like is None else like
+    mean, scale = centre(whole)
+    value = np.where(np.isnan(panel.rows), mean, panel.rows)
+    kept = distinct(whole)
+    x = ((value - mean) / scale)[:, kept]
+    return Votes(x, total, pos, neg, value[:, kept])
+
+
+def centre(panel: Panel) -> tuple[Floats, Floats]:
+    """Give mean and unit of each judge."""
+    total = np.asarray(panel.pos + panel.neg + panel.unknown, np.float64)
+    seen = ~np.isnan(panel.rows)
+    weight = total[:, None] * seen
+    value = np.where(seen, panel.rows, 0.0)
+    mean = (weight * value).sum(axis=0) / weight.sum(axis=0)
+    square = (weight * (value - mean) ** 2).sum(axis=0) / weight.sum(axis=0)
+    # a grade of standard deviation 1/2 weighs as a verdict that is split evenly
+    unit = 2 * np.sqrt(np.maximum(square, 1e-300))
+    return mean, np.where(graded(panel), unit, 1.0)
+
+
+def graded(panel: Panel) -> Array:
+    """Which judges give grades, not 0 and 1?"""
+    rows = panel.rows
+    return np.asarray((~np.isnan(rows) & (rows != 0) & (rows != 1)).any(axis=0))
+
+
+def shares(total: Floats, draws: int, rng: Rng) -> Floats:
+    """Draw the share of each pattern in the population (the Bayesian bootstrap)."""
+    w = rng.standard_gamma(total, (draws, total.size))
+    return np.asarray(w / w.sum(axis=1, keepdims=True))
+
+
+def raw_shares(panel: Panel) -> dict[str, float]:
+    """Give the share of yes of each judge, or its mean grade."""
+    total = (panel.pos + panel.neg + panel.unknown).astype(float)
+    out = {}
+    for name, column in zip(panel.names, panel.rows.T, strict=True):
+        seen = ~np.isnan(column)
+        out[name] = float(total[seen] @ column[seen] / total[seen].sum())
+    return out
+
+
+def distinct(panel: Panel) -> list[int]:
+    """Which judges remain when those that agree in every case count once?"""
+    kept: list[int] = []
+    for k in range(len(panel.names)):
+        same = (
+            np.array_equal(panel.rows[:, k], panel.rows[:, j], equal_nan=True)
+            for j in kept
+        )
+        if not any(same):
+            kept.append(k)
+    return kept
+
+
+def never_labelled(panel: Panel) -> float:
+    """Which share of the cases has verdicts of which no case was labelled?"""
+    if graded(panel).any():
+        return 0.0
+    known = panel.pos + panel.neg
+    return float(panel.unknown[known == 0].sum() / panel.n)
