@@ -10,7 +10,9 @@ import pytest
 
 import trueness
 from trueness.report.comparison import fewer
-from trueness.report.page import embedded
+from trueness.report.findings import SECTIONS, Findings
+from trueness.report.inputs import read_options
+from trueness.report.page import embedded, render
 from trueness.report.slider import steps
 from trueness.report.summary import summarise
 
@@ -368,3 +370,48 @@ def test_shares_are_of_the_cases_with_a_label():
     assert "115 cases; of the 73 with a label 33 are positive (45.2 %)" in words(page)
     assert "of the labelled cases, finds" in words(page)
     assert "fall outside 0 to 1, so they are not probabilities" in words(page)
+
+
+def test_calibration_and_planning_are_shown_when_asked_for(panel):
+    plain = {s.key for s in summarise(panel["c"]).sections}
+    assert not {"calibrated", "planning"} & plain
+    page = summarise(panel, calibrator="beta", half_width=0.01, classifier="c")
+    made = {s.key: s for s in page.sections}
+    gain = trueness.calibration_gain(panel["c"], method="beta", rng=0)
+    assert f"falls by {gain.gain.value:.4g}" in " ".join(made["calibrated"].words)
+    t = panel["c"]
+    area = trueness.auc(t).value
+    plan = trueness.plan_auc(auc=area, prevalence=t.prevalence, half_width=0.01)
+    assert f"{plan.n - t.n:,} more than now" in made["planning"].words[0]
+    with pytest.raises(trueness.InputError, match="classifier must be one of"):
+        summarise(panel, calibrator="beta", classifier="nobody")
+
+
+def test_a_prevalence_of_use_chooses_the_cut_and_is_read_out(panel):
+    page = summarise(panel["a"], maximize="accuracy", prevalence=0.02)
+    best = trueness.best_threshold(panel["a"], "accuracy", prevalence=0.02)
+    model = page.slider["models"][0]
+    at = model["start"]
+    assert model["columns"]["threshold"][at] == best.threshold
+    used = best.confusion.at_prevalence(0.02)
+    found = model["columns"]["used_flagged_rate"][at]
+    assert found == pytest.approx(float(trueness.flagged_rate(used)), rel=1e-4)
+    assert "accuracy at a prevalence of 2 %" in html(page)
+
+
+def html(page):
+    return render(page, "0")
+
+
+def test_what_sections_share_is_worked_out_once(panel):
+    known = {}
+    first = Findings(panel, read_options(panel), known=known)
+    SECTIONS["threshold"](first)
+    bands = known[("roc", first.options.sure)]
+    again = Findings(
+        panel, read_options(panel, subject_to="recall >= 0.5"), known=known
+    )
+    SECTIONS["threshold"](again)
+    assert known[("roc", again.options.sure)] is bands
+    quick = Findings(panel, read_options(panel, replicates=0))
+    assert SECTIONS["threshold"](quick).tables == ()

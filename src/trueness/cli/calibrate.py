@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -16,9 +15,9 @@ from trueness._core.doors import door
 from trueness._core.progress import progress
 from trueness.calibration import calibrators as calibration
 from trueness.calibration import maps
-from trueness.calibration.errors import CalibrationLine, calibration_line
 from trueness.calibration.gain import CalibrationGain, gain_of
 from trueness.calibration.maps import Map
+from trueness.calibration.sentences import gain_rows, gain_sentences, line_after
 from trueness.cli._columns import Request, count_tally
 from trueness.cli._command import ONE_SCORE, command
 from trueness.cli._options import Rows, Save
@@ -101,18 +100,11 @@ def _gains(
     return found, {str(g): x for g, x in by_group.items()}
 
 
-def _line(found: CalibrationGain) -> CalibrationLine | None:
-    try:
-        return calibration_line(found.tally, level=found.gain.level)
-    except NotEnoughCases:
-        return None
-
-
 def _numbers_of(found: CalibrationGain | None) -> dict[str, Any]:
     keys = ("before", "in_sample", "cross_fitted", "gain")
     if found is None:
         return {"brier": None, "slope": None, "intercept": None, "folds": None}
-    line = _line(found)
+    line = line_after(found)
     return {
         "brier": {k: getattr(found, k) for k in keys},
         "slope": line and line.slope,
@@ -138,52 +130,8 @@ def _words(found: CalibrationGain | None) -> list[Any]:
             "There are too few cases for cross-fitting, so it is not known how well "
             "the map does on new cases."
         ]
-    rows = [["as they are", found.before]] if _known(found) else []
-    rows += [
-        ["calibrated, cases not used for fitting", found.cross_fitted],
-        ["calibrated, same cases (optimistic)", found.in_sample],
-    ]
-    return [table(["scores", "Brier score"], rows), *_verdict(found)]
-
-
-def _known(found: CalibrationGain) -> bool:
-    return not math.isnan(found.before.value)
-
-
-def _verdict(found: CalibrationGain) -> list[str]:
-    """Say in words whether it helps, and whether the result can be relied on."""
-    lines = []
-    g = found.gain
-    if _known(found):
-        lines.append(
-            "Calibration helps significantly."
-            if g.low > 0
-            else "Calibration makes the scores worse; leave them as they are."
-            if g.high < 0
-            else "These cases do not show whether calibration helps."
-        )
-        lines[0] += (
-            f" The Brier score falls by {g.value:.4g} ({g.low:.4g} to {g.high:.4g}; "
-            f"below 0 it rises), in {found.folds} folds."
-        )
-    line = _line(found)
-    return [*lines, *([] if line is None else [_reliability(line)])]
-
-
-def _reliability(line: CalibrationLine) -> str:
-    s = line.slope
-    if s.low <= 1 <= s.high:
-        words = "neither too extreme nor too moderate"
-    else:
-        words = "still too extreme" if s.value < 1 else "still too moderate"
-    where = line.intercept
-    height = "right on average"
-    if where.low > 0 or where.high < 0:
-        height = f"too {'low' if where.value > 0 else 'high'} on average"
-    return (
-        f"The probabilities are {words} (calibration slope {s.value:.3g}, {s.low:.3g} "
-        f"to {s.high:.3g}; 1 is right) and {height}."
-    )
+    words = gain_sentences(found)
+    return [table(["scores", "Brier score"], gain_rows(found)), *words]
 
 
 def _group_table(request: Request, groups: dict[str, CalibrationGain]) -> list[Any]:

@@ -12,6 +12,7 @@ import typer
 from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
 from trueness._core.progress import progress
+from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli._columns import (
     Request,
     count_panel,
@@ -22,6 +23,7 @@ from trueness.cli._command import Columns, command
 from trueness.cli._options import (
     Maximize,
     Minimize,
+    Prevalence,
     Scores,
     SubjectTo,
     Votes,
@@ -57,6 +59,31 @@ def report(
     cost_fn: Annotated[
         float | None, typer.Option(help="Cost of a false negative (a missed positive).")
     ] = None,
+    prevalence: Prevalence = None,
+    calibrate: Annotated[
+        str,
+        typer.Option(
+            metavar="METHOD",
+            help="Add what calibration by this method would change: "
+            f"{', '.join(CALIBRATORS)}.",
+        ),
+    ] = "",
+    half_width: Annotated[
+        float | None,
+        typer.Option(
+            metavar="WIDTH",
+            help="Add how many cases an interval of the AUC of plus or minus this "
+            "width needs.",
+        ),
+    ] = None,
+    classifier: Annotated[
+        str,
+        typer.Option(
+            metavar="COLUMN",
+            help="Score that --calibrate and --half-width are about; by default the "
+            "one that ranks best.",
+        ),
+    ] = "",
     title: Annotated[str, typer.Option(help="Title of the report.")] = "",
 ) -> Answer:
     """Write a report: one HTML file that works offline, to be sent to anyone.
@@ -66,7 +93,9 @@ def report(
     _is_html(output)
     costs = _costs(cost_fp, cost_fn)
     if vote:
-        _no_threshold(maximize, minimize, subject_to, costs, request.chosen.by)
+        _no_threshold(
+            maximize, minimize, subject_to, costs, prevalence, request.chosen.by
+        )
         request = with_verdicts(request, yes)
     with progress("Counting", unit=""):
         panel = count_panel(request)
@@ -83,6 +112,10 @@ def report(
             cost=costs,
             groups=groups,
             rng=request.seed,
+            prevalence=prevalence,
+            calibrator=calibrate,
+            half_width=half_width,
+            classifier=classifier,
             command=command_line(),
         )
     size = write_page(page, output)
@@ -158,7 +191,8 @@ def _no_threshold(*asked: Any) -> None:
     if any(asked):
         raise InputError(
             "--vote is for tests without known labels, where there is no threshold to "
-            "choose. Leave out --maximize, --minimize, --subject-to, costs and --by."
+            "choose. Leave out --maximize, --minimize, --subject-to, costs, "
+            "--prevalence and --by."
         )
 
 

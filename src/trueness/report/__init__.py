@@ -4,10 +4,12 @@
 network, no foreign script, under 2 MB.
 
 ``inputs`` reads the classifiers and the options, a module per room makes its section
-(``threshold``, ``ranking``, ``comparison``, ``ensembles``, ``calibration``, ``scale``,
-``nogold``), ``plain_words`` says it all on the first page, ``summary`` puts them
-together, and ``page`` writes HTML. ``slider`` holds every number that moves; ``svg``
-draws figure data of the rooms. No number is computed in the script of the page.
+(``threshold``, ``ranking``, ``comparison``, ``ensembles``, ``calibration``,
+``calibrated``, ``planning``, ``scale``, ``nogold``), ``findings`` lists them and works
+out what they share, ``plain_words`` says it all on the first page, ``summary`` puts
+them together, and ``page`` writes HTML. The workbench shows the same sections.
+``slider`` holds every number that moves; ``svg`` draws figure data of the rooms.
+No number is computed in the script of the page.
 """
 
 from __future__ import annotations
@@ -77,6 +79,10 @@ def html(
     groups: Mapping[Any, Panel | Tally] | None = None,
     level: float = 0.95,
     rng: Any = 0,
+    prevalence: float | None = None,
+    calibrator: str = "",
+    half_width: float | None = None,
+    classifier: str = "",
 ) -> str:
     """What can be said about these classifiers, as one HTML page?
 
@@ -95,6 +101,10 @@ def html(
         groups=groups,
         level=level,
         rng=rng,
+        prevalence=prevalence,
+        calibrator=calibrator,
+        half_width=half_width,
+        classifier=classifier,
     )
     return render(page, __version__)
 
@@ -113,6 +123,10 @@ def write(
     groups: Mapping[Any, Panel | Tally] | None = None,
     level: float = 0.95,
     rng: Any = 0,
+    prevalence: float | None = None,
+    calibrator: str = "",
+    half_width: float | None = None,
+    classifier: str = "",
 ) -> Report:
     """Write a report to a file, all or nothing.
 
@@ -135,6 +149,16 @@ def write(
         Confidence level of all intervals.
     rng
         Seed of everything random.
+    prevalence
+        Share of positives where the classifier will be used, if it is another than
+        among these cases: the threshold is chosen for it.
+    calibrator
+        A name from ``trueness.CALIBRATORS``: adds what this calibration would change.
+    half_width
+        Wanted half-width of the interval of the AUC: adds how many cases it needs.
+    classifier
+        Which classifier ``calibrator`` and ``half_width`` are about; the best one by
+        default.
 
     Returns
     -------
@@ -152,6 +176,10 @@ def write(
         groups=groups,
         level=level,
         rng=rng,
+        prevalence=prevalence,
+        calibrator=calibrator,
+        half_width=half_width,
+        classifier=classifier,
     )
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

@@ -45,7 +45,10 @@ class Figure:
 @final
 @dataclass(frozen=True)
 class Section:
-    """One question: what was found, in words, figures and tables, and how."""
+    """One question: what was found, in words, figures and tables, and how.
+
+    ``headline`` is the sentence that the summary takes from it.
+    """
 
     key: str
     title: str
@@ -54,6 +57,7 @@ class Section:
     tables: tuple[Grid, ...] = ()
     method: str = ""
     caveat: str = ""
+    headline: str = ""
 
 
 @final
@@ -79,6 +83,11 @@ class Page:
     sections: tuple[Section, ...]
     slider: dict[str, Any] = field(default_factory=dict)
     command: str = ""
+
+    @property
+    def all(self) -> tuple[Section, ...]:
+        """Give every section, the one with the slider first."""
+        return (*([self.operating] if self.operating else []), *self.sections)
 
 
 def grid(caption: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Grid:

@@ -47,23 +47,26 @@ class Meaning:
         return np.interp(threshold, self.curve.score, self.curve.probability)
 
 
-def meanings(models: Sequence[Model], options: ReportOptions) -> list[Meaning | None]:
-    """Measure the calibration of every classifier whose scores can be probabilities."""
-    return [_meaning(m, options) if m.is_probability else None for m in models]
-
-
-def _meaning(m: Model, options: ReportOptions) -> Meaning:
+def meaning(m: Model, options: ReportOptions) -> Meaning | None:
+    """Measure the calibration of a classifier whose scores can be probabilities."""
+    if not m.is_probability:
+        return None
     t, level, rng = m.tally, options.level, options.rng
     count = t.neg + t.pos
     return Meaning(
         m.name,
-        reliability(t, level=level, rng=rng),
+        reliability(t, level=level, rng=rng, **_replicates(options)),
         brier(t, level=level, replicates=FEW, rng=rng),
         log_loss(t, level=level, replicates=FEW, rng=rng),
         calibration_test(t).p_value,
         float(t.score @ count / count.sum()),
         t.prevalence,
     )
+
+
+def _replicates(options: ReportOptions) -> dict[str, int]:
+    """Draw few samples for a first look."""
+    return {} if options.replicates else {"replicates": FEW}
 
 
 def figure(models: Sequence[Model], found: Sequence[Meaning | None]) -> Figure | None:

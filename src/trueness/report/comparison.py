@@ -28,10 +28,8 @@ MOST_PAIRS = 20  # the best classifier is held against so many others, curve by 
 MOST_ROWS = 100_000  # what resamples or ranks every case is asked of so many
 
 
-def section(
-    panel: Panel, models: Sequence[Model], options: ReportOptions
-) -> tuple[Section, str]:
-    """Compare all classifiers on the same cases; also one sentence for the summary."""
+def section(panel: Panel, models: Sequence[Model], options: ReportOptions) -> Section:
+    """Compare all classifiers on the same cases."""
     found = compare_auc(panel[[m.key for m in models]], level=options.level)
     text = {m.key: m.name for m in models}
     named = {f"{text[p.first]} {MINUS} {text[p.second]}": p for p in found.pairs}
@@ -43,7 +41,7 @@ def section(
     asked = _dominance(few, models, options)
     differences = {name: p.difference for name, p in named.items()}
     forest = intervals("Differences", "difference of the AUC", differences, zero=0.0)
-    made = Section(
+    return Section(
         "comparison",
         "Which is better?",
         words=(omnibus_sentence(found), *_left_out(models, drawn)),
@@ -82,8 +80,8 @@ def section(
             "matter. 'Everywhere' means at every false positive rate; look at the "
             "rates that you would use."
         ),
+        headline=_headline(found, models),
     )
-    return made, _headline(found, models)
 
 
 def fewer(panel: Panel, rng: Any) -> tuple[Panel, str]:
@@ -155,7 +153,7 @@ def _difference(asked: Sequence[tuple[tuple[str, str], Dominance]]) -> list[Figu
 
 def groups(
     by: Mapping[Any, Panel | Tally], best: Model, options: ReportOptions
-) -> tuple[Section, str] | None:
+) -> Section | None:
     """Measure the best classifier in each group, at the same threshold."""
     tallies = {str(g): _column(x, best.key) for g, x in by.items()}
     both = {g: t for g, t in tallies.items() if t.n_pos and t.n_neg}
@@ -172,7 +170,7 @@ def groups(
     test = possible(lambda: compare_auc(both, level=options.level))
     words = _of_groups(best, values, texts, test)
     named = {texts[g]: v for g, v in values.items()}
-    made = Section(
+    return Section(
         "groups",
         "Does it hold in every group?",
         words=(words, f"The threshold is the same in all, {best.point.threshold:.4g}."),
@@ -187,8 +185,8 @@ def groups(
             "error: part of the ranking then tells the groups apart. Many groups mean "
             "many small samples."
         ),
+        headline=words,
     )
-    return made, words
 
 
 def _column(x: Panel | Tally, key: str) -> Tally:

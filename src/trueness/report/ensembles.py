@@ -17,7 +17,7 @@ from trueness.report.inputs import Model, ReportOptions
 
 def section(
     panel: Panel, models: Sequence[Model], options: ReportOptions
-) -> tuple[Section, str] | None:
+) -> Section | None:
     """Compare ways to combine the classifiers, on cases they were not fitted on."""
     few, drawn = fewer(panel, options.rng)
     kept = few[[m.key for m in models]]
@@ -34,7 +34,7 @@ def section(
     head = ("combiner", "AUC", f"gain over {found.against}")
     words = combiner_sentence(found, best_combiner(found))
     figure = intervals("Combined", "AUC on new cases", {n: found.auc[n] for n in names})
-    made = Section(
+    return Section(
         "ensembles",
         "Would they be better together?",
         words=(words, *([f"Based on {drawn}."] if drawn else [])),
@@ -49,5 +49,5 @@ def section(
             "Classifiers that make the same errors gain little from each other. The "
             "intervals do not include the variation of the fits themselves."
         ),
+        headline=words,
     )
-    return made, words

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 from trueness._core.checks import cases as _cases
@@ -25,6 +26,8 @@ from trueness.threshold.operating_point import (
 REPLICATES = 500  # of every bootstrap of the report
 NAME = 60  # letters of the name of a classifier
 UNNAMED = "the classifier"  # what a tally, which has no name, is called
+# gives an answer by what it depends on; who calls may remember it
+Once = Callable[[Any, Callable[[], Any]], Any]
 
 
 @final
@@ -33,7 +36,12 @@ class ReportOptions:
     """An objective, constraints, costs, a level, a seed, and who asked.
 
     ``costs`` are those of a false positive and of a false negative; ``invented`` says
-    that nobody gave them. ``command`` is what was typed, when it was typed in a shell.
+    that nobody gave them. ``prevalence`` is that of use, where it is another.
+    ``replicates`` are the samples of each bootstrap; 0 leaves out what needs them, for
+    a first look. ``calibrator`` is the method whose gain is shown, and ``half_width``
+    how narrow the interval of an AUC is wanted, both for the classifier ``chosen`` (the
+    best one by default); sections that nobody asked for are left out. ``command`` is
+    what was typed, when it was typed in a shell.
     """
 
     objective: Metric
@@ -45,11 +53,32 @@ class ReportOptions:
     level: float
     rng: Any
     command: str = ""
+    prevalence: float | None = None
+    replicates: int = REPLICATES
+    calibrator: str = ""
+    half_width: float | None = None
+    chosen: str = ""
+
+    @property
+    def sure(self) -> tuple[Any, ...]:
+        """What intervals and bands depend on."""
+        return self.level, str(self.rng), self.replicates
+
+    @property
+    def asked(self) -> tuple[Any, ...]:
+        """What the chosen threshold depends on."""
+        limits = tuple(map(repr, self.subject_to))
+        return repr(self.objective), self.smallest, limits, self.prevalence
 
     @property
     def choice(self) -> dict[str, Any]:
         """Give the objective as ``best_threshold`` takes it."""
         return {"minimize" if self.smallest else "maximize": self.objective}
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """Give constraints and prevalence as ``best_threshold`` takes them."""
+        return {"subject_to": self.subject_to, "prevalence": self.prevalence}
 
     @property
     def how_to_give_costs(self) -> str:
@@ -88,6 +117,8 @@ def read_options(
     level: float = 0.95,
     rng: Any = 0,
     command: str = "",
+    prevalence: float | None = None,
+    **more: Any,
 ) -> ReportOptions:
     """Read what is asked; without costs both error rates count equally."""
     odds = data.n_neg / data.n_pos if data.n_pos else 1.0
@@ -108,19 +139,25 @@ def read_options(
         _options.fraction(level, "level"),
         rng,
         command,
+        None if prevalence is None else _options.fraction(prevalence, "prevalence"),
+        **more,
     )
 
 
-def read_models(data: Panel | Tally, options: ReportOptions) -> list[Model]:
+def read_models(
+    data: Panel | Tally | Mapping[str, Tally],
+    options: ReportOptions,
+    once: Once = lambda _, make: make(),
+) -> list[Model]:
     """Put the classifiers in order, the best ranking first."""
-    tallies = {UNNAMED: data} if isinstance(data, Tally) else _columns(data)
+    tallies = once("tallies", lambda: tallies_of(data))
     texts = told_apart([*tallies], NAME)
     models = []
     for text, (key, t) in zip(texts, tallies.items(), strict=True):
         _cases.both_classes(t, "report")
         point, feasible = _cut(t, options)
         found = steps(t, text, point.threshold, len(tallies))
-        a = auc(t, level=options.level)
+        a = once(("auc", key, options.level), partial(auc, t, level=options.level))
         models.append(Model(text, key, t, a, point, found, feasible))
     models.sort(key=lambda m: -m.auc.value)
     if not models[0].feasible:  # say what stops the best one
@@ -131,18 +168,31 @@ def read_models(data: Panel | Tally, options: ReportOptions) -> list[Model]:
 def _cut(t: Tally, options: ReportOptions) -> tuple[OperatingPoint, bool]:
     """Choose within the constraints, or without them where they cannot be met."""
     try:
-        within = best_threshold(t, **options.choice, subject_to=options.subject_to)
+        return best_threshold(t, **options.choice, **options.limits), True
     except Infeasible:
-        return best_threshold(t, **options.choice), False
-    return within, True
+        return best_threshold(t, **options.choice, prevalence=options.prevalence), False
+
+
+def chosen_model(models: Sequence[Model], options: ReportOptions) -> Model:
+    """Which classifier is looked at: the one that was chosen, or the best?"""
+    if not options.chosen:
+        return models[0]
+    names = [m.key for m in models]
+    _options.choice(options.chosen, names, "classifier")
+    return models[names.index(options.chosen)]
 
 
 def _named_cut(m: Model, options: ReportOptions) -> None:
     try:
-        best_threshold(m.tally, **options.choice, subject_to=options.subject_to)
+        best_threshold(m.tally, **options.choice, **options.limits)
     except Infeasible as err:
         raise Infeasible(f"{m.name}: {err}" if m.name != UNNAMED else str(err)) from err
 
 
-def _columns(panel: Panel) -> dict[str, Tally]:
-    return {name: panel[name] for name in panel.names}
+def tallies_of(data: Panel | Tally | Mapping[str, Tally]) -> Mapping[str, Tally]:
+    """Give each classifier by its name; a tally, which has none, is given one."""
+    if isinstance(data, Tally):
+        return {UNNAMED: data}
+    if isinstance(data, Panel):
+        return {name: data[name] for name in data.names}
+    return data

@@ -21,32 +21,39 @@ from markupsafe import Markup
 
 from trueness._core.records import json_value
 from trueness.report._parts import Page
-from trueness.report.slider import EVERY, READOUT, readout
+from trueness.report.slider import EVERY, READOUT, in_use, readout
 
 _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&'\u2028\u2029"}
 
 
 def render(page: Page, version: str) -> str:
     """Write a page as HTML."""
-    style, script = _file("style.css"), _file("script.js")
+    style, script = file_of("style.css"), file_of("script.js")
     # a JSON block is data: no browser runs it, so the policy need not name it
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'"
     )
-    text: str = _template().render(
-        page=page,
-        version=version,
-        policy=policy,
-        style=Markup(style),  # noqa: S704 - our own file
-        script=Markup(script),  # noqa: S704 - our own file
-        data=embedded(page.slider),
-        now=readout(page.slider),
-        date=_date(),
-        first=READOUT,
-        every=EVERY,
+    text: str = (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            page=page,
+            version=version,
+            policy=policy,
+            style=Markup(style),  # noqa: S704 - our own file
+            script=Markup(script),  # noqa: S704 - our own file
+            data=embedded(page.slider),
+            date=_date(),
+            **moving(page.slider),
+        )
     )
     return text
+
+
+def moving(slider: dict[str, Any]) -> dict[str, Any]:
+    """Give what the parts of a page need to show numbers that move."""
+    return {"now": readout(slider), "first": READOUT, "every": EVERY, "used": in_use()}
 
 
 def embedded(value: Any) -> Markup:
@@ -65,19 +72,24 @@ def _hash(text: str) -> str:
 
 
 @cache
-def _file(name: str) -> str:
+def file_of(name: str) -> str:
+    """Give the text of a file of this room: template, style or script."""
     return (resources.files("trueness.report") / name).read_text(encoding="utf-8")
 
 
-@cache
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
+def environment(*more: jinja2.BaseLoader) -> jinja2.Environment:
+    """Read templates: those of the report, and of who else shows its sections."""
+    return jinja2.Environment(
+        loader=jinja2.ChoiceLoader([*more, jinja2.FunctionLoader(_known)]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.from_string(_file("page.html.j2"))
+
+
+def _known(name: str) -> str | None:
+    return file_of(name) if name in ("page.html.j2", "parts.html.j2") else None
 
 
 def _date() -> str:

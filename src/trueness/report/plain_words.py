@@ -11,7 +11,6 @@ from math import isnan
 import numpy as np
 
 from trueness._core.numbers import counted, level_text, listed, percent, written
-from trueness.counts.values import Panel, Tally
 from trueness.metrics.definitions import precision, recall
 from trueness.metrics.words import constraint_text, text_of
 from trueness.ranking.verification import difference
@@ -26,7 +25,6 @@ Answers = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def in_plain_words(
-    data: Panel | Tally,
     models: Sequence[Model],
     meaning: Sequence[Meaning | None],
     checked: Validation | None,
@@ -35,13 +33,13 @@ def in_plain_words(
 ) -> Answers:
     """Answer the five questions of a reader in a hurry."""
     return (
-        ("What was measured?", _measured(data, models)),
+        ("What was measured?", _measured(models)),
         ("How good is it?", (*_good(models), *findings)),
         ("How sure are we?", _sure(models, checked, options)),
         ("What should you do?", _advice(models, options)),
         (
             "What should you keep in mind?",
-            _mind(data, models, meaning, checked, options),
+            _mind(models, meaning, checked, options),
         ),
     )
 
@@ -82,8 +80,8 @@ def _range(checked: Validation | None, name: str) -> str:
     return f"{level_text(e.level)} CI {percent(e.low)} to {percent(e.high)}"
 
 
-def _measured(data: Panel | Tally, models: Sequence[Model]) -> tuple[str, ...]:
-    many, name = len(models) > 1, models[0].name
+def _measured(models: Sequence[Model]) -> tuple[str, ...]:
+    data, many, name = models[0].tally, len(models) > 1, models[0].name
     who = "One classifier" if name == UNNAMED else f"The classifier {name}"
     who = f"{len(models)} classifiers" if many else who
     labelled = data.n_pos + data.n_neg
@@ -162,13 +160,12 @@ def _advice(models: Sequence[Model], options: ReportOptions) -> tuple[str, ...]:
 
 
 def _mind(
-    data: Panel | Tally,
     models: Sequence[Model],
     meaning: Sequence[Meaning | None],
     checked: Validation | None,
     options: ReportOptions,
 ) -> tuple[str, ...]:
-    lines = []
+    lines, data = [], models[0].tally
     few = min(data.n_pos, data.n_neg)
     if few < FEW:
         kind = "positive" if data.n_pos <= data.n_neg else "negative"

@@ -18,7 +18,7 @@ from trueness.report.inputs import Model, ReportOptions
 from trueness.threshold.operating_point import best_threshold
 
 
-def section(model: Model, options: ReportOptions) -> tuple[Section, str] | None:
+def section(model: Model, options: ReportOptions) -> Section | None:
     """Say between which numbers the exact answers lie, when the tally is binned."""
     if not model.tally.binned:
         return None
@@ -28,7 +28,7 @@ def section(model: Model, options: ReportOptions) -> tuple[Section, str] | None:
         f"The scores were counted in {len(model.tally.score):,} bins. The exact AUC "
         f"certainly lies between {_between(answers['AUC'])}."
     )
-    made = Section(
+    return Section(
         "scale",
         "What is lost by counting scores in bins?",
         words=(words,),
@@ -46,8 +46,8 @@ def section(model: Model, options: ReportOptions) -> tuple[Section, str] | None:
             "These limits are not confidence intervals: they say what the bins hide, "
             "not how far new cases would differ. More bins make them narrower."
         ),
+        headline=words,
     )
-    return made, words
 
 
 def _answers(model: Model, options: ReportOptions) -> dict[str, Any]:

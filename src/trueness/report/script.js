@@ -1,13 +1,13 @@
 "use strict";
+/* One threshold through every figure. A report brings every number with it; the
+   workbench asks its server for them (window.workbench.lookUp). */
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const slider = document.getElementById("threshold");
-  if (!slider) return;
-  const choice = document.getElementById("model");
+  let data, slider, choice, followers;
   const all = (selector) => Array.from(document.querySelectorAll(selector));
   const numbers = (text) => text.split(" ").map(Number);
+
   // where a value lies on the paper of a figure
-  const followers = all("[data-x], [data-left]").map((mark) => {
+  function follower(mark) {
     const svg = mark.closest("svg.figure");
     const [x0, x1, y0, y1] = numbers(svg.dataset.ranges);
     const [left, top, right, bottom] = numbers(svg.dataset.plot);
@@ -17,7 +17,7 @@
       py: (v) => bottom - (v - y0) / (y1 - y0) * (bottom - top),
       inside: (x, y) => between(x, x0, x1) && (y === undefined || between(y, y0, y1)),
     };
-  });
+  }
 
   function between(v, low, high) {
     const room = 1e-9 * (high - low);
@@ -59,19 +59,29 @@
     }
   }
 
+  const chosen = () => data.models[Number(choice ? choice.value : 0)];
+
   function move() {
-    const model = data.models[Number(choice ? choice.value : 0)];
-    const at = Number(slider.value);
-    const now = (name) => name in model.columns ? model.columns[name][at] : null;
+    const model = chosen(), at = Number(slider.value);
+    if (!model.columns) {
+      window.workbench.lookUp(model, at, show);
+      return;
+    }
+    const column = (name) => model.columns[name];
+    show((name) => column(name) ? column(name)[at] : null,
+      (k) => model.meets[k][at] === "1");
+  }
+
+  function show(now, held) {
     followers.forEach((f) => place(f, now));
     all("[data-value]").forEach((e) => {
       e.textContent = written(e.dataset.kind, now(e.dataset.value));
     });
-    const broken = data.constraints.filter((_, k) => model.meets[k][at] === "0");
+    const broken = data.constraints.filter((_, k) => !held(k));
     all("[data-meets]").forEach((e) => {
-      const held = model.meets[Number(e.dataset.meets)][at] === "1";
-      e.textContent = held ? "met" : "not met";
-      e.classList.toggle("broken", !held);
+      const met = held(Number(e.dataset.meets));
+      e.textContent = met ? "met" : "not met";
+      e.classList.toggle("broken", !met);
     });
     const share = (name) => written("share", now(name));
     const spoken = "threshold " + written("threshold", now("threshold")) + ": flags " +
@@ -81,11 +91,10 @@
       spoken + (broken.length ? "; not met: " + broken.join(", ") : ""));
   }
 
-  function choose() {
-    const k = choice ? choice.value : "0";
-    const model = data.models[Number(k)];
+  function choose(at) {
+    const k = choice ? choice.value : "0", model = chosen();
     slider.max = String(model.size - 1);
-    slider.value = String(model.start);
+    slider.value = String(typeof at === "number" ? at : model.start);
     all("[data-model]").forEach((e) => {
       const mine = e.dataset.model === k;
       e.classList.toggle("chosen", mine);
@@ -94,9 +103,20 @@
     move();
   }
 
-  slider.addEventListener("input", move);
-  if (choice) choice.addEventListener("change", choose);
-  const back = document.getElementById("back");
-  if (back) back.addEventListener("click", choose);
-  choose();
+  // the workbench begins again when it has new figures
+  function begin(at) {
+    data = JSON.parse(document.getElementById("data").textContent);
+    slider = document.getElementById("threshold");
+    if (!slider) return;
+    choice = document.getElementById("model");
+    followers = all("[data-x], [data-left]").map(follower);
+    slider.addEventListener("input", move);
+    if (choice) choice.addEventListener("change", choose);
+    const back = document.getElementById("back");
+    if (back) back.addEventListener("click", choose);
+    choose(at);
+  }
+
+  if (window.workbench) window.workbench.begin = begin;
+  else begin();
 })();

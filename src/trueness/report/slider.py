@@ -47,6 +47,15 @@ def quantity(name: str) -> Quantity:
     return Quantity(name, text, "share" if is_share(name) else "number")
 
 
+# what changes where the condition is rarer or more common, and how it is called there
+IN_USE, USED = ("flagged_rate", "precision", "npv", "accuracy", "cost"), "used_"
+
+
+def in_use() -> tuple[Quantity, ...]:
+    """Give the numbers that a prevalence of use changes."""
+    return tuple(quantity(k)._replace(name=f"{USED}{k}") for k in IN_USE)
+
+
 READOUT = tuple(quantity(name) for name in FIRST)
 EVERY = tuple(quantity(name) for name in METRICS if name not in COUNTS)
 
@@ -111,11 +120,15 @@ def weight_of(prevalence: float, costs: tuple[float, float]) -> float:
 
 
 def columns(
-    s: Steps, costs: tuple[float, float], probability: Array | None
+    s: Steps,
+    costs: tuple[float, float],
+    probability: Array | None,
+    prevalence: float | None = None,
 ) -> dict[str, Any]:
     """Give every quantity of the page at every step, NaN where it is undefined.
 
-    Scores that are not probabilities have neither a probability nor a net benefit.
+    Scores that are not probabilities have neither a probability nor a net benefit. A
+    prevalence of use adds what the classifier would do there (``IN_USE``).
     """
     c, n = s.confusion, s.n_pos + s.n_neg
     found: dict[str, Any] = {name: m(c) for name, m in METRICS.items()}
@@ -130,6 +143,10 @@ def columns(
         with np.errstate(divide="ignore", invalid="ignore"):
             odds = np.where(s.threshold < 1, s.threshold / (1 - s.threshold), np.nan)
         found["net_benefit"] = (c.tp - c.fp * odds) / n
+    if prevalence is not None:
+        used = c.at_prevalence(prevalence)
+        found |= {f"{USED}{k}": METRICS[k](used) for k in IN_USE if k != "cost"}
+        found[f"{USED}cost"] = (costs[0] * used.fp + costs[1] * used.fn) / n
     return found
 
 
@@ -138,11 +155,12 @@ def slider(
     constraints: Sequence[Constraint],
     costs: tuple[float, float],
     probabilities: Sequence[Array | None],
+    prevalence: float | None = None,
 ) -> dict[str, Any]:
     """Give what the script of the page needs to move every figure."""
     models = []
     for s, probability in zip(all_steps, probabilities, strict=True):
-        found = columns(s, costs, probability)
+        found = columns(s, costs, probability, prevalence)
         models.append(
             {
                 "name": s.name,
@@ -152,7 +170,11 @@ def slider(
                 "columns": {k: _short(k, v) for k, v in found.items()},
             }
         )
-    return {"models": models, "constraints": [repr(c) for c in constraints]}
+    return {
+        "models": models,
+        "constraints": [repr(c) for c in constraints],
+        "prevalence": prevalence,
+    }
 
 
 def _short(name: str, values: Any) -> list[Any]:
@@ -186,7 +208,7 @@ def _text(name: str, value: Any) -> str:
         return "above all scores" if value is None else repr(value)
     if value is None:
         return "undefined"
-    kind = quantity(name).kind
+    kind = quantity(name.removeprefix(USED)).kind
     if kind == "count":
         return f"{int(value):,}"
     return percent(value) if kind == "share" else f"{value:.4g}"

@@ -9,26 +9,14 @@ from trueness._core.numbers import percent
 from trueness._core.records import shown
 from trueness.counts.values import Panel, Tally
 from trueness.ranking.verification import said_elsewhere
-from trueness.report import (
-    calibration,
-    comparison,
-    ensembles,
-    nogold,
-    ranking,
-    scale,
-    threshold,
-)
-from trueness.report._parts import Page, Section, possible
-from trueness.report.inputs import (
-    REPLICATES,
-    Model,
-    ReportOptions,
-    read_models,
-    read_options,
-)
-from trueness.report.plain_words import in_plain_words, tiles
+from trueness.report import nogold
+from trueness.report._parts import Page, Section
+from trueness.report.findings import SECTIONS, Findings
+from trueness.report.inputs import read_options
+from trueness.report.plain_words import Answers, in_plain_words, tiles
 from trueness.report.slider import slider
-from trueness.threshold.validation import Validation, validate_threshold
+
+TITLE = "How good is this classifier?"
 
 
 @said_elsewhere()
@@ -45,12 +33,16 @@ def summarise(
     level: float = 0.95,
     rng: Any = 0,
     command: str = "",
+    prevalence: float | None = None,
+    calibrator: str = "",
+    half_width: float | None = None,
+    classifier: str = "",
 ) -> Page:
     """Compute everything that the report shows.
 
     Parameters as in :func:`trueness.report.write`; ``command`` is what was typed.
     """
-    title, facts = shown(title, 120), _facts(data, source)
+    title, facts = shown(title, 120), facts_of(data, source)
     if not data.n_pos + data.n_neg and data.n_unknown:
         return nogold.without_labels(
             data, title=title, facts=facts, level=level, rng=rng, command=command
@@ -64,55 +56,42 @@ def summarise(
         level=level,
         rng=rng,
         command=command,
+        prevalence=prevalence,
+        calibrator=calibrator,
+        half_width=half_width,
+        chosen=classifier,
     )
-    models = read_models(data, options)
-    found = calibration.meanings(models, options)
-    checked = _checked(models[0], options)
-    more = _more(data, models, groups, options)
-    words = [sentence for _, sentence in more]
+    f = Findings(data, options, groups)
+    made = {key: section for key, ask in SECTIONS.items() if (section := ask(f))}
     return Page(
-        title=title or "How good is this classifier?",
+        title=title or TITLE,
         facts=facts,
-        tiles=tiles(models, checked),
-        summary=in_plain_words(data, models, found, checked, options, words),
-        operating=threshold.section(
-            models, calibration.figure(models, found), checked, options
-        ),
-        sections=(
-            ranking.section(models, options),
-            *(section for section, _ in more),
-            calibration.section(models, found),
-        ),
+        tiles=tiles(f.models, f.checked),
+        summary=plain_words(f, list(made.values())),
+        operating=made.pop("threshold"),
+        sections=tuple(made.values()),
         slider=slider(
-            [m.steps for m in models],
+            [m.steps for m in f.models],
             options.subject_to,
             options.costs,
             [
                 x and x.probability(m.steps.threshold)
-                for x, m in zip(found, models, strict=True)
+                for x, m in zip(f.meanings, f.models, strict=True)
             ],
+            options.prevalence,
         ),
         command=command,
     )
 
 
-def _more(
-    data: Panel | Tally,
-    models: Sequence[Model],
-    by: Mapping[Any, Panel | Tally] | None,
-    options: ReportOptions,
-) -> list[tuple[Section, str]]:
-    """Give the sections that need several classifiers or groups, where there are."""
-    found = [scale.section(models[0], options)]
-    if isinstance(data, Panel) and len(models) > 1:
-        found.append(comparison.section(data, models, options))
-        found.append(ensembles.section(data, models, options))
-    if by:
-        found.append(comparison.groups(by, models[0], options))
-    return [x for x in found if x is not None]
+def plain_words(f: Findings, sections: Sequence[Section]) -> Answers:
+    """Answer the questions of a reader in a hurry, from what the sections found."""
+    found = [s.headline for s in sections if s.headline]
+    return in_plain_words(f.models, f.meanings, f.checked, f.options, found)
 
 
-def _facts(data: Panel | Tally, source: str) -> tuple[tuple[str, str], ...]:
+def facts_of(data: Panel | Tally, source: str) -> tuple[tuple[str, str], ...]:
+    """Say what was counted, for the head of the page."""
     facts = [("cases", f"{data.n:,}")]
     if data.n_pos + data.n_neg:
         facts.append(("positive", f"{data.n_pos:,} ({percent(data.prevalence)})"))
@@ -122,17 +101,3 @@ def _facts(data: Panel | Tally, source: str) -> tuple[tuple[str, str], ...]:
     if source:
         facts.append(("file", shown(source, 120)))
     return tuple(facts)
-
-
-def _checked(best: Model, options: ReportOptions) -> Validation | None:
-    """Ask what remains of the threshold of the best classifier on new cases."""
-    return possible(
-        lambda: validate_threshold(
-            best.tally,
-            **options.choice,
-            subject_to=options.subject_to,
-            replicates=REPLICATES,
-            level=options.level,
-            rng=options.rng,
-        )
-    )

@@ -13,7 +13,7 @@ number, so that the page can show those of the one that is chosen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -208,11 +208,13 @@ def curves(
     band: str = "band",
     y: tuple[float, float] | None = None,
     x: tuple[float, float] | None = None,
+    legend: bool = False,
 ) -> Figure:
     """Draw figure data: bands, guides and curves, with their numbers as a table.
 
     ``order`` are the names of all classifiers of the page; ``under`` and ``over`` are
-    marks below and above the curves, ``over`` made for :func:`axes_of`.
+    marks below and above the curves, ``over`` made for :func:`axes_of`. ``legend``
+    names the curves of a figure that are not classifiers of the page.
     """
     axes = axes_of(figure, x, y)
     at = {name: k for k, name in enumerate(order)}
@@ -223,12 +225,25 @@ def curves(
         drawn.append(area(*marks, f"{band} {only(k)} c{k % 8}", str(k)))
     for one in figure.lines:
         k = at[one.name]
-        kind = f"curve c{k % 8}{'' if k else ' chosen'}"
-        drawn.append(_line(axes, figure, one, kind, str(k)))
+        kind = f"curve c{k % 8}{' chosen' if legend or not k else ''}"
+        drawn.append(_line(axes, figure, one, kind, "" if legend else str(k)))
+    drawn += _named([one.name for one in figure.lines], at, axes) if legend else []
     names = ", ".join(one.name for one in figure.lines)
     text = f"{title} of {names}: {figure.y.title} against {figure.x.title}. {note}"
     picture = drawing(axes, [clipped(axes, drawn), *over], text)
     return Figure(title, picture, note, _numbers(figure, title))
+
+
+def _named(names: Sequence[str], at: Mapping[str, int], axes: Axes) -> list[Markup]:
+    """Name the curves in the lower right corner, each beside a piece of its line."""
+    right, bottom = WIDTH - RIGHT, axes.height - BOTTOM
+    marks = []
+    for j, name in enumerate(names):
+        y = bottom - 10 - TEXT * (len(names) - 1 - j)
+        kind = f"line curve chosen c{at[name] % 8}"
+        marks.append(_segment(kind, right - 150, y - 4, right - 122, y - 4))
+        marks.append(_text("name", right - 116, y, shown(name, 20)))
+    return marks
 
 
 def axes_of(

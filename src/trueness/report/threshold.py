@@ -21,7 +21,7 @@ from trueness.ranking.figures import (
 )
 from trueness.report import svg
 from trueness.report._parts import Figure, Grid, Section, grid
-from trueness.report.inputs import REPLICATES, Model, ReportOptions
+from trueness.report.inputs import Model, Once, ReportOptions
 from trueness.report.slider import quantity, weight_of
 from trueness.threshold.figures import (
     ACROSS,
@@ -39,11 +39,15 @@ def section(
     calibration: Figure | None,
     checked: Validation | None,
     options: ReportOptions,
+    once: Once = lambda _, make: make(),
 ) -> Section:
-    """Show what every threshold does, and the chosen one."""
+    """Show what every threshold does, and the chosen one.
+
+    ``once`` remembers the curves with their bands, which no objective changes.
+    """
     drawn = [
-        _roc(models, options),
-        _precision_recall(models, options),
+        _roc(models, options, once),
+        _precision_recall(models, options, once),
         _capacity(models, options),
         _cost(models, options),
         calibration,
@@ -90,6 +94,11 @@ def _how_to_move(options: ReportOptions) -> tuple[str, ...]:
     ]
     if limits:
         lines.append("In the red regions a constraint is not met.")
+    if options.prevalence is not None:
+        lines.append(
+            f"It is chosen for use where {percent(options.prevalence)} of the cases "
+            "are positive; the figures show these cases as they are."
+        )
     return tuple(lines)
 
 
@@ -141,16 +150,20 @@ def _wider(strip: Strip) -> tuple[Array, Array, Array]:
 
 
 def _bands(options: ReportOptions) -> dict[str, Any]:
+    if not options.replicates:
+        return {}
     return {
         "band": "simultaneous",
         "level": options.level,
         "rng": options.rng,
-        "number": REPLICATES,
+        "number": options.replicates,
     }
 
 
-def _roc(models: Sequence[Model], options: ReportOptions) -> Figure:
-    figure = roc_figure(_tallies(models), **_bands(options))
+def _roc(models: Sequence[Model], options: ReportOptions, once: Once) -> Figure:
+    figure = once(
+        ("roc", options.sure), lambda: roc_figure(_tallies(models), **_bands(options))
+    )
     s = models[0].steps
     return _drawn(
         models,
@@ -163,8 +176,13 @@ def _roc(models: Sequence[Model], options: ReportOptions) -> Figure:
     )
 
 
-def _precision_recall(models: Sequence[Model], options: ReportOptions) -> Figure:
-    figure = precision_recall_figure(_tallies(models), **_bands(options))
+def _precision_recall(
+    models: Sequence[Model], options: ReportOptions, once: Once
+) -> Figure:
+    figure = once(
+        ("precision_recall", options.sure),
+        lambda: precision_recall_figure(_tallies(models), **_bands(options)),
+    )
     s = models[0].steps
     share = percent(models[0].tally.prevalence)
     return _drawn(

@@ -1,0 +1,138 @@
+"""What may a section ask, and which sections are there?
+
+``Findings`` holds the counts and what is asked of them; whatever takes time is worked
+out when a section asks for it, and once. ``SECTIONS`` at the foot is the one place to
+add a section: the report shows all of them, and the workbench shows the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar, final
+
+from trueness.counts.values import Panel, Tally
+from trueness.report import (
+    calibrated,
+    calibration,
+    comparison,
+    ensembles,
+    planning,
+    ranking,
+    scale,
+    threshold,
+)
+from trueness.report._parts import Section, possible
+from trueness.report.inputs import Model, ReportOptions, read_models
+from trueness.threshold.validation import Validation, validate_threshold
+
+T = TypeVar("T")
+
+
+@final
+@dataclass(frozen=True)
+class Findings:
+    """Counts, options, and what was found so far.
+
+    ``data`` may be tallies by name, where counts of all classifiers together would be
+    too many; questions that need the same cases are then left out.
+
+    ``known`` remembers answers by what they depend on, so that whoever asks again with
+    another objective need not wait for what is the same; it may be shared by findings
+    about the same counts.
+    """
+
+    data: Panel | Tally | Mapping[str, Tally]
+    options: ReportOptions
+    groups: Mapping[Any, Panel | Tally] | None = None
+    known: dict[Any, Any] = field(default_factory=dict)
+
+    def once(self, what: Any, make: Callable[[], T]) -> T:
+        """Give an answer, which is worked out the first time."""
+        if what not in self.known:
+            self.known[what] = make()
+        found: T = self.known[what]
+        return found
+
+    @property
+    def models(self) -> list[Model]:
+        """The classifiers, the best ranking first."""
+        o = self.options
+        return self.once(
+            ("models", o.level, o.asked), lambda: read_models(self.data, o, self.once)
+        )
+
+    @property
+    def meanings(self) -> list[calibration.Meaning | None]:
+        """What the scores of each classifier are worth as probabilities."""
+        by_key = {
+            m.key: self.once(
+                ("meaning", m.key, self.options.sure),
+                partial(calibration.meaning, m, self.options),
+            )
+            for m in self.models
+        }
+        return [by_key[m.key] for m in self.models]
+
+    @property
+    def checked(self) -> Validation | None:
+        """What remains of the threshold of the best classifier on new cases."""
+        o, best = self.options, self.models[0]
+        if not o.replicates:
+            return None
+        return self.once(
+            ("checked", o.sure, o.asked),
+            lambda: possible(
+                lambda: validate_threshold(
+                    best.tally,
+                    **o.choice,
+                    subject_to=o.subject_to,
+                    prevalence=o.prevalence,
+                    replicates=o.replicates,
+                    level=o.level,
+                    rng=o.rng,
+                )
+            ),
+        )
+
+    def several(self) -> Panel | None:
+        """Give the panel, where there are several classifiers on the same cases."""
+        paired = isinstance(self.data, Panel) and len(self.data.names) > 1
+        return self.data if paired and isinstance(self.data, Panel) else None
+
+
+Asked = Callable[[Findings], Section | None]
+
+
+def _threshold(f: Findings) -> Section:
+    drawn = calibration.figure(f.models, f.meanings)
+    return threshold.section(f.models, drawn, f.checked, f.options, f.once)
+
+
+def _comparison(f: Findings) -> Section | None:
+    panel = f.several()
+    return None if panel is None else comparison.section(panel, f.models, f.options)
+
+
+def _ensembles(f: Findings) -> Section | None:
+    panel = f.several()
+    return None if panel is None else ensembles.section(panel, f.models, f.options)
+
+
+def _groups(f: Findings) -> Section | None:
+    return comparison.groups(f.groups, f.models[0], f.options) if f.groups else None
+
+
+# one line a section, in the order of the page; None where there is nothing to show
+SECTIONS: Mapping[str, Asked] = {
+    "threshold": _threshold,
+    "ranking": lambda f: ranking.section(f.models, f.options),
+    "scale": lambda f: scale.section(f.models[0], f.options),
+    "comparison": _comparison,
+    "ensembles": _ensembles,
+    "groups": _groups,
+    "calibration": lambda f: calibration.section(f.models, f.meanings),
+    "calibrated": lambda f: calibrated.section(f.models, f.options),
+    "planning": lambda f: planning.section(f.models, f.options),
+}
