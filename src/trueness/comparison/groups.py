@@ -24,6 +24,7 @@ from trueness._core.options import renamed
 from trueness._core.records import Estimate
 from trueness.comparison.redraws import Redrawn, summary
 from trueness.comparison.results import Comparison
+from trueness.counts.answers import whole_cases
 from trueness.counts.resampling import Seed, percentile_interval, resample
 from trueness.counts.values import Panel, Tally
 
@@ -32,6 +33,7 @@ Statistic = Callable[..., Any]
 
 
 @renamed(number="replicates")
+@whole_cases
 def compare_groups(
     groups: Mapping[Any, Tally],
     statistic: Statistic,
@@ -105,6 +107,7 @@ def _pairs(names: list[Any], reference: Any) -> list[tuple[int, int]]:
 
 
 @renamed(number="replicates")
+@whole_cases
 def cluster_bootstrap(
     clusters: Mapping[Any, Tally] | Mapping[Any, Panel],
     statistic: Statistic,

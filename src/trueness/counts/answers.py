@@ -13,11 +13,14 @@ a mapping of tallies         a dict, from group to answer
 data with ``by=``            a dict, from group to answer, and "all cases"
 scores on a GPU              the answer, made there (``gpu/passes.py``)
 a binned tally               the answer with its limits (``scale/certificates.py``)
+weighted cases               the answer, where ``weights=True`` stands at the analysis
 ===========================  =======================================================
 
 ``of_tally`` is for analyses of one classifier, ``of_panel`` for those of several on the
 same cases, ``of_counts`` for figures and reports, which take either. Since it stands
-at the definition, there is no path to an analysis that answers otherwise.
+at the definition, there is no path to an analysis that answers otherwise. An analysis
+that has not been taught weights refuses them here, in one sentence: none ever takes a
+sum of weights for a number of cases.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, overload
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.options import known_options
@@ -52,43 +55,92 @@ class _Question(NamedTuple):
     own: frozenset[str]
     first: str
     takes: str  # "tally", "panel" or "counts"
+    weights: bool
 
     @property
     def name(self) -> str:
         return self.analysis.__name__
 
 
-def of_tally(analysis: F) -> F:
+@overload
+def of_tally(analysis: F) -> F: ...
+@overload
+def of_tally(*, weights: bool) -> Callable[[F], F]: ...
+def of_tally(analysis: Any = None, *, weights: bool = False) -> Any:
     """Let an analysis of a tally take data, panels, groups and binned tallies."""
-    return _open(analysis, "tally")
+    return _opened(analysis, "tally", weights)
 
 
-def of_panel(analysis: F) -> F:
+@overload
+def of_panel(analysis: F) -> F: ...
+@overload
+def of_panel(*, weights: bool) -> Callable[[F], F]: ...
+def of_panel(analysis: Any = None, *, weights: bool = False) -> Any:
     """Let an analysis of a panel take data, and groups by ``by=``."""
-    return _open(analysis, "panel")
+    return _opened(analysis, "panel", weights)
 
 
-def of_counts(analysis: F) -> F:
+@overload
+def of_counts(analysis: F) -> F: ...
+@overload
+def of_counts(*, weights: bool) -> Callable[[F], F]: ...
+def of_counts(analysis: Any = None, *, weights: bool = False) -> Any:
     """Let what takes a tally, a panel or groups of them take data too."""
-    return _open(analysis, "counts")
+    return _opened(analysis, "counts", weights)
 
 
-def _open(analysis: F, takes: str) -> F:
+def _opened(analysis: Any, takes: str, weights: bool) -> Any:
+    """Open an analysis at once, or give the decorator that will."""
+    if analysis is None:
+        return lambda a: _open(a, takes, weights)
+    return _open(analysis, takes, weights)
+
+
+def whole_cases(analysis: F) -> F:
+    """Let an analysis that takes counts as they are refuse weighted ones."""
+
+    @wraps(analysis)
+    def call(*args: Any, **options: Any) -> Any:
+        for x in (*args, *options.values()):
+            refuse_weights(x, analysis.__name__)
+        return analysis(*args, **options)
+
+    return call  # type: ignore[return-value]  # the same arguments, the same answer
+
+
+def are_weighted(x: Any) -> bool:
+    """Are there weighted cases among these counts, or groups of counts?"""
+    if isinstance(x, Mapping):
+        return any(are_weighted(part) for part in x.values())
+    return isinstance(x, (Tally, Panel)) and x.weighted
+
+
+def refuse_weights(x: Any, name: str) -> None:
+    """Stop an analysis that needs whole cases at weighted ones."""
+    if are_weighted(x):
+        raise InputError(
+            f"{name} needs whole cases and does not take weights. Leave weight= out, "
+            f"or, where a row stands for several cases, type count= with whole numbers."
+        )
+
+
+def _open(analysis: F, takes: str, weights: bool) -> F:
     given = signature(analysis).parameters
     own = frozenset(given)
     first = next(iter(given))
     anything = any(p.kind is Parameter.VAR_KEYWORD for p in given.values())
-    q = _Question(analysis, own, first, takes)
+    q = _Question(analysis, own, first, takes, weights)
 
     @wraps(analysis)
     def call(*args: Any, **options: Any) -> Any:
         # the common case first: it must cost nothing
         counted = args and type(args[0]) is Tally and takes != "panel"
-        if counted and not args[0].binned and (anything or options.keys() <= own):
+        if counted and args[0].plain and (anything or options.keys() <= own):
             return analysis(*args, **options)
         return _answer(q, args, options, anything)
 
-    call.takes = takes  # type: ignore[attr-defined]  # the tests read it
+    call.takes = takes  # type: ignore[attr-defined]  # the tests read them
+    call.weights = weights  # type: ignore[attr-defined]
     return call  # type: ignore[return-value]  # wider arguments, same answer
 
 
@@ -123,9 +175,13 @@ def _clustered(
 ) -> Any:
     """Count data with the cluster as one more output; counts bring a mapping."""
     if args and _is_counted(args[0], words) and not words:
+        refuse_weights(options["cluster"], f"{q.name} with cluster=")
         return q.analysis(*args, **options)
     ids = options.pop("cluster")
     counts, rest = door("data.asked").clustered(q.name, q.takes, args, words, ids)
+    pairs = counts.values() if isinstance(counts, Mapping) else [counts]
+    for whole, _ in pairs:
+        refuse_weights(whole, f"{q.name} with cluster=")
     parts = counts if isinstance(counts, Mapping) else {None: counts}
     answers = {
         name: q.analysis(whole, *rest, **options, cluster=panel)
@@ -152,6 +208,8 @@ def _respond(
     """Ask about counts: each classifier and each group for itself."""
     if type(x).__name__ == "DeviceTally":  # scores stay on the GPU
         return door("gpu.passes").ask(q.name, x, rest, options)
+    if not q.weights:
+        refuse_weights(x, q.name)
     if q.takes == "counts":
         return q.analysis(x, *rest, **options)
     if q.takes == "tally" and isinstance(x, Panel):
@@ -159,5 +217,10 @@ def _respond(
     if isinstance(x, Mapping) and q.takes == "tally":
         return {name: _respond(q, part, rest, options) for name, part in x.items()}
     if isinstance(x, Tally) and x.binned and q.takes == "tally":
+        if x.weighted:
+            raise InputError(
+                f"{q.name} does not take weighted cases in bins. Count them without "
+                f"at_most=, or without weight=."
+            )
         return door("scale.certificates").limited(q.analysis, (x, *rest), options)
     return q.analysis(x, *rest, **options)

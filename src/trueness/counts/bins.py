@@ -51,7 +51,7 @@ def equal_depth(cases: Ints, at_most: int) -> Ints:
     """
     before = np.cumsum(cases) - cases
     # in floating point: the product of two large counts may leave int64
-    bin = np.floor(before / max(int(cases.sum()), 1) * at_most)
+    bin = np.floor(before / (cases.sum() or 1) * at_most)
     return np.flatnonzero(np.diff(bin, prepend=-1))
 
 
@@ -76,14 +76,30 @@ def taken_out(whole: Bins, part: Bins) -> Bins:
     stray = np.ones(at.size, dtype=bool)
     if low.size:
         stray = (at == low.size) | (part[0] < low[row]) | (part[1] > high[row])
-    left = [c.astype(np.int64) for c in counts]
-    for column, gone in zip(left, part[2], strict=True):
-        np.subtract.at(column, row[~stray], gone[~stray])
+    left = []
+    for column, gone in zip(counts, part[2], strict=True):
+        out = np.zeros(low.size, dtype=column.dtype)
+        np.add.at(out, row[~stray], gone[~stray])
+        left.append(difference(column, out))
     short = np.add.reduce([c < 0 for c in left], axis=0).astype(bool)
     if stray.any() or short.any():
         raise InputError(_not_there(part, stray, low[short]))
     some = np.add.reduce([c != 0 for c in left], axis=0).astype(bool)
     return low[some], high[some], [c[some] for c in left]
+
+
+def difference(whole: Array, part: Array) -> Array:
+    """Subtract counts, or weights: sums of weights are not exact, so a rest that
+    rounding can explain is none.
+    """
+    left = np.asarray(whole - part)
+    if left.dtype.kind == "f":
+        left[np.abs(left) <= _ROUNDING * whole] = 0.0
+    return left
+
+
+# far above the rounding of a sum of millions, far below any weight that matters
+_ROUNDING = 1e-9
 
 
 def _not_there(part: Bins, stray: Array, short: Floats) -> str:

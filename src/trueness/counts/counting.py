@@ -14,12 +14,44 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness._core.arrays import Array, Ints, blocks, no_cases
+from trueness._core.arrays import Array, Floats, Ints, blocks, no_cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.words import plain
 from trueness.counts.rows import merge_rows
 from trueness.counts.sorting import NotFinite, count_scores
 from trueness.counts.values import Panel, Tally, read_output
+from trueness.counts.weighing import weigh_scores
+
+
+@final
+@dataclass(frozen=True)
+class Weights:
+    """How much does each row weigh?
+
+    ``square`` is the sum of the squared weights of its cases, None where a row is one
+    case.
+    """
+
+    sum: Floats
+    square: Floats | None = None
+
+    def at(self, rows: Any) -> Weights:
+        """Choose some rows."""
+        square = None if self.square is None else self.square[rows]
+        return Weights(self.sum[rows], square)
+
+
+def read_weights(values: Array, count: Ints | None = None) -> Weights | None:
+    """Read weights, each of ``count`` cases; None where all are one: then cases count.
+
+    Differs from a weight of 1.000001 in no estimate: a case of weight one is a case.
+    """
+    weight = _columns.weights(values)
+    if (weight == 1).all():
+        return None
+    if count is None:
+        return Weights(weight)
+    return Weights(weight * count, weight * weight * count)
 
 
 @final
@@ -96,9 +128,12 @@ def count_tally(
     labels: Labels | None,
     count: Ints | None = None,
     what: str = "y_score",
+    weight: Weights | None = None,
 ) -> Tally:
     """Count cases into a tally; ``labels=None`` makes all unknown."""
     score = _columns.numeric_scores(_columns.one_dimensional(score, what), what)
+    if weight is not None:
+        return _weigh_cases(_columns.finite_scores(score, what), labels, weight)
     if count is not None:
         score = _columns.finite_scores(score.astype(np.float64), what)
         return Tally(score, *split_counts(labels, count))
@@ -121,11 +156,18 @@ def _count_cases(score: Array, labels: Labels | None) -> Tally:
     return _count_cases(score[~gone], known) + _count_cases(score[gone], None)
 
 
+def _weigh_cases(score: Array, labels: Labels | None, w: Weights) -> Tally:
+    if w.square is None:
+        code = np.full(score.size, 2, np.int8) if labels is None else labels.codes()
+        return Tally._canonical(*weigh_scores(score, code, w.sum))
+    return Tally._weighed(score.astype(np.float64) + 0.0, split_weights(labels, w))
+
+
 def _none_positive(b: slice) -> Array:
     return np.zeros(b.stop - b.start, dtype=bool)
 
 
-def split_counts(labels: Labels | None, count: Ints) -> list[Ints]:
+def split_counts(labels: Labels | None, count: Array) -> list[Array]:
     """Give the negative, positive and unknown cases of every row."""
     zero = no_cases(count.size)
     if labels is None:
@@ -134,11 +176,25 @@ def split_counts(labels: Labels | None, count: Ints) -> list[Ints]:
     return [np.where(code == k, count, 0) for k in range(3)]
 
 
+def split_weights(labels: Labels | None, w: Weights) -> list[Array]:
+    """Give the weights of negatives, positives, unknowns, then their squares."""
+    square = w.sum * w.sum if w.square is None else w.square
+    return [
+        c.astype(np.float64) for x in (w.sum, square) for c in split_counts(labels, x)
+    ]
+
+
 def count_panel(
-    columns: Mapping[str, Array], labels: Labels | None, count: Ints | None = None
+    columns: Mapping[str, Array],
+    labels: Labels | None,
+    count: Ints | None = None,
+    weight: Weights | None = None,
 ) -> Panel:
     """Count cases into a panel; ``labels=None`` makes all unknown."""
     rows = np.column_stack([read_output(c, name) for name, c in columns.items()])
+    if weight is not None:
+        sums = split_weights(labels, weight)
+        return Panel._canonical(tuple(columns), *merge_rows(rows, sums))
     ones = np.ones(len(rows), dtype=np.int64) if count is None else count
     counts = split_counts(labels, ones)
     return Panel._canonical(tuple(columns), *merge_rows(rows, counts))

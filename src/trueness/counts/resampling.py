@@ -27,6 +27,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import options as _options
 from trueness._core.progress import progress
+from trueness.counts.answers import whole_cases
 from trueness.counts.bins import merge_bins
 from trueness.counts.values import Panel, Tally
 
@@ -198,6 +199,7 @@ def _class_draw(count: Ints, some: int, rng: np.random.Generator) -> Array:
     return out
 
 
+@whole_cases
 def resample(t: Tally, rng: Seed = None, *, stratified: bool = True) -> Tally:
     """What would another sample of the same size have shown? Labelled cases only."""
     neg, pos = next(replicates(t, 1, rng, stratified=stratified))

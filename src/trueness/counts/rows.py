@@ -47,7 +47,7 @@ def _merge_votes(
 ) -> tuple[Array, ...]:
     # bincount adds in float64, which is exact below 2**53
     total = [
-        np.bincount(codes, weights=c, minlength=3**voters).astype(np.int64)
+        np.bincount(codes, weights=c, minlength=3**voters).astype(c.dtype)
         for c in counts
     ]
     code = np.flatnonzero(np.add.reduce(total))

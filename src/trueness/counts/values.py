@@ -12,6 +12,10 @@ cases", and the order of the cases can never matter. The conventions are fixed h
 once: scores are finite float64 and -0.0 is 0.0; cases with equal scores share a row; a
 missing label is *unknown*; a missing output of a panel is NaN.
 
+Cases that are weighted (``tally(y, s, weight=w)``) keep the idea: ``neg``, ``pos`` and
+``unknown`` are then sums of weights, ``squares`` the sums of their squares, and both
+are added by ``+``. A case of weight one is a case.
+
 ``docs/one_idea.md`` is this page in words.
 """
 
@@ -20,8 +24,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice
 from os import PathLike
 from typing import Any, final, overload
 
@@ -34,57 +36,35 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import DoubtfulAssumption, InputError
 from trueness._core.checks.words import listing
 from trueness._core.doors import door
-from trueness._core.html import html_table
-from trueness._core.records import brief
 from trueness.counts.bins import (
     BINS_FORGOTTEN,
-    Bins,
+    difference,
     equal_depth,
     joined,
     merge_bins,
     taken_out,
     turned_bins,
 )
+from trueness.counts.cases import (
+    COUNTS,
+    Cases,
+    alike,
+    by_name,
+    count_columns,
+    describe,
+    fill,
+    html,
+    known,
+    same,
+    total,
+)
 from trueness.counts.rows import merge_rows
 from trueness.counts.sorting import merge_counts
 
 
-class _Cases:
-    """Rows with counts of negative, positive and unknown cases."""
-
-    neg: Ints
-    pos: Ints
-    unknown: Ints
-
-    @property
-    def n(self) -> int:
-        """How many cases, labelled or not?"""
-        return self.n_neg + self.n_pos + self.n_unknown
-
-    @cached_property
-    def n_neg(self) -> int:
-        """How many negative cases?"""
-        return int(self.neg.sum())
-
-    @cached_property
-    def n_pos(self) -> int:
-        """How many positive cases?"""
-        return int(self.pos.sum())
-
-    @cached_property
-    def n_unknown(self) -> int:
-        """How many cases without a label?"""
-        return int(self.unknown.sum())
-
-    @property
-    def prevalence(self) -> float:
-        """Which share of the labelled cases is positive? NaN when there are none."""
-        return _share(self.n_pos, self.n_neg)
-
-
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Tally(_Cases):
+class Tally(Cases):
     """How many negatives, positives and unknowns showed each score?
 
     Made by :func:`trueness.tally`; the constructor takes rows that are counted already,
@@ -125,24 +105,30 @@ class Tally(_Cases):
             _columns.numeric_scores(value, "score"), "score"
         )
         value = _columns.finite_scores(value.astype(np.float64), "score") + 0.0
-        columns = _count_columns(value.size, neg=neg, pos=pos, unknown=unknown)
-        _fill(
-            self, ("score", "neg", "pos", "unknown"), merge_counts([(value, *columns)])
-        )
+        columns = count_columns(value.size, neg=neg, pos=pos, unknown=unknown)
+        fill(self, ("score", *COUNTS), merge_counts([(value, *columns)]))
 
     @classmethod
     def _canonical(cls, *columns: Array) -> Tally:
-        """Take columns that are in canonical form already."""
+        """Take columns that are in canonical form already: score, then 3 or 6."""
         self = object.__new__(cls)
-        _fill(self, ("score", "neg", "pos", "unknown"), columns)
+        fill(self, ("score", *COUNTS), columns)
         return self
+
+    @classmethod
+    def _weighed(cls, score: Floats, sums: Sequence[Array]) -> Tally:
+        """Take sums of weights and of their squares (six columns), rows in any order.
+
+        The scores are finite, without -0.0.
+        """
+        return cls._canonical(*merge_counts([(score, *sums)]))
 
     @classmethod
     def _of_bins(cls, low: Floats, high: Floats, counts: Sequence[Ints]) -> Tally:
         """Take bins that are in order and do not overlap."""
         self = cls._canonical(low, *counts)
         if low is not high and not np.array_equal(low, high):
-            _fill(self, ("_high",), (high,))
+            fill(self, ("_high",), (high,))
         return self
 
     @property
@@ -156,6 +142,11 @@ class Tally(_Cases):
         """Does a row hold cases of more than one score?"""
         return "_high" in self.__dict__
 
+    @property
+    def plain(self) -> bool:
+        """Are these whole cases, each at its own score?"""
+        return "_high" not in self.__dict__ and "_squares" not in self.__dict__
+
     def coarse(self, at_most: int) -> Tally:
         """Put neighbouring rows together into at most so many bins of equal size.
 
@@ -166,9 +157,8 @@ class Tally(_Cases):
         at_most = _options.whole_number(at_most, "at_most", at_least=1)
         if len(self) <= at_most:
             return self
-        counts = (self.neg, self.pos, self.unknown)
         start = equal_depth(self.neg + self.pos + self.unknown, at_most)
-        return Tally._of_bins(*joined(start, self.score, self.high, counts))
+        return Tally._of_bins(*joined(start, self.score, self.high, self._counts))
 
     def __len__(self) -> int:
         """How many distinct scores?"""
@@ -178,8 +168,7 @@ class Tally(_Cases):
         """Count the cases of both."""
         if not isinstance(other, Tally):
             return NotImplemented
-        _columns.fit_together(self.n + other.n)
-        parts = [_tally_columns(t) for t in (self, other)]
+        parts = [(t.score, *c) for t, c in _with_counts(self, other)]
         if not (self.binned or other.binned):
             return Tally._canonical(*merge_counts(parts))
         low, *counts = (np.concatenate(c) for c in zip(*parts, strict=True))
@@ -193,7 +182,9 @@ class Tally(_Cases):
         """
         if not isinstance(other, Tally):
             return NotImplemented
-        return Tally._of_bins(*taken_out(_bins(self), _bins(other)))
+        mine, others = alike(self, other)
+        whole = (self.score, self.high, mine)
+        return Tally._of_bins(*taken_out(whole, (other.score, other.high, others)))
 
     def __radd__(self, other: int) -> Tally:
         """Let ``sum(tallies)`` start from 0."""
@@ -203,9 +194,8 @@ class Tally(_Cases):
         """Do both describe the same cases?"""
         if not isinstance(other, Tally):
             return NotImplemented
-        pairs = zip(_tally_columns(self), _tally_columns(other), strict=True)
-        same = all(np.array_equal(a, b) for a, b in pairs)
-        return same and np.array_equal(self.high, other.high)
+        mine, others = ((t.score, t.high, *t._counts) for t in (self, other))
+        return same(mine, others)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -219,13 +209,12 @@ class Tally(_Cases):
         Trueness know that of themselves, of other functions say ``monotone=True``.
         Otherwise they are forgotten, with a warning.
         """
-        new = _mapped(f, self.score)
-        counts = (self.neg, self.pos, self.unknown)
+        new, counts = _mapped(f, self.score), self._counts
         if not self.binned:
-            return Tally(new, *counts)
+            return _rescored(new, counts)
         if not (getattr(f, "monotone", False) if monotone is None else monotone):
             warnings.warn(BINS_FORGOTTEN, DoubtfulAssumption, stacklevel=2)
-            return Tally(new, *counts)
+            return _rescored(new, counts)
         ends = _columns.finite_scores(
             np.concatenate([new, _mapped(f, self.high)]).astype(np.float64), "score"
         )
@@ -233,27 +222,27 @@ class Tally(_Cases):
 
     def hide(self) -> Tally:
         """Forget the labels: every case is unknown."""
-        zero = no_cases(len(self))
-        total = self.neg + self.pos + self.unknown
-        return Tally._of_bins(self.score, self.high, (zero, zero, total))
+        return Tally._of_bins(self.score, self.high, self._hidden())
 
     def labelled(self) -> Tally:
         """Forget the cases without a label."""
         if not self.n_unknown:
             return self
         keep = (self.neg + self.pos) > 0
-        zero = no_cases(int(keep.sum()))
         score = self.score[keep]
         high = self.high[keep] if self.binned else score
-        return Tally._of_bins(score, high, (self.neg[keep], self.pos[keep], zero))
+        return Tally._of_bins(score, high, known(self, keep))
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give a frame with columns score, neg, pos, unknown; high if it is binned."""
-        names = ("score", "neg", "pos", "unknown")
-        columns = dict(zip(names, _tally_columns(self), strict=True))
-        if self.binned:
-            columns["high"] = self.high
-        return door("data.frames").native_frame(columns, backend)
+        """Give a frame with columns score, neg, pos, unknown.
+
+        A binned tally has ``high``, a weighted one the sums of squared weights, too.
+        """
+        return door("data.frames").native_frame(self._named(), backend)
+
+    def _named(self) -> dict[str, Array]:
+        columns = {"score": self.score, **by_name(self)}
+        return columns | {"high": self.high} if self.binned else columns
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write to a Parquet file, all or nothing; ``trueness.read_tally`` reads it."""
@@ -262,21 +251,19 @@ class Tally(_Cases):
     def __repr__(self) -> str:
         """Say what was counted, in one line."""
         rows = "bins of scores" if self.binned else "distinct scores"
-        text = f"Tally: {_describe(self)}, {len(self):,} {rows}"
+        text = f"Tally: {describe(self)}, {len(self):,} {rows}"
         if len(self):
             text += f" from {self.score[-1]:.4g} to {self.high[0]:.4g}"
         return text
 
     def _repr_html_(self) -> str:
-        head, columns = ("score", "neg", "pos", "unknown"), _tally_columns(self)
-        if self.binned:
-            return _html(self, (*head, "high"), zip(*columns, self.high, strict=True))
-        return _html(self, head, zip(*columns, strict=True))
+        columns = self._named()
+        return html(self, (*columns,), zip(*columns.values(), strict=True))
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Panel(_Cases):
+class Panel(Cases):
     """How many negatives, positives and unknowns showed each row of outputs?
 
     Made by :func:`trueness.panel`; the constructor takes rows that are counted already,
@@ -327,14 +314,14 @@ class Panel(_Cases):
         value = np.column_stack(
             [read_output(value[:, k], name) for k, name in enumerate(names)]
         )
-        columns = _count_columns(len(value), neg=neg, pos=pos, unknown=unknown)
-        _fill(self, _PANEL, (names, *merge_rows(value, columns)))
+        columns = count_columns(len(value), neg=neg, pos=pos, unknown=unknown)
+        fill(self, ("names", "rows", *COUNTS), (names, *merge_rows(value, columns)))
 
     @classmethod
     def _canonical(cls, names: tuple[str, ...], *columns: Array) -> Panel:
-        """Take columns that are in canonical form already."""
+        """Take columns that are in canonical form already: rows, then 3 or 6."""
         self = object.__new__(cls)
-        _fill(self, _PANEL, (names, *columns))
+        fill(self, ("names", "rows", *COUNTS), (names, *columns))
         return self
 
     def __len__(self) -> int:
@@ -355,13 +342,10 @@ class Panel(_Cases):
         """Count the cases of both; the names must be the same."""
         if not isinstance(other, Panel):
             return NotImplemented
-        _columns.fit_together(self.n + other.n)
         other = other._in_order_of(self, "added")
         rows = np.concatenate([self.rows, other.rows])
-        counts = [
-            np.concatenate(pair)
-            for pair in zip(_panel_counts(self), _panel_counts(other), strict=True)
-        ]
+        both = zip(*alike(self, other), strict=True)
+        counts = [np.concatenate(pair) for pair in both]
         return Panel._canonical(self.names, *merge_rows(rows, counts))
 
     def __sub__(self, other: Panel) -> Panel:
@@ -370,12 +354,14 @@ class Panel(_Cases):
             return NotImplemented
         other = other._in_order_of(self, "subtracted")
         whole, part = no_cases(len(self)), no_cases(len(other))
-        counts = [np.concatenate([c, part]) for c in _panel_counts(self)]
-        counts += [np.concatenate([whole, c]) for c in _panel_counts(other)]
+        mine, others = alike(self, other)
+        counts = [np.concatenate([c, part]) for c in mine]
+        counts += [np.concatenate([whole, c]) for c in others]
         rows, *sums = merge_rows(np.concatenate([self.rows, other.rows]), counts)
-        left = [a - b for a, b in zip(sums[:3], sums[3:], strict=True)]
+        half = len(sums) // 2
+        left = [difference(a, b) for a, b in zip(sums[:half], sums[half:], strict=True)]
         _columns.part_of_panel(rows, left)
-        return Panel(self.names, rows, *left)
+        return Panel._canonical(self.names, *merge_rows(rows, left))
 
     def __radd__(self, other: int) -> Panel:
         """Let ``sum(panels)`` start from 0."""
@@ -385,11 +371,10 @@ class Panel(_Cases):
         """Do both describe the same cases of the same classifiers?"""
         if not isinstance(other, Panel):
             return NotImplemented
-        pairs = zip(_panel_counts(self), _panel_counts(other), strict=True)
         return (
             self.names == other.names
             and np.array_equal(self.rows, other.rows, equal_nan=True)
-            and all(np.array_equal(a, b) for a, b in pairs)
+            and same(self._counts, other._counts)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -402,18 +387,18 @@ class Panel(_Cases):
         """Forget the other classifiers: a name gives a Tally, a list a Panel."""
         if isinstance(name, list):
             at = [self._column(n) for n in _columns.distinct_names(name, "names")]
-            rows = merge_rows(self.rows[:, at], _panel_counts(self))
+            rows = merge_rows(self.rows[:, at], self._counts)
             return Panel._canonical(tuple(name), *rows)
         output = self.rows[:, self._column(name)]
         gone = np.isnan(output)
         if gone.any():
-            cases = int(sum(c[gone].sum() for c in _panel_counts(self)))
+            cases = total(np.add.reduce(self._counts[:3])[gone])
             raise InputError(
                 f"A tally needs an output for every case; {name!r} has none for "
                 f"{cases:,} of {self.n:,} cases. To leave these out, type "
                 f"panel.observed({name!r})[{name!r}]."
             )
-        return Tally(output, *_panel_counts(self))
+        return _rescored(output, self._counts)
 
     def __iter__(self) -> Iterator[str]:
         """Walk through the names, as with a mapping."""
@@ -426,7 +411,7 @@ class Panel(_Cases):
         """Keep the cases for which all these classifiers (default: all) gave output."""
         at = [self._column(n) for n in names or self.names]
         keep = ~np.isnan(self.rows[:, at]).any(axis=1)
-        counts = [c[keep] for c in _panel_counts(self)]
+        counts = [c[keep] for c in self._counts]
         return Panel._canonical(self.names, self.rows[keep], *counts)
 
     def vote(self, thresholds: float | Mapping[str, float] | Sequence[float]) -> Panel:
@@ -436,7 +421,7 @@ class Panel(_Cases):
         """
         cut = self._thresholds(thresholds)
         votes = np.where(np.isnan(self.rows), np.nan, self.rows >= cut)
-        return Panel._canonical(self.names, *merge_rows(votes, _panel_counts(self)))
+        return Panel._canonical(self.names, *merge_rows(votes, self._counts))
 
     def _thresholds(self, thresholds: Any) -> Floats:
         if isinstance(thresholds, Mapping):
@@ -467,31 +452,27 @@ class Panel(_Cases):
                 f"The function of panel.combine must give one score per row, shape "
                 f"({len(self)},); it gave shape {score.shape}."
             )
-        return Tally(score, *_panel_counts(self))
+        return _rescored(score, self._counts)
 
     def hide(self) -> Panel:
         """Forget the labels: every case is unknown."""
-        zero = no_cases(len(self))
-        total = self.neg + self.pos + self.unknown
-        return Panel._canonical(self.names, self.rows, zero, zero, total)
+        return Panel._canonical(self.names, self.rows, *self._hidden())
 
     def labelled(self) -> Panel:
         """Forget the cases without a label."""
         keep = (self.neg + self.pos) > 0
-        zero = no_cases(int(keep.sum()))
-        columns = (c[keep] for c in (self.rows, self.neg, self.pos))
-        return Panel._canonical(self.names, *columns, zero)
+        return Panel._canonical(self.names, self.rows[keep], *known(self, keep))
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a frame with one column a classifier, then neg, pos, unknown."""
         columns: dict[str, Array] = dict(zip(self.names, self.rows.T, strict=True))
-        clash = set(columns) & set(_COUNTS)
+        clash = set(columns) & set(by_name(self))
         if clash:
             raise InputError(
                 f"A frame of this panel would have two columns named {listing(clash)}. "
                 f"Rename the classifier."
             )
-        columns |= dict(zip(_COUNTS, _panel_counts(self), strict=True))
+        columns |= by_name(self)
         return door("data.frames").native_frame(columns, backend)
 
     def write(self, path: str | PathLike[str]) -> None:
@@ -501,49 +482,25 @@ class Panel(_Cases):
     def __repr__(self) -> str:
         """Say what was counted, in one line."""
         return (
-            f"Panel of {', '.join(self.names)}: {_describe(self)}, "
+            f"Panel of {', '.join(self.names)}: {describe(self)}, "
             f"{len(self):,} distinct rows"
         )
 
     def _repr_html_(self) -> str:
-        rows = zip(*self.rows.T, *_panel_counts(self), strict=True)
-        return _html(self, (*self.names, *_COUNTS), rows)
+        rows = zip(*self.rows.T, *self._counts, strict=True)
+        return html(self, (*self.names, *by_name(self)), rows)
 
 
-_COUNTS = ("neg", "pos", "unknown")
-_PANEL = ("names", "rows", *_COUNTS)
-listing = listing
+def _with_counts(a: Tally, b: Tally) -> list[tuple[Tally, list[Array]]]:
+    return list(zip((a, b), alike(a, b), strict=True))
 
 
-def _fill(value: Any, names: Sequence[str], columns: Sequence[Any]) -> None:
-    """Set the fields of a frozen value, arrays read-only."""
-    for name, column in zip(names, columns, strict=True):
-        if isinstance(column, np.ndarray):
-            column = column.view()
-            column.flags.writeable = False
-        object.__setattr__(value, name, column)
-
-
-def _count_columns(size: int, **given: ArrayLike | None) -> list[Ints]:
-    columns = []
-    for name, values in given.items():
-        if values is None:
-            columns.append(no_cases(size))
-            continue
-        column = np.atleast_1d(_columns.as_array(values, name))
-        column = column.astype(np.int64) if column.size == 0 else column
-        column = _columns.whole_counts(_columns.one_dimensional(column, name), name)
-        _columns.same_length(**{"score": np.empty(size), name: column})
-        columns.append(column)
-    return columns
-
-
-def _tally_columns(t: Tally) -> tuple[Floats, Ints, Ints, Ints]:
-    return t.score, t.neg, t.pos, t.unknown
-
-
-def _bins(t: Tally) -> Bins:
-    return t.score, t.high, [t.neg, t.pos, t.unknown]
+def _rescored(new: Array, counts: Sequence[Array]) -> Tally:
+    """Put counts at new scores."""
+    if len(counts) == 3:
+        return Tally(new, *counts)
+    score = _columns.numeric_scores(new, "score").astype(np.float64)
+    return Tally._weighed(_columns.finite_scores(score, "score") + 0.0, counts)
 
 
 def _mapped(f: Callable[[Floats], ArrayLike], score: Floats) -> Array:
@@ -554,27 +511,6 @@ def _mapped(f: Callable[[Floats], ArrayLike], score: Floats) -> Array:
             f"{score.shape}; it gave shape {new.shape}."
         )
     return new
-
-
-def _panel_counts(p: Panel) -> tuple[Ints, Ints, Ints]:
-    return p.neg, p.pos, p.unknown
-
-
-def _share(pos: int, neg: int) -> float:
-    return pos / (pos + neg) if pos + neg else float("nan")
-
-
-def _describe(x: Tally | Panel) -> str:
-    return (
-        f"{x.n:,} cases ({x.n_neg:,} negative, {x.n_pos:,} positive, "
-        f"{x.n_unknown:,} unknown)"
-    )
-
-
-def _html(x: Tally | Panel, head: tuple[str, ...], rows: Any, most: int = 10) -> str:
-    first = [tuple(brief(v) for v in row) for row in islice(rows, most)]
-    note = f"<p>{len(x) - most:,} more rows</p>" if len(x) > most else ""
-    return f"<p>{type(x).__name__}: {_describe(x)}</p>{html_table(head, first)}{note}"
 
 
 def read_output(values: Array, name: str) -> Floats:

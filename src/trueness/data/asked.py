@@ -134,11 +134,6 @@ def _in_our_words(words: Words, name: str) -> Words:
         if plain in ours:
             raise InputError(f"{name} was given {word}= and {plain}=, the same twice.")
         ours[plain] = value
-    if ours.pop("weight", None) is not None:
-        raise InputError(
-            f"{name} does not take weights yet. Where a row stands for several cases, "
-            f"type count= with whole numbers."
-        )
     return ours
 
 
@@ -235,7 +230,7 @@ def _of_columns(columns: Mapping[Any, Any], takes: str, words: Words) -> Any:
 
     label = chosen("label")
     several = words.pop("scores", None) or words.get("score")
-    for word in ("count", "by"):
+    for word in ("count", "weight", "by"):
         if word in words:
             words[word] = chosen(word)
     if takes == "panel" or isinstance(several, (list, tuple)):

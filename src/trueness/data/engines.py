@@ -30,6 +30,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import plain
 from trueness._core.doors import installed
 from trueness._core.progress import progress, visible
+from trueness.counts.counting import Weights
 from trueness.counts.values import Tally
 from trueness.data.batches import KeyCounter
 from trueness.data.columns import column
@@ -189,10 +190,16 @@ def _counted(lazy: Any, wanted: dict[str, str]) -> dict[str, Any]:
     import narwhals as nw
 
     rows = _wide_as_text(by_role(lazy, wanted))
-    grouped = rows.group_by(map(as_key, wanted)).agg(nw.len().alias("cases"))
-    found = collect(grouped)
-    columns = {role: found[as_key(role)] for role in wanted}
-    cases = _times(found["cases"].to_numpy().astype(np.int64), columns.get("count"))
+    keys = [role for role in wanted if role != "weight"]
+    asked = [nw.len().alias("cases")]
+    if "weight" in wanted:
+        rows, asked = rows.with_columns(*_squared()), [*asked, *_weight_sums()]
+    found = collect(rows.group_by(map(as_key, keys)).agg(*asked))
+    columns = {role: found[as_key(role)] for role in keys}
+    each = columns.get("count")
+    cases = _times(found["cases"].to_numpy().astype(np.int64), each)
+    if "weight" in wanted:
+        columns["weight"] = _weights_of(found, wanted["weight"], each)
     columns["count"] = cases
     for role, name in wanted.items():
         if role.startswith("score"):
@@ -200,6 +207,54 @@ def _counted(lazy: Any, wanted: dict[str, str]) -> dict[str, Any]:
         if role == "by":
             _columns.named_groups(column(columns[role], name), cases)
     return columns
+
+
+def _squared() -> list[Any]:
+    """Weigh in float64, so that no engine rounds or overflows in its own way."""
+    import narwhals as nw
+
+    weight = nw.col("weight").cast(nw.Float64)
+    return [weight.alias("weight"), (weight * weight).alias("square")]
+
+
+def _weight_sums() -> list[Any]:
+    """Ask for sums of weights and squares, and for what would be wrong with them."""
+    import narwhals as nw
+
+    weight = nw.col("weight")
+    return [
+        weight.sum().alias("weights"),
+        nw.col("square").sum().alias("squares"),
+        weight.min().alias("least"),
+        weight.max().alias("most"),
+        weight.count().alias("given"),
+    ]
+
+
+def _weights_of(found: Any, name: str, each: Any) -> Weights | None:
+    """Read the sums that an engine made; None where every weight is one."""
+    total, square, least, most = (
+        found[k].cast(_float64()).fill_null(np.nan).to_numpy()
+        for k in ("weights", "squares", "least", "most")
+    )
+    lost = found["cases"].to_numpy() - found["given"].to_numpy()
+    fine = (lost == 0) & np.isfinite(total) & (least >= 0)
+    if not fine.all():
+        raise InputError(
+            f"weight={name!r} must be finite numbers, zero or more; in some rows it is "
+            f"missing, negative or infinite. A case that should not count has weight 0."
+        )
+    _columns.weighable(float(most.max(initial=0.0)))
+    if (least == 1).all() and (most == 1).all():
+        return None
+    times = 1 if each is None else _columns.whole_counts(column(each, "count"), "count")
+    return Weights(total * times, square * times)
+
+
+def _float64() -> Any:
+    import narwhals as nw
+
+    return nw.Float64
 
 
 def label_values(frame: Any, label: str) -> list[Any]:

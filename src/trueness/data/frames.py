@@ -23,9 +23,11 @@ from trueness._core.checks.words import listing, plain
 from trueness._core.doors import door
 from trueness.counts.counting import (
     Labels,
+    Weights,
     count_panel,
     count_tally,
     read_labels,
+    read_weights,
     split_counts,
 )
 from trueness.counts.values import Panel, Tally
@@ -49,6 +51,7 @@ def tally(
     score: str | None = ...,
     positive: Any = ...,
     count: Any = ...,
+    weight: Any = ...,
     by: None = ...,
     at_most: int | None = ...,
 ) -> Tally: ...
@@ -63,6 +66,7 @@ def tally(
     score: str | None = ...,
     positive: Any = ...,
     count: Any = ...,
+    weight: Any = ...,
     by: Any,
     at_most: int | None = ...,
 ) -> dict[Any, Tally]: ...
@@ -76,6 +80,7 @@ def tally(
     score: str | None = None,
     positive: Any = None,
     count: Any = None,
+    weight: Any = None,
     by: Any = None,
     at_most: int | None = None,
 ) -> Any:
@@ -96,6 +101,11 @@ def tally(
         The label value that counts as positive. 0/1, False/True and -1/1 need none.
     count
         How many cases each row stands for: an array, or a column of the frame.
+    weight
+        How much each case weighs (survey weights, inverse probabilities): finite
+        numbers, zero or more, as an array or a column of the frame. The tally then
+        holds sums of weights and of their squares, which intervals rest on; see
+        ``docs/howto/weights.md``. Cases that all weigh one are counted.
     by
         Groups: an array, or a column of the frame. The result is then a dict from group
         to tally, in the order of the groups; their sum is the whole.
@@ -119,33 +129,41 @@ def tally(
     3 distinct scores from 0.1 to 0.9
     """
     if y_score is None:
-        return _tally_frame(y_true, label, score, positive, count, by, at_most)
+        roles = {"label": label, "score": score, "count": count, "weight": weight}
+        return _tally_frame(y_true, {**roles, "by": by}, positive, at_most)
     if label is not None or score is not None:
         raise InputError(
             "label= and score= name columns of a frame; with arrays type "
             "trueness.tally(y_true, y_score) without them."
         )
     if on_device(y_score):
-        return _on_device(y_true, y_score, positive, count, by, at_most)
+        return _on_device(y_true, y_score, positive, (count, weight, by), at_most)
     values = column(y_score, "y_score")
     labels = _read_labels(y_true, positive, "y_true", y_score=values)
-    counts = None if count is None else _whole(column(count, "count"), values)
+    counts, weights = _numbers_of_cases(count, weight, values)
     return _grouped(
         by,
         values.size,
         lambda at: _coarse(
-            count_tally(values[at], _pick(labels, at), _at(counts, at)), at_most
+            count_tally(
+                values[at],
+                _pick(labels, at),
+                _at(counts, at),
+                weight=_at_weights(weights, at),
+            ),
+            at_most,
         ),
     )
 
 
 def _on_device(
-    y_true: Any, y_score: Any, positive: Any, count: Any, by: Any, at_most: int | None
+    y_true: Any, y_score: Any, positive: Any, others: Any, at_most: int | None
 ) -> Any:
-    if count is not None or by is not None:
+    if any(x is not None for x in others):
         raise InputError(
-            "count= and by= are for arrays on the host. Count each group of a device "
-            "array by itself, and add the tallies."
+            "count=, weight= and by= are for arrays on the host. Count each group of a "
+            "device array by itself, and add the tallies; copy weighted cases to the "
+            "host."
         )
     return door("gpu.counting").device_tally(y_true, y_score, positive, at_most)
 
@@ -158,6 +176,7 @@ def panel(
     label: str | None = ...,
     positive: Any = ...,
     count: Any = ...,
+    weight: Any = ...,
     by: None = ...,
 ) -> Panel: ...
 
@@ -170,6 +189,7 @@ def panel(
     label: str | None = ...,
     positive: Any = ...,
     count: Any = ...,
+    weight: Any = ...,
     by: Any,
 ) -> dict[Any, Panel]: ...
 
@@ -181,6 +201,7 @@ def panel(
     label: str | None = None,
     positive: Any = None,
     count: Any = None,
+    weight: Any = None,
     by: Any = None,
 ) -> Any:
     """How many negatives, positives and unknowns showed each row of outputs?
@@ -196,7 +217,7 @@ def panel(
         A mapping from name to column, or names of columns of the frame.
     label
         Name of the label column of the frame; None makes all cases unknown.
-    positive, count, by
+    positive, count, weight, by
         As in :func:`tally`.
 
     Returns
@@ -209,7 +230,8 @@ def panel(
     Panel of a, b: 3 cases (2 negative, 1 positive, 0 unknown), 2 distinct rows
     """
     if not isinstance(scores, Mapping) and is_frame(y_true):
-        return _panel_frame(y_true, label, scores, positive, count, by)
+        roles = {"label": label, "count": count, "weight": weight, "by": by}
+        return _panel_frame(y_true, roles, scores, positive)
     if label is not None:
         raise InputError(
             "label= names a column of a frame; with arrays type "
@@ -222,12 +244,15 @@ def panel(
     _columns.same_length(**columns)
     first = next(iter(columns.values()))
     labels = _read_labels(y_true, positive, "y_true", **columns)
-    counts = None if count is None else _whole(column(count, "count"), first)
+    counts, weights = _numbers_of_cases(count, weight, first)
     return _grouped(
         by,
         first.size,
         lambda at: count_panel(
-            {k: v[at] for k, v in columns.items()}, _pick(labels, at), _at(counts, at)
+            {k: v[at] for k, v in columns.items()},
+            _pick(labels, at),
+            _at(counts, at),
+            _at_weights(weights, at),
         ),
     )
 
@@ -314,13 +339,7 @@ def _coarse(t: Tally, at_most: int | None) -> Tally:
 
 
 def _tally_frame(
-    frame: Any,
-    label: Any,
-    score: Any,
-    positive: Any,
-    count: Any,
-    by: Any,
-    at_most: int | None,
+    frame: Any, roles: dict[str, Any], positive: Any, at_most: int | None
 ) -> Any:
     if not is_frame(frame):
         raise InputError(
@@ -328,16 +347,20 @@ def _tally_frame(
             f"{type(frame).__name__}. Type trueness.tally(y_true, y_score) or "
             f'trueness.tally(frame, label="y", score="p").'
         )
-    if score is None:
+    if roles["score"] is None:
         raise InputError(
             'Name the score column of the frame: trueness.tally(frame, label="y", '
             f'score="p"). It has {listing(engines.column_names(frame), 12)}.'
         )
-    roles = {"label": label, "score": score, "count": count, "by": by}
     opened = engines.open_frame(frame)
     if engines.is_lazy(opened):
         wanted = engines.wanted_columns(opened, roles)
         if at_most is not None:
+            if "weight" in wanted:
+                raise InputError(
+                    "at_most= bins a lazy frame by counts. Leave it out, or count the "
+                    "weighted cases first: trueness.tally(...).coarse(1000)."
+                )
             rows = engines.by_role(opened, wanted)
             return binned_tally(rows, wanted, positive, at_most)
         if engines.can_stream(opened, wanted):
@@ -348,14 +371,13 @@ def _tally_frame(
         found["score"],
         positive=positive,
         count=found.get("count"),
+        weight=found.get("weight"),
         by=found.get("by"),
         at_most=at_most,
     )
 
 
-def _panel_frame(
-    frame: Any, label: Any, scores: Any, positive: Any, count: Any, by: Any
-) -> Any:
+def _panel_frame(frame: Any, roles: dict[str, Any], scores: Any, positive: Any) -> Any:
     if isinstance(scores, str) or not isinstance(scores, Sequence) or not scores:
         raise InputError(
             "Name the score columns of the frame in a list: trueness.panel(frame, "
@@ -364,12 +386,13 @@ def _panel_frame(
         )
     names = _columns.distinct_names(list(scores))
     outputs = {f"scores[{k}]": name for k, name in enumerate(names)}
-    found = engines.read(frame, {"label": label, "count": count, "by": by, **outputs})
+    found = engines.read(frame, {**roles, **outputs})
     return panel(
         found.get("label"),
         {name: found[role] for role, name in outputs.items()},
         positive=positive,
         count=found.get("count"),
+        weight=found.get("weight"),
         by=found.get("by"),
     )
 
@@ -412,6 +435,24 @@ def _read_labels(
 def _whole(values: Array, like: Array) -> Ints:
     _columns.same_length(count=values, scores=like)
     return _columns.whole_counts(values, "count")
+
+
+def _numbers_of_cases(
+    count: Any, weight: Any, like: Array
+) -> tuple[Ints | None, Weights | None]:
+    """Read how many cases each row stands for, and how much they weigh."""
+    counts = None if count is None else _whole(column(count, "count"), like)
+    if weight is None:
+        return counts, None
+    if isinstance(weight, Weights):  # an engine has added them up
+        return counts, weight
+    each = column(weight, "weight")
+    _columns.same_length(weight=each, scores=like)
+    return counts, read_weights(each, counts)
+
+
+def _at_weights(weights: Weights | None, at: Any) -> Weights | None:
+    return None if weights is None else weights.at(at)
 
 
 def _pick(labels: Labels | None, at: Any) -> Labels | None:

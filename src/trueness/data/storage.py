@@ -22,28 +22,26 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.doors import installed
 from trueness.counts.bins import merge_bins
+from trueness.counts.cases import COUNTS, SQUARES, by_name
+from trueness.counts.rows import merge_rows
 from trueness.counts.values import Panel, Tally
 
 VERSION = 1
 _KEY = b"trueness"
 _KEYS = (_KEY, b"karat")  # the package had that name before 0.2
-_COUNTS = ("neg", "pos", "unknown")
 _TEMPORARY = ".trueness"
 
 
 def write_tally(tally: Tally, path: str | os.PathLike[str]) -> None:
     """Write a tally; see :meth:`trueness.Tally.write`."""
-    columns = {"score": tally.score} | {k: getattr(tally, k) for k in _COUNTS}
-    if tally.binned:
-        columns["high"] = tally.high
-    write_columns(columns, {"kind": "tally"}, path)
+    write_columns(tally._named(), {"kind": "tally"}, path)
 
 
 def write_panel(panel: Panel, path: str | os.PathLike[str]) -> None:
     """Write a panel; see :meth:`trueness.Panel.write`."""
     # columns are numbered: a classifier may be called "neg"
     columns = {f"output_{k}": column for k, column in enumerate(panel.rows.T)}
-    columns |= {k: getattr(panel, k) for k in _COUNTS}
+    columns |= by_name(panel)
     write_columns(columns, {"kind": "panel", "names": list(panel.names)}, path)
 
 
@@ -65,9 +63,11 @@ def read_tally(path: str | os.PathLike[str]) -> Tally:
     True
     """
     columns, _ = read_columns(path, "tally")
-    counts = [columns[k] for k in _COUNTS]
+    counts = counts_of(columns)
     if "high" in columns:
         return Tally._of_bins(*merge_bins(columns["score"], columns["high"], counts))
+    if len(counts) > 3:
+        return Tally._weighed(columns["score"], counts)
     return Tally(columns["score"], *counts)
 
 
@@ -81,8 +81,16 @@ def read_panel(path: str | os.PathLike[str]) -> Panel:
     """
     columns, about = read_columns(path, "panel")
     names = about["names"]
-    rows = [columns[f"output_{k}"] for k in range(len(names))]
-    return Panel(names, np.column_stack(rows), *(columns[k] for k in _COUNTS))
+    rows = np.column_stack([columns[f"output_{k}"] for k in range(len(names))])
+    counts = counts_of(columns)
+    if len(counts) > 3:
+        return Panel._canonical(tuple(names), *merge_rows(rows, counts))
+    return Panel(names, rows, *counts)
+
+
+def counts_of(columns: dict[str, Any]) -> list[Any]:
+    """Give the counts; of weighted cases the sums of weights, then of squares."""
+    return [columns[k] for k in (*COUNTS, *SQUARES) if k in columns]
 
 
 @contextmanager

@@ -32,7 +32,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness._core.records import Answer
-from trueness.counts.answers import of_tally
+from trueness.counts.answers import of_tally, whole_cases
 from trueness.counts.placements import placements
 from trueness.counts.values import Tally
 from trueness.fermi.solver import Solution, solve
@@ -319,6 +319,7 @@ def finite_line(n: float, n_pos: float, auc: float) -> tuple[float, float, float
     return s.beta, s.llr, s.centre
 
 
+@whole_cases
 def midranks(t: Tally, score: ArrayLike | None = None) -> Floats:
     """Which rank would these scores have among the cases of a tally?
 

@@ -23,6 +23,7 @@ from trueness._core.doors import door
 from trueness._core.records import Record
 from trueness.comparison.aucs import compare_auc
 from trueness.comparison.paired import compare_metric
+from trueness.counts.answers import whole_cases
 from trueness.counts.values import Panel, Tally
 from trueness.gates.measures import (
     FACTS,
@@ -148,6 +149,7 @@ class _Claim:
     said: str = ""  # what the numbers are of, when not of the metric itself
 
 
+@whole_cases
 def check(
     data: Any,
     requirements: Any,

@@ -17,6 +17,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Record
+from trueness.counts.answers import whole_cases
 from trueness.counts.values import Panel
 from trueness.nogold import truth_given_votes as _truth
 from trueness.nogold.random_effect import RandomEffect, spread_of
@@ -118,6 +119,7 @@ class LabelNumber(Record):
     notes: tuple[str, ...]
 
 
+@whole_cases
 def plan_labels(
     panel: Any = None,
     *,

@@ -29,6 +29,7 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Estimate, Record
+from trueness.counts.answers import whole_cases
 from trueness.counts.values import Panel
 from trueness.nogold import rate_by_truth as _by_truth
 from trueness.nogold import truth_given_votes as _truth
@@ -134,6 +135,7 @@ class Rate(Record):
         return "\n".join([head, *lines, *(f"  Note: {n}" for n in self.notes)])
 
 
+@whole_cases
 def prevalence(
     panel: Any,
     *,

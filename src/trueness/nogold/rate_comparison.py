@@ -20,6 +20,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.records import Estimate, Record
 from trueness.comparison.results import holm
+from trueness.counts.answers import whole_cases
 from trueness.counts.values import Panel
 from trueness.nogold import paired_rates as _paired
 from trueness.nogold import truth_given_votes as _truth
@@ -71,6 +72,7 @@ class RateComparison(Record):
     notes: tuple[str, ...]
 
 
+@whole_cases
 def compare_prevalence(
     systems: Mapping[str, Any],
     *,

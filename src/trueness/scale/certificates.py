@@ -23,6 +23,7 @@ from trueness._core.records import Answer, Estimate, Record, apart
 from trueness.calibration.errors import calibration_error, calibration_line
 from trueness.calibration.proper_scores import brier, decomposition, log_loss
 from trueness.calibration.reliability_curve import reliability
+from trueness.counts.answers import whole_cases
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
@@ -282,6 +283,7 @@ def _only_inside(t: Tally, given: Given) -> Bounds | None:
     return Bounds(np.nan, low, high, f"best {asked.name}", _bins(t))
 
 
+@whole_cases
 def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
     """Between which numbers does the exact answer lie, when scores are in bins?
 

@@ -26,13 +26,18 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness._core.records import Record
 from trueness.counts.bins import merge_bins
+from trueness.counts.cases import COUNTS, SQUARES
 from trueness.counts.values import Tally
 from trueness.data.engines import label_values
 from trueness.data.files import scan
 from trueness.data.frames import tally
-from trueness.data.storage import check_folder, locked, read_columns, write_columns
-
-_COUNTS = ("neg", "pos", "unknown")
+from trueness.data.storage import (
+    check_folder,
+    counts_of,
+    locked,
+    read_columns,
+    write_columns,
+)
 
 
 @final
@@ -71,6 +76,8 @@ class Stream:
         gives a tally for each, and :meth:`forget` drops one.
     at_most
         The most rows a window keeps; see :func:`tally`.
+    weight
+        The column of weights, as in :func:`tally`.
 
     Examples
     --------
@@ -88,6 +95,7 @@ class Stream:
     positive: Any = None
     by: str | None = None
     at_most: int | None = None
+    weight: str | None = None
 
     def add(self, batch: str, rows: Any) -> bool:
         """Count a batch; False if a batch of this name is in the counts already.
@@ -206,6 +214,7 @@ class Stream:
             label=self.label,
             score=self.score,
             positive=self.positive,
+            weight=self.weight,
             by=self.by,
         )
         return {"": found} if self.by is None else {str(k): t for k, t in found.items()}
@@ -233,7 +242,7 @@ class Stream:
         windows = {}
         for k, name in enumerate(about["windows"]):
             at = columns["window"] == k
-            counts = [columns[c][at] for c in _COUNTS]
+            counts = [c[at] for c in counts_of(columns)]
             bins = merge_bins(columns["score"][at], columns["high"][at], counts)
             windows[name] = Tally._of_bins(*bins)
         return windows, set(about["batches"]), about.get("labels", [])
@@ -246,10 +255,11 @@ class Stream:
         columns = {
             k: np.concatenate([np.zeros(0), *(getattr(t, k) for t in parts)])
             for k in ("score", "high")
-        } | {
-            k: np.concatenate([np.zeros(0, int), *(getattr(t, k) for t in parts)])
-            for k in _COUNTS
         }
+        weighted = any(t.weighted for t in parts)
+        counts = [(*t._counts, *t.squares)[: 6 if weighted else 3] for t in parts]
+        for k, name in enumerate((*COUNTS, *SQUARES) if weighted else COUNTS):
+            columns[name] = np.concatenate([np.zeros(0, int), *(c[k] for c in counts)])
         columns["window"] = np.repeat(np.arange(len(parts)), sizes)
         about = {"kind": "stream", "windows": list(windows), "batches": sorted(batches)}
         about["labels"] = labels

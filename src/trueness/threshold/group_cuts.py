@@ -22,6 +22,7 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.records import Estimate, Record
+from trueness.counts.answers import whole_cases
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
@@ -149,6 +150,7 @@ class Between(NamedTuple):
         return low / high if high else math.nan
 
 
+@whole_cases
 def group_thresholds(
     groups: Mapping[Any, Tally],
     maximize: str | Metric = "accuracy",
@@ -584,6 +586,7 @@ class GapPrice(Record):
     objective: str
 
 
+@whole_cases
 def gap_price(
     groups: Mapping[Any, Tally],
     limit: str = "recall_gap",

@@ -21,6 +21,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import nearest
 from trueness._core.doors import door
+from trueness.counts.answers import refuse_weights, whole_cases
 from trueness.counts.placements import placements
 from trueness.counts.values import Tally
 from trueness.data.storage import replacing
@@ -198,6 +199,7 @@ class Watch:
             Path(temporary).write_text(text, encoding="utf-8")
 
 
+@whole_cases
 def watch(
     what: str,
     *,
@@ -384,8 +386,10 @@ def _baseline_limits(
 
 def _tally(batch: Any, columns: Mapping[str, Any]) -> Tally:
     if isinstance(batch, Tally):
-        return batch
-    found = door("data.frames").tally(batch, **columns)
+        found: Any = batch
+    else:
+        found = door("data.frames").tally(batch, **columns)
+    refuse_weights(found, "watch")
     if not isinstance(found, Tally):
         raise InputError("A batch is one tally; found groups. Watch each on its own.")
     return found

@@ -212,10 +212,40 @@ def whole_counts(values: Array, what: str) -> NDArray[np.int64]:
     if bad.any():
         raise InputError(
             f"{what} must be whole numbers, zero or more; found "
-            f"{listing(values[bad])} at {places(bad)}. Weights are not counts."
+            f"{listing(values[bad])} at {places(bad)}. Weights are not counts: type "
+            f"weight= for them."
         )
     fit_together(float(values.sum(dtype=np.float64)))
     return values.astype(np.int64)
+
+
+# beyond, a square would leave the range of float64
+_WEIGHTS = (1e-150, 1e150)
+
+
+def weights(values: Array, what: str = "weight") -> NDArray[np.float64]:
+    """Pass on weights: finite numbers, zero or more."""
+    number = numeric_scores(values, what).astype(np.float64, copy=False)
+    least, most = (number.min(), number.max()) if number.size else (0.0, 0.0)
+    if not (least >= 0 and most < np.inf):  # also when one is NaN
+        bad = ~((number >= 0) & (number < np.inf))
+        raise InputError(
+            f"{what} must be finite numbers, zero or more; found "
+            f"{listing(number[bad])} at {places(bad)}. A case that should not count "
+            f"has weight 0."
+        )
+    weighable(float(most), what)
+    return number
+
+
+def weighable(most: float, what: str = "weight") -> None:
+    """Stop at weights whose squares no float holds."""
+    if most and not _WEIGHTS[0] <= most <= _WEIGHTS[1]:
+        raise InputError(
+            f"The largest {what} must lie between {_WEIGHTS[0]:g} and {_WEIGHTS[1]:g}; "
+            f"found {most:g}. Divide all weights by a common number: what is estimated "
+            f"depends on their ratios."
+        )
 
 
 def fit_together(total: float) -> None:
@@ -229,7 +259,7 @@ def counted_rows(name: str, wrong: int, rows: int, total: float) -> None:
     if wrong:
         raise InputError(
             f"count={name!r} must be whole numbers, zero or more; in {wrong:,} of "
-            f"{rows:,} rows it is not. Weights are not counts."
+            f"{rows:,} rows it is not. Weights are not counts: type weight= for them."
         )
     fit_together(total)
 

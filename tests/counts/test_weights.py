@@ -1,0 +1,296 @@
+"""Weighted cases: sums of weights and of their squares, added like counts."""
+
+from __future__ import annotations
+
+import inspect
+from collections import defaultdict
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import trueness
+from trueness._core.checks.errors import InputError
+from trueness.counts.values import Panel, Tally
+from trueness.counts.weighing import descending
+
+
+def slow_twin(labels, scores, weights):
+    """Add up fractions in a dict: score -> label -> (sum, sum of squares)."""
+    found = defaultdict(lambda: [[Fraction(0)] * 2 for _ in range(3)])
+    for y, s, w in zip(labels, scores, weights, strict=True):
+        cell = found[float(s)][2 if y is None else int(y)]
+        cell[0] += Fraction(w)
+        cell[1] += Fraction(w) ** 2
+    return {s: c for s, c in found.items() if any(x[0] for x in c)}
+
+
+def sample(n, seed=0, digits=1, unknown=0.1):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n).astype(object)
+    y[rng.random(n) < unknown] = None
+    weight = np.where(rng.random(n) < 0.1, 0.0, rng.exponential(size=n))
+    return list(y), np.round(rng.normal(size=n), digits), weight
+
+
+@pytest.mark.parametrize("digits", [1, 12])
+def test_slow_twin(digits):
+    y, s, w = sample(400, digits=digits)
+    t = trueness.tally(y, s, weight=w)
+    truth = slow_twin(y, s, w)
+    assert t.weighted
+    assert t.score.tolist() == sorted(truth, reverse=True)
+    for k, column in enumerate((t.neg, t.pos, t.unknown)):
+        want = [float(truth[v][k][0]) for v in t.score]
+        np.testing.assert_allclose(column, want, rtol=1e-14)
+        want = [float(truth[v][k][1]) for v in t.score]
+        np.testing.assert_allclose(t.squares[k], want, rtol=1e-14)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("distinct", [50, 10**7])
+def test_large_arrays_take_the_fast_ways(kind, distinct):
+    """Hashed, and sorted by keys that hold the place, beside a plain argsort."""
+    rng = np.random.default_rng(1)
+    n = 200_000
+    s = (rng.integers(0, distinct, n) / distinct - 0.3).astype(kind)
+    y, w = rng.integers(0, 2, n), rng.exponential(size=n)
+    t = trueness.tally(y, s, weight=w)
+    value, row = np.unique(s.astype(np.float64), return_inverse=True)
+    assert np.array_equal(t.score, value[::-1])
+    for k, column in enumerate((t.neg, t.pos)):
+        for power, got in ((1, column), (2, t.squares[k])):
+            want = np.bincount(row, (w * (y == k)) ** power)[::-1]
+            np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("wide", [1.0, 1e-8, 1e300])
+def test_order_of_scores_that_differ_in_their_last_bits(wide):
+    rng = np.random.default_rng(2)
+    s = wide * np.nextafter(1.0, 2.0) * (1 + rng.integers(0, 500, 70_000) * 2.0**-52)
+    s[::3] *= -1
+    s[::7] = 0.0
+    order = descending(s)
+    assert sorted(order.tolist()) == list(range(s.size))
+    assert (np.diff(s[order]) <= 0).all()
+
+
+def test_weights_of_one_are_cases():
+    y, s, _ = sample(100)
+    assert trueness.tally(y, s, weight=np.ones(100)) == trueness.tally(y, s)
+    scores = {"a": s, "b": -s}
+    assert trueness.panel(y, scores, weight=[1] * 100) == trueness.panel(y, scores)
+
+
+def test_more_cases_and_fewer():
+    y, s, w = sample(300)
+    whole = trueness.tally(y, s, weight=w)
+    cuts = (slice(0, 100), slice(100, 180), slice(180, 300))
+    parts = [trueness.tally(y[b], s[b], weight=w[b]) for b in cuts]
+    merged = sum(parts)
+    for a, b in zip(merged._counts, whole._counts, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13)
+    left = whole - parts[0]
+    both = parts[1] + parts[2]
+    assert np.array_equal(left.score, both.score)
+    np.testing.assert_allclose(left.pos, both.pos, atol=1e-12)
+    with pytest.raises(InputError, match="Is b the part"):
+        parts[0] - whole
+
+
+def test_a_case_weighs_one_beside_weights():
+    counted = trueness.tally([0, 1], [0.1, 0.9])
+    weighed = trueness.tally([1, 0], [0.9, 0.3], weight=[2.5, 0.5])
+    both = counted + weighed
+    assert both == trueness.tally([0, 1, 1, 0], [0.1, 0.9, 0.9, 0.3],
+                                  weight=[1, 1, 2.5, 0.5])  # fmt: skip
+    assert both.squares[1].tolist() == [7.25, 0, 0]
+
+
+def test_panel_and_what_is_made_of_it():
+    y, s, w = sample(200)
+    p = trueness.panel(y, {"a": s, "b": np.round(s)}, weight=w)
+    one = trueness.tally(y, s, weight=w)
+    for a, b in zip(p["a"]._counts, one._counts, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13)
+    votes = p.vote(0.0)
+    assert votes.weighted
+    assert votes.n == pytest.approx(w.sum())
+    assert p.combine(lambda rows: rows[:, 0]).score.tolist() == one.score.tolist()
+    assert p.hide().n_unknown == pytest.approx(w.sum())
+    assert (p + p) - p == p
+    assert p[["b", "a"]].observed().weighted
+    assert p.labelled().n_unknown == 0
+    assert one.map(lambda v: 2 * v).squares[1].tolist() == one.squares[1].tolist()
+    assert one.coarse(10).binned
+    assert one.coarse(10).n == pytest.approx(w.sum())
+
+
+def test_count_times_weight():
+    t = trueness.tally([1, 0], [0.9, 0.1], count=[3, 2], weight=[0.5, 2])
+    assert (t.pos.tolist(), t.squares[1].tolist()) == ([1.5, 0], [0.75, 0])
+    assert (t.neg.tolist(), t.squares[0].tolist()) == ([0, 4], [0, 8])
+
+
+def test_files(tmp_path):
+    y, s, w = sample(200)
+    t = trueness.tally(y, s, weight=w)
+    t.write(tmp_path / "t.parquet")
+    assert trueness.read_tally(tmp_path / "t.parquet") == t
+    b = t.coarse(7)
+    b.write(tmp_path / "b.parquet")
+    assert trueness.read_tally(tmp_path / "b.parquet") == b
+    p = trueness.panel(y, {"a": s, "neg_squares": np.round(s)}, weight=w)
+    p.write(tmp_path / "p.parquet")
+    assert trueness.read_panel(tmp_path / "p.parquet") == p
+
+
+def test_groups_frames_and_words():
+    import polars as pl
+
+    y, s, w = sample(200, unknown=0)
+    g = np.arange(200) % 3
+    parts = trueness.tally(y, s, weight=w, by=g)
+    frame = pl.DataFrame({"y": [int(v) for v in y], "s": s, "w": w, "g": g})
+    for found in (
+        trueness.tally(frame, label="y", score="s", weight="w", by="g"),
+        trueness.tally(frame.lazy(), label="y", score="s", weight="w", by="g"),
+        trueness.tally(frame.to_pandas(), label="y", score="s", weight="w", by="g"),
+    ):
+        assert [*found] == [0, 1, 2]
+        for k, t in found.items():
+            for a, b in zip(t._counts, parts[k]._counts, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-13)
+
+
+def test_repr_says_that_these_are_weights():
+    t = trueness.tally([1, 0], [0.9, 0.1], weight=[1234.5, 2])
+    assert "weights of 1,236.5 (2 negative, 1,234.5 positive, 0 unknown)" in repr(t)
+    assert "pos_squares" in t._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [
+        ([1, -1], "zero or more; found -1"),
+        ([1, np.nan], "finite numbers"),
+        ([1, np.inf], "finite numbers"),
+        (["a", "b"], "must be numbers"),
+        ([1, None], "finite numbers"),
+        ([1, 2, 3], "one entry per case"),
+        ([1e200, 1], "largest weight"),
+        ([1e-200, 0], "largest weight"),
+    ],
+)
+def test_bad_weights(weight, words):
+    with pytest.raises(InputError, match=words):
+        trueness.tally([0, 1], [0.1, 0.9], weight=weight)
+
+
+def analyses():
+    """Everything public that takes counts: which of it takes weights?"""
+    for name in trueness.__all__:
+        f = getattr(trueness, name)
+        if hasattr(f, "takes"):
+            yield pytest.param(f, id=name)
+
+
+# what these need beside counts
+WORDS = {
+    "rates": {"threshold": 0.5},
+    "confusion": {"threshold": 0.5},
+    "at_threshold": {"threshold": 0.5},
+    "metrics_table": {"threshold": 0.5},
+    "partial_auc": {"fpr": (0, 0.5)},
+    "best_threshold": {"maximize": "f1"},
+    "validate_threshold": {"maximize": "f1"},
+    "best_thresholds": {"maximize": "f1"},
+    "validate_thresholds": {"maximize": "f1"},
+    "guaranteed_threshold": {"subject_to": "recall >= 0.5"},
+    "guaranteed_thresholds": {"subject_to": "recall >= 0.5"},
+    "pareto": {"objectives": ["recall", "precision"]},
+    "nri": {"cuts": [0.5]},
+    "compare_metric": {"metric": "recall", "thresholds": 0.5},
+    "compare_statistic": {"statistic": trueness.auc},
+}
+
+
+@pytest.mark.parametrize("analysis", list(analyses()))
+def test_an_analysis_takes_weights_or_says_that_it_does_not(analysis):
+    """No analysis may take a sum of weights for a number of cases."""
+    y, s, w = sample(60, digits=2, unknown=0)
+    s = 1 / (1 + np.exp(-s))
+    panel = trueness.panel(y, {"a": s, "b": np.sqrt(s)}, weight=w)
+    x = panel if analysis.takes == "panel" else panel["a"]
+    words = WORDS.get(analysis.__name__, {})
+    if analysis.weights:
+        assert analysis(x, **words) is not None
+        return
+    with pytest.raises(InputError, match="needs whole cases and does not take weights"):
+        analysis(x)
+
+
+def test_functions_of_counts_without_a_decorator_refuse_too():
+    y, s, w = sample(60, unknown=0)
+    t, p = trueness.tally(y, s, weight=w), trueness.panel(y, {"a": s}, weight=w)
+    counted = (Tally, Panel)
+    for name in trueness.__all__:
+        f = getattr(trueness, name)
+        if inspect.isclass(f) or not callable(f) or hasattr(f, "takes"):
+            continue
+        try:
+            parameters = inspect.signature(f).parameters.values()
+        except (TypeError, ValueError):
+            continue
+        first = next((p for p in parameters if "Tally" in str(p.annotation)), None)
+        if first is None or name == "scan":
+            continue
+        group = "Mapping" in str(first.annotation)
+        value = {"x": t, "y": t} if group else t
+        if name == "check":
+            value = {"site": value}
+        if name == "bounds":
+            args, words = (trueness.auc, value), {}
+        else:
+            args, words = (), {first.name: value}
+            needed = [
+                q.name
+                for q in parameters
+                if q.default is q.empty and q.name != first.name
+            ]
+            words |= {k: trueness.auc for k in needed}
+        with pytest.raises(InputError, match="does not take weights"):
+            f(*args, **words)
+    assert isinstance(p, counted)
+    for f in (trueness.prevalence, trueness.plan_labels):
+        with pytest.raises(InputError, match="does not take weights"):
+            f(p)
+
+
+def test_streams_keep_weights(tmp_path):
+    import pandas as pd
+
+    frame = pd.DataFrame({"y": [1, 0, 1, 0], "p": [0.9, 0.2, 0.4, 0.2],
+                          "w": [1, 1, 2.5, 0.5], "day": list("aabb")})  # fmt: skip
+    words = {"label": "y", "score": "p", "weight": "w"}
+    stream = trueness.Stream(tmp_path / "s.parquet", by="day", **words)
+    assert stream.add("one", frame[:2])  # all of weight one: cases
+    assert stream.add("two", frame[2:])
+    assert stream.tally() == trueness.tally(frame, **words)
+    assert stream.window(last=1).squares[1].tolist() == [6.25, 0]
+
+
+def test_watches_refuse_weights():
+    t = trueness.tally([0, 1], [0.1, 0.9], weight=[1, 2])
+    with pytest.raises(InputError, match="watch needs whole cases"):
+        trueness.watch("accuracy", threshold=0.5, at_least=0.5).update(t)
+
+
+def test_words_of_other_libraries():
+    t = trueness.tally([0, 1], [0.1, 0.9], weight=[1, 2])
+    with pytest.raises(InputError, match="does not take weights"):
+        trueness.fermi_dirac([0, 1], [0.1, 0.9], sample_weight=[1, 2])
+    with pytest.raises(InputError, match="the same twice"):
+        trueness.auc([0, 1], [0.1, 0.9], sample_weight=[1, 2], weight=[1, 2])
+    with pytest.raises(InputError, match=r"bins|does not take weights"):
+        trueness.roc(t.coarse(1))
