@@ -97,7 +97,8 @@ LINES = sorted(
         for page in PAGES
         for block in SHELL.findall(page.read_text(encoding="utf-8"))
         for line in block.splitlines()
-        if line.startswith("trueness ") and line != "trueness demo"
+        # the demo takes a minute, and the workbench never ends
+        if line.startswith("trueness ") and line.split()[1] not in ("demo", "app")
     }
 )
 

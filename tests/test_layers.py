@@ -26,6 +26,7 @@ ROOMS = [
     ["plots", "gpu"],
     ["report", "mlflow"],
     ["cli"],
+    ["app"],
     ["__init__", "__main__"],
 ]
 LEVEL = {m: k for k, row in enumerate(ROOMS) for m in row}
@@ -33,7 +34,7 @@ SOURCE = Path(trueness.__file__).parent
 FOREIGN = [
     *("altair", "arviz", "duckdb", "ibis", "jinja2", "matplotlib", "narwhals"),
     *("pandas", "polars", "pyarrow", "pyspark", "rich", "scipy.stats", "sklearn"),
-    *("sympy", "typer", "xarray"),
+    *("starlette", "sympy", "typer", "uvicorn", "xarray"),
 ]
 
 

@@ -31,7 +31,7 @@ from trueness.cli._schema import (
 SOURCE = Path(trueness.__file__).parents[1]
 ROOT = typer.main.get_command(app)
 PLANS = ["plan auc", "plan difference", "plan rate", "plan leaf"]
-NAMES = [n for n in COMMANDS if n != "plan"] + PLANS
+NAMES = [n for n in COMMANDS if n not in ("plan", "app")] + PLANS  # app serves
 
 
 def run(*words):

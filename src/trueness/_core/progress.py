@@ -58,7 +58,17 @@ def progress(
 @contextmanager
 def silent() -> Iterator[None]:
     """Show no bar, whatever takes long."""
-    token = _SHOWN.set(_SILENT)
+    with heard_by(_SILENT):
+        yield
+
+
+@contextmanager
+def heard_by(display: Any) -> Iterator[None]:
+    """Let another display than a terminal's hear of all that takes long.
+
+    It has ``add_task``, ``advance``, ``refresh`` and ``remove_task``, as Rich has.
+    """
+    token = _SHOWN.set(display)
     try:
         yield
     finally:

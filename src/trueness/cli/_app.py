@@ -18,6 +18,8 @@ from typer.core import TyperCommand, TyperGroup
 # first line of its documentation (a test compares them)
 COMMANDS = {
     "report": "Write a report: one HTML file that works offline, to be sent to anyone.",
+    "app": "Look around in the browser: choose columns, move the threshold, take the "
+    "report.",
     "evaluate": "How good is each score? AUC, average precision and Brier score, with "
     "intervals.",
     "threshold": "Where should the threshold be? The exact best one under constraints.",
@@ -41,6 +43,8 @@ COMMANDS = {
     "often does not set off.",
     "demo": "Evaluate the sample data, say what was found and write a report.",
 }
+# commands whose module cannot have their name: ``trueness.cli.app`` is all of them
+MODULES = {"app": "workbench"}
 CODES = (
     "Exit codes: 0 done; 1 the output could not be written, or its reader went away; "
     "2 wrong input; 3 too few cases, or no threshold meets the constraints; 4 a "
@@ -113,7 +117,7 @@ class Careful(TyperCommand):
 
 def load(name: str) -> Any:
     """Make the command of this name from its module."""
-    found = getattr(import_module(f"trueness.cli.{name}"), name)
+    found = getattr(import_module(f"trueness.cli.{MODULES.get(name, name)}"), name)
     if isinstance(found, typer.Typer):
         return typer.main.get_command(found)
     one = typer.Typer(add_completion=False, rich_markup_mode="rich")

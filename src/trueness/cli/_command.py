@@ -64,7 +64,10 @@ def command(
         @functools.wraps(function)
         def run(**given: Any) -> None:
             with ending(given["debug"], given["quiet"]):
-                last = {name: given.pop(name) for name in _options.LAST}
+                last = {
+                    name: given.pop(name, default)
+                    for name, (_, default) in _options.LAST.items()
+                }
                 check_figure(last["plot"])
                 words = {name: given.pop(name) for name in shared}
                 check_targets(words.get("file"), given | last)
@@ -74,7 +77,8 @@ def command(
             if answer.code:
                 raise SystemExit(answer.code)
 
-        added = {**shared, **_options.LAST}
+        ends = {k: v for k, v in _options.LAST.items() if k not in without}
+        added = {**shared, **ends}
         parameters = {name: _parameter(name, *about) for name, about in added.items()}
         mine = [
             p.replace(kind=p.KEYWORD_ONLY) for p in own if p.annotation is not Request
@@ -82,7 +86,7 @@ def command(
         order = _order(list(shared), [p.name for p in mine])
         parameters |= {p.name: p for p in mine}
         run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [parameters[name] for name in order]
+            [parameters[name] for name in order if name in parameters]
         )
         run.__annotations__ = {}
         run.__doc__ = _help(inspect.getdoc(function) or "")

@@ -67,7 +67,8 @@ File = Annotated[
     str,
     typer.Argument(
         help="CSV, Parquet or JSON lines (also compressed, a folder, or "
-        "'many/*.parquet'), - for CSV on standard input, or sample:west_nile.",
+        "'many/*.parquet'), a database (preds.duckdb::table), - for CSV on standard "
+        "input, or sample:west_nile.",
         metavar="FILE",
         show_default=False,
     ),

@@ -90,9 +90,15 @@ def groups_of(rows: Any, column: str) -> Iterator[tuple[Any, Any]]:
 
 
 def open_source(file: str, ordered: bool = False) -> Source:
-    """Open a file, a pattern of files, a sample (``sample:west_nile``) or ``-``."""
+    """Open a file, a pattern of files, a sample (``sample:west_nile``) or ``-``.
+
+    A table of a database is ``predictions.duckdb::table``.
+    """
     if file == "-":
         return _describe("standard input", _spooled(sys.stdin.buffer, "standard input"))
+    if "::" in file:
+        place, _, table = file.rpartition("::")
+        return _describe(file, scan(place, table=table, keep_order=ordered))
     sample = file.startswith(SAMPLE)
     where = str(samples.path(file.removeprefix(SAMPLE))) if sample else file
     try:

@@ -122,7 +122,7 @@ def report(
     say(f"Report written to {output} ({size / 1024:,.0f} KB); open it in a browser.")
     return Answer(
         "report",
-        _result(page, output, size),
+        report_result(page, output, size),
         # a page that goes to a device such as /dev/stdout goes there alone
         [] if is_device(output) else _words(page),
         chart=lambda: _figure(panel, request),
@@ -130,7 +130,8 @@ def report(
     )
 
 
-def _result(page: Any, output: Path, size: int) -> dict[str, Any]:
+def report_result(page: Any, output: Path, size: int) -> dict[str, Any]:
+    """Give what ``--json`` says of a report."""
     return {
         "output": str(output),
         "bytes": size,

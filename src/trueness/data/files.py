@@ -434,21 +434,7 @@ def _is_sqlite(place: str) -> bool:
 def _attached(connection: Any, place: str, table: str | None) -> Any:
     if "://" not in place and not os.path.exists(place):
         raise InputError(f"There is no database {place}.")
-    kind = _database(place)
-    typed = "" if kind == "duckdb" else f", TYPE {kind}"
-    address = place.replace("'", "''")
-    connection.execute(f"ATTACH '{address}' AS source (READ_ONLY{typed})")
-    rows = connection.execute(
-        "SELECT schema_name, table_name FROM duckdb_tables() "
-        "WHERE database_name = 'source' UNION ALL "
-        "SELECT schema_name, view_name FROM duckdb_views() "
-        "WHERE database_name = 'source' AND NOT internal"
-    ).fetchall()
-    found = {
-        (f"{s}.{t}" if s not in ("main", "public") else t): (s, t)
-        for s, t in rows
-        if s not in ("information_schema", "pg_catalog", "pg_toast")
-    }
+    found = _tables(connection, place)
     if table is None and len(found) == 1:
         table = next(iter(found))
     if table not in found:
@@ -460,6 +446,35 @@ def _attached(connection: Any, place: str, table: str | None) -> Any:
         )
     path = ".".join(map(quoted, found[table]))
     return connection.sql(f"SELECT * FROM source.{path}")  # noqa: S608 - quoted above
+
+
+def tables_of(place: str) -> list[str]:
+    """Which tables has this database? None where it is no database."""
+    if not _database(place) or ("://" not in place and not os.path.exists(place)):
+        return []
+    connection = _connect("1GB", None, False, {})
+    _load_extensions(connection, [place])
+    with reading():
+        return list(_tables(connection, place))
+
+
+def _tables(connection: Any, place: str) -> dict[str, tuple[str, str]]:
+    """Open a database for reading; give schema and name of each table, by its name."""
+    kind = _database(place)
+    typed = "" if kind == "duckdb" else f", TYPE {kind}"
+    address = place.replace("'", "''")
+    connection.execute(f"ATTACH '{address}' AS source (READ_ONLY{typed})")
+    rows = connection.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() "
+        "WHERE database_name = 'source' UNION ALL "
+        "SELECT schema_name, view_name FROM duckdb_views() "
+        "WHERE database_name = 'source' AND NOT internal"
+    ).fetchall()
+    return {
+        (f"{s}.{t}" if s not in ("main", "public") else t): (s, t)
+        for s, t in rows
+        if s not in ("information_schema", "pg_catalog", "pg_toast")
+    }
 
 
 _READERS: dict[str, Callable[[Any, list[str], Any, bool], Any]] = {

@@ -38,7 +38,13 @@ def section(models: Sequence[Model], options: ReportOptions) -> Section | None:
             *gain_sentences(found),
         ),
         figures=(_figure(m, found.tally),),
-        tables=(grid("Before and after", ("scores", "Brier score"), gain_rows(found)),),
+        tables=(
+            grid(
+                "Brier score before and after",
+                ("scores", "Brier score"),
+                gain_rows(found),
+            ),
+        ),
         method=(
             f"Cross-fitting with {found.folds} folds: every case gets its probability "
             "from a map that was fitted without it. The gain is the difference of the "

@@ -41,7 +41,8 @@ class ReportOptions:
     a first look. ``calibrator`` is the method whose gain is shown, and ``half_width``
     how narrow the interval of an AUC is wanted, both for the classifier ``chosen`` (the
     best one by default); sections that nobody asked for are left out. ``command`` is
-    what was typed, when it was typed in a shell.
+    what was typed, when it was typed in a shell; ``live`` says that the page is the
+    workbench, where things can be changed.
     """
 
     objective: Metric
@@ -58,6 +59,7 @@ class ReportOptions:
     calibrator: str = ""
     half_width: float | None = None
     chosen: str = ""
+    live: bool = False
 
     @property
     def sure(self) -> tuple[Any, ...]:
@@ -83,6 +85,8 @@ class ReportOptions:
     @property
     def how_to_give_costs(self) -> str:
         """Say how costs are given, in the language in which the report was asked."""
+        if self.live:
+            return "Set them under Costs to change this."
         if self.command:
             return "Set --cost-fp and --cost-fn to change this."
         return 'Pass cost={"fp": 1, "fn": 20}, with your own numbers, to change this.'

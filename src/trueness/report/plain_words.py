@@ -220,6 +220,8 @@ def _optimism(checked: Validation | None, options: ReportOptions) -> list[str]:
         f"instead of {written(checked.value)}."
     ]
     how = "--guarantee 0.95" if options.command else "trueness.guaranteed_threshold"
+    if options.live:
+        how = "trueness threshold --guarantee 0.95"
     lines += [
         f"{name} held in {percent(share)} of the samples left out. To be surer, choose "
         f"a threshold with a guarantee ({how})."

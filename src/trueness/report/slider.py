@@ -83,6 +83,18 @@ class Steps:
         """Give the threshold at which the slider starts."""
         return float(self.threshold[self.start])
 
+    def at_or_above(self, threshold: float) -> int:
+        """Give the step whose counts are those of this threshold."""
+        found = np.searchsorted(-self.threshold, -threshold, side="right")
+        return max(int(found) - 1, 0)
+
+    def pick(self, at: int, threshold: float | None = None) -> Steps:
+        """Give one step alone; ``threshold`` is another place of the same cut."""
+        cut = self.threshold[at] if threshold is None else threshold
+        one = slice(at, at + 1)
+        return Steps(self.name, np.array([cut]), self.tp[one], self.fp[one],
+                     self.n_pos, self.n_neg, 0)  # fmt: skip
+
     def at_start(self, name: str) -> float:
         """Give a metric where the slider starts."""
         return float(METRICS[name](self.confusion[self.start]))
@@ -99,6 +111,12 @@ def steps(t: Tally, name: str, start: float, models: int = 1) -> Steps:
     place = int(np.searchsorted(at, chosen))
     threshold[place] = start
     return Steps(name, threshold, c.tp[at], c.fp[at], t.n_pos, t.n_neg, place)
+
+
+def every_step(t: Tally, name: str) -> Steps:
+    """Make every distinct score a step, where numbers are looked up and not sent."""
+    c = sweep(t)
+    return Steps(name, thresholds(t), c.tp, c.fp, t.n_pos, t.n_neg, 0)
 
 
 def _spread(c: Confusion, n_pos: int, n_neg: int, most: int) -> Ints:
@@ -167,7 +185,7 @@ def slider(
                 "start": s.start,
                 "size": len(s.threshold),
                 "meets": [_flags(met(c, s.confusion)) for c in constraints],
-                "columns": {k: _short(k, v) for k, v in found.items()},
+                "columns": {k: short(k, v) for k, v in found.items()},
             }
         )
     return {
@@ -177,7 +195,7 @@ def slider(
     }
 
 
-def _short(name: str, values: Any) -> list[Any]:
+def short(name: str, values: Any) -> list[Any]:
     """Round what is drawn or shown with fewer digits; thresholds stay whole."""
     given = np.asarray(values).tolist()
     if name in (*COUNTS, "threshold"):

@@ -21,7 +21,7 @@ TITLE = "How good is this classifier?"
 
 @said_elsewhere()
 def summarise(
-    data: Panel | Tally,
+    data: Panel | Tally | Mapping[str, Tally],
     *,
     title: str = "",
     source: str = "",
@@ -40,15 +40,17 @@ def summarise(
 ) -> Page:
     """Compute everything that the report shows.
 
-    Parameters as in :func:`trueness.report.write`; ``command`` is what was typed.
+    Parameters as in :func:`trueness.report.write`; ``command`` is what was typed, and
+    ``data`` may be tallies by name.
     """
-    title, facts = shown(title, 120), facts_of(data, source)
-    if not data.n_pos + data.n_neg and data.n_unknown:
+    cases = next(iter(data.values())) if isinstance(data, Mapping) else data
+    title, facts = shown(title, 120), facts_of(cases, source)
+    if not cases.n_pos + cases.n_neg and cases.n_unknown:
         return nogold.without_labels(
-            data, title=title, facts=facts, level=level, rng=rng, command=command
+            cases, title=title, facts=facts, level=level, rng=rng, command=command
         )
     options = read_options(
-        data,
+        cases,
         maximize=maximize,
         minimize=minimize,
         subject_to=subject_to,

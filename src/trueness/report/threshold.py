@@ -45,6 +45,7 @@ def section(
 
     ``once`` remembers the curves with their bands, which no objective changes.
     """
+    stops = "every one" if options.live else "a few hundred"
     drawn = [
         _roc(models, options, once),
         _precision_recall(models, options, once),
@@ -63,7 +64,7 @@ def section(
         tables=_metrics(models[0], checked),
         method=(
             "Every distinct score is tried as a threshold, so the chosen one is "
-            "exactly the best; the slider stops at a few hundred of them. Bands: "
+            f"exactly the best; the slider stops at {stops} of them. Bands: "
             "bootstrap; the whole true curve lies inside with the stated confidence. "
             "Net benefit: Vickers and Elkin 2006, doi:10.1177/0272989X06295361. Cost "
             "curve: Drummond and Holte 2006, doi:10.1007/s10994-006-8199-5. The "

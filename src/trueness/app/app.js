@@ -1,0 +1,464 @@
+"use strict";
+/* The workbench: sends files, asks the server for sections and numbers, and keeps the
+   address in step. It computes nothing. */
+window.workbench = (() => {
+  const find = (selector, within = document) => within.querySelector(selector);
+  const all = (selector, within = document) =>
+    Array.from(within.querySelectorAll(selector));
+  const later = (ms) => new Promise((done) => setTimeout(done, ms));
+  const tab = Math.random().toString(36).slice(2);
+  const form = find("#state"), main = find("main[data-query]");
+  // sections that ask for something of their own, beside the threshold
+  const ASIDE = ["calibrated", "planning"];
+  const bench = { begin: null, lookUp };
+  let query = main ? main.dataset.query : "";
+  let turn = 0, now = null, last = null, asking = false, next = null, dirty = false, keep = false, timer = 0;
+
+  /* files */
+
+  function receive(file) {
+    const sending = find("#sending"), bar = find("#bar"), sent = find("#sent");
+    const refused = find("#refused"), request = new XMLHttpRequest();
+    const refuse = (words) => {
+      sending.hidden = true;
+      refused.textContent = words;
+      refused.hidden = false;
+    };
+    refused.hidden = true;
+    sending.hidden = false;
+    sent.textContent = "Reading " + file.name;
+    request.upload.onprogress = (e) => { bar.value = e.total ? e.loaded / e.total : 0; };
+    request.onload = () => {
+      let answer = {};
+      try { answer = JSON.parse(request.responseText); } catch { /* no sentence */ }
+      if (answer.address) location.assign(answer.address);
+      else refuse(answer.problem || "The file was refused.");
+    };
+    request.onerror = () => refuse("The file could not be sent. Does trueness app still run?");
+    request.onabort = () => { sending.hidden = true; };
+    find("#abort").onclick = () => request.abort();
+    request.open("POST", "/upload?name=" + encodeURIComponent(file.name));
+    request.send(file);
+  }
+
+  function dropping(zone) {
+    const over = (yes) => (e) => { e.preventDefault(); zone.classList.toggle("over", yes); };
+    ["dragenter", "dragover"].forEach((n) => document.addEventListener(n, over(true)));
+    ["dragleave", "dragend"].forEach((n) => document.addEventListener(n, over(false)));
+    document.addEventListener("drop", (e) => {
+      over(false)(e);
+      if (e.dataTransfer.files.length) receive(e.dataTransfer.files[0]);
+    });
+    find("#file").addEventListener("change", (e) => {
+      if (e.target.files.length) receive(e.target.files[0]);
+    });
+  }
+
+  /* the state: what the form says is what the address says */
+
+  function asked() {
+    const given = new URLSearchParams();
+    new FormData(form).forEach((v, k) => { if (v !== "") given.append(k, v); });
+    return given.toString();
+  }
+
+  function remember(how) {
+    const at = now ? "&model=" + now.model + "&at=" + now.at : "";
+    history[how](null, "", "/look?" + query + at);
+  }
+
+  // what the threshold does not depend on leaves the slider where it is
+  async function apply() {
+    const wanted = asked(), kept = keep;
+    keep = false;
+    if (wanted === query) return;
+    query = wanted;
+    if (!kept) now = last = null;
+    remember(dirty ? "replaceState" : "pushState");
+    dirty = true;
+    const answer = await (await fetch("/check?" + query)).json();
+    if (wanted !== query) return;
+    all("[data-problem]").forEach((e) => {
+      const words = answer.problems[e.dataset.problem] || "";
+      e.textContent = words;
+      e.hidden = !words;
+      const input = find("[aria-describedby='" + e.id + "']");
+      if (input) input.setAttribute("aria-invalid", words ? "true" : "false");
+    });
+    if (answer.taken) {
+      all("[data-line]").forEach((e) => { e.textContent = answer.taken[e.dataset.line]; });
+    }
+    if (!Object.keys(answer.problems).length) fillAll(kept ? ASIDE : null);
+  }
+
+  function soon() {
+    clearTimeout(timer);
+    timer = setTimeout(apply, 180);
+  }
+
+  /* sections */
+
+  async function fillAll(only) {
+    const mine = only ? turn : ++turn;
+    const keys = all("[data-section]").map((e) => e.dataset.section)
+      .filter((key) => !only || only.includes(key));
+    const first = keys.includes("threshold") ? ["threshold", "summary"] : [];
+    for (const key of first) await fill(key, true, mine);
+    if (mine !== turn) return;
+    const order = [...first, ...keys.filter((k) => !first.includes(k))];
+    await Promise.all(order.map((key) => fill(key, false, mine)));
+    // what the sections found is said in the summary too
+    if (mine === turn && first.length) await fill("summary", false, mine, "&again=1");
+  }
+
+  async function fill(key, quick, mine, more = "") {
+    const section = find("[data-section='" + key + "']"), wait = find("[data-wait]", section);
+    const body = find("[data-body]", section);
+    const url = "/section/" + key + "?" + query + "&tab=" + tab + (quick ? "&quick=1" : "");
+    section.setAttribute("aria-busy", "true");
+    body.classList.toggle("stale", quick);
+    for (let first = true; mine === turn; first = false) {
+      let answer;
+      try { answer = await fetch(url + (first ? more : "")); } catch {
+        tell(wait, { words: "The server does not answer. Is trueness app still running?" });
+        await later(1500);
+        continue;
+      }
+      if (mine !== turn) return;
+      if (answer.status !== 202) {
+        put(key, body, await answer.text());
+        break;
+      }
+      tell(wait, await answer.json());
+      await later(250);
+    }
+    if (mine !== turn) return;
+    wait.hidden = true;
+    if (!quick) {
+      section.removeAttribute("aria-busy");
+      body.classList.remove("stale");
+    }
+  }
+
+  function tell(wait, how) {
+    wait.hidden = false;
+    find("[data-words]", wait).textContent = how.words +
+      (how.share === null || how.share === undefined ? " …" : " " + Math.round(100 * how.share) + " %");
+    const bar = find("progress", wait);
+    if (how.share) bar.value = how.share;
+    else bar.removeAttribute("value");
+  }
+
+  function put(key, body, text) {
+    const same = body.made === text, slides = key === "threshold";
+    body.made = text;
+    if (same) {
+      if (slides && !now) find("#back").click();
+      return;
+    }
+    const slider = find("#threshold"), focused = document.activeElement;
+    const was = focused && body.contains(focused) ? focused.id : "";
+    const opened = all("details", body).map((d) => d.open);
+    body.innerHTML = text;
+    all("details", body).forEach((d, k) => { d.open = Boolean(opened[k]); });
+    if (key === "leaves") all("table", body).forEach(sorts);
+    all("figure", body).filter((f) => find("svg.figure", f)).forEach((f, n) => {
+      const links = document.createElement("p");
+      links.className = "away";
+      ["svg", "png"].forEach((kind) => {
+        const a = document.createElement("a");
+        a.dataset.take = key + "-" + n + "." + kind;
+        a.href = "/take/" + a.dataset.take + "?" + query;
+        a.textContent = kind.toUpperCase();
+        a.setAttribute("aria-label", find("h3", f).textContent + " as " + kind.toUpperCase());
+        links.append(a);
+      });
+      f.append(links);
+    });
+    if (slides && find("#threshold")) begin(slider !== null);
+    if (was && document.getElementById(was)) document.getElementById(was).focus();
+  }
+
+  function begin(again) {
+    const given = new URLSearchParams(location.search), choice = find("#model");
+    let at;
+    if (now) at = now.at;
+    else if (!again && given.has("at")) at = Number(given.get("at"));
+    const wanted = form.elements.classifier ? form.elements.classifier.value : "";
+    if (choice) {
+      const data = JSON.parse(find("#data").textContent);
+      const mine = data.models.findIndex((m) => m.key === wanted);
+      choice.value = String(Math.max(mine, 0));
+      choice.addEventListener("change", () => {
+        form.elements.classifier.value = data.models[Number(choice.value)].key;
+        dirty = false;
+        keep = true;
+        soon();
+      });
+    }
+    bench.begin(at);
+  }
+
+  /* numbers: one question at a time, the last one asked for wins */
+
+  async function lookUp(model, at, then) {
+    next = [model, at, then];
+    if (asking) return;
+    asking = true;
+    while (next) {
+      const [which, step, show] = next;
+      next = null;
+      if (last && last.model === which.index && last.at === step) tellNow(last, show);
+      try {
+        const answer = await fetch("/at?" + query + "&model=" + which.index + "&at=" + step);
+        if (!answer.ok) continue;
+        const found = await answer.json();
+        now = { model: which.index, at: found.at, cut: found.values.threshold };
+        last = { ...found, model: which.index };
+        tellNow(last, show);
+      } catch { await later(300); }
+    }
+    asking = false;
+    remember("replaceState");
+  }
+
+  function tellNow(found, show) {
+    show((name) => name in found.values ? found.values[name] : null,
+      (k) => found.meets[k] !== false);
+  }
+
+  /* a table that sorts */
+
+  function sorts(table) {
+    all("thead th", table).forEach((th, column) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "sort";
+      button.textContent = th.textContent;
+      th.replaceChildren(button);
+      button.addEventListener("click", () => {
+        const up = th.getAttribute("aria-sort") !== "ascending";
+        all("thead th", table).forEach((other) => other.removeAttribute("aria-sort"));
+        th.setAttribute("aria-sort", up ? "ascending" : "descending");
+        const body = find("tbody", table);
+        const key = (row) => row.cells[column].textContent;
+        const plain = (text) => text.replaceAll(",", "").replace("−", "-");
+        body.append(...Array.from(body.rows).sort((a, b) => {
+          const x = parseFloat(plain(key(a))), y = parseFloat(plain(key(b)));
+          const order = Number.isNaN(x) || Number.isNaN(y) ?
+            key(a).localeCompare(key(b), "en", { numeric: true }) : x - y;
+          return up ? order : -order;
+        }));
+      });
+    });
+  }
+
+  /* completion of names, as one types */
+
+  function completes(input) {
+    const list = find("#names"), words = JSON.parse(find("#words").textContent);
+    const word = () => /[A-Za-z_]\w*$/.exec(input.value.slice(0, input.selectionStart));
+    const close = () => {
+      list.hidden = true;
+      input.setAttribute("aria-expanded", "false");
+      input.removeAttribute("aria-activedescendant");
+    };
+    const mark = (k) => {
+      const items = all("li", list);
+      items.forEach((e, j) => e.setAttribute("aria-selected", String(j === k)));
+      if (items[k]) {
+        input.setAttribute("aria-activedescendant", items[k].id);
+        items[k].scrollIntoView({ block: "nearest" });
+      }
+    };
+    const marked = () => all("li", list).findIndex((e) => e.getAttribute("aria-selected") === "true");
+    const accept = (text) => {
+      const start = word().index, end = input.selectionStart;
+      const name = text.replace(/\(.*/, "(");
+      input.setRangeText(name, start, end, "end");
+      close();
+      input.dispatchEvent(new Event("input", { bubbles: true }));
+    };
+    input.addEventListener("input", () => {
+      const typed = word();
+      const fit = typed ? words.filter((w) => w.startsWith(typed[0].toLowerCase()) &&
+        w !== typed[0]).slice(0, 12) : [];
+      list.replaceChildren(...fit.map((w, k) => {
+        const item = document.createElement("li");
+        item.id = "name-" + k;
+        item.role = "option";
+        item.textContent = w;
+        item.setAttribute("aria-selected", "false");
+        item.addEventListener("mousedown", (e) => { e.preventDefault(); accept(w); });
+        return item;
+      }));
+      if (!fit.length || document.activeElement !== input) { close(); return; }
+      input.insertAdjacentElement("afterend", list);
+      list.hidden = false;
+      input.setAttribute("aria-expanded", "true");
+    });
+    input.addEventListener("keydown", (e) => {
+      if (list.hidden) {
+        if (e.key === "Enter") { e.preventDefault(); dirty = false; soon(); }
+        return;
+      }
+      const items = all("li", list), at = marked();
+      if (e.key === "ArrowDown" || e.key === "ArrowUp") {
+        e.preventDefault();
+        mark((at + (e.key === "ArrowDown" ? 1 : items.length - 1) + (at < 0 && e.key === "ArrowUp" ? 1 : 0)) % items.length);
+      } else if (e.key === "Enter" || (e.key === "Tab" && at >= 0)) {
+        e.preventDefault();
+        if (at >= 0) accept(items[at].textContent);
+        else { close(); dirty = false; soon(); }
+      } else if (e.key === "Escape") close();
+    });
+    input.addEventListener("blur", close);
+  }
+
+  function oneMore() {
+    const inputs = all("[name=subject_to]"), last = inputs[inputs.length - 1];
+    if (!last.value) return;
+    const k = inputs.length, line = last.closest("p").cloneNode(true);
+    const input = find("input", line), label = find("label", line);
+    const told = find("[data-problem='subject_to_" + (k - 1) + "']").cloneNode(false);
+    input.value = "";
+    input.id = "limit-" + k;
+    label.htmlFor = input.id;
+    label.textContent = "Constraint " + (k + 1);
+    told.id = "problem-subject_to_" + k;
+    told.dataset.problem = "subject_to_" + k;
+    told.hidden = true;
+    input.setAttribute("aria-describedby", told.id);
+    input.setAttribute("aria-invalid", "false");
+    const list = find("#names", line);
+    if (list) list.remove();
+    find("#limits").append(line, told);
+    completes(input);
+  }
+
+  /* sliders of costs and prevalence */
+
+  function slides() {
+    const ratio = find("#ratio"), share = find("#share");
+    const round = (v) => Number(v.toPrecision(3));
+    const fields = form.elements;
+    const told = () => {
+      const fp = Number(fields.cost_fp.value), fn = Number(fields.cost_fn.value);
+      const known = fields.cost_fp.value && fields.cost_fn.value && fp > 0 && fn > 0;
+      find("#ratio-now").textContent = known ? round(fn / fp) : "so many";
+      if (known) ratio.value = Math.log10(fn / fp);
+      const p = Number(fields.prevalence.value);
+      if (p > 0 && p < 1) share.value = Math.log10(p);
+      share.setAttribute("aria-valuetext", p ? round(100 * p) + " %" : "as in these cases");
+      ratio.setAttribute("aria-valuetext", known ? round(fn / fp) + " to 1" : "no costs");
+    };
+    ratio.addEventListener("input", () => {
+      fields.cost_fp.value = "1";
+      fields.cost_fn.value = String(round(10 ** Number(ratio.value)));
+      told();
+      soon();
+    });
+    share.addEventListener("input", () => {
+      fields.prevalence.value = String(round(10 ** Number(share.value)));
+      told();
+      soon();
+    });
+    form.addEventListener("input", (e) => { if (e.target.type === "number") told(); });
+    told();
+    find("#clear").addEventListener("click", () => {
+      all("[data-typed]").forEach((e) => { e.value = ""; });
+      find("[name=goal][value=maximize]").checked = true;
+      dirty = false;
+      told();
+      apply();
+    });
+  }
+
+  /* what is taken away */
+
+  async function away(link) {
+    const name = link.dataset.take, making = find("#making");
+    let url = "/take/" + name + "?" + query;
+    if (name.startsWith("flagged")) {
+      if (!now || now.cut === null) {
+        making.textContent = "At this threshold no row is flagged.";
+        return;
+      }
+      url += "&cut=" + now.cut;
+      making.textContent = "";
+      location.assign(url);
+      return;
+    }
+    for (;;) {
+      const answer = await fetch(url + "&ready=1&tab=" + tab);
+      const found = await answer.json();
+      if (answer.status === 202) {
+        making.textContent = "Making " + name + ": " + found.words + " …";
+        await later(300);
+      } else if (found.ready) {
+        making.textContent = name + " is ready.";
+        location.assign(url);
+        return;
+      } else {
+        making.textContent = found.problem;
+        return;
+      }
+    }
+  }
+
+  function listen() {
+    document.addEventListener("click", (e) => {
+      const link = e.target.closest("[data-take]");
+      if (link) { e.preventDefault(); away(link); return; }
+      const section = e.target.closest("[data-section]");
+      if (e.target.closest("[data-stop]")) {
+        fetch("/stop/" + section.dataset.section + "?" + query, { method: "POST" });
+      }
+      if (e.target.closest("[data-once-more]")) {
+        fill(section.dataset.section, false, turn, "&again=1");
+      }
+      const copy = e.target.closest("[data-copy]");
+      if (copy) {
+        const text = find("[data-line='" + copy.dataset.copy + "']").textContent;
+        navigator.clipboard.writeText(text).then(
+          () => { find("#copied").textContent = "Copied."; },
+          () => { find("#copied").textContent = "Select the lines and copy them."; });
+      }
+    });
+    document.addEventListener("change", (e) => {
+      const sets = e.target.closest("[data-sets]");
+      if (sets) {
+        form.elements[sets.dataset.sets].value = sets.value;
+        dirty = false;
+        keep = true;
+        soon();
+      } else if (e.target.closest("[data-again]")) {
+        form.requestSubmit();
+      } else if (e.target.form === form) {
+        dirty = false;
+        soon();
+      }
+    });
+    form.addEventListener("input", (e) => {
+      if (e.target.name === "subject_to") oneMore();
+      if (e.target.closest("[data-typed]")) soon();
+    });
+    form.addEventListener("formdata", (e) => {
+      for (const name of new Set(e.formData.keys())) {
+        const kept = e.formData.getAll(name).filter((v) => v !== "");
+        e.formData.delete(name);
+        kept.forEach((v) => e.formData.append(name, v));
+      }
+    });
+    window.addEventListener("popstate", () => location.reload());
+    all("[data-typed][role=combobox]").forEach(completes);
+    if (find("#ratio")) slides();
+  }
+
+  if (find("#drop")) dropping(find("#drop"));
+  if (form) {
+    listen();
+    document.addEventListener("DOMContentLoaded", () => fillAll());
+  }
+  return bench;
+})();

@@ -1,0 +1,280 @@
+"""What does an address ask for? Columns of a file, and what is wanted of them.
+
+Whatever is left open is guessed, as the command line guesses; what cannot be read is a
+problem, and is said where it was typed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, final
+
+from starlette.datastructures import QueryParams
+
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.options import fraction, real_number
+from trueness.app.shelf import Filed
+from trueness.calibration.calibrators import CALIBRATORS
+from trueness.cli._columns import (
+    COUNT_NAMES,
+    Chosen,
+    Guess,
+    choose,
+    looks_counted,
+    several_scores,
+)
+from trueness.cli._source import REAL_TYPES, Source
+from trueness.cli._words import for_the_shell
+from trueness.cli.leaves import NODE_NAMES, guess_node
+from trueness.cli.nogold import guess_votes
+from trueness.metrics.grammar import constraint, metric
+
+# what the columns are: how the option is called in a shell, and how it is guessed
+KINDS: Mapping[str, tuple[str, Guess]] = {
+    "scores": ("score", several_scores),
+    "tests": ("vote", guess_votes),
+    "leaves": ("node", guess_node),
+}
+FIELDS = {
+    "label": "Label",
+    "positive": "Positive value",
+    "score": "Scores",
+    "vote": "Tests",
+    "node": "Leaf",
+    "count": "Count",
+    "by": "Groups",
+    "yes": "Verdict that means positive",
+    "level": "Confidence level",
+    "prevalence": "Prevalence in use",
+    "half-width": "Half-width",
+}
+NOTHING = "-"  # in an address: none of the columns, also where one would be guessed
+
+
+@final
+@dataclass(frozen=True)
+class Asked:
+    """All that an address says, as it says it; None and () where it says nothing."""
+
+    file: str
+    kind: str | None = None
+    label: str | None = None
+    positive: str | None = None
+    columns: tuple[str, ...] = ()
+    by: str | None = None
+    count: str | None = None
+    yes: str | None = None
+    goal: str = "maximize"
+    objective: str = ""
+    subject_to: tuple[str, ...] = ()
+    cost_fp: float | None = None
+    cost_fn: float | None = None
+    prevalence: float | None = None
+    level: float = 0.95
+    calibrate: str = "auto"
+    half_width: float | None = None
+    classifier: str = ""
+    problems: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def cost(self) -> dict[str, float] | None:
+        """Give the costs as the report takes them."""
+        if self.cost_fp is None or self.cost_fn is None:
+            return None
+        return {"fp": self.cost_fp, "fn": self.cost_fn}
+
+    @property
+    def wanted(self) -> dict[str, Any]:
+        """Give what is asked of a threshold, as the report takes it."""
+        return {
+            self.goal: self.objective or None,
+            "subject_to": self.subject_to,
+            "cost": self.cost,
+            "prevalence": self.prevalence,
+            "level": self.level,
+        }
+
+    @property
+    def data(self) -> tuple[Any, ...]:
+        """What the counts depend on."""
+        return (self.file, self.kind, self.label, self.positive, self.columns,
+                self.by, self.count, self.yes)  # fmt: skip
+
+
+def read(query: QueryParams) -> Asked:
+    """Read an address; what cannot be read is a problem of its field."""
+    problems: dict[str, str] = {}
+
+    def number(name: str, check: Callable[[Any, str], float]) -> float | None:
+        text = query.get(name, "").strip()
+        if not text:
+            return None
+        try:
+            return check(float(text), FIELDS.get(name, name))
+        except ValueError as err:
+            problems[name] = (
+                str(err)
+                if isinstance(err, InputError)
+                else f"{text!r} is not a number."
+            )
+            return None
+
+    def known(name: str, names: Any) -> str | None:
+        text = query.get(name) or None
+        if text is not None and text not in names:
+            problems[name] = f"{text!r} is none of {', '.join(names)}."
+            return None
+        return text
+
+    asked = Asked(
+        file=query.get("file", ""),
+        kind=known("kind", KINDS),
+        label=query.get("label") or None,
+        positive=query.get("positive") or None,
+        columns=tuple(dict.fromkeys(filter(None, query.getlist("column")))),
+        by=query.get("by") or None,
+        count=query.get("count") or None,
+        yes=query.get("yes") or None,
+        goal=known("goal", ("maximize", "minimize")) or "maximize",
+        objective=query.get("objective", "").strip(),
+        subject_to=tuple(s for t in query.getlist("subject_to") if (s := t.strip())),
+        cost_fp=number("cost_fp", _cost),
+        cost_fn=number("cost_fn", _cost),
+        prevalence=number("prevalence", fraction),
+        level=number("level", fraction) or 0.95,
+        calibrate=known("calibrate", CALIBRATORS) or "auto",
+        half_width=number("half_width", fraction),
+        classifier=query.get("classifier", ""),
+        problems=problems,
+    )
+    problems |= _unreadable(asked)
+    if problems:  # what is wrong is not asked for, so that the rest is shown
+        asked = replace(
+            asked,
+            objective="" if "objective" in problems else asked.objective,
+            subject_to=tuple(
+                s for k, s in enumerate(asked.subject_to)
+                if f"subject_to_{k}" not in problems
+            ),
+        )  # fmt: skip
+    return asked
+
+
+def _cost(value: Any, name: str) -> float:
+    if real_number(value, name) < 0:
+        raise InputError(f"A cost is 0 or more; found {value:g}.")
+    return float(value)
+
+
+def _unreadable(asked: Asked) -> dict[str, str]:
+    """Try to read what was typed; say what is wrong, as one types."""
+    found = {}
+    typed: list[tuple[str, Callable[[str], Any], str]] = [
+        (f"subject_to_{k}", constraint, s) for k, s in enumerate(asked.subject_to)
+    ]
+    if asked.objective:
+        typed.append(("objective", metric, asked.objective))
+    for name, reader, text in typed:
+        try:
+            reader(text)
+        except InputError as err:
+            found[name] = str(err)
+    one = (asked.cost_fp is None) != (asked.cost_fn is None)
+    if one and not {"cost_fp", "cost_fn"} & found.keys():
+        found["cost_fn"] = "Both costs are needed, or none."
+    return found
+
+
+def complete(file: Filed, asked: Asked) -> tuple[Asked, Chosen | None]:
+    """Guess what was left open; None, and a problem, where that is not possible."""
+    source = file.source
+    kind = asked.kind or guess_kind(source)
+    option, guess = KINDS[kind]
+    given = replace(asked, kind=kind)
+    count = None if asked.count == NOTHING else asked.count or _counts(source, asked)
+
+    def chosen_by(guess: Guess) -> Chosen:
+        return choose(
+            source,
+            option=option,
+            scores=asked.columns,
+            guess=guess,
+            label=asked.label,
+            positive=asked.positive,
+            count=count,
+            by=asked.by,
+            needs_label=kind != "tests",
+        )
+
+    try:
+        chosen = chosen_by(guess)
+    except InputError as err:
+        text = str(err)
+        problems = {**asked.problems, field_of(text, option): in_page(text)}
+        with suppress(InputError):  # the label may be clear all the same
+            given = replace(given, label=chosen_by(lambda *_: ()).label)
+        return replace(given, count=count, problems=problems), None
+    # in the order of the file, so that one choice has one address
+    chosen = replace(
+        chosen, scores=tuple(c for c in source.types if c in chosen.scores)
+    )
+    found = replace(
+        given,
+        label=chosen.label,
+        columns=chosen.scores,
+        count=chosen.count or NOTHING,
+    )
+    return found, chosen
+
+
+def guess_kind(source: Source) -> str:
+    """Are these scores with labels, tests without, or the leaves of a tree?"""
+    names = {c.lower() for c in source.types}
+    real = [c for c, kind in source.types.items() if kind.startswith(REAL_TYPES)]
+    if not real and names & set(NODE_NAMES):
+        return "leaves"
+    counted = {c for c in source.types if c.lower() in COUNT_NAMES}
+    try:
+        guess_votes(source, {*counted})
+    except InputError:
+        return "scores"
+    return "tests"
+
+
+def _counts(source: Source, asked: Asked) -> str | None:
+    """Which column looks like numbers of cases?"""
+    used = Chosen(asked.label, asked.columns, None, asked.by)
+    return looks_counted(source, used)
+
+
+def field_of(sentence: str, option: str) -> str:
+    """Which field of the page does a sentence speak of?"""
+    found = re.search(r"--([a-z-]+)", for_the_shell(sentence))
+    name = found[1] if found else "label" if "label" in sentence else option
+    if name in ("score", "vote", "node"):
+        return "column"
+    return name.replace("-", "_")
+
+
+def in_page(sentence: str, label: str | None = None) -> str:
+    """Say a sentence of the library with the words of the page.
+
+    >>> in_page("Which column holds the labels? Type --label NAME. It has 'a'.")
+    "Which column holds the labels? Choose it under Label. It has 'a'."
+    >>> in_page('Is the positive label right? Pass positive="yes".')
+    'Is the positive label right? Choose yes under Positive value.'
+    """
+    text = for_the_shell(sentence, label)
+    options = "|".join(FIELDS)
+
+    def chosen(match: re.Match[str]) -> str:
+        value = "it" if match[2].isupper() else match[2].strip("'\"")
+        return f"Choose {value} under {FIELDS[match[1]]}{match[4] or ''}"
+
+    text = re.sub(
+        rf"Type --({options}) (\S+?)( for each)?([.,;])(?=\s|$)", chosen, text
+    )
+    return re.sub(rf"--({options})\b", lambda m: FIELDS[m[1]], text)

@@ -1,0 +1,324 @@
+"""How is a question of the page answered? Counts once, sections when asked, look-ups.
+
+A file with its columns is counted once (``Counted``). Sections are those of the report;
+a move of the threshold is a look-up in the running counts of every distinct score.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, final
+
+import numpy as np
+
+from trueness._core.checks.errors import InputError
+from trueness._core.progress import progress
+from trueness.app.asked import Asked, in_page
+from trueness.app.shelf import Filed
+from trueness.cli._columns import Chosen, Request, count_panel, with_verdicts
+from trueness.counts.values import Panel, Tally
+from trueness.data import frames
+from trueness.ranking.verification import said_elsewhere
+from trueness.report import nogold, trees
+from trueness.report._parts import Page, Section
+from trueness.report.findings import SECTIONS, Findings
+from trueness.report.inputs import (
+    REPLICATES,
+    Model,
+    ReportOptions,
+    read_options,
+)
+from trueness.report.plain_words import tiles
+from trueness.report.slider import Steps, columns, every_step, met, short
+from trueness.report.summary import facts_of, plain_words
+
+KEPT = 3  # files, with their columns, whose counts stay in memory
+MOST_ROWS = 3_000_000  # of more rows each score is counted in bins of its own
+BINS = 200_000
+SEED = 0
+# sections that no objective changes: they are worked out once
+STEADY = ("ranking", "comparison", "ensembles", "calibration", "calibrated", "planning")
+
+
+@final
+@dataclass(frozen=True)
+class Counted:
+    """A file, counted: its classifiers, its groups, and what was found so far."""
+
+    request: Request
+    data: Any  # Panel, tallies by name, or Leaves
+    groups: Mapping[Any, Panel | Tally] | None = None
+    known: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def first(self) -> Panel | Tally:
+        """Give something that knows how many cases there are."""
+        found: Panel | Tally = (
+            next(iter(self.data.values())) if self.is_binned else self.data
+        )
+        return found
+
+    @property
+    def is_binned(self) -> bool:
+        """Was every score counted in bins, by itself?"""
+        return isinstance(self.data, dict)
+
+    @property
+    def labelled(self) -> bool:
+        """Is there a label to be compared with?"""
+        return bool(self.first.n_pos + self.first.n_neg)
+
+
+def count(file: Filed, asked: Asked, chosen: Chosen) -> Counted:
+    """Count the chosen columns, where they lie."""
+    wanted = (chosen.label, *chosen.scores, chosen.count, chosen.by)
+    many = file.rows > MOST_ROWS and asked.kind == "scores"
+    with file.lock, progress("Counting", unit=""):
+        rows = file.source.only(dict.fromkeys(n for n in wanted if n is not None))
+        request = Request(file.source, chosen, rows, asked.level, SEED)
+        if asked.kind == "leaves":
+            return Counted(request, _leaves(request))
+        if asked.kind == "tests":
+            request = with_verdicts(request, asked.yes)
+        if many:
+            return Counted(request, _binned(request), _binned_groups(request))
+        groups = count_panel(request, by=True) if chosen.by else None
+        return Counted(request, count_panel(request), groups)
+
+
+def _columns(chosen: Chosen) -> dict[str, Any]:
+    return {
+        "label": chosen.label,
+        "positive": chosen.positive,
+        "count": chosen.count,
+    }
+
+
+def _leaves(request: Request) -> Any:
+    chosen = request.chosen
+    return frames.leaves(request.rows, node=chosen.scores[0], **_columns(chosen))
+
+
+def _binned(request: Request) -> dict[str, Tally]:
+    """Count each score by itself, so that memory is bounded whatever the rows."""
+    chosen = request.chosen
+    return {
+        score: frames.tally(request.rows, score=score, at_most=BINS, **_columns(chosen))
+        for score in chosen.scores
+    }
+
+
+def _binned_groups(request: Request) -> Mapping[Any, Tally] | None:
+    chosen = request.chosen
+    if chosen.by is None or len(chosen.scores) > 1:
+        return None
+    found: Mapping[Any, Tally] = frames.tally(
+        request.rows,
+        score=chosen.scores[0],
+        by=chosen.by,
+        at_most=BINS // 10,
+        **_columns(chosen),
+    )
+    return found
+
+
+@final
+class Bench:
+    """The counts that are in memory, the last ones used."""
+
+    def __init__(self) -> None:
+        self._counted: OrderedDict[Any, Counted] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._counted.clear()
+
+    def find(self, asked: Asked) -> Counted | None:
+        """Give the counts, if they were made."""
+        with self._lock:
+            found = self._counted.get(asked.data)
+            if found is not None:
+                self._counted.move_to_end(asked.data)
+            return found
+
+    def count(self, file: Filed, asked: Asked, chosen: Chosen) -> Counted:
+        """Count, once; of several files the last ones stay."""
+        found = self.find(asked)
+        if found is None:
+            try:
+                found = count(file, asked, chosen)
+            except InputError as err:
+                raise type(err)(in_page(str(err), chosen.label)) from None
+            with self._lock:
+                self._counted[asked.data] = found
+                while len(self._counted) > KEPT:
+                    self._counted.popitem(last=False)
+        return found
+
+
+def options_of(counted: Counted, asked: Asked, quick: bool = False) -> ReportOptions:
+    """Read what is asked of the counts, as the report reads it."""
+    first = counted.first
+    return read_options(
+        first,
+        **asked.wanted,
+        rng=SEED,
+        replicates=0 if quick else REPLICATES,
+        live=True,
+        calibrator=asked.calibrate,
+        half_width=asked.half_width or _half_width(counted),
+        chosen=asked.classifier if asked.classifier in asked.columns else "",
+    )
+
+
+def _half_width(counted: Counted) -> float:
+    """Ask first for an interval two thirds as wide, in round numbers."""
+    found: float | None = counted.known.get("half_width")
+    if found is None:
+        f = Findings(counted.data, read_options(counted.first), known=counted.known)
+        best = f.models[0].auc
+        wide = (best.high - best.low) / 3
+        found = float(np.clip(float(f"{wide:.1g}"), 0.001, 0.2))
+        counted.known["half_width"] = found
+    return found
+
+
+def findings(counted: Counted, asked: Asked, quick: bool = False) -> Findings:
+    """Give what sections may ask; what no objective changes is shared."""
+    options = options_of(counted, asked, quick)
+    if quick:  # bands that are there already are not taken away
+        full = replace(options, replicates=REPLICATES).sure
+        for what in ("roc", "precision_recall"):
+            if (what, full) in counted.known:
+                counted.known[what, options.sure] = counted.known[what, full]
+        for m in asked.columns:
+            if ("meaning", m, full) in counted.known:
+                counted.known["meaning", m, options.sure] = counted.known[
+                    "meaning", m, full
+                ]
+    return Findings(counted.data, options, counted.groups, counted.known)
+
+
+@said_elsewhere()
+def section(counted: Counted, asked: Asked, key: str) -> Section | None:
+    """Work out one section of the report."""
+    return SECTIONS[key](findings(counted, asked))
+
+
+@said_elsewhere()
+def summary(counted: Counted, asked: Asked, quick: bool) -> Page:
+    """Give the head of the report: tiles, and plain words from what is known.
+
+    The sentences that other sections add are those of sections that are done.
+    """
+    f = findings(counted, asked, quick)
+    if not quick:
+        _ = f.checked
+    return Page(
+        "",
+        facts_of(counted.first, ""),
+        tiles(f.models, f.checked),
+        plain_words(f, _headlines(counted, asked)),
+        None,
+        (),
+    )
+
+
+def _headlines(counted: Counted, asked: Asked) -> list[Section]:
+    made = counted.known.get("sections", {})
+    return [made[k] for k in SECTIONS if made.get(k) is not None]
+
+
+@said_elsewhere()
+def operating(counted: Counted, asked: Asked, quick: bool) -> tuple[Section, Any]:
+    """Give the section with the slider, and what the slider needs at first."""
+    f = findings(counted, asked, quick)
+    made = SECTIONS["threshold"](f)
+    assert made is not None  # noqa: S101 - there is always a threshold
+    return made, slider(counted, asked, f)
+
+
+def slider(counted: Counted, asked: Asked, f: Findings) -> dict[str, Any]:
+    """Give the sliders: every distinct score is a step, numbers are looked up."""
+    models = [
+        {
+            "name": m.name,
+            "key": m.key,
+            "index": k,
+            "start": _start(counted, m),
+            "size": len(_steps(counted, m).threshold),
+        }
+        for k, m in enumerate(f.models)
+    ]
+    return {
+        "models": models,
+        "constraints": [repr(c) for c in f.options.subject_to],
+        "prevalence": f.options.prevalence,
+        "now": look_up(counted, asked, 0, _start(counted, f.models[0]))["values"],
+    }
+
+
+def _steps(counted: Counted, m: Model) -> Steps:
+    what = ("every", m.key)
+    if what not in counted.known:
+        counted.known[what] = every_step(m.tally, m.name)
+    found: Steps = counted.known[what]
+    return found
+
+
+def _start(counted: Counted, m: Model) -> int:
+    return _steps(counted, m).at_or_above(m.point.threshold)
+
+
+def look_up(counted: Counted, asked: Asked, model: int, at: int) -> dict[str, Any]:
+    """Give every number of the page at one step of one classifier."""
+    f = findings(counted, asked, quick=True)
+    models = f.models
+    m = models[min(max(model, 0), len(models) - 1)]
+    all_steps = _steps(counted, m)
+    at = min(max(at, 0), len(all_steps.threshold) - 1)
+    chosen = at == all_steps.at_or_above(m.point.threshold)
+    s = all_steps.pick(at, m.point.threshold if chosen else None)
+    probability = _probability(counted, f, m, s.threshold)
+    found = columns(s, f.options.costs, probability, f.options.prevalence)
+    held = [bool(met(c, s.confusion)[0]) for c in f.options.subject_to]
+    values = {k: short(k, v)[0] for k, v in found.items()}
+    return {"values": values, "meets": held, "at": at}
+
+
+def _probability(counted: Counted, f: Findings, m: Model, cut: Any) -> Any:
+    """Give the share of positives at a threshold, where the curve is known by now."""
+    for replicates in (REPLICATES, 0):
+        sure = replace(f.options, replicates=replicates).sure
+        found = counted.known.get(("meaning", m.key, sure))
+        if found is not None:
+            return found.probability(cut)
+    return None if not m.is_probability else np.full(cut.shape, np.nan)
+
+
+def without_labels(counted: Counted, asked: Asked) -> Page:
+    """Answer about tests or judges whose truth nobody knows."""
+    return nogold.without_labels(
+        counted.data,
+        title="",
+        facts=facts_of(counted.data, ""),
+        level=asked.level,
+        rng=SEED,
+    )
+
+
+def leaves(counted: Counted, asked: Asked) -> Section:
+    """Say which leaves can be trusted."""
+    return trees.section(counted.data.report(level=asked.level))
+
+
+def first_model(counted: Counted, asked: Asked) -> Model:
+    """Give the classifier that is looked at: the chosen one, or the best."""
+    f = findings(counted, asked, quick=True)
+    chosen = [m for m in f.models if m.key == asked.classifier]
+    return chosen[0] if chosen else f.models[0]

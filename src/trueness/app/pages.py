@@ -1,0 +1,181 @@
+"""How does the workbench look? Pages and fragments, from the parts of the report."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from functools import cache
+from importlib import resources
+from typing import Any
+from urllib.parse import urlencode
+
+import jinja2
+from starlette.datastructures import QueryParams
+
+from trueness import __version__
+from trueness.app.asked import FIELDS, KINDS, NOTHING, Asked
+from trueness.app.shelf import Filed, Shelf
+from trueness.app.take import Taken
+from trueness.calibration.calibrators import CALIBRATORS
+from trueness.cli._source import WHOLE_TYPES
+from trueness.metrics.definitions import SYNONYMS
+from trueness.metrics.grammar import known_names
+from trueness.report._parts import Page, Section
+from trueness.report.findings import SECTIONS
+from trueness.report.page import embedded, environment, file_of, moving
+
+KIND_WORDS = {
+    "scores": "Scores, with labels",
+    "tests": "Tests or judges, without labels",
+    "leaves": "Leaves of a tree",
+}
+# in the order in which they are asked for; the report's own, and its head before them
+TITLES = {
+    "summary": "In plain words",
+    "threshold": "Move the threshold",
+    "ranking": "How good is the ranking?",
+    "scale": "What is lost by counting scores in bins?",
+    "comparison": "Which is better?",
+    "ensembles": "Would they be better together?",
+    "groups": "Does it hold in every group?",
+    "calibration": "Do the scores mean what they say?",
+    "calibrated": "What would calibration change?",
+    "planning": "How many cases would be enough?",
+    "nogold": "How good is each test?",
+    "leaves": "Which leaves can be trusted?",
+}
+STATIC = {"app.css": "text/css", "app.js": "text/javascript",
+          "style.css": "text/css", "script.js": "text/javascript"}  # fmt: skip
+
+
+def query_of(asked: Asked, **more: Any) -> str:
+    """Write an address that asks for the same."""
+    pairs: list[tuple[str, Any]] = []
+    for f in fields(asked):
+        value = getattr(asked, f.name)
+        if f.name == "problems" or value in (None, "", ()) or value == f.default:
+            continue
+        name = "column" if f.name == "columns" else f.name
+        many = value if isinstance(value, tuple) else (value,)
+        pairs += [(name, v) for v in many]
+    pairs += [(k, v) for k, v in more.items() if v not in (None, "")]
+    return urlencode(pairs)
+
+
+def sections_of(kind: str, binned: bool, columns: int, by: bool) -> list[str]:
+    """Which sections can there be, for this kind of data?"""
+    if kind == "tests":
+        return ["nogold"]
+    if kind == "leaves":
+        return ["leaves"]
+    keys = ["summary", *SECTIONS]
+    if columns < 2 or binned:
+        keys = [k for k in keys if k not in ("comparison", "ensembles")]
+    if not by:
+        keys.remove("groups")
+    if not binned:
+        keys.remove("scale")
+    return keys
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    return environment(jinja2.FunctionLoader(_own))
+
+
+def _own(name: str) -> str | None:
+    file = resources.files("trueness.app") / name
+    return file.read_text(encoding="utf-8") if file.is_file() else None
+
+
+def static(name: str) -> str:
+    """Give a style or a script: those of the report, and those of the workbench."""
+    return _own(name) or file_of(name)
+
+
+def _render(template: str, **given: Any) -> str:
+    text: str = (
+        _environment().get_template(template).render(version=__version__, **given)
+    )
+    return text
+
+
+def start(shelf: Shelf, problem: str = "") -> str:
+    """Write the first page: drop a file, or choose one."""
+    limit = f"{shelf.limit / 2**20:,.0f} MB"
+    return _render(
+        "start.html.j2", shelf=shelf, problem=problem, limit=limit, **moving({})
+    )
+
+
+def look(
+    file: Filed,
+    asked: Asked,
+    taken: Taken | None,
+    keys: list[str],
+    typed: QueryParams,
+) -> str:
+    """Write the page about a file; its sections are fetched by the script.
+
+    What was ``typed`` is shown again, also where it cannot be read.
+    """
+    types = file.source.types
+    label = asked.label
+    return _render(
+        "look.html.j2",
+        file=file,
+        asked=asked,
+        problems=asked.problems,
+        types=types,
+        whole=[c for c, kind in types.items() if kind in WHOLE_TYPES],
+        values=file.values(label) if label in types else [],
+        kinds={k: KIND_WORDS[k] for k in KINDS},
+        fields=FIELDS,
+        nothing=NOTHING,
+        calibrators=list(CALIBRATORS),
+        keys=keys,
+        titles=TITLES,
+        taken=taken,
+        query=query_of(asked),
+        objective=typed.get("objective", "").strip(),
+        limits=[*(t.strip() for t in typed.getlist("subject_to") if t.strip()), ""],
+        words=embedded(sorted({*known_names(), *SYNONYMS})),
+        **moving({}),
+    )
+
+
+def operating(section: Section, slider: dict[str, Any]) -> str:
+    """Write the section with the slider."""
+    texts = moving({})
+    texts["now"] = _texts(slider)
+    data = {k: v for k, v in slider.items() if k != "now"}
+    return _render(
+        "operating.html.j2", s=section, slider=slider, data=embedded(data), **texts
+    )
+
+
+def _texts(slider: dict[str, Any]) -> dict[str, str]:
+    columns = {k: [v] for k, v in slider["now"].items()}
+    now: dict[str, str] = moving({"models": [{"start": 0, "columns": columns}]})["now"]
+    return now
+
+
+def section(made: Section | None, key: str, asked: Asked) -> str:
+    """Write one section, or why it is not there."""
+    return _render(
+        "section.html.j2",
+        s=made,
+        key=key,
+        asked=asked,
+        calibrators=list(CALIBRATORS),
+        **moving({}),
+    )
+
+
+def head(page: Page) -> str:
+    """Write tiles and plain words, and the sections of a page that has some."""
+    return _render("head.html.j2", page=page, **moving({}))
+
+
+def problem(words: str, again: bool = False) -> str:
+    """Write why something is not there."""
+    return _render("problem.html.j2", words=words, again=again, **moving({}))

@@ -1,0 +1,454 @@
+"""Which addresses are there, and how does the server begin and end?"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import socket
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, final
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    Response,
+)
+from starlette.routing import Route
+
+from trueness._core.checks.errors import InputError
+from trueness.app import bench as answers
+from trueness.app import pages, take
+from trueness.app.asked import Asked, complete, in_page, read
+from trueness.app.bench import Bench, Counted
+from trueness.app.guard import LOCAL, Guard, Key
+from trueness.app.jobs import Job, Jobs
+from trueness.app.shelf import GIVEN, PREFIX, Filed, Shelf, too_large
+from trueness.cli._columns import Chosen
+
+LIMIT = 512  # megabytes of an upload
+SOON = 0.25  # seconds that an answer may take before progress is told instead
+TYPES = {".html": "text/html", ".json": "application/json", ".svg": "image/svg+xml",
+         ".png": "image/png"}  # fmt: skip
+
+
+@final
+class Workbench:
+    """One server: its files, its counts, its jobs."""
+
+    def __init__(self, given: str | None = None, limit: int = LIMIT * 2**20) -> None:
+        self.shelf, self.bench, self.jobs = Shelf(given, limit), Bench(), Jobs()
+        self._chosen: dict[Any, tuple[Asked, Chosen | None]] = {}
+
+    def close(self) -> None:
+        """Stop what runs and delete what was uploaded."""
+        self.jobs.close()
+        self.bench.close()
+        self.shelf.close()
+
+    async def asked(self, request: Request) -> tuple[Filed, Asked, Chosen | None]:
+        """Read an address, and guess what it leaves open."""
+        asked = read(request.query_params)
+        file = self.shelf.get(asked.file)
+        if asked.data not in self._chosen:
+            found = await run_in_threadpool(complete, file, asked)
+            if len(self._chosen) > 200:
+                self._chosen.clear()
+            self._chosen[asked.data] = found
+        known, chosen = self._chosen[asked.data]
+        columns = {k: getattr(known, k) for k in ("kind", "label", "columns", "count")}
+        problems = {**known.problems, **asked.problems} if chosen is None else {}
+        full = replace(asked, **columns, problems={**problems, **asked.problems})
+        return file, full, chosen
+
+    # pages
+
+    async def start(self, request: Request) -> Response:
+        """Show the first page."""
+        return HTMLResponse(pages.start(self.shelf))
+
+    async def look(self, request: Request) -> Response:
+        """Show the page about a file."""
+        try:
+            file, asked, chosen = await self.asked(request)
+            taken = chosen and take.lines_of(asked, chosen, file.typed)
+            keys = [] if chosen is None else self._keys(file, asked)
+            page = await run_in_threadpool(
+                pages.look, file, asked, taken, keys, request.query_params
+            )
+        except InputError as err:
+            return HTMLResponse(pages.start(self.shelf, in_page(str(err))), 404)
+        return HTMLResponse(page)
+
+    def _keys(self, file: Filed, asked: Asked) -> list[str]:
+        binned = asked.kind == "scores" and file.rows > answers.MOST_ROWS
+        by = asked.by is not None
+        return pages.sections_of(asked.kind or "", binned, len(asked.columns), by)
+
+    async def static(self, request: Request) -> Response:
+        """Give a style or a script."""
+        name = request.path_params["name"]
+        if name not in pages.STATIC:
+            raise HTTPException(404)
+        return Response(pages.static(name), media_type=pages.STATIC[name])
+
+    # files
+
+    async def upload(self, request: Request) -> Response:
+        """Take a file that was dropped or chosen."""
+        size = request.headers.get("content-length", "")
+        if size.isdigit() and int(size) > self.shelf.limit:
+            return _problem(too_large(self.shelf.limit), 413)
+        name = request.query_params.get("name", "")
+        try:
+            file = await self.shelf.take(name, request.stream())
+        except ClientDisconnect:
+            return Response(status_code=400)
+        except InputError as err:
+            code = 413 if "larger than" in str(err) else 400
+            return _problem(in_page(str(err)), code)
+        except OSError as err:
+            return _problem(f"The file could not be kept: {err.strerror}.", 507)
+        return JSONResponse({"address": f"/look?file={file.word}"})
+
+    # answers
+
+    async def section(self, request: Request) -> Response:
+        """Give a section, or how far it is."""
+        try:
+            file, asked, chosen = await self.asked(request)
+        except InputError as err:
+            return HTMLResponse(pages.problem(in_page(str(err))))
+        key = request.path_params["key"]
+        if chosen is None or key not in pages.TITLES:
+            raise HTTPException(404)
+        quick = "quick" in request.query_params
+        what, make = self._section(file, asked, chosen, key, quick)
+        job = self._ask(request, what, make, lane=0 if quick else 1)
+        return await self._shown(job)
+
+    def _section(
+        self, file: Filed, asked: Asked, chosen: Chosen, key: str, quick: bool
+    ) -> tuple[Any, Callable[[], Any]]:
+        """Say what a section depends on, and how it is made."""
+        steady = key in answers.STEADY
+        wanted: tuple[Any, ...] = (
+            asked.level,
+            asked.calibrate,
+            asked.half_width,
+            asked.classifier,
+        )
+        if key in ("ranking", "comparison", "ensembles", "calibration"):
+            wanted = wanted[:1]
+        depends = wanted if steady else tuple(map(str, asked.wanted.items()))
+        what = ("section", key, quick, asked.data, depends)
+
+        def make() -> Any:
+            counted = self.bench.count(file, asked, chosen)
+            return _made(counted, asked, key, quick)
+
+        return what, make
+
+    def _ask(
+        self, request: Request, what: Any, make: Callable[[], Any], lane: int
+    ) -> Job:
+        tab = request.query_params.get("tab", "")
+        if "again" in request.query_params:
+            self.jobs.drop(what)
+        return self.jobs.ask(what, make, tab, lane)
+
+    async def _over(self, job: Job, seconds: float | None = None) -> bool:
+        """Wait until a job is over, for a while; other requests go on meanwhile."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not job.is_over:
+                    await asyncio.sleep(0.01)
+        return job.is_over
+
+    async def _shown(self, job: Job) -> Response:
+        if not await self._over(job, SOON):
+            return JSONResponse(job.progress(), 202)
+        if job.state == "stopped":
+            return HTMLResponse(pages.problem("This was stopped.", again=True))
+        if job.state == "failed":
+            return HTMLResponse(pages.problem(in_page(job.result)))
+        return HTMLResponse(job.result[0])
+
+    async def stop(self, request: Request) -> Response:
+        """Stop what a section, or something to take away, is waiting for."""
+        file, asked, chosen = await self.asked(request)
+        if chosen is not None:
+            for quick in (False, True):
+                key = request.path_params["key"]
+                what, _ = self._section(file, asked, chosen, key, quick)
+                self.jobs.stop(what)
+            self.jobs.stop(self._taken(asked, key))
+        return JSONResponse({})
+
+    async def at(self, request: Request) -> Response:
+        """Look up every number at one step of the slider."""
+        asked = read(request.query_params)
+        counted = self.bench.find(asked)
+        if counted is None:  # counted again, after other files were
+            file, asked, chosen = await self.asked(request)
+            if chosen is None:
+                raise HTTPException(404)
+            counted = await run_in_threadpool(self.bench.count, file, asked, chosen)
+        model, at = (_whole(request, name) for name in ("model", "at"))
+        return JSONResponse(answers.look_up(counted, asked, model, at))
+
+    async def check(self, request: Request) -> Response:
+        """Say what is wrong with what was typed, and the lines that give the same."""
+        file, asked, chosen = await self.asked(request)
+        taken = chosen and take.lines_of(asked, chosen, file.typed)
+        lines = taken and {k: getattr(taken, k) for k in taken.__dataclass_fields__}
+        return JSONResponse({"problems": asked.problems, "taken": lines})
+
+    # to take away
+
+    def _taken(self, asked: Asked, name: str, *more: Any) -> Any:
+        depends = tuple(map(str, asked.wanted.items()))
+        rest = (asked.calibrate, asked.half_width, asked.classifier)
+        return ("take", name, asked.data, depends, rest, *more)
+
+    async def take(self, request: Request) -> Response:
+        """Give a file to take away; ``ready`` asks how far it is."""
+        try:
+            file, asked, chosen = await self.asked(request)
+        except InputError as err:
+            return _problem(in_page(str(err)), 404)
+        name = request.path_params["name"]
+        if chosen is None:
+            raise HTTPException(404)
+        if name in ("flagged.csv", "flagged.parquet"):
+            return await self._flagged(request, file, asked, chosen, name)
+        figure = re.fullmatch(r"([a-z]+)-(\d+)\.(svg|png)", name)
+        if figure:
+            key, number, ending = figure.groups()
+            if key not in pages.TITLES:
+                raise HTTPException(404)
+            what, make = self._section(file, asked, chosen, key, quick=False)
+            job = self._ask(request, what, make, lane=1)
+        else:
+            if name not in ("report.html", "report.json", "map.json"):
+                raise HTTPException(404)
+            line = take.lines_of(asked, chosen, file.typed).command
+
+            def make() -> Any:
+                counted = self.bench.count(file, asked, chosen)
+                return _file(counted, asked, name, line)
+
+            job = self._ask(request, self._taken(asked, name), make, lane=1)
+        ready = "ready" in request.query_params
+        if not await self._over(job, SOON if ready else None):
+            return JSONResponse(job.progress(), 202)
+        if job.state != "done":
+            words = "This was stopped." if job.state == "stopped" else job.result
+            return _problem(in_page(words), 409)
+        if ready:
+            return JSONResponse({"ready": True})
+        content = job.result
+        if figure:
+            drawn = job.result[1]
+            if drawn is None or int(number) >= len(drawn.figures):
+                raise HTTPException(404)
+            draw = take.figure_svg if ending == "svg" else take.figure_png
+            content = await run_in_threadpool(draw, drawn.figures[int(number)])
+        return Response(
+            content,
+            media_type=TYPES[Path(name).suffix],
+            headers={"content-disposition": f'attachment; filename="{name}"'},
+        )
+
+    async def _flagged(
+        self, request: Request, file: Filed, asked: Asked, chosen: Chosen, name: str
+    ) -> Response:
+        try:
+            cut = float(request.query_params.get("cut", ""))
+        except ValueError:
+            return _problem("Which threshold? The address lacks it.", 400)
+        if asked.kind != "scores":
+            raise HTTPException(404)
+        target = self.shelf.folder / f"{uuid.uuid4().hex}{Path(name).suffix}"
+
+        def write() -> None:
+            counted = self.bench.count(file, asked, chosen)
+            score = answers.first_model(counted, asked).key
+            with file.lock:
+                take.flagged_rows(counted, score, cut, target)
+
+        await run_in_threadpool(write)
+        gone = BackgroundTask(target.unlink, missing_ok=True)
+        return FileResponse(target, filename=name, background=gone)
+
+    @property
+    def routes(self) -> list[Route]:
+        """List all addresses."""
+        return [
+            Route("/", self.start),
+            Route("/look", self.look),
+            Route("/static/{name}", self.static),
+            Route("/upload", self.upload, methods=["POST"]),
+            Route("/section/{key}", self.section),
+            Route("/stop/{key}", self.stop, methods=["POST"]),
+            Route("/at", self.at),
+            Route("/check", self.check),
+            Route("/take/{name}", self.take),
+        ]
+
+
+def _whole(request: Request, name: str) -> int:
+    text = request.query_params.get(name, "0")
+    return int(text) if re.fullmatch(r"\d{1,12}", text) else 0
+
+
+def _made(counted: Counted, asked: Asked, key: str, quick: bool) -> tuple[str, Any]:
+    """Make a section: its HTML, and what it was made of."""
+    if key == "nogold" or (key == "summary" and not counted.labelled):
+        page = answers.without_labels(counted, asked)
+        return pages.head(page), page.sections[0]
+    if key == "leaves":
+        made = answers.leaves(counted, asked)
+        return pages.section(made, key, asked), made
+    if key == "summary":
+        return pages.head(answers.summary(counted, asked, quick)), None
+    if key == "threshold":
+        made, slider = answers.operating(counted, asked, quick)
+        return pages.operating(made, slider), made
+    found = answers.section(counted, asked, key)
+    counted.known.setdefault("sections", {})[key] = found
+    return pages.section(found, key, asked), found
+
+
+def _file(counted: Counted, asked: Asked, name: str, command: str) -> bytes:
+    if name == "map.json":
+        return take.fitted_map(counted, asked)
+    page = take.report_page(counted, asked, command)
+    return (
+        take.report_html(page)
+        if name == "report.html"
+        else take.report_json(counted, page)
+    )
+
+
+def _problem(words: str, code: int) -> Response:
+    return JSONResponse({"problem": words}, code)
+
+
+async def _wrong(request: Request, err: Exception) -> Response:
+    """Answer whatever went wrong: the server goes on."""
+    words = in_page(str(err)) if isinstance(err, InputError) else f"{err}"
+    return _problem(f"This could not be answered: {words}", 400)
+
+
+async def _nothing(request: Request, err: Exception) -> Response:
+    code = getattr(err, "status_code", 404)
+    return _problem("There is nothing at this address.", code)
+
+
+def application(workbench: Workbench, key: Key) -> Any:
+    """Put the guard before the addresses."""
+
+    @asynccontextmanager
+    async def life(_: Any) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            workbench.close()
+
+    app = Starlette(
+        routes=workbench.routes,
+        lifespan=life,
+        exception_handlers={
+            InputError: _wrong,
+            HTTPException: _nothing,
+            Exception: _wrong,
+        },
+    )
+    return Guard(app, key)
+
+
+@contextmanager
+def prepared(
+    given: str | None,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    limit: int = LIMIT,
+) -> Iterator[tuple[str, uvicorn.Server, Callable[[], None]]]:
+    """Get a server ready: its first address, itself, and what runs it."""
+    clear_old()
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(64)
+        key = Key(listening.getsockname()[1], _names(host))
+        workbench = Workbench(given, limit * 2**20)
+        config = uvicorn.Config(
+            application(workbench, key),
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            ws="none",
+            timeout_graceful_shutdown=2,
+        )
+        server = uvicorn.Server(config)
+        try:
+            first = address(key, host, workbench)
+            yield first, server, lambda: server.run(sockets=[listening])
+        finally:
+            workbench.close()
+
+
+def serve(given: str | None, *, opened: Callable[[str], None], **where: Any) -> None:
+    """Serve until the end; ``opened`` hears the address with its token."""
+    with prepared(given, **where) as (first, _, run):
+        opened(first)
+        run()
+
+
+def _names(host: str) -> tuple[str, ...]:
+    shown = f"[{host}]" if ":" in host else host
+    return tuple(dict.fromkeys((*LOCAL, shown)))
+
+
+def address(key: Key, host: str, workbench: Workbench) -> str:
+    """Give the first address: with the token, and the file if there is one."""
+    name = f"[{host}]" if ":" in host else host
+    own = workbench.shelf.own
+    where = f"look?file={GIVEN}&" if [f.word for f in own] == [GIVEN] else "?"
+    return f"http://{name}:{key.port}/{where}token={key.token}"
+
+
+def clear_old() -> None:
+    """Delete what servers that were killed have left behind."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
+        owner = folder.name.removeprefix(PREFIX).partition("-")[0]
+        with suppress(OSError):
+            mine = not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid()
+            if owner.isdigit() and mine and not _lives(int(owner)):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,252 @@
+"""What does a person take away? Files, and the lines that give the same elsewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, final
+
+import duckdb
+
+from trueness import __version__
+from trueness._core.doors import installed
+from trueness.app.asked import Asked
+from trueness.app.bench import Counted, first_model
+from trueness.calibration.calibrators import calibrate
+from trueness.calibration.maps import map_to_json
+from trueness.cli._columns import Chosen
+from trueness.cli._shell import Answer, about, envelope
+from trueness.cli._source import SAMPLE
+from trueness.cli.report import report_result
+from trueness.data.engines import quoted, reading
+from trueness.report._parts import Figure, Page
+from trueness.report.page import file_of, render
+from trueness.report.summary import summarise
+
+REPORT = "report.html"
+
+
+@final
+@dataclass(frozen=True)
+class Taken:
+    """The lines that give the same: in a shell, and in Python."""
+
+    command: str
+    python: str
+    calibrate: str = ""
+
+
+def lines_of(asked: Asked, chosen: Chosen, typed: str) -> Taken:
+    """Write the command and the Python lines that give what the page shows."""
+    option = {"scores": "--score", "tests": "--vote", "leaves": "--node"}
+    kind = asked.kind or "scores"
+    words = ["trueness", "leaves" if kind == "leaves" else "report", typed]
+    words += [*_pair("--label", chosen.label), *_pair("--positive", asked.positive)]
+    for column in chosen.scores:
+        words += _pair(option[kind], column)
+    words += [*_pair("--count", chosen.count), *_pair("--by", chosen.by)]
+    words += _pair("--yes", asked.yes)
+    words += [] if asked.level == 0.95 else ["--level", f"{asked.level:g}"]
+    if kind == "scores":
+        words += _asked_words(asked)
+    if kind != "leaves":
+        words += ["-o", REPORT]
+    fitted = ""
+    if kind == "scores":
+        fitted = _calibrate_line(asked, chosen, typed)
+    return Taken(shlex.join(words), _python(asked, chosen, typed), fitted)
+
+
+def _pair(option: str, value: Any) -> list[str]:
+    """Write an option; a value that looks like an option is joined to its own."""
+    if value is None:
+        return []
+    text = str(value)
+    return [f"{option}={text}"] if text.startswith("-") else [option, text]
+
+
+def _asked_words(asked: Asked) -> list[str]:
+    words = []
+    if asked.objective:
+        words += _pair(f"--{asked.goal}", asked.objective)
+    for limit in asked.subject_to:
+        words += _pair("--subject-to", limit)
+    if asked.cost is not None:
+        words += ["--cost-fp", f"{asked.cost_fp!r}", "--cost-fn", f"{asked.cost_fn!r}"]
+    words += _pair("--prevalence", asked.prevalence)
+    words += ["--calibrate", asked.calibrate]
+    words += _pair("--half-width", asked.half_width)
+    words += _pair("--classifier", asked.classifier or None)
+    return words
+
+
+def _calibrate_line(asked: Asked, chosen: Chosen, typed: str) -> str:
+    words = ["trueness", "calibrate", typed, *_pair("--label", chosen.label)]
+    words += _pair("--positive", asked.positive)
+    words += _pair("--score", asked.classifier or chosen.scores[0])
+    words += [*_pair("--count", chosen.count), "--method", asked.calibrate]
+    return shlex.join([*words, "--save", "map.json"])
+
+
+def _python(asked: Asked, chosen: Chosen, typed: str) -> str:
+    """Write a few lines of Python: the counts, the threshold, the report."""
+    opened = f"trueness.scan({typed!r})"
+    if typed.startswith(SAMPLE):
+        name = typed.removeprefix(SAMPLE)
+        opened = f"trueness.scan(trueness.samples.path({name!r}))"
+    elif "::" in typed:
+        place, _, table = typed.rpartition("::")
+        opened = f"trueness.scan({place!r}, table={table!r})"
+    given = {"label": chosen.label, "positive": chosen.positive, "count": chosen.count}
+    columns = "".join(f", {k}={v!r}" for k, v in given.items() if v is not None)
+    lines = ["import trueness", "", f"rows = {opened}"]
+    if asked.kind == "leaves":
+        node = chosen.scores[0]
+        lines.append(f"leaves = trueness.leaves(rows, node={node!r}{columns})")
+        return "\n".join([*lines, "print(leaves.report())"]) + "\n"
+    if asked.yes is not None:
+        lines.append("# make columns of 0 and 1 of the verdicts first")
+    lines.append(
+        f"panel = trueness.panel(rows, scores={list(chosen.scores)!r}{columns})"
+    )
+    if asked.kind == "tests":
+        lines += ["found = trueness.latent_class(panel, rng=0)", "print(found)",
+                  "print(trueness.best_combination(found))"]  # fmt: skip
+        lines.append(f'trueness.report.write(panel, "{REPORT}", source={typed!r})')
+        return "\n".join(lines) + "\n"
+    score = asked.classifier or chosen.scores[0]
+    wanted = _wanted(asked)
+    lines.append(f"print(trueness.auc(panel[{score!r}]))")
+    lines.append(f"print(trueness.best_threshold(panel[{score!r}]{_best(asked)}))")
+    if chosen.by is not None:
+        lines.append(
+            f"groups = trueness.panel(rows, scores={list(chosen.scores)!r}, "
+            f"by={chosen.by!r}{columns})"
+        )
+        wanted += ", groups=groups"
+    lines.append(f'trueness.report.write(panel, "{REPORT}", source={typed!r}{wanted})')
+    return "\n".join(lines) + "\n"
+
+
+def _wanted(asked: Asked) -> str:
+    given = {k: v for k, v in asked.wanted.items() if v not in (None, ())}
+    if "subject_to" in given:
+        given["subject_to"] = list(given["subject_to"])
+    given |= {"calibrator": asked.calibrate, "half_width": asked.half_width}
+    given["classifier"] = asked.classifier or None
+    if given["level"] == 0.95:
+        del given["level"]
+    return "".join(f", {k}={v!r}" for k, v in given.items() if v is not None)
+
+
+def _best(asked: Asked) -> str:
+    given: dict[str, Any] = {}
+    if asked.objective:
+        given[asked.goal] = asked.objective
+    elif asked.cost is not None:
+        given["minimize"] = f"cost(fp={asked.cost_fp!r}, fn={asked.cost_fn!r})"
+    else:
+        given["maximize"] = "youden"
+    if asked.subject_to:
+        given["subject_to"] = list(asked.subject_to)
+    if asked.prevalence is not None:
+        given["prevalence"] = asked.prevalence
+    return "".join(f", {k}={v!r}" for k, v in given.items())
+
+
+def report_page(counted: Counted, asked: Asked, command: str) -> Page:
+    """Make the report that the command makes."""
+    tests = asked.kind == "tests"
+    wanted: dict[str, Any] = {"level": asked.level} if tests else {
+        **asked.wanted,
+        "calibrator": asked.calibrate,
+        "half_width": asked.half_width,
+        "classifier": asked.classifier,
+    }  # fmt: skip
+    return summarise(
+        counted.data,
+        source=counted.request.source.name,
+        groups=None if tests else counted.groups,
+        rng=counted.request.seed,
+        command=command,
+        **wanted,
+    )
+
+
+def report_html(page: Page) -> bytes:
+    """Write the report, as ``trueness report`` writes it."""
+    return render(page, __version__).encode()
+
+
+def report_json(counted: Counted, page: Page) -> bytes:
+    """Write what ``trueness report --json`` writes."""
+    size = len(report_html(page))
+    answer = Answer(
+        "report",
+        report_result(page, Path(REPORT), size),
+        [],
+        about=about(counted.request, counted.first),
+    )
+    return (json.dumps(envelope(answer), indent=2, allow_nan=False) + "\n").encode()
+
+
+def fitted_map(counted: Counted, asked: Asked) -> bytes:
+    """Fit the map that ``trueness calibrate --save`` saves."""
+    m = first_model(counted, asked)
+    return map_to_json(calibrate(m.tally, method=asked.calibrate)).encode()
+
+
+def flagged_rows(counted: Counted, score: str, cut: float, target: Path) -> None:
+    """Write the rows whose score reaches the threshold, all columns, to a file."""
+    at_least = duckdb.ColumnExpression(score) >= duckdb.ConstantExpression(cut)
+    with reading():
+        rows = counted.request.source.rows.filter(at_least)
+        if target.suffix == ".parquet":
+            rows.write_parquet(str(target))
+        else:
+            rows.write_csv(str(target))
+
+
+def flagged_lines(typed: str, score: str, cut: float) -> str:
+    """Write the Python line that gives the flagged rows."""
+    condition = f"{quoted(score)} >= {cut!r}"
+    return f"trueness.scan({typed!r}).filter({condition!r})"
+
+
+# the classes of marks, as ``trueness.report.svg`` writes them
+_DRAWN = re.compile(
+    r"\.(grid|tick|title|name|mid|end|line|curve|thick|chance|area|band|expected|"
+    r"positives|negatives|forbidden|dot|rule|gone|c\d)\b"
+)
+
+
+@cache
+def _plain_style() -> str:
+    """Give the rules of figures in the light colours, without any variable."""
+    text = file_of("style.css")
+    colours = dict(re.findall(r"(--[\w-]+):\s*(#[0-9a-f]+)", text.split("}")[0]))
+    rules = re.findall(r"(\.[\w., -]+)(\{[^}]*\})", text.split("@media print")[0])
+    drawn = [r for r in rules if _DRAWN.search(r[0])]
+    flat = " ".join(selector + body for selector, body in drawn)
+    for name, colour in colours.items():
+        flat = flat.replace(f"var({name})", colour)
+    return flat
+
+
+def figure_svg(figure: Figure) -> bytes:
+    """Write a figure of the page as a file of its own, in the light colours."""
+    style = f"<style>{_plain_style()} svg {{ background: #fff; }}</style>"
+    head = '<svg xmlns="http://www.w3.org/2000/svg" width="720" '
+    text = str(figure.svg).replace("<svg ", head, 1)
+    return text.replace(">", f">{style}", 1).encode()
+
+
+def figure_png(figure: Figure) -> bytes:
+    """Draw a figure of the page in dots."""
+    convert = installed("vl_convert", "plots")
+    found: bytes = convert.svg_to_png(figure_svg(figure).decode(), scale=2)
+    return found

@@ -1,0 +1,87 @@
+"""May I look around first?"""
+
+from __future__ import annotations
+
+import webbrowser
+from typing import Annotated
+
+import typer
+
+from trueness._core.checks.errors import InputError
+from trueness._core.doors import door, installed
+from trueness.cli._command import command
+from trueness.cli._shell import Answer, say
+from trueness.cli._source import open_source
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@command(without=("json", "plot"))
+def app(
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            help="CSV, Parquet or JSON lines (also compressed, a folder, or "
+            "'many/*.parquet'), a database, or sample:west_nile. Without one, drop it "
+            "on the page.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    port: Annotated[
+        int, typer.Option(help="Port; 0 takes one that is free.", min=0, max=65535)
+    ] = 0,
+    browser: Annotated[
+        bool,
+        typer.Option(
+            "--browser/--no-browser", help="Open the page in a browser, or leave it."
+        ),
+    ] = True,
+    limit: Annotated[
+        int, typer.Option(metavar="MB", help="Megabytes of an upload at most.", min=1)
+    ] = 512,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; this machine only by default.")
+    ] = "127.0.0.1",
+    i_know: Annotated[
+        bool,
+        typer.Option(
+            "--i-know", help="Allow another --host: others can then reach the page."
+        ),
+    ] = False,
+) -> Answer:
+    """Look around in the browser: choose columns, move the threshold, take the report.
+
+    Example: trueness app sample:west_nile
+    """
+    if host not in LOOPBACK and not i_know:
+        raise InputError(
+            f"--host {host} would let other machines reach the workbench and what it "
+            "shows of your files. Leave --host out, or type --i-know as well if that "
+            "is meant."
+        )
+    for library in ("uvicorn", "starlette"):
+        installed(library, "app")
+    if file is not None and "::" not in file and not door("data.files").tables_of(file):
+        open_source(file)  # a file that cannot be read is told before anything begins
+    if host not in LOOPBACK:
+        say(
+            f"Warning: listening on {host}. Whoever has the address and its token sees "
+            "your files, and nothing is encrypted on the way."
+        )
+
+    def opened(address: str) -> None:
+        say("The workbench is open at this address; stop it with Ctrl-C:")
+        typer.echo(address)
+        if browser:
+            webbrowser.open(address)
+
+    serve = door("app.server").serve
+    try:
+        serve(file, host=host, port=port, limit=limit, opened=opened)
+    except OSError as err:
+        words = f"port {port} of {host} cannot be used: {err.strerror}"
+        raise OSError(err.errno, f"{words}. Type --port 0") from err
+    except KeyboardInterrupt:
+        say("Stopped.")
+    return Answer("app", {}, [])

@@ -1,0 +1,75 @@
+"""Which leaves can be trusted, in rows and sentences?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trueness._core.numbers import counted
+from trueness.trees.leaf_counts import LeafReport
+
+HEAD = ("leaf", "cases", "majority", "its share", "P(C)", "P(U)", "verdict",
+        "cases needed")  # fmt: skip
+
+
+def leaf_numbers(r: LeafReport) -> list[dict[str, Any]]:
+    """Give the numbers of each leaf, for programs."""
+    return [
+        {
+            "node": r.node[j],
+            "n": int(r.n[j]),
+            "majority": str(r.majority[j]),
+            "probability": float(getattr(r, r.method)[j]),
+            "low": float(r.low[j]),
+            "high": float(r.high[j]),
+            "confidence": float(r.confidence[j]),
+            "utility": float(r.utility[j]),
+            "verdict": str(r.verdict[j]),
+            "more": float(r.more[j]),
+        }
+        for j in range(r.node.size)
+    ]
+
+
+def leaf_rows(r: LeafReport) -> list[list[Any]]:
+    """Give a row for each leaf, under ``HEAD``; its rule too, where it is known."""
+    rows = [
+        [
+            str(row["node"]),
+            row["n"],
+            row["majority"],
+            f"{row['probability']:.3f} ({row['low']:.3f} to {row['high']:.3f})",
+            f"{row['confidence']:.4f}",
+            f"{row['utility']:.4f}",
+            row["verdict"],
+            _lacks(row["more"]),
+        ]
+        for row in leaf_numbers(r)
+    ]
+    if r.rule is not None:
+        rows = [[*row, str(rule)] for row, rule in zip(rows, r.rule, strict=True)]
+    return rows
+
+
+def leaf_head(r: LeafReport) -> list[str]:
+    """Name the columns of :func:`leaf_rows`."""
+    return [*HEAD, *([] if r.rule is None else ["rule"])]
+
+
+def _lacks(more: float) -> str:
+    if not np.isfinite(more):
+        return "never enough"
+    return f"{more:,.0f}" if more else ""
+
+
+def leaf_sentences(r: LeafReport) -> list[str]:
+    """Say how many leaves can be trusted, and what the columns mean."""
+    trusted = int((r.verdict == "trust").sum())
+    return [
+        f"{trusted} of {counted(r.node.size, 'leaf', 'leaves')} can be trusted: with "
+        "so many cases, the majority seen is the true majority with a probability P(C) "
+        f"of {r.wanted:g} or more. P(U) is the probability that a new case has the "
+        f"label of the majority. 'Cases needed' is how many more cases a leaf needs.",
+        f"The whole tree: P(C) {r.tree.confidence:.4f}, P(U) {r.tree.utility:.4f}.",
+    ]

@@ -1,0 +1,409 @@
+"""The answers of the workbench are the library's; guesses, problems, moves, files."""
+
+import io
+import json
+import re
+import shlex
+import threading
+import time
+from contextlib import redirect_stdout
+
+import numpy as np
+import pandas as pd
+import pytest
+from starlette.datastructures import QueryParams
+from typer.testing import CliRunner
+
+import trueness
+from app.conftest import running
+from trueness.app import asked as questions
+from trueness.app import bench, jobs
+from trueness.app.pages import query_of
+from trueness.app.server import Workbench
+from trueness.cli import app
+
+DATA = {"file": "given", "kind": "scores", "label": "y", "column": ["a", "b"],
+        "count": "-"}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def panel(small):
+    frame = pd.read_csv(small)
+    return trueness.panel(frame, label="y", scores=["a", "b"])
+
+
+def models(served, **more):
+    """Ask for the section with the slider, and read what the slider is told."""
+    text = served.section("threshold", quick=1, **DATA, **more)
+    return json.loads(re.search(r'id="data">(.*?)</script>', text, re.S)[1])["models"]
+
+
+def test_every_distinct_score_is_a_step_and_the_numbers_are_the_librarys(served, panel):
+    for model in models(served):
+        t = panel[model["key"]]
+        assert model["size"] == len(t) + 1
+        cuts = trueness.thresholds(t)
+        c = trueness.sweep(t)
+        for at in range(0, model["size"], 7):
+            found = served.json("/at", **DATA, model=model["index"], at=at)["values"]
+            if at == model["start"]:
+                continue
+            want = None if np.isinf(cuts[at]) else cuts[at]
+            assert found["threshold"] == want
+            assert found["tp"] == c.tp[at]
+            assert found["fp"] == c.fp[at]
+            recall = float(trueness.recall(c[at]))
+            assert found["recall"] == pytest.approx(recall, rel=1e-4)
+
+
+def test_the_chosen_threshold_is_the_librarys_best_under_constraints(served, panel):
+    wanted = {"goal": "minimize", "objective": "fpr", "subject_to": ["recall >= 0.8"]}
+    for model in models(served, **wanted):
+        best = trueness.best_threshold(
+            panel[model["key"]], minimize="fpr", subject_to="recall >= 0.8"
+        )
+        query = {**DATA, **wanted, "model": model["index"], "at": model["start"]}
+        found = served.json("/at", **query)
+        assert found["values"]["threshold"] == best.threshold
+        assert found["values"]["tp"] == best.confusion.tp
+        assert found["meets"] == [True]
+
+
+def test_costs_and_prevalence_choose_too(served, panel):
+    wanted = {"cost_fp": 1, "cost_fn": 7, "prevalence": 0.1}
+    model = models(served, **wanted)[0]
+    best = trueness.best_threshold(
+        panel[model["key"]], minimize=trueness.cost(fp=1, fn=7), prevalence=0.1
+    )
+    query = {**DATA, **wanted, "model": 0, "at": model["start"]}
+    found = served.json("/at", **query)["values"]
+    assert found["threshold"] == best.threshold
+    used = best.confusion.at_prevalence(0.1)
+    assert found["used_precision"] == pytest.approx(
+        float(trueness.precision(used)), rel=1e-4
+    )
+
+
+def test_errors_are_told_as_one_types(served):
+    query = {**DATA, "objective": "recal", "subject_to": ["recall >= 0.9", "fpr <"]}
+    problems = served.json("/check", **query)["problems"]
+    assert "Did you mean" in problems["objective"]
+    assert "position 6" in problems["subject_to_1"]
+    assert "subject_to_0" not in problems
+    wrong = {"prevalence": "1.5", "cost_fp": "-1", "level": "x"}
+    problems = served.json("/check", **DATA, **wrong)["problems"]
+    assert {"prevalence", "cost_fp", "level"} <= problems.keys()
+    one = served.json("/check", **DATA, cost_fp=1)["problems"]
+    assert one == {"cost_fn": "Both costs are needed, or none."}
+
+
+def test_guesses_are_made_and_problems_named_where_they_are(tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_text("first,second,word\n1,2,x\n2,1,y\n3,5,x\n")
+    with running(path) as server:
+        page = server.ask("/look?file=given").text
+        told = re.search(r'data-problem="label" role="alert">([^<]*)<', page)[1]
+        assert told.startswith("Which column holds the labels? Choose it under Label.")
+        assert "--" not in told
+        page = server.ask("/look?file=given&label=word&column=first").text
+        assert '<option value="x"' in page
+        text = server.section("summary", file="given", label="word", column="first")
+        assert 'role="alert"' in text
+        assert "Positive value" in text
+        good = server.section(
+            "summary", file="given", label="word", column="first", positive="x"
+        )
+        assert "only 1 negative case" in good
+        page = server.ask("/look?file=given&label=nobody").text
+        assert "no column &#39;nobody&#39;" in page
+
+
+def test_counts_are_guessed_and_can_be_taken_back(tmp_path):
+    path = tmp_path / "counted.csv"
+    path.write_text("y,p,n\n1,0.9,5\n0,0.4,7\n1,0.4,2\n")
+    workbench = Workbench(str(path))
+    file = workbench.shelf.get("given")
+    full, chosen = questions.complete(file, questions.read(QueryParams("file=given")))
+    assert (chosen.count, full.count) == ("n", "n")
+    assert workbench.bench.count(file, full, chosen).first.n == 14
+    again, chosen = questions.complete(
+        file, questions.read(QueryParams("file=given&count=-"))
+    )
+    assert chosen.count is None
+    assert workbench.bench.count(file, again, chosen).first.n == 3
+    # the address that is written asks for the same
+    assert questions.read(QueryParams(query_of(again))).data == again.data
+    workbench.close()
+
+
+def test_tests_without_labels_and_leaves(served):
+    hiv = served.section("nogold", file="sample:hiv")
+    found = trueness.panel(
+        pd.read_csv(trueness.samples.path("hiv")),
+        scores=["V1", "V2", "V3", "V4"],
+        count="count",
+    )
+    value = trueness.latent_class(found, rng=0).sensitivity["V2"].value
+    assert f"{value:.3f}" in hiv
+    assert "make the same errors" in hiv
+    assert "best combination" in hiv
+    text = served.section("leaves", file="sample:leaves")
+    rows = trueness.leaves(
+        pd.read_csv(trueness.samples.path("leaves")),
+        node="leaf", label="virus", count="n",
+    ).report()  # fmt: skip
+    assert f"{rows.confidence[4]:.4f}" in text
+
+
+def test_groups_comparison_and_planning_are_sections_of_the_report(served, panel):
+    text = served.section("groups", **DATA, by="site")
+    assert "north" in text
+    assert "Does it hold" not in text  # the title stands on the page
+    assert "DeLong" in served.section("comparison", **DATA)
+    wide = served.section("planning", **DATA, half_width=0.01, classifier="a")
+    plan = trueness.plan_auc(
+        auc=trueness.auc(panel["a"]).value, prevalence=0.4, half_width=0.01
+    )
+    assert f"{plan.n:,}" in wide
+    beta = served.section("calibrated", **DATA, calibrate="beta", classifier="b")
+    gain = trueness.calibration_gain(panel["b"], method="beta", rng=0)
+    assert f"{gain.gain.value:.4g}" in beta
+
+
+def lines(served, **more):
+    return served.json("/check", **DATA, **more)["taken"]
+
+
+WANTED = {
+    "subject_to": ["recall >= 0.7", "fpr <= 0.6"],
+    "cost_fp": 1,
+    "cost_fn": 4,
+    "by": "site",
+    "calibrate": "platt",
+    "half_width": 0.03,
+    "classifier": "b",
+}
+
+
+def test_the_report_is_that_of_the_command_which_is_shown(
+    served, small, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    command = lines(served, **WANTED)["command"]
+    page = taken(served, "report.html", **WANTED)
+    said = json.loads(taken(served, "report.json", **WANTED))
+    words = shlex.split(command)
+    assert words[:3] == ["trueness", "report", str(small)]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", words)
+    result = CliRunner().invoke(app, [*words[1:], "--json"])
+    assert result.exit_code == 0, result.stderr
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
+    assert json.loads(result.stdout) == said
+
+
+def taken(served, name, **more):
+    from urllib.parse import urlencode
+
+    answer = served.ask(f"/take/{name}?{urlencode({**DATA, **more}, doseq=True)}")
+    assert answer.status == 200, answer.text
+    assert f'filename="{name}"' in answer.headers["content-disposition"]
+    return answer.text
+
+
+def test_the_python_lines_give_the_same(served, panel, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = lines(served, **WANTED)["python"]
+    spoken = io.StringIO()
+    with redirect_stdout(spoken):
+        exec(compile(code, "lines", "exec"), {"__name__": "lines"})  # noqa: S102
+    best = trueness.best_threshold(
+        panel["b"],
+        minimize="cost(fp=1, fn=4)",
+        subject_to=["recall >= 0.7", "fpr <= 0.6"],
+    )
+    assert repr(best) in spoken.getvalue()
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Does it hold in every group?" in text
+    assert "calibrated by the method platt" in text
+
+
+@pytest.mark.parametrize("file", ["sample:hiv", "sample:leaves"])
+def test_lines_of_tests_and_leaves_run(served, file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = served.json("/check", file=file)["taken"]
+    result = CliRunner().invoke(app, shlex.split(made["command"])[1:])
+    assert result.exit_code == 0, result.stderr
+    with redirect_stdout(io.StringIO()) as spoken:
+        exec(compile(made["python"], "lines", "exec"), {})  # noqa: S102
+    assert spoken.getvalue()
+
+
+def test_the_map_and_its_command(served, panel, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = taken(served, "map.json", calibrate="beta", classifier="b")
+    line = lines(served, calibrate="beta", classifier="b")["calibrate"]
+    result = CliRunner().invoke(app, shlex.split(line)[1:])
+    assert result.exit_code == 0, result.stderr
+    saved = trueness.load_map(tmp_path / "map.json")
+    (tmp_path / "taken.json").write_text(text)
+    mine = trueness.load_map(tmp_path / "taken.json")
+    np.testing.assert_array_equal(mine(panel["b"].score), saved(panel["b"].score))
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_flagged_rows_are_those_that_reach_the_threshold(served, small, kind, tmp_path):
+    import http.client
+    from urllib.parse import urlencode
+
+    query = urlencode({**DATA, "cut": 0.623, "classifier": "b"}, doseq=True)
+    line = http.client.HTTPConnection(served.host, served.port)
+    cookie = {"Cookie": f"trueness_{served.port}={served.token}"}
+    line.request("GET", f"/take/flagged.{kind}?{query}", headers=cookie)
+    body = line.getresponse().read()
+    line.close()
+    frame = pd.read_csv(small)
+    read = pd.read_csv if kind == "csv" else pd.read_parquet
+    found = read(io.BytesIO(body)).sort_values(["a", "b", "y", "site"])
+    want = frame[frame.b >= 0.623].sort_values(["a", "b", "y", "site"])
+    pd.testing.assert_frame_equal(
+        found.reset_index(drop=True), want.reset_index(drop=True), check_dtype=False
+    )
+    assert 0 < len(want) < len(frame)
+
+
+def test_figures_are_files_of_their_own(served):
+    text = taken(served, "threshold-0.svg")
+    assert text.startswith("<svg xmlns=")
+    assert "var(--" not in text
+    assert taken(served, "ranking-1.png")[1:4] == "PNG"
+    assert served.ask("/take/ranking-9.svg?file=given").status == 404
+
+
+def test_hostile_columns_are_text_everywhere(tmp_path):
+    names = ['"; DROP TABLE x; --', "<img src=x onerror=alert(1)>", "--score", "a'b"]
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    frame = pd.DataFrame({n: np.round(rng.random(60) + y, 2) for n in names})
+    frame["label"] = y
+    path = tmp_path / "<b>hostile' name.csv"
+    frame.to_csv(path, index=False)
+    with running(path) as server:
+        query = {"file": "given", "column": names, "label": "label"}
+        page = server.ask("/look?file=given").text
+        assert "<img" not in page
+        assert "<b>" not in page
+        text = server.section("threshold", quick=1, **query)
+        assert "<img" not in text
+        made = server.json("/check", **query)["taken"]
+        words = shlex.split(made["command"])
+        result = CliRunner().invoke(app, [*words[1:-1], str(tmp_path / "report.html")])
+        assert result.exit_code == 0, result.stderr
+        flagged = server.ask(
+            "/take/flagged.csv?file=given&label=label&cut=0.5"
+            "&column=%22%3B+DROP+TABLE+x%3B+--"
+        )
+        assert flagged.status == 200
+
+
+def test_a_large_file_is_counted_in_bins_with_bounded_memory(small, monkeypatch, panel):
+    monkeypatch.setattr(bench, "MOST_ROWS", 100)
+    monkeypatch.setattr(bench, "BINS", 50)
+    with running(small) as server:
+        page = server.ask("/look?file=given").text
+        assert 'data-section="scale"' in page
+        assert 'data-section="comparison"' not in page
+        text = server.section("scale", **DATA)
+        assert "bins" in text
+        found = models(server)
+        assert {m["size"] for m in found} <= set(range(10, 60))
+        assert "AUC" in server.section("summary", **DATA)
+        report = server.ask("/take/report.html?file=given")
+        assert report.status == 200
+
+
+def test_a_database_with_several_tables(tmp_path):
+    import duckdb
+
+    path = tmp_path / "preds.duckdb"
+    with duckdb.connect(str(path)) as base:
+        rows = "SELECT i % 2 AS y, random() AS p FROM range(50) t(i)"
+        base.execute("CREATE TABLE one AS " + rows)
+        base.execute("CREATE TABLE two AS " + rows)
+    with running(path) as server:
+        page = server.ask("/").text
+        assert f"{path}::two" in page
+        made = server.json("/check", file="given::two")["taken"]
+        words = shlex.split(made["command"])
+        assert words[2] == f"{path}::two"
+        result = CliRunner().invoke(app, ["evaluate", words[2]])
+        assert result.exit_code == 0, result.stderr
+        assert "table='two'" in made["python"]
+
+
+def test_jobs_tell_how_far_they_are_and_can_be_stopped():
+    all_jobs = jobs.Jobs(lanes=1)
+    begun = threading.Event()
+
+    def endless():
+        from trueness._core.progress import steps
+
+        for _ in steps(range(10**9), "Bootstrap"):
+            begun.set()
+            time.sleep(0.001)
+
+    job = all_jobs.ask("long", endless, "tab", 0)
+    assert begun.wait(10)
+    time.sleep(0.05)
+    assert job.progress()["words"] == "Bootstrap"
+    assert 0 <= job.progress()["share"] < 1
+    all_jobs.stop("long")
+    assert job.state == "stopped"
+    # the lane is free again, and a job that fails is told
+    next_one = all_jobs.ask("next", lambda: 1 / 0, "tab", 0)
+    assert next_one.finished.wait(10)
+    assert "ZeroDivisionError" in next_one.result
+    last = all_jobs.ask("last", lambda: 7, "tab", 0)
+    assert last.finished.wait(10)
+    assert last.result == 7
+    all_jobs.close()
+
+
+def test_a_job_that_nobody_waits_for_is_stopped(monkeypatch):
+    monkeypatch.setattr(jobs, "PATIENCE", 0.2)
+    all_jobs = jobs.Jobs(lanes=1)
+    job = all_jobs.ask("long", lambda: time.sleep(0.01) or endless_loop(), "tab", 0)
+    assert job.finished.wait(10)
+    assert job.state == "stopped"
+    all_jobs.close()
+
+
+def endless_loop():
+    while True:
+        time.sleep(0.001)
+
+
+def test_few_counts_stay_in_memory(small):
+    workbench = Workbench(str(small))
+    file = workbench.shelf.get("given")
+    for columns in ("a", "b", "a&column=b"):
+        for label in ("y",):
+            query = QueryParams(f"file=given&label={label}&column={columns}")
+            full, chosen = questions.complete(file, questions.read(query))
+            workbench.bench.count(file, full, chosen)
+    query = QueryParams("file=given&label=y&column=a&by=site")
+    full, chosen = questions.complete(file, questions.read(query))
+    workbench.bench.count(file, full, chosen)
+    assert len(workbench.bench._counted) == bench.KEPT
+    workbench.close()
+
+
+@pytest.mark.parametrize("place", ["*.csv", "folder"])
+def test_patterns_and_folders_are_opened(small, tmp_path, place):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("one.csv", "two.csv"):
+        (folder / name).write_bytes(small.read_bytes())
+    where = folder if place == "folder" else folder / place
+    with running(where) as server:
+        assert "800" in server.section("summary", **DATA)

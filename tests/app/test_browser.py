@@ -1,0 +1,441 @@
+"""The workbench in a real browser: every job from drop to download, by keyboard too."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import trueness
+from app.conftest import running
+
+Error = pytest.importorskip("playwright.sync_api").Error
+HOSTILE = [
+    "</script><script>window.hacked=1</script>",
+    "<img src=x onerror='window.hacked=1'>",
+    "\"' onmouseover='window.hacked=1' x=\"",
+    "javascript:window.hacked=1",
+    "x" * 3000,
+]
+
+
+@contextmanager
+def opened(browser, server, path="/", **options):
+    """Open a page with its token; nothing may be asked elsewhere or complained of."""
+    context = browser.new_context(accept_downloads=True, **options)
+    page = context.new_page()
+    asked, said = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    joint = "&" if "?" in path else "?"
+    page.goto(f"http://{server.own}{path}{joint}token={server.token}")
+    try:
+        yield page
+        own = (f"http://{server.own}/", "data:", "blob:")
+        assert [url for url in asked if not url.startswith(own)] == []
+        assert said == []
+    finally:
+        context.close()
+
+
+def settled(page, seconds=60):
+    """Wait until every section is there."""
+    done = """() => document.querySelector('[data-section]') &&
+      !document.querySelector('[aria-busy]') &&
+      [...document.querySelectorAll('[data-body]')].every((e) => e.innerHTML)"""
+    until(page, done, seconds)
+
+
+def until(page, condition, seconds=30):
+    for _ in range(int(seconds / 0.05)):
+        with suppress(Error):  # the page may be on its way to another
+            if page.evaluate(condition):
+                return
+        time.sleep(0.05)
+    raise AssertionError(f"never true: {condition}\n{page.inner_text('body')[:2000]}")
+
+
+def shown_number(page, name):
+    text = page.locator(f"[data-value={name}]").first.inner_text().replace(",", "")
+    return float(text.rstrip(" %")) / (100 if text.endswith("%") else 1)
+
+
+def move_to(page, step):
+    page.locator("#threshold").evaluate(
+        "(e, v) => { e.value = v; e.dispatchEvent(new Event('input')); }", str(step)
+    )
+    until(page, f"() => new URLSearchParams(location.search).get('at') === '{step}'")
+
+
+@pytest.fixture(scope="module")
+def panel(small):
+    return trueness.panel(pd.read_csv(small), label="y", scores=["a", "b"])
+
+
+def test_from_a_dropped_file_to_the_report(browser, served, small, panel, tmp_path):
+    with opened(browser, served) as page:
+        page.evaluate(
+            """(text) => {
+              const data = new DataTransfer();
+              data.items.add(new File([text], 'dropped.csv'));
+              document.dispatchEvent(new DragEvent('dragover',
+                { dataTransfer: data, bubbles: true, cancelable: true }));
+              document.dispatchEvent(new DragEvent('drop',
+                { dataTransfer: data, bubbles: true, cancelable: true }));
+            }""",
+            small.read_text(),
+        )
+        page.wait_for_url("**/look?file=upload-*")
+        assert page.locator("h1").inner_text() == "dropped.csv"
+        assert page.locator("#label").input_value() == "y"
+        settled(page)
+        best = trueness.auc(panel["a"])
+        assert f"{best.value:.3f}" in page.inner_text("#summary-section")
+        with page.expect_download() as waiting:
+            page.click("[data-take='report.html']")
+        waiting.value.save_as(tmp_path / "report.html")
+        text = (tmp_path / "report.html").read_text(encoding="utf-8")
+        assert "<title>How good is this classifier?</title>" in text
+        assert "dropped.csv" in text
+        for name in ("report.json", "map.json", "flagged.csv", "flagged.parquet"):
+            with page.expect_download() as waiting:
+                page.click(f"[data-take='{name}']")
+            assert waiting.value.suggested_filename == name
+            assert Path(waiting.value.path()).stat().st_size > 100
+        with page.expect_download() as waiting:
+            page.click("[data-take='threshold-0.png']")
+        assert Path(waiting.value.path()).read_bytes()[1:4] == b"PNG"
+
+
+def test_a_file_can_be_chosen_and_a_wrong_one_is_told(browser, served, tmp_path):
+    wrong = tmp_path / "wrong.parquet"
+    wrong.write_bytes(b"nothing")
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(f"http://{served.own}/?token={served.token}")
+        page.set_input_files("#file", wrong)
+        until(page, "() => !document.querySelector('#refused').hidden")
+        assert "wrong.parquet" in page.inner_text("#refused")
+        good = tmp_path / "good.jsonl"
+        good.write_text('{"y": 1, "p": 0.5}\n{"y": 0, "p": 0.25}\n' * 20)
+        page.set_input_files("#file", good)
+        page.wait_for_url("**/look?file=upload-*")
+        assert page.locator("h1").inner_text() == "good.jsonl"
+
+
+@pytest.mark.parametrize("model", [0, 1])
+def test_one_threshold_moves_through_every_figure(browser, served, panel, model):
+    with opened(browser, served, "/look?file=given") as page:
+        settled(page)
+        page.select_option("#model", str(model))
+        name = page.locator("#model option:checked").inner_text()
+        t = panel[name]
+        last = int(page.locator("#threshold").get_attribute("max"))
+        assert last == len(t)  # every distinct score, and above all
+        until(page, f"() => document.querySelector('#model').value === '{model}'")
+        settled(page)
+        c, cuts = trueness.sweep(t), trueness.thresholds(t)
+        for step in np.linspace(1, last, 6).astype(int):
+            move_to(page, step)
+            found = float(page.inner_text("[data-value=threshold]"))
+            at = int((cuts >= found).sum()) - 1
+            assert at == step
+            for count in ("tp", "fp", "fn", "tn"):
+                assert shown_number(page, count) == getattr(c, count)[at]
+            assert shown_number(page, "recall") == pytest.approx(
+                float(trueness.recall(c[at])), rel=6e-3
+            )
+            dot = page.locator("circle[data-x=fpr][data-y=recall]").first
+            x = (float(dot.get_attribute("cx")) - 54) / 292
+            assert x == pytest.approx(float(trueness.fpr(c[at])), abs=0.002)
+
+
+def test_constraints_as_one_types_with_completion_errors_and_regions(
+    browser, served, panel
+):
+    with opened(browser, served, "/look?file=given") as page:
+        settled(page)
+        assert page.locator("path.forbidden").count() == 0
+        box = page.locator("#limit-0")
+        box.click()
+        page.keyboard.type("rec")
+        assert page.locator("#names li").first.inner_text() == "recall"
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        assert box.input_value() == "recall"
+        page.keyboard.type(" >= ")
+        until(page, "() => !document.querySelector('#problem-subject_to_0').hidden", 5)
+        page.keyboard.type("0.9")
+        until(page, "() => document.querySelector('#problem-subject_to_0').hidden")
+        until(page, "() => document.querySelector('path.forbidden')")
+        settled(page)
+        best = trueness.best_threshold(panel["a"], "youden", "recall >= 0.9")
+        assert float(page.inner_text("[data-value=threshold]")) == best.threshold
+        assert page.inner_text("[data-meets='0']") == "met"
+        move_to(page, 3)
+        assert page.inner_text("[data-meets='0']") == "not met"
+        assert page.locator("#limit-1").count() == 1  # one more, to go on
+        page.locator("#limit-0").fill("recal >= 0.9")
+        until(page, "() => !document.querySelector('#problem-subject_to_0').hidden")
+        assert "Did you mean" in page.inner_text("#problem-subject_to_0")
+
+
+def test_reload_and_back_bring_the_state_again(browser, served):
+    with opened(browser, served, "/look?file=given") as page:
+        settled(page)
+        page.fill("#objective", "f1")
+        page.keyboard.press("Enter")
+        until(page, "() => location.search.includes('objective=f1')")
+        settled(page)
+        move_to(page, 5)
+        cut = page.inner_text("[data-value=threshold]")
+        page.reload()
+        settled(page)
+        assert page.input_value("#objective") == "f1"
+        assert page.inner_text("[data-value=threshold]") == cut
+        page.go_back()
+        until(page, "() => !location.search.includes('objective')")
+        settled(page)
+        assert page.input_value("#objective") == ""
+
+
+def test_costs_and_prevalence_slide(browser, served, panel):
+    with opened(browser, served, "/look?file=given") as page:
+        settled(page)
+        slide(page, "#ratio", 1)
+        until(page, "() => location.search.includes('cost_fn=10')")
+        settled(page)
+        best = trueness.best_threshold(panel["a"], minimize="cost(fp=1, fn=10)")
+        assert float(page.inner_text("[data-value=threshold]")) == best.threshold
+        slide(page, "#share", -1)
+        until(page, "() => document.querySelector('[data-value=used_precision]')")
+        settled(page)
+        best = trueness.best_threshold(
+            panel["a"], minimize="cost(fp=1, fn=10)", prevalence=0.1
+        )
+        assert float(page.inner_text("[data-value=threshold]")) == best.threshold
+
+
+def slide(page, which, value):
+    page.locator(which).evaluate(
+        "(e, v) => { e.value = v; "
+        "e.dispatchEvent(new Event('input', { bubbles: true })); }",
+        str(value),
+    )
+
+
+def test_the_method_of_calibration_and_the_plan_can_be_chosen(browser, served, panel):
+    with opened(browser, served, "/look?file=given") as page:
+        settled(page)
+        page.select_option("#method", "platt")
+        until(page, "() => location.search.includes('calibrate=platt')")
+        settled(page)
+        assert "by the method platt" in page.inner_text("#calibrated-section")
+        page.fill("#width", "0.02")
+        page.keyboard.press("Tab")
+        until(page, "() => location.search.includes('half_width=0.02')")
+        settled(page)
+        plan = trueness.plan_auc(
+            auc=trueness.auc(panel["a"]).value, prevalence=0.4, half_width=0.02
+        )
+        assert f"{plan.n:,}" in page.inner_text("#planning-section")
+        assert "--calibrate platt" in page.inner_text("[data-line=command]")
+
+
+def test_the_slider_works_by_keyboard_and_speaks(browser, served):
+    with opened(browser, served, "/look?file=given") as page:
+        settled(page)
+        slider = page.locator("#threshold")
+        slider.focus()
+        before = slider.get_attribute("aria-valuetext")
+        page.keyboard.press("ArrowRight")
+        said = "() => document.querySelector('#threshold').getAttribute("
+        until(page, f"{said}'aria-valuetext') !== {before!r}")
+        after = slider.get_attribute("aria-valuetext")
+        assert re.match(r"threshold .*: flags .* %, recall .* %, precision", after)
+
+
+def test_the_keyboard_alone_reaches_everything(browser, served):
+    with opened(browser, served, "/look?file=given") as page:
+        settled(page)
+        reached = set()
+        for _ in range(250):
+            page.keyboard.press("Tab")
+            at = page.evaluate(
+                "() => { const e = document.activeElement;"
+                " return e === document.body ? '' : e.tagName + '#' + e.id; }"
+            )
+            reached.add(at)
+        wanted = {"SELECT#label", "INPUT#objective", "INPUT#limit-0", "INPUT#ratio",
+                  "INPUT#threshold", "SELECT#model", "SELECT#method"}  # fmt: skip
+        assert wanted <= reached
+
+
+def axe(page):
+    runner = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    found = runner.run(page)
+    return [
+        (v["id"], v["nodes"][0]["html"][:200]) for v in found.response["violations"]
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/look?file=nothing",
+        "/look?file=given&by=site&subject_to=recall+%3E%3D+0.7&prevalence=0.1",
+        "/look?file=given&label=nobody",
+        "/look?file=given&subject_to=recal+%3E+1",
+        "/look?file=sample:hiv",
+        "/look?file=sample:leaves",
+    ],
+)
+def test_no_accessibility_violation_in_any_state(browser, served, path, scheme):
+    with browser.new_context(color_scheme=scheme) as context:
+        page = context.new_page()
+        joint = "&" if "?" in path else "?"
+        page.goto(f"http://{served.own}{path}{joint}token={served.token}")
+        if page.locator("[data-section]").count():
+            settled(page)
+        page.locator("details").evaluate_all("all => all.forEach(d => d.open = true)")
+        assert axe(page) == []
+
+
+@pytest.mark.parametrize("width", [360, 800, 1280, 3840])
+def test_nothing_is_wider_than_the_screen(browser, served, width):
+    viewport = {"width": width, "height": 800}
+    with opened(browser, served, "/look?file=given", viewport=viewport) as page:
+        settled(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        if width == 3840:  # a large screen is used
+            box = page.locator("#threshold-section").bounding_box()
+            assert box["width"] > 3000
+
+
+def test_prints_the_report_and_no_controls(browser, served):
+    with opened(browser, served, "/look?file=given") as page:
+        settled(page)
+        page.emulate_media(media="print", color_scheme="dark")
+        for hidden in ("#state", "#threshold", "nav", ".away"):
+            assert not page.locator(hidden).first.is_visible()
+        assert page.locator(".readout").is_visible()
+        paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert paper == "rgb(255, 255, 255)"
+
+
+def test_leaves_sort_by_a_click(browser, served):
+    with opened(browser, served, "/look?file=sample:leaves") as page:
+        settled(page)
+        head = page.locator("#leaves-section .tables th button", has_text="cases").first
+        head.click()
+        cells = page.locator("#leaves-section .tables tbody td:nth-child(2)")
+        numbers = [int(t.replace(",", "")) for t in cells.all_inner_texts()]
+        assert numbers == sorted(numbers)
+        head.click()
+        numbers = [int(t.replace(",", "")) for t in cells.all_inner_texts()]
+        assert numbers == sorted(numbers, reverse=True)
+
+
+def test_hostile_names_stay_text(browser, tmp_path):
+    rng = np.random.default_rng(5)
+    y = np.arange(80) % 2
+    frame = pd.DataFrame({n: np.round(rng.normal(size=80) + y, 2) for n in HOSTILE})
+    frame["y"] = y
+    path = tmp_path / "<img src=x onerror=alert(1)>.csv"
+    frame.to_csv(path, index=False)
+    with running(path) as server, opened(browser, server) as page:
+        page.set_input_files("#file", path)
+        page.wait_for_url("**/look?file=upload-*")
+        assert page.input_value("#label") == "y"
+        assert "scores" in page.inner_text("#problem-column")
+        for box in page.locator("[name=column]").all():
+            with page.expect_navigation():
+                box.check()
+        settled(page)
+        assert page.evaluate("window.hacked") is None
+        assert page.locator("img").count() == 0
+        names = page.locator("#model option").all_inner_texts()
+        assert len(set(names)) == len(HOSTILE)
+        page.set_viewport_size({"width": 360, "height": 700})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_long_work_is_stopped_and_begun_again_and_a_second_tab_goes_on(
+    browser, served, monkeypatch
+):
+    from trueness.app import bench
+
+    honest, slow = bench.SECTIONS["comparison"], [True]
+
+    def endless(f):
+        from trueness._core.progress import steps
+
+        for _ in steps(range(10**6), "Bootstrap"):
+            if not slow[0]:
+                break
+            time.sleep(0.001)
+        return honest(f)
+
+    monkeypatch.setitem(bench.SECTIONS, "comparison", endless)
+    path = "/look?file=given&level=0.9"
+    with opened(browser, served, path) as page, opened(browser, served, path) as other:
+        wait = page.locator("#comparison-section [data-wait]")
+        wait.wait_for(state="visible")
+        until(page, "() => document.querySelector('#comparison-section [data-words]')"
+              ".textContent.startsWith('Bootstrap')")  # fmt: skip
+        move_to(other, 4)  # the numbers are looked up meanwhile
+        page.click("#comparison-section [data-stop]")
+        again = page.locator("#comparison-section [data-once-more]")
+        again.wait_for()
+        slow[0] = False
+        again.click()
+        settled(page)
+        assert "DeLong" in page.inner_text("#comparison-section")
+        settled(other)
+
+
+def start(path):
+    source = Path(trueness.__file__).parents[1]
+    words = [sys.executable, "-m", "trueness", "app", str(path), "--no-browser"]
+    environment = {**os.environ, "PYTHONPATH": str(source)}
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=environment,
+    )  # fmt: skip
+    return process, process.stdout.readline().strip()
+
+
+def test_kill_and_restart_with_the_same_state(browser, small):
+    process, address = start(small)
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(address)
+        settled(page)
+        page.fill("#objective", "f1")
+        until(page, "() => location.search.includes('objective=f1')")
+        state = urlsplit(page.url).query
+        process.kill()
+        process.communicate()
+        process, address = start(small)
+        token = parse_qs(urlsplit(address).query)["token"][0]
+        assert (
+            page.goto(f"http://{urlsplit(address).netloc}/look?{state}").status == 403
+        )
+        page.goto(f"http://{urlsplit(address).netloc}/look?{state}&token={token}")
+        settled(page)
+        assert page.input_value("#objective") == "f1"
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=20)[1]
+    assert "Traceback" not in said
+    assert "leaked" not in said
