@@ -12,18 +12,20 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats, blocks
 from trueness.counts.values import Tally
+from trueness.counts.weights import effective, linearised
 
 
 class Placements(NamedTuple):
     """What the mean and the spread of the placement values are.
 
     ``twice_wins`` counts pairs of a positive and a negative twice where the positive
-    has the higher score and once where they are tied: a whole number. ``pos_var`` and
+    has the higher score and once where they are tied: a whole number of counted pairs,
+    a sum of products of weights where cases are weighted. ``pos_var`` and
     ``neg_var`` are the sample variances of the placement values of the positives and
     negatives (DeLong's S10 and S01); NaN for a single case.
     """
 
-    twice_wins: int
+    twice_wins: float
     auc: float
     pos_var: float
     neg_var: float
@@ -31,6 +33,8 @@ class Placements(NamedTuple):
 
 def placements(t: Tally) -> Placements:
     """Where do the positives stand among the negatives, and the reverse? O(m)."""
+    if t.weighted:
+        return _weighted_placements(t)
     pos_n, neg_n = t.n_pos, t.n_neg
     wins, parts = 0, []
     pos_above = neg_above = 0
@@ -53,6 +57,22 @@ def placements(t: Tally) -> Placements:
         _pooled_variance(moments[:, :3]) / (2 * neg_n) ** 2,
         _pooled_variance(moments[:, 3:]) / (2 * pos_n) ** 2,
     )
+
+
+def _weighted_placements(t: Tally) -> Placements:
+    """Weigh the placements; variances are those of as many equal cases.
+
+    Divided by the effective number of their class they give the linearised variance.
+    """
+    below, above = placement_values(t)
+    a = float(t.pos @ below) / t.n_pos
+    values = []
+    for k, place in ((1, below), (0, above)):
+        weight, square = (t.neg, t.pos)[k], t.squares[k]
+        n = effective(weight, square).number
+        own = linearised([((place - a) / weight.sum(), weight, square)])
+        values.append(own.variance * n if n > 1 + 1e-9 else float("nan"))
+    return Placements(2 * a * t.n_pos * t.n_neg, min(max(a, 0.0), 1.0), *values)
 
 
 def _safe(pos: Array, neg: Array) -> tuple[Array, Array]:
@@ -105,20 +125,49 @@ def runs(t: Tally) -> tuple[Array, Array]:
     Within such a run the order of the cases says nothing about the ranking.
     """
     t = t.labelled()
+    start = _run_starts(t)
+    return np.add.reduceat(t.neg, start), np.add.reduceat(t.pos, start)
+
+
+def _run_starts(t: Tally) -> Array:
     kind = np.where(t.pos == 0, 0, np.where(t.neg == 0, 1, 2))
     new = np.ones(kind.size, dtype=bool)
     new[1:] = (kind[1:] != kind[:-1]) | (kind[1:] == 2)
-    start = np.flatnonzero(new)
-    return np.add.reduceat(t.neg, start), np.add.reduceat(t.pos, start)
+    return np.flatnonzero(new)
+
+
+def corners(t: Tally) -> Tally:
+    """Give the same curve with one row a run; scores are numbers of rows.
+
+    A run of one class is a straight part of the curve: one row is enough.
+    """
+    t = t.labelled()
+    return _starting(t, _run_starts(t))
+
+
+def coarser(t: Tally, most: int) -> Tally:
+    """Join neighbouring rows until at most ``most`` are left, as ``grouped`` does."""
+    if len(t) <= most:
+        return t
+    return _starting(t, _group_starts(t.neg, t.pos, most))
+
+
+def _starting(t: Tally, start: Array) -> Tally:
+    columns = [np.add.reduceat(c, start) for c in t._counts]
+    return Tally._canonical(np.arange(start.size, 0, -1.0), *columns)
 
 
 def grouped(neg: Array, pos: Array, most: int) -> tuple[Array, Array]:
     """Join neighbours until at most ``most`` cells of about equal weight are left."""
     if neg.size <= most:
         return neg, pos
+    start = _group_starts(neg, pos, most)
+    return np.add.reduceat(neg, start), np.add.reduceat(pos, start)
+
+
+def _group_starts(neg: Array, pos: Array, most: int) -> Array:
     weight = neg / neg.sum() + pos / pos.sum()
     group = np.minimum((np.cumsum(weight) - weight / 2) / 2 * most, most - 1).astype(
         int
     )
-    start = np.flatnonzero(np.diff(group, prepend=-1))
-    return np.add.reduceat(neg, start), np.add.reduceat(pos, start)
+    return np.flatnonzero(np.diff(group, prepend=-1))

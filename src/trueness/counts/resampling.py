@@ -30,6 +30,7 @@ from trueness._core.progress import progress
 from trueness.counts.answers import whole_cases
 from trueness.counts.bins import merge_bins
 from trueness.counts.values import Panel, Tally
+from trueness.counts.weights import gamma_draw
 
 Seed = int | np.random.Generator | None
 
@@ -175,14 +176,18 @@ def replicates(
 
     Yields blocks (neg, pos), each of shape (some replicates, m), for the rows of ``x``.
     ``stratified=False`` draws all labelled cases together, so that the number of
-    positives varies too.
+    positives varies too. Weighted cases are drawn by the Bayesian bootstrap, in which
+    the weight of a class varies either way.
     """
     rng = _options.generator(rng)
     m = len(x)
     step = max(1, min(number, _CELLS // max(m, 1)))
     for start in range(0, number, step):
         some = min(step, number - start)
-        if stratified:
+        if x.weighted:
+            neg, pos, _ = x.squares
+            yield gamma_draw(x.neg, neg, some, rng), gamma_draw(x.pos, pos, some, rng)
+        elif stratified:
             yield _class_draw(x.neg, some, rng), _class_draw(x.pos, some, rng)
         else:
             both = _class_draw(np.concatenate([x.neg, x.pos]), some, rng)

@@ -491,6 +491,12 @@ class Panel(Cases):
         return html(self, (*self.names, *by_name(self)), rows)
 
 
+def exchanged(t: Tally) -> Tally:
+    """Call positives negative and the reverse, with the lowest score first."""
+    order = [k + (1, 0, 2)[j] for k in range(0, len(t._counts), 3) for j in range(3)]
+    return _rescored(-t.score, [t._counts[k] for k in order])
+
+
 def _with_counts(a: Tally, b: Tally) -> list[tuple[Tally, list[Array]]]:
     return list(zip((a, b), alike(a, b), strict=True))
 

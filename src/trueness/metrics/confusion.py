@@ -87,7 +87,7 @@ class Confusion(Record):
         return Confusion(self.tp * up, self.fp * down, self.fn * up, self.tn * down)
 
 
-@of_tally
+@of_tally(weights=True)
 def thresholds(tally: Tally) -> Floats:
     """Where can this tally be cut? +inf (nothing is positive), then every score.
 
@@ -96,7 +96,7 @@ def thresholds(tally: Tally) -> Floats:
     return np.concatenate([[np.inf], tally.labelled().score])
 
 
-@of_tally
+@of_tally(weights=True)
 def sweep(tally: Tally) -> Confusion:
     """How many cases are right and wrong at every threshold of ``thresholds``?
 
@@ -111,10 +111,11 @@ def sweep(tally: Tally) -> Confusion:
     """
     tally = tally.labelled()
     tp, fp = _running(tally.pos), _running(tally.neg)
-    return Confusion._swept(tp, fp, tally.n_pos, tally.n_neg)
+    # the last sums, and not others of the same weights, so that nothing is left over
+    return Confusion._swept(tp, fp, tp[-1].item(), fp[-1].item())
 
 
 def _running(counts: Ints) -> Ints:
-    total = np.zeros(counts.size + 1, dtype=np.int64)
+    total = np.zeros(counts.size + 1, dtype=counts.dtype)
     np.cumsum(counts, out=total[1:])
     return total

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from statistics import NormalDist
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +31,26 @@ _DRAWS = 10_000
 _JEFFREYS = 0.5
 
 
+class Weighed(NamedTuple):
+    """Sums of squares and of fourth powers of weights, in tp, fp, fn and tn.
+
+    ``most`` is about the largest weight: a case of a kind that was not seen may weigh
+    as much.
+    """
+
+    square: Floats
+    fourth: Floats
+    most: float
+
+    def quantile(self, some: Any, level: float) -> float:
+        """How many standard errors wide, by the degrees of freedom of some cells?"""
+        square, fourth = self.square[some].sum(), self.fourth[some].sum()
+        df = square**2 / fourth - 1 if fourth > 0 else 0.0
+        from scipy.special import stdtrit
+
+        return float(stdtrit(max(df, 1.0), (1 + level) / 2))
+
+
 def estimates(
     c: Confusion,
     metrics: Iterable[Metric] | None = None,
@@ -38,9 +59,11 @@ def estimates(
     prevalence: float | None = None,
     sampling: str = "cohort",
     rng: Any = 0,
+    weighed: Weighed | None = None,
 ) -> dict[str, Estimate]:
     """How large is each metric of one confusion matrix, and how sure are we?
 
+    ``weighed`` says how much the weights of the four cells vary; counts need none.
     Metrics that depend on the share of positives are left out of a case-control sample
     unless ``prevalence`` says what that share is.
 
@@ -55,10 +78,10 @@ def estimates(
     free = prevalence is None and sampling == "case-control"
     if free:
         wanted = [m for m in wanted if not rests_on_prevalence(m)]
-    drawn = _drawn(c, prevalence, sampling, _options.generator(rng))
+    drawn = _drawn(c, prevalence, sampling, _options.generator(rng), weighed, level)
     used = c if prevalence is None else c.at_prevalence(prevalence)
     known = prevalence is not None
-    return {m.name: _estimate(m, c, used, drawn, level, known) for m in wanted}
+    return {m.name: _estimate(m, c, used, drawn, level, known, weighed) for m in wanted}
 
 
 def rests_on_prevalence(m: Metric) -> bool:
@@ -75,11 +98,12 @@ def _estimate(
     drawn: Confusion,
     level: float,
     known: bool,
+    weighed: Weighed | None,
 ) -> Estimate:
     value = float(m(used))
     counted = m.is_share and m.ratio is not None
     if counted and not (known and rests_on_prevalence(m)):
-        low, high, method = *_wilson(m, c, level), "wilson"
+        low, high, method = *_wilson(m, c, level, weighed), "wilson"
     else:
         low, high, method = *_middle(m(drawn), level), "posterior"
     # a value at the end of what is possible lies outside the middle of the draws
@@ -88,7 +112,9 @@ def _estimate(
     )
 
 
-def _wilson(m: Metric, c: Confusion, level: float) -> tuple[float, float]:
+def _wilson(
+    m: Metric, c: Confusion, level: float, weighed: Weighed | None
+) -> tuple[float, float]:
     assert m.ratio is not None  # noqa: S101  # a share is a quotient of counts
     counts = [float(n) for n in (c.tp, c.fp, c.fn, c.tn)]
     over, under = (
@@ -97,8 +123,50 @@ def _wilson(m: Metric, c: Confusion, level: float) -> tuple[float, float]:
     )
     if under == 0:
         return math.nan, math.nan
+    if weighed is not None:
+        part, whole = (np.array(w or ()) for w in m.ratio)
+        cases = _equal_cases(over / under, under, part, whole, weighed, level)
+        over, under = min(over / under, 1.0) * cases, cases
     low, high = wilson(over, under, level)
     return float(low), float(high)
+
+
+# as many equal cases the spread of the weights alone is trusted for, against the one
+# that those on both sides of a share show; where a side is thin it shows little
+_TRUST = 4.0
+
+
+def _equal_cases(
+    share: float,
+    total: float,
+    part: Floats,
+    whole: Floats,
+    weighed: Weighed,
+    level: float,
+) -> float:
+    r"""Of how many equal cases would a share vary as much as this one?
+
+    With squares q of the weights in the four cells and weights W in all,
+
+    .. math:: V = \frac{1}{W^2} \sum_k q_k (a_k - p)^2, \qquad n = \frac{p(1-p)}{V},
+
+    times the squared ratio of the normal to Student's quantile (Korn and Graubard 1998,
+    Surv. Methodol. 24:193). Near 0 and 1 the cases on the thin side are few: there V
+    leans on what weights that go with neither side would give. At 0 and 1 a case that
+    was not seen may weigh as much as the heaviest: W in units of that one.
+    """
+    if share in (0.0, 1.0):
+        return total / weighed.most
+    inside = whole > 0
+    own = float(weighed.square[inside].sum())
+    plain = share * (1 - share) * own / total**2
+    seen = float((weighed.square * whole * (part - share) ** 2).sum()) / total**2
+    kish = total**2 / own
+    known = kish * 4 * share * (1 - share)
+    variance = (known * seen + _TRUST * plain) / (known + _TRUST)
+    cases = share * (1 - share) / variance
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    return cases * (z / weighed.quantile(inside, level)) ** 2
 
 
 def _middle(values: Floats, level: float) -> tuple[float, float]:
@@ -113,12 +181,19 @@ def _middle(values: Floats, level: float) -> tuple[float, float]:
 
 
 def _drawn(
-    c: Confusion, prevalence: float | None, sampling: str, rng: np.random.Generator
+    c: Confusion,
+    prevalence: float | None,
+    sampling: str,
+    rng: np.random.Generator,
+    weighed: Weighed | None,
+    level: float,
 ) -> Confusion:
     """Draw confusion matrices that could have given this one."""
     counts = np.array([c.tp, c.fn, c.fp, c.tn], dtype=np.float64)
     n = counts.sum()
-    weight = rng.standard_gamma(counts[:, None] + _JEFFREYS, (4, _DRAWS))
+    scale = np.ones(4) if weighed is None else _scales(counts, weighed, level)
+    shape = counts[:, None] / scale[:, None] + _JEFFREYS
+    weight = rng.standard_gamma(shape, (4, _DRAWS)) * scale[:, None]
     if prevalence is not None or sampling == "case-control":
         # rates of both classes, each by itself
         pos, neg = weight[:2].sum(axis=0), weight[2:].sum(axis=0)
@@ -128,6 +203,24 @@ def _drawn(
         )
     tp, fn, fp, tn = weight / weight.sum(axis=0) * n
     return Confusion(tp=tp, fp=fp, fn=fn, tn=tn)
+
+
+def _scales(counts: Floats, weighed: Weighed, level: float) -> Floats:
+    """Give the weight of one equal case in tp, fn, fp and tn.
+
+    A cell is drawn with the variance of its weights, which Student's quantile enlarges;
+    an empty one with that of the weights of its class.
+    """
+    square = weighed.square[[0, 2, 1, 3]]
+    by_class = np.repeat(
+        [square[:2].sum() / max(counts[:2].sum(), 1e-300),
+         square[2:].sum() / max(counts[2:].sum(), 1e-300)], 2
+    )  # fmt: skip
+    overall = square.sum() / counts.sum()
+    by_class = np.where(by_class > 0, by_class, overall)
+    own = np.divide(square, counts, out=by_class, where=counts > 0)
+    wider = weighed.quantile(slice(None), level) / NormalDist().inv_cdf((1 + level) / 2)
+    return np.asarray(own * wider**2)
 
 
 def tidy(found: Mapping[Any, Estimate], group: Any = None) -> list[dict[str, Any]]:

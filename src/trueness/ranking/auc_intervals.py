@@ -25,11 +25,13 @@ from trueness.counts.placements import Placements, placement_values, placements,
 from trueness.counts.resampling import (
     Seed,
     bca_interval,
+    bootstrap,
     compact,
     draw,
     percentile_interval,
 )
 from trueness.counts.values import Tally
+from trueness.counts.weights import Effective, remark, sizes
 from trueness.ranking.verification import AT_RANDOM, impute, remarks, weighted_auc
 
 
@@ -41,17 +43,47 @@ class Question(NamedTuple):
     level: float
     rng: Seed
     replicates: int
+    pos: Effective | None = None  # of weighted cases
+    neg: Effective | None = None
+
+    @classmethod
+    def of(cls, t: Tally, level: float, rng: Seed, replicates: int) -> Question:
+        """Ask about a tally, weighted or not."""
+        place = placements(t)
+        if not t.weighted:
+            return cls(t, place, level, rng, replicates)
+        return cls(t, place, level, rng, replicates, *sizes(t))
+
+    @property
+    def n_pos(self) -> float:
+        """Give the positives, as many equal cases as they are worth."""
+        return float(self.tally.n_pos) if self.pos is None else self.pos.number
+
+    @property
+    def n_neg(self) -> float:
+        """Give the negatives, likewise."""
+        return float(self.tally.n_neg) if self.neg is None else self.neg.number
+
+    @property
+    def df(self) -> tuple[float, float]:
+        """Give the degrees of freedom of both variances."""
+        if self.pos is None or self.neg is None:
+            return self.n_pos - 1, self.n_neg - 1
+        return self.pos.df, self.neg.df
 
     @property
     def z(self) -> float:
-        """Give the normal quantile of the level."""
-        return NormalDist().inv_cdf((1 + self.level) / 2)
+        """Give the normal quantile of the level; Student's where cases are weighted."""
+        if self.pos is None:
+            return NormalDist().inv_cdf((1 + self.level) / 2)
+        spread = self.place.pos_var, self.place.neg_var
+        return float(_student(*spread, self.n_pos, self.n_neg, self.level, *self.df))
 
 
 Interval = tuple[float, float, float]  # low, high, standard error
 
 
-@of_tally
+@of_tally(weights=True)
 def auc(
     t: Tally,
     *,
@@ -69,7 +101,8 @@ def auc(
     Parameters
     ----------
     t
-        The counts.
+        The counts, or weights: then the variance is DeLong's of weighted placement
+        values, with Student's quantile by the effective degrees of freedom.
     method
         How the interval is made, one of ``AUC_METHODS``: ``"score"`` (the default: it
         had the best coverage of all, also at AUC 1 and with a single positive),
@@ -135,10 +168,12 @@ def auc(
     _cases.both_classes(t, "auc")
     _options.choice(method, AUC_METHODS, "method")
     number = _options.whole_number(replicates, "replicates", at_least=100)
-    notes = remarks(t, unlabelled)
+    notes = remarks(t, unlabelled) + remark(t)
+    if t.weighted:
+        _options.choice(method, WEIGHTED, "method of weighted cases")
     if unlabelled == AT_RANDOM and t.n_unknown:
         return _noted(_at_random(t, level), notes)
-    return _noted(answer(Question(t, placements(t), level, rng, number), method), notes)
+    return _noted(answer(Question.of(t, level, rng, number), method), notes)
 
 
 def answer(q: Question, method: str) -> Estimate:
@@ -188,8 +223,8 @@ def delong_sd(q: Question) -> float:
 
     DeLong et al. (1988); Kim et al. (2021), eq. 20. NaN with a single case of a class.
     """
-    t, p = q.tally, q.place
-    return math.sqrt(p.pos_var / t.n_pos + p.neg_var / t.n_neg)
+    p = q.place
+    return math.sqrt(p.pos_var / q.n_pos + p.neg_var / q.n_neg)
 
 
 def _delong(q: Question) -> Interval:
@@ -246,9 +281,9 @@ def pair_variance(a: Any, pos_var: Any, neg_var: Any, n_pos: Any, n_neg: Any) ->
 
 
 def _hanley_mcneil(q: Question) -> Interval:
-    a, t = q.place.auc, q.tally
+    a = q.place.auc
     spread = exponential_spread(a)
-    return _wald(q, math.sqrt(pair_variance(a, *spread, t.n_pos, t.n_neg)))
+    return _wald(q, math.sqrt(pair_variance(a, *spread, q.n_pos, q.n_neg)))
 
 
 def _fermi_dirac(q: Question) -> Interval:
@@ -270,13 +305,20 @@ _TRUST = 4.0
 
 def score_interval(q: Question) -> Interval:
     """Which AUCs could have given this sample? See :func:`score_limits`."""
-    t, p = q.tally, q.place
-    limits = score_limits(p.auc, p.pos_var, p.neg_var, t.n_pos, t.n_neg, q.level)
+    p = q.place
+    df = None if q.pos is None else q.df
+    limits = score_limits(p.auc, p.pos_var, p.neg_var, q.n_pos, q.n_neg, q.level, df)
     return float(limits[0]), float(limits[1]), delong_sd(q)
 
 
 def score_limits(
-    a: Any, pos_var: Any, neg_var: Any, n_pos: Any, n_neg: Any, level: float
+    a: Any,
+    pos_var: Any,
+    neg_var: Any,
+    n_pos: Any,
+    n_neg: Any,
+    level: float,
+    df: tuple[float, float] | None = None,
 ) -> tuple[Any, Any]:
     r"""Which AUCs could have given a sample of AUC a? Floats, or arrays of samples.
 
@@ -285,9 +327,9 @@ def score_limits(
     :math:`\theta` moves (the larger one of Hanley and McNeil, for both classes, so that
     exchanging the classes changes nothing) and are multiplied by how much larger they
     are in the data at a. t is Student's quantile with Satterthwaite's degrees of
-    freedom.
+    freedom; ``df`` are those of both variances where cases are weighted.
     """
-    outside = score_test(a, pos_var, neg_var, n_pos, n_neg, level)
+    outside = score_test(a, pos_var, neg_var, n_pos, n_neg, level, df)
 
     def inside(theta: Any) -> Any:
         return ~outside(theta)
@@ -296,13 +338,21 @@ def score_limits(
 
 
 def score_test(
-    a: Any, pos_var: Any, neg_var: Any, n_pos: Any, n_neg: Any, level: float
+    a: Any,
+    pos_var: Any,
+    neg_var: Any,
+    n_pos: Any,
+    n_neg: Any,
+    level: float,
+    df: tuple[float, float] | None = None,
 ) -> Callable[[Any], Any]:
     """Is an AUC of theta excluded by these samples? Gives a function of theta."""
     model = _model_spread(a)
     pos_ratio = _spread_ratio(pos_var, model, n_pos, a)
     neg_ratio = _spread_ratio(neg_var, model, n_neg, a)
-    square = _student(pos_ratio * model, neg_ratio * model, n_pos, n_neg, level) ** 2
+    one, two = (n_pos - 1, n_neg - 1) if df is None else df
+    spread = pos_ratio * model, neg_ratio * model
+    square = _student(*spread, n_pos, n_neg, level, one, two) ** 2
 
     def outside(theta: Any) -> Any:
         spread = _model_spread(theta)
@@ -331,10 +381,18 @@ def _spread_ratio(variance: Any, model: Any, n: Any, a: Any) -> Any:
     return (measured + _TRUST * (1.5 + 2 / n)) / (weight + _TRUST)
 
 
-def _student(pos_var: Any, neg_var: Any, n_pos: Any, n_neg: Any, level: float) -> Any:
+def _student(
+    pos_var: Any,
+    neg_var: Any,
+    n_pos: Any,
+    n_neg: Any,
+    level: float,
+    pos_df: Any,
+    neg_df: Any,
+) -> Any:
     """Give Student's quantile, by Satterthwaite's degrees of freedom."""
     pos, neg = pos_var / n_pos, neg_var / n_neg
-    spread = pos**2 / (n_pos - 1 + _TRUST) + neg**2 / (n_neg - 1 + _TRUST)
+    spread = pos**2 / (pos_df + _TRUST) + neg**2 / (neg_df + _TRUST)
     df = np.where(spread > 0, (pos + neg) ** 2, 1e9) / np.where(spread > 0, spread, 1)
     return student_quantile(df, level)
 
@@ -388,8 +446,22 @@ def _wins(neg: Array, pos: Array, above: Array, upto: Array, n_neg: int) -> Floa
 
 
 def _bootstrap(q: Question) -> Interval:
+    if q.tally.weighted:
+        values = _weighted_replicates(q.tally, q.replicates, q.rng)
+        return *percentile_interval(values, q.level), float(values.std(ddof=1))
     values = auc_replicates(q.tally, q.replicates, q.rng)
     return *percentile_interval(values, q.level), float(values.std(ddof=1))
+
+
+def _weighted_replicates(t: Tally, number: int, rng: Seed) -> Floats:
+    """Which AUCs would other samples of weighted cases have shown?"""
+
+    def areas(neg: Array, pos: Array) -> Floats:
+        above = np.cumsum(neg, axis=1) - neg / 2
+        n_pos, n_neg = pos.sum(axis=1), neg.sum(axis=1)
+        return np.asarray(1 - np.einsum("rm,rm->r", pos, above) / (n_pos * n_neg))
+
+    return bootstrap(t.labelled(), areas, number, rng)
 
 
 def _bca(q: Question) -> Interval:
@@ -411,3 +483,5 @@ AUC_METHODS: dict[str, Callable[[Question], Interval]] = {
     "bootstrap": _bootstrap,
     "bca": _bca,
 }
+# those that rest on the first two moments alone
+WEIGHTED = ("score", "delong", "logit-delong", "hanley-mcneil", "bootstrap")

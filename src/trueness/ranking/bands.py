@@ -18,10 +18,12 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.options import renamed
 from trueness._core.records import Answer
-from trueness.counts.answers import of_tally
-from trueness.counts.placements import grouped, runs
+from trueness.counts.answers import of_tally, refuse_weights
+from trueness.counts.placements import coarser, corners
 from trueness.counts.resampling import Seed, replicates
-from trueness.counts.values import Tally
+from trueness.counts.values import Tally, exchanged
+from trueness.counts.weights import sizes
+from trueness.ranking.auc_intervals import student_quantile
 from trueness.ranking.curves import precision_at
 
 
@@ -93,7 +95,7 @@ class _Request(NamedTuple):
 
 
 @renamed(number="replicates")
-@of_tally
+@of_tally(weights=True)
 def roc_band(
     t: Tally,
     *,
@@ -147,14 +149,14 @@ def roc_band(
     """
     t = t.labelled()
     _cases.both_classes(t, "roc_band")
-    asked = _request(kind, method, level, rng, replicates)
+    asked = _request(t, kind, method, level, rng, replicates)
     grid = np.linspace(0, 1, _options.whole_number(points, "points", at_least=3))
     tpr, low, high = _vertical(t, grid, asked)
     return RocBand(grid, tpr, low, high, asked.level, kind, method)
 
 
 @renamed(number="replicates")
-@of_tally
+@of_tally(weights=True)
 def precision_recall_band(
     t: Tally,
     *,
@@ -201,7 +203,7 @@ def precision_recall_band(
     _options.sampling(sampling, prevalence, "precision_recall_band")
     t = t.labelled()
     _cases.both_classes(t, "precision_recall_band")
-    asked = _request(kind, method, level, rng, replicates)
+    asked = _request(t, kind, method, level, rng, replicates)
     points = _options.whole_number(points, "points", at_least=3)
     recall = np.linspace(0, 1, points + 1)[1:]
     share = t.prevalence
@@ -218,7 +220,7 @@ def _precision_band(
 ) -> tuple[Floats, ...]:
     """Give precision and its band; ``random``: the share of positives is estimated."""
     # seen from the negatives: their "hit rate" is specificity, their "fpr" a miss
-    mirror = few_rows(Tally(-t.score, neg=t.pos, pos=t.neg))
+    mirror = few_rows(exchanged(t))
     grid = (1 - recall)[::-1]
     fpr = 1 - height(_shares(mirror.neg), _shares(mirror.pos), grid)[::-1]
     value = precision_at(fpr, recall, share)
@@ -250,11 +252,16 @@ def _false_alarms(
     false alarms and the share of positives alone counts.
     """
     n_pos, n_neg = mirror.n_neg, mirror.n_pos
-    centre = np.log(n_neg * fpr + 0.5) - math.log(n_pos)
+    # weights are counted in units of an equal negative, of which half a one is added
+    known_neg, known_pos = (e.number for e in sizes(mirror))
+    unit = n_neg / known_neg
+    centre = np.log(n_neg * fpr / unit + 0.5) - math.log(n_pos / unit)
     drawn = np.array(
         [
-            np.log(p.sum() * (1 - height(_shares(n), _shares(p), 1 - recall)) + 0.5)
-            - math.log(n.sum())
+            np.log(
+                p.sum() / unit * (1 - height(_shares(n), _shares(p), 1 - recall)) + 0.5
+            )
+            - math.log(n.sum() / unit)
             for neg, pos in replicates(
                 mirror, asked.replicates, asked.rng, stratified=not random
             )
@@ -262,29 +269,43 @@ def _false_alarms(
             if n.any() and p.any()
         ]
     )
-    least = 1 / (n_neg * fpr + 1) + (1 / (n_pos + 1) if random else 0.0)
+    least = 1 / (known_neg * fpr + 1) + (1 / (known_pos + 1) if random else 0.0)
     error = np.sqrt(np.maximum(drawn.var(axis=0), least))
     half = critical(np.abs(drawn - centre) / error, asked.level, asked.kind) * error
+    half *= few_weights(mirror, asked.level)
     low = np.maximum.accumulate(centre - half)
     high = np.minimum.accumulate((centre + half)[::-1])[::-1]
-    side = 2 / n_pos
+    side = 2 / known_pos
     low = np.where(recall >= side, np.interp(recall - side, recall, low), -np.inf)
     high = np.where(recall + side < 1, np.interp(recall + side, recall, high), np.inf)
     share = n_pos / (n_pos + n_neg)
     if random:
-        share = wilson(n_pos, n_pos + n_neg, (1 + asked.level) / 2)[0]
+        share = _share_interval(mirror, (1 + asked.level) / 2)
     all_of_them = (1 - share) / share
-    return np.minimum(np.exp(high) - 0.5 / n_pos, all_of_them), np.maximum(
-        np.exp(low) - 0.5 / n_pos, 0.0
+    added = 0.5 * unit / n_pos
+    return np.minimum(np.exp(high) - added, all_of_them), np.maximum(
+        np.exp(low) - added, 0.0
     )
 
 
+def _share_interval(mirror: Tally, level: float) -> float:
+    """Which share of positives is possible at least? Classes are exchanged here."""
+    share = mirror.n_neg / (mirror.n_neg + mirror.n_pos)
+    neg, pos, _ = mirror.squares
+    varies = (neg.sum() * (1 - share) ** 2 + pos.sum() * share**2) / (
+        mirror.n_neg + mirror.n_pos
+    ) ** 2
+    known = share * (1 - share) / varies
+    return float(wilson(share * known, known, level)[0])
+
+
 def _request(
-    kind: str, method: str, level: float, rng: Seed, replicates: int
+    t: Tally, kind: str, method: str, level: float, rng: Seed, replicates: int
 ) -> _Request:
     _options.choice(kind, ("simultaneous", "pointwise"), "kind")
     _options.choice(method, ("bootstrap", "kolmogorov"), "method")
     if method == "kolmogorov":
+        refuse_weights(t, "method='kolmogorov'")
         _options.choice(kind, ("simultaneous",), "kind with method='kolmogorov'")
     number = _options.whole_number(replicates, "replicates", at_least=100)
     return _Request(_options.fraction(level, "level"), kind, method, rng, number)
@@ -296,8 +317,7 @@ _ROWS = 1000
 
 def few_rows(t: Tally) -> Tally:
     """Give the same curve with at most a thousand corners, to be resampled."""
-    neg, pos = grouped(*runs(t), _ROWS)
-    return Tally(np.arange(neg.size, 0, -1), neg, pos)
+    return coarser(corners(t), _ROWS)
 
 
 def _vertical(t: Tally, grid: Floats, asked: _Request) -> tuple[Floats, Floats, Floats]:
@@ -311,9 +331,19 @@ def _vertical(t: Tally, grid: Floats, asked: _Request) -> tuple[Floats, Floats, 
         high = height(x, y, np.minimum(grid + side, 1)) + up
         return value, np.clip(low, 0, 1), np.clip(high, 0, 1)
     drawn = curves_of(counts, grid, asked.replicates, asked.rng)
-    error = np.sqrt(np.maximum(drawn.var(axis=0), rate_variance(value, t.n_pos)))
+    pos, neg = sizes(t)
+    error = np.sqrt(np.maximum(drawn.var(axis=0), rate_variance(value, pos.number)))
     c = critical(np.abs(drawn - value) / error, asked.level, asked.kind)
-    return value, *_widened(grid, value, c * error, 2 / t.n_neg)
+    c *= few_weights(t, asked.level)
+    return value, *_widened(grid, value, c * error, 2 / neg.number)
+
+
+def few_weights(t: Tally, level: float) -> float:
+    """How much wider are limits when few weights are large? Student's factor."""
+    if not t.weighted:
+        return 1.0
+    df = max(1.0, min(e.df for e in sizes(t)))
+    return float(student_quantile(df, level) / student_quantile(1e9, level))
 
 
 def _widened(
@@ -347,7 +377,7 @@ def curves_of(t: Tally, grid: Floats, number: int, rng: Seed) -> Floats:
     return np.array(out)
 
 
-def rate_variance(rate: Floats, n: int) -> Floats:
+def rate_variance(rate: Floats, n: float) -> Floats:
     """How uncertain is a rate, also at 0 and 1? Two successes and failures added."""
     middle = (n * rate + 2) / (n + 4)
     return np.asarray(middle * (1 - middle) / (n + 4))

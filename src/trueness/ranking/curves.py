@@ -184,7 +184,8 @@ def _cuts(t: Tally, what: str, unlabelled: str) -> _Cuts:
         cut = np.concatenate([[np.inf], t.score])
         return _Cuts(x.n_pos, x.n_neg, cut, x.confusion(), notes)
     t = t.labelled()
-    return _Cuts(t.n_pos, t.n_neg, thresholds(t), sweep(t), notes)
+    c = sweep(t)
+    return _Cuts(c.tp[-1].item(), c.fp[-1].item(), thresholds(t), c, notes)
 
 
 def _weighed(
@@ -213,7 +214,7 @@ def _in_place(count: Array, ratio: Callable[[slice], Array]) -> Floats:
     return out
 
 
-@of_tally
+@of_tally(weights=True)
 def roc(t: Tally, *, unlabelled: str = "left out") -> Roc:
     r"""Which true positive rate costs which false positive rate?
 
@@ -252,7 +253,7 @@ def roc(t: Tally, *, unlabelled: str = "left out") -> Roc:
     return Roc(fpr, tpr, cuts.threshold, notes=cuts.notes)
 
 
-@of_tally
+@of_tally(weights=True)
 def precision_recall(
     t: Tally,
     *,
@@ -317,7 +318,7 @@ def precision_at(fpr: Any, tpr: Any, prevalence: float) -> Any:
         return hits / (hits + (1 - prevalence) * fpr)
 
 
-@of_tally
+@of_tally(weights=True)
 def det(t: Tally, *, unlabelled: str = "left out") -> Det:
     """Which miss rate is traded for which false alarm rate?
 
@@ -344,7 +345,7 @@ def det(t: Tally, *, unlabelled: str = "left out") -> Det:
     return Det(fpr, fnr, cuts.threshold, notes=cuts.notes)
 
 
-@of_tally
+@of_tally(weights=True)
 def gain_curve(
     t: Tally,
     *,
@@ -377,7 +378,7 @@ def gain_curve(
     return GainCurve(flagged, recall, cuts.threshold, share, notes=cuts.notes)
 
 
-@of_tally
+@of_tally(weights=True)
 def lift_curve(
     t: Tally,
     *,

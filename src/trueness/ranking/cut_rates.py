@@ -13,9 +13,11 @@ from trueness._core.arrays import Floats
 from trueness._core.binomial import wilson
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
+from trueness._core.doors import door
 from trueness._core.records import Answer, Estimate
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
+from trueness.counts.weights import remark
 from trueness.ranking.auc_intervals import logit_limits, student_quantile
 from trueness.ranking.verification import AT_RANDOM, Imputed, impute, remarks
 
@@ -52,7 +54,7 @@ class Rates(Answer):
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
 
-@of_tally
+@of_tally(weights=True)
 def rates(
     t: Tally,
     threshold: float,
@@ -112,8 +114,10 @@ def rates(
     _options.choice(sampling, ("cohort", "case-control"), "sampling")
     share = None if prevalence is None else _options.fraction(prevalence, "prevalence")
     _cases.both_classes(t, "rates")
-    notes = remarks(t, unlabelled)
-    if unlabelled == AT_RANDOM and t.n_unknown:
+    notes = remarks(t, unlabelled) + remark(t)
+    if t.weighted:
+        found, own = _weighted(t.labelled(), cut, level)
+    elif unlabelled == AT_RANDOM and t.n_unknown:
         found, own = _at_random(impute(t), cut, level)
     else:
         found, own = _counted(t.labelled(), cut, level)
@@ -136,6 +140,15 @@ def _counted(t: Tally, cut: float, level: float) -> tuple[_Four, float]:
     fn, tn = t.n_pos - tp, t.n_neg - fp
     parts = ((tp, tp + fn), (tn, tn + fp), (tp, tp + fp), (tn, tn + fn))
     one, two, three, four = (share_estimate(y, n, level) for y, n in parts)
+    return (one, two, three, four), t.prevalence
+
+
+def _weighted(t: Tally, cut: float, level: float) -> tuple[_Four, float]:
+    """Weigh: the same shares, as at_threshold gives them."""
+    at_cut = door("threshold.at_cut")
+    names = ("recall", "specificity", "precision", "npv")
+    found = at_cut.at_threshold(t, cut, metrics=names, level=level).metrics
+    one, two, three, four = (found[k] for k in names)
     return (one, two, three, four), t.prevalence
 
 

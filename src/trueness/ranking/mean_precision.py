@@ -15,6 +15,7 @@ from trueness._core.records import Estimate
 from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
+from trueness.counts.weights import linearised, remark
 from trueness.ranking.auc_intervals import logit_limits, student_quantile
 from trueness.ranking.resampled_intervals import (
     METHODS,
@@ -25,7 +26,7 @@ from trueness.ranking.resampled_intervals import (
 )
 
 
-@of_tally
+@of_tally(weights=True)
 def average_precision(
     t: Tally,
     *,
@@ -105,7 +106,8 @@ def average_precision(
         found = _by_influence(t, odds, asked)
     else:
         found = resampled(t, asked, method)
-    return replace(found, name="average precision")
+    notes = found.notes + remark(t)
+    return replace(found, name="average precision", notes=notes)
 
 
 def _average_precisions(neg: Array, pos: Array, odds: float) -> Floats:
@@ -120,7 +122,7 @@ def _average_precisions(neg: Array, pos: Array, odds: float) -> Floats:
 
 def _by_influence(t: Tally, odds: float, asked: Resampling) -> Estimate:
     """Make the interval on the logit scale, about the value less its bias."""
-    s = _spread(t, odds, fixed=asked.stratified)
+    s = (_weighted_spread if t.weighted else _spread)(t, odds, fixed=asked.stratified)
     if not s.sd > 1e-12 or s.value >= 1:
         return unseen(t, asked, s.value, "logit", s.sd)
     centre = min(max(s.value - s.bias, 1e-3 * s.value), 1 - 1e-3 * (1 - s.value))
@@ -184,6 +186,38 @@ def _spread(t: Tally, odds: float, *, fixed: bool) -> _Spread:
         squares = (squares + sizes * means**2) * sizes.sum() / (sizes.sum() - 1)
     sd = math.sqrt(squares.sum()) / t.n_pos if sizes.min() > 1 else math.nan
     return _Spread(value, sd, bias / t.n_pos, _freedom(squares, sizes))
+
+
+def _weighted_spread(t: Tally, odds: float, *, fixed: bool) -> _Spread:
+    r"""How far would other samples of weighted cases be from this AP?
+
+    The influence is that of ``_spread``, with weights for counts; squares q of weights
+    are the variances of what is met. So the bias, half the sum of q times the second
+    derivatives, is, with running sums :math:`Q_+` and :math:`Q_-` of the squares,
+
+    .. math:: \frac1P \sum_i \left[ \frac{q_i F_i}{S_i^2}
+              - \frac{p_i F_i Q_{+i}}{S_i^3} + k^2 \frac{p_i T_i Q_{-i}}{S_i^3}
+              \right] - \frac{1}{P^2} \sum_i q_i l_{+i}.
+    """
+    pos, neg, (neg2, pos2, _) = t.pos, t.neg, t.squares
+    tps, fps = np.cumsum(pos), odds * np.cumsum(neg)
+    n_pos, flagged = tps[-1], tps + fps
+    precision = tps / flagged
+    value = float(pos @ precision) / n_pos
+    misses, hits = pos * fps / flagged**2, pos * tps / flagged**2
+    gain = precision + misses[::-1].cumsum()[::-1] - value
+    loss = -odds * hits[::-1].cumsum()[::-1]
+    bias = float(
+        (pos2 * fps / flagged**2 - misses * pos2.cumsum() / flagged).sum()
+        + odds**2 * (hits * neg2.cumsum() / flagged).sum()
+        - float(pos2 @ gain) / n_pos
+    )
+    if fixed:  # the weight of a class is known: its mean is taken off
+        gain = gain - float(pos @ gain) / n_pos
+        loss = loss - float(neg @ loss) / neg.sum()
+    parts = [(gain / n_pos, pos, pos2), (loss / n_pos, neg, neg2)]
+    s = linearised(parts, together=not fixed)
+    return _Spread(value, math.sqrt(s.variance), bias / n_pos, max(s.df, 1.0))
 
 
 def _freedom(squares: Floats, sizes: Array) -> float:

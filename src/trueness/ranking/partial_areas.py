@@ -16,9 +16,10 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.records import Estimate
 from trueness.counts.answers import of_tally
-from trueness.counts.placements import grouped, runs
+from trueness.counts.placements import coarser, corners, runs
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
+from trueness.counts.weights import remark
 from trueness.ranking.resampled_intervals import Statistic, checked, resampled
 
 Range = tuple[float, float]
@@ -36,7 +37,7 @@ class _Rectangle(NamedTuple):
         return (self.fpr[1] - self.fpr[0]) * (self.tpr[1] - self.tpr[0])
 
 
-@of_tally
+@of_tally(weights=True)
 def partial_auc(
     t: Tally,
     *,
@@ -100,15 +101,14 @@ def partial_auc(
     """
     t = t.labelled()
     _cases.both_classes(t, "partial_auc")
-    # a run of one class is a straight part of the curve: one row is enough
-    t = _rows(*runs(t))
+    t = corners(t)
     part, statistic = _area_inside(fpr, tpr, corrected)
     asked = checked(statistic, method, level, rng, replicates)
     if not corrected:
         asked = asked._replace(highest=part.best)
     name = f"{method}, McClish" if corrected else method
-    found = resampled(t, asked, name, _rows(*grouped(t.neg, t.pos, _FINE)))
-    return replace(found, name="partial AUC")
+    found = resampled(t, asked, name, coarser(t, _FINE))
+    return replace(found, name="partial AUC", notes=found.notes + remark(t))
 
 
 def partial_area(
@@ -136,10 +136,6 @@ def _area_inside(fpr: Any, tpr: Any, corrected: bool) -> tuple[_Rectangle, Stati
 
 # more corners than this are joined for the bootstrap, not for the value
 _FINE = 2000
-
-
-def _rows(neg: Array, pos: Array) -> Tally:
-    return Tally(np.arange(neg.size, 0, -1), neg, pos)
 
 
 def _rectangle(fpr: Any, tpr: Any) -> _Rectangle:

@@ -16,7 +16,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.records import Estimate
-from trueness.counts.placements import grouped
+from trueness.counts.placements import coarser
 from trueness.counts.resampling import (
     Seed,
     bca_interval,
@@ -24,6 +24,7 @@ from trueness.counts.resampling import (
     percentile_interval,
 )
 from trueness.counts.values import Tally
+from trueness.counts.weights import sizes
 from trueness.ranking.auc_intervals import student_quantile
 
 Statistic = Callable[[Array, Array], Floats]
@@ -76,8 +77,8 @@ def resampled(
     if drawn_from is not None:
         values += value - r.value(source)
     sd = float(values.std(ddof=1)) if values.size > 1 else math.nan
-    few = min(t.n_pos, t.n_neg)
-    if not sd > 1e-12 * (r.highest - r.lowest) or few < 2:
+    few = min(1 + e.df for e in sizes(t))
+    if not sd > 1e-12 * (r.highest - r.lowest) or few < 1.5:
         return unseen(t, r, value, name, sd)
     low, high = _ends(t, r, value, values, sd)
     # a bootstrap of few cases is too narrow by Student's factor
@@ -115,17 +116,22 @@ def _jackknife(t: Tally, statistic: Statistic) -> tuple[Floats, Floats]:
 
     Long tallies are first grouped into neighbouring rows.
     """
-    neg, pos = grouped(t.neg, t.pos, _JACKKNIFE)
+    rows = coarser(t, _JACKKNIFE)
+    neg, pos = rows.neg, rows.pos
     full = float(statistic(neg[None], pos[None])[0])
-    parts, weights = [], []
-    for own, less_pos in ((pos, 1), (neg, 0)):
+    parts, numbers = [], []
+    for own, square, less_pos in (
+        (pos, rows.squares[1], 1),
+        (neg, rows.squares[0], 0),
+    ):
         at = np.flatnonzero(own)
-        drop = (np.arange(own.size) == at[:, None]).astype(np.int64)
+        case = square[at] / own[at]  # the weight of a case of that row: one of counts
+        drop = np.zeros((at.size, own.size))
+        drop[np.arange(at.size), at] = case
         left = statistic(neg - (1 - less_pos) * drop, pos - less_pos * drop)
-        total = int(own.sum())
-        parts.append((full - left) * (total - 1) / total)
-        weights.append(own[at])
-    return np.concatenate(parts), np.concatenate(weights)
+        parts.append((full - left) * (1 - case / own.sum()))
+        numbers.append(own[at] / case)
+    return np.concatenate(parts), np.concatenate(numbers)
 
 
 def unseen(
@@ -144,7 +150,7 @@ def unseen(
     distances are added as squares (the method of variance estimates recovery).
     """
     neg, pos = t.neg.astype(np.float64), t.pos.astype(np.float64)
-    q_pos, q_neg = (_missed(n, r.level) for n in (t.n_pos, t.n_neg))
+    q_pos, q_neg = (_missed(e.number, r.level) for e in sizes(t))
     worse = [(neg, _moved(pos, q_pos, -1)), (_moved(neg, q_neg, 0), pos)]
     better = [(neg, _moved(pos, q_pos, 0)), (_moved(neg, q_neg, -1), pos)]
     if not r.stratified:
@@ -157,7 +163,7 @@ def unseen(
     return _inside(r, value, low, high, f"unseen cases for {name}", sd)
 
 
-def _missed(n: int, level: float) -> float:
+def _missed(n: float, level: float) -> float:
     """Which share of cases is missed by n of them with probability (1 - level) / 2?"""
     return -math.expm1(math.log((1 - level) / 2) / n)
 
@@ -174,9 +180,14 @@ def _moved(count: Floats, share: float, to: int) -> Floats:
 
 def _shares(t: Tally, level: float) -> tuple[float, float]:
     """Between which shares of positives could this sample have been drawn?"""
-    from trueness._core.binomial import clopper_pearson
+    from trueness._core.binomial import clopper_pearson, wilson
 
     n = t.n_pos + t.n_neg
+    if t.weighted:
+        squares = t.squares[0].sum() + t.squares[1].sum()
+        known = n**2 / squares
+        low, high = wilson(t.n_pos / n * known, known, level)
+        return float(low), float(high)
     low, high = clopper_pearson(np.array(t.n_pos), np.array(n), level)
     return float(low), float(high)
 

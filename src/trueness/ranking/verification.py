@@ -22,6 +22,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import DoubtfulAssumption
+from trueness.counts.answers import refuse_weights
 from trueness.counts.values import Tally
 from trueness.metrics.confusion import Confusion
 
@@ -47,7 +48,13 @@ def remarks(t: Tally, unlabelled: str, stacklevel: int = 4) -> tuple[str, ...]:
     if not t.n_unknown or not t.n_pos + t.n_neg:
         return ()
     if unlabelled == AT_RANDOM:
+        refuse_weights(t, f"unlabelled={AT_RANDOM!r}")
         return _assumed(t)
+    if t.weighted:
+        return (
+            f"{t.n_unknown:,.6g} of weights of {t.n:,.6g} have no label and were left "
+            f"out; whether their scores differ is not tested.",
+        )
     many = f"{t.n_unknown:,} of {t.n:,} cases have no label and were left out"
     p = difference(t)
     if p >= _DOUBTFUL:

@@ -15,16 +15,18 @@ from typing import Any, final
 
 import numpy as np
 
+from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.doors import door
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_counts, of_tally
 from trueness.counts.values import Panel, Tally
+from trueness.counts.weights import fourths, remark
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import metric as read_metric
-from trueness.metrics.intervals import estimates, tidy
+from trueness.metrics.intervals import Weighed, estimates, tidy
 from trueness.ranking.clusters import Clusters, clusters, left_out, left_out_estimate
 
 
@@ -67,8 +69,9 @@ class AtThreshold(Record):
         """Write the counts, then one metric a line."""
         c = self.confusion
         head = (
-            f"At threshold {self.threshold:g}: {int(c.tp):,} true and {int(c.fp):,} "
-            f"false positives, {int(c.fn):,} false and {int(c.tn):,} true negatives"
+            f"At threshold {self.threshold:g}: {_number(c.tp)} true and "
+            f"{_number(c.fp)} false positives, {_number(c.fn)} false and "
+            f"{_number(c.tn)} true negatives"
         )
         rows = [f"  {e!r}" for e in self.metrics.values()]
         return "\n".join([head, *rows, *(f"  Note: {n}" for n in self.notes)])
@@ -78,7 +81,7 @@ class AtThreshold(Record):
         return _frame(tidy(self.metrics), backend)
 
 
-@of_tally
+@of_tally(weights=True)
 def confusion(t: Tally, threshold: float) -> Confusion:
     """How many cases are right and wrong at this threshold?
 
@@ -101,11 +104,27 @@ def confusion(t: Tally, threshold: float) -> Confusion:
     cut = _threshold(threshold)
     t = t.labelled()
     above = t.score >= cut
-    tp, fp = int(t.pos[above].sum()), int(t.neg[above].sum())
-    return Confusion(tp=tp, fp=fp, fn=t.n_pos - tp, tn=t.n_neg - fp)
+    tp, fp, fn, tn = (c.sum().item() for c in _cells(t.pos, t.neg, above))
+    return Confusion(tp=tp, fp=fp, fn=fn, tn=tn)
 
 
-@of_tally
+def _cells(pos: Array, neg: Array, above: Array) -> list[Array]:
+    return [pos[above], neg[above], pos[~above], neg[~above]]
+
+
+def weighed_cells(t: Tally, cut: float) -> Weighed | None:
+    """How much do the weights of the four cells vary? None of counts."""
+    if not t.weighted:
+        return None
+    t, above = t.labelled(), t.labelled().score >= cut
+    neg, pos, _ = t.squares
+    square = [c.sum() for c in _cells(pos, neg, above)]
+    fourth = [c.sum() for c in _cells(fourths(t.pos, pos), fourths(t.neg, neg), above)]
+    most = float(np.max(np.divide(pos + neg, t.pos + t.neg), initial=0.0))
+    return Weighed(np.array(square), np.array(fourth), most)
+
+
+@of_tally(weights=True)
 def at_threshold(
     t: Tally,
     threshold: float | Iterable[float],
@@ -148,8 +167,12 @@ def at_threshold(
     Notes
     -----
     Shares of counted cases get Wilson's interval, other metrics the middle of their
-    posterior under Jeffreys' prior. A threshold that was tuned on the same cases is
-    better than it will be: see :func:`validate_threshold`.
+    posterior under Jeffreys' prior. Of weighted cases the shares get Wilson's interval
+    of as many equal cases as would vary as much (Korn and Graubard 1998), with
+    Student's quantile, and cells are drawn with the variance of their weights.
+
+    A threshold that was tuned on the same cases is better than it will be: see
+    :func:`validate_threshold`.
 
     Examples
     --------
@@ -173,9 +196,15 @@ def at_threshold(
     c = confusion(t, threshold)
     wanted = None if metrics is None else [_named(m) for m in metrics]
     found = estimates(
-        c, wanted, level=level, prevalence=prevalence, sampling=sampling, rng=rng
+        c,
+        wanted,
+        level=level,
+        prevalence=prevalence,
+        sampling=sampling,
+        rng=rng,
+        weighed=weighed_cells(t, _threshold(threshold)),
     )
-    notes = _notes(t, prevalence, sampling)
+    notes = _notes(t, prevalence, sampling) + remark(t)
     if together is not None:
         if prevalence is not None:
             raise InputError("at_threshold takes cluster= or prevalence=, not both.")
@@ -206,8 +235,8 @@ def _notes(t: Tally, prevalence: float | None, sampling: str) -> tuple[str, ...]
     found = []
     if t.n_unknown:
         found.append(
-            f"{t.n_unknown:,} cases without a label are left out; the numbers hold if "
-            f"they are like the others."
+            f"{_number(t.n_unknown)} cases without a label are left out; the numbers "
+            f"hold if they are like the others."
         )
     if sampling == "case-control" and prevalence is None:
         found.append(
@@ -217,7 +246,7 @@ def _notes(t: Tally, prevalence: float | None, sampling: str) -> tuple[str, ...]
     return tuple(found)
 
 
-@of_counts
+@of_counts(weights=True)
 def metrics_table(
     t: Any,
     *,
@@ -288,7 +317,7 @@ def metric_at(m: Metric, *args: Any, **options: Any) -> Any:
         return one
 
     ask.__name__ = m.name
-    return of_tally(ask)(*args, **options)
+    return of_tally(weights=True)(ask)(*args, **options)
 
 
 def _verdicts(t: Tally, m: Metric) -> float:
@@ -299,6 +328,11 @@ def _verdicts(t: Tally, m: Metric) -> float:
         f"{m.name} needs a threshold, or verdicts that are 0 and 1; found {len(t):,} "
         f"distinct scores. Type trueness.{m.name}(y_true, y_score, threshold=0.5)."
     )
+
+
+def _number(x: Any) -> str:
+    """Write a count, or a sum of weights."""
+    return f"{int(x):,}" if x == int(x) else f"{float(x):,.6g}"
 
 
 def _threshold(value: Any) -> float:

@@ -1,0 +1,251 @@
+"""Weighted cases: values as scikit-learn's, errors as those of survey samples."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+from sklearn import metrics as sk
+
+import trueness
+from trueness.counts.weights import effective, gamma_draw, linearised
+from trueness.threshold.at_cut import weighed_cells
+
+
+def sample(n=400, seed=0, digits=1):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.4).astype(int)
+    s = np.round(rng.normal(size=n) + y, digits)
+    return y, s, rng.exponential(size=n) ** 1.5
+
+
+@pytest.mark.parametrize("digits", [1, 12])
+def test_values_equal_those_of_scikit_learn(digits):
+    y, s, w = sample(digits=digits)
+    t = trueness.tally(y, s, weight=w)
+    words = {"sample_weight": w}
+    close = {"rel": 1e-12, "abs": 1e-12}
+    assert trueness.auc(t).value == pytest.approx(
+        sk.roc_auc_score(y, s, **words), **close
+    )
+    assert trueness.average_precision(t).value == pytest.approx(
+        sk.average_precision_score(y, s, **words), **close
+    )
+    assert trueness.partial_auc(t, fpr=(0, 0.2), corrected=True).value == pytest.approx(
+        sk.roc_auc_score(y, s, max_fpr=0.2, **words), **close
+    )
+    fpr, tpr, cut = sk.roc_curve(y, s, drop_intermediate=False, **words)
+    curve = trueness.roc(t)
+    np.testing.assert_allclose(curve.fpr, fpr, atol=1e-12)
+    np.testing.assert_allclose(curve.tpr, tpr, atol=1e-12)
+    assert curve.threshold[1:].tolist() == cut[1:].tolist()
+    precision, recall, _ = sk.precision_recall_curve(y, s, **words)
+    curve = trueness.precision_recall(t)
+    np.testing.assert_allclose(curve.precision, precision[:-1][::-1], atol=1e-12)
+    np.testing.assert_allclose(curve.recall, recall[:-1][::-1], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "theirs"),
+    [
+        ("recall", sk.recall_score),
+        ("precision", sk.precision_score),
+        ("accuracy", sk.accuracy_score),
+        ("f1", sk.f1_score),
+        ("mcc", sk.matthews_corrcoef),
+        ("kappa", sk.cohen_kappa_score),
+        ("balanced_accuracy", sk.balanced_accuracy_score),
+    ],
+)
+def test_metrics_equal_those_of_scikit_learn(name, theirs):
+    y, s, w = sample()
+    want = theirs(y, s >= 0.5, sample_weight=w)
+    ours = getattr(trueness, name)
+    assert ours(y, s, threshold=0.5, sample_weight=w).value == pytest.approx(want)
+    found = trueness.at_threshold(y, s, 0.5, metrics=[name], weight=w)
+    assert found[name].value == pytest.approx(want, rel=1e-12)
+    assert "Cases are weighted" in repr(found)
+
+
+def test_errors_of_shares_are_those_of_the_survey_package():
+    """R: svyratio and svymean of svydesign(ids = ~1, weights = ~w), survey 4.1."""
+    i = np.arange(1, 41)
+    w = 1 + (i * 7 % 11) / 2
+    y, x = (i * 5 % 7 < 3).astype(int), (i * 3 % 8 < 4).astype(int)
+    t = trueness.tally(y, x, weight=w)
+    square = weighed_cells(t, 1.0).square
+    c = trueness.confusion(t, 1.0)
+    cells = np.array([c.tp, c.fp, c.fn, c.tn])
+    for over, under, value, error in (
+        ([1, 0, 0, 0], [1, 0, 1, 0], 0.5, 0.134736952891028),
+        ([1, 0, 0, 0], [1, 1, 0, 0], 0.503937007874016, 0.130712785267897),
+        ([1, 0, 0, 1], [1, 1, 1, 1], 0.557491289198606, 0.0861203082435171),
+    ):
+        a, b = np.array(over), np.array(under)
+        share = a @ cells / (b @ cells)
+        assert share == pytest.approx(value, rel=1e-12)
+        variance = square @ ((a - share * b) / (b @ cells)) ** 2
+        # the package divides by n - 1
+        assert np.sqrt(variance * 40 / 39) == pytest.approx(error, rel=1e-12)
+
+
+def test_equal_weights_are_cases_of_any_weight():
+    y, s, _ = sample()
+    one = trueness.tally(y, s)
+    for scale in (3.0, 1e-9, 1e12):
+        t = trueness.tally(y, s, weight=np.full(y.size, scale))
+        for method in ("score", "delong", "logit-delong", "hanley-mcneil"):
+            a, b = trueness.auc(t, method=method), trueness.auc(one, method=method)
+            assert a.value == pytest.approx(b.value, rel=1e-13)
+            assert a.sd == pytest.approx(b.sd, rel=1e-9)
+            # Student's quantile in the place of the normal one
+            assert a.low == pytest.approx(b.low, abs=2e-3)
+        a, b = trueness.average_precision(t), trueness.average_precision(one)
+        assert (a.low, a.high) == pytest.approx((b.low, b.high), abs=1e-3)
+        a, b = (x.metrics for x in (trueness.at_threshold(t, 0.5),
+                                    trueness.at_threshold(one, 0.5)))  # fmt: skip
+        for name, e in a.items():
+            if name != "flagged":
+                assert e.value == pytest.approx(b[name].value), name
+                near = {"rel": 0.02, "abs": 3e-3}
+                assert (e.low, e.high) == pytest.approx(
+                    (b[name].low, b[name].high), **near
+                ), name
+
+
+def test_copies_change_no_estimate_and_are_not_taken_for_cases():
+    y, s, _ = sample()
+    k = np.random.default_rng(3).integers(1, 6, y.size)
+    weighed, copies = trueness.tally(y, s, weight=k), trueness.tally(y, s, count=k)
+    alone = trueness.tally(y, s)
+    for ask in (
+        trueness.auc,
+        trueness.average_precision,
+        lambda t: trueness.partial_auc(t, fpr=(0, 0.3)),
+        lambda t: trueness.recall(t, threshold=0.5),
+        lambda t: trueness.f1(t, threshold=0.5),
+    ):
+        a, b, c = ask(weighed), ask(copies), ask(alone)
+        assert a.value == pytest.approx(b.value, rel=1e-12)
+        assert a.high - a.low > c.high - c.low > b.high - b.low
+
+
+def test_linearised_variance_of_the_auc_by_derivatives():
+    """The slow twin: the derivative of the AUC by the weight of each case."""
+    y, s, w = sample(60)
+
+    def area(w):
+        a, b = w[y == 1][:, None], w[y == 0][None]
+        d = s[y == 1][:, None] - s[y == 0][None]
+        return float((a * b * ((d > 0) + 0.5 * (d == 0))).sum() / (a.sum() * b.sum()))
+
+    step = 1e-6
+    u = np.array([(area(w + step * e) - area(w - step * e)) / (2 * step)
+                  for e in np.eye(60)])  # fmt: skip
+    t = trueness.tally(y, s, weight=w)
+    found = trueness.auc(t, method="delong")
+    want = 0.0
+    for k in (0, 1):
+        n = w[y == k].sum() ** 2 / (w[y == k] ** 2).sum()
+        want += (w**2 * u**2)[y == k].sum() * n / (n - 1)
+    assert found.sd == pytest.approx(np.sqrt(want), rel=1e-5)
+
+
+def test_influence_and_bias_of_average_precision_by_the_bayesian_bootstrap():
+    y, s, w = sample(300, digits=2)
+    t = trueness.tally(y, s, weight=w)
+    from trueness.ranking.mean_precision import _average_precisions, _weighted_spread
+
+    rng = np.random.default_rng(0)
+    neg, pos = (gamma_draw(c, q, 20_000, rng) for c, q in
+                zip((t.neg, t.pos), t.squares[:2], strict=True))  # fmt: skip
+    for odds, fixed in ((1.0, False), (3.0, True)):
+        drawn = _average_precisions(neg, pos, odds)
+        if fixed:  # odds are for the class weights as they are
+            drawn = _average_precisions(
+                neg * (t.n_neg / neg.sum(axis=1))[:, None],
+                pos * (t.n_pos / pos.sum(axis=1))[:, None],
+                odds,
+            )
+        found = _weighted_spread(t, odds, fixed=fixed)
+        assert drawn.std() == pytest.approx(found.sd, rel=0.1)
+        if not fixed:
+            assert drawn.mean() - found.value == pytest.approx(found.bias, abs=2e-3)
+
+
+def test_effective_numbers():
+    w = np.array([1.0, 1.0, 2.0])
+    assert effective(w, w**2).number == pytest.approx(16 / 6)
+    assert effective(w, w**2).df == pytest.approx(36 / 18 - 1)
+    u = np.array([0.5, -0.5, 0.0])
+    n = 16 / 6
+    assert linearised([(u, w, w**2)]).variance == pytest.approx(0.5 * n / (n - 1))
+    assert effective(np.zeros(2), np.zeros(2)).number == 0
+
+
+def test_gamma_draws_have_the_moments_of_the_weights():
+    w, q = np.array([2.0, 0.0, 3.0]), np.array([4.0, 0.0, 2.0])
+    drawn = gamma_draw(w, q, 100_000, np.random.default_rng(1))
+    np.testing.assert_allclose(drawn.mean(axis=0), w, atol=0.03)
+    np.testing.assert_allclose(drawn.var(axis=0), q, rtol=0.03)
+
+
+def drawn_with_unequal_probabilities(rng, n, spread):
+    """Draw cases of an endless population with chances that go with the score."""
+    y = (rng.random(9 * n) < 0.3).astype(int)
+    s = rng.normal(size=9 * n) + y
+    mark = np.minimum(0.7 * s + 0.7 * rng.normal(size=9 * n), 2.5)
+    chance = np.exp(-spread * mark)
+    taken = np.flatnonzero(rng.random(9 * n) < chance / chance.max() * 2)[:n]
+    chance = np.minimum(chance / chance.max() * 2, 1)
+    return y[taken], s[taken], 1 / chance[taken]
+
+
+def test_coverage_when_cases_were_drawn_with_unequal_probabilities():
+    rng = np.random.default_rng(5)
+    truth, held, naive = ndtr(1 / np.sqrt(2)), 0, 0
+    recall, recalled = ndtr(0.5), 0
+    for _ in range(200):
+        y, s, w = drawn_with_unequal_probabilities(rng, 300, 0.8)
+        e, plain = trueness.auc(y, s, weight=w), trueness.auc(y, s)
+        held += e.low <= truth <= e.high
+        naive += plain.low <= truth <= plain.high
+        e = trueness.recall(y, s, threshold=0.5, weight=w)
+        recalled += e.low <= recall <= e.high
+    assert 0.915 <= held / 200 <= 0.995
+    assert 0.915 <= recalled / 200 <= 0.995
+
+
+def test_bands_hold_their_curves_and_say_how_they_cannot_be_made():
+    y, s, w = sample()
+    t = trueness.tally(y, s, weight=w)
+    plain = trueness.roc_band(trueness.tally(y, s), rng=1)
+    band = trueness.roc_band(t, rng=1)
+    assert (band.low <= band.tpr).all()
+    assert (band.tpr <= band.high).all()
+    assert (band.high - band.low).mean() > (plain.high - plain.low).mean()
+    band = trueness.precision_recall_band(t, rng=1)
+    assert (band.low <= band.precision).all()
+    assert (band.precision <= band.high).all()
+    with pytest.raises(trueness.InputError, match="kolmogorov"):
+        trueness.roc_band(t, method="kolmogorov")
+    with pytest.raises(trueness.InputError, match="method of weighted cases"):
+        trueness.auc(t, method="fermi-dirac")
+
+
+def test_separated_and_single_cases_have_an_interval():
+    t = trueness.tally([1, 0, 0], [3, 2, 1], weight=[2, 1, 0.5])
+    for e in (
+        trueness.auc(t),
+        trueness.average_precision(t),
+        trueness.partial_auc(t, fpr=(0, 0.5)),
+        trueness.recall(t, threshold=3),
+    ):
+        assert e.low < e.value <= e.high
+
+
+def test_unlabelled_cases_are_left_out_and_named():
+    t = trueness.tally([1, 0, None, 1], [3, 2, 2.5, 1], weight=[2, 1, 0.5, 1])
+    assert "0.5 of weights of 4.5 have no label" in " ".join(trueness.auc(t).notes)
+    with pytest.raises(trueness.InputError, match="missing at random"):
+        trueness.auc(t, unlabelled="missing at random")
