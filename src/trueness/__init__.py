@@ -49,6 +49,7 @@ What can be said when nobody knows the truth?
     combination_front cost_rule Combination
 What is the true rate, by judges that err and a few labels?
     prevalence Rate compare_prevalence RateComparison plan_labels LabelNumber LabelPlan
+    read_verdicts VerdictLog
 Can this leaf be trusted?
     confidence_level utility_level tree_levels TreeLevels plan_leaf top_probability
     entropic_binomial EntropicBinomial entropic_tree EntropicTree LeafReport

@@ -285,6 +285,10 @@ from trueness.data.multiclass import (
     one_vs_rest as one_vs_rest,
     top_label as top_label,
 )
+from trueness.data.verdict_logs import (
+    VerdictLog as VerdictLog,
+    read_verdicts as read_verdicts,
+)
 from trueness.data.storage import read_panel as read_panel, read_tally as read_tally
 from trueness.scale.streams import Folded as Folded, Stream as Stream
 from trueness.threshold.costs import (

@@ -48,4 +48,5 @@ SAMPLES = {
     "hiv": "no_gold/hiv_alvord1988.csv",
     "chloroplast": "no_gold/chloroplast_reconstructed.csv",
     "readers": "vandyke.csv.gz",
+    "judges": "judges.csv",
 }

@@ -92,6 +92,10 @@ QUESTIONS = {
     "combine": f"combine {DATA} --score p --score q --by g",
     "nogold": "nogold data.csv --vote v0 --vote v1 --vote v2 --draws 500",
     "nogold by": "nogold data.csv --vote v0 --vote v1 --vote v2 --draws 500 --by g",
+    "judge": "judge sample:judges --judge skywork_gemma_27b --judge internlm2_20b "
+    "--label human --labelled random --next 5 --width 0.2",
+    "judge systems": "judge sample:judges --judge skywork_gemma_27b --judge "
+    "internlm2_20b --label human --labelled random --system kind",
     "leaves": f"leaves {DATA} --node leaf --by g",
     "report": f"report {DATA} --score p -o r.html --by g",
     "report without labels": "report few.csv --vote v0 --vote v1 -o n.html",
@@ -209,9 +213,11 @@ def test_every_command_is_documented_and_has_the_common_options(name):
     assert {"json", "plot", "debug"} <= option_names(name)
     if name not in ("demo", "apply", *PLANS, "check", "watch"):
         usual = {"file", "label", "positive", "level"}
-        usual |= set() if name == "readers" else {"count", "by"}  # a row is a reading
+        # a row of readers is a reading, and the groups of judges are systems
+        usual |= {"readers": set(), "judge": {"count"}}.get(name, {"count", "by"})
         assert usual <= option_names(name)
-    random = ("threshold", "compare", "calibrate", "combine", "nogold", "report")
+    random = ("threshold", "compare", "calibrate", "combine", "nogold", "judge")
+    random += ("report",)
     assert ("seed" in option_names(name)) == (name in random)
 
 

@@ -1,6 +1,7 @@
 """Figures of latent classes, read through their specification."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import trueness
@@ -60,3 +61,44 @@ def test_dependence_matrix(post):
     assert [r["residual"] for r in rows] == pytest.approx(found.residual.tolist())
     assert rows[0]["p"] == f"p = {found.p_value[0]:.3f}"
     assert rows[0]["score"] == "no score test"  # three tests fit any table
+
+
+@pytest.fixture(scope="module")
+def judged():
+    d = pd.read_csv(trueness.samples.path("judges"))
+    judges = ["grm_gemma_2b", "skywork_gemma_27b", "internlm2_20b"]
+    panel = trueness.panel(d, label="human", scores=judges)
+    return panel, trueness.prevalence(panel, labelled="random")
+
+
+def test_judges_are_drawn_from_figure_data(judged):
+    panel, r = judged
+    (row,) = values(plots.judge_rates({"all": r}))
+    assert row["corrected"] == r.value
+    assert row["raw"] == pytest.approx(np.mean(list(r.naive.values())))
+    spec = plots.judge_plane(r).to_dict()
+    places = next(d for d in spec["datasets"].values() if "left" in d[0])
+    assert [p["name"] for p in places] == list(panel.names)
+    assert [p["tpr"] for p in places] == [
+        j.sensitivity.value for j in r.judges.values()
+    ]
+    cells = values(plots.judge_errors(panel))
+    assert len(cells) == 3  # each pair once
+    chart = plots.judge_labels(r, panel).to_dict()
+    band = next(d for d in chart["datasets"].values() if "high" in d[0])
+    assert band[0]["high"] - band[0]["low"] > band[-1]["high"] - band[-1]["low"]
+
+
+def test_judges_on_axes(judged):
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    panel, r = judged
+    axes = figure.subplots(4)
+    plots.judge_rates({"all": r}, ax=axes[0])
+    assert [t.get_text() for t in axes[0].get_legend().get_texts()] == ["raw"]
+    plots.judge_plane(r, ax=axes[1])
+    names = [t.get_text() for t in axes[1].get_legend().get_texts()]
+    assert names == list(panel.names)
+    plots.judge_errors(panel, ax=axes[2])
+    assert len(axes[2].texts) == 3
+    plots.judge_labels(r, panel, ax=axes[3])
+    assert axes[3].get_xlabel() == "Labels at random"

@@ -100,6 +100,36 @@ class Intervals:
     zero: float | None = None  # what an estimate is held against
     keys: tuple[str, str] = ("name", "value")  # what stands in a row, and its number
     more: Mapping[str, Array] = field(default_factory=dict)
+    marks: Mapping[str, Floats] = field(default_factory=dict)  # to be seen beside it
+
+
+@final
+@dataclass(frozen=True)
+class Crosses:
+    """Points with an interval in both directions, each with its name.
+
+    ``x`` and ``y`` are axes; ``across`` and ``up`` hold value, low and high of each.
+    """
+
+    what: str
+    x: Axis
+    y: Axis
+    names: tuple[str, ...]
+    across: Floats  # (n, 3)
+    up: Floats  # (n, 3)
+    guides: tuple[Line, ...] = ()
+    key: str = "name"  # what has a cross
+
+
+@final
+@dataclass(frozen=True)
+class Matrix:
+    """A number for each pair of names, between -1 and 1; the diagonal is not shown."""
+
+    what: str
+    label: str
+    names: tuple[str, ...]
+    value: Floats
 
 
 def guide(x: Axis, y: Axis, across: Any, up: Any, name: str = "") -> Line:

@@ -119,6 +119,32 @@ def counted(number: int, noun: str, many: str = "") -> str:
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
+WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def spelt(number: int) -> str:
+    """Write a small number as a word.
+
+    >>> spelt(3), spelt(12)
+    ('three', '12')
+    """
+    return WORDS[number] if 0 <= number < len(WORDS) else f"{number:,}"
+
+
+def points(value: float, width: float) -> str:
+    """Write a share in hundredths, with as many digits as an interval so wide needs.
+
+    >>> points(0.7812, 0.12), points(0.7812, 0.02), points(-0.031, 0.1)
+    ('78', '78.1', '\u22123')
+    """
+    places = 0
+    if width < 0.04:
+        places = min(6, max(1, -floor(log10(max(25 * width, 1e-6)))))
+    text = f"{100 * value:.{places}f}"
+    negative = text.startswith("-") and float(text) < 0
+    return MINUS + text[1:] if negative else text.removeprefix("-")
+
+
 def listed(names: Sequence[str], word: str = "and") -> str:
     """Write names one after the other.
 

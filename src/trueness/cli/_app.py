@@ -34,6 +34,8 @@ COMMANDS = {
     "saved.",
     "nogold": "How good is each test, and how common is the condition, if the truth is "
     "unknown?",
+    "judge": "What is the true pass rate, when the judges err? Also from logs of "
+    "evaluations.",
     "leaves": "Can this leaf be trusted? Confidence and utility of every leaf of a "
     "tree.",
     "plan": "How many cases do I need? Sample sizes.",

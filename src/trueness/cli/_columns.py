@@ -176,14 +176,24 @@ def _positive(source: Source, label: str | None, text: str | None) -> Any:
     return text
 
 
-def with_verdicts(request: Request, yes: str | None) -> Request:
-    """Make 0 and 1 of verdicts that are words: 1 where a verdict is ``yes``."""
+def with_verdicts(
+    request: Request, yes: str | None, abstain: Sequence[str] = ()
+) -> Request:
+    """Make 0 and 1 of verdicts that are words: 1 where a verdict is ``yes``.
+
+    Where it is one of ``abstain`` there is none.
+    """
     votes, types = request.chosen.scores, request.source.types
     words = [c for c in votes if types[c] == "VARCHAR"]
     if yes is None:
         _say_yes(request, words)
         return request
-    found = {c: [str(v) for v in request.source.distinct(c, 3)] for c in votes}
+    most = 2 + len(abstain)
+    found = {
+        c: [w for v in request.source.distinct(c, most + 1) if (w := str(v))]
+        for c in (words or votes)
+    }
+    found = {c: [w for w in values if w not in abstain] for c, values in found.items()}
     for column, values in found.items():
         if len(values) > 2:
             raise InputError(
@@ -195,13 +205,18 @@ def with_verdicts(request: Request, yes: str | None) -> Request:
             f"--yes must be a verdict of the tests, and none of them says {yes!r}; "
             f"found {names_of(dict.fromkeys(v for vs in found.values() for v in vs))}."
         )
-    text = yes.replace("'", "''")
-    others = [quoted(c) for c in request.rows.columns if c not in votes]
-    as_votes = [
-        f"CAST(CAST({quoted(c)} AS VARCHAR) = '{text}' AS INTEGER) AS {quoted(c)}"
-        for c in votes
-    ]
+    others = [quoted(c) for c in request.rows.columns if c not in found]
+    as_votes = [_as_vote(c, yes, abstain) for c in found]
     return replace(request, rows=request.rows.project(", ".join(others + as_votes)))
+
+
+def _as_vote(column: str, yes: str, abstain: Sequence[str]) -> str:
+    said, text = f"CAST({quoted(column)} AS VARCHAR)", yes.replace("'", "''")
+    vote = f"CAST({said} = '{text}' AS INTEGER)"
+    none = ", ".join("'" + word.replace("'", "''") + "'" for word in abstain)
+    if none:
+        vote = f"CASE WHEN {said} NOT IN ({none}) THEN {vote} END"
+    return f"{vote} AS {quoted(column)}"
 
 
 def _say_yes(request: Request, words: Sequence[str]) -> None:

@@ -70,7 +70,7 @@ def command(
                 }
                 check_figure(last["plot"])
                 words = {name: given.pop(name) for name in shared}
-                check_targets(words.get("file"), given | last)
+                check_targets(words.get("file", given.get("file")), given | last)
                 first = () if columns is None else (_request(columns, words, given),)
                 answer = function(*first, **given)
                 show(answer, last["json"], last["plot"])

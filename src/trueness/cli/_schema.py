@@ -26,7 +26,11 @@ from trueness.comparison.results import Comparison, Pair
 from trueness.ensembles.crossfit import CombinerComparison
 from trueness.nogold.combinations.records import Combination
 from trueness.nogold.dependence import Dependence
+from trueness.nogold.judges import Judge
+from trueness.nogold.label_plans import LabelNumber, LabelPlan
 from trueness.nogold.posterior import LatentPosterior
+from trueness.nogold.rate import Rate
+from trueness.nogold.rate_comparison import RateComparison
 from trueness.ranking.sample_sizes import Plan, RatePlan
 from trueness.readers.analysis import ReaderStudy
 from trueness.threshold.guarantees import Proof
@@ -231,6 +235,9 @@ _TREE = {
     "tree": of(TreeLevels, "n", "confidence", "utility"),
     **{name: field(LeafReport, name) for name in ("wanted", "level", "method")},
 }
+_DIFFERENCE = ("first", "second", "difference", "low", "high", "simultaneous_low",
+               "simultaneous_high", "probability", "p_value",
+               "adjusted_p_value")  # fmt: skip
 _STEP = keys(title=text("a question"), sentences=several(text("what was found")))
 
 # one entry per command: what stands under "result"
@@ -291,6 +298,27 @@ RESULTS: dict[str, Schema] = {
             "probability_best", "gap"
         ),
         groups=each(keys(prevalence=ESTIMATE)),
+    ),
+    "judge": keys(
+        systems=each(
+            keys(
+                rate=ESTIMATE,
+                raw=number("share of yes among all verdicts"),
+                naive=each(number("share of yes of a judge")),
+                judges=each(of(Judge)),
+                sentences=several(text("what was found, for a paper")),
+                next=of(LabelPlan),
+                needed=of(LabelNumber),
+                **{
+                    name: field(Rate, name)
+                    for name in ("effective_judges", "labelled", "labels", "cases",
+                                 "notes")
+                },
+            )
+        ),
+        differences=several(of(RateComparison, *_DIFFERENCE, row=True)),
+        notes=several(text("what the comparison assumes")),
+        sentences=several(text("which systems differ")),
     ),
     "leaves": keys(**_TREE, groups=each(keys(**_TREE))),
     "plan auc": keys(plan=of(Plan)),

@@ -40,7 +40,7 @@ from trueness._core.records import json_value, shown
 from trueness.cli._columns import Request
 from trueness.cli._words import for_the_shell
 
-DRAWN_BY_GROUP = ("evaluate", "nogold")
+DRAWN_BY_GROUP = ("evaluate", "judge", "nogold")
 EXIT = {"written": 1, "input": 2, "cases": 3, "interrupted": 130}
 T = TypeVar("T")
 R = TypeVar("R")

@@ -25,6 +25,7 @@ KNOWN = frozenset(
         *("maximize", "minimize", "subject_to", "prevalence", "guarantee", "method"),
         *("folds", "criterion", "dependence", "draws", "confidence", "utility", "null"),
         *("power", "half_width", "auc", "p", "cost_fp", "cost_fn", "column", "yes"),
+        *("labelled", "judges", "item", "system", "judge"),
     ]
 )
 _GIVEN = re.compile(
@@ -42,6 +43,8 @@ SENTENCES = (
     ),
     (r"Pass positive=\.\.\. to \w+\.", "Type --positive VALUE."),
     (r"Type (trueness\.)?tally\([^)]*\)\.?", "Check --label and --score."),
+    (r"label_next says", "--next 50 says"),
+    (r", or pass prior= to latent_class", ""),
     (r"(Pass|Type) confidence=(\S+?)\.?$", r"Type --guarantee \2."),
 )
 

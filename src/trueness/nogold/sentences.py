@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
-from trueness._core.numbers import level_text, p_is, percent
+from trueness._core.numbers import counted, level_text, p_is, percent, points, spelt
 from trueness._core.records import Estimate, shown
 from trueness.nogold.combinations.records import Combination
 from trueness.nogold.dependence import Dependence
+from trueness.nogold.figures import raw_rate
+from trueness.nogold.rate import Rate
+from trueness.nogold.rate_comparison import RateComparison
+
+MOST_PAIRS = 10  # differences that are said in words; a table has all
 
 DOUBT = 0.05
 
@@ -51,4 +58,84 @@ def credible_sentence(what: str, e: Estimate) -> str:
     return (
         f"{what} is about {percent(e.value)}; with a probability of "
         f"{level_text(e.level)} it lies between {percent(e.low)} and {percent(e.high)}."
+    )
+
+
+def rate_sentences(r: Rate, system: str = "") -> list[str]:
+    """Say the raw and the corrected rate, and what the judges are worth, for a paper.
+
+    ``system`` is whose rate it is, where there are several.
+    """
+    width, several = r.high - r.low, len(r.naive) > 1
+    head = f"{shown(system)}: the" if system else "The"
+    whose = "judges'" if several else "judge's"
+    lines = [
+        f"{head} raw pass rate is {points(raw_rate(r), width)} %.",
+        f"Corrected for the {whose} errors it is {points(r.value, width)} % "
+        f"({level_text(r.level)} interval {points(r.low, width)} to "
+        f"{points(r.high, width)}).",
+    ]
+    worth = r.effective_judges.value
+    if several and np.isfinite(worth):
+        lines.append(
+            f"The {spelt(len(r.naive))} judges are worth {worth:.1f} independent "
+            f"{'one' if f'{worth:.1f}' == '1.0' else 'ones'}."
+        )
+    return lines
+
+
+def difference_sentences(c: RateComparison) -> list[str]:
+    """Say which systems differ, the clearest differences first."""
+    order = np.argsort(c.adjusted_p_value, kind="stable")
+    level = next(iter(c.rates.values())).level
+    lines = [_difference_sentence(c, int(k), level) for k in order[:MOST_PAIRS]]
+    if order.size > MOST_PAIRS:
+        lines.append(
+            f"The other {counted(order.size - MOST_PAIRS, 'pair')}: see below."
+        )
+    return lines
+
+
+def _difference_sentence(c: RateComparison, k: int, level: float) -> str:
+    first, second = shown(str(c.first[k])), shown(str(c.second[k]))
+    ends = np.array([c.difference[k], c.low[k], c.high[k]])
+    if ends[0] < 0:
+        first, second, ends = second, first, -ends[[0, 2, 1]]
+    said = [points(float(v), float(ends[2] - ends[1])) for v in ends]
+    span = f"{level_text(level)} interval {said[1]} to {said[2]}"
+    many = ", adjusted for all pairs" if len(c.first) > 1 else ""
+    sure = f"{p_is(float(c.adjusted_p_value[k]))}{many}"
+    if c.adjusted_p_value[k] < 1 - level:
+        return (
+            f"The pass rate of {first} is {said[0]} points higher than that of "
+            f"{second} ({span}; {sure})."
+        )
+    return (
+        f"Whether {first} or {second} has the higher pass rate cannot be told from "
+        f"these cases: {first} is {said[0]} points higher ({span}; {sure})."
+    )
+
+
+def rate_notes(rates: Mapping[str, Rate], more: Sequence[str] = ()) -> list[str]:
+    """Give what must be known, once; what is true of one system only with its name."""
+    if len(rates) == 1:
+        return list(dict.fromkeys([*next(iter(rates.values())).notes, *more]))
+    common = set.intersection(*(set(r.notes) for r in rates.values()))
+    said = [n for r in rates.values() for n in r.notes if n in common]
+    own = [
+        f"{shown(s)}: {n[:1].lower()}{n[1:]}"
+        for s, r in rates.items()
+        for n in r.notes
+        if n not in common
+    ]
+    known = {n for r in rates.values() for n in r.notes}
+    return [*dict.fromkeys(said), *own, *(n for n in more if n not in known)]
+
+
+def label_sentence(width_now: float, width_then: float, labels: Sequence[int]) -> str:
+    """Say what more labels would bring."""
+    return (
+        f"The interval is {points(width_now, width_now)} points wide; with "
+        f"{counted(int(sum(labels)), 'more label')} as below it would be about "
+        f"{points(width_then, width_now)}."
     )

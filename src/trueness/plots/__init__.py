@@ -18,6 +18,10 @@ from trueness.plots.fermi import fermi_parameters, identity, rank_probability
 from trueness.plots.nogold import (
     combination_plane,
     dependence_matrix,
+    judge_errors,
+    judge_labels,
+    judge_plane,
+    judge_rates,
     posterior_densities,
 )
 from trueness.plots.ranking import (
@@ -68,6 +72,10 @@ __all__ = [
     "gap_price",
     "guaranteed_cut",
     "identity",
+    "judge_errors",
+    "judge_labels",
+    "judge_plane",
+    "judge_rates",
     "leaf_shares",
     "leaf_tree",
     "leakage",

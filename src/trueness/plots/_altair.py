@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from trueness._core.figures import Axis, Bars, Curves, Intervals, Line
-from trueness.plots._theme import COLOURS, GREY, alt, frame, styled
+from trueness._core.figures import (
+    Axis,
+    Bars,
+    Crosses,
+    Curves,
+    Intervals,
+    Line,
+    Matrix,
+)
+from trueness.plots._theme import CELL, COLOURS, GREY, alt, frame, on_cell, styled
 
 LABEL = 420
 ONE = "classifier"  # what a tally, which has no name, is called
 Columns = dict[str, list[Any]]
+Figure = Curves | Intervals | Bars | Crosses | Matrix
 
 
-def chart_of(figure: Curves | Intervals | Bars, title: str) -> Any:
+def chart_of(figure: Figure, title: str) -> Any:
     """Draw a figure."""
-    if isinstance(figure, Curves):
-        return curves(figure, title)
-    return (
-        intervals(figure, title)
-        if isinstance(figure, Intervals)
-        else bars(figure, title)
-    )
+    draw: dict[type, Any] = {
+        Curves: curves,
+        Intervals: intervals,
+        Bars: bars,
+        Crosses: crosses,
+        Matrix: matrix,
+    }
+    return draw[type(figure)](figure, title)
 
 
 def curves(figure: Curves, title: str) -> Any:
@@ -171,7 +182,7 @@ def intervals(figure: Intervals, title: str) -> Any:
     columns: dict[str, Any] = {
         name: order, value: figure.value, "low": figure.low, "high": figure.high
     }  # fmt: skip
-    columns |= figure.more
+    columns |= {**figure.more, **figure.marks}
     base = alt.Chart(frame(columns)).encode(
         y=alt.Y(f"{name}:N", title=None, sort=order, axis=alt.Axis(labelLimit=LABEL)),
         tooltip=[f"{name}:N", *(f"{k}:Q" for k in columns if k != name)],
@@ -188,7 +199,13 @@ def intervals(figure: Intervals, title: str) -> Any:
         at = alt.Chart(frame({"x": [figure.zero]}))
         mark = at.mark_rule(color=GREY, strokeDash=[4, 4])
         zero = [mark.encode(x=alt.X("x:Q", title=figure.label))]
-    chart = alt.layer(*zero, rule, point).properties(height=26 * len(order) + 20)
+    others = [
+        base.mark_point(shape="diamond", filled=False, size=70, color=COLOURS[1])
+        .encode(x=alt.X(f"{mark}:Q", title=figure.label, scale=scale))
+        for mark in figure.marks
+    ]  # fmt: skip
+    chart = alt.layer(*zero, rule, *others, point)
+    chart = chart.properties(height=26 * len(order) + 20)
     about = f"{figure.what} with intervals: {', '.join(order)}"
     return styled(chart, title, about)
 
@@ -225,3 +242,74 @@ def bars(figure: Bars, title: str) -> Any:
         )
     about = f"Scores of negatives and positives by {', '.join(figure.neg)}"
     return styled(chart, title, about)
+
+
+def crosses(figure: Crosses, title: str) -> Any:
+    """Draw points with an interval in both directions."""
+    order = list(figure.names)
+    columns: dict[str, Any] = {figure.key: order}
+    x, y = figure.x.name, figure.y.name
+    keys = ((x, "left", "right"), (y, "low", "high"))
+    for named, ends in zip(keys, (figure.across, figure.up), strict=True):
+        columns |= dict(zip(named, ends.T, strict=True))
+    legend: Any = alt.Legend(labelLimit=LABEL)
+    base = alt.Chart(frame(columns)).encode(
+        color=alt.Color(
+            f"{figure.key}:N",
+            title=None,
+            scale=alt.Scale(domain=order, range=[*COLOURS[:-1]]),
+            legend=legend,
+        )
+    )
+    right, up = position(alt.X, figure.x), position(alt.Y, figure.y)
+    left, low = (
+        position(kind, replace(axis, name=name))
+        for kind, axis, name in ((alt.X, figure.x, "left"), (alt.Y, figure.y, "low"))
+    )
+    rules = (
+        base.mark_rule(clip=True).encode(x=left, x2="right", y=up),
+        base.mark_rule(clip=True).encode(x=right, y=low, y2="high"),
+    )
+    points = base.mark_point(filled=True, size=70, opacity=1).encode(
+        x=right,
+        y=up,
+        # colours come round again: no shape does with the same one
+        shape=alt.Shape(
+            f"{figure.key}:N", title=None, scale=alt.Scale(domain=order), legend=legend
+        ),
+        tooltip=[f"{figure.key}:N", f"{x}:Q", f"{y}:Q"],
+    )
+    guides = [straight(line, figure.x, figure.y) for line in figure.guides]
+    about = f"{figure.what} with intervals: {', '.join(order)}"
+    return styled(alt.layer(*guides, *rules, points), title, about)
+
+
+def matrix(figure: Matrix, title: str) -> Any:
+    """Draw a number for each pair of names."""
+    at = [(i, j) for i in range(len(figure.names)) for j in range(i)]
+    order = list(figure.names)
+    rows = frame(
+        {
+            "first": [order[j] for _, j in at],
+            "second": [order[i] for i, _ in at],
+            "value": [float(figure.value[i, j]) for i, j in at],
+        }
+    )
+    axis = alt.Axis(labelLimit=LABEL)
+    base = alt.Chart(rows).encode(
+        x=alt.X("first:N", sort=order, title=None, axis=axis),
+        y=alt.Y("second:N", sort=order, title=None, axis=axis),
+    )
+    cells = base.mark_rect().encode(
+        color=alt.Color(
+            "value:Q",
+            title=figure.label,
+            scale=alt.Scale(scheme="blueorange", domain=[-1, 1], reverse=True),
+        )
+    )
+    numbers = base.mark_text().encode(
+        text=alt.Text("value:Q", format=".2f"), color=on_cell("value", 0.6)
+    )
+    wide = CELL * max(2, len(order) - 1)
+    chart = (cells + numbers).properties(width=wide, height=0.7 * wide)
+    return styled(chart, title, f"{figure.what}: {', '.join(order)}")

@@ -13,26 +13,36 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from trueness._core.checks.errors import InputError
-from trueness._core.figures import Axis, Bars, Curves, Intervals, Line
+from trueness._core.figures import (
+    Axis,
+    Bars,
+    Crosses,
+    Curves,
+    Intervals,
+    Line,
+    Matrix,
+)
 
 GREY, SHADE = "0.45", 0.2
 DASHES = ("--", ":", "-.")
 WHISKER: dict[str, Any] = {"fmt": "o", "capsize": 3}
 
 
-def on_axes(ax: Any, figure: Curves | Intervals | Bars, title: str) -> Any:
+def on_axes(ax: Any, figure: Any, title: str) -> Any:
     """Draw a figure on these axes, and give them back."""
     if not isinstance(ax, Axes):
         raise InputError(
             f"ax must be axes of matplotlib; found {type(ax).__name__}. Type "
             "fig, ax = matplotlib.pyplot.subplots() and pass ax=ax."
         )
-    if isinstance(figure, Curves):
-        _curves(ax, figure)
-    elif isinstance(figure, Intervals):
-        _intervals(ax, figure)
-    else:
-        _bars(ax, figure)
+    draw: dict[type, Any] = {
+        Curves: _curves,
+        Intervals: _intervals,
+        Bars: _bars,
+        Crosses: _crosses,
+        Matrix: _matrix,
+    }
+    draw[type(figure)](ax, figure)
     if title:
         ax.set_title(title)
     return ax
@@ -75,8 +85,35 @@ def _intervals(ax: Axes, figure: Intervals) -> None:
     ax.errorbar(figure.value, at, xerr=ends, **WHISKER)
     if figure.zero is not None:
         ax.axvline(figure.zero, color=GREY, linestyle="--", linewidth=1)
+    for name, values in figure.marks.items():
+        ax.plot(values, at, "D", fillstyle="none", label=name)
+    if figure.marks:
+        ax.legend()
     ax.set_yticks(at, figure.names)
     ax.set_ylim(-0.5, len(at) - 0.5)
+    ax.set_xlabel(figure.label)
+
+
+def _crosses(ax: Axes, figure: Crosses) -> None:
+    for line in figure.guides:
+        across, up = line[figure.x.name], line[figure.y.name]
+        ax.plot(across, up, "--", color=GREY, linewidth=1, label="_guide")
+    for name, x, y in zip(figure.names, figure.across, figure.up, strict=True):
+        ends = [[[v - low], [high - v]] for v, low, high in (x, y)]
+        ax.errorbar(x[0], y[0], xerr=ends[0], yerr=ends[1], label=name, **WHISKER)
+    _axis(ax, "x", figure.x)
+    _axis(ax, "y", figure.y)
+    ax.legend()
+
+
+def _matrix(ax: Axes, figure: Matrix) -> None:
+    shown = np.where(np.tri(len(figure.names), k=-1, dtype=bool), figure.value, np.nan)
+    ax.imshow(shown, cmap="PuOr_r", vmin=-1, vmax=1)
+    for i, j in np.argwhere(np.isfinite(shown)):
+        ax.text(j, i, f"{shown[i, j]:.2f}", ha="center", va="center")
+    at = range(len(figure.names))
+    ax.set_xticks(at, figure.names, rotation=45, ha="right")
+    ax.set_yticks(at, figure.names)
     ax.set_xlabel(figure.label)
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
-from trueness._core.figures import Bars, Curves, Intervals
 from trueness.counts.values import Panel, Tally
-from trueness.plots._altair import ONE
+from trueness.plots._altair import ONE, Figure
 
 Source = Tally | Panel | Mapping[Any, Tally]
 
@@ -28,7 +27,7 @@ def named(x: Source) -> dict[str, Tally]:
     )
 
 
-def drawn(figure: Curves | Intervals | Bars, title: str, ax: Any = None) -> Any:
+def drawn(figure: Figure, title: str, ax: Any = None) -> Any:
     """Draw a figure on axes of matplotlib, or without them as an Altair chart."""
     if ax is None:
         return door("plots._altair").chart_of(figure, title)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
+from trueness._core.figures import Axis, Crosses
 from trueness._core.records import shown
+from trueness.counts.values import Panel
+from trueness.nogold import figures
 from trueness.nogold.combinations.best import ENUMERATED, best_combination, rates_of
 from trueness.nogold.combinations.criteria import CRITERIA
 from trueness.nogold.combinations.table import all_combinations
 from trueness.nogold.combinations.words import votes
 from trueness.nogold.dependence import Dependence
 from trueness.nogold.posterior import LatentPosterior
+from trueness.nogold.rate import Rate
+from trueness.plots import _altair
+from trueness.plots._source import drawn
 from trueness.plots._theme import COLOURS, GREY, alt, frame, on_cell, styled
 
 BINS = 60
@@ -82,17 +89,31 @@ def combination_plane(post: LatentPosterior, most: int = 12) -> Any:
     Up to four classifiers the ``most`` best ones by the product; of more, the best by
     each criterion of the paper, and the single classifiers.
     """
-    columns: dict[str, list[Any]] = {
-        k: [] for k in ("formula", "fpr", "tpr", "left", "right", "low", "high")
-    }
-    for formula, chosen in _worth_drawing(post, most).items():
-        tpr, spec = rates_of(post, chosen)
-        fpr = 1 - spec
-        row = (formula, fpr.mean(), tpr.mean(), *np.quantile(fpr, [0.025, 0.975]))
-        row = (*row, *np.quantile(tpr, [0.025, 0.975]))
-        for key, value in zip(columns, row, strict=True):
-            columns[key].append(value)
-    return _crosses(columns)
+    found = [(f, *rates_of(post, c)) for f, c in _worth_drawing(post, most).items()]
+    up = np.array([_ends(tpr) for _, tpr, _ in found])
+    across = np.array([_ends(1 - spec) for _, _, spec in found])
+    names = tuple(formula for formula, _, _ in found)
+    x, y = (
+        _around(name, title, ends)
+        for name, title, ends in (
+            ("fpr", "1 - specificity", across),
+            ("tpr", "sensitivity", up),
+        )
+    )
+    figure = Crosses("Combinations", x, y, names, across, up, key="formula")
+    return _altair.crosses(figure, "")
+
+
+def _ends(draws: Floats) -> tuple[float, float, float]:
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return float(draws.mean()), float(low), float(high)
+
+
+def _around(name: str, title: str, ends: Floats) -> Axis:
+    """Give an axis that holds all intervals, with a little room."""
+    low, high = float(ends.min()), float(ends.max())
+    room = 0.05 * (high - low) or 0.01
+    return Axis(name, title, max(0.0, low - room), min(1.0, high + room))
 
 
 def _worth_drawing(post: LatentPosterior, most: int) -> dict[str, Array]:
@@ -108,35 +129,6 @@ def _worth_drawing(post: LatentPosterior, most: int) -> dict[str, Array]:
         top = best_combination(post, criterion=criterion)
         found.setdefault(shown(top.formula, 60), top.map(patterns) > 0)
     return found | {n: patterns[:, k] > 0 for k, n in enumerate(post.names)}
-
-
-def _crosses(columns: dict[str, list[Any]]) -> Any:
-    order = columns["formula"]
-    legend: Any = alt.Legend(labelLimit=400)
-    base = alt.Chart(frame(columns)).encode(
-        color=alt.Color(
-            "formula:N",
-            title=None,
-            scale=alt.Scale(domain=order, range=[*COLOURS[:-1]]),
-            legend=legend,
-        )
-    )
-    across = base.mark_rule().encode(
-        x=alt.X("left:Q", title="1 - specificity"),
-        x2="right:Q",
-        y=alt.Y("tpr:Q", title="sensitivity", scale=alt.Scale(zero=False)),
-    )
-    up = base.mark_rule().encode(x="fpr:Q", y="low:Q", y2="high:Q")
-    points = base.mark_point(filled=True, size=70).encode(
-        x="fpr:Q",
-        y="tpr:Q",
-        # colours come round again: no shape does with the same one
-        shape=alt.Shape(
-            "formula:N", title=None, scale=alt.Scale(domain=order), legend=legend
-        ),
-        tooltip=["formula:N", "fpr:Q", "tpr:Q"],
-    )
-    return styled(across + up + points, "", "Combinations with posterior intervals")
 
 
 def dependence_matrix(found: Dependence) -> Any:
@@ -171,3 +163,67 @@ def dependence_matrix(found: Dependence) -> Any:
     score = base.mark_text(dy=7, fontSize=9).encode(text="score:N", color=ink)
     chart = (subproblems + predictive + score).properties(width=300, height=220)
     return styled(chart, "", "Residual correlation of each pair, with two p-values")
+
+
+def judge_rates(rates: Mapping[str, Rate], *, title: str = "", ax: Any = None) -> Any:
+    """How far is the raw rate of each system from the corrected one?
+
+    Parameters
+    ----------
+    rates
+        From system to what :func:`trueness.prevalence` says of it.
+    title
+        Shown above the figure.
+    ax
+        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    """
+    figure = figures.rates_figure(rates)
+    title = (
+        title or "Corrected rate (\N{BLACK CIRCLE}) and raw rate (\N{WHITE DIAMOND})"
+    )
+    return drawn(figure, title, ax)
+
+
+def judge_plane(found: Rate, *, title: str = "", ax: Any = None) -> Any:
+    """How good is each judge, as a point in the ROC plane?
+
+    Parameters
+    ----------
+    found
+        From :func:`trueness.prevalence`.
+    title
+        Shown above the figure.
+    ax
+        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    """
+    return drawn(figures.judges_figure(found), title, ax)
+
+
+def judge_errors(panel: Panel, *, title: str = "", ax: Any = None) -> Any:
+    """Which judges err together? The correlation of their errors, pair by pair.
+
+    Parameters
+    ----------
+    panel
+        Verdicts of judges, with some labels.
+    title
+        Shown above the figure.
+    ax
+        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    """
+    return drawn(figures.errors_figure(panel), title, ax)
+
+
+def judge_labels(found: Rate, panel: Panel, *, title: str = "", ax: Any = None) -> Any:
+    """How narrow would the interval of the rate be with more labels?
+
+    Parameters
+    ----------
+    found, panel
+        The answer of :func:`trueness.prevalence`, and what it was asked about.
+    title
+        Shown above the figure.
+    ax
+        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    """
+    return drawn(figures.labels_figure(found, panel), title, ax)

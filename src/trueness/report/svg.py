@@ -21,7 +21,7 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from trueness._core.arrays import Array
-from trueness._core.figures import Bars, Curves, Intervals, Line
+from trueness._core.figures import Bars, Crosses, Curves, Intervals, Line, Matrix
 from trueness._core.numbers import in_column
 from trueness._core.polyline import few_points
 from trueness._core.records import Estimate, shown
@@ -327,14 +327,16 @@ def forest(
     if size > MOST_SHOWN:
         note = f"{note} The first {MOST_SHOWN} of {size}; the table has all."
     few = slice(0, MOST_SHOWN)
-    ends = np.concatenate([v[few] for v in (figure.value, figure.low, figure.high)])
+    others = list(figure.marks.values())
+    every = (figure.value, figure.low, figure.high, *others)
+    ends = np.concatenate([v[few] for v in every])
     ends = np.append(ends[np.isfinite(ends)], [] if figure.zero is None else 0.0)
     span = _padded(*((ends.min(), ends.max()) if ends.size else (0.0, 1.0)))
     text = f"{figure.label} of each {of} with its interval. {note}".strip()
-    numbers = (v.tolist() for v in (figure.value, figure.low, figure.high))
+    numbers = (v.tolist() for v in every)
     rows = list(zip(figure.names, *numbers, strict=True))
     picture = _intervals(figure, span, coloured, text)
-    head = (of, figure.label, "from", "to")
+    head = (of, figure.label, "from", "to", *figure.marks)
     return Figure(figure.what, picture, note.strip(), grid(figure.what, head, rows))
 
 
@@ -356,6 +358,8 @@ def _intervals(
             marks.append(line(axes, [figure.zero] * 2, zero, "chance"))
         if np.isfinite([low, high]).all():
             marks.append(line(axes, [low, high], [at, at], f"{colour} thick"))
+        for other in figure.marks.values():
+            marks.append(_diamond(axes, float(other[k]), at))
         marks.append(dot(axes, float(value), at, colour))
         for j, part in enumerate(reversed(lines)):
             place = float(axes.py(at - 0.34 * ROW)) - TEXT * j
@@ -363,6 +367,92 @@ def _intervals(
         place = float(axes.py(at - 0.34 * ROW))
         marks.append(_text("name end", WIDTH - RIGHT, place, numbers[k]))
     return drawing(axes, marks, description)
+
+
+def _diamond(axes: Axes, x: float, y: float) -> Markup:
+    """Mark a value that stands beside an estimate."""
+    a, b = float(axes.px(x)), float(axes.py(y))
+    corners = ((a, b - 6), (a + 6, b), (a, b + 6), (a - 6, b))
+    places = "L".join(f"{_place(p)} {_place(q)}" for p, q in corners)
+    return Markup('<path class="line c1" d="M{}Z"/>').format(places)
+
+
+def crosses(figure: Crosses, *, of: str, title: str, note: str) -> Figure:
+    """Draw points with an interval in both directions, and as a table."""
+    axes = Axes(
+        figure.x.title,
+        figure.y.title,
+        (figure.x.low, figure.x.high),
+        (figure.y.low, figure.y.high),
+    )
+    x, y = figure.x.name, figure.y.name
+    marks = [line(axes, g[x], g[y], "chance") for g in figure.guides]
+    for k, (a, b) in enumerate(zip(figure.across, figure.up, strict=True)):
+        colour = f"c{k % 8}"
+        marks.append(line(axes, a[1:], [b[0]] * 2, colour))
+        marks.append(line(axes, [a[0]] * 2, b[1:], colour))
+        marks.append(dot(axes, float(a[0]), float(b[0]), colour))
+    for k, (a, b) in enumerate(zip(figure.across, figure.up, strict=True)):
+        # the number of a judge in the table, beside its point
+        place = float(axes.px(a[0])) + 7, float(axes.py(b[0])) - 6
+        marks.append(_text("name", *place, str(k + 1)))
+    rows = [
+        (f"{k + 1} {name}", *map(float, (*b, *a)))
+        for k, (name, a, b) in enumerate(
+            zip(figure.names, figure.across, figure.up, strict=True)
+        )
+    ]
+    head = (of, figure.y.title, "from", "to", figure.x.title, "from", "to")
+    text = f"{title}: {figure.y.title} against {figure.x.title}. {note}"
+    return Figure(title, drawing(axes, marks, text), note, grid(title, head, rows))
+
+
+def matrix(figure: Matrix, *, title: str, note: str) -> Figure:
+    """Draw a number for each pair of names as a cell, and as a table."""
+    size = len(figure.names)
+    side = (WIDTH - LEFT - RIGHT) / max(size - 1, 1)
+    height = TOP + size * min(side, 46.0)
+    tall = (height - TOP) / size
+    marks, rows = [], []
+    for i in range(1, size):
+        y = TOP + tall * i
+        marks.append(_text("tick end", LEFT - 6, y - 0.5 * tall + 4, str(i + 1)))
+        for j in range(i):
+            value = float(figure.value[i, j])
+            rows.append((figure.names[j], figure.names[i], value))
+            if np.isfinite(value):
+                kind = "c0" if value >= 0 else "c1"
+                marks.append(_cell(LEFT + side * j, y - tall, side, tall, kind, value))
+    for j in range(size - 1):
+        middle = LEFT + side * (j + 0.5)
+        marks.append(
+            _text("tick mid", middle, TOP + tall * (size - 1) + 15, str(j + 1))
+        )
+    text = f"{title}: {figure.label} of each pair. {note}"
+    picture = Markup(
+        '<svg class="figure" viewBox="0 0 {w} {h}" role="img" aria-label="{text}">'
+        "{marks}</svg>"
+    ).format(w=WIDTH, h=f"{height:.0f}", text=text, marks=Markup("").join(marks))
+    return Figure(
+        title, picture, note, grid(title, ("first", "second", figure.label), rows)
+    )
+
+
+def _cell(
+    x: float, y: float, wide: float, tall: float, kind: str, value: float
+) -> Markup:
+    return Markup(
+        '<rect class="area {kind}" fill-opacity="{o:.2f}" x="{x}" y="{y}" width="{w}" '
+        'height="{h}"/>{text}'
+    ).format(
+        kind=kind,
+        o=abs(value),
+        x=_place(x + 1),
+        y=_place(y + 1),
+        w=_place(wide - 2),
+        h=_place(tall - 2),
+        text=_text("name mid", x + wide / 2, y + tall / 2 + 4, f"{value:.2f}"),
+    )
 
 
 def _name_lines(name: str) -> list[str]:

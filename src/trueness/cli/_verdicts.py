@@ -1,0 +1,178 @@
+"""Which verdicts does a file hold? Wide tables, long ones and logs become one kind.
+
+A wide table has a row per answer and a column per judge; a long one a row per verdict.
+Logs are read by ``data/verdict_logs.py``. Labels may come from a file of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import duckdb
+
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import nearest
+from trueness.cli._source import Source, is_local, names_of, open_source
+from trueness.data.engines import quoted, reading
+from trueness.data.verdict_logs import ITEM, SYSTEM, is_log, read_verdicts
+
+MOST_JUDGES = 30
+
+
+def open_verdicts(file: str) -> tuple[Source, tuple[str, ...]]:
+    """Open a table, or a log with the names of its judges."""
+    if not (is_local(file) and is_log(file)):
+        return open_source(file), ()
+    import pyarrow as pa
+
+    log = read_verdicts(file)
+    columns = {
+        k: pa.array(v.tolist(), from_pandas=True) for k, v in log.columns.items()
+    }
+    return _made(file, duckdb.from_arrow(pa.table(columns))), log.judges
+
+
+def in_log(source: Source, name: str) -> str | None:
+    """Name a column of a log: the item always, the system if there are several."""
+    if name == ITEM:
+        return ITEM
+    return SYSTEM if len(source.distinct(SYSTEM, 2)) > 1 else None
+
+
+def _made(name: str, rows: Any) -> Source:
+    return Source(
+        name, rows, dict(zip(rows.columns, map(str, rows.types), strict=True))
+    )
+
+
+def known(source: Source, name: str | None, what: str) -> str | None:
+    """Pass on the name of a column, or say which there are."""
+    if name is None or name in source.types:
+        return name
+    raise InputError(
+        f"{what} must name a column, and {source.name} has no column {name!r}; it has "
+        f"{names_of(source.types)}.{nearest(name, list(source.types))}"
+    )
+
+
+def widened(
+    source: Source, *, judge: str, verdict: str, item: str, system: str | None,
+    label: str | None,
+) -> tuple[Source, tuple[str, ...]]:  # fmt: skip
+    """Make a row per answer of a row per verdict; give the names of the judges, too."""
+    names = [str(n) for n in source.distinct(judge, MOST_JUDGES)]
+    if len(names) > MOST_JUDGES:
+        raise InputError(
+            f"--judge names the column of the judges, of which there may be "
+            f"{MOST_JUDGES}; {judge!r} has more: {names_of(names, 3)}. Is it the item?"
+        )
+    keys = [item] if system is None else [item, system]
+    _once(source, [*keys, judge], "verdict")
+    if label is not None:
+        _agree(source, keys, label)
+    clash = [n for n in names if n in (*keys, label)]
+    if clash:
+        raise InputError(
+            f"The judge {clash[0]!r} has the name of a column. Rename that column."
+        )
+    cells = [
+        f"max(CASE WHEN CAST({quoted(judge)} AS VARCHAR) = {_text(n)} THEN "
+        f"{quoted(verdict)} END) AS {quoted(n)}"
+        for n in names
+    ]
+    if label is not None:
+        cells.append(f"max({quoted(label)}) AS {quoted(label)}")
+    by = ", ".join(map(quoted, keys))
+    with reading():
+        rows = source.rows.aggregate(f"{by}, {', '.join(cells)}", by)
+        return _made(source.name, duckdb.from_arrow(rows.to_arrow_table())), tuple(
+            names
+        )
+
+
+def _text(word: str) -> str:
+    return "'" + word.replace("'", "''") + "'"
+
+
+def first_twice(source: Source, keys: Sequence[str]) -> tuple[Any, ...] | None:
+    """Which case occurs twice? Its keys and how often; None when all occur once."""
+    by = ", ".join(map(quoted, keys))
+    twice = source.rows.aggregate(f"{by}, count(*) AS trueness_n", by)
+    found = twice.filter("trueness_n > 1").limit(1).fetchall()
+    return tuple(found[0]) if found else None
+
+
+def _once(source: Source, keys: Sequence[str], what: str) -> None:
+    """Stop where a case occurs twice: nobody knows which of both is meant."""
+    found = first_twice(source, keys)
+    if found is not None:
+        *case, number = found
+        where = ", ".join(f"{k} {v!r}" for k, v in zip(keys, case, strict=True))
+        raise InputError(
+            f"There are {number} rows for {where} in {source.name}; one {what} was "
+            f"expected. If rows are different answers, name them with --item or "
+            f"--system."
+        )
+
+
+def _agree(source: Source, keys: Sequence[str], label: str) -> None:
+    by = ", ".join(map(quoted, keys))
+    counts = f"{by}, count(DISTINCT {quoted(label)}) AS trueness_n"
+    found = source.rows.aggregate(counts, by).filter("trueness_n > 1").limit(1)
+    rows = found.fetchall()
+    if rows:
+        raise InputError(
+            f"Item {rows[0][0]!r} has different labels in column {label!r} in rows of "
+            f"different judges. A label belongs to the answer, not to the verdict."
+        )
+
+
+def with_labels(
+    source: Source, file: str, *, item: str, system: str | None, label: str
+) -> Source:
+    """Join labels from another file, by item and where it has them by system."""
+    other = open_source(file)
+    keys = [str(known(other, item, "--item"))]
+    if system is not None and system in other.types:
+        keys.append(system)
+    known(other, label, "--label")
+    _once(other, keys, "label")
+    if label in source.types:
+        raise InputError(
+            f"Both {source.name} and {file} have a column {label!r}. Leave out "
+            f"--labels, or rename one of them."
+        )
+    if item not in source.types:
+        known(source, item, "--item")
+    text = ", ".join(
+        f"CAST({quoted(k)} AS VARCHAR) AS k{i}" for i, k in enumerate(keys)
+    )
+    left = source.rows.project(f"*, {text}").set_alias("l")
+    right = duckdb.from_arrow(
+        other.rows.project(f"{text}, {quoted(label)}").to_arrow_table()
+    )
+    left = duckdb.from_arrow(left.to_arrow_table())
+    on = ", ".join(f"k{i}" for i in range(len(keys)))
+    with reading():
+        matched = (
+            right.join(left, on, how="semi").aggregate("count(*)").fetchall()[0][0]
+        )
+        if not matched:
+            raise InputError(
+                f"No {item} of {file} is one of {source.name}. Do both files name "
+                f"the items alike?"
+            )
+        rows = left.join(right, on, how="left")
+        columns = ", ".join(quoted(c) for c in (*source.types, label))
+        return replace(
+            _made(
+                source.name, duckdb.from_arrow(rows.project(columns).to_arrow_table())
+            )
+        )
+
+
+def numbered(rows: Any, item: str, name: str) -> Any:
+    """Add the number of each item, so that systems can be compared item by item."""
+    return rows.project(f"*, dense_rank() OVER (ORDER BY {quoted(item)}) AS {name}")

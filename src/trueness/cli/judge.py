@@ -1,0 +1,466 @@
+"""What is the true pass rate, when the judges err?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.options import choice, fraction
+from trueness._core.doors import door
+from trueness._core.numbers import counted
+from trueness._core.progress import progress
+from trueness._core.records import Estimate, shown
+from trueness.cli._columns import Request, choose, count_panel, with_verdicts
+from trueness.cli._command import command
+from trueness.cli._options import (
+    Count,
+    File,
+    Label,
+    Level,
+    Positive,
+    Seed,
+    Yes,
+    column_names,
+)
+from trueness.cli._shell import Answer, about, each_group, say, table
+from trueness.cli._source import Source, names_of
+from trueness.cli._verdicts import (
+    first_twice,
+    in_log,
+    known,
+    numbered,
+    open_verdicts,
+    widened,
+    with_labels,
+)
+from trueness.cli._words import for_the_shell
+from trueness.cli.report import command_line, write_page
+from trueness.counts.values import Panel
+from trueness.nogold.figures import raw_rate
+from trueness.nogold.label_plans import plan_labels
+from trueness.nogold.rate import LABELLED, Rate, prevalence
+from trueness.nogold.rate_comparison import JUDGES, RateComparison, compare_prevalence
+from trueness.nogold.sentences import (
+    difference_sentences,
+    label_sentence,
+    rate_notes,
+    rate_sentences,
+)
+
+ALL = "all"
+HOW = {
+    "random": "at random",
+    "by verdict": "by what the judges said",
+    "by truth": "by their truth",
+}
+_NUMBER = "trueness_item"
+
+
+def _column(*names: str, help: str) -> Any:
+    return typer.Option(
+        *names, help=help, metavar="COLUMN", autocompletion=column_names
+    )
+
+
+@command()
+def judge(
+    file: File,
+    judge: Annotated[
+        list[str] | None,
+        _column(
+            "--judge",
+            help="Column with the verdicts of a judge, 0 and 1 or grades; repeat it "
+            "for each. With --verdict, the column with the names of the judges.",
+        ),
+    ] = None,
+    label: Label = None,
+    labelled: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help='How the labelled cases were chosen: random, "by verdict" or '
+            '"by truth".',
+        ),
+    ] = None,
+    system: Annotated[
+        str | None, _column("--system", help="Column with the systems to compare.")
+    ] = None,
+    item: Annotated[
+        str | None, _column("--item", help="Column with the items that were answered.")
+    ] = None,
+    verdict: Annotated[
+        str | None,
+        _column("--verdict", help="Of a table with a row per verdict: its column."),
+    ] = None,
+    yes: Yes = None,
+    abstain: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="VALUE", help="Verdict that means none, such as unsure; repeat it."
+        ),
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="File with the labels, joined by --item."),
+    ] = None,
+    judges: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW",
+            help='Are judges equally good on all systems ("shared"), or not ("per '
+            'system")?',
+        ),
+    ] = "per system",
+    next: Annotated[
+        int,
+        typer.Option(metavar="NUMBER", help="Which so many cases to label next?"),
+    ] = 0,
+    width: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="How many labels for an interval of this width?"
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write a report with figures to this HTML file.",
+            rich_help_panel="Output",
+        ),
+    ] = None,
+    positive: Positive = None,
+    count: Count = None,
+    level: Level = 0.95,
+    seed: Seed = 0,
+) -> Answer:
+    """What is the true pass rate, when the judges err? Also from logs of evaluations.
+
+    Example: trueness judge sample:judges --judge skywork_gemma_27b \
+--judge internlm2_20b --label human --labelled random
+    """
+    fraction(level, "--level")
+    choice(judges, JUDGES, "--judges")
+    if labelled is not None:
+        choice(labelled, LABELLED, "--labelled")
+    with progress("Reading", unit=""):
+        source, named, item, system = _opened(
+            file, judge, verdict, item, system, label, labels
+        )
+        request = _request(
+            source, named, label, positive or yes, count, system, level, seed
+        )
+        request = with_verdicts(request, _for_verdicts(request, yes), abstain or ())
+        panel = count_panel(request)
+        systems = count_panel(request, by=True) if request.chosen.by else {}
+    panels = {str(s): p for s, p in systems.items()} or {ALL: panel}
+    with progress("Judging the judges", unit=""):
+        rates = _rates(panels, labelled, level, seed)
+        compared = _compared(request, panels, rates, item, judges, labelled)
+        plans = _plans(panels, rates, next, width)
+    if output is not None:
+        page = door("report.judges").judged(
+            rates,
+            {s: panels[s] for s in rates},
+            compared,
+            source=source.name,
+            command=command_line(),
+        )
+        size = write_page(page, output)
+        say(f"Report written to {output} ({size / 1024:,.0f} KB).")
+    return Answer(
+        "judge",
+        _result(rates, compared, plans),
+        _parts(rates, compared, plans),
+        chart=lambda: _chart(rates),
+        about=about(request, panel),
+    )
+
+
+def _opened(
+    file: str,
+    judge: Sequence[str] | None,
+    verdict: str | None,
+    item: str | None,
+    system: str | None,
+    label: str | None,
+    labels: str | None,
+) -> tuple[Source, tuple[str, ...], str | None, str | None]:
+    """Open the file as a wide table: a row per answer, a column per judge."""
+    source, of_log = open_verdicts(file)
+    if of_log:
+        item = item or in_log(source, "item")
+        system = system or in_log(source, "system")
+    known(source, item, "--item")
+    known(source, system, "--system")
+    named = tuple(judge or of_log)
+    if verdict is not None:
+        known(source, verdict, "--verdict")
+        if len(named) != 1 or item is None:
+            raise InputError(
+                "--verdict is for a table with a row per verdict, which needs --item "
+                "COLUMN and one --judge COLUMN with the names of the judges."
+            )
+        source, named = widened(
+            source,
+            judge=str(known(source, named[0], "--judge")),
+            verdict=verdict,
+            item=item,
+            system=system,
+            label=None if labels else known(source, label, "--label"),
+        )
+    if labels is not None:
+        if item is None or label is None:
+            raise InputError("--labels needs --item COLUMN and --label COLUMN.")
+        source = with_labels(source, labels, item=item, system=system, label=label)
+    return source, named, item, system
+
+
+def _request(
+    source: Source,
+    named: tuple[str, ...],
+    label: str | None,
+    positive: str | None,
+    count: str | None,
+    system: str | None,
+    level: float,
+    seed: int,
+) -> Request:
+    known(source, label, "--label")
+    if label is not None and source.types[label] != "VARCHAR":
+        positive = positive if _is_value(source, label, positive) else None
+    chosen = choose(
+        source,
+        option="judge",
+        scores=named,
+        guess=_guess,
+        label=label,
+        positive=positive if label is not None else None,
+        count=count,
+        by=system,
+        needs_label=False,
+    )
+    if chosen.guessed:
+        say(f"Using {' and '.join(chosen.guessed)}: no other column fits.")
+    rows = source.rows
+    return Request(source, chosen, rows, level, seed)
+
+
+def _for_verdicts(request: Request, yes: str | None) -> str | None:
+    """Is the word for yes one of the verdicts, or of the labels only?"""
+    source, chosen = request.source, request.chosen
+    words = any(source.types[c] == "VARCHAR" for c in chosen.scores)
+    if words or chosen.label is None or not _is_value(source, chosen.label, yes):
+        return yes
+    return None
+
+
+def _is_value(source: Source, label: str, positive: str | None) -> bool:
+    """Is the word for yes a value of a label that holds numbers or truth values?"""
+    return positive is not None and any(
+        str(v).lower() == positive.lower() for v in source.distinct(label, 2)
+    )
+
+
+def _guess(source: Source, taken: set[str | None]) -> tuple[str, ...]:
+    free = [c for c in source.types if c not in taken]
+    binary = [c for c in free if set(source.distinct(c, 2)) <= {0, 1}]
+    if free and binary == free:
+        return tuple(free)
+    raise InputError(
+        "Which columns hold the verdicts of judges? Type --judge NAME for each. This "
+        f"file has the columns {names_of(source.types)}."
+    )
+
+
+def _rates(
+    panels: Mapping[str, Panel], labelled: str | None, level: float, seed: int
+) -> dict[str, Rate]:
+    def rate(p: Panel) -> Rate:
+        found = prevalence(p, labelled=labelled, level=level, rng=seed)
+        return replace(found, notes=tuple(map(for_the_shell, found.notes)))
+
+    if len(panels) == 1:
+        return {s: rate(p) for s, p in panels.items()}
+    found = {s: r for s, r in each_group(panels, rate).items() if r is not None}
+    if not found:
+        raise NotEnoughCases("None of the systems has enough labels or judges.")
+    return found
+
+
+def _compared(
+    request: Request,
+    panels: Mapping[str, Panel],
+    rates: Mapping[str, Rate],
+    item: str | None,
+    judges: str,
+    labelled: str | None,
+) -> RateComparison | None:
+    """Compare the systems, item by item where the items are named."""
+    wanted = panels if judges == "shared" else {s: panels[s] for s in rates}
+    if len(wanted) < 2:
+        return None
+    asked: dict[str, Any] = {"labelled": labelled, "judges": judges}
+    asked |= {"level": request.level, "rng": request.seed}
+    if item is not None and _paired(request, item):
+        columns = replace(request.chosen, scores=(*request.chosen.scores, _NUMBER))
+        rows = numbered(request.rows, item, _NUMBER)
+        numbers = count_panel(replace(request, rows=rows, chosen=columns), by=True)
+        wanted = {str(s): p for s, p in numbers.items() if str(s) in wanted}
+        asked["item"] = _NUMBER
+    found = compare_prevalence(wanted, **asked)
+    return replace(found, notes=tuple(map(for_the_shell, found.notes)))
+
+
+def _paired(request: Request, item: str) -> bool:
+    """Does each item occur once in a system, with labels in all of them?"""
+    case = (item, str(request.chosen.by))
+    if request.chosen.label is None or request.chosen.count is not None:
+        return False
+    if first_twice(request.source, case) is not None:
+        say(
+            f"Some items of column {item!r} occur several times in a system, so the "
+            f"systems are not compared item by item."
+        )
+        return False
+    return True
+
+
+def _plans(
+    panels: Mapping[str, Panel],
+    rates: Mapping[str, Rate],
+    next: int,
+    width: float | None,
+) -> dict[str, dict[str, Any]]:
+    """Plan more labels for each system, where that was asked."""
+    out: dict[str, dict[str, Any]] = {}
+    for s, r in rates.items():
+        plan: dict[str, Any] = {}
+        if next:
+            plan["next"] = r.label_next(next)
+        if width is not None:
+            plan["needed"] = plan_labels(panels[s], width=width, level=r.level)
+        out[s] = plan
+    return out
+
+
+def _chart(rates: Mapping[str, Rate]) -> Any:
+    plots = door("plots")
+    if len(rates) > 1:
+        return plots.judge_rates(rates)
+    return plots.judge_plane(next(iter(rates.values())))
+
+
+def _parts(
+    rates: Mapping[str, Rate],
+    compared: RateComparison | None,
+    plans: Mapping[str, Mapping[str, Any]],
+) -> list[Any]:
+    parts: list[Any] = [_head(rates)]
+    for s, r in rates.items():
+        parts.append(" ".join(rate_sentences(r, "" if s == ALL else s)))
+    if len(rates) > 1:
+        rows = [
+            [
+                s,
+                raw_rate(r),
+                Estimate(r.value, r.low, r.high, r.level),
+                r.labels,
+                r.cases,
+            ]
+            for s, r in rates.items()
+        ]
+        parts.append(table(["system", "raw", "corrected", "labels", "answers"], rows))
+    if compared is not None:
+        parts += difference_sentences(compared)
+    parts.append(_judges_table(rates))
+    for s, plan in plans.items():
+        parts += _plan_parts("" if s == ALL else f"{shown(s)}: ", plan)
+    notes = rate_notes(rates, () if compared is None else compared.notes)
+    return [*parts, *(f"Note: {n}" for n in notes)]
+
+
+def _head(rates: Mapping[str, Rate]) -> str:
+    first = next(iter(rates.values()))
+    cases = sum(r.cases for r in rates.values())
+    labels = sum(r.labels for r in rates.values())
+    how = f", chosen {HOW[first.labelled]}" if labels else ""
+    return (
+        f"{counted(cases, 'answer')}, {counted(len(first.naive), 'judge')}; "
+        f"{counted(labels, 'label')}{how}."
+    )
+
+
+def _judges_table(rates: Mapping[str, Rate]) -> Any:
+    several = len(rates) > 1
+    rows = [
+        [*([s] if several else []), n, r.naive[n], j.sensitivity, j.specificity]
+        for s, r in rates.items()
+        for n, j in r.judges.items()
+    ]
+    head = ["judge", "raw", "sensitivity", "specificity"]
+    return table([*(["system"] if several else []), *head], rows)
+
+
+def _plan_parts(whose: str, plan: Mapping[str, Any]) -> list[Any]:
+    out: list[Any] = []
+    if "needed" in plan:
+        n = plan["needed"]
+        out.append(
+            f"{whose}{n.labels:,} labels at random in all make an interval "
+            f"{100 * n.width:.3g} points wide; without judges it would take "
+            f"{n.without_judges:,}."
+        )
+    if "next" in plan:
+        p = plan["next"]
+        out.append(whose + label_sentence(p.width_now, p.width_then, p.labels.tolist()))
+        rows = [[str(w), int(n)] for w, n in zip(p.pattern, p.labels, strict=True)]
+        out.append(table(["verdicts in this order", "to label"], rows))
+    return out
+
+
+def _result(
+    rates: Mapping[str, Rate],
+    compared: RateComparison | None,
+    plans: Mapping[str, Mapping[str, Any]],
+) -> dict[str, Any]:
+    return {
+        "systems": {
+            s: {
+                "rate": Estimate(r.value, r.low, r.high, r.level),
+                "raw": raw_rate(r),
+                "naive": dict(r.naive),
+                "judges": dict(r.judges),
+                "effective_judges": r.effective_judges,
+                "labelled": r.labelled,
+                "labels": r.labels,
+                "cases": r.cases,
+                "notes": list(r.notes),
+                "sentences": rate_sentences(r, "" if s == ALL else s),
+                "next": plans[s].get("next"),
+                "needed": plans[s].get("needed"),
+            }
+            for s, r in rates.items()
+        },
+        "differences": [] if compared is None else _differences(compared),
+        "notes": [] if compared is None else list(compared.notes),
+        "sentences": [] if compared is None else difference_sentences(compared),
+    }
+
+
+DIFFERENCE = ("first", "second", "difference", "low", "high", "simultaneous_low",
+              "simultaneous_high", "probability", "p_value",
+              "adjusted_p_value")  # fmt: skip
+
+
+def _differences(c: RateComparison) -> list[dict[str, Any]]:
+    return [
+        {name: getattr(c, name)[k] for name in DIFFERENCE} for k in range(len(c.first))
+    ]

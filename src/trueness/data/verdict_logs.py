@@ -1,0 +1,421 @@
+"""What did the judges say? Reads the logs of programs that run evaluations.
+
+======================  ==========================================================
+Inspect                 ``.eval`` and ``.json`` logs; a scorer is a judge
+promptfoo               the JSON of ``promptfoo eval -o``; an assertion is a judge
+DeepEval                the JSON of a test run; a metric is a judge
+lm-evaluation-harness   ``samples_*.jsonl``; a metric is a judge
+======================  ==========================================================
+
+A format is one function, from what a file holds to rows: which item, which system, what
+each judge said, and what else was noted of the case, where a label may be. ``FORMATS``
+lists them with the keys by which a file is recognised.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import struct
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from glob import glob
+from pathlib import Path
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from trueness._core.arrays import Array
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.doors import installed
+from trueness._core.numbers import counted
+from trueness.data.frames import native_frame
+
+ITEM, SYSTEM, TASK = "item", "system", "task"
+_ENDINGS = (".eval", ".json", ".jsonl")
+_LOCAL = 30  # bytes of the head of an entry of a ZIP file, before its name
+# what Inspect's own metrics make of its letters
+_LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+_WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+
+
+class Row(NamedTuple):
+    """One answer: to which item, by which system, what judges said, what was noted."""
+
+    item: str
+    system: str
+    said: Mapping[str, Any]
+    noted: Mapping[str, Any]
+
+
+@final
+@dataclass(frozen=True)
+class VerdictLog:
+    """What judges said of the answers of systems, one row per answer.
+
+    Attributes
+    ----------
+    format : str
+        Which program wrote it.
+    judges : tuple of str
+        The columns that hold verdicts: 1 yes, 0 no, between them a grade, NaN none.
+    columns : mapping from str to array
+        ``item``, ``system``, one column per judge, and what else was noted of a case,
+        such as ``metadata.human``.
+    """
+
+    format: str
+    judges: tuple[str, ...]
+    columns: Mapping[str, Array]
+
+    def __repr__(self) -> str:
+        """Say what is in it."""
+        rows, systems = len(self.columns[ITEM]), set(self.columns[SYSTEM].tolist())
+        return (
+            f"VerdictLog of {self.format}: {counted(rows, 'answer')} of "
+            f"{counted(len(systems), 'system')}, judged by {', '.join(self.judges)}"
+        )
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Give the rows as a frame; ``backend`` is pandas, polars, pyarrow or dict."""
+        return native_frame({k: v.tolist() for k, v in self.columns.items()}, backend)
+
+
+def read_verdicts(source: str | os.PathLike[str]) -> VerdictLog:
+    """What did the judges say, in the log of an evaluation?
+
+    Parameters
+    ----------
+    source
+        A log of Inspect (``.eval`` or ``.json``), the results of promptfoo or DeepEval
+        (``.json``), samples of the lm-evaluation-harness (``.jsonl``); a folder or a
+        pattern such as ``"logs/*.eval"`` of these, all of one program.
+
+    Returns
+    -------
+    VerdictLog
+        With the names of the judges and a column for each.
+
+    Notes
+    -----
+    Inspect: C is 1, I and N are 0, P is one half, as in its own metrics; a sample that
+    failed has no verdicts. promptfoo: a judge is called by the ``metric`` of its
+    assertion or by its type; a rating by hand is the column ``human``. DeepEval: the
+    verdict is whether the metric reached its threshold. lm-evaluation-harness: the
+    system is the folder of the file, since the samples do not name it.
+    """
+    files = _files(os.fspath(source))
+    held = [(f, log_format(f)) for f in files]
+    known = [(f, kind) for f, kind in held if kind is not None]
+    kinds = sorted({kind for _, kind in known})
+    if len(kinds) != 1:
+        found = f"logs of {' and '.join(kinds)}" if kinds else "none of these"
+        raise InputError(
+            f"read_verdicts needs logs of one of {', '.join(FORMATS)}; found {found} "
+            f"in {os.fspath(source)}. A table of verdicts is read by trueness.scan."
+        )
+    rows = [r for file, _ in known for r in FORMATS[kinds[0]].rows(file)]
+    return _table(kinds[0], _of_tasks(rows), os.fspath(source))
+
+
+def is_log(place: str) -> bool:
+    """Is this a log that is known here, or a folder or a pattern with one in it?"""
+    found = Path(place).rglob("*") if os.path.isdir(place) else [place]
+    if not os.path.exists(place):
+        found = glob(place, recursive=True)
+    return any(log_format(str(f)) is not None for f in found)
+
+
+def log_format(file: str) -> str | None:
+    """Which program wrote this file? None when it is no log that is known here."""
+    path = Path(file)
+    if not path.is_file() or path.suffix.lower() not in _ENDINGS:
+        return None
+    if path.suffix.lower() == ".eval":
+        return "Inspect"
+    held = _first_object(path)
+    for name, known in FORMATS.items():
+        if any(keys <= held.keys() for keys in known.keys):
+            return name
+    return None
+
+
+def _files(place: str) -> list[str]:
+    if os.path.isdir(place):
+        found = [str(p) for p in Path(place).rglob("*") if p.suffix in _ENDINGS]
+    else:
+        found = [place] if os.path.exists(place) else glob(place, recursive=True)
+    if not found:
+        raise InputError(f"There is no log {place}. Is the folder right?")
+    return sorted(found)
+
+
+def _first_object(path: Path) -> dict[str, Any]:
+    """Read the one object of a JSON file, or that of the first line; else nothing."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        first, second = file.readline(), file.readline()
+    if not first.lstrip().startswith("{"):
+        return {}
+    found = _parsed(first)
+    if not isinstance(found, dict) and path.suffix.lower() == ".json" and second:
+        found = _parsed(path.read_text(encoding="utf-8", errors="replace"))
+    return found if isinstance(found, dict) else {}
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _json(file: str) -> Any:
+    found = _parsed(Path(file).read_text(encoding="utf-8", errors="replace"))
+    if found is None:
+        raise InputError(f"{file} is not whole: its JSON cannot be read to the end.")
+    return found
+
+
+def _of_tasks(rows: list[Row]) -> list[Row]:
+    """Tell items of several tasks apart: each task counts its own from the start."""
+    if len({r.noted.get(TASK) for r in rows}) < 2:
+        return rows
+    return [r._replace(item=f"{r.noted.get(TASK)} {r.item}") for r in rows]
+
+
+def _table(kind: str, rows: list[Row], source: str) -> VerdictLog:
+    """Put rows under one another; what one of them lacks is missing."""
+    judges = tuple(dict.fromkeys(j for r in rows for j in r.said))
+    if not judges:
+        raise NotEnoughCases(
+            f"{source} has {counted(len(rows), 'answer')} and no verdict. Did the "
+            f"judges run?"
+        )
+    columns: dict[str, Array] = {
+        ITEM: np.array([r.item for r in rows], object),
+        SYSTEM: np.array([r.system for r in rows], object),
+    }
+    for name in judges:
+        columns[name] = _column([_verdict(r.said.get(name)) for r in rows])
+    for name in dict.fromkeys(k for r in rows for k in r.noted):
+        # a note never takes the place of a verdict
+        key = f"{name} (noted)" if name in columns else name
+        columns[key] = _column([r.noted.get(name) for r in rows])
+    return VerdictLog(kind, judges, columns)
+
+
+def _column(values: list[Any]) -> Array:
+    """Make numbers of numbers; everything else stays text."""
+    if all(v is None or isinstance(v, (bool, int, float)) for v in values):
+        return np.array([np.nan if v is None else float(v) for v in values])
+    return np.array([None if v is None else str(v) for v in values], object)
+
+
+def _verdict(value: Any) -> Any:
+    """Make a number of a verdict; words that are not known stay words."""
+    if isinstance(value, str):
+        known = _LETTERS.get(value, _WORDS.get(value.lower()))
+        return value if known is None else known
+    return value
+
+
+def _plain(noted: Any, prefix: str = "") -> dict[str, Any]:
+    """Keep of what was noted the single values; texts and lists are not columns."""
+    if not isinstance(noted, Mapping):
+        return {}
+    return {
+        f"{prefix}{k}": v
+        for k, v in noted.items()
+        if isinstance(v, (bool, int, float, str)) and len(str(v)) <= _LONG
+    }
+
+
+_LONG = 200  # letters of a note that can be a label or a group
+
+
+def _inspect(file: str) -> Iterator[Row]:
+    """Read a log of Inspect: eval.model, and id, epoch, scores, metadata of samples."""
+    head, samples = _eval(file) if file.lower().endswith(".eval") else _of_json(file)
+    system = str(head.get("model") or "")
+    for s in samples:
+        item = str(s.get("id"))
+        if int(s.get("epoch") or 1) > 1:
+            item = f"{item} (epoch {s['epoch']})"
+        said: dict[str, Any] = {}
+        for name, score in (s.get("scores") or {}).items():
+            value = score.get("value") if isinstance(score, Mapping) else score
+            if isinstance(value, Mapping):  # one scorer with several results
+                said |= {f"{name}.{k}": v for k, v in value.items()}
+            elif not isinstance(value, list):
+                said[name] = value
+        noted = {TASK: head.get("task"), **_plain(s.get("metadata"), "metadata.")}
+        yield Row(item, system, said, noted)
+
+
+def _of_json(file: str) -> tuple[dict[str, Any], list[Any]]:
+    held = _json(file)
+    return held.get("eval") or {}, held.get("samples") or []
+
+
+def _eval(file: str) -> tuple[dict[str, Any], list[Any]]:
+    """Read head and samples of a ``.eval``: a ZIP file of JSON, often by Zstandard."""
+    try:
+        with zipfile.ZipFile(file) as held:
+            names = set(held.namelist())
+            # a run that was stopped has no header, but what it was started with
+            head = next(
+                (n for n in ("header.json", "_journal/start.json") if n in names), None
+            )
+            if head is None:
+                raise InputError(f"{file} is not a log of Inspect: it has no header.")
+            about = _entry(held, head)["eval"]
+            if "summaries.json" in names:
+                return about, _entry(held, "summaries.json")
+            samples = sorted(n for n in names if n.startswith("samples/"))
+            return about, [_entry(held, n) for n in samples]
+    except zipfile.BadZipFile:
+        raise InputError(
+            f"{file} is not a log of Inspect, or it was cut off: an .eval file is a "
+            f"ZIP file. If the run was stopped, type inspect log recover {file}."
+        ) from None
+
+
+def _entry(held: zipfile.ZipFile, name: str) -> Any:
+    try:
+        return json.loads(held.read(name))
+    except NotImplementedError:  # Zstandard, which Python knows from 3.14 on
+        return json.loads(_unpacked(held, held.getinfo(name)))
+
+
+def _unpacked(held: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    arrow = installed("pyarrow", "files")
+    with open(str(held.filename), "rb") as file:
+        file.seek(info.header_offset)
+        name, extra = struct.unpack("<HH", file.read(_LOCAL)[26:])
+        file.seek(name + extra, os.SEEK_CUR)
+        packed = file.read(info.compress_size)
+    stream = arrow.CompressedInputStream(arrow.BufferReader(packed), "zstd")
+    return bytes(stream.read())
+
+
+def _promptfoo(file: str) -> Iterator[Row]:
+    """Read results of promptfoo: results.results, with the grade of each assertion."""
+    held = _json(file)["results"]
+    results = held.get("results", []) if isinstance(held, Mapping) else held
+    prompts = {_prompt(r) for r in results}
+    for r in results:
+        provider = r.get("provider") or {}
+        if isinstance(provider, str):
+            provider = {"id": provider}
+        system = str(provider.get("label") or provider.get("id") or "")
+        if len(prompts) > 1:
+            system = f"{system}, {_prompt(r)}"
+        graded = r.get("gradingResult") or {}
+        parts = graded.get("componentResults") or []
+        test = r.get("testCase") or {}
+        noted = _plain(r.get("vars"), "vars.")
+        noted |= _plain(test.get("metadata"), "metadata.")
+        repeat = r.get("repeatIndex") or 0
+        item = f"{r.get('testIdx')}{f' (repeat {repeat + 1})' if repeat else ''}"
+        yield Row(item, system, _assertions(parts), noted)
+
+
+def _prompt(result: Mapping[str, Any]) -> str:
+    prompt = result.get("prompt") or {}
+    label = prompt.get("label") if isinstance(prompt, Mapping) else prompt
+    return str(label or result.get("promptIdx"))
+
+
+def _assertions(parts: Iterable[Any]) -> dict[str, float]:
+    """Give each assertion a name that is its own: two of a type are numbered."""
+    said: dict[str, float] = {}
+    for part in parts:
+        if not isinstance(part, Mapping) or "pass" not in part:
+            continue
+        about = part.get("assertion") or {}
+        kind = str(about.get("type") or "assertion")
+        grader = about.get("provider")
+        name = about.get("metric") or (
+            f"{kind} ({grader})" if isinstance(grader, str) else kind
+        )
+        number = 2
+        while name in said:
+            name, number = f"{name.removesuffix(f' {number - 1}')} {number}", number + 1
+        said[str(name)] = float(bool(part["pass"]))
+    return said
+
+
+def _deepeval(file: str) -> Iterator[Row]:
+    """Read a test run of DeepEval: the metrics of each test case."""
+    held = _json(file)
+    held = held.get("testRunData", held)
+    about = held.get("hyperparameters") or {}
+    system = str(held.get("identifier") or about.get("model") or "")
+    cases = held.get("testCases") or held.get("test_results") or []
+    for k, case in enumerate(cases):
+        said = {}
+        for m in case.get("metricsData") or case.get("metrics_data") or []:
+            said[str(m.get("name"))] = None if m.get("error") else m.get("success")
+        noted = case.get("metadata") or case.get("additionalMetadata")
+        noted = noted or case.get("additional_metadata")
+        item = str(case.get("name") or case.get("order", k))
+        yield Row(item, system, said, _plain(noted, "metadata."))
+
+
+_SAMPLES = re.compile(r"samples_(.+)_\d{4}-\d\d-\d\dT")
+
+
+def _lm_eval(file: str) -> Iterator[Row]:
+    """Read samples of the lm-evaluation-harness: a line per document and filter."""
+    system, named = Path(file).parent.name, _SAMPLES.match(Path(file).name)
+    task = named[1] if named else Path(file).stem
+    with open(file, encoding="utf-8") as lines:
+        samples = [_line(text, k, file) for k, text in enumerate(lines, 1) if text]
+    filters = {s.get("filter") for s in samples}
+    by_document: dict[Any, tuple[dict[str, Any], dict[str, Any]]] = {}
+    for s in samples:
+        said, _ = by_document.setdefault(
+            s.get("doc_id"), ({}, {TASK: task, **_plain(s.get("doc"), "doc.")})
+        )
+        for name in s.get("metrics") or []:
+            if isinstance(s.get(name), (bool, int, float)):
+                key = f"{name} ({s.get('filter')})" if len(filters) > 1 else name
+                said[key] = s[name]
+    for document, (said, noted) in by_document.items():
+        yield Row(str(document), system, said, noted)
+
+
+def _line(text: str, number: int, file: str) -> dict[str, Any]:
+    found = _parsed(text)
+    if not isinstance(found, dict):
+        raise InputError(f"{file}, line {number}: this is not a sample in JSON.")
+    return found
+
+
+class Format(NamedTuple):
+    """By which keys is a format recognised, and how is a file of it read?"""
+
+    keys: tuple[frozenset[str], ...]
+    rows: Callable[[str], Iterator[Row]]
+
+
+FORMATS = {
+    "Inspect": Format((frozenset({"eval", "status", "plan"}),), _inspect),
+    "promptfoo": Format(
+        (frozenset({"evalId", "results"}), frozenset({"results", "shareableUrl"})),
+        _promptfoo,
+    ),
+    "DeepEval": Format(
+        (
+            frozenset({"testCases", "metricsScores"}),
+            frozenset({"testRunData"}),
+            frozenset({"test_results"}),
+        ),
+        _deepeval,
+    ),
+    "lm-evaluation-harness": Format(
+        (frozenset({"doc_id", "doc", "filtered_resps"}),), _lm_eval
+    ),
+}

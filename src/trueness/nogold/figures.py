@@ -1,0 +1,135 @@
+"""What do the figures of judges show? Rates, accuracies, shared errors, without ink."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from trueness._core.arrays import Floats
+from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.figures import (
+    Axis,
+    Crosses,
+    Curves,
+    Intervals,
+    Line,
+    Matrix,
+    guide,
+    intervals,
+)
+from trueness._core.records import Estimate
+from trueness.counts.values import Panel
+from trueness.nogold.label_plans import plan_labels
+from trueness.nogold.rate import Rate
+
+FALSE_PASS = Axis("fpr", "Wrong answers that pass (1 \N{MINUS SIGN} specificity)")
+TRUE_PASS = Axis("tpr", "Right answers that pass (sensitivity)")
+# widths of the interval that are tried, and how much of the rate is shown around it
+WIDTHS, AROUND = np.geomspace(0.6, 0.01, 40), 0.25
+RAW, CORRECTED = "raw", "corrected"
+
+
+def raw_rate(found: Rate) -> float:
+    """Give the share of yes among all verdicts, which everybody reports."""
+    return float(np.mean(list(found.naive.values())))
+
+
+def rates_figure(rates: Mapping[str, Rate]) -> Intervals:
+    """How far is the raw rate of each system from the corrected one?"""
+    raw = np.array([raw_rate(r) for r in rates.values()])
+    made = intervals("Raw and corrected rate", "Pass rate", rates)
+    return Intervals(
+        made.what,
+        made.label,
+        made.names,
+        made.value,
+        made.low,
+        made.high,
+        keys=("system", CORRECTED),
+        marks={RAW: raw},
+    )
+
+
+def judges_figure(found: Rate) -> Crosses:
+    """How good is each judge? Its place in the ROC plane, with intervals."""
+    named = {n: j for n, j in found.judges.items() if np.isfinite(j.sensitivity.value)}
+    if not named:
+        raise NotEnoughCases(
+            "The ROC plane shows judges that say yes or no; all of these give grades."
+        )
+    up = np.array([_ends(j.sensitivity) for j in named.values()])
+    across = np.array([_ends(j.specificity) for j in named.values()])
+    across = 1 - across[:, [0, 2, 1]]
+    chance = guide(FALSE_PASS, TRUE_PASS, [0, 1], [0, 1])
+    axes = (FALSE_PASS, TRUE_PASS)
+    return Crosses("Judges", *axes, tuple(named), across, up, (chance,))
+
+
+def _ends(e: Estimate) -> tuple[float, float, float]:
+    return e.value, e.low, e.high
+
+
+def errors_figure(panel: Panel) -> Matrix:
+    """Which judges err together? Correlations of their errors in labelled cases."""
+    value = error_correlations(panel)
+    label = "Correlation of errors"
+    return Matrix("Which errors go together", label, panel.names, value)
+
+
+def error_correlations(panel: Panel) -> Floats:
+    r"""How far do the errors of each pair of judges go together?
+
+    .. math:: r_{jk} = \frac{\sum_c \sum_{i \in c} (x_{ij} - \bar x_{cj})
+        (x_{ik} - \bar x_{ck})}{\sqrt{\sum_c \sum_{i \in c} (x_{ij} - \bar x_{cj})^2
+        \sum_c \sum_{i \in c} (x_{ik} - \bar x_{ck})^2}}
+
+    with deviations from the mean of the own class c, positive or negative: what is left
+    of the agreement of two judges when the truth is known. Cases without a label, or
+    with a verdict missing in the pair, are left out; NaN where a judge never errs.
+    """
+    size = len(panel.names)
+    out = np.full((size, size), np.nan)
+    for j in range(size):
+        for k in range(size):
+            seen = ~np.isnan(panel.rows[:, [j, k]]).any(axis=1)
+            x = panel.rows[seen][:, [j, k]]
+            cov = np.zeros((2, 2))
+            for count in (panel.pos[seen], panel.neg[seen]):
+                if count.sum():
+                    off = x - count @ x / count.sum()
+                    cov += (off * count[:, None]).T @ off
+            scale = float(np.sqrt(cov[0, 0] * cov[1, 1]))
+            if scale > 0:
+                out[j, k] = cov[0, 1] / scale
+    return out
+
+
+def labels_figure(found: Rate, panel: Panel) -> Curves:
+    """How narrow would the interval of the rate be with more labels at random?"""
+    most = min(panel.n, max(200, 4 * found.labels))
+    number, width = [], []
+    for w in WIDTHS:
+        try:
+            n = plan_labels(panel, width=float(w), level=found.level).labels
+        except NotEnoughCases:  # not even if all cases were labelled
+            break
+        if n >= 10:
+            number.append(n)
+            width.append(w)
+        if n > most:
+            break
+    if len(number) < 2:
+        raise NotEnoughCases("There are too few cases to plan more labels.")
+    half = np.array(width) / 2
+    x = Axis("labels", "Labels at random", 0.0, float(most))
+    low, high = max(0.0, found.value - AROUND), min(1.0, found.value + AROUND)
+    y = Axis("rate", "Pass rate", low, high)
+    flat = np.full(half.size, found.value)
+    ends = {"low": np.maximum(flat - half, 0), "high": np.minimum(flat + half, 1)}
+    line = Line(
+        "rate with its expected interval",
+        {"labels": np.array(number, float), "rate": flat, **ends},
+    )
+    now = guide(x, y, [found.labels] * 2, [low, high])
+    return Curves("Interval by number of labels", x, y, (line,), (line,), (now,))

@@ -1,0 +1,265 @@
+"""What is the true rate behind the verdicts of judges? A report on judged answers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueness._core.names import told_apart
+from trueness._core.numbers import counted, level_text, points, spelt
+from trueness._core.records import Estimate, shown
+from trueness.counts.values import Panel
+from trueness.data.storage import replacing
+from trueness.nogold import figures
+from trueness.nogold.rate import Rate
+from trueness.nogold.rate_comparison import RateComparison
+from trueness.nogold.sentences import difference_sentences, rate_notes, rate_sentences
+from trueness.report import svg
+from trueness.report._parts import Figure, Page, Section, Tile, grid, possible
+from trueness.report.inputs import NAME
+
+_METHOD = {
+    "random": "The labels say how likely an answer is right given its verdicts, and "
+    "all cases say how common each pattern of verdicts is; the rate is the average. "
+    "Nothing is assumed about how the judges err.",
+    "by truth": "The labelled cases say how often each class passes; the rate is that "
+    "of a mixture of both that passes as often as the other cases (after Rogan and "
+    "Gladen 1978, doi:10.1093/oxfordjournals.aje.a112510).",
+    "none": "There are no labels: a latent class model, which rests on how the judges "
+    "err.",
+}
+_METHOD["by verdict"] = _METHOD["random"]
+
+
+def judged(
+    rates: Mapping[str, Rate],
+    panels: Mapping[str, Panel],
+    compared: RateComparison | None = None,
+    *,
+    title: str = "",
+    source: str = "",
+    command: str = "",
+) -> Page:
+    """Report on judged answers of one system or several.
+
+    Parameters
+    ----------
+    rates, panels
+        From system to what :func:`trueness.prevalence` said, and of what.
+    compared
+        From :func:`trueness.compare_prevalence`.
+    title, source, command
+        Words for the head and the foot of the page.
+    """
+    texts = dict(zip(rates, told_apart(list(rates), NAME), strict=True))
+    several = len(rates) > 1
+    sections = [] if not several else [_systems(rates, texts, compared)]
+    for s, r in rates.items():
+        sections.append(
+            _judges(r, panels[s], texts[s] if several else "", len(sections))
+        )
+    return Page(
+        title or "What is the true pass rate?",
+        _facts(rates, source),
+        _tiles(rates, texts),
+        _summary(rates, texts, compared),
+        None,
+        tuple(sections),
+        command=command,
+    )
+
+
+def write_judges(
+    rates: Mapping[str, Rate],
+    panels: Mapping[str, Panel],
+    path: str | os.PathLike[str],
+    compared: RateComparison | None = None,
+    *,
+    title: str = "",
+    source: str = "",
+) -> Any:
+    """Write a report on judged answers to an HTML file, all or nothing.
+
+    Parameters
+    ----------
+    rates, panels
+        From system to what :func:`trueness.prevalence` said, and of what.
+    path
+        Name of the file, usually ending in .html.
+    compared
+        From :func:`trueness.compare_prevalence`.
+    title, source
+        Words for the head of the page.
+
+    Returns
+    -------
+    Report
+        Where it was written; in a notebook it shows the page.
+    """
+    from trueness import __version__
+    from trueness.report import Report
+    from trueness.report.page import render
+
+    page = judged(rates, panels, compared, title=title, source=source)
+    text = render(page, __version__)
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return Report(Path(path), len(text.encode()))
+
+
+def _facts(rates: Mapping[str, Rate], source: str) -> tuple[tuple[str, str], ...]:
+    first = next(iter(rates.values()))
+    facts = [
+        ("answers", f"{sum(r.cases for r in rates.values()):,}"),
+        ("judges", f"{len(first.naive):,}"),
+        ("labels", f"{sum(r.labels for r in rates.values()):,} ({first.labelled})"),
+    ]
+    if source:
+        facts.append(("file", shown(source, 120)))
+    return tuple(facts)
+
+
+def _tiles(rates: Mapping[str, Rate], texts: Mapping[str, str]) -> tuple[Tile, ...]:
+    if len(rates) > 1:
+        return tuple(_rate_tile(texts[s], r) for s, r in list(rates.items())[:6])
+    r = next(iter(rates.values()))
+    worth, width = r.effective_judges, r.high - r.low
+    tiles = [
+        Tile(
+            "raw pass rate",
+            f"{points(figures.raw_rate(r), width)} %",
+            "what judges say",
+        ),
+        _rate_tile("corrected", r),
+    ]
+    if np.isfinite(worth.value) and len(r.naive) > 1:
+        detail = f"independent judges ({worth.low:.1f} to {worth.high:.1f})"
+        name = f"{spelt(len(r.naive))} judges are worth"
+        tiles.append(Tile(name, f"{worth.value:.1f}", detail))
+    return tuple(tiles)
+
+
+def _rate_tile(name: str, r: Rate) -> Tile:
+    width = r.high - r.low
+    ends = f"{points(r.low, width)} to {points(r.high, width)} %"
+    return Tile(name, f"{points(r.value, width)} %", ends)
+
+
+def _summary(
+    rates: Mapping[str, Rate], texts: Mapping[str, str], compared: RateComparison | None
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    several = len(rates) > 1
+    said = [
+        " ".join(rate_sentences(r, texts[s] if several else ""))
+        for s, r in rates.items()
+    ]
+    found = [("What is the pass rate?", tuple(said))]
+    if compared is not None:
+        found.append(("Which is better?", tuple(difference_sentences(compared))))
+    named = {texts[s]: r for s, r in rates.items()}
+    notes = rate_notes(named, () if compared is None else compared.notes)
+    found.append(("What should you keep in mind?", tuple(notes)))
+    return tuple(found)
+
+
+def _systems(
+    rates: Mapping[str, Rate], texts: Mapping[str, str], compared: RateComparison | None
+) -> Section:
+    named = {texts[s]: r for s, r in rates.items()}
+    rows = [
+        (
+            n,
+            figures.raw_rate(r),
+            Estimate(r.value, r.low, r.high, r.level),
+            r.labels,
+            r.cases,
+        )
+        for n, r in named.items()
+    ]
+    tables = [
+        grid("Systems", ("system", "raw", "corrected", "labels", "answers"), rows)
+    ]
+    if compared is not None:
+        tables.append(_pairs(compared))
+    note = "Dot and line: corrected, with its interval. Diamond: raw."
+    return Section(
+        "systems",
+        "Which system is better?",
+        figures=(svg.forest(figures.rates_figure(named), of="system", note=note),),
+        tables=tuple(tables),
+        caveat="Intervals that overlap do not say that systems are equal; the table of "
+        "differences does the comparison.",
+    )
+
+
+def _pairs(c: RateComparison) -> Any:
+    level = next(iter(c.rates.values())).level
+    minus = " \N{MINUS SIGN} "
+    rows = [
+        (
+            minus.join(shown(str(name[k]), NAME) for name in (c.first, c.second)),
+            Estimate(float(c.difference[k]), float(c.low[k]), float(c.high[k]), level),
+            float(c.probability[k]),
+            float(c.adjusted_p_value[k]),
+        )
+        for k in range(len(c.first))
+    ]
+    head = ("pair", "difference", "P(first is better)", "p (adjusted)")
+    return grid("Differences of the corrected rates", head, rows)
+
+
+def _judges(r: Rate, panel: Panel, system: str, number: int) -> Section:
+    rows = [
+        (f"{k} {shown(n, NAME)}", r.naive[n], j.sensitivity, j.specificity)
+        for k, (n, j) in enumerate(r.judges.items(), 1)
+    ]
+    return Section(
+        f"judges{number}",
+        f"How good are the judges on {system}?"
+        if system
+        else "How good are the judges?",
+        words=tuple(rate_sentences(r, system)[2:]),
+        figures=_figures(r, panel),
+        tables=(grid("Judges", ("judge", "raw", "sensitivity", "specificity"), rows),),
+        method=_METHOD[r.labelled],
+        caveat=" ".join(r.notes[1:]),
+    )
+
+
+def _figures(r: Rate, panel: Panel) -> tuple[Figure, ...]:
+    """Draw what can be drawn: without labels no errors are known."""
+    made: list[Callable[[], Figure]] = [
+        lambda: svg.crosses(
+            figures.judges_figure(r),
+            of="judge",
+            title="Judges in the ROC plane",
+            note="The numbers are those of the table; on the broken line a judge says "
+            "nothing.",
+        )
+    ]
+    if r.labels and len(panel.names) > 1:
+        made.append(
+            lambda: svg.matrix(
+                figures.errors_figure(panel),
+                title="Which errors go together?",
+                note="Correlation of the errors of each pair of judges, by number, in "
+                f"{counted(r.labels, 'labelled case')}: 0 independent, 1 the same.",
+            )
+        )
+    if r.labels and r.labelled != "by truth":
+        made.append(lambda: _by_labels(r, panel))
+    return tuple(f for f in (possible(m) for m in made) if f is not None)
+
+
+def _by_labels(r: Rate, panel: Panel) -> Figure:
+    figure = figures.labels_figure(r, panel)
+    note = (
+        f"The {level_text(r.level)} interval that is expected with so many labels at "
+        f"random; the broken line is where you are ({counted(r.labels, 'label')})."
+    )
+    order = [line.name for line in figure.lines]
+    return svg.curves(figure, order, title="What would more labels bring?", note=note)

@@ -1,0 +1,224 @@
+"""``trueness judge``: wide and long tables, words, logs, sentences for a paper."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import trueness
+from trueness.cli._app import app
+
+LOGS = Path(__file__).parents[1] / "data" / "logs"
+ASK = ("--label", "human", "--labelled", "random")
+GPT = ("--judge", "gpt", "--judge", "claude")
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["judge", *map(str, words)])
+
+
+def answer(*words):
+    found = run(*words, "--json")
+    assert found.exit_code == 0, found.stderr
+    return json.loads(found.stdout)["result"]
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(3)
+    n = 600
+    good = rng.random(n) < 0.75
+    frame = pd.DataFrame({"id": np.arange(n) // 2, "model": np.arange(n) % 2})
+    frame["model"] = frame["model"].map({0: "old", 1: "new"})
+    for name, sens, spec in (("gpt", 0.9, 0.7), ("claude", 0.85, 0.8)):
+        u = rng.random(n)
+        frame[name] = np.where(good, u < sens, u > spec).astype(int)
+    frame["human"] = np.where(np.arange(n) % 4 < 2, good.astype(float), np.nan)
+    frame.loc[200:, "human"] = np.nan
+    return frame
+
+
+@pytest.fixture
+def here(table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table.to_csv("verdicts.csv", index=False)
+    return tmp_path
+
+
+def test_the_sentences_of_the_issue(here, table):
+    found = run("verdicts.csv", *GPT, *ASK)
+    assert found.exit_code == 0, found.stderr
+    p = trueness.panel(table, label="human", scores=["gpt", "claude"])
+    r = trueness.prevalence(p, labelled="random")
+    ends = [f"{100 * v:.0f}" for v in (r.value, r.low, r.high)]
+    raw = 100 * np.mean(table[["gpt", "claude"]].to_numpy())
+    assert (
+        f"The raw pass rate is {raw:.0f} %. Corrected for the judges' errors it is "
+        f"{ends[0]} % (95 % interval {ends[1]} to {ends[2]}). The two judges are worth "
+        f"{r.effective_judges.value:.1f} independent ones." in found.stdout
+    )
+    assert "600 answers, 2 judges; 100 labels, chosen at random." in found.stdout
+
+
+def test_one_judge_has_no_plural(here):
+    found = run("verdicts.csv", "--judge", "gpt", *ASK)
+    assert "Corrected for the judge's errors it is" in found.stdout
+    assert "independent" not in found.stdout
+
+
+def test_every_way_to_write_the_same_verdicts(here, table):
+    """Wide and long, numbers and words, CSV, Parquet and JSON lines."""
+    expected = answer("verdicts.csv", *GPT, *ASK)["systems"]["all"]["rate"]
+    table.to_parquet("v.parquet")
+    table.to_json("v.jsonl", orient="records", lines=True)
+    words = table.assign(
+        **{c: table[c].map({1: "pass", 0: "fail"}) for c in ("gpt", "claude")},
+        human=table["human"].map({1.0: "pass", 0.0: "fail"}),
+    )
+    words.to_csv("words.csv", index=False)
+    words["case"] = np.arange(len(words))
+    long = words.melt(["case", "human"], ["gpt", "claude"], "who", "said")
+    long.sample(frac=1, random_state=0).to_csv("long.csv", index=False)
+    keys = words[["case", "human"]].dropna()
+    keys.to_csv("labels.csv", index=False)
+    words.drop(columns="human").to_csv("bare.csv", index=False)
+    asked = [
+        ("v.parquet", *GPT),
+        ("v.jsonl", *GPT),
+        ("words.csv", *GPT, "--yes", "pass"),
+        ("long.csv", "--judge", "who", "--verdict", "said", "--item", "case", "--yes",
+         "pass"),
+        ("bare.csv", *GPT, "--yes", "pass", "--labels", "labels.csv", "--item", "case"),
+    ]  # fmt: skip
+    for words_ in asked:
+        found = answer(*words_, *ASK)["systems"]["all"]["rate"]
+        # the order of the judges may differ, and with it the draws
+        assert found["value"] == pytest.approx(expected["value"], abs=0.004), words_
+        assert found["low"] == pytest.approx(expected["low"], abs=0.008)
+
+
+def test_systems_are_compared(here):
+    found = answer("verdicts.csv", *GPT, *ASK, "--system", "model")
+    assert set(found["systems"]) == {"new", "old"}
+    (d,) = found["differences"]
+    new, old = (found["systems"][s]["rate"]["value"] for s in ("new", "old"))
+    assert d["difference"] == pytest.approx(new - old, abs=0.01)
+    assert len(found["sentences"]) == 1
+    text = run("verdicts.csv", *GPT, *ASK, "--system", "model").stdout
+    assert re.search(r"^new: the raw pass rate is \d+ %\. Corrected", text, re.M)
+
+
+def test_systems_that_answered_the_same_items_are_compared_in_pairs(here, table):
+    """Item by item, as compare_prevalence does with panels that number the items."""
+    found = answer("verdicts.csv", *GPT, *ASK, "--system", "model", "--item", "id")
+    panels = {
+        s: trueness.panel(part, label="human", scores=["gpt", "claude", "id"])
+        for s, part in table.groupby("model")
+    }
+    c = trueness.compare_prevalence(panels, labelled="random", item="id")
+    (d,) = found["differences"]
+    assert (d["low"], d["high"]) == pytest.approx((c.low[0], c.high[0]), abs=0.005)
+    twice = pd.concat([table, table[:2]])
+    twice.to_csv("twice.csv", index=False)
+    said = run("twice.csv", *GPT, *ASK, "--system", "model", "--item", "id")
+    assert "occur several times" in said.stderr
+
+
+def test_words_for_no_verdict_are_missing(here, table):
+    said = table["gpt"].map({1: "pass", 0: "fail"})
+    said.iloc[::10] = "unsure"
+    table.assign(gpt=said).to_csv("unsure.csv", index=False)
+    ask = ("unsure.csv", "--judge", "gpt", *ASK, "--yes", "pass")
+    refused = run(*ask)
+    assert refused.exit_code == 2
+    assert "'fail', 'pass', 'unsure'" in refused.stderr
+    found = answer(*ask, "--abstain", "unsure")["systems"]["all"]
+    kept = said[said != "unsure"]
+    assert found["naive"]["gpt"] == pytest.approx((kept == "pass").mean())
+
+
+def test_more_labels_are_planned(here):
+    found = run("verdicts.csv", *GPT, *ASK, "--next", "20", "--width", "0.12")
+    assert "with 20 more labels as below it would be about" in found.stdout
+    assert "labels at random in all make an interval" in found.stdout
+    plan = answer("verdicts.csv", *GPT, *ASK, "--next", "20")["systems"]["all"]["next"]
+    assert sum(plan["labels"]) == 20
+
+
+@pytest.mark.parametrize(
+    ("file", "label", "more"),
+    [
+        ("inspect.eval", "metadata.human", ("--positive", "pass")),
+        ("inspect.json", "metadata.human", ("--yes", "pass")),
+        ("promptfoo.json", "metadata.human", ("--yes", "pass")),
+        ("deepeval.json", "metadata.human", ()),
+        ("dummy", "doc.human", ()),
+    ],
+)
+def test_logs_are_read_directly(file, label, more):
+    found = run(LOGS / file, "--label", label, "--labelled", "random", *more)
+    assert found.exit_code == 0, found.stderr
+    assert "raw pass rate is" in found.stdout
+
+
+def test_a_report_with_all_figures(here):
+    found = run("verdicts.csv", *GPT, *ASK, "--system", "model", "-o", "r.html")
+    assert found.exit_code == 0, found.stderr
+    page = Path("r.html").read_text()
+    titles = ("Raw and corrected rate", "Judges in the ROC plane")
+    for title in (
+        *titles,
+        "Which errors go together?",
+        "What would more labels bring?",
+    ):
+        assert title in page
+    assert page.count("Judges in the ROC plane</h3>") == 2  # one for each system
+    assert "labelled=" not in page  # the page does not speak Python
+    assert "label_next" not in page
+
+
+WRONG = {
+    "how": (("verdicts.csv", *GPT, "--label", "human"), "Type --labelled random"),
+    "labelled": (("verdicts.csv", *GPT, *ASK[:3], "any"), "by verdict"),
+    "no judge": (("verdicts.csv", *ASK), "Type --judge NAME for each"),
+    "misspelt": (("verdicts.csv", "--judge", "gtp", *ASK), "Did you mean 'gpt'"),
+    "system": (("verdicts.csv", *GPT, *ASK, "--system", "modell"), "'model'"),
+    "long": (("verdicts.csv", *GPT, *ASK, "--verdict", "gpt"), "needs --item COLUMN"),
+    "twice": (
+        ("long.csv", "--judge", "who", "--verdict", "said", "--item", "id"),
+        "2 rows for id 1, who 'a'",
+    ),
+    "labels": (("verdicts.csv", *GPT, *ASK, "--labels", "l.csv"), "needs --item"),
+    "two labels": (
+        ("both.csv", "--judge", "who", "--verdict", "said", "--item", "id", *ASK),
+        "Item 1 has different labels",
+    ),
+    "no match": (
+        ("verdicts.csv", *GPT, "--label", "new", "--labelled", "random", "--labels",
+         "l.csv", "--item", "id"),
+        "No id of l.csv is one of verdicts.csv",
+    ),
+    "the same": (("verdicts.csv", *GPT, *ASK, "-o", "verdicts.csv"), "is the input"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_mistakes_are_told_in_the_words_of_the_shell(case, here):
+    Path("long.csv").write_text("id,who,said\n1,a,1\n1,a,0\n2,a,1\n2,b,0\n")
+    Path("both.csv").write_text("id,who,said,human\n1,a,1,0\n1,b,0,1\n2,a,1,\n2,b,0,\n")
+    Path("l.csv").write_text("id,new\n9001,1\n9002,0\n")
+    words, sentence = WRONG[case]
+    found = run(*words)
+    assert found.exit_code == 2, found.stdout
+    assert sentence in found.stderr
+    assert "=" not in found.stderr.replace("==", "")
+
+
+def test_too_little_to_know(here):
+    found = run("verdicts.csv", *GPT)
+    assert found.exit_code == 3
+    assert "Label some cases at random" in found.stderr

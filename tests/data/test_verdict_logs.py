@@ -1,0 +1,146 @@
+"""Logs of evaluations, as Inspect, promptfoo, DeepEval and lm_eval wrote them."""
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trueness
+from trueness.data.verdict_logs import is_log
+
+LOGS = Path(__file__).parent / "logs"
+NAN = np.nan
+
+
+def same(found, expected):
+    np.testing.assert_array_equal(found, np.array(expected, float))
+
+
+def test_inspect_eval():
+    """Letters become numbers as in Inspect's own metrics; what was noted stays."""
+    log = trueness.read_verdicts(LOGS / "inspect.eval")
+    assert (log.format, log.judges) == ("Inspect", ("exact", "strict"))
+    # said: yes yes no yes no yes yes no yes yes; true: yes yes no no no yes yes yes no
+    same(log.columns["exact"], [1, 1, 1, 0, 1, 1, 1, 0, 0, 1])
+    # I for 3, P for 5, N for 9
+    same(log.columns["strict"], [1, 1, 0, 0, 0.5, 1, 1, 0, 0, 1])
+    assert set(log.columns["system"]) == {"mockllm/careful"}
+    human = log.columns["metadata.human"].tolist()
+    assert human == ["pass"] * 3 + ["fail"] + [None] * 6
+    assert repr(log) == (
+        "VerdictLog of Inspect: 10 answers of 1 system, judged by exact, strict"
+    )
+
+
+def test_inspect_json_with_a_sample_that_failed():
+    log = trueness.read_verdicts(LOGS / "inspect.json")
+    same(log.columns["exact"], [1, 0, 1, 0, 0, 0, 1, 0, 1, NAN])
+
+
+def test_inspect_of_older_packing_scorers_with_parts_and_epochs(tmp_path):
+    """Deflated entries and no summary, as Inspect wrote before; values of all kinds."""
+    file = tmp_path / "old.eval"
+    said = {"rubric": {"value": {"style": 1, "facts": 0.25}}, "match": {"value": True}}
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as held:
+        head = {"eval": {"model": "m", "task": "t"}}
+        held.writestr("_journal/start.json", json.dumps(head))
+        for epoch in (1, 2):
+            sample = {"id": "q", "epoch": epoch, "scores": said}
+            held.writestr(f"samples/q_epoch_{epoch}.json", json.dumps(sample))
+    log = trueness.read_verdicts(file)
+    assert log.judges == ("rubric.style", "rubric.facts", "match")
+    assert log.columns["item"].tolist() == ["q", "q (epoch 2)"]
+    same(log.columns["rubric.facts"], [0.25, 0.25])
+    same(log.columns["match"], [1, 1])
+
+
+def test_promptfoo():
+    log = trueness.read_verdicts(LOGS / "promptfoo.json")
+    # assertions without a metric go by their type; two of a type are numbered
+    assert log.judges == ("exact", "icontains", "icontains 2")
+    rows = zip(*(log.columns[k] for k in ("item", "system", "exact")), strict=True)
+    right = {(i, s): v for i, s, v in rows}
+    # answers yes no yes yes and yes yes no no; truth yes no yes no
+    assert [right[str(k), "echo, careful"] for k in range(4)] == [1, 1, 1, 0]
+    assert [right[str(k), "echo, hasty"] for k in range(4)] == [1, 0, 0, 1]
+
+
+def test_promptfoo_rated_by_hand(tmp_path):
+    held = json.loads((LOGS / "promptfoo.json").read_text())
+    one = held["results"]["results"][0]["gradingResult"]["componentResults"]
+    one.append({"pass": False, "score": 0, "assertion": {"type": "human"}})
+    (tmp_path / "rated.json").write_text(json.dumps(held))
+    log = trueness.read_verdicts(tmp_path / "rated.json")
+    same(log.columns["human"], [0] + [NAN] * 7)
+
+
+def test_deepeval():
+    log = trueness.read_verdicts(LOGS / "deepeval.json")
+    assert log.judges == ("kind", "strict")
+    same(log.columns["kind"], [1, 1, 0, 0, 1, 1, 0, 0])
+    same(log.columns["strict"], [1, 1, 1, 0, 1, 1, NAN, 0])  # one gave an error
+    same(log.columns["metadata.human"], [1, 1, 1, 0] + [NAN] * 4)
+    assert set(log.columns["system"]) == {"release 2"}
+
+
+def test_lm_evaluation_harness(tmp_path):
+    log = trueness.read_verdicts(LOGS / "dummy")
+    lines = next((LOGS / "dummy").glob("*.jsonl")).read_text().splitlines()
+    assert log.judges == ("acc", "acc_norm")
+    same(log.columns["acc"], [json.loads(x)["acc"] for x in lines])
+    assert set(log.columns["system"]) == {"dummy"}
+    # two tasks count their documents from 0 each: the items keep apart
+    for task in ("one", "two"):
+        name = f"samples_{task}_2026-01-01T00-00-00.jsonl"
+        (tmp_path / name).write_text("\n".join(lines))
+    both = trueness.read_verdicts(tmp_path)
+    assert len(set(both.columns["item"])) == 12
+    assert both.columns["item"][0] == "one 0"
+
+
+def test_a_folder_of_systems_becomes_a_panel_each(tmp_path):
+    shutil.copy(LOGS / "inspect.eval", tmp_path / "a.eval")
+    shutil.copy(LOGS / "inspect.json", tmp_path / "b.json")
+    log = trueness.read_verdicts(tmp_path)
+    panels = trueness.panel(
+        log.to_frame("pandas"), scores=list(log.judges), by="system"
+    )
+    assert {k: p.n for k, p in panels.items()} == {
+        "mockllm/careful": 10,
+        "mockllm/hasty": 10,
+    }
+
+
+def test_what_is_no_log(tmp_path):
+    table = tmp_path / "table.json"
+    table.write_text('{"a": 1, "b": 0}\n{"a": 0, "b": 1}\n')
+    assert not is_log(str(table))
+    with pytest.raises(trueness.InputError, match="none of these"):
+        trueness.read_verdicts(table)
+    with pytest.raises(trueness.InputError, match="There is no log"):
+        trueness.read_verdicts(tmp_path / "gone.eval")
+    cut = tmp_path / "cut.eval"
+    cut.write_bytes((LOGS / "inspect.eval").read_bytes()[:4000])
+    with pytest.raises(trueness.InputError, match="inspect log recover"):
+        trueness.read_verdicts(cut)
+    half = tmp_path / "half.json"
+    text = (LOGS / "promptfoo.json").read_text()
+    half.write_text(text[: len(text) // 2])
+    with pytest.raises(trueness.InputError, match="none of these"):
+        trueness.read_verdicts(half)
+    shutil.copy(LOGS / "inspect.json", tmp_path / "i.json")
+    shutil.copy(LOGS / "deepeval.json", tmp_path / "d.json")
+    with pytest.raises(trueness.InputError, match="DeepEval and Inspect"):
+        trueness.read_verdicts(tmp_path / "?.json")
+
+
+def test_judges_that_did_not_run(tmp_path):
+    held = json.loads((LOGS / "deepeval.json").read_text())
+    for case in held["testCases"]:
+        case["metricsData"] = []
+    (tmp_path / "none.json").write_text(json.dumps(held))
+    with pytest.raises(trueness.NotEnoughCases, match="8 answers and no verdict"):
+        trueness.read_verdicts(tmp_path / "none.json")
