@@ -85,7 +85,7 @@ def test_report_by_hand():
     assert r.more[3] == trueness.plan_leaf(r.blend[3], confidence=0.95) - 7
     # the leaf with a single case is worth a coin: one case always agrees with itself
     assert (r.confidence[2], r.utility[2]) == (0.5, 0.5)
-    p = np.where(r.n == 1, 0.5, r.blend)
+    p = np.select([r.n == 1, r.n == 30], [0.5, 31 / 32], r.blend)
     whole = trueness.tree_levels(48, np.array([30, 10, 1, 7]) / 48, p)
     assert (r.tree.confidence, r.tree.utility) == (whole.confidence, whole.utility)
 
@@ -102,10 +102,23 @@ def test_estimates_are_those_of_top_probability(rng):
             )
             ours = getattr(report, method)[j]
             assert ours == pytest.approx(known.value, nan_ok=True)
-            if not math.isnan(ours):
+            if not math.isnan(ours) and ours < 1:
                 assert report.confidence[j] == trueness.confidence_level(
                     report.n[j], ours
                 )
+
+
+@pytest.mark.parametrize("method", ["mle", "emle", "blend"])
+def test_no_number_of_agreeing_cases_is_certain(method):
+    n = np.array([2, 3, 4, 5, 12, 400])
+    r = Leaves(np.arange(6), n * 0, n).report(method=method)
+    # Laplace by hand: 3/4; 3 * (4/5)^2 / 5 + (4/5)^3; 3 * (5/6)^2 / 6 + (5/6)^3
+    assert r.confidence[:3] == pytest.approx([3 / 4, 112 / 125, 200 / 216])
+    assert (np.diff(r.confidence) > 0).all() or r.confidence[-1] > 1 - 1e-12
+    assert (r.utility < 1).all()
+    # P(C) passes the wanted level where the verdict does
+    assert ((r.confidence >= 0.95) == (r.verdict == "trust")).all()
+    assert "1.000  " not in "".join(line[40:] for line in repr(r).splitlines()[1:])
 
 
 def test_more_cases_are_enough(rng):
@@ -139,7 +152,7 @@ def test_classes_can_be_swapped():
 def test_report_shows_itself():
     report = golf().report()
     assert "coin toss" in repr(report)
-    assert "P(C) 0.716" in repr(report)
+    assert "P(C) 0.695" in repr(report)
     many = Leaves(np.arange(90), np.full(90, 2), np.full(90, 5)).report()
     assert "... 50 more leaves" in repr(many)
     assert "<td>overcast</td>" in report._repr_html_()

@@ -83,6 +83,16 @@ def percent(share: float) -> str:
     return f"{x * (1 + 1e-12):#.3g}".rstrip(".") + " %" if x else "0 %"
 
 
+def chance(value: float, places: int) -> str:
+    """Write a probability that was estimated from cases, and so is never certain.
+
+    >>> chance(1 - 2.0**-60, 3), chance(0.9994, 3), chance(0.25, 3)
+    ('>0.999', '0.999', '0.250')
+    """
+    text = f"{value:.{places}f}"
+    return f">0.{'9' * places}" if float(text) == 1 else text
+
+
 def level_text(level: float) -> str:
     """Write a level of confidence.
 

@@ -52,7 +52,7 @@ class _Table(NamedTuple):
 
 
 def draw(
-    count: Ints, replicates: int, rng: Seed = None, *, dtype: Any = np.int64
+    count: Ints, replicates: int, rng: Seed = 0, *, dtype: Any = np.int64
 ) -> Array:
     """How often would each row be met if all cases were drawn anew with replacement?
 
@@ -170,7 +170,7 @@ def _row_of(case: Array, count: Ints, n: int) -> Array:
 
 
 def replicates(
-    x: Tally | Panel, number: int, rng: Seed = None, *, stratified: bool = True
+    x: Tally | Panel, number: int, rng: Seed = 0, *, stratified: bool = True
 ) -> Iterator[tuple[Array, Array]]:
     """Which counts of negatives and positives would other samples have shown?
 
@@ -205,7 +205,7 @@ def _class_draw(count: Ints, some: int, rng: np.random.Generator) -> Array:
 
 
 @whole_cases
-def resample(t: Tally, rng: Seed = None, *, stratified: bool = True) -> Tally:
+def resample(t: Tally, rng: Seed = 0, *, stratified: bool = True) -> Tally:
     """What would another sample of the same size have shown? Labelled cases only."""
     neg, pos = next(replicates(t, 1, rng, stratified=stratified))
     if t.binned:
@@ -218,7 +218,7 @@ def bootstrap(
     x: Tally | Panel,
     statistic: Callable[[Array, Array], Any],
     number: int,
-    rng: Seed = None,
+    rng: Seed = 0,
     *,
     stratified: bool = True,
 ) -> Floats:

@@ -23,7 +23,7 @@ Seed = int | np.random.Generator | None
 
 
 def simulate_tally(
-    n: int, n_pos: int, auc: float, *, sd_ratio: float = 1.0, rng: Seed = None
+    n: int, n_pos: int, auc: float, *, sd_ratio: float = 1.0, rng: Seed = 0
 ) -> Tally:
     r"""What could n test cases of a Gaussian classifier with this AUC look like?
 
@@ -69,7 +69,7 @@ def rank_frequencies(
     *,
     repeats: int = 1000,
     sd_ratio: float = 1.0,
-    rng: Seed = None,
+    rng: Seed = 0,
 ) -> Floats:
     """How often is the case at each rank positive, over many simulated test sets?
 
@@ -101,7 +101,7 @@ def simulate_panel(
     aucs: Sequence[float] | Mapping[str, float],
     *,
     correlation: ArrayLike = 0.0,
-    rng: Seed = None,
+    rng: Seed = 0,
 ) -> Panel:
     r"""What could classifiers look like whose ranks correlate within each class?
 

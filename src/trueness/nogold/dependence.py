@@ -77,7 +77,7 @@ def conditional_dependence(
     post: LatentPosterior,
     *,
     replicates: int = 499,
-    rng: int | np.random.Generator | None = None,
+    rng: int | np.random.Generator | None = 0,
 ) -> Dependence:
     r"""Do two classifiers err together, beyond what the fitted model explains?
 

@@ -76,7 +76,7 @@ class EntropicBinomial(Record):
         square = self.n * (1 - d * d) + (self.n * d) ** 2
         return max(0.0, square / 4 - (self.mean() - self.n / 2) ** 2)
 
-    def rvs(self, size: Any = None, *, rng: Any = None) -> Any:
+    def rvs(self, size: Any = None, *, rng: Any = 0) -> Any:
         """Draw majorities; ``rng`` is a seed or a NumPy generator."""
         y = _options.generator(rng).binomial(self.n, self.p, size)
         return np.maximum(y, self.n - y)
@@ -172,7 +172,7 @@ class EntropicTree(Record):
         top = [_mean_majority(self.n, share, float(p)) for share, p in pairs]
         return self.n * self.weights, np.array(top)
 
-    def rvs(self, size: Any = None, *, rng: Any = None) -> tuple[Ints, Ints]:
+    def rvs(self, size: Any = None, *, rng: Any = 0) -> tuple[Ints, Ints]:
         """Draw the cases and the majorities of all leaves."""
         generator = _options.generator(rng)
         cases = generator.multinomial(self.n, self.weights, size)

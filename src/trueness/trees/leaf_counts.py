@@ -21,6 +21,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.doors import door
 from trueness._core.html import html_table
+from trueness._core.numbers import chance
 from trueness._core.records import Record, brief
 from trueness.counts.values import Tally
 from trueness.trees import _checks
@@ -214,7 +215,8 @@ class LeafReport(Record):
     low, high : array (J,)
         Interval of the larger class probability.
     confidence, utility : array (J,)
-        P(C) and P(U) of the leaf with its n cases, at the estimate ``method``.
+        P(C) and P(U) of the leaf with its n cases, at the estimate ``method``; where
+        all cases agree, at (n + 1) / (n + 2), so that no number of cases is certain.
     confidence_low, confidence_high : array (J,)
         P(C) at the ends of the interval.
     verdict : array (J,)
@@ -254,7 +256,9 @@ class LeafReport(Record):
     Contradicted leaves come first, the smallest p-value at the top; all others follow
     in their order. A single case always agrees with itself, so that it says nothing
     about the share of the majority: the levels of a leaf with one case are those of a
-    coin, whatever the estimate.
+    coin, whatever the estimate. Where n > 1 cases agree, the estimate is 1, with which
+    P(C) would be 1 from two cases on; the levels are then those of Laplace's share,
+    (n + 1) / (n + 2), which reaches 0.95 with the fifth case.
     """
 
     node: Array
@@ -317,8 +321,8 @@ def _report_rows(r: LeafReport) -> tuple[tuple[str, ...], list[tuple[str, ...]]]
             f"{r.n[j]:,}",
             _class_name(r, str(r.majority[j])),
             f"{estimate[j]:.3f} ({r.low[j]:.3f} to {r.high[j]:.3f})",
-            f"{r.confidence[j]:.3f}",
-            f"{r.utility[j]:.3f}",
+            chance(r.confidence[j], 3),
+            chance(r.utility[j], 3),
             _verdict_words(r, j),
             f"{r.more[j]:,.0f}" if r.more[j] else "",
             *(() if r.rule is None else (_shortened(str(r.rule[j])),)),
@@ -347,8 +351,8 @@ def _shortened(rule: str, most: int = 72) -> str:
 def _report_foot(r: LeafReport) -> list[str]:
     trusted = int((r.verdict == "trust").sum())
     line = (
-        f"tree of {r.tree.n:,} cases: P(C) {r.tree.confidence:.3f}, "
-        f"P(U) {r.tree.utility:.3f}; {trusted} of {r.node.size} leaves trusted at "
+        f"tree of {r.tree.n:,} cases: P(C) {chance(r.tree.confidence, 3)}, "
+        f"P(U) {chance(r.tree.utility, 3)}; {trusted} of {r.node.size} leaves trusted at "
         f"{r.wanted:g}"
     )
     return [line, r.note] if r.note else [line]
@@ -375,9 +379,11 @@ def leaf_report(
         )
     low, high = majority_interval(pos, n, level)
     made = {name: f(pos, n) for name, f in TOP_METHODS.items()}
+    # Laplace's rule of succession, where the cases cannot show that there are others
+    p = np.where((pos == n) | (neg == n), (n + 1) / (n + 2), made[method])
     # the levels take 1/2 where there is no estimate: a leaf without a case, or with a
     # single one, which is a majority of 1 whatever the truth is
-    p = np.where(np.isnan(made[method]) | (n == 1), 0.5, made[method])
+    p = np.where(np.isnan(made[method]) | (n == 1), 0.5, p)
     reached = confidence_level(n, p)
     more = _more_cases(pos, n, made[method], wanted)
     return LeafReport(
