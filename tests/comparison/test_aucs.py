@@ -501,3 +501,40 @@ def test_margins_agree_with_the_interval():
     d = trueness.compare_auc(a, b).pairs[0].difference
     at = trueness.compare_auc(a, b, margin=-d.low).pairs[0]
     assert at.p_noninferior == pytest.approx(0.025, abs=1e-3)
+
+
+@pytest.mark.parametrize(("won", "lost"), [(4, 0), (5, 0), (7, 1), (9, 2), (3, 3)])
+def test_drawn_shares_are_as_careful_as_mcnemar(won, lost):
+    # of cases on which two differ, each side with one more (Bonett and Price 2012):
+    # P(Beta(won + 1, lost + 1) < 1/2), however many others agree
+    from scipy.stats import beta
+
+    p = Panel(["a", "b"], [[1, 1], [1, 0], [0, 1]], pos=[6, won, lost], neg=[4, 0, 0])
+    pair = trueness.compare_metric(p, "recall", method="bootstrap").pairs[0]
+    expected = min(1, 2 * beta(won + 1, lost + 1).cdf(0.5))
+    assert pair.p_value == pytest.approx(expected, abs=0.006)
+    assert (pair.difference.low <= 0 <= pair.difference.high) == (pair.p_value >= 0.05)
+
+
+def test_a_metric_follows_how_the_cases_came(rng):
+    y = np.repeat([1, 0], [50, 50])
+    s = rng.normal(size=(100, 2)) + y[:, None] * [1.5, 0.5]
+    p = trueness.panel(y, {"a": s[:, 0], "b": s[:, 1]})
+    asked = {"thresholds": 0.5, "sampling": "case-control"}
+    with pytest.raises(trueness.InputError, match="precision depends on the share"):
+        trueness.compare_metric(p, "precision", **asked)
+    recall = trueness.compare_metric(p, "recall", **asked)
+    assert recall.pairs[0].p_value == trueness.compare_metric(
+        p, "recall", thresholds=0.5
+    ).pairs[0].p_value  # a share of positives does not rest on how many there are
+    rare = trueness.compare_metric(p, "precision", prevalence=0.05, **asked)
+    for name, found in zip(p.names, rare.values, strict=True):
+        alone = trueness.at_threshold(
+            p[name], 0.5, metrics=["precision"], prevalence=0.05
+        ).metrics["precision"]
+        assert found.value == pytest.approx(alone.value)
+        assert (found.low, found.high) == pytest.approx(
+            (alone.low, alone.high), abs=0.01
+        )
+    with pytest.raises(trueness.InputError, match="as they are"):
+        trueness.compare_metric(p, prevalence=0.05, method="mcnemar")

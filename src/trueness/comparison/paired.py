@@ -38,6 +38,7 @@ from trueness.counts.values import Panel, Tally
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import metric as read_metric
+from trueness.metrics.intervals import rests_on_prevalence
 
 
 class _Asked(NamedTuple):
@@ -47,6 +48,8 @@ class _Asked(NamedTuple):
     margin: float
     rng: Seed
     number: int
+    fixed: bool  # is the number of positives fixed, by design or by a prevalence?
+    share: float | None  # of positives, where another one than that of the cases
 
 
 class _Sides(NamedTuple):
@@ -66,6 +69,8 @@ def compare_metric(
     thresholds: float | Mapping[str, float] | Sequence[float] = 0.5,
     method: str = "auto",
     margin: float | None = None,
+    prevalence: float | None = None,
+    sampling: str = "cohort",
     level: float = 0.95,
     rng: Seed = 0,
     replicates: int = 20_000,
@@ -87,6 +92,13 @@ def compare_metric(
     margin
         How much less the metric may be and still count as no worse, for example 0.05;
         adds tests of non-inferiority and of equivalence to every pair.
+    prevalence
+        The share of positives where the classifiers are used, for metrics that rest on
+        it; that of the cases when None.
+    sampling
+        ``"cohort"``: the cases as they came. ``"case-control"``: so many of each class
+        by design; a metric that rests on the share of positives then needs
+        ``prevalence``.
     level
         Confidence level of the intervals.
     rng, replicates
@@ -107,14 +119,17 @@ def compare_metric(
     Each case is first cut into votes, so the bootstrap draws at most eight counts for a
     pair, however many cases there are. It is Rubin's (1981) with half a case added to
     each of them (Jeffreys): five of five found is 1 (0.62 to 1), not 1 (1 to 1), and
-    for one share it is Jeffreys' interval. McNemar's exact p-value is the binomial one,
-    of the cases on which two classifiers differ. A larger value counts as better when
+    for one share it is Jeffreys' interval. Cases on which two classifiers differ get
+    one instead (Bonett and Price 2012): with a half, four against none would be
+    significant, which equal classifiers show in one of eight such samples. McNemar's
+    exact p-value is the binomial one, of the cases on which two classifiers differ.
+    Measured error rates are in ``docs/maths/ranking.md``. A larger value counts as better when
     a margin is tested, so give the margin of a cost to the other side.
 
     References
     ----------
     Rubin (1981), Ann. Stat. 9:130, doi:10.1214/aos/1176345338;
-    Agresti, Min (2005), Stat. Med. 24:729, doi:10.1002/sim.1781;
+    Bonett, Price (2012), J. Educ. Behav. Stat. 37:479, doi:10.3102/1076998611411915;
     McNemar (1947), Psychometrika 12:153, doi:10.1007/BF02295996
 
     Examples
@@ -125,8 +140,15 @@ def compare_metric(
     """
     level = _options.fraction(level, "level")
     _options.choice(method, ("auto", "mcnemar", "bootstrap"), "method")
+    chosen = read_metric(metric) if isinstance(metric, str) else metric
+    _options.choice(sampling, ("cohort", "case-control"), "sampling")
+    if rests_on_prevalence(chosen):
+        _options.sampling(sampling, prevalence, f"compare_metric of {chosen.name}")
+    if prevalence is not None:
+        prevalence = _options.fraction(prevalence, "prevalence", ends="[]")
     if cluster is not None:
-        chosen = read_metric(metric) if isinstance(metric, str) else metric
+        if prevalence is not None:
+            raise InputError("compare_metric takes cluster= or prevalence=, not both.")
         twin = door("comparison.clusters").compare_clustered_metric
         found: Comparison = twin(
             cluster, chosen, thresholds, asked_margin(margin), level
@@ -135,17 +157,19 @@ def compare_metric(
     panel = panel.labelled()
     _cases.at_least_two(panel.names, "compare_metric")
     _cases.complete_outputs(panel, "compare_metric")
-    chosen = read_metric(metric) if isinstance(metric, str) else metric
     number = _options.whole_number(replicates, "replicates", at_least=100)
     votes = panel.vote(thresholds)
     weighed = _MCNEMAR.get(chosen.name)
+    if prevalence is not None and rests_on_prevalence(chosen):
+        weighed = None  # cases of the two classes no longer count alike
     if method == "mcnemar" and weighed is None:
         raise InputError(
-            f"McNemar's test compares {', '.join(_MCNEMAR)}; found {chosen.name}. Type "
-            f'method="bootstrap".'
+            f"McNemar's test compares {', '.join(_MCNEMAR)} of the cases as they are; "
+            f'found {chosen.name}. Type method="bootstrap".'
         )
     exact = weighed if method != "bootstrap" else None
-    asked = _Asked(level, asked_margin(margin), rng, number)
+    fixed = sampling == "case-control" or prevalence is not None
+    asked = _Asked(level, asked_margin(margin), rng, number, fixed, prevalence)
     return _compare_votes(votes, chosen, exact, asked)
 
 
@@ -153,13 +177,13 @@ def _compare_votes(
     votes: Panel, metric: Metric, exact: _Sides | None, x: _Asked
 ) -> Comparison:
     rng = _options.generator(x.rng)
-    value = _metric_of(votes, metric, votes.neg[None], votes.pos[None])[0]
+    value = _metric_at(votes.rows, metric, votes.neg[None], votes.pos[None], x.share)[0]
     values, pairs = [], []
     for k in range(value.size):
-        drawn = _smoothed(votes, [k], metric, x.number, rng)[:, 0]
+        drawn = _smoothed(votes, [k], metric, x, rng)[:, 0]
         values.append(drawn_estimate(float(value[k]), drawn, x.level, "bootstrap"))
     for i, j in combinations(range(value.size), 2):
-        both = _smoothed(votes, [i, j], metric, x.number, rng)
+        both = _smoothed(votes, [i, j], metric, x, rng)
         drawn, gap = both[:, 0] - both[:, 1], float(value[i] - value[j])
         difference = drawn_estimate(gap, drawn, x.level, "bootstrap")
         alike = bool(np.array_equal(votes.rows[:, i], votes.rows[:, j]))
@@ -170,7 +194,7 @@ def _compare_votes(
         names = votes.names[i], votes.names[j]
         pairs.append(_with_margin(Pair(*names, difference, score, p, p), drawn, x))
     done = adjusted(pairs)
-    same = _omnibus(votes, metric, value, min(x.number, 4000), rng)
+    same = _omnibus(votes, metric, value, x, rng)
     p = min(p.p_adjusted for p in done) if same.p_value is None else same.p_value
     method = f"{metric.name}, {'bootstrap' if exact is None else 'mcnemar'}"
     all_p = same.statistic, same.df, p
@@ -178,20 +202,27 @@ def _compare_votes(
 
 
 def _smoothed(
-    votes: Panel, chosen: list[int], metric: Metric, number: int, rng: Any
+    votes: Panel, chosen: list[int], metric: Metric, x: _Asked, rng: Any
 ) -> Floats:
     """Draw the metric of one or two classifiers from what the population may be.
 
     Rubin's Bayesian bootstrap with half a case added to each combination of label and
-    votes (Jeffreys' prior): a share has width at 0 and 1, and no draw is undefined.
+    votes (Jeffreys' prior), and a whole one where two votes differ: a share has width
+    at 0 and 1, and no draw is undefined.
     """
     code = (votes.rows[:, chosen] @ [2**k for k in range(len(chosen))]).astype(int)
     size = 2 ** len(chosen)
-    count = [np.bincount(code, w, size) + 0.5 for w in (votes.neg, votes.pos)]
-    drawn = rng.standard_gamma(np.concatenate(count), (number, 2 * size))
-    drawn *= (votes.n_neg + votes.n_pos) / drawn.sum(axis=1, keepdims=True)
     flags = np.arange(size)[:, None] >> np.arange(len(chosen)) & 1
-    return _metric_at(flags, metric, drawn[:, :size], drawn[:, size:])
+    added = np.where(np.ptp(flags, axis=1) > 0, 1.0, 0.5)
+    count = [np.bincount(code, w, size) + added for w in (votes.neg, votes.pos)]
+    drawn = rng.standard_gamma(np.concatenate(count), (x.number, 2 * size))
+    neg, pos = drawn[:, :size], drawn[:, size:]
+    if x.fixed:
+        for part, n in ((neg, votes.n_neg), (pos, votes.n_pos)):
+            part *= n / part.sum(axis=1, keepdims=True)
+    else:
+        drawn *= (votes.n_neg + votes.n_pos) / drawn.sum(axis=1, keepdims=True)
+    return _metric_at(flags, metric, neg, pos, x.share)
 
 
 def _with_margin(pair: Pair, drawn: Floats, x: _Asked) -> Pair:
@@ -211,12 +242,13 @@ def _with_margin(pair: Pair, drawn: Floats, x: _Asked) -> Pair:
 
 
 def _omnibus(
-    votes: Panel, metric: Metric, value: Floats, number: int, rng: Any
+    votes: Panel, metric: Metric, value: Floats, x: _Asked, rng: Any
 ) -> Equality:
+    number = min(x.number, 4000)
     drawn = np.concatenate(
         [
-            _metric_of(votes, metric, neg, pos)
-            for neg, pos in redraws(votes, number, rng, stratified=False)
+            _metric_at(votes.rows, metric, neg, pos, x.share)
+            for neg, pos in redraws(votes, number, rng, stratified=x.fixed)
         ]
     )
     drawn = drawn[finite(drawn)]
@@ -295,17 +327,17 @@ def compare_statistic(
     return summary(x, "paired bootstrap", tested=tested)
 
 
-def _metric_of(votes: Panel, metric: Metric, neg: Array, pos: Array) -> Floats:
+def _metric_at(
+    flags: Array, metric: Metric, neg: Array, pos: Array, share: float | None
+) -> Floats:
     """Give the metric of every classifier for each row of counts: (r, K)."""
-    return _metric_at(votes.rows, metric, neg, pos)
-
-
-def _metric_at(flags: Array, metric: Metric, neg: Array, pos: Array) -> Floats:
     tp, fp = pos @ flags, neg @ flags
     fn, tn = pos.sum(1)[:, None] - tp, neg.sum(1)[:, None] - fp
     # sums of drawn shares can miss zero by rounding
     cells = (np.maximum(c, 0) for c in (tp, fp, fn, tn))
-    return np.asarray(metric(Confusion(*cells)), dtype=np.float64)
+    c = Confusion(*cells)
+    used = c if share is None else c.at_prevalence(share)
+    return np.asarray(metric(used), dtype=np.float64)
 
 
 def _mcnemar(votes: Panel, i: int, j: int, sides: _Sides) -> tuple[float, float]:
