@@ -524,9 +524,10 @@ def test_a_metric_follows_how_the_cases_came(rng):
     with pytest.raises(trueness.InputError, match="precision depends on the share"):
         trueness.compare_metric(p, "precision", **asked)
     recall = trueness.compare_metric(p, "recall", **asked)
-    assert recall.pairs[0].p_value == trueness.compare_metric(
-        p, "recall", thresholds=0.5
-    ).pairs[0].p_value  # a share of positives does not rest on how many there are
+    assert (
+        recall.pairs[0].p_value
+        == trueness.compare_metric(p, "recall", thresholds=0.5).pairs[0].p_value
+    )  # a share of positives does not rest on how many there are
     rare = trueness.compare_metric(p, "precision", prevalence=0.05, **asked)
     for name, found in zip(p.names, rare.values, strict=True):
         alone = trueness.at_threshold(

@@ -123,8 +123,8 @@ def compare_metric(
     one instead (Bonett and Price 2012): with a half, four against none would be
     significant, which equal classifiers show in one of eight such samples. McNemar's
     exact p-value is the binomial one, of the cases on which two classifiers differ.
-    Measured error rates are in ``docs/maths/ranking.md``. A larger value counts as better when
-    a margin is tested, so give the margin of a cost to the other side.
+    Measured error rates are in ``docs/maths/ranking.md``. A larger value counts as
+    better when a margin is tested, so give the margin of a cost to the other side.
 
     References
     ----------

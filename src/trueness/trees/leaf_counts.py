@@ -352,8 +352,8 @@ def _report_foot(r: LeafReport) -> list[str]:
     trusted = int((r.verdict == "trust").sum())
     line = (
         f"tree of {r.tree.n:,} cases: P(C) {chance(r.tree.confidence, 3)}, "
-        f"P(U) {chance(r.tree.utility, 3)}; {trusted} of {r.node.size} leaves trusted at "
-        f"{r.wanted:g}"
+        f"P(U) {chance(r.tree.utility, 3)}; {trusted} of {r.node.size} leaves "
+        f"trusted at {r.wanted:g}"
     )
     return [line, r.note] if r.note else [line]
 
