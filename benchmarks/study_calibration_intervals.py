@@ -21,7 +21,7 @@ import numpy as np
 
 import trueness
 
-SIZES = (5, 20, 100)
+SIZES = (20, 100, 1000)
 GRID = (np.arange(60) + 0.5) / 60
 
 
@@ -76,11 +76,11 @@ def sample(rng, n, score, weight, share):
 def one(t, rng, design):
     score, _, share = design
     true = truth(*design)
-    b = trueness.brier(t, replicates=60, rng=rng)
+    b = trueness.brier(t, replicates=200, rng=rng)
     log = trueness.log_loss(t, replicates=20, rng=rng)
-    error = trueness.calibration_error(t, replicates=40, rng=rng)
-    index = trueness.calibration_index(t, replicates=40, rng=rng)
-    r = trueness.reliability(t, replicates=60, rng=rng)
+    error = trueness.calibration_error(t, replicates=120, rng=rng)
+    index = trueness.calibration_index(t, replicates=120, rng=rng)
+    r = trueness.reliability(t, replicates=200, rng=rng)
     at = np.interp(r.score, score, share)
     band = np.mean((r.confidence_low <= at) & (at <= r.confidence_high))
     parts = (b, log, b.mcb, b.dsc, b.unc)

@@ -348,10 +348,10 @@ def calibration_error(
         (0, 1/bins], (1/bins, 2/bins], ... as in Guo et al. (2017), to reproduce
         published numbers.
     level
-        Confidence of the intervals: reflected bootstrap, from 0 on unless the error is
-        above what calibrated scores show.
+        Confidence of the intervals: truths that could have shown the error, from 0 on
+        unless it is above what calibrated scores show.
     replicates
-        Bootstrap samples.
+        Samples drawn for the intervals.
     rng
         Seed or NumPy generator.
 
@@ -396,8 +396,9 @@ def calibration_error(
     values = statistic(score, pos, neg, halvings=40)  # draws need fewer digits
     start = place(score, pos + neg, bins=bins)
     chance = _chance(score, pos + neg, start)
+    truth = partial(statistic, noisy=False)
     plain, debiased, rms, smooth = error_estimates(
-        values, (score, pos, neg), statistic, level, replicates, generator
+        values, (score, pos, neg), statistic, truth, level, replicates, generator
     )
     warning = (
         f"Calibrated scores would have a plain error of {chance:.3g} here by chance; "
@@ -416,6 +417,7 @@ def _errors(
     *,
     place: Callable[[Floats, Array], Array],
     halvings: int,
+    noisy: bool = True,
 ) -> tuple[float, float, float, float]:
     cases = pos + neg
     start = place(score, cases)
@@ -425,7 +427,7 @@ def _errors(
     gap = share - np.add.reduceat(score * cases, start) / total
     plain = float(weight @ np.abs(gap))
     # a bin of one case has no variance of its own: its share says nothing
-    noise = share * (1 - share) / np.maximum(total - 1, 1)
+    noise = share * (1 - share) / np.maximum(total - 1, 1) * noisy
     debiased = max(0.0, plain - float(weight @ (folded_mean(gap, noise) - abs(gap))))
     square = float(weight @ (gap**2 - noise))
     smooth = smooth_error(score, pos, neg, halvings)

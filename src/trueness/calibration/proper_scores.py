@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, final
 
@@ -26,20 +25,14 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.isotonic import pool_violators
 from trueness._core.records import Answer, Estimate
+from trueness.calibration.inversion import departures, gradients, inverted
 from trueness.calibration.monotone import equal_mass
 from trueness.counts.answers import of_tally
-from trueness.counts.resampling import (
-    bootstrap,
-    debiased_interval,
-    percentile_interval,
-    reflected_interval,
-)
 from trueness.counts.values import Tally
 
-# resampling looks at this many rows at most: more are pooled to as many equal cells
-MOST_ROWS = 4000
-# below so many cases intervals hold the percentiles of the bootstrap as well
-FEW = 20
+# draws look at this many rows at most: more are pooled to as many equal cells
+MOST_ROWS = 1000
+METHOD = "inverted"  # of the intervals of numbers that noise enlarges
 _TINY = 2.0**-52
 _Loss = Callable[[Floats], tuple[Floats, Floats]]
 
@@ -101,7 +94,7 @@ def brier(
     level
         Confidence of the intervals.
     replicates
-        Bootstrap samples for the intervals of the parts.
+        Samples drawn for the intervals of the parts.
     rng
         Seed or NumPy generator.
 
@@ -110,16 +103,13 @@ def brier(
     The interval of the score is the normal one of a mean after one more case of each
     class is added, spread over the scores (as Agresti and Coull add four to a
     proportion): two cases that were both foretold are no proof, and it is never empty.
-    That of UNC is Wilson's of the prevalence. Those of MCB and DSC come from a
-    bootstrap on the counts, in which, where cases are few or the classes are apart, a
-    label is turned round as often as one error among n + 2 cases would have it.
-    Isotonic recalibration fits noise, so both are too large on average, in a bootstrap
-    sample twice as much. The interval of MCB is reflected (2 estimate - quantile),
-    which takes that back, and starts at 0 unless MCB is above the upper quantile that
-    labels drawn from the scores themselves give. That of DSC is the normal one about
-    the estimate less its bias, with the bias added to its standard error. Below 20
-    cases both hold the percentiles too. More than 4,000
-    distinct scores are pooled to 4,000 for this resampling, not for the values.
+    That of UNC is Wilson's of the prevalence. Isotonic recalibration fits noise, so MCB
+    and DSC are too large on average. Their intervals hold the truths that could have
+    shown them: samples are drawn from a family of truths that runs from calibrated
+    scores (for DSC: from no discrimination) to the isotonic curve and beyond, and those
+    stay in which the value is not rare. MCB starts at 0 unless it is above the upper
+    quantile that labels drawn from the scores themselves give. More than 1,000
+    distinct scores are pooled to 1,000 for this resampling, not for the values.
     Coverage: see the mathematics of calibration in the documentation.
 
     References
@@ -154,7 +144,7 @@ def log_loss(
     level
         Confidence of the intervals.
     replicates
-        Bootstrap samples for the intervals of the parts.
+        Samples drawn for the intervals of the parts.
     rng
         Seed or NumPy generator.
 
@@ -201,24 +191,74 @@ def _proper_score(
     generator = _options.generator(rng)
     value, mcb, dsc, _ = _decompose(score, pos, neg, loss)
     losses, most = loss(score), _MOST[name]
-    decompose = partial(_decompose, loss=loss)
-    draws = resampled(score, pos, neg, decompose, replicates, generator)
-    chance = by_chance(score, pos, neg, decompose, level, replicates, generator)
-    parts = [
-        _part(v, draws[:, k], level, interval, most[k - 1], int(pos.sum() + neg.sum()))
-        for v, k, interval in (
-            (mcb, 1, reflected_interval),
-            (dsc, 2, debiased_interval),
-        )
-    ]
-    if mcb <= chance[1]:
-        parts[0] = replace(parts[0], low=0.0)
     unc = _uncertainty(int(pos.sum()), int(neg.sum()), loss, level)
-    skill = (dsc - mcb) / unc.value if unc.value else float("nan")
     e = mean_estimate(losses, neg, pos, level, most[0])
+    rows = pooled(score, pos, neg)
+    parts = [
+        _miscalibration(mcb, rows, loss, level, replicates, generator, e.high),
+        _discrimination(dsc, rows, loss, level, replicates, generator, unc),
+    ]
+    skill = (dsc - mcb) / unc.value if unc.value else float("nan")
     notes = _infinite(score, pos, neg, losses)
     numbers = (value, e.low, e.high, level, e.method, e.sd)
     return ProperScore(*numbers, parts[0], parts[1], unc, skill, notes)
+
+
+def _miscalibration(
+    mcb: float,
+    rows: tuple[Floats, Array, Array],
+    loss: _Loss,
+    level: float,
+    replicates: int,
+    rng: Any,
+    most: float,
+) -> Estimate:
+    """Give MCB with the truths that could have shown it, on the scale of its root."""
+    seen = _rooted(1, loss)(*rows)[0]
+    # MCB is a part of the loss, and cannot exceed it
+    ask = (_rooted(1, loss), _rooted(1, loss), level, replicates, rng, math.sqrt(most))
+    ((low, high),) = inverted(np.array([seen]), rows, departures(rows), *ask)
+    chance = by_chance(*rows, _rooted(1, loss), level, replicates, rng)[0]
+    return _part(mcb, (0.0 if seen <= chance else low**2, high**2), level, most)
+
+
+def _discrimination(
+    dsc: float,
+    rows: tuple[Floats, Array, Array],
+    loss: _Loss,
+    level: float,
+    replicates: int,
+    rng: Any,
+    unc: Estimate,
+) -> Estimate:
+    """Give DSC with the truths that could have shown it, as shares of UNC.
+
+    The share of positives is itself uncertain: the ends are shares of the ends of UNC,
+    which DSC cannot exceed. Without a case of a class any share is possible.
+    """
+    family = gradients(rows)
+    base = family.base[:1]
+    by_neg, by_pos = loss(base)
+    whole = float((base * by_pos + (1 - base) * by_neg)[0])
+    ask = (_rooted(2, loss), _rooted(2, loss), level, replicates, rng, math.sqrt(whole))
+    seen = np.array(_rooted(2, loss)(*rows))
+    ((low, high),) = inverted(seen, rows, family, *ask)
+    if not rows[1].any() or not rows[2].any():
+        high = math.sqrt(whole)
+    if rows[0].size == 1:  # one score for all: others may not have been met
+        square, n = NormalDist().inv_cdf((1 + level) / 2) ** 2, rows[1] + rows[2]
+        high = math.sqrt(whole * square / (float(n[0]) + square))
+    ends = low**2 / whole * unc.low, high**2 / whole * unc.high
+    return _part(dsc, ends, level, max(unc.high, dsc))
+
+
+def _rooted(part: int, loss: _Loss) -> Callable[[Floats, Array, Array], tuple[float]]:
+    """Give the root of a part: squares of noise are far from normal, roots are not."""
+
+    def of(score: Floats, pos: Array, neg: Array) -> tuple[float]:
+        return (math.sqrt(_decompose(score, pos, neg, loss)[part]),)
+
+    return of
 
 
 def mean_estimate(
@@ -331,38 +371,6 @@ def _decompose(
     return value, mcb, dsc, reference
 
 
-def resampled(
-    score: Floats,
-    pos: Array,
-    neg: Array,
-    statistic: Callable[[Floats, Array, Array], tuple[float, ...]],
-    replicates: int,
-    rng: Any,
-) -> Floats:
-    """How do numbers of such rows vary between samples of all their cases?
-
-    Where cases are few, or no block of isotonic regression holds both classes, a label
-    is turned round with probability 1 / (n + 2): cases without an error do not prove
-    that there is none, and every sample of them would say so.
-    """
-    rng = _options.generator(rng)
-    score, pos, neg = pooled(score, pos, neg)
-    t = Tally(score, neg, pos)
-    share, n = pool_violators(pos, neg)[0], t.n_neg + t.n_pos
-    blind = n < FEW or bool(((share == 0) | (share == 1)).all())
-    error = 1 / (n + 2)
-
-    def each(neg: Array, pos: Array) -> list[tuple[float, ...]]:
-        if blind:
-            turned = rng.binomial(pos, error) - rng.binomial(neg, error)
-            neg, pos = neg + turned, pos - turned
-        met = (np.flatnonzero(n + p)[::-1] for n, p in zip(neg, pos, strict=True))
-        drawn = zip(met, neg, pos, strict=True)
-        return [statistic(t.score[at], p[at], n[at]) for at, n, p in drawn]
-
-    return bootstrap(t, each, replicates, rng, stratified=False)
-
-
 def by_chance(
     score: Floats,
     pos: Array,
@@ -398,52 +406,37 @@ def _uncertainty(n_pos: int, n_neg: int, loss: _Loss, level: float) -> Estimate:
 
 
 def _part(
-    value: float,
-    draws: Floats,
-    level: float,
-    interval: Callable[[float, Floats, float], tuple[float, float]],
-    most: float,
-    n: int,
+    value: float, ends: tuple[float, float], level: float, most: float
 ) -> Estimate:
-    finite = draws[np.isfinite(draws)]
-    if not np.isfinite(value) or finite.size < 2:
-        low = 0.0 if np.isfinite(value) else value
-        return Estimate(value, low, most, level, "bootstrap")
-    low, high = interval(value, finite, level)
-    high = min(high, most)
-    if n < FEW or low == high:  # reflection is for large samples, and off the edges
-        below, above = percentile_interval(finite, level)
-        low, high = min(low, below), max(high, above)
-    if high - low <= 1e-12 * high:  # one score for all: others may not have been met
-        square = NormalDist().inv_cdf((1 + level) / 2) ** 2
-        high += min(most, 1.0) * square / (n + square)
-    sd = float(finite.std(ddof=1))
-    low, high = min(low, value), max(min(high, most), value)
-    return Estimate(value, low, high, level, "bootstrap", sd)
+    """Put an interval about a part; it holds the value, and nothing impossible."""
+    if not np.isfinite(value):
+        return Estimate(value, value, most, level, METHOD)
+    low, high = ends
+    return Estimate(value, min(low, value), max(min(high, most), value), level, METHOD)
 
 
 def error_estimates(
     values: Sequence[float],
     rows: tuple[Floats, Array, Array],
     statistic: Callable[[Floats, Array, Array], tuple[float, ...]],
+    truth: Callable[[Floats, Array, Array], tuple[float, ...]],
     level: float,
     replicates: int,
     rng: Any,
 ) -> list[Estimate]:
     """Give the intervals of errors between 0 and 1 that noise enlarges.
 
-    Reflected, and from 0 on unless an error is above what calibrated scores show.
+    From the truths that could have shown them (see ``inversion.py``); from 0 on unless
+    an error is above what calibrated scores show.
     """
-    draws = resampled(*rows, statistic, replicates, rng)
+    rows = pooled(*rows)
+    seen = np.array(statistic(*rows))
+    ask = (statistic, truth, level, replicates, rng, 1.0)
+    ends = inverted(seen, rows, departures(rows), *ask)
     chance = by_chance(*rows, statistic, level, replicates, rng)
-    n = int(rows[1].sum() + rows[2].sum())
-    each = [
-        _part(v, d, level, reflected_interval, 1.0, n)
-        for v, d in zip(values, draws.T, strict=True)
-    ]
     return [
-        replace(e, low=0.0) if e.value <= top else e
-        for e, top in zip(each, chance, strict=True)
+        _part(v, (0.0 if s <= top else low, high), level, 1.0)
+        for v, s, (low, high), top in zip(values, seen, ends, chance, strict=True)
     ]
 
 

@@ -76,8 +76,8 @@ def calibration_index(
     span
         Share of the cases in each local fit; 0.75 is what R and the paper take.
     level
-        Confidence of the intervals: reflected bootstrap, from 0 on unless the index is
-        above what calibrated scores show.
+        Confidence of the intervals: truths that could have shown the index, from 0 on
+        unless it is above what calibrated scores show.
     replicates
         Bootstrap samples.
     rng
@@ -87,8 +87,8 @@ def calibration_index(
     -----
     The curve is loess of degree 2 with tricube weights and without robust steps, as
     ``loess`` of R with ``surface = "direct"``; it may leave [0, 1]. Calibrated scores
-    have an index above 0 too, the less so the more cases there are: the reflected
-    interval takes that back. More than 2,000 distinct scores are pooled to 2,000, for
+    have an index above 0 too, the less so the more cases there are: the interval takes
+    that back. More than 2,000 distinct scores are pooled to 2,000, for
     the intervals to 400.
 
     References
@@ -114,7 +114,8 @@ def calibration_index(
     statistic = partial(_distances, span=span, points=_FEWER[1])
     few = pooled(score, pos, neg, _FEWER[0])
     generator = _options.generator(rng)
-    parts = error_estimates(values, few, statistic, level, replicates, generator)
+    ask = (statistic, statistic, level, replicates, generator)
+    parts = error_estimates(values, few, *ask)
     notes = (
         "Calibrated scores have an index above 0 as well; it says nothing about "
         "discrimination.",

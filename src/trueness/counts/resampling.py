@@ -16,10 +16,8 @@ left of the distribution.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -238,33 +236,6 @@ def percentile_interval(values: Floats, level: float) -> tuple[float, float]:
     """Between which values lies the middle share of the replicates?"""
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
-
-
-def reflected_interval(
-    value: float, values: Floats, level: float
-) -> tuple[float, float]:
-    """Which values, none below 0, remain when the quantiles are reflected at the value?
-
-    The basic bootstrap, for numbers that noise enlarges: a replicate is enlarged once
-    more, and reflection takes that back. The interval holds the value.
-    """
-    below, above = percentile_interval(values, level)
-    return min(max(0.0, 2 * value - above), value), max(2 * value - below, value)
-
-
-def debiased_interval(
-    value: float, values: Floats, level: float
-) -> tuple[float, float]:
-    """Which values, none below 0, remain when the bias is taken away, and doubted?
-
-    The normal interval about the value less its bias, with the bias, which is itself
-    an estimate, added to the standard error: wider than :func:`reflected_interval`
-    where noise moves the value much.
-    """
-    bias = float(values.mean()) - value
-    half = NormalDist().inv_cdf((1 + level) / 2) * math.hypot(values.std(ddof=1), bias)
-    low, high = value - bias - half, value - bias + half
-    return min(max(0.0, low), value), max(high, value)
 
 
 def bca_interval(

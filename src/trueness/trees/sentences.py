@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core.numbers import counted
+from trueness._core.numbers import chance, counted
 from trueness.trees.leaf_counts import LeafReport
 
 HEAD = ("leaf", "cases", "majority", "its share", "P(C)", "P(U)", "verdict",
@@ -40,8 +40,8 @@ def leaf_rows(r: LeafReport) -> list[list[Any]]:
             row["n"],
             row["majority"],
             f"{row['probability']:.3f} ({row['low']:.3f} to {row['high']:.3f})",
-            f"{row['confidence']:.4f}",
-            f"{row['utility']:.4f}",
+            chance(row["confidence"], 4),
+            chance(row["utility"], 4),
             row["verdict"],
             _lacks(row["more"]),
         ]
@@ -71,5 +71,6 @@ def leaf_sentences(r: LeafReport) -> list[str]:
         "so many cases, the majority seen is the true majority with a probability P(C) "
         f"of {r.wanted:g} or more. P(U) is the probability that a new case has the "
         f"label of the majority. 'Cases needed' is how many more cases a leaf needs.",
-        f"The whole tree: P(C) {r.tree.confidence:.4f}, P(U) {r.tree.utility:.4f}.",
+        f"The whole tree: P(C) {chance(r.tree.confidence, 4)}, "
+        f"P(U) {chance(r.tree.utility, 4)}.",
     ]

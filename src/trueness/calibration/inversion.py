@@ -1,0 +1,166 @@
+r"""Which truths could have shown what was seen?
+
+Isotonic recalibration, bins and smoothers fit noise: MCB, DSC and calibration errors
+are too large on average, the more so the fewer cases there are, and a bootstrap sample
+is enlarged once more. So the interval is found the other way round. A family of truths
+runs from "nothing" (calibrated scores; no discrimination) through what the sample
+suggests and beyond,
+
+.. math:: f_c = \mathrm{clip}(b + c\, d), \qquad c \ge 0,
+
+with b the scores (or the prevalence) and d the direction in which isotonic regression
+departs from them. Samples are drawn from each, and those c stay in the interval for
+which the value that was seen is not in the tails of what the samples show.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.isotonic import pool_violators
+from trueness.counts.resampling import draw
+from trueness.ranking.auc_intervals import student_quantile
+
+Rows = tuple[Floats, Array, Array]
+# the truth at so many members of a family; between them it is interpolated
+_TRUTHS = 25
+
+
+class Family(NamedTuple):
+    """Shares of positives: from ``base`` along ``direction``, c from first to last."""
+
+    base: Floats
+    direction: Floats
+    first: float
+    last: float
+
+    def at(self, c: float) -> Floats:
+        """Give one member."""
+        return np.clip(self.base + c * self.direction, 0.0, 1.0)
+
+
+# a mean of n shares has an error of at most 1/2 over the root of n: members this many
+# such roots from what was seen are beyond doubt
+_BELOW, _ABOVE = 4.0, 2.5
+
+
+def _between(seen: float, n: int) -> tuple[float, float]:
+    """Which members need a look? All below, unless what was seen is far from 0."""
+    unit = 1 / math.sqrt(n)
+    return max(seen - _BELOW * unit, 0.0), seen + _ABOVE * unit
+
+
+def departures(rows: Rows) -> Family:
+    """From calibrated scores to the isotonic curve and beyond."""
+    score, pos, neg = rows
+    cases = pos + neg
+    n = int(cases.sum())
+    away = _doubted(pos, neg, 0.5) - score
+    if np.abs(away).max() < 1e-9:  # no direction is suggested: towards a coin
+        away = 0.5 - score + 1e-6
+    seen = math.sqrt(cases @ (_isotonic(pos, neg) - score) ** 2 / n)
+    away = away / math.sqrt(cases @ away**2 / n)
+    return Family(score, away, *_between(seen, n))
+
+
+def gradients(rows: Rows) -> Family:
+    """From no discrimination to the isotonic curve and beyond."""
+    _, pos, neg = rows
+    cases = pos + neg
+    n = int(cases.sum())
+    share = (float(pos.sum()) + 0.5) / (n + 1)
+    lean = _doubted(pos, neg, share)
+    lean = lean - cases @ lean / n
+    if np.abs(lean).max() < 1e-9:  # the curve is flat: any increasing one may be true
+        lean = np.cumsum(cases) - cases / 2 - n / 2
+    size = math.sqrt(cases @ lean**2 / n)
+    lean = lean / size if size > 0 else lean
+    seen = math.sqrt(cases @ (_isotonic(pos, neg) - pos.sum() / n) ** 2 / n)
+    return Family(np.full(lean.size, share), lean, *_between(seen, n))
+
+
+def _isotonic(pos: Array, neg: Array) -> Floats:
+    share, start = pool_violators(pos, neg)
+    return np.repeat(share, np.diff(start))
+
+
+def _doubted(pos: Array, neg: Array, share: float) -> Floats:
+    """Give the isotonic value of every row, one more case added to each block."""
+    start = pool_violators(pos, neg)[1]
+    cases = np.add.reduceat(pos + neg, start[:-1])
+    up = np.add.reduceat(pos, start[:-1])
+    return np.repeat((up + share) / (cases + 1), np.diff(start))
+
+
+def inverted(
+    seen: Floats,
+    rows: Rows,
+    family: Family,
+    statistic: Callable[[Floats, Array, Array], Any],
+    truth: Callable[[Floats, Array, Array], Any],
+    level: float,
+    replicates: int,
+    rng: np.random.Generator,
+    most: float,
+) -> list[tuple[float, float]]:
+    """Between which truths would what was ``seen`` not be rare?
+
+    ``statistic`` gives the numbers of a sample, ``truth`` those of expected counts. The
+    samples are spread over the family; what they show at each member has a mean and a
+    scale that change smoothly, and the shape of what is left is taken as common. Where
+    the end of the family is not rare either, the interval ends at ``most``.
+    """
+    score, pos, neg = rows
+    cases = pos + neg
+    n = int(cases.sum())
+    c = np.linspace(family.first, family.last, replicates)
+    found = np.empty((replicates, seen.size))
+    for k, drawn in enumerate(draw(cases, replicates, rng)):
+        at = np.flatnonzero(drawn)
+        up = rng.binomial(drawn[at], family.at(c[k])[at])
+        found[k] = statistic(score[at], up, drawn[at] - up)
+    few = np.linspace(family.first, family.last, _TRUTHS)
+    members = [family.at(x) for x in few]
+    true = np.array([truth(score, cases * f, cases * (1 - f)) for f in members])
+    # few cases know little about their own spread
+    wider = student_quantile(max(n - 1.0, 1.0), level) / NormalDist().inv_cdf(
+        (1 + level) / 2
+    )
+    return [
+        _accepted(
+            seen[j], found[:, j], np.interp(c, few, true[:, j]), level, wider, most
+        )
+        for j in range(seen.size)
+    ]
+
+
+def _accepted(
+    seen: float, found: Floats, true: Floats, level: float, wider: float, most: float
+) -> tuple[float, float]:
+    """Give the ends of the truths whose samples do not leave ``seen`` in a tail."""
+    if not (np.isfinite(found).all() and np.isfinite(true).all()):
+        return 0.0, most  # a loss that may be infinite
+    x = np.linspace(0.0, 1.0, found.size)
+    mean = _fitted(x, found, 3)
+    rest = found - mean
+    scale = np.abs(rest)
+    # a scale of nothing would call everything rare
+    scale = np.maximum(_fitted(x, scale, 1), max(0.2 * float(scale.mean()), 1e-12))
+    tails = np.quantile(rest / scale, [(1 - level) / 2, (1 + level) / 2]) * wider
+    z = (seen - mean) / scale
+    kept = (tails[0] <= z) & (z <= tails[1])
+    if not kept.any():
+        kept = np.abs(z) == np.abs(z).min()
+    true = np.maximum.accumulate(true)
+    return float(true[kept].min()), most if kept[-1] else float(true[kept].max())
+
+
+def _fitted(x: Floats, y: Floats, degree: int) -> Floats:
+    powers = np.vander(x, degree + 1)
+    return np.asarray(powers @ np.linalg.lstsq(powers, y, rcond=None)[0])
