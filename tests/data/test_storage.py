@@ -55,7 +55,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, tally, monkeypatch):
     tally.write(path)
 
     def full(table, where):
-        where.write_bytes(b"PAR1")
+        where.write(b"PAR1")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(pq, "write_table", full)

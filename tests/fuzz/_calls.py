@@ -27,18 +27,28 @@ DOUBTS = (
     trueness.Optimistic,
     trueness.DoubtfulAssumption,
 )
-# they read files, write files or draw: the command line is fuzzed for those
-ELSEWHERE = {
-    *("scan", "read_tally", "read_panel", "save_map", "load_map", "load_watch"),
-    "register",
-}
+# it enters what it is given into a registry, for the rest of the process
+CHANGES_THE_PROCESS = {"register"}
 
 
 @cache
 def functions():
-    """Find every public function: name to function."""
-    found = {n: getattr(trueness, n) for n in trueness.__all__ if n not in ELSEWHERE}
-    return {n: f for n, f in sorted(found.items()) if inspect.isfunction(f)}
+    """Find everything public that can be asked: name to function.
+
+    Functions, metrics, the two values themselves, and what the values can do.
+    """
+    found = {n: getattr(trueness, n) for n in trueness.__all__}
+    for kind in (trueness.Tally, trueness.Panel):
+        for n in dir(kind):
+            found[f"{kind.__name__}.{n}"] = getattr(kind, n)
+    asked = {n: f for n, f in sorted(found.items()) if _is_asked(n, f)}
+    return {n: f for n, f in asked.items() if n not in CHANGES_THE_PROCESS}
+
+
+def _is_asked(name, thing):
+    values = (trueness.Tally, trueness.Panel)
+    known = inspect.isfunction(thing) or isinstance(thing, trueness.Metric)
+    return (known or thing in values) and not name.split(".")[-1].startswith("_")
 
 
 edge = st.sampled_from(
@@ -49,9 +59,46 @@ real = st.one_of(unit, edge, st.floats(allow_nan=False, allow_infinity=False))
 count = st.one_of(
     st.integers(0, 3), st.integers(0, 50), st.sampled_from([0, 10**6, 10**12])
 )
+# each made anew: what is given must not be changed, and lists could be
 hostile = st.sampled_from(
-    [None, -1, 0, 1, 2.5, math.nan, math.inf, "", "x", b"x", [], {}, (), [None], object]
+    [
+        *("None", "-1", "0", "1", "2.5", "math.nan", "math.inf", "-math.inf", "True"),
+        *(
+            "''",
+            "'x'",
+            "'*'",
+            "'\\0'",
+            "b'x'",
+            "'1'",
+            "[]",
+            "{}",
+            "()",
+            "[None]",
+            "[[]]",
+        ),
+        *("object()", "10**400", "-(10**400)", "1j", "set()", "range(3)", "[1, [2]]"),
+        *("np.array([])", "np.array(['a'])", "np.float32(0.5)", "np.datetime64('nat')"),
+        *("{'a': None}", "{'a': 1}", "slice(None)", "'no/such.json'", "'auto'"),
+    ]
+).map(lambda text: eval(text, {"math": math, "np": np}))  # noqa: S307 - from above
+# names that mean something to SQL, to a shell, to Narwhals or to our own code
+ODD_NAMES = (
+    *("y", "p", "*", 'a"b', "a'b", "COLUMNS(*)", "a.b", "a[0]", "x\ny", "", " ", "é"),
+    *("\0", "\N{GRINNING FACE}", "y; DROP TABLE t", "--", "label", "score", "count"),
+    *(
+        "neg",
+        "pos",
+        "unknown",
+        "positive",
+        "values",
+        "what",
+        "by",
+        "SELECT",
+        "%s",
+        "{y}",
+    ),
 )
+odd_name = st.sampled_from(ODD_NAMES)
 
 
 @st.composite
@@ -79,6 +126,47 @@ def panels(draw, votes=False):
     counts = [draw(st.lists(small, min_size=m, max_size=m)) for _ in range(3)]
     names = [f"C{i}" for i in range(k)]
     return trueness.Panel(names, np.array(rows, dtype=float).reshape(m, k), *counts)
+
+
+labels = st.one_of(
+    st.integers(0, 1),
+    st.sampled_from([0, 1, None, math.nan]),
+    st.sampled_from(["yes", "no"]),
+    st.sampled_from([0, 1, 2, "x", None, (), []]),
+)
+
+
+@st.composite
+def data(draw, takes):
+    """Draw cases, as arrays or as a frame of hostile names, for an analysis."""
+    n = draw(st.integers(0, 8))
+    cases = st.lists(draw(st.sampled_from([unit, real])), min_size=n, max_size=n)
+    y = draw(st.lists(labels, min_size=n, max_size=n))
+    first, second = draw(cases), draw(cases)
+    words = {}
+    if draw(st.integers(0, 3)) == 0:
+        words["positive"] = draw(st.one_of(labels, hostile))
+    if draw(st.integers(0, 3)) == 0:
+        words["by"] = draw(st.lists(st.sampled_from("uv"), min_size=n, max_size=n))
+    if draw(st.booleans()):
+        several = {"A": first, "B": second}
+        return (y, first if takes == "tally" else several), words
+    names = draw(st.lists(odd_name, min_size=4, max_size=4, unique=True))
+    frame = dict(zip(names, (y, first, second, words.get("by", y)), strict=True))
+    words |= {"by": names[3]} if "by" in words else {}
+    words |= {"label": names[0]}
+    words |= {"score": names[1]} if takes == "tally" else {"scores": names[1:3]}
+    return (
+        _in_library(frame, draw(st.sampled_from(["dict", "pandas", "polars"]))),
+    ), words
+
+
+def _in_library(frame, library):
+    try:
+        made = __import__(library).DataFrame(frame) if library != "dict" else frame
+    except Exception:  # a column that this library cannot hold
+        return frame
+    return made
 
 
 # by the word of the parameter; anything else is met with what is hostile
@@ -113,15 +201,56 @@ WORDS = {
 
 def _curve(t):
     try:
-        return trueness.roc(t)
+        with only_doubts():
+            return trueness.roc(t)
     except OURS:
         return None
+
+
+@cache
+def _posterior(seed):
+    votes = trueness.simulate_panel(60, 20, [0.9, 0.8, 0.7], rng=seed).vote(0.0)
+    return trueness.latent_class(votes.hide() if seed % 2 else votes, draws=100)
+
+
+@cache
+def _map(method):
+    t = trueness.simulate_tally(60, 20, 0.8, rng=0)
+    t = t.map(trueness.calibrate(t, method="platt"))
+    return trueness.calibrate(t, method=method)
+
+
+maps = st.sampled_from(sorted(trueness.CALIBRATORS)).map(_map)
+groups = st.dictionaries(st.sampled_from("abc"), tallies(), max_size=3)
+constraint_texts = st.sampled_from(
+    ["recall >= 0.9", "fpr <= 0.1", "flagged <= 3", "recall >=", "lift >= 1e308", ""]
+)
+WORDS |= {
+    "post": st.one_of(st.integers(0, 3).map(_posterior), hostile),
+    "map": st.one_of(maps, hostile),
+    "groups": st.one_of(groups, hostile),
+    "clusters": st.one_of(groups, hostile),
+    "data": st.one_of(tallies(), panels(), groups, hostile),
+    "subject_to": st.one_of(constraint_texts, st.lists(constraint_texts), hostile),
+    "constraint": st.one_of(constraint_texts, hostile),
+    "requirements": st.one_of(constraint_texts, hostile),
+    "f": st.one_of(maps, st.just(lambda s: s), hostile),
+    "score": st.one_of(st.lists(real, max_size=4), hostile),
+    "neg": st.one_of(st.lists(count, max_size=4), hostile),
+    "names": st.one_of(st.lists(odd_name, max_size=3), hostile),
+    "fpr": st.one_of(unit, st.tuples(unit, unit), hostile),
+    "tpr": st.one_of(st.none(), st.tuples(unit, unit), hostile),
+    "path": hostile.filter(lambda v: v not in ("x", "*", b"x", "1", "auto")),
+}
+WORDS |= {"pos": WORDS["neg"], "unknown": WORDS["neg"], "minimize": WORDS["maximize"]}
 
 
 @cache
 def choices(name, parameter):
     """Learn the names of a choice from the words that refuse a wrong one."""
     function = functions()[name]
+    if not hasattr(function, "__code__"):
+        return ()
     first = next(iter(inspect.signature(function).parameters), None)
     probes = [trueness.Tally([0.2, 0.5, 0.8], [3, 2, 1], [1, 2, 3])]
     probes.append(trueness.simulate_panel(30, 15, [0.7, 0.8, 0.9], rng=0))
@@ -138,9 +267,17 @@ def choices(name, parameter):
 def questions(draw, name=None):
     """Draw a public function and arguments for it."""
     name = name or draw(st.sampled_from(list(functions())))
-    arguments = {}
-    for p in inspect.signature(functions()[name]).parameters.values():
-        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+    function, given, arguments = functions()[name], (), {}
+    parameters = list(inspect.signature(function).parameters.values())
+    if isinstance(function, trueness.Metric):
+        given, arguments = draw(data("tally"))
+        return name, given, {**arguments, "threshold": draw(WORDS["threshold"])}
+    if "." in name:
+        given = (draw(tallies() if name.startswith("Tally") else panels()),)
+    elif getattr(function, "takes", None) and draw(st.integers(0, 3)) == 0:
+        given, arguments = draw(data(function.takes))
+    for p in parameters[bool(given) :]:
+        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) or p.name in arguments:
             continue
         wanted = p.default is p.empty or draw(st.integers(0, 3)) == 0
         costly = p.name in ("replicates", "draws", "repeats")
@@ -153,7 +290,7 @@ def questions(draw, name=None):
             arguments[p.name] = draw(WORDS[p.name])
         else:
             arguments[p.name] = draw(st.one_of(hostile, tallies(), real))
-    return name, arguments
+    return name, given, arguments
 
 
 @contextmanager
@@ -166,14 +303,16 @@ def only_doubts():
         yield
 
 
-def ask(name, arguments):
+def ask(name, arguments, given=()):
     """Ask; give the answer, or None where it was refused in words of our own."""
     with only_doubts():
         try:
-            return functions()[name](**arguments)
+            return functions()[name](*given, **arguments)
         except OURS as err:
             words = str(err)
-    assert words.strip()[-1:] in ".?!)'\"", f"no sentence: {words}"
+    assert words.strip()[-1:] in ".?!)'\"^", f"no sentence: {words}"
+    for python in ("object at 0x", "has no attribute", "not subscriptable"):
+        assert python not in words, f"no words of ours: {words}"
     return None
 
 
@@ -211,7 +350,7 @@ def _interval(e, where):
 def shows_itself(answer):
     """An answer can be printed, and is JSON."""
     repr(answer)
-    if hasattr(answer, "to_dict"):
+    if hasattr(answer, "to_dict") and type(answer).__module__.startswith("trueness."):
         json.loads(json.dumps(answer.to_dict(), allow_nan=False))
 
 

@@ -50,10 +50,11 @@ def test_only_our_own_words(name):
     def asked(question):
         if time.monotonic() > END:
             return
-        _, arguments = question
-        before = pickle.dumps(_counts(arguments))
-        answer = _calls.ask(name, arguments)
-        assert pickle.dumps(_counts(arguments)) == before, "an input was changed"
+        _, given, arguments = question
+        values = [*given, *arguments.values()]
+        before = pickle.dumps(_counts(values))
+        answer = _calls.ask(name, arguments, given)
+        assert pickle.dumps(_counts(values)) == before, "an input was changed"
         if answer is None:
             return
         _calls.judge(answer)
@@ -64,10 +65,10 @@ def test_only_our_own_words(name):
     asked()
 
 
-def _counts(arguments):
+def _counts(values):
     """Give the numbers of every tally and panel among the arguments."""
     out = []
-    for value in arguments.values():
+    for value in values:
         if isinstance(value, (trueness.Tally, trueness.Panel)):
             table = value.rows if isinstance(value, trueness.Panel) else value.score
             out.append([np.array(x) for x in (table, value.neg, value.pos)])

@@ -256,7 +256,7 @@ def test_the_command_line(tmp_path, monkeypatch):
         ({"what": "recall", "at_least": 0.5}, "needs a threshold"),
         ({"what": "auc"}, "one of at_least"),
         ({"what": "auc", "at_least": 0.5, "at_most": 0.9}, "one of at_least"),
-        ({"what": "auc", "at_least": 1.5}, "between 0 and 1"),
+        ({"what": "auc", "at_least": 1.5}, r"must lie in \[0, 1\]"),
         ({"what": "scores"}, "needs a baseline"),
         ({"what": "calibration", "at_least": 0.5}, "has no bound"),
     ],
@@ -276,7 +276,7 @@ def test_what_is_no_watch_is_said(tmp_path, text):
 
 
 def test_what_is_no_file_is_said(tmp_path):
-    with pytest.raises(trueness.InputError, match="found NoneType"):
+    with pytest.raises(trueness.InputError, match="the name of a file; found None"):
         trueness.load_watch(None)
     with pytest.raises(trueness.InputError, match="cannot be read"):
         trueness.load_watch(tmp_path)

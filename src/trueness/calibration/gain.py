@@ -133,6 +133,8 @@ def gain_of(
     groups = dict(t) if isinstance(t, Mapping) else {"": t}
     level = _options.fraction(level, "level")
     folds = _options.whole_number(folds, "folds", at_least=2)
+    for part in groups.values():
+        _cases.one_classifier(part, "calibration_gain")
     groups = {name: part.labelled() for name, part in groups.items()}
     total = sum(groups.values(), Tally())
     _cases.both_classes(total, "calibration_gain")
@@ -201,10 +203,10 @@ def _judged(
     score, p, neg, pos = (np.concatenate(c) for c in zip(*rows, strict=True))
     crossed = Tally(p, neg, pos)
     whole = np.asarray(fitted(part.score), dtype=np.float64)
-    plain, after, inside = squares(score), squares(p), squares(whole)
     if not (score.size and score.min() >= 0 and score.max() <= 1):
         # not on the scale of probabilities: there is nothing to compare with
-        plain = (np.full(score.shape, np.nan),) * 2
+        score = np.full(score.shape, np.nan)
+    plain, after, inside = squares(score), squares(p), squares(whole)
     gained = (plain[0] - after[0], plain[1] - after[1])
     return CalibrationGain(
         mean_estimate(plain, neg, pos, level, 1.0),

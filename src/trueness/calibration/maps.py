@@ -163,7 +163,9 @@ def save_map(map: Map, path: str | os.PathLike[str]) -> None:
     True
     """
     text = map_to_json(_fitted(map, "save_map"))
-    with door("data.storage").replacing(_path(path, "save_map")) as temporary:
+    with door("data.storage").replacing(
+        _options.file_path(path, "save_map")
+    ) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
@@ -175,7 +177,7 @@ def load_map(path: str | os.PathLike[str]) -> Map:
     path
         A file written by :func:`trueness.save_map`.
     """
-    file = _path(path, "load_map")
+    file = _options.file_path(path, "load_map")
     name = str(file)
     if not file.is_file():
         raise InputError(f"There is no file {name} to read a map from.")
@@ -184,17 +186,6 @@ def load_map(path: str | os.PathLike[str]) -> Map:
     except UnicodeDecodeError:
         raise InputError(f"{name} must be a JSON file; it is not text.") from None
     return map_from_json(text, name)
-
-
-def _path(path: object, what: str) -> Path:
-    """Pass on the name of a file."""
-    try:
-        return Path(os.fsdecode(path))  # type: ignore[arg-type]
-    except TypeError:
-        raise InputError(
-            f"{what} needs the name of a file; found {path!r}. Type "
-            f'trueness.load_map("map.json").'
-        ) from None
 
 
 def _fitted(map: object, what: str) -> Map:

@@ -352,7 +352,8 @@ def pooled(
 def _mean_loss(loss: tuple[Floats, Floats], pos: Array, neg: Array) -> float:
     # a loss that nobody suffers is no loss, even an infinite one
     suffered = [x[n > 0] @ n[n > 0] for x, n in zip(loss, (neg, pos), strict=True)]
-    return float(sum(suffered) / (pos.sum() + neg.sum()))
+    cases = pos.sum() + neg.sum()
+    return float(sum(suffered) / cases) if cases else np.nan
 
 
 def _decompose(

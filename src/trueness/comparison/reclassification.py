@@ -18,6 +18,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
+from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.records import Estimate, Record
@@ -122,7 +123,9 @@ def nri(
     """
     level = _options.fraction(level, "level")
     panel = _two(panel, old, new, "nri")
-    cut = None if categories is None else np.sort(_risks(categories, "categories"))
+    cut = (
+        None if categories is None else np.sort(_risks(categories, "categories"), None)
+    )
     risk = panel.rows if cut is None else np.searchsorted(cut, panel.rows, side="right")
     move = np.sign(risk[:, 1] - risk[:, 0]).astype(np.float64)
     up = _net_moves(move, panel.pos)
@@ -211,13 +214,13 @@ def _answer(
 ) -> Reclassification:
     from scipy.special import stdtr
 
-    up, down = (_estimate(m.value, m.centre, m.variance, m.n - 1, level, method)
+    up, down = (_estimate(m.value, m.centre, m.variance, m.n - 1, level, method, 1.0)
                 for m in parts)  # fmt: skip
     variance = sum(m.variance for m in parts)
     doubt = sum(m.variance**2 / max(m.n - 1, 1) for m in parts)
     df = variance**2 / doubt if doubt > 0 else 1.0
     centre = sum(m.centre for m in parts)
-    total = _estimate(up.value + down.value, centre, variance, df, level, method)
+    total = _estimate(up.value + down.value, centre, variance, df, level, method, 2.0)
     score = abs(centre) / total.sd if total.sd > 0 else math.inf * (centre != 0)
     p = 2 * float(stdtr(df, -score)) if not math.isnan(score) else 1.0
     pair = compare_auc(panel[list(panel.names[::-1])], level=level).pairs[0]
@@ -228,8 +231,17 @@ def _answer(
 
 
 def _estimate(
-    value: float, centre: float, variance: float, df: float, level: float, method: str
+    value: float,
+    centre: float,
+    variance: float,
+    df: float,
+    level: float,
+    method: str,
+    reach: float,
 ) -> Estimate:
+    if math.isnan(variance):  # a single case of a class: anything is possible
+        note = "A class has a single case, so the interval is the whole range."
+        return Estimate(value, -reach, reach, level, method, notes=(note,))
     sd = math.sqrt(variance)
     half = student_quantile(max(df, 1.0), level) * sd
     low, high = min(centre - half, value), max(centre + half, value)
@@ -276,7 +288,7 @@ def _warnings(
 
 
 def _risks(values: object, what: str) -> Floats:
-    risks = np.asarray(values, dtype=np.float64)
+    risks = _columns.as_floats(values, what)
     wrong = ~((risks >= 0) & (risks <= 1))
     if wrong.any():
         raise InputError(

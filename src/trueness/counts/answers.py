@@ -30,7 +30,8 @@ from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, NamedTuple, TypeVar, overload
 
-from trueness._core.checks.errors import InputError
+from trueness._core.checks import cases as _cases
+from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.options import known_options
 from trueness._core.doors import door
 from trueness.counts.values import Panel, Tally
@@ -56,6 +57,7 @@ class _Question(NamedTuple):
     first: str
     takes: str  # "tally", "panel" or "counts"
     weights: bool
+    only_panel: bool  # comparisons may take two tallies instead
 
     @property
     def name(self) -> str:
@@ -129,7 +131,8 @@ def _open(analysis: F, takes: str, weights: bool) -> F:
     own = frozenset(given)
     first = next(iter(given))
     anything = any(p.kind is Parameter.VAR_KEYWORD for p in given.values())
-    q = _Question(analysis, own, first, takes, weights)
+    only = takes == "panel" and given[first].annotation in ("Panel", Panel)
+    q = _Question(analysis, own, first, takes, weights, only)
 
     @wraps(analysis)
     def call(*args: Any, **options: Any) -> Any:
@@ -166,6 +169,8 @@ def _answer(
     counts, rest = door("data.asked").counted(q.name, q.takes, args, words)
     if words.get("by") is None or q.takes == "counts":
         return _respond(q, counts, rest, options)
+    if not counts:
+        raise NotEnoughCases(f"{q.name} needs cases; found none, and so no groups.")
     parts = {**counts, WHOLE: _sum(counts)}
     return {name: _respond(q, x, rest, options) for name, x in parts.items()}
 
@@ -223,4 +228,8 @@ def _respond(
                 f"at_most=, or without weight=."
             )
         return door("scale.certificates").limited(q.analysis, (x, *rest), options)
+    if q.takes == "tally":
+        _cases.one_classifier(x, q.name)
+    elif q.only_panel:
+        _cases.several_classifiers(x, q.name)
     return q.analysis(x, *rest, **options)

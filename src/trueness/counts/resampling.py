@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.progress import progress
 from trueness.counts.answers import whole_cases
@@ -205,6 +206,7 @@ def _class_draw(count: Ints, some: int, rng: np.random.Generator) -> Array:
 @whole_cases
 def resample(t: Tally, rng: Seed = 0, *, stratified: bool = True) -> Tally:
     """What would another sample of the same size have shown? Labelled cases only."""
+    _cases.one_classifier(t, "resample")
     neg, pos = next(replicates(t, 1, rng, stratified=stratified))
     if t.binned:
         counts = (neg[0], pos[0], np.zeros_like(neg[0]))

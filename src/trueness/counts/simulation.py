@@ -16,7 +16,10 @@ from scipy.special import ndtri
 
 from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
+from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import described
 from trueness.counts.values import Panel, Tally
 
 Seed = int | np.random.Generator | None
@@ -146,7 +149,13 @@ def _named(
 ) -> tuple[list[str], list[float]]:
     if isinstance(aucs, Mapping):
         return list(aucs), list(aucs.values())
-    return [f"C{k + 1}" for k in range(len(aucs))], list(aucs)
+    areas = np.atleast_1d(_columns.probabilities(aucs, "aucs"))
+    if areas.ndim > 1 or not areas.size:
+        raise InputError(
+            f"aucs must be one AUC a classifier; found {described(aucs)}. "
+            f"Type aucs=[0.7, 0.8]."
+        )
+    return [f"C{k + 1}" for k in range(areas.size)], areas.tolist()
 
 
 def _root(spearman: Floats) -> Floats:

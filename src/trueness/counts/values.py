@@ -434,7 +434,7 @@ class Panel(Cases):
                     f"{listing(lacking)}."
                 )
             thresholds = [thresholds[n] for n in self.names]
-        cut = np.asarray(thresholds, dtype=np.float64)
+        cut = _columns.as_floats(thresholds, "A threshold of panel.vote")
         if cut.ndim > 1 or (cut.ndim == 1 and cut.size != len(self.names)):
             raise InputError(
                 f"panel.vote needs one threshold, or one for each of "
@@ -446,7 +446,7 @@ class Panel(Cases):
 
     def combine(self, f: Callable[[Floats], ArrayLike]) -> Tally:
         """Score each row: ``f`` takes the rows (m, K) and gives (m,) scores."""
-        score = np.asarray(f(self.rows))
+        score = np.asarray(_options.function(f, "panel.combine")(self.rows))
         if score.shape != (len(self),):
             raise InputError(
                 f"The function of panel.combine must give one score per row, shape "
@@ -510,7 +510,7 @@ def _rescored(new: Array, counts: Sequence[Array]) -> Tally:
 
 
 def _mapped(f: Callable[[Floats], ArrayLike], score: Floats) -> Array:
-    new = np.asarray(f(score))
+    new = np.asarray(_options.function(f, "tally.map")(score))
     if new.shape != score.shape:
         raise InputError(
             f"The function of tally.map must give one score per score, shape "

@@ -16,6 +16,7 @@ import numpy as np
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing, nearest
 from trueness.data.columns import column, is_frame
+from trueness.data.engines import open_frame
 from trueness.data.frames import panel, tally
 from trueness.ranking.clusters import CLUSTER
 
@@ -65,6 +66,11 @@ def clustered(
         raise InputError(f"{name} takes cluster= or by=, not both.")
     label, scores, rest, words = _as_columns(name, takes, args, dict(words), ids)
     if isinstance(ids, str):
+        if "cluster" not in words:
+            raise InputError(
+                f"cluster={ids!r} names a column of a frame; with arrays type "
+                f"cluster= and the array."
+            )
         ids = words.pop("cluster")
     code = np.unique(column(ids, "cluster"), return_inverse=True)[1]
     several = isinstance(scores, Mapping)
@@ -111,9 +117,7 @@ def columns_of(data: Any, names: list[str]) -> dict[str, Any]:
     if isinstance(data, Mapping):
         known: Any = data
     else:
-        import narwhals as nw
-
-        frame: Any = nw.from_native(data)
+        frame: Any = open_frame(data)
         known = frame.collect_schema().names()
     for n in names:
         if n not in known:
@@ -236,7 +240,7 @@ def _of_columns(columns: Mapping[Any, Any], takes: str, words: Words) -> Any:
     if takes == "panel" or isinstance(several, (list, tuple)):
         words.pop("score", None)
         names = [several] if isinstance(several, str) else several or []
-        return panel(label, {n: columns[n] for n in names}, **words)
+        return panel(label, columns_of(columns, names), **words)
     score = chosen("score")
     if score is None:
         raise InputError(

@@ -27,13 +27,13 @@ import numpy as np
 from trueness._core.arrays import Array, Ints, no_cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import plain
+from trueness._core.checks.words import described, plain
 from trueness._core.doors import installed
 from trueness._core.progress import progress, visible
 from trueness.counts.counting import Weights
 from trueness.counts.values import Tally
 from trueness.data.batches import KeyCounter
-from trueness.data.columns import column
+from trueness.data.columns import column, is_frame
 
 _BATCH = 1 << 18
 _ENGINES = {"_duckdb", "duckdb", "ibis", "polars", "py4j", "pyarrow", "pyspark"}
@@ -47,6 +47,12 @@ def open_frame(frame: Any) -> Any:
     """Give the Narwhals frame, eager or lazy, with names that differ."""
     import narwhals as nw
 
+    if not is_frame(frame):
+        raise InputError(
+            f"A frame was needed, of pandas, Polars, Arrow, DuckDB, Spark or another "
+            f"library that Narwhals reads; found {described(frame)}. "
+            f'Type trueness.scan("cases.parquet") for a file.'
+        )
     names = column_names(frame)
     for name in {n for n in names if names.count(n) > 1}:
         _columns.column(name, names, "frame column")

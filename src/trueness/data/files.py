@@ -11,14 +11,14 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from glob import glob
 from pathlib import Path
 from typing import Any
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import listing, nearest
+from trueness._core.checks.words import described, listing, nearest
 from trueness._core.doors import installed
 from trueness.data.engines import (
     CONNECTIONS,
@@ -123,10 +123,19 @@ def scan(
     Tally: 3 cases (1 negative, 2 positive, 0 unknown),
     2 distinct scores from 0.4 to 0.9
     """
-    sources = [source] if isinstance(source, (str, os.PathLike)) else list(source)
-    places = [os.fspath(s) for s in sources]
+    sources: list[Any] = [source]
+    if isinstance(source, Iterable) and not isinstance(source, (str, bytes)):
+        sources = [*source]
+    for one in sources:
+        _options.file_path(one, "scan")
+    places = [os.fsdecode(one) for one in sources]
     if not places:
         raise InputError("scan needs at least one file; found an empty list.")
+    if settings is not None and not isinstance(settings, Mapping):
+        raise InputError(
+            f"settings must be a mapping from name to value; found "
+            f'{described(settings)}. Type settings={{"s3_region": "eu-central-1"}}.'
+        )
     connection = _connect(memory_limit, threads, keep_order, settings or {})
     _load_extensions(connection, places)
     with reading():

@@ -139,7 +139,7 @@ def tally(
     if on_device(y_score):
         return _on_device(y_true, y_score, positive, (count, weight, by), at_most)
     values = column(y_score, "y_score")
-    labels = _read_labels(y_true, positive, "y_true", y_score=values)
+    labels = _read_labels(y_true, positive, "y_true", {"y_score": values})
     counts, weights = _numbers_of_cases(count, weight, values)
     return _grouped(
         by,
@@ -243,7 +243,7 @@ def panel(
     }
     _columns.same_length(**columns)
     first = next(iter(columns.values()))
-    labels = _read_labels(y_true, positive, "y_true", **columns)
+    labels = _read_labels(y_true, positive, "y_true", columns)
     counts, weights = _numbers_of_cases(count, weight, first)
     return _grouped(
         by,
@@ -299,7 +299,7 @@ def leaves(
             "trueness.leaves(y_true, nodes) without them."
         )
     names = column(nodes, "nodes")
-    labels = _read_labels(y_true, positive, "y_true", nodes=names)
+    labels = _read_labels(y_true, positive, "y_true", {"nodes": names})
     cases = np.ones(names.size, np.int64)
     if count is not None:
         cases = _whole(column(count, "count"), names)
@@ -421,7 +421,7 @@ def native_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:
 
 
 def _read_labels(
-    values: Any, positive: Any, what: str, **scores: Array
+    values: Any, positive: Any, what: str, scores: Mapping[str, Array]
 ) -> Labels | None:
     if values is None:
         if positive is not None:
@@ -474,6 +474,8 @@ def _grouped(by: Any, size: int, count: Callable[[Any], T]) -> T | dict[Any, T]:
     _columns.same_length(by=groups, scores=np.empty(size, dtype=bool))
     _columns.named_groups(groups)
     names, member = np.unique(groups, return_inverse=True)
+    if not names.size:
+        return {}
     order = np.argsort(member, kind="stable")
     edges = np.cumsum(np.bincount(member, minlength=names.size))[:-1]
     parts = np.split(order, edges)

@@ -102,10 +102,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     check_folder(path)
     if is_device(path):
-        with _passed_on(Path(path)) as temporary:
+        with _passed_on(Path(os.fsdecode(path))) as temporary:
             yield temporary
         return
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(os.fsdecode(path)))
     sweep(target.parent)
     handle, name = _beside(target)
     try:
@@ -157,7 +157,11 @@ def locked(handle: int, wait: bool = True) -> bool:
 
 def check_folder(path: str | os.PathLike[str]) -> None:
     """Stop when there is no folder for a file that is to be written."""
-    target = Path(path)
+    target = _options.file_path(path, "Writing")
+    if target.is_dir():
+        raise InputError(
+            f"{target} cannot be written: it is a folder. Name a file in it."
+        )
     if not target.parent.is_dir():
         raise InputError(
             f"{target} cannot be written: there is no folder {target.parent}. "
@@ -167,7 +171,7 @@ def check_folder(path: str | os.PathLike[str]) -> None:
 
 def is_device(path: str | os.PathLike[str]) -> bool:
     """Is this a pipe, a terminal or the like, which is written and not replaced?"""
-    target = Path(path)
+    target = Path(os.fsdecode(path))
     if target.is_relative_to("/dev"):  # /dev/stdout may lead to a plain file
         return target.exists()
     return target.exists() and not (target.is_file() or target.is_dir())
@@ -227,7 +231,8 @@ def write_columns(
     metadata = {_KEY: json.dumps({"version": VERSION, **about}).encode()}
     with replacing(path) as temporary:
         table = pa.table({k: np.ascontiguousarray(v) for k, v in columns.items()})
-        pq.write_table(table.replace_schema_metadata(metadata), temporary)
+        with temporary.open("wb") as file:  # PyArrow cannot open every name itself
+            pq.write_table(table.replace_schema_metadata(metadata), file)
 
 
 def read_columns(
@@ -236,10 +241,12 @@ def read_columns(
     """Read what ``write_columns`` wrote, if it is of this kind."""
     pa, pq = installed("pyarrow", "files"), installed("pyarrow.parquet", "files")
 
-    if not Path(path).is_file():
-        raise InputError(f"There is no file {os.fspath(path)} to read a {kind} from.")
+    path = _options.file_path(path, f"read_{kind}")
+    if not path.is_file():
+        raise InputError(f"There is no file {path} to read a {kind} from.")
     try:
-        table = pq.read_table(path, partitioning=None)
+        with path.open("rb") as file:
+            table = pq.read_table(file, partitioning=None)
     except (pa.ArrowInvalid, OSError) as err:
         raise InputError(
             f"{os.fspath(path)} must be a Parquet file written by {kind}.write; it "

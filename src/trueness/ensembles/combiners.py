@@ -411,9 +411,13 @@ def mean_score(panel: Panel) -> MeanScore:
     """
     cases = (panel.neg + panel.pos + panel.unknown)[:, None]
     seen = ~np.isnan(panel.rows)
-    total = float((np.where(seen, panel.rows, 0.0) * cases).sum())
-    count = float((seen * cases).sum())
-    return MeanScore(panel.names, total / count if count else 0.0)
+    value, weight = np.where(seen, panel.rows, 0.0), seen * cases
+    count = float(weight.sum())
+    if not count:
+        return MeanScore(panel.names, 0.0)
+    if np.abs(value).max() > 1e150:  # such sums are beyond a float: divide first
+        return MeanScore(panel.names, float((value * (weight / count)).sum()))
+    return MeanScore(panel.names, float((value * weight).sum()) / count)
 
 
 def _correlated(panel: Panel) -> Map:

@@ -29,7 +29,8 @@ from scipy.special import ndtri
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import cases as _cases
-from trueness._core.checks import columns as _columns
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 from trueness.calibration.maps import Map, freeze, register
 from trueness.calibration.parametric import Platt, platt
 from trueness.counts.values import Panel, Tally
@@ -360,7 +361,9 @@ def crossing(auc: ArrayLike) -> float:
     >>> [round(crossing(np.linspace(0.55, 0.75, m)), 2) for m in (2, 4, 7, 10)]
     [0.09, 0.33, 0.38, 0.4]
     """
-    d = _separations(np.atleast_1d(_columns.probabilities(auc, "auc")))
+    d = _separations(_options.grid(auc, "auc"))
+    if not d.size:
+        raise InputError("crossing needs the AUCs of classifiers; found none.")
     squares, top = float(d @ d), float((d**2).max(initial=0.0))
     over = float(d.sum()) ** 2 - squares
     if over <= 0 or top == 0:

@@ -159,7 +159,7 @@ def agreement(
     best, held = _nearest(m, ranked, prevalence)
     found = _from_moments(m, best, held, level)
     if prevalence is not None:
-        found.at[0] = prevalence
+        found.at[0] = found.low[0] = found.high[0] = prevalence
     converged = True
     if method == "likelihood":
         found, converged = _joined(ranked, found, level, fixed=prevalence is not None)

@@ -28,6 +28,7 @@ from scipy.special import expit
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
+from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
@@ -341,11 +342,12 @@ def midranks(t: Tally, score: ArrayLike | None = None) -> Floats:
     >>> midranks(t), midranks(t, [1.0, 0.9, 0.7, 0.5, 0.1])
     (array([1. , 2.5]), array([0.5, 1. , 1.5, 2.5, 3.5]))
     """
+    _cases.one_classifier(t, "midranks")
     cases = t.neg + t.pos + t.unknown
     upto = np.cumsum(cases)
     if score is None:
         return upto - (cases - 1) / 2
-    return rank_scores(np.asarray(score, dtype=np.float64), t.score[::-1], upto)
+    return rank_scores(_columns.as_floats(score, "score"), t.score[::-1], upto)
 
 
 def rank_scores(score: Floats, ascending: Floats, upto: Array) -> Floats:

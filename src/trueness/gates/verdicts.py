@@ -19,6 +19,7 @@ import numpy as np
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.words import described
 from trueness._core.doors import door
 from trueness._core.records import Record
 from trueness.comparison.aucs import compare_auc
@@ -267,7 +268,8 @@ def _listed(given: Any) -> Iterable[Any]:
         return [given]
     if not isinstance(given, Iterable):
         raise InputError(
-            f'Requirements are sentences; found {given!r}. Type ["auc >= 0.8"].'
+            f"Requirements are sentences; found {described(given)}. "
+            f'Type ["auc >= 0.8"].'
         )
     return list(given)
 

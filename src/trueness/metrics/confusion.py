@@ -84,7 +84,7 @@ class Confusion(Record):
         with np.errstate(divide="ignore", invalid="ignore"):
             up = prevalence * (pos + neg) / pos
             down = (1 - prevalence) * (pos + neg) / neg
-        return Confusion(self.tp * up, self.fp * down, self.fn * up, self.tn * down)
+            return Confusion(self.tp * up, self.fp * down, self.fn * up, self.tn * down)
 
 
 @of_tally(weights=True)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import nearest
+from trueness._core.checks.words import described, nearest
 from trueness.metrics.algebra import Constraint, Metric, compare, weights_of
 from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS, SYNONYMS
 
@@ -102,7 +102,7 @@ def constraints(given: Any) -> tuple[Constraint, ...]:
         given = (given,)
     if not isinstance(given, Iterable):
         raise InputError(
-            f"subject_to must be constraints; found {given!r}. "
+            f"subject_to must be constraints; found {described(given)}. "
             f'Type subject_to=["recall >= 0.9"].'
         )
     return tuple(constraint(c) for c in given)
@@ -124,7 +124,8 @@ def _text(value: object, what: str) -> str:
     if isinstance(value, str) and value.strip():
         return value
     raise InputError(
-        f"{what} must be text such as 'f1' or 'recall >= 0.9'; found {value!r}."
+        f"{what} must be text such as 'f1' or 'recall >= 0.9'; "
+        f"found {described(value)}."
     )
 
 

@@ -211,7 +211,7 @@ def _expected(
     cases: int,
 ) -> tuple[Floats, Votes, tuple[str, ...]]:
     """Write down the table that is expected of such judges."""
-    if not 0 <= correlation < 1:
+    if not 0 <= _options.real_number(correlation, "correlation") < 1:
         raise InputError(
             f"correlation must lie between 0 and 1 (not 1 itself); found {correlation}."
         )

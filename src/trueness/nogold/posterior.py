@@ -445,14 +445,12 @@ def posterior(
 def estimate(values: Floats, level: float) -> Estimate:
     """Summarise draws by their mean, equal-tailed interval and standard deviation."""
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(
-        float(values.mean()),
-        float(low),
-        float(high),
-        level,
-        "posterior",
-        float(values.std(ddof=1)),
-    )
+    # costs of 1e300 are divided before they are squared
+    unit = float(np.abs(values).max(initial=0.0)) or 1.0
+    spread = unit * float((values / unit).std(ddof=1))
+    mean = unit * float((values / unit).mean())
+    mean = min(max(mean, float(values.min())), float(values.max()))  # of equal draws
+    return Estimate(mean, float(low), float(high), level, "posterior", spread)
 
 
 def with_dependence(model: Independent, dependence: str) -> Any:

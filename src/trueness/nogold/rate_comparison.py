@@ -18,6 +18,7 @@ from scipy.special import chdtrc
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import described
 from trueness._core.records import Estimate, Record
 from trueness.comparison.results import holm
 from trueness.counts.answers import whole_cases
@@ -135,7 +136,7 @@ def compare_prevalence(
     if not isinstance(systems, Mapping) or len(systems) < 2:
         raise InputError(
             f"compare_prevalence needs a mapping of at least two systems; found "
-            f'{systems!r:.80}. Type {{"system A": panel_a, "system B": panel_b}}.'
+            f'{described(systems)}. Type {{"system A": panel_a, "system B": panel_b}}.'
         )
     _options.choice(judges, JUDGES, "judges")
     level, rng = _options.fraction(level, "level"), _options.generator(rng)

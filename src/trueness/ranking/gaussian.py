@@ -111,16 +111,14 @@ def binormal(alpha: float, b: float) -> Binormal:
     """
     alpha = _options.positive_number(alpha, "alpha")
     b = _options.real_number(b, "b")
-    z = b / math.sqrt(1 + alpha**2)
-    return Binormal(
-        alpha,
-        b,
-        float(ndtr(z)),
-        float(ndtr(-z)),
+    z, log = b / math.hypot(1, alpha), math.log(alpha)
+    with np.errstate(over="ignore"):  # beyond the largest float it is infinite
+        square, shift = np.float64(alpha) ** 2, np.float64(b) ** 2
+        inverse, ratio = np.float64(alpha) ** -2, (np.float64(b) / alpha) ** 2
         # eq. (49) with eq. (35): ln(alpha) + (1 + b^2) / (2 alpha^2) - 1/2
-        math.log(alpha) + (1 + b * b) / (2 * alpha**2) - 0.5,
-        (alpha**2 + b * b) / 2 - math.log(alpha) - 0.5,
-    )
+        to_neg = float(log + (inverse + ratio) / 2 - 0.5)
+        to_pos = float((square + shift) / 2 - log - 0.5)
+    return Binormal(alpha, b, float(ndtr(z)), float(ndtr(-z)), to_neg, to_pos)
 
 
 @final
@@ -297,7 +295,7 @@ def _maximize(neg: Floats, pos: Floats) -> _Fit | None:
         _, covariance = _scoring_step(alpha, b, cuts, neg, pos)
     except np.linalg.LinAlgError:
         return None
-    if not (np.diag(covariance) > 0).all():
+    if not (np.linalg.eigvalsh(covariance) > 0).all():
         return None
     return _Fit(alpha, b, cuts, covariance, height, converged, step)
 

@@ -289,7 +289,9 @@ def _fitted(z: Floats, pos: Array, known: Array) -> _Line:
         beta = beta + move
         if np.abs(move).max() < 1e-10:
             break
-    return _Line(np.asarray(expit(x[:-2] @ beta)), np.linalg.inv(information))
+    # never 0 or 1 themselves: their log-odds are taken
+    share = np.clip(expit(x[:-2] @ beta), 1e-300, 1 - 2.0**-53)
+    return _Line(share, np.linalg.inv(information))
 
 
 def _bins(known: Array) -> tuple[Ints, Ints]:

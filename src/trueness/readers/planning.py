@@ -17,6 +17,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import described
 from trueness._core.records import Record
 from trueness.readers.analysis import ReaderStudy
 
@@ -106,6 +107,11 @@ def plan_readers(
     target = _options.fraction(power, "power")
     level = _options.fraction(level, "level")
     gap = _gap(difference, margin)
+    if not isinstance(study, ReaderStudy):
+        raise InputError(
+            f"plan_readers needs a study, the answer of trueness.reader_study; found "
+            f"{described(study)}."
+        )
     if len(study.treatments) < 2 or math.isnan(study.components.ms_interaction):
         raise InputError(
             "plan_readers needs a study in which every reader used at least two "
@@ -134,9 +140,10 @@ def _gap(difference: float | None, margin: float | None) -> float:
             "plan_readers needs the difference to be found. Type difference=0.05, or "
             "margin=0.05 for a test of non-inferiority."
         )
-    gap = abs(_options.real_number(difference or 0.0, "difference"))
-    if margin is not None:
-        gap = _options.real_number(difference or 0.0, "difference")
+    gap = 0.0 if difference is None else _options.real_number(difference, "difference")
+    if margin is None:
+        gap = abs(gap)
+    else:
         gap += _options.fraction(margin, "margin")
     if gap <= 0:
         raise InputError(f"The difference must be above 0; found {gap:g}.")

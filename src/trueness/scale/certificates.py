@@ -18,7 +18,7 @@ import numpy as np
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import Infeasible, InputError
-from trueness._core.checks.words import listing, nearest
+from trueness._core.checks.words import described, listing, nearest
 from trueness._core.records import Answer, Estimate, Record, apart
 from trueness.calibration.errors import calibration_error, calibration_line
 from trueness.calibration.proper_scores import brier, decomposition, log_loss
@@ -333,10 +333,10 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
         isinstance(name, str) and "threshold" in options and name not in BOUNDED
     ):
         return _metric_bounds(t, read_metric(analysis), **options)
-    if name not in BOUNDED:
+    if not isinstance(name, str) or name not in BOUNDED:
         raise InputError(
             f"bounds knows {listing(BOUNDED, 20)}, and any metric with "
-            f"threshold=; found {name!r}.{nearest(name, list(BOUNDED))}"
+            f"threshold=; found {described(name)}.{nearest(name, list(BOUNDED))}"
         )
     known = BOUNDED[name]
     ask = unwrap(known.analysis)

@@ -18,6 +18,7 @@ import numpy as np
 from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.words import described
 from trueness._core.doors import door
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_counts, of_tally
@@ -181,10 +182,10 @@ def at_threshold(
     (0.5, 0.5)
     """
     if isinstance(threshold, Iterable) and not isinstance(threshold, str):
-        asked = None if metrics is None else [*metrics]
+        asked = None if metrics is None else _asked(metrics)
         options: dict[str, Any] = {"prevalence": prevalence, "sampling": sampling}
         options |= {"level": level, "metrics": asked, "rng": rng, "cluster": cluster}
-        return {float(c): at_threshold(t, c, **options) for c in threshold}
+        return {_threshold(c): at_threshold(t, c, **options) for c in threshold}
     together = None if cluster is None else clusters(cluster, "at_threshold")
     t = t if together is None else together.tally(0)
     if not t.n_pos + t.n_neg:
@@ -194,7 +195,7 @@ def at_threshold(
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence", ends="[]")
     c = confusion(t, threshold)
-    wanted = None if metrics is None else [_named(m) for m in metrics]
+    wanted = None if metrics is None else [_named(m) for m in _asked(metrics)]
     found = estimates(
         c,
         wanted,
@@ -281,7 +282,7 @@ def metrics_table(
     >>> rows["metric"], rows["value"]
     (['recall'], [0.5])
     """
-    asked = None if metrics is None else [*metrics]
+    asked = None if metrics is None else _asked(metrics)
     options: dict[str, Any] = {"prevalence": prevalence, "sampling": sampling}
     options |= {"level": level, "metrics": asked}
     several = isinstance(threshold, Iterable)
@@ -303,10 +304,12 @@ def metrics_table(
 def metric_at(m: Metric, *args: Any, **options: Any) -> Any:
     """Ask for one metric of data: ``f1(t, threshold=0.5)``, ``f1(y_true, y_pred)``."""
 
-    def ask(t: Tally, threshold: float | None = None, **options: Any) -> Estimate:
+    def ask(t: Tally, threshold: Any = None, **options: Any) -> Any:
         if threshold is None:
             threshold = _verdicts(t, m)
         found = at_threshold(t, threshold, metrics=[m], **options)
+        if isinstance(found, dict):  # several thresholds
+            return {cut: ask(t, cut, **options) for cut in found}
         if m.name not in found.metrics:
             raise InputError(
                 f"{m.name} rests on the share of positives, which a case-control "
@@ -333,6 +336,18 @@ def _verdicts(t: Tally, m: Metric) -> float:
 def _number(x: Any) -> str:
     """Write a count, or a sum of weights."""
     return f"{int(x):,}" if x == int(x) else f"{float(x):,.6g}"
+
+
+def _asked(metrics: Any) -> list[Any]:
+    """Take one metric, or several."""
+    if isinstance(metrics, (str, Metric)):
+        return [metrics]
+    if isinstance(metrics, Iterable):
+        return [*metrics]
+    raise InputError(
+        f"metrics must be metrics or their names in a list; found "
+        f'{described(metrics)}. Type metrics=["recall", "precision"].'
+    )
 
 
 def _threshold(value: Any) -> float:

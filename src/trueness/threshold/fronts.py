@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import described
 from trueness._core.doors import door
 from trueness._core.records import Answer
 from trueness.counts.answers import of_tally
@@ -170,8 +171,8 @@ def _several(given: Any) -> tuple[Any, ...]:
     if isinstance(given, Iterable):
         return tuple(given)
     raise InputError(
-        f"pareto needs metrics or their names in a list; found {given!r}. Type "
-        f'trueness.pareto(t, ["recall", "precision"]).'
+        f"pareto needs metrics or their names in a list; found {described(given)}. "
+        f'Type trueness.pareto(t, ["recall", "precision"]).'
     )
 
 

@@ -300,11 +300,15 @@ class _Ask(NamedTuple):
     totals: list[Constraint]
 
 
+def _several(given: Any) -> Iterable[Any]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return () if given is None else (given,)
+    return given
+
+
 def _read(given: Any) -> tuple[list[Between], list[Constraint]]:
-    if isinstance(given, (str, Constraint)):
-        given = (given,)
     between, totals = [], []
-    for text in given:
+    for text in _several(given):
         found = _BETWEEN.match(text) if isinstance(text, str) else None
         if found is None:
             totals.append(read_constraint(text))
@@ -616,22 +620,21 @@ def gap_price(
     array([0.775, 0.775])
     """
     places = _options.grid(at, "at")
+    if not places.size:
+        raise InputError("gap_price needs bounds to try; found none. Type at=[0.1].")
     _options.choice(limit, ("recall_gap", "fpr_gap", "flagged_rate_ratio"), "limit")
     sign = ">=" if limit.endswith("_ratio") else "<="
-    others: Any = subject_to
-    if isinstance(others, (str, Constraint)):
-        others = (others,)
     found = [
         group_thresholds(
             groups,
             maximize,
-            [*others, f"{limit} {sign} {float(d)!r}"],
+            [*_several(subject_to), f"{limit} {sign} {float(d)!r}"],
             minimize=minimize,
             time_limit=time_limit,
         )
         for d in places
     ]
-    name = next(reversed(found[0].gaps)) if found else limit
+    name = next(reversed(found[0].gaps))
     return GapPrice(
         limit=limit,
         at=places,

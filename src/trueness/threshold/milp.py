@@ -270,15 +270,15 @@ def per_case(cuts: Cuts) -> Program:
 
     m = len(cuts.score)
     pos, neg = np.diff(cuts.seen.tp), np.diff(cuts.seen.fp)
-    rank = np.repeat(np.arange(m)[::-1], pos + neg).astype(np.float64)
-    label = np.repeat(np.tile([1.0, 0.0], m), np.column_stack([pos, neg]).ravel())
-    n = rank.size
+    n = int(pos.sum() + neg.sum())
     if n > MOST_CASES:
         raise InputError(
             f"A program with two binaries a case is for small data; found {n:,} cases, "
             f'at most {MOST_CASES:,} are tried. Type method="milp" (a binary a '
             f'distinct score) or method="sweep".'
         )
+    rank = np.repeat(np.arange(m)[::-1], pos + neg).astype(np.float64)
+    label = np.repeat(np.tile([1.0, 0.0], m), np.column_stack([pos, neg]).ravel())
     eye, zero = sparse.eye_array(n), sparse.csr_array((n, n))
     column = np.ones((n, 1))
     blocks: Any = [

@@ -499,6 +499,8 @@ def _quantiles(
 def interval_of_draws(values: Any, value: float, level: float) -> Estimate:
     """Give quantiles of draws; the value of the sample belongs to its interval."""
     values = np.asarray(values)
+    with np.errstate(invalid="ignore"):  # an odds ratio may be infinite
+        spread = float(np.nanstd(values))
     low, high = np.nanquantile(values, [(1 - level) / 2, (1 + level) / 2])
     return Estimate(
         value,
@@ -506,5 +508,5 @@ def interval_of_draws(values: Any, value: float, level: float) -> Estimate:
         max(float(high), value),
         level,
         "corrected jeffreys",
-        float(np.nanstd(values)),
+        spread,
     )

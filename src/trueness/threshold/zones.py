@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
+from trueness._core.checks.words import described
 from trueness._core.records import Record
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
@@ -241,7 +242,7 @@ def read_limits(given: Any) -> tuple[Limit, ...]:
         given = (given,)
     if not isinstance(given, Iterable):
         raise InputError(
-            f"subject_to must be constraints; found {given!r}. Type "
+            f"subject_to must be constraints; found {described(given)}. Type "
             f'subject_to=["defer <= 0.1", "npv below >= 0.99"].'
         )
     return tuple(_limit(c) for c in given)

@@ -117,7 +117,7 @@ def utility_level(n: ArrayLike, p: ArrayLike) -> Any:
 
 def _excess(n: ArrayLike, p: ArrayLike) -> tuple[Floats, Floats]:
     """Give 2 P(C) - 1 and d = 2p - 1, both exact near zero."""
-    n = _columns.whole_counts(np.asarray(n), "n")
+    n = _columns.whole_counts(_columns.as_floats(n, "n"), "n")
     d = np.abs(2 * _columns.probabilities(p, "p") - 1)
     k = (n + 1) // 2
     grid = _grid_excess(k, d)

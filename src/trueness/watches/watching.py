@@ -17,9 +17,10 @@ from typing import Any, final
 import numpy as np
 from scipy.special import logsumexp
 
+from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import nearest
+from trueness._core.checks.words import described, nearest
 from trueness._core.doors import door
 from trueness.counts.answers import refuse_weights, whole_cases
 from trueness.counts.placements import placements
@@ -260,7 +261,12 @@ def watch(
     'monday'
     """
     _options.fraction(level, "level")
+    _options.whole_number(rng, "rng")
     _known(what)
+    if baseline is not None:
+        _cases.one_classifier(baseline, "watch")
+    if threshold is not None:
+        threshold = _options.real_number(threshold, "threshold")
     side, bound, spent = _bound(
         what, threshold, at_least, at_most, baseline, margin, level
     )
@@ -290,14 +296,11 @@ def watch(
 
 def load_watch(path: str | os.PathLike[str]) -> Watch:
     """Which watch does this file hold?"""
+    path = _options.file_path(path, "load_watch")
     try:
-        held = json.loads(Path(path).read_text(encoding="utf-8"))
+        held = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise InputError(f"There is no file {os.fspath(path)} with a watch.") from None
-    except TypeError:
-        raise InputError(
-            f"load_watch needs the path of a file; found {type(path).__name__}."
-        ) from None
+        raise InputError(f"There is no file {path} with a watch.") from None
     except OSError as err:
         raise InputError(f"{os.fspath(path)} cannot be read: {err}.") from None
     except ValueError:
@@ -316,15 +319,15 @@ def load_watch(path: str | os.PathLike[str]) -> Watch:
 
 
 def _known(what: str) -> Metric | None:
-    if what in KINDS:
+    if isinstance(what, str) and what in KINDS:
         return None
     try:
         found = metric(what)
     except InputError:
         names = [*KINDS, *known_names()]
         raise InputError(
-            f"There is nothing called {what!r} to watch.{nearest(what, names)} Known: "
-            f"{', '.join(names)}."
+            f"There is nothing called {described(what)} to watch."
+            f"{nearest(what, names)} Known: {', '.join(names)}."
         ) from None
     if not found.is_share and what != "f1":
         raise InputError(
@@ -356,9 +359,9 @@ def _bound(
         raise InputError("Give one of at_least, at_most and baseline.")
     if baseline is None:
         bound = at_least if at_least is not None else at_most
-        if bound is None or not 0 <= bound <= 1:
-            raise InputError(f"The bound must lie between 0 and 1; found {bound!r}.")
-        return (1 if at_least is not None else -1), float(bound), level
+        side = "at_most" if at_least is None else "at_least"
+        bound = _options.fraction(bound, side, ends="[]")
+        return (1 if at_least is not None else -1), bound, level
     # half of the errors for the doubt in the baseline, half for the stream
     half = (1 - level) / 2
     lower = what == "brier" or (what not in KINDS and metric(what).direction == "lower")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trueness._core.checks.columns import as_floats
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import listing
 
@@ -56,6 +57,16 @@ def one_classifier(tally: Any, what: str) -> None:
     )
 
 
+def several_classifiers(panel: Any, what: str) -> None:
+    """Stop when something else than a panel was passed."""
+    if hasattr(panel, "names") and hasattr(panel, "labelled"):
+        return
+    raise InputError(
+        f"{what} needs a panel; found {type(panel).__name__}. "
+        f'Type trueness.panel(y_true, {{"a": a, "b": b}}).'
+    )
+
+
 def some_labels(tally: Any, what: str) -> None:
     """Stop an analysis that needs labelled cases, of whichever class."""
     if tally.n_pos + tally.n_neg:
@@ -86,7 +97,7 @@ def complete_outputs(panel: Any, what: str) -> None:
 
 def correlation_matrix(value: object, size: int) -> NDArray[np.float64]:
     """Pass on correlations: one number for all pairs, or a symmetric matrix."""
-    matrix = np.asarray(value, dtype=np.float64)
+    matrix = as_floats(value, "correlation")
     if matrix.ndim == 0:
         matrix = np.full((size, size), float(matrix))
         np.fill_diagonal(matrix, 1.0)

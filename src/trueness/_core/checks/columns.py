@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from decimal import Decimal
 from numbers import Number
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import listing, nearest, places, plain
+from trueness._core.checks.words import described, listing, nearest, places, plain
 
 Array = NDArray[Any]
 
@@ -35,6 +35,8 @@ def column(name: str, known: Sequence[str], what: str) -> str:
 
 def distinct_names(names: Sequence[str], what: str = "scores") -> tuple[str, ...]:
     """Pass on names of classifiers that are text and differ."""
+    if not isinstance(names, Iterable):
+        raise InputError(f"{what} must have text as names; found {described(names)}.")
     wrong = [n for n in names if not isinstance(n, str)]
     if wrong:
         raise InputError(f"{what} must have text as names; found {listing(wrong)}.")
@@ -139,7 +141,7 @@ def _numbers_from_objects(values: Array, what: str) -> Array:
         odd = [v for v in values[~gone] if not hasattr(v, "__float__")]
         raise InputError(
             f"{what} must be numbers; found {listing({type(v).__name__ for v in odd})} "
-            f"such as {listing(odd[:1])}. Take the number that is meant out of each."
+            f"such as {described(odd[0])}. Take the number that is meant out of each."
         ) from None
     except OverflowError:
         raise InputError(_BEYOND.format(what=what)) from None
@@ -287,12 +289,18 @@ def mapping_of_scores(scores: object) -> Mapping[str, Any]:
     )
 
 
+def as_floats(values: object, what: str) -> NDArray[np.float64]:
+    """Pass on numbers in any shape, as float64."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        found = described(values)
+        raise InputError(f"{what} must be numbers; found {found}.") from None
+
+
 def probabilities(values: object, what: str) -> NDArray[np.float64]:
     """Pass on numbers between 0 and 1, in any shape."""
-    try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{what} must be numbers; found {values!r}.") from None
+    numbers = as_floats(values, what)
     bad = ~((numbers >= 0) & (numbers <= 1))
     if bad.any():
         found = listing(np.atleast_1d(numbers)[np.atleast_1d(bad)])
@@ -356,14 +364,14 @@ def label_pair(found: Sequence[Any], positive: Any, what: str) -> tuple[Any, Any
         positive, (str, bytes)
     ) or _is_missing(positive):
         raise InputError(
-            f"positive must be one label value; found {positive!r}. {what} holds "
-            f"{listing(found) or 'no labels'}."
+            f"positive must be one label value; found {described(positive)}. {what} "
+            f"holds {listing(found) or 'no labels'}."
         )
     others = [v for v in found if not _same(v, positive)]
     if len(others) > 1:
         raise InputError(
-            f"{what} must have two values, positive={positive!r} and one other; "
-            f"found {listing(found)}.{_type_hint(found, positive)}"
+            f"{what} must have two values, positive={described(positive)} and one "
+            f"other; found {listing(found)}.{_type_hint(found, positive)}"
         )
     return (others[0] if others else None), positive
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 
 from trueness._core.checks.columns import one_dimensional, probabilities
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import listing, nearest
+from trueness._core.checks.words import described, listing, nearest
 
 Array = NDArray[Any]
 
@@ -22,7 +24,7 @@ def choice(value: object, known: Collection[str], what: str) -> Any:
         return value
     raise InputError(
         f"{what} must be one of {listing(known, 30)}; "
-        f"found {value!r}.{nearest(value, known)}"
+        f"found {described(value)}.{nearest(value, known)}"
     )
 
 
@@ -64,7 +66,7 @@ def generator(rng: Any) -> np.random.Generator:
     except (TypeError, ValueError):
         raise InputError(
             f"rng must be a seed (a whole number from 0 on), a NumPy generator or "
-            f"None; found {rng!r}. Type rng=0."
+            f"None; found {described(rng)}. Type rng=0."
         ) from None
 
 
@@ -94,10 +96,29 @@ def real_number(value: object, what: str) -> float:
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(
         value, bool
     ):
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number of Python beyond every float
+            number = math.inf
         if math.isfinite(number):
             return number
-    raise InputError(f"{what} must be one finite number; found {value!r}.")
+    raise InputError(f"{what} must be one finite number; found {described(value)}.")
+
+
+def file_path(value: object, what: str) -> Path:
+    """Pass on the name of a file."""
+    if isinstance(value, (str, bytes, os.PathLike)):
+        name = os.fsdecode(value)
+        if name.strip() and "\0" not in name:
+            return Path(name)
+    raise InputError(f"{what} needs the name of a file; found {described(value)}.")
+
+
+def function(value: Any, what: str) -> Any:
+    """Pass on what can be called."""
+    if callable(value):
+        return value
+    raise InputError(f"{what} needs a function; found {described(value)}.")
 
 
 def positive_number(value: object, what: str) -> float:
@@ -121,7 +142,7 @@ def share_range(value: object, what: str) -> tuple[float, float]:
     pair = list(value) if isinstance(value, Sequence | np.ndarray) else []
     if len(pair) != 2:
         raise InputError(
-            f"{what} must be two numbers between 0 and 1; found {value!r}. "
+            f"{what} must be two numbers between 0 and 1; found {described(value)}. "
             f"Type {what}=(0, 0.1)."
         )
     low, high = (fraction(v, what, ends="[]") for v in pair)

@@ -24,6 +24,21 @@ def listing(values: Iterable[Any], limit: int = 5) -> str:
     return f"{shown} and {rest} more" if rest > 0 else shown
 
 
+def described(value: object) -> str:
+    """Write a value that was not wanted: briefly, and never by its place in memory.
+
+    >>> described("x" * 90), described(object())
+    ("'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...", 'an object')
+    """
+    kind = type(value).__name__
+    by_place = type(value).__repr__ is object.__repr__ or callable(value)
+    # thousands of digits are neither read nor, in newer Pythons, written
+    if by_place or (isinstance(value, int) and value.bit_length() > 200):
+        return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+    text = repr(plain(value))
+    return text if len(text) <= 80 else f"{text[:40]}..."
+
+
 def plain(value: Any) -> Any:
     """Turn a NumPy scalar into the Python value that a person would type."""
     return value.item() if isinstance(value, np.generic) else value
