@@ -14,7 +14,8 @@ from trueness.counts.placements import placements
 from trueness.gpu import counting
 from trueness.gpu.counting import DeviceTally, device_tally
 from trueness.gpu.keys import key_at_least, keys_of, scores_of
-from trueness.gpu.passes import ask, placements_of
+from trueness.gpu.merging import placements_of
+from trueness.gpu.passes import ask
 
 TYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 
@@ -143,9 +144,9 @@ def test_what_needs_the_host_says_so(many):
     y, scores, _ = cases(torch.float32, 3000)
     d = device_tally(torch.tensor(y), scores)
     with pytest.raises(InputError, match=r"3,000 cases.*at_most=100_000.*to_host"):
-        ask("reliability", d, (), {})
+        ask(trueness.fit_binormal, d, (), {})
     with pytest.raises(InputError, match="needs the tally on the host"):
-        trueness.auc(d, method="bootstrap")
+        trueness.auc(d, method="bca")
     with pytest.raises(trueness.NotEnoughCases):
         trueness.auc(device_tally(torch.zeros(3000), scores))
     assert "float32 scores on cpu" in repr(d)

@@ -238,6 +238,17 @@ def _own_variances(columns: Floats, weight: Array) -> Floats:
     return np.asarray(np.sum(parts, axis=0) / (n - 1))
 
 
+def compare_areas(
+    names: tuple[str, ...],
+    questions: tuple[Question, ...],
+    parts: tuple[Part, ...],
+    panel: Any,
+    margin: float,
+) -> Comparison:
+    """Compare areas of the same cases whose spread is known from elsewhere."""
+    return _compare(names, _Found(questions, parts, panel), margin)
+
+
 def _compare(names: tuple[str, ...], found: _Found, margin: float) -> Comparison:
     size = len(names)
     values = tuple(answer(q, "score") for q in found.questions)

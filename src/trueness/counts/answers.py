@@ -211,8 +211,8 @@ def _respond(
     q: _Question, x: Any, rest: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
     """Ask about counts: each classifier and each group for itself."""
-    if type(x).__name__ == "DeviceTally":  # scores stay on the GPU
-        return door("gpu.passes").ask(q.name, x, rest, options)
+    if type(x).__name__ in ("DeviceTally", "DevicePanel"):  # scores stay on the GPU
+        return door("gpu.passes").ask(q.analysis, x, rest, options)
     if not q.weights:
         refuse_weights(x, q.name)
     if q.takes == "counts":

@@ -15,7 +15,7 @@ import numpy as np
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing, nearest
-from trueness.data.columns import column, is_frame
+from trueness.data.columns import column, is_frame, on_device
 from trueness.data.engines import open_frame
 from trueness.data.frames import panel, tally
 from trueness.ranking.clusters import CLUSTER
@@ -191,6 +191,8 @@ def _scores(columns: list[Any], name: str, takes: str) -> Any:
     shape: Args = np.shape(only) if hasattr(only, "shape") else ()
     if len(shape) != 2:
         return {"C1": only} if takes == "panel" else only
+    if on_device(only):
+        return _numbered([only[:, k] for k in range(shape[1])])
     table = np.asarray(only)
     if takes == "tally" and shape[1] == 1:
         return table[:, 0]

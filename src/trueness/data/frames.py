@@ -159,13 +159,18 @@ def tally(
 def _on_device(
     y_true: Any, y_score: Any, positive: Any, others: Any, at_most: int | None
 ) -> Any:
+    _host_only(*others)
+    return door("gpu.counting").device_tally(y_true, y_score, positive, at_most)
+
+
+def _host_only(*others: Any) -> None:
+    """Refuse the words that device arrays do not take."""
     if any(x is not None for x in others):
         raise InputError(
             "count=, weight= and by= are for arrays on the host. Count each group of a "
             "device array by itself, and add the tallies; copy weighted cases to the "
             "host."
         )
-    return door("gpu.counting").device_tally(y_true, y_score, positive, at_most)
 
 
 @overload
@@ -237,10 +242,11 @@ def panel(
             "label= names a column of a frame; with arrays type "
             'trueness.panel(y_true, {"a": a, "b": b}) without it.'
         )
-    columns = {
-        name: column(values, name)
-        for name, values in _columns.mapping_of_scores(scores).items()
-    }
+    given = _columns.mapping_of_scores(scores)
+    if any(on_device(values) for values in given.values()):
+        _host_only(count, by)
+        return door("gpu.panels").device_panel(y_true, given, positive)
+    columns = {name: column(values, name) for name, values in given.items()}
     _columns.same_length(**columns)
     first = next(iter(columns.values()))
     labels = _read_labels(y_true, positive, "y_true", columns)

@@ -1,13 +1,16 @@
-"""Which few words do PyTorch and CuPy have in common?
+"""Which words do PyTorch and CuPy have in common?
 
-The array API standard covers most of what is needed; sorting without an index, counting
-and looking at the bits of a float are not in it. ``Library`` holds those for both. Keys
-of PyTorch tensors on a CUDA device are sorted by CuPy where it is installed, without a
-copy: PyTorch has no sort of keys alone.
+``array-api-compat`` gives both the words of the array API standard. What the standard
+lacks is here: the bits of a float, counting, and what is fast on a CUDA device. Keys of
+PyTorch tensors are sorted and searched by CuPy where it is installed, without a copy,
+in PyTorch's memory: PyTorch has no sort of keys alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +19,7 @@ from trueness._core.checks.errors import InputError
 
 
 class Library(NamedTuple):
-    """One array library: "torch", "cupy", or "numpy" to test the rest by."""
+    """One array library: its name, "torch" or "cupy", and its namespace."""
 
     name: str
     xp: Any
@@ -27,8 +30,7 @@ class Library(NamedTuple):
 
     def cast(self, x: Any, name: str) -> Any:
         """Convert the values."""
-        kind = self.dtype(name)
-        return x.to(kind) if self.name == "torch" else x.astype(kind)
+        return self.xp.astype(x, self.dtype(name))
 
     def bits(self, x: Any, name: str) -> Any:
         """Look at the same bits as another type of the same size."""
@@ -36,49 +38,39 @@ class Library(NamedTuple):
 
     def size(self, x: Any) -> int:
         """How many entries?"""
-        return int(x.numel()) if self.name == "torch" else int(x.size)
+        return int(np.prod(x.shape, dtype=np.int64))
 
     def sort(self, keys: Any) -> Any:
-        """Sort ascending, keys only."""
-        if self.name != "torch":
+        """Sort ascending, keys only; in place where that can be done."""
+        if not self._by_cupy(keys):
             return self.xp.sort(keys)
-        if keys.is_cuda:
-            cupy = _cupy()
-            if cupy is not None:
-                view = cupy.from_dlpack(keys)
-                view.sort()  # in place, so the tensor is sorted
-                return keys
-        return keys.sort().values
+        with _beside(keys) as cupy:
+            cupy.from_dlpack(keys).sort()
+        return keys
 
     def places(self, ordered: Any, wanted: Any, side: str) -> Any:
         """At which places would the wanted keys stand in the ordered ones?"""
-        if self.name != "torch":
+        if not self._by_cupy(ordered):
             return self.xp.searchsorted(ordered, wanted, side=side)
-        cupy = _cupy() if ordered.is_cuda else None
-        if cupy is None:
-            return self.xp.searchsorted(ordered, wanted, right=side == "right")
-        # many times as fast as PyTorch's where the wanted keys are in order, too
-        found = cupy.searchsorted(
-            cupy.from_dlpack(ordered), cupy.from_dlpack(wanted), side=side
-        )
-        return self.xp.from_dlpack(found)
+        with _beside(ordered) as cupy:
+            both = (cupy.from_dlpack(x) for x in (ordered, wanted))
+            return self.xp.from_dlpack(cupy.searchsorted(*both, side=side))
 
-    def counts(self, x: Any, size: int) -> Any:
-        """How often does each of 0 to size - 1 occur?"""
-        return self.xp.bincount(x, minlength=size)
-
-    def where(self, mask: Any) -> Any:
-        """At which places is it true?"""
-        found = mask.nonzero()
-        return found.reshape(-1) if self.name == "torch" else found[0]
+    def picked(self, x: Any, at: Any) -> Any:
+        """Give the entries at some places."""
+        return x[self.xp.asarray(at, device=x.device)]
 
     def host(self, x: Any) -> Any:
         """Copy to the host."""
         if self.name == "torch":
             return x.cpu().numpy()
-        return x.get() if self.name == "cupy" else np.asarray(x)
+        return x.get()
+
+    def _by_cupy(self, x: Any) -> bool:
+        return self.name == "torch" and x.is_cuda and _cupy() is not None
 
 
+@lru_cache(maxsize=1)
 def _cupy() -> Any:
     try:
         import cupy
@@ -87,16 +79,50 @@ def _cupy() -> Any:
     return cupy
 
 
+@contextmanager
+def _beside(x: Any) -> Iterator[Any]:
+    """Let CuPy work on the device, the stream and in the memory of PyTorch."""
+    import torch
+
+    cupy = _cupy()
+    stream = torch.cuda.current_stream(x.device).cuda_stream
+    with (
+        cupy.cuda.Device(x.device.index),
+        cupy.cuda.ExternalStream(stream, x.device.index),
+        cupy.cuda.using_allocator(_shared_memory()),
+    ):
+        yield cupy
+
+
+@lru_cache(maxsize=1)
+def _shared_memory() -> Any:
+    """Take memory for CuPy from PyTorch, so that one pool serves both."""
+    import torch
+
+    give_back: Any = torch.cuda.caching_allocator_delete
+
+    def take(size: int, device: int) -> int:
+        return int(torch.cuda.caching_allocator_alloc(size, device))
+
+    def give(pointer: int, device: int) -> None:
+        give_back(pointer)
+
+    return _cupy().cuda.PythonFunctionAllocator(take, give).malloc
+
+
 def library_of(x: Any) -> Library | None:
     """Which library does this array belong to? None if it is not of a device."""
     name = type(x).__module__.partition(".")[0]
-    if name == "torch":
-        import torch
-
-        return Library("torch", torch)
-    if name == "cupy":
-        return Library("cupy", _cupy())
-    return None
+    if name not in ("torch", "cupy"):
+        return None
+    try:
+        from array_api_compat import array_namespace
+    except ImportError:
+        raise InputError(
+            "Arrays on a device need array-api-compat. Type "
+            "pip install 'trueness[gpu]'."
+        ) from None
+    return Library(name, array_namespace(x))
 
 
 def same_device(y: Any, s: Any) -> None:

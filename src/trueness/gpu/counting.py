@@ -18,13 +18,12 @@ from trueness._core.checks.columns import label_pair
 from trueness._core.checks.errors import InputError
 from trueness.counts.values import Tally
 from trueness.gpu.arrays import Library, library_of, same_device
-from trueness.gpu.keys import KEYS, ends, float_name, key_at_least, scores_of
-from trueness.gpu.split import split_keys
+from trueness.gpu.keys import KEYS, ends, float_name, key_at_least, keys_of, scores_of
+from trueness.gpu.merging import CHUNK
+from trueness.gpu.split import sorted_keys
 
 # up to so many distinct scores the tally comes to the host
 FEW = 2**17
-# needles of one search: 128 MB of places, whatever the number of cases
-CHUNK = 2**24
 
 
 @final
@@ -80,44 +79,95 @@ class DeviceTally:
     def _parts(self) -> list[Any]:
         return [p for p in (self.neg, self.pos, self.unknown) if p is not None]
 
+    def finite(self) -> DeviceTally:
+        """Pass on the tally unless a score is NaN or infinite."""
+        parts = [part for part in self._parts if self.lib.size(part)]
+        low, high = ends(self.kind)
+        found = [end for part in parts for end in (part[0], part[-1])]
+        keys = self.lib.host(self.lib.xp.stack(found)) if parts else np.zeros(0)
+        if ((keys < low) | (keys > high)).any():
+            _refuse(sum(int(((p < low) | (p > high)).sum()) for p in parts))
+        return self
+
     def to_host(self) -> Tally:
         """Copy the keys to the host and count them there."""
         counted = [_distinct(self.lib.host(part)) for part in self._parts]
         return _host_tally(counted, self.kind)
 
-    def coarse(self, at_most: int) -> Tally:
-        """Count into at most so many bins of equal size; only the bins are copied."""
-        at_most = _options.whole_number(at_most, "at_most", at_least=1)
-        lib = self.lib
-        every = lib.sort(lib.xp.concatenate(self._parts))
-        n = lib.size(every)
-        step = -(-n // at_most)
-        heads = lib.host(every[::step])
-        starts = np.unique(heads)  # a score never stands in two bins
-        wanted = lib.xp.asarray(starts, device=every.device)
-        first = lib.host(lib.places(every, wanted, "left"))
-        stop = np.append(first[1:], n)
-        last = every[lib.xp.asarray(stop - 1, device=every.device)]
-        low, high = (scores_of(k, self.kind) for k in (starts, lib.host(last)))
-        counts = [self._per_bin(part, wanted) for part in (self.neg, self.pos)]
-        counts.append(self._per_bin(self.unknown, wanted))
-        turned = [np.ascontiguousarray(c[::-1]) for c in counts]
-        return Tally._of_bins(low[::-1].copy(), high[::-1].copy(), turned)
+    def __add__(self, other: DeviceTally) -> DeviceTally:
+        """Count the cases of both, which are on one device."""
+        if type(other) is not DeviceTally or other.kind != self.kind:
+            raise InputError(
+                f"A DeviceTally adds to another of the same type of score, "
+                f"{self.kind}; found {getattr(other, 'kind', type(other).__name__)}. "
+                f"Tallies of the host add to any: type .to_host() or .coarse(100_000)."
+            )
+        same_device(self.pos, other.pos)
+        sides = zip(
+            (self.pos, self.neg, self.unknown),
+            (other.pos, other.neg, other.unknown),
+            strict=True,
+        )
+        parts = [[x for x in pair if x is not None] for pair in sides]
+        join, sort = self.lib.xp.concat, self.lib.sort
+        pos, neg, rest = (sort(join(x)) if x else None for x in parts)
+        return DeviceTally(self.lib, pos, neg, rest, self.kind)
 
-    def _per_bin(self, part: Any, starts: Any) -> Ints:
-        if part is None:
-            return np.zeros(self.lib.size(starts), dtype=np.int64)
-        lib = self.lib
-        at = lib.host(lib.places(part, starts, "left"))
-        return np.diff(np.append(at, lib.size(part))).astype(np.int64)
+    def coarse(self, at_most: int) -> Tally:
+        """Count into at most so many bins; only the bins are copied.
+
+        A bin ends where either class has seen so many cases, so that none holds more
+        than two shares of all of them, unless they have one and the same score; a score
+        never stands in two bins.
+        """
+        at_most = _options.whole_number(at_most, "at_most", at_least=1)
+        step = -(-self.n // at_most) + len(self._parts)
+        heads = [self.lib.host(part[::step]) for part in self._parts]
+        lowest = min(h[0] for h in heads if h.size)
+        # a score that more than fills a bin has one of its own: it ends there, too
+        heavy = [h[1:][h[1:] == h[:-1]] + 1 for h in heads]
+        starts = np.unique(np.concatenate([[lowest], *(h[1:] for h in heads), *heavy]))
+        return self._bins(starts.astype(heads[0].dtype))
+
+    def between(self, low: float, high: float) -> DeviceTally:
+        """Give the cases with scores from low to high, without a copy."""
+        first = key_at_least(low, self.kind)
+        after = key_at_least(float(np.nextafter(high, np.inf)), self.kind)
+        ends = self._key_array([first, after])
+
+        def inside(part: Any) -> Any:
+            if part is None:
+                return None
+            start, stop = self.lib.host(self.lib.places(part, ends, "left")).tolist()
+            return part[start:stop]
+
+        pos, neg, rest = (inside(x) for x in (self.pos, self.neg, self.unknown))
+        return DeviceTally(self.lib, pos, neg, rest, self.kind)
+
+    def _key_array(self, keys: Any) -> Any:
+        kind = self.lib.dtype(KEYS[self.kind])
+        return self.lib.xp.asarray(keys, dtype=kind, device=self.neg.device)
+
+    def _bins(self, starts: Any) -> Tally:
+        """Count into bins that begin at these keys; the first is the lowest."""
+        wanted, counts, last = self._key_array(starts), [], []
+        for part in self._parts:
+            at = self.lib.host(self.lib.places(part, wanted, "left"))
+            stop = np.append(at[1:], self.lib.size(part))
+            counts.append((stop - at).astype(np.int64))
+            if self.lib.size(part):
+                end = self.lib.host(self.lib.picked(part, np.maximum(stop - 1, 0)))
+                last.append(np.where(stop > at, end, starts))
+        while len(counts) < 3:
+            counts.append(np.zeros(starts.size, dtype=np.int64))
+        high = np.max(last, axis=0)
+        low, high = (scores_of(k, self.kind)[::-1].copy() for k in (starts, high))
+        turned = [np.ascontiguousarray(c[::-1]) for c in counts]
+        return Tally._of_bins(low, high, turned)
 
     def flagged(self, threshold: float) -> tuple[int, int]:
         """How many positives and negatives have at least this score?"""
-        key = self.lib.xp.asarray(
-            [key_at_least(threshold, self.kind)],
-            dtype=self.lib.dtype(KEYS[self.kind]),
-            device=self.pos.device,
-        )
+        key = self._key_array([key_at_least(threshold, self.kind)])
         below = [int(self.lib.places(p, key, "left")[0]) for p in (self.pos, self.neg)]
         return self.n_pos - below[0], self.n_neg - below[1]
 
@@ -136,22 +186,18 @@ def device_tally(
         y_score = y_score.detach()
     kind = float_name(y_score)
     y_score = y_score.reshape(-1)
-    is_pos, known = _labels(lib, y_true, y_score, positive)
-    pos, neg, unknown = split_keys(lib, y_score, is_pos, known, kind)
+    is_pos, known = read_labels(lib, y_true, y_score, positive)
     if KEYS[kind] == "int16":
-        parts = [_counted(lib, p) for p in (neg, pos, unknown) if p is not None]
-        _check_finite(parts, kind)
-        t = _host_tally(parts, kind)
+        t = _counted(lib, y_score, is_pos, known, kind)
         return t if at_most is None else t.coarse(at_most)
-    rest = None if unknown is None else lib.sort(unknown)
-    found = DeviceTally(lib, lib.sort(pos), lib.sort(neg), rest, kind)
-    _check_ends(found)
+    found = DeviceTally(lib, *sorted_keys(lib, y_score, is_pos, known, kind), kind)
+    found.finite()
     if at_most is not None:
         return found.coarse(at_most)
     return _few(found) or found
 
 
-def _labels(lib: Library, y: Any, s: Any, positive: Any) -> tuple[Any, Any]:
+def read_labels(lib: Library, y: Any, s: Any, positive: Any) -> tuple[Any, Any]:
     """Which cases are positive, and which have a label? NaN is none."""
     if y is None:
         nothing = lib.xp.zeros(lib.size(s), dtype=lib.dtype("bool"), device=s.device)
@@ -170,6 +216,9 @@ def _labels(lib: Library, y: Any, s: Any, positive: Any) -> tuple[Any, Any]:
         missing = y != y
         if bool(missing.any()):
             known = ~missing
+    ones = y == 1
+    if positive in (None, 1) and bool(lib.xp.all(ones | (y == 0) | (y != y))):
+        return ones, known
     labelled = y if known is None else y[known]
     if not lib.size(labelled):
         return known, known
@@ -182,12 +231,22 @@ def _labels(lib: Library, y: Any, s: Any, positive: Any) -> tuple[Any, Any]:
     return y == chosen, known
 
 
-def _counted(lib: Library, keys: Any) -> tuple[Any, Ints]:
-    """Count 16-bit keys on the device."""
-    shifted = lib.cast(keys, "int32") + 2**15
-    counts = lib.host(lib.counts(shifted, 2**16)).astype(np.int64)
-    at = np.flatnonzero(counts)
-    return at - 2**15, counts[at]
+def _counted(lib: Library, scores: Any, is_pos: Any, known: Any, kind: str) -> Tally:
+    """Count 16-bit scores on the device: each class has 2^16 places."""
+    total = np.zeros(3 * 2**16, dtype=np.int64)
+    for start in range(0, lib.size(scores), CHUNK):
+        part = slice(start, start + CHUNK)
+        place = lib.cast(keys_of(lib, scores[part], kind), "int64") + 2**15
+        place += 2**16 * lib.cast(is_pos[part], "int64")
+        if known is not None:
+            place = lib.xp.where(known[part], place, place % 2**16 + 2**17)
+        total += lib.host(lib.xp.bincount(place, minlength=total.size))
+    parts = []
+    for counts in total.reshape(3, -1):
+        at = np.flatnonzero(counts)
+        parts.append((at - 2**15, counts[at]))
+    _check_finite(parts, kind)
+    return _host_tally(parts, kind)
 
 
 def _distinct(keys: Any) -> tuple[Any, Ints]:
@@ -220,19 +279,11 @@ def _few(x: DeviceTally) -> Tally | None:
         new = part[1:] != part[:-1]
         if int(new.sum()) >= FEW:
             return None
-        at = np.append(0, x.lib.host(x.lib.where(new)) + 1)
-        index = x.lib.xp.asarray(at, device=part.device)
+        (at,) = x.lib.xp.nonzero(new)
+        at = np.append(0, x.lib.host(at) + 1)
         counts = np.diff(np.append(at, x.lib.size(part))).astype(np.int64)
-        counted.append((x.lib.host(part[index]), counts))
+        counted.append((x.lib.host(x.lib.picked(part, at)), counts))
     return _host_tally(counted, x.kind)
-
-
-def _check_ends(x: DeviceTally) -> None:
-    low, high = ends(x.kind)
-    for part in x._parts:
-        if x.lib.size(part) and (int(part[0]) < low or int(part[-1]) > high):
-            bad = int((part < low).sum() + (part > high).sum())
-            _refuse(bad)
 
 
 def _check_finite(parts: list[tuple[Any, Ints]], kind: str) -> None:

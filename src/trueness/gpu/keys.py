@@ -67,6 +67,13 @@ def scores_of(keys: Any, kind: str) -> Floats:
     return np.asarray(bits.view(kind), dtype=np.float64)
 
 
+def floats_of(lib: Library, keys: Any, kind: str) -> Any:
+    """Give back the scores of keys on the device, as float64."""
+    bits = _BITS[KEYS[kind]]
+    turned = keys ^ ((keys >> (bits - 1)) & (2 ** (bits - 1) - 1))
+    return lib.cast(lib.bits(turned, kind), "float64")
+
+
 def key_at_least(threshold: float, kind: str) -> int:
     """Which key has the smallest score that is not below a threshold?
 

@@ -1,14 +1,16 @@
-r"""What can be answered by one pass over sorted keys?
+"""What can be answered about scores that stay on a device?
 
-The number of negatives below a positive is the place of its key among the sorted keys
-of the negatives. Sums of places are whole numbers, so the AUC is exact; the sums of
-their squares, from which DeLong's variances follow, are float64. Searches go in chunks,
-so that memory does not grow with the number of cases.
+``ON_DEVICE`` has the analyses that are made there, exactly: of sorted keys by the sums
+of ``merging``, by sums over the scores, or, for a threshold, by looking closer at the
+few bins that may hold the best one. Other curves and numbers are those of ``BINS`` bins
+and carry their limits; what nothing is known about from bins asks for the host.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from inspect import unwrap
 from typing import Any
 
 import numpy as np
@@ -17,77 +19,130 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.records import Estimate
-from trueness.counts.placements import Placements
-from trueness.gpu.counting import CHUNK, DeviceTally
+from trueness.calibration.proper_scores import brier as host_brier
+from trueness.calibration.proper_scores import log_loss as host_log_loss
+from trueness.counts.resampling import percentile_interval
+from trueness.counts.values import Tally
+from trueness.gpu.counting import DeviceTally
+from trueness.gpu.keys import floats_of
+from trueness.gpu.merging import CHUNK, placements_of, sums_of
+from trueness.gpu.panels import DevicePanel, compare_auc
+from trueness.gpu.resampling import replicated_aucs
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS, SYNONYMS
+from trueness.ranking import auc_intervals
+from trueness.ranking.mean_precision import average_precision as host_precision
+from trueness.scale.certificates import BOUNDED, limited
+from trueness.scale.refinement import exact_threshold
+from trueness.threshold.at_cut import at_threshold as host_at_threshold
+
+# how many bins stand for the scores where a curve or a width is asked for
+BINS = 2**17
+# how many bins a look for the best threshold makes, and how many cases it may copy
+_LOOK, _COPY = 2**11, 2**16
 
 
-def placements_of(x: DeviceTally) -> Placements:
-    """Give what the AUC and its interval need: the placement values of both classes."""
-    n_pos, n_neg = x.n_pos, x.n_neg
-    wins, pos_squares = _sums(x, x.neg, x.pos)
-    losses, neg_squares = _sums(x, x.pos, x.neg)
-    # of the positives "above or tied"; of the negatives, what is not below or tied
-    auc = wins / (2 * n_pos * n_neg)
-    pos_var = _variance(wins, pos_squares, n_pos, 2 * n_neg)
-    neg_var = _variance(losses, neg_squares, n_neg, 2 * n_pos)
-    return Placements(wins, auc, pos_var, neg_var)
-
-
-def _sums(x: DeviceTally, ordered: Any, wanted: Any) -> tuple[int, float]:
-    """Sum twice the places, ties half, and their squares."""
-    lib = x.lib
-    total, squares = 0, 0.0
-    for start in range(0, lib.size(wanted), CHUNK):
-        part = wanted[start : start + CHUNK]
-        twice = lib.places(ordered, part, "left") + lib.places(ordered, part, "right")
-        total += int(twice.sum())
-        real = lib.cast(twice, "float64")
-        squares += float((real * real).sum())
-    return total, squares
-
-
-def _variance(total: int, squares: float, n: int, scale: int) -> float:
-    if n < 2:
-        return float("nan")
-    mean = total / n
-    return max(0.0, (squares - n * mean * mean) / (n - 1)) / scale**2
-
-
-def auc(x: DeviceTally, *, method: str = "score", level: float = 0.95, **_: Any) -> Any:
+def auc(
+    x: DeviceTally,
+    *,
+    method: str = "score",
+    level: float = 0.95,
+    rng: Any = 0,
+    replicates: int = 2000,
+) -> Estimate:
     """Give the AUC with its interval; see :func:`trueness.auc`."""
-    from trueness.ranking.auc_intervals import AUC_METHODS, Question, answer
-
-    _options.choice(method, AUC_METHODS, "method")
-    if method in ("bootstrap", "bca", "fermi-dirac"):
+    _options.choice(method, auc_intervals.AUC_METHODS, "method")
+    if method in ("bca", "fermi-dirac"):
         raise InputError(
             f"method={method!r} needs the tally on the host. Type at_most=100_000 for "
             f'bins, or method="score".'
         )
     level = _options.fraction(level, "level")
-    return answer(Question(x, placements_of(x), level, 0, 100), method)
-
-
-def average_precision(x: DeviceTally, **options: Any) -> Any:
-    """Give the average precision; without an interval, which needs a tally."""
-    if options:
-        raise InputError(
-            f"average_precision of scores on a device takes no {next(iter(options))}=. "
-            f"Type at_most=100_000 to ask about bins of them."
-        )
-    lib, total = x.lib, 0.0
-    for start in range(0, x.n_pos, CHUNK):
-        part = x.pos[start : start + CHUNK]
-        tp = x.n_pos - lib.cast(lib.places(x.pos, part, "left"), "float64")
-        fp = x.n_neg - lib.cast(lib.places(x.neg, part, "left"), "float64")
-        total += float((tp / (tp + fp)).sum())
-    value = total / x.n_pos
-    note = "An interval needs the tally on the host: type at_most=100_000."
-    nan = float("nan")
+    q = auc_intervals.Question(x, placements_of(x), level, rng, replicates)
+    if method != "bootstrap":
+        return auc_intervals.answer(q, method)
+    number = _options.whole_number(replicates, "replicates", at_least=100)
+    values = replicated_aucs(x, number, rng)
+    low, high = percentile_interval(values, level)
+    note = "Each case was drawn a Poisson number of times, within its class."
     return Estimate(
-        value, nan, nan, 0.95, "on the device", notes=(note,), name="average precision"
+        q.place.auc,
+        min(low, q.place.auc),
+        max(high, q.place.auc),
+        level,
+        "bootstrap",
+        float(values.std(ddof=1)),
+        notes=(note,),
+        name="AUC",
     )
+
+
+def average_precision(x: DeviceTally, **options: Any) -> Estimate:
+    """Give the average precision; the width of its interval is that of bins."""
+    found: Estimate = unwrap(host_precision)(x.coarse(BINS), **options)
+    share, odds = options.get("prevalence"), 1.0
+    if share is not None:
+        odds = (1 - share) / share * x.n_pos / x.n_neg
+    value = sums_of(x.lib, x.pos, x.neg, odds).precision / x.n_pos
+    moved: Estimate = _moved(found, value)
+    return moved
+
+
+def _moved(found: Any, value: float) -> Any:
+    """Put the exact value in the place of that of bins, and move the interval along."""
+    gap = value - found.value
+    low = min(max(0.0, found.low + gap), value)
+    high = max(found.high + gap, value)
+    if found.high <= 1:
+        high = min(1.0, high)
+    note = f"The value is exact; the width of its interval is that of {BINS:,} bins."
+    return replace(found, value=value, low=low, high=high, notes=(*found.notes, note))
+
+
+def _proper_score(host: Callable[..., Any], losses: Callable[..., Any]) -> Any:
+    """Add up the losses on the device; the parts of the score are those of bins."""
+
+    def ask(x: DeviceTally, **options: Any) -> Any:
+        total = sum(
+            float(x.lib.xp.sum(losses(x.lib.xp, floats_of(x.lib, keys, x.kind), up)))
+            for part, up in ((x.pos, True), (x.neg, False))
+            for keys in (part[k : k + CHUNK] for k in range(0, x.lib.size(part), CHUNK))
+        )
+        found = limited(unwrap(host), (x.coarse(BINS),), options)
+        value = total / (x.n_pos + x.n_neg)
+        return replace(_moved(found, value), limits=(value, value))
+
+    return ask
+
+
+def _squares(xp: Any, p: Any, up: bool) -> Any:
+    return (1 - p) ** 2 if up else p * p
+
+
+def _logs(xp: Any, p: Any, up: bool) -> Any:
+    return -xp.log(p) if up else -xp.log1p(-p)
+
+
+def best_threshold(
+    x: DeviceTally,
+    maximize: Any = "accuracy",
+    subject_to: Any = (),
+    method: str = "sweep",
+    prevalence: Any = None,
+    *,
+    minimize: Any = None,
+) -> Any:
+    """Find the best threshold of all; only bins that may hold it are copied."""
+    _options.choice(method, ("sweep",), "method")
+    return exact_threshold(
+        x,
+        maximize=maximize,
+        subject_to=subject_to,
+        minimize=minimize,
+        prevalence=prevalence,
+        at_most=_LOOK,
+        batch=_COPY,
+    ).answer
 
 
 def confusion(x: DeviceTally, threshold: float) -> Confusion:
@@ -98,33 +153,55 @@ def confusion(x: DeviceTally, threshold: float) -> Confusion:
 
 def at_threshold(x: DeviceTally, threshold: float, **options: Any) -> Any:
     """Give every metric at a threshold, from the counts of the device."""
-    from trueness.counts.values import Tally
-    from trueness.threshold.at_cut import at_threshold as ask
-
     c = confusion(x, threshold)
     counts = np.array([[c.tn, c.fp], [c.fn, c.tp]], dtype=np.int64)
     below = np.nextafter(threshold, -np.inf)
     two = Tally([below, threshold], neg=counts[0], pos=counts[1])
-    return ask(two, threshold, **options)
+    return host_at_threshold(two, threshold, **options)
 
 
-def ask(name: str, x: DeviceTally, rest: tuple[Any, ...], options: Any) -> Any:
-    """Answer on the device, or say what would have to be copied."""
+def ask(
+    analysis: Callable[..., Any],
+    x: DeviceTally | DevicePanel,
+    rest: tuple[Any, ...],
+    options: Any,
+) -> Any:
+    """Answer on the device, from bins with limits, or say what must be copied."""
+    name = analysis.__name__
+    if isinstance(x, DevicePanel):
+        return _of_panel(analysis, x, rest, options)
     if name in METRICS or name in SYNONYMS:
         return at_threshold(x, *rest, metrics=[name], **options)[name]
-    if name not in ON_DEVICE:
-        size = 8 * x.n / 1e9
-        raise InputError(
-            f"{name} needs the tally on the host: {x.n:,} cases, up to {size:.1f} GB. "
-            f"Type at_most=100_000 for bins with limits, or tally(y, s).to_host()."
-        )
-    _cases.both_classes(x, name)
-    return ON_DEVICE[name](x, *rest, **options)
+    if name in ON_DEVICE:
+        _cases.both_classes(x, name)
+        return ON_DEVICE[name](x, *rest, **options)
+    if name in BOUNDED:
+        return limited(analysis, (x.coarse(BINS), *rest), options)
+    size = 8 * x.n / 1e9
+    raise InputError(
+        f"{name} needs the tally on the host: {x.n:,} cases, up to {size:.1f} GB. "
+        f"Type at_most=100_000 for bins with limits, or tally(y, s).to_host()."
+    )
+
+
+def _of_panel(
+    analysis: Callable[..., Any], x: DevicePanel, rest: tuple[Any, ...], options: Any
+) -> Any:
+    """Compare the classifiers, or ask about each of them."""
+    if analysis.__name__ == "compare_auc":
+        return compare_auc(x, *rest, **options)
+    return {
+        name: ask(analysis, t, rest, options)
+        for name, t in zip(x.names, x.tallies, strict=True)
+    }
 
 
 ON_DEVICE: dict[str, Callable[..., Any]] = {
     "auc": auc,
     "average_precision": average_precision,
+    "best_threshold": best_threshold,
+    "brier": _proper_score(host_brier, _squares),
+    "log_loss": _proper_score(host_log_loss, _logs),
     "confusion": confusion,
     "at_threshold": at_threshold,
 }

@@ -1,79 +1,72 @@
-"""How are keys split by label in one pass?
+"""How are keys split by label in one pass, and sorted in little memory?
 
 Choosing the positives, then the negatives, reads everything several times. On a CUDA
-device one Triton kernel reads scores and labels once, makes the keys, and appends each
-to the keys of its class; the order within a class does not matter, since it is sorted
-next. Without Triton, and on the CPU, boolean masks do the same.
+device one kernel reads scores and labels once, makes the keys, and puts each with those
+of its class: low ones at the front, high ones at the back, parted by the median of a
+sample. The halves are then sorted one after the other, so that the second copy of the
+keys that a fast sort needs is one of a half. Without Triton, boolean masks do the same.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from trueness.gpu.arrays import Library
+from trueness.gpu.kernels import kernels_for
 from trueness.gpu.keys import KEYS, keys_of
 
-_BLOCK = 4096
+_BLOCK = 2048
+_SAMPLE = 4096
 
 
-def split_keys(
+class Split(NamedTuple):
+    """Sorted keys of the positive, the negative and the unknown cases."""
+
+    pos: Any
+    neg: Any
+    unknown: Any
+
+
+def sorted_keys(
     lib: Library, scores: Any, positive: Any, known: Any, kind: str
-) -> tuple[Any, Any, Any]:
-    """Give the keys of the positive, the negative and the unknown cases, in no order.
+) -> Split:
+    """Give the sorted keys of each class.
 
     ``positive`` is bool; ``known`` is bool, or None when every case has a label.
     """
+    rest = None
     if known is not None:
-        keys = keys_of(lib, scores, kind)
-        return keys[positive & known], keys[~positive & known], keys[~known]
-    kernel = _kernel() if lib.name == "torch" and scores.is_cuda else None
-    if kernel is not None and KEYS[kind] == "int32":
-        return (*_split_once(lib, kernel, scores, positive), None)
+        rest = lib.sort(keys_of(lib, scores[~known], kind))
+    if kernels_for(scores):
+        pos, neg = _by_kernel(lib, scores, positive, known, kind)
+        return Split(pos, neg, rest)
     keys = keys_of(lib, scores, kind)
-    return keys[positive], keys[~positive], None
+    chosen = ~positive if known is None else ~positive & known
+    return Split(lib.sort(keys[positive]), lib.sort(keys[chosen]), rest)
 
 
-def _split_once(
-    lib: Library, kernel: Any, scores: Any, positive: Any
+def _by_kernel(
+    lib: Library, scores: Any, positive: Any, known: Any, kind: str
 ) -> tuple[Any, Any]:
-    torch = lib.xp
-    n_pos = int(positive.sum())
-    n = lib.size(scores)
-    pos = torch.empty(n_pos, dtype=torch.int32, device=scores.device)
-    neg = torch.empty(n - n_pos, dtype=torch.int32, device=scores.device)
-    filled = torch.zeros(2, dtype=torch.int64, device=scores.device)
-    flags = positive.view(torch.int8)
+    torch, n, kernels = lib.xp, lib.size(scores), kernels_for(scores)
+    classes = positive.view(torch.int8)
+    if known is not None:  # 2 is neither
+        classes = torch.where(known, classes, classes.new_full((), 2))
+    sizes, filled = (scores.new_zeros(k, dtype=torch.int64) for k in (2, 4))
     with torch.cuda.device(scores.device):
-        kernel[((n + _BLOCK - 1) // _BLOCK,)](
-            scores, flags, pos, neg, filled, n, BLOCK=_BLOCK, num_warps=8
+        kernels.count[(-(-n // 2**16),)](classes, sizes, n, BLOCK=2**16, num_warps=16)
+        n_neg, n_pos = sizes.tolist()
+        name = lib.dtype(KEYS[kind])
+        pos, neg = (scores.new_empty(size, dtype=name) for size in (n_pos, n_neg))
+        pivot = keys_of(lib, scores[:: max(1, n // _SAMPLE)], kind).median()
+        kernels.split[(-(-n // _BLOCK),)](
+            *(scores, classes, pivot, pos, neg, filled, n, n_pos, n_neg),
+            BITS=8 * scores.element_size(),
+            BLOCK=_BLOCK,
+            num_warps=8,
         )
+    low_pos, _, low_neg, _ = filled.tolist()
+    for keys, low in ((pos, low_pos), (neg, low_neg)):
+        lib.sort(keys[:low])
+        lib.sort(keys[low:])
     return pos, neg
-
-
-@lru_cache(maxsize=1)
-def _kernel() -> Any:
-    try:
-        import triton
-        import triton.language as tl
-    except ImportError:
-        return None
-
-    @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
-    def split(scores, flags, pos, neg, filled, n, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
-        # one block of cases; each class reserves room with one atomic addition
-        at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-        inside = at < n
-        value = tl.load(scores + at, mask=inside, other=0.0) + 0.0
-        flag = tl.load(flags + at, mask=inside, other=0).to(tl.int32)
-        bits = value.to(tl.int32, bitcast=True)
-        key = bits ^ ((bits >> 31) & 0x7FFFFFFF)
-        is_pos = tl.where(inside & (flag != 0), 1, 0)
-        is_neg = tl.where(inside & (flag == 0), 1, 0)
-        up, down = tl.cumsum(is_pos, 0), tl.cumsum(is_neg, 0)
-        start_pos = tl.atomic_add(filled, tl.sum(is_pos, 0).to(tl.int64))
-        start_neg = tl.atomic_add(filled + 1, tl.sum(is_neg, 0).to(tl.int64))
-        tl.store(pos + start_pos + up - 1, key, mask=is_pos == 1)
-        tl.store(neg + start_neg + down - 1, key, mask=is_neg == 1)
-
-    return split

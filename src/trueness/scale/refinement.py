@@ -283,6 +283,9 @@ def _first(
     Up to ``whole`` rows of a lazy frame are counted score by score at once.
     """
     counted, began = frame, perf_counter()
+    if _looks_up(frame):
+        known = frame.coarse(at_most)
+        return Source(frame, {}, None, [frame.n], began), known
     if not isinstance(frame, Tally):
         opened = engines.open_frame(frame)
         if engines.is_lazy(opened):
@@ -294,6 +297,11 @@ def _first(
     start = np.arange(0, len(known), step)
     bins = Tally._of_bins(*joined(start, known.score, known.high, counts))
     return Source(known, {}, None, [known.n], began), bins
+
+
+def _looks_up(frame: Any) -> bool:
+    """Are these sorted scores that stay on a device?"""
+    return type(frame).__name__ == "DeviceTally"
 
 
 def _first_pass(
@@ -455,11 +463,15 @@ _ENDS, _COUNTS = ("score", "high"), ("neg", "pos", "unknown")
 def _counted_again(
     source: Source, t: Tally, runs: list[Run], bins: int | None
 ) -> Tally:
-    import narwhals as nw
-
     ends = [(float(t.score[r.stop - 1]), float(t.high[r.first])) for r in runs]
     if isinstance(source.rows, Tally):
         return _end_to_end([_between(source.rows, *pair) for pair in ends])
+    if _looks_up(source.rows):
+        inside = [source.rows.between(*pair) for pair in ends]
+        each = max((bins or 0) // len(ends), 2)
+        return _end_to_end([x.coarse(each) if bins else x.to_host() for x in inside])
+    import narwhals as nw
+
     value = nw.col("score").cast(nw.Float64)
     chosen = nw.any_horizontal(
         *((value >= low) & (value <= high) for low, high in ends), ignore_nulls=True

@@ -319,10 +319,13 @@ def on_bins(point: OperatingPoint, t: Tally) -> OperatingPoint:
     """Let the intervals end above the highest score of the next bin."""
     if not t.binned:
         return point
-    top = dict(zip(t.score.tolist(), t.high.tolist(), strict=True))
+    rising = t.score[::-1]
 
     def corrected(interval: Interval) -> Interval:
-        return top.get(interval[0], interval[0]), interval[1]
+        at = int(np.searchsorted(rising, interval[0]))
+        if at == rising.size or rising[at] != interval[0]:
+            return interval
+        return float(t.high[::-1][at]), interval[1]
 
     low, high = corrected(point.interval)
     ends = np.array([v for v in (high, low) if np.isfinite(v)])

@@ -1,0 +1,197 @@
+"""What is answered about scores on a device, on tensors of the CPU, beside the host."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+
+import trueness
+from trueness import InputError
+from trueness.gpu import counting, merging
+from trueness.gpu.arrays import library_of
+from trueness.gpu.counting import DeviceTally, device_tally
+from trueness.gpu.merging import sums_of
+from trueness.gpu.panels import compare_auc, device_panel
+
+LIB = library_of(torch.zeros(1))
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Let few distinct scores count as many, and searches go in chunks."""
+    monkeypatch.setattr(counting, "FEW", 30)
+    monkeypatch.setattr(merging, "CHUNK", 64)
+
+
+def both(n=3000, seed=0, ties=False, kind=torch.float32):
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < 0.3
+    s = 1 / (1 + np.exp(-rng.normal(y, 1)))
+    if ties:
+        s[::2] = np.round(s[::2], 2)
+    scores = torch.tensor(s).to(kind)
+    d = device_tally(torch.tensor(y), scores)
+    assert isinstance(d, DeviceTally)
+    return d, trueness.tally(y, scores.double().numpy())
+
+
+@pytest.mark.parametrize(("m", "n", "levels"), [(1, 1, 1), (7, 3, 4), (40, 90, 12)])
+def test_sums_are_those_of_pairs(m, n, levels):
+    rng = np.random.default_rng(m)
+    a, b = (np.sort(rng.integers(levels, size=k)) for k in (m, n))
+    s = sums_of(LIB, torch.tensor(a), torch.tensor(b), 0.5)
+    v = [int((b < x).sum() + (b <= x).sum()) for x in a]
+    w = [int((a < x).sum() + (a <= x).sum()) for x in b]
+    assert (s.v, s.squares) == (sum(v), sum(x * x for x in v))
+    assert 4 * n * m * m - 2 * s.odd - s.ties == sum(x * x for x in w)
+    for found, values in ((s.first_variance, v), (s.second_variance, w)):
+        k, mean = len(values), Fraction(sum(values), len(values))
+        if k > 1:
+            exact = sum((x - mean) ** 2 for x in values) / (k - 1)
+            assert found == float(exact)
+    share = [
+        (a >= x).sum() / ((a >= x).sum() + Fraction(1, 2) * int((b >= x).sum()))
+        for x in a
+    ]
+    assert s.precision == pytest.approx(float(sum(share)), rel=1e-14)
+
+
+def test_sums_beyond_64_bits_are_whole():
+    table = torch.full((8, 2), 2**61, dtype=torch.int64)
+    assert merging._totals(LIB, table) == [2**64, 2**64]
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"maximize": "f1", "subject_to": "recall >= 0.8"},
+        {"maximize": "accuracy"},
+        {"maximize": "precision", "subject_to": ["flagged <= 200", "recall >= 0.1"]},
+        {"minimize": "3*fp + fn", "prevalence": 0.1},
+    ],
+)
+def test_the_best_threshold_is_that_of_the_host(asked, ties):
+    d, t = both(seed=5, ties=ties)
+    one, other = (trueness.best_threshold(x, **asked) for x in (d, t))
+    assert one.value == other.value
+    assert one.intervals == other.intervals
+    assert one.binding == other.binding
+
+
+def test_a_score_shared_by_most_is_looked_into():
+    rng = np.random.default_rng(3)
+    s = np.where(rng.random(200_000) < 0.9, 0.5, rng.random(200_000))
+    y = rng.random(s.size) < s
+    d = device_tally(torch.tensor(y), torch.tensor(s).float())
+    t = trueness.tally(y, s.astype(np.float32))
+    one, other = (trueness.best_threshold(x, "youden") for x in (d, t))
+    assert one.intervals == other.intervals
+
+
+def test_no_threshold_is_said():
+    d, _ = both()
+    with pytest.raises(trueness.Infeasible):
+        trueness.best_threshold(d, "f1", ["recall >= 0.99", "precision >= 0.99"])
+
+
+@pytest.mark.parametrize("prevalence", [None, 0.05])
+def test_average_precision_has_an_interval(prevalence):
+    d, t = both(seed=1, ties=True)
+    one, other = (trueness.average_precision(x, prevalence=prevalence) for x in (d, t))
+    assert one.value == pytest.approx(other.value, rel=1e-12)
+    assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=2e-3)
+
+
+@pytest.mark.parametrize("name", ["brier", "log_loss"])
+def test_proper_scores(name):
+    d, t = both(seed=2)
+    one, other = (getattr(trueness, name)(x) for x in (d, t))
+    assert one.value == pytest.approx(other.value, rel=1e-12)
+    assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-4)
+    low, high = one.mcb.limits
+    assert low <= other.mcb.value <= high
+
+
+def test_curves_come_with_their_error(monkeypatch):
+    from trueness.gpu import passes
+
+    monkeypatch.setattr(passes, "BINS", 200)
+    d, t = both(seed=3)
+    curve, found = trueness.roc(t), trueness.roc(d)
+    exact, points = (
+        {*zip(x.fpr.tolist(), x.tpr.tolist(), strict=True)} for x in (curve, found)
+    )
+    assert points <= exact  # points of the exact curve, fewer of them
+    assert 100 < len(points) <= 201
+    assert found.limits is not None
+    part = trueness.partial_auc(d, fpr=(0, 0.2))
+    low, high = part.limits
+    assert low <= trueness.partial_auc(t, fpr=(0, 0.2)).value <= high
+
+
+def test_bootstrap_agrees_with_theory():
+    d, t = both(n=4000, seed=6)
+    one = trueness.auc(d, method="bootstrap", replicates=400, rng=1)
+    again = trueness.auc(d, method="bootstrap", replicates=400, rng=1)
+    exact = trueness.auc(t, method="delong")
+    assert (one.low, one.high) == (again.low, again.high)
+    assert one.value == exact.value
+    assert one.sd == pytest.approx(exact.sd, rel=0.15)
+    assert (one.low, one.high) == pytest.approx((exact.low, exact.high), abs=0.004)
+
+
+def test_tallies_add():
+    (a, ta), (b, tb) = both(seed=7), both(seed=8)
+    assert (a + b).to_host() == ta + tb
+    with pytest.raises(InputError, match="same type of score"):
+        a + both(kind=torch.float64)[0]
+    low, high = 0.3, 0.6
+    inside = a.between(low, high).to_host()
+    kept = (ta.score >= low) & (ta.score <= high)
+    assert inside.score.tolist() == ta.score[kept].tolist()
+    assert inside.pos.tolist() == ta.pos[kept].tolist()
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.float32, torch.float64])
+def test_paired_areas_are_compared(kind):
+    rng = np.random.default_rng(9)
+    y = rng.random(900) < 0.4
+    truth = rng.normal(y, 1)
+    scores = {k: torch.tensor(truth + rng.normal(0, s, 900)).to(kind)
+              for k, s in (("a", 0.3), ("b", 1.0), ("c", 1.2))}  # fmt: skip
+    scores["copy"] = 2 * scores["a"]
+    labels = np.where(rng.random(900) < 0.1, np.nan, y)
+    found = compare_auc(device_panel(torch.tensor(labels), scores, None), margin=0.02)
+    host = {k: v.double().numpy() for k, v in scores.items()}
+    exact = trueness.compare_auc(labels, host, margin=0.02)
+    assert found.statistic == pytest.approx(exact.statistic, rel=1e-9)
+    for one, other in zip(found.pairs, exact.pairs, strict=True):
+        assert one.difference.value == other.difference.value
+        assert one.p_value == pytest.approx(other.p_value, rel=1e-8)
+        assert one.difference.low == pytest.approx(other.difference.low, rel=1e-9)
+    assert found.pairs[2].p_value == 1  # a, copy
+
+
+def test_parts_of_a_cluster_add_up(tmp_path):
+    """The recipe of docs/howto/gpu.md, with gloo and two processes."""
+    rng = np.random.default_rng(10)
+    y, s = rng.random(400) < 0.5, rng.random(400).round(2)
+    where = f"file://{tmp_path / 'meeting'}"
+    torch.multiprocessing.spawn(_one_rank, (where, y, s, tmp_path / "auc"), nprocs=2)
+    expected = trueness.auc(trueness.tally(y, s)).value
+    assert float((tmp_path / "auc").read_text()) == expected
+
+
+def _one_rank(rank, where, y, s, out):
+    from torch import distributed
+
+    distributed.init_process_group("gloo", init_method=where, rank=rank, world_size=2)
+    mine = slice(rank, None, 2)
+    part = trueness.tally(torch.tensor(y[mine]), torch.tensor(s[mine]))
+    parts = [None, None]
+    distributed.all_gather_object(parts, part)
+    if rank == 0:
+        out.write_text(repr(trueness.auc(parts[0] + parts[1]).value))
+    distributed.destroy_process_group()
