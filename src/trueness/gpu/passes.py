@@ -39,7 +39,7 @@ from trueness.threshold.at_cut import at_threshold as host_at_threshold
 # how many bins stand for the scores where a curve or a width is asked for
 BINS = 2**17
 # how many bins a look for the best threshold makes, and how many cases it may copy
-_LOOK, _COPY = 2**11, 2**16
+_LOOK, _COPY = 2**11, 2**18
 
 
 def auc(
