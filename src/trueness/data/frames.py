@@ -137,7 +137,8 @@ def tally(
             "trueness.tally(y_true, y_score) without them."
         )
     if on_device(y_score):
-        return _on_device(y_true, y_score, positive, (count, weight, by), at_most)
+        _host_only(count, weight, by)
+        return door("gpu.counting").device_tally(y_true, y_score, positive, at_most)
     values = column(y_score, "y_score")
     labels = _read_labels(y_true, positive, "y_true", {"y_score": values})
     counts, weights = _numbers_of_cases(count, weight, values)
@@ -154,13 +155,6 @@ def tally(
             at_most,
         ),
     )
-
-
-def _on_device(
-    y_true: Any, y_score: Any, positive: Any, others: Any, at_most: int | None
-) -> Any:
-    _host_only(*others)
-    return door("gpu.counting").device_tally(y_true, y_score, positive, at_most)
 
 
 def _host_only(*others: Any) -> None:
@@ -244,7 +238,7 @@ def panel(
         )
     given = _columns.mapping_of_scores(scores)
     if any(on_device(values) for values in given.values()):
-        _host_only(count, by)
+        _host_only(count, weight, by)
         return door("gpu.panels").device_panel(y_true, given, positive)
     columns = {name: column(values, name) for name, values in given.items()}
     _columns.same_length(**columns)
