@@ -28,6 +28,8 @@ from trueness.calibration.monotone import equal_mass
 from trueness.calibration.proper_scores import error_estimates, pooled, probability_rows
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
+from trueness.ranking.auc_intervals import student_quantile
+from trueness.ranking.clusters import Clusters, clusters
 
 _EPS = 2.0**-52
 _GRID = 4096
@@ -114,7 +116,9 @@ class CalibrationError(Answer):
 
 
 @of_tally
-def calibration_line(t: Tally, *, level: float = 0.95) -> CalibrationLine:
+def calibration_line(
+    t: Tally, *, level: float = 0.95, cluster: Any = None
+) -> CalibrationLine:
     r"""Are the probabilities too extreme, or too high on the whole?
 
     .. math:: \mathrm{logit}\, P(y=1) = a + b\, \mathrm{logit}(p)
@@ -127,6 +131,10 @@ def calibration_line(t: Tally, *, level: float = 0.95) -> CalibrationLine:
         Labelled cases whose scores are probabilities.
     level
         Confidence of the (Wald) intervals.
+    cluster
+        Which cases belong together (patients, sites): a column of the data, or a
+        mapping from cluster to tally. The variance is then that of the estimates with
+        one cluster left out at a time (one Newton step each), with Student's quantile.
 
     References
     ----------
@@ -142,6 +150,8 @@ def calibration_line(t: Tally, *, level: float = 0.95) -> CalibrationLine:
     >>> round(line.slope.value, 6), round(abs(line.intercept.value), 6)
     (0.5, 0.0)
     """
+    together = None if cluster is None else clusters(cluster, "calibration_line")
+    t = t if together is None else together.tally(0)
     _cases.both_classes(t, "calibration_line")
     score, pos, neg = probability_rows(t, "calibration_line")
     level = _options.fraction(level, "level")
@@ -159,11 +169,55 @@ def calibration_line(t: Tally, *, level: float = 0.95) -> CalibrationLine:
     free = fit_logistic([logit], pos, neg)
     fixed = fit_logistic([], pos, neg, offset=logit)
     edge = (score == 0) | (score == 1)
+    if together is not None:
+        found = (free.coefficients, fixed.coefficients[0])
+        slope, shift = _left_out(together, *found, level)
+        return CalibrationLine(slope, shift, int((pos + neg)[edge].sum()))
     return CalibrationLine(
         _wald(free.coefficients[1], free.covariance[1, 1], level),
         _wald(fixed.coefficients[0], fixed.covariance[0, 0], level),
         int((pos + neg)[edge].sum()),
     )
+
+
+def _left_out(
+    c: Clusters, free: Floats, shift: float, level: float
+) -> tuple[Estimate, Estimate]:
+    """Give slope and intercept the intervals that clusters leave (jackknife).
+
+    Without cluster c, whose score is U_c and whose information is I_c, a Newton step
+    from the estimate of all moves it by (I - I_c)^-1 U_c, which is CR3 of sandwich
+    variances: it does not shrink with few clusters, as the plain sandwich does.
+    """
+    logit = log_odds(c.rows[:, 0])
+    both = np.stack([np.ones(logit.size), logit], axis=1)
+    slope = _moved(c, both, both @ free)[:, 1]
+    fixed = _moved(c, both[:, :1], shift + logit)[:, 0]
+    half = float(student_quantile(c.m - 1.0, level))
+    made = []
+    for value, part in ((float(free[1]), slope), (float(shift), fixed)):
+        sd = math.sqrt((c.m - 1) / c.m * float(np.sum((part - part.mean()) ** 2)))
+        ends = value - half * sd, value + half * sd
+        made.append(Estimate(value, *ends, level, "clusters", sd))
+    return made[0], made[1]
+
+
+def _moved(c: Clusters, design: Floats, eta: Floats) -> Floats:
+    """By how much does leaving out each cluster move the coefficients? (m, k)"""
+    cases = c.neg + c.pos
+    p = 1 / (1 + np.exp(-np.clip(eta, -700, 700)))
+    k = design.shape[1]
+    score = np.stack(
+        [np.bincount(c.code, (c.pos - cases * p) * x, c.m) for x in design.T], axis=1
+    )
+    weight = cases * p * (1 - p)
+    information = np.empty((c.m, k, k))
+    for i in range(k):
+        for j in range(k):
+            part = weight * design[:, i] * design[:, j]
+            information[:, i, j] = np.bincount(c.code, part, c.m)
+    rest = information.sum(axis=0) - information
+    return np.asarray((np.linalg.pinv(rest) @ score[:, :, None])[:, :, 0])
 
 
 def log_odds(score: Floats) -> Floats:

@@ -7,8 +7,9 @@ whole curve lies inside with the stated confidence.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.binomial import wilson
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 from trueness._core.options import renamed
 from trueness._core.records import Answer
 from trueness.counts.answers import of_tally, refuse_weights
@@ -24,6 +26,13 @@ from trueness.counts.resampling import Seed, replicates
 from trueness.counts.values import Tally, exchanged
 from trueness.counts.weights import sizes
 from trueness.ranking.auc_intervals import student_quantile
+from trueness.ranking.clusters import (
+    Clusters,
+    cluster_draws,
+    cluster_factor,
+    clusters,
+    share_variance,
+)
 from trueness.ranking.curves import precision_at
 
 
@@ -92,6 +101,7 @@ class _Request(NamedTuple):
     method: str
     rng: Seed
     replicates: int
+    together: Clusters | None = None
 
 
 @renamed(number="replicates")
@@ -105,6 +115,7 @@ def roc_band(
     points: int = 101,
     rng: Seed = 0,
     replicates: int = 1000,
+    cluster: Any = None,
 ) -> RocBand:
     r"""Where does the true ROC curve lie?
 
@@ -129,6 +140,10 @@ def roc_band(
         How many false positive rates, from 0 to 1.
     rng, replicates
         Seed and number of replicates.
+    cluster
+        Which cases belong together (patients, sites): a column of the data, or a
+        mapping from cluster to tally. Whole clusters are then drawn, and the band is
+        wider by the ratio of Student's to the normal quantile.
 
     Notes
     -----
@@ -147,9 +162,10 @@ def roc_band(
     >>> bool((band.low <= band.tpr).all() and (band.tpr <= band.high).all())
     True
     """
-    t = t.labelled()
+    together = None if cluster is None else clusters(cluster, "roc_band")
+    t = t.labelled() if together is None else together.tally(0)
     _cases.both_classes(t, "roc_band")
-    asked = _request(t, kind, method, level, rng, replicates)
+    asked = _request(t, kind, method, level, rng, replicates, together)
     grid = np.linspace(0, 1, _options.whole_number(points, "points", at_least=3))
     tpr, low, high = _vertical(t, grid, asked)
     return RocBand(grid, tpr, low, high, asked.level, kind, method)
@@ -168,6 +184,7 @@ def precision_recall_band(
     points: int = 101,
     rng: Seed = 0,
     replicates: int = 1000,
+    cluster: Any = None,
 ) -> PrecisionRecallBand:
     """Where does the true precision-recall curve lie?
 
@@ -182,7 +199,7 @@ def precision_recall_band(
         How the cases came. ``"cohort"``: as they come, so that the share of positives
         is uncertain too, unless ``prevalence`` is given. ``"case-control"``: so many of
         each class by design; then ``prevalence`` must be given.
-    kind, method, level, points, rng, replicates
+    kind, method, level, points, rng, replicates, cluster
         As in :func:`roc_band`.
 
     Notes
@@ -201,9 +218,10 @@ def precision_recall_band(
     [0.8, 0.8, 0.5]
     """
     _options.sampling(sampling, prevalence, "precision_recall_band")
-    t = t.labelled()
+    together = None if cluster is None else clusters(cluster, "precision_recall_band")
+    t = t.labelled() if together is None else together.tally(0)
     _cases.both_classes(t, "precision_recall_band")
-    asked = _request(t, kind, method, level, rng, replicates)
+    asked = _request(t, kind, method, level, rng, replicates, together)
     points = _options.whole_number(points, "points", at_least=3)
     recall = np.linspace(0, 1, points + 1)[1:]
     share = t.prevalence
@@ -220,7 +238,9 @@ def _precision_band(
 ) -> tuple[Floats, ...]:
     """Give precision and its band; ``random``: the share of positives is estimated."""
     # seen from the negatives: their "hit rate" is specificity, their "fpr" a miss
-    mirror = few_rows(exchanged(t))
+    if asked.together is not None:
+        t, _ = _by_clusters(asked)
+    mirror = few_rows(exchanged(t)) if asked.together is None else exchanged(t)
     grid = (1 - recall)[::-1]
     fpr = 1 - height(_shares(mirror.neg), _shares(mirror.pos), grid)[::-1]
     value = precision_at(fpr, recall, share)
@@ -262,9 +282,7 @@ def _false_alarms(
                 p.sum() / unit * (1 - height(_shares(n), _shares(p), 1 - recall)) + 0.5
             )
             - math.log(n.sum() / unit)
-            for neg, pos in replicates(
-                mirror, asked.replicates, asked.rng, stratified=not random
-            )
+            for neg, pos in _mirrored(mirror, random, asked)
             for n, p in zip(neg, pos, strict=True)
             if n.any() and p.any()
         ]
@@ -272,7 +290,7 @@ def _false_alarms(
     least = 1 / (known_neg * fpr + 1) + (1 / (known_pos + 1) if random else 0.0)
     error = np.sqrt(np.maximum(drawn.var(axis=0), least))
     half = critical(np.abs(drawn - centre) / error, asked.level, asked.kind) * error
-    half *= few_weights(mirror, asked.level)
+    half *= few_weights(mirror, asked.level) * few_clusters(asked)
     low = np.maximum.accumulate(centre - half)
     high = np.minimum.accumulate((centre + half)[::-1])[::-1]
     side = 2 / known_pos
@@ -280,7 +298,7 @@ def _false_alarms(
     high = np.where(recall + side < 1, np.interp(recall + side, recall, high), np.inf)
     share = n_pos / (n_pos + n_neg)
     if random:
-        share = _share_interval(mirror, (1 + asked.level) / 2)
+        share = _share_interval(mirror, (1 + asked.level) / 2, asked.together)
     all_of_them = (1 - share) / share
     added = 0.5 * unit / n_pos
     return np.minimum(np.exp(high) - added, all_of_them), np.maximum(
@@ -288,19 +306,45 @@ def _false_alarms(
     )
 
 
-def _share_interval(mirror: Tally, level: float) -> float:
+def _share_interval(mirror: Tally, level: float, together: Clusters | None) -> float:
     """Which share of positives is possible at least? Classes are exchanged here."""
     share = mirror.n_neg / (mirror.n_neg + mirror.n_pos)
     neg, pos, _ = mirror.squares
     varies = (neg.sum() * (1 - share) ** 2 + pos.sum() * share**2) / (
         mirror.n_neg + mirror.n_pos
     ) ** 2
+    if together is not None:
+        varies = max(varies, share_variance(together))
     known = share * (1 - share) / varies
     return float(wilson(share * known, known, level)[0])
 
 
+def _mirrored(
+    mirror: Tally, random: bool, asked: _Request
+) -> Iterator[tuple[Array, Array]]:
+    """Redraw cases, or whole clusters, seen from the negatives."""
+    if asked.together is None:
+        yield from replicates(
+            mirror, asked.replicates, asked.rng, stratified=not random
+        )
+    else:
+        for neg, pos in _by_clusters(asked)[1]:
+            yield pos[:, ::-1], neg[:, ::-1]
+
+
+def _by_clusters(asked: _Request) -> tuple[Tally, Iterator[tuple[Array, Array]]]:
+    assert asked.together is not None  # noqa: S101  # who calls has looked
+    return cluster_draws(asked.together, asked.replicates, asked.rng, _ROWS)
+
+
 def _request(
-    t: Tally, kind: str, method: str, level: float, rng: Seed, replicates: int
+    t: Tally,
+    kind: str,
+    method: str,
+    level: float,
+    rng: Seed,
+    replicates: int,
+    together: Clusters | None,
 ) -> _Request:
     _options.choice(kind, ("simultaneous", "pointwise"), "kind")
     _options.choice(method, ("bootstrap", "kolmogorov"), "method")
@@ -308,7 +352,13 @@ def _request(
         refuse_weights(t, "method='kolmogorov'")
         _options.choice(kind, ("simultaneous",), "kind with method='kolmogorov'")
     number = _options.whole_number(replicates, "replicates", at_least=100)
-    return _Request(_options.fraction(level, "level"), kind, method, rng, number)
+    if together is not None and method != "bootstrap":
+        raise InputError(
+            f"A band with cluster= draws whole clusters; found method={method!r}. Type "
+            f'method="bootstrap".'
+        )
+    level = _options.fraction(level, "level")
+    return _Request(level, kind, method, rng, number, together)
 
 
 # rows beyond this are joined to neighbours before resampling: a change below 1/1000
@@ -322,7 +372,9 @@ def few_rows(t: Tally) -> Tally:
 
 def _vertical(t: Tally, grid: Floats, asked: _Request) -> tuple[Floats, Floats, Floats]:
     """Give the curve and the band of tpr over a grid of fpr."""
-    counts = few_rows(t)
+    counts, blocks = few_rows(t), None
+    if asked.together is not None:
+        counts, blocks = _by_clusters(asked)
     x, y = _shares(counts.neg), _shares(counts.pos)
     value = height(x, y, grid)
     if asked.method == "kolmogorov":
@@ -330,12 +382,19 @@ def _vertical(t: Tally, grid: Floats, asked: _Request) -> tuple[Floats, Floats, 
         low = np.where(grid >= side, height(x, y, np.maximum(grid - side, 0)) - up, 0.0)
         high = height(x, y, np.minimum(grid + side, 1)) + up
         return value, np.clip(low, 0, 1), np.clip(high, 0, 1)
-    drawn = curves_of(counts, grid, asked.replicates, asked.rng)
+    drawn = curves_of(counts, grid, asked.replicates, asked.rng, blocks)
     pos, neg = sizes(t)
     error = np.sqrt(np.maximum(drawn.var(axis=0), rate_variance(value, pos.number)))
     c = critical(np.abs(drawn - value) / error, asked.level, asked.kind)
-    c *= few_weights(t, asked.level)
+    c *= few_weights(t, asked.level) * few_clusters(asked)
     return value, *_widened(grid, value, c * error, 2 / neg.number)
+
+
+def few_clusters(asked: _Request) -> float:
+    """How much wider are limits when few clusters were seen? Student's factor."""
+    if asked.together is None:
+        return 1.0
+    return cluster_factor(asked.together, asked.level)
 
 
 def few_weights(t: Tally, level: float) -> float:
@@ -367,11 +426,17 @@ def height(x: Floats, y: Floats, at: Floats) -> Floats:
     return np.asarray(np.interp(np.minimum(at + 1e-12, 1.0), x, y))
 
 
-def curves_of(t: Tally, grid: Floats, number: int, rng: Seed) -> Floats:
+def curves_of(
+    t: Tally,
+    grid: Floats,
+    number: int,
+    rng: Seed,
+    blocks: Iterator[tuple[Array, Array]] | None = None,
+) -> Floats:
     """Which ROC curves would other samples have shown? (number, grid)."""
     out = [
         height(_shares(n), _shares(p), grid)
-        for neg, pos in replicates(t, number, rng)
+        for neg, pos in (blocks or replicates(t, number, rng))
         for n, p in zip(neg, pos, strict=True)
     ]
     return np.array(out)

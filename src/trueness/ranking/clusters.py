@@ -20,13 +20,15 @@ positives and :math:`m_0` negatives.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from statistics import NormalDist
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
+from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Estimate
 from trueness.counts.placements import Placements, placements
@@ -228,6 +230,54 @@ def _design_effect(sd: float, plain: float, c: Clusters) -> str:
         f"{said}, design effect {effect:.2f}: to take the cases for independent would "
         f"make the interval {100 * (1 - plain / sd):.0f} % too narrow."
     )
+
+
+def cluster_draws(
+    c: Clusters, number: int, rng: Any, most: int = 1000
+) -> tuple[Tally, Iterator[tuple[Array, Array]]]:
+    """Which curves would other samples of as many clusters have shown?
+
+    Gives the counts of the first classifier, pooled to at most ``most`` levels of its
+    score, and blocks (neg, pos) of their redrawn counts, highest score first. Whole
+    clusters are drawn; samples without a class are left out.
+    """
+    from scipy.sparse import csr_array
+
+    rng = _options.generator(rng)
+    level = _levels(c.rows[:, 0])
+    size = np.bincount(level, c.neg + c.pos)
+    if size.size > most:  # equally many cases in each
+        level = (np.cumsum(size)[level] - 1) * most // int(size.sum())
+        level = np.unique(level, return_inverse=True)[1]
+    place = level.max() - level.astype(np.int64)
+    shape = (c.m, int(place.max()) + 1)
+    neg, pos = (csr_array((n, (c.code, place)), shape=shape) for n in (c.neg, c.pos))
+    whole = Tally(np.arange(shape[1], 0, -1), neg.sum(axis=0), pos.sum(axis=0))
+
+    def blocks() -> Iterator[tuple[Array, Array]]:
+        step = max(1, (1 << 21) // c.m)
+        for start in range(0, number, step):
+            some = min(step, number - start)
+            times = rng.multinomial(c.m, np.full(c.m, 1 / c.m), some)
+            drawn = times @ neg, times @ pos
+            both = drawn[0].any(axis=1) & drawn[1].any(axis=1)
+            yield drawn[0][both], drawn[1][both]
+
+    return whole, blocks()
+
+
+def share_variance(c: Clusters) -> float:
+    """How uncertain is the share of positives? Clusters are added up first."""
+    pos, neg = (np.bincount(c.code, n, c.m) for n in (c.pos, c.neg))
+    share = float(pos.sum() / (pos.sum() + neg.sum()))
+    away = (pos - share * (pos + neg)) / (pos.sum() + neg.sum())
+    return c.m / (c.m - 1) * float(away @ away)
+
+
+def cluster_factor(c: Clusters, level: float) -> float:
+    """By how much are bands of few clusters wider? Student over normal quantile."""
+    few = min(c.with_pos, c.with_neg) - 1.0
+    return float(student_quantile(few, level)) / NormalDist().inv_cdf((1 + level) / 2)
 
 
 class LeftOut(NamedTuple):
