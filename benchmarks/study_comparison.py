@@ -2,8 +2,8 @@
 
     python benchmarks/study_comparison.py [PART] [SAMPLES]
 
-PART is one of pairs, unpaired, all-equal, metrics, curves, clusters; prints a table for
-docs/maths/ranking.md. Samples come from normal scores of classifiers that are
+PART is one of pairs, unpaired, all-equal, metrics, curves, clusters, cluster-bands;
+prints a table for docs/maths/ranking.md. Samples come from normal scores of classifiers that are
 equally good and share part of their noise; "wide": their positives spread differently
 (standard deviations 1 to 2), so that their curves cross though their areas are equal.
 """
@@ -201,7 +201,52 @@ def clusters(samples: int) -> Iterator[list[str]]:
             yield [*row, rejected(p)]
 
 
+def cluster_bands(samples: int) -> Iterator[list[str]]:
+    """Coverage of whole bands, a sensitivity and the calibration line by clusters."""
+    yield ["clusters", "alike", "ROC", "PR", "sensitivity", "slope", "intercept"]
+    shift = np.sqrt(2) * ndtri(0.8)
+
+    def line(rng: np.random.Generator, c: np.ndarray, alike: float) -> tuple:
+        common = rng.normal(size=(2, c.max() + 1))[:, c]
+        x = rng.normal(size=c.size) + 0.7 * common[0]
+        y = rng.random(c.size) < 1 / (1 + np.exp(-x - alike * common[1]))
+        return y.astype(int), 1 / (1 + np.exp(-x))
+
+    for m in (5, 10, 25, 60):
+        for alike in (0.3, 0.7):
+            rng = np.random.default_rng(SEED + m)
+            many = line(rng, np.arange(10**6), alike)
+            truth = trueness.calibration_line(*many)
+            held = []
+            while len(held) < samples:
+                c = np.repeat(np.arange(m), rng.integers(2, 10, m))
+                y = (rng.random(c.size) < rng.beta(1, 1, m)[c]).astype(int)
+                common = np.sqrt(alike) * rng.normal(size=m)[c]
+                s = common + np.sqrt(1 - alike) * rng.normal(size=c.size) + shift * y
+                asked = {"cluster": c, "replicates": 120, "points": 21, "rng": rng}
+                try:
+                    roc = trueness.roc_band(y, s, **asked)
+                    pr = trueness.precision_recall_band(y, s, **asked)
+                    found = trueness.at_threshold(y, s, 0.6, cluster=c)["recall"]
+                    at = trueness.calibration_line(*line(rng, c, alike), cluster=c)
+                except trueness.NotEnoughCases:
+                    continue
+                tpr = ndtr(shift + ndtri(roc.fpr))
+                odds = pr.recall / ndtr(ndtri(pr.recall) - shift)
+                inside = [
+                    (roc.low <= tpr + 1e-9).all() and (tpr <= roc.high + 1e-9).all(),
+                    np.all((pr.low - 1e-9 <= odds / (1 + odds))
+                           & (odds / (1 + odds) <= pr.high + 1e-9)),
+                    found.low <= ndtr(shift - 0.6) <= found.high,
+                    at.slope.low <= truth.slope.value <= at.slope.high,
+                    at.intercept.low <= truth.intercept.value <= at.intercept.high,
+                ]  # fmt: skip
+                held.append(inside)
+            yield [str(m), f"{alike:g}", *(f"{v:.3f}" for v in np.mean(held, axis=0))]
+
+
 PARTS = {
+    "cluster-bands": (cluster_bands, 100),
     "pairs": (pairs, 1000),
     "unpaired": (unpaired, 500),
     "all-equal": (all_equal, 500),

@@ -1,5 +1,7 @@
 """Clustered cases: single cases, the bootstrap, coverage by simulation."""
 
+from time import perf_counter
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -208,3 +210,89 @@ def test_errors(rng):
     frame = pd.DataFrame({"y": y, "s": s})
     with pytest.raises(trueness.InputError, match="no column 'who'"):
         trueness.auc(frame, label="y", score="s", cluster="who")
+
+
+def patients(rng, m=30, size=8):
+    """Draw cases of patients that share much of their score."""
+    c = np.repeat(np.arange(m), size)
+    y = (rng.random(c.size) < rng.beta(1, 1, m)[c]).astype(int)
+    x = y + rng.normal(size=m)[c] + 0.5 * rng.normal(size=c.size)
+    return c, y, 1 / (1 + np.exp(-x))
+
+
+@pytest.mark.parametrize("band", [trueness.roc_band, trueness.precision_recall_band])
+def test_bands_of_clusters_are_wider(rng, band):
+    c, y, p = patients(rng)
+    asked = {"points": 21, "replicates": 300}
+    own, plain = band(y, p, cluster=c, **asked), band(y, p, **asked)
+    # clusters of one case: the same cases, but Student's quantile
+    single = band(y, p, cluster=np.arange(y.size), **asked)
+    inner = slice(5, 15)
+    wide = {k: (b.high - b.low)[inner].mean() for k, b in
+            (("own", own), ("plain", plain), ("single", single))}  # fmt: skip
+    assert wide["own"] > 1.2 * wide["plain"]
+    assert wide["single"] == pytest.approx(wide["plain"], rel=0.25)
+    counted = band(trueness.tally(y, p), cluster=trueness.tally(y, p, by=c), **asked)
+    assert np.array_equal(counted.low, own.low)
+
+
+def test_a_band_of_clusters_is_drawn():
+    t = trueness.Tally([2, 1], [3, 6], [6, 3])
+    parts = {k: t for k in "abc"}
+    with pytest.raises(trueness.InputError, match="draws whole clusters"):
+        trueness.roc_band(t, cluster=parts, method="kolmogorov")
+
+
+def test_the_calibration_line_leaves_out_clusters(rng):
+    c, y, p = patients(rng)
+    line = trueness.calibration_line(y, p, cluster=c)
+    plain = trueness.calibration_line(y, p)
+    assert line.slope.value == pytest.approx(plain.slope.value)
+    # slow twin: fit without each cluster in turn; ours takes one Newton step
+    without = np.array([
+        [(f := trueness.calibration_line(y[c != k], p[c != k])).slope.value,
+         f.intercept.value] for k in range(30)
+    ])  # fmt: skip
+    sd = np.sqrt(29 * without.var(axis=0))
+    assert line.slope.sd == pytest.approx(sd[0], rel=0.15)
+    assert line.intercept.sd == pytest.approx(sd[1], rel=0.1)
+    assert line.intercept.sd > 1.3 * plain.intercept.sd
+    # one case each: nearly the model's own variance
+    alone = trueness.calibration_line(y, p, cluster=np.arange(y.size))
+    assert alone.slope.sd == pytest.approx(plain.slope.sd, rel=0.3)
+
+
+def test_report_and_commands_take_clusters(rng, tmp_path):
+    import json
+
+    from typer.testing import CliRunner
+
+    from trueness.cli import app
+
+    c, y, p = patients(rng)
+    file = tmp_path / "cases.csv"
+    lines = [f"{k},{a},{b},{b * b}" for k, a, b in zip(c, y, p, strict=True)]
+    file.write_text("\n".join(["id,y,p,q", *lines]))
+    cols = ["--label", "y", "--score", "p", "--score", "q", "--cluster", "id"]
+    run = CliRunner().invoke
+    found = run(app, ["evaluate", str(file), *cols, "--json"])
+    known = trueness.auc(y, p, cluster=c)
+    ours = json.loads(found.stdout)["result"]["scores"]["p"]["auc"]
+    assert (ours["low"], ours["high"]) == pytest.approx((known.low, known.high))
+    assert "design effect" in run(app, ["evaluate", str(file), *cols]).stdout
+    assert "share a value of id" in run(app, ["compare", str(file), *cols]).stdout
+    bad = run(app, ["evaluate", str(file), *cols[:-1], "patient"])
+    assert bad.exit_code
+    page = trueness.report.html(y, {"p": p, "q": p * p}, cluster=c)
+    assert "design effect" in page
+    assert "Obuchowski" in page
+
+
+def test_a_million_rows_of_clusters_take_seconds(rng):
+    n = 10**6
+    c, y = rng.integers(0, 10**5, n), rng.random(n) < 0.3
+    s = rng.normal(size=n) + y
+    start = perf_counter()
+    a = trueness.auc(y, s, positive=True, cluster=c)
+    assert perf_counter() - start < 60  # 3 s on a quiet machine
+    assert a.high - a.low < 0.01

@@ -17,6 +17,8 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import nearest
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source, names_of
 from trueness.cli._words import for_the_shell
+from trueness.counts.values import Panel
+from trueness.data.asked import clustered
 from trueness.data.engines import quoted
 from trueness.data.frames import panel, tally
 
@@ -38,6 +40,7 @@ class Chosen:
     by: str | None = None
     positive: Any = None
     guessed: tuple[str, ...] = field(default=())
+    cluster: str | None = None
 
 
 @final
@@ -62,30 +65,32 @@ def choose(
     positive: str | None = None,
     count: str | None = None,
     by: str | None = None,
+    cluster: str | None = None,
     needs_label: bool = True,
 ) -> Chosen:
     """Which columns are meant? Those not named are taken when there is no doubt."""
     names = list(source.types)
-    for what, name in (("--label", label), ("--count", count), ("--by", by)):
+    options = {"label": label, "count": count, "by": by, "cluster": cluster}
+    for what, name in ((f"--{k}", v) for k, v in options.items()):
         if name is not None:
             _named(name, names, what)
     for name in _columns.distinct_names(list(scores), f"--{option}"):
         _named(name, names, f"--{option}")
     guessed = []
     if label is None and needs_label:
-        label = _guess_label(source, {*scores, count, by})
+        label = _guess_label(source, {*scores, count, by, cluster})
         guessed.append(f"label {names_of([label])}")
     if not scores:
-        scores = guess(source, {label, count, by})
+        scores = guess(source, {label, count, by, cluster})
         many = "s" if len(scores) > 1 else ""
         guessed.append(f"{option}{many} {names_of(scores)}")
     value = _positive(source, label, positive)
-    return Chosen(label, tuple(scores), count, by, value, tuple(guessed))
+    return Chosen(label, tuple(scores), count, by, value, tuple(guessed), cluster)
 
 
 def looks_counted(source: Source, chosen: Chosen) -> str | None:
     """Which column, that nobody named, looks like numbers of cases?"""
-    used = {chosen.label, *chosen.scores, chosen.by}
+    used = {chosen.label, *chosen.scores, chosen.by, chosen.cluster}
     free = (c for c, kind in source.types.items() if kind in WHOLE_TYPES)
     like = [c for c in free if c.lower() in COUNT_NAMES and c not in used]
     return like[0] if like and chosen.count is None else None
@@ -250,6 +255,22 @@ def _count(how: Callable[..., Any], request: Request, by: bool, **columns: Any) 
             by=chosen.by if by else None,
             **columns,
         )
+
+
+def count_clusters(request: Request) -> Panel:
+    """Count all scores together, with the number of the cluster as one more output."""
+    chosen = request.chosen
+    words = {
+        "label": chosen.label,
+        "scores": list(chosen.scores),
+        "positive": chosen.positive,
+        "count": chosen.count,
+    }
+    given = {k: v for k, v in words.items() if v is not None}
+    with naming(chosen):
+        found = clustered("trueness", "panel", (request.rows,), given, chosen.cluster)
+    panel: Panel = found[0][1]
+    return panel
 
 
 @contextmanager

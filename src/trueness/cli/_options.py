@@ -114,6 +114,13 @@ Count = Annotated[
 By = Annotated[
     str | None, _column("--by", help="Column with groups; answers for each group too.")
 ]
+Cluster = Annotated[
+    str | None,
+    _column(
+        "--cluster",
+        help="Column that says which cases belong together (patients, sites).",
+    ),
+]
 Level = Annotated[float, _choice("SHARE", "Confidence level of the intervals.")]
 Seed = Annotated[int, _choice("NUMBER", "Seed of the random numbers.")]
 Json = Annotated[bool, _out("--json", help="Write JSON, for programs.")]

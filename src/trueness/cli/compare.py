@@ -9,8 +9,9 @@ from trueness._core.doors import door
 from trueness._core.numbers import p_value
 from trueness._core.progress import progress, steps
 from trueness._core.records import shown
-from trueness.cli._columns import Request, count_panel
+from trueness.cli._columns import Request, count_clusters, count_panel
 from trueness.cli._command import TWO_SCORES, command
+from trueness.cli._options import Cluster
 from trueness.cli._shell import Answer, about, cases_sentence, each_group, table
 from trueness.comparison.aucs import compare_auc
 from trueness.comparison.dominance import Dominance, dominates
@@ -27,7 +28,7 @@ Pairs = dict[tuple[str, str], Dominance]
 
 
 @command(TWO_SCORES)
-def compare(request: Request) -> Answer:
+def compare(request: Request, cluster: Cluster = None) -> Answer:
     """Which score is better, and is it better everywhere? Paired tests, dominance.
 
     Example: trueness compare sample:west_nile --label virus --score boosting \
@@ -37,8 +38,10 @@ def compare(request: Request) -> Answer:
         panel = count_panel(request)
         groups = count_panel(request, by=True) if request.chosen.by else {}
     with progress("Comparing", unit=""):
-        found = compare_auc(panel, level=request.level)
-        better = _dominance(panel, request)
+        whole = panel if cluster is None else count_clusters(request)
+        together = None if cluster is None else whole
+        found = compare_auc(whole, cluster=together, level=request.level)
+        better = _dominance(panel, request) if cluster is None else {}
         by_group = each_group(
             groups, lambda part: compare_auc(part, level=request.level)
         )
@@ -49,7 +52,12 @@ def compare(request: Request) -> Answer:
         }
     parts: list[Any] = [cases_sentence(panel), *_tables(found), *sentences(found)]
     parts += [dominance_sentence(d, shown(a), shown(b)) for (a, b), d in better.items()]
-    if not better:
+    if cluster is not None:
+        parts.append(
+            f"The tests allow for cases that share a value of {cluster}. Whole curves "
+            f"are compared for independent cases only, so they are left out."
+        )
+    elif not better:
         parts.append(
             f"Whole curves are compared for up to {MOST_PAIRS} pairs; name fewer "
             f"scores to see which curve is above."

@@ -11,11 +11,13 @@ from trueness._core.numbers import level_text
 from trueness._core.progress import progress
 from trueness._core.records import Estimate, shown
 from trueness.calibration.proper_scores import brier
-from trueness.cli._columns import Request, count_tally
+from trueness.cli._columns import Request, count_clusters, count_tally
 from trueness.cli._command import SCORES, command
+from trueness.cli._options import Cluster
 from trueness.cli._shell import Answer, about, cases_sentence, table
 from trueness.counts.values import Tally
 from trueness.ranking.auc_intervals import REVERSED, auc
+from trueness.ranking.clusters import CLUSTER
 from trueness.ranking.mean_precision import average_precision
 from trueness.ranking.verification import said_elsewhere
 
@@ -28,7 +30,7 @@ Groups = dict[str, dict[str, Tally]]
 
 
 @command(SCORES, without=("seed",))
-def evaluate(request: Request) -> Answer:
+def evaluate(request: Request, cluster: Cluster = None) -> Answer:
     """How good is each score? AUC, average precision and Brier score, with intervals.
 
     Example: trueness evaluate sample:west_nile --label virus --score boosting
@@ -40,6 +42,11 @@ def evaluate(request: Request) -> Answer:
     both_classes(first, "evaluate")
     with progress("Measuring", len(HOW) * len(tallies), "numbers") as measured:
         numbers = {s: measures(t, request.level, measured) for s, t in tallies.items()}
+        if cluster is not None:
+            whole = count_clusters(request)
+            for s, row in numbers.items():
+                one = whole[[s, CLUSTER]]
+                row["auc"] = auc(tallies[s], cluster=one, level=request.level)
     by_group = {
         s: {g: measures(t, request.level) for g, t in found.items()}
         for s, found in groups.items()
@@ -54,6 +61,11 @@ def evaluate(request: Request) -> Answer:
         ]
         parts.append(_table([str(request.chosen.by), "score"], rows))
     parts.append(_legend(request.level, numbers, by_group))
+    if cluster is not None:
+        parts.append(
+            f"The interval of the AUC allows for cases that share a value of {cluster};"
+            " the other intervals take all cases for independent."
+        )
     parts += _notes(numbers)
     return Answer(
         "evaluate",

@@ -15,12 +15,14 @@ from trueness._core.progress import progress
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli._columns import (
     Request,
+    count_clusters,
     count_panel,
     several_scores,
     with_verdicts,
 )
 from trueness.cli._command import Columns, command
 from trueness.cli._options import (
+    Cluster,
     Maximize,
     Minimize,
     Prevalence,
@@ -41,6 +43,7 @@ def report(
     request: Request,
     vote: Votes = None,
     yes: Yes = None,
+    cluster: Cluster = None,
     output: Annotated[
         Path,
         typer.Option(
@@ -100,6 +103,7 @@ def report(
     with progress("Counting", unit=""):
         panel = count_panel(request)
         groups = count_panel(request, by=True) if request.chosen.by else None
+        together = None if cluster is None else count_clusters(request)
     with progress("Making the report", unit=""):
         page = door("report.summary").summarise(
             panel,
@@ -116,6 +120,7 @@ def report(
             calibrator=calibrate,
             half_width=half_width,
             classifier=classifier,
+            cluster=together,
             command=command_line(),
         )
     size = write_page(page, output)

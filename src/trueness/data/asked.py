@@ -76,7 +76,7 @@ def clustered(
     several = isinstance(scores, Mapping)
     columns: dict[str, Any] = dict(scores) if several else {"score": scores}
     whole = panel(label, {**columns, CLUSTER: code.astype(np.float64)}, **words)
-    if takes == "panel" or not several:
+    if takes != "tally" or not several:
         return (whole, whole), rest  # the twin for clusters reads the second only
     return {k: (whole, whole[[k, CLUSTER]]) for k in columns}, rest
 

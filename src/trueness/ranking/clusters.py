@@ -88,7 +88,7 @@ def clusters(x: Any, what: str) -> Clusters:
         The analysis that needs them, for messages.
     """
     if isinstance(x, Mapping):
-        x = _from_mapping(x)
+        x = cluster_panel(x)
     if not (isinstance(x, Panel) and x.names[-1] == CLUSTER):
         raise InputError(
             f"{what} needs the cluster of every case. Type cluster= with a column next "
@@ -109,9 +109,11 @@ def clusters(x: Any, what: str) -> Clusters:
     return found
 
 
-def _from_mapping(parts: Mapping[Any, Any]) -> Panel:
-    """Number the clusters, and put the number beside their outputs."""
-    some = list(parts.values())
+def cluster_panel(parts: Any) -> Panel:
+    """Number the clusters, and put the number beside their outputs, as the last one."""
+    if isinstance(parts, Panel):
+        return parts
+    some = list(parts.values()) if isinstance(parts, Mapping) else []
     if not some or not all(isinstance(t, (Tally, Panel)) for t in some):
         raise InputError(
             "cluster= takes a column of the data, or a mapping from cluster to tally."

@@ -83,6 +83,7 @@ def html(
     calibrator: str = "",
     half_width: float | None = None,
     classifier: str = "",
+    cluster: Any = None,
 ) -> str:
     """What can be said about these classifiers, as one HTML page?
 
@@ -105,6 +106,7 @@ def html(
         calibrator=calibrator,
         half_width=half_width,
         classifier=classifier,
+        cluster=cluster,
     )
     return render(page, __version__)
 
@@ -127,6 +129,7 @@ def write(
     calibrator: str = "",
     half_width: float | None = None,
     classifier: str = "",
+    cluster: Any = None,
 ) -> Report:
     """Write a report to a file, all or nothing.
 
@@ -159,6 +162,10 @@ def write(
     classifier
         Which classifier ``calibrator`` and ``half_width`` are about; the best one by
         default.
+    cluster
+        Which cases belong together: a column of the data, or a mapping from cluster to
+        counts. Intervals of the AUC and its comparisons then allow for that, and the
+        page says by how much they would have been too narrow.
 
     Returns
     -------
@@ -180,6 +187,7 @@ def write(
         calibrator=calibrator,
         half_width=half_width,
         classifier=classifier,
+        cluster=cluster,
     )
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

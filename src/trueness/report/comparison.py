@@ -20,6 +20,7 @@ from trueness.counts.values import Panel, Tally
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import fpr, precision, recall
 from trueness.ranking.auc_intervals import auc
+from trueness.ranking.clusters import CLUSTER
 from trueness.report import svg
 from trueness.report._parts import Figure, Section, grid, possible
 from trueness.report.inputs import NAME, REPLICATES, Model, ReportOptions
@@ -30,7 +31,10 @@ MOST_ROWS = 100_000  # what resamples or ranks every case is asked of so many
 
 def section(panel: Panel, models: Sequence[Model], options: ReportOptions) -> Section:
     """Compare all classifiers on the same cases."""
-    found = compare_auc(panel[[m.key for m in models]], level=options.level)
+    names, together = [m.key for m in models], None
+    if options.cluster is not None:
+        together = options.cluster[[*names, CLUSTER]]
+    found = compare_auc(panel[names], level=options.level, cluster=together)
     text = {m.key: m.name for m in models}
     named = {f"{text[p.first]} {MINUS} {text[p.second]}": p for p in found.pairs}
     rows = [

@@ -16,6 +16,7 @@ from trueness.counts.values import Panel, Tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints
 from trueness.ranking.auc_intervals import auc
+from trueness.ranking.clusters import CLUSTER
 from trueness.report.slider import Steps, steps
 from trueness.threshold.operating_point import (
     OperatingPoint,
@@ -42,7 +43,8 @@ class ReportOptions:
     how narrow the interval of an AUC is wanted, both for the classifier ``chosen`` (the
     best one by default); sections that nobody asked for are left out. ``command`` is
     what was typed, when it was typed in a shell; ``live`` says that the page is the
-    workbench, where things can be changed.
+    workbench, where things can be changed. ``cluster`` has the number of the cluster as
+    its last output.
     """
 
     objective: Metric
@@ -60,6 +62,7 @@ class ReportOptions:
     half_width: float | None = None
     chosen: str = ""
     live: bool = False
+    cluster: Panel | None = None
 
     @property
     def sure(self) -> tuple[Any, ...]:
@@ -161,7 +164,11 @@ def read_models(
         _cases.both_classes(t, "report")
         point, feasible = _cut(t, options)
         found = steps(t, text, point.threshold, len(tallies))
-        a = once(("auc", key, options.level), partial(auc, t, level=options.level))
+        ask: Callable[[], Estimate] = partial(auc, t, level=options.level)
+        if options.cluster is not None:
+            one = options.cluster[[key, CLUSTER]]
+            ask = partial(auc, t, cluster=one, level=options.level)
+        a = once(("auc", key, options.level, options.cluster is None), ask)
         models.append(Model(text, key, t, a, point, found, feasible))
     models.sort(key=lambda m: -m.auc.value)
     if not models[0].feasible:  # say what stops the best one

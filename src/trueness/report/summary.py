@@ -8,6 +8,7 @@ from typing import Any
 from trueness._core.numbers import percent
 from trueness._core.records import shown
 from trueness.counts.values import Panel, Tally
+from trueness.ranking.clusters import cluster_panel
 from trueness.ranking.verification import said_elsewhere
 from trueness.report import nogold
 from trueness.report._parts import Page, Section
@@ -37,12 +38,16 @@ def summarise(
     calibrator: str = "",
     half_width: float | None = None,
     classifier: str = "",
+    cluster: Any = None,
 ) -> Page:
     """Compute everything that the report shows.
 
-    Parameters as in :func:`trueness.report.write`; ``command`` is what was typed, and
+    Parameters as in :func:`trueness.report.write`; ``command`` is what was typed,
     ``data`` may be tallies by name.
     """
+    if cluster is not None:
+        cluster = cluster_panel(cluster)
+        data = cluster[list(cluster.names[:-1])]
     cases = next(iter(data.values())) if isinstance(data, Mapping) else data
     title, facts = shown(title, 120), facts_of(cases, source)
     if not cases.n_pos + cases.n_neg and cases.n_unknown:
@@ -62,6 +67,7 @@ def summarise(
         calibrator=calibrator,
         half_width=half_width,
         chosen=classifier,
+        cluster=cluster,
     )
     f = Findings(data, options, groups)
     made = {key: section for key, ask in SECTIONS.items() if (section := ask(f))}
