@@ -256,6 +256,84 @@ def h(samples: int) -> Iterator[Line]:
             yield {**line, "H": round(true, 3), "mean": mean, **covered(found, true)}
 
 
+def plan(samples: int) -> Iterator[Line]:
+    """Give what plans promise, and what new samples of that size show."""
+    rng = np.random.default_rng(2)
+
+    def shown(what: str, asked: Line, found: Any, ask: Callable[[], Any]) -> Line:
+        answers = [ask() for _ in range(samples)]
+        null = found.null if found.null == found.null else 0.5
+        out = np.mean([not e.low <= null <= e.high for e in answers])
+        half = np.mean([(e.high - e.low) / 2 for e in answers])
+        return {
+            "plan": what, **asked, "n": found.n,
+            "power promised": round(found.power, 3),
+            "power found": round(float(out), 3),
+            "half width promised": round(found.half_width, 4),
+            "half width": round(float(half), 4),
+        }  # fmt: skip
+
+    areas: list[Line] = [
+        {"auc": 0.9, "null": 0.5, "prevalence": 0.5, "power": 0.8},
+        {"auc": 0.8, "null": 0.7, "prevalence": 0.2, "power": 0.9},
+        {"auc": 0.95, "null": 0.85, "prevalence": 0.1, "power": 0.8},
+        {"auc": 0.85, "null": 0.75, "prevalence": 0.3, "power": 0.8,
+         "method": "delong"},
+        {"auc": 0.8, "null": 0.65, "prevalence": 0.1, "power": 0.8,
+         "sampling": "cohort"},
+        {"auc": 0.75, "prevalence": 0.5, "half_width": 0.05},
+        {"auc": 0.93, "prevalence": 0.15, "half_width": 0.04},
+    ]  # fmt: skip
+    for asked in areas:
+        found = trueness.plan_auc(**asked)
+        method, random = found.method, found.sampling == "cohort"
+
+        def one(p: Any = found, method: str = method, random: bool = random) -> Any:
+            y = np.repeat([1, 0], [p.n_pos, p.n_neg])
+            y = cohort(rng, p.n, p.prevalence) if random else y
+            s = normal(rng, y, p.auc, 1.0)
+            return trueness.auc(trueness.tally(y, s), method=method)
+
+        yield shown("AUC", asked, found, one)
+    for rate, asked in (
+        ("recall", {"value": 0.9, "prevalence": 0.1, "null": 0.8, "power": 0.8}),
+        ("specificity", {"value": 0.95, "prevalence": 0.4, "half_width": 0.03}),
+        ("precision", {"value": 0.6, "recall": 0.8, "prevalence": 0.1,
+                       "half_width": 0.1}),
+    ):  # fmt: skip
+        plan = trueness.plan_rate(rate, **asked)
+        share, tpr = asked["prevalence"], asked.get("recall", asked["value"])
+        fpr = 1 - asked["value"]
+        if rate == "precision":
+            fpr = share * tpr * (1 / asked["value"] - 1) / (1 - share)
+        tpr = 0.8 if rate == "specificity" else tpr
+
+        def cut(p: Any = plan, at: tuple[float, ...] = (share, tpr, fpr)) -> Any:
+            y = cohort(rng, p.n, at[0])
+            flag = rng.random(y.size) < np.where(y == 1, at[1], at[2])
+            return trueness.at_threshold(y, flag * 1.0, 0.5, metrics=[p.rate])[p.rate]
+
+        yield shown(rate, asked, plan, cut)
+    for asked in (
+        {"first": 0.9, "second": 0.7, "prevalence": 0.5, "power": 0.8},
+        {"first": 0.85, "second": 0.7, "prevalence": 0.15, "power": 0.9,
+         "correlation": 0.3},
+        {"first": 0.8, "second": 0.8, "prevalence": 0.2, "half_width": 0.1},
+    ):  # fmt: skip
+        p = trueness.plan_auc_difference(**asked)
+
+        def pair(p: Any = p, asked: Line = asked) -> Any:
+            y = np.repeat([1, 0], [p.n_pos, p.n_neg])
+            z, rho = rng.normal(size=(2, y.size)), asked.get("correlation", 0.5)
+            z[1] = rho * z[0] + np.sqrt(1 - rho**2) * z[1]
+            shift = np.sqrt(2) * ndtri([asked["first"], asked["second"]])
+            s = z + shift[:, None] * y
+            found = trueness.compare_auc(y, {"a": s[0], "b": s[1]})
+            return found.pairs[0].difference
+
+        yield shown("difference", asked, p, pair)
+
+
 PARTS: dict[str, Callable[[int], Iterator[Line]]] = {
     "last": last,
     "precision": precision,
@@ -264,6 +342,7 @@ PARTS: dict[str, Callable[[int], Iterator[Line]]] = {
     "missing": missing,
     "differ": differ,
     "h": h,
+    "plan": plan,
 }
 
 

@@ -252,13 +252,11 @@ from trueness.comparison.paired import (
     compare_metric as compare_metric,
     compare_statistic as compare_statistic,
 )
-from trueness.ranking.sample_sizes import (
-    Plan as Plan,
-    RatePlan as RatePlan,
-    plan_auc as plan_auc,
+from trueness.comparison.auc_sizes import (
     plan_auc_difference as plan_auc_difference,
-    plan_rate as plan_rate,
 )
+from trueness.ranking.rate_sizes import RatePlan as RatePlan, plan_rate as plan_rate
+from trueness.ranking.sample_sizes import Plan as Plan, plan_auc as plan_auc
 from trueness.threshold.milp import Certificate as Certificate
 from trueness.calibration.gain import (
     CalibrationGain as CalibrationGain,

@@ -121,7 +121,7 @@ def test_a_paired_difference_is_planned(rng):
     shifts = np.sqrt(2) * stats.norm.ppf([0.85, 0.75])
     y = np.repeat([1, 0], [plan.n_pos, plan.n_neg])
     differences, found = [], []
-    for _ in range(150):
+    for _ in range(400):
         z = rng.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], size=y.size)
         s = z + np.outer(y, shifts)
         panel = trueness.panel(y, {"a": s[:, 0], "b": s[:, 1]})
@@ -129,7 +129,7 @@ def test_a_paired_difference_is_planned(rng):
         differences.append(pair.difference.value)
         found.append(pair.p_value < 0.05)
     assert np.std(differences) == pytest.approx(plan.sd, rel=0.2)
-    assert np.mean(found) == pytest.approx(plan.power, abs=0.11)
+    assert np.mean(found) == pytest.approx(plan.power, abs=0.06)  # three errors
 
 
 def test_errors():

@@ -31,7 +31,8 @@ from trueness.nogold.label_plans import LabelNumber, LabelPlan
 from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import RateComparison
-from trueness.ranking.sample_sizes import Plan, RatePlan
+from trueness.ranking.rate_sizes import RatePlan
+from trueness.ranking.sample_sizes import Plan
 from trueness.readers.analysis import ReaderStudy
 from trueness.threshold.guarantees import Proof
 from trueness.threshold.operating_point import OperatingPoint

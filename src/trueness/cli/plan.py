@@ -14,7 +14,9 @@ from trueness.cli._app import Careful
 from trueness.cli._command import command
 from trueness.cli._options import Level
 from trueness.cli._shell import Answer
+from trueness.comparison.auc_sizes import plan_auc_difference
 from trueness.ranking import sample_sizes as planning
+from trueness.ranking.rate_sizes import plan_rate
 from trueness.trees.levels import confidence_level, plan_leaf, utility_level
 
 plan = typer.Typer(help="How many cases do I need? Sample sizes.", no_args_is_help=True)
@@ -115,7 +117,7 @@ def plan_for_difference(
 
     Example: trueness plan difference --first 0.85 --second 0.8 --power 0.8
     """
-    found = planning.plan_auc_difference(
+    found = plan_auc_difference(
         first=first,
         second=second,
         correlation=correlation,
@@ -161,7 +163,7 @@ def plan_for_rate(
 
     Example: trueness plan rate --rate recall --value 0.9 --prevalence 0.1 --null 0.8
     """
-    found = planning.plan_rate(
+    found = plan_rate(
         rate,
         value=value,
         prevalence=prevalence,

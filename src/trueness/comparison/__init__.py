@@ -9,6 +9,7 @@ Which of several classifiers ranks better?             ``compare_auc``
 Is one curve above the other, somewhere, everywhere?   ``dominates``
 Does a new model move cases the right way?             ``nri``, ``idi``
 Does a number differ between groups of cases?          ``compare_groups``
+How many cases does a paired difference need?          ``plan_auc_difference``
 How sure are we when the cases of a cluster are alike? ``cluster_bootstrap``
 =====================================================  ==========================
 

@@ -1,4 +1,4 @@
-"""How many cases are needed to know an AUC, or a rate at a cut, well enough?
+"""How many cases are needed to know an AUC well enough?
 
 A plan is for the interval that will be reported: its width, and the chance that it
 excludes what is to be excluded, are those of samples drawn from a model of the scores
@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
-from trueness._core.binomial import binomial_pmf, wilson
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.records import Record
@@ -27,7 +26,6 @@ from trueness.ranking.auc_intervals import (
     pair_variance,
     score_limits,
     score_test,
-    student_quantile,
 )
 
 
@@ -81,7 +79,9 @@ class _Design(NamedTuple):
     random: bool  # is the number of positives random?
 
 
-class _Reach(NamedTuple):
+class Reach(NamedTuple):
+    """What a number of cases reaches: power, and mean half width."""
+
     power: float
     half_width: float
 
@@ -159,7 +159,7 @@ def plan_auc(
     area = _options.fraction(auc, "auc")
     share = _options.fraction(prevalence, "prevalence")
     level = _options.fraction(level, "level")
-    goal, base = _goal("plan_auc", area, half_width, null, power, level)
+    goal, base = asked_goal("plan_auc", area, half_width, null, power, level)
     random = sampling == "cohort"
     design = _Design(area, base, share, level, method, model, random)
 
@@ -184,7 +184,7 @@ def _first(d: _Design, goal: float) -> int:
 
 
 def _planned(d: _Design, n: int, sampling: str) -> Plan:
-    n_pos, n_neg = _split(n, d.share)
+    n_pos, n_neg = split_cases(n, d.share)
     reach, sd = _reach(d, n), _sd(d.area, d.share, n, d.model)
     half, power = reach.half_width, reach.power
     asked = (d.area, d.null, d.share, d.level, d.method, d.model, sampling)
@@ -200,7 +200,7 @@ def outlook(plan: Plan, sizes: Sequence[int]) -> Floats:
     return np.array([r[which] for r in reach])
 
 
-def _goal(
+def asked_goal(
     what: str,
     value: float,
     half_width: object,
@@ -229,13 +229,14 @@ def _goal(
     return goal, base
 
 
-def _split(n: int, share: float) -> tuple[int, int]:
+def split_cases(n: int, share: float) -> tuple[int, int]:
+    """How many of n cases are positive and negative? At least two of each."""
     pos = min(max(2, round(n * share)), n - 2)
     return pos, n - pos
 
 
 def _sd(area: float, share: float, n: int, model: str) -> float:
-    pos, neg = _split(n, share)
+    pos, neg = split_cases(n, share)
     return math.sqrt(VARIANCES[model](area, pos, neg))
 
 
@@ -244,16 +245,16 @@ _MANY = 150
 _SAMPLES = 4000
 
 
-def _reach(d: _Design, n: int, *, width: bool = True) -> _Reach:
+def _reach(d: _Design, n: int, *, width: bool = True) -> Reach:
     """How wide is the interval of n cases, and how often does it exclude the null?"""
-    if min(_split(n, d.share)) >= _MANY:
+    if min(split_cases(n, d.share)) >= _MANY:
         return _large(d, n, width)
     return _small(d, n, width)
 
 
-def _large(d: _Design, n: int, width: bool) -> _Reach:
+def _large(d: _Design, n: int, width: bool) -> Reach:
     """By the law of a normal AUC: the mean over 999 of its quantiles."""
-    n_pos, n_neg = _split(n, d.share)
+    n_pos, n_neg = split_cases(n, d.share)
     quantile = np.array([NormalDist().inv_cdf(k / 1000) for k in range(1, 1000)])
     a = np.clip(d.area + quantile * _sd(d.area, d.share, n, d.model), 1e-9, 1 - 1e-9)
     pos, neg = SPREADS[d.model](d.area, n_pos, n_neg)
@@ -270,19 +271,19 @@ def _answered(
     n_pos: Any,
     n_neg: Any,
     width: bool,
-) -> _Reach:
+) -> Reach:
     """Make the interval of many samples: mean half width, share without the null."""
     power = math.nan
     if d.method == "score" and not math.isnan(d.null):
         # the test alone: while a size is searched for nobody asks for the limits
         power = float(np.mean(score_test(a, pos, neg, n_pos, n_neg, d.level)(d.null)))
         if not width:
-            return _Reach(power, math.nan)
+            return Reach(power, math.nan)
     limits = score_limits if d.method == "score" else _delong_limits
     low, high = limits(a, pos, neg, n_pos, n_neg, d.level)
     if d.method != "score" and not math.isnan(d.null):
         power = float(np.mean((d.null < low) | (d.null > high)))
-    return _Reach(power, float(np.mean(high - low)) / 2)
+    return Reach(power, float(np.mean(high - low)) / 2)
 
 
 def _delong_limits(
@@ -296,7 +297,7 @@ def _delong_limits(
     return np.where(flat, stand[0], low), np.where(flat, stand[1], high)
 
 
-def _small(d: _Design, n: int, width: bool) -> _Reach:
+def _small(d: _Design, n: int, width: bool) -> Reach:
     """By drawing samples; one without both classes excludes nothing."""
     rng = np.random.default_rng(0)
     step = max(1, (1 << 21) // n)
@@ -309,14 +310,14 @@ def _small(d: _Design, n: int, width: bool) -> _Reach:
     )
     reach = _answered(d, a, pos, neg, n_pos, n_neg, width)
     seen = a.size / _SAMPLES
-    return _Reach(reach.power * seen, reach.half_width * seen + (1 - seen) / 2)
+    return Reach(reach.power * seen, reach.half_width * seen + (1 - seen) / 2)
 
 
 def _placed(
     d: _Design, n: int, samples: int, rng: np.random.Generator
 ) -> tuple[Array, ...]:
     """Draw samples: their AUCs, spreads of the placement values, and class sizes."""
-    n_pos = np.full(samples, _split(n, d.share)[0])
+    n_pos = np.full(samples, split_cases(n, d.share)[0])
     if d.random:
         n_pos = rng.binomial(n, d.share, samples)
         n_pos = n_pos[(n_pos > 0) & (n_pos < n)]
@@ -347,7 +348,7 @@ def _perfect_is_rare(d: _Design, n: int) -> bool:
         return True
     from scipy.special import log_ndtr, ndtri
 
-    n_pos, n_neg = _split(n, d.share)
+    n_pos, n_neg = split_cases(n, d.share)
     null = d.null if d.area > d.null else 1 - d.null
     x = np.linspace(-9, 9, 2001)
     shift = math.sqrt(2) * float(ndtri(null))
@@ -355,257 +356,6 @@ def _perfect_is_rare(d: _Design, n: int) -> bool:
     density = n_neg * np.exp(log) / math.sqrt(2 * math.pi)
     chance = float(density.sum() * (x[1] - x[0]))
     return chance <= (1 - d.level) / 2
-
-
-@final
-@dataclass(frozen=True, repr=False)
-class RatePlan(Record):
-    """How many cases are needed to know a rate at a cut?
-
-    Attributes
-    ----------
-    n : int
-        Cases in all.
-    counted : int
-        Cases that the rate is a share of (in a cohort: expected).
-    half_width : float
-        Half the mean width of Wilson's interval.
-    power : float
-        Chance that it excludes ``null``; NaN when none was given.
-    rate : str
-        Which rate.
-    value, null, prevalence, level : float
-        What was asked.
-    sampling : str
-        Is the number of cases that count fixed by design, or random?
-    """
-
-    n: int
-    counted: int
-    half_width: float
-    power: float
-    rate: str
-    value: float
-    null: float
-    prevalence: float
-    level: float
-    sampling: str
-
-
-def plan_rate(
-    rate: str,
-    *,
-    value: float,
-    prevalence: float = 0.5,
-    recall: float | None = None,
-    half_width: float | None = None,
-    null: float | None = None,
-    power: float | None = None,
-    level: float = 0.95,
-    sampling: str = "cohort",
-) -> RatePlan:
-    """How many cases are needed to know recall, specificity or precision at a cut?
-
-    Parameters
-    ----------
-    rate
-        ``"recall"`` (sensitivity), ``"specificity"`` or ``"precision"``.
-    value
-        The rate that is expected.
-    prevalence
-        Share of positives among the cases.
-    recall
-        For precision: the recall that is expected, which says how many cases will be
-        flagged.
-    half_width
-        Wanted half width of the interval.
-    null, power
-        Instead: wanted power of the two-sided test against this rate (0.9 when only
-        ``null`` is given): the chance that the interval excludes it.
-    level
-        Confidence level of the interval.
-    sampling
-        ``"cohort"``: cases as they come, so that the number that the rate is a share of
-        is random. ``"case-control"``: that number is fixed.
-
-    Notes
-    -----
-    Wilson's interval, which :func:`rates` reports; width and power are exact sums over
-    the binomial law, and hold from n on up to the steps of that law. Precision has no
-    fixed number of flagged cases, so it is planned for a cohort.
-
-    Examples
-    --------
-    >>> plan = plan_rate("recall", value=0.9, prevalence=0.1, half_width=0.05)
-    >>> plan.half_width <= 0.05, plan.n > plan.counted
-    (True, True)
-    """
-    _options.choice(rate, ("recall", "sensitivity", "specificity", "precision"), "rate")
-    _options.choice(sampling, ("cohort", "case-control"), "sampling")
-    expected = _options.fraction(value, "value")
-    share = _options.fraction(prevalence, "prevalence")
-    level = _options.fraction(level, "level")
-    part = _part(rate, expected, share, recall)
-    goal, base = _goal("plan_rate", expected, half_width, null, power, level)
-    random = sampling == "cohort" or rate == "precision"
-
-    def enough(n: int) -> bool:
-        reach = _rate_reach(n, part, expected, base, level, random)
-        return reach.half_width <= goal if null is None else reach.power >= goal
-
-    n = smallest(enough, start=4, what="plan_rate")
-    if null is not None:  # the power climbs in steps: it must hold from here on
-        while not all(enough(k) for k in range(n, n + 4)):
-            n += 1
-    reach = _rate_reach(n, part, expected, base, level, random)
-    counted = max(1, round(n * part))
-    asked = (rate, expected, base, share, level, "cohort" if random else sampling)
-    return RatePlan(n, counted, reach.half_width, reach.power, *asked)
-
-
-def _part(rate: str, value: float, share: float, recall: object) -> float:
-    """Which part of all cases is the rate a share of?"""
-    if rate == "precision":
-        if recall is None:
-            raise InputError(
-                "plan_rate of precision needs the recall that is expected, which says "
-                "how many cases will be flagged. Type recall=0.8."
-            )
-        flagged = share * _options.fraction(recall, "recall") / value
-        if flagged >= 1:
-            raise InputError(
-                f"A precision of {value:g} at this recall and prevalence would flag "
-                f"more cases than there are. Is one of them too high?"
-            )
-        return flagged
-    return 1 - share if rate == "specificity" else share
-
-
-def _rate_reach(
-    n: int, part: float, value: float, null: float, level: float, random: bool
-) -> _Reach:
-    """Sum over all counts: mean half width, and the chance to exclude the null."""
-    sizes, weight = np.array([max(1, round(n * part))]), np.ones(1)
-    if random:
-        spread = 9 * math.sqrt(n * part * (1 - part)) + 9
-        first, last = max(0, int(n * part - spread)), min(n, int(n * part + spread) + 1)
-        # many sizes differ little: forty of them carry the mean
-        sizes = np.unique(np.linspace(first, last, min(last - first + 1, 41)).round())
-        weight = binomial_pmf(sizes, n, part)
-        weight = weight / weight.sum()
-    half = power = 0.0
-    for size, w in zip(sizes, weight, strict=True):
-        y = _likely(int(size), value)
-        p = binomial_pmf(y, size, value)
-        low, high = wilson(y, size, level)
-        half += float(w * (p @ (high - low)) / 2)
-        power += float(w * p[(null < low) | (null > high)].sum())
-    return _Reach(math.nan if math.isnan(null) else power, half)
-
-
-def _likely(n: int, p: float) -> Array:
-    from trueness._core.binomial import bulk
-
-    low, high = bulk(n, np.array([p]))
-    return np.arange(int(low[0]), int(high[0]) + 1)
-
-
-def plan_auc_difference(
-    *,
-    first: float,
-    second: float,
-    correlation: float = 0.5,
-    prevalence: float = 0.5,
-    half_width: float | None = None,
-    power: float | None = None,
-    level: float = 0.95,
-) -> Plan:
-    r"""How many cases are needed to tell two AUCs on the same cases apart?
-
-    .. math:: \mathrm{cov} = \frac{[\Phi_2(h_1, h_2; \rho) - A_1 A_2]
-              + (N_1 + N_0 - 2) [\Phi_2(h_1, h_2; \rho/2) - A_1 A_2]}{N_1 N_0}
-
-    Parameters
-    ----------
-    first, second
-        The AUCs that are expected.
-    correlation
-        Between the two scores within a class.
-    prevalence
-        Share of positives.
-    half_width
-        Wanted half width of the interval of the difference.
-    power
-        Instead: wanted power of the paired test of equal AUCs (0.9 when neither is
-        given).
-    level
-        Confidence level; the test has level 1 - ``level``.
-
-    Returns
-    -------
-    Plan
-        ``auc`` is the difference, ``null`` 0.
-
-    Notes
-    -----
-    Bivariate normal scores of equal spread: pairs of cases that share a positive or a
-    negative are correlated by rho / 2, the same pair by rho. Student's quantile with
-    the degrees of freedom of the smaller class, as :func:`compare_auc` has few of them.
-
-    Examples
-    --------
-    >>> plan = plan_auc_difference(first=0.85, second=0.8, power=0.8)
-    >>> plan.power >= 0.8
-    True
-    """
-    a, b = _options.fraction(first, "first"), _options.fraction(second, "second")
-    rho = _options.real_number(correlation, "correlation")
-    if not -1 <= rho < 1:
-        raise InputError(f"correlation must lie in [-1, 1); found {rho:g}.")
-    share = _options.fraction(prevalence, "prevalence")
-    level = _options.fraction(level, "level")
-    if half_width is not None and power is not None:
-        raise InputError("plan_auc_difference needs one goal: half_width= or power=.")
-    if half_width is None and a == b:
-        raise InputError(
-            f"plan_auc_difference needs two AUCs that differ; both are {a:g}. No "
-            f"number of cases tells them apart."
-        )
-    goal = 0.9 if power is None else _options.fraction(power, "power")
-    width = None if half_width is None else _options.fraction(half_width, "half_width")
-
-    def reach(n: int) -> tuple[float, _Reach]:
-        sd = math.sqrt(_difference_variance(a, b, rho, *_split(n, share)))
-        t = float(student_quantile(min(_split(n, share)) - 1.0, level))
-        return sd, _Reach(NormalDist().cdf(abs(a - b) / sd - t), t * sd)
-
-    def enough(n: int) -> bool:
-        _, found = reach(n)
-        return found.power >= goal if width is None else found.half_width <= width
-
-    n = smallest(enough, start=6, what="plan_auc_difference")
-    sd, found = reach(n)
-    pos, neg = _split(n, share)
-    asked = (a - b, 0.0, share, level, "delong", "binormal", "case-control")
-    return Plan(n, pos, neg, sd, found.half_width, found.power, *asked)
-
-
-def _difference_variance(a: float, b: float, rho: float, pos: int, neg: int) -> float:
-    own = _binormal(a, pos, neg) + _binormal(b, pos, neg)
-    pair, half = (_both(a, b, r) - a * b for r in (rho, rho / 2))
-    return max(own - 2 * (pair + (pos + neg - 2) * half) / pos / neg, 1e-300)
-
-
-def _both(a: float, b: float, rho: float) -> float:
-    """Phi_2(h, k; rho) by quadrature over the correlation (Plackett's identity)."""
-    from scipy.special import ndtri
-
-    h, k = float(ndtri(a)), float(ndtri(b))
-    x, w = np.polynomial.legendre.leggauss(40)
-    angle = math.asin(rho) * (x + 1) / 2
-    s = np.sin(angle)
-    inside = np.exp(-(h * h - 2 * h * k * s + k * k) / (2 * np.cos(angle) ** 2))
-    return a * b + float(w @ inside) * math.asin(rho) / 2 / (2 * math.pi)
 
 
 def _normal_scores(
@@ -627,7 +377,7 @@ def _fermi_scores(
 ) -> Array:
     """Put each case at a rank by its class; cases at one rank are in random order."""
     n = label.shape[1]
-    fd = fermi_dirac(n=n, n_pos=_split(n, share)[0], auc=area)
+    fd = fermi_dirac(n=n, n_pos=split_cases(n, share)[0], auc=area)
     p = fd.probability(np.arange(1, n + 1))
     u = rng.random(label.shape)
     ranks = [np.searchsorted(np.cumsum(q) / q.sum(), u) for q in (1 - p, p)]
@@ -650,7 +400,8 @@ def _fermi_spread(area: float, pos: int, neg: int) -> tuple[float, float]:
     return fd.p100 - area**2, fd.p110 - area**2
 
 
-def _binormal(area: float, pos: int, neg: int) -> float:
+def binormal_variance(area: float, pos: int, neg: int) -> float:
+    """How far does the AUC of normal scores vary?"""
     return float(pair_variance(area, *_binormal_spread(area, pos, neg), pos, neg))
 
 
@@ -670,7 +421,7 @@ SPREADS: dict[str, Spreads] = {
     "fermi-dirac": _fermi_spread,
 }
 VARIANCES: dict[str, Callable[[float, int, int], float]] = {
-    "binormal": _binormal,
+    "binormal": binormal_variance,
     "hanley-mcneil": _hanley_mcneil,
     "fermi-dirac": _fermi_dirac,
 }
