@@ -1,6 +1,6 @@
 """How often does a gate call a truth that is exactly on its bound? And with what power?
 
-``python benchmarks/study_gates.py [replicates]`` prints the tables of
+``python benchmarks/study_gates.py [replicates] [part ...]`` prints the tables of
 ``docs/maths/gates.md``. The truth is computed from the model of the scores (normal, one
 apart for the AUC asked for) and not from the code that is judged.
 """
@@ -11,7 +11,7 @@ import sys
 from statistics import NormalDist
 
 import numpy as np
-from scipy import integrate, optimize
+from scipy import integrate
 
 import trueness
 from trueness.gates.verdicts import check
@@ -42,16 +42,132 @@ def truths(prevalence, gap, cut):
     }
 
 
-def brier_truth(prevalence, gap):
-    """Mean squared error of the calibrated score, by integration."""
+STRETCH = 1.5  # log odds are multiplied by this: probabilities that are too extreme
 
-    def at(x):
-        pos = prevalence * PHI.pdf(x - gap)
-        neg = (1 - prevalence) * PHI.pdf(x)
-        p = pos / (pos + neg)
-        return pos * (1 - p) ** 2 + neg * p**2
 
-    return integrate.quad(at, -9, 9 + gap)[0]
+def densities(x, prevalence, gap):
+    """Positives, negatives, the true probability and the stretched one at a score."""
+    pos, neg = prevalence * PHI.pdf(x - gap), (1 - prevalence) * PHI.pdf(x)
+    odds = gap * x - gap**2 / 2 + np.log(prevalence / (1 - prevalence))
+    said = 1 / (1 + np.exp(-STRETCH * odds))
+    return pos, neg, pos / (pos + neg), said
+
+
+def integral(what, prevalence, gap):
+    """Integrate a function of the two densities and the two probabilities."""
+    return integrate.quad(
+        lambda x: what(*densities(x, prevalence, gap)), -8, 8 + gap, limit=200
+    )[0]
+
+
+def probability_truths(prevalence, gap):
+    """What stretched probabilities have: losses, calibration, average precision."""
+    ap = integrate.quad(
+        lambda x: (
+            PHI.pdf(x - gap)
+            * prevalence
+            * PHI.cdf(gap - x)
+            / (prevalence * PHI.cdf(gap - x) + (1 - prevalence) * PHI.cdf(-x))
+        ),
+        -8,
+        8 + gap,
+    )[0]
+    losses = {
+        "brier <=": lambda pos, neg, p, q: pos * (1 - q) ** 2 + neg * q**2,
+        "log_loss <=": lambda pos, neg, p, q: -pos * np.log(q) - neg * np.log1p(-q),
+        "calibration_error <=": lambda pos, neg, p, q: (pos + neg) * abs(p - q),
+    }
+    found = {k: integral(f, prevalence, gap) for k, f in losses.items()}
+    # the log odds of the truth are those said, divided by the stretch
+    return found | {"calibration_slope >=": 1 / STRETCH, "average_precision >=": ap}
+
+
+def on_the_bound_of_probabilities(replicates, rng, sizes=SIZES[1:], slow=False):
+    """Losses, calibration and average precision, the truth exactly on the bound."""
+    gap = np.sqrt(2) * PHI.inv_cdf(0.8)
+    for n, prevalence in sizes:
+        exact = probability_truths(prevalence, gap)
+        exact = {k: v for k, v in exact.items() if ("error" in k) == slow}
+        said = []
+        for _ in range(replicates):
+            y, s = cohort(rng, n, prevalence, gap)
+            odds = gap * s - gap**2 / 2 + np.log(prevalence / (1 - prevalence))
+            t = trueness.tally(y.astype(int), 1 / (1 + np.exp(-STRETCH * odds)))
+            asked = [f"{k} {v:.12f}" for k, v in exact.items()]
+            said.append([v.verdict for v in check(t, asked, adjust="none").verdicts])
+        rows(n, prevalence, exact, np.array(said))
+
+
+def calibration_errors(replicates, rng):
+    """The calibration error alone: its bootstrap takes a second."""
+    number = max(20, replicates // 10)
+    on_the_bound_of_probabilities(number, rng, SIZES[1:2], slow=True)
+
+
+def rows(n, prevalence, names, said):
+    for k, name in enumerate(names):
+        rates = [(said[:, k] == word).mean() for word in ("holds", "fails")]
+        print(f"| {n} | {prevalence:.0%} | {name} | {rates[0]:.3f} | {rates[1]:.3f} |")
+
+
+def gaps(replicates, rng):
+    """Two and three groups whose largest gap in recall is exactly on the bound."""
+    for sizes, recalls in (((100, 100), (0.9, 0.8)), ((60, 200, 90), (0.9, 0.8, 0.85))):
+        rule = {"metric": "recall", "threshold": 0.5, "by": "site", "gap_at_most": 0.1}
+        said = []
+        for _ in range(replicates):
+            groups = {}
+            for k, (n, r) in enumerate(zip(sizes, recalls, strict=True)):
+                tp = rng.binomial(n, r)
+                groups[k] = trueness.Tally([1.0, 0.0], neg=[5, 45], pos=[tp, n - tp])
+            verdicts = check(groups, [rule]).verdicts
+            said.append([[v.verdict == w for v in verdicts] for w in WORDS])
+        both = np.array(said)  # the first pair is on the bound, others inside
+        rates = both[:, 0, 0].mean(), both[:, 1, :].any(axis=1).mean()
+        print(f"| {sizes} | | gap of recall | {rates[0]:.3f} | {rates[1]:.3f} |")
+
+
+WORDS = ("holds", "fails")
+
+
+def judges(replicates, rng):
+    """A rate from three judges that err together, exactly on the bound."""
+    for n, rate, labels in ((600, 0.8, 100), (600, 0.5, 60), (1000, 0.95, 150)):
+        names = ["J0", "J1", "J2"]
+        rule = {"metric": "prevalence", "judges": names, "labelled": "random"}
+        said = []
+        for _ in range(replicates):
+            y = rng.random(n) < rate
+            luck = rng.random((n, 3))
+            luck = np.where(rng.random((n, 1)) < 0.4, luck[:, :1], luck)
+            x = np.where(y[:, None], luck < 0.88, luck < 0.3).astype(float)
+            known = np.where(np.arange(n) < labels, y, np.nan)
+            p = trueness.panel(known, dict(zip(names, x.T, strict=True)))
+            said.append([check(p, [{**rule, "at_least": rate}]).verdict])
+        rows(n, rate, [f"rate from judges, {labels} labels"], np.array(said))
+
+
+def clusters(replicates, rng):
+    """Images of patients: AUC and recall of the population of images on the bound."""
+    between, lift = 0.8, 1.2
+    noise = np.sqrt(1 - between**2)
+    area, recall = PHI.cdf(lift / np.sqrt(2)), 1 - PHI.cdf(0.5 - lift)
+    for patients, images in ((40, 5), (150, 8)):
+        asked = [f"auc >= {area:.12f}", f"recall >= {recall:.12f} at 0.5"]
+        said = {"clusters": [], "ignored": []}
+        for _ in range(replicates):
+            y = np.repeat(rng.random(patients) < 0.5, images)
+            own = np.repeat(rng.normal(size=patients), images)
+            s = lift * y + between * own + noise * rng.normal(size=y.size)
+            who = np.repeat(np.arange(patients), images)
+            t = trueness.tally(y.astype(int), s)
+            tied = trueness.tally(y.astype(int), s, by=who)
+            for name, cluster in (("clusters", tied), ("ignored", None)):
+                found = check(t, asked, cluster=cluster, adjust="none").verdicts
+                said[name].append([v.verdict for v in found])
+        for name, words in said.items():
+            both = [f"{w}, {name}" for w in ("auc", "recall")]
+            rows(f"{patients} x {images}", 0.5, both, np.array(words))
 
 
 def called(rng, n, prevalence, gap, requirements, probability=False, level=0.95):
@@ -77,11 +193,7 @@ def on_the_bound(replicates, rng):
         said = np.array(
             [called(rng, n, prevalence, gap, asked) for _ in range(replicates)]
         )
-        for k, name in enumerate([*exact, "auc"]):
-            rates = [(said[:, k] == word).mean() for word in ("holds", "fails")]
-            print(
-                f"| {n} | {prevalence:.0%} | {name} | {rates[0]:.3f} | {rates[1]:.3f} |"
-            )
+        rows(n, prevalence, [*exact, "auc"], said)
 
 
 def family(replicates, rng):
@@ -125,34 +237,59 @@ def power(replicates, rng):
             print(f"| {true:.2f} | {positives} | {row} |")
 
 
+MARGINS = (
+    (400, 0.3, 0.82, 0.02, 0.6),
+    (100, 0.1, 0.90, 0.02, 0.6),
+    (400, 0.1, 0.95, 0.02, 0.8),
+    (400, 0.1, 0.95, 0.03, 0.3),
+    (60, 0.5, 0.85, 0.05, 0.3),
+    (1000, 0.05, 0.97, 0.01, 0.9),
+)
+
+
 def baselines(replicates, rng):
     """A candidate exactly as much worse as the margin allows: is it said to hold?"""
-    base, margin = 0.82, 0.02
-    wide = optimize.brentq(lambda g: PHI.cdf(g / np.sqrt(2)) - base, 0, 5)
-    less = optimize.brentq(lambda g: PHI.cdf(g / np.sqrt(2)) - (base - margin), 0, 5)
-    rule = {"metric": "auc", "not_worse_than": "old", "margin": margin}
-    paired = np.zeros(2)
-    apart = np.zeros(2)
-    for _ in range(replicates):
-        y = (rng.random(400) < 0.3).astype(int)
-        shared = rng.normal(size=400)
-        noise = rng.normal(size=(2, 400))
-        s = np.sqrt(0.6) * shared + np.sqrt(0.4) * noise
-        p = trueness.panel(y, {"new": s[0] + less * y, "old": s[1] + wide * y})
-        said = check(p, [rule]).verdict
-        paired += [said == "holds", said == "fails"]
-        z = (rng.random(400) < 0.3).astype(int)
-        other = trueness.tally(z, rng.normal(size=400) + wide * z)
-        said = check(p["new"], [{**rule, "not_worse_than": "baseline"}], baseline=other)
-        apart += [said.verdict == "holds", said.verdict == "fails"]
-    print("\nNot worse by .02, and in truth .02 worse; holds and fails:")
-    print(f"paired {paired / replicates}, unpaired {apart / replicates}.")
+    print("\n| cases | positives | AUC | margin | correlation | paired | unpaired |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for n, prevalence, base, margin, shared in MARGINS:
+        wide, less = (np.sqrt(2) * PHI.inv_cdf(a) for a in (base, base - margin))
+        rule = {"metric": "auc", "not_worse_than": "old", "margin": margin}
+        other = {**rule, "not_worse_than": "baseline"}
+        said = []
+        for _ in range(replicates):
+            y, z = rng.random((2, n)) < prevalence
+            if min(y.sum(), (~y).sum(), z.sum(), (~z).sum()) < 2:
+                continue
+            s = np.sqrt(shared) * rng.normal(size=n)
+            s = s + np.sqrt(1 - shared) * rng.normal(size=(2, n))
+            p = trueness.panel(y * 1, {"new": s[0] + less * y, "old": s[1] + wide * y})
+            old = trueness.tally(z * 1, rng.normal(size=n) + wide * z)
+            apart = check(p["new"], [other], baseline=old).verdict
+            said.append([check(p, [rule]).verdict, apart])
+        cells = [
+            " / ".join(f"{np.mean([s[k] == w for s in said]):.3f}" for w in WORDS)
+            for k in (0, 1)
+        ]
+        print(
+            f"| {n} | {prevalence:.0%} | {base} | {margin} | {shared} | {cells[0]} | "
+            f"{cells[1]} |",
+            flush=True,
+        )
 
+
+PARTS = {
+    "bounds": on_the_bound,
+    "probabilities": on_the_bound_of_probabilities,
+    "calibration": calibration_errors,
+    "gaps": gaps,
+    "judges": judges,
+    "clusters": clusters,
+    "family": family,
+    "baselines": baselines,
+    "power": power,
+}
 
 if __name__ == "__main__":
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
-    generator = np.random.default_rng(19)
-    on_the_bound(number, generator)
-    family(number // 2, generator)
-    baselines(number // 2, generator)
-    power(number, generator)
+    for part in sys.argv[2:] or PARTS:
+        PARTS[part](number, np.random.default_rng(19))

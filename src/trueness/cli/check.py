@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +23,9 @@ from trueness.data.storage import replacing
 from trueness.gates.contracts import Contract, first_contract, read_contract
 from trueness.gates.requirements import Requirement
 from trueness.gates.verdicts import FAILS, HOLDS, OPEN, Check, check_all, fact
+from trueness.ranking.clusters import CLUSTER
 
+_NUMBER = "trueness_cluster"
 CODES = {HOLDS: 0, FAILS: 4, OPEN: 5}
 _Out = Annotated[Path | None, typer.Option(metavar="FILE", rich_help_panel="Output")]
 
@@ -151,14 +154,16 @@ def _checked(
         if r.metric == "missing_scores"
     ]
     other, paired = _baseline(asked, source, rows, score, baseline, options)
+    panels = {
+        **_panels(kept, source, rows, score, options),
+        **({"baseline": paired} if paired is not None else {}),
+    }
     found = check_all(
         t,
         kept,
         facts=facts,
-        panels={
-            **_panels(kept, source, rows, score, options),
-            **({"baseline": paired} if paired is not None else {}),
-        },
+        panels=panels,
+        clusters=_clusters(asked, source, rows, score, options),
         baseline=other,
         groups=groups,
         level=asked.level,
@@ -173,6 +178,9 @@ def _checked(
 
 
 def _columns(asked: Contract, source: Source) -> tuple[str, str]:
+    judged = [r.judges[0] for r in asked.requirements if r.judges]
+    if asked.score is None and len(judged) == len(asked.requirements):
+        asked = replace(asked, score=judged[0])  # a rate from judges has no score
     if asked.label is None or asked.score is None:
         gone = "label" if asked.label is None else "score"
         raise InputError(
@@ -216,7 +224,34 @@ def _panels(
             found[r.not_worse_than] = panel(rows, [score, r.not_worse_than], **options)
         if r.judges:
             named = [_known(source, j, "judges") for j in r.judges]
-            found[",".join(named)] = panel(rows, named)
+            found[",".join(named)] = panel(rows, named, **options)
+    return found
+
+
+def _clusters(
+    asked: Contract, source: Source, rows: Any, score: str, options: dict[str, Any]
+) -> dict[str, Any]:
+    """Count with the number of the cluster as one more output."""
+    if asked.cluster is None:
+        return {}
+    name = _known(source, asked.cluster, "cluster")
+    rows = rows.project(f"*, dense_rank() OVER (ORDER BY {quoted(name)}) AS {_NUMBER}")
+
+    def tied(scores: list[str], by: str | None = None) -> Any:
+        held = panel(rows, [*scores, _NUMBER], by=by, **options)
+        parts = held if isinstance(held, dict) else {None: held}
+        made = {
+            g: Panel([*scores, CLUSTER], p.rows, p.neg, p.pos, p.unknown)
+            for g, p in parts.items()
+        }
+        return made if by is not None else made[None]
+
+    found = {"": tied([score])}
+    for r in asked.requirements:
+        if r.by:
+            found |= {f"{r.by}={g}": p for g, p in tied([score], r.by).items()}
+        if r.not_worse_than and r.not_worse_than in source.types:
+            found[r.not_worse_than] = tied([score, r.not_worse_than])
     return found
 
 

@@ -152,7 +152,7 @@ def _paired(panel: Panel, level: float) -> _Found:
     _cases.at_least_two(panel.names, "compare_auc")
     _cases.both_classes(panel, "compare_auc")
     _cases.complete_outputs(panel, "compare_auc")
-    below, above = _placement_columns(panel)
+    below, above = placement_columns(panel)
     n_pos, n_neg = panel.n_pos, panel.n_neg
     pos, neg = panel.pos[panel.pos > 0], panel.neg[panel.neg > 0]
     wins = [_whole_sum(pos, row, n_pos * n_neg) for row in below]
@@ -170,7 +170,7 @@ def _paired(panel: Panel, level: float) -> _Found:
     return _Found(tuple(questions), parts, panel)
 
 
-def _placement_columns(panel: Panel) -> tuple[Floats, Floats]:
+def placement_columns(panel: Panel) -> tuple[Floats, Floats]:
     """Count twice the negatives below, and the positives above, for every classifier.
 
     Row k of the first has an entry for each row of the panel with positives, of the

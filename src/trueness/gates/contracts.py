@@ -18,11 +18,11 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import nearest
 from trueness.counts.values import Tally
 from trueness.gates.measures import FACTS, MEASURES
-from trueness.gates.requirements import Requirement, requirement
+from trueness.gates.requirements import LABELLED, Requirement, requirement
 from trueness.metrics.definitions import METRICS
 from trueness.ranking.auc_intervals import auc
 
-_TEXTS = ("label", "score", "positive", "key", "count")
+_TEXTS = ("label", "score", "positive", "key", "count", "cluster")
 _KEYS = (*_TEXTS, "level", "adjust", "undecided", "require", "$schema")
 
 
@@ -37,6 +37,7 @@ class Contract:
     positive: Any = None
     key: str | None = None
     count: str | None = None
+    cluster: str | None = None
     level: float = 0.95
     adjust: str = "holm"
     undecided: str = "report"
@@ -69,7 +70,7 @@ def _contract(held: dict[str, Any], text: str, path: str) -> Contract:
                 f"{path}{line}: there is no key {key!r}.{nearest(key, _KEYS)} "
                 f"Known keys: {', '.join(_KEYS[:-1])}."
             )
-    for key in ("label", "score", "key", "count"):
+    for key in ("label", "score", "key", "count", "cluster"):
         if key in held and not isinstance(held[key], str):
             line = _line(text, rf"^\s*{key}\s*=")
             raise InputError(
@@ -236,7 +237,15 @@ def _properties() -> dict[str, Any]:
         },
         "margin": {**number, "minimum": 0, "description": "How much worse is allowed."},
         "fpr": {"type": "array", "items": number, "minItems": 2, "maxItems": 2},
-        "judges": {"type": "array", "items": {"type": "string"}},
+        "judges": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "For prevalence: columns with the verdicts of judges.",
+        },
+        "labelled": {
+            "enum": list(LABELLED),
+            "description": "For judges: how the labelled cases were chosen.",
+        },
     }
 
 
@@ -256,6 +265,10 @@ SCHEMA: dict[str, Any] = {
             "description": "Column that names a case, in both files.",
         },
         "count": {"type": "string", "description": "How many cases a row stands for."},
+        "cluster": {
+            "type": "string",
+            "description": "Column that says which cases belong together: patients.",
+        },
         "level": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
         "adjust": {"enum": ["holm", "none"]},
         "undecided": {"enum": ["report", "pass", "fail"]},

@@ -18,6 +18,8 @@ from trueness.gates.measures import FACTS, MEASURES
 from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import known_names, metric
 
+LABELLED = ("random", "by verdict", "by truth")
+
 _TEXT = re.compile(
     r"^\s*(?P<what>.+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<bound>[-+\d.eE]+)"
     r"(?:\s+at\s+(?P<at>[-+\d.eE]+))?(?:\s+by\s+(?P<by>\w+))?\s*$"
@@ -46,7 +48,10 @@ class Requirement:
     margin : float
         How much worse than the baseline is still good enough.
     judges : tuple of str
-        For ``prevalence``: columns of verdicts, where nobody knows the truth.
+        For ``prevalence``: columns of verdicts, of judges that err.
+    labelled : str or None
+        For ``judges`` with labels: how the labelled cases were chosen, "random", "by
+        verdict" or "by truth".
     """
 
     metric: str
@@ -59,6 +64,7 @@ class Requirement:
     margin: float = 0.0
     fpr: tuple[float, float] | None = None
     judges: tuple[str, ...] = ()
+    labelled: str | None = None
 
     def __str__(self) -> str:
         """Write it as people say it."""
@@ -169,6 +175,7 @@ _KINDS = {
     "margin": "number",
     "fpr": "two numbers",
     "judges": "names",
+    "labelled": "text",
 }
 
 
@@ -203,6 +210,7 @@ def _checked(r: Requirement) -> Requirement:
         )
     if r.gap_at_most is not None and not r.by:
         raise InputError(f"gap_at_most of {r.metric} needs groups. Give by as well.")
+    _judged(r)
     if r.margin < 0:
         raise InputError(f"margin must be zero or more; found {r.margin:g}.")
     if r.metric in MEASURES or r.metric in FACTS or r.metric == "missing_scores":
@@ -220,6 +228,24 @@ def _checked(r: Requirement) -> Requirement:
         )
     _possible(r, found)
     return r
+
+
+def _judged(r: Requirement) -> None:
+    """Stop where judges, or how labels came, are named for nothing."""
+    if r.judges and r.metric != "prevalence":
+        raise InputError(f"judges are for prevalence; found metric {r.metric!r}.")
+    if r.judges and (r.by or r.gap_at_most is not None or r.not_worse_than):
+        raise InputError(
+            "A rate from judges is required with at_least or at_most, of all cases; "
+            "leave out by, gap_at_most and not_worse_than."
+        )
+    if r.labelled is None:
+        return
+    if not r.judges:
+        raise InputError('labelled goes with judges = ["a", "b"]; leave it out.')
+    if r.labelled not in LABELLED:
+        known = ", ".join(f'"{w}"' for w in LABELLED)
+        raise InputError(f"labelled must be one of {known}; found {r.labelled!r}.")
 
 
 def _known(r: Requirement) -> Metric:

@@ -31,7 +31,9 @@ from trueness.gates.measures import (
     MEASURES,
     Interval,
     at_threshold,
+    clustered_limits,
     metric_limits,
+    paired_auc_limits,
 )
 from trueness.gates.requirements import Requirement, requirement
 from trueness.metrics.grammar import metric
@@ -157,6 +159,7 @@ def check(
     *,
     baseline: Any = None,
     groups: Mapping[str, Mapping[Any, Tally]] | None = None,
+    cluster: Any = None,
     level: float = 0.95,
     adjust: str = "holm",
 ) -> Check:
@@ -179,6 +182,10 @@ def check(
         A tally of other cases (unpaired) for ``not_worse_than="baseline"``.
     groups
         For requirements with ``by``: from the name of the column to its tallies.
+    cluster
+        Which cases belong together (patients, sites): a mapping from cluster to tally,
+        or to panel where ``data`` is one. Its cases are then not taken to be
+        independent; for AUC and metrics at a threshold.
     level
         One minus the share of samples in which a truth exactly on its bound may be
         said to hold, and in which it may be said to fail.
@@ -216,6 +223,7 @@ def check(
     return check_all(
         whole,
         [requirement(r) for r in _listed(requirements)],
+        clusters={} if cluster is None else _clusters(cluster, panels),
         panels=panels,
         baseline=baseline,
         spread=spread,
@@ -234,10 +242,16 @@ def check_all(
     baseline: Tally | None = None,
     spread: Mapping[Any, Tally] | None = None,
     groups: Mapping[str, Mapping[Any, Tally]] | None = None,
+    clusters: Mapping[str, Any] | None = None,
     level: float = 0.95,
     adjust: str = "holm",
 ) -> Check:
-    """Judge requirements that were read; ``panels`` are named by their baseline."""
+    """Judge requirements that were read; ``panels`` are named by their baseline.
+
+    ``clusters`` are named by the baseline or the group that they are of, "" for all
+    cases: panels whose last column is the number of the cluster.
+    """
+    tied = clusters or {}
     _options.fraction(level, "level")
     _options.choice(adjust, ("holm", "none"), "adjust")
     if not asked and not facts:
@@ -248,19 +262,38 @@ def check_all(
         if r.judges:
             claims += _judged(r, panels)
         elif r.not_worse_than is not None:
-            claims.append(_against(r, whole, panels, baseline))
+            claims.append(_against(r, whole, panels, baseline, tied))
         else:
             held = _groups(r, whole, spread, groups)
             if r.is_fact:
                 known += _facts(r, held)
             elif r.gap_at_most is not None:
-                claims += _gap(r, held)
+                claims += _gap(r, held, tied)
             else:
-                claims += [c for name, t in held.items() for c in _bounds(r, name, t)]
+                claims += [c for n, t in held.items() for c in _bounds(r, n, t, tied)]
     found = (*known, *_decide(claims, 1 - level, adjust))
     return Check(
-        _together(found), found, level, adjust, _notes(asked, baseline, adjust)
+        _together(found), found, level, adjust, _notes(asked, baseline, adjust, tied)
     )
+
+
+def _clusters(given: Any, panels: Mapping[str, Panel]) -> dict[str, Any]:
+    """Name clusters as ``check_all`` takes them, of a panel for each of its pairs."""
+    if not isinstance(given, Mapping) or not given:
+        raise InputError(
+            f"cluster is a mapping from cluster to tally or panel; found "
+            f"{type(given).__name__}. Type trueness.tally(frame, label=..., score=..., "
+            f'by="patient").'
+        )
+    if not panels:
+        return {"": given}
+    first = panels[""].names[0]
+    return {
+        name: {
+            k: p[first] if name == "" else p[list(two.names)] for k, p in given.items()
+        }
+        for name, two in panels.items()
+    }
 
 
 def _listed(given: Any) -> Iterable[Any]:
@@ -312,8 +345,10 @@ def _groups(
     )
 
 
-def limits_of(r: Requirement, t: Tally) -> Limits:
+def limits_of(r: Requirement, t: Tally, cluster: Any = None) -> Limits:
     """Give the function from alpha to the one-sided limits of what is required."""
+    if cluster is not None:
+        return cache(lambda a: clustered_limits(r.metric, cluster, r.threshold, a))
     if r.metric in MEASURES:
         options = {} if r.fpr is None else {"fpr": r.fpr}
         return cache(lambda alpha: MEASURES[r.metric][0](t, alpha, **options))
@@ -321,8 +356,22 @@ def limits_of(r: Requirement, t: Tally) -> Limits:
     return cache(lambda alpha: metric_limits(m, c, alpha))
 
 
-def _bounds(r: Requirement, group: str, t: Tally) -> list[_Claim]:
-    limits = limits_of(r, t)
+def _of_group(tied: Mapping[str, Any], group: str) -> Any:
+    """Give the clusters of a group; where there are clusters all groups need theirs."""
+    if not tied:
+        return None
+    if group not in tied:
+        raise InputError(
+            f"There are clusters of all cases, and none of group {group!r}. Leave by "
+            f"out, or check a file, which has both columns."
+        )
+    return tied[group]
+
+
+def _bounds(
+    r: Requirement, group: str, t: Tally, tied: Mapping[str, Any]
+) -> list[_Claim]:
+    limits = limits_of(r, t, _of_group(tied, group))
     sides = ((r.at_least, 1, ">="), (r.at_most, -1, "<="))
     at = "" if r.threshold is None else f" at {r.threshold:g}"
     return [
@@ -350,14 +399,23 @@ def _difference(a: Limits, b: Limits) -> Limits:
 
 
 def _against(
-    r: Requirement, whole: Tally, panels: Mapping[str, Panel], baseline: Any
+    r: Requirement,
+    whole: Tally,
+    panels: Mapping[str, Panel],
+    baseline: Any,
+    tied: Mapping[str, Any],
 ) -> _Claim:
     side = -1 if r.lower_is_better else 1
     named = str(r.not_worse_than)
     if named in panels:
-        limits = _paired(r, panels[named])
+        limits = _paired(r, panels[named], _of_group(tied, named))
         how = "paired: the same cases"
     elif isinstance(baseline, Tally):
+        if tied:
+            raise InputError(
+                f"{r}: clusters need the baseline on the same cases, as a column or "
+                f"joined by key. Leave the cluster out, or name the key."
+            )
         limits = _difference(limits_of(r, whole), limits_of(r, baseline))
         how = "unpaired: other cases than the baseline's"
     else:
@@ -368,12 +426,15 @@ def _against(
     return _Claim(str(r), "", -side * r.margin, side, limits, f"difference, {how}")
 
 
-def _paired(r: Requirement, two: Panel) -> Limits:
+def _paired(r: Requirement, two: Panel, cluster: Any = None) -> Limits:
     n = two.n_pos + two.n_neg
+    tied = {} if cluster is None else {"cluster": cluster}
+    if r.metric == "auc" and not tied:
+        return cache(lambda alpha: paired_auc_limits(two, alpha))
 
     def limits(alpha: float) -> Interval:
         if r.metric == "auc":
-            found = compare_auc(two, level=1 - 2 * alpha)
+            found = compare_auc(two, level=1 - 2 * alpha, **tied)
         elif r.metric in MEASURES:
             raise InputError(
                 f"{r.metric} is not compared case by case; use auc or a metric at a "
@@ -381,7 +442,8 @@ def _paired(r: Requirement, two: Panel) -> Limits:
             )
         else:
             cut = r.threshold if r.threshold is not None else 0.5
-            found = compare_metric(two, r.metric, thresholds=cut, level=1 - 2 * alpha)
+            level = 1 - 2 * alpha
+            found = compare_metric(two, r.metric, thresholds=cut, level=level, **tied)
         d = found.pairs[0].difference
         sign = 1 if found.pairs[0].first == two.names[0] else -1
         low, high = sorted((sign * d.low, sign * d.high))
@@ -390,12 +452,16 @@ def _paired(r: Requirement, two: Panel) -> Limits:
     return cache(limits)
 
 
-def _gap(r: Requirement, groups: dict[str, Tally]) -> list[_Claim]:
+def _gap(
+    r: Requirement, groups: dict[str, Tally], tied: Mapping[str, Any]
+) -> list[_Claim]:
     if len(groups) < 2:
         raise NotEnoughCases(f"{r} needs two groups or more; found {len(groups)}.")
     claims = []
     for a, b in combinations(groups, 2):
-        ends = _difference(limits_of(r, groups[a]), limits_of(r, groups[b]))
+        ends = _difference(
+            *(limits_of(r, groups[g], _of_group(tied, g)) for g in (a, b))
+        )
         both = f"{a} and {b}"
         claims.append(_Claim(str(r), both, float(r.gap_at_most or 0), -1, _size(ends)))
     return claims
@@ -414,25 +480,24 @@ def _size(signed: Limits) -> Limits:
 
 
 def _judged(r: Requirement, panels: Mapping[str, Panel]) -> list[_Claim]:
-    """Judge a prevalence that nobody knows, from the verdicts of several judges."""
-    if r.metric != "prevalence":
-        raise InputError(f"judges are for prevalence; found metric {r.metric!r}.")
+    """Judge a rate from the verdicts of judges that err, and the labels there are."""
     data = panels.get(",".join(r.judges), panels.get(""))
     if data is None:
         raise InputError("A rate from judges needs a panel of their verdicts, 0 or 1.")
-    votes = data[list(r.judges)].hide()
-    found: dict[str, Any] = {}
+    votes = data[list(r.judges)]
+    votes = votes if r.labelled else votes.hide()
+    said = f"from {len(r.judges)} judges, {votes.n_pos + votes.n_neg:,} labels"
+    draws = cache(
+        lambda: door("nogold.rate").prevalence(votes, labelled=r.labelled, rng=0).draws
+    )
 
     def limits(alpha: float) -> Interval:
-        if "posterior" not in found:
-            found["posterior"] = door("nogold.posterior").latent_class(votes, rng=0)
-        draws = np.asarray(found["posterior"].draws["prevalence"])
-        low, high = (float(q) for q in np.quantile(draws, [alpha, 1 - alpha]))
-        return Interval(float(np.mean(draws)), low, high, votes.n, "judged")
+        low, high = (float(q) for q in np.quantile(draws(), [alpha, 1 - alpha]))
+        return Interval(float(np.mean(draws())), low, high, votes.n, "judged")
 
     sides = ((r.at_least, 1, ">="), (r.at_most, -1, "<="))
     return [
-        _Claim(f"prevalence {sign} {bound:g}", "", bound, side, limits, "from judges")
+        _Claim(f"prevalence {sign} {bound:g}", "", bound, side, limits, said)
         for bound, side, sign in sides
         if bound is not None
     ]
@@ -549,8 +614,19 @@ def _together(found: Sequence[Verdict]) -> str:
     return FAILS if FAILS in words else OPEN if OPEN in words else HOLDS
 
 
-def _notes(asked: Sequence[Requirement], baseline: Any, adjust: str) -> tuple[str, ...]:
-    notes = ["Cases are taken to be independent, and like those that will come."]
+def _notes(
+    asked: Sequence[Requirement],
+    baseline: Any,
+    adjust: str,
+    tied: Mapping[str, Any],
+) -> tuple[str, ...]:
+    whose = "Clusters" if tied else "Cases"
+    notes = [f"{whose} are taken to be independent, and like those that will come."]
+    if any(r.judges and r.labelled is None for r in asked):
+        notes.append(
+            "A rate from judges without labels rests on a model in which they err "
+            'independently. With labels say how those were chosen: labelled = "random".'
+        )
     if adjust == "none" and len(asked) > 1:
         notes.append(
             "Each requirement is judged by itself: among many, some are called wrongly."

@@ -1,0 +1,168 @@
+"""Gates on rates from judges, on cases in clusters, and on paired AUCs."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import trueness
+from trueness.cli._app import app
+from trueness.gates.measures import paired_auc_limits
+
+
+@pytest.fixture(scope="module")
+def judged():
+    rng = np.random.default_rng(2)
+    n = 800
+    good = rng.random(n) < 0.8
+    luck = rng.random((n, 3))
+    luck = np.where(rng.random((n, 1)) < 0.6, luck[:, :1], luck)  # they err together
+    said = np.where(good[:, None], luck < 0.95, luck < 0.6).astype(int)
+    human = np.where(np.arange(n) < 150, good.astype(float), np.nan)
+    return pd.DataFrame({"a": said[:, 0], "b": said[:, 1], "c": said[:, 2], "y": human})
+
+
+RATE = {"metric": "prevalence", "judges": ["a", "b", "c"], "labelled": "random"}
+
+
+def test_a_rate_from_judges_with_labels(judged):
+    p = trueness.panel(judged, label="y", scores=["a", "b", "c"])
+    r = trueness.prevalence(p, labelled="random")
+    high, low = np.quantile(r.draws, [0.95, 0.05])
+    for bound, verdict in (
+        (low - 0.01, "holds"), (r.value, "cannot tell yet"), (high + 0.01, "fails")
+    ):  # fmt: skip
+        found = trueness.check(p, [{**RATE, "at_least": bound}])
+        assert found.verdict == verdict
+    assert "from 3 judges, 150 labels" in found.verdicts[0].reason
+    # the raw share, which is too high, would pass a bound that the truth does not meet
+    raw = float(np.mean(judged[["a", "b", "c"]].to_numpy()))
+    assert trueness.check(p, [{**RATE, "at_least": raw}]).verdict != "holds"
+
+
+def test_the_same_in_a_contract(judged, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    judged.to_csv("judged.csv", index=False)
+    rule = (
+        'label = "y"\n[[require]]\nmetric = "prevalence"\njudges = ["a", "b", "c"]\n'
+        'labelled = "{}"\nat_least = 0.5\n'
+    )
+    Path("q.toml").write_text(rule.format("random"))
+    found = CliRunner().invoke(app, ["check", "q.toml", "judged.csv"])
+    assert found.exit_code == 0, found.stdout + found.stderr
+    Path("q.toml").write_text(rule.format("somehow"))
+    found = CliRunner().invoke(app, ["check", "q.toml", "judged.csv"])
+    assert found.exit_code == 2
+    assert "(line 5)" in found.stderr
+    assert '"by verdict"' in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"metric": "auc"}, "judges are for prevalence"),
+        ({"by": "site"}, "leave out by"),
+        ({"judges": []}, "labelled goes with judges"),
+    ],
+)
+def test_mistakes_with_judges(more, message):
+    t = trueness.Tally([1.0], pos=[1], neg=[1])
+    with pytest.raises(trueness.InputError, match=message):
+        trueness.check(t, [{**RATE, "at_least": 0.5, **more}])
+
+
+def clustered(rng, patients=60, images=8, lift=1.4):
+    """Images of a patient share most of their score."""
+    y = np.repeat(rng.random(patients) < 0.5, images)
+    own = np.repeat(rng.normal(size=patients), images)
+    s = lift * y + 0.9 * own + 0.45 * rng.normal(size=y.size)
+    return pd.DataFrame(
+        {"y": y.astype(int), "s": s, "who": np.repeat(np.arange(patients), images)}
+    )
+
+
+def test_clusters_widen_the_limits_of_auc_and_recall(rng):
+    d = clustered(rng)
+    t = trueness.tally(d, label="y", score="s")
+    who = trueness.tally(d, label="y", score="s", by="who")
+    asked = ["auc >= 0.5", "recall >= 0.2 at 0.7"]
+    alone = trueness.check(t, asked, adjust="none").verdicts
+    tied = trueness.check(t, asked, cluster=who, adjust="none")
+    for a, b in zip(alone, tied.verdicts, strict=True):
+        assert a.value == pytest.approx(b.value)
+        assert b.high - b.low > 1.5 * (a.high - a.low)
+    expected = trueness.auc(t, cluster=who, level=0.9)
+    assert tied.verdicts[0].low == pytest.approx(expected.low)
+    assert tied.notes[0].startswith("Clusters are taken to be independent")
+
+
+def test_clusters_in_a_contract_with_groups_and_a_baseline(rng, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    d = clustered(rng)
+    d["old"] = d["s"] + 0.1 * rng.normal(size=len(d))
+    d["site"] = np.where(d["who"] % 2, "x", "y")
+    d.to_parquet("p.parquet")
+    Path("q.toml").write_text(
+        'label = "y"\nscore = "s"\ncluster = "who"\nadjust = "none"\n'
+        '[[require]]\nmetric = "auc"\nat_least = 0.5\nby = "site"\n'
+        '[[require]]\nmetric = "auc"\nnot_worse_than = "old"\nmargin = 0.1\n'
+    )
+    found = CliRunner().invoke(app, ["check", "q.toml", "p.parquet"])
+    assert found.exit_code == 0, found.stdout + found.stderr
+    p = trueness.panel(d, label="y", scores=["s", "old"])
+    parts = trueness.panel(d, label="y", scores=["s", "old"], by="who")
+    rule = {"metric": "auc", "not_worse_than": "old", "margin": 0.1}
+    v = trueness.check(p, [rule], cluster=parts).verdicts[0]
+    c = trueness.compare_auc(p, cluster=parts, level=0.9).pairs[0].difference
+    assert (v.low, v.high) == pytest.approx((c.low, c.high))
+
+
+def test_what_has_no_limits_for_clusters(rng):
+    d = clustered(rng)
+    d["s"] = 1 / (1 + np.exp(-d["s"]))
+    t = trueness.tally(d, label="y", score="s")
+    who = trueness.tally(d, label="y", score="s", by="who")
+    with pytest.raises(trueness.InputError, match="brier has no limits for clusters"):
+        trueness.check(t, ["brier <= 0.3"], cluster=who)
+    with pytest.raises(trueness.InputError, match="cluster is a mapping"):
+        trueness.check(t, ["auc >= 0.5"], cluster=[1, 2])
+    other = {"metric": "auc", "not_worse_than": "baseline"}
+    with pytest.raises(trueness.InputError, match="on the same cases"):
+        trueness.check(t, [other], cluster=who, baseline=t)
+
+
+def test_paired_limits_by_hand():
+    """Two positives and two negatives: v = 0, 1/2 for the positives, as counted."""
+    p = trueness.panel([1, 1, 0, 0], {"new": [4, 3, 1, 2], "old": [4, 2, 1, 3]})
+    i = paired_auc_limits(p, 0.05)
+    assert i.value == pytest.approx(1 - 3 / 4)
+    # half a case of v = -1/2: mean (0 + 1/2 - 1/4) / 2.5
+    assert i.low < (0.5 - 0.25) / 2.5
+    same = trueness.panel([1, 1, 0, 0], {"new": [4, 3, 1, 2], "old": [4, 3, 1, 2]})
+    assert paired_auc_limits(same, 0.05)[:3] == (0.0, 0.0, 0.0)
+
+
+def test_a_margin_that_is_just_lost_is_rarely_called_held():
+    """AUC .93 against .95 and a margin of .02: DeLong's test said so in 8 of 100."""
+    rng = np.random.default_rng(11)
+    held = 0
+    for _ in range(300):
+        y = rng.random(400) < 0.1
+        s = np.sqrt(0.8) * rng.normal(size=400)
+        s = s + np.sqrt(0.2) * rng.normal(size=(2, 400))
+        p = trueness.panel(
+            y.astype(int), {"new": s[0] + 2.087 * y, "old": s[1] + 2.326 * y}
+        )
+        held += paired_auc_limits(p, 0.05).low > -0.02
+    assert held <= 24  # 15 expected of a test of size .05, standard deviation 4
+
+
+def test_a_calibration_error_can_be_required():
+    """It is the debiased one; it was an error of Python before."""
+    t = trueness.Tally([0.9, 0.1], neg=[5, 45], pos=[45, 5])
+    found = trueness.check(t, ["calibration_error <= 0.4"]).verdicts[0]
+    e = trueness.calibration_error(t, level=0.9).debiased
+    assert (found.value, found.high) == (e.value, e.high)
+    assert found.verdict == "holds"
