@@ -202,6 +202,7 @@ GALLERY = {
     "decomposition fermi_fit",
     "Several models": "comparison dominance combiners rank_correlation",
     "No gold standard": "no_gold_posterior no_gold_plane dependence_matrix",
+    "Judges": "judge_rates judge_plane judge_errors judge_labels",
     "Leaves": "leaf_tree leaf_confidence leaf_utility majority_likelihood",
 }
 

@@ -202,6 +202,11 @@ WRONG = {
          "l.csv", "--item", "id"),
         "No id of l.csv is one of verdicts.csv",
     ),
+    "nothing": (("empty.csv", "--judge", "a", *ASK), "holds no verdict at all"),
+    "no system": (
+        ("empty.csv", "--judge", "b", *ASK, "--system", "s"),
+        "is empty in 1 of 3 rows",
+    ),
     "the same": (("verdicts.csv", *GPT, *ASK, "-o", "verdicts.csv"), "is the input"),
 }  # fmt: skip
 
@@ -210,12 +215,27 @@ WRONG = {
 def test_mistakes_are_told_in_the_words_of_the_shell(case, here):
     Path("long.csv").write_text("id,who,said\n1,a,1\n1,a,0\n2,a,1\n2,b,0\n")
     Path("both.csv").write_text("id,who,said,human\n1,a,1,0\n1,b,0,1\n2,a,1,\n2,b,0,\n")
+    Path("empty.csv").write_text("a,b,human,s\n,1,1,x\n,0,0,y\n,1,,\n")
     Path("l.csv").write_text("id,new\n9001,1\n9002,0\n")
     words, sentence = WRONG[case]
     found = run(*words)
     assert found.exit_code == 2, found.stdout
     assert sentence in found.stderr
     assert "=" not in found.stderr.replace("==", "")
+
+
+def test_grades_have_no_raw_pass_rate(here, table):
+    rng = np.random.default_rng(0)
+    grade = np.round(4 * table["gpt"] + rng.normal(size=len(table)), 1)
+    table.assign(grade=grade).to_csv("graded.csv", index=False)
+    found = run("graded.csv", "--judge", "grade", *ASK)
+    text = f"The mean grade is {grade.mean():.3g} by grade. Corrected for the judge's"
+    assert f"{text} errors the pass rate is" in found.stdout
+    both = answer("graded.csv", "--judge", "grade", "--judge", "claude", *ASK)
+    raw = both["systems"]["all"]["raw"]
+    assert raw == pytest.approx(table["claude"].mean())
+    page = run("graded.csv", "--judge", "grade", *ASK, "-o", "g.html")
+    assert page.exit_code == 0, page.stderr
 
 
 def test_too_little_to_know(here):

@@ -228,6 +228,8 @@ def _say_yes(request: Request, words: Sequence[str]) -> None:
     if not words:
         return
     values = [str(v) for v in request.source.distinct(words[0], 3)]
+    if not values:
+        raise InputError(f"Column {words[0]!r} holds no verdict at all. Leave it out.")
     raise InputError(
         f"Verdicts must be 0 and 1; column {words[0]!r} holds {names_of(values, 3)}. "
         f"Type --yes {values[-1]}, if that verdict means positive."

@@ -44,7 +44,7 @@ SENTENCES = (
     (r"Pass positive=\.\.\. to \w+\.", "Type --positive VALUE."),
     (r"Type (trueness\.)?tally\([^)]*\)\.?", "Check --label and --score."),
     (r"label_next says", "--next 50 says"),
-    (r", or pass prior= to latent_class", ""),
+    (r", add judges (that do not .*?), or pass prior= to \w+", r", or add judges \1"),
     (r"(Pass|Type) confidence=(\S+?)\.?$", r"Type --guarantee \2."),
 )
 

@@ -41,6 +41,7 @@ from trueness.cli._verdicts import (
 from trueness.cli._words import for_the_shell
 from trueness.cli.report import command_line, write_page
 from trueness.counts.values import Panel
+from trueness.data.engines import quoted
 from trueness.nogold.figures import raw_rate
 from trueness.nogold.label_plans import plan_labels
 from trueness.nogold.rate import LABELLED, Rate, prevalence
@@ -234,6 +235,8 @@ def _request(
     seed: int,
 ) -> Request:
     known(source, label, "--label")
+    if system is not None:
+        _all_named(source, system)
     if label is not None and source.types[label] != "VARCHAR":
         positive = positive if _is_value(source, label, positive) else None
     chosen = choose(
@@ -251,6 +254,16 @@ def _request(
         say(f"Using {' and '.join(chosen.guessed)}: no other column fits.")
     rows = source.rows
     return Request(source, chosen, rows, level, seed)
+
+
+def _all_named(source: Source, system: str) -> None:
+    gone = f"count_if({quoted(system)} IS NULL), count(*)"
+    ((lost, n),) = source.rows.aggregate(gone).fetchall()
+    if lost:
+        raise InputError(
+            f"--system must name a system for every answer; column {system!r} is empty "
+            f"in {lost:,} of {n:,} rows."
+        )
 
 
 def _for_verdicts(request: Request, yes: str | None) -> str | None:

@@ -31,8 +31,16 @@ RAW, CORRECTED = "raw", "corrected"
 
 
 def raw_rate(found: Rate) -> float:
-    """Give the share of yes among all verdicts, which everybody reports."""
-    return float(np.mean(list(found.naive.values())))
+    """Give the share of yes among all verdicts, which everybody reports.
+
+    Grades are no verdicts: NaN where all judges give grades.
+    """
+    said = [
+        share
+        for name, share in found.naive.items()
+        if name not in found.judges or np.isfinite(found.judges[name].sensitivity.value)
+    ]
+    return float(np.mean(said)) if said else float("nan")
 
 
 def rates_figure(rates: Mapping[str, Rate]) -> Intervals:

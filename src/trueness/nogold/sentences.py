@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from trueness._core.numbers import counted, level_text, p_is, percent, points, spelt
+from trueness._core.numbers import (
+    counted,
+    level_text,
+    listed,
+    p_is,
+    percent,
+    points,
+    spelt,
+)
 from trueness._core.records import Estimate, shown
 from trueness.nogold.combinations.records import Combination
 from trueness.nogold.dependence import Dependence
@@ -69,9 +77,15 @@ def rate_sentences(r: Rate, system: str = "") -> list[str]:
     width, several = r.high - r.low, len(r.naive) > 1
     head = f"{shown(system)}: the" if system else "The"
     whose = "judges'" if several else "judge's"
+    raw = raw_rate(r)
+    first = f"{head} raw pass rate is {points(raw, width)} %."
+    it = "it"
+    if not np.isfinite(raw):  # grades are calibrated by the labels, not cut
+        means = [f"{v:.3g} by {shown(n)}" for n, v in r.naive.items()]
+        first, it = f"{head} mean grade is {listed(means)}.", "the pass rate"
     lines = [
-        f"{head} raw pass rate is {points(raw_rate(r), width)} %.",
-        f"Corrected for the {whose} errors it is {points(r.value, width)} % "
+        first,
+        f"Corrected for the {whose} errors {it} is {points(r.value, width)} % "
         f"({level_text(r.level)} interval {points(r.low, width)} to "
         f"{points(r.high, width)}).",
     ]

@@ -359,7 +359,8 @@ def _intervals(
         if np.isfinite([low, high]).all():
             marks.append(line(axes, [low, high], [at, at], f"{colour} thick"))
         for other in figure.marks.values():
-            marks.append(_diamond(axes, float(other[k]), at))
+            if np.isfinite(other[k]):
+                marks.append(_diamond(axes, float(other[k]), at))
         marks.append(dot(axes, float(value), at, colour))
         for j, part in enumerate(reversed(lines)):
             place = float(axes.py(at - 0.34 * ROW)) - TEXT * j
