@@ -112,6 +112,70 @@ def ranks(streams, looks, rng):
     yield "scores unchanged, ties", cried / streams
 
 
+VOTES = np.array([[k >> j & 1 for j in range(3)] for k in range(8)])
+PRIOR = (VOTES.sum(axis=1) + 0.5) / 4  # the guess before any label
+
+
+def judged_paths(streams, looks, rng, rate, bound, side, others=9):
+    """A labelled case and nine others a look: sums of u and evidence, all streams.
+
+    The twin of ``watches/judged.py`` for many streams at once (a test below compares).
+    Three judges, of which six cases in ten are judged with one luck for all.
+    """
+    here = np.arange(streams)
+    known = np.zeros((streams, 8, 2))
+    total, square, yes = np.zeros((3, streams))
+    scale = 1 / (2 - bound) if side > 0 else 1 / (1 + bound)
+    psi = -np.log1p(-BETS) - BETS
+    for look in range(1, looks + 1):
+        y = rng.random((streams, 1 + others)) < rate
+        luck = rng.random((streams, 1 + others, 3))
+        one = rng.random((streams, 1 + others, 1)) < 0.6
+        luck = np.where(one, luck[..., :1], luck)
+        code = np.where(y[..., None], luck < 0.9, luck < 0.4) @ [1, 2, 4]
+        guess = (known[..., 1] + 4 * PRIOR) / (known.sum(axis=2) + 4)
+        f = guess[here[:, None], code]
+        u = y[:, 0] - f[:, 0] + f.mean(axis=1)
+        total += u
+        square += u * u
+        known[here, code[:, 0], y[:, 0].astype(int)] += 1
+        z = -side * scale * (total - look * bound)
+        z2 = scale**2 * (square - 2 * bound * total + look * bound**2)
+        grown = BETS * z[:, None] - psi * z2[:, None]
+        top = grown.max(axis=1)
+        judges = top + np.log(np.exp(grown - top[:, None]).mean(axis=1))
+        yes += y[:, 0]
+        # of at most b is that of at least 1 - b, of the negatives
+        k, b = (yes, bound) if side > 0 else (look - yes, 1 - bound)
+        yield look, np.logaddexp(judges, share_paths(k, look, b)) - np.log(2)
+
+
+def judged(streams, looks, rng):
+    """A rate from judges exactly on the bound, a label and nine other cases a look."""
+    for rate, side in ((0.5, 1), (0.8, 1), (0.8, -1), (0.95, 1)):
+        cried = np.zeros(streams, bool)
+        for _, evidence in judged_paths(streams, looks, rng, rate, rate, side):
+            cried |= evidence >= np.log(20)
+        sign = ">=" if side > 0 else "<="
+        yield f"rate from judges {sign} {rate}, exactly", cried.mean()
+
+
+def judged_delays(streams, rng):
+    """The rate must be .80 and falls: labels until the alarm."""
+    print("\n| rate falls to | watch, median labels | labels alone |")
+    print("| --- | --- | --- |")
+    for fallen in (0.78, 0.75, 0.70, 0.60):
+        first = np.full(streams, np.inf)
+        for look, e in judged_paths(streams, 6000, rng, fallen, 0.8, 1):
+            first = np.where((e >= np.log(20)) & (look < first), look, first)
+            if np.isfinite(first).mean() > 0.6:
+                break
+        k = (rng.random((streams, 6000)) < fallen).cumsum(axis=1)
+        alone = share_paths(k, np.arange(1, 6001), 0.8) >= np.log(20)
+        labels = np.where(alone.any(axis=1), alone.argmax(axis=1) + 1, np.inf)
+        print(f"| {fallen} | {np.median(first):.0f} | {np.median(labels):.0f} |")
+
+
 def delays(streams, rng):
     """Recall must be .90 and falls at once: how many positives until the alarm?"""
     print("\n| recall falls to | watch, median positives | fixed test, 80 % power |")
@@ -155,9 +219,10 @@ if __name__ == "__main__":
     long = int(sys.argv[2]) if len(sys.argv) > 2 else 10_000
     generator = np.random.default_rng(19)
     print(f"| {number} streams, {long:,} looks | ever an alarm |\n| --- | --- |")
-    for study in (shares, aucs, briers, calibrations, ranks):
+    for study in (shares, aucs, briers, calibrations, ranks, judged):
         for name, rate in study(number, long, generator):
             print(f"| {name} | {rate:.3f} |", flush=True)
     delays(min(number, 300), generator)
+    judged_delays(min(number, 100), generator)
     daily(2000, generator)
     cost(generator)

@@ -36,6 +36,7 @@ from trueness.gates.verdicts import (
     Verdict as Verdict,
     check as check,
 )
+from trueness.watches.groups import GroupWatch as GroupWatch
 from trueness.watches.watching import (
     Watch as Watch,
     load_watch as load_watch,

@@ -369,6 +369,16 @@ RESULTS: dict[str, Schema] = {
         evidence=number("largest factor against the bound so far"),
         looks=whole("how often it was looked at"),
         sentence=text("how it stands"),
+        groups=each(
+            keys(
+                alarm=value("yes or no", "whether its alarm was ever raised"),
+                since=text("the batch that raised it"),
+                evidence=number("largest factor against the bound so far"),
+                value=number("the estimate from all batches"),
+                low=number("lower end of the confidence sequence"),
+                high=number("upper end of the confidence sequence"),
+            )
+        ),
     ),
     "demo": keys(
         steps=several(_STEP),

@@ -11,11 +11,11 @@ from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
 from trueness.cli._columns import Request, choose, one_score
 from trueness.cli._command import command
-from trueness.cli._options import Label, Positive
-from trueness.cli._shell import Answer, about, cases_sentence
+from trueness.cli._options import By, Label, Positive
+from trueness.cli._shell import Answer, about, cases_sentence, table
 from trueness.cli._source import open_source
-from trueness.data.frames import tally
-from trueness.watches.watching import Watch, load_watch
+from trueness.data.frames import panel, tally
+from trueness.watches.watching import load_watch
 from trueness.watches.watching import watch as new_watch
 
 
@@ -23,7 +23,9 @@ from trueness.watches.watching import watch as new_watch
 def watch(
     state: Annotated[
         Path,
-        typer.Argument(help="The state of the watch: a JSON file.", metavar="STATE"),
+        typer.Argument(
+            help="The state of the watch: a .json or .parquet file.", metavar="STATE"
+        ),
     ],
     file: Annotated[str, typer.Argument(help="The new batch.", metavar="FILE")],
     label: Label = None,
@@ -56,6 +58,11 @@ def watch(
     near: Annotated[
         float | None, typer.Option(help="To begin: calibration of scores near this.")
     ] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(help="For prevalence: column with verdicts; repeat it for each."),
+    ] = None,
+    by: By = None,
     name: Annotated[
         str | None, typer.Option(help="Name of the batch; else that of the file.")
     ] = None,
@@ -69,28 +76,27 @@ def watch(
     """
     begin = (metric, threshold, at_least, at_most, near, baseline)
     source = open_source(file)
-    scores = [] if score is None else [score]
+    held = _held(state, begin) if state.exists() else None
+    judges = list(judge or (held.judges if held is not None else ()))
+    by = by or (held.by if held is not None else None)
+    scores = [*judges] if judges else [] if score is None else [score]
     needs = not (metric in ("scores", "flagged_share") and label is None)
     chosen = choose(
         source,
-        option="score",
+        option="judge" if judges else "score",
         scores=scores,
         guess=one_score,
         label=label,
         positive=positive,
-        needs_label=needs and label is None and metric is not None,
+        by=by,
+        needs_label=needs and label is None and metric is not None and not judges,
     )
-    columns: dict[str, Any] = {"score": chosen.scores[0], "positive": chosen.positive}
+    columns: dict[str, Any] = {"positive": chosen.positive}
+    columns |= {"scores": judges} if judges else {"score": chosen.scores[0]}
     if chosen.label is not None:
         columns["label"] = chosen.label
-    if state.exists():
-        if any(given is not None for given in begin):
-            raise InputError(
-                f"{state} holds a watch already; leave out --metric and its bound, or "
-                f"name another file."
-            )
-        held = load_watch(state)
-    else:
+    count = panel if judges else tally
+    if held is None:
         if metric is None:
             raise InputError(
                 f"There is no watch in {state} yet. To begin one, add --metric recall "
@@ -107,24 +113,50 @@ def watch(
             near=near,
             baseline=old,
             margin=margin,
+            judges=judges or None,
+            by=by,
         )
-    t = tally(source.rows, **columns)
+    t = count(source.rows, **columns)
+    parts = t if by is None else count(source.rows, by=by, **columns)
     before = held.looks
-    held.update(t, name=name or source.name)
+    held.update(parts, name=name or source.name)
     held.save(state)
     request = Request(source, chosen, source.rows, 0.95, 0)
     return _answer(held, before, about(request, t), cases_sentence(t))
 
 
-def _answer(held: Watch, before: int, said: dict[str, Any], cases: str) -> Answer:
+def _held(state: Path, begin: tuple[Any, ...]) -> Any:
+    """Load a watch that was begun, to which nothing may be said anew."""
+    if any(given is not None for given in begin):
+        raise InputError(
+            f"{state} holds a watch already; leave out --metric and its bound, or "
+            f"name another file."
+        )
+    return load_watch(state)
+
+
+def _answer(held: Any, before: int, said: dict[str, Any], cases: str) -> Answer:
     counted = held.looks > before
     parts: list[Any] = [cases]
     if not counted:
         parts.append("This batch was counted before, so nothing changed.")
     said_now = held.sentence()
     parts.append(f"{held.what}: {said_now}")
-    names = ("alarm", "since", "value", "low", "high", "evidence", "looks")
+    names = ("alarm", "since", "evidence", "looks")
     result = {name: getattr(held, name) for name in names}
+    ends = ("value", "low", "high")
+    result |= {name: getattr(held, name, None) for name in ends}
+    grouped: dict[str, Any] = getattr(held, "groups", {})
+    result["groups"] = {
+        g: {name: getattr(w, name) for name in (*names[:3], *ends)}
+        for g, w in grouped.items()
+    }
+    if grouped:
+        rows = [
+            [g, "alarm" if w.alarm else "quiet", w.value, w.low, w.high]
+            for g, w in grouped.items()
+        ]
+        parts.append(table(["group", "", "value", "from", "to"], rows))
     result |= {"watching": held.what, "counted": counted, "sentence": said_now}
     chart = lambda: door("plots.watches").sequence(held)  # noqa: E731
     return Answer("watch", result, parts, chart, said, 4 if held.alarm else 0)

@@ -270,10 +270,12 @@ def _about(metadata: Any, path: Any, kind: str) -> dict[str, Any]:
             f"{os.fspath(path)} has format {about['version']}; this Trueness reads up "
             f"to {VERSION}. Upgrade with pip install -U trueness."
         )
-    _options.choice(about["kind"], ("tally", "panel", "stream"), "the kind in the file")
+    known = ("tally", "panel", "stream", "watch")
+    _options.choice(about["kind"], known, "the kind in the file")
     if about["kind"] != kind:
+        verb = "load" if about["kind"] == "watch" else "read"
         raise InputError(
-            f"{os.fspath(path)} holds a {about['kind']}; type trueness.read_"
+            f"{os.fspath(path)} holds a {about['kind']}; type trueness.{verb}_"
             f"{about['kind']}."
         )
     return about

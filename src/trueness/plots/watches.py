@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from trueness.plots._theme import COLOURS, alt, frame, styled
+from trueness.watches.groups import GroupWatch
 from trueness.watches.watching import Watch
 
 
-def sequence(found: Watch, *, title: str = "") -> Any:
+def sequence(found: Watch | GroupWatch, *, title: str = "") -> Any:
     """Where was the estimate at each look, and what was ruled out?
 
     Parameters
@@ -18,14 +19,24 @@ def sequence(found: Watch, *, title: str = "") -> Any:
     title
         Printed above.
     """
-    rows = [r for r in found.history if r["low"] is not None]
+    if isinstance(found, GroupWatch):
+        parts = [_layers(w, g) for g, w in found.groups.items()]
+        words = f"Watch on {found.what}: {found.sentence()}"
+        return styled(alt.vconcat(*parts), title, words)
     words = f"Watch on {found.what}: {found.sentence()}"
+    return styled(_layers(found), title, words)
+
+
+def _layers(found: Watch, group: str = "") -> Any:
+    rows = [r for r in found.history if r["low"] is not None]
+    about: dict[str, Any] = {"title": group} if group else {}
     if not rows:
         rows = found.history
         columns = {k: [r[k] for r in rows] for k in ("look", "evidence")}
         y = alt.Y("evidence:Q", title="Evidence", scale=alt.Scale(type="log"))
         chart = alt.Chart(frame(columns)).mark_line(point=True, color=COLOURS[0])
-        return styled(chart.encode(x=alt.X("look:Q", title="Look"), y=y), title, words)
+        chart = chart.encode(x=alt.X("look:Q", title="Look"), y=y)
+        return chart.properties(**about)
     columns = {k: [r[k] for r in rows] for k in ("look", "value", "low", "high")}
     base = alt.Chart(frame(columns)).encode(x=alt.X("look:Q", title="Look"))
     y = alt.Y("low:Q", title=found.what, scale=alt.Scale(zero=False))
@@ -35,4 +46,4 @@ def sequence(found: Watch, *, title: str = "") -> Any:
     if found.bound is not None:
         rule = alt.Chart(frame({"bound": [found.bound]})).mark_rule(strokeDash=[4, 3])
         layers.append(rule.encode(y="bound:Q"))
-    return styled(alt.layer(*layers), title, words)
+    return alt.layer(*layers).properties(**about)

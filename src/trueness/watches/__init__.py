@@ -3,7 +3,11 @@
 ====================================================  =================
 How much evidence is there against a bound by now?    ``evidence``
 Which scores are new: do they rank as the old ones?   ``ranks``
-What is watched, batch by batch, and kept in a file?  ``watching``
+What is watched, batch by batch?                      ``watching``
+What does a batch tell, of each kind?                 ``sums``
+The true rate, by judges and a trickle of labels?     ``judged``
+In every group, with one alarm for all?               ``groups``
+How is it kept in a file?                             ``states``
 ====================================================  =================
 
 Who looks every day until something is "significant" will find it. Here every number is

@@ -70,8 +70,8 @@ def share_limits(k: float, n: float, alpha: float) -> tuple[float, float]:
         return 0.0, 1.0
     line = -np.log(alpha / 2)
     return (
-        _edge(lambda b: share_evidence(k, n, b, -1) >= line, k / n, 0.0),
-        _edge(lambda b: share_evidence(k, n, b, 1) >= line, k / n, 1.0),
+        edge(lambda b: share_evidence(k, n, b, -1) >= line, k / n, 0.0),
+        edge(lambda b: share_evidence(k, n, b, 1) >= line, k / n, 1.0),
     )
 
 
@@ -87,10 +87,10 @@ def mean_limits(
         return lambda b: mean_evidence(n, total, squares, b, side) >= line
 
     value = total / n
-    return _edge(ruled_out(-1), value, 0.0), _edge(ruled_out(1), value, 1.0)
+    return edge(ruled_out(-1), value, 0.0), edge(ruled_out(1), value, 1.0)
 
 
-def _edge(ruled_out: Callable[[float], bool], inside: float, outside: float) -> float:
+def edge(ruled_out: Callable[[float], bool], inside: float, outside: float) -> float:
     """Bisect between a value that is in and the end of the range."""
     if not ruled_out(outside):
         return outside

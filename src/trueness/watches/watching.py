@@ -1,17 +1,15 @@
 """What is watched, batch by batch, and kept in a file?
 
 A :class:`Watch` adds up what tells (which cases, their sum, the sum of their squares)
-and asks ``evidence`` after every batch. Its state is one JSON file.
+and asks ``evidence`` after every batch. Its state is one file (``states``).
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import os
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -23,17 +21,21 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, nearest
 from trueness._core.doors import door
 from trueness.counts.answers import refuse_weights, whole_cases
-from trueness.counts.placements import placements
-from trueness.counts.values import Tally
-from trueness.data.storage import replacing
+from trueness.counts.values import Panel, Tally
 from trueness.gates.measures import at_threshold, metric_limits
 from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import known_names, metric
 from trueness.watches import evidence as _evidence
-from trueness.watches.ranks import POWERS, rank_wealth
+from trueness.watches.judged import (
+    add_judged,
+    judged_panel,
+    rate_evidence,
+    rate_limits,
+)
+from trueness.watches.states import read_state, write_state
+from trueness.watches.sums import add_batch, packed, unpacked
 
-VERSION = 1
-KINDS = ("auc", "brier", "calibration", "scores", "flagged_share")
+KINDS = ("auc", "brier", "calibration", "scores", "flagged_share", "prevalence")
 _SUMS = {"n": 0.0, "total": 0.0, "squares": 0.0}
 
 
@@ -59,6 +61,14 @@ class Watch:
         self._about = about
         self._state = state
 
+    @classmethod
+    def begun(cls, about: dict[str, Any]) -> Watch:
+        """Begin a watch: nothing was looked at yet."""
+        state: dict[str, Any] = {**_SUMS, "looks": 0, "peak": 0.0, "since": None}
+        state |= {"history": [], "batches": {}}
+        state |= {"wealth": None, "waiting": None, "bag": None, "labels": {}}
+        return cls(about, state)
+
     def __repr__(self) -> str:
         """Say in a line how it stands."""
         return f"Watch on {self.what}: {self.sentence()}"
@@ -79,6 +89,20 @@ class Watch:
         """Give the bound, where there is one."""
         found = self._about["bound"]
         return None if found is None else float(found)
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Name the columns of verdicts, of a rate from judges."""
+        return tuple(self._about.get("judges") or ())
+
+    @property
+    def by(self) -> None:
+        """One watch has no groups."""
+
+    @property
+    def error(self) -> float:
+        """Give the share of false alarms that is allowed over its whole life."""
+        return 1.0 - float(self._about["level"])
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -158,24 +182,49 @@ class Watch:
             batch changes nothing, and one whose unknown cases got labels since adds
             those only. Without a name every batch is new.
         """
+        if self.judges:
+            p = judged_panel(batch, list(self.judges), columns)
+            if not self._is_new(p, name):
+                return self
+            add_judged(self._about, self._state, p)
+            look(self._about, self._state, name)
+            return self
         t = _tally(batch, columns)
         told = self._told(t, name)
         if told is None:
             return self
-        _add(self._about, self._state, told)
+        add_batch(self._about, self._state, told)
         look(self._about, self._state, name)
         return self
+
+    def _is_new(self, p: Panel, name: str | None) -> bool:
+        """Stop where verdicts that were counted come back with other labels."""
+        if name is None:
+            return True
+        seen, mark = (
+            self._state["batches"],
+            _fingerprint(p.rows, p.neg, p.pos, p.unknown),
+        )
+        if name in seen and seen[name]["mark"] != mark:
+            raise InputError(
+                f"Batch {name!r} was counted before, with other cases or labels. Late "
+                f"labels of judged cases cannot be added: keep the cases that wait for "
+                f"a label out, and give them as a batch of their own when it is there."
+            )
+        new = name not in seen
+        seen[name] = {"mark": mark, "unknown": p.n_unknown, "counts": None}
+        return new
 
     def _told(self, t: Tally, name: str | None) -> Tally | None:
         """Give what is new in a batch; None when nothing is."""
         if name is None:
             return t
         seen = self._state["batches"]
-        mark = _fingerprint(t)
+        mark = _fingerprint(t.score, t.neg, t.pos, t.unknown)
         if name not in seen:
             seen[name] = {"mark": mark, "unknown": t.n_unknown, "counts": None}
             if t.n_unknown:
-                seen[name]["counts"] = _packed(t)
+                seen[name]["counts"] = packed(t)
             return t
         if seen[name]["mark"] == mark:
             return None
@@ -185,19 +234,24 @@ class Watch:
                 f"Batch {name!r} was counted before, with other cases. Give it another "
                 f"name if it is new."
             )
-        late = _late(_unpacked(before), t, name)
+        late = _late(unpacked(before), t, name)
         seen[name] = {"mark": mark, "unknown": t.n_unknown, "counts": None}
         if t.n_unknown:
-            seen[name]["counts"] = _packed(t)
+            seen[name]["counts"] = packed(t)
         # labels tell nothing new of what needs none
         return None if self._about["metric"] in ("flagged_share", "scores") else late
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the state to a JSON file, whole or not at all."""
-        held = {"trueness": "watch", "version": VERSION}
-        text = json.dumps({**held, "about": self._about, "state": self._state})
-        with replacing(path) as temporary:
-            Path(temporary).write_text(text, encoding="utf-8")
+        """Write the state to a JSON or Parquet file, whole or not at all.
+
+        Parameters
+        ----------
+        path
+            A name that ends in .parquet holds a row for each look, and what is needed
+            to go on; any other is JSON.
+        """
+        held = {"about": self._about, "state": self._state}
+        write_state(held, self.history, path)
 
 
 @whole_cases
@@ -210,9 +264,12 @@ def watch(
     baseline: Tally | None = None,
     margin: float = 0.0,
     near: float | None = None,
+    judges: Sequence[str] | None = None,
+    by: str | None = None,
+    groups: Sequence[str] | None = None,
     level: float = 0.95,
     rng: int = 0,
-) -> Watch:
+) -> Any:
     r"""Is it still good? An alarm that looking often does not set off.
 
     In at most ``1 - level`` of all streams that meet the bound the alarm is ever
@@ -224,7 +281,9 @@ def watch(
         A metric that is a share of cases (recall, precision, npv, accuracy, f1, ...),
         with ``threshold``; ``"flagged_share"`` with ``threshold``, which needs no
         labels; ``"auc"``; ``"brier"``; ``"calibration"`` (do scores near ``near``, or
-        all, mean what they say?); ``"scores"`` (have they changed? no labels needed).
+        all, mean what they say?); ``"scores"`` (have they changed? no labels needed);
+        ``"prevalence"`` with ``judges``: the true rate behind their verdicts, with a
+        trickle of labels at random.
     at_least, at_most
         The bound; one of them.
     baseline, margin
@@ -232,10 +291,22 @@ def watch(
         doubt in the baseline is allowed for. For ``"scores"``: what to compare with.
     near
         For ``"calibration"``: scores within 0.05 of this.
+    judges
+        For ``"prevalence"``: the columns with the verdicts.
+    by
+        A column of groups: each is watched, and the alarm is one for all of them.
+        Batches are then mappings from group to tally, or frames with this column.
+    groups
+        Their names, if known: each then has an equal part of the allowed error.
     level
         One minus the share of false alarms over the whole life of the watch.
     rng
-        Seed of the ties among ranks (``"scores"``).
+        Seed of the ties among ranks (``"scores"``), and of how unlabelled cases are
+        dealt out (``"prevalence"``).
+
+    Returns
+    -------
+    Watch or GroupWatch
 
     Notes
     -----
@@ -267,6 +338,7 @@ def watch(
         _cases.one_classifier(baseline, "watch")
     if threshold is not None:
         threshold = _options.real_number(threshold, "threshold")
+    _judges(what, judges)
     side, bound, spent = _bound(
         what, threshold, at_least, at_most, baseline, margin, level
     )
@@ -278,44 +350,47 @@ def watch(
         "near": near,
         "level": spent,
         "rng": int(rng),
+        "judges": list(judges or ()),
     }
-    state: dict[str, Any] = {**_SUMS, "looks": 0, "peak": 0.0, "since": None}
-    state |= {
-        "history": [],
-        "batches": {},
-        "wealth": None,
-        "waiting": None,
-        "bag": None,
-    }
+    if by is not None:
+        if what == "scores":
+            raise InputError("Watch scores of each group with a baseline of its own.")
+        return door("watches.groups").GroupWatch(about, by, groups)
+    made = Watch.begun(about)
     if what == "scores":
         if baseline is None or not baseline.n:
             raise InputError("A watch on scores needs a baseline to compare with.")
-        state["bag"] = _packed(baseline)
-    return Watch(about, state)
+        made._state["bag"] = packed(baseline)
+    return made
 
 
-def load_watch(path: str | os.PathLike[str]) -> Watch:
-    """Which watch does this file hold?"""
-    path = _options.file_path(path, "load_watch")
-    try:
-        held = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"There is no file {path} with a watch.") from None
-    except OSError as err:
-        raise InputError(f"{os.fspath(path)} cannot be read: {err}.") from None
-    except ValueError:
-        raise InputError(f"{os.fspath(path)} is not the state of a watch.") from None
-    known = isinstance(held, dict) and held.get("trueness") == "watch"
-    version = held.get("version") if known else None
-    newer = isinstance(version, int) and version > VERSION
-    if not newer and not (known and {"about", "state", "version"} <= held.keys()):
-        raise InputError(f"{os.fspath(path)} is not the state of a watch.")
-    if newer:
+def _judges(what: str, judges: Sequence[str] | None) -> None:
+    if (what == "prevalence") != bool(judges):
         raise InputError(
-            f"{os.fspath(path)} was written by a newer Trueness. Upgrade with pip "
-            f"install -U trueness."
+            'A watch on prevalence needs judges=["a", "b"], the columns of their '
+            "verdicts; other watches take none."
         )
-    return Watch(held["about"], held["state"])
+    if isinstance(judges, str):
+        raise InputError(f"judges is a list of columns; found {judges!r}.")
+
+
+def load_watch(path: str | os.PathLike[str]) -> Any:
+    """Which watch does this file hold?
+
+    Parameters
+    ----------
+    path
+        A JSON or Parquet file, from ``save``.
+    """
+    held = read_state(path)
+    if "groups" not in held:
+        held["state"].setdefault("labels", {})
+        held["about"].setdefault("judges", [])
+        return Watch(held["about"], held["state"])
+    parts = {g: Watch(w["about"], w["state"]) for g, w in held["groups"].items()}
+    known = (held[k] for k in ("about", "by", "named"))
+    made = door("watches.groups").GroupWatch
+    return made(*known, parts, held["looks"], held["since"])
 
 
 def _known(what: str) -> Metric | None:
@@ -347,7 +422,7 @@ def _bound(
     level: float,
 ) -> tuple[int, float | None, float]:
     """Give which side is bad, the bound, and the level that is left for the stream."""
-    needs = what not in ("auc", "brier", "calibration", "scores")
+    needs = what not in ("auc", "brier", "calibration", "scores", "prevalence")
     if needs and threshold is None:
         raise InputError(f"{what} needs a threshold: which scores are flagged?")
     if what in ("calibration", "scores"):
@@ -362,6 +437,8 @@ def _bound(
         side = "at_most" if at_least is None else "at_least"
         bound = _options.fraction(bound, side, ends="[]")
         return (1 if at_least is not None else -1), bound, level
+    if what == "prevalence":
+        raise InputError("A rate from judges is watched with at_least or at_most.")
     # half of the errors for the doubt in the baseline, half for the stream
     half = (1 - level) / 2
     lower = what == "brier" or (what not in KINDS and metric(what).direction == "lower")
@@ -398,84 +475,6 @@ def _tally(batch: Any, columns: Mapping[str, Any]) -> Tally:
     return found
 
 
-def _add(about: dict[str, Any], state: dict[str, Any], t: Tally) -> None:
-    """Add what a batch tells to the sums."""
-    what = about["metric"]
-    if what == "auc":
-        _add_auc(state, t)
-    elif what == "brier":
-        if t.score.size and (t.score[-1] < 0 or t.score[0] > 1):
-            raise InputError("A Brier score needs probabilities, from 0 to 1.")
-        up, down = (1 - t.score) ** 2, t.score**2
-        state["n"] += float(t.n_pos + t.n_neg)
-        state["total"] += float(t.pos @ up + t.neg @ down)
-        state["squares"] += float(t.pos @ up**2 + t.neg @ down**2)
-    elif what == "calibration":
-        _add_calibration(about, state, t)
-    elif what == "scores":
-        _add_scores(about, state, t)
-    elif what == "flagged_share":
-        every = t.neg + t.pos + t.unknown
-        state["n"] += float(every.sum())
-        state["total"] += float(every[t.score >= about["threshold"]].sum())
-    else:
-        k, n = _share(metric(what), t, about["threshold"])
-        state["n"] += n
-        state["total"] += k
-
-
-def _share(m: Metric, t: Tally, threshold: float) -> tuple[float, float]:
-    c = at_threshold(t, threshold)
-    counts = np.array([int(c.tp), int(c.fp), int(c.fn), int(c.tn)], np.float64)
-    if m.name == "f1":  # true positives among true positives and errors
-        return float(counts[0]), float(counts[:3].sum())
-    if m.ratio is None or m.ratio.under is None:
-        raise InputError(f"{m.name} is not a share of cases.")
-    return float(counts @ m.ratio.over), float(counts @ m.ratio.under)
-
-
-def _add_auc(state: dict[str, Any], t: Tally) -> None:
-    """Count a block with m cases of the rarer class as m pairs, and wait for both."""
-    if state["waiting"] is not None:
-        t = _unpacked(state["waiting"]) + t
-    pairs = min(t.n_pos, t.n_neg)
-    if not pairs:
-        state["waiting"] = _packed(t)
-        return
-    state["waiting"] = None
-    area = float(placements(t)[1])
-    state["n"] += float(pairs)
-    state["total"] += pairs * area
-
-
-def _add_calibration(about: dict[str, Any], state: dict[str, Any], t: Tally) -> None:
-    if t.score.size and (t.score[-1] < 0 or t.score[0] > 1):
-        raise InputError("Calibration needs probabilities, from 0 to 1.")
-    near = about["near"]
-    here = np.ones(t.score.size, bool) if near is None else abs(t.score - near) <= 0.05
-    score, neg, pos = t.score[here], t.neg[here], t.pos[here]
-    with np.errstate(divide="ignore"):
-        gained = _evidence.calibration_wealth(score, neg * 1.0, pos * 1.0)
-    before = state["wealth"] or [0.0] * gained.size
-    state["wealth"] = [float(a + b) for a, b in zip(before, gained, strict=True)]
-    state["n"] += float(neg.sum() + pos.sum())
-    state["total"] += float(pos.sum())
-
-
-def _add_scores(about: dict[str, Any], state: dict[str, Any], t: Tally) -> None:
-    bag = _unpacked(state["bag"])
-    every = t.neg + t.pos + t.unknown
-    # within a batch no order is known: a random one keeps the ranks exchangeable
-    rng = np.random.default_rng([about["rng"], state["looks"]])
-    new = rng.permutation(np.repeat(t.score, every))
-    old = (bag.neg + bag.pos + bag.unknown)[::-1]
-    gained = rank_wealth(bag.score[::-1], old.astype(np.float64), new, rng)
-    before = state["wealth"] or [0.0] * (3 * POWERS.size)
-    state["wealth"] = [float(a + b) for a, b in zip(before, gained, strict=True)]
-    state["bag"] = _packed((bag + t).hide())
-    state["n"] += float(new.size)
-
-
 def look(about: dict[str, Any], state: dict[str, Any], name: str | None) -> None:
     """Ask for the evidence, and write a row of the history."""
     what, n, total = about["metric"], state["n"], state["total"]
@@ -490,6 +489,10 @@ def look(about: dict[str, Any], state: dict[str, Any], name: str | None) -> None
         if what == "calibration" and about["near"] is not None and n:
             value = total / n
             low, high = _evidence.share_limits(total, n, alpha)
+    elif what == "prevalence":
+        found = rate_evidence(state, about["bound"], about["side"]) if n else 0.0
+        value = min(max(total / n, 0.0), 1.0) if n else None
+        low, high = rate_limits(state, alpha)
     elif what == "brier":
         sums = (n, total, state["squares"])
         found = _evidence.mean_evidence(*sums, about["bound"], about["side"])
@@ -524,18 +527,9 @@ def _of_share(
     return found, value, low, high
 
 
-def _packed(t: Tally) -> dict[str, list[Any]]:
-    names = ("score", "neg", "pos", "unknown")
-    return {k: getattr(t, k).tolist() for k in names}
-
-
-def _unpacked(held: Mapping[str, list[Any]]) -> Tally:
-    return Tally(**held)
-
-
-def _fingerprint(t: Tally) -> str:
+def _fingerprint(*parts: Any) -> str:
     mark = hashlib.sha256()
-    for part in (t.score, t.neg, t.pos, t.unknown):
+    for part in parts:
         mark.update(np.ascontiguousarray(part).tobytes())
     return mark.hexdigest()
 
