@@ -16,7 +16,7 @@ $(BIN)/python:
 	$(BIN)/pip install --quiet --upgrade pip
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
-	$(BIN)/pip install --quiet -e ".[cli]"
+	$(BIN)/pip install --quiet -e ".[app]"
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
@@ -25,6 +25,7 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 
 demo: $(VENV)/.demo  ## Evaluate the sample data and say what was found
 	$(BIN)/trueness demo
+	@echo "The workbench is installed here: $(BIN)/trueness app sample:west_nile"
 
 test: $(VENV)/.dev  ## Run all tests
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)

@@ -312,15 +312,24 @@ def test_no_accessibility_violation_in_any_state(browser, served, path, scheme):
         assert axe(page) == []
 
 
-@pytest.mark.parametrize("width", [360, 800, 1280, 3840])
-def test_nothing_is_wider_than_the_screen(browser, served, width):
-    viewport = {"width": width, "height": 800}
+def test_nothing_is_wider_than_the_screen_and_a_large_one_is_used(browser, served):
+    with opened(browser, served, "/look?file=given") as page:
+        settled(page)
+        for width in (360, 800, 1280, 3840):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        box = page.locator("#threshold-section").bounding_box()
+        assert box["width"] > 3000
+
+
+def test_on_a_narrow_screen_the_report_comes_first(browser, served):
+    viewport = {"width": 360, "height": 700}
     with opened(browser, served, "/look?file=given", viewport=viewport) as page:
         settled(page)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        if width == 3840:  # a large screen is used
-            box = page.locator("#threshold-section").bounding_box()
-            assert box["width"] > 3000
+        assert not page.locator("#label").is_visible()
+        page.locator("summary", has_text="The data").click()
+        assert page.locator("#label").is_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 def test_prints_the_report_and_no_controls(browser, served):

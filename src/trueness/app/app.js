@@ -345,7 +345,7 @@ window.workbench = (() => {
     const told = () => {
       const fp = Number(fields.cost_fp.value), fn = Number(fields.cost_fn.value);
       const known = fields.cost_fp.value && fields.cost_fn.value && fp > 0 && fn > 0;
-      find("#ratio-now").textContent = known ? round(fn / fp) : "so many";
+      find("#ratio-now").textContent = known ? round(fn / fp) : "not set";
       if (known) ratio.value = Math.log10(fn / fp);
       const p = Number(fields.prevalence.value);
       if (p > 0 && p < 1) share.value = Math.log10(p);
@@ -452,6 +452,11 @@ window.workbench = (() => {
     });
     window.addEventListener("popstate", () => location.reload());
     all("[data-typed][role=combobox]").forEach(completes);
+    // on a narrow screen the report comes first
+    const narrow = window.matchMedia("(max-width: 63.9rem)").matches;
+    if (narrow && find("[data-section]")) {
+      all(".pane").forEach((pane) => { pane.open = Boolean(find(".problem:not([hidden])", pane)); });
+    }
     if (find("#ratio")) slides();
   }
 

@@ -21,6 +21,7 @@ from trueness.app.shelf import Filed
 from trueness.cli._columns import Chosen, Request, count_panel, with_verdicts
 from trueness.counts.values import Panel, Tally
 from trueness.data import frames
+from trueness.data.engines import quoted
 from trueness.ranking.verification import said_elsewhere
 from trueness.report import nogold, trees
 from trueness.report._parts import Page, Section
@@ -75,15 +76,21 @@ class Counted:
 def count(file: Filed, asked: Asked, chosen: Chosen) -> Counted:
     """Count the chosen columns, where they lie."""
     wanted = (chosen.label, *chosen.scores, chosen.count, chosen.by)
-    many = file.rows > MOST_ROWS and asked.kind == "scores"
+    large = file.rows > MOST_ROWS
     with file.lock, progress("Counting", unit=""):
-        rows = file.source.only(dict.fromkeys(n for n in wanted if n is not None))
+        names = list(dict.fromkeys(n for n in wanted if n is not None))
+        # a small file may hold very many rows, which are then left where they lie
+        rows = (
+            file.source.rows.select(", ".join(map(quoted, names)))
+            if large
+            else file.source.only(names)
+        )
         request = Request(file.source, chosen, rows, asked.level, SEED)
         if asked.kind == "leaves":
             return Counted(request, _leaves(request))
         if asked.kind == "tests":
             request = with_verdicts(request, asked.yes)
-        if many:
+        if large and asked.kind == "scores":
             return Counted(request, _binned(request), _binned_groups(request))
         groups = count_panel(request, by=True) if chosen.by else None
         return Counted(request, count_panel(request), groups)

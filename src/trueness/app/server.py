@@ -8,6 +8,7 @@ import re
 import shutil
 import socket
 import tempfile
+import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -84,14 +85,21 @@ class Workbench:
         """Show the page about a file."""
         try:
             file, asked, chosen = await self.asked(request)
-            taken = chosen and take.lines_of(asked, chosen, file.typed)
-            keys = [] if chosen is None else self._keys(file, asked)
             page = await run_in_threadpool(
-                pages.look, file, asked, taken, keys, request.query_params
+                self._page, file, asked, chosen, request.query_params
             )
         except InputError as err:
             return HTMLResponse(pages.start(self.shelf, in_page(str(err))), 404)
         return HTMLResponse(page)
+
+    def _page(
+        self, file: Filed, asked: Asked, chosen: Chosen | None, typed: Any
+    ) -> str:
+        """Write the page; this may read the file, and is done beside the server."""
+        if chosen is None:
+            return pages.look(file, asked, None, [], typed)
+        taken = take.lines_of(asked, chosen, file.typed)
+        return pages.look(file, asked, taken, self._keys(file, asked), typed)
 
     def _keys(self, file: Filed, asked: Asked) -> list[str]:
         binned = asked.kind == "scores" and file.rows > answers.MOST_ROWS
@@ -199,7 +207,8 @@ class Workbench:
         return JSONResponse({})
 
     async def at(self, request: Request) -> Response:
-        """Look up every number at one step of the slider."""
+        """Look up every number at one step of the slider, and say how long it took."""
+        begun = time.perf_counter()
         asked = read(request.query_params)
         counted = self.bench.find(asked)
         if counted is None:  # counted again, after other files were
@@ -208,7 +217,10 @@ class Workbench:
                 raise HTTPException(404)
             counted = await run_in_threadpool(self.bench.count, file, asked, chosen)
         model, at = (_whole(request, name) for name in ("model", "at"))
-        return JSONResponse(answers.look_up(counted, asked, model, at))
+        answer = JSONResponse(answers.look_up(counted, asked, model, at))
+        took = 1000 * (time.perf_counter() - begun)
+        answer.headers["server-timing"] = f"look;dur={took:.2f}"
+        return answer
 
     async def check(self, request: Request) -> Response:
         """Say what is wrong with what was typed, and the lines that give the same."""

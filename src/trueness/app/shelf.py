@@ -17,6 +17,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import final
 
+from starlette.concurrency import run_in_threadpool
+
 from trueness._core.checks.errors import InputError
 from trueness._core.records import shown
 from trueness.cli._source import SAMPLE, Source, open_source
@@ -126,7 +128,8 @@ class Shelf:
                         raise InputError(too_large(self.limit))
                     file.write(chunk)
             found = Filed(f"upload-{self._numbers}", path.name, str(path))
-            _ = found.source  # a file that cannot be read is told at once
+            # a file that cannot be read is told at once; others are answered meanwhile
+            await run_in_threadpool(lambda: found.source)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise

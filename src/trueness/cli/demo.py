@@ -62,7 +62,11 @@ def demo(
         parts += ["", title, *lines]
     parts += ["", "Files:"]
     parts += [f"  {path}  {what}" for path, what in written.items()]
-    parts += ["", "Now with your own file: trueness report FILE --label Y --score P"]
+    parts += [
+        "",
+        "To look around in the browser: trueness app sample:west_nile",
+        "Now with your own file: trueness report FILE --label Y --score P",
+    ]
     result = {
         "steps": [
             {"title": title, "sentences": [x for x in lines if isinstance(x, str)]}

@@ -49,12 +49,12 @@ def section(
     drawn = [
         _roc(models, options, once),
         _precision_recall(models, options, once),
-        _capacity(models, options),
-        _cost(models, options),
+        _capacity(models, options, once),
+        _cost(models, options, once),
         calibration,
-        _scores(models),
+        _scores(models, once),
         _decision(models, options),
-        _any_cost(models, options),
+        _any_cost(models, options, once),
     ]
     return Section(
         "threshold",
@@ -198,8 +198,8 @@ def _precision_recall(
     )
 
 
-def _capacity(models: Sequence[Model], options: ReportOptions) -> Figure:
-    figure = gain_figure(_tallies(models))
+def _capacity(models: Sequence[Model], options: ReportOptions, once: Once) -> Figure:
+    figure = once("gain", lambda: gain_figure(_tallies(models)))
     s = models[0].steps
     return _drawn(
         models,
@@ -213,7 +213,7 @@ def _capacity(models: Sequence[Model], options: ReportOptions) -> Figure:
     )
 
 
-def _cost(models: Sequence[Model], options: ReportOptions) -> Figure:
+def _cost(models: Sequence[Model], options: ReportOptions, once: Once) -> Figure:
     (fp, fn), s = options.costs, models[0].steps
     note = f"Lower is better. A false positive costs {fp:g}, a false negative {fn:.4g}."
     if options.invented:
@@ -226,7 +226,7 @@ def _cost(models: Sequence[Model], options: ReportOptions) -> Figure:
     now = float((fp * c.fp + fn * c.fn) / (s.n_pos + s.n_neg))
     return _drawn(
         models,
-        price_figure(_tallies(models), fp, fn),
+        once(("price", fp, fn), lambda: price_figure(_tallies(models), fp, fn)),
         "Cost",
         note,
         "flagged_rate cost",
@@ -235,9 +235,9 @@ def _cost(models: Sequence[Model], options: ReportOptions) -> Figure:
     )
 
 
-def _scores(models: Sequence[Model]) -> Figure:
+def _scores(models: Sequence[Model], once: Once) -> Figure:
     return svg.bars(
-        score_figure(_tallies(models)),
+        once("scores", lambda: score_figure(_tallies(models))),
         note="Solid: positives. Dashed outline: negatives. Cases to the right of the "
         "line are flagged.",
         now=models[0].steps.first,
@@ -289,8 +289,11 @@ def _reach(figure: Curves, prevalence: float) -> float:
     return float(min(1.0, np.ceil(10 * max(last, 2 * prevalence)) / 10))
 
 
-def _any_cost(models: Sequence[Model], options: ReportOptions) -> Figure:
-    figure = cost_curve_figure(_tallies(models), level=options.level)
+def _any_cost(models: Sequence[Model], options: ReportOptions, once: Once) -> Figure:
+    level = options.level
+    figure = once(
+        ("cost_curve", level), lambda: cost_curve_figure(_tallies(models), level=level)
+    )
     s, span = models[0].steps, (0.0, 0.55)
     at = weight_of(models[0].tally.prevalence, options.costs)
     alarm, miss = s.at_start("fpr"), s.at_start("fnr")
