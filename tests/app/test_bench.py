@@ -1,5 +1,6 @@
 """The answers of the workbench are the library's; guesses, problems, moves, files."""
 
+import http.client
 import io
 import json
 import re
@@ -7,6 +8,7 @@ import shlex
 import threading
 import time
 from contextlib import redirect_stdout
+from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
@@ -203,8 +205,6 @@ def test_the_report_is_that_of_the_command_which_is_shown(
 
 
 def taken(served, name, **more):
-    from urllib.parse import urlencode
-
     answer = served.ask(f"/take/{name}?{urlencode({**DATA, **more}, doseq=True)}")
     assert answer.status == 200, answer.text
     assert f'filename="{name}"' in answer.headers["content-disposition"]
@@ -253,9 +253,6 @@ def test_the_map_and_its_command(served, panel, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_flagged_rows_are_those_that_reach_the_threshold(served, small, kind, tmp_path):
-    import http.client
-    from urllib.parse import urlencode
-
     query = urlencode({**DATA, "cut": 0.623, "classifier": "b"}, doseq=True)
     line = http.client.HTTPConnection(served.host, served.port)
     cookie = {"Cookie": f"trueness_{served.port}={served.token}"}
@@ -407,3 +404,22 @@ def test_patterns_and_folders_are_opened(small, tmp_path, place):
     where = folder if place == "folder" else folder / place
     with running(where) as server:
         assert "800" in server.section("summary", **DATA)
+
+
+def test_a_look_up_waits_for_nobody(served):
+    models(served)  # counts
+    line = http.client.HTTPConnection(served.host, served.port)
+    cookie = {"Cookie": f"trueness_{served.port}={served.token}"}
+    times, inside = [], []
+    for at in range(1, 40):
+        query = urlencode({**DATA, "at": at}, doseq=True)
+        begun = time.perf_counter()
+        line.request("GET", f"/at?{query}", headers=cookie)
+        answer = line.getresponse()
+        answer.read()
+        times.append(time.perf_counter() - begun)
+        inside.append(float(answer.headers["server-timing"].rpartition("=")[2]))
+    line.close()
+    # the fastest, whatever else this machine does: a delayed acknowledgement is 40 ms
+    assert min(times) < 0.03
+    assert min(inside) < 10

@@ -404,7 +404,9 @@ def prepared(
     """Get a server ready: its first address, itself, and what runs it."""
     clear_old()
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as listening:
+    # asyncio sends small answers at once only where the protocol is named: without it
+    # every look-up waits 40 ms for an acknowledgement that the other side delays
+    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
         listening.listen(64)
