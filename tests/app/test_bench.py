@@ -423,3 +423,17 @@ def test_a_look_up_waits_for_nobody(served):
     # the fastest, whatever else this machine does: a delayed acknowledgement is 40 ms
     assert min(times) < 0.03
     assert min(inside) < 10
+
+
+def test_titles_of_the_page_are_those_of_the_sections(panel):
+    from trueness.app.pages import TITLES
+    from trueness.report.findings import SECTIONS, Findings
+    from trueness.report.inputs import read_options
+
+    options = read_options(panel, calibrator="platt", half_width=0.05, replicates=0)
+    f = Findings(panel, options, {"x": panel, "y": panel})
+    made = {key: ask(f) for key, ask in SECTIONS.items()}
+    assert {k: s.title for k, s in made.items() if s} == {
+        k: TITLES[k] for k, s in made.items() if s
+    }
+    assert set(SECTIONS) < set(TITLES)

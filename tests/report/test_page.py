@@ -396,7 +396,7 @@ def test_a_prevalence_of_use_chooses_the_cut_and_is_read_out(panel):
     used = best.confusion.at_prevalence(0.02)
     found = model["columns"]["used_flagged_rate"][at]
     assert found == pytest.approx(float(trueness.flagged_rate(used)), rel=1e-4)
-    assert "accuracy at a prevalence of 2 %" in html(page)
+    assert "Used at a prevalence of 2 %" in html(page)
 
 
 def html(page):

@@ -78,6 +78,12 @@ window.workbench = (() => {
     dirty = true;
     const answer = await (await fetch("/check?" + query)).json();
     if (wanted !== query) return;
+    say(answer);
+    if (!Object.keys(answer.problems).length) fillAll(kept ? ASIDE : null);
+  }
+
+  // what is wrong, where it was typed; and the lines that give the same
+  function say(answer) {
     all("[data-problem]").forEach((e) => {
       const words = answer.problems[e.dataset.problem] || "";
       e.textContent = words;
@@ -88,7 +94,6 @@ window.workbench = (() => {
     if (answer.taken) {
       all("[data-line]").forEach((e) => { e.textContent = answer.taken[e.dataset.line]; });
     }
-    if (!Object.keys(answer.problems).length) fillAll(kept ? ASIDE : null);
   }
 
   function soon() {
@@ -184,9 +189,15 @@ window.workbench = (() => {
     let at;
     if (now) at = now.at;
     else if (!again && given.has("at")) at = Number(given.get("at"));
-    const wanted = form.elements.classifier ? form.elements.classifier.value : "";
+    const data = JSON.parse(find("#data").textContent);
+    // the best one is looked at first, and the address and the lines say so
+    if (!form.elements.classifier.value) {
+      form.elements.classifier.value = data.models[0].key;
+      query = asked();
+      fetch("/check?" + query).then((a) => a.json()).then(say);
+    }
+    const wanted = form.elements.classifier.value;
     if (choice) {
-      const data = JSON.parse(find("#data").textContent);
       const mine = data.models.findIndex((m) => m.key === wanted);
       choice.value = String(Math.max(mine, 0));
       choice.addEventListener("change", () => {

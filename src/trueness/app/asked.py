@@ -87,6 +87,11 @@ class Asked:
         return {"fp": self.cost_fp, "fn": self.cost_fn}
 
     @property
+    def score(self) -> str:
+        """Name the classifier that is looked at: the chosen one, or the first."""
+        return self.classifier if self.classifier in self.columns else self.columns[0]
+
+    @property
     def wanted(self) -> dict[str, Any]:
         """Give what is asked of a threshold, as the report takes it."""
         return {

@@ -31,6 +31,7 @@ from trueness.report.inputs import (
     Model,
     ReportOptions,
     read_options,
+    tallies_of,
 )
 from trueness.report.plain_words import tiles
 from trueness.report.slider import Steps, columns, every_step, met, short
@@ -324,8 +325,6 @@ def leaves(counted: Counted, asked: Asked) -> Section:
     return trees.section(counted.data.report(level=asked.level))
 
 
-def first_model(counted: Counted, asked: Asked) -> Model:
-    """Give the classifier that is looked at: the chosen one, or the best."""
-    f = findings(counted, asked, quick=True)
-    chosen = [m for m in f.models if m.key == asked.classifier]
-    return chosen[0] if chosen else f.models[0]
+def tally_of(counted: Counted, asked: Asked) -> Tally:
+    """Give the classifier that is looked at: the one that was chosen, or the first."""
+    return tallies_of(counted.data)[asked.score]

@@ -159,13 +159,16 @@ def _texts(slider: dict[str, Any]) -> dict[str, str]:
     return now
 
 
-def section(made: Section | None, key: str, asked: Asked) -> str:
-    """Write one section, or why it is not there."""
+def section(
+    made: Section | None, key: str, asked: Asked, width: float | None = None
+) -> str:
+    """Write one section, or why it is not there; ``width`` is what was planned for."""
     return _render(
         "section.html.j2",
         s=made,
         key=key,
         asked=asked,
+        width=width,
         calibrators=list(CALIBRATORS),
         **moving({}),
     )

@@ -298,9 +298,8 @@ class Workbench:
 
         def write() -> None:
             counted = self.bench.count(file, asked, chosen)
-            score = answers.first_model(counted, asked).key
             with file.lock:
-                take.flagged_rows(counted, score, cut, target)
+                take.flagged_rows(counted, asked.score, cut, target)
 
         await run_in_threadpool(write)
         gone = BackgroundTask(target.unlink, missing_ok=True)
@@ -342,7 +341,8 @@ def _made(counted: Counted, asked: Asked, key: str, quick: bool) -> tuple[str, A
         return pages.operating(made, slider), made
     found = answers.section(counted, asked, key)
     counted.known.setdefault("sections", {})[key] = found
-    return pages.section(found, key, asked), found
+    width = answers.options_of(counted, asked).half_width
+    return pages.section(found, key, asked, width), found
 
 
 def _file(counted: Counted, asked: Asked, name: str, command: str) -> bytes:

@@ -15,7 +15,7 @@ import duckdb
 from trueness import __version__
 from trueness._core.doors import installed
 from trueness.app.asked import Asked
-from trueness.app.bench import Counted, first_model
+from trueness.app.bench import Counted, tally_of
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import map_to_json
 from trueness.cli._columns import Chosen
@@ -87,7 +87,7 @@ def _asked_words(asked: Asked) -> list[str]:
 def _calibrate_line(asked: Asked, chosen: Chosen, typed: str) -> str:
     words = ["trueness", "calibrate", typed, *_pair("--label", chosen.label)]
     words += _pair("--positive", asked.positive)
-    words += _pair("--score", asked.classifier or chosen.scores[0])
+    words += _pair("--score", asked.score)
     words += [*_pair("--count", chosen.count), "--method", asked.calibrate]
     return shlex.join([*words, "--save", "map.json"])
 
@@ -118,7 +118,7 @@ def _python(asked: Asked, chosen: Chosen, typed: str) -> str:
                   "print(trueness.best_combination(found))"]  # fmt: skip
         lines.append(f'trueness.report.write(panel, "{REPORT}", source={typed!r})')
         return "\n".join(lines) + "\n"
-    score = asked.classifier or chosen.scores[0]
+    score = asked.score
     wanted = _wanted(asked)
     lines.append(f"print(trueness.auc(panel[{score!r}]))")
     lines.append(f"print(trueness.best_threshold(panel[{score!r}]{_best(asked)}))")
@@ -196,8 +196,8 @@ def report_json(counted: Counted, page: Page) -> bytes:
 
 def fitted_map(counted: Counted, asked: Asked) -> bytes:
     """Fit the map that ``trueness calibrate --save`` saves."""
-    m = first_model(counted, asked)
-    return map_to_json(calibrate(m.tally, method=asked.calibrate)).encode()
+    t = tally_of(counted, asked)
+    return map_to_json(calibrate(t, method=asked.calibrate)).encode()
 
 
 def flagged_rows(counted: Counted, score: str, cut: float, target: Path) -> None:
