@@ -437,3 +437,16 @@ def test_titles_of_the_page_are_those_of_the_sections(panel):
         k: TITLES[k] for k, s in made.items() if s
     }
     assert set(SECTIONS) < set(TITLES)
+
+
+def test_a_tab_that_asks_something_else_gives_up_what_it_asked_before():
+    all_jobs = jobs.Jobs(lanes=1)
+    first = all_jobs.ask("old", endless_loop, "tab", 0, topic="summary")
+    all_jobs.ask("old", endless_loop, "other tab", 0, topic="summary")
+    second = all_jobs.ask("new", lambda: 3, "tab", 0, topic="summary")
+    assert first.state != "stopped"  # the other tab still waits
+    all_jobs.ask("newer", lambda: 4, "other tab", 0, topic="summary")
+    assert first.state == "stopped"
+    assert second.finished.wait(10)
+    assert second.result == 3
+    all_jobs.close()

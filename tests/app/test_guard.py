@@ -200,3 +200,11 @@ def test_tokens_differ_and_are_long():
 def test_the_samples_on_the_first_page_are_there():
     assert set(shelf.SHOWN_SAMPLES) <= set(SAMPLES)
     assert trueness.samples.path(shelf.SHOWN_SAMPLES[0]).is_file()
+
+
+def test_who_lets_others_in_is_found_under_the_names_of_the_machine():
+    name = socket.gethostname()
+    with running(host="0.0.0.0") as server:  # noqa: S104
+        assert server.host == name.lower()
+        assert server.ask("/", Host=f"{name}:{server.port}").status == 200
+        assert server.ask("/", Host=f"evil.example:{server.port}").status == 421

@@ -2,8 +2,8 @@
 
 A job runs in a thread of its own lane: what a person waits for in one, what may come
 later in the other. Who waits asks again and again; a job that nobody waits for any more
-(the tab was closed, or asks something else) is stopped. Its thread gets an exception at
-the next step of Python, and an engine that counts is interrupted.
+(the tab asks something else in its place, or was closed) is stopped. Its thread gets an
+exception at the next step of Python, and an engine that counts is interrupted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from trueness.data.engines import CONNECTIONS
 
 KEPT = 96  # answers that are remembered
 ENDING = 2.0  # seconds that a thread may take to end
-PATIENCE = 20.0  # seconds without being asked for, after which a job is stopped
+# seconds without being asked for, after which a job is stopped: browsers let a page
+# that nobody looks at ask once a minute only
+PATIENCE = 90.0
 
 
 class Stopped(BaseException):
@@ -38,6 +40,7 @@ class Job:
 
     make: Callable[[], Any]
     lane: int
+    topic: Any = None
     state: str = "waiting"  # then "running", at last "done", "failed" or "stopped"
     result: Any = None
     words: str = ""
@@ -51,6 +54,11 @@ class Job:
     def is_over(self) -> bool:
         """Is there nothing to wait for?"""
         return self.finished.is_set()
+
+    @property
+    def last_asked(self) -> float:
+        """When did a tab ask for it?"""
+        return max(self.tabs.values(), default=0.0)
 
     def add_task(self, what: str, total: float | None = None, unit: str = "") -> int:
         """Hear that a pass begins, as a progress bar does."""
@@ -92,12 +100,23 @@ class Jobs:
         for thread in self._threads:
             thread.start()
 
-    def ask(self, what: Any, make: Callable[[], Any], tab: str, lane: int) -> Job:
-        """Find a job, or begin it; a tab that asks is a tab that waits."""
+    def ask(
+        self,
+        what: Any,
+        make: Callable[[], Any],
+        tab: str,
+        lane: int,
+        topic: Any = None,
+    ) -> Job:
+        """Find a job, or begin it; a tab that asks is a tab that waits.
+
+        Of one topic a tab waits for one job only: what it asked before is given up.
+        """
         with self._lock:
             job = self._jobs.get(what)
             if job is None:
-                job = self._jobs[what] = Job(make, lane)
+                job = self._jobs[what] = Job(make, lane, topic)
+                self._give_up(tab, topic, job)
                 self._lock.notify_all()
             self._jobs.move_to_end(what)
             job.tabs[tab] = time.monotonic()
@@ -128,6 +147,14 @@ class Jobs:
         for thread in self._threads:
             thread.join(ENDING)
         self._jobs.clear()  # what an engine has lent is given back before it ends
+
+    def _give_up(self, tab: str, topic: Any, instead: Job) -> None:
+        for job in self._jobs.values():
+            waits = not job.is_over and job is not instead and tab in job.tabs
+            if topic is not None and waits and job.topic == topic:
+                del job.tabs[tab]
+                if not job.tabs:
+                    self._stop(job)
 
     def _stop(self, job: Job) -> None:
         if job.thread is not None:
@@ -189,9 +216,12 @@ class Jobs:
             old = time.monotonic() - PATIENCE
             with self._lock:
                 for job in self._jobs.values():
-                    if not job.is_over and max(job.tabs.values()) < old:
+                    if not job.is_over and job.last_asked < old:
                         self._stop(job)
-                stopped = [w for w, j in self._jobs.items() if j.state == "stopped"]
-                for what in stopped:
-                    if max(self._jobs[what].tabs.values()) < old:
-                        del self._jobs[what]
+                gone = [
+                    what
+                    for what, job in self._jobs.items()
+                    if job.state == "stopped" and job.last_asked < old
+                ]
+                for what in gone:
+                    del self._jobs[what]

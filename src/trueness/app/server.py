@@ -41,6 +41,7 @@ from trueness.app.shelf import GIVEN, PREFIX, Filed, Shelf, too_large
 from trueness.cli._columns import Chosen
 
 LIMIT = 512  # megabytes of an upload
+ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - refused without --i-know
 SOON = 0.25  # seconds that an answer may take before progress is told instead
 TYPES = {".html": "text/html", ".json": "application/json", ".svg": "image/svg+xml",
          ".png": "image/png"}  # fmt: skip
@@ -145,7 +146,8 @@ class Workbench:
             raise HTTPException(404)
         quick = "quick" in request.query_params
         what, make = self._section(file, asked, chosen, key, quick)
-        job = self._ask(request, what, make, lane=0 if quick else 1)
+        lane = 0 if quick else 1
+        job = self._ask(request, what, make, lane, topic=(key, quick))
         return await self._shown(job)
 
     def _section(
@@ -171,12 +173,17 @@ class Workbench:
         return what, make
 
     def _ask(
-        self, request: Request, what: Any, make: Callable[[], Any], lane: int
+        self,
+        request: Request,
+        what: Any,
+        make: Callable[[], Any],
+        lane: int,
+        topic: Any = None,
     ) -> Job:
         tab = request.query_params.get("tab", "")
         if "again" in request.query_params:
             self.jobs.drop(what)
-        return self.jobs.ask(what, make, tab, lane)
+        return self.jobs.ask(what, make, tab, lane, topic if tab else None)
 
     async def _over(self, job: Job, seconds: float | None = None) -> bool:
         """Wait until a job is over, for a while; other requests go on meanwhile."""
@@ -436,13 +443,21 @@ def serve(given: str | None, *, opened: Callable[[str], None], **where: Any) -> 
 
 
 def _names(host: str) -> tuple[str, ...]:
+    """Under which names may this server be asked? All of this machine if others may."""
     shown = f"[{host}]" if ":" in host else host
-    return tuple(dict.fromkeys((*LOCAL, shown)))
+    if shown in LOCAL:
+        return LOCAL
+    names = [shown, socket.gethostname(), socket.getfqdn()]
+    with suppress(OSError):
+        names += socket.gethostbyname_ex(socket.gethostname())[2]
+    return tuple(dict.fromkeys((*LOCAL, *names)))
 
 
 def address(key: Key, host: str, workbench: Workbench) -> str:
     """Give the first address: with the token, and the file if there is one."""
     name = f"[{host}]" if ":" in host else host
+    if host in ANYWHERE:
+        name = socket.gethostname()
     own = workbench.shelf.own
     where = f"look?file={GIVEN}&" if [f.word for f in own] == [GIVEN] else "?"
     return f"http://{name}:{key.port}/{where}token={key.token}"
