@@ -273,6 +273,9 @@ def test_figures_are_files_of_their_own(served):
     text = taken(served, "threshold-0.svg")
     assert text.startswith("<svg xmlns=")
     assert "var(--" not in text
+    assert '<rect width="360" height="364" fill="#ffffff"/>' in text
+    names = re.findall(r'<text class="name" x="92" y="\d+">([^<]*)</text>', text)
+    assert names == ["a", "b"]
     assert taken(served, "ranking-1.png")[1:4] == "PNG"
     assert served.ask("/take/ranking-9.svg?file=given").status == 404
 

@@ -285,7 +285,8 @@ class Workbench:
             if drawn is None or int(number) >= len(drawn.figures):
                 raise HTTPException(404)
             draw = take.figure_svg if ending == "svg" else take.figure_png
-            content = await run_in_threadpool(draw, drawn.figures[int(number)])
+            figure_of = drawn.figures[int(number)]
+            content = await run_in_threadpool(draw, figure_of, job.result[2:])
         return Response(
             content,
             media_type=TYPES[Path(name).suffix],
@@ -333,8 +334,10 @@ def _whole(request: Request, name: str) -> int:
     return int(text) if re.fullmatch(r"\d{1,12}", text) else 0
 
 
-def _made(counted: Counted, asked: Asked, key: str, quick: bool) -> tuple[str, Any]:
-    """Make a section: its HTML, and what it was made of."""
+def _made(
+    counted: Counted, asked: Asked, key: str, quick: bool
+) -> tuple[str, Any, *tuple[str, ...]]:
+    """Make a section: its HTML, what it was made of, and whom its figures name."""
     if key == "nogold" or (key == "summary" and not counted.labelled):
         page = answers.without_labels(counted, asked)
         return pages.head(page), page.sections[0]
@@ -345,7 +348,8 @@ def _made(counted: Counted, asked: Asked, key: str, quick: bool) -> tuple[str, A
         return pages.head(answers.summary(counted, asked, quick)), None
     if key == "threshold":
         made, slider = answers.operating(counted, asked, quick)
-        return pages.operating(made, slider), made
+        names = (m["name"] for m in slider["models"])
+        return pages.operating(made, slider), made, *names
     found = answers.section(counted, asked, key)
     counted.known.setdefault("sections", {})[key] = found
     width = answers.options_of(counted, asked).half_width

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, final
 
 import duckdb
+from markupsafe import Markup
 
 from trueness import __version__
 from trueness._core.doors import installed
@@ -28,6 +30,7 @@ from trueness.report.page import file_of, render
 from trueness.report.summary import summarise
 
 REPORT = "report.html"
+ROW = 18  # height of a name under a figure
 
 
 @final
@@ -237,16 +240,39 @@ def _plain_style() -> str:
     return flat
 
 
-def figure_svg(figure: Figure) -> bytes:
-    """Write a figure of the page as a file of its own, in the light colours."""
-    style = f"<style>{_plain_style()} svg {{ background: #fff; }}</style>"
-    head = '<svg xmlns="http://www.w3.org/2000/svg" width="720" '
-    text = str(figure.svg).replace("<svg ", head, 1)
-    return text.replace(">", f">{style}", 1).encode()
+def figure_svg(figure: Figure, names: Sequence[str] = ()) -> bytes:
+    """Write a figure of the page as a file of its own, in the light colours.
+
+    The page names its classifiers above all figures; a file names them below its own.
+    """
+    text = str(figure.svg)
+    shown = list(enumerate(names)) if "data-model" in text else []
+    sizes = re.search(r'viewBox="0 0 (\d+) (\d+)"', text)
+    width, below = (int(v) for v in sizes.groups()) if sizes else (360, 320)
+    height = below + ROW * len(shown) + (8 if shown else 0)
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{2 * width}" '
+        f'height="{2 * height}" '
+    )
+    first = (
+        f"><style>{_plain_style()}</style>"
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
+    )
+    legend = Markup("").join(_named(k, name, below + ROW * k) for k, name in shown)
+    text = text.replace("<svg ", head, 1).replace(">", first, 1)
+    text = text.replace(f'0 0 {width} {below}"', f'0 0 {width} {height}"', 1)
+    return f"{text.removesuffix('</svg>')}{legend}</svg>".encode()
 
 
-def figure_png(figure: Figure) -> bytes:
+def _named(k: int, name: str, y: int) -> Markup:
+    return Markup(
+        '<path class="line curve chosen c{c}" d="M54 {y}L84 {y}"/>'
+        '<text class="name" x="92" y="{base}">{name}</text>'
+    ).format(c=k % 8, y=y + 8, base=y + 12, name=name)
+
+
+def figure_png(figure: Figure, names: Sequence[str] = ()) -> bytes:
     """Draw a figure of the page in dots."""
     convert = installed("vl_convert", "plots")
-    found: bytes = convert.svg_to_png(figure_svg(figure).decode(), scale=2)
+    found: bytes = convert.svg_to_png(figure_svg(figure, names).decode(), scale=2)
     return found
