@@ -18,11 +18,11 @@ from trueness.calibration.by_rank import binormal, fermi_dirac_map
 from trueness.calibration.maps import Map
 from trueness.calibration.monotone import histogram, isotonic, venn_abers
 from trueness.calibration.parametric import beta, platt, temperature
-from trueness.counts.answers import of_tally
+from trueness.counts.answers import of_tally, refuse_weights
 from trueness.counts.values import Tally
 
 
-@of_tally
+@of_tally(weights=True)
 def calibrate(t: Tally, *, method: str = "auto", **options: Any) -> Map:
     """Which probability does each score stand for?
 
@@ -32,7 +32,9 @@ def calibrate(t: Tally, *, method: str = "auto", **options: Any) -> Map:
         Labelled cases that the classifier was *not* trained on (for training cases see
         :class:`trueness.estimators.Calibrator`). Unknowns are not used.
     method
-        A name from ``trueness.CALIBRATORS``.
+        A name from ``trueness.CALIBRATORS``. Of weighted cases "isotonic", "platt",
+        "beta", "temperature" and "histogram"; "auto" is then "beta" for scores from 0
+        to 1, and "platt" for others.
     **options
         Passed on to the method, for example ``bins=20`` to "histogram".
 
@@ -49,6 +51,10 @@ def calibrate(t: Tally, *, method: str = "auto", **options: Any) -> Map:
     array([0.25, 0.5 , 0.75])
     """
     fit = CALIBRATORS[_options.choice(method, CALIBRATORS, "method")]
+    if t.weighted and method not in WEIGHTED:
+        if method != "auto":
+            refuse_weights(t, f"calibrate(method={method!r})")
+        fit = beta if len(t) and 0 <= t.score[-1] <= t.score[0] <= 1 else platt
     known = [name for name in signature(fit).parameters if name != "t"]
     _options.options(options, known, f"method={method!r}")
     return fit(t, **options)
@@ -68,3 +74,5 @@ CALIBRATORS: Mapping[str, Callable[..., Map]] = MappingProxyType(
         "histogram": histogram,
     }
 )
+# those whose fit is a function of sums, be they of cases or of weights
+WEIGHTED = ("isotonic", "platt", "beta", "temperature", "histogram")

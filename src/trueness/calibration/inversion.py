@@ -28,6 +28,8 @@ from trueness.counts.resampling import draw
 from trueness.ranking.auc_intervals import student_quantile
 
 Rows = tuple[Floats, Array, Array]
+# of weighted rows: as how many equal cases they are drawn, and what each weighs
+Draws = tuple[Array, Floats]
 # the truth at so many members of a family; between them it is interpolated
 _TRUTHS = 25
 
@@ -50,7 +52,7 @@ class Family(NamedTuple):
 _BELOW, _ABOVE = 4.0, 2.5
 
 
-def _between(seen: float, n: int) -> tuple[float, float]:
+def _between(seen: float, n: float) -> tuple[float, float]:
     """Which members need a look? All below, unless what was seen is far from 0."""
     unit = 1 / math.sqrt(n)
     return max(seen - _BELOW * unit, 0.0), seen + _ABOVE * unit
@@ -60,7 +62,7 @@ def departures(rows: Rows) -> Family:
     """From calibrated scores to the isotonic curve and beyond."""
     score, pos, neg = rows
     cases = pos + neg
-    n = int(cases.sum())
+    n = float(cases.sum())
     away = _doubted(pos, neg, 0.5) - score
     if np.abs(away).max() < 1e-9:  # no direction is suggested: towards a coin
         away = 0.5 - score + 1e-6
@@ -73,7 +75,7 @@ def gradients(rows: Rows) -> Family:
     """From no discrimination to the isotonic curve and beyond."""
     _, pos, neg = rows
     cases = pos + neg
-    n = int(cases.sum())
+    n = float(cases.sum())
     share = (float(pos.sum()) + 0.5) / (n + 1)
     lean = _doubted(pos, neg, share)
     lean = lean - cases @ lean / n
@@ -108,6 +110,7 @@ def inverted(
     replicates: int,
     rng: np.random.Generator,
     most: float,
+    draws: Draws | None = None,
 ) -> list[tuple[float, float]]:
     """Between which truths would what was ``seen`` not be rare?
 
@@ -118,13 +121,14 @@ def inverted(
     """
     score, pos, neg = rows
     cases = pos + neg
-    n = int(cases.sum())
+    n = float(cases.sum())
     c = np.linspace(family.first, family.last, replicates)
     found = np.empty((replicates, seen.size))
-    for k, drawn in enumerate(draw(cases, replicates, rng)):
+    number, each = (cases, np.ones_like(cases)) if draws is None else draws
+    for k, drawn in enumerate(draw(number, replicates, rng)):
         at = np.flatnonzero(drawn)
         up = rng.binomial(drawn[at], family.at(c[k])[at])
-        found[k] = statistic(score[at], up, drawn[at] - up)
+        found[k] = statistic(score[at], up * each[at], (drawn[at] - up) * each[at])
     few = np.linspace(family.first, family.last, _TRUTHS)
     members = [family.at(x) for x in few]
     true = np.array([truth(score, cases * f, cases * (1 - f)) for f in members])

@@ -29,6 +29,7 @@ from trueness.calibration.formulas import TRANSFORMS, Formula, Logistic
 from trueness.calibration.logistic import LogisticFit, fit_logistic, separated
 from trueness.calibration.maps import Map, register
 from trueness.counts.values import Tally
+from trueness.counts.weights import sizes
 
 _EPS = 2.0**-52
 _TARGETS = ("labels", "smoothed", "auto")
@@ -322,14 +323,21 @@ def _fit(
         targets = "smoothed" if apart else "labels"
     pos, neg = t.pos.astype(np.float64), t.neg.astype(np.float64)
     if targets == "smoothed":
-        pos, neg = smoothed_counts(pos, neg)
+        pos, neg = smoothed_counts(pos, neg, *(e.number for e in sizes(t)))
     return fit_logistic(columns, pos, neg, intercept=intercept), targets
 
 
-def smoothed_counts(pos: Floats, neg: Floats) -> tuple[Floats, Floats]:
-    """Replace the labels 1 and 0 by Platt's targets (Platt 1999, section 2.2)."""
-    high = (pos.sum() + 1) / (pos.sum() + 2)
-    low = 1 / (neg.sum() + 2)
+def smoothed_counts(
+    pos: Floats, neg: Floats, n_pos: float | None = None, n_neg: float | None = None
+) -> tuple[Floats, Floats]:
+    """Replace the labels 1 and 0 by Platt's targets (Platt 1999, section 2.2).
+
+    ``n_pos`` and ``n_neg`` are the effective numbers where cases are weighted.
+    """
+    n_pos = float(pos.sum()) if n_pos is None else n_pos
+    n_neg = float(neg.sum()) if n_neg is None else n_neg
+    high = (n_pos + 1) / (n_pos + 2)
+    low = 1 / (n_neg + 2)
     return pos * high + neg * low, pos * (1 - high) + neg * (1 - low)
 
 

@@ -25,10 +25,17 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.isotonic import pool_violators
 from trueness._core.records import Answer, Estimate
-from trueness.calibration.inversion import departures, gradients, inverted
+from trueness.calibration.inversion import Draws, departures, gradients, inverted
 from trueness.calibration.monotone import equal_mass
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
+from trueness.counts.weights import (
+    equal_cases,
+    linearised,
+    remark,
+    student_factor,
+    whole_draws,
+)
 
 # draws look at this many rows at most: more are pooled to as many equal cells
 MOST_ROWS = 1000
@@ -79,7 +86,7 @@ class ProperScore(Answer):
         return "\n".join([line, *parts, f"  skill: {self.skill:.4g}", *notes])
 
 
-@of_tally
+@of_tally(weights=True)
 def brier(
     t: Tally, *, level: float = 0.95, replicates: int = 500, rng: Any = 0
 ) -> ProperScore:
@@ -129,7 +136,7 @@ def brier(
     return _proper_score(t, "brier", level, replicates, rng)
 
 
-@of_tally
+@of_tally(weights=True)
 def log_loss(
     t: Tally, *, level: float = 0.95, replicates: int = 500, rng: Any = 0
 ) -> ProperScore:
@@ -191,15 +198,17 @@ def _proper_score(
     generator = _options.generator(rng)
     value, mcb, dsc, _ = _decompose(score, pos, neg, loss)
     losses, most = loss(score), _MOST[name]
-    unc = _uncertainty(int(pos.sum()), int(neg.sum()), loss, level)
-    e = mean_estimate(losses, neg, pos, level, most[0])
-    rows = pooled(score, pos, neg)
+    squares = squared_rows(t)
+    unc = _uncertainty(*_as_cases(pos, neg, squares), loss, level)
+    e = mean_estimate(losses, neg, pos, level, most[0], squares=squares)
+    rows, draws = _drawn_rows(score, pos, neg, squares)
+    asked = (loss, level, replicates, generator)
     parts = [
-        _miscalibration(mcb, rows, loss, level, replicates, generator, e.high),
-        _discrimination(dsc, rows, loss, level, replicates, generator, unc),
+        _miscalibration(mcb, rows, *asked, e.high, draws),
+        _discrimination(dsc, rows, *asked, unc, draws),
     ]
     skill = (dsc - mcb) / unc.value if unc.value else float("nan")
-    notes = _infinite(score, pos, neg, losses)
+    notes = _infinite(score, pos, neg, losses) + remark(t)
     numbers = (value, e.low, e.high, level, e.method, e.sd)
     return ProperScore(*numbers, parts[0], parts[1], unc, skill, notes)
 
@@ -212,13 +221,14 @@ def _miscalibration(
     replicates: int,
     rng: Any,
     most: float,
+    draws: Draws | None = None,
 ) -> Estimate:
     """Give MCB with the truths that could have shown it, on the scale of its root."""
     seen = _rooted(1, loss)(*rows)[0]
     # MCB is a part of the loss, and cannot exceed it
     ask = (_rooted(1, loss), _rooted(1, loss), level, replicates, rng, math.sqrt(most))
-    ((low, high),) = inverted(np.array([seen]), rows, departures(rows), *ask)
-    chance = by_chance(*rows, _rooted(1, loss), level, replicates, rng)[0]
+    ((low, high),) = inverted(np.array([seen]), rows, departures(rows), *ask, draws)
+    chance = by_chance(*rows, _rooted(1, loss), level, replicates, rng, draws)[0]
     return _part(mcb, (0.0 if seen <= chance else low**2, high**2), level, most)
 
 
@@ -230,6 +240,7 @@ def _discrimination(
     replicates: int,
     rng: Any,
     unc: Estimate,
+    draws: Draws | None = None,
 ) -> Estimate:
     """Give DSC with the truths that could have shown it, as shares of UNC.
 
@@ -242,7 +253,7 @@ def _discrimination(
     whole = float((base * by_pos + (1 - base) * by_neg)[0])
     ask = (_rooted(2, loss), _rooted(2, loss), level, replicates, rng, math.sqrt(whole))
     seen = np.array(_rooted(2, loss)(*rows))
-    ((low, high),) = inverted(seen, rows, family, *ask)
+    ((low, high),) = inverted(seen, rows, family, *ask, draws)
     if not rows[1].any() or not rows[2].any():
         high = math.sqrt(whole)
     if rows[0].size == 1:  # one score for all: others may not have been met
@@ -268,6 +279,7 @@ def mean_estimate(
     level: float,
     most: float,
     least: float = 0.0,
+    squares: Squares | None = None,
 ) -> Estimate:
     r"""How large is the mean loss of cases, and between which values may it lie?
 
@@ -278,9 +290,13 @@ def mean_estimate(
               \tilde m \pm z \sqrt{\frac{\tilde q - \tilde m^2}{n + 2}}
 
     with :math:`m_0` the mean over cases of the loss that a coin for a label would give,
-    and q the mean of squares, likewise. It holds the mean itself.
+    and q the mean of squares, likewise. It holds the mean itself. Weighted cases count
+    as many equal ones as would give the mean its linearised variance, with Student's
+    quantile; ``squares`` are those of positives and negatives.
     """
-    n = int(neg.sum() + pos.sum())
+    if squares is not None:
+        neg, pos = _rescaled(losses, neg, pos, squares, level)
+    n = float(neg.sum() + pos.sum())
     value = _mean_loss(losses, pos, neg)
     if not np.isfinite(value):
         return Estimate(value, value, value, level, "one more of each")
@@ -299,6 +315,71 @@ def mean_estimate(
     return Estimate(
         value, min(low, value), max(high, value), level, "one more of each", sd
     )
+
+
+Squares = tuple[Array, Array]
+
+
+def squared_rows(t: Tally) -> Squares | None:
+    """Give the squared weights of positives and negatives in the rows of ``t``."""
+    if not t.weighted:
+        return None
+    neg, pos, _ = t.labelled().squares
+    return pos[::-1], neg[::-1]
+
+
+def _number(pos: Array, neg: Array, squares: Squares | None) -> float:
+    """How many cases, or equal ones, are there?"""
+    n = float(pos.sum() + neg.sum())
+    return n if squares is None else n**2 / float(squares[0].sum() + squares[1].sum())
+
+
+def _as_cases(pos: Array, neg: Array, squares: Squares | None) -> tuple[float, float]:
+    """Give both classes, of as many equal cases as their share varies like."""
+    n_pos, n_neg = float(pos.sum()), float(neg.sum())
+    if squares is None:
+        return n_pos, n_neg
+    share, total = n_pos / (n_pos + n_neg), n_pos + n_neg
+    yes, no = float(squares[0].sum()), float(squares[1].sum())
+    cases = float(equal_cases(share, total, yes, no, (yes + no) / total))
+    return share * cases, (1 - share) * cases
+
+
+def _rescaled(
+    losses: tuple[Floats, Floats],
+    neg: Array,
+    pos: Array,
+    squares: Squares,
+    level: float,
+) -> tuple[Floats, Floats]:
+    """Scale weights to as many equal cases as would vary like the mean loss."""
+    total, mean = float(neg.sum() + pos.sum()), _mean_loss(losses, pos, neg)
+    if not np.isfinite(mean):
+        return neg, pos
+    columns = ((losses[0], neg, squares[1]), (losses[1], pos, squares[0]))
+    met = [[x[c > 0] for x in (loss, c, q)] for loss, c, q in columns]
+    parts = [((loss - mean) / total, c, q) for loss, c, q in met]
+    varies = linearised(parts, together=True)
+    spread = sum(float(c @ (loss - mean) ** 2) for loss, c, _ in met) / total
+    n = _number(pos, neg, squares)
+    if varies.variance > 0:
+        n = spread / varies.variance / student_factor(varies.df, level) ** 2
+    return neg * (n / total), pos * (n / total)
+
+
+def _drawn_rows(
+    score: Floats, pos: Array, neg: Array, squares: Squares | None
+) -> tuple[tuple[Floats, Array, Array], Draws | None]:
+    """Give few rows, and of weighted ones as what they are drawn.
+
+    Weights are scaled to their effective number, so that a case is about one case.
+    """
+    mean, (pos, neg, *more) = pooled_columns(score, [pos, neg, *(squares or ())])
+    if squares is None:
+        return (mean, pos, neg), None
+    scale = _number(pos, neg, (more[0], more[1])) / float(pos.sum() + neg.sum())
+    number, each = whole_draws(pos + neg, more[0] + more[1])
+    return (mean, pos * scale, neg * scale), (number, each * scale)
 
 
 def _infinite(
@@ -340,13 +421,21 @@ def pooled(
     score: Floats, pos: Array, neg: Array, most: int = MOST_ROWS
 ) -> tuple[Floats, Array, Array]:
     """Pool neighbouring rows to at most ``most`` cells with their mean score."""
+    mean, (pos, neg) = pooled_columns(score, [pos, neg], most)
+    return mean, pos, neg
+
+
+def pooled_columns(
+    score: Floats, columns: list[Array], most: int = MOST_ROWS
+) -> tuple[Floats, list[Array]]:
+    """Pool rows; the first two columns say how many cases they hold."""
     if score.size <= most:
-        return score, pos, neg
-    cases = pos + neg
+        return score, columns
+    cases = columns[0] + columns[1]
     start = equal_mass(cases, most)
     total = np.add.reduceat(cases, start)
     mean = np.add.reduceat(score * cases, start) / total
-    return mean, np.add.reduceat(pos, start), np.add.reduceat(neg, start)
+    return mean, [np.add.reduceat(c, start) for c in columns]
 
 
 def _mean_loss(loss: tuple[Floats, Floats], pos: Array, neg: Array) -> float:
@@ -380,16 +469,17 @@ def by_chance(
     level: float,
     replicates: int,
     rng: Any,
+    draws: Draws | None = None,
 ) -> Floats:
     """Which upper quantiles have these numbers when the scores are calibrated?"""
     score, pos, neg = pooled(score, pos, neg)
-    cases = pos + neg
-    drawn = (rng.binomial(cases, score) for _ in range(replicates))
-    chance = [statistic(score, d, cases - d) for d in drawn]
+    number, each = (pos + neg, 1) if draws is None else draws
+    drawn = (rng.binomial(number, score) for _ in range(replicates))
+    chance = [statistic(score, d * each, (number - d) * each) for d in drawn]
     return np.asarray(np.quantile(chance, (1 + level) / 2, axis=0))
 
 
-def _uncertainty(n_pos: int, n_neg: int, loss: _Loss, level: float) -> Estimate:
+def _uncertainty(n_pos: float, n_neg: float, loss: _Loss, level: float) -> Estimate:
     """Carry Wilson's interval of the prevalence over to the loss of saying it."""
     n = n_pos + n_neg
     share = n_pos / n

@@ -17,9 +17,14 @@ from trueness._core.checks import options as _options
 from trueness._core.isotonic import pool_violators
 from trueness._core.progress import steps
 from trueness._core.records import Answer
-from trueness.calibration.proper_scores import pooled, probability_rows
+from trueness.calibration.proper_scores import (
+    pooled_columns,
+    probability_rows,
+    squared_rows,
+)
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
+from trueness.counts.weights import whole_draws
 
 _POINTS = 500
 
@@ -43,7 +48,7 @@ class Reliability(Answer):
     level : float
         Pointwise level of both bands.
     n, n_pos : int
-        Labelled cases, and positives among them.
+        Labelled cases, and positives among them; of weighted ones the sums of weights.
     """
 
     score: Floats
@@ -57,7 +62,7 @@ class Reliability(Answer):
     n_pos: int
 
 
-@of_tally
+@of_tally(weights=True)
 def reliability(
     t: Tally, *, level: float = 0.95, replicates: int = 500, rng: Any = 0
 ) -> Reliability:
@@ -104,18 +109,22 @@ def reliability(
     generator = _options.generator(rng)
     at = _points(score, *_curve(pos, neg))
     fitted = np.interp(at, score, _curve(pos, neg)[0])
-    rows = pooled(score, pos, neg)
-    cases = rows[1] + rows[2]
+    rows = pooled_columns(score, [pos, neg, *(squared_rows(t) or ())])
+    cases = _drawn_cases(rows[1])
     bands = [
         _band(rows[0], cases, chance, at, replicates, level, generator)
-        for chance in (rows[0], _doubted(rows[1], rows[2]))
+        for chance in (rows[0], _doubted(rows[1]))
     ]
     # the curve itself is among what is possible
     bands[1] = np.minimum(bands[1][0], fitted), np.maximum(bands[1][1], fitted)
-    n_pos = int(pos.sum())
-    return Reliability(
-        at, fitted, *bands[0], *bands[1], level, n_pos + int(neg.sum()), n_pos
-    )
+    n_pos, n_neg = pos.sum().item(), neg.sum().item()
+    return Reliability(at, fitted, *bands[0], *bands[1], level, n_pos + n_neg, n_pos)
+
+
+def _drawn_cases(columns: list[Array]) -> tuple[Array, Any]:
+    """How many cases has each row, and how much do they weigh?"""
+    cases = columns[0] + columns[1]
+    return whole_draws(cases, columns[2] + columns[3]) if columns[2:] else (cases, 1)
 
 
 def _curve(pos: Array, neg: Array) -> tuple[Floats, Array]:
@@ -124,10 +133,13 @@ def _curve(pos: Array, neg: Array) -> tuple[Floats, Array]:
     return np.repeat(share, np.diff(start)), start
 
 
-def _doubted(pos: Array, neg: Array) -> Floats:
+def _doubted(columns: list[Array]) -> Floats:
     """Give the isotonic value of every row, pure blocks taken by Laplace's rule."""
+    pos, neg, *squares = columns
     share, start = pool_violators(pos, neg)
     cases = np.add.reduceat(pos + neg, start[:-1])
+    if squares:
+        cases = cases**2 / np.add.reduceat(squares[0] + squares[1], start[:-1])
     pure = (share == 0) | (share == 1)
     share = np.where(pure, (share * cases + 1) / (cases + 2), share)
     return np.repeat(share, np.diff(start))
@@ -143,7 +155,7 @@ def _points(score: Floats, fitted: Floats, start: Array) -> Floats:
 
 def _band(
     score: Floats,
-    cases: Array,
+    cases: tuple[Array, Any],
     chance: Floats,
     at: Floats,
     replicates: int,
@@ -152,8 +164,10 @@ def _band(
 ) -> tuple[Floats, Floats]:
     """Draw labels with these chances, fit again, and take quantiles at each point."""
     curves = np.empty((replicates, at.size))
+    number, each = cases
     for k in steps(range(replicates), "Bootstrap", unit="samples"):
-        drawn = rng.binomial(cases, chance)
-        curves[k] = np.interp(at, score, _curve(drawn, cases - drawn)[0])
+        drawn = rng.binomial(number, chance)
+        pos, neg = drawn * each, (number - drawn) * each
+        curves[k] = np.interp(at, score, _curve(pos, neg)[0])
     low, high = np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return low, high

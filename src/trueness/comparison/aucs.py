@@ -31,8 +31,9 @@ from trueness.comparison.contrasts import (
 )
 from trueness.comparison.results import Comparison, Pair, adjusted, judged
 from trueness.counts.answers import of_panel
-from trueness.counts.placements import Placements, placements
+from trueness.counts.placements import Placements
 from trueness.counts.values import Panel, Tally
+from trueness.counts.weights import effective, remark
 from trueness.ranking.auc_intervals import Question, answer, delong_sd
 
 
@@ -48,7 +49,7 @@ class _Found(NamedTuple):
         return np.array([q.place.auc for q in self.questions])
 
 
-@of_panel
+@of_panel(weights=True)
 def compare_auc(
     x: Panel | Tally | Mapping[Any, Tally],
     other: Tally | None = None,
@@ -121,10 +122,12 @@ def compare_auc(
         if other is not None:
             raise InputError("compare_auc takes a panel alone; leave the rest out.")
         panel = x.labelled()
-        return _compare(panel.names, _paired(panel, level), margin)
+        found = (_weighted if panel.weighted else _paired)(panel, level)
+        return _compare(panel.names, found, margin, remark(panel))
     tallies = _unpaired_tallies(x, other)
-    questions = tuple(Question(t, placements(t), level, 0, 0) for t in tallies.values())
-    return _compare(tuple(tallies), _Found(questions, (), None), margin)
+    questions = tuple(Question.of(t, level, 0, 0) for t in tallies.values())
+    notes = remark(sum(tallies.values(), Tally()))
+    return _compare(tuple(tallies), _Found(questions, (), None), margin, notes)
 
 
 def asked_margin(margin: float | None) -> float:
@@ -168,6 +171,35 @@ def _paired(panel: Panel, level: float) -> _Found:
     known = min(n_pos, n_neg) > 1
     parts = (Part(up, n_pos), Part(down, n_neg)) if known else ()
     return _Found(tuple(questions), parts, panel)
+
+
+def _weighted(panel: Panel, level: float) -> _Found:
+    """Weigh the placement values: linearised variances of areas and of differences."""
+    _cases.at_least_two(panel.names, "compare_auc")
+    _cases.both_classes(panel, "compare_auc")
+    _cases.complete_outputs(panel, "compare_auc")
+    below, above = placement_columns(panel)
+    columns = below / (2 * panel.n_neg), above / (2 * panel.n_pos)
+    parts = []
+    for place, k in zip(columns, (1, 0), strict=True):
+        weight = (panel.neg, panel.pos)[k]
+        some = weight > 0
+        w, square = weight[some], panel.squares[k][some]
+        n, df = effective(w, square)
+        centred = place - (place @ w / w.sum())[:, None]
+        spread = np.array(
+            [(a - centred) ** 2 @ square for a in centred]
+        ) / w.sum() ** 2 * n / max(n - 1, 1)  # fmt: skip
+        # of copies rounding alone is left
+        spread = np.where(spread > _ROUNDING, spread, 0.0)
+        parts.append(Part(spread * (df + 1), df + 1))
+    questions = tuple(Question.of(panel[n], level, 0, 0) for n in panel.names)
+    known = min(p.n for p in parts) > 1.5
+    return _Found(questions, tuple(parts) if known else (), panel)
+
+
+# placement values lie between 0 and 1: a smaller variance is none
+_ROUNDING = 1e-28
 
 
 def placement_columns(panel: Panel) -> tuple[Floats, Floats]:
@@ -249,7 +281,9 @@ def compare_areas(
     return _compare(names, _Found(questions, parts, panel), margin)
 
 
-def _compare(names: tuple[str, ...], found: _Found, margin: float) -> Comparison:
+def _compare(
+    names: tuple[str, ...], found: _Found, margin: float, said: tuple[str, ...] = ()
+) -> Comparison:
     size = len(names)
     values = tuple(answer(q, "score") for q in found.questions)
     spread = variance(found.parts) if found.parts else np.zeros((size, size))
@@ -266,7 +300,7 @@ def _compare(names: tuple[str, ...], found: _Found, margin: float) -> Comparison
     if size == 2 or p is None:
         p = min(pair.p_adjusted for pair in pairs)
     all_p = same.statistic, same.df, p
-    paired, notes = found.panel is not None, few_cases(found.questions)
+    paired, notes = found.panel is not None, few_cases(found.questions) + said
     return Comparison(names, values, pairs, *all_p, paired, "delong", notes=notes)
 
 
@@ -290,14 +324,14 @@ _FEW = 10  # with fewer cases of a class even large differences are missed
 
 def few_cases(questions: Sequence[Question]) -> tuple[str, ...]:
     """Say when a class has so few cases that hardly any difference can be seen."""
-    pos = min(q.tally.n_pos for q in questions)
-    neg = min(q.tally.n_neg for q in questions)
+    pos = min(q.n_pos for q in questions)
+    neg = min(q.n_neg for q in questions)
     n, name = min((pos, "positive"), (neg, "negative"))
     if n >= _FEW:
         return ()
     return (
-        f"With {n} {name} case{'s' if n > 1 else ''} only a very large difference can "
-        f"be told from chance; collect more {name} cases.",
+        f"With {n:.3g} {name} case{'s' if n > 1 else ''} only a very large difference "
+        f"can be told from chance; collect more {name} cases.",
     )
 
 
@@ -327,6 +361,8 @@ def _pair(
     pairs_a, pairs_b = (q.tally.n_pos * q.tally.n_neg for q in (a, b))
     gap = a.place.twice_wins * pairs_b - b.place.twice_wins * pairs_a
     value = gap / (2 * pairs_a * pairs_b)
+    if a.pos is not None:
+        value = a.place.auc - b.place.auc
     test = student_test(value, sd, df, a.level) if sd > 0 else mover_test(a, b)
     if found.panel is None:
         sd = math.hypot(delong_sd(a), delong_sd(b))

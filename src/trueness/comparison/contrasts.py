@@ -27,7 +27,7 @@ class Part(NamedTuple):
     """How do differences spread over the cases of one part?"""
 
     spread: Floats  # (K, K): sample variance of each difference
-    n: int
+    n: float  # of weighted cases one more than their degrees of freedom
 
 
 class Test(NamedTuple):
@@ -164,7 +164,7 @@ def all_equal(value: Floats, parts: tuple[Part, ...]) -> Equality:
     return Equality(statistic, m, test(x[keep], size, each, [p.n - 1 for p in parts]))
 
 
-def _brunner(x: Floats, size: Floats, each: list[Floats], free: list[int]) -> float:
+def _brunner(x: Floats, size: Floats, each: list[Floats], free: list[float]) -> float:
     from scipy.special import fdtrc
 
     trace = float(size.sum())
@@ -174,7 +174,7 @@ def _brunner(x: Floats, size: Floats, each: list[Floats], free: list[int]) -> fl
     return float(fdtrc(top, below, float(x @ x) / trace))
 
 
-def _hotelling(x: Floats, size: Floats, each: list[Floats], free: list[int]) -> float:
+def _hotelling(x: Floats, size: Floats, each: list[Floats], free: list[float]) -> float:
     from scipy.special import fdtrc
 
     def moment(t: Floats) -> float:

@@ -33,7 +33,6 @@ Statistic = Callable[..., Any]
 
 
 @renamed(number="replicates")
-@whole_cases
 def compare_groups(
     groups: Mapping[Any, Tally],
     statistic: Statistic,

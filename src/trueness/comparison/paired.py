@@ -31,10 +31,11 @@ from trueness.comparison.redraws import (
     summary,
 )
 from trueness.comparison.results import Comparison, Pair, adjusted
-from trueness.counts.answers import of_panel
-from trueness.counts.resampling import Seed
+from trueness.counts.answers import of_panel, refuse_weights
+from trueness.counts.resampling import Seed, drawn_tally
 from trueness.counts.resampling import replicates as redraws
 from trueness.counts.values import Panel, Tally
+from trueness.counts.weights import remark, sizes, student_factor
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import metric as read_metric
@@ -61,7 +62,7 @@ class _Sides(NamedTuple):
 
 
 @renamed(number="replicates")
-@of_panel
+@of_panel(weights=True)
 def compare_metric(
     panel: Panel,
     metric: Metric | str = "accuracy",
@@ -167,7 +168,9 @@ def compare_metric(
             f"McNemar's test compares {', '.join(_MCNEMAR)} of the cases as they are; "
             f'found {chosen.name}. Type method="bootstrap".'
         )
-    exact = weighed if method != "bootstrap" else None
+    if method == "mcnemar":
+        refuse_weights(panel, "McNemar's test")
+    exact = weighed if method != "bootstrap" and not panel.weighted else None
     fixed = sampling == "case-control" or prevalence is not None
     asked = _Asked(level, asked_margin(margin), rng, number, fixed, prevalence)
     return _compare_votes(votes, chosen, exact, asked)
@@ -198,7 +201,10 @@ def _compare_votes(
     p = min(p.p_adjusted for p in done) if same.p_value is None else same.p_value
     method = f"{metric.name}, {'bootstrap' if exact is None else 'mcnemar'}"
     all_p = same.statistic, same.df, p
-    return Comparison(votes.names, tuple(values), done, *all_p, True, method)
+    notes = remark(votes)
+    return Comparison(
+        votes.names, tuple(values), done, *all_p, True, method, notes=notes
+    )
 
 
 def _smoothed(
@@ -214,8 +220,10 @@ def _smoothed(
     size = 2 ** len(chosen)
     flags = np.arange(size)[:, None] >> np.arange(len(chosen)) & 1
     added = np.where(np.ptp(flags, axis=1) > 0, 1.0, 0.5)
-    count = [np.bincount(code, w, size) + added for w in (votes.neg, votes.pos)]
-    drawn = rng.standard_gamma(np.concatenate(count), (x.number, 2 * size))
+    count = np.concatenate([np.bincount(code, w, size) for w in (votes.neg, votes.pos)])
+    unit = _units(votes, code, size, count)
+    shape = count / unit + np.tile(added, 2)
+    drawn = rng.standard_gamma(shape, (x.number, 2 * size)) * unit
     neg, pos = drawn[:, :size], drawn[:, size:]
     if x.fixed:
         for part, n in ((neg, votes.n_neg), (pos, votes.n_pos)):
@@ -223,6 +231,20 @@ def _smoothed(
     else:
         drawn *= (votes.n_neg + votes.n_pos) / drawn.sum(axis=1, keepdims=True)
     return _metric_at(flags, metric, neg, pos, x.share)
+
+
+def _units(votes: Panel, code: Array, size: int, count: Floats) -> Any:
+    """How much does an equal case weigh in each combination? One, of counts.
+
+    Student's factor of the few degrees of freedom of few large weights makes it more.
+    """
+    if not votes.weighted:
+        return 1.0
+    square = np.concatenate([np.bincount(code, q, size) for q in votes.squares[:2]])
+    typical = square.sum() / count.sum()
+    own = np.divide(square, count, out=np.full(count.size, typical), where=count > 0)
+    df = min(e.df for e in sizes(votes) if e.number)
+    return own * student_factor(df, 0.95) ** 2
 
 
 def _with_margin(pair: Pair, drawn: Floats, x: _Asked) -> Pair:
@@ -254,13 +276,14 @@ def _omnibus(
     drawn = drawn[finite(drawn)]
     if len(drawn) < 2 or not np.isfinite(value).all():
         return Equality(math.nan, 0, math.nan)
-    n = max(2, min(votes.n_pos, votes.n_neg) or votes.n_pos + votes.n_neg)
+    known = [e.df + 1 if e.number else 0.0 for e in sizes(votes)]
+    n = max(2.0, min(known) or sum(known))
     moved = drawn[:, :, None] - drawn[:, None, :]
     return all_equal(value, (Part(moved.var(axis=0, ddof=1) * n, n),))
 
 
 @renamed(number="replicates")
-@of_panel
+@of_panel(weights=True)
 def compare_statistic(
     panel: Panel,
     statistic: Callable[[Tally], Any],
@@ -309,7 +332,7 @@ def compare_statistic(
     _cases.complete_outputs(panel, "compare_statistic")
 
     def of(neg: Array, pos: Array) -> list[Any]:
-        return [statistic(Tally(column, neg, pos)) for column in panel.rows.T]
+        return [statistic(drawn_tally(panel, c, neg, pos)) for c in panel.rows.T]
 
     drawn = np.array(
         [

@@ -26,7 +26,6 @@ from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.progress import progress
-from trueness.counts.answers import whole_cases
 from trueness.counts.bins import merge_bins
 from trueness.counts.values import Panel, Tally
 from trueness.counts.weights import gamma_draw
@@ -203,15 +202,31 @@ def _class_draw(count: Ints, some: int, rng: np.random.Generator) -> Array:
     return out
 
 
-@whole_cases
 def resample(t: Tally, rng: Seed = 0, *, stratified: bool = True) -> Tally:
     """What would another sample of the same size have shown? Labelled cases only."""
     _cases.one_classifier(t, "resample")
     neg, pos = next(replicates(t, 1, rng, stratified=stratified))
+    if t.weighted:
+        return drawn_tally(t, t.score, neg[0], pos[0])
     if t.binned:
         counts = (neg[0], pos[0], np.zeros_like(neg[0]))
         return Tally._of_bins(*merge_bins(t.score, t.high, counts))
     return Tally(t.score, neg[0], pos[0])
+
+
+def drawn_tally(x: Tally | Panel, score: Floats, neg: Array, pos: Array) -> Tally:
+    """Make a tally of drawn counts, or weights, of the rows of ``x`` at these scores.
+
+    A drawn weight keeps the ratio of square to weight of its row: what a case weighs.
+    """
+    if not x.weighted:
+        return Tally(score, neg, pos)
+    zero, drawn = np.zeros(neg.size), (neg, pos)
+    squares = [
+        np.divide(q * new, old, out=np.zeros(zero.size), where=old > 0)
+        for q, new, old in zip(x.squares[:2], drawn, (x.neg, x.pos), strict=True)
+    ]
+    return Tally._weighed(score, [neg, pos, zero, *squares, zero])
 
 
 def bootstrap(

@@ -16,7 +16,7 @@ variance, which few large weights make few.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -113,6 +113,56 @@ def linearised(
         variance += own
         doubt += own**2 / max(df, 0.5)
     return Spread(variance, variance**2 / doubt if doubt > 0 else np.inf)
+
+
+# as many equal cases the spread of the weights alone is trusted for, against the one
+# that those on both sides of a share show; where a side is thin it shows little
+_TRUST = 4.0
+
+
+def equal_cases(share: Any, total: Any, yes: Any, no: Any, most: float) -> Any:
+    r"""Of how many equal cases would a share of weights vary as much as this one?
+
+    With squares of the weights of those that belong to the share (``yes``) and of the
+    others (``no``), and weights W in all (``total``),
+
+    .. math:: V = \frac{(1-p)^2 \sum_{yes} w^2 + p^2 \sum_{no} w^2}{W^2}, \qquad
+              n = \frac{p(1-p)}{V}
+
+    (Korn and Graubard 1998, Surv. Methodol. 24:193). Near 0 and 1 the cases on the thin
+    side are few: there V leans on what weights that go with neither side would give. At
+    0 and 1 a case that was not seen may weigh as much as the heaviest: then n is W in
+    units of that one (``most``).
+    """
+    share, total = np.asarray(share, np.float64), np.asarray(total, np.float64)
+    own = np.asarray(yes + no, dtype=np.float64)
+    inner = (share > 0) & (share < 1) & (own > 0)
+    p, own = np.where(inner, share, 0.5), np.where(own > 0, own, 1.0)
+    plain = p * (1 - p) * own / total**2
+    seen = ((1 - p) ** 2 * yes + p**2 * no) / total**2
+    known = total**2 / own * 4 * p * (1 - p)
+    variance = (known * seen + _TRUST * plain) / (known + _TRUST)
+    return np.where(inner, p * (1 - p) / variance, total / most)
+
+
+def heaviest(x: Cases) -> float:
+    """How much does a case weigh at most? About: the mean weight of a row's cases."""
+    pairs = zip((x.neg, x.pos), x.squares[:2], strict=True)
+    ratios = [np.divide(q, c, out=np.zeros(c.size), where=c > 0) for c, q in pairs]
+    return float(np.max(ratios, initial=0.0))
+
+
+def student_factor(df: float, level: float) -> float:
+    """How much wider than the normal quantile is Student's?"""
+    from scipy.special import ndtri, stdtrit
+
+    return float(stdtrit(max(df, 1.0), (1 + level) / 2) / ndtri((1 + level) / 2))
+
+
+def whole_draws(weight: Array, square: Array) -> tuple[Array, Floats]:
+    """As how many equal cases, of which weight, are the cases of each row drawn?"""
+    number = np.maximum(np.rint(weight**2 / square), 1).astype(np.int64)
+    return number, weight / number
 
 
 def gamma_draw(

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ from trueness._core.arrays import Floats
 from trueness._core.binomial import wilson
 from trueness._core.checks import options as _options
 from trueness._core.records import Estimate
+from trueness.counts.weights import equal_cases, student_factor
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
@@ -42,13 +42,10 @@ class Weighed(NamedTuple):
     fourth: Floats
     most: float
 
-    def quantile(self, some: Any, level: float) -> float:
-        """How many standard errors wide, by the degrees of freedom of some cells?"""
+    def wider(self, some: Any, level: float) -> float:
+        """Give Student's factor, by the degrees of freedom of some cells."""
         square, fourth = self.square[some].sum(), self.fourth[some].sum()
-        df = square**2 / fourth - 1 if fourth > 0 else 0.0
-        from scipy.special import stdtrit
-
-        return float(stdtrit(max(df, 1.0), (1 + level) / 2))
+        return student_factor(square**2 / fourth - 1 if fourth > 0 else 0.0, level)
 
 
 def estimates(
@@ -125,48 +122,14 @@ def _wilson(
         return math.nan, math.nan
     if weighed is not None:
         part, whole = (np.array(w or ()) for w in m.ratio)
-        cases = _equal_cases(over / under, under, part, whole, weighed, level)
-        over, under = min(over / under, 1.0) * cases, cases
+        share, inside = min(over / under, 1.0), whole > 0
+        yes, no = weighed.square @ part, weighed.square @ (whole - part)
+        cases = float(equal_cases(share, under, yes, no, weighed.most))
+        if 0 < share < 1:
+            cases /= weighed.wider(inside, level) ** 2
+        over, under = share * cases, cases
     low, high = wilson(over, under, level)
     return float(low), float(high)
-
-
-# as many equal cases the spread of the weights alone is trusted for, against the one
-# that those on both sides of a share show; where a side is thin it shows little
-_TRUST = 4.0
-
-
-def _equal_cases(
-    share: float,
-    total: float,
-    part: Floats,
-    whole: Floats,
-    weighed: Weighed,
-    level: float,
-) -> float:
-    r"""Of how many equal cases would a share vary as much as this one?
-
-    With squares q of the weights in the four cells and weights W in all,
-
-    .. math:: V = \frac{1}{W^2} \sum_k q_k (a_k - p)^2, \qquad n = \frac{p(1-p)}{V},
-
-    times the squared ratio of the normal to Student's quantile (Korn and Graubard 1998,
-    Surv. Methodol. 24:193). Near 0 and 1 the cases on the thin side are few: there V
-    leans on what weights that go with neither side would give. At 0 and 1 a case that
-    was not seen may weigh as much as the heaviest: W in units of that one.
-    """
-    if share in (0.0, 1.0):
-        return total / weighed.most
-    inside = whole > 0
-    own = float(weighed.square[inside].sum())
-    plain = share * (1 - share) * own / total**2
-    seen = float((weighed.square * whole * (part - share) ** 2).sum()) / total**2
-    kish = total**2 / own
-    known = kish * 4 * share * (1 - share)
-    variance = (known * seen + _TRUST * plain) / (known + _TRUST)
-    cases = share * (1 - share) / variance
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    return cases * (z / weighed.quantile(inside, level)) ** 2
 
 
 def _middle(values: Floats, level: float) -> tuple[float, float]:
@@ -219,8 +182,7 @@ def _scales(counts: Floats, weighed: Weighed, level: float) -> Floats:
     overall = square.sum() / counts.sum()
     by_class = np.where(by_class > 0, by_class, overall)
     own = np.divide(square, counts, out=by_class, where=counts > 0)
-    wider = weighed.quantile(slice(None), level) / NormalDist().inv_cdf((1 + level) / 2)
-    return np.asarray(own * wider**2)
+    return np.asarray(own * weighed.wider(slice(None), level) ** 2)
 
 
 def tidy(found: Mapping[Any, Estimate], group: Any = None) -> list[dict[str, Any]]:

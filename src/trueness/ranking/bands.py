@@ -24,8 +24,7 @@ from trueness.counts.answers import of_tally, refuse_weights
 from trueness.counts.placements import coarser, corners
 from trueness.counts.resampling import Seed, replicates
 from trueness.counts.values import Tally, exchanged
-from trueness.counts.weights import sizes
-from trueness.ranking.auc_intervals import student_quantile
+from trueness.counts.weights import sizes, student_factor
 from trueness.ranking.clusters import (
     Clusters,
     cluster_draws,
@@ -401,8 +400,7 @@ def few_weights(t: Tally, level: float) -> float:
     """How much wider are limits when few weights are large? Student's factor."""
     if not t.weighted:
         return 1.0
-    df = max(1.0, min(e.df for e in sizes(t)))
-    return float(student_quantile(df, level) / student_quantile(1e9, level))
+    return student_factor(min(e.df for e in sizes(t)), level)
 
 
 def _widened(

@@ -23,7 +23,7 @@ from trueness._core.doors import door
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_counts, of_tally
 from trueness.counts.values import Panel, Tally
-from trueness.counts.weights import fourths, remark
+from trueness.counts.weights import fourths, heaviest, remark
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import metric as read_metric
@@ -121,8 +121,7 @@ def weighed_cells(t: Tally, cut: float) -> Weighed | None:
     neg, pos, _ = t.squares
     square = [c.sum() for c in _cells(pos, neg, above)]
     fourth = [c.sum() for c in _cells(fourths(t.pos, pos), fourths(t.neg, neg), above)]
-    most = float(np.max(np.divide(pos + neg, t.pos + t.neg), initial=0.0))
-    return Weighed(np.array(square), np.array(fourth), most)
+    return Weighed(np.array(square), np.array(fourth), heaviest(t))
 
 
 @of_tally(weights=True)

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,7 @@ from trueness._core.isotonic import pooled_blocks
 from trueness._core.records import Answer
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
+from trueness.counts.weights import equal_cases, heaviest, sizes, student_factor
 from trueness.metrics.confusion import sweep
 from trueness.threshold.cuts import thresholds_of
 
@@ -59,7 +60,7 @@ class CostCurve(Answer):
     level: float
 
 
-@of_tally
+@of_tally(weights=True)
 def cost_curve(
     t: Tally, *, weight: ArrayLike | None = None, level: float = 0.95
 ) -> CostCurve:
@@ -76,7 +77,8 @@ def cost_curve(
     t
         Scores and labels of one classifier, both classes present.
     weight
-        Where to evaluate, between 0 and 1; by default 0, 0.01, ..., 1.
+        Where to evaluate, between 0 and 1; by default 0, 0.01, ..., 1. (Weights of
+        cases are given to :func:`tally`, or by ``sample_weight=``.)
     level
         Confidence level of the intervals.
 
@@ -107,9 +109,9 @@ def cost_curve(
     tp, fp = c.tp[at], c.fp[at]
     miss, alarm = 1 - tp / t.n_pos, fp / t.n_neg
     cost = w * miss + (1 - w) * alarm
-    below, above = _spread(
-        (w, 1 - w), (t.n_pos - tp, fp), (t.n_pos, t.n_neg), np.zeros(w.size), level
-    )
+    sure = Certainty(t, score[np.maximum(at, 1) - 1], at > 0, level)
+    rates = sure.rate("fn", "pos"), sure.rate("fp", "neg")
+    below, above = _spread((w, 1 - w), rates, np.zeros(w.size))
     return CostCurve(
         weight=w,
         cost=cost,
@@ -139,12 +141,50 @@ def _cheapest(tp: Array, fp: Array, w: Floats) -> Ints:
     return np.asarray(blocks[np.argmax(worth, axis=1)], dtype=np.int64)
 
 
+class Rate(NamedTuple):
+    """A share and the ends of Wilson's interval of it."""
+
+    value: Array
+    low: Array
+    high: Array
+
+
+class Certainty:
+    """How sure are the shares of cells at some cuts, of cases or of weights?
+
+    A share of weights has Wilson's interval of as many equal cases as would vary as
+    much, with Student's quantile.
+    """
+
+    def __init__(self, t: Tally, cut: Floats, some: Array, level: float) -> None:
+        t = t.labelled()
+        at = np.where(some, t.score.size - np.searchsorted(t.score[::-1], cut), 0)
+        neg2, pos2, _ = t.squares
+        running = [np.append(0, np.cumsum(c)) for c in (t.pos, t.neg, pos2, neg2)]
+        tp, fp, tp2, fp2 = (c[at] for c in running)
+        p, n, p2, n2 = (c[-1] for c in running)
+        self.t, self.level = t, level
+        self.cells = {
+            "tp": (tp, tp2), "fp": (fp, fp2), "fn": (p - tp, p2 - tp2),
+            "pos": (p, p2), "neg": (n, n2), "all": (p + n, p2 + n2),
+            "fp + pos": (fp + p, fp2 + p2),
+        }  # fmt: skip
+
+    def rate(self, part: str, whole: str) -> Rate:
+        """Give the share of one cell in another."""
+        (y, y2), (n, n2) = self.cells[part], self.cells[whole]
+        if not self.t.weighted:
+            return Rate(y / n, *wilson(y, n, self.level))
+        share = np.clip(y / n, 0, 1)
+        cases = equal_cases(share, n, y2, np.maximum(n2 - y2, 0), heaviest(self.t))
+        df = min(e.df for e in sizes(self.t))
+        wider = np.where((share > 0) & (share < 1), student_factor(df, self.level), 1.0)
+        cases = cases / wider**2
+        return Rate(share, *wilson(share * cases, cases, self.level))
+
+
 def _spread(
-    weights: tuple[Any, Any],
-    counts: tuple[Array, Array],
-    sizes: tuple[Any, Any],
-    correlation: Array,
-    level: float,
+    weights: tuple[Any, Any], rates: tuple[Rate, Rate], correlation: Array
 ) -> tuple[Floats, Floats]:
     """How far do the ends of the interval of a weighted sum of two rates lie away?
 
@@ -152,9 +192,7 @@ def _spread(
     deviations. A negative weight turns an interval round.
     """
     down, up = [], []
-    for weight, count, size in zip(weights, counts, sizes, strict=True):
-        low, high = wilson(count, size, level)
-        rate = count / size
+    for weight, (rate, low, high) in zip(weights, rates, strict=True):
         ends = weight * (rate - low), weight * (high - rate)
         turned = np.asarray(weight) < 0
         down.append(np.where(turned, -ends[1], ends[0]))
@@ -211,7 +249,7 @@ class DecisionCurve(Answer):
     sampling: str = "cohort"
 
 
-@of_tally
+@of_tally(weights=True)
 def decision_curve(
     t: Tally,
     *,
@@ -276,13 +314,14 @@ def decision_curve(
     share = _prevalence(t, prevalence)
     odds = p / (1 - p)
     benefit = share * tp / t.n_pos - (1 - share) * odds * fp / t.n_neg
+    sure = Certainty(t, p, np.ones(p.size, dtype=bool), level)
     if prevalence is None:
-        below, above = _spread_all(t, odds, tp, fp, level)
-        part = _standardised_spread(t, odds, tp, fp, level)
-        ends = wilson(t.n_pos, t.n_pos + t.n_neg, level)
+        below, above = _spread_all(sure, odds)
+        part = _standardised_spread(sure, odds)
+        _, *ends = sure.rate("pos", "all")
     else:
-        below, above = _class_spread(t, share, odds, tp, fp, level)
-        part, ends = (below / share, above / share), (share, share)
+        below, above = _class_spread(sure, share, odds)
+        part, ends = (below / share, above / share), [np.array(share)] * 2
     return DecisionCurve(
         threshold=p,
         net_benefit=benefit,
@@ -315,38 +354,31 @@ def _flagged_at(t: Tally, p: Floats) -> tuple[Ints, Ints]:
     return c.tp[at], c.fp[at]
 
 
-def _class_spread(
-    t: Tally, share: float, odds: Floats, tp: Ints, fp: Ints, level: float
-) -> tuple[Floats, Floats]:
+def _class_spread(sure: Certainty, share: float, odds: Floats) -> tuple[Floats, Floats]:
     """The classes are separate samples: independent rates."""
     weights = share, -(1 - share) * odds
-    return _spread(weights, (tp, fp), (t.n_pos, t.n_neg), np.zeros(odds.size), level)
+    rates = sure.rate("tp", "pos"), sure.rate("fp", "neg")
+    return _spread(weights, rates, np.zeros(odds.size))
 
 
-def _standardised_spread(
-    t: Tally, odds: Floats, tp: Ints, fp: Ints, level: float
-) -> tuple[Floats, Floats]:
+def _standardised_spread(sure: Certainty, odds: Floats) -> tuple[Floats, Floats]:
     """One sample of all cases, as a share of its positives: TPR - odds * FP / P."""
-    found = tp / t.n_pos
-    low, high = wilson(tp, t.n_pos, level)
+    found, low, high = sure.rate("tp", "pos")
     # given FP + P, FP is binomial with the share whose odds are FP / P
-    few, many = (q / (1 - q) for q in wilson(fp, fp + t.n_pos, level))
-    alarms = fp / t.n_pos
+    alarms, few, many = (q / (1 - q) for q in sure.rate("fp", "fp + pos"))
     below = _joined([found - low, odds * (many - alarms)], np.zeros(odds.size))
     above = _joined([high - found, odds * (alarms - few)], np.zeros(odds.size))
     return below, above
 
 
-def _spread_all(
-    t: Tally, odds: Floats, tp: Ints, fp: Ints, level: float
-) -> tuple[Floats, Floats]:
+def _spread_all(sure: Certainty, odds: Floats) -> tuple[Floats, Floats]:
     """One sample of all cases: shares of true and false positives exclude each other.
 
     Their correlation is that of two cells of a multinomial.
     """
-    n = t.n_pos + t.n_neg
-    a, b = tp / n, fp / n
+    rates = sure.rate("tp", "all"), sure.rate("fp", "all")
+    a, b = (r.value for r in rates)
     with np.errstate(divide="ignore", invalid="ignore"):
         correlation = -np.sqrt(a * b / ((1 - a) * (1 - b)))
     correlation = np.nan_to_num(correlation, nan=0.0)
-    return _spread((1.0, -odds), (tp, fp), (n, n), correlation, level)
+    return _spread((1.0, -odds), rates, correlation)

@@ -46,6 +46,7 @@ class Cuts(NamedTuple):
     scale: exact.Scale
     asked: float | None = None
     counted: bool = True
+    weighted: bool = False
 
     @property
     def prevalence(self) -> float:
@@ -57,12 +58,17 @@ class Cuts(NamedTuple):
     @property
     def n_pos(self) -> int:
         """How many positive cases?"""
-        return _whole(self.seen[0].fn)
+        return self._number(self.seen[0].fn)
 
     @property
     def n_neg(self) -> int:
         """How many negative cases?"""
-        return _whole(self.seen[0].tn)
+        return self._number(self.seen[0].tn)
+
+    def _number(self, count: Any) -> int:
+        number: Any = float(count) if self.weighted else _whole(count)
+        found: int = number
+        return found
 
     def decides(self, metric: Metric) -> bool:
         """Can values of the metric be compared in whole numbers?"""
@@ -81,6 +87,11 @@ def all_cuts(t: Tally, prevalence: float | None, what: str) -> Cuts:
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence")
         _cases.both_classes(t, f"{what} at another prevalence")
+    if t.weighted:
+        seen = sweep(t)
+        used = seen if prevalence is None else seen.at_prevalence(prevalence)
+        kind = {"counted": False, "weighted": True}
+        return Cuts(t.labelled().score, seen, used, exact.Scale(), prevalence, **kind)
     return make_cuts(t.labelled().score, sweep(t), prevalence)
 
 

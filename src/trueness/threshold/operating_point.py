@@ -17,7 +17,7 @@ from trueness._core.arrays import Array, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.records import Answer, brief, within
-from trueness.counts.answers import of_tally
+from trueness.counts.answers import of_tally, refuse_weights
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import Confusion
@@ -162,7 +162,7 @@ class Found(NamedTuple):
     certificate: Certificate | None = None
 
 
-@of_tally
+@of_tally(weights=True)
 def best_threshold(
     t: Tally,
     maximize: str | Metric = "accuracy",
@@ -185,7 +185,9 @@ def best_threshold(
     Parameters
     ----------
     t
-        Scores and labels of one classifier. Cases without a label do not count.
+        Scores and labels of one classifier. Cases without a label do not count. Of
+        weighted cases the counts, also those in constraints (``flagged <= 500``), are
+        sums of weights, and only ``method="sweep"`` is there.
     maximize
         Any metric, in Python or as text: ``"f1"``, ``0.7 * accuracy + 0.3 * recall``.
     subject_to
@@ -257,12 +259,15 @@ def best_threshold(
     ('recall >= 0.75',)
     """
     _options.choice(method, METHODS, "method")
+    if t.weighted:
+        _options.choice(method, ("sweep",), "method of weighted cases")
     shown, objective = read_objective(maximize, minimize)
     bounds = read_constraints(subject_to)
     metrics = (shown, *(c.metric for c in bounds))
     share = read_prevalence(prevalence)
     check_sampling(sampling, share, metrics, "best_threshold")
     if share is not None and share.is_range:
+        refuse_weights(t, "best_threshold with a range of prevalences")
         return _in_the_worst_case(t, share, shown, objective, bounds, method)
     cuts = _cuts(t, method, None if share is None else share.value, auc)
     problem = pose(cuts, objective, bounds)
@@ -270,13 +275,22 @@ def best_threshold(
     stop_undefined(cuts, shown, problem.allowed)
     found = METHODS[method](problem)
     point = _point(problem, found, shown, method, minimize is not None)
+    if t.weighted:
+        point = replace(point, notes=(_WEIGHED,))
     if share is None or share.level is None:
         return point
     note = (
         f"The prevalence {share.words()} is taken at its value; its doubt is in the "
         f"intervals of validate_threshold."
     )
-    return replace(point, notes=(note,))
+    return replace(point, notes=(*point.notes, note))
+
+
+_WEIGHED = (
+    "Cases are weighted: the confusion matrix, and counts such as flagged in objective "
+    "and constraints, are sums of weights. With weights that add up to the population, "
+    "flagged <= 500 means 500 of the population and not of the sample."
+)
 
 
 def _in_the_worst_case(

@@ -1,0 +1,115 @@
+"""Weighted probabilities: losses, reliability and calibrators."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+from sklearn.isotonic import IsotonicRegression
+
+import trueness
+from trueness.calibration.logistic import fit_logistic
+
+
+def sample(n=500, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(1, 2, n).round(2).clip(0.01, 0.99)
+    y = (rng.random(n) < p**1.2).astype(int)
+    return y, p, rng.exponential(size=n) ** 1.3
+
+
+def test_losses_equal_those_of_scikit_learn():
+    y, p, w = sample()
+    t = trueness.tally(y, p, weight=w)
+    want = sk.brier_score_loss(y, p, sample_weight=w)
+    found = trueness.brier(t)
+    assert found.value == pytest.approx(want, rel=1e-12)
+    parts = found.mcb.value - found.dsc.value + found.unc.value
+    assert parts == pytest.approx(want, rel=1e-12)
+    want = sk.log_loss(y, p, sample_weight=w)
+    assert trueness.log_loss(t).value == pytest.approx(want, rel=1e-12)
+
+
+def test_the_error_of_a_loss_is_that_of_the_survey_package():
+    """R: svymean of svydesign(ids = ~1, weights = ~w), which divides by n - 1."""
+    i = np.arange(1, 41)
+    w, y = 1 + (i * 7 % 11) / 2, (i * 5 % 7 < 3).astype(int)
+    p = (i * 13 % 40 + 0.5) / 41
+    found = trueness.brier(trueness.tally(y, p, weight=w))
+    assert found.value == pytest.approx(0.348709288274152, rel=1e-12)
+    n = w.sum() ** 2 / (w**2).sum()
+    from trueness.calibration.proper_scores import squares
+    from trueness.counts.weights import linearised
+
+    loss = np.where(y == 1, squares(p)[1], squares(p)[0])
+    u = (loss - found.value) / w.sum()
+    ours = linearised([(u, w, w**2)]).variance * (n - 1) / n * 40 / 39
+    assert np.sqrt(ours) == pytest.approx(0.0531844724513018, rel=1e-12)
+
+
+def test_calibrators_fit_sums_of_weights():
+    y, p, w = sample()
+    t = trueness.tally(y, p, weight=w)
+    theirs = IsotonicRegression().fit(p, y, sample_weight=w).predict(p)
+    ours = trueness.calibrate(t, method="isotonic")(p)
+    np.testing.assert_allclose(ours, theirs, atol=1e-12)
+    c = trueness.calibrate(t, method="platt")
+    slow = fit_logistic([p[np.argsort(p)]], (w * y)[np.argsort(p)],
+                        (w * (1 - y))[np.argsort(p)])  # fmt: skip
+    np.testing.assert_allclose([c.intercept, c.slope], slow.coefficients, rtol=1e-9)
+    auto = trueness.calibrate(t)
+    assert auto(0.3) == trueness.calibrate(t, method="beta")(0.3)
+    assert t.map(auto).weighted
+
+
+@pytest.mark.parametrize("method", ["isotonic", "platt", "beta", "temperature",
+                                    "histogram"])  # fmt: skip
+def test_weights_are_copies_to_a_calibrator(method):
+    y, p, _ = sample()
+    k = np.random.default_rng(1).integers(1, 5, y.size)
+    one = trueness.calibrate(trueness.tally(y, p, weight=k), method=method)
+    two = trueness.calibrate(trueness.tally(y, p, count=k), method=method)
+    at = np.linspace(0.01, 0.99, 9)
+    np.testing.assert_allclose(one(at), two(at), rtol=1e-7)
+
+
+def test_calibrators_that_need_cases_say_so():
+    y, p, w = sample(100)
+    for method in ("venn-abers", "fermi-dirac", "binormal"):
+        with pytest.raises(trueness.InputError, match="does not take weights"):
+            trueness.calibrate(y, p, method=method, weight=w)
+
+
+def test_equal_weights_are_cases():
+    y, p, _ = sample()
+    one = trueness.tally(y, p)
+    two = trueness.tally(y, p, weight=np.full(y.size, 7.0))
+    for ask in (trueness.brier, trueness.log_loss):
+        a, b = ask(one), ask(two)
+        assert a.value == pytest.approx(b.value, rel=1e-12)
+        assert (a.low, a.high) == pytest.approx((b.low, b.high), rel=0.01)
+        assert (a.dsc.low, a.dsc.high) == pytest.approx(
+            (b.dsc.low, b.dsc.high), rel=0.1
+        )
+        assert (a.unc.low, a.unc.high) == pytest.approx(
+            (b.unc.low, b.unc.high), rel=0.01
+        )
+    a, b = trueness.reliability(one), trueness.reliability(two)
+    np.testing.assert_allclose(a.probability, b.probability, rtol=1e-12)
+    np.testing.assert_allclose(a.confidence_low, b.confidence_low, atol=1e-12)
+
+
+def test_coverage_of_a_loss_with_unequal_chances():
+    rng = np.random.default_rng(4)
+    grid = np.linspace(0, 1, 20_001)[1:-1]
+    chance = 0.1 + 0.8 * grid**2
+    truth = float(np.mean(chance * (1 - grid) ** 2 + (1 - chance) * grid**2))
+    held = 0
+    for _ in range(150):
+        p = rng.random(3000)
+        y = (rng.random(3000) < 0.1 + 0.8 * p**2).astype(int)
+        drawn = np.exp(-1.1 * np.abs(rng.normal(size=3000)) - 1.5 * p)
+        some = rng.random(3000) < drawn
+        e = trueness.brier(y[some], p[some], weight=1 / drawn[some], replicates=20)
+        held += e.low <= truth <= e.high
+    assert 0.9 <= held / 150 <= 0.995

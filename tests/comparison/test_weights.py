@@ -1,0 +1,98 @@
+"""Weighted cases: which classifier is better?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import trueness
+
+
+def sample(rng, n=200, gap=0.0):
+    y = (rng.random(n) < 0.4).astype(int)
+    a, b = (y + rng.normal(size=n) for _ in range(2))
+    weight = np.exp(0.9 * rng.normal(size=n))
+    return y, {"a": a + gap * y, "b": b}, weight
+
+
+def test_differences_by_derivatives():
+    """The slow twin: the derivative of the difference by the weight of each case."""
+    y, s, w = sample(np.random.default_rng(0), 60)
+
+    def gap(w):
+        areas = [trueness.auc(y, s[k], weight=w).value for k in s]
+        return areas[0] - areas[1]
+
+    step = 1e-5
+    u = np.array([(gap(w + step * e) - gap(w - step * e)) / (2 * step)
+                  for e in np.eye(60)])  # fmt: skip
+    want = 0.0
+    for k in (0, 1):
+        n = w[y == k].sum() ** 2 / (w[y == k] ** 2).sum()
+        want += (w**2 * u**2)[y == k].sum() * n / (n - 1)
+    pair = trueness.compare_auc(y, s, weight=w).pairs[0]
+    assert pair.difference.value == pytest.approx(gap(w), rel=1e-9)
+    assert pair.difference.sd == pytest.approx(np.sqrt(want), rel=1e-4)
+
+
+def test_equal_weights_are_cases_and_copies_are_not():
+    y, s, _ = sample(np.random.default_rng(1))
+    s = {**s, "c": np.exp(s["a"])}
+    plain, equal = (
+        trueness.compare_auc(y, s),
+        trueness.compare_auc(y, s, weight=np.full(y.size, 4.0)),
+    )
+    for a, b in zip(plain.pairs, equal.pairs, strict=True):
+        assert a.difference.value == pytest.approx(b.difference.value, abs=1e-12)
+        assert a.p_value == pytest.approx(b.p_value, rel=1e-6)
+    assert equal.pairs[1].difference.method == "copies"
+    k = np.random.default_rng(2).integers(1, 5, y.size)
+    weighed = trueness.compare_auc(y, s, weight=k).pairs[0]
+    copies = trueness.compare_auc(y, s, count=k).pairs[0]
+    assert weighed.difference.value == pytest.approx(copies.difference.value)
+    assert weighed.p_value > copies.p_value
+
+
+@pytest.mark.parametrize("metric", ["recall", "f1"])
+def test_metrics(metric):
+    y, s, w = sample(np.random.default_rng(3))
+    found = trueness.compare_metric(y, s, metric, weight=w)
+    for name, value in zip(s, found.values, strict=True):
+        one = getattr(trueness, metric)(y, s[name], threshold=0.5, weight=w)
+        assert value.value == pytest.approx(one.value)
+        assert value.low < value.value < value.high
+    plain = trueness.compare_metric(y, s, metric, method="bootstrap")
+    equal = trueness.compare_metric(y, s, metric, weight=np.full(y.size, 4.0))
+    a, b = plain.pairs[0].difference, equal.pairs[0].difference
+    assert (a.low, a.high) == pytest.approx((b.low, b.high), abs=0.01)
+    with pytest.raises(trueness.InputError, match="McNemar"):
+        trueness.compare_metric(y, s, "recall", method="mcnemar", weight=w)
+
+
+def test_error_of_the_first_kind():
+    rng = np.random.default_rng(5)
+    auc = metric = 0
+    for k in range(200):
+        y, s, w = sample(rng)
+        panel = trueness.panel(y, s, weight=w)
+        auc += trueness.compare_auc(panel).pairs[0].p_value < 0.05
+        metric += (
+            trueness.compare_metric(panel, "recall", replicates=400, rng=k)
+            .pairs[0].p_value < 0.05
+        )  # fmt: skip
+    assert auc / 200 <= 0.09
+    assert metric / 200 <= 0.1
+
+
+def test_groups_and_statistics():
+    y, s, w = sample(np.random.default_rng(6), gap=0.5)
+    t = {k: trueness.tally(y, v, weight=w) for k, v in s.items()}
+    apart = trueness.compare_auc(t).pairs[0]
+    drawn = trueness.compare_groups(t, trueness.auc, replicates=400).pairs[0]
+    assert apart.difference.value == pytest.approx(drawn.difference.value)
+    assert drawn.difference.sd == pytest.approx(apart.difference.sd, rel=0.15)
+    found = trueness.compare_statistic(
+        y, s, trueness.average_precision, weight=w, replicates=100
+    )
+    want = trueness.average_precision(t["a"]).value
+    assert found.values[0].value == pytest.approx(want)
