@@ -426,3 +426,29 @@ def test_scores_with_parts_are_refused_in_words(tmp_path):
             trueness.tally(trueness.scan(path), **options)
     with pytest.raises(InputError, match=r"found 'dict' such as \{'a': 0.5\}"):
         trueness.tally([1, 0], [{"a": 0.5}, {"a": 0.1}])
+
+
+def test_every_engine_adds_up_weights(engine):
+    rng = np.random.default_rng(3)
+    y, s = rng.integers(0, 2, 60), rng.integers(0, 9, 60) / 8
+    w = rng.exponential(size=60)
+    frame = engine({"y": y.tolist(), "s": s.tolist(), "w": w.tolist()})
+    found = trueness.tally(frame, label="y", score="s", weight="w")
+    want = trueness.tally(y, s, weight=w)
+    assert np.array_equal(found.score, want.score)
+    for a, b in zip(found._counts, want._counts, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13)
+    both = trueness.panel(frame, label="y", scores=["s"], weight="w")
+    np.testing.assert_allclose(both["s"].pos, want.pos, rtol=1e-13)
+
+
+def test_bad_weights_in_an_engine(lazy_engine):
+    for wrong in ([1.0, -1.0], [1.0, None], [1.0, float("inf")]):
+        frame = lazy_engine({"y": [0, 1], "s": [0.1, 0.9], "w": wrong})
+        with pytest.raises(InputError, match="finite numbers"):
+            trueness.tally(frame, label="y", score="s", weight="w")
+    frame = lazy_engine({"y": [0, 1], "s": [0.1, 0.9], "w": [1.0, 1.0]})
+    assert not trueness.tally(frame, label="y", score="s", weight="w").weighted
+    frame = lazy_engine({"y": [0, 1], "s": [0.1, 0.9], "w": [1.0, 2.0]})
+    with pytest.raises(InputError, match="at_most"):
+        trueness.tally(frame, label="y", score="s", weight="w", at_most=5)

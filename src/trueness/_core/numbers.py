@@ -120,13 +120,22 @@ def p_is(p: float) -> str:
     return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
 
 
-def counted(number: int, noun: str, many: str = "") -> str:
+def number_of(cases: float) -> str:
+    """Write a number of cases, or a sum of weights.
+
+    >>> number_of(1200), number_of(1234.5678)
+    ('1,200', '1,234.57')
+    """
+    return f"{int(cases):,}" if cases == int(cases) else f"{cases:,.6g}"
+
+
+def counted(number: float, noun: str, many: str = "") -> str:
     """Write how many there are.
 
     >>> counted(1, "case"), counted(1200, "case"), counted(2, "leaf", "leaves")
     ('1 case', '1,200 cases', '2 leaves')
     """
-    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+    return f"{number_of(number)} {noun if number == 1 else many or noun + 's'}"
 
 
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")

@@ -41,6 +41,7 @@ class Chosen:
     positive: Any = None
     guessed: tuple[str, ...] = field(default=())
     cluster: str | None = None
+    weight: str | None = None
 
 
 @final
@@ -66,11 +67,13 @@ def choose(
     count: str | None = None,
     by: str | None = None,
     cluster: str | None = None,
+    weight: str | None = None,
     needs_label: bool = True,
 ) -> Chosen:
     """Which columns are meant? Those not named are taken when there is no doubt."""
     names = list(source.types)
-    options = {"label": label, "count": count, "by": by, "cluster": cluster}
+    options = {"label": label, "count": count, "weight": weight, "by": by}
+    options["cluster"] = cluster
     for what, name in ((f"--{k}", v) for k, v in options.items()):
         if name is not None:
             _named(name, names, what)
@@ -78,19 +81,20 @@ def choose(
         _named(name, names, f"--{option}")
     guessed = []
     if label is None and needs_label:
-        label = _guess_label(source, {*scores, count, by, cluster})
+        label = _guess_label(source, {*scores, count, weight, by, cluster})
         guessed.append(f"label {names_of([label])}")
     if not scores:
-        scores = guess(source, {label, count, by, cluster})
+        scores = guess(source, {label, count, weight, by, cluster})
         many = "s" if len(scores) > 1 else ""
         guessed.append(f"{option}{many} {names_of(scores)}")
     value = _positive(source, label, positive)
-    return Chosen(label, tuple(scores), count, by, value, tuple(guessed), cluster)
+    found = (tuple(guessed), cluster, weight)
+    return Chosen(label, tuple(scores), count, by, value, *found)
 
 
 def looks_counted(source: Source, chosen: Chosen) -> str | None:
     """Which column, that nobody named, looks like numbers of cases?"""
-    used = {chosen.label, *chosen.scores, chosen.by, chosen.cluster}
+    used = {chosen.label, *chosen.scores, chosen.by, chosen.cluster, chosen.weight}
     free = (c for c, kind in source.types.items() if kind in WHOLE_TYPES)
     like = [c for c in free if c.lower() in COUNT_NAMES and c not in used]
     return like[0] if like and chosen.count is None else None
@@ -254,6 +258,7 @@ def _count(how: Callable[..., Any], request: Request, by: bool, **columns: Any) 
             label=chosen.label,
             positive=chosen.positive,
             count=chosen.count,
+            weight=chosen.weight,
             by=chosen.by if by else None,
             **columns,
         )
@@ -261,6 +266,10 @@ def _count(how: Callable[..., Any], request: Request, by: bool, **columns: Any) 
 
 def count_clusters(request: Request) -> Panel:
     """Count all scores together, with the number of the cluster as one more output."""
+    if request.chosen.weight is not None:
+        raise InputError(
+            "Clusters are for cases without weights. Type --cluster or --weight."
+        )
     chosen = request.chosen
     words = {
         "label": chosen.label,

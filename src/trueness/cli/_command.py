@@ -157,7 +157,7 @@ def _request(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Re
         scores=named,
         guess=columns.guess,
         needs_label=columns.needs_label and not instead,
-        **{k: words.get(k) for k in ("label", "positive", "count", "by")},
+        **{k: words.get(k) for k in ("label", "positive", "count", "weight", "by")},
         cluster=own.get("cluster"),
     )
     if chosen.guessed:
@@ -173,6 +173,7 @@ def _request(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Re
             f"This command needs {columns.least} columns or more; found "
             f"{listing(chosen.scores)}. Type --{columns.option} NAME for each."
         )
-    wanted = (chosen.label, *chosen.scores, chosen.count, chosen.by, chosen.cluster)
+    more = (chosen.count, chosen.weight, chosen.by, chosen.cluster)
+    wanted = (chosen.label, *chosen.scores, *more)
     rows = source.only(name for name in wanted if name is not None)
     return Request(source, chosen, rows, level, words.get("seed", 0))

@@ -111,6 +111,13 @@ Count = Annotated[
     str | None,
     _column("--count", help="Column with the number of cases that a row stands for."),
 ]
+Weight = Annotated[
+    str | None,
+    _column(
+        "--weight",
+        help="Column with the weights of cases (survey weights, inverse chances).",
+    ),
+]
 By = Annotated[
     str | None, _column("--by", help="Column with groups; answers for each group too.")
 ]
@@ -180,6 +187,7 @@ Save = Annotated[
 SHARED: dict[str, tuple[Any, Any]] = {
     "positive": (Positive, None),
     "count": (Count, None),
+    "weight": (Weight, None),
     "by": (By, None),
     "level": (Level, 0.95),
     "seed": (Seed, 0),

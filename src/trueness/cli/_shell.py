@@ -34,7 +34,7 @@ from rich.text import Text
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
 from trueness._core.doors import door
 from trueness._core.names import told_apart
-from trueness._core.numbers import in_column, percent
+from trueness._core.numbers import in_column, number_of, percent
 from trueness._core.progress import progress, silent
 from trueness._core.records import json_value, shown
 from trueness.cli._columns import Request
@@ -119,28 +119,32 @@ def about(request: Request, counted: Any) -> dict[str, Any]:
             "label": chosen.label,
             "scores": list(chosen.scores),
             "count": chosen.count,
+            "weight": chosen.weight,
             "by": chosen.by,
         },
         "positive": chosen.positive,
         "cases": {
             "n": counted.n,
-            "negative": int(counted.neg.sum()),
-            "positive": int(counted.pos.sum()),
-            "unknown": int(counted.unknown.sum()),
+            "negative": counted.neg.sum().item(),
+            "positive": counted.pos.sum().item(),
+            "unknown": counted.unknown.sum().item(),
         },
     }
 
 
 def cases_sentence(counted: Any) -> str:
     """Say what was counted."""
-    text = f"{counted.n:,} cases: {counted.n_pos:,} positive"
+    cases = f"{number_of(counted.n)} cases"
+    if counted.weighted:
+        cases = f"Cases with weights of {number_of(counted.n)} in all"
+    text = f"{cases}: {number_of(counted.n_pos)} positive"
     labelled = counted.n_pos + counted.n_neg
     if labelled:
         of = " of those with a label" if counted.n_unknown else ""
         text += f" ({percent(counted.prevalence)}{of})"
-    text += f", {counted.n_neg:,} negative"
+    text += f", {number_of(counted.n_neg)} negative"
     if counted.n_unknown:
-        text += f", {counted.n_unknown:,} without a label"
+        text += f", {number_of(counted.n_unknown)} without a label"
     return text + "."
 
 

@@ -22,6 +22,7 @@ OPTIONS = {
 KNOWN = frozenset(
     [
         *("label", "score", "vote", "node", "positive", "count", "by", "level", "seed"),
+        "weight",
         *("maximize", "minimize", "subject_to", "prevalence", "guarantee", "method"),
         *("folds", "criterion", "dependence", "draws", "confidence", "utility", "null"),
         *("power", "half_width", "auc", "p", "cost_fp", "cost_fn", "column", "yes"),

@@ -71,7 +71,7 @@ def calibrate(
         cases_sentence(t),
         f"Map fitted by the method {method}. What a score means as a probability:",
         table(["score", "probability"], _meaning(t, fitted)),
-        *_words(found),
+        *_words(found, t),
         *_group_table(request, by_group),
     ]
     return Answer(
@@ -92,6 +92,8 @@ def _gains(
 ) -> tuple[CalibrationGain | None, dict[str, CalibrationGain]]:
     """Check the map on cases it has not seen; None when there are too few of them."""
     wanted |= {"level": request.level, "rng": request.seed}
+    if t.weighted:  # folds are made of whole cases
+        return None, {}
     try:
         found = gain_of(fitted, t, **wanted)
         by_group = gain_of(fitted, groups, **wanted) if groups else {}
@@ -124,7 +126,12 @@ def _meaning(t: Tally, fitted: Map) -> list[list[float]]:
     return [[float(s), float(p)] for s, p in zip(picked, fitted(picked), strict=True)]
 
 
-def _words(found: CalibrationGain | None) -> list[Any]:
+def _words(found: CalibrationGain | None, t: Tally) -> list[Any]:
+    if t.weighted:
+        return [
+            "Weighted cases are not cross-fitted, so it is not known how well the map "
+            "does on new cases."
+        ]
     if found is None:
         return [
             "There are too few cases for cross-fitting, so it is not known how well "

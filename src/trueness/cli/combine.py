@@ -23,7 +23,7 @@ from trueness.ensembles.sentences import best_combiner, combiner_sentence
 from trueness.ranking.auc_intervals import auc
 
 
-@command(TWO_SCORES)
+@command(TWO_SCORES, without=("weight",))
 def combine(
     request: Request,
     method: Annotated[

@@ -57,6 +57,8 @@ def compare(request: Request, cluster: Cluster = None) -> Answer:
             f"The tests allow for cases that share a value of {cluster}. Whole curves "
             f"are compared for independent cases only, so they are left out."
         )
+    elif panel.weighted:
+        parts.append("Whole curves are compared on cases without weights only.")
     elif not better:
         parts.append(
             f"Whole curves are compared for up to {MOST_PAIRS} pairs; name fewer "
@@ -79,7 +81,7 @@ def groups_by_name(groups: dict[Any, Panel]) -> dict[str, Panel]:
 def _dominance(panel: Panel, request: Request) -> Pairs:
     """Request of every pair whether one is better everywhere."""
     pairs = list(combinations(panel.names, 2))
-    if len(pairs) > MOST_PAIRS:
+    if len(pairs) > MOST_PAIRS or panel.weighted:
         return {}
     return {
         (a, b): dominates(panel, a, b, level=request.level, rng=request.seed)

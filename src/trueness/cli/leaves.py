@@ -38,7 +38,7 @@ def guess_node(source: Source, taken: set[str | None]) -> tuple[str, ...]:
     )
 
 
-@command(Columns("node", Node, guess_node), without=("seed",))
+@command(Columns("node", Node, guess_node), without=("seed", "weight"))
 def leaves(
     request: Request,
     confidence: Annotated[

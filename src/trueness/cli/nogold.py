@@ -44,7 +44,7 @@ def _is_vote(source: Source, column: str) -> bool:
 VOTES = Columns("vote", Votes, guess_votes, least=2, needs_label=False)
 
 
-@command(VOTES)
+@command(VOTES, without=("weight",))
 def nogold(
     request: Request,
     yes: Yes = None,

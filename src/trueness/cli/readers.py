@@ -21,7 +21,7 @@ def _column(help: str) -> Any:
     return typer.Option(help=help, metavar="COLUMN", autocompletion=column_names)
 
 
-@command(ONE_SCORE, without=("seed", "count", "by"))
+@command(ONE_SCORE, without=("seed", "count", "weight", "by"))
 def readers(
     request: Request,
     reader: Annotated[str, _column("Column with the readers.")] = "reader",

@@ -12,7 +12,14 @@ import typer
 from trueness._core.checks.cases import both_classes
 from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
-from trueness._core.numbers import counted, level_text, listed, percent, written
+from trueness._core.numbers import (
+    counted,
+    level_text,
+    listed,
+    number_of,
+    percent,
+    written,
+)
 from trueness._core.progress import progress
 from trueness._core.records import Estimate
 from trueness.cli import _zones
@@ -445,8 +452,8 @@ def _explained(name: str) -> str:
 
 def _matrix(c: Confusion) -> Any:
     rows = [
-        ["positive", int(c.tp), int(c.fn)],
-        ["negative", int(c.fp), int(c.tn)],
+        ["positive", number_of(float(c.tp)), number_of(float(c.fn))],
+        ["negative", number_of(float(c.fp)), number_of(float(c.tn))],
     ]
     return table(["cases", "flagged", "not flagged"], rows)
 

@@ -10,9 +10,10 @@ How data flow through it
     what rank statistics need of them, replicates what a bootstrap draws from them.
 
 In which order to read it
-    ``values`` (Tally and Panel), ``counting`` and ``sorting`` (how arrays become
-    counts), ``rows`` and ``bins`` (what merges), ``answers`` (the decorators that let
-    an analysis take data), ``placements``, ``resampling``, ``simulation``.
+    ``values`` (Tally and Panel) and ``cases`` (what both share), ``counting``,
+    ``sorting`` and ``weighing`` (how arrays become counts), ``rows`` and ``bins`` (what
+    merges), ``answers`` (the decorators that let an analysis take data), ``weights``
+    (what weighted cases tell), ``placements``, ``resampling``, ``simulation``.
 
 The idea in words: docs/one_idea.md.
 """

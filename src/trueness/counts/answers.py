@@ -31,7 +31,7 @@ from inspect import Parameter, signature
 from typing import Any, NamedTuple, TypeVar, overload
 
 from trueness._core.checks import cases as _cases
-from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.errors import InputError, NeedsWholeCases, NotEnoughCases
 from trueness._core.checks.options import known_options
 from trueness._core.doors import door
 from trueness.counts.values import Panel, Tally
@@ -120,7 +120,7 @@ def are_weighted(x: Any) -> bool:
 def refuse_weights(x: Any, name: str) -> None:
     """Stop an analysis that needs whole cases at weighted ones."""
     if are_weighted(x):
-        raise InputError(
+        raise NeedsWholeCases(
             f"{name} needs whole cases and does not take weights. Leave weight= out, "
             f"or, where a row stands for several cases, type count= with whole numbers."
         )

@@ -30,7 +30,7 @@ from trueness.plots._theme import COLOURS, GREY, SIZE, alt, frame, styled
 PROBABILITY = Axis("probability", "Probability")
 
 
-@of_counts
+@of_counts(weights=True)
 def reliability(
     x: Source,
     *,

@@ -15,7 +15,7 @@ from trueness.ranking.gaussian import fit_binormal
 from trueness.ranking.sample_sizes import Plan
 
 
-@of_counts
+@of_counts(weights=True)
 def roc(
     x: Source,
     *,
@@ -43,7 +43,7 @@ def roc(
     return drawn(figures.roc_figure(tallies, band=band, points=points), title, ax)
 
 
-@of_counts
+@of_counts(weights=True)
 def precision_recall(
     x: Source,
     *,
@@ -74,7 +74,7 @@ def precision_recall(
     return drawn(figures.precision_recall_figure(named(x), **asked), title, ax)
 
 
-@of_counts
+@of_counts(weights=True)
 def det(x: Source, *, title: str = "", points: int = POINTS, ax: Any = None) -> Any:
     """Which miss rate is traded for which false alarm rate, on probit axes? A chart.
 
@@ -92,7 +92,7 @@ def det(x: Source, *, title: str = "", points: int = POINTS, ax: Any = None) -> 
     return drawn(figures.det_figure(named(x), points=points), title, ax)
 
 
-@of_counts
+@of_counts(weights=True)
 def gain_curve(
     x: Source,
     *,
@@ -121,7 +121,7 @@ def gain_curve(
     return drawn(figures.gain_figure(named(x), **asked), title, ax)
 
 
-@of_counts
+@of_counts(weights=True)
 def lift_curve(
     x: Source,
     *,
@@ -150,7 +150,7 @@ def lift_curve(
     return drawn(figures.lift_figure(named(x), **asked), title, ax)
 
 
-@of_counts
+@of_counts(weights=True)
 def score_distributions(
     x: Source, *, bins: int = 40, title: str = "", ax: Any = None
 ) -> Any:
@@ -170,7 +170,7 @@ def score_distributions(
     return drawn(figures.score_figure(named(x), bins), title, ax)
 
 
-@of_counts
+@of_counts(weights=True)
 def auc_forest(
     x: Source, *, level: float = 0.95, title: str = "", ax: Any = None
 ) -> Any:

@@ -32,7 +32,7 @@ from trueness.threshold.guarantees import GuaranteedThreshold
 from trueness.threshold.operating_point import ConstraintLike, best_threshold
 
 
-@of_counts
+@of_counts(weights=True)
 def operating_point(
     t: Tally,
     maximize: str | Metric = "accuracy",
@@ -290,7 +290,7 @@ def _pair(x: str, y: str, every: dict[str, Any], best: dict[str, Any]) -> Any:
     )
 
 
-@of_counts
+@of_counts(weights=True)
 def cost_curve(
     x: Source, *, level: float = 0.95, title: str = "", ax: Any = None
 ) -> Any:
@@ -312,7 +312,7 @@ def cost_curve(
     return drawn(cost_curve_figure(named(x), level=level), title, ax)
 
 
-@of_counts
+@of_counts(weights=True)
 def decision_curve(
     x: Source,
     *,

@@ -66,7 +66,7 @@ class Report:
         )
 
 
-@of_counts
+@of_counts(weights=True)
 def html(
     data: Panel | Tally,
     *,
@@ -111,7 +111,7 @@ def html(
     return render(page, __version__)
 
 
-@of_counts
+@of_counts(weights=True)
 def write(
     data: Panel | Tally,
     path: str | os.PathLike[str],

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, final
 
 from markupsafe import Markup
 
-from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.checks.errors import NeedsWholeCases, NotEnoughCases
 from trueness._core.numbers import in_column
 from trueness._core.records import shown
 
@@ -100,9 +100,10 @@ def grid(caption: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Gr
 def possible(ask: Callable[[], T]) -> T | None:
     """Ask, and take None when there are too few cases for an answer.
 
-    A report on few cases says what can be said, and leaves the rest out.
+    A report on few cases, or on weighted ones, says what can be said, and leaves the
+    rest out.
     """
     try:
         return ask()
-    except NotEnoughCases:
+    except (NotEnoughCases, NeedsWholeCases):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -58,7 +59,7 @@ def meaning(m: Model, options: ReportOptions) -> Meaning | None:
         reliability(t, level=level, rng=rng, **_replicates(options)),
         brier(t, level=level, replicates=FEW, rng=rng),
         log_loss(t, level=level, replicates=FEW, rng=rng),
-        calibration_test(t).p_value,
+        math.nan if t.weighted else calibration_test(t).p_value,
         float(t.score @ count / count.sum()),
         t.prevalence,
     )
@@ -137,7 +138,8 @@ def _tables(
             continue
         b, line = x.brier, possible(partial(calibration_line, m.tally))
         three = (b.mcb.value, b.dsc.value, b.unc.value)
-        parts.append((x.name, _part(b), *three, p_value(x.p_value)))
+        chance = "" if math.isnan(x.p_value) else p_value(x.p_value)
+        parts.append((x.name, _part(b), *three, chance))
         ends = (line and line.slope, line and line.intercept)
         lines.append((x.name, _part(x.log_loss), *ends))
     if not parts:
@@ -160,6 +162,8 @@ def _sentence(x: Meaning) -> str:
         f"{x.name} states {percent(x.mean)} on average, and {percent(x.prevalence)} of "
         "the cases are positive"
     )
+    if math.isnan(x.p_value):
+        return f"{said}. Whether that is chance is not tested on weighted cases."
     if x.doubted:
         return (
             f"{said}. Scores that were calibrated would rarely look like this "

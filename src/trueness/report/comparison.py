@@ -22,7 +22,7 @@ from trueness.metrics.definitions import fpr, precision, recall
 from trueness.ranking.auc_intervals import auc
 from trueness.ranking.clusters import CLUSTER
 from trueness.report import svg
-from trueness.report._parts import Figure, Section, grid, possible
+from trueness.report._parts import Figure, Grid, Section, grid, possible
 from trueness.report.inputs import NAME, REPLICATES, Model, ReportOptions
 
 MOST_PAIRS = 20  # the best classifier is held against so many others, curve by curve
@@ -64,11 +64,7 @@ def section(panel: Panel, models: Sequence[Model], options: ReportOptions) -> Se
                 ("pair", "difference", "p-value", "adjusted (Holm)"),
                 rows,
             ),
-            grid(
-                "Which curve is above?",
-                ("pair", "result"),
-                [(f"{a}, {b}", dominance_sentence(d, a, b)) for (a, b), d in asked],
-            ),
+            *_above(asked),
         ),
         method=(
             "DeLong's test, on the same cases (DeLong et al. 1988, "
@@ -88,10 +84,15 @@ def section(panel: Panel, models: Sequence[Model], options: ReportOptions) -> Se
     )
 
 
+def _above(asked: Sequence[tuple[tuple[str, str], Dominance]]) -> list[Grid]:
+    rows = [(f"{a}, {b}", dominance_sentence(d, a, b)) for (a, b), d in asked]
+    return [grid("Which curve is above?", ("pair", "result"), rows)] if rows else []
+
+
 def fewer(panel: Panel, rng: Any) -> tuple[Panel, str]:
     """Draw cases from a panel with very many rows; also the words that say so."""
     labelled = panel.labelled()
-    if len(labelled.rows) <= MOST_ROWS:
+    if labelled.weighted or len(labelled.rows) <= MOST_ROWS:
         return labelled, ""
     counts = np.concatenate([labelled.neg, labelled.pos])
     generator, n = np.random.default_rng(rng), int(counts.sum())
@@ -131,6 +132,8 @@ def _dominance(
     panel: Panel, models: Sequence[Model], options: ReportOptions
 ) -> list[tuple[tuple[str, str], Dominance]]:
     best = models[0]
+    if panel.weighted:  # whole curves are compared by drawing whole cases
+        return []
     asked: dict[str, Any] = {"level": options.level, "rng": options.rng}
     return [
         (
@@ -199,7 +202,7 @@ def _column(x: Panel | Tally, key: str) -> Tally:
 
 def _at(t: Tally, threshold: float) -> tuple[str, ...]:
     flagged = t.score >= threshold
-    tp, fp = int(t.pos[flagged].sum()), int(t.neg[flagged].sum())
+    tp, fp = t.pos[flagged].sum().item(), t.neg[flagged].sum().item()
     c = Confusion(tp, fp, t.n_pos - tp, t.n_neg - fp)
     labelled = t.n_pos + t.n_neg
     share = (tp + fp) / labelled if labelled else float("nan")

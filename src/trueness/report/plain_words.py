@@ -5,12 +5,21 @@ What was measured, how good it is, how sure we are, what to do, what to keep in 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from math import isnan
 
 import numpy as np
 
-from trueness._core.numbers import counted, level_text, listed, percent, written
+from trueness._core.numbers import (
+    counted,
+    level_text,
+    listed,
+    number_of,
+    percent,
+    written,
+)
+from trueness.counts.weights import remark, sizes
 from trueness.metrics.definitions import precision, recall
 from trueness.metrics.words import constraint_text, text_of
 from trueness.ranking.verification import difference
@@ -85,10 +94,14 @@ def _measured(models: Sequence[Model]) -> tuple[str, ...]:
     who = "One classifier" if name == UNNAMED else f"The classifier {name}"
     who = f"{len(models)} classifiers" if many else who
     labelled = data.n_pos + data.n_neg
-    known = f"; of the {labelled:,} with a label" if data.n_unknown else ""
+    known = f"; of the {number_of(labelled)} with a label" if data.n_unknown else ""
+    cases = (
+        f"weights of {number_of(data.n)}" if data.weighted else counted(data.n, "case")
+    )
+    are = "is" if data.n_pos == 1 else "are"
     return (
-        f"{who}, on {'the same ' if many else ''}{counted(data.n, 'case')}"
-        f"{known or ', of which'} {data.n_pos:,} {'is' if data.n_pos == 1 else 'are'} "
+        f"{who}, on {'the same ' if many else ''}{cases}"
+        f"{known or ', of which'} {number_of(data.n_pos)} {are} "
         f"positive ({percent(data.prevalence)}).",
     )
 
@@ -165,10 +178,14 @@ def _mind(
     checked: Validation | None,
     options: ReportOptions,
 ) -> tuple[str, ...]:
-    lines, data = [], models[0].tally
-    few = min(data.n_pos, data.n_neg)
+    lines: list[str] = []
+    data = models[0].tally
+    few, kind = min(
+        (int(e.number), name)
+        for e, name in zip(sizes(data), ("positive", "negative"), strict=True)
+    )
+    lines += remark(data)
     if few < FEW:
-        kind = "positive" if data.n_pos <= data.n_neg else "negative"
         are = "is" if few == 1 else "are"
         lines.append(
             f"There {are} only {counted(few, f'{kind} case')}, so every rate is coarse."
@@ -180,7 +197,7 @@ def _mind(
             f"{have} no label and {'is' if have == 'has' else 'are'} not counted. If "
             "labels are missing for a reason, all numbers can be biased."
         )
-        p = difference(models[0].tally)
+        p = math.nan if data.weighted else difference(models[0].tally)
         if p < 0.05:
             lines.append(
                 f"The scores of {models[0].name} differ between cases with and without "

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from trueness._core.numbers import percent
+from trueness._core.numbers import number_of, percent
 from trueness._core.records import shown
 from trueness.counts.values import Panel, Tally
 from trueness.ranking.clusters import cluster_panel
 from trueness.ranking.verification import said_elsewhere
 from trueness.report import nogold
-from trueness.report._parts import Page, Section
+from trueness.report._parts import Page, Section, possible
 from trueness.report.findings import SECTIONS, Findings
 from trueness.report.inputs import read_options
 from trueness.report.plain_words import Answers, in_plain_words, tiles
@@ -70,7 +71,11 @@ def summarise(
         cluster=cluster,
     )
     f = Findings(data, options, groups)
-    made = {key: section for key, ask in SECTIONS.items() if (section := ask(f))}
+    made = {
+        key: section
+        for key, ask in SECTIONS.items()
+        if (section := possible(partial(ask, f)))
+    }
     return Page(
         title=title or TITLE,
         facts=facts,
@@ -100,12 +105,14 @@ def plain_words(f: Findings, sections: Sequence[Section]) -> Answers:
 
 def facts_of(data: Panel | Tally, source: str) -> tuple[tuple[str, str], ...]:
     """Say what was counted, for the head of the page."""
-    facts = [("cases", f"{data.n:,}")]
+    what = "weights of cases" if data.weighted else "cases"
+    facts = [(what, number_of(data.n))]
     if data.n_pos + data.n_neg:
-        facts.append(("positive", f"{data.n_pos:,} ({percent(data.prevalence)})"))
-        facts.append(("negative", f"{data.n_neg:,}"))
+        share = percent(data.prevalence)
+        facts.append(("positive", f"{number_of(data.n_pos)} ({share})"))
+        facts.append(("negative", number_of(data.n_neg)))
     if data.n_unknown:
-        facts.append(("without a label", f"{data.n_unknown:,}"))
+        facts.append(("without a label", number_of(data.n_unknown)))
     if source:
         facts.append(("file", shown(source, 120)))
     return tuple(facts)

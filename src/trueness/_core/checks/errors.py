@@ -15,6 +15,10 @@ class Infeasible(InputError):  # noqa: N818 - a name that reads as a sentence
     """No threshold meets the constraints; the message says how close one can get."""
 
 
+class NeedsWholeCases(InputError):  # noqa: N818 - a name that reads as a sentence
+    """The cases are weighted, and this question is one about whole cases."""
+
+
 class NotInstalled(ModuleNotFoundError, InputError):  # noqa: N818 - reads as a sentence
     """A library that comes with an extra is missing; the message says which extra."""
 

@@ -1,0 +1,124 @@
+"""Do intervals of weighted cases hold the truth of the population?
+
+    python benchmarks/study_weights.py [SAMPLES]
+
+Cases of an endless population (30 % positives, normal scores one unit apart; the true
+probability of each case is its second score) are drawn with unequal chances, which go
+with the score, with something else, with both, or with the class, and are weighted by
+one over the chance. The weights of a sample have the coefficient of variation shown.
+Share of 95 % intervals that hold the truth; for comparisons of two classifiers that are
+equally good, share of p-values below 5 %.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from scipy.special import expit, ndtr, ndtri
+
+import trueness
+
+PREVALENCE, SHIFT, CUT = 0.3, 1.0, 0.8
+DESIGNS = [("other", 1), ("other", 2), ("both", 1), ("both", 2), ("score", 1),
+           ("score", 2), ("class", 2)]  # fmt: skip
+HEAD = ("chance by", "CV", "cases", "AUC", "AP", "partial AUC", "recall", "precision",
+        "F1", "Brier", "net benefit", "two AUCs")  # fmt: skip
+
+
+def drawn(rng: np.random.Generator, design: str, spread: float, n: int):
+    """Draw labels, scores of two classifiers and weights."""
+    parts = []
+    while sum(p[0].size for p in parts) < n:
+        m = 5 * n + 200
+        y = (rng.random(m) < PREVALENCE).astype(int)
+        a, b = (rng.normal(size=m) + SHIFT * y for _ in range(2))
+        other = rng.normal(size=m)
+        mark = {"other": other, "both": 0.7 * (a + other), "score": a, "class": a}
+        sigma = np.sqrt(np.log(1 + spread**2))
+        chance = np.exp(-sigma * np.minimum(mark[design], 2.5))
+        if design == "class":
+            chance = np.where(y == 1, 1.0, 1 / (1 + 6 * spread))
+        chance /= chance.max()
+        some = rng.random(m) < chance
+        parts.append([x[some] for x in (y, a, b, 1 / chance)])
+    return [np.concatenate(c)[:n] for c in zip(*parts, strict=True)]
+
+
+def probability(score):
+    """What the first score means: the log-odds are linear in it."""
+    odds = np.log(PREVALENCE / (1 - PREVALENCE))
+    return expit(odds + SHIFT * (score - SHIFT / 2))
+
+
+def truths() -> dict[str, float]:
+    """Give the numbers of the population, by a fine grid of scores."""
+    s = np.linspace(-8, 9, 400_001)
+    step = s[1] - s[0]
+    pos, neg = (np.exp(-((s - m) ** 2) / 2) / np.sqrt(2 * np.pi) for m in (SHIFT, 0))
+    tpr, fpr = ndtr(SHIFT - CUT), ndtr(-CUT)
+    hits, alarms = PREVALENCE * tpr, (1 - PREVALENCE) * fpr
+    above = PREVALENCE * ndtr(SHIFT - s), (1 - PREVALENCE) * ndtr(-s)
+    grid = np.linspace(0, 0.2, 20_001)[1:]
+    p = probability(s)
+    loss = PREVALENCE * pos * (1 - p) ** 2 + (1 - PREVALENCE) * neg * p**2
+    act = np.log(0.4 / 0.6) - np.log(PREVALENCE / (1 - PREVALENCE)) + SHIFT**2 / 2
+    return {
+        "AUC": float(ndtr(SHIFT / np.sqrt(2))),
+        "AP": float((pos * above[0] / (above[0] + above[1])).sum() * step),
+        "partial AUC": float(ndtr(SHIFT + ndtri(grid)).mean() * 0.2),
+        "recall": float(tpr),
+        "precision": float(hits / (hits + alarms)),
+        "F1": float(2 * hits / (hits + alarms + PREVALENCE)),
+        "Brier": float(loss.sum() * step),
+        "net benefit": float(
+            PREVALENCE * ndtr(SHIFT - act) - (1 - PREVALENCE) * ndtr(-act) * 0.4 / 0.6
+        ),
+    }
+
+
+def asked(y, a, w) -> dict[str, tuple[float, float]]:
+    """Give the intervals of one sample."""
+    t, p = trueness.tally(y, a, weight=w), trueness.tally(y, probability(a), weight=w)
+    at = trueness.at_threshold(t, CUT, metrics=["recall", "precision", "f1"])
+    curve = trueness.decision_curve(p, threshold=[0.4])
+    found = {
+        "AUC": trueness.auc(t),
+        "AP": trueness.average_precision(t),
+        "partial AUC": trueness.partial_auc(t, fpr=(0, 0.2), replicates=200),
+        "recall": at["recall"],
+        "precision": at["precision"],
+        "F1": at["f1"],
+        "Brier": trueness.brier(p, replicates=20),
+    }
+    ends = {k: (e.low, e.high) for k, e in found.items()}
+    return ends | {"net benefit": (float(curve.low[0]), float(curve.high[0]))}
+
+
+def rows(samples: int = 200, sizes=(200, 1000)):
+    truth = truths()
+    for design, spread in DESIGNS:
+        for n in sizes:
+            rng = np.random.default_rng(7)
+            held, rejected, varied = dict.fromkeys(truth, 0), 0, 0.0
+            for _ in range(samples):
+                y, a, b, w = drawn(rng, design, spread, n)
+                varied += w.std() / w.mean() / samples
+                for k, (low, high) in asked(y, a, w).items():
+                    held[k] += low <= truth[k] <= high
+                pair = trueness.compare_auc(y, {"a": a, "b": b}, weight=w).pairs[0]
+                rejected += pair.p_value < 0.05
+            shares = [f"{held[k] / samples:.3f}" for k in truth]
+            yield (design, f"{varied:.1f}", n, *shares, f"{rejected / samples:.3f}")
+
+
+def main() -> None:
+    samples = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    print("| " + " | ".join(HEAD) + " |")
+    print("|" + " --- |" * len(HEAD))
+    for row in rows(samples):
+        print("| " + " | ".join(map(str, row)) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""``--weight``: the commands say the numbers that Python says."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import trueness
+from trueness.cli import app
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(w) for w in words])
+
+
+@pytest.fixture
+def rows(tmp_path):
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 2, 200).round(2).clip(0.01, 0.99)
+    frame = pd.DataFrame({"y": (rng.random(200) < p).astype(int), "p": p})
+    frame["q"] = (p + 0.1 * rng.normal(size=200)).clip(0.01, 0.99)
+    frame["w"] = rng.exponential(size=200)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    return tmp_path / "rows.csv", frame
+
+
+def test_evaluate_and_compare(rows):
+    path, frame = rows
+    words = ("-l", "y", "-s", "p", "-s", "q", "--weight", "w")
+    found = run("evaluate", path, *words, "--json")
+    assert found.exit_code == 0, found.stderr
+    data = json.loads(found.stdout)
+    want = trueness.auc(frame, label="y", score="p", weight="w")
+    assert data["result"]["scores"]["p"]["auc"]["low"] == pytest.approx(want.low)
+    assert data["columns"]["weight"] == "w"
+    assert data["cases"]["n"] == pytest.approx(frame["w"].sum())
+    text = run("compare", path, *words)
+    assert text.exit_code == 0, text.stderr
+    assert "Cases with weights of" in text.stdout
+    assert "without weights only" in text.stdout
+    refused = run("compare", path, *words, "--cluster", "y")
+    assert "Clusters are for cases without weights" in refused.stderr
+
+
+def test_threshold_and_calibrate(rows):
+    path, frame = rows
+    words = ("-l", "y", "-s", "p", "--weight", "w")
+    found = run("threshold", path, *words, "--maximize", "f1", "--json")
+    assert found.exit_code == 0, found.stderr
+    want = trueness.best_threshold(frame, "f1", label="y", score="p", weight="w")
+    assert json.loads(found.stdout)["result"]["value"] == pytest.approx(want.value)
+    refused = run("threshold", path, *words, "--validate")
+    assert refused.exit_code == 2
+    assert "needs whole cases" in refused.stderr
+    assert "weight=" not in refused.stderr
+    found = run("calibrate", path, *words, "--method", "beta")
+    assert found.exit_code == 0, found.stderr
+    assert "not cross-fitted" in found.stdout
+    refused = run("evaluate", path, "-l", "y", "-s", "p", "--weight", "z")
+    assert "--weight must name a column" in refused.stderr
+
+
+def test_report(rows, tmp_path):
+    path, frame = rows
+    page = tmp_path / "report.html"
+    words = ("-l", "y", "-s", "p", "-s", "q", "--weight", "w", "-o", page)
+    found = run("report", path, *words)
+    assert found.exit_code == 0, found.stderr
+    text = page.read_text()
+    assert "weights of cases" in text
+    assert "Cases are weighted" in text
+    a = trueness.auc(frame, label="y", score="p", weight="w")
+    assert f"{a.value:.3f}" in text
