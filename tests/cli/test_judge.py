@@ -236,6 +236,7 @@ def test_grades_have_no_raw_pass_rate(here, table):
     assert raw == pytest.approx(table["claude"].mean())
     page = run("graded.csv", "--judge", "grade", *ASK, "-o", "g.html")
     assert page.exit_code == 0, page.stderr
+    assert "nan" not in Path("g.html").read_text().split("<main>")[1].split("<nav")[0]
 
 
 def test_too_little_to_know(here):

@@ -128,14 +128,10 @@ def _tiles(rates: Mapping[str, Rate], texts: Mapping[str, str]) -> tuple[Tile, .
         return tuple(_rate_tile(texts[s], r) for s, r in list(rates.items())[:6])
     r = next(iter(rates.values()))
     worth, width = r.effective_judges, r.high - r.low
-    tiles = [
-        Tile(
-            "raw pass rate",
-            f"{points(figures.raw_rate(r), width)} %",
-            "what judges say",
-        ),
-        _rate_tile("corrected", r),
-    ]
+    tiles, raw = [_rate_tile("corrected", r)], figures.raw_rate(r)
+    if np.isfinite(raw):
+        said = f"{points(raw, width)} %"
+        tiles.insert(0, Tile("raw pass rate", said, "what judges say"))
     if np.isfinite(worth.value) and len(r.naive) > 1:
         detail = f"independent judges ({worth.low:.1f} to {worth.high:.1f})"
         name = f"{spelt(len(r.naive))} judges are worth"
