@@ -166,3 +166,32 @@ def test_a_calibration_error_can_be_required():
     e = trueness.calibration_error(t, level=0.9).debiased
     assert (found.value, found.high) == (e.value, e.high)
     assert found.verdict == "holds"
+
+
+def test_weighted_cases(rng, tmp_path, monkeypatch):
+    """The limits are those of the analyses that know weights; others are refused."""
+    monkeypatch.chdir(tmp_path)
+    y = rng.random(400) < 0.4
+    d = pd.DataFrame({"y": y.astype(int), "s": rng.normal(size=400) + 1.5 * y})
+    d["w"] = np.where(rng.random(400) < 0.5, 0.5, 3.0)
+    t = trueness.tally(d, label="y", score="s", weight="w")
+    found = trueness.check(t, ["auc >= 0.6", "recall >= 0.5 at 0.7"], adjust="none")
+    a = trueness.auc(t, level=0.9)
+    recall = trueness.at_threshold(t, 0.7, metrics=["recall"], level=0.9)["recall"]
+    limits = [(v.value, v.low) for v in found.verdicts]
+    assert limits == [(a.value, a.low), (recall.value, recall.low)]
+    assert found.verdicts[0].cases == round(d.w.sum() ** 2 / (d.w**2).sum())
+    with pytest.raises(trueness.InputError, match="no limits for weighted cases"):
+        trueness.check(t, ["partial_auc >= 0.5"])
+    d.to_parquet("p.parquet")
+    rule = (
+        'label = "y"\nscore = "s"\nweight = "w"\n{}[[require]]\nmetric = "auc"\n'
+        "at_least = 0.6\n"
+    )
+    Path("q.toml").write_text(rule.format(""))
+    said = CliRunner().invoke(app, ["check", "q.toml", "p.parquet", "--json"])
+    assert said.exit_code == 0, said.stderr
+    assert f"{a.low:.4g}"[:5] in said.stdout
+    Path("q.toml").write_text(rule.format('cluster = "y"\n'))
+    said = CliRunner().invoke(app, ["check", "q.toml", "p.parquet"])
+    assert "limits know one of them" in said.stderr

@@ -142,6 +142,8 @@ def _checked(
     label, score = _columns(asked, source)
     rows, missing = _without_missing(source, score)
     options = {"label": label, "positive": asked.positive, "count": asked.count}
+    if asked.weight is not None:
+        options["weight"] = _known(source, asked.weight, "weight")
     t = tally(rows, score=score, **options)
     groups = {
         by: tally(rows, score=score, by=_known(source, by, "by"), **options)
@@ -234,6 +236,11 @@ def _clusters(
     """Count with the number of the cluster as one more output."""
     if asked.cluster is None:
         return {}
+    if asked.weight is not None:
+        raise InputError(
+            f"{asked.path} names a weight and a cluster; limits know one of them. "
+            f"Leave the other out."
+        )
     name = _known(source, asked.cluster, "cluster")
     rows = rows.project(f"*, dense_rank() OVER (ORDER BY {quoted(name)}) AS {_NUMBER}")
 

@@ -22,7 +22,7 @@ from trueness.gates.requirements import LABELLED, Requirement, requirement
 from trueness.metrics.definitions import METRICS
 from trueness.ranking.auc_intervals import auc
 
-_TEXTS = ("label", "score", "positive", "key", "count", "cluster")
+_TEXTS = ("label", "score", "positive", "key", "count", "weight", "cluster")
 _KEYS = (*_TEXTS, "level", "adjust", "undecided", "require", "$schema")
 
 
@@ -37,6 +37,7 @@ class Contract:
     positive: Any = None
     key: str | None = None
     count: str | None = None
+    weight: str | None = None
     cluster: str | None = None
     level: float = 0.95
     adjust: str = "holm"
@@ -70,7 +71,7 @@ def _contract(held: dict[str, Any], text: str, path: str) -> Contract:
                 f"{path}{line}: there is no key {key!r}.{nearest(key, _KEYS)} "
                 f"Known keys: {', '.join(_KEYS[:-1])}."
             )
-    for key in ("label", "score", "key", "count", "cluster"):
+    for key in ("label", "score", "key", "count", "weight", "cluster"):
         if key in held and not isinstance(held[key], str):
             line = _line(text, rf"^\s*{key}\s*=")
             raise InputError(
@@ -265,6 +266,7 @@ SCHEMA: dict[str, Any] = {
             "description": "Column that names a case, in both files.",
         },
         "count": {"type": "string", "description": "How many cases a row stands for."},
+        "weight": {"type": "string", "description": "How much a case weighs."},
         "cluster": {
             "type": "string",
             "description": "Column that says which cases belong together: patients.",

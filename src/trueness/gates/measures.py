@@ -335,19 +335,41 @@ def clustered_limits(
 ) -> Interval:
     """Between which numbers does a measure lie, when cases of a cluster are alike?"""
     c = clusters(cluster, f"a requirement on {name}")
-    t, level = c.tally(0), 1 - 2 * alpha
+    asked: dict[str, Any] = {"cluster": cluster, "level": 1 - 2 * alpha}
+    found = _of_own_interval(name, c.tally(0), threshold, "clusters of cases", asked)
+    return _estimate(found, c.m, "clustered")
+
+
+def weighted_limits(
+    name: str, t: Tally, threshold: float | None, alpha: float
+) -> Interval:
+    """Between which numbers does a measure of weighted cases lie?
+
+    ``n`` is the number of equal cases that tell as much (Kish 1965).
+    """
+    found = _of_own_interval(
+        name, t, threshold, "weighted cases", {"level": 1 - 2 * alpha}
+    )
+    weight = float(t.n_pos + t.n_neg)
+    square = float(sum(part.sum() for part in t.squares[:2]))
+    return _estimate(found, max(1, round(weight**2 / square)), "equally weighted")
+
+
+def _of_own_interval(
+    name: str, t: Tally, threshold: float | None, of: str, asked: dict[str, Any]
+) -> Any:
+    """Ask the analysis that knows clusters, or weights; both know the same measures."""
     if name == "auc":
-        found = auc(t, cluster=cluster, level=level)
-    elif name in MEASURES or threshold is None:
+        return auc(t, **asked)
+    if name == "average_precision" and t.weighted:
+        return average_precision(t, **asked)
+    if name in MEASURES or threshold is None:
         raise InputError(
-            f"{name} has no limits for clusters of cases yet; auc and metrics at a "
-            f"threshold have. Leave the cluster out, or the requirement."
+            f"{name} has no limits for {of} yet; auc and metrics at a threshold have. "
+            f"Leave the requirement out, or take every case as one."
         )
-    else:
-        at = cut_metrics(t, threshold, metrics=[name], cluster=cluster, level=level)
-        found = next(iter(at.metrics.values()))
-    return Interval(
-        float(found.value), float(found.low), float(found.high), c.m, "clustered"
+    return next(
+        iter(cut_metrics(t, threshold, metrics=[name], **asked).metrics.values())
     )
 
 

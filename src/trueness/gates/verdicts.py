@@ -24,7 +24,7 @@ from trueness._core.doors import door
 from trueness._core.records import Record
 from trueness.comparison.aucs import compare_auc
 from trueness.comparison.paired import compare_metric
-from trueness.counts.answers import whole_cases
+from trueness.counts.answers import refuse_weights
 from trueness.counts.values import Panel, Tally
 from trueness.gates.measures import (
     FACTS,
@@ -34,6 +34,7 @@ from trueness.gates.measures import (
     clustered_limits,
     metric_limits,
     paired_auc_limits,
+    weighted_limits,
 )
 from trueness.gates.requirements import Requirement, requirement
 from trueness.metrics.grammar import metric
@@ -152,7 +153,6 @@ class _Claim:
     said: str = ""  # what the numbers are of, when not of the metric itself
 
 
-@whole_cases
 def check(
     data: Any,
     requirements: Any,
@@ -173,8 +173,8 @@ def check(
     ----------
     data
         A tally; a mapping from group to tally, of which every requirement must hold in
-        each group; a panel, whose first classifier is the candidate and whose others
-        are baselines by their names (paired).
+        each group (both also of weighted cases); a panel, whose first classifier is the
+        candidate and whose others are baselines by their names (paired).
     requirements
         Sentences such as ``"auc >= 0.8"`` and ``"recall >= 0.9 at 0.3"``, or tables of
         fields (see :class:`trueness.gates.requirements.Requirement`); one or many.
@@ -213,6 +213,12 @@ def check(
     >>> [v.verdict for v in c.verdicts]
     ['holds', 'cannot tell yet']
     """
+    for given, name in (
+        (groups, "groups"),
+        (baseline, "baseline"),
+        (cluster, "cluster"),
+    ):
+        refuse_weights(given, f"check with {name}=")
     whole, spread = _parts(data)
     panels: dict[str, Panel] = {}
     if isinstance(data, Panel):
@@ -349,6 +355,8 @@ def limits_of(r: Requirement, t: Tally, cluster: Any = None) -> Limits:
     """Give the function from alpha to the one-sided limits of what is required."""
     if cluster is not None:
         return cache(lambda a: clustered_limits(r.metric, cluster, r.threshold, a))
+    if t.weighted:
+        return cache(lambda a: weighted_limits(r.metric, t, r.threshold, a))
     if r.metric in MEASURES:
         options = {} if r.fpr is None else {"fpr": r.fpr}
         return cache(lambda alpha: MEASURES[r.metric][0](t, alpha, **options))
@@ -408,6 +416,7 @@ def _against(
     side = -1 if r.lower_is_better else 1
     named = str(r.not_worse_than)
     if named in panels:
+        refuse_weights(panels[named], "a comparison with a baseline on the same cases")
         limits = _paired(r, panels[named], _of_group(tied, named))
         how = "paired: the same cases"
     elif isinstance(baseline, Tally):
@@ -484,6 +493,7 @@ def _judged(r: Requirement, panels: Mapping[str, Panel]) -> list[_Claim]:
     data = panels.get(",".join(r.judges), panels.get(""))
     if data is None:
         raise InputError("A rate from judges needs a panel of their verdicts, 0 or 1.")
+    refuse_weights(data, "a rate from judges")
     votes = data[list(r.judges)]
     votes = votes if r.labelled else votes.hide()
     said = f"from {len(r.judges)} judges, {votes.n_pos + votes.n_neg:,} labels"
@@ -513,7 +523,7 @@ def _facts(r: Requirement, groups: dict[str, Tally]) -> list[Verdict]:
             value = 0.0  # a tally holds none; the command line counts them in the file
         else:
             value = float(FACTS[r.metric](t))
-        out.append(fact(r, group, value, t.n))
+        out.append(fact(r, group, value, round(t.n)))
     return out
 
 
