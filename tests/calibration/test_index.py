@@ -1,6 +1,8 @@
 """Indices and tests that published numbers are made of."""
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +11,8 @@ from scipy.stats import chi2
 import trueness
 from trueness import InputError, Tally
 from trueness.calibration.smooth_curve import _quantiles, loess
+
+REFERENCE = Path(__file__).parents[1] / "reference"
 
 
 def brute_loess(x, y, at, span):
@@ -113,3 +117,22 @@ def test_groups_and_errors(rng):
         trueness.calibration_index(t, span=0)
     with pytest.raises(InputError, match=r"calibration_index"):
         trueness.calibration_index(Tally([2.0], [1], [1]))
+
+
+def test_indices_agree_with_r():
+    # R's loess, ResourceSelection's formula, glm and its jackknife over clusters; the
+    # script is tests/reference/calibration.R
+    found = json.loads((REFERENCE / "calibration.json").read_text())
+    y, p, cluster = (np.array(found[k]) for k in ("y", "p", "id"))
+    x = trueness.calibration_index(y, p, replicates=20)
+    ours = [x.ici.value, x.e50.value, x.e90.value, x.largest.value]
+    assert ours == pytest.approx([found[k] for k in ("ici", "e50", "e90", "emax")])
+    test = trueness.calibration_test(y, p, method="hosmer-lemeshow", parameters=2)
+    assert (test.statistic, test.p_value) == pytest.approx((found["hl"], found["hl_p"]))
+    line = trueness.calibration_line(y, p)
+    ours = [line.slope.value, line.slope.sd, line.intercept.value, line.intercept.sd]
+    r = [found[k] for k in ("slope", "slope_se", "intercept", "intercept_se")]
+    assert ours == pytest.approx(r, rel=1e-4)  # glm stops earlier than we do
+    line = trueness.calibration_line(y, p, cluster=cluster)
+    assert line.slope.sd == pytest.approx(found["slope_jackknife"], rel=0.01)
+    assert line.intercept.sd == pytest.approx(found["intercept_jackknife"], rel=0.01)

@@ -304,3 +304,31 @@ def test_errors(vandyke):
         trueness.plan_readers(one, difference=0.1)
     with pytest.raises(trueness.InputError, match="difference to be found"):
         trueness.plan_readers(study(vandyke, **KEYS))
+
+
+def test_gallas_by_all_pairs_of_triples(rng):
+    # by brute force: the square of the mean, less the mean product of all pairs of
+    # (reader, positive, negative) that share none of the three (Gallas 2006)
+    readers, n_pos, n_neg = 3, 4, 5
+    y = np.repeat([1, 0], [n_pos, n_neg])
+    s = rng.integers(0, 5, (2, readers, y.size)) + y
+    t, r, c = (x.ravel() for x in np.indices(s.shape))
+    data = {"reader": r, "treatment": t, "case": c, "label": y[c], "score": s.ravel()}
+    found = trueness.reader_study(data, method="gallas").pairs[0].difference
+    triples = list(product(range(readers), range(n_pos), range(n_pos, y.size)))
+
+    def won(k, triple):
+        reader, i, j = triple
+        a, b = s[k, reader, i], s[k, reader, j]
+        return (a > b) + (a == b) / 2
+
+    gap = {x: won(0, x) - won(1, x) for x in triples}
+    apart = [
+        gap[x] * gap[z]
+        for x in triples
+        for z in triples
+        if all(a != b for a, b in zip(x, z, strict=True))
+    ]
+    mean = np.mean(list(gap.values()))
+    assert found.value == pytest.approx(mean)
+    assert found.sd**2 == pytest.approx(max(mean**2 - np.mean(apart), 0.0))
