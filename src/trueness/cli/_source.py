@@ -19,6 +19,7 @@ from typing import IO, Any, final
 import duckdb
 
 from trueness import samples
+from trueness._core.checks.columns import there
 from trueness._core.checks.errors import InputError
 from trueness._core.records import shown
 from trueness.data.engines import quoted, reading
@@ -73,7 +74,8 @@ class Source:
 
         It would be read again for each score otherwise.
         """
-        rows = self.rows.select(", ".join(map(quoted, dict.fromkeys(columns))))
+        wanted = [there(name, self.types) for name in dict.fromkeys(columns)]
+        rows = self.rows.select(", ".join(map(quoted, wanted)))
         path = Path(self.name)
         if not path.is_file() or path.stat().st_size > _IN_MEMORY:
             return rows

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import listing, nearest
+from trueness._core.checks.words import listing
 from trueness.data.columns import column, is_frame, on_device
 from trueness.data.engines import open_frame
 from trueness.data.frames import panel, tally
@@ -120,11 +121,7 @@ def columns_of(data: Any, names: list[str]) -> dict[str, Any]:
         frame: Any = open_frame(data)
         known = frame.collect_schema().names()
     for n in names:
-        if n not in known:
-            raise InputError(
-                f"There is no column {n!r}; there are "
-                f"{listing(known, 12)}.{nearest(n, [*known])}"
-            )
+        _columns.there(n, known)
     if isinstance(data, Mapping):
         return {n: data[n] for n in names}
     picked = frame.select(*dict.fromkeys(names)).lazy().collect()
@@ -227,12 +224,7 @@ def _of_columns(columns: Mapping[Any, Any], takes: str, words: Words) -> Any:
         name = words.pop(word, None)
         if not isinstance(name, str) or word in ("positive", "at_most"):
             return name
-        if name not in columns:
-            raise InputError(
-                f"There is no column {name!r}; there are "
-                f"{listing(columns, 12)}.{nearest(name, [*columns])}"
-            )
-        return columns[name]
+        return columns[_columns.there(name, columns)]
 
     label = chosen("label")
     several = words.pop("scores", None) or words.get("score")

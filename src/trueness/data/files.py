@@ -12,6 +12,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -171,9 +172,11 @@ def _connect(
     with reading():
         connection = duckdb.connect(":memory:", config=config)
         # DuckDB's own bar, which is drawn into files and pipes too; it must be on all
-        # the same: without it DuckDB does not hear Ctrl-C
-        connection.execute("SET enable_progress_bar = true")
-        connection.execute("SET enable_progress_bar_print = false")
+        # the same: without it DuckDB does not hear Ctrl-C. In a notebook it asks for
+        # ipywidgets, although nothing is drawn
+        with suppress(duckdb.InvalidInputException):
+            connection.execute("SET enable_progress_bar = true")
+            connection.execute("SET enable_progress_bar_print = false")
         CONNECTIONS.append(connection)
         return connection
 

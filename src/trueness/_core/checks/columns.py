@@ -33,6 +33,17 @@ def column(name: str, known: Sequence[str], what: str) -> str:
     )
 
 
+def there(name: str, known: Iterable[str]) -> str:
+    """Pass on the name of a column that is there."""
+    known = list(known)
+    if name in known:
+        return name
+    raise InputError(
+        f"There is no column {name!r}; there are "
+        f"{listing(known, 12)}.{nearest(name, known)}"
+    )
+
+
 def distinct_names(names: Sequence[str], what: str = "scores") -> tuple[str, ...]:
     """Pass on names of classifiers that are text and differ."""
     if not isinstance(names, Iterable):

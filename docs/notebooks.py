@@ -1,0 +1,94 @@
+"""Make notebooks of the tutorials, with what they print: python docs/notebooks.py.
+
+A page is the source. Its prose becomes cells of Markdown, its examples cells of code,
+one for each output; commands of the shell stay text. ``tests/test_notebooks.py``
+compares the notebooks with the pages and runs them.
+"""
+
+import doctest
+import hashlib
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+HERE = Path(__file__).parent
+PAGES = sorted(p for p in (HERE / "tutorials").glob("*.md") if p.stem != "index")
+FOLDER = HERE / "tutorials" / "notebooks"
+_BLOCK = re.compile(r"^```(python|pycon)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+
+
+def notebook(page: Path) -> Any:
+    """Turn a page into a notebook; ``metadata.want`` of a cell is what it must show."""
+    cells, end, text = [], 0, page.read_text(encoding="utf-8")
+    for block in _BLOCK.finditer(text):
+        cells += _prose(text[end : block.start()])
+        cells += _code(block[1], block[2])
+        end = block.end()
+    book = nbformat.v4.new_notebook(cells=cells + _prose(text[end:]))
+    book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
+    for k, cell in enumerate(book.cells):  # the same page gives the same file
+        cell.id = hashlib.sha256(f"{k} {cell.source}".encode()).hexdigest()[:8]
+    return book
+
+
+def _prose(text: str) -> list[Any]:
+    return [nbformat.v4.new_markdown_cell(text.strip())] if text.strip() else []
+
+
+def _code(kind: str, text: str) -> list[Any]:
+    if kind == "python":
+        return [_cell(text, "")]
+    cells, source = [], ""
+    for example in doctest.DocTestParser().get_examples(text):
+        source += example.source
+        if example.want:  # a cell shows its last line only
+            cells.append(_cell(source, example.want))
+            source = ""
+    return cells + ([_cell(source, "")] if source else [])
+
+
+def _cell(source: str, want: str) -> Any:
+    return nbformat.v4.new_code_cell(source.strip(), metadata={"want": want.strip()})
+
+
+def shown(cell: Any) -> str:
+    """Give what a cell has printed, as a terminal would show it."""
+    parts = []
+    for output in cell.outputs:
+        text = output.get("text") or output.get("data", {}).get("text/plain", "")
+        parts.append(text.strip())
+    return "\n".join(parts)
+
+
+def run(book: Any, folder: Path) -> Any:
+    """Run all cells in a kernel of their own, in this folder."""
+    client = NotebookClient(book, timeout=300, resources={"metadata": {"path": folder}})
+    client.execute()
+    for cell in book.cells:
+        cell.metadata.pop("execution", None)  # the time of day is no result
+    return book
+
+
+def _without_pages(book: Any) -> None:
+    """Drop whole reports from the outputs: the file that is kept stays small."""
+    for cell in book.cells:
+        for output in cell.get("outputs", []):
+            if len(output.get("data", {}).get("text/html", "")) > 20_000:
+                del output.data["text/html"]
+
+
+if __name__ == "__main__":
+    import tempfile
+
+    FOLDER.mkdir(exist_ok=True)
+    for page in PAGES:
+        with tempfile.TemporaryDirectory() as folder:
+            book = run(notebook(page), Path(folder))
+        book.metadata.pop("language_info", None)  # the version of one's Python
+        _without_pages(book)
+        nbformat.write(book, FOLDER / f"{page.stem}.ipynb")
+        sys.stdout.write(f"{page.stem}.ipynb\n")

@@ -1,0 +1,45 @@
+"""The notebooks are the tutorials, and run as they stand."""
+
+import doctest
+import sys
+from pathlib import Path
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat")
+pytest.importorskip("nbclient")
+pytest.importorskip("ipykernel")
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "docs"))
+import notebooks  # noqa: E402 - beside the pages; documentation is no package
+
+LIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def sources(book):
+    return [(c.cell_type, c.source, c.id) for c in book.cells]
+
+
+def test_every_tutorial_has_a_notebook():
+    found = sorted(p.stem for p in notebooks.FOLDER.glob("*.ipynb"))
+    assert found == [p.stem for p in notebooks.PAGES]
+    assert len(found) == 5
+
+
+@pytest.mark.parametrize("page", notebooks.PAGES, ids=lambda p: p.stem)
+def test_a_notebook_is_its_page(page):
+    """Type python docs/notebooks.py when this fails."""
+    kept = nbformat.read(notebooks.FOLDER / f"{page.stem}.ipynb", as_version=4)
+    nbformat.validate(kept)
+    assert sources(kept) == sources(notebooks.notebook(page))
+    assert all(c.get("outputs") for c in kept.cells if c.metadata.get("want"))
+
+
+@pytest.mark.parametrize("page", notebooks.PAGES, ids=lambda p: p.stem)
+def test_a_notebook_runs_and_shows_what_the_page_says(page, tmp_path):
+    book = notebooks.run(notebooks.notebook(page), tmp_path)
+    wanted = [c for c in book.cells if c.metadata.get("want")]
+    assert wanted
+    for cell in wanted:
+        said, seen = f"{cell.metadata.want}\n", f"{notebooks.shown(cell)}\n"
+        assert doctest.OutputChecker().check_output(said, seen, LIKE), (said, seen)
