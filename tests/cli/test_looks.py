@@ -47,7 +47,7 @@ UNUSABLE = {
         "--positive well",
     ),
     "scores in words": ("y,p\n1,high\n0,low\n", 2, "--score p must be numbers"),
-    "thousands": ('y;p\n1;1,500\n0;2,200\n', 2, "--score p must be numbers"),
+    "thousands": ('y;p\n1;1,500\n0;2,200\n', 2, "--score p has numbers such as 1,234"),
     "a missing score": ("y,p\n1,0.5\n0,\n", 2, "p must be finite; found NaN, missing"),
     "one class": ("y,p\n1,0.5\n1,0.6\n", 3, "needs at least one positive and one neg"),
     "no label at all": ("y,p\n,0.5\n,0.6\n", 3, "needs at least one positive"),

@@ -165,11 +165,30 @@ def test_a_pipe_is_read_like_a_file(here):
     assert done.stdout == run("evaluate", "data.csv", "-l", "y", "-s", "p").stdout
 
 
-def test_spreadsheets_are_never_suggested(here):
+def test_what_is_no_data_is_never_suggested(here):
     Path("fraud.xlsx").write_bytes(b"PK")
+    Path("fraud.json").write_text('{"format": "trueness map", "version": 1}')
+    Path("fraud.txt").write_text("Notes on fraud\n")
+    Path("fraud.py").write_text("import fraud\n")
+    Path("fraud.parquet").write_bytes(b"")
+    Path("fraud.d").mkdir()
     assert "Did you mean" not in run("evaluate", "fraud.cvs").stderr
     Path("fraud.csv").write_text(ROWS)
     assert "Did you mean 'fraud.csv'?" in run("evaluate", "fraud.cvs").stderr
+
+
+def test_a_comma_that_could_be_either_is_asked_for(here):
+    text = "y;p\n1;1,234\n0;1,100\n1;2,500\n0;1,000\n"
+    Path("data.csv").write_text(text)
+    words = ("evaluate", "data.csv", "-l", "y", "-s", "p", "--json")
+    assert "--decimal ," in run(*words).stderr
+    told = json.loads(run(*words, "--decimal", ",").stdout)
+    Path("points.csv").write_text(text.replace(",", "."))
+    points = json.loads(run("evaluate", "points.csv", *words[2:]).stdout)
+    assert told["result"] == points["result"]
+    piped = run("evaluate", "-", *words[2:], "--decimal", ",", text=text)
+    assert json.loads(piped.stdout)["result"] == points["result"]
+    assert "--decimal must be" in run(*words, "--decimal", ";").stderr
 
 
 def test_a_name_that_stands_twice_in_the_header_is_named(here):

@@ -137,7 +137,11 @@ def _request(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Re
     level = words.get("level", 0.95)
     fraction(level, "--level")
     # rows that are written back keep their order
-    source = open_source(words["file"], ordered=own.get("output") is not None)
+    source = open_source(
+        words["file"],
+        ordered=own.get("output") is not None,
+        decimal=words.get("decimal"),
+    )
     instead = own.get(columns.instead)
     named = instead or words[columns.option]
     named = [named] if isinstance(named, str) else list(named or [])
@@ -160,6 +164,12 @@ def _request(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Re
         **{k: words.get(k) for k in ("label", "positive", "count", "weight", "by")},
         cluster=own.get("cluster"),
     )
+    for name in filter(source.with_commas, chosen.scores):
+        raise InputError(
+            f"--{columns.option} {name} has numbers such as 1,234, which may be little "
+            f"more than one or a thousand. Type --decimal , if decimals follow the "
+            f"comma; otherwise take the commas out of the file."
+        )
     if chosen.guessed:
         say(f"Using {' and '.join(chosen.guessed)}: no other column fits.")
     unused = looks_counted(source, chosen) if "count" in words else None

@@ -107,6 +107,14 @@ Positive = Annotated[
         help="Label that counts as positive (not needed for 0/1).",
     ),
 ]
+Decimal = Annotated[
+    str | None,
+    _data(
+        "--decimal",
+        metavar="SIGN",
+        help="Sign before the decimals in CSV, . or , (if 1,234 could be either).",
+    ),
+]
 Count = Annotated[
     str | None,
     _column("--count", help="Column with the number of cases that a row stands for."),
@@ -189,6 +197,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "count": (Count, None),
     "weight": (Weight, None),
     "by": (By, None),
+    "decimal": (Decimal, None),
     "level": (Level, 0.95),
     "seed": (Seed, 0),
 }

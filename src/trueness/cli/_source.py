@@ -23,10 +23,11 @@ from trueness._core.checks.columns import there
 from trueness._core.checks.errors import InputError
 from trueness._core.records import shown
 from trueness.data.engines import quoted, reading
-from trueness.data.files import scan
+from trueness.data.files import is_data, scan
 
 SAMPLE = "sample:"
 _IN_MEMORY = 1 << 27  # bytes of a file that is read once, and not once a score
+_COMMAS = re.compile(r"[+-]?\d+(,\d+)*")
 _SHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 _TEXT = re.compile(r"\.(csv|tsv|txt)(\.gz|\.zst)?$")
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
@@ -69,6 +70,14 @@ class Source:
         found = self.rows.select(quoted(column)).distinct().limit(most + 1).fetchall()
         return sorted((v for (v,) in found if v is not None), key=str)
 
+    def with_commas(self, column: str) -> bool:
+        """Is this a column of text like 1,234, a thousand or little more than one?"""
+        if self.types[column] != "VARCHAR":
+            return False
+        some = self.rows.select(quoted(column)).limit(100).fetchall()
+        values = [v.strip() for (v,) in some if v]
+        return bool(values) and all(_COMMAS.fullmatch(v) for v in values)
+
     def only(self, columns: Iterable[str]) -> Any:
         """Give some columns; those of a text file that is not large are read now.
 
@@ -91,20 +100,24 @@ def groups_of(rows: Any, column: str) -> Iterator[tuple[Any, Any]]:
         yield value, rows.filter(same)
 
 
-def open_source(file: str, ordered: bool = False) -> Source:
+def open_source(file: str, ordered: bool = False, decimal: str | None = None) -> Source:
     """Open a file, a pattern of files, a sample (``sample:west_nile``) or ``-``.
 
-    A table of a database is ``predictions.duckdb::table``.
+    A table of a database is ``predictions.duckdb::table``. ``decimal`` is what stands
+    before the decimals in CSV; None finds out, where there is no doubt.
     """
+    if decimal not in (None, ".", ","):
+        raise InputError(f"--decimal must be . or ,; found {shown(decimal)}.")
     if file == "-":
-        return _describe("standard input", _spooled(sys.stdin.buffer, "standard input"))
+        name = "standard input"
+        return _describe(name, _spooled(sys.stdin.buffer, name, decimal))
     if "::" in file:
         place, _, table = file.rpartition("::")
         return _describe(file, scan(place, table=table, keep_order=ordered))
     sample = file.startswith(SAMPLE)
     where = str(samples.path(file.removeprefix(SAMPLE))) if sample else file
     try:
-        return _describe(file, _scan(where, ordered))
+        return _describe(file, _scan(where, ordered, decimal))
     except InputError as err:
         if "not utf-8 encoded" not in str(err):
             raise
@@ -127,7 +140,6 @@ def is_local(file: str) -> bool:
 def _describe(name: str, rows: Any) -> Source:
     with reading():
         some = rows.limit(1).fetchall()
-        rows = _with_points(rows)
     if not some:
         raise InputError(
             f"{name} has no rows, only the columns {names_of(rows.columns)}."
@@ -136,22 +148,22 @@ def _describe(name: str, rows: Any) -> Source:
     return Source(name, rows, types)
 
 
-def _spooled(stream: IO[bytes], name: str) -> Any:
+def _spooled(stream: IO[bytes], name: str, decimal: str | None) -> Any:
     """Copy a stream to a file: the types of a CSV are found by reading it twice."""
     with tempfile.TemporaryDirectory(prefix="trueness-") as folder:
         path = Path(folder) / "input.csv"
         with path.open("wb") as file:
             shutil.copyfileobj(stream, file)
         _not_empty(path, name)
-        rows = scan(path, keep_order=True).to_arrow_table()
+        rows = scan(path, keep_order=True, decimal=decimal).to_arrow_table()
     return duckdb.from_arrow(rows)
 
 
-def _scan(file: str, ordered: bool) -> Any:
+def _scan(file: str, ordered: bool, decimal: str | None) -> Any:
     path = Path(file)
     if path.is_fifo() or path.is_char_device():
         with path.open("rb") as stream:
-            return _spooled(stream, file)
+            return _spooled(stream, file, decimal)
     if "://" not in file and not path.exists() and not any(c in file for c in "*?["):
         _exists(path)
     if path.suffix.lower() in _SHEETS:
@@ -161,18 +173,14 @@ def _scan(file: str, ordered: bool) -> Any:
         )
     if path.is_file():
         _not_empty(path, file)
-    return scan(file, keep_order=ordered)
+    return scan(file, keep_order=ordered, decimal=decimal)
 
 
 def _exists(path: Path) -> None:
     if path.exists():
         return
     folder = path.parent
-    there = (
-        [p for p in folder.iterdir() if p.suffix.lower() not in _SHEETS]
-        if (folder.is_dir())
-        else []
-    )
+    there = [p for p in folder.iterdir() if is_data(p)] if folder.is_dir() else []
     # without their endings: they make all names alike
     stems = {p.stem: p.name for p in there}
     near = get_close_matches(path.stem, stems, n=1)
@@ -180,34 +188,6 @@ def _exists(path: Path) -> None:
     raise InputError(
         f"There is no file {path}.{hint} To try Trueness on sample data, type "
         f"{SAMPLE}west_nile."
-    )
-
-
-# 0,5 and 12,75 are decimal commas; 1,234 alone could be a thousand
-_COMMAS, _SURELY = r"\s*-?\d+(,\d+)?\s*", r"\s*-?(0,\d+|\d+,(\d\d?|\d{4,}))\s*"
-
-
-def _with_points(rows: Any) -> Any:
-    """Read columns of numbers with decimal commas, where there is no doubt."""
-    words = [c for c, t in zip(rows.columns, rows.types, strict=True) if t == "VARCHAR"]
-    if not words:
-        return rows
-    asked = ", ".join(
-        f"bool_and(regexp_full_match({quoted(c)}, '{_COMMAS}')) "
-        f"AND bool_or(regexp_full_match({quoted(c)}, '{_SURELY}'))"
-        for c in words
-    )
-    found = rows.aggregate(asked).fetchall()[0]
-    commas = {c for c, yes in zip(words, found, strict=True) if yes}
-    if not commas:
-        return rows
-    return rows.project(
-        ", ".join(
-            f"CAST(replace({quoted(c)}, ',', '.') AS DOUBLE) AS {quoted(c)}"
-            if c in commas
-            else quoted(c)
-            for c in rows.columns
-        )
     )
 
 

@@ -435,6 +435,19 @@ def _database(place: str) -> str | None:
     return _DATABASES.get(scheme) or _DATABASES.get(os.path.splitext(place)[1])
 
 
+def is_data(path: Path) -> bool:
+    """Is this a file that can be read here, and not a saved map or a note?"""
+    inner = path.with_suffix("") if path.suffix in _COMPRESSED else path
+    if not path.is_file() or inner.suffix.lower() not in {*_FORMATS, *_DATABASES}:
+        return False
+    with path.open("rb") as file:
+        head = file.read(400)
+    if inner.suffix.lower() == ".txt" and inner == path:
+        return any(sign in head.partition(b"\n")[0] for sign in b",;|\t")
+    # what Trueness has written itself names its format at the beginning
+    return bool(head) and not (b'"format"' in head or b'"trueness"' in head)
+
+
 def _is_sqlite(place: str) -> bool:
     """Does this file begin as those of SQLite do, whatever it is called?"""
     if os.path.splitext(place)[1] not in _DATABASES or not os.path.isfile(place):
