@@ -23,7 +23,7 @@ def sources(book):
 def test_every_tutorial_has_a_notebook():
     found = sorted(p.stem for p in notebooks.FOLDER.glob("*.ipynb"))
     assert found == [p.stem for p in notebooks.PAGES]
-    assert len(found) == 5
+    assert len(found) >= 5
 
 
 @pytest.mark.parametrize("page", notebooks.PAGES, ids=lambda p: p.stem)
