@@ -18,6 +18,7 @@ from nbclient import NotebookClient
 HERE = Path(__file__).parent
 PAGES = sorted(p for p in (HERE / "tutorials").glob("*.md") if p.stem != "index")
 FOLDER = HERE / "tutorials" / "notebooks"
+_FIGURE = re.compile(r"!\[([^\]]*)\]\(\.\./_generated/[^)]*\)")
 _BLOCK = re.compile(r"^```(python|pycon)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 
@@ -36,6 +37,8 @@ def notebook(page: Path) -> Any:
 
 
 def _prose(text: str) -> list[Any]:
+    # figures of the site are drawn when it is built: a notebook has their words
+    text = _FIGURE.sub(r"*Figure on the page: \1.*", text)
     return [nbformat.v4.new_markdown_cell(text.strip())] if text.strip() else []
 
 

@@ -6,6 +6,7 @@ import re
 import runpy
 import shlex
 import shutil
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -62,6 +63,14 @@ def test_the_readme_shows_the_two_commands():
         assert command in text
         target = command.split()[1]
         assert f"\n{target}:" in (ROOT / "Makefile").read_text()
+
+
+def test_the_readme_shows_what_is_printed():
+    """Type python docs/readme.py when this fails."""
+    sys.path.insert(0, str(ROOT / "docs"))
+    import readme
+
+    assert readme.shown() == readme.printed()
 
 
 @pytest.mark.parametrize("name", trueness.__all__)

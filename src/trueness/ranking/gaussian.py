@@ -369,10 +369,6 @@ def _phi(z: Floats) -> Floats:
     return np.asarray(np.exp(-z * z / 2) / math.sqrt(2 * math.pi))
 
 
-def _phi_at(z: float) -> float:
-    return math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
-
-
 def _padded(inner: Floats) -> Floats:
     return np.concatenate([[0.0], inner, [0.0]])
 

@@ -111,13 +111,6 @@ class FromPrior:
 FitComponent = Callable[[Floats, Floats, Any, Rng], Component]
 
 
-def prior_component(
-    particles: Floats, wide: Floats, target: Target, rng: Rng
-) -> FromPrior:
-    """Use the prior, wherever the points are."""
-    return FromPrior()
-
-
 @final
 @dataclass(frozen=True)
 class Proposal:
