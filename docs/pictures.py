@@ -20,7 +20,6 @@ PICTURES = {
     "app": ("sample:west_nile", "&subject_to=recall+%3E%3D+0.8", "threshold", 1440),
     "app_words": ("sample:west_nile", "", "", 1440),
     "app_tests": ("sample:hiv", "", "", 1440),
-    "app_narrow": ("sample:west_nile", "", "threshold", 400),
 }
 HEIGHT = 900
 
