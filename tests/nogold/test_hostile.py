@@ -90,3 +90,11 @@ EMPTY = trueness.Panel(["A", "B"], [[1, 1], [0, 0]], unknown=[0, 0])
 def test_impossible_priors(ab):
     with pytest.raises(trueness.InputError, match="prior"):
         fit([[1, 1], [0, 0], [1, 0]], [5, 6, 3], prior={"sensitivity": ab})
+
+
+@pytest.mark.parametrize("dependence", ["auto", "random effect"])
+def test_a_million_millions_are_refused_in_words(dependence):
+    with pytest.raises(trueness.InputError, match="divide all counts by 1,000"):
+        fit([[1, 1], [1, 0], [0, 0]], [10**12] * 3, dependence=dependence)
+    post = fit([[1, 1, 1], [1, 0, 1], [0, 0, 0]], [3 * 10**8, 10**8, 5 * 10**8])
+    assert 0.4 < post.prevalence.value < 0.5

@@ -5,6 +5,7 @@ import pytest
 
 import trueness
 from no_gold import simulate, table
+from trueness.nogold.dependent import Dependent
 
 
 def panel_of(votes):
@@ -25,9 +26,64 @@ def test_judges_that_err_together_are_never_confident(rng):
     assert not post.identified
     assert any("err together" in n for n in post.notes)
     assert any("cannot be told from these votes" in n for n in post.notes)
+    assert any("predicts them best" in n for n in post.notes)
+    assert isinstance(post.model, Dependent)
     quiet = trueness.latent_class(panel_of(votes), rng=0, draws=500, dependence="none")
     assert quiet.identified
-    assert quiet.prevalence.value == post.prevalence.value
+    assert quiet.sensitivity["T0"].low > 0.8  # confident and wrong
+    assert post.sensitivity["T0"].low < quiet.sensitivity["T0"].low
+
+
+def test_labels_answer_where_errors_are_shared():
+    """Sixty labels, errors that go together: intervals hold the truth all the same."""
+    rng, held = np.random.default_rng(2), np.zeros(3)
+    sens, spec = [0.8, 0.75, 0.8, 0.7], [0.7, 0.8, 0.75, 0.8]
+    for i in range(12):
+        y = rng.random(400) < 0.6
+        luck = rng.random((400, 4))
+        luck = np.where(rng.random((400, 1)) < 0.6, luck[:, :1], luck)
+        votes = np.where(y[:, None], luck < sens, luck >= spec).astype(float)
+        known = np.where(np.arange(400) < 60, y, np.nan)
+        columns = {f"T{k}": v for k, v in enumerate(votes.T)}
+        post = trueness.latent_class(trueness.panel(known, columns), rng=i, draws=300)
+        found = (post.prevalence, post.sensitivity["T0"], post.specificity["T1"])
+        for k, (e, truth) in enumerate(zip(found, (0.6, 0.8, 0.8), strict=True)):
+            held[k] += e.low <= truth <= e.high
+        assert any("come from the labels" in n for n in post.notes)
+        assert post.identified
+    assert (held >= 9).all()  # 11.4 are expected; 8 or fewer have a chance of 1 in 500
+
+
+def test_the_model_of_the_labels_is_a_model():
+    p = trueness.Panel(
+        ["A", "B"],
+        [[1, 1], [1, 0], [0, 1], [0, 0]],
+        pos=[30, 10, 8, 2],
+        neg=[3, 9, 12, 40],
+        unknown=[300, 150, 160, 400],
+    )
+    post = trueness.latent_class(p, dependence="labels", draws=2000)
+    assert post.diagnostics.converged, post.diagnostics.message
+    rate = trueness.prevalence(p, labelled="random")
+    assert post.prevalence.value == pytest.approx(rate.value, abs=0.01)
+    # the chances of all patterns add to one in either class, also with a missing vote
+    a, b = post.model.class_probabilities(post.flat, p.rows)
+    assert a.sum(axis=1) == pytest.approx(1)
+    assert b.sum(axis=1) == pytest.approx(1)
+    one, _ = post.model.class_probabilities(post.flat, np.array([[1, np.nan]]))
+    assert one[:, 0] == pytest.approx(post.flat["sensitivity"][:, 0])
+    high, low = post.probability([[1, 1], [0, 0]])
+    assert high > 0.8 > 0.2 > low
+    with pytest.raises(trueness.NotEnoughCases, match="labelled cases of each class"):
+        trueness.latent_class(p.hide(), dependence="labels")
+
+
+@pytest.mark.parametrize("kind", ["random effect", "pairs", "easy and hard"])
+def test_models_of_shared_errors_deliver(kind, rng):
+    votes = shared(rng, 300, 0.6, [0.8, 0.75, 0.8, 0.7], [0.7, 0.8, 0.75, 0.8], 0.6)
+    post = trueness.latent_class(panel_of(votes), rng=0, draws=500, dependence=kind)
+    assert post.diagnostics.converged, post.diagnostics.message
+    assert post.diagnostics.ess_bulk.min() >= 500
 
 
 def test_independent_errors_are_left_in_peace(rng):

@@ -7,7 +7,7 @@ The same without a prior.                             ``maximum`` (``latent_maxi
 Do the tests err together?                            ``shared_errors``,
                                                       ``dependence``
 Could any amount of data answer this?                 ``identifiability``
-Which model predicts new cases best?                  ``arviz_door`` (compare_models)
+Which model predicts new cases best?                  ``predictive``, ``arviz_door``
 What is the true rate, by judges and a few labels?    ``rate`` (``prevalence``)
 How good are the judges, how many are they worth?     ``judges``
 Which system has the higher rate?                     ``rate_comparison``
@@ -18,7 +18,8 @@ How data flow
 -------------
 A panel of 0/1 votes, or a mapping from population to panel, is counted into vote
 patterns (``model.Patterns``). A model (``model.Independent``, or ``dependent`` with a
-``random_effect``, ``covariances`` or ``difficulty``) gives every pattern a probability;
+``random_effect``, ``covariances`` or ``difficulty``; ``from_labels`` where labels
+answer, whatever the errors look like) gives every pattern a probability;
 the room ``sampling`` draws from its posterior; the draws are summarised in a
 ``LatentPosterior``, which says in ``notes`` what it assumes and what the data say about
 that. Where there are labels, ``rate`` needs no such model: it learns the truth given

@@ -43,6 +43,20 @@ def panels_of_votes(panels: Mapping[Any, Any]) -> dict[str, Any]:
     return out
 
 
+# cases beyond which a posterior is a needle that no sampler finds in seconds
+MOST_CASES = 10**10
+
+
+def not_too_many(cases: int) -> None:
+    """Stop where no sampler would end."""
+    if cases > MOST_CASES:
+        raise InputError(
+            f"latent_class takes up to {MOST_CASES:,} cases; found {cases:,}. So many "
+            f"leave no sampling error, only that of the model: divide all counts by "
+            f"{10 ** len(str(cases // MOST_CASES)):,}, and the answer is the same."
+        )
+
+
 def _votes(panel: Any, where: str) -> Any:
     if not hasattr(panel, "names") or not hasattr(panel, "rows"):
         raise InputError(
@@ -160,6 +174,18 @@ def population(
             f"prevalence=...; found {name!r}."
         )
     return list(known).index(str(name))
+
+
+def labels_of_both(patterns: Any, least: int) -> None:
+    """Stop when labels are to answer, and there are too few of them."""
+    pos, neg = patterns.pos.sum(), patterns.neg.sum()
+    if min(pos, neg) < least or len(patterns.populations) > 1:
+        raise NotEnoughCases(
+            f'dependence="labels" needs one population with at least {least} labelled '
+            f"cases of each class; found {pos:,.0f} positive and {neg:,.0f} negative "
+            f"ones in {len(patterns.populations)}. Label more, or type "
+            f'dependence="random effect".'
+        )
 
 
 def few_terms(terms: float, most: int) -> None:

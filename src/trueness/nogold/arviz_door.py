@@ -22,6 +22,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.doors import installed
 from trueness._core.records import Record
 from trueness.nogold.posterior import LatentPosterior
+from trueness.nogold.predictive import pointwise, spread
 
 
 def datatree(post: LatentPosterior) -> Any:
@@ -40,7 +41,7 @@ def datatree(post: LatentPosterior) -> Any:
     )
     chains, steps = next(iter(post.chains.values())).shape[:2]
     dims = ("chain", "draw", "pattern")
-    per_case, count, label = _pointwise(post)
+    per_case, count, label = pointwise(post.model, post.flat, post.populations)
     pattern = xarray.Dataset(
         {"votes": (dims, per_case.reshape(chains, steps, -1))},
         coords={"pattern": label},
@@ -49,31 +50,6 @@ def datatree(post: LatentPosterior) -> Any:
     return xarray.DataTree.from_dict(
         {"posterior": posterior, "log_likelihood": pattern, "observed_data": data}
     )
-
-
-def _pointwise(post: LatentPosterior) -> tuple[Floats, Floats, Array]:
-    """Give the log probability of a case of each pattern, and how many there are."""
-    patterns = post.model.patterns
-    flat = post.flat
-    a, b = post.model.class_probabilities(flat, patterns.rows)
-    parts, count, label = [], [], []
-    for s, site in enumerate(post.populations):
-        phi = flat["prevalence"][:, [s]]
-        kinds = (
-            ("?", patterns.unknown[s], phi * a + (1 - phi) * b),
-            ("+", patterns.pos[s], phi * a),
-            ("-", patterns.neg[s], (1 - phi) * b),
-        )
-        for mark, cases, p in kinds:
-            seen = cases > 0
-            parts.append(np.log(np.maximum(p[:, seen], 1e-300)))
-            count.append(cases[seen])
-            label += [f"{site}{_word(row)}{mark}" for row in patterns.rows[seen]]
-    return np.hstack(parts), np.concatenate(count), np.array(label)
-
-
-def _word(row: Floats) -> str:
-    return "".join("." if np.isnan(v) else f"{v:.0f}" for v in row)
 
 
 @final
@@ -129,7 +105,6 @@ def compare_models(models: Mapping[str, LatentPosterior]) -> ModelComparison:
     found = {name: _loo(post) for name, post in models.items()}
     order = sorted(found, key=lambda n: -found[n][0] @ found[n][1])
     best, count = found[order[0]][0], found[order[0]][1]
-    n = count.sum()
     rows = []
     for name in order:
         each, cases, k, lppd, waic = found[name]
@@ -137,9 +112,9 @@ def compare_models(models: Mapping[str, LatentPosterior]) -> ModelComparison:
         rows.append(
             (
                 each @ count,
-                _spread(each, count, n),
+                spread(each, count),
                 (each - best) @ count,
-                _spread(each - best, count, n),
+                spread(each - best, count),
                 (lppd - each) @ count,
                 k,
                 waic @ count,
@@ -148,15 +123,9 @@ def compare_models(models: Mapping[str, LatentPosterior]) -> ModelComparison:
     return ModelComparison(np.array(order), *np.array(rows).T)
 
 
-def _spread(each: Floats, count: Floats, n: float) -> float:
-    """Give the standard error of a sum over cases."""
-    mean = each @ count / n
-    return float(np.sqrt(n * (((each - mean) ** 2) @ count) / max(n - 1, 1)))
-
-
 def _loo(post: LatentPosterior) -> tuple[Floats, Floats, float, Floats, Floats]:
     """Give elpd of a case of each pattern, counts, worst k, lppd and WAIC."""
-    log_p, count, _ = _pointwise(post)
+    log_p, count, _ = pointwise(post.model, post.flat, post.populations)
     weight, k = _smoothed(-log_p.T)
     top = (log_p.T + weight).max(axis=1)
     elpd = top + np.log(np.exp(log_p.T + weight - top[:, None]).sum(axis=1))

@@ -95,13 +95,16 @@ class Dependent:
 
     def log_prior(self, theta: Floats) -> Floats:
         """Give the density of the prior."""
-        base, extra = self._split(theta)
-        v = theta[:, : -self.extra]
+        v, extra = self._split(theta)
+        return self._log_prior(v, extra, *_log_normal_tails(v))
+
+    def _log_prior(
+        self, v: Floats, extra: Floats, below: Floats, above: Floats
+    ) -> Floats:
         # d logit(Phi(v)) / dv = density(v) / (Phi(v) Phi(-v))
-        slope = log_normal(v) - (log_ndtr(v) + log_ndtr(-v)).sum(axis=1)
-        return np.asarray(
-            self.base.log_prior(base) + slope + self.kind.log_prior(extra)
-        )
+        slope = log_normal(v) - (below + above).sum(axis=1)
+        base = self.base.log_prior_of(self.base.from_logs(below, above))
+        return np.asarray(base + slope + self.kind.log_prior(extra))
 
     def prior_draws(self, n: int, rng: Rng) -> Floats:
         """Draw coordinates from the prior."""
@@ -112,26 +115,31 @@ class Dependent:
 
     def log_likelihood(self, theta: Floats) -> Floats:
         """Give the log probability of all votes and labels, for each draw."""
-        parts = [self._log_likelihood(theta[b]) for b in blocks(len(theta), BLOCK)]
-        return np.concatenate(parts)
-
-    def _log_likelihood(self, theta: Floats) -> Floats:
-        base, extra = self._split(theta)
-        x = self.base.logs(base)
-        a, b = self._both(np.exp(x.alpha), np.exp(x.beta), extra, self.patterns.rows)
-        log_a, log_b = (np.log(np.maximum(p, 1e-300)) for p in (a, b))
-        return mixture_log_likelihood(
-            self.base.split(base)[0], log_a, log_b, self.patterns
-        )
+        return self.log_densities(theta)[1]
 
     def log_densities(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Give prior and likelihood."""
-        return self.log_prior(theta), self.log_likelihood(theta)
+        """Give prior and likelihood at once: both need the same logarithms."""
+        prior, likelihood = np.empty((2, len(theta)))
+        for block in blocks(len(theta), BLOCK):
+            v, extra = self._split(theta[block])
+            below, above = _log_normal_tails(v)
+            prior[block] = self._log_prior(v, extra, below, above)
+            x = self.base.from_logs(below, above)
+            own = self.kind.natural(extra)
+            a, b = self._given(np.exp(x.alpha), np.exp(x.beta), own, self.patterns.rows)
+            likelihood[block] = mixture_log_likelihood(
+                x.phi - x.not_phi,
+                np.log(np.maximum(a, 1e-300)),
+                np.log(np.maximum(b, 1e-300)),
+                self.patterns,
+            )
+        return prior, likelihood
 
     def natural(self, theta: Floats) -> dict[str, Floats]:
         """Give prevalence, sensitivity, specificity and the additional parameters."""
-        base, extra = self._split(theta)
-        return {**self.base.natural(base), self.kind.word: self.kind.natural(extra)}
+        v, extra = self._split(theta)
+        base = self.base.natural(self.logits(v))
+        return {**base, self.kind.word: self.kind.natural(extra)}
 
     def class_probabilities(
         self, flat: Mapping[str, Floats], rows: Floats
@@ -155,17 +163,12 @@ class Dependent:
         return total / n
 
     def _split(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Give the coordinates of the base model, logits, and the additional ones."""
-        return self.logits(theta[:, : -self.extra]), theta[:, -self.extra :]
+        """Give the normal quantiles of the base model, and the additional ones."""
+        return theta[:, : -self.extra], theta[:, -self.extra :]
 
     def logits(self, v: Floats) -> Floats:
         """Turn normal quantiles into the coordinates of the base model."""
         return np.asarray(log_ndtr(v) - log_ndtr(-v))
-
-    def _both(
-        self, alpha: Floats, beta: Floats, extra: Floats, rows: Floats
-    ) -> tuple[Floats, Floats]:
-        return self._given(alpha, beta, self.kind.natural(extra), rows)
 
     def _given(
         self, alpha: Floats, beta: Floats, own: Floats, rows: Floats
@@ -175,6 +178,11 @@ class Dependent:
         # negatives are positives seen in a mirror: there a vote of 0 is the right one
         b = self.kind.probabilities(inside(1 - beta), own[:, half:], 1 - rows)
         return a, b
+
+
+def _log_normal_tails(v: Floats) -> tuple[Floats, Floats]:
+    """Give the logs of Phi(v) and of Phi(-v), without loss."""
+    return np.asarray(log_ndtr(v)), np.asarray(log_ndtr(-v))
 
 
 def log_normal(x: Floats) -> Floats:

@@ -96,7 +96,7 @@ def remarks(
             f"Prior and posterior coincide for {', '.join(alike)}: the data say "
             f"nothing about it, the answer comes from the prior."
         )
-    notes += _constant_votes(model.patterns) + _swaps(model, flat)
+    notes += constant_votes(model.patterns) + _swaps(model, flat)
     return identified, tuple(notes)
 
 
@@ -120,7 +120,8 @@ def _distance(a: Floats, b: Floats) -> float:
     return float(np.abs(below - np.arange(1, a.size + 1) / a.size).max())
 
 
-def _constant_votes(patterns: Patterns) -> list[str]:
+def constant_votes(patterns: Patterns) -> list[str]:
+    """Say which classifiers give the same vote to all cases."""
     out = []
     for name, column in zip(patterns.names, patterns.rows.T, strict=True):
         seen = column[~np.isnan(column)]

@@ -210,19 +210,24 @@ class Independent:
 
     def logs(self, theta: Floats) -> Logs:
         """Turn coordinates into probabilities, without loss near 0 and 1."""
-        f, u, w = self.split(theta)
-        alpha, not_alpha = log_sigmoids(u)
-        beta, not_beta = last, not_last = log_sigmoids(w)
-        if self.prior.ordered:  # w is the logit of beta / alpha
+        return self.from_logs(*log_sigmoids(theta))
+
+    def from_logs(self, log_p: Floats, log_q: Floats) -> Logs:
+        """Take the logs of what the coordinates stand for, and of their complements."""
+        phi, alpha, last = self.split(log_p)
+        not_phi, not_alpha, not_last = self.split(log_q)
+        beta, not_beta = last, not_last
+        if self.prior.ordered:  # the last coordinate is beta / alpha
             not_beta = np.logaddexp(not_alpha, alpha + not_last)
             beta = alpha + last
-        return Logs(*log_sigmoids(f), alpha, not_alpha, beta, not_beta, last, not_last)
+        return Logs(phi, not_phi, alpha, not_alpha, beta, not_beta, last, not_last)
 
     def log_prior(self, theta: Floats) -> Floats:
         """Give the density of the prior in these coordinates."""
-        return self._log_prior(self.logs(theta))
+        return self.log_prior_of(self.logs(theta))
 
-    def _log_prior(self, x: Logs) -> Floats:
+    def log_prior_of(self, x: Logs) -> Floats:
+        """Give the density of the prior in these coordinates, at given logarithms."""
         p, a, b = self.prior.prevalence, self.prior.sensitivity, self.prior.specificity
         out = x.log_slope(self.prior.ordered) - self.prior.log_mass
         out += _log_beta(x.phi, x.not_phi, p) + _log_beta(x.alpha, x.not_alpha, a)
@@ -278,7 +283,7 @@ class Independent:
     def log_densities(self, theta: Floats) -> tuple[Floats, Floats]:
         """Give prior and likelihood at once: both need the same logarithms."""
         x = self.logs(theta)
-        return self._log_prior(x), self._log_likelihood(self.split(theta)[0], x)
+        return self.log_prior_of(x), self._log_likelihood(self.split(theta)[0], x)
 
     def class_probabilities(
         self, flat: Mapping[str, Floats], rows: Floats

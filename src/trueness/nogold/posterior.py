@@ -26,20 +26,34 @@ from trueness._core.html import html_table
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_panel
 from trueness.nogold import _checks as _votes
+from trueness.nogold import from_labels as _labels
 from trueness.nogold.covariances import likely_pairs
 from trueness.nogold.dependent import Dependent
 from trueness.nogold.difficulty import Difficulty
-from trueness.nogold.identifiability import remarks
+from trueness.nogold.identifiability import constant_votes, remarks
 from trueness.nogold.model import Independent, read_patterns, read_prior
+from trueness.nogold.predictive import left_out, pointwise, spread
 from trueness.nogold.random_effect import RandomEffect
 from trueness.nogold.sampling import enumeration as _enumeration
-from trueness.nogold.sampling.strategy import Diagnostics, diagnose, natural, sample
+from trueness.nogold.sampling.strategy import (
+    Diagnostics,
+    diagnose,
+    natural,
+    sample,
+    weighted_diagnostics,
+)
 from trueness.nogold.shared_errors import (
+    DOUBT,
     DependenceSensitivity,
+    Found,
+    by_labels_note,
     check,
+    chosen_note,
     sensitivity,
 )
 
+# effective draws of models that are only compared
+CANDIDATE = 500
 METHODS = ("auto", "importance", "gibbs", "exact")
 PARAMETERS = ("prevalence", "sensitivity", "specificity")
 RANKED = ("sensitivity", "specificity", "youden")
@@ -294,7 +308,7 @@ def latent_class(
     prior: Mapping[str, Any] | None = None,
     draws: int = 10_000,
     chains: int = 4,
-    rng: int | np.random.Generator | None = None,
+    rng: int | np.random.Generator | None = 0,
     ordered: bool = True,
     level: float = 0.95,
     method: str = "auto",
@@ -331,14 +345,17 @@ def latent_class(
         Of the equal-tailed intervals.
     method : {"auto", "importance", "gibbs", "exact"}
         How to sample; see Notes.
-    dependence : {"auto", "none", "random effect", "pairs", "easy and hard"}
-        Whether classifiers may err together. "auto" assumes that they do not, tests it
-        without being asked, and says in ``notes`` and ``identified`` what was found, or
-        that no table could show it; "none" assumes it and says nothing. Otherwise: on
-        cases that are hard for all of them
-        (Qu, Tan, Kutner 1996), in pairs (Dendukuri, Joseph 2001; the pairs whose errors
-        go together most), or because some cases are easy for all of them (Albert, Dodd
-        2004). Each has more parameters for each class.
+    dependence : {"auto", "none", "random effect", "pairs", "easy and hard", "labels"}
+        Whether classifiers may err together. "auto" assumes that they do not and tests
+        it without being asked. Where the test speaks, the answer comes from the labels
+        if there are some of both classes ("labels": errors of any kind, learnt as by
+        :func:`trueness.prevalence`), and otherwise from the model with dependence that
+        predicts the votes best; ``notes`` say what was found and what it changed, and
+        ``identified`` is False where the votes alone cannot tell. "none" assumes
+        independence and says nothing. The models: cases that are hard for all of them
+        (Qu, Tan, Kutner 1996), pairs (Dendukuri, Joseph 2001; those whose errors go
+        together most), and cases that are easy for all of them (Albert, Dodd 2004).
+        Each has more parameters for each class.
 
     Returns
     -------
@@ -372,6 +389,7 @@ def latent_class(
     0.67
     """
     patterns = read_patterns(panel)
+    _votes.not_too_many(int(patterns.total.sum()))
     draws = _options.whole_number(draws, "draws", at_least=100)
     chains = _options.whole_number(chains, "chains", at_least=2)
     level = _options.fraction(level, "level")
@@ -380,23 +398,90 @@ def latent_class(
         _votes.few_terms(_enumeration.terms(patterns), _enumeration.MANY)
     _options.choice(dependence, DEPENDENCE, "dependence")
     rng = _options.generator(rng)
-    model = with_dependence(
-        Independent(patterns, read_prior(prior, patterns, ordered)), dependence
-    )
+    base = Independent(patterns, read_prior(prior, patterns, ordered))
+    if dependence == "labels":
+        _votes.labels_of_both(patterns, _labels.LEAST)
+        return from_labels(base, draws, chains, level, rng)
+    model = with_dependence(base, dependence)
     post = posterior(model, method, draws, chains, level, rng)
-    return _checked(post, rng) if dependence == "auto" else post
-
-
-def _checked(post: LatentPosterior, rng: np.random.Generator) -> LatentPosterior:
-    """Test the assumption of independent errors, and say what was found."""
-    found = check(post.model, post.flat, rng)
-    if not found.note:
+    if dependence != "auto":
         return post
-    if not post.identified:  # the note on that says more
+    return _checked(post, method, draws, chains, free=prior is None, rng=rng)
+
+
+def _checked(
+    post: LatentPosterior,
+    method: str,
+    draws: int,
+    chains: int,
+    *,
+    free: bool,
+    rng: np.random.Generator,
+) -> LatentPosterior:
+    """Test the assumption of independent errors; where it fails, fit without it.
+
+    With labels of both classes they are asked, since no model of errors is safe; they
+    are believed at the first doubt. Otherwise the model is reported that predicts the
+    votes best.
+    """
+    found = check(post.model, post.flat, rng)
+    labelled = free and _labels.possible(post.model.patterns)
+    if labelled and not found.p_value > DOUBT:
+        other = from_labels(post.model, draws, chains, post.level, rng)
+        note = by_labels_note(found, post, other)
+        return replace(other, notes=(*other.notes, note))
+    if not found.note or not post.identified:  # the note on that says more
         return post
     # several populations with common accuracies are an assumption of their own
     unsure = found.seen or len(post.populations) == 1
-    return replace(post, identified=not unsure, notes=(*post.notes, found.note))
+    if not found.seen:
+        return replace(post, identified=not unsure, notes=(*post.notes, found.note))
+    return _predicting_best(post, found, method, draws, chains, rng)
+
+
+def _predicting_best(
+    post: LatentPosterior,
+    found: Found,
+    method: str,
+    draws: int,
+    chains: int,
+    rng: np.random.Generator,
+) -> LatentPosterior:
+    """Fit the models with dependence, and report the one that predicts best."""
+    method = method if method in ("auto", "importance") else "auto"
+    few = min(draws, CANDIDATE)
+    tried = {"none": post}
+    with warnings.catch_warnings():
+        # a candidate is only compared; the one that is reported warns for itself
+        warnings.simplefilter("ignore", NotConverged)
+        for word in MODELS:
+            model = with_dependence(post.model, word)
+            tried[word] = posterior(model, method, few, chains, post.level, rng)
+    fit = {w: pointwise(p.model, p.flat, p.populations) for w, p in tried.items()}
+    each = {w: left_out(log_p) for w, (log_p, _, _) in fit.items()}
+    count = fit["none"][1]
+    best = max(each, key=lambda w: float(each[w] @ count))
+    chosen = tried[best]
+    if best != "none" and few < draws:
+        chosen = posterior(chosen.model, method, draws, chains, post.level, rng)
+    gain = each[best] - each["none"]
+    total = float(gain @ count)
+    note = chosen_note(found, best, total, spread(gain, count), tried, chosen)
+    return replace(chosen, identified=False, notes=(*chosen.notes, note))
+
+
+def from_labels(
+    base: Independent, draws: int, chains: int, level: float, rng: np.random.Generator
+) -> LatentPosterior:
+    """Take rate and accuracies from the labels, with errors of any kind."""
+    model = _labels.FromLabels(base.patterns, base.prior)
+    steps = -(-int(2 * draws + 200) // chains)
+    flat, worth = model.draws(chains * steps, rng)
+    by_chain = {k: v.reshape(chains, steps, -1) for k, v in flat.items()}
+    columns = np.concatenate(list(by_chain.values()), axis=2)
+    found = weighted_diagnostics(columns, model.labels, worth, draws)
+    notes = constant_votes(model.patterns)
+    return _written(model, by_chain, flat, found, (True, tuple(notes)), level)
 
 
 def posterior(
@@ -408,7 +493,6 @@ def posterior(
     rng: np.random.Generator,
 ) -> LatentPosterior:
     """Sample a model and write down what was found."""
-    patterns = model.patterns
     found = sample(model, method, draws, chains, rng)
     c, steps, d = found.theta.shape
     flat = natural(model, found.theta.reshape(-1, d))
@@ -417,7 +501,21 @@ def posterior(
     diagnostics = diagnose(found, model, columns, model.labels, draws)
     if not diagnostics.converged:
         warnings.warn(f"latent_class: {diagnostics.message}.", NotConverged, 3)
-    identified, notes = remarks(model, flat, rng)
+    return _written(
+        model, by_chain, flat, diagnostics, remarks(model, flat, rng), level
+    )
+
+
+def _written(
+    model: Any,
+    by_chain: dict[str, Floats],
+    flat: dict[str, Floats],
+    diagnostics: Diagnostics,
+    said: tuple[bool, tuple[str, ...]],
+    level: float,
+) -> LatentPosterior:
+    """Summarise draws."""
+    patterns = model.patterns
     phi, sens, spec = (
         {n: estimate(flat[word][:, i], level) for i, n in enumerate(names)}
         for word, names in (
@@ -431,8 +529,7 @@ def posterior(
         phi[patterns.populations[0]] if single else MappingProxyType(phi),
         MappingProxyType(sens),
         MappingProxyType(spec),
-        identified,
-        notes,
+        *said,
         diagnostics,
         patterns.names,
         patterns.populations,
@@ -465,7 +562,9 @@ def with_dependence(model: Independent, dependence: str) -> Any:
 DEPENDENCE: dict[str, Any] = {
     "auto": None,
     "none": None,
+    "labels": None,
     "random effect": lambda patterns: RandomEffect(),
     "pairs": likely_pairs,
     "easy and hard": lambda patterns: Difficulty(),
 }
+MODELS = ("random effect", "pairs", "easy and hard")

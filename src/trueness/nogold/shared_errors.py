@@ -63,9 +63,7 @@ def check(model: Independent, flat: Mapping[str, Floats], rng: Rng) -> Found:
             break
     if np.isnan(p):
         return Found(False, p, UNSEEN.format(parameters=parameters, free=free))
-    labels = patterns.pos.sum() + patterns.neg.sum() > 0
-    note = (TOGETHER + (LABELS if labels else NO_LABELS)) if p <= SIZE else ""
-    return Found(True, p, note.format(p=p))
+    return Found(True, p, TOGETHER.format(p=p) if p <= SIZE else "")
 
 
 UNSEEN = (
@@ -79,18 +77,76 @@ TOO_MANY = (
 )
 TOGETHER = (
     "The classifiers err together (p = {p:.2g}): the votes contradict independent "
-    "errors, on which all of these numbers rest. "
+    "errors. "
 )
 NO_LABELS = (
     "Prevalence and accuracies cannot be told from these votes alone: models of shared "
-    "errors fit them equally well and differ in their answers. Compare dependence="
-    '"random effect", "pairs" and "easy and hard", or label some cases and use '
-    "trueness.prevalence, which assumes nothing about errors."
+    "errors fit them about equally well and differ in their answers. Label some cases: "
+    "then trueness.prevalence and latent_class learn the errors from them."
 )
-LABELS = (
-    "Use trueness.prevalence, which takes rate and accuracies from the labels and "
-    'assumes nothing about errors, or dependence="random effect".'
-)
+
+
+def chosen_note(
+    found: Found,
+    best: str,
+    gain: float,
+    error: float,
+    tried: Mapping[str, Any],
+    chosen: Any,
+) -> str:
+    """Say which model was chosen and what it changed."""
+    name = next(iter(chosen.sensitivity))
+    before, after = (_interval(p, name) for p in (tried["none"], chosen))
+    others = ", ".join(
+        f"{word} {_rates(post)}" for word, post in tried.items() if word != "none"
+    )
+    what = (
+        "None of three models of shared errors predicts the votes better, so that the "
+        "one with independent errors is reported. "
+        if best == "none"
+        else f'Reported is the model with dependence="{best}", which predicts them '
+        f"best: expected log density {gain:.1f} above that of independent errors "
+        f"(standard error {error:.1f}). It moves the prevalence from {before[0]} to "
+        f"{after[0]}, and the sensitivity of {name} from {before[1]} to {after[1]}. "
+    )
+    return (
+        TOGETHER.format(p=found.p_value)
+        + what
+        + f"Prevalence by each of them: {others}. "
+        + NO_LABELS
+    )
+
+
+def by_labels_note(found: Found, before: Any, after: Any) -> str:
+    """Say that the labels were asked, why, and what it changed."""
+    name = next(iter(after.sensitivity))
+    a, b = _interval(before, name), _interval(after, name)
+    why = (
+        f"The votes cast doubt on independent errors (p = {found.p_value:.2g})"
+        if np.isfinite(found.p_value)
+        else "Nothing can show here whether errors are independent"
+    )
+    return (
+        f"{why}, so that rate and accuracies come from the labels, which are taken to "
+        f"be of cases chosen by chance or by their votes; nothing is assumed about how "
+        f"the classifiers err. Independent errors would give a prevalence of {a[0]} in "
+        f"place of {b[0]}, and {name} a sensitivity of {a[1]} in place of {b[1]}."
+    )
+
+
+def _interval(post: Any, name: str) -> tuple[str, str]:
+    phi = post.prevalence
+    first = phi if hasattr(phi, "low") else next(iter(phi.values()))
+    return tuple(  # type: ignore[return-value]
+        f"{e.value:.3f} ({e.low:.3f} to {e.high:.3f})"
+        for e in (first, post.sensitivity[name])
+    )
+
+
+def _rates(post: Any) -> str:
+    phi = post.prevalence
+    first = phi if hasattr(phi, "low") else next(iter(phi.values()))
+    return f"{first.value:.2f} ({first.low:.2f} to {first.high:.2f})"
 
 
 @final

@@ -26,7 +26,7 @@ from scipy.special import expit
 
 from trueness._core.arrays import Floats
 from trueness.nogold.model import log_sigmoids
-from trueness.nogold.sampling.tempering import resample
+from trueness.nogold.sampling.tempering import kish, resample
 
 Rng = np.random.Generator
 # standard deviation of a slope a priori: a judge of sensitivity and specificity .92
@@ -47,18 +47,27 @@ class Labelled(NamedTuple):
 
 def coefficients(data: Labelled, rng: Rng, draws: int = DRAWS) -> Floats:
     """Draw intercept and slopes from their posterior, (draws, 1 + K)."""
+    return weighted_coefficients(data, rng, draws)[0]
+
+
+def weighted_coefficients(
+    data: Labelled, rng: Rng, draws: int = DRAWS
+) -> tuple[Floats, float]:
+    """Draw them, and say how many independent draws the weights were worth."""
     some = data.pos + data.neg > 0
     data = Labelled(*(part[some] for part in data))
     mode, information = mode_and_information(data)
     factor = np.linalg.inv(np.linalg.cholesky(information)).T
-    z = rng.standard_normal((PROPOSALS, mode.size))
-    stretch = np.sqrt(DEGREES / rng.chisquare(DEGREES, PROPOSALS))[:, None]
+    size = max(PROPOSALS, 4 * draws)
+    z = rng.standard_normal((size, mode.size))
+    stretch = np.sqrt(DEGREES / rng.chisquare(DEGREES, size))[:, None]
     b = mode + (z * stretch) @ factor.T
     # the t density depends on the distance in units of the information only
     square = ((z * stretch) ** 2).sum(axis=1)
     log_q = -(DEGREES + mode.size) / 2 * np.log1p(square / DEGREES)
     weight = _log_posterior(b, data) - log_q
-    return np.asarray(b[rng.permutation(resample(weight, draws, rng))])
+    chosen = rng.permutation(resample(weight, draws, rng))
+    return np.asarray(b[chosen]), kish(weight)
 
 
 def mode(data: Labelled) -> Floats:

@@ -17,6 +17,7 @@ from trueness._core.arrays import Array, Floats
 from trueness.nogold.sampling.products import dot
 
 TAILS = (0.05, 0.95)
+GOOD_K = 0.7  # Pareto k up to which weights serve (Vehtari et al. 2024)
 
 
 def r_hat(chains: Floats) -> float:

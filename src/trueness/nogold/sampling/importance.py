@@ -20,9 +20,10 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, final
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 from trueness._core.arrays import Floats
+from trueness.nogold.sampling.chains import GOOD_K, pareto_k
 from trueness.nogold.sampling.products import dot, gram, product
 from trueness.nogold.sampling.tempering import Target, kish, resample
 
@@ -30,11 +31,14 @@ Rng = np.random.Generator
 DEGREES = 8.0  # of freedom: tails heavier than any posterior on the logit scale
 # temperature of the wider particles, and the efficiency at which fitting ends
 WIDE_TEMPERATURE, ENOUGH = 0.4, 0.6
-MOST_COMPONENTS = 12
+# components; fewer where all draws are weighted by all proposals, which costs most
+MOST_COMPONENTS, FEWER_COMPONENTS = 12, 8
 # components at points of large weight, and which share of the proposals is theirs
 HEAVY, HEAVY_SHARE = 6, 0.15
+GROW = 1.5  # each round by this much more proposals
 TRIAL = 10_000  # proposals of the first round, where there are no conjugate components
-ROUNDS = 8
+ROUNDS, LEAST_ROUNDS = 8, 3
+CUT = 0.4  # power of the number of weights at which they are cut off
 MOST_FITTED = 15_000  # draws that a proposal is fitted to
 
 
@@ -76,6 +80,10 @@ class Mixture:
         kernel = -(DEGREES + d) / 2 * np.log1p(distances / DEGREES)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.weight) + size + constant + kernel)
+
+    def log_density(self, theta: Floats) -> Floats:
+        """Give the log density of the whole mixture."""
+        return log_sum(self.log_parts(self.distances(theta)))
 
 
 class Component(Protocol):
@@ -135,8 +143,7 @@ class Proposal:
 
     def log_density(self, theta: Floats, target: Target) -> Floats:
         """Give the log density of proposals."""
-        parts = self.mixture.log_parts(self.mixture.distances(theta))
-        own = np.log1p(-self.other.share) + log_sum(parts)
+        own = np.log1p(-self.other.share) + self.mixture.log_density(theta)
         other = np.log(self.other.share) + self.other.log_density(theta, target)
         return np.asarray(np.logaddexp(own, other))
 
@@ -178,7 +185,7 @@ def adapt(
     not enough to stop.
     """
     n, worse = 2000 + 200 * target.dim, 0
-    mixture = _fit(particles, np.zeros(len(particles)), rng)
+    mixture = _fit(particles, None, rng)
     proposal = best = Proposal(mixture, component(particles, wide, target, rng))
     for _ in range(ROUNDS):
         now = proposal.draws(n, target, rng)
@@ -196,7 +203,8 @@ def adapt(
 def adaptive_pool(
     particles: Floats,
     target: Target,
-    enough: Callable[[Weighted], bool],
+    wanted: float,
+    worth: Callable[[Weighted], float],
     most: int,
     rng: Rng,
 ) -> tuple[Weighted, Proposal]:
@@ -208,31 +216,62 @@ def adaptive_pool(
     doi:10.1111/j.1467-9469.2011.00756.x, eq. (3)). A region that one proposal missed
     gets components in the next one, and with them its large weights are gone.
     """
-    mixture = _fit(particles, np.zeros(len(particles)), rng)
-    proposals: list[Proposal] = []
-    parts: list[Weighted] = []
-    sizes, size, log_q = [], TRIAL, np.zeros((0, 0))
+    mixture = _fit(particles, None, rng, FEWER_COMPONENTS)
+    mixtures: list[Mixture] = []
+    sizes, size = [], TRIAL
+    pool = Weighted(np.zeros((0, target.dim)), *np.zeros((2, 0)))
+    log_q = np.zeros((0, 0))  # a row per proposal, a column per draw
     while True:
-        proposals.append(Proposal(mixture, FromPrior()))
-        theta = proposals[-1].points(size, target, rng)
-        # a row per proposal, a column per draw: the new column, then the new row
-        columns = np.stack([q.log_density(theta, target) for q in proposals])
-        old = [proposals[-1].log_density(p.theta, target) for p in parts]
-        row = np.concatenate([*old, columns[-1]])[None]
-        log_q = np.vstack([np.hstack([log_q, columns[:-1]]), row]) if parts else row
-        prior, likelihood = target.log_densities(theta)
-        parts.append(Weighted(theta, prior, likelihood))
+        now = Proposal(mixture, FromPrior())
+        theta = now.points(size, target, rng)
+        if mixtures:
+            more = np.stack([q.log_density(theta) for q in mixtures])
+            log_q = np.hstack([log_q, more])
+        mixtures.append(mixture)
+        pool = _joined(pool, Weighted(theta, *target.log_densities(theta)))
+        row = mixture.log_density(pool.theta)[None]
+        log_q = np.vstack([log_q, row]) if len(mixtures) > 1 else row
         sizes.append(size)
-        pool = Weighted(*(np.concatenate(c) for c in zip(*parts, strict=True)))
-        share = np.log(np.array(sizes) / sum(sizes))
-        mixed = log_sum((log_q + share[:, None]).T)
-        pool = pool._replace(base=pool.base - mixed)
-        if enough(pool) or len(pool.theta) + size > most:
-            return pool, proposals[-1]
+        weighted = pool._replace(base=pool.base - _mixed(log_q, sizes, pool.base))
+        cut = truncated(weighted)
+        effective = kish(cut.log_weight)
+        if effective > 0.8 * wanted:
+            effective = worth(cut)
+        enough = effective >= wanted and len(sizes) >= LEAST_ROUNDS
+        enough = enough and pareto_k(cut.log_weight) <= GOOD_K
+        if enough or len(pool.theta) + size > most:
+            return cut, now
         some = rng.permutation(len(pool.theta))[:MOST_FITTED]
-        mixture = _fit(pool.theta[some], pool.log_weight[some], rng)
-        mixture = _with_heavy(mixture, pool, rng)
-        size = int(1.25 * size)
+        mixture = _fit(
+            weighted.theta[some], weighted.log_weight[some], rng, FEWER_COMPONENTS
+        )
+        mixture = _with_heavy(mixture, weighted, rng)
+        size = int(GROW * size)
+
+
+def truncated(pool: Weighted) -> Weighted:
+    """Cut weights off at the mean times a power of their number.
+
+    A single proposal far out in a tail may outweigh thousands. Cutting it off adds a
+    bias that vanishes and keeps the variance finite (Ionides 2008, J. Comput. Graph.
+    Stat. 17:295, doi:10.1198/106186008X320456). He takes the root; a slightly smaller
+    power costs less variance where, as here, only a few weights are concerned.
+    """
+    weight = pool.log_weight
+    most = logsumexp(weight) - (1 - CUT) * np.log(weight.size)
+    return pool._replace(base=pool.base - np.maximum(weight - most, 0.0))
+
+
+def _joined(a: Weighted, b: Weighted) -> Weighted:
+    return Weighted(*(np.concatenate(c) for c in zip(a, b, strict=True)))
+
+
+def _mixed(log_q: Floats, sizes: list[int], prior: Floats) -> Floats:
+    """Give the log density of the mixture of all proposals and of the prior."""
+    share = FromPrior.share
+    weight = np.log(np.array(sizes) / sum(sizes))
+    own = np.log1p(-share) + log_sum((log_q + weight[:, None]).T)
+    return np.asarray(np.logaddexp(own, np.log(share) + prior))
 
 
 def _with_heavy(mixture: Mixture, pool: Weighted, rng: Rng) -> Mixture:
@@ -259,8 +298,11 @@ def fit_again(
     return Proposal(mixture, component(particles, wide, target, rng))
 
 
-def _fit(theta: Floats, log_weight: Floats, rng: Rng) -> Mixture:
+def _fit(
+    theta: Floats, log_weight: Floats | None, rng: Rng, most: int = MOST_COMPONENTS
+) -> Mixture:
     """Fit a mixture to weighted points by ten steps of expectation-maximisation."""
+    log_weight = np.zeros(len(theta)) if log_weight is None else log_weight
     w = np.exp(log_weight - log_weight.max())
     # a single huge weight must not become the whole fit (Ionides 2008, truncation)
     w = np.minimum(w, w.mean() * np.sqrt(w.size))
@@ -270,8 +312,10 @@ def _fit(theta: Floats, log_weight: Floats, rng: Rng) -> Mixture:
     d = theta.shape[1]
     centre = product(theta.T, w)
     spread = _covariance(theta - centre, w) + 1e-10 * np.eye(d)
-    count = int(np.clip(1 / dot(w, w) / (6 * d), 1, MOST_COMPONENTS))
-    mean = theta[rng.choice(w.size, count, p=w)] if count > 1 else centre[None]
+    count = int(np.clip(1 / dot(w, w) / (6 * d), 1, most))
+    # by the roots of the weights: a small mode must get a component too
+    root = np.sqrt(w) / np.sqrt(w).sum()
+    mean = theta[rng.choice(w.size, count, p=root)] if count > 1 else centre[None]
     scale = np.repeat(spread[None], count, axis=0)
     mixture = _mixture(np.full(count, 1 / count), mean, scale)
     for _ in range(10):

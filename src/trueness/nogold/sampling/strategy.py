@@ -28,6 +28,7 @@ from trueness.nogold.sampling import tempering as _tempering
 from trueness.nogold.sampling import two_tests as _two_tests
 from trueness.nogold.sampling import walkers as _walkers
 from trueness.nogold.sampling.chains import (
+    GOOD_K,
     ess_bulk,
     ess_mean,
     ess_tail,
@@ -44,10 +45,13 @@ MOST = 1_000_000
 WALKERS = 64
 # proposals for a model with dependence, after which walkers take over
 POOL = 250_000
+# Metropolis steps at each temperature; the proposals are fitted again anyway
+FEWER_STEPS = 20
+# steps times walkers, after which those give up
+WALKED = 300_000
 # efficiency at which two tests are not proposed on their own surface
 LEAST_EFFICIENT = 0.05
-# rank-normalised R-hat and Pareto k that Vehtari et al. (2021, 2024) recommend
-GOOD_R_HAT, GOOD_K = 1.01, 0.7
+GOOD_R_HAT = 1.01  # rank-normalised, as Vehtari et al. (2021) recommend
 
 
 @final
@@ -142,18 +146,30 @@ def _without_conjugate(
     target: Target, method: str, draws: int, chains: int, rng: Rng
 ) -> Sample:
     """Sample a model with dependence: by importance, else by walkers."""
-    particles, wide = _tempering.anneal(target, rng)
+    particles, wide = _tempering.anneal(target, rng, most_steps=FEWER_STEPS)
     # wider ones too: a broad mode of low density is easily lost on the way
     more = wide[rng.permutation(len(wide))[: len(particles) // 2]]
     particles = np.concatenate([particles, more])
-    wanted = _wanted(draws)
+    # fewer proposals and more choices: proposals are what costs, and n choices from
+    # weights worth m leave n m / (n + m)
+    wanted, chosen = 1.4 * draws + 300, 4 * draws + 400
     pool, proposal = _importance.adaptive_pool(
-        particles, target, lambda p: _least_worth(p) >= wanted, POOL, rng
+        particles, target, wanted, _least_worth, POOL, rng
     )
-    found = _choose(pool, wanted, chains, rng)
-    if method != "auto" or _good(found, draws):
+    found = _choose(pool, chosen, chains, rng)
+    enough = _least_worth(pool) >= 1.35 * draws
+    if method != "auto" or (enough and pareto_k(pool.log_weight) <= GOOD_K):
         return found
-    return _walks(target, proposal, particles, draws, rng)
+    start = pool.theta[_tempering.resample(pool.log_weight, 4 * WALKERS, rng)]
+    walked = _until_enough(
+        lambda at, n: _walkers.run(target, at, n, particles, proposal, rng),
+        start,
+        "walkers with jumps",
+        draws,
+        WALKED,
+    )
+    # a chain that sticks must not replace weights that are merely uneven
+    return walked if least_ess(walked.theta) >= _least_worth(pool) else found
 
 
 def _good(found: Sample, draws: int) -> bool:
@@ -194,6 +210,9 @@ def _proposals(
             parts, done = [], 0
             need = max(int(wanted), 20_000)
             continue
+        # fitted again and still without hope: chains are the better use of the time
+        if surprises == 3 and effective * MOST < wanted * done:
+            break
         # a third more at least: rounds that just miss must not follow each other
         need = max(int(1.1 * done * (wanted / effective - 1)), done // 3) + 100
     return _choose(pool, wanted, chains, rng)
@@ -230,30 +249,25 @@ def _sweeps(
     start = model.prior_draws(WALKERS, rng)
     method = "gibbs" if proposal is None else "gibbs with jumps"
     return _until_enough(
-        lambda at, n: _gibbs.run(model, at, n, rng, proposal), start, method, draws
-    )
-
-
-def _walks(
-    target: Target, proposal: Proposal, particles: Floats, draws: int, rng: Rng
-) -> Sample:
-    """Run Metropolis chains from particles of the posterior."""
-    start = particles[rng.integers(len(particles), size=4 * WALKERS)]
-    return _until_enough(
-        lambda at, n: _walkers.run(target, at, n, particles, proposal, rng),
+        lambda at, n: _gibbs.run(model, at, n, rng, proposal),
         start,
-        "walkers with jumps",
+        method,
         draws,
+        MOST if proposal is None else WALKED,
     )
 
 
 def _until_enough(
-    run: Callable[[Floats, int], Floats], start: Floats, method: str, draws: int
+    run: Callable[[Floats, int], Floats],
+    start: Floats,
+    method: str,
+    draws: int,
+    most: int = MOST,
 ) -> Sample:
     """Run chains twice as long each time, until there are enough effective draws."""
     theta = run(start, 100)[:, 50:]
     done = 100
-    while len(start) * done < MOST:
+    while len(start) * done < most:
         # a twentieth more: the estimate of an effective size scatters
         if least_ess(theta) >= 1.05 * draws and theta.shape[1] >= 200:
             break
@@ -295,6 +309,29 @@ def diagnose(
     )
     if found.pool is not None:
         out = replace(out, **_weight_diagnostics(found.pool.log_weight))
+    message = _verdict(out, draws)
+    return replace(out, converged=not message, message=message or "All is well.")
+
+
+def weighted_diagnostics(
+    columns: Floats, parameter: tuple[str, ...], worth: float, draws: int
+) -> Diagnostics:
+    """Judge draws that were chosen by weights, which are worth so many."""
+    bulk, tail, mean = (
+        1 / (1 / _each(f, columns) + 1 / worth) for f in (ess_bulk, ess_tail, ess_mean)
+    )
+    out = Diagnostics(
+        "importance",
+        True,
+        "",
+        np.array(parameter),
+        _each(r_hat, columns),
+        bulk,
+        tail,
+        columns.std(axis=(0, 1), ddof=1) / np.sqrt(mean),
+        chains=len(columns),
+        proposals=columns.shape[0] * columns.shape[1],
+    )
     message = _verdict(out, draws)
     return replace(out, converged=not message, message=message or "All is well.")
 

@@ -67,7 +67,9 @@ def kish(log_weight: Floats) -> float:
     return float(w.sum() ** 2 / dot(w, w))
 
 
-def anneal(target: Target, rng: Rng) -> tuple[Floats, Floats]:
+def anneal(
+    target: Target, rng: Rng, most_steps: int = MOST_STEPS
+) -> tuple[Floats, Floats]:
     """Move particles from the prior to the posterior.
 
     Also gives those of the last part of the way, which lie wider.
@@ -83,11 +85,13 @@ def anneal(target: Target, rng: Rng) -> tuple[Floats, Floats]:
             )
             chosen = resample((temperature - before) * particles.likelihood, n, rng)
             particles = Particles(*(column[chosen] for column in particles))
-            particles = _move(particles, temperature, target, rng)
+            particles = _move(particles, temperature, target, rng, most_steps)
             path.append((temperature, particles.theta))
             came_by(temperature - before)
     wide = [theta for h, theta in path[:-1] if h > WIDE] or [path[-2][1]]
-    more = [_move(particles, temperature, target, rng).theta for _ in range(3)]
+    more = [
+        _move(particles, temperature, target, rng, most_steps).theta for _ in range(3)
+    ]
     return np.concatenate([particles.theta, *more]), np.concatenate(wide)
 
 
@@ -119,12 +123,12 @@ def resample(log_weight: Floats, n: int, rng: Rng) -> np.ndarray:
 
 
 def _move(
-    particles: Particles, temperature: float, target: Target, rng: Rng
+    particles: Particles, temperature: float, target: Target, rng: Rng, most_steps: int
 ) -> Particles:
     others = particles.theta
     n, d = others.shape
     moved, size = 0.0, 2.38 / np.sqrt(2 * d)
-    for _ in range(MOST_STEPS):
+    for _ in range(most_steps):
         a, b = rng.integers(n, size=(2, n))
         # one in ten jumps the whole difference: from mode to mode
         scale = np.where(rng.random(n) < 0.1, 1.0, size * rng.exponential(size=n))

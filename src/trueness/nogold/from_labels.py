@@ -1,0 +1,119 @@
+r"""What do labels say of the accuracies, whatever the errors look like?
+
+Where classifiers err together, no model of their errors is safe: sixty labels do not
+contradict one that is wrong. With labels none is needed. The truth given the votes is
+learnt from the labels (``truth_given_votes``) and the votes from all cases,
+
+.. math:: P(x_j, +) = W_j P(+ \mid x_j), \qquad P(x_j, -) = W_j (1 - P(+ \mid x_j)),
+
+with W the shares of the vote patterns, any table at all. As log P(x | +) / P(x | -) is
+linear in the votes, this is the model in which votes may depend on each other in any
+way, but alike in both classes (no interaction of the class with two votes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from trueness._core.arrays import Floats
+from trueness.nogold import truth_given_votes as _truth
+from trueness.nogold.model import Patterns, Prior, parameter_labels
+
+Rng = np.random.Generator
+LEAST = 5  # labels of each class, below which they do not say enough
+
+
+@final
+@dataclass(frozen=True)
+class FromLabels:
+    """Any dependence, alike in both classes; one population, with labels."""
+
+    patterns: Patterns
+    prior: Prior
+    extra: int = 0
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Give the name of every parameter, with the joint share of each pattern."""
+        more = (
+            f"{word}[{_word(row)}]"
+            for word in ("positive", "negative")
+            for row in self.patterns.rows
+        )
+        return (*parameter_labels(self.patterns), *more)
+
+    def draws(self, n: int, rng: Rng) -> tuple[dict[str, Floats], float]:
+        """Draw all parameters, and say how many independent draws they are worth."""
+        rows = self.patterns.rows
+        total, pos, neg = (
+            c[0] for c in (self.patterns.total, self.patterns.pos, self.patterns.neg)
+        )
+        seen = ~np.isnan(rows)
+        value = np.where(seen, rows, 0.0)
+        mean = total @ value / np.maximum(total @ seen, 1e-300)
+        x = np.where(seen, rows - mean, 0.0)
+        x = x[:, _first_of_each(x)]
+        b, worth = _truth.weighted_coefficients(_truth.Labelled(x, pos, neg), rng, n)
+        p = _truth.probabilities(b, x)
+        w = rng.standard_gamma(total, (n, total.size))
+        w /= w.sum(axis=1, keepdims=True)
+        positive, negative = w * p, w * (1 - p)
+        ones, seen_too = (rows == 1).astype(float), seen.astype(float)
+        hit, of = positive @ ones, np.maximum(positive @ seen_too, 1e-300)
+        alarm, of_neg = negative @ ones, np.maximum(negative @ seen_too, 1e-300)
+        flat = {
+            "prevalence": positive.sum(axis=1, keepdims=True),
+            "sensitivity": hit / of,
+            "specificity": 1 - alarm / of_neg,
+            "positive": positive,
+            "negative": negative,
+        }
+        return flat, worth
+
+    def class_probabilities(
+        self, flat: Mapping[str, Floats], rows: Floats
+    ) -> tuple[Floats, Floats]:
+        """Give the probability of each pattern in positives and in negatives."""
+        mine = self.patterns.rows
+        out = np.zeros((2, len(flat["positive"]), len(rows)))
+        for j, row in enumerate(rows):
+            seen = ~np.isnan(row)
+            known = ~np.isnan(mine[:, seen]).any(axis=1)
+            same = known & (np.nan_to_num(mine[:, seen]) == row[seen]).all(axis=1)
+            for c, word in enumerate(("positive", "negative")):
+                share = flat[word][:, known].sum(axis=1)
+                out[c, :, j] = flat[word][:, same].sum(axis=1) / np.maximum(
+                    share, 1e-300
+                )
+        return out[0], out[1]
+
+    def post_test(
+        self, flat: Mapping[str, Floats], rows: Floats, s: int, phi: float | None
+    ) -> Floats:
+        """Average P(positive | votes) over the posterior; NaN for votes never seen."""
+        a, b = self.class_probabilities(flat, rows)
+        share = flat["prevalence"] if phi is None else phi
+        either = share * a + (1 - share) * b
+        never = (either == 0).all(axis=0)
+        out = (share * a / np.maximum(either, 1e-300)).mean(axis=0)
+        return np.where(never, np.nan, out)
+
+
+def _first_of_each(x: Floats) -> list[int]:
+    """Which columns remain when equal ones count once?"""
+    _, at = np.unique(x, axis=1, return_index=True)
+    return sorted(int(i) for i in at)
+
+
+def _word(row: Floats) -> str:
+    return "".join("." if np.isnan(v) else f"{v:.0f}" for v in row)
+
+
+def possible(patterns: Patterns) -> bool:
+    """Are there labels of both classes, in one population?"""
+    enough = min(patterns.pos.sum(), patterns.neg.sum()) >= LEAST
+    return bool(enough) and len(patterns.populations) == 1
