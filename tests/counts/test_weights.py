@@ -70,9 +70,10 @@ def test_order_of_scores_that_differ_in_their_last_bits(wide):
     s = wide * np.nextafter(1.0, 2.0) * (1 + rng.integers(0, 500, 70_000) * 2.0**-52)
     s[::3] *= -1
     s[::7] = 0.0
-    order = descending(s)
+    order, value = descending(s)
     assert sorted(order.tolist()) == list(range(s.size))
     assert (np.diff(s[order]) <= 0).all()
+    assert np.array_equal(value, s[order])
 
 
 def test_weights_of_one_are_cases():

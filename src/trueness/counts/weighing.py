@@ -42,63 +42,68 @@ def weigh_scores(score: Array, code: Array, weight: Floats) -> tuple[Array, ...]
 
 
 def _weigh_sorted(score: Array, code: Array, weight: Floats) -> tuple[Array, ...]:
-    order = descending(score)
-    value = score[order].astype(np.float64) + 0.0
-    kind, w = code[order], weight[order]
+    order, value = descending(score)
     new = np.ones(value.size, dtype=bool)
     np.not_equal(value[1:], value[:-1], out=new[1:])
     start = None if new.all() else np.flatnonzero(new)
-    present = np.bincount(kind, minlength=3) > 0
-    zero = np.broadcast_to(np.float64(0), value.size if start is None else start.size)
-    sums, squares = [], []
-    for k in range(3):
-        if not present[k]:
-            sums.append(zero)
-            squares.append(zero)
-            continue
-        own = w * (kind == k)
-        square = own * own
-        if start is not None:
-            own, square = (np.add.reduceat(c, start) for c in (own, square))
-        sums.append(own)
-        squares.append(square)
-    return (value if start is None else value[start], *sums, *squares)
+    present = np.bincount(code, minlength=3) > 0
+    size = value.size if start is None else start.size
+    zero = np.broadcast_to(np.float64(0), size)
+    own = [np.empty(value.size) if p else zero for p in present]
+    square = [np.empty(value.size) if p else zero for p in present]
+    for b in blocks(value.size):  # what a block needs stays in the cache
+        at = order[b]
+        kind, w = code.take(at), weight.take(at)
+        for k in np.flatnonzero(present):
+            np.multiply(w, kind == k, out=own[k][b])
+            np.multiply(own[k][b], own[k][b], out=square[k][b])
+    sums = [*own, *square]
+    if start is not None:
+        value = value[start]
+        sums = [c if c is zero else np.add.reduceat(c, start) for c in sums]
+    return value, *sums
 
 
 _NO_LABEL = np.zeros(1, dtype=bool)
 
 
-def descending(score: Array) -> Array:
-    """In which order do finite scores fall? Ties stay as they came."""
+def descending(score: Array) -> tuple[Array, Floats]:
+    """In which order do finite scores fall, and what are they? Ties stay in place."""
     n = score.size
     room = 64 - max(n - 1, 1).bit_length()
     packing = _Packing(score) if n else None
-    if packing is None or not packing.fits or (packing.key is not np.uint64 and n < 2):
-        return np.argsort(-score, kind="stable")
+    if packing is None or not packing.fits:
+        order = np.argsort(-score, kind="stable")
+        return order, score[order].astype(np.float64) + 0.0
     top = 2 * packing.top if packing.signed else packing.top
     lost = max(top.bit_length() - room, 0)
     place = np.uint64(64 - room)
     keys = np.empty(n, dtype=np.uint64)
     for b in blocks(n):
-        z = packing.pack(score[b], _NO_LABEL) >> packing.key(1)
-        z = z.astype(np.uint64, copy=False) >> np.uint64(lost)
-        keys[b] = (z << place) | np.arange(b.start, b.stop, dtype=np.uint64)
+        z = packing.pack(score[b], _NO_LABEL)
+        # the last bit is that of a label, which is none
+        z = z.astype(np.uint64, copy=False) >> np.uint64(lost + 1)
+        z <<= place
+        z |= np.arange(b.start, b.stop, dtype=np.uint64)
+        keys[b] = z
     sort_in_place(keys)
-    order = (keys & ((np.uint64(1) << place) - np.uint64(1))).view(np.int64)
-    return order if not lost else _mended(order, keys >> place, score)
+    value, low = np.empty(n), (np.uint64(1) << place) - np.uint64(1)
+    order = np.empty(n, dtype=np.int64)
+    for b in blocks(n):
+        np.bitwise_and(keys[b], low, out=order[b].view(np.uint64))
+        np.add(score.take(order[b]), 0.0, out=value[b])
+    if lost and (value[1:] > value[:-1]).any():
+        _mend(order, value, keys >> place)
+    return order, value
 
 
-def _mended(order: Array, prefix: Array, score: Array) -> Array:
+def _mend(order: Array, value: Floats, prefix: Array) -> None:
     """Put scores in order whose upper bits are the same."""
-    value = score[order]
-    if not (value[1:] > value[:-1]).any():
-        return order
     same = prefix[1:] == prefix[:-1]
     member = np.append(same, False) | np.append(False, same)
     at = np.flatnonzero(member)
     part = np.lexsort((-value[at], prefix[at]))
-    order[at] = order[at][part]
-    return order
+    order[at], value[at] = order[at][part], value[at][part]
 
 
 def _weigh_hashed(
