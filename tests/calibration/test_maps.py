@@ -19,8 +19,8 @@ from trueness.calibration.formulas import (
     Linear,
     Logistic,
     Mean,
-    Prior,
-    Steps,
+    PriorShift,
+    StepFunction,
     evaluate,
 )
 
@@ -80,7 +80,7 @@ class Everything(maps.Map):
 
     @property
     def expression(self):
-        return Steps(np.zeros(0), np.array([self.number]))
+        return StepFunction(np.zeros(0), np.array([self.number]))
 
 
 def test_a_new_kind_of_map_can_hold_every_kind_of_field(tally, monkeypatch, tmp_path):
@@ -180,15 +180,22 @@ def test_formulas_by_hand():
     logistic = Logistic(1.0, ((2.0, "identity"), (3.0, "square")), -1.0, 0.5)
     eta = 1 + 2 * np.array([-1, 0, 0.25, 0.5]) + 3 * np.array([1, 0, 0.0625, 0.25])
     np.testing.assert_allclose(evaluate(logistic, s)[:4], 1 / (1 + np.exp(-eta)))
-    steps = Steps(np.array([0.0, 1.0]), np.array([5.0, 6.0, 7.0]))
+    steps = StepFunction(np.array([0.0, 1.0]), np.array([5.0, 6.0, 7.0]))
     assert evaluate(steps, s)[:4].tolist() == [5, 6, 6, 7]
     line = Linear(np.array([0.0, 1.0]), np.array([0.0, 8.0]))
     assert evaluate(line, s)[:4].tolist() == [0, 0, 2, 8]
-    assert evaluate(Prior(3.0, 1.0), 0.25) == 0.5
+    assert evaluate(PriorShift(3.0, 1.0), 0.25) == 0.5
     mean = Mean((steps, line), (0.25, 0.75))
     assert evaluate(mean, s)[:4].tolist() == [1.25, 1.5, 3, 7.75]
     assert evaluate(Chain((line, steps)), s)[:4].tolist() == [6, 6, 7, 7]
-    for formula in (logistic, steps, line, Prior(1.0, 1.0), mean, Chain((line, steps))):
+    for formula in (
+        logistic,
+        steps,
+        line,
+        PriorShift(1.0, 1.0),
+        mean,
+        Chain((line, steps)),
+    ):
         assert np.isnan(evaluate(formula, s)[4])
     long = np.linspace(-1, 2, 50_000)
     assert evaluate(mean, long).size == long.size

@@ -21,7 +21,7 @@ from trueness.app.bench import Counted, tally_of
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import map_to_json
 from trueness.cli._columns import Chosen
-from trueness.cli._shell import Answer, about, envelope
+from trueness.cli._shell import CommandAnswer, about, envelope
 from trueness.cli._source import SAMPLE
 from trueness.cli.report import report_result
 from trueness.data.engines import quoted, reading
@@ -188,7 +188,7 @@ def report_html(page: Page) -> bytes:
 def report_json(counted: Counted, page: Page) -> bytes:
     """Write what ``trueness report --json`` writes."""
     size = len(report_html(page))
-    answer = Answer(
+    answer = CommandAnswer(
         "report",
         report_result(page, Path(REPORT), size),
         [],

@@ -21,7 +21,7 @@ from trueness.calibration.formulas import (
     Formula,
     Linear,
     Logistic,
-    Steps,
+    StepFunction,
     just_above,
     sigmoid,
 )
@@ -72,7 +72,7 @@ class FermiDiracMap(Map):
         row = np.stack([after - self.cases / 2, after - self.cases], axis=1)
         rank = np.concatenate([after[:1], row.ravel()])
         curve = Logistic(self.height, ((-self.beta, "identity"),))
-        return Chain((Steps(edges, rank - self.centre), curve))
+        return Chain((StepFunction(edges, rank - self.centre), curve))
 
 
 def fermi_dirac_map(t: Tally) -> FermiDiracMap:
@@ -120,7 +120,7 @@ def fermi_dirac_map(t: Tally) -> FermiDiracMap:
 @register("binormal")
 @final
 @dataclass(frozen=True, repr=False, eq=False)
-class Binormal(Map):
+class BinormalMap(Map):
     """Normal classes on a hidden scale that the scores follow in order.
 
     Attributes
@@ -156,7 +156,7 @@ class Binormal(Map):
         return Chain((Linear(self.score, self.hidden), Logistic(constant, terms)))
 
 
-def binormal(t: Tally) -> Binormal:
+def binormal(t: Tally) -> BinormalMap:
     r"""Which two normal distributions on a hidden scale explain the labels by rank?
 
     Negatives are standard normal on the hidden scale, positives normal with mean b and
@@ -196,7 +196,7 @@ def binormal(t: Tally) -> Binormal:
     rho = t.prevalence
     mean, sd = _fit_binormal(t, pos, neg, rho)
     hidden = _hidden(_shares(pos + neg), mean, sd, rho)
-    return Binormal(t.score[::-1], hidden, mean, sd, rho)
+    return BinormalMap(t.score[::-1], hidden, mean, sd, rho)
 
 
 def _fit_binormal(t: Tally, pos: Array, neg: Array, rho: float) -> tuple[float, float]:

@@ -51,7 +51,7 @@ class Logistic(Record):
 
 @final
 @dataclass(frozen=True, repr=False, eq=False)
-class Steps(Record):
+class StepFunction(Record):
     """A table of steps: ``values[number of edges <= score]``."""
 
     edges: Floats
@@ -69,7 +69,7 @@ class Linear(Record):
 
 @final
 @dataclass(frozen=True, repr=False)
-class Prior(Record):
+class PriorShift(Record):
     """Bayes' rule with other prior weights of the classes."""
 
     pos: float
@@ -93,7 +93,7 @@ class Chain(Record):
     parts: tuple[Formula, ...]
 
 
-Formula = Logistic | Steps | Linear | Prior | Mean | Chain
+Formula = Logistic | StepFunction | Linear | PriorShift | Mean | Chain
 
 # functions of one score that a Logistic may hold; all of them exist in SQL
 TRANSFORMS: dict[str, Callable[[Floats], Floats]] = {
@@ -116,9 +116,9 @@ def direction(formula: Formula) -> int | None:
             return _common(
                 int(_RISING[n] * np.sign(c)) if n in _RISING else None for c, n in terms
             )
-        case Steps(_, values) | Linear(_, values):
+        case StepFunction(_, values) | Linear(_, values):
             return _common(np.unique(np.sign(np.diff(values))).astype(int).tolist())
-        case Prior(pos, neg):
+        case PriorShift(pos, neg):
             return 1 if min(pos, neg) >= 0 else None
         case Mean(parts, weights):
             ways = [direction(p) for p in parts]
@@ -171,12 +171,12 @@ def _block(formula: Formula, s: Floats) -> Floats:
     match formula:
         case Logistic():
             return sigmoid(_predictor(formula, s))
-        case Steps(edges, values):
+        case StepFunction(edges, values):
             found = values[np.searchsorted(edges, s, side="right")]
             return np.where(np.isnan(s), np.nan, found)
         case Linear():
             return _lines(formula, s)
-        case Prior(pos, neg):
+        case PriorShift(pos, neg):
             return s * pos / (s * pos + (1 - s) * neg)
         case Mean(parts, weights):
             shares = zip(parts, weights, strict=True)

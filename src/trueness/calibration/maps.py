@@ -45,7 +45,13 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing, nearest, plain
 from trueness._core.doors import door, homes
 from trueness._core.records import Record
-from trueness.calibration.formulas import Chain, Formula, Prior, direction, evaluate
+from trueness.calibration.formulas import (
+    Chain,
+    Formula,
+    PriorShift,
+    direction,
+    evaluate,
+)
 
 VERSION = 1
 _FORMAT = "trueness map"
@@ -347,8 +353,8 @@ class AtPrevalence(Map):
         _options.fraction(self.new, "new")
 
     @property
-    def _prior(self) -> Prior:
-        return Prior(self.new / self.old, (1 - self.new) / (1 - self.old))
+    def _prior(self) -> PriorShift:
+        return PriorShift(self.new / self.old, (1 - self.new) / (1 - self.old))
 
     @property
     def expression(self) -> Formula:

@@ -17,7 +17,13 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.isotonic import pool_violators, pooled_blocks
-from trueness.calibration.formulas import Formula, Linear, Steps, evaluate, just_above
+from trueness.calibration.formulas import (
+    Formula,
+    Linear,
+    StepFunction,
+    evaluate,
+    just_above,
+)
 from trueness.calibration.maps import Map, freeze, register
 from trueness.counts.values import Tally
 
@@ -80,7 +86,7 @@ class Histogram(Map):
     @property
     def expression(self) -> Formula:
         """Give the table of steps."""
-        return Steps(self.edges, self.probability)
+        return StepFunction(self.edges, self.probability)
 
 
 @register("venn-abers")
@@ -116,13 +122,13 @@ class VennAbers(Map):
         return evaluate(self._low, score), evaluate(self._high, score)
 
     @property
-    def _low(self) -> Steps:
-        return Steps(self.low_edges, self.low)
+    def _low(self) -> StepFunction:
+        return StepFunction(self.low_edges, self.low)
 
     @property
-    def _high(self) -> Steps:
+    def _high(self) -> StepFunction:
         # "edge < score" is "next float above the edge <= score"
-        return Steps(just_above(self.high_edges), self.high)
+        return StepFunction(just_above(self.high_edges), self.high)
 
     @property
     def expression(self) -> Formula:
@@ -131,7 +137,7 @@ class VennAbers(Map):
         edges = np.union1d(low.edges, high.edges)
         at = np.concatenate([[-np.inf], edges])
         p0, p1 = evaluate(low, at), evaluate(high, at)
-        return Steps(edges, p1 / (1 - p0 + p1))  # Vovk et al. (2015), section 4
+        return StepFunction(edges, p1 / (1 - p0 + p1))  # Vovk et al. (2015), section 4
 
 
 def isotonic(t: Tally) -> Isotonic:

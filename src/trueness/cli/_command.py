@@ -27,7 +27,7 @@ from trueness.cli._columns import (
     several_scores,
 )
 from trueness.cli._outputs import check_figure, check_targets
-from trueness.cli._shell import Answer, ending, say, show
+from trueness.cli._shell import CommandAnswer, ending, say, show
 from trueness.cli._source import open_source
 
 WIDTH = 74  # of an example
@@ -54,10 +54,10 @@ TWO_SCORES = Columns("score", _options.Scores, several_scores, least=2)
 
 def command(
     columns: Columns | None = None, *, without: tuple[str, ...] = ()
-) -> Callable[[Callable[..., Answer]], Callable[..., None]]:
+) -> Callable[[Callable[..., CommandAnswer]], Callable[..., None]]:
     """Make a command of a function; ``without`` names shared options it cannot use."""
 
-    def make(function: Callable[..., Answer]) -> Callable[..., None]:
+    def make(function: Callable[..., CommandAnswer]) -> Callable[..., None]:
         own = list(inspect.signature(function, eval_str=True).parameters.values())
         shared = {} if columns is None else _shared(columns, without)
 

@@ -52,7 +52,7 @@ MOST, GAP = 40, 2  # characters of a name in a table, and between its columns
 
 @final
 @dataclass(frozen=True)
-class Grid:
+class TextGrid:
     """A table: its head, its rows as text, and which columns hold words."""
 
     head: list[str]
@@ -62,18 +62,20 @@ class Grid:
 
 @final
 @dataclass(frozen=True)
-class Answer:
+class CommandAnswer:
     """What a command found: ``result`` for programs, ``parts`` for people."""
 
     command: str
     result: dict[str, Any]
-    parts: list[str | Grid]
+    parts: list[str | TextGrid]
     chart: Callable[[], Any] | None = None
     about: dict[str, Any] = field(default_factory=dict)
     code: int = 0  # how the command ends when all went well
 
 
-def show(answer: Answer, as_json: bool = False, plot: Path | None = None) -> None:
+def show(
+    answer: CommandAnswer, as_json: bool = False, plot: Path | None = None
+) -> None:
     """Draw the figure, then write the answer to standard output."""
     if plot is not None:
         _draw(answer, plot)
@@ -83,13 +85,13 @@ def show(answer: Answer, as_json: bool = False, plot: Path | None = None) -> Non
     else:
         for k, part in enumerate(answer.parts):
             # a table stands apart from what is around it
-            if k and Grid in (type(part), type(answer.parts[k - 1])):
+            if k and TextGrid in (type(part), type(answer.parts[k - 1])):
                 _print(sys.stdout, "")
             _print(sys.stdout, part)
     sys.stdout.flush()
 
 
-def envelope(answer: Answer) -> dict[str, Any]:
+def envelope(answer: CommandAnswer) -> dict[str, Any]:
     """Give what ``--json`` writes; its keys are documented and stable."""
     from trueness import __version__
 
@@ -98,7 +100,7 @@ def envelope(answer: Answer) -> dict[str, Any]:
     return head | body
 
 
-def _draw(answer: Answer, plot: Path) -> None:
+def _draw(answer: CommandAnswer, plot: Path) -> None:
     if answer.chart is None:
         raise InputError(
             f"trueness {answer.command} draws no figure. Leave out --plot."
@@ -154,9 +156,9 @@ def say(text: str) -> None:
         _print(sys.stderr, for_the_shell(text))
 
 
-def _print(stream: Any, part: str | Grid) -> None:
+def _print(stream: Any, part: str | TextGrid) -> None:
     console = _console(stream)
-    if isinstance(part, Grid):
+    if isinstance(part, TextGrid):
         for k, drawn in enumerate(_fitting(part, console.width)):
             console.print(*([""] if k else []), drawn, sep="\n")
         return
@@ -179,7 +181,7 @@ def each_group(
     return found
 
 
-def table(head: list[str], rows: list[list[Any]]) -> Grid:
+def table(head: list[str], rows: list[list[Any]]) -> TextGrid:
     """Lay out a table: names and words to the left, numbers to the right."""
     columns = [[row[k] for row in rows] for k in range(len(head))]
     words = [all(isinstance(v, str) for v in column) for column in columns]
@@ -187,7 +189,7 @@ def table(head: list[str], rows: list[list[Any]]) -> Grid:
         _names(c) if w else in_column(c, 3) for c, w in zip(columns, words, strict=True)
     ]
     lines = [list(row) for row in zip(*texts, strict=True)]
-    return Grid([shown(name, MOST) for name in head], lines, words)
+    return TextGrid([shown(name, MOST) for name in head], lines, words)
 
 
 def _names(column: list[str]) -> list[str]:
@@ -197,7 +199,7 @@ def _names(column: list[str]) -> list[str]:
     return [shown(name, MOST) for name in column]
 
 
-def _fitting(grid: Grid, width: int) -> list[Table]:
+def _fitting(grid: TextGrid, width: int) -> list[Table]:
     """Break a table that is too wide into several, each with the names at its left."""
     columns = zip(grid.head, *grid.rows, strict=True)
     wide = [GAP + max(map(cell_len, column)) for column in columns]
@@ -213,7 +215,7 @@ def _fitting(grid: Grid, width: int) -> list[Table]:
 
 
 def _drawn(
-    grid: Grid, names: list[int], numbers: list[int], wide: list[int], width: int
+    grid: TextGrid, names: list[int], numbers: list[int], wide: list[int], width: int
 ) -> Table:
     """Draw some columns; where there is no room names are cut, numbers never."""
     room = width - sum(wide[k] for k in numbers) + GAP * bool(numbers)

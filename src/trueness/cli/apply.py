@@ -13,7 +13,7 @@ from trueness.cli._columns import one_score
 from trueness.cli._command import command
 from trueness.cli._options import File, Rows
 from trueness.cli._outputs import check_rows, check_targets, write_rows
-from trueness.cli._shell import Answer
+from trueness.cli._shell import CommandAnswer
 from trueness.cli._source import Source, names_of, open_source
 from trueness.scale.application import apply as apply_map
 from trueness.scale.application import inputs_of
@@ -38,7 +38,7 @@ def apply(
         typer.Option("--score", "-s", help="Column with the scores.", metavar="COLUMN"),
     ] = None,
     column: Annotated[str | None, typer.Option(help="Name of the new column.")] = None,
-) -> Answer:
+) -> CommandAnswer:
     """What do new rows score? Applies a map that calibrate or combine has saved.
 
     Example: trueness apply map.json sample:west_nile --score adaboost \
@@ -64,7 +64,7 @@ def apply(
     kind = type(fitted).__name__
     result: dict[str, Any] = {"map": kind, "file": source.name, "output": str(output)}
     result |= {"scores": names, "column": new, "rows": rows}
-    return Answer(
+    return CommandAnswer(
         "apply", result, [f"{rows:,} rows scored by {kind} from {names_of(names)}."]
     )
 

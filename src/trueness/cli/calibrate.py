@@ -22,7 +22,7 @@ from trueness.cli._columns import Request, count_tally
 from trueness.cli._command import ONE_SCORE, command
 from trueness.cli._options import Rows, Save
 from trueness.cli._outputs import check_rows, save_fitted, write_rows
-from trueness.cli._shell import Answer, about, cases_sentence, table
+from trueness.cli._shell import CommandAnswer, about, cases_sentence, table
 from trueness.counts.values import Tally
 
 
@@ -41,7 +41,7 @@ def calibrate(
     output: Rows = None,
     column: Annotated[str | None, typer.Option(help="Name of the new column.")] = None,
     save: Save = None,
-) -> Answer:
+) -> CommandAnswer:
     """What does a score mean, as a probability? Fits a map and applies it.
 
     Example: trueness calibrate sample:west_nile --label virus --score adaboost \
@@ -74,7 +74,7 @@ def calibrate(
         *_words(found, t),
         *_group_table(request, by_group),
     ]
-    return Answer(
+    return CommandAnswer(
         "calibrate",
         result,
         parts,

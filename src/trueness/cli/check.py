@@ -14,7 +14,7 @@ from trueness._core.checks.words import nearest
 from trueness._core.doors import door
 from trueness.cli._columns import Chosen, Request, choose, one_score
 from trueness.cli._command import command
-from trueness.cli._shell import Answer, about, cases_sentence, say, table
+from trueness.cli._shell import CommandAnswer, about, cases_sentence, say, table
 from trueness.cli._source import Source, open_source
 from trueness.counts.values import Panel, Tally
 from trueness.data.engines import quoted
@@ -63,7 +63,7 @@ def check(
     score: Annotated[
         str | None, typer.Option(help="For --init: column with the scores.")
     ] = None,
-) -> Answer:
+) -> CommandAnswer:
     """Do these predictions meet what was agreed? A check for CI that knows its doubt.
 
     Example: trueness check --init sample:west_nile --label virus --score boosting
@@ -94,7 +94,7 @@ def _write(path: Path, text: str) -> None:
 
 def _answer(
     found: Check, counted: dict[str, Any], undecided: str, contract: str
-) -> Answer:
+) -> CommandAnswer:
     rows = [
         [
             v.verdict,
@@ -123,7 +123,7 @@ def _answer(
         "notes": list(found.notes),
     }
     chart = lambda: door("plots.gates").verdict_lines(found)  # noqa: E731
-    return Answer("check", result, parts, chart, counted, code)
+    return CommandAnswer("check", result, parts, chart, counted, code)
 
 
 def _ending(verdict: str, code: int) -> str:
@@ -286,7 +286,9 @@ def _baseline(
     return tally(other.rows, score=column, **label), None
 
 
-def _first(file: str, label: str | None, score: str | None, output: Path) -> Answer:
+def _first(
+    file: str, label: str | None, score: str | None, output: Path
+) -> CommandAnswer:
     """Write a first contract with what these data can prove."""
     source = open_source(file)
     scores = [] if score is None else [score]

@@ -15,7 +15,7 @@ from trueness.cli._columns import Request, count_panel
 from trueness.cli._command import TWO_SCORES, command
 from trueness.cli._options import Rows, Save
 from trueness.cli._outputs import check_rows, save_fitted, write_rows
-from trueness.cli._shell import Answer, about, cases_sentence, each_group, table
+from trueness.cli._shell import CommandAnswer, about, cases_sentence, each_group, table
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import CombinerComparison, compare_combiners
@@ -33,7 +33,7 @@ def combine(
     output: Rows = None,
     column: Annotated[str, typer.Option(help="Name of the new column.")] = "combined",
     save: Save = None,
-) -> Answer:
+) -> CommandAnswer:
     """Would they be better together? Compares ways to combine scores, applies one.
 
     Example: trueness combine sample:west_nile --label virus --score boosting \
@@ -69,7 +69,7 @@ def combine(
         *_parts(compared, method),
         *_group_table(request, by_group, method),
     ]
-    return Answer(
+    return CommandAnswer(
         "combine",
         result,
         parts,

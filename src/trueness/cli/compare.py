@@ -12,7 +12,7 @@ from trueness._core.records import shown
 from trueness.cli._columns import Request, count_clusters, count_panel
 from trueness.cli._command import TWO_SCORES, command
 from trueness.cli._options import Cluster
-from trueness.cli._shell import Answer, about, cases_sentence, each_group, table
+from trueness.cli._shell import CommandAnswer, about, cases_sentence, each_group, table
 from trueness.comparison.aucs import compare_auc
 from trueness.comparison.dominance import Dominance, dominates
 from trueness.comparison.results import Comparison
@@ -28,7 +28,7 @@ Pairs = dict[tuple[str, str], Dominance]
 
 
 @command(TWO_SCORES)
-def compare(request: Request, cluster: Cluster = None) -> Answer:
+def compare(request: Request, cluster: Cluster = None) -> CommandAnswer:
     """Which score is better, and is it better everywhere? Paired tests, dominance.
 
     Example: trueness compare sample:west_nile --label virus --score boosting \
@@ -64,7 +64,7 @@ def compare(request: Request, cluster: Cluster = None) -> Answer:
             f"Whole curves are compared for up to {MOST_PAIRS} pairs; name fewer "
             f"scores to see which curve is above."
         )
-    return Answer(
+    return CommandAnswer(
         "compare",
         result,
         [*parts, *_group_table(request, by_group)],

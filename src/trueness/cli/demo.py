@@ -16,7 +16,7 @@ from trueness.calibration.calibrators import calibrate
 from trueness.calibration.gain import calibration_gain
 from trueness.cli._command import command
 from trueness.cli._outputs import make_folder
-from trueness.cli._shell import Answer, table
+from trueness.cli._shell import CommandAnswer, table
 from trueness.comparison.aucs import compare_auc
 from trueness.comparison.dominance import dominates
 from trueness.comparison.sentences import dominance_sentence
@@ -42,7 +42,7 @@ def demo(
             "--folder", "-o", help="Where the files go.", rich_help_panel="Output"
         ),
     ] = Path("demo_output"),
-) -> Answer:
+) -> CommandAnswer:
     """Evaluate the sample data, say what was found and write a report.
 
     Example: trueness demo
@@ -74,7 +74,7 @@ def demo(
         ],
         "files": [{"path": str(p), "what": what} for p, what in written.items()],
     }
-    return Answer("demo", result, parts, chart=lambda: plots.roc(traps))
+    return CommandAnswer("demo", result, parts, chart=lambda: plots.roc(traps))
 
 
 def _how_good(traps: Panel) -> list[Any]:

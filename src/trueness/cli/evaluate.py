@@ -14,7 +14,7 @@ from trueness.calibration.proper_scores import brier
 from trueness.cli._columns import Request, count_clusters, count_tally
 from trueness.cli._command import SCORES, command
 from trueness.cli._options import Cluster
-from trueness.cli._shell import Answer, about, cases_sentence, table
+from trueness.cli._shell import CommandAnswer, about, cases_sentence, table
 from trueness.counts.values import Tally
 from trueness.ranking.auc_intervals import REVERSED, auc
 from trueness.ranking.clusters import CLUSTER
@@ -30,7 +30,7 @@ Groups = dict[str, dict[str, Tally]]
 
 
 @command(SCORES, without=("seed",))
-def evaluate(request: Request, cluster: Cluster = None) -> Answer:
+def evaluate(request: Request, cluster: Cluster = None) -> CommandAnswer:
     """How good is each score? AUC, average precision and Brier score, with intervals.
 
     Example: trueness evaluate sample:west_nile --label virus --score boosting
@@ -67,7 +67,7 @@ def evaluate(request: Request, cluster: Cluster = None) -> Answer:
             " the other intervals take all cases for independent."
         )
     parts += _notes(numbers)
-    return Answer(
+    return CommandAnswer(
         "evaluate",
         {"scores": numbers, "groups": by_group},
         parts,

@@ -27,7 +27,7 @@ from trueness.cli._options import (
     Yes,
     column_names,
 )
-from trueness.cli._shell import Answer, about, each_group, say, table
+from trueness.cli._shell import CommandAnswer, about, each_group, say, table
 from trueness.cli._source import Source, names_of
 from trueness.cli._verdicts import (
     first_twice,
@@ -141,7 +141,7 @@ def judge(
     count: Count = None,
     level: Level = 0.95,
     seed: Seed = 0,
-) -> Answer:
+) -> CommandAnswer:
     """What is the true pass rate, when the judges err? Also from logs of evaluations.
 
     Example: trueness judge sample:judges --judge skywork_gemma_27b \
@@ -176,7 +176,7 @@ def judge(
         )
         size = write_page(page, output)
         say(f"Report written to {output} ({size / 1024:,.0f} KB).")
-    return Answer(
+    return CommandAnswer(
         "judge",
         _result(rates, compared, plans),
         _parts(rates, compared, plans),

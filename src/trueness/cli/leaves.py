@@ -12,7 +12,7 @@ from trueness._core.progress import progress
 from trueness.cli._columns import Request, naming
 from trueness.cli._command import Columns, command
 from trueness.cli._options import Node
-from trueness.cli._shell import Answer, about, each_group, table
+from trueness.cli._shell import CommandAnswer, about, each_group, table
 from trueness.cli._source import Source, groups_of, names_of
 from trueness.data import frames
 from trueness.trees.leaf_counts import LeafReport, Leaves
@@ -44,7 +44,7 @@ def leaves(
     confidence: Annotated[
         float, typer.Option(help="Probability P(C) from which a leaf is trusted.")
     ] = 0.95,
-) -> Answer:
+) -> CommandAnswer:
     """Can this leaf be trusted? Confidence and utility of every leaf of a tree.
 
     Example: trueness leaves sample:leaves --node leaf --label virus --count n
@@ -69,7 +69,7 @@ def leaves(
             if one
             else []
         )
-    return Answer(
+    return CommandAnswer(
         "leaves",
         _result(found) | {"groups": {g: r and _result(r) for g, r in by_group.items()}},
         parts,

@@ -17,7 +17,7 @@ from trueness._core.records import Estimate, shown
 from trueness.cli._columns import Request, count_panel, with_verdicts
 from trueness.cli._command import Columns, command
 from trueness.cli._options import Votes, Yes
-from trueness.cli._shell import Answer, about, say, table
+from trueness.cli._shell import CommandAnswer, about, say, table
 from trueness.cli._source import Source, names_of
 from trueness.nogold.combinations.best import best_combination
 from trueness.nogold.combinations.records import Combination
@@ -62,7 +62,7 @@ def nogold(
     draws: Annotated[
         int, typer.Option(help="Effective number of posterior draws.")
     ] = 10_000,
-) -> Answer:
+) -> CommandAnswer:
     """How good is each test, and how common is the condition, if the truth is unknown?
 
     Example: trueness nogold sample:hiv --vote V1 --vote V2 --vote V3 --vote V4 \
@@ -85,7 +85,7 @@ def nogold(
         ),
         criterion,
     )
-    return Answer(
+    return CommandAnswer(
         "nogold",
         _result(found, best, joint),
         [*_parts(request, found, best, panel), dependence_sentence(joint)],

@@ -13,7 +13,7 @@ from trueness._core.numbers import level_text, percent
 from trueness.cli._app import Careful
 from trueness.cli._command import command
 from trueness.cli._options import Level
-from trueness.cli._shell import Answer
+from trueness.cli._shell import CommandAnswer
 from trueness.comparison.auc_sizes import plan_auc_difference
 from trueness.ranking import sample_sizes as planning
 from trueness.ranking.rate_sizes import plan_rate
@@ -52,7 +52,7 @@ def plan_for_auc(
         ),
     ] = "case-control",
     level: Level = 0.95,
-) -> Answer:
+) -> CommandAnswer:
     """How many cases are needed to know an AUC well enough?
 
     Example: trueness plan auc --auc 0.8 --prevalence 0.1 --half-width 0.03
@@ -88,7 +88,7 @@ def plan_for_auc(
             f" Then an AUC of {auc:g} is shown to differ from {null:g} with a power of "
             f"{percent(found.power)}."
         )
-    return Answer(
+    return CommandAnswer(
         "plan auc",
         {"plan": found},
         [words],
@@ -112,7 +112,7 @@ def plan_for_difference(
         float | None, typer.Option(help="Wanted power to tell them apart (0.9).")
     ] = None,
     level: Level = 0.95,
-) -> Answer:
+) -> CommandAnswer:
     """How many cases are needed to tell two AUCs on the same cases apart?
 
     Example: trueness plan difference --first 0.85 --second 0.8 --power 0.8
@@ -132,7 +132,7 @@ def plan_for_difference(
         f"±{found.half_width:.3g}, and the paired test has a power of "
         f"{percent(found.power)}."
     )
-    return Answer("plan difference", {"plan": found}, [words])
+    return CommandAnswer("plan difference", {"plan": found}, [words])
 
 
 @plan.command(name="rate", cls=Careful)
@@ -158,7 +158,7 @@ def plan_for_rate(
         typer.Option(help="Wanted power to show that (0.9 by default with --null)."),
     ] = None,
     level: Level = 0.95,
-) -> Answer:
+) -> CommandAnswer:
     """How many cases are needed to know recall, specificity or precision at a cut?
 
     Example: trueness plan rate --rate recall --value 0.9 --prevalence 0.1 --null 0.8
@@ -178,7 +178,7 @@ def plan_for_rate(
         f"its {level_text(level)} confidence interval is about ±{found.half_width:.3g}"
     )
     words += "." if null is None else f", with a power of {percent(found.power)}."
-    return Answer("plan rate", {"plan": found}, [words])
+    return CommandAnswer("plan rate", {"plan": found}, [words])
 
 
 @plan.command(cls=Careful)
@@ -191,7 +191,7 @@ def leaf(
     utility: Annotated[
         float | None, typer.Option(help="Wanted level of utility P(U).")
     ] = None,
-) -> Answer:
+) -> CommandAnswer:
     """How many cases does a leaf need to be trusted?
 
     Example: trueness plan leaf --p 0.75 --confidence 0.95
@@ -214,7 +214,7 @@ def leaf(
     asked = {"p": p, "confidence": confidence, "utility": utility}
     shown = "utility" if confidence is None else "confidence"
     sizes = range(1, min(2 * n, 400) + 1) if n <= 200 else range(1, 2 * n, n // 100)
-    return Answer(
+    return CommandAnswer(
         "plan leaf",
         {"n": n, "asked": asked, "reached": reached},
         [words],

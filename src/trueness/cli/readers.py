@@ -12,7 +12,7 @@ from trueness._core.records import shown
 from trueness.cli._columns import Request
 from trueness.cli._command import ONE_SCORE, command
 from trueness.cli._options import column_names
-from trueness.cli._shell import Answer, table
+from trueness.cli._shell import CommandAnswer, table
 from trueness.readers.analysis import ReaderStudy, reader_study
 from trueness.readers.covariances import COVARIANCES
 
@@ -45,7 +45,7 @@ def readers(
     margin: Annotated[
         float | None, typer.Option(help="A loss that would not matter.")
     ] = None,
-) -> Answer:
+) -> CommandAnswer:
     """Do readers do better with one treatment? Multi-reader multi-case studies.
 
     Example: trueness readers sample:readers --label truth --score rating
@@ -73,7 +73,7 @@ def readers(
             margin=margin,
             level=request.level,
         )
-    return Answer(
+    return CommandAnswer(
         "readers",
         _result(found),
         [_head(found), *_tables(found), *_sentences(found)],

@@ -31,7 +31,7 @@ from trueness.cli._options import (
     Votes,
     Yes,
 )
-from trueness.cli._shell import Answer, about, say
+from trueness.cli._shell import CommandAnswer, about, say
 from trueness.counts.values import Panel
 from trueness.data.storage import is_device, replacing
 
@@ -88,7 +88,7 @@ def report(
         ),
     ] = "",
     title: Annotated[str, typer.Option(help="Title of the report.")] = "",
-) -> Answer:
+) -> CommandAnswer:
     """Write a report: one HTML file that works offline, to be sent to anyone.
 
     Example: trueness report sample:west_nile --label virus -o report.html
@@ -125,7 +125,7 @@ def report(
         )
     size = write_page(page, output)
     say(f"Report written to {output} ({size / 1024:,.0f} KB); open it in a browser.")
-    return Answer(
+    return CommandAnswer(
         "report",
         report_result(page, output, size),
         # a page that goes to a device such as /dev/stdout goes there alone

@@ -26,7 +26,14 @@ from trueness.cli import _zones
 from trueness.cli._columns import Request, count_tally
 from trueness.cli._command import ONE_SCORE, command
 from trueness.cli._options import Maximize, Minimize, SubjectTo
-from trueness.cli._shell import Answer, about, cases_sentence, each_group, say, table
+from trueness.cli._shell import (
+    CommandAnswer,
+    about,
+    cases_sentence,
+    each_group,
+    say,
+    table,
+)
 from trueness.counts.values import Tally
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS
@@ -89,7 +96,7 @@ def threshold(
             callback=lambda asked: _list_metrics() if asked else None,
         ),
     ] = False,
-) -> Answer:
+) -> CommandAnswer:
     """Where should the threshold be? The exact best one under constraints.
 
     A price for deferred cases, --minimize "cost(fp=1, fn=10, defer=0.3)", asks for two
@@ -129,7 +136,7 @@ def threshold(
     with progress("Looking for the best threshold", unit=""):
         found = find(t)
         by_group = each_group(groups, lambda part: find(part).result)
-    return Answer(
+    return CommandAnswer(
         "threshold",
         found.result | {"groups": by_group},
         [cases_sentence(t), *found.parts, *_group_table(request, by_group)],
@@ -209,7 +216,7 @@ def _by_groups(
     groups: dict[str, Tally],
     wanted: dict[str, Any],
     bounds: list[str],
-) -> Answer:
+) -> CommandAnswer:
     """Answer with a cut for each group."""
     if not groups:
         raise InputError(
@@ -228,7 +235,7 @@ def _by_groups(
     }
     whole = _empty(**result) | {"groups": each}
     words = [cases_sentence(t), *parts]
-    return Answer("threshold", whole, words, chart, about(request, t))
+    return CommandAnswer("threshold", whole, words, chart, about(request, t))
 
 
 def _one_share(share: float | tuple[float, float] | None) -> float | None:

@@ -12,7 +12,7 @@ from trueness._core.doors import door
 from trueness.cli._columns import Request, choose, one_score
 from trueness.cli._command import command
 from trueness.cli._options import By, Label, Positive
-from trueness.cli._shell import Answer, about, cases_sentence, table
+from trueness.cli._shell import CommandAnswer, about, cases_sentence, table
 from trueness.cli._source import open_source
 from trueness.data.frames import panel, tally
 from trueness.watches.watching import load_watch
@@ -67,7 +67,7 @@ def watch(
         str | None, typer.Option(help="Name of the batch; else that of the file.")
     ] = None,
     positive: Positive = None,
-) -> Answer:
+) -> CommandAnswer:
     """Is it still good? Looks at a new batch, and raises an alarm that looking often
     does not set off.
 
@@ -135,7 +135,7 @@ def _held(state: Path, begin: tuple[Any, ...]) -> Any:
     return load_watch(state)
 
 
-def _answer(held: Any, before: int, said: dict[str, Any], cases: str) -> Answer:
+def _answer(held: Any, before: int, said: dict[str, Any], cases: str) -> CommandAnswer:
     counted = held.looks > before
     parts: list[Any] = [cases]
     if not counted:
@@ -159,4 +159,4 @@ def _answer(held: Any, before: int, said: dict[str, Any], cases: str) -> Answer:
         parts.append(table(["group", "", "value", "from", "to"], rows))
     result |= {"watching": held.what, "counted": counted, "sentence": said_now}
     chart = lambda: door("plots.watches").sequence(held)  # noqa: E731
-    return Answer("watch", result, parts, chart, said, 4 if held.alarm else 0)
+    return CommandAnswer("watch", result, parts, chart, said, 4 if held.alarm else 0)

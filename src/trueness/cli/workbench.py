@@ -10,7 +10,7 @@ import typer
 from trueness._core.checks.errors import InputError
 from trueness._core.doors import door, installed
 from trueness.cli._command import command
-from trueness.cli._shell import Answer, say
+from trueness.cli._shell import CommandAnswer, say
 from trueness.cli._source import open_source
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -49,7 +49,7 @@ def app(
             "--i-know", help="Allow another --host: others can then reach the page."
         ),
     ] = False,
-) -> Answer:
+) -> CommandAnswer:
     """Look around in the browser: choose columns, move the threshold, take the report.
 
     Example: trueness app sample:west_nile
@@ -84,4 +84,4 @@ def app(
         raise OSError(err.errno, f"{words}. Type --port 0") from err
     except KeyboardInterrupt:
         say("Stopped.")
-    return Answer("app", {}, [])
+    return CommandAnswer("app", {}, [])

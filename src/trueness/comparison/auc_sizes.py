@@ -12,7 +12,7 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.search import smallest
-from trueness.comparison.contrasts import Part, freedom, variance
+from trueness.comparison.contrasts import ContrastPart, freedom, variance
 from trueness.ranking.auc_intervals import student_quantile
 from trueness.ranking.sample_sizes import Plan, Reach, binormal_variance, split_cases
 
@@ -21,7 +21,7 @@ _MANY = 150
 _SAMPLES = 2000
 
 
-class _Pair(NamedTuple):
+class _SizedPair(NamedTuple):
     first: float
     second: float
     rho: float  # of the scores within a class
@@ -95,7 +95,7 @@ def plan_auc_difference(
     goal = 0.9 if power is None else _options.fraction(power, "power")
     width = None if half_width is None else _options.fraction(half_width, "half_width")
 
-    design = _Pair(a, b, rho, share, level)
+    design = _SizedPair(a, b, rho, share, level)
 
     def enough(n: int) -> bool:
         found = _reach(design, n)
@@ -109,7 +109,7 @@ def plan_auc_difference(
     return Plan(n, pos, neg, sd, found.half_width, found.power, *asked)
 
 
-def _first(d: _Pair, goal: float, width: float | None) -> int:
+def _first(d: _SizedPair, goal: float, width: float | None) -> int:
     """Give what a normal difference of known variance would need."""
 
     def enough(n: int) -> bool:
@@ -119,12 +119,12 @@ def _first(d: _Pair, goal: float, width: float | None) -> int:
     return smallest(enough, start=6, what="plan_auc_difference")
 
 
-def _reach(d: _Pair, n: int) -> Reach:
+def _reach(d: _SizedPair, n: int) -> Reach:
     """What does the test of n cases reach? By drawing where a class has few."""
     return _large(d, n) if min(split_cases(n, d.share)) >= _MANY else _small(d, n)
 
 
-def _large(d: _Pair, n: int) -> Reach:
+def _large(d: _SizedPair, n: int) -> Reach:
     """By the law of a normal difference with its exact variance."""
     pos, neg = split_cases(n, d.share)
     sd = math.sqrt(_difference_variance(d.first, d.second, d.rho, pos, neg))
@@ -132,7 +132,7 @@ def _large(d: _Pair, n: int) -> Reach:
     return Reach(NormalDist().cdf(abs(d.first - d.second) / sd - t), t * sd)
 
 
-def _small(d: _Pair, n: int) -> Reach:
+def _small(d: _SizedPair, n: int) -> Reach:
     """By the paired test of ``compare_auc`` in samples drawn from the model."""
     from scipy.special import ndtri
 
@@ -147,7 +147,10 @@ def _small(d: _Pair, n: int) -> Reach:
         placed = [_placements(z[k] + shift[k] * label, pos) for k in (0, 1)]
         gap = placed[0] - placed[1]
         up, down = gap[:, :pos], gap[:, pos:]
-        parts = (Part(up.var(axis=1, ddof=1), pos), Part(down.var(axis=1, ddof=1), neg))
+        parts = (
+            ContrastPart(up.var(axis=1, ddof=1), pos),
+            ContrastPart(down.var(axis=1, ddof=1), neg),
+        )
         half = student_quantile(freedom(parts), d.level) * np.sqrt(variance(parts))
         power += float(np.sum(np.abs(up.mean(axis=1)) > half))
         wide += float(np.sum(half))

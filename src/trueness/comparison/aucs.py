@@ -21,8 +21,8 @@ from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
 from trueness._core.records import Estimate
 from trueness.comparison.contrasts import (
+    ContrastPart,
     Equality,
-    Part,
     all_equal,
     freedom,
     mover_test,
@@ -34,14 +34,14 @@ from trueness.counts.answers import of_panel
 from trueness.counts.placements import Placements
 from trueness.counts.values import Panel, Tally
 from trueness.counts.weights import effective, remark
-from trueness.ranking.auc_intervals import Question, answer, delong_sd
+from trueness.ranking.auc_intervals import AucQuestion, answer, delong_sd
 
 
-class _Found(NamedTuple):
+class _AreasFound(NamedTuple):
     """What is known of the areas: how each varies, and how their differences do."""
 
-    questions: tuple[Question, ...]
-    parts: tuple[Part, ...]  # none where different cases are compared
+    questions: tuple[AucQuestion, ...]
+    parts: tuple[ContrastPart, ...]  # none where different cases are compared
     panel: Panel | None
 
     @property
@@ -125,9 +125,9 @@ def compare_auc(
         found = (_weighted if panel.weighted else _paired)(panel, level)
         return _compare(panel.names, found, margin, remark(panel))
     tallies = _unpaired_tallies(x, other)
-    questions = tuple(Question.of(t, level, 0, 0) for t in tallies.values())
+    questions = tuple(AucQuestion.of(t, level, 0, 0) for t in tallies.values())
     notes = remark(sum(tallies.values(), Tally()))
-    return _compare(tuple(tallies), _Found(questions, (), None), margin, notes)
+    return _compare(tuple(tallies), _AreasFound(questions, (), None), margin, notes)
 
 
 def asked_margin(margin: float | None) -> float:
@@ -151,7 +151,7 @@ def _unpaired_tallies(x: Any, other: Any) -> dict[str, Tally]:
     return {name: t.labelled() for name, t in tallies.items()}
 
 
-def _paired(panel: Panel, level: float) -> _Found:
+def _paired(panel: Panel, level: float) -> _AreasFound:
     _cases.at_least_two(panel.names, "compare_auc")
     _cases.both_classes(panel, "compare_auc")
     _cases.complete_outputs(panel, "compare_auc")
@@ -166,14 +166,14 @@ def _paired(panel: Panel, level: float) -> _Found:
     for k, won in enumerate(wins):
         spread = pos_var[k] / (2 * n_neg) ** 2, neg_var[k] / (2 * n_pos) ** 2
         place = Placements(won, won / (2 * n_pos * n_neg), *spread)
-        questions.append(Question(panel, place, level, 0, 0))
+        questions.append(AucQuestion(panel, place, level, 0, 0))
     # a single case of a class has no spread: then the score intervals decide (MOVER)
     known = min(n_pos, n_neg) > 1
-    parts = (Part(up, n_pos), Part(down, n_neg)) if known else ()
-    return _Found(tuple(questions), parts, panel)
+    parts = (ContrastPart(up, n_pos), ContrastPart(down, n_neg)) if known else ()
+    return _AreasFound(tuple(questions), parts, panel)
 
 
-def _weighted(panel: Panel, level: float) -> _Found:
+def _weighted(panel: Panel, level: float) -> _AreasFound:
     """Weigh the placement values: linearised variances of areas and of differences."""
     _cases.at_least_two(panel.names, "compare_auc")
     _cases.both_classes(panel, "compare_auc")
@@ -192,10 +192,10 @@ def _weighted(panel: Panel, level: float) -> _Found:
         ) / w.sum() ** 2 * n / max(n - 1, 1)  # fmt: skip
         # of copies rounding alone is left
         spread = np.where(spread > _ROUNDING, spread, 0.0)
-        parts.append(Part(spread * (df + 1), df + 1))
-    questions = tuple(Question.of(panel[n], level, 0, 0) for n in panel.names)
+        parts.append(ContrastPart(spread * (df + 1), df + 1))
+    questions = tuple(AucQuestion.of(panel[n], level, 0, 0) for n in panel.names)
     known = min(p.n for p in parts) > 1.5
-    return _Found(questions, tuple(parts) if known else (), panel)
+    return _AreasFound(questions, tuple(parts) if known else (), panel)
 
 
 # placement values lie between 0 and 1: a smaller variance is none
@@ -272,17 +272,20 @@ def _own_variances(columns: Floats, weight: Array) -> Floats:
 
 def compare_areas(
     names: tuple[str, ...],
-    questions: tuple[Question, ...],
-    parts: tuple[Part, ...],
+    questions: tuple[AucQuestion, ...],
+    parts: tuple[ContrastPart, ...],
     panel: Any,
     margin: float,
 ) -> Comparison:
     """Compare areas of the same cases whose spread is known from elsewhere."""
-    return _compare(names, _Found(questions, parts, panel), margin)
+    return _compare(names, _AreasFound(questions, parts, panel), margin)
 
 
 def _compare(
-    names: tuple[str, ...], found: _Found, margin: float, said: tuple[str, ...] = ()
+    names: tuple[str, ...],
+    found: _AreasFound,
+    margin: float,
+    said: tuple[str, ...] = (),
 ) -> Comparison:
     size = len(names)
     values = tuple(answer(q, "score") for q in found.questions)
@@ -322,7 +325,7 @@ def _by_widths(values: tuple[Estimate, ...]) -> Equality:
 _FEW = 10  # with fewer cases of a class even large differences are missed
 
 
-def few_cases(questions: Sequence[Question]) -> tuple[str, ...]:
+def few_cases(questions: Sequence[AucQuestion]) -> tuple[str, ...]:
     """Say when a class has so few cases that hardly any difference can be seen."""
     pos = min(q.n_pos for q in questions)
     neg = min(q.n_neg for q in questions)
@@ -345,7 +348,7 @@ def _copies(panel: Panel | None, i: int, j: int) -> bool:
 
 def _pair(
     names: tuple[str, ...],
-    found: _Found,
+    found: _AreasFound,
     at: tuple[int, int],
     sd: float,
     df: float,

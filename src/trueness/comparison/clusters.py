@@ -19,7 +19,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.records import Estimate
 from trueness.comparison.contrasts import (
-    Part,
+    ContrastPart,
     Test,
     all_equal,
     mover_test,
@@ -29,7 +29,7 @@ from trueness.comparison.results import Comparison, Pair, adjusted, judged
 from trueness.counts.placements import placements
 from trueness.counts.values import Panel
 from trueness.metrics.algebra import Metric
-from trueness.ranking.auc_intervals import Question
+from trueness.ranking.auc_intervals import AucQuestion
 from trueness.ranking.clusters import (
     Clusters,
     auc_influence,
@@ -52,7 +52,7 @@ def compare_clustered_auc(cluster: Any, margin: float, level: float) -> Comparis
     seen = SimpleNamespace(n_pos=c.with_pos, n_neg=c.with_neg)
     place = [placements(c.tally(k)) for k in range(len(names))]
     # where clusters show no spread they count as cases, one each
-    alone = [Question(seen, p._replace(pos_var=0.0, neg_var=0.0), level, 0, 0)
+    alone = [AucQuestion(seen, p._replace(pos_var=0.0, neg_var=0.0), level, 0, 0)
              for p in place]  # fmt: skip
 
     def tested(i: int, j: int) -> tuple[Estimate, Test | None]:
@@ -101,7 +101,9 @@ def _comparison(
     done = adjusted(pairs)
     m = len(influence)
     gap = influence[:, :, None] - influence[:, None, :]
-    same = all_equal(value, (Part(m * m / (m - 1) * np.sum(gap**2, axis=0), m),))
+    same = all_equal(
+        value, (ContrastPart(m * m / (m - 1) * np.sum(gap**2, axis=0), m),)
+    )
     p = same.p_value
     if len(names) == 2 or p is None:
         p = min(pair.p_adjusted for pair in done)

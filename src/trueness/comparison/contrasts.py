@@ -20,10 +20,10 @@ from typing import NamedTuple
 import numpy as np
 
 from trueness._core.arrays import Floats
-from trueness.ranking.auc_intervals import Question, score_interval, student_quantile
+from trueness.ranking.auc_intervals import AucQuestion, score_interval, student_quantile
 
 
-class Part(NamedTuple):
+class ContrastPart(NamedTuple):
     """How do differences spread over the cases of one part?"""
 
     spread: Floats  # (K, K): sample variance of each difference
@@ -44,12 +44,12 @@ class Test(NamedTuple):
         return min(1.0, 2 * min(up, 1 - up))
 
 
-def variance(parts: tuple[Part, ...]) -> Floats:
+def variance(parts: tuple[ContrastPart, ...]) -> Floats:
     """How far does each difference vary between samples?"""
     return np.asarray(sum(part.spread / part.n for part in parts))
 
 
-def settled(parts: tuple[Part, ...]) -> list[Floats]:
+def settled(parts: tuple[ContrastPart, ...]) -> list[Floats]:
     """Give the spreads that decide about degrees of freedom.
 
     Two cases often have the same value by chance, and then Satterthwaite's formula
@@ -62,7 +62,7 @@ def settled(parts: tuple[Part, ...]) -> list[Floats]:
     return [((part.n - 1) * part.spread + pooled) / part.n for part in parts]
 
 
-def freedom(parts: tuple[Part, ...]) -> Floats:
+def freedom(parts: tuple[ContrastPart, ...]) -> Floats:
     """How many degrees of freedom has each variance? (Satterthwaite 1946)"""
     mean = [s / part.n for s, part in zip(settled(parts), parts, strict=True)]
     below = sum(v**2 / (part.n - 1) for v, part in zip(mean, parts, strict=True))
@@ -88,7 +88,7 @@ def student_test(value: float, sd: float, df: float, level: float) -> Test:
     return Test(value - half, value + half, score, above)
 
 
-def mover_test(a: Question, b: Question) -> Test:
+def mover_test(a: AucQuestion, b: AucQuestion) -> Test:
     r"""Test a difference by the score intervals of both values.
 
     .. math:: L = d - \sqrt{(a - l_a)^2 + (u_b - b)^2}
@@ -135,7 +135,7 @@ class Equality(NamedTuple):
 _CASES_PER_CONTRAST = 4
 
 
-def all_equal(value: Floats, parts: tuple[Part, ...]) -> Equality:
+def all_equal(value: Floats, parts: tuple[ContrastPart, ...]) -> Equality:
     r"""Test that several values are equal.
 
     With many cases Wald's statistic :math:`x' T^{-1} x` of the contrasts x, as

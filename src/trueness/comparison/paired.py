@@ -22,7 +22,7 @@ from trueness._core.doors import door
 from trueness._core.options import renamed
 from trueness._core.records import Estimate
 from trueness.comparison.aucs import asked_margin
-from trueness.comparison.contrasts import Equality, Part, all_equal
+from trueness.comparison.contrasts import ContrastPart, Equality, all_equal
 from trueness.comparison.redraws import (
     Redrawn,
     drawn_estimate,
@@ -42,7 +42,7 @@ from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.intervals import rests_on_prevalence
 
 
-class _Asked(NamedTuple):
+class _PairedQuestion(NamedTuple):
     """What was asked of a comparison of votes."""
 
     level: float
@@ -172,12 +172,12 @@ def compare_metric(
         refuse_weights(panel, "McNemar's test")
     exact = weighed if method != "bootstrap" and not panel.weighted else None
     fixed = sampling == "case-control" or prevalence is not None
-    asked = _Asked(level, asked_margin(margin), rng, number, fixed, prevalence)
+    asked = _PairedQuestion(level, asked_margin(margin), rng, number, fixed, prevalence)
     return _compare_votes(votes, chosen, exact, asked)
 
 
 def _compare_votes(
-    votes: Panel, metric: Metric, exact: _Sides | None, x: _Asked
+    votes: Panel, metric: Metric, exact: _Sides | None, x: _PairedQuestion
 ) -> Comparison:
     rng = _options.generator(x.rng)
     value = _metric_at(votes.rows, metric, votes.neg[None], votes.pos[None], x.share)[0]
@@ -208,7 +208,7 @@ def _compare_votes(
 
 
 def _smoothed(
-    votes: Panel, chosen: list[int], metric: Metric, x: _Asked, rng: Any
+    votes: Panel, chosen: list[int], metric: Metric, x: _PairedQuestion, rng: Any
 ) -> Floats:
     """Draw the metric of one or two classifiers from what the population may be.
 
@@ -247,7 +247,7 @@ def _units(votes: Panel, code: Array, size: int, count: Floats) -> Any:
     return own * student_factor(df, 0.95) ** 2
 
 
-def _with_margin(pair: Pair, drawn: Floats, x: _Asked) -> Pair:
+def _with_margin(pair: Pair, drawn: Floats, x: _PairedQuestion) -> Pair:
     """Could one be worse by more than the margin? By the drawn differences."""
     if math.isnan(x.margin) or math.isnan(pair.difference.value):
         return pair
@@ -264,7 +264,7 @@ def _with_margin(pair: Pair, drawn: Floats, x: _Asked) -> Pair:
 
 
 def _omnibus(
-    votes: Panel, metric: Metric, value: Floats, x: _Asked, rng: Any
+    votes: Panel, metric: Metric, value: Floats, x: _PairedQuestion, rng: Any
 ) -> Equality:
     number = min(x.number, 4000)
     drawn = np.concatenate(
@@ -279,7 +279,7 @@ def _omnibus(
     known = [e.df + 1 if e.number else 0.0 for e in sizes(votes)]
     n = max(2.0, min(known) or sum(known))
     moved = drawn[:, :, None] - drawn[:, None, :]
-    return all_equal(value, (Part(moved.var(axis=0, ddof=1) * n, n),))
+    return all_equal(value, (ContrastPart(moved.var(axis=0, ddof=1) * n, n),))
 
 
 @renamed(number="replicates")

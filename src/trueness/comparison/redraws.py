@@ -19,7 +19,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.records import Estimate
-from trueness.comparison.contrasts import Equality, Part, all_equal
+from trueness.comparison.contrasts import ContrastPart, Equality, all_equal
 from trueness.comparison.results import Comparison, Pair, adjusted
 from trueness.counts.resampling import percentile_interval
 
@@ -137,7 +137,7 @@ def _all_equal(x: Redrawn) -> Equality:
         return Equality(math.nan, 0, math.nan)
     moved = drawn[:, :, None] - drawn[:, None, :]
     n = len(drawn)  # the error of the redraws is known as well as they are many
-    return all_equal(x.value, (Part(moved.var(axis=0, ddof=1) * n, n),))
+    return all_equal(x.value, (ContrastPart(moved.var(axis=0, ddof=1) * n, n),))
 
 
 def _without_spread(

@@ -42,7 +42,7 @@ _BYTE = 128
 _OPEN = 255
 
 
-class _Table(NamedTuple):
+class _ChoiceTable(NamedTuple):
     """How does a random byte become a Poisson count?"""
 
     byte: bytes
@@ -118,7 +118,7 @@ def multiplicities(n: int, rng: np.random.Generator) -> Array:
 
 
 @lru_cache(maxsize=1024)
-def _table(mean: float) -> _Table:
+def _table(mean: float) -> _ChoiceTable:
     """Settle as many of the 256 bytes as the Poisson probabilities allow."""
     from scipy.special import gammaln
 
@@ -130,11 +130,11 @@ def _table(mean: float) -> _Table:
     table = np.full(256, _OPEN, dtype=np.uint8)
     table[: byte.size] = byte
     rest = np.cumsum(share - settled)
-    return _Table(table.tobytes(), rest / rest[-1])
+    return _ChoiceTable(table.tobytes(), rest / rest[-1])
 
 
 def _from_bytes(
-    table: _Table, shape: tuple[int, int], rng: np.random.Generator
+    table: _ChoiceTable, shape: tuple[int, int], rng: np.random.Generator
 ) -> Array:
     size = shape[0] * shape[1]
     words = rng.integers(0, 2**64 - 1, -(-size // 8), dtype=np.uint64, endpoint=True)

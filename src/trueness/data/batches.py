@@ -54,7 +54,7 @@ def from_keys(keys: Array, dtype: Any) -> Floats:
     return np.asarray((bits ^ flip).view(dtype), dtype=np.float64)
 
 
-class Run(NamedTuple):
+class SortedRun(NamedTuple):
     """Sorted keys; with counts when they are distinct, None when each is one case."""
 
     keys: Array
@@ -73,7 +73,7 @@ class KeyCounter:
         self._dtype = np.dtype(dtype)
         self._pool = ThreadPoolExecutor(threads())
         self._blocks: dict[Hashable, tuple[Array, int]] = {}
-        self._runs: dict[Hashable, list[Future[Run]]] = {}
+        self._runs: dict[Hashable, list[Future[SortedRun]]] = {}
 
     def close(self) -> None:
         """Stop the sorting threads."""
@@ -119,14 +119,14 @@ class KeyCounter:
         return _columns(pieces, self._dtype, self._pool)
 
 
-def _sorted_run(block: Array) -> Run:
+def _sorted_run(block: Array) -> SortedRun:
     block.sort()
     new = _new(block)
     # 4 bytes a count: folding pays when a key stands for two cases or more
     if 2 * int(new.sum()) > block.size:
-        return Run(block, None)
+        return SortedRun(block, None)
     start = np.flatnonzero(new)
-    return Run(block[start], np.diff(start, append=block.size).astype(np.uint32))
+    return SortedRun(block[start], np.diff(start, append=block.size).astype(np.uint32))
 
 
 def _new(keys: Array) -> Array:
@@ -135,7 +135,7 @@ def _new(keys: Array) -> Array:
     return new
 
 
-def _merge(runs: Sequence[Run]) -> tuple[Array, Array]:
+def _merge(runs: Sequence[SortedRun]) -> tuple[Array, Array]:
     """Merge sorted runs into distinct keys and their counts."""
     keys = np.concatenate([r.keys for r in runs])
     if all(r.counts is None for r in runs):
@@ -154,15 +154,15 @@ def _merge(runs: Sequence[Run]) -> tuple[Array, Array]:
     return keys[start], total
 
 
-def _merged_run(runs: Sequence[Run]) -> Run:
-    return Run(*_merge(runs))
+def _merged_run(runs: Sequence[SortedRun]) -> SortedRun:
+    return SortedRun(*_merge(runs))
 
 
 Piece = tuple[Array, dict[Hashable, Array]]
 
 
 def _merge_ranges(
-    piles: Mapping[Hashable, list[Run]], pool: ThreadPoolExecutor
+    piles: Mapping[Hashable, list[SortedRun]], pool: ThreadPoolExecutor
 ) -> list[Piece]:
     if not piles:
         return []
@@ -182,11 +182,11 @@ def _edges(keys: list[Array]) -> list[Any]:
     return [None, *np.unique(sample[64::64]), None]
 
 
-def _between(run: Run, low: Any, high: Any) -> Run:
+def _between(run: SortedRun, low: Any, high: Any) -> SortedRun:
     """Give the part of a run with low <= key < high."""
     a = 0 if low is None else int(np.searchsorted(run.keys, low))
     b = run.keys.size if high is None else int(np.searchsorted(run.keys, high))
-    return Run(run.keys[a:b], None if run.counts is None else run.counts[a:b])
+    return SortedRun(run.keys[a:b], None if run.counts is None else run.counts[a:b])
 
 
 def _join(piles: Mapping[Hashable, tuple[Array, Array]]) -> Piece:

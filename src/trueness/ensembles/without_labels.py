@@ -171,7 +171,7 @@ def agreement(
     )
 
 
-class _Found(NamedTuple):
+class _Agreed(NamedTuple):
     """Prevalence and AUCs, their standard errors and the ends of their intervals."""
 
     at: Floats
@@ -195,7 +195,7 @@ def _nearest(
 
 def _from_moments(
     m: Moments, best: Solution, held: frozenset[int], level: float
-) -> _Found:
+) -> _Agreed:
     quantile = NormalDist().inv_cdf((1 + level) / 2) ** 2
     ends = np.array(
         [interval(m, best, k, quantile, held) for k in range(best.value.size)]
@@ -209,12 +209,12 @@ def _from_moments(
     low, high = (
         np.append(expit(e[0]), np.clip(e[1:], -0.5, 0.5) + 0.5) for e in ends.T
     )
-    return _Found(np.append(rho, best.value[1:] + 0.5), sd, low, high)
+    return _Agreed(np.append(rho, best.value[1:] + 0.5), sd, low, high)
 
 
 def _joined(
-    ranked: Ranked, start: _Found, level: float, *, fixed: bool
-) -> tuple[_Found, bool]:
+    ranked: Ranked, start: _Agreed, level: float, *, fixed: bool
+) -> tuple[_Agreed, bool]:
     """Maximise the likelihood; join its intervals with those of the moments.
 
     The Fermi-Dirac form is an assumption; the moments do without it.
@@ -231,7 +231,7 @@ def _joined(
     low, high = np.minimum(low, start.low), np.maximum(high, start.high)
     if fixed:
         low[0] = high[0] = at[0]
-    return _Found(at, sd, low, high), converged
+    return _Agreed(at, sd, low, high), converged
 
 
 def _likelihood(
@@ -336,7 +336,7 @@ def _warn(misfit: float, converged: bool) -> None:
 
 
 def _notes(
-    names: tuple[str, ...], m: Moments, f: _Found, misfit: float, method: str
+    names: tuple[str, ...], m: Moments, f: _Agreed, misfit: float, method: str
 ) -> tuple[str, ...]:
     notes = [
         "Errors are taken to be independent within the classes; an error that all "
@@ -370,7 +370,7 @@ def _notes(
 def _record(
     names: tuple[str, ...],
     n: int,
-    f: _Found,
+    f: _Agreed,
     misfit: float,
     method: str,
     level: float,

@@ -36,8 +36,8 @@ from trueness._core.records import Answer
 from trueness.counts.answers import of_tally, whole_cases
 from trueness.counts.placements import placements
 from trueness.counts.values import Tally
-from trueness.fermi.solver import Solution, solve
-from trueness.fermi.sums import Sums
+from trueness.fermi.solver import FermiSolution, solve
+from trueness.fermi.sums import PartitionSums
 
 
 @final
@@ -81,7 +81,7 @@ class FermiDirac(Answer):
     mu: float
     temperature: float
     rank_threshold: float
-    _solution: Solution = field(repr=False)
+    _solution: FermiSolution = field(repr=False)
 
     def probability(self, rank: ArrayLike) -> Any:
         r"""How likely is the case at this rank to be positive? Eq. 5."""
@@ -132,8 +132,8 @@ class FermiDirac(Answer):
         return fermi_dirac(n=self.n, prevalence=prevalence, auc=self.auc)
 
     @cached_property
-    def _sums(self) -> Sums:
-        return Sums(self.n, self.n_pos, self.auc, self._solution)
+    def _sums(self) -> PartitionSums:
+        return PartitionSums(self.n, self.n_pos, self.auc, self._solution)
 
     @property
     def p110(self) -> float:

@@ -34,7 +34,7 @@ _REACH = 45.0
 _NODES = 16
 
 
-class Solution(NamedTuple):
+class FermiSolution(NamedTuple):
     """Eq. 5 as logit P(r) = logit(rho) + llr - beta (r - centre)."""
 
     beta: float
@@ -53,7 +53,7 @@ class Solution(NamedTuple):
         return np.where(away == 0, height, steep)[()]
 
 
-def solve(n: int, n_pos: float, auc: float) -> Solution:
+def solve(n: int, n_pos: float, auc: float) -> FermiSolution:
     """Find the one solution for 0 < n_pos < n and 0 <= auc <= 1.
 
     ``n_pos`` may be a fraction (an expected number); an AUC beyond what N ranks can
@@ -61,21 +61,23 @@ def solve(n: int, n_pos: float, auc: float) -> Solution:
     """
     if auc < 0.5:  # AUC -> 1 - AUC reverses the ranks: P(r) -> P(N + 1 - r)
         s = _better_than_chance(n, n_pos, 0.5 - auc, auc)
-        return Solution(-s.beta, s.llr, n + 1 - s.centre)
+        return FermiSolution(-s.beta, s.llr, n + 1 - s.centre)
     # both differences are exact in floating point for auc >= 1/2
     return _better_than_chance(n, n_pos, auc - 0.5, 1 - auc)
 
 
-def _better_than_chance(n: int, n_pos: float, above: float, below: float) -> Solution:
+def _better_than_chance(
+    n: int, n_pos: float, above: float, below: float
+) -> FermiSolution:
     if n_pos > n / 2:  # rho -> 1 - rho turns P(r) into 1 - P(N + 1 - r)
         s = _at_most_half(n, n - n_pos, above, below)
-        return Solution(s.beta, -s.llr, n + 1 - s.centre)
+        return FermiSolution(s.beta, -s.llr, n + 1 - s.centre)
     return _at_most_half(n, n_pos, above, below)
 
 
-def _at_most_half(n: int, n_pos: float, above: float, below: float) -> Solution:
+def _at_most_half(n: int, n_pos: float, above: float, below: float) -> FermiSolution:
     if above == 0:
-        return Solution(0.0, 0.0, (n + 1) / 2)
+        return FermiSolution(0.0, 0.0, (n + 1) / 2)
     if above <= 0.25:
         return _from_middle(n, n_pos, above)
     whole = math.floor(n_pos)
@@ -87,19 +89,19 @@ def _at_most_half(n: int, n_pos: float, above: float, below: float) -> Solution:
     return _from_step(n, n_pos, below, room)
 
 
-def _step(n: int, n_pos: float, whole: int, part: float) -> Solution:
+def _step(n: int, n_pos: float, whole: int, part: float) -> FermiSolution:
     """Every positive first: beta is infinite, the logit at the centre that of part."""
     base = _logit(n_pos, n)
     if part == 0:
-        return Solution(math.inf, -base, whole + 0.5)
-    return Solution(math.inf, math.log(part / (1 - part)) - base, whole + 1.0)
+        return FermiSolution(math.inf, -base, whole + 0.5)
+    return FermiSolution(math.inf, math.log(part / (1 - part)) - base, whole + 1.0)
 
 
 def _logit(n_pos: float, n: int) -> float:
     return math.log(n_pos / (n - n_pos))
 
 
-def _from_middle(n: int, n_pos: float, above: float) -> Solution:
+def _from_middle(n: int, n_pos: float, above: float) -> FermiSolution:
     r"""Solve for delta = a - logit(rho) and beta, with t = beta c, c > 0.
 
     .. math:: N (\sigma(a) - \rho) = \tanh(a/2) \sum_{c>0}
@@ -119,7 +121,7 @@ def _from_middle(n: int, n_pos: float, above: float) -> Solution:
         delta, theta = delta + moves[0], theta + moves[1]
         if abs(moves[1]) < 1e-12 and abs(moves[0]) <= 1e-12 * abs(delta):
             break
-    return Solution(math.exp(theta), delta, (n + 1) / 2)
+    return FermiSolution(math.exp(theta), delta, (n + 1) / 2)
 
 
 def _middle_newton(
@@ -153,7 +155,7 @@ def _middle_newton(
     )
 
 
-def _from_step(n: int, n_pos: float, below: float, room: float) -> Solution:
+def _from_step(n: int, n_pos: float, below: float, room: float) -> FermiSolution:
     r"""Solve for alpha and beta in logit P = alpha - beta s, s = r - k - 1/2.
 
     With k = floor(N1), f = N1 - k, misses A (positives expected behind the step) and B
@@ -176,7 +178,7 @@ def _from_step(n: int, n_pos: float, below: float, room: float) -> Solution:
         alpha, theta = alpha + moves[0], theta + moves[1]
         if abs(moves[1]) < 1e-12 and abs(moves[0]) < 1e-12 * (1 + abs(alpha)):
             break
-    return Solution(math.exp(theta), alpha - _logit(n_pos, n), whole + 0.5)
+    return FermiSolution(math.exp(theta), alpha - _logit(n_pos, n), whole + 0.5)
 
 
 def _strong_start(n: int, below: float, room: float) -> float:

@@ -15,17 +15,19 @@ import numpy as np
 from scipy.special import expit
 
 from trueness._core.arrays import Floats, blocks
-from trueness.fermi.solver import Solution, unit_sums
+from trueness.fermi.solver import FermiSolution, unit_sums
 
 # a window wider than this has beta < 0.0014: the second Euler-Maclaurin term is 1e-14
 _WIDE = 1 << 16
 _REACH = 45.0
 
 
-class Sums:
+class PartitionSums:
     """Sums of P(r) and 1 - P(r) of one Fermi-Dirac distribution."""
 
-    def __init__(self, n: int, n_pos: float, auc: float, solution: Solution) -> None:
+    def __init__(
+        self, n: int, n_pos: float, auc: float, solution: FermiSolution
+    ) -> None:
         self.n, self.n_pos, self.auc, self.solution = n, n_pos, auc, solution
         self.beta, llr, self.centre = solution
         self.height = math.log(n_pos / (n - n_pos)) + llr
@@ -99,8 +101,8 @@ class Sums:
         Taken so, they keep their digits where both terms are near 1.
         """
         if self.beta < 0:  # reversing the ranks turns F into 1 - F
-            mirror = Solution(-self.beta, 0.0, self.n + 1 - self.centre)
-            sums = Sums(self.n, self.n_pos, 1 - self.auc, mirror)
+            mirror = FermiSolution(-self.beta, 0.0, self.n + 1 - self.centre)
+            sums = PartitionSums(self.n, self.n_pos, 1 - self.auc, mirror)
             sums.height = self.height
             return sums._variances(self.auc)
         return self._variances(1 - self.auc)

@@ -19,13 +19,13 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness.comparison.aucs import asked_margin, compare_areas
-from trueness.comparison.contrasts import Part
+from trueness.comparison.contrasts import ContrastPart
 from trueness.gpu.arrays import Library, library_of, same_device
 from trueness.gpu.counting import DeviceTally, read_labels
 from trueness.gpu.keys import KEYS, float_name, keys_of
 from trueness.gpu.merging import CHUNK, placements_of
 from trueness.gpu.split import sorted_keys
-from trueness.ranking.auc_intervals import Question
+from trueness.ranking.auc_intervals import AucQuestion
 
 
 @final
@@ -103,11 +103,11 @@ def compare_auc(
     _cases.both_classes(x, "compare_auc")
     level = _options.fraction(level, "level")
     n_pos, n_neg = x.n_pos, x.n_neg
-    questions = tuple(Question(x, placements_of(t), level, 0, 0) for t in x.tallies)
+    questions = tuple(AucQuestion(x, placements_of(t), level, 0, 0) for t in x.tallies)
     up = _difference_variances(x, x.positive, "neg") / (2 * n_neg) ** 2
     down = _difference_variances(x, ~x.positive, "pos") / (2 * n_pos) ** 2
     known = min(n_pos, n_neg) > 1
-    parts = (Part(up, n_pos), Part(down, n_neg)) if known else ()
+    parts = (ContrastPart(up, n_pos), ContrastPart(down, n_neg)) if known else ()
     return compare_areas(x.names, questions, parts, x, asked_margin(margin))
 
 

@@ -58,7 +58,7 @@ def auc(
             f'bins, or method="score".'
         )
     level = _options.fraction(level, "level")
-    q = auc_intervals.Question(x, placements_of(x), level, rng, replicates)
+    q = auc_intervals.AucQuestion(x, placements_of(x), level, rng, replicates)
     if method != "bootstrap":
         return auc_intervals.answer(q, method)
     number = _options.whole_number(replicates, "replicates", at_least=100)

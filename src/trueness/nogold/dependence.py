@@ -167,14 +167,14 @@ def _power(post: LatentPosterior) -> str:
 
 def _refitted(
     model: Independent, flat: Mapping[str, Floats], replicates: int, rng: Rng
-) -> _pair_tests.Values:
+) -> _pair_tests.PairValues:
     """Give the p-values of each pair, by tables that are drawn and fitted again."""
     free = Independent(model.patterns, read_prior(None, model.patterns, ordered=False))
     theta, _ = highest(free, rng)
     fit = _pair_tests.from_coordinates(*free.split(theta[None]))
     at = rng.integers(len(flat["sensitivity"]), size=replicates)
     phi, alpha, spec = (flat[k][at] for k in flat)
-    draws = _pair_tests.Rates(phi, alpha, 1 - spec)
+    draws = _pair_tests.PairRates(phi, alpha, 1 - spec)
     table = _pair_tests.complete(model.patterns)
     return _pair_tests.p_values(fit, draws, table, rng)
 

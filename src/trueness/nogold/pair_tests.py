@@ -39,7 +39,7 @@ MOST_SCORED = 10
 MOST_NUMBERS = 1 << 22  # in memory at once
 
 
-class Table(NamedTuple):
+class PairTable(NamedTuple):
     """Counts of every pattern that could have been seen; (tables, S, m) each."""
 
     rows: Floats  # (m, K) of 0, 1 and NaN
@@ -54,7 +54,7 @@ class Table(NamedTuple):
         return self.unknown + self.pos + self.neg
 
 
-class Rates(NamedTuple):
+class PairRates(NamedTuple):
     """Parameters of the model without dependence, a row for each table."""
 
     phi: Floats  # (tables, S)
@@ -62,7 +62,7 @@ class Rates(NamedTuple):
     beta: Floats
 
 
-def complete(patterns: Patterns) -> Table:
+def complete(patterns: Patterns) -> PairTable:
     """Write down all patterns of each set of tests that was run, seen or not."""
     sets = np.unique(~np.isnan(patterns.rows), axis=0)
     parts = []
@@ -77,10 +77,10 @@ def complete(patterns: Patterns) -> Table:
     for kind, count in enumerate((patterns.unknown, patterns.pos, patterns.neg)):
         counts[kind, 0][:, j] = count
     design = np.repeat(np.arange(len(sets)), [len(p) for p in parts])
-    return Table(every, design, *counts)
+    return PairTable(every, design, *counts)
 
 
-class Values(NamedTuple):
+class PairValues(NamedTuple):
     """P-values of every pair, and of all pairs together."""
 
     residual: Floats  # of the residual correlation
@@ -89,7 +89,9 @@ class Values(NamedTuple):
     overall: float  # of the sum of all scores
 
 
-def p_values(fit: Rates, draws: Rates, table: Table, rng: Rng) -> Values:
+def p_values(
+    fit: PairRates, draws: PairRates, table: PairTable, rng: Rng
+) -> PairValues:
     """How often is a residual or a score as large, in tables without dependence?
 
     ``fit`` is the maximum of the likelihood for ``table``. A table is drawn from each
@@ -103,7 +105,7 @@ def p_values(fit: Rates, draws: Rates, table: Table, rng: Rng) -> Values:
     scores, rests = [], []
     size = _features(fit, table.rows)[0].size
     for b in blocks(len(draws.phi), max(1, MOST_NUMBERS // size)):
-        here = Rates(*(r[b] for r in draws))
+        here = PairRates(*(r[b] for r in draws))
         new = replicate(here, table, rng)
         again = refit(here, new)
         scores.append(statistic(again, new)[0])
@@ -111,7 +113,7 @@ def p_values(fit: Rates, draws: Rates, table: Table, rng: Rng) -> Values:
     drawn, seen = np.concatenate(scores), informed[0]
     if not seen.any():
         nothing = np.full(score.shape[1], np.nan)
-        return Values(nothing, nothing, nothing, np.nan)
+        return PairValues(nothing, nothing, nothing, np.nan)
     largest = np.where(seen, drawn, -np.inf).max(axis=1, keepdims=True)
     total = np.where(seen, drawn, 0.0).sum(axis=1, keepdims=True)
     each = (
@@ -121,7 +123,7 @@ def p_values(fit: Rates, draws: Rates, table: Table, rng: Rng) -> Values:
     )
     p = [np.where(seen, _beyond(x, y), np.nan).ravel() for x, y in each]
     together = _beyond(np.where(seen, score, 0.0).sum(axis=1), total)
-    return Values(p[0], p[1], p[2], float(together[0]))
+    return PairValues(p[0], p[1], p[2], float(together[0]))
 
 
 def _beyond(seen: Floats, drawn: Floats) -> Floats:
@@ -141,14 +143,16 @@ def strengths(patterns: Patterns) -> Floats:
         return np.asarray(statistic(fit, complete(patterns))[0][0])
     counts = (c[None] for c in (patterns.unknown, patterns.pos, patterns.neg))
     design = np.unique(~np.isnan(patterns.rows), axis=0, return_inverse=True)[1]
-    return np.asarray(residuals(fit, Table(patterns.rows, design.ravel(), *counts))[0])
+    return np.asarray(
+        residuals(fit, PairTable(patterns.rows, design.ravel(), *counts))[0]
+    )
 
 
-def _inside(rates: Rates) -> Rates:
-    return Rates(*(np.clip(r, EDGE, 1 - EDGE) for r in rates))
+def _inside(rates: PairRates) -> PairRates:
+    return PairRates(*(np.clip(r, EDGE, 1 - EDGE) for r in rates))
 
 
-def residuals(rates: Rates, table: Table) -> Floats:
+def residuals(rates: PairRates, table: PairTable) -> Floats:
     """Give the correlation of the votes of each pair, less the one expected."""
     expected = _sizes(table) * _probabilities(rates, table.rows)[1]
     return correlations(table.total, table.rows) - correlations(expected, table.rows)
@@ -167,7 +171,7 @@ def correlations(count: Floats, rows: Floats) -> Floats:
     return np.asarray(np.where(size > 0, top / np.where(size > 0, size, 1), 0.0))
 
 
-def _sizes(table: Table) -> Floats:
+def _sizes(table: PairTable) -> Floats:
     """How many cases had the tests of each pattern?"""
     size = np.zeros(table.total.shape)
     for d in np.unique(table.design):
@@ -176,7 +180,7 @@ def _sizes(table: Table) -> Floats:
     return size
 
 
-def _probabilities(rates: Rates, rows: Floats) -> tuple[Floats, Floats]:
+def _probabilities(rates: PairRates, rows: Floats) -> tuple[Floats, Floats]:
     """Give P(positive | pattern) and P(pattern), (tables, S, m)."""
     ones, zeros = (rows == 1).astype(float).T, (rows == 0).astype(float).T
     in_pos, in_neg = (
@@ -187,7 +191,7 @@ def _probabilities(rates: Rates, rows: Floats) -> tuple[Floats, Floats]:
     return phi * in_pos / np.maximum(p, 1e-300), p
 
 
-def _features(rates: Rates, rows: Floats) -> tuple[Floats, Floats]:
+def _features(rates: PairRates, rows: Floats) -> tuple[Floats, Floats]:
     """Differentiate the log probability of (pattern, label), positive and negative.
 
     By logit prevalences, logits of all rates, and the correlations of all pairs in
@@ -213,7 +217,7 @@ def _features(rates: Rates, rows: Floats) -> tuple[Floats, Floats]:
     return out[0], out[1]
 
 
-def statistic(rates: Rates, table: Table) -> tuple[Floats, Array]:
+def statistic(rates: PairRates, table: PairTable) -> tuple[Floats, Array]:
     """Give the score statistic of each pair, and whether it has any information."""
     share, p = _probabilities(rates, table.rows)
     f_pos, f_neg = _features(rates, table.rows)
@@ -231,7 +235,7 @@ def statistic(rates: Rates, table: Table) -> tuple[Floats, Array]:
 
 
 def _information(
-    share: Floats, p: Floats, votes: Floats, label: Floats, table: Table
+    share: Floats, p: Floats, votes: Floats, label: Floats, table: PairTable
 ) -> Floats:
     """Expect the information: of all votes, and of the labels given the votes.
 
@@ -266,7 +270,7 @@ def _cleared(slope: Floats, information: Floats, k: int) -> tuple[Floats, Array]
     return out, informed
 
 
-def replicate(rates: Rates, table: Table, rng: Rng) -> Table:
+def replicate(rates: PairRates, table: PairTable, rng: Rng) -> PairTable:
     """Draw a table from each row of rates, verified as often as each pattern was."""
     share, p = _probabilities(rates, table.rows)
     total = table.total[0]
@@ -280,10 +284,10 @@ def replicate(rates: Rates, table: Table, rng: Rng) -> Table:
     known = rng.binomial(cases, verified)
     pos = rng.binomial(known, share)
     counts = (cases - known, pos, known - pos)
-    return Table(table.rows, table.design, *(c.astype(np.float64) for c in counts))
+    return PairTable(table.rows, table.design, *(c.astype(np.float64) for c in counts))
 
 
-def refit(rates: Rates, table: Table) -> Rates:
+def refit(rates: PairRates, table: PairTable) -> PairRates:
     """Take EM steps on all tables at once."""
     ones, zeros = (table.rows == 1).astype(float), (table.rows == 0).astype(float)
     for _ in range(STEPS):
@@ -292,7 +296,7 @@ def refit(rates: Rates, table: Table) -> Rates:
         neg = table.total - pos
         phi = pos.sum(axis=2) / np.maximum(table.total.sum(axis=2), 1)
         alpha, beta = (_rate(c.sum(axis=1), ones, zeros) for c in (pos, neg))
-        rates = _inside(Rates(phi, alpha, beta))
+        rates = _inside(PairRates(phi, alpha, beta))
     return rates
 
 
@@ -301,6 +305,6 @@ def _rate(count: Floats, ones: Floats, zeros: Floats) -> Floats:
     return np.asarray(yes / np.maximum(yes + no, 1e-12))
 
 
-def from_coordinates(phi: Floats, alpha: Floats, beta: Floats) -> Rates:
+def from_coordinates(phi: Floats, alpha: Floats, beta: Floats) -> PairRates:
     """Read logits, as the maximum of the likelihood is given."""
-    return Rates(expit(phi), expit(alpha), expit(beta))
+    return PairRates(expit(phi), expit(alpha), expit(beta))

@@ -45,7 +45,7 @@ from trueness.nogold.sampling.strategy import (
 from trueness.nogold.shared_errors import (
     DOUBT,
     DependenceSensitivity,
-    Found,
+    SharedErrors,
     by_labels_note,
     check,
     chosen_note,
@@ -441,7 +441,7 @@ def _checked(
 
 def _predicting_best(
     post: LatentPosterior,
-    found: Found,
+    found: SharedErrors,
     method: str,
     draws: int,
     chains: int,

@@ -31,7 +31,7 @@ FIRST, MORE = 59, 240
 DOUBT, SIZE = 0.25, 0.05
 
 
-class Found(NamedTuple):
+class SharedErrors(NamedTuple):
     """What the check says."""
 
     seen: bool  # whether it could see anything
@@ -39,15 +39,17 @@ class Found(NamedTuple):
     note: str
 
 
-def check(model: Independent, flat: Mapping[str, Floats], rng: Rng) -> Found:
+def check(model: Independent, flat: Mapping[str, Floats], rng: Rng) -> SharedErrors:
     """Do the votes contradict independent errors? One overall test."""
     patterns = model.patterns
     names = len(patterns.names)
     free, parameters, _ = degrees_of_freedom(patterns)
     if free <= parameters:
-        return Found(False, np.nan, UNSEEN.format(parameters=parameters, free=free))
+        return SharedErrors(
+            False, np.nan, UNSEEN.format(parameters=parameters, free=free)
+        )
     if names > _pairs.MOST_SCORED:
-        return Found(False, np.nan, TOO_MANY.format(names=names))
+        return SharedErrors(False, np.nan, TOO_MANY.format(names=names))
     model = Independent(patterns, read_prior(None, patterns, ordered=False))
     theta, _ = highest(model, np.random.default_rng(0))
     fit = _pairs.from_coordinates(*model.split(theta[None]))
@@ -57,13 +59,13 @@ def check(model: Independent, flat: Mapping[str, Floats], rng: Rng) -> Found:
         phi, alpha, spec = (
             flat[k][at] for k in ("prevalence", "sensitivity", "specificity")
         )
-        draws = _pairs.Rates(phi, alpha, 1 - spec)
+        draws = _pairs.PairRates(phi, alpha, 1 - spec)
         p = _pairs.p_values(fit, draws, table, rng).overall
         if not p <= DOUBT:
             break
     if np.isnan(p):
-        return Found(False, p, UNSEEN.format(parameters=parameters, free=free))
-    return Found(True, p, TOGETHER.format(p=p) if p <= SIZE else "")
+        return SharedErrors(False, p, UNSEEN.format(parameters=parameters, free=free))
+    return SharedErrors(True, p, TOGETHER.format(p=p) if p <= SIZE else "")
 
 
 UNSEEN = (
@@ -87,7 +89,7 @@ NO_LABELS = (
 
 
 def chosen_note(
-    found: Found,
+    found: SharedErrors,
     best: str,
     gain: float,
     error: float,
@@ -117,7 +119,7 @@ def chosen_note(
     )
 
 
-def by_labels_note(found: Found, before: Any, after: Any) -> str:
+def by_labels_note(found: SharedErrors, before: Any, after: Any) -> str:
     """Say that the labels were asked, why, and what it changed."""
     name = next(iter(after.sensitivity))
     a, b = _interval(before, name), _interval(after, name)

@@ -35,7 +35,7 @@ from trueness.counts.weights import Effective, remark, sizes
 from trueness.ranking.verification import AT_RANDOM, impute, remarks, weighted_auc
 
 
-class Question(NamedTuple):
+class AucQuestion(NamedTuple):
     """What an interval method is given: the counts, what is known, what is asked."""
 
     tally: Any  # a tally; where only the class counts matter a panel will do
@@ -47,7 +47,7 @@ class Question(NamedTuple):
     neg: Effective | None = None
 
     @classmethod
-    def of(cls, t: Tally, level: float, rng: Seed, replicates: int) -> Question:
+    def of(cls, t: Tally, level: float, rng: Seed, replicates: int) -> AucQuestion:
         """Ask about a tally, weighted or not."""
         place = placements(t)
         if not t.weighted:
@@ -173,10 +173,10 @@ def auc(
         _options.choice(method, WEIGHTED, "method of weighted cases")
     if unlabelled == AT_RANDOM and t.n_unknown:
         return _noted(_at_random(t, level), notes)
-    return _noted(answer(Question.of(t, level, rng, number), method), notes)
+    return _noted(answer(AucQuestion.of(t, level, rng, number), method), notes)
 
 
-def answer(q: Question, method: str) -> Estimate:
+def answer(q: AucQuestion, method: str) -> Estimate:
     """Make the interval, with the score interval where the method has none."""
     value = q.place.auc
     low, high, sd = AUC_METHODS[method](q)
@@ -216,7 +216,7 @@ def _at_random(t: Tally, level: float) -> Estimate:
     return Estimate(value, low, high, level, method, sd, name="AUC")
 
 
-def delong_sd(q: Question) -> float:
+def delong_sd(q: AucQuestion) -> float:
     r"""How far does the AUC vary between samples, by the placement values?
 
     .. math:: \sigma^2 = S_{10} / N_1 + S_{01} / N_0
@@ -227,17 +227,17 @@ def delong_sd(q: Question) -> float:
     return math.sqrt(p.pos_var / q.n_pos + p.neg_var / q.n_neg)
 
 
-def _delong(q: Question) -> Interval:
+def _delong(q: AucQuestion) -> Interval:
     sd = delong_sd(q)
     return _wald(q, sd)
 
 
-def _wald(q: Question, sd: float) -> Interval:
+def _wald(q: AucQuestion, sd: float) -> Interval:
     half = q.z * sd
     return max(0.0, q.place.auc - half), min(1.0, q.place.auc + half), sd
 
 
-def _logit_delong(q: Question) -> Interval:
+def _logit_delong(q: AucQuestion) -> Interval:
     """DeLong's error on the logit scale: never leaves (0, 1)."""
     sd = delong_sd(q)
     return *logit_limits(q.place.auc, sd, q.z), sd
@@ -280,13 +280,13 @@ def pair_variance(a: Any, pos_var: Any, neg_var: Any, n_pos: Any, n_neg: Any) ->
     return total / n_pos / n_neg
 
 
-def _hanley_mcneil(q: Question) -> Interval:
+def _hanley_mcneil(q: AucQuestion) -> Interval:
     a = q.place.auc
     spread = exponential_spread(a)
     return _wald(q, math.sqrt(pair_variance(a, *spread, q.n_pos, q.n_neg)))
 
 
-def _fermi_dirac(q: Question) -> Interval:
+def _fermi_dirac(q: AucQuestion) -> Interval:
     """Eq. 18 with the spread that the Fermi-Dirac distribution has (half ties)."""
     a = q.place.auc
     if a in (0.0, 1.0):
@@ -303,7 +303,7 @@ def _fermi_dirac(q: Question) -> Interval:
 _TRUST = 4.0
 
 
-def score_interval(q: Question) -> Interval:
+def score_interval(q: AucQuestion) -> Interval:
     """Which AUCs could have given this sample? See :func:`score_limits`."""
     p = q.place
     df = None if q.pos is None else q.df
@@ -445,7 +445,7 @@ def _wins(neg: Array, pos: Array, above: Array, upto: Array, n_neg: int) -> Floa
     return wins
 
 
-def _bootstrap(q: Question) -> Interval:
+def _bootstrap(q: AucQuestion) -> Interval:
     if q.tally.weighted:
         values = _weighted_replicates(q.tally, q.replicates, q.rng)
         return *percentile_interval(values, q.level), float(values.std(ddof=1))
@@ -464,7 +464,7 @@ def _weighted_replicates(t: Tally, number: int, rng: Seed) -> Floats:
     return bootstrap(t.labelled(), areas, number, rng)
 
 
-def _bca(q: Question) -> Interval:
+def _bca(q: AucQuestion) -> Interval:
     t, a = q.tally, q.place.auc
     values = auc_replicates(t, q.replicates, q.rng)
     below, above = placement_values(t)
@@ -474,7 +474,7 @@ def _bca(q: Question) -> Interval:
     return *ends, float(values.std(ddof=1))
 
 
-AUC_METHODS: dict[str, Callable[[Question], Interval]] = {
+AUC_METHODS: dict[str, Callable[[AucQuestion], Interval]] = {
     "score": score_interval,
     "delong": _delong,
     "logit-delong": _logit_delong,

@@ -94,7 +94,7 @@ class PrecisionRecallBand(Answer):
     method: str
 
 
-class _Request(NamedTuple):
+class _BandRequest(NamedTuple):
     level: float
     kind: str
     method: str
@@ -233,7 +233,7 @@ def precision_recall_band(
 
 
 def _precision_band(
-    t: Tally, recall: Floats, share: float, random: bool, asked: _Request
+    t: Tally, recall: Floats, share: float, random: bool, asked: _BandRequest
 ) -> tuple[Floats, ...]:
     """Give precision and its band; ``random``: the share of positives is estimated."""
     # seen from the negatives: their "hit rate" is specificity, their "fpr" a miss
@@ -259,7 +259,7 @@ def _precision_band(
 
 
 def _false_alarms(
-    mirror: Tally, fpr: Floats, recall: Floats, random: bool, asked: _Request
+    mirror: Tally, fpr: Floats, recall: Floats, random: bool, asked: _BandRequest
 ) -> tuple[Floats, Floats]:
     r"""Between which numbers of false alarms per positive, most first, is the truth?
 
@@ -319,7 +319,7 @@ def _share_interval(mirror: Tally, level: float, together: Clusters | None) -> f
 
 
 def _mirrored(
-    mirror: Tally, random: bool, asked: _Request
+    mirror: Tally, random: bool, asked: _BandRequest
 ) -> Iterator[tuple[Array, Array]]:
     """Redraw cases, or whole clusters, seen from the negatives."""
     if asked.together is None:
@@ -331,7 +331,7 @@ def _mirrored(
             yield pos[:, ::-1], neg[:, ::-1]
 
 
-def _by_clusters(asked: _Request) -> tuple[Tally, Iterator[tuple[Array, Array]]]:
+def _by_clusters(asked: _BandRequest) -> tuple[Tally, Iterator[tuple[Array, Array]]]:
     assert asked.together is not None  # noqa: S101  # who calls has looked
     return cluster_draws(asked.together, asked.replicates, asked.rng, _ROWS)
 
@@ -344,7 +344,7 @@ def _request(
     rng: Seed,
     replicates: int,
     together: Clusters | None,
-) -> _Request:
+) -> _BandRequest:
     _options.choice(kind, ("simultaneous", "pointwise"), "kind")
     _options.choice(method, ("bootstrap", "kolmogorov"), "method")
     if method == "kolmogorov":
@@ -357,7 +357,7 @@ def _request(
             f'method="bootstrap".'
         )
     level = _options.fraction(level, "level")
-    return _Request(level, kind, method, rng, number, together)
+    return _BandRequest(level, kind, method, rng, number, together)
 
 
 # rows beyond this are joined to neighbours before resampling: a change below 1/1000
@@ -369,7 +369,9 @@ def few_rows(t: Tally) -> Tally:
     return coarser(corners(t), _ROWS)
 
 
-def _vertical(t: Tally, grid: Floats, asked: _Request) -> tuple[Floats, Floats, Floats]:
+def _vertical(
+    t: Tally, grid: Floats, asked: _BandRequest
+) -> tuple[Floats, Floats, Floats]:
     """Give the curve and the band of tpr over a grid of fpr."""
     counts, blocks = few_rows(t), None
     if asked.together is not None:
@@ -389,7 +391,7 @@ def _vertical(t: Tally, grid: Floats, asked: _Request) -> tuple[Floats, Floats, 
     return value, *_widened(grid, value, c * error, 2 / neg.number)
 
 
-def few_clusters(asked: _Request) -> float:
+def few_clusters(asked: _BandRequest) -> float:
     """How much wider are limits when few clusters were seen? Student's factor."""
     if asked.together is None:
         return 1.0

@@ -36,7 +36,7 @@ from trueness.counts.values import Panel, Tally
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.ranking.auc_intervals import (
-    Question,
+    AucQuestion,
     delong_sd,
     exponential_spread,
     pair_variance,
@@ -158,14 +158,14 @@ def _levels(column: Floats) -> Array:
     return level
 
 
-class Spread(NamedTuple):
+class ClusterSpread(NamedTuple):
     """A variance by clusters, and how many degrees of freedom it has."""
 
     variance: float
     df: float
 
 
-def cluster_spread(pos: Floats, neg: Floats, c: Clusters) -> Spread:
+def cluster_spread(pos: Floats, neg: Floats, c: Clusters) -> ClusterSpread:
     """Obuchowski's variance, with Satterthwaite's degrees of freedom.
 
     Few clusters with positives among many have few degrees of freedom; never more than
@@ -176,7 +176,7 @@ def cluster_spread(pos: Floats, neg: Floats, c: Clusters) -> Spread:
     both = 2 * m / (m - 1) * float(pos @ neg)
     doubt = up**2 / (m1 - 1) + down**2 / (m0 - 1)
     df = (up + down) ** 2 / doubt if doubt > 0 else min(m1, m0) - 1
-    return Spread(max(up + down + both, 0.0), min(df, m - 1.0))
+    return ClusterSpread(max(up + down + both, 0.0), min(df, m - 1.0))
 
 
 # near 1 nearly all clusters are alike and say little about spread: there a quarter of a
@@ -195,7 +195,7 @@ def clustered_auc(x: Any, level: float = 0.95) -> Estimate:
     place = placements(t)
     found = auc_influence(c)
     spread = cluster_spread(found.pos[:, 0], found.neg[:, 0], c)
-    plain = delong_sd(Question(t, place, level, 0, 0))
+    plain = delong_sd(AucQuestion(t, place, level, 0, 0))
     sd = math.sqrt(spread.variance)
     ends = _interval(place, spread, c, level)
     notes = (_design_effect(sd, plain, c),) if plain > 0 and sd > 0 else ()
@@ -203,12 +203,12 @@ def clustered_auc(x: Any, level: float = 0.95) -> Estimate:
 
 
 def _interval(
-    place: Placements, spread: Spread, c: Clusters, level: float
+    place: Placements, spread: ClusterSpread, c: Clusters, level: float
 ) -> tuple[float, float]:
     a = place.auc
     seen = SimpleNamespace(n_pos=c.with_pos, n_neg=c.with_neg)
     if a in (0.0, 1.0) or spread.variance == 0:
-        few = Question(seen, place._replace(pos_var=0.0, neg_var=0.0), level, 0, 0)
+        few = AucQuestion(seen, place._replace(pos_var=0.0, neg_var=0.0), level, 0, 0)
         return score_interval(few)[:2]
     model = max(exponential_spread(a))
     alone = pair_variance(a, model, model, seen.n_pos, seen.n_neg)

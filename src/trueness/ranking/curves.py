@@ -165,7 +165,7 @@ class LiftCurve(Answer):
 Curve = TypeVar("Curve", Roc, PrecisionRecall, Det, GainCurve, LiftCurve)
 
 
-class _Cuts(NamedTuple):
+class _CurveCuts(NamedTuple):
     """Every cut, and what the curve says about cases without a label."""
 
     n_pos: float
@@ -175,21 +175,21 @@ class _Cuts(NamedTuple):
     notes: tuple[str, ...]
 
 
-def _cuts(t: Tally, what: str, unlabelled: str) -> _Cuts:
+def _cuts(t: Tally, what: str, unlabelled: str) -> _CurveCuts:
     """Cut at every score: whole counts, or expected ones where labels are missing."""
     _cases.both_classes(t, what)
     notes = remarks(t, unlabelled, stacklevel=5)
     if unlabelled == AT_RANDOM and t.n_unknown:
         x = impute(t)
         cut = np.concatenate([[np.inf], t.score])
-        return _Cuts(x.n_pos, x.n_neg, cut, x.confusion(), notes)
+        return _CurveCuts(x.n_pos, x.n_neg, cut, x.confusion(), notes)
     t = t.labelled()
     c = sweep(t)
-    return _Cuts(c.tp[-1].item(), c.fp[-1].item(), thresholds(t), c, notes)
+    return _CurveCuts(c.tp[-1].item(), c.fp[-1].item(), thresholds(t), c, notes)
 
 
 def _weighed(
-    cuts: _Cuts, c: Confusion, prevalence: float | None
+    cuts: _CurveCuts, c: Confusion, prevalence: float | None
 ) -> tuple[Array, Array, float]:
     """Give true and false positives, whole or scaled, and the prevalence.
 

@@ -132,7 +132,7 @@ def _by_influence(t: Tally, odds: float, asked: Resampling) -> Estimate:
     return Estimate(s.value, low, high, asked.level, "logit", s.sd)
 
 
-class _Spread(NamedTuple):
+class _PrecisionSpread(NamedTuple):
     """AP, how far other samples would be from it, its bias, degrees of freedom."""
 
     value: float
@@ -141,7 +141,7 @@ class _Spread(NamedTuple):
     df: float
 
 
-def _spread(t: Tally, odds: float, *, fixed: bool) -> _Spread:
+def _spread(t: Tally, odds: float, *, fixed: bool) -> _PrecisionSpread:
     r"""How far would other samples be from this AP? One walk down the rows.
 
     With T true and F false positives (times the odds k) up to a row, S = T + F and
@@ -185,10 +185,10 @@ def _spread(t: Tally, odds: float, *, fixed: bool) -> _Spread:
         means = np.array([up[0] + miss - value, odds * (down[0] - hit)])
         squares = (squares + sizes * means**2) * sizes.sum() / (sizes.sum() - 1)
     sd = math.sqrt(squares.sum()) / t.n_pos if sizes.min() > 1 else math.nan
-    return _Spread(value, sd, bias / t.n_pos, _freedom(squares, sizes))
+    return _PrecisionSpread(value, sd, bias / t.n_pos, _freedom(squares, sizes))
 
 
-def _weighted_spread(t: Tally, odds: float, *, fixed: bool) -> _Spread:
+def _weighted_spread(t: Tally, odds: float, *, fixed: bool) -> _PrecisionSpread:
     r"""How far would other samples of weighted cases be from this AP?
 
     The influence is that of ``_spread``, with weights for counts; squares q of weights
@@ -217,7 +217,7 @@ def _weighted_spread(t: Tally, odds: float, *, fixed: bool) -> _Spread:
         loss = loss - float(neg @ loss) / neg.sum()
     parts = [(gain / n_pos, pos, pos2), (loss / n_pos, neg, neg2)]
     s = linearised(parts, together=not fixed)
-    return _Spread(value, math.sqrt(s.variance), bias / n_pos, max(s.df, 1.0))
+    return _PrecisionSpread(value, math.sqrt(s.variance), bias / n_pos, max(s.df, 1.0))
 
 
 def _freedom(squares: Floats, sizes: Array) -> float:

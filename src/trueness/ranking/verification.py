@@ -147,7 +147,7 @@ class Imputed(NamedTuple):
     share: Floats  # of positives in the bin of a row, as the chances were anchored
     weight: Floats  # labelled cases in that bin, with the model's
     z: Floats  # where the row stands among all cases
-    line: _Line
+    line: _LogisticLine
 
     @property
     def n_pos(self) -> float:
@@ -203,7 +203,7 @@ class Imputed(NamedTuple):
         return math.sqrt(square * t.n / max(t.n - 1, 1))
 
 
-class _Line(NamedTuple):
+class _LogisticLine(NamedTuple):
     """How the chance of being positive rises with z: a logistic line, roughly right."""
 
     share: Floats  # m, row by row
@@ -273,7 +273,7 @@ def impute(t: Tally) -> Imputed:
 _TRUST = 2.0
 
 
-def _fitted(z: Floats, pos: Array, known: Array) -> _Line:
+def _fitted(z: Floats, pos: Array, known: Array) -> _LogisticLine:
     """Fit a logistic line; a case of each class at z = 1 and -1 keeps it finite."""
     from scipy.special import expit
 
@@ -291,7 +291,7 @@ def _fitted(z: Floats, pos: Array, known: Array) -> _Line:
             break
     # never 0 or 1 themselves: their log-odds are taken
     share = np.clip(expit(x[:-2] @ beta), 1e-300, 1 - 2.0**-53)
-    return _Line(share, np.linalg.inv(information))
+    return _LogisticLine(share, np.linalg.inv(information))
 
 
 def _bins(known: Array) -> tuple[Ints, Ints]:

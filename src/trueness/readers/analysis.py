@@ -244,7 +244,7 @@ def reader_study(
     end = endpoint(metric, threshold)
     chosen = "unbiased" if method == "gallas" else covariance
     model = _model(x, results(x, end), COVARIANCES[chosen](x, end))
-    asked = _Asked(readers, cases, level, wanted)
+    asked = _StudyQuestion(readers, cases, level, wanted)
     _possible(model, asked, method)
     name = "gallas" if method == "gallas" else f"{method}, {covariance}"
     found = _differences(model, asked)
@@ -256,14 +256,14 @@ def reader_study(
     return _answer(x, model, asked, found, end.name, name)
 
 
-class _Asked(NamedTuple):
+class _StudyQuestion(NamedTuple):
     readers: str
     cases: str
     level: float
     margin: float
 
 
-class Model(NamedTuple):
+class ReaderModel(NamedTuple):
     """The results, and what their variation is made of."""
 
     table: Floats  # (I, J), NaN where readers are nested
@@ -278,7 +278,7 @@ class Model(NamedTuple):
         return np.asarray(np.nanmean(self.table, axis=1))
 
 
-def _model(x: Readings, value: Floats, covariance: Floats) -> Model:
+def _model(x: Readings, value: Floats, covariance: Floats) -> ReaderModel:
     size = len(x.treatments), len(x.readers)
     table = np.full(size, np.nan)
     table[x.treatment, x.reader] = value
@@ -303,7 +303,7 @@ def _model(x: Readings, value: Floats, covariance: Floats) -> Model:
     count = tuple(int((x.treatment == t).sum()) for t in range(size[0]))
     squares = _squares(table, nested, own, count)
     components = _components(squares, (var, *cov), nested, size[0])
-    return Model(table, nested, components, tuple(own), count)
+    return ReaderModel(table, nested, components, tuple(own), count)
 
 
 def _squares(
@@ -344,7 +344,7 @@ def _components(
     return ReaderComponents(*squares, *errors, *kept)
 
 
-def _possible(m: Model, asked: _Asked, method: str) -> None:
+def _possible(m: ReaderModel, asked: _StudyQuestion, method: str) -> None:
     if asked.readers == "random" and min(m.per_treatment) < 2:
         raise NotEnoughCases(
             "Random readers need at least two readers with each treatment; found "
@@ -363,7 +363,7 @@ def _possible(m: Model, asked: _Asked, method: str) -> None:
         )
 
 
-def denominator(m: Model, asked: Any) -> tuple[float, float]:
+def denominator(m: ReaderModel, asked: Any) -> tuple[float, float]:
     """What does a difference of treatments vary by, and with how many df?"""
     c = m.components
     i, j = (
@@ -391,7 +391,9 @@ class _Difference(NamedTuple):
     df: float
 
 
-def _differences(m: Model, asked: _Asked) -> dict[tuple[int, int], _Difference]:
+def _differences(
+    m: ReaderModel, asked: _StudyQuestion
+) -> dict[tuple[int, int], _Difference]:
     found = {}
     mean = m.means
     total, df = denominator(m, asked)
@@ -405,8 +407,8 @@ def _differences(m: Model, asked: _Asked) -> dict[tuple[int, int], _Difference]:
 def _pair_by_pair(
     x: Readings,
     found: dict[tuple[int, int], _Difference],
-    asked: _Asked,
-    model: Callable[[Readings], Model],
+    asked: _StudyQuestion,
+    model: Callable[[Readings], ReaderModel],
 ) -> dict[tuple[int, int], _Difference]:
     """Analyse each pair of treatments for itself."""
     each = {}
@@ -424,7 +426,7 @@ def _pair_by_pair(
     return each
 
 
-def _mean(m: Model, k: int, asked: _Asked, method: str) -> Estimate:
+def _mean(m: ReaderModel, k: int, asked: _StudyQuestion, method: str) -> Estimate:
     """Give the mean of a treatment, from its own readers and errors alone."""
     ms, var, cov2 = m.own[k]
     n, value = m.per_treatment[k], float(m.means[k])
@@ -443,8 +445,8 @@ def _mean(m: Model, k: int, asked: _Asked, method: str) -> Estimate:
 
 def _answer(
     x: Readings,
-    m: Model,
-    asked: _Asked,
+    m: ReaderModel,
+    asked: _StudyQuestion,
     found: Mapping[tuple[int, int], _Difference],
     metric: str,
     method: str,
@@ -476,7 +478,7 @@ def _answer(
     )  # fmt: skip
 
 
-def _notes(x: Readings, m: Model, asked: _Asked) -> tuple[str, ...]:
+def _notes(x: Readings, m: ReaderModel, asked: _StudyQuestion) -> tuple[str, ...]:
     notes = []
     if asked.readers == "random" and min(m.per_treatment) < 4:
         notes.append(

@@ -23,8 +23,8 @@ from trueness.calibration.formulas import (
     Linear,
     Logistic,
     Mean,
-    Prior,
-    Steps,
+    PriorShift,
+    StepFunction,
 )
 from trueness.calibration.maps import Map
 from trueness.data.columns import column as read_column
@@ -150,7 +150,7 @@ def _in_memory(frame: Any, map: Map, inputs: list[str], new: str) -> Any:
 def _length(formula: Formula) -> int:
     """How many pieces have the tables of a formula together?"""
     match formula:
-        case Steps(edges, _):
+        case StepFunction(edges, _):
             return int(edges.size)
         case Linear(x, _):
             return int(x.size)
@@ -172,11 +172,11 @@ def _written(formula: Formula, s: Any) -> Any:
     match formula:
         case Logistic():
             return _logistic(formula, s)
-        case Steps(edges, values):
+        case StepFunction(edges, values):
             return _tree(s, edges, [_literal(v) for v in values])
         case Linear(x, y):
             return _lines(s, x, y)
-        case Prior(pos, neg):
+        case PriorShift(pos, neg):
             return s * pos / (s * pos + (1.0 - s) * neg)
         case Mean(parts, weights):
             terms = [_written(p, s) * w for p, w in zip(parts, weights, strict=True)]

@@ -106,7 +106,7 @@ def _corners(b: Rectangles, prevalence: float | None) -> list[Confusion]:
     return found
 
 
-class Search(NamedTuple):
+class RectangleSearch(NamedTuple):
     """What is known about the best cut of a tally of bins.
 
     ``reached`` is the best value of the cuts between bins, which are real cuts (-inf
@@ -124,7 +124,7 @@ def search(
     objective: Metric,
     constraints: tuple[Constraint, ...],
     prevalence: float | None = None,
-) -> Search:
+) -> RectangleSearch:
     """Which bins of a labelled tally can still hold an optimal cut?"""
     cuts = all_cuts(t, prevalence, "best_threshold")
     b = rectangles_of(t)
@@ -138,7 +138,7 @@ def search(
     slack = rounding_of(cuts, objective) if np.isfinite(reached) else 0.0
     alive = able & (high >= reached - slack)
     possible = float(high[alive].max(initial=reached))
-    return Search(reached, possible, alive)
+    return RectangleSearch(reached, possible, alive)
 
 
 def _best(cuts: Cuts, objective: Metric, allowed: Flags) -> float:

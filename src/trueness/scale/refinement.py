@@ -101,7 +101,7 @@ class Refined(Record):
         )
 
 
-class Source(NamedTuple):
+class ScoreSource(NamedTuple):
     """Where the rows are, and what each pass over them has counted so far.
 
     ``rows`` is a lazy frame whose columns are called by their roles (``names`` has what
@@ -277,7 +277,7 @@ _MOST_PASSES = 10_000
 
 def _first(
     frame: Any, label: Any, score: Any, positive: Any, at_most: int, whole: int = 0
-) -> tuple[Source, Tally]:
+) -> tuple[ScoreSource, Tally]:
     """Count into bins: by the engine, or from what is in memory.
 
     Up to ``whole`` rows of a lazy frame are counted score by score at once.
@@ -285,7 +285,7 @@ def _first(
     counted, began = frame, perf_counter()
     if _looks_up(frame):
         known = frame.coarse(at_most)
-        return Source(frame, {}, None, [frame.n], began), known
+        return ScoreSource(frame, {}, None, [frame.n], began), known
     if not isinstance(frame, Tally):
         opened = engines.open_frame(frame)
         if engines.is_lazy(opened):
@@ -296,7 +296,7 @@ def _first(
     counts = (known.neg, known.pos, known.unknown)
     start = np.arange(0, len(known), step)
     bins = Tally._of_bins(*joined(start, known.score, known.high, counts))
-    return Source(known, {}, None, [known.n], began), bins
+    return ScoreSource(known, {}, None, [known.n], began), bins
 
 
 def _looks_up(frame: Any) -> bool:
@@ -306,7 +306,7 @@ def _looks_up(frame: Any) -> bool:
 
 def _first_pass(
     lazy: Any, label: Any, score: Any, positive: Any, at_most: int, whole: int
-) -> tuple[Source, Tally]:
+) -> tuple[ScoreSource, Tally]:
     if score is None or label is None:
         raise InputError(
             'Name the columns of the frame: label="y", score="p". It has '
@@ -318,10 +318,10 @@ def _first_pass(
     e = engine_bins.extent(rows, names)
     if e.rows <= whole:
         t = tally(lazy, label=label, score=score, positive=positive)
-        return Source(rows, names, positive, [0, t.n], began), t
+        return ScoreSource(rows, names, positive, [0, t.n], began), t
     t = engine_bins.binned_tally(rows, names, positive, at_most, e)
     # where the scores lie, their quantiles, and the count: three passes
-    return Source(rows, names, positive, [0, 0, t.n], began), t
+    return ScoreSource(rows, names, positive, [0, 0, t.n], began), t
 
 
 def _wider(answer: Estimate, half: float) -> Estimate:
@@ -370,7 +370,7 @@ def _may_bind(
 
 
 def _refined(
-    source: Source,
+    source: ScoreSource,
     t: Tally,
     alive: Flags,
     at_most: int,
@@ -391,14 +391,14 @@ def _refined(
     return _replaced(source, t, _runs(some, cases), None, shorten)
 
 
-class Run(NamedTuple):
+class RefinementRun(NamedTuple):
     """Neighbouring rows of a tally, first and behind the last."""
 
     first: int
     stop: int
 
 
-def _runs(alive: Flags, cases: Ints) -> list[Run]:
+def _runs(alive: Flags, cases: Ints) -> list[RefinementRun]:
     """Give runs of neighbouring bins; the nearest are joined if there are too many."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], alive.astype(np.int8), [0]])))
     first, stop = edges[0::2], edges[1::2]
@@ -408,13 +408,13 @@ def _runs(alive: Flags, cases: Ints) -> list[Run]:
         keep = np.sort(np.argsort(-gap, kind="stable")[: _RANGES - 1])
         first = np.concatenate([first[:1], first[1:][keep]])
         stop = np.concatenate([stop[:-1][keep], stop[-1:]])
-    return [Run(int(a), int(b)) for a, b in zip(first, stop, strict=True)]
+    return [RefinementRun(int(a), int(b)) for a, b in zip(first, stop, strict=True)]
 
 
 def _replaced(
-    source: Source,
+    source: ScoreSource,
     t: Tally,
-    runs: list[Run],
+    runs: list[RefinementRun],
     bins: int | None,
     shorten: Callable[[Tally], Tally],
 ) -> Tally:
@@ -461,7 +461,7 @@ _ENDS, _COUNTS = ("score", "high"), ("neg", "pos", "unknown")
 
 
 def _counted_again(
-    source: Source, t: Tally, runs: list[Run], bins: int | None
+    source: ScoreSource, t: Tally, runs: list[RefinementRun], bins: int | None
 ) -> Tally:
     ends = [(float(t.score[r.stop - 1]), float(t.high[r.first])) for r in runs]
     if isinstance(source.rows, Tally):

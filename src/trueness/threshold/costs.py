@@ -141,7 +141,7 @@ def _cheapest(tp: Array, fp: Array, w: Floats) -> Ints:
     return np.asarray(blocks[np.argmax(worth, axis=1)], dtype=np.int64)
 
 
-class Rate(NamedTuple):
+class WilsonShare(NamedTuple):
     """A share and the ends of Wilson's interval of it."""
 
     value: Array
@@ -170,21 +170,21 @@ class Certainty:
             "fp + pos": (fp + p, fp2 + p2),
         }  # fmt: skip
 
-    def rate(self, part: str, whole: str) -> Rate:
+    def rate(self, part: str, whole: str) -> WilsonShare:
         """Give the share of one cell in another."""
         (y, y2), (n, n2) = self.cells[part], self.cells[whole]
         if not self.t.weighted:
-            return Rate(y / n, *wilson(y, n, self.level))
+            return WilsonShare(y / n, *wilson(y, n, self.level))
         share = np.clip(y / n, 0, 1)
         cases = equal_cases(share, n, y2, np.maximum(n2 - y2, 0), heaviest(self.t))
         df = min(e.df for e in sizes(self.t))
         wider = np.where((share > 0) & (share < 1), student_factor(df, self.level), 1.0)
         cases = cases / wider**2
-        return Rate(share, *wilson(share * cases, cases, self.level))
+        return WilsonShare(share, *wilson(share * cases, cases, self.level))
 
 
 def _spread(
-    weights: tuple[Any, Any], rates: tuple[Rate, Rate], correlation: Array
+    weights: tuple[Any, Any], rates: tuple[WilsonShare, WilsonShare], correlation: Array
 ) -> tuple[Floats, Floats]:
     """How far do the ends of the interval of a weighted sum of two rates lie away?
 

@@ -151,7 +151,7 @@ def best_decision(
     sign = 1 if objective is shown else -1
     name = max(points, key=lambda n: sign * points[n].value)
     point = points[name]
-    task = _Task(p, shown, objective, bounds, prevalence)
+    task = _DecisionTask(p, shown, objective, bounds, prevalence)
     runs = [r for r in _repeat(task, replicates, generator) if r is not None]
     if 2 * len(runs) < replicates:
         raise NotEnoughCases(
@@ -201,7 +201,7 @@ def _points(
     return points, stopped
 
 
-class _Task(NamedTuple):
+class _DecisionTask(NamedTuple):
     panel: Panel
     shown: Metric
     objective: Metric
@@ -209,7 +209,7 @@ class _Task(NamedTuple):
     prevalence: float | None
 
 
-class _Run(NamedTuple):
+class _DecisionRun(NamedTuple):
     name: str
     left: tuple[int, ...]
     bag: tuple[float, float]
@@ -238,7 +238,7 @@ def _columns(p: Panel) -> list[_Column]:
     return found
 
 
-def _repeat(task: _Task, replicates: int, rng: np.random.Generator) -> Any:
+def _repeat(task: _DecisionTask, replicates: int, rng: np.random.Generator) -> Any:
     columns = _columns(task.panel)
     cells = np.stack([task.panel.pos, task.panel.neg])
     for _ in steps(range(replicates), "Bootstrap", unit="samples"):
@@ -266,7 +266,9 @@ def _extra(cases: Ints, rng: np.random.Generator) -> Ints:
     return total
 
 
-def _run(task: _Task, columns: list[_Column], bag: Ints, out: Ints) -> _Run | None:
+def _run(
+    task: _DecisionTask, columns: list[_Column], bag: Ints, out: Ints
+) -> _DecisionRun | None:
     if not bag.sum(axis=1).all():
         return None
     best: tuple[float, _Column, int] | None = None
@@ -290,7 +292,7 @@ def _run(task: _Task, columns: list[_Column], bag: Ints, out: Ints) -> _Run | No
         column.counts(task.panel.pos), column.counts(task.panel.neg)
     )[at]  # fmt: skip
     counts = (int(left.tp), int(left.fp), int(left.fn), int(left.tn))
-    return _Run(column.name, counts, _rates(seen[at]), _rates(whole))
+    return _DecisionRun(column.name, counts, _rates(seen[at]), _rates(whole))
 
 
 def _rates(c: Confusion) -> tuple[float, float]:
@@ -302,12 +304,12 @@ def _swept(pos: Ints, neg: Ints) -> Confusion:
     return Confusion(tp, fp, tp[-1] - tp, fp[-1] - fp)
 
 
-def _scaled(task: _Task, counts: Floats) -> Confusion:
+def _scaled(task: _DecisionTask, counts: Floats) -> Confusion:
     c = Confusion(*(counts * ((task.panel.n_pos + task.panel.n_neg) / counts.sum())))
     return c if task.prevalence is None else c.at_prevalence(task.prevalence)
 
 
-def _mixed(task: _Task) -> tuple[tuple[Part, ...], float]:
+def _mixed(task: _DecisionTask) -> tuple[tuple[Part, ...], float]:
     """Find the best mixture of cuts: a linear program over corners of the hull."""
     from scipy.optimize import linprog
 

@@ -40,9 +40,15 @@ from trueness.threshold.cuts import (
     value_at,
     values_of,
 )
-from trueness.threshold.group_search import Answer, Gap, Problem, Row, solve
+from trueness.threshold.group_search import (
+    Gap,
+    GroupAnswer,
+    GroupProblem,
+    GroupRow,
+    solve,
+)
 from trueness.threshold.operating_point import ConstraintLike, read_objective
-from trueness.threshold.zones import Form, Quotient, quotient
+from trueness.threshold.zones import Form, ZoneQuotient, quotient
 
 _BETWEEN = re.compile(
     r"^\s*(?P<name>[A-Za-z_][A-Za-z_0-9]*?(\([^)]*\))?)_?(?P<kind>gap|ratio|min|max)"
@@ -262,7 +268,7 @@ def group_thresholds(
     )
 
 
-def _notes(proved: bool, found: Answer, between: list[Between]) -> tuple[str, ...]:
+def _notes(proved: bool, found: GroupAnswer, between: list[Between]) -> tuple[str, ...]:
     notes = [
         "Cuts that differ between groups treat cases with the same score differently; "
         "whether that is wanted, or allowed, is for people to decide, not for this "
@@ -347,8 +353,8 @@ def _pooled(cuts: list[Cuts]) -> Cuts:
 
 
 def _optimum(
-    ask: _Ask, goal: Quotient, seconds: float
-) -> tuple[Answer, Fraction, Fraction]:
+    ask: _Ask, goal: ZoneQuotient, seconds: float
+) -> tuple[GroupAnswer, Fraction, Fraction]:
     """Maximise a sum, or a quotient of sums by Dinkelbach's method."""
     allowed = [_allowed(c, ask.between) for c in ask.cuts]
     gaps = [_gap(ask.cuts, b) for b in ask.between if b.kind in ("gap", "ratio")]
@@ -356,9 +362,9 @@ def _optimum(
     agrees = _agrees(ask)
     over, under = goal
 
-    def best(form: Form) -> Answer:
+    def best(form: Form) -> GroupAnswer:
         u, constant, _ = _parts(ask, form)
-        answer = solve(Problem(u, rows, gaps, allowed, agrees), seconds)
+        answer = solve(GroupProblem(u, rows, gaps, allowed, agrees), seconds)
         return answer._replace(
             value=answer.value + constant, bound=answer.bound + constant
         )
@@ -384,7 +390,7 @@ def _optimum(
     return answer, q, q
 
 
-def _quotient(m: Metric, ask: _Ask) -> Quotient:
+def _quotient(m: Metric, ask: _Ask) -> ZoneQuotient:
     """Write a metric of the total as a quotient; nothing is deferred here."""
     return quotient(m, ask.whole, all_decided=True)
 
@@ -401,12 +407,12 @@ def _parts(ask: _Ask, form: Form) -> tuple[list[Any], int, int]:
     return parts, fixed + int(form.const * times), times
 
 
-def _row(ask: _Ask, form: Form, strict: bool) -> Row:
+def _row(ask: _Ask, form: Form, strict: bool) -> GroupRow:
     parts, constant, _ = _parts(ask, form)
-    return Row(parts, constant - (1 if strict else 0))
+    return GroupRow(parts, constant - (1 if strict else 0))
 
 
-def _total_rows(ask: _Ask, c: Constraint) -> list[Row]:
+def _total_rows(ask: _Ask, c: Constraint) -> list[GroupRow]:
     over, under = _quotient(c.metric, ask)
     lead = over.plus(under, -as_fraction(c.bound))
     if c.sign in ("<=", "<"):
@@ -543,7 +549,7 @@ def _posterior(c: Confusion, rng: np.random.Generator) -> Confusion:
 def _infeasible(ask: _Ask, seconds: float) -> Infeasible:
     """Say what cannot be met: one limit alone, or only all of them together."""
     nothing = Form(*[Fraction(0)] * 6)
-    flat = Quotient(nothing, nothing._replace(const=Fraction(1)))
+    flat = ZoneQuotient(nothing, nothing._replace(const=Fraction(1)))
     for b in ask.between:
         if (
             _optimum(ask._replace(between=[b], totals=[]), flat, seconds)[0].cuts

@@ -53,18 +53,18 @@ class Gap(NamedTuple):
     top: Callable[[Any], Any]
 
 
-class Row(NamedTuple):
+class GroupRow(NamedTuple):
     """A sum over groups of whole numbers, plus a constant, that must reach zero."""
 
     value: list[Any]
     constant: int
 
 
-class Problem(NamedTuple):
+class GroupProblem(NamedTuple):
     """What to maximise, the sums and gaps to keep, and which cuts may be used."""
 
     objective: list[Any]
-    rows: list[Row]
+    rows: list[GroupRow]
     gaps: list[Gap]
     allowed: list[NDArray[np.bool_]]
     agrees: Callable[[list[int]], bool]  # are the gaps kept, exactly?
@@ -81,7 +81,7 @@ class Problem(NamedTuple):
         )
 
 
-class Answer(NamedTuple):
+class GroupAnswer(NamedTuple):
     """The best cuts found, their value, and the proof: nothing is above ``bound``."""
 
     cuts: list[int] | None
@@ -198,7 +198,7 @@ def _way(values: Floats) -> int:
     return -1 if (step <= 0).all() else 0
 
 
-def solve(p: Problem, seconds: float) -> Answer:
+def solve(p: GroupProblem, seconds: float) -> GroupAnswer:
     """Find the best cuts, with a proof or with what is left open after so long."""
     return _Search(p, time.monotonic() + seconds).run()
 
@@ -206,7 +206,7 @@ def solve(p: Problem, seconds: float) -> Answer:
 class _Search:
     """Branch and bound over the smallest values of the gaps."""
 
-    def __init__(self, p: Problem, until: float) -> None:
+    def __init__(self, p: GroupProblem, until: float) -> None:
         self.p, self.until, self.judged = p, until, 0
         self.best: list[int] | None = None
         self.value = -(1 << 62)
@@ -239,17 +239,17 @@ class _Search:
         rows = zip(self.price, self.p.rows, strict=True)
         return float(sum(price * row.constant for price, row in rows))
 
-    def run(self) -> Answer:
+    def run(self) -> GroupAnswer:
         if any(not s.size for s in self.steps) or not all(
             a.any() for a in self.p.allowed
         ):
-            return Answer(None, self.value, self.value, 0)
+            return GroupAnswer(None, self.value, self.value, 0)
         corners = self._first_corners()
         if self.p.rows:
             self._find_price(corners)
         self._try_corners(corners)
         bound = self._branch()
-        return Answer(self.best, self.value, max(bound, self.value), self.judged)
+        return GroupAnswer(self.best, self.value, max(bound, self.value), self.judged)
 
     def _first_corners(self) -> Ints:
         """Choose values of v for a first look: spread over each list, all together."""
@@ -475,7 +475,7 @@ class _Search:
 
 
 def _program(
-    p: Problem, places: list[Ints], forbidden: list[list[int]], seconds: float
+    p: GroupProblem, places: list[Ints], forbidden: list[list[int]], seconds: float
 ) -> tuple[list[int] | None, bool]:
     """One binary a cut, one cut a group; say, too, whether HiGHS proved it."""
     from scipy import sparse

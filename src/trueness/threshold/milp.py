@@ -38,7 +38,7 @@ MOST_CASES = 20_000
 _PROVED_INFEASIBLE = 2  # status of scipy.optimize.milp
 
 
-class Linear(NamedTuple):
+class LinearForm(NamedTuple):
     """A linear function of the counts: ``tp * a + fp * b + c``, in whole numbers."""
 
     a: int
@@ -53,17 +53,17 @@ class Linear(NamedTuple):
         """Evaluate it at a cut, in whole numbers."""
         return self.at(int(cuts.seen.tp[k]), int(cuts.seen.fp[k]))
 
-    def plus(self, other: Linear, times: int = 1, own: int = 1) -> Linear:
+    def plus(self, other: LinearForm, times: int = 1, own: int = 1) -> LinearForm:
         """Give ``own * self + times * other``."""
         pairs = zip(self, other, strict=True)
-        return Linear(*(own * s + times * o for s, o in pairs))
+        return LinearForm(*(own * s + times * o for s, o in pairs))
 
 
-class Quotient(NamedTuple):
+class LinearQuotient(NamedTuple):
     """A quotient of linear functions of the counts."""
 
-    over: Linear
-    under: Linear
+    over: LinearForm
+    under: LinearForm
 
     @property
     def is_linear(self) -> bool:
@@ -71,7 +71,7 @@ class Quotient(NamedTuple):
         return self.under.a == 0 and self.under.b == 0
 
 
-Row = Linear  # that must not be negative at the chosen cut
+Row = LinearForm  # that must not be negative at the chosen cut
 
 
 @final
@@ -131,20 +131,20 @@ class Program(NamedTuple):
         return int(self.integral.sum())
 
 
-def linear_fraction(metric: Metric, cuts: Cuts) -> Quotient:
+def linear_fraction(metric: Metric, cuts: Cuts) -> LinearQuotient:
     """Write a metric as a quotient of linear functions of tp and fp, if it is one."""
     parts = ((1.0, metric),) if metric.terms is None else metric.terms
     terms = [(as_fraction(w), _probe(part, cuts, metric)) for w, part in parts]
-    total = Quotient(Linear(0, 0, 0), Linear(0, 0, 1))
+    total = LinearQuotient(LinearForm(0, 0, 0), LinearForm(0, 0, 1))
     for weight, term in [*terms, (as_fraction(metric.constant), _ONE)]:
         total = _add(total, weight, term, metric)
     return _reduced(total)
 
 
-_ONE = Quotient(Linear(0, 0, 1), Linear(0, 0, 1))
+_ONE = LinearQuotient(LinearForm(0, 0, 1), LinearForm(0, 0, 1))
 
 
-def _probe(part: Metric, cuts: Cuts, whole: Metric) -> Quotient:
+def _probe(part: Metric, cuts: Cuts, whole: Metric) -> LinearQuotient:
     """Read the coefficients off six points: a polynomial of degree two has no more.
 
     The formula of a metric is code, not coefficients. Three points give the candidate
@@ -157,15 +157,17 @@ def _probe(part: Metric, cuts: Cuts, whole: Metric) -> Quotient:
     counts = cuts.scale.counts(tp, fp, cuts.n_pos, cuts.n_neg)
     functions = []
     for v in exact.quotient(part, counts, cuts.scale.unit):
-        found = Linear(v[1] - v[0], v[2] - v[0], v[0])
+        found = LinearForm(v[1] - v[0], v[2] - v[0], v[0])
         pairs = zip(tp.tolist(), fp.tolist(), strict=True)
         if [found.at(*pair) for pair in pairs] != list(v):
             raise _not_linear(whole)
         functions.append(found)
-    return Quotient(*functions)
+    return LinearQuotient(*functions)
 
 
-def _add(total: Quotient, weight: Fraction, term: Quotient, whole: Metric) -> Quotient:
+def _add(
+    total: LinearQuotient, weight: Fraction, term: LinearQuotient, whole: Metric
+) -> LinearQuotient:
     """Add a weighted term; both must share their denominator, or have fixed ones.
 
     A sum of two true quotients would have a product of denominators, which is no longer
@@ -176,29 +178,29 @@ def _add(total: Quotient, weight: Fraction, term: Quotient, whole: Metric) -> Qu
     if not weight:
         return total
     if total.is_linear and term.is_linear:
-        return Quotient(
+        return LinearQuotient(
             over.plus(a, p * under.c, own=q * b.c),
-            Linear(0, 0, q * under.c * b.c),
+            LinearForm(0, 0, q * under.c * b.c),
         )
     if total.is_linear and over.a == over.b == 0:
         # a constant c/d and p/q * a/b: (c q b + d p a) / (d q b)
-        return Quotient(
+        return LinearQuotient(
             b.plus(a, under.c * p, own=over.c * q), b.plus(_ZERO, own=under.c * q)
         )
     if term.is_linear and a.a == a.b == 0:
-        return Quotient(
+        return LinearQuotient(
             over.plus(under, p * a.c, own=q * b.c), under.plus(_ZERO, own=q * b.c)
         )
     raise _not_linear(whole)
 
 
-_ZERO = Linear(0, 0, 0)
+_ZERO = LinearForm(0, 0, 0)
 
 
-def _reduced(q: Quotient) -> Quotient:
+def _reduced(q: LinearQuotient) -> LinearQuotient:
     common = math.gcd(*q.over, *q.under)
-    over, under = (Linear(*(v // common for v in f)) for f in q)
-    return Quotient(over, under)
+    over, under = (LinearForm(*(v // common for v in f)) for f in q)
+    return LinearQuotient(over, under)
 
 
 def _not_linear(metric: Metric) -> InputError:
@@ -223,8 +225,8 @@ def rows_of(constraint: Constraint, cuts: Cuts) -> list[Row]:
     return [_at_least_one(under), _at_least_one(lead) if strict else lead]
 
 
-def _at_least_one(f: Linear) -> Linear:
-    return Linear(f.a, f.b, f.c - 1)
+def _at_least_one(f: LinearForm) -> LinearForm:
+    return LinearForm(f.a, f.b, f.c - 1)
 
 
 def per_score(cuts: Cuts) -> Program:
@@ -326,7 +328,7 @@ class Solved(NamedTuple):
 def solve_linear(
     program: Program,
     cuts: Cuts,
-    objective: Linear,
+    objective: LinearForm,
     rows: list[Row],
     time_limit: float | None = None,
 ) -> Solved:
@@ -348,7 +350,7 @@ def solve_linear(
 def _highs(
     program: Program,
     cuts: Cuts,
-    objective: Linear,
+    objective: LinearForm,
     rows: list[Row],
     forbidden: list[int],
     time_limit: float | None,
@@ -393,14 +395,16 @@ def _highs(
     )
 
 
-def _small(f: Linear) -> Linear:
+def _small(f: LinearForm) -> LinearForm:
     """Divide by the common divisor, which keeps the numbers within the tolerances."""
     common = math.gcd(f.a, f.b) or 1
     # floor: on whole numbers a*tp + b*fp >= -c holds exactly when it does so rounded
-    return Linear(f.a // common, f.b // common, f.c // common)
+    return LinearForm(f.a // common, f.b // common, f.c // common)
 
 
-def _weights(program: Program, cuts: Cuts, f: Linear, unit: int) -> tuple[Array, float]:
+def _weights(
+    program: Program, cuts: Cuts, f: LinearForm, unit: int
+) -> tuple[Array, float]:
     """Write ``a tp + b fp``, in units, in the variables of the program.
 
     Where there are z, the errors are counted by them (Ramazi, eqs. 1 and 6): with
@@ -451,7 +455,7 @@ def maximise(
 def _dinkelbach(
     program: Program,
     cuts: Cuts,
-    quotient: Quotient,
+    quotient: LinearQuotient,
     rows: list[Row],
     time_limit: float | None,
 ) -> tuple[Solved, Fraction, int]:

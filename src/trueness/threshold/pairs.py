@@ -62,10 +62,10 @@ def best_pairs(objective: Sum, rows: list[Sum]) -> Pairs | None:
             if found is None:
                 return None
             return found._replace(first=last - found.second, second=last - found.first)
-    return _best(_Question(objective, coupled, kinds, may_i, may_j))
+    return _best(_PairQuestion(objective, coupled, kinds, may_i, may_j))
 
 
-class _Question(NamedTuple):
+class _PairQuestion(NamedTuple):
     objective: Sum
     coupled: list[Sum]
     kinds: list[int]
@@ -97,7 +97,7 @@ def _monotone(values: Any) -> int:
     return -1 if (step <= 0).all() else 0
 
 
-def _best(q: _Question) -> Pairs | None:
+def _best(q: _PairQuestion) -> Pairs | None:
     free = [r for r, kind in zip(q.coupled, q.kinds, strict=True) if not kind]
     if len(free) > 1:
         return _try_all(q)
@@ -198,7 +198,7 @@ def _largest_with_key(u: Any, row: Sum, low: Ints, high: Ints, wanted: Ints) -> 
 
 
 def _listed(
-    q: _Question, free: list[Sum], top: Any, places: Ints, low: Ints, high: Ints
+    q: _PairQuestion, free: list[Sum], top: Any, places: Ints, low: Ints, high: Ints
 ) -> Pairs:
     """List the pairs that reach the top, the first cut of each running over all."""
     first: list[int] = []
@@ -219,7 +219,7 @@ def _listed(
     )
 
 
-def _try_all(q: _Question) -> Pairs | None:
+def _try_all(q: _PairQuestion) -> Pairs | None:
     """Try every pair, one second cut at a time: for rows that no order helps with."""
     size = len(q.objective.i)
     if size > MOST_ROWS:

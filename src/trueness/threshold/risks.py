@@ -114,7 +114,7 @@ _WORDS: dict[Cells, str] = {
 }
 
 
-class Mean(NamedTuple):
+class MeanRisk(NamedTuple):
     """The mean of ``z`` over the cases (tp, fp, fn, tn) is at least zero."""
 
     z: tuple[float, float, float, float]
@@ -171,7 +171,7 @@ def _relative(a: Any, b: float) -> Any:
     )
 
 
-class Rates(NamedTuple):
+class RiskRates(NamedTuple):
     """``a * recall + b * fpr >= d``, for each (a, b, d): one for every prevalence.
 
     ``left`` is the part of the error allowed that remains for the rates.
@@ -248,7 +248,7 @@ def lower_limit(y: int, n: int, alpha: float) -> float:
     return float(_limit(y, n, alpha, low=True))
 
 
-Risk = ShareOfCases | Mean | Rates
+Risk = ShareOfCases | MeanRisk | RiskRates
 
 
 def read_risk(asked: Constraint, share: Share | None, alpha: float) -> Risk:
@@ -267,7 +267,7 @@ def read_risk(asked: Constraint, share: Share | None, alpha: float) -> Risk:
         )
     up, down = {v for v in z if v > 0}, {v for v in z if v < 0}
     if len(up) > 1 or len(down) > 1:
-        return Mean(tuple(map(float, z)))  # type: ignore[arg-type]
+        return MeanRisk(tuple(map(float, z)))  # type: ignore[arg-type]
     x, y = up.pop(), -down.pop()
     # x right > y wrong: the share of right ones is above y / (x + y)
     right, wrong = (tuple(v * s > 0 for v in z) for s in (1, -1))
@@ -318,12 +318,12 @@ def quotient_of(m: Metric) -> tuple[list[Fraction], list[Fraction]] | None:
     return [o + constant * u for o, u in zip(over, under, strict=True)], under
 
 
-def _as_rates(asked: Constraint, share: Share | None, alpha: float) -> Rates | None:
+def _as_rates(asked: Constraint, share: Share | None, alpha: float) -> RiskRates | None:
     """Read a bound as one on recall and fpr; None when it is a simpler claim."""
     bound, sign = as_fraction(asked.bound), -1 if asked.sign in ("<=", "<") else 1
     form = _rate_form(asked.metric, bound)
     if form is not None:
-        return Rates((tuple(float(sign * v) for v in form),))  # type: ignore[arg-type]
+        return RiskRates((tuple(float(sign * v) for v in form),))  # type: ignore[arg-type]
     if share is None or not depends_on_prevalence(asked.metric):
         return None
     z = _values(asked)
@@ -332,7 +332,7 @@ def _as_rates(asked: Constraint, share: Share | None, alpha: float) -> Rates | N
     left, ends = 1.0, [e.value for e in share.ends]
     if share.level is not None:
         left, ends = 1 - _FOR_PREVALENCE, _ends(share, _FOR_PREVALENCE * alpha)
-    return Rates(tuple(_at_prevalence(z, p) for p in ends), left)
+    return RiskRates(tuple(_at_prevalence(z, p) for p in ends), left)
 
 
 def _ends(share: Share, alpha: float) -> list[float]:

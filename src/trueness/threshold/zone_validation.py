@@ -183,7 +183,7 @@ def validate_thresholds(
     )
     limits = read_limits(subject_to)
     cuts = all_cuts(t, prevalence, "validate_thresholds")
-    task = _Task(t.labelled(), cuts, objective, limits)
+    task = _ZoneTask(t.labelled(), cuts, objective, limits)
     runs = [r for r in _repeat(task, replicates, rng) if r is not None]
     if 2 * len(runs) < replicates:
         raise NotEnoughCases(
@@ -213,14 +213,14 @@ def validate_thresholds(
     )
 
 
-class _Task(NamedTuple):
+class _ZoneTask(NamedTuple):
     tally: Tally
     cuts: Cuts
     objective: Metric
     limits: tuple[Limit, ...]
 
 
-class _Run(NamedTuple):
+class _ZoneRun(NamedTuple):
     lower: float
     upper: float
     left: tuple[int, ...]  # flagged, doubtful and cleared; positives and negatives
@@ -228,7 +228,7 @@ class _Run(NamedTuple):
     whole: tuple[float, ...]
 
 
-def _repeat(task: _Task, replicates: int, rng: np.random.Generator) -> Any:
+def _repeat(task: _ZoneTask, replicates: int, rng: np.random.Generator) -> Any:
     draw = Resample(task.tally)
     space = np.zeros((4, len(task.tally) + 1), dtype=np.int64)
     for _ in steps(range(replicates), "Bootstrap", unit="samples"):
@@ -236,8 +236,8 @@ def _repeat(task: _Task, replicates: int, rng: np.random.Generator) -> Any:
 
 
 def _run(
-    task: _Task, space: Ints, pos: Array, neg: Array, pos_out: Array, neg_out: Array
-) -> _Run | None:
+    task: _ZoneTask, space: Ints, pos: Array, neg: Array, pos_out: Array, neg_out: Array
+) -> _ZoneRun | None:
     score, asked = task.tally.score, task.cuts.asked
     seen = sample_counts(space, pos, neg, both=True)
     if seen is None:
@@ -260,7 +260,7 @@ def _run(
     for k in rows:
         whole += [int(task.tally.pos[:k].sum()) / task.tally.n_pos]
         whole += [int(task.tally.neg[:k].sum()) / task.tally.n_neg]
-    return _Run(thresholds[1], thresholds[0], left, tuple(bag), tuple(whole))
+    return _ZoneRun(thresholds[1], thresholds[0], left, tuple(bag), tuple(whole))
 
 
 def _zone_counts(pos: Array, neg: Array, rows: list[int]) -> tuple[int, ...]:
@@ -270,7 +270,7 @@ def _zone_counts(pos: Array, neg: Array, rows: list[int]) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def _outcome(task: _Task, counts: Floats) -> _Outcome:
+def _outcome(task: _ZoneTask, counts: Floats) -> _Outcome:
     """Scale counts in the zones to the number of cases and prevalence of use."""
     n = task.cuts.n_pos + task.cuts.n_neg
     pos, neg = counts[0::2].sum(axis=0), counts[1::2].sum(axis=0)
@@ -283,7 +283,7 @@ def _outcome(task: _Task, counts: Floats) -> _Outcome:
 
 
 def _posterior(
-    task: _Task, zones: Zones, runs: list[_Run], rng: np.random.Generator
+    task: _ZoneTask, zones: Zones, runs: list[_ZoneRun], rng: np.random.Generator
 ) -> _Outcome:
     """Draw outcomes of the chosen rule in the population; see ``validation.py``."""
     bag, whole = np.array([r.bag for r in runs]), np.array([r.whole for r in runs])
@@ -310,7 +310,7 @@ def _posterior(
 
 
 def _metrics(
-    task: _Task, zones: Zones, drawn: _Outcome, level: float
+    task: _ZoneTask, zones: Zones, drawn: _Outcome, level: float
 ) -> dict[str, Estimate]:
     c = zones.confusion
     seen = np.array([c.tp, c.fp, zones.deferred_pos, zones.deferred_neg, c.fn, c.tn])

@@ -137,7 +137,7 @@ _ZERO = Form(*[Fraction(0)] * 6)
 _ONE = _ZERO._replace(const=Fraction(1))
 
 
-class Quotient(NamedTuple):
+class ZoneQuotient(NamedTuple):
     """A quotient of two weighted sums of counts."""
 
     over: Form
@@ -346,7 +346,7 @@ def _value(cuts: Cuts, found: Pairs | None, over: Form, under: Form) -> Fraction
     return _at(cuts, over, i, j) / _at(cuts, under, i, j)
 
 
-def quotient(metric: Metric, cuts: Cuts, all_decided: bool = False) -> Quotient:
+def quotient(metric: Metric, cuts: Cuts, all_decided: bool = False) -> ZoneQuotient:
     """Write a metric as a quotient of weighted sums of counts, if it is one.
 
     Where nothing is deferred (``all_decided``) the number of positives, negatives and
@@ -356,7 +356,7 @@ def quotient(metric: Metric, cuts: Cuts, all_decided: bool = False) -> Quotient:
     if all_decided and metric.name in _OF_RATES:
         return quotient(read_metric(_OF_RATES[metric.name]), cuts, all_decided)
     parts = ((1.0, metric),) if metric.terms is None else metric.terms
-    total = Quotient(_ZERO._replace(const=as_fraction(metric.constant)), _ONE)
+    total = ZoneQuotient(_ZERO._replace(const=as_fraction(metric.constant)), _ONE)
     for weight, part in parts:
         q = _part(part, cuts, metric)
         if all_decided:
@@ -371,29 +371,31 @@ _OF_RATES = {
 }
 
 
-def _fixed(q: Quotient, cuts: Cuts) -> Quotient:
+def _fixed(q: ZoneQuotient, cuts: Cuts) -> ZoneQuotient:
     """Write a denominator that is the same for all cuts as a number."""
     under = q.under
     if under.tp != under.fn or under.fp != under.tn:
         return q
     size = under.tp * cuts.n_pos + under.fp * cuts.n_neg + under.const
-    return Quotient(q.over, _ZERO._replace(const=size))
+    return ZoneQuotient(q.over, _ZERO._replace(const=size))
 
 
-def _part(part: Metric, cuts: Cuts, whole: Metric) -> Quotient:
+def _part(part: Metric, cuts: Cuts, whole: Metric) -> ZoneQuotient:
     n = Fraction(cuts.n_pos + cuts.n_neg)
     if part.name in ("defer", "deferred"):
         every = n if part.name == "defer" else Fraction(1)
-        return Quotient(_ZERO._replace(defer=Fraction(1)), _ZERO._replace(const=every))
+        return ZoneQuotient(
+            _ZERO._replace(defer=Fraction(1)), _ZERO._replace(const=every)
+        )
     if part.name in _TOTALS:
         share = as_fraction(cuts.prevalence) if cuts.asked else Fraction(cuts.n_pos, n)
         size = {"cases": n, "positives": n * share, "negatives": n * (1 - share)}
-        return Quotient(_ZERO._replace(const=size[part.name]), _ONE)
+        return ZoneQuotient(_ZERO._replace(const=size[part.name]), _ONE)
     if part.ratio is None:
         raise _not_a_quotient(whole)
     over, under = part.ratio
     top = _form(over)
-    return Quotient(top, _ONE if under is None else _form(under))
+    return ZoneQuotient(top, _ONE if under is None else _form(under))
 
 
 def _form(weights: tuple[float, float, float, float]) -> Form:
@@ -402,21 +404,21 @@ def _form(weights: tuple[float, float, float, float]) -> Form:
 
 
 def _added(
-    total: Quotient, weight: Fraction, part: Quotient, whole: Metric
-) -> Quotient:
+    total: ZoneQuotient, weight: Fraction, part: ZoneQuotient, whole: Metric
+) -> ZoneQuotient:
     """Add a weighted term; two different denominators cannot be joined."""
     (over, under), (a, b) = total, part
     if not weight:
         return total
     if b.is_constant:
-        return Quotient(over.plus(a, weight / b.const) if under.is_constant
+        return ZoneQuotient(over.plus(a, weight / b.const) if under.is_constant
                         else _over_under(over, a, weight / b.const, under, whole),
                         under)  # fmt: skip
     if under.is_constant and over.is_constant:
         # c/d + w a/b = (c/d b + w a) / b
-        return Quotient(_ZERO.plus(b, over.const / under.const).plus(a, weight), b)
+        return ZoneQuotient(_ZERO.plus(b, over.const / under.const).plus(a, weight), b)
     if under == b:
-        return Quotient(over.plus(a, weight), b)
+        return ZoneQuotient(over.plus(a, weight), b)
     raise _not_a_quotient(whole)
 
 

@@ -22,7 +22,7 @@ from trueness.metrics.definitions import cost
 from trueness.nogold import _checks as _votes
 from trueness.nogold.combinations.branch_and_bound import (
     TIE,
-    Found,
+    BestFound,
     maximise,
     polish,
 )
@@ -167,7 +167,7 @@ def _best_on_average(
     return _closed(c, won, *_searched(c, won))
 
 
-def _smaller_gap(c: Criterion, d: Draws, found: Found) -> float:
+def _smaller_gap(c: Criterion, d: Draws, found: BestFound) -> float:
     """Compare the bound of the search with that of knowing the draw."""
     sens, spec = d.a[:, found.chosen].sum(axis=1), 1 - d.b[:, found.chosen].sum(axis=1)
     best = float(c.value(sens, spec, d.phi).mean())

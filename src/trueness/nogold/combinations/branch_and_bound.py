@@ -95,7 +95,7 @@ class Ranged(Protocol):
         """Between which gains lies each open pattern, whatever the others do?"""
 
 
-class Problem(Additive, Ranged, Protocol):
+class SearchProblem(Additive, Ranged, Protocol):
     """What a search asks of a criterion."""
 
     @property
@@ -118,7 +118,7 @@ class Problem(Additive, Ranged, Protocol):
         """Divide a subproblem in two."""
 
 
-class Found(NamedTuple):
+class BestFound(NamedTuple):
     """A set of patterns, and how much better any other could be at most."""
 
     chosen: Array  # (n,) of bool
@@ -129,7 +129,7 @@ class Found(NamedTuple):
 class Best:
     """The best set so far."""
 
-    def __init__(self, problem: Problem, chosen: Array) -> None:
+    def __init__(self, problem: SearchProblem, chosen: Array) -> None:
         self.problem, self.chosen = problem, chosen
         self.value = problem.value(chosen)
 
@@ -187,7 +187,9 @@ def settle(problem: Ranged, state: Array) -> Array:
     return state
 
 
-def maximise(problem: Problem, start: Array, most: int = MOST_SUBPROBLEMS) -> Found:
+def maximise(
+    problem: SearchProblem, start: Array, most: int = MOST_SUBPROBLEMS
+) -> BestFound:
     """Find the best set of patterns; ``start`` is any set."""
     best = Best(problem, start)
     number = itertools.count()  # breaks ties in the heap, whose entries do not compare
@@ -203,11 +205,11 @@ def maximise(problem: Problem, start: Array, most: int = MOST_SUBPROBLEMS) -> Fo
             heapq.heappush(heap, (max(-above, upper), next(number), part))
     gap = -heap[0][0] - best.value if heap else 0.0
     chosen = polish(problem, best.chosen, np.arange(start.size))
-    return Found(chosen, gap if gap > ROUNDING else 0.0, done)
+    return BestFound(chosen, gap if gap > ROUNDING else 0.0, done)
 
 
 def _examine(
-    problem: Problem, subproblem: Subproblem, best: Best
+    problem: SearchProblem, subproblem: Subproblem, best: Best
 ) -> list[tuple[float, Subproblem]]:
     """Settle what can be settled; give the parts that may hold a better set."""
     while True:

@@ -42,7 +42,7 @@ SMALL = 20_000
 WIDTHS = (0.1, 0.01, 0.001)
 
 
-class Part(NamedTuple):
+class MinimumPart(NamedTuple):
     """The criterion in a subproblem: base + gain'x + sum(min(0, y - w x)) / draws."""
 
     free: Array
@@ -95,7 +95,7 @@ class Minimum:
         least = part.gain - np.clip(-lowest, 0, w).sum(axis=0) / n
         return least, part.gain - np.clip(w - y, 0, w).sum(axis=0) / n
 
-    def _part(self, state: Array) -> Part:
+    def _part(self, state: Array) -> MinimumPart:
         """Sum up the draws in which y cannot change its sign."""
         free, one = np.flatnonzero(state == OPEN), state == IN
         y, w = 1 - self.w[:, one].sum(axis=1), self.w[:, free]
@@ -105,7 +105,7 @@ class Minimum:
         base = float(self.mean[one].sum() + y[below].sum() / n)
         gain = self.mean[free] - w[below].sum(axis=0) / n
         kept = ~below & (y < spread)
-        return Part(free, base, gain, y[kept], w[kept], spread[kept])
+        return MinimumPart(free, base, gain, y[kept], w[kept], spread[kept])
 
     def majorant(self, subproblem: Subproblem) -> Majorant:
         """Weigh the two sides of the kink of each draw."""
@@ -135,7 +135,7 @@ def minimum(a: Floats, b: Floats) -> Minimum:
     return Minimum(a.mean(axis=0), w, TIE * w.mean(axis=0))
 
 
-def _program(part: Part, start: Floats, draws: int) -> tuple[Floats, Floats]:
+def _program(part: MinimumPart, start: Floats, draws: int) -> tuple[Floats, Floats]:
     """Solve the relaxed problem as a linear program; its multipliers are weights."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, hstack, identity
@@ -154,7 +154,7 @@ def _program(part: Part, start: Floats, draws: int) -> tuple[Floats, Floats]:
     return np.clip(found.x[:m], 0, 1), np.clip(-found.ineqlin.marginals, 0, 1)
 
 
-def _smoothed(part: Part, start: Floats, draws: int) -> tuple[Floats, Floats]:
+def _smoothed(part: MinimumPart, start: Floats, draws: int) -> tuple[Floats, Floats]:
     """Maximise with the kink rounded off, narrower and narrower."""
     # the root of the probability as unit: slopes and curvatures of one size
     unit = np.sqrt(np.maximum(part.w.mean(axis=0), LEAST))

@@ -14,7 +14,7 @@ from trueness.nogold.combinations.branch_and_bound import (
     IN,
     OPEN,
     TIE,
-    Found,
+    BestFound,
     maximise,
     polish,
 )
@@ -31,11 +31,11 @@ MATRIX = 2048
 WORK, WORK_MINIMUM = 2**18, 2**16
 
 
-def best_of_named(name: str, a: Floats, b: Floats) -> Found:
+def best_of_named(name: str, a: Floats, b: Floats) -> BestFound:
     """Give the best set of patterns on average; a and b are (draws, patterns)."""
     if name == "sum":
         gain, weight = (a - b).mean(axis=0), (a + b).mean(axis=0)
-        return Found(gain > TIE * weight, 0.0, 1)
+        return BestFound(gain > TIE * weight, 0.0, 1)
     start = _best_prefix(name, a.mean(axis=0), b.mean(axis=0))
     if name == "min":
         return maximise(minimum(a, b), start, WORK_MINIMUM // start.size)
@@ -55,7 +55,7 @@ def _best_prefix(name: str, a: Floats, b: Floats) -> Array:
     return chosen
 
 
-def _quadratic(name: str, a: Floats, b: Floats, start: Array) -> Found:
+def _quadratic(name: str, a: Floats, b: Floats, start: Array) -> BestFound:
     """Settle what the coarse majorant can, then search among the other patterns."""
     problem, n = coarse(name, a, b), start.size
     state, upper = np.full(n, OPEN, np.int8), np.inf
@@ -64,7 +64,7 @@ def _quadratic(name: str, a: Floats, b: Floats, start: Array) -> Found:
         state, upper = settle_by_chords(problem, start)
     free = np.flatnonzero(state == OPEN)
     if free.size > MATRIX:
-        return Found(start, upper - problem.value(start), 0)
+        return BestFound(start, upper - problem.value(start), 0)
     chosen, gap, done = state == IN, 0.0, 0
     if free.size:
         found = maximise(problem.form(state), start[free], WORK // free.size)
@@ -73,4 +73,4 @@ def _quadratic(name: str, a: Floats, b: Floats, start: Array) -> Found:
     # settling keeps what is better than the start, so it may have lost the start
     if problem.value(start) > problem.value(chosen):
         chosen = start
-    return Found(chosen, gap, done)
+    return BestFound(chosen, gap, done)

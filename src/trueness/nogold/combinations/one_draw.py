@@ -105,7 +105,7 @@ def _search(
         core, gap = _core(cost, scale(relaxed) - scale(max(found.value, TINY)))
     # the most probable first: what the others can still change falls quickly
     core = core[np.argsort(-(a + b)[core], kind="stable")]
-    sums = Sums(
+    sums = DrawSums(
         a[base].sum(keepdims=True),
         1 - b[base].sum(keepdims=True),
         np.zeros(1),
@@ -125,7 +125,7 @@ def _search(
             break
         if keep.size > MOST_STATES:
             keep, cut = keep[np.argsort(sums.paid[keep])[:MOST_STATES]], True
-        sums = Sums(*(part[keep] for part in sums))
+        sums = DrawSums(*(part[keep] for part in sums))
         value = combine(sums.sens, sums.spec)
         top = int(np.argmax(value))
         if value[top] > best * (1 + 1e-14):
@@ -135,7 +135,7 @@ def _search(
     return Choice(chosen, best, max(float(relaxed - best), 0.0) if cut else 0.0)
 
 
-class Sums(NamedTuple):
+class DrawSums(NamedTuple):
     """Sets of patterns: their rates, what they cost, and which patterns they flip."""
 
     sens: Floats
@@ -144,11 +144,11 @@ class Sums(NamedTuple):
     flips: Array
 
 
-def _flipped(sums: Sums, i: int, step: tuple[float, float, float]) -> Sums:
+def _flipped(sums: DrawSums, i: int, step: tuple[float, float, float]) -> DrawSums:
     """Add every set with one more pattern flipped, the i-th of the core."""
     flips = np.concatenate([sums.flips, sums.flips])
     flips[len(sums.flips) :, i] = True
-    return Sums(
+    return DrawSums(
         np.concatenate([sums.sens, sums.sens + step[0]]),
         np.concatenate([sums.spec, sums.spec + step[1]]),
         np.concatenate([sums.paid, sums.paid + step[2]]),
