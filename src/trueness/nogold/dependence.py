@@ -95,7 +95,8 @@ def conditional_dependence(
     Parameters
     ----------
     post
-        From :func:`trueness.latent_class`.
+        From :func:`trueness.latent_class`. Where that replaced independent errors by
+        itself, the fit with independent errors is looked at.
     replicates
         Tables drawn and fitted again.
     rng
@@ -129,6 +130,7 @@ def conditional_dependence(
     _votes.latent_posterior(post)
     replicates = _options.whole_number(replicates, "replicates", at_least=19)
     rng = _options.generator(rng)
+    post = post.independent  # the question is whether independent errors suffice
     model, flat = post.model, post.flat
     few = isinstance(model, Independent) and len(post.names) <= _pair_tests.MOST_SCORED
     at = np.linspace(0, len(flat["sensitivity"]) - 1, DRAWS).astype(int)

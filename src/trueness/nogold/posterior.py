@@ -135,6 +135,7 @@ class LatentPosterior(Record):
     _chains: Mapping[str, Floats]  # (chains, steps, size)
     _level: float
     _model: Any
+    _independent: Any = None  # the fit that the check of dependence replaced
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -155,6 +156,11 @@ class LatentPosterior(Record):
     def model(self) -> Any:
         """Which model was fitted, with its patterns and its prior?"""
         return self._model
+
+    @property
+    def independent(self) -> LatentPosterior:
+        """Give the fit with independent errors that this one replaced, or this one."""
+        return self if self._independent is None else self._independent
 
     @property
     def chains(self) -> Mapping[str, Floats]:
@@ -429,7 +435,7 @@ def _checked(
     if labelled and not found.p_value > DOUBT:
         other = from_labels(post.model, draws, chains, post.level, rng)
         note = by_labels_note(found, post, other)
-        return replace(other, notes=(*other.notes, note))
+        return replace(other, notes=(*other.notes, note), _independent=post)
     if not found.note or not post.identified:  # the note on that says more
         return post
     # several populations with common accuracies are an assumption of their own
@@ -467,7 +473,9 @@ def _predicting_best(
     gain = each[best] - each["none"]
     total = float(gain @ count)
     note = chosen_note(found, best, total, spread(gain, count), tried, chosen)
-    return replace(chosen, identified=False, notes=(*chosen.notes, note))
+    return replace(
+        chosen, identified=False, notes=(*chosen.notes, note), _independent=post
+    )
 
 
 def from_labels(
