@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +18,7 @@ from typing import Any, Literal, NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError
@@ -233,13 +234,16 @@ def group_thresholds(
     cuts = [all_cuts(t, None, "group_thresholds") for t in tallies.values()]
     whole = _pooled(cuts)
     ask = _Ask(cuts, whole, between, totals)
-    found, value, bound = _optimum(ask, _quotient(objective, ask), time_limit)
+    goal, start = _quotient(objective, ask), time.monotonic()
+    # what the limits cost needs a second search: a quarter of the time is kept for it
+    found, value, bound = _optimum(ask, goal, start + 0.75 * time_limit)
     if found.cuts is None:
         raise _infeasible(ask, time_limit)
     sign = 1 if objective is shown else -1
     common = _common(ask, objective)
-    free = _Ask(cuts, whole, [b for b in between if b.kind in ("min", "max")], totals)
-    at = _optimum(free, _quotient(objective, ask), time_limit)[1] if between else value
+    free = ask._replace(between=[b for b in between if b.kind in ("min", "max")])
+    until = max(start, time.monotonic() - 0.75 * time_limit) + time_limit
+    at = _optimum(free, goal, until)[1] if between else value
     names = [str(n) for n in tallies]
     proved = bound == value
     return GroupThresholds(
@@ -353,9 +357,9 @@ def _pooled(cuts: list[Cuts]) -> Cuts:
 
 
 def _optimum(
-    ask: _Ask, goal: ZoneQuotient, seconds: float
+    ask: _Ask, goal: ZoneQuotient, until: float
 ) -> tuple[GroupAnswer, Fraction, Fraction]:
-    """Maximise a sum, or a quotient of sums by Dinkelbach's method."""
+    """Maximise a sum, or a quotient of sums by Dinkelbach's method, up to some time."""
     allowed = [_allowed(c, ask.between) for c in ask.cuts]
     gaps = [_gap(ask.cuts, b) for b in ask.between if b.kind in ("gap", "ratio")]
     rows = [r for c in ask.totals for r in _total_rows(ask, c)]
@@ -364,7 +368,7 @@ def _optimum(
 
     def best(form: Form) -> GroupAnswer:
         u, constant, _ = _parts(ask, form)
-        answer = solve(GroupProblem(u, rows, gaps, allowed, agrees), seconds)
+        answer = solve(GroupProblem(u, rows, gaps, allowed, agrees), until)
         return answer._replace(
             value=answer.value + constant, bound=answer.bound + constant
         )
@@ -440,8 +444,9 @@ def _allowed(c: Cuts, between: list[Between]) -> Any:
         if b.kind in ("min", "max"):
             sign: Any = b.sign
             keep &= holds(c, Constraint(b.metric, sign, b.bound))
-        else:  # undefined meets no limit
-            keep &= ~np.isnan(values_of(c, b.metric))
+        else:  # undefined meets no limit, and no ratio with a zero does
+            values = values_of(c, b.metric)
+            keep &= ~np.isnan(values) & ((values != 0) | (b.kind == "gap"))
     return keep
 
 
@@ -550,17 +555,17 @@ def _infeasible(ask: _Ask, seconds: float) -> Infeasible:
     """Say what cannot be met: one limit alone, or only all of them together."""
     nothing = Form(*[Fraction(0)] * 6)
     flat = ZoneQuotient(nothing, nothing._replace(const=Fraction(1)))
+    until = time.monotonic() + seconds
+
+    def alone(between: list[Between], totals: list[Constraint]) -> bool:
+        part = ask._replace(between=between, totals=totals)
+        return _optimum(part, flat, until)[0].cuts is not None
+
     for b in ask.between:
-        if (
-            _optimum(ask._replace(between=[b], totals=[]), flat, seconds)[0].cuts
-            is None
-        ):
+        if not alone([b], []):
             return Infeasible(f"{b} cannot be met by any cuts of these groups.")
     for c in ask.totals:
-        if (
-            _optimum(ask._replace(between=[], totals=[c]), flat, seconds)[0].cuts
-            is None
-        ):
+        if not alone([], [c]):
             return Infeasible(f"{c!r} cannot be met by all groups together.")
     words = [*map(str, ask.between), *map(repr, ask.totals)]
     return Infeasible(
@@ -604,7 +609,7 @@ def gap_price(
     at: ArrayLike = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5),
     maximize: str | Metric = "accuracy",
     minimize: str | Metric | None = None,
-    subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
+    subject_to: Any = (),
     time_limit: float = 60.0,
 ) -> GapPrice:
     """How much of the objective does it cost to let groups differ less?
@@ -614,9 +619,10 @@ def gap_price(
     groups, maximize, minimize, subject_to, time_limit
         As in :func:`group_thresholds`.
     limit
-        What is limited: ``"recall_gap"``, ``"fpr_gap"``, ``"flagged_rate_ratio"``.
+        What is limited: ``"recall_gap"``, ``"precision_gap"``,
+        ``"flagged_rate_ratio"``; any metric with ``_gap`` or ``_ratio``.
     at
-        The bounds to try.
+        The bounds to try. Where no cuts meet one, value, bound and gap are NaN.
 
     Examples
     --------
@@ -628,28 +634,23 @@ def gap_price(
     places = _options.grid(at, "at")
     if not places.size:
         raise InputError("gap_price needs bounds to try; found none. Type at=[0.1].")
-    _options.choice(limit, ("recall_gap", "fpr_gap", "flagged_rate_ratio"), "limit")
-    sign = ">=" if limit.endswith("_ratio") else "<="
-    found = [
-        group_thresholds(
-            groups,
-            maximize,
-            [*_several(subject_to), f"{limit} {sign} {float(d)!r}"],
-            minimize=minimize,
-            time_limit=time_limit,
+    sign = ">=" if str(limit).endswith("_ratio") else "<="
+    asked = _read(f"{limit} {sign} 1")[0]
+    if not asked or asked[0].kind not in ("gap", "ratio"):
+        raise InputError(
+            f"limit must be a metric with _gap or _ratio; found {limit!r}. Type "
+            f'limit="recall_gap".'
         )
-        for d in places
-    ]
-    name = next(reversed(found[0].gaps))
-    return GapPrice(
-        limit=limit,
-        at=places,
-        value=_array(g.value for g in found),
-        bound=_array(g.bound for g in found),
-        gap=_array(g.gaps[name].value for g in found),
-        objective=found[0].objective,
-    )
-
-
-def _array(values: Iterable[float]) -> Array:
-    return np.array(list(values), dtype=np.float64)
+    shown, objective = read_objective(maximize, minimize)
+    options: dict[str, Any] = {"minimize": minimize, "time_limit": time_limit}
+    found = np.full((len(places), 3), np.nan)
+    for row, d in zip(found, places, strict=True):
+        limits = [*_several(subject_to), f"{limit} {sign} {float(d)!r}"]
+        try:
+            g = group_thresholds(groups, maximize, limits, **options)
+        except Infeasible:
+            continue
+        row[:] = g.value, g.bound, g.gaps[asked[0].name].value
+    value, bound, gap = found.T
+    word = "maximize" if objective is shown else "minimize"
+    return GapPrice(limit, places, value, bound, gap, f"{word} {shown.name}")

@@ -13,7 +13,9 @@ and the groups come apart; the sums are priced by multipliers :math:`\lambda_r \
 
 .. math:: B(v) = \sum_g \max_{k \in W_g(v)} [u_g(k) + \lambda l_g(k)] + \lambda c
 
-is an upper bound for that v, and exact without sums. The smallest value is that of some
+is an upper bound for that v, and exact without sums. Which prices make it smallest
+depends on v, so that several are kept, and the smallest of their bounds counts. The
+smallest value is that of some
 cut of some group, so that v runs over a finite list. Branch and bound halves ranges of
 this list: a range has the windows of its ends joined, :math:`[v_{low}, h(v_{high})]`,
 so its bound holds for every v in it. A range is dropped when its bound cannot beat the
@@ -35,11 +37,12 @@ from numpy.typing import NDArray
 from trueness._core.arrays import Floats, Ints
 
 _BLOCK = 16
-_BATCH = 1 << 15  # ranges of v that are judged at once
+_BATCH = 1 << 13  # ranges of v that are judged at once
 # windows are wider by some units in the last place; different quotients of counts up to
 # 10^6 are further apart, and what is found is checked in fractions
 _CLOSE = 1e-15
 _TRIES = 400  # values of v that are tried for a first answer
+_PRICES = 8  # that are kept at once: each takes as much memory as the cuts
 
 
 class Gap(NamedTuple):
@@ -131,28 +134,19 @@ class RangeMax:
 class _Group:
     """The cuts of one group, ready to be asked for the best one in a window."""
 
-    def __init__(self, weight: Floats, gaps: list[Floats], may: Any) -> None:
-        self.weight = np.where(may, weight, -np.inf)
-        self.gaps = gaps
-        self.orders: list[Ints | None] = []
-        self.sorted: list[Floats] = []
-        rising = [_way(v) for v in gaps]
-        self.together = all(rising)  # then windows are ranges of cuts, and can be cut
-        self.rising = rising
-        for v, way in zip(gaps, rising, strict=True):
-            order = np.argsort(v, kind="stable")  # NaN comes last
-            self.orders.append(None if way and self.together else order)
-            self.sorted.append(v[order])
-        self.reweigh(weight, may)
+    def __init__(self, gaps: list[Floats], may: NDArray[np.bool_]) -> None:
+        self.may = may
+        self.rising = [_way(v) for v in gaps]
+        self.together = all(self.rising)  # windows are ranges of cuts, and can be cut
+        self.orders = [np.argsort(v, kind="stable") for v in gaps]  # NaN comes last
+        self.sorted = [v[order] for v, order in zip(gaps, self.orders, strict=True)]
 
-    def reweigh(self, weight: Floats, may: Any) -> None:
-        """Take other prices."""
-        self.weight = np.where(may, weight, -np.inf)
-        keys: list[Ints | None] = [None] if self.together else self.orders
-        self.tables = [
-            RangeMax(self.weight if order is None else self.weight[order])
-            for order in keys
-        ]
+    def tables(self, weight: Floats) -> list[RangeMax]:
+        """Make ready to be asked for the largest of these weights."""
+        weight = np.where(self.may, weight, -np.inf)
+        if self.together:
+            return [RangeMax(weight)]
+        return [RangeMax(weight[order]) for order in self.orders]
 
     def windows(self, low: Floats, high: Floats) -> list[tuple[Ints, Ints]]:
         """Give the places (in sorted order, or of cuts) that each window spans."""
@@ -163,29 +157,25 @@ class _Group:
             found.append((a, b - 1))
         if not self.together:
             return found
-        first = np.zeros(len(low), dtype=np.int64)
-        last = np.full(len(low), self.weight.size - 1)
+        end = self.may.size - 1
+        first, last = np.zeros(len(low), dtype=np.int64), np.full(len(low), end)
         for (a, b), way in zip(found, self.rising, strict=True):
-            if way < 0:
-                a, b = self.weight.size - 1 - b, self.weight.size - 1 - a
+            a, b = (a, b) if way > 0 else (end - b, end - a)
             first, last = np.maximum(first, a), np.minimum(last, b)
         return [(first, last)]
 
-    def best(self, low: Floats, high: Floats) -> Floats:
-        """Bound the weight of the best cut in each window."""
-        found = [
-            table(a, b)
-            for table, (a, b) in zip(self.tables, self.windows(low, high), strict=True)
-        ]
-        return np.asarray(np.min(found, axis=0))
-
-    def inside(self, low: Floats, high: Floats) -> NDArray[np.bool_]:
+    def inside(self, low: Floats, high: Floats) -> Ints:
         """Which cuts lie in one window?"""
-        keep = np.isfinite(self.weight)
-        for c, v in enumerate(self.gaps):
-            reach = _CLOSE * (1 + abs(low[c])), _CLOSE * (1 + abs(high[c]))
-            keep &= (v >= low[c] - reach[0]) & (v <= high[c] + reach[1])
-        return keep
+        spans = [
+            (int(a[0]), int(b[0]) + 1) for a, b in self.windows(low[None], high[None])
+        ]
+        if self.together:
+            at = np.arange(*spans[0])
+            return at[self.may[at]]
+        times = np.zeros(self.may.size, dtype=np.int64)
+        for order, (first, stop) in zip(self.orders, spans, strict=True):
+            times[order[first:stop]] += 1
+        return np.flatnonzero((times == len(spans)) & self.may)
 
 
 def _way(values: Floats) -> int:
@@ -198,9 +188,114 @@ def _way(values: Floats) -> int:
     return -1 if (step <= 0).all() else 0
 
 
-def solve(p: GroupProblem, seconds: float) -> GroupAnswer:
-    """Find the best cuts, with a proof or with what is left open after so long."""
-    return _Search(p, time.monotonic() + seconds).run()
+def solve(p: GroupProblem, until: float) -> GroupAnswer:
+    """Find the best cuts, with a proof or with what is left open at that time."""
+    return _Search(p, until).run()
+
+
+class _Price(NamedTuple):
+    """The worth of a unit of each sum, and the best cuts of the groups at that."""
+
+    constant: float
+    tables: list[list[RangeMax]]
+
+
+class _Window:
+    """The cuts that go with one v: what is the smallest bound that prices give?"""
+
+    def __init__(self, p: GroupProblem, places: list[Ints]) -> None:
+        self.p, self.places = p, places
+        self.worth = _at(p.objective, places)
+        self.parts = [_at(r.value, places) for r in p.rows]
+
+    def weights(self, price: Floats) -> list[Floats]:
+        """Give the worth of every cut: objective and priced sums."""
+        found = list(self.worth)
+        for each, parts in zip(price, self.parts, strict=True):
+            found = [w + each * x for w, x in zip(found, parts, strict=True)]
+        return found
+
+    def line(self, price: Floats, r: int) -> tuple[float, float, list[int]]:
+        """Give the bound, how it changes with price r, and the cuts that make it."""
+        weights = self.weights(price)
+        best = [int(np.argmax(w)) for w in weights]
+        chosen = zip(self.parts[r], best, strict=True)
+        slope = self.p.rows[r].constant + sum(float(x[i]) for x, i in chosen)
+        total = sum(float(w[i]) for w, i in zip(weights, best, strict=True))
+        cuts = [int(x[i]) for x, i in zip(self.places, best, strict=True)]
+        return total + _constant(self.p, price), slope, cuts
+
+    def dual(self) -> tuple[float, Floats, list[int] | None]:
+        """Find prices that make the bound small, and cuts that keep the sums, if any.
+
+        Several sums take turns: any prices are valid, good ones are sharp.
+        """
+        price, bound, kept = np.zeros(len(self.p.rows)), math.inf, None
+        for _ in range(1 if len(price) == 1 else 3):
+            for r in range(len(price)):
+                bound, cuts = self._least(price, r)
+                if cuts is not None and self.p.keeps_rows(cuts):
+                    kept = cuts
+        return bound, price, kept
+
+    def _least(self, price: Floats, r: int) -> tuple[float, list[int] | None]:
+        r"""Make the bound smallest in one price; ``price`` is changed in place.
+
+        The bound is a maximum of lines, one for every choice of cuts. Of two, one falls
+        (its cuts break the sum) and one rises (they keep it): where they meet is the
+        next price to try, and the best one when no other line lies above it there.
+        """
+
+        def at(x: float) -> tuple[float, float, float, list[int]]:
+            price[r] = x
+            return x, *self.line(price, r)
+
+        low = at(0.0)
+        if low[2] >= 0:
+            return low[1], low[3]
+        high = at(1.0)
+        while high[2] < 0:
+            if high[0] > 1e12:  # no cuts keep this sum
+                return high[1], None
+            low, high = high, at(8 * high[0])
+        for _ in range(60):
+            x = low[1] - high[1] + high[2] * high[0] - low[2] * low[0]
+            here = at(x / (high[2] - low[2]))
+            if here[1] <= low[1] + low[2] * (here[0] - low[0]) + 1e-9 * abs(here[1]):
+                break
+            low, high = (here, high) if here[2] < 0 else (low, here)
+        return here[1], high[3]
+
+
+def _constant(p: GroupProblem, price: Floats) -> float:
+    return float(sum(x * row.constant for x, row in zip(price, p.rows, strict=True)))
+
+
+def _at(values: list[Any], places: list[Ints]) -> list[Floats]:
+    """Give the entries at some cuts of each group."""
+    pairs = zip(values, places, strict=True)
+    return [np.asarray(v[x], dtype=np.float64) for v, x in pairs]
+
+
+class _Ranges(NamedTuple):
+    """Ranges of smallest values that are still open, each with its bound."""
+
+    low: Ints
+    high: Ints
+    bound: Floats
+
+    def some(self, which: Any) -> _Ranges:
+        """Give those that are marked, or at these places."""
+        return _Ranges(self.low[which], self.high[which], self.bound[which])
+
+    def joined(self, other: _Ranges) -> _Ranges:
+        """Give both."""
+        return _Ranges(*map(np.concatenate, zip(self, other, strict=True)))
+
+    def largest(self, most: int) -> tuple[_Ranges, _Ranges]:
+        """Tell those with the largest bounds, in order, from the others."""
+        order = np.argsort(-self.bound)
+        return self.some(order[:most]), self.some(order[most:])
 
 
 class _Search:
@@ -210,56 +305,56 @@ class _Search:
         self.p, self.until, self.judged = p, until, 0
         self.best: list[int] | None = None
         self.value = -(1 << 62)
-        self.price = np.zeros(len(p.rows))
+        self.prices: list[_Price] = []
         self.steps = [
             np.unique(np.concatenate([v[np.isfinite(v)] for v in g.value]))
             for g in p.gaps
         ]
         self.groups = [
-            _Group(w, [g.value[k] for g in p.gaps], p.allowed[k])
-            for k, w in enumerate(self._weights())
+            _Group([g.value[k] for g in p.gaps], may) for k, may in enumerate(p.allowed)
         ]
 
-    def _weights(self) -> list[Floats]:
-        found = []
-        for k, u in enumerate(self.p.objective):
-            w = np.asarray(u, dtype=np.float64)
-            for price, row in zip(self.price, self.p.rows, strict=True):
-                w = w + price * np.asarray(row.value[k], dtype=np.float64)
-            found.append(w)
-        return found
-
-    def _set_price(self, price: Floats) -> None:
-        self.price = price
-        for k, w in enumerate(self._weights()):
-            self.groups[k].reweigh(w, self.p.allowed[k])
-
-    @property
-    def _constant(self) -> float:
-        rows = zip(self.price, self.p.rows, strict=True)
-        return float(sum(price * row.constant for price, row in rows))
-
     def run(self) -> GroupAnswer:
-        if any(not s.size for s in self.steps) or not all(
-            a.any() for a in self.p.allowed
-        ):
+        empty = any(not s.size for s in self.steps)
+        if empty or not all(a.any() for a in self.p.allowed):
             return GroupAnswer(None, self.value, self.value, 0)
         corners = self._first_corners()
-        if self.p.rows:
-            self._find_price(corners)
+        self._add_price(self._first_price(corners))
         self._try_corners(corners)
         bound = self._branch()
         return GroupAnswer(self.best, self.value, max(bound, self.value), self.judged)
 
+    @property
+    def late(self) -> bool:
+        """Is the time up?"""
+        return time.monotonic() > self.until
+
+    def _add_price(self, price: Floats) -> None:
+        everywhere = [np.arange(a.size) for a in self.p.allowed]
+        weights = _Window(self.p, everywhere).weights(price)
+        tables = [g.tables(w) for g, w in zip(self.groups, weights, strict=True)]
+        self.prices.append(_Price(_constant(self.p, price), tables))
+
+    def _first_price(self, corners: Ints) -> Floats:
+        """Price the sums as the most promising of a few values of v asks for."""
+        price = np.zeros(len(self.p.rows))
+        if not self.p.rows:
+            return price
+        some = np.unique(np.linspace(0, len(corners) - 1, 25).astype(np.int64))
+        most = -math.inf
+        for places in map(self._places, corners[some]):
+            if all(x.size for x in places):
+                bound, found, cuts = _Window(self.p, places).dual()
+                if cuts is not None and bound > most:
+                    most, price = bound, found
+        return price
+
     def _first_corners(self) -> Ints:
         """Choose values of v for a first look: spread over each list, all together."""
-        if not self.steps:
-            return np.zeros((1, 0), dtype=np.int64)
-        each = max(2, round(_TRIES ** (1 / len(self.steps))))
-        axes = [np.unique(np.linspace(0, s.size - 1, each).astype(np.int64))
-                for s in self.steps]  # fmt: skip
-        grid = np.meshgrid(*axes, indexing="ij")
-        return np.stack([g.ravel() for g in grid], axis=1)
+        each = max(2, round(_TRIES ** (1 / max(1, len(self.steps)))))
+        return _product(
+            [np.linspace(0, s.size - 1, each).astype(np.int64) for s in self.steps]
+        )
 
     def _ends(self, low: Ints, high: Ints) -> tuple[Floats, Floats]:
         bottom, top = np.empty(low.shape), np.empty(low.shape)
@@ -267,144 +362,103 @@ class _Search:
             bottom[:, c], top[:, c] = s[low[:, c]], gap.top(s[high[:, c]])
         return bottom, top
 
+    def _places(self, at: Ints) -> list[Ints]:
+        """Which cuts of each group go with one smallest value?"""
+        bottom, top = (e[0] for e in self._ends(at[None], at[None]))
+        return [g.inside(bottom, top) for g in self.groups]
+
     def _bounds(self, low: Ints, high: Ints) -> Floats:
-        """Bound the objective for ranges of smallest values."""
-        self.judged += len(low)
-        ends = self._ends(low, high)
-        total = np.full(len(low), self._constant)
-        for group in self.groups:
-            total = total + group.best(*ends)
-        return total
+        """Bound the objective for ranges of smallest values.
 
-    def _find_price(self, corners: Ints) -> None:
-        """Price the sums so that the bound over the first corners is small.
-
-        The bound is convex in each price; any price is valid, a good one is sharp.
+        Every price gives a bound, so the least of them is one; later prices are only
+        asked about ranges that the earlier ones leave open.
         """
-        scale = [
-            max(1.0, float(max(np.abs(np.asarray(u, np.float64)).max() for u in
-                               self.p.objective)))
-            / max(1.0, float(max(np.abs(np.asarray(v, np.float64)).max() for v in
-                                 row.value)))
-            for row in self.p.rows
-        ]  # fmt: skip
-        for _ in range(1 if len(scale) == 1 else 3):
-            for r, unit in enumerate(scale):
-                self._line_search(corners, r, unit)
-
-    def _line_search(self, corners: Ints, r: int, unit: float) -> None:
-        def at(x: float) -> float:
-            price = self.price.copy()
-            price[r] = x
-            self._set_price(price)
-            return float(self._bounds(corners, corners).max())
-
-        low, high = 0.0, unit
-        best = at(low)
-        while (far := at(high)) < best and high < 1e6 * unit:
-            best, low, high = far, high / 8, high * 4
-        low = 0.0 if low <= unit / 2 else low
-        golden = (math.sqrt(5) - 1) / 2
-        a, b = high - golden * (high - low), low + golden * (high - low)
-        fa, fb = at(a), at(b)
-        for _ in range(24):
-            if time.monotonic() > self.until:
-                break
-            if fa <= fb:
-                high, b, fb = b, a, fa
-                a = high - golden * (high - low)
-                fa = at(a)
-            else:
-                low, a, fa = a, b, fb
-                b = low + golden * (high - low)
-                fb = at(b)
-        at(a if fa <= fb else b)
+        self.judged += len(low)
+        bottom, top = self._ends(low, high)
+        best, rest = np.full(len(low), np.inf), np.arange(len(low))
+        for price in self.prices:
+            total = np.full(rest.size, price.constant)
+            for group, tables in zip(self.groups, price.tables, strict=True):
+                spans = group.windows(bottom[rest], top[rest])
+                found = [t(a, b) for t, (a, b) in zip(tables, spans, strict=True)]
+                total = total + np.min(found, axis=0)
+            best[rest] = np.minimum(best[rest], total)
+            rest = rest[_beats(best[rest], self.value)]
+        return best
 
     def _try_corners(self, corners: Ints) -> None:
         """Look for good cuts where the bound is largest, then closer and closer."""
         for _ in range(4):
             bounds = self._bounds(corners, corners)
             for at in np.argsort(-bounds)[:6]:
-                if np.isfinite(bounds[at]) and bounds[at] > self.value:
-                    self._settle(corners[at], quick=True)
+                if bounds[at] > self.value and not self.late:
+                    self._settle(corners[at], float(bounds[at]), quick=True)
             if not self.steps:
                 return
             lead = corners[int(np.argmax(bounds))]
             width = [max(1, s.size // 200) for s in self.steps]
             near = [
-                np.unique(
-                    np.clip(lead[c] + np.arange(-20, 21) * w // 10, 0, s.size - 1)
-                )
+                np.clip(lead[c] + np.arange(-20, 21) * w // 10, 0, s.size - 1)
                 for c, (s, w) in enumerate(zip(self.steps, width, strict=True))
             ]
-            grid = np.meshgrid(*near, indexing="ij")
-            corners = np.stack([g.ravel() for g in grid], axis=1)
+            corners = _product(near)
 
     def _branch(self) -> int:
-        """Halve ranges until nothing can be better; give the bound that is left."""
-        if not self.steps:
-            zero = np.zeros((1, 0), dtype=np.int64)
-            top = self._bounds(zero, zero)[0]
-            done = self._settle(zero[0], quick=False)
-            return self.value if done else _whole(top)
+        """Halve ranges until nothing can be better; give the bound that is left.
+
+        The ranges with the largest bounds come first: when the time is up, the bound
+        that is left is as small as could be.
+        """
         low = np.zeros((1, len(self.steps)), dtype=np.int64)
-        high = np.array([[s.size - 1 for s in self.steps]])
-        bounds = self._bounds(low, high)
-        open_, left = [(low, high, bounds)], -(1 << 62)
-        while open_:
-            low, high, bounds = open_.pop()
-            keep = np.asarray([_whole(b) > self.value for b in bounds])
-            low, high, bounds = low[keep], high[keep], bounds[keep]
-            if time.monotonic() > self.until:
-                rest = [b for _, _, b in open_] + [bounds]
-                tops = [_whole(b.max()) for b in rest if b.size]
-                return max([left, self.value, *tops])
-            point = (low == high).all(axis=1)
-            for at in np.flatnonzero(point)[np.argsort(-bounds[point])]:
-                if _whole(bounds[at]) > self.value and not self._settle(
-                    low[at], quick=False
-                ):
-                    left = max(left, _whole(bounds[at]))
-            low, high = low[~point], high[~point]
-            if len(low):
-                open_ += self._children(low, high)
-        return max(left, self.value)
+        high = np.array([[s.size - 1 for s in self.steps]], dtype=np.int64)
+        ranges, left = _Ranges(low, high, self._bounds(low, high)), self.value
+        while True:
+            ranges = ranges.some(_beats(ranges.bound, self.value))
+            if not len(ranges.bound):
+                return max(left, self.value)
+            if self.late:
+                return max(left, int(_whole(ranges.bound.max())))
+            first, ranges = ranges.largest(_BATCH)
+            point = (first.low == first.high).all(axis=1)
+            for at in np.flatnonzero(point):
+                if not self._settle(first.low[at], float(first.bound[at]), quick=False):
+                    left = max(left, int(_whole(first.bound[at])))
+            halves = first.some(~point)
+            if len(halves.bound):
+                middle = (halves.low[0] + halves.high[0]) // 2
+                self._settle(middle, float(halves.bound[0]), quick=True)
+                ranges = ranges.joined(self._halved(halves))
 
-    def _children(self, low: Ints, high: Ints) -> list[tuple[Ints, Ints, Floats]]:
-        """Halve every range along its longest side, the most promising ones last."""
-        c = np.argmax(high - low, axis=1)
-        row = np.arange(len(low))
-        middle = (low[row, c] + high[row, c]) // 2
-        left, right = high.copy(), low.copy()
+    def _halved(self, r: _Ranges) -> _Ranges:
+        """Halve every range along its longest side."""
+        c, row = np.argmax(r.high - r.low, axis=1), np.arange(len(r.low))
+        middle = (r.low[row, c] + r.high[row, c]) // 2
+        left, right = r.high.copy(), r.low.copy()
         left[row, c], right[row, c] = middle, middle + 1
-        low, high = np.concatenate([low, right]), np.concatenate([left, high])
-        bounds = self._bounds(low, high)
-        order = np.argsort(bounds)
-        parts = range(0, len(order), _BATCH)
-        return [(low[order[k : k + _BATCH]], high[order[k : k + _BATCH]],
-                 bounds[order[k : k + _BATCH]]) for k in parts]  # fmt: skip
+        low, high = np.concatenate([r.low, right]), np.concatenate([left, r.high])
+        return _Ranges(low, high, self._bounds(low, high))
 
-    def _settle(self, at: Ints, quick: bool) -> bool:
+    def _settle(self, at: Ints, bound: float, quick: bool) -> bool:
         """Solve for one v: give whether nothing better is left there."""
-        bottom, top = (e[0] for e in self._ends(at[None], at[None]))
-        masks = [g.inside(bottom, top) for g in self.groups]
-        if not all(m.any() for m in masks):
+        if not _beats(bound, self.value):
             return True
-        cuts = [
-            int(np.argmax(np.where(m, g.weight, -np.inf)))
-            for g, m in zip(self.groups, masks, strict=True)
-        ]
+        if self.late:
+            return False
+        places = self._places(at)
+        if not all(x.size for x in places):
+            return True
         if not self.p.rows:
-            return self._take(self._exact_best(masks)) or quick
-        self._repair(cuts, masks)
-        return True if quick else self._by_program(masks, bottom, top)
-
-    def _exact_best(self, masks: list[NDArray[np.bool_]]) -> list[int]:
-        found = []
-        for u, m in zip(self.p.objective, masks, strict=True):
-            at = np.flatnonzero(m)
-            found.append(int(at[int(np.argmax(u[at]))]))
-        return found
+            pairs = zip(self.p.objective, places, strict=True)
+            return self._take([int(x[np.argmax(u[x])]) for u, x in pairs]) or quick
+        window = _Window(self.p, places)
+        least, price, cuts = window.dual()
+        if not _beats(least, self.value):
+            return True
+        if cuts is not None:
+            self._improve(cuts, places)
+        if bound > least + 1 and len(self.prices) < _PRICES:
+            self._add_price(price)
+        return quick or self._by_program(window, least, price)
 
     def _take(self, cuts: list[int]) -> bool:
         """Keep cuts that are allowed and better; say whether they are allowed."""
@@ -415,63 +469,51 @@ class _Search:
             self.value, self.best = value, cuts
         return True
 
-    def _repair(self, cuts: list[int], masks: list[NDArray[np.bool_]]) -> None:
-        """Move single groups until the sums hold, then up again while they do."""
-        rows, p = self.p.rows, self.p
-        places = [np.flatnonzero(m) for m in masks]
+    def _improve(self, cuts: list[int], places: list[Ints]) -> None:
+        """Move single groups to better cuts as long as the sums hold."""
+        p, cuts = self.p, list(cuts)
         for _ in range(4 * len(cuts) + 8):
             sums = [sum(int(r.value[g][k]) for g, k in enumerate(cuts)) + r.constant
-                    for r in rows]  # fmt: skip
-            worst = int(np.argmin(sums))
-            moved = None
+                    for r in p.rows]  # fmt: skip
+            moved = (0, 0, 0)
             for g, at in enumerate(places):
-                gains = [r.value[g][at] - r.value[g][cuts[g]] for r in rows]
                 step = p.objective[g][at] - p.objective[g][cuts[g]]
-                if sums[worst] < 0:
-                    good = gains[worst] > 0
-                    need = np.minimum(gains[worst], -sums[worst]).astype(np.float64)
-                    score = step / np.maximum(need, 1) * 1.0
-                    full = gains[worst] >= -sums[worst]
-                    score = np.where(full, score, score - 1e-9)
-                else:
-                    ok = [v + gain >= 0 for v, gain in zip(sums, gains, strict=True)]
-                    good = (step > 0) & np.all(ok, axis=0)
-                    score = np.asarray(step, dtype=np.float64)
-                if good.any():
-                    best = int(np.argmax(np.where(good, score, -np.inf)))
-                    if moved is None or score[best] > moved[0]:
-                        moved = (float(score[best]), g, int(at[best]))
-            if moved is None:
+                for r, total in zip(p.rows, sums, strict=True):
+                    allowed = r.value[g][at] - r.value[g][cuts[g]] + total >= 0
+                    step = np.where(allowed, step, 0)
+                best = int(np.argmax(step))
+                moved = max(moved, (int(step[best]), g, int(at[best])))
+            if not moved[0]:
                 break
             cuts[moved[1]] = moved[2]
-        self._take(list(cuts))
+        self._take(cuts)
 
-    def _by_program(
-        self, masks: list[NDArray[np.bool_]], bottom: Floats, top: Floats
-    ) -> bool:
+    def _by_program(self, window: _Window, bound: float, price: Floats) -> bool:
         """Solve the sums for one v by HiGHS, over the cuts that could still matter."""
-        tops = [float(np.where(m, g.weight, -np.inf).max())
-                for g, m in zip(self.groups, masks, strict=True)]  # fmt: skip
-        bound = sum(tops) + self._constant
-        if _whole(bound) <= self.value:
-            return True
         places = []
-        for g, m, most in zip(self.groups, masks, tops, strict=True):
+        for x, w in zip(window.places, window.weights(price), strict=True):
             # a cut whose loss in the bound is too large is in no better answer
-            places.append(np.flatnonzero(m & (bound - most + g.weight > self.value)))
+            places.append(x[_beats(bound - w.max() + w, self.value)])
+        if not all(map(len, places)):
+            return True
         forbidden: list[list[int]] = []
-        while True:
+        while not self.late and sum(map(len, places)) <= 200_000:
             left = self.until - time.monotonic()
-            if left <= 0 or sum(len(x) for x in places) > 200_000:
-                return False
-            cuts, status = _program(self.p, places, forbidden, left)
-            if cuts is None:
-                return status
-            if self._take(cuts):
-                return status
+            cuts, proved = _program(self.p, places, forbidden, left)
+            if cuts is None or self._take(cuts):
+                return proved
             forbidden.append(cuts)
             if len(forbidden) > 50:
-                return False
+                break
+        return False
+
+
+def _product(axes: list[Ints]) -> Ints:
+    """Give all combinations of places, one a row; a row of none without axes."""
+    if not axes:
+        return np.zeros((1, 0), dtype=np.int64)
+    grid = np.meshgrid(*map(np.unique, axes), indexing="ij")
+    return np.stack([g.ravel() for g in grid], axis=1)
 
 
 def _program(
@@ -484,10 +526,11 @@ def _program(
     sizes = [len(x) for x in places]
     ends = np.cumsum([0, *sizes])
     group = np.repeat(np.arange(len(places)), sizes)
-    one = sparse.csr_array((np.ones(ends[-1]), (group, np.arange(ends[-1]))))
+    shape = (len(places), int(ends[-1]))
+    one = sparse.csr_array((np.ones(shape[1]), (group, np.arange(shape[1]))), shape)
     rules: list[Any] = [LinearConstraint(one, 1, 1)]
     for row in p.rows:
-        values = _chosen(row.value, places)
+        values = np.concatenate(_at(row.value, places))
         unit = max(1.0, float(np.abs(values).max(initial=0.0)) / 1e6)
         rules.append(LinearConstraint(values / unit, -row.constant / unit))
     for cuts in forbidden:
@@ -495,9 +538,8 @@ def _program(
         for g, k in enumerate(cuts):
             hit[ends[g] + np.searchsorted(places[g], k)] = 1.0
         rules.append(LinearConstraint(hit, -np.inf, len(cuts) - 1))
-    gain = _chosen(p.objective, places)
     result = milp(
-        -gain,
+        -np.concatenate(_at(p.objective, places)),
         integrality=np.ones(ends[-1]),
         bounds=Bounds(0, 1),
         constraints=rules,
@@ -512,14 +554,12 @@ def _program(
     return chosen, result.status == 0
 
 
-def _chosen(values: list[Any], places: list[Ints]) -> Floats:
-    """Give the entries at the cuts of each group, one after the other."""
-    pairs = zip(values, places, strict=True)
-    return np.concatenate([np.asarray(v[x], dtype=np.float64) for v, x in pairs])
+def _beats(bound: Any, value: int) -> Any:
+    """Could something better than the value lie below the bound?"""
+    return _whole(bound) > value
 
 
-def _whole(bound: float) -> int:
+def _whole(bound: Any) -> Any:
     """Round a bound down to a whole number, rounding errors given to it."""
-    if not math.isfinite(bound):
-        return -(1 << 62)
-    return math.floor(bound + 1e-9 * (1 + abs(bound)))
+    with np.errstate(invalid="ignore"):  # -inf: nothing is allowed there
+        return np.floor(bound + 1e-9 * (1 + np.abs(bound)))
