@@ -45,7 +45,7 @@ def _calls(t, p, groups):
         "at_threshold": lambda: trueness.at_threshold(t, 0.5),
         "best_thresholds": lambda: trueness.best_thresholds(t, **two),
         "best_thresholds, constraints": lambda: trueness.best_thresholds(
-            t, **two, subject_to=["defer <= 0.3", *sides]
+            t, **two, subject_to=["defer <= 0.7", *sides]
         ),
         "best_thresholds, quotient": lambda: trueness.best_thresholds(
             t, maximize="accuracy", subject_to="defer <= 0.1"

@@ -1,22 +1,17 @@
-"""Cuts of groups beside fairlearn, guarantees beside MAPIE
+"""How do cuts for groups compare with fairlearn's ThresholdOptimizer?
 
-    python benchmarks/study_peers.py groups | guarantees
+    python benchmarks/study_peers.py
 
-Needs fairlearn and mapie, which Trueness does not: run it in an environment of its own.
-"groups": accuracy under a limit on the recall gap. fairlearn's ThresholdOptimizer makes
-the recalls equal by randomised cuts; its accuracy and gap are expectations over its
-coin, on the same cases. "guarantees": share of 200 samples in which the population
-breaks what was promised with 90 % confidence, and the mean recall that is left.
+Needs fairlearn, which Trueness does not: run it in an environment of its own. Accuracy
+under a limit on the recall gap; fairlearn makes the recalls equal by randomised cuts,
+its accuracy and gap are expectations over its coin, on the same cases.
 """
 
 from __future__ import annotations
 
-import sys
 import time
-import warnings
 
 import numpy as np
-from scipy.special import ndtr
 
 import trueness
 
@@ -87,46 +82,5 @@ def groups():
         )
 
 
-def guarantees():
-    from mapie.risk_control import BinaryClassificationController
-
-    rng = np.random.default_rng(7)
-    found = {"guaranteed_threshold": [], "MAPIE": []}
-    for _ in range(200):
-        y = (rng.random(1500) < 0.3).astype(int)
-        x = 1 / (1 + np.exp(-(rng.normal(size=1500) + 1.5 * y - 1)))
-        t = trueness.tally(y, x)
-        try:
-            g = trueness.guaranteed_threshold(
-                t, "precision >= 0.7", confidence=0.9, maximize="recall", rng=rng
-            )
-            found["guaranteed_threshold"].append(g.threshold)
-        except (trueness.NotEnoughCases, trueness.Infeasible):
-            found["guaranteed_threshold"].append(np.nan)
-        peer = BinaryClassificationController(
-            predict_function=lambda z: np.column_stack([1 - z[:, 0], z[:, 0]]),
-            risk="precision",
-            target_level=0.7,
-            confidence_level=0.9,
-            list_predict_params=np.linspace(0.2, 0.8, 61),
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            peer.calibrate(x[:, None], y)
-        best = peer.best_predict_param
-        found["MAPIE"].append(np.nan if best is None else float(best))
-    print("| who | broken | none | mean recall |")
-    print("| --- | --- | --- | --- |")
-    for who, cuts in found.items():
-        cut = np.array(cuts, dtype=np.float64)
-        raw = np.log(cut / (1 - cut)) + 1
-        tpr, fpr = ndtr(1.5 - raw), ndtr(-raw)
-        precision = 0.3 * tpr / (0.3 * tpr + 0.7 * fpr)
-        print(
-            f"| {who} | {np.nanmean(precision < 0.7):.3f} | {np.isnan(cut).mean():.3f} "
-            f"| {np.nanmean(tpr):.3f} |"
-        )
-
-
 if __name__ == "__main__":
-    {"groups": groups, "guarantees": guarantees}[sys.argv[1]]()
+    groups()

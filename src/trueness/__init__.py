@@ -87,7 +87,9 @@ def __getattr__(name: str) -> object:
             named: object = _door("metrics.definitions").by_name(name)
             if named is not None:
                 return named
-        raise AttributeError(f"module 'trueness' has no attribute {name!r}")
+        if name.startswith("_"):
+            raise AttributeError(f"module 'trueness' has no attribute {name!r}")
+        raise AttributeError(_door("_core.names").not_here(name, list(_HOMES)))
     value = getattr(_door(_HOMES[name]), name)
     globals()[name] = value
     return value

@@ -57,10 +57,11 @@ def log(answers: Any, *, name: str = "", run_id: str | None = None) -> dict[str,
         The metrics that were logged. An estimate gives ``name``, ``name_low`` and
         ``name_high``; numbers that are not finite are left to the record.
     """
+    parts = _flat(answers, name)  # what cannot be logged starts no run
     client = _mlflow.MlflowClient()
     run = run_id or _active_run()
     metrics: dict[str, float] = {}
-    for key, value in _flat(answers, name):
+    for key, value in parts:
         if isinstance(value, Record):
             found = _numbers(key, value)
             metrics |= found

@@ -65,6 +65,9 @@ def folder(tmp_path_factory):
         frame[name] = np.round(1 / (1 + np.exp(-1.5 * (2 * y - 1) - noise[k])), 3)
     for k in range(3):
         frame[f"v{k}"] = (1.2 * y + noise[2 + k] > 0.6).astype(int)
+    frame["kind"] = np.array(["low", "mid", "top"])[np.arange(n) % 3]
+    for k in ("low", "mid", "top"):
+        frame[f"p_{k}"] = np.round(0.3 * (frame["kind"] == k) + 0.7 * rng.random(n), 3)
     frame["leaf"] = np.digitize(frame["p"], [0.2, 0.5, 0.8])
     frame.to_csv(folder / "data.csv", index=False)
     frame[:20].to_csv(folder / "few.csv", index=False)  # few enough for exact sums
@@ -76,6 +79,10 @@ def folder(tmp_path_factory):
 DATA = "data.csv --label y"
 QUESTIONS = {
     "evaluate": f"evaluate {DATA} --score p --score q --by g",
+    "evaluate at": f"evaluate {DATA} --score p --at 0.5",
+    "evaluate classes": "evaluate data.csv --label kind --score p_low --score p_mid "
+    "--score p_top --at 0.5",
+    "threshold several": f"threshold {DATA} --score p --score q --mixture",
     "threshold": f"threshold {DATA} --score p --by g --subject-to 'recall >= 0.7'",
     "threshold at": f"threshold {DATA} --score p --at 0.5 --by g",
     "threshold validated": f"threshold {DATA} --score p --validate",
@@ -98,6 +105,11 @@ QUESTIONS = {
     "internlm2_20b --label human --labelled random --system kind",
     "leaves": f"leaves {DATA} --node leaf --by g",
     "report": f"report {DATA} --score p -o r.html --by g",
+    "report at": f"report {DATA} --score p -o a.html --at 0.5",
+    "report classes": "report data.csv --label kind --score p_low --score p_mid "
+    "--score p_top -o c.html",
+    "report decisions": f"report {DATA} --score p --score q -o d.html "
+    "--prevalence 0.05:0.2 --minimize 'cost(fp=1, fn=5, defer=0.3)'",
     "report without labels": "report few.csv --vote v0 --vote v1 -o n.html",
     "check": "check first.toml data.csv",
     "watch": "watch state.json data.csv --label y --score p --metric auc "
@@ -217,7 +229,7 @@ def test_every_command_is_documented_and_has_the_common_options(name):
         usual |= {"readers": set(), "judge": {"count"}}.get(name, {"count", "by"})
         assert usual <= option_names(name)
     random = ("threshold", "compare", "calibrate", "combine", "nogold", "judge")
-    random += ("report",)
+    random += ("report", "evaluate")
     assert ("seed" in option_names(name)) == (name in random)
 
 

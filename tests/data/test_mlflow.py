@@ -1,5 +1,7 @@
 """Answers in a run of MLflow, with a real store (SQLite)."""
 
+from importlib.metadata import entry_points
+
 import numpy as np
 import pytest
 
@@ -11,13 +13,15 @@ pytestmark = [pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture
-def store(tmp_path):
+def store(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     before = mlflow.get_tracking_uri()
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path / 'runs.db'}")
     mlflow.create_experiment("tests", str(tmp_path / "artifacts"))
     mlflow.set_experiment("tests")
     yield tmp_path
     mlflow.end_run()
+    assert not (tmp_path / "mlruns").exists()
     mlflow.set_tracking_uri(before)
 
 
@@ -48,6 +52,7 @@ def test_values_intervals_and_files(store, cases):
     assert {"trueness/report.html", "trueness/at 0.5.json"} <= names
     with pytest.raises(InputError, match="log needs records"):
         trueness.mlflow.log(3)
+    assert mlflow.active_run() is None
 
 
 def test_the_evaluator(store, cases):
@@ -74,3 +79,24 @@ def test_the_evaluator(store, cases):
         run_id=run.info.run_id, artifact_path="trueness"
     )
     assert "trueness/report.html" in {f.path for f in files}
+
+
+def test_mlflow_finds_the_evaluator_by_its_entry_point(store, cases):
+    pd = pytest.importorskip("pandas")
+    known = entry_points(group="mlflow.model_evaluator")
+    if "trueness" not in known.names:
+        pytest.skip("trueness is not installed here, only on the path")
+    y, s = cases
+    with mlflow.start_run() as run:
+        result = mlflow.models.evaluate(
+            data=pd.DataFrame({"y": y, "p": s}),
+            targets="y",
+            predictions="p",
+            model_type="classifier",
+            evaluators="trueness",
+            evaluator_config={"subject_to": "recall >= 0.9", "report": False},
+        )
+    point = trueness.best_threshold(y, s, "f1", "recall >= 0.9")
+    assert result.metrics["best_threshold_threshold"] == point.threshold
+    kept = mlflow.get_run(run.info.run_id).data.metrics
+    assert kept["auc"] == trueness.auc(y, s).value

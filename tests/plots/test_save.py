@@ -59,3 +59,11 @@ def test_wrong_ending_is_named(chart, tmp_path):
         trueness.plots.save(chart, tmp_path / "figure.gif")
     with pytest.raises(trueness.InputError, match="there is no folder"):
         trueness.plots.save(chart, tmp_path / "no" / "figure.svg")
+
+
+def test_a_notebook_needs_no_network(chart):
+    for shown in (chart, chart.properties(width=100)):
+        bundle = shown._repr_mimebundle_()
+        assert bundle["image/svg+xml"].startswith("<svg")
+        assert "http" not in bundle["image/svg+xml"].replace("http://www.w3.org", "")
+        assert "text/html" not in bundle

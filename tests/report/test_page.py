@@ -125,7 +125,7 @@ def test_constraints_are_shaded_where_they_do_not_hold(panel):
 
 def test_sections_follow_what_there_is(page, panel):
     keys = [s.key for s in page.sections]
-    assert keys == ["ranking", "comparison", "ensembles", "calibration"]
+    assert keys == ["ranking", "comparison", "decision", "ensembles", "calibration"]
     alone = summarise(panel["a"])
     assert [s.key for s in alone.sections] == ["ranking", "calibration"]
     groups = {"x": panel["a"], "y": panel["a"]}
@@ -415,3 +415,71 @@ def test_what_sections_share_is_worked_out_once(panel):
     assert known[("roc", again.options.sure)] is bands
     quick = Findings(panel, read_options(panel, replicates=0))
     assert SECTIONS["threshold"](quick).tables == ()
+
+
+def section(page, key):
+    return next(s for s in page.sections if s.key == key)
+
+
+def test_two_cuts_a_range_and_several_classifiers_have_their_sections(panel):
+    two = {"minimize": "cost(fp=1, fn=10, defer=0.3)", "subject_to": ["defer <= 0.5"]}
+    page = summarise(panel, **two, prevalence=(0.05, 0.2))
+    z = trueness.best_thresholds(panel["a"], **two)
+    assert f"no below {z.lower:.6g} and yes from {z.upper:.6g}" in words(page)
+    rows = section(page, "zones").tables[0].rows
+    assert rows[1][1:3] == (str(z.deferred_pos), str(z.deferred_neg))
+    cost = trueness.cost(fp=1, fn=10)  # a single cut defers nothing
+    point = trueness.best_threshold(panel["a"], minimize=cost, prevalence=(0.05, 0.2))
+    found = " ".join(section(page, "prevalence").words)
+    assert f"flag from {point.threshold:.4g} on" in found
+    assert f"{point.robust.regret_threshold:.4g}" in found
+    best = trueness.best_decision(panel, minimize=cost, replicates=200)
+    found = section(page, "decision")
+    assert f"{best.classifier} should decide" in found.words[0]
+    assert f"{best.corrected.value:.4g}"[:3] in found.words[1]
+    assert "The chosen threshold minimises cost(fp=1, fn=10)." in page.operating.words
+
+
+def test_a_cut_for_each_group_with_the_price_of_the_limit():
+    rng = np.random.default_rng(2)
+    y, s = cases(rng, 600)
+    groups = trueness.tally(y, s, by=np.array(["n", "s", "w"])[np.arange(600) % 3])
+    limits = ["recall_gap <= 0.02", "flagged <= 200"]
+    page = summarise(trueness.tally(y, s), groups=groups, subject_to=limits)
+    g = trueness.group_thresholds(groups, "youden", limits)
+    made = section(page, "group-cuts")
+    assert [row[0] for row in made.tables[0].rows] == ["n", "s", "w"]
+    assert [float(row[1]) for row in made.tables[0].rows] == pytest.approx(
+        list(g.thresholds.values()), abs=0.01
+    )
+    assert "no other choice of cuts is better" in made.words[0]
+    assert made.figures[0].title == "The price of recall_gap"
+    with pytest.raises(trueness.InputError, match="need two groups"):
+        summarise(trueness.tally(y, s), groups={"n": groups["n"]}, subject_to=limits)
+
+
+def test_a_threshold_that_is_given_is_shown_and_not_chosen(panel):
+    page = summarise(panel["a"], at=0.4)
+    c = trueness.confusion(panel["a"], 0.4)
+    tile = page.tiles[2]
+    assert tile.value == f"{100 * c.tp / (c.tp + c.fn):.1f} %"
+    wilson = trueness.at_threshold(panel["a"], 0.4)["recall"]
+    assert f"{100 * wilson.low:.1f} %" in tile.detail
+    assert "The threshold 0.4 was given." in page.operating.words
+    assert "tuned" not in words(page)
+    with pytest.raises(trueness.InputError, match="nothing to choose"):
+        summarise(panel["a"], at=0.4, maximize="f1")
+
+
+def test_classes_are_held_against_the_rest(tmp_path):
+    rng = np.random.default_rng(5)
+    y, p = rng.choice(list("abc"), 300), rng.random((300, 3))
+    p[y == "a", 0] += 0.4
+    classes = trueness.one_vs_rest(y, p)
+    page = summarise(classes, classes=True)
+    assert "3 classes, each held against the rest" in words(page)
+    assert "a against the rest" in page.tiles[0].name
+    assert trueness.report.write(classes, tmp_path / "r.html").size > 1000
+    two = {"a": classes["a"], "b": trueness.tally([0, 1], [1, 2])}
+    with pytest.raises(trueness.InputError, match="one_vs_rest"):
+        summarise(two, classes=True)

@@ -346,14 +346,23 @@ def test_fermi_dirac_words():
 
 
 def test_how_it_reads():
-    text = repr(best_threshold(HAND, "precision", ["recall >= 0.75", "flagged <= 8"]))
-    assert text == (
-        "OperatingPoint: maximize precision = 0.75\n"
-        "  threshold: 0.6 in (0.5, 0.7]\n"
-        "  confusion: tp 3, fp 1, fn 1, tn 5\n"
-        "  recall >= 0.75: 0.75 (stops it)\n"
-        "  flagged <= 8: 4\n"
-        "  prevalence 0.4, by sweep"
-    )
+    p = best_threshold(HAND, "precision", ["recall >= 0.75", "flagged <= 8"])
+    lines = repr(p).splitlines()
+    assert lines[:5] == [
+        "OperatingPoint: maximize precision = 0.75",
+        "  threshold: 0.6 in (0.5, 0.7]",
+        "  confusion: tp 3, fp 1, fn 1, tn 5",
+        "  recall >= 0.75: 0.75 (stops it)",
+        "  flagged <= 8: 4",
+    ]
+    assert [x.split()[0] for x in lines[5:]] == [
+        *("recall", "specificity", "precision", "npv", "f1"), "prevalence",
+    ]  # fmt: skip
+    # Wilson's interval of 3 of 4, and the same numbers as at_threshold
+    assert p.metrics["recall"] == trueness.at_threshold(HAND, p.threshold)["recall"]
+    assert "recall 0.750 (95 % CI 0.301 to 0.954, wilson method)" in lines[5]
+    rare = best_threshold(HAND, "f1", prevalence=0.01)
+    there = trueness.at_threshold(HAND, rare.threshold, prevalence=0.01)
+    assert rare.metrics["precision"].value == there["precision"].value
     assert "1 more optimal" in repr(best_threshold(HAND))
     assert "in (1, inf)" in repr(best_threshold(Tally([1.0], neg=[1])))

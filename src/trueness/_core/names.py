@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from trueness._core.checks.words import nearest
 from trueness._core.records import shown
 
 NAMELESS = "(no name)"
@@ -60,3 +61,50 @@ def _numbered(texts: list[str], most: int) -> list[str]:
             new = f"{_cut(text, most - 6)} ({same})"
         found.append(new)
     return found
+
+
+# what other libraries call it (scikit-learn, pROC, yardstick, torchmetrics), and what
+# to type here
+ELSEWHERE = {
+    "auc(y_true, y_score)": "roc_auc_score roc_auc auroc BinaryAUROC AUROC ci_auc "
+    "roc_auc_vec binary_auroc",
+    "roc(y_true, y_score)": "roc_curve BinaryROC RocCurveDisplay",
+    "plots.roc(y_true, y_score)": "plot_roc ggroc plot_roc_curve",
+    "average_precision(y_true, y_score)": "average_precision_score pr_auc auprc "
+    "BinaryAveragePrecision",
+    "precision_recall(y_true, y_score)": "precision_recall_curve pr_curve "
+    "BinaryPrecisionRecallCurve",
+    "confusion(y_true, y_score, 0.5)": "confusion_matrix conf_mat "
+    "BinaryConfusionMatrix ConfusionMatrixDisplay",
+    "at_threshold(y_true, y_score, 0.5)": "classification_report coords "
+    "precision_recall_fscore_support",
+    "brier(y_true, y_score)": "brier_score_loss brier_class brier_score",
+    "log_loss(y_true, y_score)": "mn_log_loss cross_entropy",
+    "compare_auc(y_true, {'a': a, 'b': b})": "roc_test delong_roc_test delong "
+    "delong_test",
+    "reliability(y_true, y_score)": "calibration_curve CalibrationDisplay",
+    "calibration_error(y_true, y_score)": "BinaryCalibrationError "
+    "expected_calibration_error ece",
+    "calibrate(y_true, y_score)": "CalibratedClassifierCV",
+    "estimators.ThresholdClassifier(model)": "TunedThresholdClassifierCV",
+    "multiclass_auc(y_true, scores)": "MulticlassAUROC multiclass_roc hand_till",
+    "accuracy(y_true, y_pred)": "accuracy_score BinaryAccuracy",
+    "f1(y_true, y_pred)": "BinaryF1Score F1Score f_meas",
+    "precision(y_true, y_pred)": "precision_score BinaryPrecision",
+    "recall(y_true, y_pred)": "recall_score BinaryRecall",
+    "mcc(y_true, y_pred)": "matthews_corrcoef BinaryMatthewsCorrCoef",
+    "kappa(y_true, y_pred)": "cohen_kappa_score BinaryCohenKappa",
+}
+
+
+def not_here(name: str, known: Collection[str]) -> str:
+    """Say what a name that Trueness does not have is called here.
+
+    >>> not_here("auroc", [])
+    "module 'trueness' has no attribute 'auroc'. Type trueness.auc(y_true, y_score)."
+    """
+    text = f"module 'trueness' has no attribute {name!r}."
+    for here, others in ELSEWHERE.items():
+        if name in others.split():
+            return f"{text} Type trueness.{here}."
+    return text + nearest(name, known)

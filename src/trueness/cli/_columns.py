@@ -6,7 +6,8 @@ together are a :class:`Request`, which ``count_tally`` and ``count_panel`` count
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, final
@@ -243,6 +244,51 @@ def _say_yes(request: Request, words: Sequence[str]) -> None:
 def count_tally(request: Request, score: str, by: bool = False) -> Any:
     """Count one score: a Tally, or one for each group."""
     return _count(tally, request, by, score=score)
+
+
+MOST_CLASSES = 30  # of a label that is answered class by class
+
+
+def classes_of(request: Request) -> dict[Any, str]:
+    """Which score belongs to which class, when the label has more than two values?
+
+    A column belongs to a class that it is called after: ``cat``, ``p_cat``,
+    ``cat_score``. Empty when the label has two values or a positive one was named.
+    """
+    label, positive = request.chosen.label, request.chosen.positive
+    if label is None or positive is not None:
+        return {}
+    found = request.source.distinct(label, MOST_CLASSES + 1)
+    if len(found) < 3 or request.source.types[label].startswith(REAL_TYPES):
+        return {}
+    names = {str(c): [s for s in request.chosen.scores if _is_of(s, c)] for c in found}
+    if len(found) <= MOST_CLASSES and all(len(x) == 1 for x in names.values()):
+        return {c: x[0] for c, x in names.items()}
+    raise InputError(
+        f"Column {label!r} holds more than two classes: {names_of(names, 6)}. Type "
+        f"--score for one column per class, each called after its class "
+        f"({names_of([f'p_{c}' for c in names], 3)}), or make a column that is 1 for "
+        f"one class and 0 for the rest."
+    )
+
+
+def _is_of(score: str, of: Any) -> bool:
+    """Is a column called after a class, with or without another word beside it?"""
+    name, word = score.lower(), str(of).lower()
+    apart = re.split(r"[^0-9a-z]+", name)
+    return name == word or word in (apart[0], apart[-1]) or name.endswith(f"_{word}")
+
+
+def count_classes(request: Request, classes: Mapping[Any, str]) -> dict[str, Any]:
+    """Count each class against the rest."""
+    label, count, found = quoted(str(request.chosen.label)), request.chosen.count, {}
+    for name, score in classes.items():
+        text = str(name).replace("'", "''")
+        columns = [f"CAST(CAST({label} AS VARCHAR) = '{text}' AS INTEGER) AS {label}",
+                   quoted(score), *([quoted(count)] if count else [])]  # fmt: skip
+        part = replace(request, rows=request.rows.project(", ".join(columns)))
+        found[str(name)] = count_tally(part, score)
+    return found
 
 
 def count_panel(request: Request, by: bool = False) -> Any:

@@ -177,6 +177,14 @@ Prevalence = Annotated[
         help="Share of positives where the score will be used, if it differs.",
     ),
 ]
+PrevalenceRange = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SHARE",
+        help="Share of positives in use, if not that of the file; 0.01:0.05 is a "
+        "range.",
+    ),
+]
 Rows = Annotated[
     Path | None,
     _out(
@@ -190,6 +198,25 @@ Save = Annotated[
     Path | None,
     _out("--save", help="Save what was fitted to this JSON file.", metavar="FILE"),
 ]
+
+
+def read_share(text: str | None) -> float | tuple[float, float] | None:
+    """Read 0.01, or 0.01:0.05 for a range."""
+    from trueness._core.checks.errors import InputError
+
+    if text is None:
+        return None
+    try:
+        numbers = [float(part) for part in text.split(":")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2):
+        raise InputError(
+            f"--prevalence must be a share such as 0.01, or a range such as 0.01:0.05; "
+            f"found {text!r}."
+        )
+    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
+
 
 # name: what it is and its default
 SHARED: dict[str, tuple[Any, Any]] = {

@@ -187,6 +187,7 @@ _CUT = {
     ),
     "zones": each(value("anything", "two cuts and what happens in each zone")),
     "group_cuts": each(value("anything", "a cut for each group, and the proof")),
+    "decision": each(value("anything", "which of several scores should decide")),
 }  # fmt: skip
 _CALIBRATED = {
     "brier": of(CalibrationGain, "before", "in_sample", "cross_fitted", "gain"),
@@ -250,7 +251,18 @@ RESULTS: dict[str, Schema] = {
         summary=several(_STEP),
         sections=several(text("what the report has, by title")),
     ),
-    "evaluate": keys(scores=each(_MEASURES), groups=each(each(_MEASURES))),
+    "evaluate": keys(
+        scores=each(_MEASURES),
+        groups=each(each(_MEASURES)),
+        multiclass_auc=ESTIMATE,
+        at=each(
+            keys(
+                threshold=number("the threshold that was given"),
+                confusion=keys(**_COUNTS),
+                metrics=each(ESTIMATE),
+            )
+        ),
+    ),
     "threshold": keys(**_CUT, groups=each(keys(**_CUT))),
     "compare": keys(**_COMPARED, groups=each(keys(**_COMPARED))),
     "readers": keys(

@@ -35,7 +35,7 @@ _GIVEN = re.compile(
 # whole sentences that make no sense in a shell, and what to say instead
 SENTENCES = (
     (
-        r"For one class against the rest pass \S+ == (.*?)\.",
+        r"For one class against the rest pass \S+ == (.*?), for each of them \S+ \S+\.",
         r"Make a column that is 1 for \1 and 0 for the rest.",
     ),
     (

@@ -3,46 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from trueness._core.checks.cases import both_classes
 from trueness._core.doors import door
-from trueness._core.numbers import level_text
+from trueness._core.numbers import level_text, listed
 from trueness._core.progress import progress
 from trueness._core.records import Estimate, shown
 from trueness.calibration.proper_scores import brier
-from trueness.cli._columns import Request, count_clusters, count_tally
+from trueness.cli._columns import (
+    Request,
+    classes_of,
+    count_classes,
+    count_clusters,
+    count_tally,
+)
 from trueness.cli._command import SCORES, command
 from trueness.cli._options import Cluster
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, table
 from trueness.counts.values import Tally
+from trueness.data.engines import quoted
+from trueness.data.multiclass import multiclass_auc
+from trueness.metrics.words import text_of
 from trueness.ranking.auc_intervals import REVERSED, auc
 from trueness.ranking.clusters import CLUSTER
 from trueness.ranking.mean_precision import average_precision
 from trueness.ranking.verification import said_elsewhere
+from trueness.threshold.at_cut import AtThreshold, at_threshold
 
 MEASURES = {
     "auc": "AUC",
     "average_precision": "average precision",
     "brier": "Brier score",
 }
+AT = ("recall", "specificity", "precision", "npv", "accuracy", "f1", "mcc")
+MOST_ROWS = 5_000_000  # for which all classes together are asked
 Groups = dict[str, dict[str, Tally]]
 
 
-@command(SCORES, without=("seed",))
-def evaluate(request: Request, cluster: Cluster = None) -> CommandAnswer:
+@command(SCORES)
+def evaluate(
+    request: Request,
+    cluster: Cluster = None,
+    at: Annotated[
+        float | None,
+        typer.Option(help="Threshold in use: also every metric there."),
+    ] = None,
+) -> CommandAnswer:
     """How good is each score? AUC, average precision and Brier score, with intervals.
+
+    A label with more than two classes is answered class by class, when there is a score
+    for each of them.
 
     Example: trueness evaluate sample:west_nile --label virus --score boosting
     """
+    classes = classes_of(request)
     with progress("Counting", unit=""):
-        tallies = {s: count_tally(request, s) for s in request.chosen.scores}
-        groups = _groups(request) if request.chosen.by else {}
+        if classes:
+            tallies, groups = count_classes(request, classes), {}
+        else:
+            tallies = {s: count_tally(request, s) for s in request.chosen.scores}
+            groups = _groups(request) if request.chosen.by else {}
     first = next(iter(tallies.values()))
     both_classes(first, "evaluate")
     with progress("Measuring", len(HOW) * len(tallies), "numbers") as measured:
         numbers = {s: measures(t, request.level, measured) for s, t in tallies.items()}
-        if cluster is not None:
+        if cluster is not None and not classes:
             whole = count_clusters(request)
             for s, row in numbers.items():
                 one = whole[[s, CLUSTER]]
@@ -52,7 +80,9 @@ def evaluate(request: Request, cluster: Cluster = None) -> CommandAnswer:
         for s, found in groups.items()
     }
     rows = [[name, *row.values()] for name, row in numbers.items()]
-    parts: list[Any] = [cases_sentence(first), _table(["score"], rows)]
+    together = _together(request, classes) if classes else None
+    head = _class_sentences(tallies, together) if classes else [cases_sentence(first)]
+    parts: list[Any] = [*head, _table(["class" if classes else "score"], rows)]
     if groups:
         rows = [
             [group, name, *row.values()]
@@ -60,8 +90,15 @@ def evaluate(request: Request, cluster: Cluster = None) -> CommandAnswer:
             for group, row in found.items()
         ]
         parts.append(_table([str(request.chosen.by), "score"], rows))
+    used = {} if at is None else _at(at, tallies, request)
+    if used:
+        metrics = [[name, *(found.metrics.get(m) for m in AT)]
+                   for name, found in used.items()]  # fmt: skip
+        words = [text_of(m) for m in AT]
+        parts.append(f"Flagging every case with a score of {at:g} or more:")
+        parts.append(table(["class" if classes else "score", *words], metrics))
     parts.append(_legend(request.level, numbers, by_group))
-    if cluster is not None:
+    if cluster is not None and not classes:
         parts.append(
             f"The interval of the AUC allows for cases that share a value of {cluster};"
             " the other intervals take all cases for independent."
@@ -69,11 +106,53 @@ def evaluate(request: Request, cluster: Cluster = None) -> CommandAnswer:
     parts += _notes(numbers)
     return CommandAnswer(
         "evaluate",
-        {"scores": numbers, "groups": by_group},
+        {
+            "scores": numbers,
+            "groups": by_group,
+            "multiclass_auc": together,
+            "at": {k: _plain(x) for k, x in used.items()},
+        },
         parts,
         chart=lambda: door("plots").roc(_drawn(tallies, groups)),
         about=about(request, first),
     )
+
+
+def _together(request: Request, classes: dict[Any, str]) -> Estimate | None:
+    """Give the AUC of all classes together, where the rows fit into memory."""
+    names = [str(request.chosen.label), *classes.values()]
+    if request.chosen.count or len(request.rows) > MOST_ROWS:
+        return None
+    rows = request.rows.project(", ".join(map(quoted, names))).fetchnumpy()
+    truth = [None if v is None else str(v) for v in rows[names[0]].tolist()]
+    scores = {str(c): rows[column] for c, column in classes.items()}
+    return multiclass_auc(truth, scores, level=request.level)
+
+
+def _class_sentences(tallies: dict[str, Tally], together: Estimate | None) -> list[str]:
+    first = next(iter(tallies.values()))
+    sizes = listed([f"{shown(c)} {t.n_pos:,}" for c, t in tallies.items()])
+    lines = [f"{first.n:,} cases of {len(tallies)} classes: {sizes}. Each class is "
+             "held against the rest."]  # fmt: skip
+    if together is not None:
+        lines.append(
+            f"All classes together: {together} (Hand and Till 2001; 0.5 is guessing)."
+        )
+    return lines
+
+
+def _at(
+    at: float, tallies: dict[str, Tally], request: Request
+) -> dict[str, AtThreshold]:
+    """Evaluate a threshold that was chosen beforehand."""
+    return {
+        name: at_threshold(t, at, level=request.level, rng=request.seed)
+        for name, t in tallies.items()
+    }
+
+
+def _plain(found: AtThreshold) -> dict[str, Any]:
+    return {k: getattr(found, k) for k in ("threshold", "confusion", "metrics")}
 
 
 def measures(

@@ -15,6 +15,8 @@ from trueness._core.progress import progress
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli._columns import (
     Request,
+    classes_of,
+    count_classes,
     count_clusters,
     count_panel,
     several_scores,
@@ -25,14 +27,14 @@ from trueness.cli._options import (
     Cluster,
     Maximize,
     Minimize,
-    Prevalence,
+    PrevalenceRange,
     Scores,
     SubjectTo,
     Votes,
     Yes,
+    read_share,
 )
 from trueness.cli._shell import CommandAnswer, about, say
-from trueness.counts.values import Panel
 from trueness.data.storage import is_device, replacing
 
 COLUMNS = Columns("score", Scores, several_scores, instead="vote")
@@ -62,7 +64,11 @@ def report(
     cost_fn: Annotated[
         float | None, typer.Option(help="Cost of a false negative (a missed positive).")
     ] = None,
-    prevalence: Prevalence = None,
+    prevalence: PrevalenceRange = None,
+    at: Annotated[
+        float | None,
+        typer.Option(help="Threshold in use, instead of the best one."),
+    ] = None,
     calibrate: Annotated[
         str,
         typer.Option(
@@ -96,13 +102,14 @@ def report(
     _is_html(output)
     costs = _costs(cost_fp, cost_fn)
     if vote:
-        _no_threshold(
-            maximize, minimize, subject_to, costs, prevalence, request.chosen.by
-        )
+        asked = (maximize, minimize, subject_to, costs, request.chosen.by)
+        _no_threshold(*asked, prevalence, at is not None)
         request = with_verdicts(request, yes)
+    classes = {} if vote else classes_of(request)
     with progress("Counting", unit=""):
-        panel = count_panel(request)
-        groups = count_panel(request, by=True) if request.chosen.by else None
+        panel = count_classes(request, classes) if classes else count_panel(request)
+        by = request.chosen.by and not classes
+        groups = count_panel(request, by=True) if by else None
         together = None if cluster is None else count_clusters(request)
     with progress("Making the report", unit=""):
         page = door("report.summary").summarise(
@@ -116,7 +123,9 @@ def report(
             cost=costs,
             groups=groups,
             rng=request.seed,
-            prevalence=prevalence,
+            prevalence=read_share(prevalence),
+            at=at,
+            classes=bool(classes),
             calibrator=calibrate,
             half_width=half_width,
             classifier=classifier,
@@ -131,7 +140,7 @@ def report(
         # a page that goes to a device such as /dev/stdout goes there alone
         [] if is_device(output) else _words(page),
         chart=lambda: _figure(panel, request),
-        about=about(request, panel),
+        about=about(request, next(iter(panel.values())) if classes else panel),
     )
 
 
@@ -164,10 +173,10 @@ def write_page(page: Any, output: Path) -> int:
     return len(text)
 
 
-def _figure(panel: Panel, request: Request) -> Any:
+def _figure(panel: Any, request: Request) -> Any:
     """Draw the ROC curves, or without labels what the tests are worth."""
     plots = door("plots")
-    if panel.n_pos and panel.n_neg:
+    if isinstance(panel, dict) or (panel.n_pos and panel.n_neg):
         return plots.roc(panel)
     from trueness.nogold.posterior import latent_class
 
@@ -197,8 +206,8 @@ def _no_threshold(*asked: Any) -> None:
     if any(asked):
         raise InputError(
             "--vote is for tests without known labels, where there is no threshold to "
-            "choose. Leave out --maximize, --minimize, --subject-to, costs, "
-            "--prevalence and --by."
+            "choose. Leave out --maximize, --minimize, --subject-to, --prevalence, "
+            "--at, costs and --by."
         )
 
 

@@ -23,9 +23,16 @@ from trueness._core.numbers import (
 from trueness._core.progress import progress
 from trueness._core.records import Estimate
 from trueness.cli import _zones
-from trueness.cli._columns import Request, count_tally
-from trueness.cli._command import ONE_SCORE, command
-from trueness.cli._options import Maximize, Minimize, SubjectTo
+from trueness.cli._columns import Request, count_panel, count_tally, one_score
+from trueness.cli._command import Columns, command
+from trueness.cli._options import (
+    Maximize,
+    Minimize,
+    PrevalenceRange,
+    Scores,
+    SubjectTo,
+    read_share,
+)
 from trueness.cli._shell import (
     CommandAnswer,
     about,
@@ -40,16 +47,17 @@ from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS
 from trueness.metrics.words import cases_of, constraint_text, is_share, text_of
 from trueness.threshold import operating_point as operating
 from trueness.threshold.at_cut import AtThreshold, at_threshold, confusion
+from trueness.threshold.group_cuts import asks_for_groups
 from trueness.threshold.guarantees import (
     GuaranteedThreshold,
     Proof,
     guaranteed_threshold,
 )
-from trueness.threshold.operating_point import OperatingPoint
+from trueness.threshold.operating_point import DEFAULT, OperatingPoint
+from trueness.threshold.sentences import amount, objective_of
 from trueness.threshold.validation import Validation, validate_threshold
+from trueness.threshold.zones import asks_for_two_cuts
 
-# what is maximised when nothing is said, as in the report
-DEFAULT = "youden"
 SHOWN = ("recall", "specificity", "precision", "npv", "accuracy", "f1", "mcc")
 
 
@@ -61,20 +69,13 @@ class _Cut(NamedTuple):
     chart: Any
 
 
-@command(ONE_SCORE)
+@command(Columns("score", Scores, one_score))
 def threshold(
     request: Request,
     maximize: Maximize = None,
     minimize: Minimize = None,
     subject_to: SubjectTo = None,
-    prevalence: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Share of positives in use, if not that of the file; 0.01:0.05 is a "
-            "range.",
-        ),
-    ] = None,
+    prevalence: PrevalenceRange = None,
     at: Annotated[
         float | None,
         typer.Option(help="Evaluate this threshold instead of looking for the best."),
@@ -87,6 +88,13 @@ def threshold(
         float | None,
         typer.Option(help="Confidence with which the constraints shall hold."),
     ] = None,
+    mixture: Annotated[
+        bool,
+        typer.Option(
+            "--mixture",
+            help="With several scores: also the best mixture of two thresholds.",
+        ),
+    ] = False,
     list_metrics: Annotated[
         bool,
         typer.Option(
@@ -101,27 +109,31 @@ def threshold(
 
     A price for deferred cases, --minimize "cost(fp=1, fn=10, defer=0.3)", asks for two
     thresholds; a limit on groups, --by site --subject-to "recall_gap <= 0.02", for one
-    in each group.
+    in each group; several --score for the one that should decide.
 
     Example: trueness threshold sample:west_nile --label virus --score boosting \
 --maximize f1 --subject-to "recall >= 0.8" --validate
     """
-    share = _read_share(prevalence)
+    share = read_share(prevalence)
     wanted: dict[str, Any] = {"maximize": maximize, "minimize": minimize}
     bounds = subject_to or []
     if at is not None:
         _only_at(maximize, minimize, bounds, validate, guarantee)
         find = partial(_given, at, _one_share(share), request)
     elif guarantee is None:
-        two = _zones.asks_for_two_cuts([*bounds, maximize, minimize])
+        two = asks_for_two_cuts([*bounds, maximize, minimize])
         wanted = _objective(maximize, minimize, two)
         given = wanted | {"subject_to": bounds, "prevalence": share}
         find = partial(_two if two else _best, given, request, validate)
     else:
         _fits_a_guarantee(bounds, validate)
-        two = _zones.asks_for_two_cuts([*bounds])
+        two = asks_for_two_cuts([*bounds])
         promised = _promised_two if two else _promised
         find = partial(promised, wanted, bounds, guarantee, share, request)
+    if len(request.chosen.scores) > 1:
+        _one_question(at, validate, guarantee, request.chosen.by, wanted, bounds)
+        given = wanted | {"subject_to": bounds, "prevalence": _one_share(share)}
+        return _among(request, given, mixture)
     score = request.chosen.scores[0]
     with progress("Counting", unit=""):
         t = count_tally(request, score)
@@ -131,7 +143,7 @@ def threshold(
             f"The limit on flagged cases counts cases with a label only; "
             f"{counted(t.n_unknown, 'case has', 'cases have')} none."
         )
-    if _zones.asks_for_groups(bounds):
+    if asks_for_groups(bounds):
         return _by_groups(request, t, groups, wanted, bounds)
     with progress("Looking for the best threshold", unit=""):
         found = find(t)
@@ -145,6 +157,29 @@ def threshold(
     )
 
 
+def _one_question(
+    at: Any, validate: Any, guarantee: Any, by: Any, wanted: Any, bounds: list[str]
+) -> None:
+    """Stop at what several classifiers at once cannot be asked."""
+    two = asks_for_two_cuts([*wanted.values(), *bounds])
+    if at is not None or validate or guarantee is not None or by or two:
+        raise InputError(
+            "Several --score ask which of them should decide, with the choice already "
+            "validated. Leave out --at, --validate, --guarantee, --by and deferred "
+            "cases, or name one --score."
+        )
+
+
+def _among(request: Request, given: dict[str, Any], mixture: bool) -> CommandAnswer:
+    """CommandAnswer with the classifier that should decide."""
+    with progress("Counting", unit=""):
+        p = count_panel(request)
+    result, parts, chart = _zones.among_several(p, given, mixture, request)
+    whole = _empty(**result) | {"groups": {}}
+    parts = [cases_sentence(p), *parts, _matrix(result["confusion"])]
+    return CommandAnswer("threshold", whole, parts, chart, about(request, p))
+
+
 def _objective(maximize: str | None, minimize: str | None, two: bool) -> dict[str, Any]:
     """Give what was asked for, or what is meant when nothing was."""
     if maximize is not None and minimize is not None:
@@ -152,22 +187,6 @@ def _objective(maximize: str | None, minimize: str | None, two: bool) -> dict[st
     if minimize is not None or (two and maximize is None):
         return {"minimize": minimize or "defer"}
     return {"maximize": maximize or DEFAULT}
-
-
-def _read_share(text: str | None) -> float | tuple[float, float] | None:
-    """Read 0.01, or 0.01:0.05 for a range."""
-    if text is None:
-        return None
-    try:
-        numbers = [float(part) for part in text.split(":")]
-    except ValueError:
-        numbers = []
-    if len(numbers) not in (1, 2):
-        raise InputError(
-            f"--prevalence must be a share such as 0.01, or a range such as 0.01:0.05; "
-            f"found {text!r}."
-        )
-    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
 
 
 def _list_metrics() -> None:
@@ -188,7 +207,7 @@ def _empty(**parts: Any) -> dict[str, Any]:
         *("threshold", "interval", "objective", "value", "constraints", "binding"),
         *("intervals", "confusion", "metrics", "estimates", "prevalence"),
         *("method", "notes"),
-        *("validation", "guarantee", "zones", "group_cuts"),
+        *("validation", "guarantee", "zones", "group_cuts", "decision"),
     )
     return dict.fromkeys(keys) | parts
 
@@ -217,7 +236,7 @@ def _by_groups(
     wanted: dict[str, Any],
     bounds: list[str],
 ) -> CommandAnswer:
-    """Answer with a cut for each group."""
+    """CommandAnswer with a cut for each group."""
     if not groups:
         raise InputError(
             "Limits on differences between groups need groups. Type --by COLUMN."
@@ -433,10 +452,9 @@ def _sentences(point: OperatingPoint) -> list[str]:
             f"Flag a case when its score is {point.threshold:.6g} or more. All "
             f"thresholds above {low:.6g} and up to {high:.6g} flag the same cases."
         )
-    what = point.objective.partition(" ")[2]
     lines.append(
-        f"At this threshold {_explained(what)} is {_zones.amount(point.value)}, at a "
-        f"prevalence of {point.prevalence:.4g}."
+        f"At this threshold {objective_of(point.objective)} is {amount(point.value)}, "
+        f"at a prevalence of {point.prevalence:.4g}."
     )
     lines += point.notes
     if point.binding:
@@ -448,13 +466,6 @@ def _sentences(point: OperatingPoint) -> list[str]:
         are = counted(more, "other threshold is", "other thresholds are")
         lines.append(f"{are} as good; --json lists all.")
     return lines
-
-
-def _explained(name: str) -> str:
-    """Explain an objective that not every reader knows."""
-    if name == "youden":
-        return "Youden's index (sensitivity + specificity - 1)"
-    return name
 
 
 def _matrix(c: Confusion) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
-from trueness.data.columns import column, is_frame, on_device
+from trueness.data.columns import column, is_frame, on_device, several_columns
 from trueness.data.engines import open_frame
 from trueness.data.frames import panel, tally
 from trueness.ranking.clusters import CLUSTER
@@ -178,13 +178,8 @@ def _scores(columns: list[Any], name: str, takes: str) -> Any:
     if len(columns) > 1:
         return _numbered(columns)
     (only,) = columns
-    if isinstance(only, Mapping):
-        return only
-    if is_frame(only):
-        import narwhals as nw
-
-        frame: Any = nw.from_native(only)
-        return {str(k): frame[k].to_native() for k in frame.columns}
+    if isinstance(only, Mapping) or is_frame(only):
+        return several_columns(only)
     shape: Args = np.shape(only) if hasattr(only, "shape") else ()
     if len(shape) != 2:
         return {"C1": only} if takes == "panel" else only
@@ -198,7 +193,7 @@ def _scores(columns: list[Any], name: str, takes: str) -> Any:
             f"y_score has two columns that add up to 1, the probabilities of both "
             f"classes; {name} needs that of the positive class. Type y_score[:, 1]."
         )
-    return _numbered(list(table.T))
+    return several_columns(table)
 
 
 def _numbered(columns: list[Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ frame or a Series arrives, so plain arrays need NumPy alone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -90,3 +91,20 @@ def _from_series(values: Any, what: str) -> Any:
     if exact and series.dtype.is_numeric():
         return series.cast(nw.Float64).fill_null(np.nan).to_numpy()
     return _from_list(series.to_list(), what)
+
+
+def several_columns(scores: Any) -> Any:
+    """Give a mapping from name to column for a frame or a table of scores.
+
+    The columns of an array are called C1, C2, ...; anything else is left as it is.
+    """
+    if is_frame(scores):
+        import narwhals as nw
+
+        frame: Any = nw.from_native(scores)
+        return {str(k): frame[k].to_native() for k in frame.columns}
+    if isinstance(scores, Mapping) or len(getattr(scores, "shape", ())) != 2:
+        return scores
+    if on_device(scores):
+        return {f"C{k + 1}": scores[:, k] for k in range(scores.shape[1])}
+    return {f"C{k + 1}": x for k, x in enumerate(np.asarray(scores).T)}

@@ -32,7 +32,7 @@ from trueness.counts.counting import (
 )
 from trueness.counts.values import Panel, Tally
 from trueness.data import engines
-from trueness.data.columns import column, is_frame, on_device
+from trueness.data.columns import column, is_frame, on_device, several_columns
 from trueness.data.engine_bins import binned_tally
 
 if TYPE_CHECKING:
@@ -213,7 +213,8 @@ def panel(
     y_true
         The labels (None: all unknown), or a frame.
     scores
-        A mapping from name to column, or names of columns of the frame.
+        A mapping from name to column, a frame or a 2-d array of scores, or names of
+        columns of the frame.
     label
         Name of the label column of the frame; None makes all cases unknown.
     positive, count, weight, by
@@ -236,7 +237,7 @@ def panel(
             "label= names a column of a frame; with arrays type "
             'trueness.panel(y_true, {"a": a, "b": b}) without it.'
         )
-    given = _columns.mapping_of_scores(scores)
+    given = _columns.mapping_of_scores(several_columns(scores))
     if any(on_device(values) for values in given.values()):
         _host_only(count, weight, by)
         return door("gpu.panels").device_panel(y_true, given, positive)

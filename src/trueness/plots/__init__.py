@@ -51,10 +51,11 @@ from trueness.plots.trees import (
     levels_by_n,
     majority_likelihood,
 )
-from trueness.plots.zones import gap_price, prevalence_path, zones
+from trueness.plots.zones import best_decision, gap_price, prevalence_path, zones
 
 __all__ = [
     "auc_forest",
+    "best_decision",
     "binormal_fit",
     "calibration_maps",
     "combination_plane",

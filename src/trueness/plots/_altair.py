@@ -212,6 +212,18 @@ def intervals(figure: Intervals, title: str) -> Any:
 
 def bars(figure: Bars, title: str) -> Any:
     """Draw the shares of negatives and positives, a panel per classifier."""
+    chart = spread(figure)
+    if len(figure.neg) > 1:
+        order = list(figure.neg)
+        chart = chart.properties(height=110).facet(
+            row=alt.Row("name:N", title=None, sort=order)
+        )
+    about = f"Scores of negatives and positives by {', '.join(figure.neg)}"
+    return styled(chart, title, about)
+
+
+def spread(figure: Bars) -> Any:
+    """Draw the shares of negatives and positives, without a look of their own."""
     columns: Columns = {k: [] for k in ("name", "label", "score", "share", "at")}
     for name in figure.neg:
         for label, heights in zip(
@@ -225,7 +237,7 @@ def bars(figure: Bars, title: str) -> Any:
             columns["label"] += [label] * len(steps)
     scale = alt.Scale(domain=["negative", "positive"], range=[COLOURS[5], COLOURS[1]])
     across = alt.Scale(nice=False, zero=False)
-    chart = (
+    return (
         alt.Chart(frame(columns))
         .mark_area(opacity=0.35, line=True, interpolate="linear")
         .encode(
@@ -235,13 +247,6 @@ def bars(figure: Bars, title: str) -> Any:
             order=alt.Order("at:Q"),
         )
     )
-    if len(figure.neg) > 1:
-        order = list(figure.neg)
-        chart = chart.properties(height=110).facet(
-            row=alt.Row("name:N", title=None, sort=order)
-        )
-    about = f"Scores of negatives and positives by {', '.join(figure.neg)}"
-    return styled(chart, title, about)
 
 
 def crosses(figure: Crosses, title: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+from functools import cache
 from html import escape
 from io import StringIO
 from pathlib import Path
@@ -40,12 +41,33 @@ def styled(chart: Any, title: str = "", description: str = "") -> Any:
         chart = chart.properties(title=alt.TitleParams(title, anchor="start"))
     if description:
         chart = chart.properties(description=description)
-    return (
+    made = (
         chart.configure_view(continuousWidth=SIZE, continuousHeight=SIZE, stroke=None)
         .configure_range(category=list(COLOURS))
         .configure_axis(gridColor="#e5e5e5", titleFontWeight="normal", labelFontSize=11)
         .configure_title(fontSize=13, fontWeight="bold")
     )
+    # not by assignment, which Altair takes for a property of the figure
+    kind: Any = type(made)
+    object.__setattr__(made, "__class__", _shown_as_image(kind))
+    return made
+
+
+@cache
+def _shown_as_image(kind: Any) -> Any:
+    """Give the kind of chart that shows itself in a notebook as a drawing.
+
+    Altair's own output loads its scripts from the network, which an exported notebook
+    may not have; a copy, as ``chart.properties`` makes one, is of the same kind.
+    """
+
+    def bundle(self: Any, *args: Any, **options: Any) -> Any:
+        drawn = StringIO()
+        self.save(drawn, format="svg")
+        return {"image/svg+xml": drawn.getvalue(), "text/plain": repr(kind)}
+
+    more = {"_repr_mimebundle_": bundle, "__module__": kind.__module__}
+    return type(kind.__name__, (kind,), more)
 
 
 def on_cell(name: str, dark: float) -> Any:

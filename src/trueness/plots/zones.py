@@ -7,13 +7,21 @@ from typing import Any
 import numpy as np
 
 from trueness.counts.values import Tally
-from trueness.plots._theme import COLOURS, GREY, alt, frame, styled
+from trueness.plots._altair import ONE, spread
+from trueness.plots._source import drawn
+from trueness.plots._theme import COLOURS, alt, frame, styled
+from trueness.ranking.figures import score_figure
+from trueness.threshold.decisions import Decision
+from trueness.threshold.figures import (
+    decision_choice_figure,
+    gap_price_figure,
+    prevalence_figure,
+)
 from trueness.threshold.group_cuts import GapPrice
 from trueness.threshold.operating_point import OperatingPoint
 from trueness.threshold.zone_validation import GuaranteedZones
 from trueness.threshold.zones import Zones
 
-_BINS = 40
 _ZONES = ("no", "a person looks", "yes")
 
 
@@ -30,49 +38,22 @@ def zones(t: Tally, found: Zones | GuaranteedZones, *, title: str = "") -> Any:
     title
         Shown above the figure.
     """
-    t = t.labelled()
-    low, high = float(t.score[-1]), float(t.score[0])
-    edges = np.linspace(low, high if high > low else low + 1, _BINS + 1)
-    columns: dict[str, list[Any]] = {"from": [], "to": [], "share": [], "class": []}
-    for name, counts, n in (("negative", t.neg, t.n_neg), ("positive", t.pos, t.n_pos)):
-        share, _ = np.histogram(t.score, edges, weights=counts / max(n, 1))
-        columns["from"] += edges[:-1].tolist()
-        columns["to"] += edges[1:].tolist()
-        columns["share"] += share.tolist()
-        columns["class"] += [name] * _BINS
-    ends = np.clip([low, found.lower, found.upper, high], low, edges[-1])
-    bands = frame(
-        {"from": ends[:-1].tolist(), "to": ends[1:].tolist(), "zone": list(_ZONES)}
-    )
+    scores = score_figure({ONE: t.labelled()})
+    low, high = float(scores.edges[0]), float(scores.edges[-1])
+    ends = np.clip([low, found.lower, found.upper, high], low, high)
+    bands = {"from": ends[:-1].tolist(), "to": ends[1:].tolist(), "zone": list(_ZONES)}
     colours = alt.Scale(domain=list(_ZONES), range=["#eef2f7", "#fdf0d5", "#e3f1e4"])
     back = (
-        alt.Chart(bands)
+        alt.Chart(frame(bands))
         .mark_rect(opacity=0.9)
         .encode(
             x=alt.X("from:Q", title="Score"),
             x2="to:Q",
-            color=alt.Color("zone:N", scale=colours, title=None),
-        )
-    )
-    bars = (
-        alt.Chart(frame(columns))
-        .mark_rect(opacity=0.55)
-        .encode(
-            x=alt.X("from:Q", title="Score"),
-            x2="to:Q",
-            y=alt.Y("share:Q", title="Share of the class"),
-            y2=alt.datum(0),
-            fill=alt.Fill(
-                "class:N",
-                scale=alt.Scale(
-                    domain=["negative", "positive"], range=[GREY, COLOURS[0]]
-                ),
-                title=None,
-            ),
+            fill=alt.Fill("zone:N", scale=colours, title=None, sort=list(_ZONES)),
         )
     )
     lines = (
-        alt.Chart(frame({"cut": [float(ends[1]), float(ends[2])]}))
+        alt.Chart(frame({"cut": ends[1:3].tolist()}))
         .mark_rule(color=COLOURS[1], strokeWidth=2)
         .encode(x="cut:Q")
     )
@@ -80,10 +61,10 @@ def zones(t: Tally, found: Zones | GuaranteedZones, *, title: str = "") -> Any:
         f"Scores of both classes; no below {found.lower:.4g}, yes from "
         f"{found.upper:.4g} on, {100 * found.defer:.3g}% of the cases between."
     )
-    return styled(alt.layer(back, bars, lines), title, about)
+    return styled(alt.layer(back, spread(scores), lines), title, about)
 
 
-def gap_price(found: GapPrice, *, title: str = "") -> Any:
+def gap_price(found: GapPrice, *, title: str = "", ax: Any = None) -> Any:
     """What does each step of a limit on differences between groups cost? A chart.
 
     Parameters
@@ -92,25 +73,13 @@ def gap_price(found: GapPrice, *, title: str = "") -> Any:
         What :func:`trueness.gap_price` gave.
     title
         Shown above the figure.
+    ax
+        Axes of matplotlib to draw on.
     """
-    data = frame({"at": found.at, "value": found.value, "gap": found.gap})
-    line = (
-        alt.Chart(data)
-        .mark_line(point=True, color=COLOURS[0])
-        .encode(
-            x=alt.X("at:Q", title=f"Largest {found.limit} that is allowed"),
-            y=alt.Y("value:Q", title=found.objective, scale=alt.Scale(zero=False)),
-            tooltip=[
-                alt.Tooltip(f"{k}:Q", format=".4g") for k in ("at", "value", "gap")
-            ],
-        )
-    )
-    return styled(
-        alt.layer(line), title, f"{found.objective} against the limit on {found.limit}."
-    )
+    return drawn(gap_price_figure(found), title, ax)
 
 
-def prevalence_path(found: OperatingPoint, *, title: str = "") -> Any:
+def prevalence_path(found: OperatingPoint, *, title: str = "", ax: Any = None) -> Any:
     """How does the best cut move across a range of prevalences? A chart.
 
     Parameters
@@ -119,38 +88,22 @@ def prevalence_path(found: OperatingPoint, *, title: str = "") -> Any:
         What :func:`trueness.best_threshold` gave for ``prevalence=(low, high)``.
     title
         Shown above the figure.
+    ax
+        Axes of matplotlib to draw on.
     """
-    r = found.robust
-    if r is None:
-        return styled(alt.layer(alt.Chart(frame({"x": [0.0]})).mark_point()), title, "")
-    keep = np.isfinite(r.path_threshold)
-    data = frame(
-        {"prevalence": r.path_prevalence[keep], "threshold": r.path_threshold[keep]}
-    )
-    scale = alt.Scale(zero=False)
-    path = (
-        alt.Chart(data)
-        .mark_line(interpolate="step-after", color=COLOURS[0])
-        .encode(
-            x=alt.X("prevalence:Q", title="Prevalence of use", scale=scale),
-            y=alt.Y("threshold:Q", title="Best cut", scale=scale),
-        )
-    )
-    marks = {"worst case": found.threshold, "smallest regret": r.regret_threshold}
-    finite = {k: v for k, v in marks.items() if np.isfinite(v)}
-    rules = (
-        alt.Chart(frame({"cut": list(finite.values()), "which": list(finite)}))
-        .mark_rule(strokeDash=[5, 3], strokeWidth=2)
-        .encode(
-            y="cut:Q",
-            color=alt.Color(
-                "which:N",
-                scale=alt.Scale(domain=list(marks), range=[COLOURS[1], GREY]),
-                title=None,
-            ),
-        )
-    )
-    about = f"The best cut for each prevalence from {r.prevalence[0]:g} to " + (
-        f"{r.prevalence[1]:g}; the cuts that are best in the worst case and in regret."
-    )
-    return styled(alt.layer(path, rules), title, about)
+    return drawn(prevalence_figure(found), title, ax)
+
+
+def best_decision(found: Decision, *, title: str = "", ax: Any = None) -> Any:
+    """Which classifier should decide, and what remains of the choice? A chart.
+
+    Parameters
+    ----------
+    found
+        What :func:`trueness.best_decision` gave.
+    title
+        Shown above the figure.
+    ax
+        Axes of matplotlib to draw on.
+    """
+    return drawn(decision_choice_figure(found), title, ax)

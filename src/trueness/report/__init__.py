@@ -79,7 +79,8 @@ def html(
     groups: Mapping[Any, Panel | Tally] | None = None,
     level: float = 0.95,
     rng: Any = 0,
-    prevalence: float | None = None,
+    at: float | None = None,
+    prevalence: Any = None,
     calibrator: str = "",
     half_width: float | None = None,
     classifier: str = "",
@@ -102,11 +103,13 @@ def html(
         groups=groups,
         level=level,
         rng=rng,
+        at=at,
         prevalence=prevalence,
         calibrator=calibrator,
         half_width=half_width,
         classifier=classifier,
         cluster=cluster,
+        classes=isinstance(data, Mapping),
     )
     return render(page, __version__)
 
@@ -125,7 +128,8 @@ def write(
     groups: Mapping[Any, Panel | Tally] | None = None,
     level: float = 0.95,
     rng: Any = 0,
-    prevalence: float | None = None,
+    at: float | None = None,
+    prevalence: Any = None,
     calibrator: str = "",
     half_width: float | None = None,
     classifier: str = "",
@@ -136,14 +140,18 @@ def write(
     Parameters
     ----------
     data
-        A tally, or a panel of several classifiers on the same cases.
+        A tally, a panel of several classifiers on the same cases, or what
+        :func:`trueness.one_vs_rest` gives for more than two classes.
     path
         Name of the file, usually ending in .html.
     title, source
         Words for the head of the page: what it is about, and where the data are from.
     maximize, minimize, subject_to
         Objective and constraints of the threshold, as in
-        :func:`trueness.best_threshold`; by default Youden's index is maximised.
+        :func:`trueness.best_threshold`; by default Youden's index is maximised. Those
+        of :func:`trueness.best_thresholds` (``"cost(fp=1, fn=10, defer=0.3)"``, ``"npv
+        below >= 0.99"``) add a section on two cuts, those of
+        :func:`trueness.group_thresholds` (``"recall_gap <= 0.02"``) one on groups.
     cost
         Cost of a false positive and of a false negative, ``{"fp": 1, "fn": 20}``.
     groups
@@ -152,9 +160,12 @@ def write(
         Confidence level of all intervals.
     rng
         Seed of everything random.
+    at
+        A threshold that is used already, in place of the best one.
     prevalence
         Share of positives where the classifier will be used, if it is another than
-        among these cases: the threshold is chosen for it.
+        among these cases: the threshold is chosen for it. A range or an estimate adds
+        a section on where to cut then.
     calibrator
         A name from ``trueness.CALIBRATORS``: adds what this calibration would change.
     half_width
@@ -183,6 +194,7 @@ def write(
         groups=groups,
         level=level,
         rng=rng,
+        at=at,
         prevalence=prevalence,
         calibrator=calibrator,
         half_width=half_width,

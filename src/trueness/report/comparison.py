@@ -89,21 +89,21 @@ def _above(asked: Sequence[tuple[tuple[str, str], Dominance]]) -> list[Grid]:
     return [grid("Which curve is above?", ("pair", "result"), rows)] if rows else []
 
 
-def fewer(panel: Panel, rng: Any) -> tuple[Panel, str]:
+def fewer(panel: Panel, rng: Any, most: int = 0) -> tuple[Panel, str]:
     """Draw cases from a panel with very many rows; also the words that say so."""
-    labelled = panel.labelled()
-    if labelled.weighted or len(labelled.rows) <= MOST_ROWS:
+    labelled, most = panel.labelled(), most or MOST_ROWS
+    if labelled.weighted or len(labelled.rows) <= most:
         return labelled, ""
     counts = np.concatenate([labelled.neg, labelled.pos])
     generator, n = np.random.default_rng(rng), int(counts.sum())
     if n < 10**9:  # as far as NumPy draws without putting back
-        some = generator.multivariate_hypergeometric(counts, MOST_ROWS)
+        some = generator.multivariate_hypergeometric(counts, most)
     else:
-        some = generator.multinomial(MOST_ROWS, counts / n)
+        some = generator.multinomial(most, counts / n)
     neg, pos = some.reshape(2, -1)
     kept = neg + pos > 0
     drawn = Panel(labelled.names, labelled.rows[kept], neg=neg[kept], pos=pos[kept])
-    return drawn, f"{MOST_ROWS:,} of the {n:,} cases, drawn at random"
+    return drawn, f"{most:,} of the {n:,} cases, drawn at random"
 
 
 def _left_out(models: Sequence[Model], drawn: str) -> list[str]:
@@ -162,7 +162,7 @@ def groups(
     by: Mapping[Any, Panel | Tally], best: Model, options: ReportOptions
 ) -> Section | None:
     """Measure the best classifier in each group, at the same threshold."""
-    tallies = {str(g): _column(x, best.key) for g, x in by.items()}
+    tallies = {str(g): column(x, best.key) for g, x in by.items()}
     both = {g: t for g, t in tallies.items() if t.n_pos and t.n_neg}
     if len(both) < 2:
         return None
@@ -196,7 +196,8 @@ def groups(
     )
 
 
-def _column(x: Panel | Tally, key: str) -> Tally:
+def column(x: Panel | Tally, key: str) -> Tally:
+    """Give one classifier of a panel; a tally has only one."""
     return x if isinstance(x, Tally) else x[key]
 
 

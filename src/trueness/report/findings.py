@@ -17,6 +17,7 @@ from trueness.report import (
     calibrated,
     calibration,
     comparison,
+    decisions,
     ensembles,
     planning,
     ranking,
@@ -25,6 +26,7 @@ from trueness.report import (
 )
 from trueness.report._parts import Section, possible
 from trueness.report.inputs import Model, ReportOptions, read_models
+from trueness.threshold.at_cut import AtThreshold, at_threshold
 from trueness.threshold.validation import Validation, validate_threshold
 
 T = TypeVar("T")
@@ -76,9 +78,14 @@ class Findings:
         return [by_key[m.key] for m in self.models]
 
     @property
-    def checked(self) -> Validation | None:
+    def checked(self) -> Validation | AtThreshold | None:
         """What remains of the threshold of the best classifier on new cases."""
         o, best = self.options, self.models[0]
+        if o.at is not None:
+            made: AtThreshold = at_threshold(
+                best.tally, o.at, prevalence=o.prevalence, level=o.level, rng=o.rng
+            )
+            return made
         if not o.replicates:
             return None
         return self.once(
@@ -124,14 +131,28 @@ def _groups(f: Findings) -> Section | None:
     return comparison.groups(f.groups, f.models[0], f.options) if f.groups else None
 
 
+def _decision(f: Findings) -> Section | None:
+    panel = f.several()
+    return None if panel is None else decisions.classifiers(panel, f.models, f.options)
+
+
+def _group_cuts(f: Findings) -> Section | None:
+    groups = f.groups or {}
+    return decisions.group_cuts(groups, f.models[0], f.options)
+
+
 # one line a section, in the order of the page; None where there is nothing to show
 SECTIONS: Mapping[str, Asked] = {
     "threshold": _threshold,
     "ranking": lambda f: ranking.section(f.models, f.options),
     "scale": lambda f: scale.section(f.models[0], f.options),
+    "zones": lambda f: decisions.two_cuts(f.models[0], f.options),
+    "prevalence": lambda f: decisions.prevalences(f.models[0], f.options),
     "comparison": _comparison,
+    "decision": _decision,
     "ensembles": _ensembles,
     "groups": _groups,
+    "group-cuts": _group_cuts,
     "calibration": lambda f: calibration.section(f.models, f.meanings),
     "calibrated": lambda f: calibrated.section(f.models, f.options),
     "planning": lambda f: planning.section(f.models, f.options),

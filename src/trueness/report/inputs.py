@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,7 +10,7 @@ from typing import Any, final
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import Infeasible
+from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.names import told_apart
 from trueness._core.records import Estimate
 from trueness.counts.values import Panel, Tally
@@ -18,11 +19,16 @@ from trueness.metrics.grammar import constraints
 from trueness.ranking.auc_intervals import auc
 from trueness.ranking.clusters import CLUSTER
 from trueness.report.slider import Steps, steps
+from trueness.threshold.at_cut import confusion
+from trueness.threshold.group_cuts import asks_for_groups
 from trueness.threshold.operating_point import (
+    DEFAULT,
     OperatingPoint,
     best_threshold,
     read_objective,
 )
+from trueness.threshold.prevalence import PrevalenceLike, Share, read_prevalence
+from trueness.threshold.zones import asks_for_two_cuts, undeferred
 
 REPLICATES = 500  # of every bootstrap of the report
 NAME = 60  # letters of the name of a classifier
@@ -37,7 +43,10 @@ class ReportOptions:
     """An objective, constraints, costs, a level, a seed, and who asked.
 
     ``costs`` are those of a false positive and of a false negative; ``invented`` says
-    that nobody gave them. ``prevalence`` is that of use, where it is another.
+    that nobody gave them. ``prevalence`` is that of use, where it is another, ``range``
+    one that is known to lie between two ends, ``at`` a threshold that was given;
+    ``two`` is what is asked of two cuts, ``between`` the limits on groups; ``classes``
+    says that the classifiers are classes, each against the rest.
     ``replicates`` are the samples of each bootstrap; 0 leaves out what needs them, for
     a first look. ``calibrator`` is the method whose gain is shown, and ``half_width``
     how narrow the interval of an AUC is wanted, both for the classifier ``chosen`` (the
@@ -63,6 +72,11 @@ class ReportOptions:
     chosen: str = ""
     live: bool = False
     cluster: Panel | None = None
+    at: float | None = None
+    range: Share | None = None
+    two: dict[str, Any] | None = None
+    between: tuple[str, ...] = ()
+    classes: bool = False
 
     @property
     def sure(self) -> tuple[Any, ...]:
@@ -73,7 +87,7 @@ class ReportOptions:
     def asked(self) -> tuple[Any, ...]:
         """What the chosen threshold depends on."""
         limits = tuple(map(repr, self.subject_to))
-        return repr(self.objective), self.smallest, limits, self.prevalence
+        return repr(self.objective), self.smallest, limits, self.prevalence, self.at
 
     @property
     def choice(self) -> dict[str, Any]:
@@ -124,31 +138,60 @@ def read_options(
     level: float = 0.95,
     rng: Any = 0,
     command: str = "",
-    prevalence: float | None = None,
+    prevalence: PrevalenceLike = None,
+    at: float | None = None,
     **more: Any,
 ) -> ReportOptions:
     """Read what is asked; without costs both error rates count equally."""
+    share = read_prevalence(prevalence)
+    known = share is None or share.low == share.high
+    if isinstance(subject_to, (str, Constraint)):
+        subject_to = (subject_to,)
+    limits = tuple(subject_to)
+    between = tuple(c for c in limits if asks_for_groups([c]))
+    limits = tuple(c for c in limits if c not in between)
+    two = _two(maximize, minimize, limits)
+    limits = tuple(c for c in limits if not asks_for_two_cuts([c]))
+    maximize, minimize = (x and undeferred(x) for x in (maximize, minimize))
+    if at is not None and (maximize or minimize or two or between):
+        raise InputError(
+            "at= gives the threshold, so there is nothing to choose. Leave out "
+            "maximize, minimize and limits on two cuts or on groups."
+        )
     odds = data.n_neg / data.n_pos if data.n_pos else 1.0
     costs = (float(cost["fp"]), float(cost["fn"])) if cost else (1.0, odds)
     stated = bool(cost) or maximize is not None or minimize is not None
     if cost and maximize is None and minimize is None:
         minimize = f"cost(fp={costs[0]!r}, fn={costs[1]!r})"
     if maximize is None:  # "accuracy" is what a wish to minimise leaves unsaid
-        maximize = "youden" if minimize is None else "accuracy"
+        maximize = DEFAULT if minimize is None else "accuracy"
     objective, _ = read_objective(maximize, minimize)
     return ReportOptions(
         objective,
         minimize is not None,
-        constraints(subject_to),
+        constraints(limits),
         costs,
         not cost,
         stated,
         _options.fraction(level, "level"),
         rng,
         command,
-        None if prevalence is None else _options.fraction(prevalence, "prevalence"),
+        share.value if share is not None and known else None,
+        at=None if at is None else _options.real_number(at, "at"),
+        range=None if known else share,
+        two=two,
+        between=between,
         **more,
     )
+
+
+def _two(maximize: Any, minimize: Any, limits: tuple[Any, ...]) -> Any:
+    """Give what was asked of two cuts; None where one was meant."""
+    if not asks_for_two_cuts([maximize, minimize, *limits]):
+        return None
+    if maximize is None and minimize is None:
+        minimize = "defer"
+    return {"maximize": maximize, "minimize": minimize, "subject_to": limits}
 
 
 def read_models(
@@ -178,6 +221,8 @@ def read_models(
 
 def _cut(t: Tally, options: ReportOptions) -> tuple[OperatingPoint, bool]:
     """Choose within the constraints, or without them where they cannot be met."""
+    if options.at is not None:
+        return _given(t, options.at, options.subject_to), True
     try:
         return best_threshold(t, **options.choice, **options.limits), True
     except Infeasible:
@@ -191,6 +236,17 @@ def chosen_model(models: Sequence[Model], options: ReportOptions) -> Model:
     names = [m.key for m in models]
     _options.choice(options.chosen, names, "classifier")
     return models[names.index(options.chosen)]
+
+
+def _given(t: Tally, at: float, limits: tuple[Constraint, ...]) -> OperatingPoint:
+    """Give the point of a threshold that nobody has to choose."""
+    c = confusion(t, at)
+    return OperatingPoint(
+        threshold=at, interval=(at, at), value=math.nan, confusion=c,
+        intervals=((at, at),), binding=(), objective="given", method="given",
+        constraints={repr(k): float(k.metric(c)) for k in limits},
+        prevalence=t.prevalence,
+    )  # fmt: skip
 
 
 def _named_cut(m: Model, options: ReportOptions) -> None:

@@ -26,6 +26,7 @@ from trueness.ranking.verification import difference
 from trueness.report._parts import Tile
 from trueness.report.calibration import Meaning, outside
 from trueness.report.inputs import UNNAMED, Model, ReportOptions
+from trueness.threshold.at_cut import AtThreshold
 from trueness.threshold.validation import Validation
 
 SAFE = 0.95  # a constraint that holds less often on new cases is mentioned
@@ -36,13 +37,13 @@ Answers = tuple[tuple[str, tuple[str, ...]], ...]
 def in_plain_words(
     models: Sequence[Model],
     meaning: Sequence[Meaning | None],
-    checked: Validation | None,
+    checked: Validation | AtThreshold | None,
     options: ReportOptions,
     findings: Sequence[str] = (),
 ) -> Answers:
     """Answer the five questions of a reader in a hurry."""
     return (
-        ("What was measured?", _measured(models)),
+        ("What was measured?", _measured(models, options.classes)),
         ("How good is it?", (*_good(models), *findings)),
         ("How sure are we?", _sure(models, checked, options)),
         ("What should you do?", _advice(models, options)),
@@ -53,7 +54,9 @@ def in_plain_words(
     )
 
 
-def tiles(models: Sequence[Model], checked: Validation | None) -> tuple[Tile, ...]:
+def tiles(
+    models: Sequence[Model], checked: Validation | AtThreshold | None
+) -> tuple[Tile, ...]:
     """Give the few numbers that are seen first."""
     best = models[0]
     c, a, cut = best.point.confusion, best.auc, best.point.threshold
@@ -82,15 +85,20 @@ def tiles(models: Sequence[Model], checked: Validation | None) -> tuple[Tile, ..
     )
 
 
-def _range(checked: Validation | None, name: str) -> str:
+def _range(checked: Validation | AtThreshold | None, name: str) -> str:
     if checked is None or name not in checked.metrics:
         return ""
     e = checked.metrics[name]
     return f"{level_text(e.level)} CI {percent(e.low)} to {percent(e.high)}"
 
 
-def _measured(models: Sequence[Model]) -> tuple[str, ...]:
+def _measured(models: Sequence[Model], classes: bool) -> tuple[str, ...]:
     data, many, name = models[0].tally, len(models) > 1, models[0].name
+    if classes:
+        return (
+            f"{len(models)} classes, each held against the rest, on the same "
+            f"{counted(data.n, 'case')}.",
+        )
     who = "One classifier" if name == UNNAMED else f"The classifier {name}"
     who = f"{len(models)} classifiers" if many else who
     labelled = data.n_pos + data.n_neg
@@ -121,7 +129,9 @@ def _good(models: Sequence[Model]) -> tuple[str, ...]:
 
 
 def _sure(
-    models: Sequence[Model], checked: Validation | None, options: ReportOptions
+    models: Sequence[Model],
+    checked: Validation | AtThreshold | None,
+    options: ReportOptions,
 ) -> tuple[str, ...]:
     best = models[0].auc
     line = (
@@ -164,7 +174,7 @@ def _advice(models: Sequence[Model], options: ReportOptions) -> tuple[str, ...]:
         many = "s" if len(point.binding) > 1 else ""
         stops = listed([constraint_text(c) for c in point.binding])
         lines.append(f"Limiting constraint{many}: {stops}.")
-    if not options.stated:
+    if not options.stated and options.at is None:
         lines.append(
             "No costs were given, so both error rates count equally. "
             + options.how_to_give_costs
@@ -175,7 +185,7 @@ def _advice(models: Sequence[Model], options: ReportOptions) -> tuple[str, ...]:
 def _mind(
     models: Sequence[Model],
     meaning: Sequence[Meaning | None],
-    checked: Validation | None,
+    checked: Validation | AtThreshold | None,
     options: ReportOptions,
 ) -> tuple[str, ...]:
     lines: list[str] = []
@@ -226,10 +236,17 @@ def _mind(
     return tuple(lines)
 
 
-def _optimism(checked: Validation | None, options: ReportOptions) -> list[str]:
+def _optimism(
+    checked: Validation | AtThreshold | None, options: ReportOptions
+) -> list[str]:
     """Say what the choice of the threshold itself is worth on new cases."""
+    if options.at is not None:
+        return [
+            "The threshold was given; its intervals are right if it was not chosen on "
+            "these cases."
+        ]
     line = "The threshold was tuned on the same data, so its results are optimistic."
-    if checked is None or isnan(checked.corrected.value):
+    if not isinstance(checked, Validation) or isnan(checked.corrected.value):
         return [line]
     what = text_of(checked.point.objective.partition(" ")[2])
     lines = [

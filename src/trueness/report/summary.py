@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from trueness._core.checks.errors import InputError
 from trueness._core.numbers import number_of, percent
 from trueness._core.records import shown
 from trueness.counts.values import Panel, Tally
@@ -17,6 +18,7 @@ from trueness.report.findings import SECTIONS, Findings
 from trueness.report.inputs import read_options
 from trueness.report.plain_words import Answers, in_plain_words, tiles
 from trueness.report.slider import slider
+from trueness.threshold.prevalence import PrevalenceLike
 
 TITLE = "How good is this classifier?"
 
@@ -35,22 +37,28 @@ def summarise(
     level: float = 0.95,
     rng: Any = 0,
     command: str = "",
-    prevalence: float | None = None,
+    prevalence: PrevalenceLike = None,
     calibrator: str = "",
     half_width: float | None = None,
     classifier: str = "",
     cluster: Any = None,
+    at: float | None = None,
+    classes: bool = False,
 ) -> Page:
     """Compute everything that the report shows.
 
-    Parameters as in :func:`trueness.report.write`; ``command`` is what was typed,
-    ``data`` may be tallies by name.
+    Parameters as in :func:`trueness.report.write`; ``command`` is what was typed, and
+    ``data`` may be tallies by name, or, with ``classes``, of each class against the
+    rest.
     """
     if cluster is not None:
         cluster = cluster_panel(cluster)
         data = cluster[list(cluster.names[:-1])]
+    if classes and isinstance(data, Mapping):
+        data, groups = {f"{c} against the rest": t for c, t in data.items()}, None
+        _same_cases(data)
     cases = next(iter(data.values())) if isinstance(data, Mapping) else data
-    title, facts = shown(title, 120), facts_of(cases, source)
+    title, facts = shown(title, 120), facts_of(cases, source, data if classes else None)
     if not cases.n_pos + cases.n_neg and cases.n_unknown:
         return nogold.without_labels(
             cases, title=title, facts=facts, level=level, rng=rng, command=command
@@ -69,6 +77,8 @@ def summarise(
         half_width=half_width,
         chosen=classifier,
         cluster=cluster,
+        at=at,
+        classes=classes,
     )
     f = Findings(data, options, groups)
     made = {
@@ -103,11 +113,26 @@ def plain_words(f: Findings, sections: Sequence[Section]) -> Answers:
     return in_plain_words(f.models, f.meanings, f.checked, f.options, found)
 
 
-def facts_of(data: Panel | Tally, source: str) -> tuple[tuple[str, str], ...]:
+def _same_cases(classes: Mapping[str, Any]) -> None:
+    sizes = {getattr(t, "n", None) for t in classes.values()}
+    if len(sizes) != 1 or not all(isinstance(t, Tally) for t in classes.values()):
+        raise InputError(
+            "A report on several tallies needs classes of the same cases, as "
+            "trueness.one_vs_rest(y_true, scores) gives them. For groups type "
+            "report.write(panel, path, groups=groups)."
+        )
+
+
+def facts_of(
+    data: Panel | Tally, source: str, classes: Any = None
+) -> tuple[tuple[str, str], ...]:
     """Say what was counted, for the head of the page."""
     what = "weights of cases" if data.weighted else "cases"
     facts = [(what, number_of(data.n))]
-    if data.n_pos + data.n_neg:
+    if classes is not None:
+        facts += [(shown(c), f"{number_of(t.n_pos)} ({percent(t.prevalence)})")
+                  for c, t in classes.items()]  # fmt: skip
+    elif data.n_pos + data.n_neg:
         share = percent(data.prevalence)
         facts.append(("positive", f"{number_of(data.n_pos)} ({share})"))
         facts.append(("negative", number_of(data.n_neg)))

@@ -285,8 +285,12 @@ def threshold_text(threshold: float) -> str:
     return "above all" if np.isposinf(threshold) else f"{threshold:.6g}"
 
 
-def bars(figure: Bars, *, note: str, now: float) -> Figure:
-    """Draw how scores are spread; ``now`` is the threshold where the slider starts."""
+def bars(figure: Bars, *, note: str, now: float | tuple[float, float]) -> Figure:
+    """Draw how scores are spread.
+
+    ``now`` is the threshold where the slider starts, or two cuts that stay, with the
+    zone of doubt between them.
+    """
     shares = {name: figure.shares(name) for name in figure.neg}
     top = max(float(v.max()) for pair in shares.values() for v in pair) * 1.05 or 1.0
     low, high = float(figure.edges[0]), float(figure.edges[-1])
@@ -300,8 +304,12 @@ def bars(figure: Bars, *, note: str, now: float) -> Figure:
         for b in np.flatnonzero(pair[0] + pair[1]):
             span = f"{figure.edges[b]:.3g} to {figure.edges[b + 1]:.3g}"
             rows.append((name, span, *(float(v[b]) for v in pair)))
-    cut = float(np.clip(now, low, high))
-    marks.append(upright(axes, cut, "now rule", "threshold"))
+    cuts = np.clip(now, low, high)
+    if isinstance(now, tuple):
+        marks.insert(0, area(axes, cuts, [0, 0], [top, top], "band c2"))
+        marks += [upright(axes, float(cut), "now rule") for cut in cuts]
+    else:
+        marks.append(upright(axes, float(cuts), "now rule", "threshold"))
     text = (
         f"Histogram of the scores of {', '.join(shares)}, from {low:.3g} to "
         f"{high:.3g}, positives and negatives apart; the table has the numbers."

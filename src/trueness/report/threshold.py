@@ -23,6 +23,7 @@ from trueness.report import svg
 from trueness.report._parts import Figure, Grid, Section, grid
 from trueness.report.inputs import Model, Once, ReportOptions
 from trueness.report.slider import quantity, weight_of
+from trueness.threshold.at_cut import AtThreshold
 from trueness.threshold.figures import (
     ACROSS,
     Strip,
@@ -37,7 +38,7 @@ from trueness.threshold.validation import Validation
 def section(
     models: Sequence[Model],
     calibration: Figure | None,
-    checked: Validation | None,
+    checked: Validation | AtThreshold | None,
     options: ReportOptions,
     once: Once = lambda _, make: make(),
 ) -> Section:
@@ -88,10 +89,13 @@ def _how_to_move(options: ReportOptions) -> tuple[str, ...]:
         what += (
             " (sensitivity + specificity - 1, which is 0 for guessing and 1 at best)"
         )
+    chosen = f"The chosen threshold {best} {what}"
+    chosen += f", subject to {limits}." if limits else "."
+    if options.at is not None:
+        chosen = f"The threshold {options.at:g} was given."
     lines = [
         "One threshold moves through all figures. The arrow keys move it by one step.",
-        f"The chosen threshold {best} {what}"
-        + (f", subject to {limits}." if limits else "."),
+        chosen,
     ]
     if limits:
         lines.append("In the red regions a constraint is not met.")
@@ -316,7 +320,7 @@ def _any_cost(models: Sequence[Model], options: ReportOptions, once: Once) -> Fi
     return svg.curves(figure, names, title=title, note=note, over=over, y=span)
 
 
-def _metrics(best: Model, checked: Validation | None) -> tuple[Grid, ...]:
+def _metrics(best: Model, checked: Validation | AtThreshold | None) -> tuple[Grid, ...]:
     """Give every metric at the chosen threshold, with its interval where it has one."""
     if checked is None:
         return ()

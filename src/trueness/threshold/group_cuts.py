@@ -23,7 +23,7 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.records import Estimate, Record
-from trueness.counts.answers import whole_cases
+from trueness.counts.answers import of_counts, whole_cases
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
@@ -55,6 +55,7 @@ _BETWEEN = re.compile(
     r"^\s*(?P<name>[A-Za-z_][A-Za-z_0-9]*?(\([^)]*\))?)_?(?P<kind>gap|ratio|min|max)"
     r"\s*(?P<sign>[<>]=?)\s*(?P<bound>[-+.\deE]+)\s*$"
 )
+_GROUPS = re.compile(r"_(gap|ratio|min|max)\s*[<>]")
 _DRAWS = 4000
 
 
@@ -157,6 +158,7 @@ class Between(NamedTuple):
         return low / high if high else math.nan
 
 
+@of_counts
 @whole_cases
 def group_thresholds(
     groups: Mapping[Any, Tally],
@@ -176,7 +178,8 @@ def group_thresholds(
     Parameters
     ----------
     groups
-        A mapping from name to tally, of different cases: ``tally(..., by="site")``.
+        A mapping from name to tally, of different cases: ``tally(..., by="site")``;
+        or data with ``by=``: ``group_thresholds(y_true, y_score, by=site)``.
     maximize, minimize
         A weighted sum of counts or one quotient of such sums, of all groups together.
     subject_to
@@ -287,6 +290,11 @@ def _notes(proved: bool, found: GroupAnswer, between: list[Between]) -> tuple[st
             "bound. Give a longer time_limit.",
         )
     return tuple(notes)
+
+
+def asks_for_groups(constraints: Iterable[Any]) -> bool:
+    """Does a constraint speak of differences between groups, or of every group?"""
+    return any(isinstance(c, str) and _GROUPS.search(c) for c in constraints)
 
 
 def _checked(groups: Any) -> dict[Any, Tally]:
@@ -601,6 +609,7 @@ class GapPrice(Record):
     objective: str
 
 
+@of_counts
 @whole_cases
 def gap_price(
     groups: Mapping[Any, Tally],

@@ -290,7 +290,8 @@ class _Ranges(NamedTuple):
 
     def joined(self, other: _Ranges) -> _Ranges:
         """Give both."""
-        return _Ranges(*map(np.concatenate, zip(self, other, strict=True)))
+        parts: Any = [np.concatenate(x) for x in zip(self, other, strict=True)]
+        return _Ranges(*parts)
 
     def largest(self, most: int) -> tuple[_Ranges, _Ranges]:
         """Tell those with the largest bounds, in order, from the others."""

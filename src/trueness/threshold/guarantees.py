@@ -481,16 +481,23 @@ def _limit_at(p: Proved, c: Confusion, alpha: float) -> float:
         limit = lower_limit(y, n, alpha)
         return limit if upward else 1 - limit
     here = float(m(c if p.share is None else c.at_prevalence(p.share.value)))
-    given, end = p.asked.bound, here
+
+    def proved(bound: float) -> bool:
+        moved = Constraint(m, ">=" if upward else "<=", bound)
+        try:
+            return bool(read_risk(moved, p.share, alpha).passes(c, alpha))
+        except InputError:  # a bound that cannot be missed, such as 0 for a share
+            return False
+
     # the bound itself is proved; the value of the sample never is, or is the end
+    given, end = p.asked.bound, here
+    if math.isinf(end):  # a likelihood ratio without an error of one kind
+        end = math.copysign(1.0, end) + 2 * given
+        while proved(end) and abs(end) < 1e12:
+            given, end = end, 2 * end
     for _ in range(60):
         middle = (given + end) / 2
-        moved = Constraint(m, ">=" if upward else "<=", middle)
-        try:
-            met = bool(read_risk(moved, p.share, alpha).passes(c, alpha))
-        except InputError:  # a bound that cannot be missed, such as 0 for a share
-            met = False
-        given, end = (middle, end) if met else (given, middle)
+        given, end = (middle, end) if proved(middle) else (given, middle)
     return given
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, final
 
 import numpy as np
@@ -16,13 +17,14 @@ import numpy as np
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.records import Answer, brief, within
+from trueness._core.records import Answer, Estimate, brief, within
 from trueness.counts.answers import of_tally, refuse_weights
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
+from trueness.metrics.intervals import estimates
 from trueness.threshold.cuts import (
     Cuts,
     Interval,
@@ -55,6 +57,8 @@ from trueness.threshold.robust import (
 )
 
 ConstraintLike = str | Constraint
+DEFAULT = "youden"  # what commands and report maximise when nothing is said
+_SHOWN = ("recall", "specificity", "precision", "npv", "f1")  # in the text of a point
 
 
 @final
@@ -113,22 +117,41 @@ class OperatingPoint(Answer):
     robust: RobustCut | None = None
     notes: tuple[str, ...] = ()
 
+    @cached_property
+    def metrics(self) -> dict[str, Estimate]:
+        """How large is every metric there, with intervals that take the cut as given?
+
+        At the prevalence of use. :func:`validate_threshold` has intervals that allow
+        for the choice of the cut.
+        """
+        return estimates(self.confusion, prevalence=self._in_use)
+
+    @property
+    def _in_use(self) -> float | None:
+        """Give the prevalence of use, where it is not that of the cases."""
+        c = self.confusion
+        here = (c.tp + c.fn) / (c.tp + c.fp + c.fn + c.tn)
+        return None if here == self.prevalence else self.prevalence
+
     def __repr__(self) -> str:
         """Say where to cut and what comes of it, in a few lines."""
-        others = len(self.intervals) - 1
+        others, c = len(self.intervals) - 1, self.confusion
         lines = [
             f"OperatingPoint: {self.objective} = {self.value:.6g}{within(self)}",
             f"  threshold: {self.threshold:.6g} in {_written(self.interval)}"
             + (f", and {others} more optimal" if others else ""),
             "  confusion: "
             + ", ".join(
-                f"{k} {brief(getattr(self.confusion, k))}"
-                for k in ("tp", "fp", "fn", "tn")
+                f"{k} {brief(getattr(c, k))}" for k in ("tp", "fp", "fn", "tn")
             ),
         ]
         for text, value in self.constraints.items():
             stops = " (stops it)" if text in self.binding else ""
             lines.append(f"  {text}: {value:.6g}{stops}")
+        if np.asarray(c.tp).dtype.kind in "iu":  # what is expected has no interval
+            shown = [read_metric(name) for name in _SHOWN]
+            found = estimates(c, shown, prevalence=self._in_use)
+            lines += [f"  {e!r}" for e in found.values() if math.isfinite(e.value)]
         lines.append(f"  prevalence {self.prevalence:.4g}, by {self.method}")
         if self.robust is not None:
             low, high = self.robust.prevalence

@@ -38,6 +38,7 @@ from trueness.threshold.operating_point import ConstraintLike, read_objective
 from trueness.threshold.pairs import Pairs, Sum, best_pairs
 
 _SIDED = re.compile(r"^(?P<left>.+?)\s+(?P<side>above|below)\s*(?P<rest>[<>]=?.+)$")
+_TWO = re.compile(r"\bdefer(red)?\b|\s(above|below)\s*[<>]")
 # of these the deferred cases are part, too; every other metric is about decided cases
 _TOTALS = ("cases", "positives", "negatives")
 
@@ -234,6 +235,23 @@ def best_thresholds(
     limits = read_limits(subject_to)
     cuts = all_cuts(t, prevalence, "best_thresholds")
     return _zones(cuts, shown, objective, limits)
+
+
+def asks_for_two_cuts(words: Iterable[Any]) -> bool:
+    """Do objectives or constraints speak of deferred cases, or of one side?"""
+    return any(_TWO.search(getattr(w, "name", None) or str(w)) for w in words if w)
+
+
+def undeferred(objective: Any) -> Metric | None:
+    """Give an objective without its price of deferred cases: that of a single cut.
+
+    >>> undeferred("cost(fp=1, fn=10, defer=0.3)").name
+    'cost(fp=1, fn=10)'
+    """
+    m = read_metric(objective)
+    parts = ((1.0, m),) if m.terms is None else m.terms
+    kept = [w * part for w, part in parts if part.name not in ("defer", "deferred")]
+    return sum(kept[1:], kept[0]) + m.constant if kept else None
 
 
 def read_limits(given: Any) -> tuple[Limit, ...]:

@@ -425,4 +425,7 @@ def _too_many_labels(found: Sequence[Any], what: str) -> str:
             f"{message} These look like scores: are the labels and the scores "
             f"swapped? Type tally(y_true, y_score)."
         )
-    return f"{message} For one class against the rest pass y_true == {found[-1]!r}."
+    return (
+        f"{message} For one class against the rest pass y_true == {found[-1]!r}, for "
+        f"each of them trueness.one_vs_rest(y_true, scores)."
+    )

@@ -1,0 +1,281 @@
+"""What people type first, coming from scikit-learn, pROC, yardstick or torchmetrics.
+
+Each line is a call that answers, or one that is wrong and is told so in a sentence: an
+``InputError`` or ``NotEnoughCases`` of one paragraph that says what to type instead;
+never a raw exception, never a warning of NumPy.
+"""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import trueness
+from trueness import InputError, NotEnoughCases
+
+rng = np.random.default_rng(7)
+N = 120
+y = (np.arange(N) % 3 == 0).astype(int)
+s = np.round(np.clip(rng.normal(0.4 + 0.25 * y, 0.2), 0.01, 0.99), 2)
+b = np.round(np.clip(rng.normal(0.45 + 0.1 * y, 0.2), 0.01, 0.99), 2)
+hat = (s >= 0.5).astype(int)
+words = np.where(y == 1, "sick", "well")
+yes = np.where(y == 1, "yes", "no")
+kind = np.array(["a", "b", "c"])[np.arange(N) % 3]
+P = rng.random((N, 3)) + (kind[:, None] == np.array(["a", "b", "c"]))
+P = P / P.sum(axis=1, keepdims=True)
+two = np.column_stack([1 - s, s])
+site = np.array(["n", "s"])[(np.arange(N) // 3) % 2]
+df = pd.DataFrame({"y": y, "p": s, "q": b, "site": site, "truth": words, "w": 1.0})
+pf = pl.from_pandas(df)
+t = trueness.tally(y, s)
+both = trueness.panel(y, {"a": s, "b": b})
+e = trueness.auc(t)
+gap = np.where(np.arange(N) == 5, np.nan, s)
+part = np.where(np.arange(N) < 60, 0.0, np.where(np.arange(N) % 7 == 0, np.nan, y))
+try:
+    import torch
+
+    ty, ts = torch.tensor(y), torch.tensor(s)
+except ImportError:  # the lowest versions come without it
+    torch = None
+    ty, ts = y, s
+
+# every analysis of a tally takes arrays, lists, frames, tensors
+GIVEN = {
+    "arrays": (y, s),
+    "lists": (y.tolist(), s.tolist()),
+    "tuples": (tuple(y), tuple(s)),
+    "Series": (df["y"], df["p"]),
+    "Polars": (pf["y"], pf["p"]),
+    "booleans": (y == 1, s),
+    "minus one": (2 * y - 1, s),
+    "floats": (y.astype(float), s.astype(np.float32)),
+    "tensors": (ty, ts),
+    "some unlabelled": (part, s),
+    "a tally": (t,),
+}
+ASKED = {
+    "auc": lambda *a: trueness.auc(*a),
+    "average_precision": lambda *a: trueness.average_precision(*a),
+    "brier": lambda *a: trueness.brier(*a),
+    "log_loss": lambda *a: trueness.log_loss(*a),
+    "roc": lambda *a: trueness.roc(*a),
+    "best_threshold": lambda *a: trueness.best_threshold(*a, maximize="f1"),
+    "at_threshold": lambda *a: trueness.at_threshold(*a, threshold=0.5),
+    "f1": lambda *a: trueness.f1(*a, threshold=0.5),
+    "reliability": lambda *a: trueness.reliability(*a),
+}
+# what is right
+RIGHT = """
+trueness.auc(y, two[:, 1])
+trueness.auc(y_true=y, y_score=s)
+trueness.auc(df, label="y", score="p")
+trueness.auc(pf, label="y", score="p")
+trueness.auc(pf.lazy(), label="y", score="p")
+trueness.auc(words, s, positive="sick")
+trueness.auc(words, s, pos_label="sick")
+trueness.auc(yes, s, positive="yes")
+trueness.auc(y, s, level=0.9)
+trueness.auc(df, label="y", score="p", by="site")
+trueness.auc(y, s, by=site)
+trueness.auc(y, {"a": s, "b": b})
+trueness.auc(t, level=0.99)
+trueness.partial_auc(y, s, fpr=(0, 0.2))
+trueness.precision(y, hat)
+trueness.recall(y, hat)
+trueness.accuracy(y, hat)
+trueness.f1(y, hat)
+trueness.specificity(y, hat)
+trueness.mcc(y, hat)
+trueness.kappa(y, hat)
+trueness.sensitivity(y, hat)
+trueness.ppv(y, hat)
+trueness.npv(y, hat)
+trueness.balanced_accuracy(y, hat)
+trueness.jaccard(y, hat)
+trueness.precision(ty, ts, threshold=0.5)
+trueness.precision(y.tolist(), hat.tolist())
+trueness.precision(words, hat, positive="sick")
+trueness.precision(df["y"], (df["p"] > 0.5).astype(int))
+trueness.precision(pf["y"], (pf["p"] > 0.5))
+trueness.f_beta(2)(y, s, threshold=0.5)
+trueness.confusion(y, s, 0.5)
+trueness.confusion(y, hat, 1)
+trueness.confusion(t, threshold=0.5)
+trueness.at_threshold(y, s, [0.3, 0.5])
+trueness.at_threshold(t, 0.5)["sensitivity"]
+trueness.at_threshold(t, 0.5).to_frame()
+trueness.metrics_table(y, s, threshold=0.5)
+trueness.metrics_table(y, s, threshold=0.5, backend="polars")
+trueness.metrics_table(y, {"a": s, "b": b}, threshold=0.5)
+trueness.metrics_table(df, label="y", score="p", by="site", threshold=0.5)
+trueness.best_threshold(y, s)
+trueness.best_threshold(y, s, "youden").metrics["recall"]
+trueness.best_threshold(y, s, maximize="recall", subject_to="precision >= 0.5")
+trueness.best_threshold(y, s, minimize="cost(fp=1, fn=5)")
+trueness.best_threshold(y, s, minimize=trueness.cost(fp=5, fn=100, tp=-80))
+trueness.best_threshold(y, s, maximize="80*tp - 5*fp")
+trueness.best_threshold(y, s, maximize="f1", prevalence=(0.01, 0.05))
+trueness.best_threshold(y, s, maximize="ppv")
+trueness.best_thresholds(y, s, minimize="cost(fp=1, fn=10, defer=0.3)")
+trueness.validate_threshold(y, s, "f1", replicates=20)
+trueness.guaranteed_threshold(y, s, "recall >= 0.5")
+trueness.group_thresholds(trueness.tally(y, s, by=site), subject_to="recall_gap <= 0.2")
+trueness.best_decision(y, {"a": s, "b": b}, replicates=20)
+trueness.compare_auc(y, {"a": s, "b": b})
+trueness.compare_auc(y, np.column_stack([s, b]))
+trueness.compare_auc(df, label="y", scores=["p", "q"])
+trueness.compare_auc(y, df[["p", "q"]])
+trueness.compare_auc(t, trueness.tally(y, b))
+trueness.f1_score(y, hat)
+trueness.group_thresholds(y, s, by=site)
+trueness.gap_price(df, label="y", score="p", by="site", at=[0.1, 0.5])
+trueness.panel(y, np.column_stack([s, b]))
+trueness.calibrate(y, s)
+trueness.calibrate(y, s, method="platt")
+trueness.calibration_error(y, s)
+trueness.precision_recall(y, s)
+trueness.roc(y, s).to_frame()
+trueness.roc(y, s).to_frame("polars")
+trueness.tally(y, s)
+trueness.tally(df, label="y", score="p")
+trueness.tally(y, s, by=site)
+trueness.panel(y, {"a": s, "b": b})
+trueness.panel(y, df[["p", "q"]])
+trueness.plots.roc(y, s)
+trueness.plots.reliability(y, s)
+trueness.plots.score_distributions(y, s)
+trueness.multiclass_auc(kind, P)
+trueness.multiclass_auc(kind, P, average="macro")
+trueness.auc(trueness.one_vs_rest(kind, P))
+trueness.one_vs_rest(kind, {"a": P[:, 0], "b": P[:, 1], "c": P[:, 2]})
+trueness.auc(kind == "a", P[:, 0])
+trueness.auc(y, -s).value
+f"{e:.3f}"
+round(e, 2)
+e > 0.5
+1 - e.value
+float(e)
+str(e)
+e.to_dict()
+e.to_frame()
+np.mean([e, e])
+max(e, 0.3)
+trueness.lift(y, s, threshold=0.5)
+trueness.fpr(y, hat)
+trueness.youden(y, s, threshold=0.5)
+trueness.auc(pd.Series(words, dtype="category"), s, positive="sick")
+trueness.auc(pd.array(y, dtype="Int64"), s)
+trueness.auc(y, s.astype("float16"))
+trueness.auc(y, (100 * s).astype(int))
+trueness.auc(np.asfortranarray(y), s[::-1][::-1])
+""".strip().splitlines()
+# what is wrong, and a word of the sentence that teaches
+WRONG = [
+    ("trueness.auc(s, y)", "swapped"),
+    ("trueness.auc(y, s[:-1])", "long|length|rows"),
+    ("trueness.auc(y, gap)", "NaN|finite|missing"),
+    ("trueness.auc(words, s)", "positive="),
+    ("trueness.auc(yes, s)", "positive="),
+    ("trueness.auc(y + 1, s)", "positive="),
+    ("trueness.auc(kind, s)", "one_vs_rest"),
+    ("trueness.auc(kind, P)", "one_vs_rest"),
+    ("trueness.auc(y, two)", "column|two_d|score"),
+    ("trueness.auc(words, s, positive='ill')", "sick"),
+    ("trueness.auc(y)", "score"),
+    ("trueness.auc([], [])", "at least one|positive"),
+    ("trueness.auc(np.ones(5), np.arange(5))", "negative"),
+    ("trueness.auc(df)", "label"),
+    ("trueness.auc(df, label='Y', score='p')", "'y'"),
+    ("trueness.auc(df, label='y', score='prob')", "'p'"),
+    ("trueness.auc(df, 'y', 'p')", "label="),
+    ("trueness.auc(y, s, level=95)", "level"),
+    ("trueness.auc(y, s, method='bayes')", "method"),
+    ("trueness.auc(y, words)", "number"),
+    ("trueness.auc(y, s, multi_class='ovr')", "multi_class"),
+    ("trueness.auc(y, s, average='macro')", "average"),
+    ("trueness.auc(y, s, max_fpr=0.1)", "max_fpr"),
+    ("trueness.precision(y, s)", "threshold"),
+    ("trueness.f1(t)", "threshold"),
+    ("trueness.recall(y, hat, zero_division=0)", "zero_division"),
+    ("trueness.recall(kind, kind)", "0 and 1|number|two values"),
+    ("trueness.confusion(y, hat)", "threshold"),
+    ("trueness.at_threshold(y, s)", "threshold"),
+    ("trueness.at_threshold(y, s, 'half')", "threshold"),
+    ("trueness.best_threshold(y, s, maximize='f11')", "f1"),
+    ("trueness.best_threshold(y, s, maximize='roc_auc')", "metric"),
+    ("trueness.best_threshold(y, s, metric='f1')", "metric"),
+    ("trueness.best_threshold(y, s, subject_to='recall > 2')", "recall"),
+    ("trueness.best_threshold(y, s, subject_to='recall')", "recall"),
+    ("trueness.best_threshold(y, s, maximize='f1', minimize='fpr')", "not both"),
+    ("trueness.best_threshold(y, s, prevalence=5)", "prevalence"),
+    ("trueness.best_thresholds(y, s)", "objective"),
+    ("trueness.group_thresholds(t)", "mapping"),
+    ("trueness.guaranteed_threshold(y, s, 'recall >= 1')", "0 or 1|between"),
+    ("trueness.guaranteed_threshold(y, s, 'mcc >= 0.1')", "mean|share"),
+    ("trueness.compare_auc(y, s)", "two|several|classifiers"),
+    ("trueness.auc(y[:, None], s[:, None])", "y_true\\[:, 0\\]"),
+    ("trueness.calibrate(y, s, method='sigmoidal')", "method"),
+    ("trueness.brier(y, 100 * s)", "0 (and|to) 1|probabilit"),
+    ("trueness.tally(y, s, weights=df['w'])", "weight"),
+    ("trueness.panel(y, s)", "panel|scores|classifiers"),
+    ("trueness.multiclass_auc(kind, s)", "column"),
+    ("trueness.multiclass_auc(kind, P[:, :2])", "class"),
+    ("trueness.plots.roc(y)", "score"),
+    ("trueness.report.write(y, s)", "path"),
+    ("trueness.roc_auc_score(y, s)", "Type trueness.auc"),
+    ("trueness.roc_curve(y, s)", "Type trueness.roc"),
+    ("trueness.confusion_matrix(y, hat)", "Type trueness.confusion"),
+    ("trueness.average_precision_score(y, s)", "Type trueness.average_precision"),
+    ("trueness.brier_score_loss(y, s)", "Type trueness.brier"),
+    ("trueness.accuracy_score(y, hat)", "Type trueness.accuracy"),
+    ("trueness.precision_score(y, hat)", "Type trueness.precision"),
+    ("trueness.ci_auc(y, s)", "Type trueness.auc"),
+    ("trueness.roc_auc(df, 'y', 'p')", "Type trueness.auc"),
+    ("trueness.best_treshold(y, s)", "best_threshold"),
+    ("trueness.delong_test(y, s)", "Type trueness.compare_auc"),
+    ("trueness.BinaryAUROC()(ts, ty)", "Type trueness.auc"),
+]
+
+
+def test_the_list_is_long_enough():
+    assert len(ASKED) * len(GIVEN) + len(RIGHT) + len(WRONG) >= 200
+
+
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("given", GIVEN)
+def test_every_form_of_data_gives_the_same_answer(asked, given):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = ASKED[asked](*GIVEN[given])
+        same = given not in ("floats", "some unlabelled")
+        expected = ASKED[asked](t)
+    value = getattr(found, "value", None)
+    if same and value is not None:
+        assert value == expected.value
+
+
+def ask(call):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return eval(call, globals())  # noqa: S307 - the calls of this file
+
+
+@pytest.mark.parametrize("call", RIGHT)
+def test_a_first_call_answers(call):
+    assert repr(ask(call))
+
+
+@pytest.mark.parametrize(("call", "teaches"), WRONG, ids=[c for c, _ in WRONG])
+def test_a_wrong_call_is_taught(call, teaches):
+    kinds = (InputError, NotEnoughCases, AttributeError, TypeError)
+    with pytest.raises(kinds, match=teaches) as found:
+        ask(call)
+    text = str(found.value)
+    if isinstance(found.value, TypeError) and not isinstance(found.value, ValueError):
+        assert "argument" in text  # Python's own sentence about a missing or odd word
+    assert len(text) < 500
+    assert "object has no attribute" not in text
