@@ -153,6 +153,7 @@ ABOUT = keys(
         label=text("column of the labels"),
         scores=several(text("columns of the scores, of the votes or of the leaves")),
         count=text("column of the counts"),
+        weight=text("column of the weights"),
         by=text("column of the groups"),
     ),
     positive=value("name", "the label that counts as positive, when it was named"),
