@@ -28,6 +28,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from trueness._core.arrays import Array
+from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.doors import installed
 from trueness._core.numbers import counted
@@ -106,7 +107,7 @@ def read_verdicts(source: str | os.PathLike[str]) -> VerdictLog:
     verdict is whether the metric reached its threshold. lm-evaluation-harness: the
     system is the folder of the file, since the samples do not name it.
     """
-    files = _files(os.fspath(source))
+    files = _files(os.fspath(_options.file_path(source, "read_verdicts")))
     held = [(f, log_format(f)) for f in files]
     known = [(f, kind) for f, kind in held if kind is not None]
     kinds = sorted({kind for _, kind in known})
