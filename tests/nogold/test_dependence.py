@@ -248,7 +248,7 @@ def test_the_overall_test_sees_dependence():
 def hiv():
     p = table("hiv_alvord1988")
     return {
-        "independent": trueness.latent_class(p, rng=0, draws=1000),
+        "independent": trueness.latent_class(p, rng=0, draws=1000, dependence="none"),
         "random effect": trueness.latent_class(
             p, rng=0, draws=200, dependence="random effect"
         ),

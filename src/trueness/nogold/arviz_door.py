@@ -29,10 +29,12 @@ def datatree(post: LatentPosterior) -> Any:
     """Give draws, log likelihood of each pattern, and counts, as a DataTree."""
     xarray = installed("xarray", "bayes")
     names, sites = list(post.names), list(post.populations)
-    last = {"prevalence": "population", "spread": "class"}
+    # what a model of shared errors adds has a dimension of its own
+    last = dict.fromkeys(("sensitivity", "specificity"), "classifier")
+    last |= {"prevalence": "population", "spread": "class"}
     coords = {"classifier": names, "population": sites, "class": ["pos", "neg"]}
     variables = {
-        k: (("chain", "draw", last.get(k, "classifier")), v)
+        k: (("chain", "draw", last.get(k, f"{k}_of")), v)
         for k, v in post.chains.items()
     }
     used = {dims[2] for dims, _ in variables.values()}
