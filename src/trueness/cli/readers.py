@@ -135,6 +135,7 @@ def _about(request: Request, found: ReaderStudy) -> dict[str, Any]:
             "label": chosen.label,
             "scores": list(chosen.scores),
             "count": None,
+            "weight": None,
             "by": None,
         },
         "positive": chosen.positive,
