@@ -149,7 +149,7 @@ def _numbers_from_objects(values: Array, what: str) -> Array:
     try:
         out[~gone] = [float(v) for v in values[~gone]]
     except (TypeError, ValueError):
-        odd = [v for v in values[~gone] if not hasattr(v, "__float__")]
+        odd = [v for v in values[~gone] if not hasattr(v, "__float__")] or [*values]
         raise InputError(
             f"{what} must be numbers; found {listing({type(v).__name__ for v in odd})} "
             f"such as {described(odd[0])}. Take the number that is meant out of each."
