@@ -218,7 +218,8 @@ def test_missing_votes_and_labels_agree_with_the_exact_sum():
     )  # fmt: skip
     prior = {"sensitivity": (2, 1), "prevalence": (1, 2)}
     phi, sens, spec = exact_moments(model(p, prior))
-    post = trueness.latent_class(p, prior=prior, rng=2, method="importance", draws=4000)
+    options = {"method": "importance", "dependence": "none", "draws": 4000}
+    post = trueness.latent_class(p, prior=prior, rng=2, **options)
     found = np.array([post.summary()["mean"], post.summary()["mcse"]])
     expected = np.concatenate([phi, sens, spec])
     assert (np.abs(found[0] - expected) < 4.5 * found[1]).all()
