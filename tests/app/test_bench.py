@@ -25,7 +25,7 @@ from trueness.app.server import Workbench
 from trueness.cli import app
 
 DATA = {"file": "given", "kind": "scores", "label": "y", "column": ["a", "b"],
-        "count": "-"}  # fmt: skip
+        "count": "-", "weight": "-"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -136,6 +136,96 @@ def test_counts_are_guessed_and_can_be_taken_back(tmp_path):
     # the address that is written asks for the same
     assert questions.read(QueryParams(query_of(again))).data == again.data
     workbench.close()
+
+
+@pytest.fixture(scope="module")
+def weighted(small, tmp_path_factory):
+    """Give the same cases, each with a weight."""
+    frame = pd.read_csv(small)
+    frame["weight"] = np.round(np.random.default_rng(4).uniform(0.2, 3, len(frame)), 2)
+    path = tmp_path_factory.mktemp("weighted") / "weighted.csv"
+    frame.to_csv(path, index=False)
+    with running(path) as server:
+        yield server, frame
+
+
+def test_weights_are_guessed_counted_and_can_be_taken_back(weighted):
+    server, frame = weighted
+    want = trueness.panel(frame, label="y", scores=["a", "b"], weight="weight")
+    guessed = {"file": "given"}  # the column of weights is none of the scores
+    text = server.section("threshold", quick=1, **guessed)
+    told = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S)[1])["models"]
+    for model in told:
+        c = trueness.sweep(want[model["key"]])
+        assert model["size"] == len(c.tp)
+        for at in (3, 17, 40):
+            query = {**guessed, "model": model["index"], "at": at}
+            found = server.json("/at", **query)["values"]
+            if at != model["start"]:
+                assert found["tp"] == pytest.approx(c.tp[at], rel=1e-4)
+                assert found["fp"] == pytest.approx(c.fp[at], rel=1e-4)
+    text = server.section("ranking", **guessed)
+    assert f"{trueness.auc(want['a']).value:.3f}" in text
+    plain = trueness.panel(frame, label="y", scores=["a", "b"])
+    text = server.section("ranking", **DATA)
+    assert f"{trueness.auc(plain['a']).value:.3f}" in text
+    page = server.ask("/look?file=given").text
+    assert '<option value="weight" selected>' in page
+
+
+def test_what_takes_no_weights_says_so(weighted, monkeypatch):
+    server, _ = weighted
+    for key in ("ensembles", "calibrated"):
+        text = server.section(key, file="given")
+        assert "does not take weights" in text
+        assert "every case weighs the same" in text
+    query = {"file": "given", "kind": "leaves", "column": "site"}
+    assert server.json("/check", **query)["taken"]
+    problems = server.json("/check", **query, weight="weight")["problems"]
+    assert problems["weight"].startswith("Weight is for scores with labels; leaves")
+    page = server.ask(f"/look?{urlencode({**query, 'weight': 'weight'})}").text
+    assert 'id="weight"' in page  # there it can be taken back
+    monkeypatch.setattr(bench, "MOST_ROWS", 100)
+    text = server.section("summary", file="given", label="y", column="a")
+    assert "are not put into bins; found 400 rows" in text
+
+
+def test_a_column_that_cannot_hold_weights_is_not_guessed(tmp_path):
+    for name, value in (("weight", -1.5), ("weight", "heavy"), ("w", 2.0)):
+        path = tmp_path / "odd.csv"
+        path.write_text(f"y,p,{name}\n1,0.9,{value}\n0,0.4,{value}\n")
+        workbench = Workbench(str(path))
+        asked = questions.read(QueryParams("file=given&column=p"))
+        full, chosen = questions.complete(workbench.shelf.get("given"), asked)
+        assert (full.weight, chosen.weight) == ("-", None)
+        workbench.close()
+
+
+def test_lines_with_weights_give_the_same(weighted, tmp_path, monkeypatch):
+    server, frame = weighted
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    monkeypatch.chdir(tmp_path)
+    query = {"file": "given", "by": "site", "classifier": "b", "calibrate": "beta"}
+    made = server.json("/check", **query)["taken"]
+    page = server.ask(f"/take/report.html?{urlencode(query)}").text
+    words = shlex.split(made["command"])
+    monkeypatch.setattr("sys.argv", words)
+    result = CliRunner().invoke(app, words[1:])
+    assert result.exit_code == 0, result.stderr
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
+    assert "weights of" in page
+    t = trueness.tally(frame, label="y", score="b", weight="weight")
+    with redirect_stdout(io.StringIO()) as spoken:
+        exec(compile(made["python"], "lines", "exec"), {})  # noqa: S102
+    assert repr(trueness.auc(t)) in spoken.getvalue()
+    result = CliRunner().invoke(app, shlex.split(made["calibrate"])[1:])
+    assert result.exit_code == 0, result.stderr
+    (tmp_path / "taken.json").write_text(
+        server.ask(f"/take/map.json?{urlencode(query)}").text
+    )
+    mine, saved = (trueness.load_map(tmp_path / f"{n}.json") for n in ("taken", "map"))
+    # weights are added up in another order for several scores
+    np.testing.assert_allclose(mine(t.score), saved(t.score), rtol=1e-12)
 
 
 def test_tests_without_labels_and_leaves(served):

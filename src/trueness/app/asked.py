@@ -26,10 +26,11 @@ from trueness.cli._columns import (
     looks_counted,
     several_scores,
 )
-from trueness.cli._source import REAL_TYPES, Source
+from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source
 from trueness.cli._words import for_the_shell
 from trueness.cli.leaves import NODE_NAMES, guess_node
 from trueness.cli.nogold import guess_votes
+from trueness.data.engines import quoted
 from trueness.metrics.grammar import constraint, metric
 
 # what the columns are: how the option is called in a shell, and how it is guessed
@@ -45,11 +46,19 @@ FIELDS = {
     "vote": "Tests",
     "node": "Leaf",
     "count": "Count",
+    "weight": "Weight",
     "by": "Groups",
     "yes": "Verdict that means positive",
     "level": "Confidence level",
     "prevalence": "Prevalence in use",
     "half-width": "Half-width",
+}
+# not "w": a guess that is wrong would move every number
+WEIGHT_NAMES = ("weight", "weights", "sample_weight", "survey_weight", "case_weight")
+WEIGHS_ONE = "every case weighs the same"
+WHOLE = {
+    "tests": "tests and judges are counted in whole cases",
+    "leaves": "leaves are counted in whole cases",
 }
 NOTHING = "-"  # in an address: none of the columns, also where one would be guessed
 
@@ -66,6 +75,7 @@ class Asked:
     columns: tuple[str, ...] = ()
     by: str | None = None
     count: str | None = None
+    weight: str | None = None
     yes: str | None = None
     goal: str = "maximize"
     objective: str = ""
@@ -106,7 +116,7 @@ class Asked:
     def data(self) -> tuple[Any, ...]:
         """What the counts depend on."""
         return (self.file, self.kind, self.label, self.positive, self.columns,
-                self.by, self.count, self.yes)  # fmt: skip
+                self.by, self.count, self.weight, self.yes)  # fmt: skip
 
 
 def read(query: QueryParams) -> Asked:
@@ -142,6 +152,7 @@ def read(query: QueryParams) -> Asked:
         columns=tuple(dict.fromkeys(filter(None, query.getlist("column")))),
         by=query.get("by") or None,
         count=query.get("count") or None,
+        weight=query.get("weight") or None,
         yes=query.get("yes") or None,
         goal=known("goal", ("maximize", "minimize")) or "maximize",
         objective=query.get("objective", "").strip(),
@@ -200,6 +211,10 @@ def complete(file: Filed, asked: Asked) -> tuple[Asked, Chosen | None]:
     option, guess = KINDS[kind]
     given = replace(asked, kind=kind)
     count = None if asked.count == NOTHING else asked.count or _counts(source, asked)
+    weight = asked.weight
+    if kind == "scores" and weight is None:
+        weight = _weights(source, asked)
+    given = replace(given, weight=weight or NOTHING)
 
     def chosen_by(guess: Guess) -> Chosen:
         return choose(
@@ -211,10 +226,16 @@ def complete(file: Filed, asked: Asked) -> tuple[Asked, Chosen | None]:
             positive=asked.positive,
             count=count,
             by=asked.by,
+            weight=None if weight == NOTHING else weight,
             needs_label=kind != "tests",
         )
 
     try:
+        if kind != "scores" and given.weight != NOTHING:
+            raise InputError(
+                f"--weight is for scores with labels; {WHOLE[kind]}. Choose "
+                f"{WEIGHS_ONE!r} there."
+            )
         chosen = chosen_by(guess)
     except InputError as err:
         text = str(err)
@@ -253,6 +274,17 @@ def _counts(source: Source, asked: Asked) -> str | None:
     """Which column looks like numbers of cases?"""
     used = Chosen(asked.label, asked.columns, None, asked.by)
     return looks_counted(source, used)
+
+
+def _weights(source: Source, asked: Asked) -> str | None:
+    """Which column is called like weights, and can hold them?"""
+    used = {asked.label, *asked.columns, asked.by, asked.count}
+    for c, kind in source.types.items():
+        number = kind in WHOLE_TYPES or kind.startswith(REAL_TYPES)
+        if c.lower() in WEIGHT_NAMES and c not in used and number:
+            low = source.rows.aggregate(f"min({quoted(c)})").fetchall()[0][0]
+            return c if low is not None and low >= 0 else None
+    return None
 
 
 def field_of(sentence: str, option: str) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from trueness._core.checks.errors import InputError
 from trueness._core.progress import progress
-from trueness.app.asked import Asked, in_page
+from trueness.app.asked import WEIGHS_ONE, Asked, in_page
 from trueness.app.shelf import Filed
 from trueness.cli._columns import Chosen, Request, count_panel, with_verdicts
 from trueness.counts.values import Panel, Tally
@@ -76,8 +76,14 @@ class Counted:
 
 def count(file: Filed, asked: Asked, chosen: Chosen) -> Counted:
     """Count the chosen columns, where they lie."""
-    wanted = (chosen.label, *chosen.scores, chosen.count, chosen.by)
+    wanted = (chosen.label, *chosen.scores, chosen.count, chosen.weight, chosen.by)
     large = file.rows > MOST_ROWS
+    if large and chosen.weight is not None:
+        raise InputError(
+            f"Of more than {MOST_ROWS:,} rows scores are counted in bins, and weighted "
+            f"cases are not put into bins; found {file.rows:,} rows. Choose "
+            f"{WEIGHS_ONE!r} under Weight, or open fewer rows."
+        )
     with file.lock, progress("Counting", unit=""):
         names = list(dict.fromkeys(n for n in wanted if n is not None))
         # a small file may hold very many rows, which are then left where they lie

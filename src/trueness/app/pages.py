@@ -12,11 +12,11 @@ import jinja2
 from starlette.datastructures import QueryParams
 
 from trueness import __version__
-from trueness.app.asked import FIELDS, KINDS, NOTHING, Asked
+from trueness.app.asked import FIELDS, KINDS, NOTHING, WEIGHS_ONE, Asked
 from trueness.app.shelf import Filed, Shelf
 from trueness.app.take import Taken
 from trueness.calibration.calibrators import CALIBRATORS
-from trueness.cli._source import WHOLE_TYPES
+from trueness.cli._source import REAL_TYPES, WHOLE_TYPES
 from trueness.metrics.definitions import SYNONYMS
 from trueness.metrics.grammar import known_names
 from trueness.report._parts import Page, Section
@@ -127,6 +127,12 @@ def look(
         problems=asked.problems,
         types=types,
         whole=[c for c, kind in types.items() if kind in WHOLE_TYPES],
+        numbers=[
+            c
+            for c, kind in types.items()
+            if kind in WHOLE_TYPES or kind.startswith(REAL_TYPES)
+        ],
+        weighs_one=WEIGHS_ONE,
         values=file.values(label) if label in types else [],
         kinds={k: KIND_WORDS[k] for k in KINDS},
         fields=FIELDS,
@@ -163,12 +169,14 @@ def section(
     made: Section | None, key: str, asked: Asked, width: float | None = None
 ) -> str:
     """Write one section, or why it is not there; ``width`` is what was planned for."""
+    weighted = asked.weight not in (None, NOTHING)
     return _render(
         "section.html.j2",
         s=made,
         key=key,
         asked=asked,
         width=width,
+        weighs_one=WEIGHS_ONE if weighted else "",
         calibrators=list(CALIBRATORS),
         **moving({}),
     )

@@ -71,7 +71,8 @@ class Workbench:
                 self._chosen.clear()
             self._chosen[asked.data] = found
         known, chosen = self._chosen[asked.data]
-        columns = {k: getattr(known, k) for k in ("kind", "label", "columns", "count")}
+        names = ("kind", "label", "columns", "count", "weight")
+        columns = {k: getattr(known, k) for k in names}
         problems = {**known.problems, **asked.problems} if chosen is None else {}
         full = replace(asked, **columns, problems={**problems, **asked.problems})
         return file, full, chosen

@@ -51,7 +51,8 @@ def lines_of(asked: Asked, chosen: Chosen, typed: str) -> Taken:
     words += [*_pair("--label", chosen.label), *_pair("--positive", asked.positive)]
     for column in chosen.scores:
         words += _pair(option[kind], column)
-    words += [*_pair("--count", chosen.count), *_pair("--by", chosen.by)]
+    words += [*_pair("--count", chosen.count), *_pair("--weight", chosen.weight)]
+    words += _pair("--by", chosen.by)
     words += _pair("--yes", asked.yes)
     words += [] if asked.level == 0.95 else ["--level", f"{asked.level:g}"]
     if kind == "scores":
@@ -91,7 +92,8 @@ def _calibrate_line(asked: Asked, chosen: Chosen, typed: str) -> str:
     words = ["trueness", "calibrate", typed, *_pair("--label", chosen.label)]
     words += _pair("--positive", asked.positive)
     words += _pair("--score", asked.score)
-    words += [*_pair("--count", chosen.count), "--method", asked.calibrate]
+    words += [*_pair("--count", chosen.count), *_pair("--weight", chosen.weight)]
+    words += ["--method", asked.calibrate]
     return shlex.join([*words, "--save", "map.json"])
 
 
@@ -104,7 +106,8 @@ def _python(asked: Asked, chosen: Chosen, typed: str) -> str:
     elif "::" in typed:
         place, _, table = typed.rpartition("::")
         opened = f"trueness.scan({place!r}, table={table!r})"
-    given = {"label": chosen.label, "positive": chosen.positive, "count": chosen.count}
+    names = ("label", "positive", "count", "weight")
+    given = {k: getattr(chosen, k) for k in names}
     columns = "".join(f", {k}={v!r}" for k, v in given.items() if v is not None)
     lines = ["import trueness", "", f"rows = {opened}"]
     if asked.kind == "leaves":
