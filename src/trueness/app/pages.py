@@ -34,15 +34,21 @@ TITLES = {
     "threshold": "Move the threshold",
     "ranking": "How good is the ranking?",
     "scale": "What is lost by counting scores in bins?",
+    "zones": "Where should a person look?",
+    "prevalence": "What if positives are rarer or more frequent?",
     "comparison": "Which is better?",
+    "decision": "Which should decide?",
     "ensembles": "Would they be better together?",
     "groups": "Does it hold in every group?",
+    "group-cuts": "A threshold for each group?",
     "calibration": "Do the scores mean what they say?",
     "calibrated": "What would calibration change?",
     "planning": "How many cases would be enough?",
     "nogold": "How good is each test?",
     "leaves": "Which leaves can be trusted?",
 }
+# in the report only: two cuts, a range of prevalences, limits on gaps between groups
+ELSEWHERE = ("zones", "prevalence", "group-cuts")
 STATIC = {"app.css": "text/css", "app.js": "text/javascript",
           "style.css": "text/css", "script.js": "text/javascript"}  # fmt: skip
 
@@ -67,9 +73,9 @@ def sections_of(kind: str, binned: bool, columns: int, by: bool) -> list[str]:
         return ["nogold"]
     if kind == "leaves":
         return ["leaves"]
-    keys = ["summary", *SECTIONS]
+    keys = ["summary", *(k for k in SECTIONS if k not in ELSEWHERE)]
     if columns < 2 or binned:
-        keys = [k for k in keys if k not in ("comparison", "ensembles")]
+        keys = [k for k in keys if k not in ("comparison", "decision", "ensembles")]
     if not by:
         keys.remove("groups")
     if not binned:
