@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from trueness._core.checks.cases import both_classes
+from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
 from trueness._core.numbers import level_text, listed
 from trueness._core.progress import progress
@@ -60,6 +61,11 @@ def evaluate(
     Example: trueness evaluate sample:west_nile --label virus --score boosting
     """
     classes = classes_of(request)
+    if classes and cluster is not None:
+        raise InputError(
+            "--cluster is for a label with two values; found "
+            f"{len(classes)}. Leave it out, or keep the rows of two classes."
+        )
     with progress("Counting", unit=""):
         if classes:
             tallies, groups = count_classes(request, classes), {}
@@ -70,7 +76,7 @@ def evaluate(
     both_classes(first, "evaluate")
     with progress("Measuring", len(HOW) * len(tallies), "numbers") as measured:
         numbers = {s: measures(t, request.level, measured) for s, t in tallies.items()}
-        if cluster is not None and not classes:
+        if cluster is not None:
             whole = count_clusters(request)
             for s, row in numbers.items():
                 one = whole[[s, CLUSTER]]
@@ -98,7 +104,7 @@ def evaluate(
         parts.append(f"Flagging every case with a score of {at:g} or more:")
         parts.append(table(["class" if classes else "score", *words], metrics))
     parts.append(_legend(request.level, numbers, by_group))
-    if cluster is not None and not classes:
+    if cluster is not None:
         parts.append(
             f"The interval of the AUC allows for cases that share a value of {cluster};"
             " the other intervals take all cases for independent."

@@ -317,7 +317,9 @@ def _by_widths(values: tuple[Estimate, ...]) -> Equality:
 
     area = np.array([v.value for v in values])
     z = NormalDist().inv_cdf((1 + values[0].level) / 2)
-    weight = np.array([(2 * z / (v.high - v.low)) ** 2 for v in values])
+    # of 10^30 pairs an interval may have no width that a float can hold
+    widths = [max(v.high - v.low, 1e-15) for v in values]
+    weight = np.array([(2 * z / width) ** 2 for width in widths])
     statistic = float(weight @ (area - weight @ area / weight.sum()) ** 2)
     return Equality(statistic, area.size - 1, float(chdtrc(area.size - 1, statistic)))
 

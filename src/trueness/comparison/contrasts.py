@@ -115,7 +115,8 @@ def mover_test(a: AucQuestion, b: AucQuestion) -> Test:
             return 0.0
         z = 1.0
         for _ in range(6):  # the reach is nearly proportional to z
-            z = min(max(z * gap / reach(z, up=null > value), 1e-3), 8.2)
+            width = max(reach(z, up=null > value), 1e-300)
+            z = min(max(z * gap / width, 1e-3), 8.2)
         return z if value > null else -z
 
     low = max(-1.0, value - reach(a.z, up=False))

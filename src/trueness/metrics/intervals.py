@@ -182,6 +182,8 @@ def _scales(counts: Floats, weighed: Weighed, level: float) -> Floats:
     overall = square.sum() / counts.sum()
     by_class = np.where(by_class > 0, by_class, overall)
     own = np.divide(square, counts, out=by_class, where=counts > 0)
+    # squares of weights of 1e-200 are zero: no cell has more than 10^15 cases
+    own = np.maximum(own, counts.sum() * 1e-15)
     return np.asarray(own * weighed.wider(slice(None), level) ** 2)
 
 

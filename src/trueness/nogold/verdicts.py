@@ -71,11 +71,14 @@ def centre(panel: Panel) -> tuple[Floats, Floats]:
     seen = ~np.isnan(panel.rows)
     weight = total[:, None] * seen
     value = np.where(seen, panel.rows, 0.0)
-    mean = (weight * value).sum(axis=0) / weight.sum(axis=0)
-    square = (weight * (value - mean) ** 2).sum(axis=0) / weight.sum(axis=0)
+    # grades of 1e300 have no square: the largest is the unit for a moment
+    top = np.maximum(np.abs(value).max(axis=0, initial=0.0), 1.0)
+    value, share = value / top, weight / weight.sum(axis=0)
+    mean = (share * value).sum(axis=0)
+    square = (share * (value - mean) ** 2).sum(axis=0)
     # a grade of standard deviation 1/2 weighs as a verdict that is split evenly
     unit = 2 * np.sqrt(np.maximum(square, 1e-300))
-    return mean, np.where(graded(panel), unit, 1.0)
+    return mean * top, np.where(graded(panel), unit * top, 1.0)
 
 
 def graded(panel: Panel) -> Array:

@@ -365,13 +365,13 @@ def watch(
 
 
 def _judges(what: str, judges: Sequence[str] | None) -> None:
+    if isinstance(judges, str) or not isinstance(judges, (Sequence, type(None))):
+        raise InputError(f"judges is a list of columns; found {described(judges)}.")
     if (what == "prevalence") != bool(judges):
         raise InputError(
             'A watch on prevalence needs judges=["a", "b"], the columns of their '
             "verdicts; other watches take none."
         )
-    if isinstance(judges, str):
-        raise InputError(f"judges is a list of columns; found {judges!r}.")
 
 
 def load_watch(path: str | os.PathLike[str]) -> Any:
