@@ -247,6 +247,34 @@ def test_tests_without_labels_and_leaves(served):
     assert f"{rows.confidence[4]:.4f}" in text
 
 
+def test_leaves_are_shown_with_the_rule_that_the_file_has(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = pd.read_csv(trueness.samples.path("leaves"))
+    words = {n: f"age > {n} & <b>{n}</b>" for n in frame.leaf.unique()}
+    frame["rule"] = frame.leaf.map(words)
+    frame["mixed"] = np.arange(len(frame)).astype(str)
+    frame.to_csv("leaves.csv", index=False)
+    with running(tmp_path / "leaves.csv") as server:
+        text = server.section("leaves", file="given")  # its column is called rule
+        found = dict(re.findall(r"<tr><t[hd][^>]*>(\d+)<.*?(age [^<]*)<", text))
+        assert found == {
+            str(n): f"age &gt; {n} &amp; &lt;b&gt;{n}&lt;/b&gt;" for n in words
+        }
+        assert "age" not in server.section("leaves", file="given", rule="-")
+        text = server.section("leaves", file="given", rule="mixed")
+        assert "Rule must say the same in all rows of a leaf" in text
+        problems = server.json("/check", file="given", rule="nobody")["problems"]
+        assert "no column" in problems["rule"]
+        made = server.json("/check", file="given")["taken"]
+    result = CliRunner().invoke(app, [*shlex.split(made["command"])[1:], "--json"])
+    assert result.exit_code == 0, result.stderr
+    told = json.loads(result.stdout)["result"]["leaves"]
+    assert {int(x["node"]): x["rule"] for x in told} == words
+    with redirect_stdout(io.StringIO()) as spoken:
+        exec(compile(made["python"], "lines", "exec"), {})  # noqa: S102
+    assert all(w in spoken.getvalue() for w in words.values())
+
+
 def test_groups_comparison_and_planning_are_sections_of_the_report(served, panel):
     text = served.section("groups", **DATA, by="site")
     assert "north" in text

@@ -27,6 +27,7 @@ from trueness.cli._columns import (
     several_scores,
 )
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source
+from trueness.cli._verdicts import known
 from trueness.cli._words import for_the_shell
 from trueness.cli.leaves import NODE_NAMES, guess_node
 from trueness.cli.nogold import guess_votes
@@ -45,6 +46,7 @@ FIELDS = {
     "score": "Scores",
     "vote": "Tests",
     "node": "Leaf",
+    "rule": "Rule",
     "count": "Count",
     "weight": "Weight",
     "by": "Groups",
@@ -76,6 +78,7 @@ class Asked:
     by: str | None = None
     count: str | None = None
     weight: str | None = None
+    rule: str | None = None
     yes: str | None = None
     goal: str = "maximize"
     objective: str = ""
@@ -116,7 +119,7 @@ class Asked:
     def data(self) -> tuple[Any, ...]:
         """What the counts depend on."""
         return (self.file, self.kind, self.label, self.positive, self.columns,
-                self.by, self.count, self.weight, self.yes)  # fmt: skip
+                self.by, self.count, self.weight, self.rule, self.yes)  # fmt: skip
 
 
 def read(query: QueryParams) -> Asked:
@@ -153,6 +156,7 @@ def read(query: QueryParams) -> Asked:
         by=query.get("by") or None,
         count=query.get("count") or None,
         weight=query.get("weight") or None,
+        rule=query.get("rule") or None,
         yes=query.get("yes") or None,
         goal=known("goal", ("maximize", "minimize")) or "maximize",
         objective=query.get("objective", "").strip(),
@@ -214,7 +218,7 @@ def complete(file: Filed, asked: Asked) -> tuple[Asked, Chosen | None]:
     weight = asked.weight
     if kind == "scores" and weight is None:
         weight = _weights(source, asked)
-    given = replace(given, weight=weight or NOTHING)
+    given = replace(given, weight=weight or NOTHING, rule=_rules(source, given))
 
     def chosen_by(guess: Guess) -> Chosen:
         return choose(
@@ -236,6 +240,8 @@ def complete(file: Filed, asked: Asked) -> tuple[Asked, Chosen | None]:
                 f"--weight is for scores with labels; {WHOLE[kind]}. Choose "
                 f"{WEIGHS_ONE!r} there."
             )
+        if given.rule != NOTHING:
+            known(source, given.rule, "--rule")
         chosen = chosen_by(guess)
     except InputError as err:
         text = str(err)
@@ -285,6 +291,15 @@ def _weights(source: Source, asked: Asked) -> str | None:
             low = source.rows.aggregate(f"min({quoted(c)})").fetchall()[0][0]
             return c if low is not None and low >= 0 else None
     return None
+
+
+def _rules(source: Source, asked: Asked) -> str:
+    """Which column says in words what a leaf is? Of leaves only."""
+    if asked.kind != "leaves":
+        return NOTHING
+    used = {asked.label, *asked.columns, asked.by, asked.count}
+    like = [c for c in source.types if c.lower() == "rule" and c not in used]
+    return asked.rule or (like[0] if like else NOTHING)
 
 
 def field_of(sentence: str, option: str) -> str:

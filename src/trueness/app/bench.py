@@ -16,9 +16,10 @@ import numpy as np
 
 from trueness._core.checks.errors import InputError
 from trueness._core.progress import progress
-from trueness.app.asked import WEIGHS_ONE, Asked, in_page
+from trueness.app.asked import NOTHING, WEIGHS_ONE, Asked, in_page
 from trueness.app.shelf import Filed
 from trueness.cli._columns import Chosen, Request, count_panel, with_verdicts
+from trueness.cli.leaves import with_rules
 from trueness.counts.values import Panel, Tally
 from trueness.data import frames
 from trueness.data.engines import quoted
@@ -328,7 +329,9 @@ def without_labels(counted: Counted, asked: Asked) -> Page:
 
 def leaves(counted: Counted, asked: Asked) -> Section:
     """Say which leaves can be trusted."""
-    return trees.section(counted.data.report(level=asked.level))
+    found = counted.data.report(level=asked.level)
+    rule = None if asked.rule == NOTHING else asked.rule
+    return trees.section(with_rules(found, counted.request, rule))
 
 
 def tally_of(counted: Counted, asked: Asked) -> Tally:

@@ -71,7 +71,7 @@ class Workbench:
                 self._chosen.clear()
             self._chosen[asked.data] = found
         known, chosen = self._chosen[asked.data]
-        names = ("kind", "label", "columns", "count", "weight")
+        names = ("kind", "label", "columns", "count", "weight", "rule")
         columns = {k: getattr(known, k) for k in names}
         problems = {**known.problems, **asked.problems} if chosen is None else {}
         full = replace(asked, **columns, problems={**problems, **asked.problems})

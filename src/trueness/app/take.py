@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from trueness import __version__
 from trueness._core.doors import installed
-from trueness.app.asked import Asked
+from trueness.app.asked import NOTHING, Asked
 from trueness.app.bench import Counted, tally_of
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import map_to_json
@@ -53,6 +53,8 @@ def lines_of(asked: Asked, chosen: Chosen, typed: str) -> Taken:
         words += _pair(option[kind], column)
     words += [*_pair("--count", chosen.count), *_pair("--weight", chosen.weight)]
     words += _pair("--by", chosen.by)
+    rule = None if asked.rule == NOTHING else asked.rule
+    words += _pair("--rule", rule)
     words += _pair("--yes", asked.yes)
     words += [] if asked.level == 0.95 else ["--level", f"{asked.level:g}"]
     if kind == "scores":
@@ -110,10 +112,13 @@ def _python(asked: Asked, chosen: Chosen, typed: str) -> str:
     given = {k: getattr(chosen, k) for k in names}
     columns = "".join(f", {k}={v!r}" for k, v in given.items() if v is not None)
     lines = ["import trueness", "", f"rows = {opened}"]
+    if asked.rule not in (None, NOTHING):
+        lines.insert(0, "import dataclasses\n")
     if asked.kind == "leaves":
         node = chosen.scores[0]
         lines.append(f"leaves = trueness.leaves(rows, node={node!r}{columns})")
-        return "\n".join([*lines, "print(leaves.report())"]) + "\n"
+        lines += _report_lines(asked, node)
+        return "\n".join(lines) + "\n"
     if asked.yes is not None:
         lines.append("# make columns of 0 and 1 of the verdicts first")
     lines.append(
@@ -136,6 +141,19 @@ def _python(asked: Asked, chosen: Chosen, typed: str) -> str:
         wanted += ", groups=groups"
     lines.append(f'trueness.report.write(panel, "{REPORT}", source={typed!r}{wanted})')
     return "\n".join(lines) + "\n"
+
+
+def _report_lines(asked: Asked, node: str) -> list[str]:
+    level = "" if asked.level == 0.95 else f"level={asked.level:g}"
+    if asked.rule in (None, NOTHING):
+        return [f"print(leaves.report({level}))"]
+    columns = f"{quoted(node)}, {quoted(str(asked.rule))}"
+    return [
+        f"found = leaves.report({level})",
+        f"rules = dict(rows.select({columns!r}).distinct().fetchall())",
+        "rule = [rules.get(leaf) for leaf in found.node.tolist()]",
+        "print(dataclasses.replace(found, rule=rule))",
+    ]
 
 
 def _wanted(asked: Asked) -> str:

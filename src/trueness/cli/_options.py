@@ -99,6 +99,9 @@ Yes = Annotated[
     ),
 ]
 Node = Annotated[str | None, _column("--node", help="Column with the leaves.")]
+Rule = Annotated[
+    str | None, _column("--rule", help="Column with the rule of each leaf, in words.")
+]
 Positive = Annotated[
     str | None,
     _data(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from trueness._core.checks.errors import InputError
@@ -11,10 +13,12 @@ from trueness._core.doors import door
 from trueness._core.progress import progress
 from trueness.cli._columns import Request, naming
 from trueness.cli._command import Columns, command
-from trueness.cli._options import Node
+from trueness.cli._options import Node, Rule
 from trueness.cli._shell import CommandAnswer, about, each_group, table
 from trueness.cli._source import Source, groups_of, names_of
+from trueness.cli._verdicts import known
 from trueness.data import frames
+from trueness.data.engines import quoted
 from trueness.trees.leaf_counts import LeafReport, Leaves
 from trueness.trees.sentences import (
     leaf_head,
@@ -41,6 +45,7 @@ def guess_node(source: Source, taken: set[str | None]) -> tuple[str, ...]:
 @command(Columns("node", Node, guess_node), without=("seed", "weight"))
 def leaves(
     request: Request,
+    rule: Rule = None,
     confidence: Annotated[
         float, typer.Option(help="Probability P(C) from which a leaf is trusted.")
     ] = 0.95,
@@ -51,7 +56,8 @@ def leaves(
     """
 
     def judged(held: Leaves) -> LeafReport:
-        return held.report(confidence=confidence, level=request.level)
+        found = held.report(confidence=confidence, level=request.level)
+        return with_rules(found, request, rule)
 
     with progress("Counting", unit=""):
         held = _count(request, request.rows)
@@ -88,6 +94,27 @@ def _count(request: Request, rows: Any) -> Leaves:
             positive=chosen.positive,
             count=chosen.count,
         )
+
+
+def with_rules(found: LeafReport, request: Request, rule: str | None) -> LeafReport:
+    """Add the rule that the file has for each leaf, the same in all of its rows."""
+    if rule is None:
+        return found
+    source, node = request.source, request.chosen.scores[0]
+    known(source, rule, "--rule")
+    of_leaf, text = quoted(node), f"CAST({quoted(rule)} AS VARCHAR)"
+    counts = f"min({text}), count(DISTINCT {text})"
+    rows = source.rows.aggregate(f"{of_leaf}, {counts}", of_leaf).fetchall()
+    for name, _, many in rows:
+        if many > 1:
+            raise InputError(
+                f"--rule must say the same in all rows of a leaf; column {rule!r} has "
+                f"{many:,} rules for leaf {str(name)!r}."
+            )
+    rules = {name: said for name, said, _ in rows}
+    said = [rules.get(n) for n in found.node.tolist()]
+    texts = np.array(["" if r is None else str(r) for r in said], dtype=object)
+    return replace(found, rule=texts)
 
 
 def _by_group(request: Request) -> dict[Any, Leaves]:

@@ -27,6 +27,7 @@ def leaf_numbers(r: LeafReport) -> list[dict[str, Any]]:
             "utility": float(r.utility[j]),
             "verdict": str(r.verdict[j]),
             "more": float(r.more[j]),
+            **({} if r.rule is None else {"rule": str(r.rule[j])}),
         }
         for j in range(r.node.size)
     ]
