@@ -247,6 +247,45 @@ def test_tests_without_labels_and_leaves(served):
     assert f"{rows.confidence[4]:.4f}" in text
 
 
+JUDGES = {"file": "sample:judges", "kind": "judges", "label": "human",
+          "column": ["skywork_gemma_27b", "internlm2_20b"]}  # fmt: skip
+
+
+def test_judges_with_some_labels(served, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    monkeypatch.chdir(tmp_path)
+    # neither the labels nor how they came are guessed
+    asked = served.json("/check", **JUDGES)
+    assert asked["taken"] is None
+    assert asked["problems"]["labelled"].endswith(
+        "Choose it under How the labelled cases were chosen."
+    )
+    without = {k: v for k, v in JUDGES.items() if k != "label"}
+    assert "label" in served.json("/check", **without)["problems"]
+    frame = pd.read_csv(trueness.samples.path("judges"))
+    panel = trueness.panel(frame, label="human", scores=JUDGES["column"])
+    for how in ("random", "by truth"):
+        rate = trueness.prevalence(panel, labelled=how)
+        text = served.section("judges", **JUDGES, labelled=how)
+        assert f"{100 * rate.value:.0f}" in re.sub(r"<[^>]*>", " ", text)
+        assert f"({how})" in text
+    query = {**JUDGES, "labelled": "random"}
+    made = served.json("/check", **query)["taken"]
+    page, said = (
+        served.ask(f"/take/{name}?{urlencode(query, doseq=True)}").text
+        for name in ("report.html", "report.json")
+    )
+    words = shlex.split(made["command"])
+    monkeypatch.setattr("sys.argv", words)
+    result = CliRunner().invoke(app, [*words[1:], "--json"])
+    assert result.exit_code == 0, result.stderr
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
+    assert json.loads(result.stdout) == json.loads(said)
+    with redirect_stdout(io.StringIO()) as spoken:
+        exec(compile(made["python"], "lines", "exec"), {})  # noqa: S102
+    assert repr(trueness.prevalence(panel, labelled="random")) in spoken.getvalue()
+
+
 def test_leaves_are_shown_with_the_rule_that_the_file_has(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     frame = pd.read_csv(trueness.samples.path("leaves"))

@@ -299,6 +299,9 @@ def axe(page):
         "/look?file=given&subject_to=recal+%3E+1",
         "/look?file=sample:hiv",
         "/look?file=sample:leaves",
+        "/look?file=sample:judges&kind=judges&label=human",
+        "/look?file=sample:judges&kind=judges&label=human&column=internlm2_20b"
+        "&column=skywork_gemma_27b&labelled=random",
     ],
 )
 def test_no_accessibility_violation_in_any_state(browser, served, path, scheme):

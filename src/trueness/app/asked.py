@@ -29,16 +29,20 @@ from trueness.cli._columns import (
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source
 from trueness.cli._verdicts import known
 from trueness.cli._words import for_the_shell
+from trueness.cli.judge import guess_judges, request_of
 from trueness.cli.leaves import NODE_NAMES, guess_node
 from trueness.cli.nogold import guess_votes
 from trueness.data.engines import quoted
 from trueness.metrics.grammar import constraint, metric
+from trueness.nogold.rate import LABELLED
 
+HOW_DRAWN = "How the labelled cases were chosen"
 # what the columns are: how the option is called in a shell, and how it is guessed
 KINDS: Mapping[str, tuple[str, Guess]] = {
     "scores": ("score", several_scores),
     "tests": ("vote", guess_votes),
     "leaves": ("node", guess_node),
+    "judges": ("judge", guess_judges),
 }
 FIELDS = {
     "label": "Label",
@@ -46,6 +50,8 @@ FIELDS = {
     "score": "Scores",
     "vote": "Tests",
     "node": "Leaf",
+    "judge": "Judges",
+    "labelled": HOW_DRAWN,
     "rule": "Rule",
     "count": "Count",
     "weight": "Weight",
@@ -61,6 +67,7 @@ WEIGHS_ONE = "every case weighs the same"
 WHOLE = {
     "tests": "tests and judges are counted in whole cases",
     "leaves": "leaves are counted in whole cases",
+    "judges": "judges are counted in whole cases",
 }
 NOTHING = "-"  # in an address: none of the columns, also where one would be guessed
 
@@ -80,6 +87,7 @@ class Asked:
     weight: str | None = None
     rule: str | None = None
     yes: str | None = None
+    labelled: str | None = None
     goal: str = "maximize"
     objective: str = ""
     subject_to: tuple[str, ...] = ()
@@ -119,7 +127,8 @@ class Asked:
     def data(self) -> tuple[Any, ...]:
         """What the counts depend on."""
         return (self.file, self.kind, self.label, self.positive, self.columns,
-                self.by, self.count, self.weight, self.rule, self.yes)  # fmt: skip
+                self.by, self.count, self.weight, self.rule, self.yes,
+                self.labelled)  # fmt: skip
 
 
 def read(query: QueryParams) -> Asked:
@@ -140,7 +149,7 @@ def read(query: QueryParams) -> Asked:
             )
             return None
 
-    def known(name: str, names: Any) -> str | None:
+    def known_one(name: str, names: Any) -> str | None:
         text = query.get(name) or None
         if text is not None and text not in names:
             problems[name] = f"{text!r} is none of {', '.join(names)}."
@@ -149,7 +158,7 @@ def read(query: QueryParams) -> Asked:
 
     asked = Asked(
         file=query.get("file", ""),
-        kind=known("kind", KINDS),
+        kind=known_one("kind", KINDS),
         label=query.get("label") or None,
         positive=query.get("positive") or None,
         columns=tuple(dict.fromkeys(filter(None, query.getlist("column")))),
@@ -158,14 +167,15 @@ def read(query: QueryParams) -> Asked:
         weight=query.get("weight") or None,
         rule=query.get("rule") or None,
         yes=query.get("yes") or None,
-        goal=known("goal", ("maximize", "minimize")) or "maximize",
+        labelled=known_one("labelled", LABELLED),
+        goal=known_one("goal", ("maximize", "minimize")) or "maximize",
         objective=query.get("objective", "").strip(),
         subject_to=tuple(s for t in query.getlist("subject_to") if (s := t.strip())),
         cost_fp=number("cost_fp", _cost),
         cost_fn=number("cost_fn", _cost),
         prevalence=number("prevalence", fraction),
         level=number("level", fraction) or 0.95,
-        calibrate=known("calibrate", CALIBRATORS) or "auto",
+        calibrate=known_one("calibrate", CALIBRATORS) or "auto",
         half_width=number("half_width", fraction),
         classifier=query.get("classifier", ""),
         problems=problems,
@@ -221,6 +231,8 @@ def complete(file: Filed, asked: Asked) -> tuple[Asked, Chosen | None]:
     given = replace(given, weight=weight or NOTHING, rule=_rules(source, given))
 
     def chosen_by(guess: Guess) -> Chosen:
+        if kind == "judges":
+            return _judges(source, asked, count, guess)
         return choose(
             source,
             option=option,
@@ -260,6 +272,24 @@ def complete(file: Filed, asked: Asked) -> tuple[Asked, Chosen | None]:
         count=chosen.count or NOTHING,
     )
     return found, chosen
+
+
+def _judges(source: Source, asked: Asked, count: str | None, guess: Guess) -> Chosen:
+    """Choose as ``trueness judge`` does; labels and how they came are never guessed."""
+    if asked.label is None:
+        raise InputError("Which column holds the labels? Type --label NAME.")
+    known(source, asked.label, "--label")
+    judges = asked.columns or guess(source, {asked.label, count})
+    positive = asked.positive or asked.yes
+    found = request_of(
+        source, judges, asked.label, positive, count, None, asked.level, 0
+    ).chosen
+    if asked.labelled is None:
+        raise InputError(
+            "Were the labelled cases chosen at random, by what the judges said, or by "
+            "their truth? The data do not show it. Type --labelled HOW."
+        )
+    return found
 
 
 def guess_kind(source: Source) -> str:
@@ -306,7 +336,7 @@ def field_of(sentence: str, option: str) -> str:
     """Which field of the page does a sentence speak of?"""
     found = re.search(r"--([a-z-]+)", for_the_shell(sentence))
     name = found[1] if found else "label" if "label" in sentence else option
-    if name in ("score", "vote", "node"):
+    if name in ("score", "vote", "node", "judge"):
         return "column"
     return name.replace("-", "_")
 

@@ -19,12 +19,14 @@ from trueness._core.progress import progress
 from trueness.app.asked import NOTHING, WEIGHS_ONE, Asked, in_page
 from trueness.app.shelf import Filed
 from trueness.cli._columns import Chosen, Request, count_panel, with_verdicts
+from trueness.cli.judge import ALL, for_verdicts, rates_of
 from trueness.cli.leaves import with_rules
 from trueness.counts.values import Panel, Tally
 from trueness.data import frames
 from trueness.data.engines import quoted
+from trueness.nogold.rate import Rate
 from trueness.ranking.verification import said_elsewhere
-from trueness.report import nogold, trees
+from trueness.report import judges, nogold, trees
 from trueness.report._parts import Page, Section
 from trueness.report.findings import SECTIONS, Findings
 from trueness.report.inputs import (
@@ -98,6 +100,8 @@ def count(file: Filed, asked: Asked, chosen: Chosen) -> Counted:
             return Counted(request, _leaves(request))
         if asked.kind == "tests":
             request = with_verdicts(request, asked.yes)
+        if asked.kind == "judges":
+            request = with_verdicts(request, for_verdicts(request, asked.yes))
         if large and asked.kind == "scores":
             return Counted(request, _binned(request), _binned_groups(request))
         groups = count_panel(request, by=True) if chosen.by else None
@@ -325,6 +329,18 @@ def without_labels(counted: Counted, asked: Asked) -> Page:
         level=asked.level,
         rng=SEED,
     )
+
+
+def rates(counted: Counted, asked: Asked) -> dict[str, Rate]:
+    """What is the true rate, by the judges and the labels?"""
+    panels = {ALL: counted.data}
+    return rates_of(panels, asked.labelled, asked.level, counted.request.seed)
+
+
+def judged(counted: Counted, asked: Asked, source: str = "", command: str = "") -> Page:
+    """Answer about judges of whose cases some have a label."""
+    found, panels = rates(counted, asked), {ALL: counted.data}
+    return judges.judged(found, panels, source=source, command=command)
 
 
 def leaves(counted: Counted, asked: Asked) -> Section:

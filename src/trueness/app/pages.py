@@ -12,11 +12,12 @@ import jinja2
 from starlette.datastructures import QueryParams
 
 from trueness import __version__
-from trueness.app.asked import FIELDS, KINDS, NOTHING, WEIGHS_ONE, Asked
+from trueness.app.asked import FIELDS, HOW_DRAWN, KINDS, NOTHING, WEIGHS_ONE, Asked
 from trueness.app.shelf import Filed, Shelf
 from trueness.app.take import Taken
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES
+from trueness.cli.judge import HOW
 from trueness.metrics.definitions import SYNONYMS
 from trueness.metrics.grammar import known_names
 from trueness.report._parts import Page, Section
@@ -27,6 +28,7 @@ KIND_WORDS = {
     "scores": "Scores, with labels",
     "tests": "Tests or judges, without labels",
     "leaves": "Leaves of a tree",
+    "judges": "Judges, and labels of some cases",
 }
 # in the order in which they are asked for; the report's own, and its head before them
 TITLES = {
@@ -45,6 +47,7 @@ TITLES = {
     "calibrated": "What would calibration change?",
     "planning": "How many cases would be enough?",
     "nogold": "How good is each test?",
+    "judges": "What is the true pass rate?",
     "leaves": "Which leaves can be trusted?",
 }
 # in the report only: two cuts, a range of prevalences, limits on gaps between groups
@@ -71,8 +74,8 @@ def sections_of(kind: str, binned: bool, columns: int, by: bool) -> list[str]:
     """Which sections can there be, for this kind of data?"""
     if kind == "tests":
         return ["nogold"]
-    if kind == "leaves":
-        return ["leaves"]
+    if kind in ("leaves", "judges"):
+        return [kind]
     keys = ["summary", *(k for k in SECTIONS if k not in ELSEWHERE)]
     if columns < 2 or binned:
         keys = [k for k in keys if k not in ("comparison", "decision", "ensembles")]
@@ -139,6 +142,8 @@ def look(
             if kind in WHOLE_TYPES or kind.startswith(REAL_TYPES)
         ],
         weighs_one=WEIGHS_ONE,
+        ways=HOW,
+        how_drawn=HOW_DRAWN,
         values=file.values(label) if label in types else [],
         kinds={k: KIND_WORDS[k] for k in KINDS},
         fields=FIELDS,

@@ -342,6 +342,9 @@ def _made(
     if key == "nogold" or (key == "summary" and not counted.labelled):
         page = answers.without_labels(counted, asked)
         return pages.head(page), page.sections[0]
+    if key == "judges":
+        page = answers.judged(counted, asked)
+        return pages.head(page), page.sections[0]
     if key == "leaves":
         made = answers.leaves(counted, asked)
         return pages.section(made, key, asked), made
@@ -364,7 +367,7 @@ def _file(counted: Counted, asked: Asked, name: str, command: str) -> bytes:
     return (
         take.report_html(page)
         if name == "report.html"
-        else take.report_json(counted, page)
+        else take.report_json(counted, asked, page)
     )
 
 

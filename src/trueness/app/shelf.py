@@ -29,7 +29,7 @@ FIRST_ROWS = 8
 MOST_VALUES = 24  # of a column, to choose the positive one from
 GIVEN = "given"  # the word for what the server was started with
 PREFIX = "trueness-app-"
-SHOWN_SAMPLES = ("west_nile", "hiv", "leaves")
+SHOWN_SAMPLES = ("west_nile", "hiv", "leaves", "judges")
 
 
 @final

@@ -17,12 +17,13 @@ from markupsafe import Markup
 from trueness import __version__
 from trueness._core.doors import installed
 from trueness.app.asked import NOTHING, Asked
-from trueness.app.bench import Counted, tally_of
+from trueness.app.bench import Counted, judged, rates, tally_of
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import map_to_json
 from trueness.cli._columns import Chosen
 from trueness.cli._shell import CommandAnswer, about, envelope
 from trueness.cli._source import SAMPLE
+from trueness.cli.judge import ALL, judge_result
 from trueness.cli.report import report_result
 from trueness.data.engines import quoted, reading
 from trueness.report._parts import Figure, Page
@@ -45,9 +46,11 @@ class Taken:
 
 def lines_of(asked: Asked, chosen: Chosen, typed: str) -> Taken:
     """Write the command and the Python lines that give what the page shows."""
-    option = {"scores": "--score", "tests": "--vote", "leaves": "--node"}
+    option = {"scores": "--score", "tests": "--vote", "leaves": "--node",
+              "judges": "--judge"}  # fmt: skip
     kind = asked.kind or "scores"
-    words = ["trueness", "leaves" if kind == "leaves" else "report", typed]
+    command = {"leaves": "leaves", "judges": "judge"}.get(kind, "report")
+    words = ["trueness", command, typed]
     words += [*_pair("--label", chosen.label), *_pair("--positive", asked.positive)]
     for column in chosen.scores:
         words += _pair(option[kind], column)
@@ -56,6 +59,7 @@ def lines_of(asked: Asked, chosen: Chosen, typed: str) -> Taken:
     rule = None if asked.rule == NOTHING else asked.rule
     words += _pair("--rule", rule)
     words += _pair("--yes", asked.yes)
+    words += _pair("--labelled", asked.labelled if kind == "judges" else None)
     words += [] if asked.level == 0.95 else ["--level", f"{asked.level:g}"]
     if kind == "scores":
         words += _asked_words(asked)
@@ -124,6 +128,14 @@ def _python(asked: Asked, chosen: Chosen, typed: str) -> str:
     lines.append(
         f"panel = trueness.panel(rows, scores={list(chosen.scores)!r}{columns})"
     )
+    if asked.kind == "judges":
+        lines.insert(1, "from trueness.report.judges import write_judges")
+        level = "" if asked.level == 0.95 else f", level={asked.level:g}"
+        how = f"labelled={asked.labelled!r}{level}"
+        lines += [f"rate = trueness.prevalence(panel, {how})", "print(rate)",
+                  'rates, panels = {"all": rate}, {"all": panel}']  # fmt: skip
+        lines.append(f'write_judges(rates, panels, "{REPORT}", source={typed!r})')
+        return "\n".join(lines) + "\n"
     if asked.kind == "tests":
         lines += ["found = trueness.latent_class(panel, rng=0)", "print(found)",
                   "print(trueness.best_combination(found))"]  # fmt: skip
@@ -184,6 +196,8 @@ def _best(asked: Asked) -> str:
 
 def report_page(counted: Counted, asked: Asked, command: str) -> Page:
     """Make the report that the command makes."""
+    if asked.kind == "judges":
+        return judged(counted, asked, counted.request.source.name, command)
     tests = asked.kind == "tests"
     wanted: dict[str, Any] = {"level": asked.level} if tests else {
         **asked.wanted,
@@ -206,8 +220,12 @@ def report_html(page: Page) -> bytes:
     return render(page, __version__).encode()
 
 
-def report_json(counted: Counted, page: Page) -> bytes:
-    """Write what ``trueness report --json`` writes."""
+def report_json(counted: Counted, asked: Asked, page: Page) -> bytes:
+    """Write what ``trueness report --json``, or ``judge --json``, writes."""
+    if asked.kind == "judges":
+        result = judge_result(rates(counted, asked), None, {ALL: {}})
+        told = about(counted.request, counted.first)
+        return _json(CommandAnswer("judge", result, [], about=told))
     size = len(report_html(page))
     answer = CommandAnswer(
         "report",
@@ -215,6 +233,10 @@ def report_json(counted: Counted, page: Page) -> bytes:
         [],
         about=about(counted.request, counted.first),
     )
+    return _json(answer)
+
+
+def _json(answer: CommandAnswer) -> bytes:
     return (json.dumps(envelope(answer), indent=2, allow_nan=False) + "\n").encode()
 
 

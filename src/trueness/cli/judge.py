@@ -155,15 +155,15 @@ def judge(
         source, named, item, system = _opened(
             file, judge, verdict, item, system, label, labels
         )
-        request = _request(
+        request = request_of(
             source, named, label, positive or yes, count, system, level, seed
         )
-        request = with_verdicts(request, _for_verdicts(request, yes), abstain or ())
+        request = with_verdicts(request, for_verdicts(request, yes), abstain or ())
         panel = count_panel(request)
         systems = count_panel(request, by=True) if request.chosen.by else {}
     panels = {str(s): p for s, p in systems.items()} or {ALL: panel}
     with progress("Judging the judges", unit=""):
-        rates = _rates(panels, labelled, level, seed)
+        rates = rates_of(panels, labelled, level, seed)
         compared = _compared(request, panels, rates, item, judges, labelled)
         plans = _plans(panels, rates, next, width)
     if output is not None:
@@ -178,7 +178,7 @@ def judge(
         say(f"Report written to {output} ({size / 1024:,.0f} KB).")
     return CommandAnswer(
         "judge",
-        _result(rates, compared, plans),
+        judge_result(rates, compared, plans),
         _parts(rates, compared, plans),
         chart=lambda: _chart(rates),
         about=about(request, panel),
@@ -224,7 +224,7 @@ def _opened(
     return source, named, item, system
 
 
-def _request(
+def request_of(
     source: Source,
     named: tuple[str, ...],
     label: str | None,
@@ -234,6 +234,7 @@ def _request(
     level: float,
     seed: int,
 ) -> Request:
+    """Which columns hold verdicts and labels, and which value means yes?"""
     known(source, label, "--label")
     if system is not None:
         _all_named(source, system)
@@ -243,7 +244,7 @@ def _request(
         source,
         option="judge",
         scores=named,
-        guess=_guess,
+        guess=guess_judges,
         label=label,
         positive=positive if label is not None else None,
         count=count,
@@ -266,7 +267,7 @@ def _all_named(source: Source, system: str) -> None:
         )
 
 
-def _for_verdicts(request: Request, yes: str | None) -> str | None:
+def for_verdicts(request: Request, yes: str | None) -> str | None:
     """Is the word for yes one of the verdicts, or of the labels only?"""
     source, chosen = request.source, request.chosen
     words = any(source.types[c] == "VARCHAR" for c in chosen.scores)
@@ -282,7 +283,8 @@ def _is_value(source: Source, label: str, positive: str | None) -> bool:
     )
 
 
-def _guess(source: Source, taken: set[str | None]) -> tuple[str, ...]:
+def guess_judges(source: Source, taken: set[str | None]) -> tuple[str, ...]:
+    """Take every other column when all of them hold 0 and 1 only."""
     free = [c for c in source.types if c not in taken]
     binary = [c for c in free if set(source.distinct(c, 2)) <= {0, 1}]
     if free and binary == free:
@@ -293,9 +295,11 @@ def _guess(source: Source, taken: set[str | None]) -> tuple[str, ...]:
     )
 
 
-def _rates(
+def rates_of(
     panels: Mapping[str, Panel], labelled: str | None, level: float, seed: int
 ) -> dict[str, Rate]:
+    """What is the true rate of each system that has enough labels or judges?"""
+
     def rate(p: Panel) -> Rate:
         found = prevalence(p, labelled=labelled, level=level, rng=seed)
         return replace(found, notes=tuple(map(for_the_shell, found.notes)))
@@ -439,11 +443,12 @@ def _plan_parts(whose: str, plan: Mapping[str, Any]) -> list[Any]:
     return out
 
 
-def _result(
+def judge_result(
     rates: Mapping[str, Rate],
     compared: RateComparison | None,
     plans: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
+    """Give what ``--json`` says of judges."""
     return {
         "systems": {
             s: {
