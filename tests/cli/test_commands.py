@@ -167,7 +167,7 @@ def test_errors_are_sentences_without_a_trace(case):
         ("y,p\n", "has no rows, only the columns 'y', 'p'"),
         ("y,p\n1,0.5\n", "needs at least one positive and one negative case"),
         ("y,p\n1,0.5\n0,\n", "must be finite; found NaN, missing or infinite"),
-        ("y,p\n1,0.5\n2,0.1\n3,1\n", "must have two values; found 3"),
+        ("y,p\n1,0.5\n2,0.1\n3,1\n", "holds more than two classes: '1', '2', '3'"),
     ],
 )
 def test_unusable_files(tmp_path, content, sentence):
@@ -399,7 +399,7 @@ def test_columns_that_are_passed_on_stay_as_they_were_written(tmp_path):
 
 
 def test_one_score_is_one_score(small):
-    result = run("threshold", small, "-l", "y", "-s", "p", "-s", "y")
+    result = run("calibrate", small, "-l", "y", "-s", "p", "-s", "y")
     assert result.exit_code == 2
     assert "takes one --score, but found 'p', 'y'" in " ".join(result.stderr.split())
 

@@ -94,7 +94,7 @@ def group_sentences(g: GroupThresholds) -> list[str]:
 
 
 def group_rows(g: GroupThresholds) -> list[list[object]]:
-    """Give the cut of each group, and what comes of it there."""
+    """Give the threshold of each group, and what comes of it there."""
     rows: list[list[object]] = []
     for name, at in g.thresholds.items():
         c = g.confusions[name]
