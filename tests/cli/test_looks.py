@@ -39,8 +39,8 @@ UNUSABLE = {
     "only a header": ("y,p\n", 2, "data.csv has no rows, only the columns 'y', 'p'"),
     "three labels": (
         "y,p\n0,0.1\n1,0.5\n2,0.7\n", 2,
-        "must have two values; found 3: 0, 1, 2. Make a column that is 1 for 2 and 0 "
-        "for the rest.",
+        "holds more than two classes: '0', '1', '2'. Type --score for one column per "
+        "class, each called after its class",
     ),
     "labels in words": (
         "y,p\nill,0.5\nwell,0.2\n", 2, "say which one counts as positive, for example "

@@ -152,7 +152,8 @@ def evaluate(formula: Formula, score: ArrayLike) -> Floats:
 
     Examples
     --------
-    >>> evaluate(Steps(np.array([0.5]), np.array([0.1, 0.8])), [0.4, 0.5, np.nan])
+    >>> steps = StepFunction(np.array([0.5]), np.array([0.1, 0.8]))
+    >>> evaluate(steps, [0.4, 0.5, np.nan])
     array([0.1, 0.8, nan])
     >>> evaluate(Linear(np.array([0.0, 1.0]), np.array([0.0, 0.5])), [-1.0, 0.5, 2.0])
     array([0.  , 0.25, 0.5 ])

@@ -18,7 +18,7 @@ def amount(value: float) -> str:
     """Write money with its thousands, shares with four digits.
 
     >>> amount(12345.6), amount(0.25)
-    ('12,346', '0.2500')
+    ('12,346', '0.25')
     """
     return f"{value:,.0f}" if abs(value) >= 1e4 else written(value)
 
