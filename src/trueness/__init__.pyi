@@ -239,10 +239,12 @@ from trueness.threshold.decisions import (
     Decision as Decision,
     best_decision as best_decision,
 )
-from trueness.threshold.group_cuts import (
+from trueness.threshold.gap_prices import (
     GapPrice as GapPrice,
-    GroupThresholds as GroupThresholds,
     gap_price as gap_price,
+)
+from trueness.threshold.group_cuts import (
+    GroupThresholds as GroupThresholds,
     group_thresholds as group_thresholds,
 )
 from trueness.threshold.operating_point import (

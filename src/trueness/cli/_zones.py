@@ -9,7 +9,8 @@ from trueness.cli._columns import Request
 from trueness.cli._shell import table
 from trueness.counts.values import Panel, Tally
 from trueness.threshold.decisions import best_decision
-from trueness.threshold.group_cuts import gap_price, group_thresholds
+from trueness.threshold.gap_prices import gap_price
+from trueness.threshold.group_cuts import group_thresholds
 from trueness.threshold.sentences import (
     GROUP_HEAD,
     decision_sentences,

@@ -197,7 +197,7 @@ def first_contract(t: Tally, label: str, score: str) -> str:
 
 
 def _proved(t: Tally, fields: dict[str, Any], otherwise: float) -> float:
-    from trueness.gates.verdicts import limits_of
+    from trueness.gates.limits import limits_of
 
     # three requirements share the 5 %, as Holm's first step would have it
     low = limits_of(requirement(fields), t)(0.05 / 3).low

@@ -8,11 +8,11 @@ family, of what is said to hold and of what is said to fail, errs in at most 5 %
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from math import ceil, hypot, isfinite
+from math import ceil, isfinite
 from typing import Any, final
 
 import numpy as np
@@ -22,25 +22,23 @@ from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import described
 from trueness._core.doors import door
 from trueness._core.records import Record
-from trueness.comparison.aucs import compare_auc
-from trueness.comparison.paired import compare_metric
 from trueness.counts.answers import refuse_weights
 from trueness.counts.values import Panel, Tally
+from trueness.gates.limits import (
+    Limits,
+    difference_limits,
+    limits_of,
+    paired_limits,
+    size_limits,
+)
 from trueness.gates.measures import (
     FACTS,
-    MEASURES,
     Interval,
     at_threshold,
-    clustered_limits,
-    metric_limits,
-    paired_auc_limits,
-    weighted_limits,
 )
 from trueness.gates.requirements import Requirement, requirement
-from trueness.metrics.grammar import metric
 
 HOLDS, FAILS, OPEN = "holds", "fails", "cannot tell yet"
-Limits = Callable[[float], Interval]
 
 
 @final
@@ -351,19 +349,6 @@ def _groups(
     )
 
 
-def limits_of(r: Requirement, t: Tally, cluster: Any = None) -> Limits:
-    """Give the function from alpha to the one-sided limits of what is required."""
-    if cluster is not None:
-        return cache(lambda a: clustered_limits(r.metric, cluster, r.threshold, a))
-    if t.weighted:
-        return cache(lambda a: weighted_limits(r.metric, t, r.threshold, a))
-    if r.metric in MEASURES:
-        options = {} if r.fpr is None else {"fpr": r.fpr}
-        return cache(lambda alpha: MEASURES[r.metric][0](t, alpha, **options))
-    m, c = metric(r.metric), at_threshold(t, r.threshold or 0.0)
-    return cache(lambda alpha: metric_limits(m, c, alpha))
-
-
 def _of_group(tied: Mapping[str, Any], group: str) -> Any:
     """Give the clusters of a group; where there are clusters all groups need theirs."""
     if not tied:
@@ -389,23 +374,6 @@ def _bounds(
     ]
 
 
-def _difference(a: Limits, b: Limits) -> Limits:
-    """Limits of a difference of two independent measures, from their own.
-
-    Zou and Donner (2008): each limit is as far from the difference as the square root
-    of the sum of squares of the two distances that point the same way.
-    """
-
-    def limits(alpha: float) -> Interval:
-        x, y = a(alpha), b(alpha)
-        d = x.value - y.value
-        low = d - hypot(x.value - x.low, y.high - y.value)
-        high = d + hypot(x.high - x.value, y.value - y.low)
-        return Interval(d, low, high, x.n + y.n, x.what)
-
-    return limits
-
-
 def _against(
     r: Requirement,
     whole: Tally,
@@ -417,7 +385,7 @@ def _against(
     named = str(r.not_worse_than)
     if named in panels:
         refuse_weights(panels[named], "a comparison with a baseline on the same cases")
-        limits = _paired(r, panels[named], _of_group(tied, named))
+        limits = paired_limits(r, panels[named], _of_group(tied, named))
         how = "paired: the same cases"
     elif isinstance(baseline, Tally):
         if tied:
@@ -425,7 +393,7 @@ def _against(
                 f"{r}: clusters need the baseline on the same cases, as a column or "
                 f"joined by key. Leave the cluster out, or name the key."
             )
-        limits = _difference(limits_of(r, whole), limits_of(r, baseline))
+        limits = difference_limits(limits_of(r, whole), limits_of(r, baseline))
         how = "unpaired: other cases than the baseline's"
     else:
         raise InputError(
@@ -435,32 +403,6 @@ def _against(
     return _Claim(str(r), "", -side * r.margin, side, limits, f"difference, {how}")
 
 
-def _paired(r: Requirement, two: Panel, cluster: Any = None) -> Limits:
-    n = two.n_pos + two.n_neg
-    tied = {} if cluster is None else {"cluster": cluster}
-    if r.metric == "auc" and not tied:
-        return cache(lambda alpha: paired_auc_limits(two, alpha))
-
-    def limits(alpha: float) -> Interval:
-        if r.metric == "auc":
-            found = compare_auc(two, level=1 - 2 * alpha, **tied)
-        elif r.metric in MEASURES:
-            raise InputError(
-                f"{r.metric} is not compared case by case; use auc or a metric at a "
-                f"threshold, or pass the baseline as a file of its own (unpaired)."
-            )
-        else:
-            cut = r.threshold if r.threshold is not None else 0.5
-            level = 1 - 2 * alpha
-            found = compare_metric(two, r.metric, thresholds=cut, level=level, **tied)
-        d = found.pairs[0].difference
-        sign = 1 if found.pairs[0].first == two.names[0] else -1
-        low, high = sorted((sign * d.low, sign * d.high))
-        return Interval(sign * d.value, low, high, n, "labelled")
-
-    return cache(limits)
-
-
 def _gap(
     r: Requirement, groups: dict[str, Tally], tied: Mapping[str, Any]
 ) -> list[_Claim]:
@@ -468,24 +410,14 @@ def _gap(
         raise NotEnoughCases(f"{r} needs two groups or more; found {len(groups)}.")
     claims = []
     for a, b in combinations(groups, 2):
-        ends = _difference(
+        ends = difference_limits(
             *(limits_of(r, groups[g], _of_group(tied, g)) for g in (a, b))
         )
         both = f"{a} and {b}"
-        claims.append(_Claim(str(r), both, float(r.gap_at_most or 0), -1, _size(ends)))
+        claims.append(
+            _Claim(str(r), both, float(r.gap_at_most or 0), -1, size_limits(ends))
+        )
     return claims
-
-
-def _size(signed: Limits) -> Limits:
-    """Limits of the size of a difference, whichever way it points."""
-
-    def limits(alpha: float) -> Interval:
-        # either end may be the one that matters: half of the error to each
-        d = signed(alpha / 2)
-        away = max(d.low, -d.high, 0.0)
-        return d._replace(value=abs(d.value), low=away, high=max(-d.low, d.high))
-
-    return limits
 
 
 def _judged(r: Requirement, panels: Mapping[str, Panel]) -> list[_Claim]:

@@ -17,7 +17,7 @@ from trueness.threshold.figures import (
     gap_price_figure,
     prevalence_figure,
 )
-from trueness.threshold.group_cuts import GapPrice
+from trueness.threshold.gap_prices import GapPrice
 from trueness.threshold.operating_point import OperatingPoint
 from trueness.threshold.zone_validation import GuaranteedZones
 from trueness.threshold.zones import Zones

@@ -22,7 +22,8 @@ from trueness.threshold.figures import (
     gap_price_figure,
     prevalence_figure,
 )
-from trueness.threshold.group_cuts import gap_price, group_thresholds
+from trueness.threshold.gap_prices import gap_price
+from trueness.threshold.group_cuts import group_thresholds
 from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.sentences import (
     GROUP_HEAD,

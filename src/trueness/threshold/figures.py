@@ -16,7 +16,7 @@ from trueness.metrics.algebra import Constraint
 from trueness.metrics.confusion import Confusion, sweep, thresholds
 from trueness.threshold.costs import DecisionCurve, cost_curve, decision_curve
 from trueness.threshold.decisions import Decision
-from trueness.threshold.group_cuts import GapPrice
+from trueness.threshold.gap_prices import GapPrice
 from trueness.threshold.operating_point import OperatingPoint
 
 WEIGHT = Axis("weight", "Weight of missed positives (prevalence and prices)")

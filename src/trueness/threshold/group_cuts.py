@@ -1,8 +1,8 @@
 """Which cut should each group have, so that all are served alike?
 
 ``group_thresholds`` finds the best cuts, one per group, under limits on how far the
-groups may differ and on what all of them may cost together; ``gap_price`` shows what
-each step of such a limit costs.
+groups may differ and on what all of them may cost together. ``gap_prices.py`` shows
+what each step of such a limit costs.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError
@@ -233,7 +231,7 @@ def group_thresholds(
     level = _options.fraction(level, "level")
     time_limit = _options.positive_number(time_limit, "time_limit")
     shown, objective = read_objective(maximize, minimize)
-    between, totals = _read(subject_to)
+    between, totals = read_limits(subject_to)
     cuts = [all_cuts(t, None, "group_thresholds") for t in tallies.values()]
     whole = _pooled(cuts)
     ask = _Ask(cuts, whole, between, totals)
@@ -318,15 +316,17 @@ class _Ask(NamedTuple):
     totals: list[Constraint]
 
 
-def _several(given: Any) -> Iterable[Any]:
+def several(given: Any) -> Iterable[Any]:
+    """Give constraints as several, where one was typed."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         return () if given is None else (given,)
     return given
 
 
-def _read(given: Any) -> tuple[list[Between], list[Constraint]]:
+def read_limits(given: Any) -> tuple[list[Between], list[Constraint]]:
+    """Tell limits between groups from limits on all cases together."""
     between, totals = [], []
-    for text in _several(given):
+    for text in several(given):
         found = _BETWEEN.match(text) if isinstance(text, str) else None
         if found is None:
             totals.append(read_constraint(text))
@@ -580,86 +580,3 @@ def _infeasible(ask: _Ask, seconds: float) -> Infeasible:
         f"{' and '.join(words)} cannot be met together, or no cuts were found in time. "
         f"Loosen one of them, or give a longer time_limit."
     )
-
-
-@final
-@dataclass(frozen=True, repr=False)
-class GapPrice(Record):
-    """What does each step of a limit on differences cost?
-
-    Attributes
-    ----------
-    limit : str
-        The limited difference.
-    at : array (n,)
-        The bounds that were tried.
-    value, bound : array (n,)
-        The best objective under each, and what it could be at most.
-    gap : array (n,)
-        The difference that the best cuts then have.
-    objective : str
-        What was maximised or minimised.
-    """
-
-    limit: str
-    at: Floats
-    value: Floats
-    bound: Floats
-    gap: Floats
-    objective: str
-
-
-@of_counts
-@whole_cases
-def gap_price(
-    groups: Mapping[Any, Tally],
-    limit: str = "recall_gap",
-    *,
-    at: ArrayLike = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5),
-    maximize: str | Metric = "accuracy",
-    minimize: str | Metric | None = None,
-    subject_to: Any = (),
-    time_limit: float = 60.0,
-) -> GapPrice:
-    """How much of the objective does it cost to let groups differ less?
-
-    Parameters
-    ----------
-    groups, maximize, minimize, subject_to, time_limit
-        As in :func:`group_thresholds`.
-    limit
-        What is limited: ``"recall_gap"``, ``"precision_gap"``,
-        ``"flagged_rate_ratio"``; any metric with ``_gap`` or ``_ratio``.
-    at
-        The bounds to try. Where no cuts meet one, value, bound and gap are NaN.
-
-    Examples
-    --------
-    >>> a = Tally([3, 2, 1], pos=[5, 4, 1], neg=[1, 3, 6])
-    >>> b = Tally([3, 2, 1], pos=[2, 6, 2], neg=[0, 2, 8])
-    >>> gap_price({"a": a, "b": b}, at=[0.1, 0.5]).value
-    array([0.775, 0.775])
-    """
-    places = _options.grid(at, "at")
-    if not places.size:
-        raise InputError("gap_price needs bounds to try; found none. Type at=[0.1].")
-    sign = ">=" if str(limit).endswith("_ratio") else "<="
-    asked = _read(f"{limit} {sign} 1")[0]
-    if not asked or asked[0].kind not in ("gap", "ratio"):
-        raise InputError(
-            f"limit must be a metric with _gap or _ratio; found {limit!r}. Type "
-            f'limit="recall_gap".'
-        )
-    shown, objective = read_objective(maximize, minimize)
-    options: dict[str, Any] = {"minimize": minimize, "time_limit": time_limit}
-    found = np.full((len(places), 3), np.nan)
-    for row, d in zip(found, places, strict=True):
-        limits = [*_several(subject_to), f"{limit} {sign} {float(d)!r}"]
-        try:
-            g = group_thresholds(groups, maximize, limits, **options)
-        except Infeasible:
-            continue
-        row[:] = g.value, g.bound, g.gaps[asked[0].name].value
-    value, bound, gap = found.T
-    word = "maximize" if objective is shown else "minimize"
-    return GapPrice(limit, places, value, bound, gap, f"{word} {shown.name}")

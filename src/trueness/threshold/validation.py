@@ -8,8 +8,9 @@ choice on the cases that were left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -177,7 +178,8 @@ def validate_threshold(
     shown, objective = read_objective(maximize, minimize)
     bounds = read_constraints(subject_to)
     task = _Task(t.labelled(), shown, objective, bounds, share, sampling)
-    runs = _enough(task, _repeat(task, replicates, rng), replicates)
+    tried = repeated(task.tally, replicates, rng, partial(_run, task))
+    runs = _enough(task, tried, replicates)
     left = np.array([r.left for r in runs])
     pooled = worst([_left_out(task, left.sum(axis=0), s) for s in task.ends], task)
     bag, whole = np.array([r.bag for r in runs]), np.array([r.whole for r in runs])
@@ -272,13 +274,19 @@ def spread(value: float, values: Floats, level: float) -> Estimate:
     return Estimate(value, float(ends[0]), float(ends[1]), level, "bootstrap", sd)
 
 
-def _repeat(task: _Task, replicates: int, rng: np.random.Generator) -> Any:
-    """Choose on each sample and evaluate on what it left out."""
-    draw = Resample(task.tally)
+def repeated(
+    t: Tally, replicates: int, rng: np.random.Generator, run: Callable[..., Any]
+) -> Any:
+    """Choose on each sample and evaluate on what it left out.
+
+    ``run`` is given room for counts, the sample's positives and negatives of each row,
+    and those that it left out.
+    """
+    draw = Resample(t)
     # one place for the counts of all samples: fresh memory costs more than the sums
-    space = np.zeros((4, len(task.tally) + 1), dtype=np.int64)
+    space = np.zeros((4, len(t) + 1), dtype=np.int64)
     for _ in steps(range(replicates), "Bootstrap", unit="samples"):
-        yield _run(task, space, *draw(rng))
+        yield run(space, *draw(rng))
 
 
 def _run(

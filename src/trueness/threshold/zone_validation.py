@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -18,7 +19,6 @@ from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed
@@ -38,8 +38,8 @@ from trueness.threshold.operating_point import ConstraintLike, read_objective
 from trueness.threshold.pairs import Sum, best_pairs
 from trueness.threshold.validation import (
     DRAWS,
-    Resample,
     interval_of_draws,
+    repeated,
     sample_counts,
     sample_threshold,
     spread,
@@ -184,7 +184,8 @@ def validate_thresholds(
     limits = read_limits(subject_to)
     cuts = all_cuts(t, prevalence, "validate_thresholds")
     task = _ZoneTask(t.labelled(), cuts, objective, limits)
-    runs = [r for r in _repeat(task, replicates, rng) if r is not None]
+    tried = repeated(task.tally, replicates, rng, partial(_run, task))
+    runs = [r for r in tried if r is not None]
     if 2 * len(runs) < replicates:
         raise NotEnoughCases(
             f"validate_thresholds needs a choice in most bootstrap samples; in "
@@ -226,13 +227,6 @@ class _ZoneRun(NamedTuple):
     left: tuple[int, ...]  # flagged, doubtful and cleared; positives and negatives
     bag: tuple[float, ...]  # recall and fpr of the upper, then of the lower cut
     whole: tuple[float, ...]
-
-
-def _repeat(task: _ZoneTask, replicates: int, rng: np.random.Generator) -> Any:
-    draw = Resample(task.tally)
-    space = np.zeros((4, len(task.tally) + 1), dtype=np.int64)
-    for _ in steps(range(replicates), "Bootstrap", unit="samples"):
-        yield _run(task, space, *draw(rng))
 
 
 def _run(
