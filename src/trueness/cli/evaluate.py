@@ -88,21 +88,14 @@ def evaluate(
     rows = [[name, *row.values()] for name, row in numbers.items()]
     together = _together(request, classes) if classes else None
     head = _class_sentences(tallies, together) if classes else [cases_sentence(first)]
-    parts: list[Any] = [*head, _table(["class" if classes else "score"], rows)]
+    kind = "class" if classes else "score"
+    parts: list[Any] = [*head, _table([kind], rows)]
     if groups:
-        rows = [
-            [group, name, *row.values()]
-            for name, found in by_group.items()
-            for group, row in found.items()
-        ]
-        parts.append(_table([str(request.chosen.by), "score"], rows))
+        parts.append(_group_table(str(request.chosen.by), by_group))
     used = {} if at is None else _at(at, tallies, request)
     if used:
-        metrics = [[name, *(found.metrics.get(m) for m in AT)]
-                   for name, found in used.items()]  # fmt: skip
-        words = [text_of(m) for m in AT]
         parts.append(f"Flagging every case with a score of {at:g} or more:")
-        parts.append(table(["class" if classes else "score", *words], metrics))
+        parts.append(_at_table(kind, used))
     parts.append(_legend(request.level, numbers, by_group))
     if cluster is not None:
         parts.append(
@@ -122,6 +115,20 @@ def evaluate(
         chart=lambda: door("plots").roc(_drawn(tallies, groups)),
         about=about(request, first),
     )
+
+
+def _group_table(by: str, by_group: dict[str, Any]) -> Any:
+    rows = [
+        [group, name, *row.values()]
+        for name, found in by_group.items()
+        for group, row in found.items()
+    ]
+    return _table([by, "score"], rows)
+
+
+def _at_table(kind: str, used: dict[str, AtThreshold]) -> Any:
+    rows = [[name, *(x.metrics.get(m) for m in AT)] for name, x in used.items()]
+    return table([kind, *(text_of(m) for m in AT)], rows)
 
 
 def _together(request: Request, classes: dict[Any, str]) -> Estimate | None:
