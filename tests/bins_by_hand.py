@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 
 from trueness import Tally
+from trueness.counts.values import tally_of_bins
 
 
 def levels(pos, neg):
@@ -33,7 +34,7 @@ def random_bins(rng, most=3, bins=3, unknowns=False):
     some = (pos + neg + unknown > 0) | ~closed
     pos[some & (pos + neg + unknown == 0)] = 1
     counts = [c[some] for c in (neg, pos, unknown)]
-    return Tally._of_bins(low[some], high[some], counts)
+    return tally_of_bins(low[some], high[some], counts)
 
 
 def arrangements(t, rng, most=None):

@@ -107,8 +107,8 @@ def solve(n, n_pos, auc):
     """Give beta and the logit at the rank c0 = n_pos + 1/2 (or the middle)."""
     big_n, n1, area = mp.mpf(n), mp.mpf(n_pos), mp.mpf(auc)
     fd = trueness.fermi_dirac(n=n, n_pos=n_pos, auc=auc)
-    beta, _, c0 = map(mp.mpf, fd._solution)
-    a = mp.log(n1 / (big_n - n1)) + fd._solution.llr
+    beta, _, c0 = map(mp.mpf, fd.solution)
+    a = mp.log(n1 / (big_n - n1)) + fd.solution.llr
     goal = n1 * (big_n + 1) / 2 + n1 * (big_n - n1) * (mp.mpf(1) / 2 - area) - n1 * c0
     for _ in range(12):
         p, sp, v, sv, ssv = sums(n, a, beta, c0)

@@ -11,6 +11,7 @@ from bins_by_hand import arrangements, random_bins
 from trueness import NotEnoughCases, Tally
 from trueness.calibration.errors import _by_mass, _errors
 from trueness.calibration.proper_scores import decomposition, probability_rows
+from trueness.counts.values import tally_of_bins
 from trueness.ranking.partial_areas import partial_area
 from trueness.scale.arrangements import (
     auc_ends,
@@ -40,7 +41,7 @@ def slow_precision(t, odds=1.0):
 
 def test_auc_by_hand():
     # bins (1 pos, 2 neg) and (1 pos, 1 neg): 3 of the 6 pairs share a bin
-    t = Tally._of_bins(
+    t = tally_of_bins(
         np.array([0.6, 0.1]),
         np.array([0.9, 0.5]),
         [np.array([2, 1]), np.array([1, 1]), np.array([0, 0])],

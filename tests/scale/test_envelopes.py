@@ -8,6 +8,7 @@ from bins_by_hand import arrangements, random_bins
 from trueness import Tally
 from trueness.calibration.proper_scores import probability_rows
 from trueness.calibration.reliability_curve import _curve
+from trueness.counts.values import tally_of_bins
 from trueness.scale.envelopes import CurveBounds
 
 SEEDS = range(12)
@@ -91,7 +92,7 @@ def test_reliability_lies_between(seed):
 
 def test_reliability_bounds_by_hand():
     # one bin: 1 positive and 1 negative, then a single score with 1 of 2
-    t = Tally._of_bins(
+    t = tally_of_bins(
         np.array([0.8, 0.1]),
         np.array([0.8, 0.5]),
         [np.array([1, 1]), np.array([1, 1]), np.array([0, 0])],

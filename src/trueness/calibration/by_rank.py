@@ -111,7 +111,7 @@ def fermi_dirac_map(t: Tally) -> FermiDiracMap:
     _cases.both_classes(t, "calibrate(method='fermi-dirac')")
     t = t.labelled()
     fd = fermi_dirac(n=t.n, n_pos=t.n_pos, auc=softened_auc(t))
-    beta, llr, centre = fd._solution
+    beta, llr, centre = fd.solution
     height = math.log(t.n_pos / t.n_neg) + llr
     cases = (t.neg + t.pos)[::-1].astype(np.float64)
     return FermiDiracMap(t.score[::-1], cases, beta, centre, height)

@@ -20,6 +20,8 @@ from trueness._core.checks import columns as _columns
 from trueness._core.html import html_table
 from trueness._core.records import brief
 
+Squares = tuple[Array, Array, Array]  # sums of squared weights: neg, pos, unknown
+
 
 class Cases:
     """Rows with counts, or sums of weights, of negatives, positives and unknowns."""
@@ -27,6 +29,7 @@ class Cases:
     neg: Ints
     pos: Ints
     unknown: Ints
+    _squares: Squares | None
 
     @property
     def n(self) -> int:
@@ -51,27 +54,25 @@ class Cases:
     @property
     def weighted(self) -> bool:
         """Are these sums of weights instead of counts?"""
-        return "_squares" in self.__dict__
+        return self._squares is not None
 
     @property
-    def squares(self) -> tuple[Array, Array, Array]:
+    def squares(self) -> Squares:
         """Sums of squared weights of negatives, positives, unknowns; else the counts.
 
         A counted case has weight one, whose square is one.
         """
-        found: tuple[Array, Array, Array]
-        found = self.__dict__.get("_squares", (self.neg, self.pos, self.unknown))
-        return found
+        return self._squares or (self.neg, self.pos, self.unknown)
 
     @property
-    def _counts(self) -> tuple[Array, ...]:
+    def counts(self) -> tuple[Array, ...]:
         """The columns that are added: three of counts, six of weights and squares."""
         three = (self.neg, self.pos, self.unknown)
         return (*three, *self.squares) if self.weighted else three
 
     def _hidden(self) -> list[Array]:
         """Give the columns of counts with every case unknown."""
-        counts, zero = self._counts, no_cases(len(self.neg))
+        counts, zero = self.counts, no_cases(len(self.neg))
         whole = [np.add.reduce(counts[k : k + 3]) for k in range(0, len(counts), 3)]
         return [column for all_of in whole for column in (zero, zero, all_of)]
 
@@ -111,7 +112,7 @@ def alike(a: Cases, b: Cases) -> list[list[Array]]:
     """Give the counts of both; beside weights, a case is one of weight one."""
     if not (a.weighted or b.weighted):
         _columns.fit_together(a.n + b.n)
-        return [[*x._counts] for x in (a, b)]
+        return [[*x.counts] for x in (a, b)]
     return [
         [np.asarray(c, dtype=np.float64) for c in (x.neg, x.pos, x.unknown, *x.squares)]
         for x in (a, b)
@@ -127,12 +128,12 @@ def same(some: Sequence[Array], others: Sequence[Array]) -> bool:
 def known(x: Cases, keep: Array) -> list[Array]:
     """Give the counts of these rows, with the unknown cases left out."""
     zero = no_cases(int(keep.sum()))
-    return [zero if k % 3 == 2 else c[keep] for k, c in enumerate(x._counts)]
+    return [zero if k % 3 == 2 else c[keep] for k, c in enumerate(x.counts)]
 
 
 def by_name(x: Cases) -> dict[str, Array]:
     """Give the columns by their names in frames and files."""
-    return dict(zip((*COUNTS, *SQUARES), x._counts, strict=False))
+    return dict(zip((*COUNTS, *SQUARES), x.counts, strict=False))
 
 
 def count_columns(size: int, **given: ArrayLike | None) -> list[Ints]:

@@ -19,7 +19,14 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks.words import plain
 from trueness.counts.rows import merge_rows
 from trueness.counts.sorting import NotFinite, count_scores
-from trueness.counts.values import Panel, Tally, read_output
+from trueness.counts.values import (
+    Panel,
+    Tally,
+    panel_of_rows,
+    read_output,
+    tally_of_rows,
+    tally_of_weights,
+)
 from trueness.counts.weighing import weigh_scores
 
 
@@ -147,10 +154,10 @@ def count_tally(
 def _count_cases(score: Array, labels: Labels | None) -> Tally:
     if labels is None:
         distinct, cases, zero = count_scores(score, _none_positive)
-        return Tally._canonical(distinct, zero, zero, cases)
+        return tally_of_rows(distinct, zero, zero, cases)
     if labels.code is None or not (labels.code == 2).any():
         distinct, neg, pos = count_scores(score, labels.is_pos)
-        return Tally._canonical(distinct, neg, pos, no_cases(distinct.size))
+        return tally_of_rows(distinct, neg, pos, no_cases(distinct.size))
     gone = labels.code == 2
     known = Labels(labels.values, labels.positive, labels.code[~gone])
     return _count_cases(score[~gone], known) + _count_cases(score[gone], None)
@@ -159,8 +166,8 @@ def _count_cases(score: Array, labels: Labels | None) -> Tally:
 def _weigh_cases(score: Array, labels: Labels | None, w: Weights) -> Tally:
     if w.square is None:
         code = np.full(score.size, 2, np.int8) if labels is None else labels.codes()
-        return Tally._canonical(*weigh_scores(score, code, w.sum))
-    return Tally._weighed(score.astype(np.float64) + 0.0, split_weights(labels, w))
+        return tally_of_rows(*weigh_scores(score, code, w.sum))
+    return tally_of_weights(score.astype(np.float64) + 0.0, split_weights(labels, w))
 
 
 def _none_positive(b: slice) -> Array:
@@ -194,7 +201,7 @@ def count_panel(
     rows = np.column_stack([read_output(c, name) for name, c in columns.items()])
     if weight is not None:
         sums = split_weights(labels, weight)
-        return Panel._canonical(tuple(columns), *merge_rows(rows, sums))
+        return panel_of_rows(tuple(columns), *merge_rows(rows, sums))
     ones = np.ones(len(rows), dtype=np.int64) if count is None else count
     counts = split_counts(labels, ones)
-    return Panel._canonical(tuple(columns), *merge_rows(rows, counts))
+    return panel_of_rows(tuple(columns), *merge_rows(rows, counts))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trueness._core.arrays import Array, Floats, blocks
-from trueness.counts.values import Tally
+from trueness.counts.values import Tally, tally_of_rows
 from trueness.counts.weights import effective, linearised
 
 
@@ -153,8 +153,8 @@ def coarser(t: Tally, most: int) -> Tally:
 
 
 def _starting(t: Tally, start: Array) -> Tally:
-    columns = [np.add.reduceat(c, start) for c in t._counts]
-    return Tally._canonical(np.arange(start.size, 0, -1.0), *columns)
+    columns = [np.add.reduceat(c, start) for c in t.counts]
+    return tally_of_rows(np.arange(start.size, 0, -1.0), *columns)
 
 
 def grouped(neg: Array, pos: Array, most: int) -> tuple[Array, Array]:

@@ -27,7 +27,7 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.progress import progress
 from trueness.counts.bins import merge_bins
-from trueness.counts.values import Panel, Tally
+from trueness.counts.values import Panel, Tally, tally_of_bins, tally_of_weights
 from trueness.counts.weights import gamma_draw
 
 Seed = int | np.random.Generator | None
@@ -210,7 +210,7 @@ def resample(t: Tally, rng: Seed = 0, *, stratified: bool = True) -> Tally:
         return drawn_tally(t, t.score, neg[0], pos[0])
     if t.binned:
         counts = (neg[0], pos[0], np.zeros_like(neg[0]))
-        return Tally._of_bins(*merge_bins(t.score, t.high, counts))
+        return tally_of_bins(*merge_bins(t.score, t.high, counts))
     return Tally(t.score, neg[0], pos[0])
 
 
@@ -226,7 +226,7 @@ def drawn_tally(x: Tally | Panel, score: Floats, neg: Array, pos: Array) -> Tall
         np.divide(q * new, old, out=np.zeros(zero.size), where=old > 0)
         for q, new, old in zip(x.squares[:2], drawn, (x.neg, x.pos), strict=True)
     ]
-    return Tally._weighed(score, [neg, pos, zero, *squares, zero])
+    return tally_of_weights(score, [neg, pos, zero, *squares, zero])
 
 
 def bootstrap(

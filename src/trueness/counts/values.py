@@ -48,6 +48,7 @@ from trueness.counts.bins import (
 from trueness.counts.cases import (
     COUNTS,
     Cases,
+    Squares,
     alike,
     by_name,
     count_columns,
@@ -92,6 +93,8 @@ class Tally(Cases):
     neg: Ints
     pos: Ints
     unknown: Ints
+    _squares: Squares | None = None
+    _high: Floats | None = None
 
     def __init__(
         self,
@@ -108,44 +111,20 @@ class Tally(Cases):
         columns = count_columns(value.size, neg=neg, pos=pos, unknown=unknown)
         fill(self, ("score", *COUNTS), merge_counts([(value, *columns)]))
 
-    @classmethod
-    def _canonical(cls, *columns: Array) -> Tally:
-        """Take columns that are in canonical form already: score, then 3 or 6."""
-        self = object.__new__(cls)
-        fill(self, ("score", *COUNTS), columns)
-        return self
-
-    @classmethod
-    def _weighed(cls, score: Floats, sums: Sequence[Array]) -> Tally:
-        """Take sums of weights and of their squares (six columns), rows in any order.
-
-        The scores are finite, without -0.0.
-        """
-        return cls._canonical(*merge_counts([(score, *sums)]))
-
-    @classmethod
-    def _of_bins(cls, low: Floats, high: Floats, counts: Sequence[Ints]) -> Tally:
-        """Take bins that are in order and do not overlap."""
-        self = cls._canonical(low, *counts)
-        if low is not high and not np.array_equal(low, high):
-            fill(self, ("_high",), (high,))
-        return self
-
     @property
     def high(self) -> Floats:
         """Which is the largest score of each row? Another than ``score`` in a bin."""
-        found: Floats = self.__dict__.get("_high", self.score)
-        return found
+        return self.score if self._high is None else self._high
 
     @property
     def binned(self) -> bool:
         """Does a row hold cases of more than one score?"""
-        return "_high" in self.__dict__
+        return self._high is not None
 
     @property
     def plain(self) -> bool:
         """Are these whole cases, each at its own score?"""
-        return "_high" not in self.__dict__ and "_squares" not in self.__dict__
+        return not (self.binned or self.weighted)
 
     def coarse(self, at_most: int) -> Tally:
         """Put neighbouring rows together into at most so many bins of equal size.
@@ -158,7 +137,7 @@ class Tally(Cases):
         if len(self) <= at_most:
             return self
         start = equal_depth(self.neg + self.pos + self.unknown, at_most)
-        return Tally._of_bins(*joined(start, self.score, self.high, self._counts))
+        return tally_of_bins(*joined(start, self.score, self.high, self.counts))
 
     def __len__(self) -> int:
         """How many distinct scores?"""
@@ -170,10 +149,10 @@ class Tally(Cases):
             return NotImplemented
         parts = [(t.score, *c) for t, c in _with_counts(self, other)]
         if not (self.binned or other.binned):
-            return Tally._canonical(*merge_counts(parts))
+            return tally_of_rows(*merge_counts(parts))
         low, *counts = (np.concatenate(c) for c in zip(*parts, strict=True))
         high = np.concatenate([self.high, other.high])
-        return Tally._of_bins(*merge_bins(low, high, counts))
+        return tally_of_bins(*merge_bins(low, high, counts))
 
     def __sub__(self, other: Tally) -> Tally:
         """Take out the cases of a part: ``(a + b) - b`` is ``a``.
@@ -184,7 +163,7 @@ class Tally(Cases):
             return NotImplemented
         mine, others = alike(self, other)
         whole = (self.score, self.high, mine)
-        return Tally._of_bins(*taken_out(whole, (other.score, other.high, others)))
+        return tally_of_bins(*taken_out(whole, (other.score, other.high, others)))
 
     def __radd__(self, other: int) -> Tally:
         """Let ``sum(tallies)`` start from 0."""
@@ -194,7 +173,7 @@ class Tally(Cases):
         """Do both describe the same cases?"""
         if not isinstance(other, Tally):
             return NotImplemented
-        mine, others = ((t.score, t.high, *t._counts) for t in (self, other))
+        mine, others = ((t.score, t.high, *t.counts) for t in (self, other))
         return same(mine, others)
 
     __hash__ = None  # type: ignore[assignment]
@@ -209,7 +188,7 @@ class Tally(Cases):
         Trueness know that of themselves, of other functions say ``monotone=True``.
         Otherwise they are forgotten, with a warning.
         """
-        new, counts = _mapped(f, self.score), self._counts
+        new, counts = _mapped(f, self.score), self.counts
         if not self.binned:
             return _rescored(new, counts)
         if not (getattr(f, "monotone", False) if monotone is None else monotone):
@@ -218,11 +197,11 @@ class Tally(Cases):
         ends = _columns.finite_scores(
             np.concatenate([new, _mapped(f, self.high)]).astype(np.float64), "score"
         )
-        return Tally._of_bins(*turned_bins(ends + 0.0, counts))
+        return tally_of_bins(*turned_bins(ends + 0.0, counts))
 
     def hide(self) -> Tally:
         """Forget the labels: every case is unknown."""
-        return Tally._of_bins(self.score, self.high, self._hidden())
+        return tally_of_bins(self.score, self.high, self._hidden())
 
     def labelled(self) -> Tally:
         """Forget the cases without a label."""
@@ -231,16 +210,18 @@ class Tally(Cases):
         keep = (self.neg + self.pos) > 0
         score = self.score[keep]
         high = self.high[keep] if self.binned else score
-        return Tally._of_bins(score, high, known(self, keep))
+        return tally_of_bins(score, high, known(self, keep))
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a frame with columns score, neg, pos, unknown.
 
         A binned tally has ``high``, a weighted one the sums of squared weights, too.
         """
-        return door("data.frames").native_frame(self._named(), backend)
+        return door("data.frames").native_frame(self.named_columns, backend)
 
-    def _named(self) -> dict[str, Array]:
+    @property
+    def named_columns(self) -> dict[str, Array]:
+        """The arrays by name, as frames and files hold them."""
         columns = {"score": self.score, **by_name(self)}
         return columns | {"high": self.high} if self.binned else columns
 
@@ -257,7 +238,7 @@ class Tally(Cases):
         return text
 
     def _repr_html_(self) -> str:
-        columns = self._named()
+        columns = self.named_columns
         return html(self, (*columns,), zip(*columns.values(), strict=True))
 
 
@@ -293,6 +274,7 @@ class Panel(Cases):
     neg: Ints
     pos: Ints
     unknown: Ints
+    _squares: Squares | None = None
 
     def __init__(
         self,
@@ -317,13 +299,6 @@ class Panel(Cases):
         columns = count_columns(len(value), neg=neg, pos=pos, unknown=unknown)
         fill(self, ("names", "rows", *COUNTS), (names, *merge_rows(value, columns)))
 
-    @classmethod
-    def _canonical(cls, names: tuple[str, ...], *columns: Array) -> Panel:
-        """Take columns that are in canonical form already: rows, then 3 or 6."""
-        self = object.__new__(cls)
-        fill(self, ("names", "rows", *COUNTS), (names, *columns))
-        return self
-
     def __len__(self) -> int:
         """How many distinct rows?"""
         return len(self.rows)
@@ -346,7 +321,7 @@ class Panel(Cases):
         rows = np.concatenate([self.rows, other.rows])
         both = zip(*alike(self, other), strict=True)
         counts = [np.concatenate(pair) for pair in both]
-        return Panel._canonical(self.names, *merge_rows(rows, counts))
+        return panel_of_rows(self.names, *merge_rows(rows, counts))
 
     def __sub__(self, other: Panel) -> Panel:
         """Take out the cases of a part: ``(a + b) - b`` is ``a``."""
@@ -361,7 +336,7 @@ class Panel(Cases):
         half = len(sums) // 2
         left = [difference(a, b) for a, b in zip(sums[:half], sums[half:], strict=True)]
         _columns.part_of_panel(rows, left)
-        return Panel._canonical(self.names, *merge_rows(rows, left))
+        return panel_of_rows(self.names, *merge_rows(rows, left))
 
     def __radd__(self, other: int) -> Panel:
         """Let ``sum(panels)`` start from 0."""
@@ -374,7 +349,7 @@ class Panel(Cases):
         return (
             self.names == other.names
             and np.array_equal(self.rows, other.rows, equal_nan=True)
-            and same(self._counts, other._counts)
+            and same(self.counts, other.counts)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -387,18 +362,18 @@ class Panel(Cases):
         """Forget the other classifiers: a name gives a Tally, a list a Panel."""
         if isinstance(name, list):
             at = [self._column(n) for n in _columns.distinct_names(name, "names")]
-            rows = merge_rows(self.rows[:, at], self._counts)
-            return Panel._canonical(tuple(name), *rows)
+            rows = merge_rows(self.rows[:, at], self.counts)
+            return panel_of_rows(tuple(name), *rows)
         output = self.rows[:, self._column(name)]
         gone = np.isnan(output)
         if gone.any():
-            cases = total(np.add.reduce(self._counts[:3])[gone])
+            cases = total(np.add.reduce(self.counts[:3])[gone])
             raise InputError(
                 f"A tally needs an output for every case; {name!r} has none for "
                 f"{cases:,} of {self.n:,} cases. To leave these out, type "
                 f"panel.observed({name!r})[{name!r}]."
             )
-        return _rescored(output, self._counts)
+        return _rescored(output, self.counts)
 
     def __iter__(self) -> Iterator[str]:
         """Walk through the names, as with a mapping."""
@@ -411,8 +386,8 @@ class Panel(Cases):
         """Keep the cases for which all these classifiers (default: all) gave output."""
         at = [self._column(n) for n in names or self.names]
         keep = ~np.isnan(self.rows[:, at]).any(axis=1)
-        counts = [c[keep] for c in self._counts]
-        return Panel._canonical(self.names, self.rows[keep], *counts)
+        counts = [c[keep] for c in self.counts]
+        return panel_of_rows(self.names, self.rows[keep], *counts)
 
     def vote(self, thresholds: float | Mapping[str, float] | Sequence[float]) -> Panel:
         """Cut each column: 1 where ``score >= threshold``, else 0; NaN stays NaN.
@@ -421,7 +396,7 @@ class Panel(Cases):
         """
         cut = self._thresholds(thresholds)
         votes = np.where(np.isnan(self.rows), np.nan, self.rows >= cut)
-        return Panel._canonical(self.names, *merge_rows(votes, self._counts))
+        return panel_of_rows(self.names, *merge_rows(votes, self.counts))
 
     def _thresholds(self, thresholds: Any) -> Floats:
         if isinstance(thresholds, Mapping):
@@ -452,16 +427,16 @@ class Panel(Cases):
                 f"The function of panel.combine must give one score per row, shape "
                 f"({len(self)},); it gave shape {score.shape}."
             )
-        return _rescored(score, self._counts)
+        return _rescored(score, self.counts)
 
     def hide(self) -> Panel:
         """Forget the labels: every case is unknown."""
-        return Panel._canonical(self.names, self.rows, *self._hidden())
+        return panel_of_rows(self.names, self.rows, *self._hidden())
 
     def labelled(self) -> Panel:
         """Forget the cases without a label."""
         keep = (self.neg + self.pos) > 0
-        return Panel._canonical(self.names, self.rows[keep], *known(self, keep))
+        return panel_of_rows(self.names, self.rows[keep], *known(self, keep))
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a frame with one column a classifier, then neg, pos, unknown."""
@@ -487,14 +462,14 @@ class Panel(Cases):
         )
 
     def _repr_html_(self) -> str:
-        rows = zip(*self.rows.T, *self._counts, strict=True)
+        rows = zip(*self.rows.T, *self.counts, strict=True)
         return html(self, (*self.names, *by_name(self)), rows)
 
 
 def exchanged(t: Tally) -> Tally:
     """Call positives negative and the reverse, with the lowest score first."""
-    order = [k + (1, 0, 2)[j] for k in range(0, len(t._counts), 3) for j in range(3)]
-    return _rescored(-t.score, [t._counts[k] for k in order])
+    order = [k + (1, 0, 2)[j] for k in range(0, len(t.counts), 3) for j in range(3)]
+    return _rescored(-t.score, [t.counts[k] for k in order])
 
 
 def _with_counts(a: Tally, b: Tally) -> list[tuple[Tally, list[Array]]]:
@@ -506,7 +481,7 @@ def _rescored(new: Array, counts: Sequence[Array]) -> Tally:
     if len(counts) == 3:
         return Tally(new, *counts)
     score = _columns.numeric_scores(new, "score").astype(np.float64)
-    return Tally._weighed(_columns.finite_scores(score, "score") + 0.0, counts)
+    return tally_of_weights(_columns.finite_scores(score, "score") + 0.0, counts)
 
 
 def _mapped(f: Callable[[Floats], ArrayLike], score: Floats) -> Array:
@@ -523,3 +498,33 @@ def read_output(values: Array, name: str) -> Floats:
     """Read one column of a panel: finite numbers or NaN."""
     numbers = _columns.numeric_scores(values, name).astype(np.float64)
     return _columns.finite_scores(numbers, name, allow_nan=True) + 0.0
+
+
+def tally_of_rows(*columns: Array) -> Tally:
+    """Make a tally of columns in canonical form: score, then 3 or 6."""
+    made = object.__new__(Tally)
+    fill(made, ("score", *COUNTS), columns)
+    return made
+
+
+def tally_of_weights(score: Floats, sums: Sequence[Array]) -> Tally:
+    """Make a tally of sums of weights and of their squares, rows in any order.
+
+    The scores are finite, without -0.0.
+    """
+    return tally_of_rows(*merge_counts([(score, *sums)]))
+
+
+def tally_of_bins(low: Floats, high: Floats, counts: Sequence[Ints]) -> Tally:
+    """Make a tally of bins that are in order and do not overlap."""
+    made = tally_of_rows(low, *counts)
+    if low is not high and not np.array_equal(low, high):
+        fill(made, ("_high",), (high,))
+    return made
+
+
+def panel_of_rows(names: tuple[str, ...], *columns: Array) -> Panel:
+    """Make a panel of columns in canonical form: rows, then 3 or 6."""
+    made = object.__new__(Panel)
+    fill(made, ("names", "rows", *COUNTS), (names, *columns))
+    return made

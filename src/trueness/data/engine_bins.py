@@ -21,7 +21,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import plain
 from trueness.counts.bins import merge_bins
 from trueness.counts.counting import Labels, read_labels
-from trueness.counts.values import Tally
+from trueness.counts.values import Tally, tally_of_bins
 from trueness.data.columns import column
 from trueness.data.engines import collect
 
@@ -217,4 +217,4 @@ def bins_to_tally(found: dict[str, Any], labels: Labels | None, at: Any) -> Tall
     code = np.full(cases.size, 2) if labels is None else labels.codes()[at]
     counts: Sequence[Array] = [np.where(code == k, cases, 0) for k in range(3)]
     low, high = found["low"][at] + 0.0, found["high"][at] + 0.0
-    return Tally._of_bins(*merge_bins(low, high, counts))
+    return tally_of_bins(*merge_bins(low, high, counts))

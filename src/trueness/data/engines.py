@@ -31,7 +31,7 @@ from trueness._core.checks.words import described, plain
 from trueness._core.doors import installed
 from trueness._core.progress import progress, visible
 from trueness.counts.counting import Weights
-from trueness.counts.values import Tally
+from trueness.counts.values import Tally, tally_of_rows
 from trueness.data.batches import KeyCounter
 from trueness.data.columns import column, is_frame
 
@@ -560,8 +560,8 @@ def _stacked(counter: KeyCounter, label: str | None, positive: Any) -> Tally:
     zero = no_cases(score.size)
     unknown = piles.pop(None, zero)
     if label is None:
-        return Tally._canonical(score, zero, zero, unknown)
+        return tally_of_rows(score, zero, zero, unknown)
     found = sorted(piles, key=lambda v: (type(v).__name__, v))
     negative, chosen = _columns.label_pair(found, positive, label)
     columns = [piles.get(v, zero) for v in (negative, chosen)]
-    return Tally._canonical(score, *columns, unknown)
+    return tally_of_rows(score, *columns, unknown)

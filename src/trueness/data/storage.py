@@ -24,7 +24,13 @@ from trueness._core.doors import installed
 from trueness.counts.bins import merge_bins
 from trueness.counts.cases import COUNTS, SQUARES, by_name
 from trueness.counts.rows import merge_rows
-from trueness.counts.values import Panel, Tally
+from trueness.counts.values import (
+    Panel,
+    Tally,
+    panel_of_rows,
+    tally_of_bins,
+    tally_of_weights,
+)
 
 VERSION = 1
 _KEY = b"trueness"
@@ -34,7 +40,7 @@ _TEMPORARY = ".trueness"
 
 def write_tally(tally: Tally, path: str | os.PathLike[str]) -> None:
     """Write a tally; see :meth:`trueness.Tally.write`."""
-    write_columns(tally._named(), {"kind": "tally"}, path)
+    write_columns(tally.named_columns, {"kind": "tally"}, path)
 
 
 def write_panel(panel: Panel, path: str | os.PathLike[str]) -> None:
@@ -65,9 +71,9 @@ def read_tally(path: str | os.PathLike[str]) -> Tally:
     columns, _ = read_columns(path, "tally")
     counts = counts_of(columns)
     if "high" in columns:
-        return Tally._of_bins(*merge_bins(columns["score"], columns["high"], counts))
+        return tally_of_bins(*merge_bins(columns["score"], columns["high"], counts))
     if len(counts) > 3:
-        return Tally._weighed(columns["score"], counts)
+        return tally_of_weights(columns["score"], counts)
     return Tally(columns["score"], *counts)
 
 
@@ -84,7 +90,7 @@ def read_panel(path: str | os.PathLike[str]) -> Panel:
     rows = np.column_stack([columns[f"output_{k}"] for k in range(len(names))])
     counts = counts_of(columns)
     if len(counts) > 3:
-        return Panel._canonical(tuple(names), *merge_rows(rows, counts))
+        return panel_of_rows(tuple(names), *merge_rows(rows, counts))
     return Panel(names, rows, *counts)
 
 

@@ -131,6 +131,11 @@ class FermiDirac(Answer):
         prevalence = _options.fraction(prevalence, "prevalence")
         return fermi_dirac(n=self.n, prevalence=prevalence, auc=self.auc)
 
+    @property
+    def solution(self) -> FermiSolution:
+        """The line of eq. 5 around its centre, where beta and mu lose no digits."""
+        return self._solution
+
     @cached_property
     def _sums(self) -> PartitionSums:
         return PartitionSums(self.n, self.n_pos, self.auc, self._solution)

@@ -16,7 +16,7 @@ from trueness._core.arrays import Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.columns import label_pair
 from trueness._core.checks.errors import InputError
-from trueness.counts.values import Tally
+from trueness.counts.values import Tally, tally_of_bins
 from trueness.gpu.arrays import Library, library_of, same_device
 from trueness.gpu.keys import KEYS, ends, float_name, key_at_least, keys_of, scores_of
 from trueness.gpu.merging import CHUNK
@@ -76,12 +76,13 @@ class DeviceTally:
         )
 
     @property
-    def _parts(self) -> list[Any]:
+    def parts(self) -> list[Any]:
+        """The sorted keys of negatives, positives and, if any, unknowns."""
         return [p for p in (self.neg, self.pos, self.unknown) if p is not None]
 
     def finite(self) -> DeviceTally:
         """Pass on the tally unless a score is NaN or infinite."""
-        parts = [part for part in self._parts if self.lib.size(part)]
+        parts = [part for part in self.parts if self.lib.size(part)]
         low, high = ends(self.kind)
         found = [end for part in parts for end in (part[0], part[-1])]
         keys = self.lib.host(self.lib.xp.stack(found)) if parts else np.zeros(0)
@@ -91,7 +92,7 @@ class DeviceTally:
 
     def to_host(self) -> Tally:
         """Copy the keys to the host and count them there."""
-        counted = [_distinct(self.lib.host(part)) for part in self._parts]
+        counted = [_distinct(self.lib.host(part)) for part in self.parts]
         return _host_tally(counted, self.kind)
 
     def __add__(self, other: DeviceTally) -> DeviceTally:
@@ -121,8 +122,8 @@ class DeviceTally:
         never stands in two bins.
         """
         at_most = _options.whole_number(at_most, "at_most", at_least=1)
-        step = -(-self.n // at_most) + len(self._parts)
-        heads = [self.lib.host(part[::step]) for part in self._parts]
+        step = -(-self.n // at_most) + len(self.parts)
+        heads = [self.lib.host(part[::step]) for part in self.parts]
         lowest = min(h[0] for h in heads if h.size)
         # a score that more than fills a bin has one of its own: it ends there, too
         heavy = [h[1:][h[1:] == h[:-1]] + 1 for h in heads]
@@ -151,7 +152,7 @@ class DeviceTally:
     def _bins(self, starts: Any) -> Tally:
         """Count into bins that begin at these keys; the first is the lowest."""
         wanted, counts, last = self._key_array(starts), [], []
-        for part in self._parts:
+        for part in self.parts:
             at = self.lib.host(self.lib.places(part, wanted, "left"))
             stop = np.append(at[1:], self.lib.size(part))
             counts.append((stop - at).astype(np.int64))
@@ -163,7 +164,7 @@ class DeviceTally:
         high = np.max(last, axis=0)
         low, high = (scores_of(k, self.kind)[::-1].copy() for k in (starts, high))
         turned = [np.ascontiguousarray(c[::-1]) for c in counts]
-        return Tally._of_bins(low, high, turned)
+        return tally_of_bins(low, high, turned)
 
     def flagged(self, threshold: float) -> tuple[int, int]:
         """How many positives and negatives have at least this score?"""
@@ -268,7 +269,7 @@ def _host_tally(parts: list[tuple[Any, Ints]], kind: str) -> Tally:
 def _few(x: DeviceTally) -> Tally | None:
     """Bring the tally to the host if there are few distinct scores."""
     counted = []
-    for part in x._parts:
+    for part in x.parts:
         if not x.lib.size(part):
             counted.append((np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)))
             continue

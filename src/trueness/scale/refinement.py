@@ -26,7 +26,7 @@ from trueness._core.checks.words import listing
 from trueness._core.records import Estimate, Record, apart
 from trueness.counts.bins import joined
 from trueness.counts.counting import read_labels
-from trueness.counts.values import Tally
+from trueness.counts.values import Tally, tally_of_bins
 from trueness.data import engine_bins, engines
 from trueness.data.frames import tally
 from trueness.metrics.algebra import Constraint, Metric
@@ -295,7 +295,7 @@ def _first(
     step = 1 if whole else max(len(known) // at_most, 1)
     counts = (known.neg, known.pos, known.unknown)
     start = np.arange(0, len(known), step)
-    bins = Tally._of_bins(*joined(start, known.score, known.high, counts))
+    bins = tally_of_bins(*joined(start, known.score, known.high, counts))
     return ScoreSource(known, {}, None, [known.n], began), bins
 
 
@@ -349,7 +349,7 @@ def _same_class_joined(t: Tally) -> Tally:
     new = np.ones(kind.size, dtype=bool)
     new[1:] = (kind[1:] != kind[:-1]) | (kind[1:] == 2)
     counts = (t.neg, t.pos, t.unknown)
-    return Tally._of_bins(*joined(np.flatnonzero(new), t.score, t.high, counts))
+    return tally_of_bins(*joined(np.flatnonzero(new), t.score, t.high, counts))
 
 
 def _may_bind(
@@ -447,14 +447,14 @@ def _between(t: Tally, low: float, high: float) -> Tally:
 
 def _rows(t: Tally, first: int, stop: int) -> Tally:
     counts = [c[first:stop] for c in (t.neg, t.pos, t.unknown)]
-    return Tally._of_bins(t.score[first:stop], t.high[first:stop], counts)
+    return tally_of_bins(t.score[first:stop], t.high[first:stop], counts)
 
 
 def _end_to_end(parts: list[Tally]) -> Tally:
     """Join tallies of which each lies below the one before."""
     low, high = (np.concatenate([getattr(t, k) for t in parts]) for k in _ENDS)
     counts = [np.concatenate([getattr(t, k) for t in parts]) for k in _COUNTS]
-    return Tally._of_bins(low, high, counts)
+    return tally_of_bins(low, high, counts)
 
 
 _ENDS, _COUNTS = ("score", "high"), ("neg", "pos", "unknown")

@@ -27,7 +27,7 @@ from trueness._core.checks.words import listing
 from trueness._core.records import Record
 from trueness.counts.bins import merge_bins
 from trueness.counts.cases import COUNTS, SQUARES
-from trueness.counts.values import Tally
+from trueness.counts.values import Tally, tally_of_bins
 from trueness.data.engines import label_values
 from trueness.data.files import scan
 from trueness.data.frames import tally
@@ -244,7 +244,7 @@ class Stream:
             at = columns["window"] == k
             counts = [c[at] for c in counts_of(columns)]
             bins = merge_bins(columns["score"][at], columns["high"][at], counts)
-            windows[name] = Tally._of_bins(*bins)
+            windows[name] = tally_of_bins(*bins)
         return windows, set(about["batches"]), about.get("labels", [])
 
     def _write(
@@ -257,7 +257,7 @@ class Stream:
             for k in ("score", "high")
         }
         weighted = any(t.weighted for t in parts)
-        counts = [(*t._counts, *t.squares)[: 6 if weighted else 3] for t in parts]
+        counts = [(*t.counts, *t.squares)[: 6 if weighted else 3] for t in parts]
         for k, name in enumerate((*COUNTS, *SQUARES) if weighted else COUNTS):
             columns[name] = np.concatenate([np.zeros(0, int), *(c[k] for c in counts)])
         columns["window"] = np.repeat(np.arange(len(parts)), sizes)

@@ -22,7 +22,7 @@ from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
 from trueness._core.records import Answer, Record
 from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed
-from trueness.counts.values import Tally
+from trueness.counts.values import Tally, tally_of_rows
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 from trueness.metrics.confusion import Confusion, sweep
 from trueness.metrics.grammar import constraints as read_constraints
@@ -381,7 +381,7 @@ def _split(
     """
     pos, neg = rng.binomial(t.pos, 0.5), rng.binomial(t.neg, 0.5)
     order = _order(risk, _sweep_rows(pos, neg))
-    held = Tally._canonical(t.score, t.neg - neg, t.pos - pos, t.unknown)
+    held = tally_of_rows(t.score, t.neg - neg, t.pos - pos, t.unknown)
     met = risk.passes(_sweep_rows(held.pos, held.neg)[order], alpha)
     failed = np.flatnonzero(~met)
     passed = int(failed[0]) if failed.size else met.size

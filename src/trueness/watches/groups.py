@@ -163,9 +163,7 @@ class GroupWatch:
         held: dict[str, Any] = {"about": self._about, "by": self._by}
         held["named"] = self._named
         held |= {"looks": self._looks, "since": self._since}
-        held["groups"] = {
-            g: {"about": w._about, "state": w._state} for g, w in self.groups.items()
-        }
+        held["groups"] = {g: w.held for g, w in self.groups.items()}
         rows = [
             {"group": g, **row} for g, w in self.groups.items() for row in w.history
         ]

@@ -250,8 +250,12 @@ class Watch:
             A name that ends in .parquet holds a row for each look, and what is needed
             to go on; any other is JSON.
         """
-        held = {"about": self._about, "state": self._state}
-        write_state(held, self.history, path)
+        write_state(self.held, self.history, path)
+
+    @property
+    def held(self) -> dict[str, Any]:
+        """What a file of this watch holds: the question, and all that was seen."""
+        return {"about": self._about, "state": self._state}
 
 
 @whole_cases
