@@ -89,7 +89,7 @@ def test_more_cases_and_fewer():
     cuts = (slice(0, 100), slice(100, 180), slice(180, 300))
     parts = [trueness.tally(y[b], s[b], weight=w[b]) for b in cuts]
     merged = sum(parts)
-    for a, b in zip(merged._counts, whole._counts, strict=True):
+    for a, b in zip(merged.counts, whole.counts, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-13)
     left = whole - parts[0]
     both = parts[1] + parts[2]
@@ -112,7 +112,7 @@ def test_panel_and_what_is_made_of_it():
     y, s, w = sample(200)
     p = trueness.panel(y, {"a": s, "b": np.round(s)}, weight=w)
     one = trueness.tally(y, s, weight=w)
-    for a, b in zip(p["a"]._counts, one._counts, strict=True):
+    for a, b in zip(p["a"].counts, one.counts, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-13)
     votes = p.vote(0.0)
     assert votes.weighted
@@ -160,7 +160,7 @@ def test_groups_frames_and_words():
     ):
         assert [*found] == [0, 1, 2]
         for k, t in found.items():
-            for a, b in zip(t._counts, parts[k]._counts, strict=True):
+            for a, b in zip(t.counts, parts[k].counts, strict=True):
                 np.testing.assert_allclose(a, b, rtol=1e-13)
 
 

@@ -436,7 +436,7 @@ def test_every_engine_adds_up_weights(engine):
     found = trueness.tally(frame, label="y", score="s", weight="w")
     want = trueness.tally(y, s, weight=w)
     assert np.array_equal(found.score, want.score)
-    for a, b in zip(found._counts, want._counts, strict=True):
+    for a, b in zip(found.counts, want.counts, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-13)
     both = trueness.panel(frame, label="y", scores=["s"], weight="w")
     np.testing.assert_allclose(both["s"].pos, want.pos, rtol=1e-13)

@@ -316,5 +316,6 @@ def matrix(figure: Matrix, title: str) -> Any:
         text=alt.Text("value:Q", format=".2f"), color=on_cell("value", 0.6)
     )
     wide = CELL * max(2, len(order) - 1)
-    chart = (cells + numbers).properties(width=wide, height=0.7 * wide)
+    few = cells + numbers if len(order) <= 13 else cells  # more would not be read
+    chart = few.properties(width=wide, height=0.7 * wide)
     return styled(chart, title, f"{figure.what}: {', '.join(order)}")

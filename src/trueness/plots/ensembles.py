@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core.figures import intervals
 from trueness.ensembles.combiners import FiDEL
 from trueness.ensembles.correlated import CorrelatedFiDEL
 from trueness.ensembles.crossfit import CombinerComparison
+from trueness.ensembles.figures import combiner_figure, rank_correlation_figure
 from trueness.plots._source import drawn
-from trueness.plots._theme import CELL, alt, frame, on_cell, styled
+from trueness.plots._theme import alt, frame, styled
 
 
 def combiners(
@@ -29,44 +29,22 @@ def combiners(
     ax
         Axes of matplotlib to draw on; they are returned. An Altair chart when None.
     """
-    order = sorted(comparison.auc.items(), key=lambda pair: -pair[1].value)
-    what, label = "Out-of-sample AUC of each combiner", "out-of-sample AUC"
-    figure = intervals(what, label, dict(order), keys=("combiner", "auc"))
-    return drawn(figure, title, ax)
+    return drawn(combiner_figure(comparison), title, ax)
 
 
-def rank_correlation(f: FiDEL | CorrelatedFiDEL, *, title: str = "") -> Any:
+def rank_correlation(
+    f: FiDEL | CorrelatedFiDEL, *, title: str = "", ax: Any = None
+) -> Any:
     """How alike do the classifiers err? Rank correlation within the classes, by pair.
 
     Parameters
     ----------
     f
         From :func:`trueness.fidel`, fitted with labels.
-    title
-        Shown above the figure.
+    title, ax
+        As in :func:`combiners`.
     """
-    k = len(f.names)
-    i, j = np.indices((k, k)).reshape(2, -1)
-    columns = {
-        "a": [f.names[n] for n in i],
-        "b": [f.names[n] for n in j],
-        "r": f.correlation[i, j],
-    }
-    chart = alt.Chart(frame(columns)).encode(
-        x=alt.X("a:N", title=None, sort=list(f.names)),
-        y=alt.Y("b:N", title=None, sort=list(f.names)),
-    )
-    scale = alt.Scale(scheme="blueorange", domain=[-1, 1])
-    cells = chart.mark_rect().encode(
-        color=alt.Color("r:Q", title="rank correlation", scale=scale)
-    )
-    words = chart.mark_text(fontSize=10).encode(
-        text=alt.Text("r:Q", format=".2f"), color=on_cell("r", 0.6)
-    )
-    text = "Spearman's rank correlation within the classes, mean of both, by pair."
-    layers = alt.layer(cells, words) if k <= 12 else cells
-    size = {"width": alt.Step(CELL), "height": alt.Step(CELL * 0.7)}
-    return styled(layers.properties(**size), title, text)
+    return drawn(rank_correlation_figure(f), title, ax)
 
 
 def combiner_lines(

@@ -14,6 +14,7 @@ from trueness._core.records import shown
 from trueness.plots._theme import COLOURS, GREY, SIZE, alt, frame, styled
 from trueness.trees import _checks
 from trueness.trees.entropic import TOP_METHODS
+from trueness.trees.figures import leaf_figure
 from trueness.trees.leaf_counts import LeafReport, Leaves
 from trueness.trees.levels import tree_levels
 from trueness.trees.splits import split_parameters
@@ -350,16 +351,10 @@ def leaf_shares(r: LeafReport, *, title: str = "") -> Any:
     title
         Printed above.
     """
-    names = [shown(n, 30) for n in r.node.tolist()]
-    columns = {
-        "leaf": names,
-        "share": getattr(r, r.method),
-        "low": r.low,
-        "high": r.high,
-        "confidence": r.confidence,
-        "cases": r.n,
-        "verdict": r.verdict,
-    }
+    figure = leaf_figure(r)
+    names = list(figure.names)
+    columns = {"leaf": names, "share": figure.value, **figure.more}
+    columns |= {"low": figure.low, "high": figure.high}
     known = list(_VERDICTS)
     colours = [COLOURS[k] for k in (0, 4, 1, 3)]
     y = alt.Y("leaf:N", title="Leaf", sort=names)

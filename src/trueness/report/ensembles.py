@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trueness._core.figures import intervals
 from trueness._core.records import shown
 from trueness.counts.values import Panel
 from trueness.ensembles.crossfit import compare_combiners
+from trueness.ensembles.figures import combiner_figure
 from trueness.ensembles.sentences import best_combiner, combiner_sentence
 from trueness.report import svg
 from trueness.report._parts import Section, grid, possible
@@ -33,12 +33,11 @@ def section(
     ]
     head = ("combiner", "AUC", f"gain over {found.against}")
     words = combiner_sentence(found, best_combiner(found))
-    figure = intervals("Combined", "AUC on new cases", {n: found.auc[n] for n in names})
     return Section(
         "ensembles",
         "Would they be better together?",
         words=(words, *([f"Based on {drawn}."] if drawn else [])),
-        figures=(svg.forest(figure, of="combiner"),),
+        figures=(svg.forest(combiner_figure(found), of="combiner"),),
         tables=(grid("AUC on cases that were not used for fitting", head, rows),),
         method=(
             f"Cross-fitting with {found.folds} folds: every case is scored by a "

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from trueness._core.figures import intervals
-from trueness._core.records import Estimate
 from trueness.report import svg
 from trueness.report._parts import Section, grid
+from trueness.trees.figures import leaf_figure
 from trueness.trees.leaf_counts import LeafReport
-from trueness.trees.sentences import leaf_head, leaf_numbers, leaf_rows, leaf_sentences
+from trueness.trees.sentences import leaf_head, leaf_rows, leaf_sentences
 
 
 def section(r: LeafReport) -> Section:
     """Show every leaf with its levels of confidence and utility."""
-    shares = {
-        str(row["node"]): Estimate(row["probability"], row["low"], row["high"])
-        for row in leaf_numbers(r)
-    }
-    figure = intervals("Share of the majority", "share of the majority", shares)
     return Section(
         "leaves",
         "Which leaves can be trusted?",
         words=(*leaf_sentences(r), *([r.note] if r.note else [])),
-        figures=(svg.forest(figure, of="leaf"),),
+        figures=(svg.forest(leaf_figure(r), of="leaf"),),
         tables=(grid("Leaves", leaf_head(r), leaf_rows(r)),),
         method=(
             "P(C) and P(U): levels of confidence and utility of a leaf with as many "

@@ -11,6 +11,7 @@ Flow: cases are counted in leaves (``leaf_counts``: Leaves), the share of the ma
 is corrected (``entropic``), levels follow from it (``levels``), and splits are compared
 (``splits``) or merged (``pruning``) by their levels.
 
-Read ``levels`` first, then ``entropic``, ``leaf_counts``, ``splits``, ``pruning``.
+Read ``levels`` first, then ``entropic``, ``leaf_counts``, ``splits``, ``pruning``;
+``figures`` has the numbers of its figures, ``sentences`` the words.
 Maths: ``docs/maths/trees.md``.
 """
