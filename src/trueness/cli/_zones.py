@@ -107,6 +107,17 @@ def cuts_of_groups(
     return result, [first, rows, *rest, *g.notes], chart
 
 
+def point_numbers(point: Any, found: dict[str, Any]) -> dict[str, Any]:
+    """Give the numbers of a chosen cut as ``--json`` writes them."""
+    same = (
+        *("threshold", "interval", "objective", "value", "constraints", "binding"),
+        *("intervals", "confusion", "prevalence", "method", "notes"),
+    )
+    values = {name: e.value for name, e in found.items()}
+    found = {"metrics": values, "estimates": found}
+    return {name: getattr(point, name) for name in same} | found
+
+
 def among_several(
     p: Panel, given: dict[str, Any], mixture: bool, request: Request
 ) -> tuple[dict[str, Any], list[Any], Any]:
@@ -115,18 +126,7 @@ def among_several(
         p, **given, mixture=mixture, level=request.level, rng=request.seed
     )
     point = d.point
-    result = {
-        "threshold": point.threshold,
-        "interval": point.interval,
-        "objective": point.objective,
-        "value": point.value,
-        "constraints": point.constraints,
-        "binding": point.binding,
-        "intervals": point.intervals,
-        "confusion": point.confusion,
-        "metrics": {k: e.value for k, e in point.metrics.items()},
-        "estimates": point.metrics,
-        "prevalence": point.prevalence,
+    result = point_numbers(point, point.metrics) | {
         "method": "the best of several classifiers",
         "notes": d.notes,
         "decision": d.to_dict(),

@@ -12,7 +12,8 @@ from trueness._core.records import shown
 from trueness.cli._columns import Request
 from trueness.cli._command import ONE_SCORE, command
 from trueness.cli._options import column_names
-from trueness.cli._shell import CommandAnswer, table
+from trueness.cli._shell import CommandAnswer, about, table
+from trueness.counts.values import Tally
 from trueness.readers.analysis import ReaderStudy, reader_study
 from trueness.readers.covariances import COVARIANCES
 
@@ -78,7 +79,7 @@ def readers(
         _result(found),
         [_head(found), *_tables(found), *_sentences(found)],
         chart=lambda: door("plots").reader_results(found),
-        about=_about(request, found),
+        about=about(request, Tally([0.0], neg=[found.n_neg], pos=[found.n_pos])),
     )
 
 
@@ -125,27 +126,6 @@ def _sentences(found: ReaderStudy) -> list[str]:
                 f"{p.p_noninferior:.3g})."
             )
     return [*lines, *found.notes]
-
-
-def _about(request: Request, found: ReaderStudy) -> dict[str, Any]:
-    chosen = request.chosen
-    return {
-        "file": request.source.name,
-        "columns": {
-            "label": chosen.label,
-            "scores": list(chosen.scores),
-            "count": None,
-            "weight": None,
-            "by": None,
-        },
-        "positive": chosen.positive,
-        "cases": {
-            "n": found.n_pos + found.n_neg,
-            "negative": found.n_neg,
-            "positive": found.n_pos,
-            "unknown": 0,
-        },
-    }
 
 
 def _result(found: ReaderStudy) -> dict[str, Any]:

@@ -276,23 +276,8 @@ def _best(wanted: dict[str, Any], request: Request, validate: bool, t: Tally) ->
     parts = [*_sentences(point), _matrix(point.confusion)]
     parts += _checked_parts(checked) if checked else [_metrics_table(found)]
     parts += _for_prevalence(used, t)
-    result = {
-        "threshold": point.threshold,
-        "interval": point.interval,
-        "objective": point.objective,
-        "value": point.value,
-        "constraints": point.constraints,
-        "binding": point.binding,
-        "intervals": point.intervals,
-        "confusion": point.confusion,
-        "metrics": _values(found),
-        "estimates": found,
-        "prevalence": point.prevalence,
-        "method": point.method,
-        "notes": point.notes,
-        "validation": checked and _validation(checked),
-        "guarantee": None,
-    }
+    result = _zones.point_numbers(point, found)
+    result["validation"] = checked and _validation(checked)
     if point.robust is not None:
         return _Cut(
             _empty(**result), parts, lambda: door("plots").prevalence_path(point)

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.linear_model import LogisticRegression
+from sklearn.base import clone
 from sklearn.model_selection import check_cv, cross_val_predict
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from trueness._core.arrays import Floats
@@ -23,9 +21,10 @@ from trueness.estimators._scores import (
     tally_of,
     two_labels,
 )
+from trueness.estimators._wrapper import Wrapper
 
 
-class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class Calibrator(Wrapper):
     """How does a classifier get probabilities that mean what they say?
 
     The training cases are scored by cross-validation, each by a model that did not see
@@ -94,9 +93,6 @@ class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         self.options = options
         self.n_jobs = n_jobs
 
-    def _base(self) -> Any:
-        return LogisticRegression() if self.estimator is None else self.estimator
-
     def fit(self, X: Any, y: Any, *, groups: Any = None) -> Self:  # noqa: N803
         """Train, score by cross-validation and calibrate.
 
@@ -121,9 +117,7 @@ class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         self.tally_ = tally_of(y, score, self.classes_[1])
         self.map_ = self._map(self.tally_)
         self._training = (y, score, [test for _, test in folds])
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self.estimator_, name):
-                setattr(self, name, getattr(self.estimator_, name))
+        self._take_features()
         return self
 
     def _response(self, estimator: Any) -> str:
@@ -155,12 +149,3 @@ class Calibrator(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         """Give the more probable class; the first where both are equally likely."""
         check_is_fitted(self)
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self._base())
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.pairwise = inner.input_tags.pairwise
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        return tags

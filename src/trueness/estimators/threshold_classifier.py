@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.linear_model import LogisticRegression
+from sklearn.base import clone
 from sklearn.model_selection import check_cv
-from sklearn.utils import Bunch, _safe_indexing, get_tags
+from sklearn.utils import Bunch, _safe_indexing
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -36,6 +35,7 @@ from trueness.estimators._scores import (
     tally_of,
     two_labels,
 )
+from trueness.estimators._wrapper import Wrapper
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.threshold.guarantees import guaranteed_threshold
 from trueness.threshold.operating_point import best_threshold
@@ -43,7 +43,7 @@ from trueness.threshold.operating_point import best_threshold
 _PREFIT = "prefit"
 
 
-class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class ThresholdClassifier(Wrapper):
     """Where does a classifier cut, so that a metric is best and constraints are kept?
 
     The training cases are scored by cross-validation, each by a model that did not see
@@ -134,9 +134,6 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         self.response_method = response_method
         self.n_jobs = n_jobs
 
-    def _base(self) -> Any:
-        return LogisticRegression() if self.estimator is None else self.estimator
-
     def fit(self, X: Any, y: Any, **params: Any) -> Self:  # noqa: N803
         """Train, score by cross-validation and choose the cut.
 
@@ -170,9 +167,7 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         self.tally_ = tally_of(y[seen], score[seen], self._positive())
         self.operating_point_ = self._at_usual_cut(self._chosen())
         self.threshold_ = float(self.operating_point_.threshold)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self.estimator_, name):
-                setattr(self, name, getattr(self.estimator_, name))
+        self._take_features()
         return self
 
     def _routed(self, params: dict[str, Any]) -> Any:
@@ -274,16 +269,6 @@ class ThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         router.add(estimator=self._base(), method_mapping=fit)
         splitter = check_cv(5 if isinstance(self.cv, str) else self.cv)
         return router.add(splitter=splitter, method_mapping=split)
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what can be passed."""
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self._base())
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.pairwise = inner.input_tags.pairwise
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        return tags
 
 
 def _with_weight(y: Any, params: dict[str, Any]) -> Any:
