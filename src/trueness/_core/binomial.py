@@ -77,6 +77,7 @@ def _stirling_error(n: Floats) -> Floats:
     """By how much does Stirling's formula miss log n!? Exact to the last digit."""
     large = np.maximum(n, 16.0)
     s = 1 / (large * large)
+    # Stirling's series in 1/n: Bernoulli numbers over 2j (2j - 1)
     tail = 1 / 1260 - s * (1 / 1680 - s * (1 / 1188 - s * 691 / 360360))
     series = (1 / 12 - s * (1 / 360 - s * tail)) / large
     return np.where(n < 16, _SMALL[np.minimum(n, 15).astype(np.intp)], series)

@@ -213,6 +213,7 @@ def _fit_binormal(t: Tally, pos: Array, neg: Array, rho: float) -> tuple[float, 
         step = np.linalg.lstsq(information, -gradient, rcond=1e-12)[0]
         new = np.clip(here + step, *_BOUNDS)
         ahead = _binormal_loss(new, *problem)
+        # a step that leads up is halved
         while ahead[0] > loss and np.abs(step).max() > 1e-9:
             step = step / 2
             new = np.clip(here + step, *_BOUNDS)

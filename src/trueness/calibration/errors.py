@@ -216,6 +216,7 @@ def _moved(c: Clusters, design: Floats, eta: Floats) -> Floats:
         for j in range(k):
             part = weight * design[:, i] * design[:, j]
             information[:, i, j] = np.bincount(c.code, part, c.m)
+    # one Newton step from the estimate, with the information of the others
     rest = information.sum(axis=0) - information
     return np.asarray((np.linalg.pinv(rest) @ score[:, :, None])[:, :, 0])
 

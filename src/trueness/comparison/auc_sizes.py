@@ -143,6 +143,7 @@ def _small(d: _SizedPair, n: int) -> Reach:
     while done < _SAMPLES:
         some = min(max(1, (1 << 19) // n), _SAMPLES - done)
         z = rng.normal(size=(2, some, n))
+        # two binormal scores of the same cases, correlated within the classes
         z[1] = d.rho * z[0] + math.sqrt(1 - d.rho**2) * z[1]
         placed = [_placements(z[k] + shift[k] * label, pos) for k in (0, 1)]
         gap = placed[0] - placed[1]
@@ -187,6 +188,7 @@ def _both(a: float, b: float, rho: float) -> float:
 
     h, k = float(ndtri(a)), float(ndtri(b))
     x, w = np.polynomial.legendre.leggauss(40)
+    # d Phi_2 / d rho is the density; rho = sin(angle) takes away its pole at 1
     angle = math.asin(rho) * (x + 1) / 2
     s = np.sin(angle)
     inside = np.exp(-(h * h - 2 * h * k * s + k * k) / (2 * np.cos(angle) ** 2))

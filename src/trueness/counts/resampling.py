@@ -269,6 +269,7 @@ def bca_interval(
     """
     from scipy.special import ndtr, ndtri
 
+    # median bias: how much of the bootstrap lies below the value itself
     below = np.mean(values < value) + np.mean(values == value) / 2
     z0 = ndtri(np.clip(below, 0.5 / values.size, 1 - 0.5 / values.size))
     square = float(np.sum(weight * influence**2))

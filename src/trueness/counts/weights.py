@@ -140,6 +140,7 @@ def equal_cases(share: Any, total: Any, yes: Any, no: Any, most: float) -> Any:
     p, own = np.where(inner, share, 0.5), np.where(own > 0, own, 1.0)
     plain = p * (1 - p) * own / total**2
     seen = ((1 - p) ** 2 * yes + p**2 * no) / total**2
+    # effective cases, fewer where one side is thin: how far V can be believed
     known = total**2 / own * 4 * p * (1 - p)
     variance = (known * seen + _TRUST * plain) / (known + _TRUST)
     return np.where(inner, p * (1 - p) / variance, total / most)

@@ -167,11 +167,13 @@ def _influence(
     out = np.empty((at.size, i.size + 1))
     out[:, :-1] = (x[:, i] * x[:, j] - found[:-1]) * (seen[:, i] & seen[:, j]) / common
     out[:, -1] = third[at] - found[-1]
+    # for the third moment: the products of all pairs that leave a classifier out
     beside = pairs_beside(ranked.x * w) * w
     for c, column in enumerate(ranked.columns):
         of_c = np.flatnonzero((i == c) | (j == c))
         others = np.where(i[of_c] == c, j[of_c], i[of_c])
         part = np.column_stack([ranked.x[:, others], beside[:, c]]) * weight[:, None]
+        # the case stands before some others: their rank shares rise by a little
         moved = _above(column, part)[at] - ranked.x[:, c] @ part
         out[:, of_c] += moved[:, :-1] / common[of_c] * seen[:, [c]]
         out[:, -1] += moved[:, -1] * seen[:, c]

@@ -226,6 +226,8 @@ def _step_newton(
     top = max(behind.log_scale, before.log_scale)
     x, y = math.exp(behind.log_scale - top), math.exp(before.log_scale - top)
     f = part * math.exp(min(700.0, -top)) if part else 0.0
+    # both equations of _from_step in logarithms; _a and _b mark derivatives by alpha
+    # and by beta
     late, early = x * behind.p0, y * before.p0 + f
     r1 = math.log(late) - math.log(early)
     r1_a = x * behind.v0 / late + y * before.v0 / early

@@ -237,6 +237,7 @@ def _counted(lib: Library, scores: Any, is_pos: Any, known: Any, kind: str) -> T
     total = np.zeros(3 * 2**16, dtype=np.int64)
     for start in range(0, lib.size(scores), CHUNK):
         part = slice(start, start + CHUNK)
+        # negatives in the first 2^16 places, then positives, then unknowns
         place = lib.cast(keys_of(lib, scores[part], kind), "int64") + 2**15
         place += 2**16 * lib.cast(is_pos[part], "int64")
         if known is not None:

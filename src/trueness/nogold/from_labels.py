@@ -59,6 +59,7 @@ class FromLabels:
         x = x[:, _first_of_each(x)]
         b, worth = _truth.weighted_coefficients(_truth.Labelled(x, pos, neg), rng, n)
         p = _truth.probabilities(b, x)
+        # Bayesian bootstrap of the vote patterns: Dirichlet weights
         w = rng.standard_gamma(total, (n, total.size))
         w /= w.sum(axis=1, keepdims=True)
         positive, negative = w * p, w * (1 - p)

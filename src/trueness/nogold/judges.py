@@ -107,6 +107,7 @@ def _mean_correlation(rows: Floats, pos: Floats, neg: Floats) -> Floats:
         total = np.maximum(w.sum(axis=1), 1e-300)
         mean = w @ rows / total[:, None]
         covariance += (w @ products).reshape(-1, k, k)
+        # within the class: products less those of the means
         covariance -= total[:, None, None] * mean[:, :, None] * mean[:, None]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 1e-300))
     r = covariance / sd[:, :, None] / sd[:, None]

@@ -310,6 +310,7 @@ class Independent:
             alpha, beta = x["sensitivity"], 1 - x["specificity"]
             share = x["prevalence"][:, s] if phi is None else np.full(len(alpha), phi)
             odds = (np.log(share) - np.log1p(-share))[:, None]
+            # Bayes in log-odds: each vote adds the log of its likelihood ratio
             odds = odds + product(np.log(alpha) - np.log(beta), ones.T)
             odds += product(np.log1p(-alpha) - np.log(x["specificity"]), zeros.T)
             total += expit(odds).sum(axis=0)

@@ -253,6 +253,7 @@ def _information(
 def _cleared(slope: Floats, information: Floats, k: int) -> tuple[Floats, Array]:
     """Clear the slopes of the pairs of those of all other parameters."""
     unit = np.sqrt(np.maximum(np.diagonal(information, axis1=1, axis2=2), 1e-300))
+    # in units of their own errors, so that small and large parameters are alike
     u, v = slope / unit, information / unit[:, :, None] / unit[:, None, :]
     pairs = k * (k - 1) // 2
     q = u.shape[1] - 2 * pairs
@@ -260,10 +261,12 @@ def _cleared(slope: Floats, information: Floats, k: int) -> tuple[Floats, Array]
     out, informed = np.zeros((len(u), pairs)), np.zeros((len(u), pairs), dtype=bool)
     for a in range(pairs):
         e = [q + a, q + pairs + a]
+        # regress the slopes of the pair on all others: Schur complement
         on = v[:, e, :q] @ inverse
         left = u[:, e] - (on @ u[:, :q, None])[:, :, 0]
         size, axes = np.linalg.eigh(v[:, e][:, :, e] - on @ v[:, :q, e])
         along = np.einsum("bij,bi->bj", axes, left)
+        # a direction without information says nothing: it gets no degree of freedom
         useful = size > LEAST
         out[:, a] = np.where(useful, along**2 / np.where(useful, size, 1), 0).sum(1)
         informed[:, a] = useful.any(axis=1)

@@ -215,6 +215,7 @@ def _most_probable(
     step = 1e-5 * np.eye(start.size)
 
     def down(v: Floats) -> tuple[float, Floats]:
+        # central differences in one call: the model takes many points at once
         points = np.vstack([v, v + step, v - step])
         theta = np.hstack([points, np.tile(extra, (len(points), 1))])
         value = wide.log_likelihood(theta) + wide.log_prior(theta)

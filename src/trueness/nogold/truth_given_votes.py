@@ -96,6 +96,7 @@ def mode_and_information(data: Labelled) -> tuple[Floats, Floats]:
     for _ in range(STEPS):
         p, mean = expit(z @ b), expit(b[0])
         slope = z.T @ (data.pos - total * p) - ridge * b
+        # Jeffreys prior of the share at the mean verdicts: half a case of each class
         slope[0] += 0.5 - mean
         information = (z * (total * p * (1 - p))[:, None]).T @ z + np.diag(ridge)
         information[0, 0] += mean * (1 - mean)

@@ -141,6 +141,7 @@ def auc_influence(c: Clusters) -> Influence:
         at = _levels(column)
         below = np.bincount(at, c.neg)
         above = np.bincount(at, c.pos)
+        # placements: the share of the other class that it outranks, ties one half
         up = (np.cumsum(below) - below / 2)[at] / n_neg
         down = (n_pos - np.cumsum(above) + above / 2)[at] / n_pos
         area = float(c.pos @ up) / n_pos
@@ -174,6 +175,7 @@ def cluster_spread(pos: Floats, neg: Floats, c: Clusters) -> ClusterSpread:
     m, m1, m0 = c.m, c.with_pos, c.with_neg
     up, down = m1 / (m1 - 1) * float(pos @ pos), m0 / (m0 - 1) * float(neg @ neg)
     both = 2 * m / (m - 1) * float(pos @ neg)
+    # Satterthwaite: each part is as well known as it has clusters
     doubt = up**2 / (m1 - 1) + down**2 / (m0 - 1)
     df = (up + down) ** 2 / doubt if doubt > 0 else min(m1, m0) - 1
     return ClusterSpread(max(up + down + both, 0.0), min(df, m - 1.0))

@@ -178,6 +178,7 @@ def _divergences(neg: Array, pos: Array) -> Floats:
     k, n, p = neg.shape[1], neg.sum(1)[:, None], pos.sum(1)[:, None]
     b, a = (neg + 0.5) / (n + k / 2), (pos + 0.5) / (p + k / 2)
     ratio = np.log(a / b)
+    # two samples of one law differ by (k - 1)/2n each on average, as in a G-test
     excess = (k - 1) / 2 * (1 / p + 1 / n)[:, 0]
     forth, back = (a * ratio).sum(1), -(b * ratio).sum(1)
     return np.column_stack([forth - excess, back - excess])

@@ -184,8 +184,10 @@ class Imputed(NamedTuple):
         that of the share to which the chances were anchored.
         """
         t, p, q = self.tally, self.share, self.chance
+        # what a change of the log-odds of a row does, by its unlabelled cases
         moved = t.unknown * (by_pos - by_neg) * q * (1 - q)
         spread = np.maximum(p * (1 - p), 1e-12)
+        # a label moves the share of its bin, which moves all log-odds of the bin
         through = np.bincount(self.bin, moved)[self.bin] / spread / self.weight
         known = t.neg + t.pos
         counts = np.bincount(self.bin, known)[self.bin]
@@ -197,6 +199,7 @@ class Imputed(NamedTuple):
             (t.unknown, q * by_pos + (1 - q) * by_neg),
         )
         square = sum(float((count * effect**2).sum()) for count, effect in effects)
+        # labels that all agree show no spread: add what the anchored share has more
         seen = np.bincount(self.bin, t.pos)[self.bin] / counts
         lacking = np.maximum(spread - seen * (1 - seen), 0.0)
         square += float((known * lacking * through**2).sum())

@@ -321,6 +321,7 @@ def _squares(
     by_reader, whole = table.mean(axis=0), float(table.mean())
     ms_t = j * float(np.sum((mean - whole) ** 2)) / (i - 1) if i > 1 else math.nan
     ms_r = i * float(np.sum((by_reader - whole) ** 2)) / (j - 1) if j > 1 else math.nan
+    # what neither treatment nor reader explains
     rest = table - mean[:, None] - by_reader + whole
     free = (i - 1) * (j - 1)
     return ms_t, ms_r, float(np.sum(rest**2)) / free if free else math.nan

@@ -158,6 +158,7 @@ def reader_power(
 
     c = study.components
     shrink = (study.n_pos + study.n_neg) / cases
+    # Hillis: cov2 - cov3 stays however many readers there are; the rest shrinks
     between = max(c.cov2 - c.cov3, 0.0)
     alone = c.interaction + shrink * max(c.variance - c.cov1 - between, 0.0)
     total = alone + readers * shrink * between

@@ -193,6 +193,7 @@ def _groups(t: Tally, groups: int) -> _Groups:
     gap_low = _added(first[sure], (pos - (pos + neg) * high)[sure], groups)
     gap_high = _added(first[sure], (pos - (pos + neg) * low)[sure], groups)
     more_pos, more_neg = zero.copy(), zero.copy()
+    # a bin across an edge may give any of its cases to any group it reaches
     for k in np.flatnonzero(~sure):
         reach = slice(first[k], last[k] + 1)
         more_pos[reach] += pos[k]
@@ -230,6 +231,7 @@ def _noise(b: _Groups) -> tuple[Floats, Floats]:
     with np.errstate(divide="ignore", invalid="ignore"):
         low = np.nan_to_num(b.pos[0] / (b.pos[0] + b.neg[1]))
         high = np.nan_to_num(b.pos[1] / (b.pos[1] + b.neg[0]))
+    # p (1 - p) is concave: least at an end, largest at an end or at one half
     spread = low * (1 - low), high * (1 - high)
     least = np.minimum(*spread) / np.maximum(b.cases[1] - 1, 1)
     peak = np.where((low <= 0.5) & (high >= 0.5), 0.25, np.maximum(*spread))
@@ -284,6 +286,7 @@ def _derivative(t: Tally, slope: float) -> Ends:
     least = sigmoid(a[0] - _ROOM + np.minimum(*steps))
     most = sigmoid(a[1] + _ROOM + np.maximum(*steps))
     cases = t.pos + t.neg
+    # residuals sum to zero, so any centre may be taken off; the mean keeps them small
     centre = float((cases * (ends[0] + ends[1])).sum() / (2 * cases.sum()))
     away = ends[0] - centre, ends[1] - centre
     up, down = _product(away, (1 - most, 1 - least)), _product(away, (least, most))

@@ -164,6 +164,7 @@ def _largest_with_key(u: Any, row: Sum, low: Ints, high: Ints, wanted: Ints) -> 
     order = np.argsort(row.i, kind="stable")
     rank = np.empty(size, dtype=np.int64)
     rank[order] = np.arange(size)
+    # keys become ranks: a(i) >= -b(j) is the same as rank >= need
     need = np.searchsorted(row.i[order], -row.j[wanted], side="left")
     full = 1 << (size - 1).bit_length()
     none = u.min() - 1
@@ -176,9 +177,12 @@ def _largest_with_key(u: Any, row: Sum, low: Ints, high: Ints, wanted: Ints) -> 
         sort = np.argsort(ranks.reshape(-1, width), axis=1)
         keys = np.take_along_axis(ranks.reshape(-1, width), sort, axis=1)
         tops = np.take_along_axis(values.reshape(-1, width), sort, axis=1)
+        # from each place of a block on, the largest u
         tops = np.maximum.accumulate(tops[:, ::-1], axis=1)[:, ::-1]
+        # one ascending array of all blocks, so that one search serves all of them
         lead = np.arange(full // width)[:, None] * (full + 1)
         flat = (keys + 1 + lead).ravel()
+        # climb as in a segment tree: an odd end is a block that its parent exceeds
         for side in (left, right):
             open_ = (left < right) & (side % 2 == 1)
             at = np.flatnonzero(open_)

@@ -301,6 +301,7 @@ def _chords(parts: list[Squares], state: Array) -> tuple[float, Floats]:
     upper, cost = 0.0, np.zeros(np.count_nonzero(free))
     for part in parts:
         at, rows = part.at + part.rows[:, one].sum(axis=1), part.rows[:, free]
+        # x^2 <= (low + high) x - low high between the ends that x can reach
         low = np.maximum(at + np.minimum(rows, 0).sum(axis=1), 0)
         high = np.maximum(at + np.maximum(rows, 0).sum(axis=1), low)
         weight = part.weight / len(at)

@@ -138,6 +138,7 @@ def _whole_weights(inside: Array, outside: Array) -> tuple[Array, int] | None:
 
     k = inside.shape[1]
     table = np.vstack([inside, outside]).astype(float)
+    # points less the least number: 0 or more inside, -1 or less outside
     table = np.hstack([table, np.full((len(table), 1), -1.0)])
     low = np.repeat([0.0, -np.inf], [len(inside), len(outside)])
     high = np.repeat([np.inf, -1.0], [len(inside), len(outside)])

@@ -75,6 +75,7 @@ class Mixture:
         """Give the log density of each component, weighted, (n, C)."""
         d = self.mean.shape[1]
         size = np.log(np.diagonal(self.inverse, axis1=1, axis2=2)).sum(axis=1)
+        # multivariate Student: its tails are heavier than those of the posterior
         constant = gammaln((DEGREES + d) / 2) - gammaln(DEGREES / 2)
         constant -= d / 2 * np.log(DEGREES * np.pi)
         kernel = -(DEGREES + d) / 2 * np.log1p(distances / DEGREES)
