@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections import defaultdict
 from fractions import Fraction
@@ -179,8 +180,9 @@ def test_repr_says_that_these_are_weights():
         (["a", "b"], "must be numbers"),
         ([1, None], "finite numbers"),
         ([1, 2, 3], "one entry per case"),
-        ([1e200, 1], "largest weight"),
-        ([1e-200, 0], "largest weight"),
+        ([1e300, 1], "largest weight"),
+        ([1e-300, 0], "largest weight"),
+        ([1e100, 1], "largest weight"),
     ],
 )
 def test_bad_weights(weight, words):
@@ -229,6 +231,46 @@ def test_an_analysis_takes_weights_or_says_that_it_does_not(analysis):
         return
     with pytest.raises(InputError, match="needs whole cases and does not take weights"):
         analysis(x)
+
+
+def shown(x, part=""):
+    """Give every estimate with its interval, and every band, inside an answer."""
+    if isinstance(x, trueness.Estimate):
+        yield part, np.array([x.value, x.low, x.high])
+    elif dataclasses.is_dataclass(x):
+        for field in dataclasses.fields(x):
+            yield from shown(getattr(x, field.name), f"{part}.{field.name}")
+    elif isinstance(x, (dict, tuple)):
+        both = x.items() if isinstance(x, dict) else enumerate(x)
+        for k, value in both:
+            yield from shown(value, f"{part}[{k}]")
+    elif isinstance(x, np.ndarray) and part.endswith(("low", "high")):
+        yield part, x
+
+
+@pytest.mark.parametrize(
+    "analysis", [a for a in analyses() if a.values[0].weights], ids=lambda a: a.__name__
+)
+def test_the_unit_of_weight_does_not_matter(analysis):
+    """Neither estimates nor intervals change, and cases of weight zero are none."""
+    y, s, w = sample(60, seed=4, digits=2, unknown=0)
+    s = 1 / (1 + np.exp(-s))
+    words = WORDS.get(analysis.__name__, {})
+
+    def ask(some, factor):
+        scores = {"a": s[some], "b": np.sqrt(s[some])}
+        labels = [y[i] for i in np.flatnonzero(some)]
+        panel = trueness.panel(labels, scores, weight=factor * w[some])
+        return dict(shown(analysis(panel if takes else panel["a"], **words)))
+
+    takes = analysis.takes == "panel"
+    want = ask(np.full(60, True), 1.0)
+    for some, factor in ((w > 0, 1.0), (w > 0, 1e-7), (w >= 0, 123.4), (w > 0, 1e50)):
+        found = ask(some, factor)
+        assert found.keys() == want.keys()
+        for k, numbers in want.items():
+            if "flagged]" not in k:  # a sum of weights
+                np.testing.assert_allclose(found[k], numbers, 1e-5, 1e-7, err_msg=k)
 
 
 def test_functions_of_counts_without_a_decorator_refuse_too():

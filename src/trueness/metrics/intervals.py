@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,8 +78,9 @@ def estimates(
         wanted = [m for m in wanted if not rests_on_prevalence(m)]
     drawn = _drawn(c, prevalence, sampling, _options.generator(rng), weighed, level)
     used = c if prevalence is None else c.at_prevalence(prevalence)
-    known = prevalence is not None
-    return {m.name: _estimate(m, c, used, drawn, level, known, weighed) for m in wanted}
+    return {
+        m.name: _estimate(m, c, used, drawn, level, prevalence, weighed) for m in wanted
+    }
 
 
 def rests_on_prevalence(m: Metric) -> bool:
@@ -94,13 +96,16 @@ def _estimate(
     used: Confusion,
     drawn: Confusion,
     level: float,
-    known: bool,
+    prevalence: float | None,
     weighed: Weighed | None,
 ) -> Estimate:
     value = float(m(used))
     counted = m.is_share and m.ratio is not None
-    if counted and not (known and rests_on_prevalence(m)):
+    if counted and (prevalence is None or not rests_on_prevalence(m)):
         low, high, method = *_wilson(m, c, level, weighed), "wilson"
+    elif weighed is not None and min(c.tp, c.fp, c.fn, c.tn) > 0:
+        low, high = _linearised(m, c, prevalence, level, weighed)
+        method = "linearised"
     else:
         low, high, method = *_middle(m(drawn), level), "posterior"
     # a value at the end of what is possible lies outside the middle of the draws
@@ -130,6 +135,48 @@ def _wilson(
         over, under = share * cases, cases
     low, high = wilson(over, under, level)
     return float(low), float(high)
+
+
+_STEP = 1e-4
+
+
+def _linearised(
+    m: Metric, c: Confusion, prevalence: float | None, level: float, weighed: Weighed
+) -> tuple[float, float]:
+    r"""Which values could a metric of weighted cells have?
+
+    To first order it varies as the weights of its cells do,
+    :math:`V = \sum_c w^{(2)}_c (\partial m / \partial w_c)^2`, with all weight taken as
+    given. The interval has Student's quantile, on the logit scale where the metric has
+    two ends, on the log scale where it has one.
+    """
+    cells = np.array([c.tp, c.fp, c.fn, c.tn], dtype=np.float64)
+    moved = cells * (1 + _STEP * np.concatenate([np.eye(4), -np.eye(4)]))
+    moved *= cells.sum() / moved.sum(axis=1, keepdims=True)
+    near = Confusion(*np.vstack([moved, cells]).T)
+    values = m(near if prevalence is None else near.at_prevalence(prevalence))
+    slope = (values[:4] - values[4:8]) / (2 * _STEP * cells)
+    number = cells.sum() ** 2 / weighed.square.sum()
+    variance = float(weighed.square @ slope**2) * number / max(number - 1, 1)
+    normal = NormalDist().inv_cdf((1 + level) / 2)
+    half = weighed.wider(slice(None), level) * normal * math.sqrt(variance)
+    return _on_scale(float(values[8]), half, m.range)
+
+
+def _on_scale(
+    value: float, half: float, ends: tuple[float, float]
+) -> tuple[float, float]:
+    """Carry a distance to the scale on which the ends of a range are infinitely far."""
+    below, above = value - ends[0], ends[1] - value
+    if not (below > 0 and above > 0 and math.isfinite(below)):
+        return value - half, value + half
+    # the derivative of log(below / above), where above may be infinite
+    factor = math.exp(min(half * (1 / below + 1 / above), 700.0))
+    if math.isinf(above):
+        return ends[0] + below / factor, ends[0] + below * factor
+    wide = ends[1] - ends[0]
+    low, high = (wide * below / (below + above * f) for f in (factor, 1 / factor))
+    return ends[0] + low, ends[0] + high
 
 
 def _middle(values: Floats, level: float) -> tuple[float, float]:

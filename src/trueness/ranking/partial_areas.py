@@ -20,7 +20,13 @@ from trueness.counts.placements import coarser, corners, runs
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.counts.weights import remark
-from trueness.ranking.resampled_intervals import Statistic, checked, resampled
+from trueness.ranking.resampled_intervals import (
+    METHODS,
+    Statistic,
+    by_leaving_out,
+    checked,
+    resampled,
+)
 
 Range = tuple[float, float]
 
@@ -44,7 +50,7 @@ def partial_auc(
     fpr: Range | None = None,
     tpr: Range | None = None,
     corrected: bool = False,
-    method: str = "bca",
+    method: str | None = None,
     level: float = 0.95,
     rng: Seed = 0,
     replicates: int = 2000,
@@ -68,7 +74,9 @@ def partial_auc(
     corrected
         McClish's scale: 1/2 for a random classifier, 1 for an ideal one.
     method
-        ``"bca"``, ``"bootstrap"`` (percentiles) or ``"normal"`` (bootstrap error).
+        ``"bca"`` (the default), ``"bootstrap"`` (percentiles), ``"normal"`` (bootstrap
+        error), or ``"logit"`` (the default of weighted cases: cases left out one by
+        one, on the logit scale, with Student's quantile).
     level
         Confidence level of the interval.
     rng, replicates
@@ -101,13 +109,18 @@ def partial_auc(
     """
     t = t.labelled()
     _cases.both_classes(t, "partial_auc")
-    t = corners(t)
+    way = ("logit" if t.weighted else "bca") if method is None else method
+    _options.choice(way, ("logit", *METHODS), "method")
     part, statistic = _area_inside(fpr, tpr, corrected)
-    asked = checked(statistic, method, level, rng, replicates)
+    asked = checked(statistic, "bca" if way == "logit" else way, level, rng, replicates)
     if not corrected:
         asked = asked._replace(highest=part.best)
-    name = f"{method}, McClish" if corrected else method
-    found = resampled(t, asked, name, coarser(t, _FINE))
+    name = f"{way}, McClish" if corrected else way
+    if way == "logit":  # a run of a class may hold cases of very different weights
+        found = by_leaving_out(t, asked, name)
+    else:
+        t = corners(t)
+        found = resampled(t, asked, name, coarser(t, _FINE))
     return replace(found, name="partial AUC", notes=found.notes + remark(t))
 
 

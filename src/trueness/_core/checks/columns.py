@@ -232,8 +232,8 @@ def whole_counts(values: Array, what: str) -> NDArray[np.int64]:
     return values.astype(np.int64)
 
 
-# beyond, a square would leave the range of float64
-_WEIGHTS = (1e-150, 1e150)
+# beyond, a fourth power would leave the range of float64
+_WEIGHTS = (1e-60, 1e60)
 
 
 def weights(values: Array, what: str = "weight") -> NDArray[np.float64]:
@@ -252,7 +252,7 @@ def weights(values: Array, what: str = "weight") -> NDArray[np.float64]:
 
 
 def weighable(most: float, what: str = "weight") -> None:
-    """Stop at weights whose squares no float holds."""
+    """Stop at weights whose fourth powers no float holds."""
     if most and not _WEIGHTS[0] <= most <= _WEIGHTS[1]:
         raise InputError(
             f"The largest {what} must lie between {_WEIGHTS[0]:g} and {_WEIGHTS[1]:g}; "
