@@ -114,7 +114,8 @@ def _average_precisions(neg: Array, pos: Array, share: float | None) -> Floats:
     if share is not None:  # so many negatives beside each positive
         fp = fp * ((1 - share) / share * tp[:, -1:] / np.maximum(fp[:, -1:], 1e-300))
     flagged = tp + fp
-    precision = np.divide(tp, flagged, out=np.zeros_like(flagged), where=flagged > 0)
+    zero = np.zeros(flagged.shape)
+    precision = np.divide(tp, flagged, out=zero, where=flagged > 0)
     total, found = (pos * precision).sum(axis=1), tp[:, -1]
     # a replicate may hold no positive
     out = np.full(total.shape, np.nan)
