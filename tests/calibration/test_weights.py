@@ -113,3 +113,15 @@ def test_coverage_of_a_loss_with_unequal_chances():
         e = trueness.brier(y[some], p[some], weight=1 / drawn[some], replicates=20)
         held += e.low <= truth <= e.high
     assert 0.9 <= held / 150 <= 0.995
+
+
+def test_calibration_line_as_the_survey_package():
+    """R: svyglm(y ~ logit, svydesign(ids = ~1, weights = ~w)), survey 4.1."""
+    i = np.arange(1, 61)
+    w, y, p = 1 + (i * 7 % 11) / 2, (i * 5 % 7 < 3).astype(int), (1 + i * 3 % 19) / 21
+    line = trueness.calibration_line(y, p, weight=w)
+    assert line.slope.value == pytest.approx(-0.0160887057917488, rel=1e-8)
+    # the package divides by n - 1 cases, we by the effective number less one
+    n = w.sum() ** 2 / (w**2).sum()
+    sd = line.slope.sd * np.sqrt((n - 1) / n * 60 / 59)
+    assert sd == pytest.approx(0.214016115419735, rel=1e-8)

@@ -42,8 +42,13 @@ def test_evaluate_and_compare(rows):
     assert text.exit_code == 0, text.stderr
     assert "Cases with weights of" in text.stdout
     assert "without weights only" in text.stdout
-    refused = run("compare", path, *words, "--cluster", "y")
-    assert "Clusters are for cases without weights" in refused.stderr
+    frame["site"] = np.arange(200) % 17
+    frame.to_csv(path, index=False)
+    found = run("evaluate", path, *words, "--cluster", "site", "--json")
+    data = json.loads(found.stdout)
+    want = trueness.auc(frame, label="y", score="p", weight="w", cluster="site")
+    assert data["result"]["scores"]["p"]["auc"]["low"] == pytest.approx(want.low)
+    assert run("compare", path, *words, "--cluster", "site").exit_code == 0
 
 
 def test_threshold_and_calibrate(rows):

@@ -296,3 +296,59 @@ def test_a_million_rows_of_clusters_take_seconds(rng):
     a = trueness.auc(y, s, positive=True, cluster=c)
     assert perf_counter() - start < 60  # 3 s on a quiet machine
     assert a.high - a.low < 0.01
+
+
+def weighted_rows():
+    i = np.arange(1, 61)
+    y, s = (i * 5 % 7 < 3).astype(int), (i * 3 % 19) / 19
+    return y, s, 1 + (i * 7 % 11) / 2, i * 7 % 13
+
+
+def test_weights_in_clusters_as_the_survey_package():
+    """R: svydesign(ids = ~id, weights = ~w), survey 4.1: JK1 replicates, svytotal."""
+    y, s, w, ids = weighted_rows()
+    words = {"weight": w, "cluster": ids}
+    found = trueness.at_threshold(y, s, 0.5, metrics=["recall", "precision"], **words)
+    errors = [e.sd for e in found.metrics.values()]
+    assert errors == pytest.approx([0.132190336184755, 0.0892294870729741], rel=1e-12)
+    # the total of weights times placement values, less the AUC, of each class
+    area = trueness.auc(y, s, **words)
+    assert area.value == pytest.approx(0.493132617791523, rel=1e-12)
+    assert area.sd == pytest.approx(0.078640654786648, rel=1e-12)
+
+
+def test_ways_to_say_weights_and_clusters():
+    y, s, w, ids = weighted_rows()
+    want = trueness.auc(y, s, weight=w, cluster=ids)
+    frame = pd.DataFrame({"y": y, "s": s, "w": w, "id": ids})
+    words = {"label": "y", "score": "s", "weight": "w"}
+    assert trueness.auc(frame, **words, cluster="id") == want
+    parts = trueness.tally(frame, **words, by="id")
+    found = trueness.auc(trueness.tally(frame, **words), cluster=parts)
+    assert (found.low, found.high) == pytest.approx((want.low, want.high), rel=1e-12)
+    for factor in (1e-9, 1e9):
+        found = trueness.auc(y, s, weight=factor * w, cluster=ids)
+        assert (found.low, found.high) == pytest.approx((want.low, want.high))
+    plain = trueness.auc(y, s, cluster=ids)
+    equal = trueness.auc(y, s, weight=np.full(60, 2.5), cluster=ids)
+    assert (equal.low, equal.high) == pytest.approx((plain.low, plain.high), rel=1e-9)
+    # whole weights are copies, which a cluster may hold
+    copies = [np.repeat(c, (2 * w).astype(int)) for c in (y, s, ids)]
+    found = trueness.auc(y, s, weight=2 * w, cluster=ids)
+    same = trueness.auc(*copies[:2], cluster=copies[2])
+    assert (found.low, found.high) == pytest.approx((same.low, same.high), rel=1e-9)
+
+
+def test_every_analysis_of_clusters_takes_weights():
+    y, s, w, ids = weighted_rows()
+    s = (s + 0.02) / 1.05
+    scores = {"a": s, "b": np.roll(s, 1)}
+    words = {"weight": w, "cluster": ids}
+    line = trueness.calibration_line(y, s, **words)
+    assert line.slope.sd > 0
+    for band in (trueness.roc_band, trueness.precision_recall_band):
+        found = band(y, s, **words, replicates=100)
+        assert (found.low <= found.high).all()
+    assert trueness.compare_auc(y, scores, **words).pairs[0].difference.sd > 0
+    asked = {"metric": "recall", "thresholds": 0.5}
+    assert trueness.compare_metric(y, scores, **words, **asked).pairs[0].p_value > 0

@@ -192,6 +192,13 @@ def test_weighted_cases(rng, tmp_path, monkeypatch):
     said = CliRunner().invoke(app, ["check", "q.toml", "p.parquet", "--json"])
     assert said.exit_code == 0, said.stderr
     assert f"{a.low:.4g}"[:5] in said.stdout
-    Path("q.toml").write_text(rule.format('cluster = "y"\n'))
-    said = CliRunner().invoke(app, ["check", "q.toml", "p.parquet"])
-    assert "limits know one of them" in said.stderr
+    d["site"] = np.arange(400) % 40
+    d.to_parquet("p.parquet")
+    Path("q.toml").write_text(rule.format('cluster = "site"\n'))
+    said = CliRunner().invoke(app, ["check", "q.toml", "p.parquet", "--json"])
+    words = {"label": "y", "score": "s", "weight": "w"}
+    low = trueness.auc(d, **words, cluster="site", level=0.9).low
+    assert f"{low:.4g}"[:5] in said.stdout
+    sites = trueness.tally(d, **words, by="site")
+    found = trueness.check(t, ["auc >= 0.6"], cluster=sites, adjust="none")
+    assert found.verdicts[0].low == pytest.approx(low)

@@ -28,6 +28,7 @@ from trueness.calibration.monotone import equal_mass
 from trueness.calibration.proper_scores import error_estimates, pooled, probability_rows
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
+from trueness.counts.weights import linearised
 from trueness.ranking.auc_intervals import student_quantile
 from trueness.ranking.clusters import Clusters, clusters
 
@@ -115,7 +116,7 @@ class CalibrationError(Answer):
     binning: str = "equal mass"
 
 
-@of_tally
+@of_tally(weights=True)
 def calibration_line(
     t: Tally, *, level: float = 0.95, cluster: Any = None
 ) -> CalibrationLine:
@@ -130,7 +131,8 @@ def calibration_line(
     t
         Labelled cases whose scores are probabilities.
     level
-        Confidence of the (Wald) intervals.
+        Confidence of the (Wald) intervals. Of weighted cases they have the linearised
+        variance (the sandwich of survey samples) and Student's quantile.
     cluster
         Which cases belong together (patients, sites): a column of the data, or a
         mapping from cluster to tally. The variance is then that of the estimates with
@@ -173,11 +175,40 @@ def calibration_line(
         found = (free.coefficients, fixed.coefficients[0])
         slope, shift = _left_out(together, *found, level)
         return CalibrationLine(slope, shift, int((pos + neg)[edge].sum()))
+    if t.weighted:
+        logit = log_odds(t.labelled().score)
+        both = np.stack([np.ones(logit.size), logit], axis=1)
+        b, a = free.coefficients, fixed.coefficients[0]
+        return CalibrationLine(
+            _sandwich(t, both, both @ b, float(b[1]), level),
+            _sandwich(t, both[:, :1], a + logit, float(a), level),
+            int((pos + neg)[edge].sum()),
+        )
     return CalibrationLine(
         _wald(free.coefficients[1], free.covariance[1, 1], level),
         _wald(fixed.coefficients[0], fixed.covariance[0, 0], level),
         int((pos + neg)[edge].sum()),
     )
+
+
+def _sandwich(
+    t: Tally, design: Floats, eta: Floats, value: float, level: float
+) -> Estimate:
+    r"""Give the last coefficient the linearised interval of weighted cases.
+
+    The influence of a case of weight w is :math:`w\, I^{-1} x (y - p)`, with the
+    information I of all weights (Binder 1983).
+    """
+    t = t.labelled()
+    p = 1 / (1 + np.exp(-np.clip(eta, -700, 700)))
+    information = (design.T * ((t.pos + t.neg) * p * (1 - p))) @ design
+    unit = design @ np.linalg.pinv(information)[-1]
+    neg, pos, _ = t.squares
+    parts = [(unit * (1 - p), t.pos, pos), (-unit * p, t.neg, neg)]
+    spread = linearised(parts, together=True)
+    sd = math.sqrt(spread.variance)
+    half = float(student_quantile(max(spread.df, 1.0), level)) * sd
+    return Estimate(value, value - half, value + half, level, "linearised", sd)
 
 
 def _left_out(

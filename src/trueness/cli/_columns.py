@@ -312,16 +312,13 @@ def _count(how: Callable[..., Any], request: Request, by: bool, **columns: Any) 
 
 def count_clusters(request: Request) -> Panel:
     """Count all scores together, with the number of the cluster as one more output."""
-    if request.chosen.weight is not None:
-        raise InputError(
-            "Clusters are for cases without weights. Type --cluster or --weight."
-        )
     chosen = request.chosen
     words = {
         "label": chosen.label,
         "scores": list(chosen.scores),
         "positive": chosen.positive,
         "count": chosen.count,
+        "weight": chosen.weight,
     }
     given = {k: v for k, v in words.items() if v is not None}
     with naming(chosen):

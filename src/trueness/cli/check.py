@@ -16,7 +16,7 @@ from trueness.cli._columns import Chosen, Request, choose, one_score
 from trueness.cli._command import command
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, say, table
 from trueness.cli._source import Source, open_source
-from trueness.counts.values import Panel, Tally
+from trueness.counts.values import Panel, Tally, panel_of_rows
 from trueness.data.engines import quoted
 from trueness.data.frames import panel, tally
 from trueness.data.storage import replacing
@@ -236,11 +236,6 @@ def _clusters(
     """Count with the number of the cluster as one more output."""
     if asked.cluster is None:
         return {}
-    if asked.weight is not None:
-        raise InputError(
-            f"{asked.path} names a weight and a cluster; limits know one of them. "
-            f"Leave the other out."
-        )
     name = _known(source, asked.cluster, "cluster")
     rows = rows.project(f"*, dense_rank() OVER (ORDER BY {quoted(name)}) AS {_NUMBER}")
 
@@ -248,7 +243,7 @@ def _clusters(
         held = panel(rows, [*scores, _NUMBER], by=by, **options)
         parts = held if isinstance(held, dict) else {None: held}
         made = {
-            g: Panel([*scores, CLUSTER], p.rows, p.neg, p.pos, p.unknown)
+            g: panel_of_rows((*scores, CLUSTER), p.rows, *p.counts)
             for g, p in parts.items()
         }
         return made if by is not None else made[None]

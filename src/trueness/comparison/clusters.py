@@ -120,7 +120,7 @@ def compare_clustered_metric(
     c = clusters(cluster, "compare_metric")
     names = c.names
     _cases.at_least_two(names, "compare_metric")
-    c.panel.vote(thresholds)  # checks the thresholds
+    Panel(names, c.rows[:1], [1]).vote(thresholds)  # checks the thresholds
     left = left_out(c, metric, _flags(c, thresholds))
     influence, m = left.influence, c.m
 

@@ -180,14 +180,15 @@ def _clustered(
 ) -> Any:
     """Count data with the cluster as one more output; counts bring a mapping."""
     if args and _is_counted(args[0], words) and not words:
-        refuse_weights(options["cluster"], f"{q.name} with cluster=")
+        if not q.weights:
+            refuse_weights(options["cluster"], q.name)
         return q.analysis(*args, **options)
     ids = options.pop("cluster")
     counts, rest = door("data.asked").clustered(q.name, q.takes, args, words, ids)
-    pairs = counts.values() if isinstance(counts, Mapping) else [counts]
-    for whole, _ in pairs:
-        refuse_weights(whole, f"{q.name} with cluster=")
     parts = counts if isinstance(counts, Mapping) else {None: counts}
+    for whole, _ in parts.values():
+        if not q.weights:
+            refuse_weights(whole, q.name)
     answers = {
         name: q.analysis(whole, *rest, **options, cluster=panel)
         for name, (whole, panel) in parts.items()

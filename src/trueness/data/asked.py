@@ -99,14 +99,14 @@ def _as_columns(
     chosen = words.pop("scores", None) or words.pop("score", None)
     names = [chosen] if isinstance(chosen, str) else list(chosen or [])
     wanted = [words.pop("label", None), *names, ids]
-    wanted += [words["count"]] if isinstance(words.get("count"), str) else []
+    also = [k for k in ("count", "weight") if isinstance(words.get(k), str)]
+    wanted += [words[k] for k in also]
     if not names or not all(isinstance(w, str) for w in wanted):
         raise InputError(
             f"Name the columns: trueness.{name}(frame, label=, score=, cluster=)."
         )
     table = columns_of(data, wanted)
-    if isinstance(words.get("count"), str):
-        words["count"] = table[words["count"]]
+    words |= {k: table[words[k]] for k in also}
     words["cluster"] = table[ids]
     scores = {n: table[n] for n in names}
     one = takes == "tally" and isinstance(chosen, str)

@@ -214,7 +214,6 @@ def check(
     for given, name in (
         (groups, "groups"),
         (baseline, "baseline"),
-        (cluster, "cluster"),
     ):
         refuse_weights(given, f"check with {name}=")
     whole, spread = _parts(data)

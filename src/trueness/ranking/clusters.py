@@ -14,7 +14,8 @@ are squared (Obuchowski 1997):
 
 with :math:`P_c = \sum_{i \in c} (V_i - A) / N_1` over the positives of cluster c,
 :math:`N_c` likewise over its negatives, and m clusters of which :math:`m_1` have
-positives and :math:`m_0` negatives.
+positives and :math:`m_0` negatives. Weights enter the sums, and nothing else changes:
+what varies is the cluster (the linearised variance of survey samples).
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Estimate
 from trueness.counts.placements import Placements, placements
-from trueness.counts.values import Panel, Tally
+from trueness.counts.rows import merge_rows
+from trueness.counts.values import Panel, Tally, panel_of_rows, tally_of_weights
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.ranking.auc_intervals import (
@@ -56,6 +58,7 @@ class Clusters(NamedTuple):
     pos: Array
     code: Array
     m: int
+    squares: tuple[Array, Array] | None = None  # of weights, likewise
 
     @property
     def with_pos(self) -> int:
@@ -67,14 +70,17 @@ class Clusters(NamedTuple):
         """Count the clusters that have negatives."""
         return int(np.count_nonzero(np.bincount(self.code, self.neg)))
 
-    @property
-    def panel(self) -> Panel:
-        """Forget the clusters."""
-        return Panel(self.names, self.rows, self.neg, self.pos)
-
     def tally(self, k: int) -> Tally:
         """Forget the clusters and the other classifiers."""
-        return Tally(self.rows[:, k], self.neg, self.pos)
+        return self.at(self.rows[:, k])
+
+    def at(self, score: Floats) -> Tally:
+        """Put the cases of the rows at these scores."""
+        if self.squares is None:
+            return Tally(score, self.neg, self.pos)
+        zero = np.zeros(score.size)
+        columns = [self.neg, self.pos, zero, *self.squares, zero]
+        return tally_of_weights(score + 0.0, columns)
 
 
 def clusters(x: Any, what: str) -> Clusters:
@@ -100,7 +106,8 @@ def clusters(x: Any, what: str) -> Clusters:
     # numbers of clusters without a labelled case are left out
     there = np.bincount(code) > 0
     at, m = (np.cumsum(there) - 1)[code], int(there.sum())
-    found = Clusters(x.names[:-1], x.rows[:, :-1], x.neg, x.pos, at, m)
+    squares = x.squares[:2] if x.weighted else None
+    found = Clusters(x.names[:-1], x.rows[:, :-1], x.neg, x.pos, at, m, squares)
     if min(found.with_pos, found.with_neg) < 2:
         raise NotEnoughCases(
             f"{what} needs at least two clusters with positives and two with "
@@ -122,6 +129,10 @@ def cluster_panel(parts: Any) -> Panel:
     outputs = [t.score[:, None] if isinstance(t, Tally) else t.rows for t in some]
     code = np.repeat(np.arange(len(some), dtype=np.float64), [len(o) for o in outputs])
     rows = np.column_stack([np.concatenate(outputs), code])
+    if any(t.weighted for t in some):
+        each = [[t.neg, t.pos, t.unknown, *t.squares] for t in some]
+        sums: Any = [np.concatenate(c).astype(float) for c in zip(*each, strict=True)]
+        return panel_of_rows((*names, CLUSTER), *merge_rows(rows, sums))
     counts = (np.concatenate([getattr(t, k) for t in some]) for k in ("neg", "pos"))
     return Panel([*names, CLUSTER], rows, *counts)
 
@@ -135,7 +146,7 @@ class Influence(NamedTuple):
 
 def auc_influence(c: Clusters) -> Influence:
     """Add up the placement values of each cluster, less the AUC. O(K m log m)."""
-    n_pos, n_neg = int(c.pos.sum()), int(c.neg.sum())
+    n_pos, n_neg = float(c.pos.sum()), float(c.neg.sum())
     pos, neg = [], []
     for column in c.rows.T:
         at = _levels(column)
@@ -197,7 +208,7 @@ def clustered_auc(x: Any, level: float = 0.95) -> Estimate:
     place = placements(t)
     found = auc_influence(c)
     spread = cluster_spread(found.pos[:, 0], found.neg[:, 0], c)
-    plain = delong_sd(AucQuestion(t, place, level, 0, 0))
+    plain = delong_sd(AucQuestion.of(t, level, 0, 0))
     sd = math.sqrt(spread.variance)
     ends = _interval(place, spread, c, level)
     notes = (_design_effect(sd, plain, c),) if plain > 0 and sd > 0 else ()
@@ -226,8 +237,9 @@ def _interval(
 
 def _design_effect(sd: float, plain: float, c: Clusters) -> str:
     effect = (sd / plain) ** 2
-    size = (int(c.pos.sum()) + int(c.neg.sum())) / c.m
-    said = f"{c.m:,} clusters of {size:.3g} cases on average"
+    size = float(c.pos.sum() + c.neg.sum()) / c.m
+    cases = "cases" if c.squares is None else "weight"
+    said = f"{c.m:,} clusters of {size:.3g} {cases} on average"
     if sd <= plain:
         return f"{said}, which are not more alike than others (design effect below 1)."
     return (
@@ -251,12 +263,12 @@ def cluster_draws(
     level = _levels(c.rows[:, 0])
     size = np.bincount(level, c.neg + c.pos)
     if size.size > most:  # equally many cases in each
-        level = (np.cumsum(size)[level] - 1) * most // int(size.sum())
-        level = np.unique(level, return_inverse=True)[1]
+        share = (np.cumsum(size)[level] - size[level] / 2) / size.sum()
+        level = np.unique((share * most).astype(np.int64), return_inverse=True)[1]
     place = level.max() - level.astype(np.int64)
     shape = (c.m, int(place.max()) + 1)
     neg, pos = (csr_array((n, (c.code, place)), shape=shape) for n in (c.neg, c.pos))
-    whole = Tally(np.arange(shape[1], 0, -1), neg.sum(axis=0), pos.sum(axis=0))
+    whole = c.at((shape[1] - place).astype(np.float64))
 
     def blocks() -> Iterator[tuple[Array, Array]]:
         step = max(1, (1 << 21) // c.m)
@@ -306,7 +318,9 @@ def left_out(c: Clusters, metric: Metric, flags: Array) -> LeftOut:
     cells = [tp, fp, pos - tp, neg - fp]
     whole = [x.sum(axis=0) for x in cells]
     value = np.asarray(metric(Confusion(*whole)), dtype=np.float64)
-    rest = Confusion(*(np.maximum(w - x, 0) for w, x in zip(whole, cells, strict=True)))
+    # of a sum of weights less all of them a rounding is left, which is no case
+    rest = Confusion(*(np.where(w - x > 1e-12 * w, w - x, 0)
+                       for w, x in zip(whole, cells, strict=True)))  # fmt: skip
     without = np.asarray(metric(rest), dtype=np.float64)
     # a metric without value when one cluster is missing rests on that cluster alone
     without = np.where(np.isfinite(without), without, value)
