@@ -10,7 +10,12 @@ from scipy import stats
 import trueness
 from conftest import tied_cases
 from trueness import Tally
-from trueness.ranking.clusters import clustered_auc
+from trueness.ranking.clusters import (
+    CLUSTER,
+    auc_influence,
+    clustered_auc,
+    clusters,
+)
 
 
 def sample(rng, m, auc=0.8, alike=0.5, size=(2, 9), second=0.0):
@@ -74,7 +79,9 @@ def test_data_come_in_every_form(rng):
     names = np.array([f"patient {k}" for k in cluster])
     frame = pd.DataFrame({"y": y, "s": s, "b": b, "who": names})
     asked = {"label": "y", "cluster": "who"}
-    assert trueness.auc(frame, score="s", **asked).to_dict() == array
+    found = trueness.auc(frame, score="s", **asked).to_dict()
+    ends = {k: pytest.approx(array[k], rel=1e-12) for k in ("low", "high", "sd")}
+    assert found == array | ends  # sums of clusters in another order
     parts = trueness.tally(y, s, by=cluster)
     assert trueness.auc(sum(parts.values()), cluster=parts).low == pytest.approx(
         array["low"]
@@ -296,6 +303,25 @@ def test_a_million_rows_of_clusters_take_seconds(rng):
     a = trueness.auc(y, s, positive=True, cluster=c)
     assert perf_counter() - start < 60  # 3 s on a quiet machine
     assert a.high - a.low < 0.01
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_auc_without_each_cluster(rng, weighted):
+    """The slow twin: scikit-learn's AUC of the cases of the other clusters."""
+    from sklearn.metrics import roc_auc_score
+
+    y, s, other, ids = sample(rng, 12)
+    w = rng.exponential(size=y.size) + 0.1 if weighted else np.ones(y.size)
+    scores = {"a": np.round(s, 1), "b": np.round(other)}
+    code = np.unique(ids, return_inverse=True)[1].astype(float)
+    panel = trueness.panel(y, {**scores, CLUSTER: code}, weight=w)
+    found = auc_influence(clusters(panel, "auc")).change
+    for k, score in enumerate(scores.values()):
+        whole = roc_auc_score(y, score, sample_weight=w)
+        for c in range(int(code.max()) + 1):
+            left = code != c
+            part = roc_auc_score(y[left], score[left], sample_weight=w[left])
+            assert found[c, k] == pytest.approx(whole - part, abs=1e-12)
 
 
 def weighted_rows():

@@ -211,7 +211,7 @@ WORDS = {
     "validate_thresholds": {"maximize": "f1"},
     "guaranteed_threshold": {"subject_to": "recall >= 0.5"},
     "guaranteed_thresholds": {"subject_to": "recall >= 0.5"},
-    "pareto": {"objectives": ["recall", "precision"]},
+    "pareto": {"metrics": ["recall", "precision"]},
     "nri": {"cuts": [0.5]},
     "compare_metric": {"metric": "recall", "thresholds": 0.5},
     "compare_statistic": {"statistic": trueness.auc},

@@ -30,7 +30,7 @@ from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.counts.weights import linearised
 from trueness.ranking.auc_intervals import student_quantile
-from trueness.ranking.clusters import Clusters, clusters
+from trueness.ranking.clusters import Clusters, cluster_freedom, clusters
 
 _EPS = 2.0**-52
 _GRID = 4096
@@ -224,9 +224,9 @@ def _left_out(
     both = np.stack([np.ones(logit.size), logit], axis=1)
     slope = _moved(c, both, both @ free)[:, 1]
     fixed = _moved(c, both[:, :1], shift + logit)[:, 0]
-    half = float(student_quantile(c.m - 1.0, level))
     made = []
     for value, part in ((float(free[1]), slope), (float(shift), fixed)):
+        half = float(student_quantile(cluster_freedom(part - part.mean()), level))
         sd = math.sqrt((c.m - 1) / c.m * float(np.sum((part - part.mean()) ** 2)))
         ends = value - half * sd, value + half * sd
         made.append(Estimate(value, *ends, level, "clusters", sd))
@@ -265,7 +265,10 @@ def _wald(value: float, variance: float, level: float) -> Estimate:
     return Estimate(value, value - half, value + half, level, "wald", sd)
 
 
-@of_tally
+@of_tally(
+    weights="Its statistics are those of independent cases of equal weight. "
+    "calibration_line, brier and reliability take weights."
+)
 def calibration_test(
     t: Tally,
     *,
@@ -409,7 +412,10 @@ def _mcb(p: Floats, pos: Array, cases: Array) -> float:
     return float(((p - fitted) * ((p + fitted) * cases - 2 * pos)).sum() / cases.sum())
 
 
-@of_tally
+@of_tally(
+    weights="The error that chance gives is known for cases of equal weight. "
+    "calibration_line, brier and reliability take weights."
+)
 def calibration_error(
     t: Tally,
     *,

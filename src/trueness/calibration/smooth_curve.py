@@ -53,7 +53,7 @@ class CalibrationIndex(Answer):
     notes: tuple[str, ...] = ()
 
 
-@of_tally
+@of_tally(weights="calibration_line, brier and reliability take weights.")
 def calibration_index(
     t: Tally,
     *,

@@ -33,6 +33,7 @@ from trueness.ranking.auc_intervals import AucQuestion
 from trueness.ranking.clusters import (
     Clusters,
     auc_influence,
+    cluster_freedom,
     cluster_spread,
     clustered_auc,
     clusters,
@@ -57,13 +58,13 @@ def compare_clustered_auc(cluster: Any, margin: float, level: float) -> Comparis
 
     def tested(i: int, j: int) -> tuple[Estimate, Test | None]:
         value = place[i].auc - place[j].auc
-        pos, neg = (x[:, i] - x[:, j] for x in found)
-        spread = cluster_spread(pos, neg, c)
-        sd = math.sqrt(spread.variance)
+        pos, neg, change = (x[:, i] - x[:, j] for x in found)
+        spread = cluster_spread(pos, neg, change, c)
+        sd, wide = math.sqrt(spread.variance), math.sqrt(spread.cautious)
         if value == 0 and not (pos.any() or neg.any()):
             return Estimate(0.0, 0.0, 0.0, level, "copies", 0.0), None
         known = sd > 0
-        test = (student_test(value, sd, spread.df, level) if known
+        test = (student_test(value, wide, spread.df, level) if known
                 else mover_test(alone[i], alone[j]))  # fmt: skip
         ends = max(-1.0, test.low), min(1.0, test.high)
         return Estimate(value, *ends, level, "clusters", sd), test
@@ -133,7 +134,7 @@ def compare_clustered_metric(
             # each side (Agresti and Min 2005)
             won, lost = (m * abs(value) + 0.5) / (m + 2), 0.5 / (m + 2)
             sd = math.sqrt((won + lost - (won - lost) ** 2) / (m + 2))
-        test = student_test(value, sd, m - 1.0, level)
+        test = student_test(value, sd, cluster_freedom(part), level)
         found = Estimate(value, test.low, test.high, level, "clusters", sd)
         return found, None if same else test
 

@@ -105,7 +105,7 @@ class Dominance(Record):
 
 
 @renamed(number="replicates")
-@of_panel
+@of_panel(weights="compare_auc, roc_band and compare_statistic take weights.")
 def dominates(
     a: Tally | Panel,
     b: Tally | str | None = None,

@@ -68,7 +68,7 @@ class Reclassification(Record):
     notes: tuple[str, ...]
 
 
-@of_panel
+@of_panel(weights="compare_metric and compare_auc take weights.")
 def nri(
     panel: Panel,
     old: str | None = None,
@@ -134,7 +134,7 @@ def nri(
     return _answer(panel, (up, down), level, f"NRI, {kind}")
 
 
-@of_panel
+@of_panel(weights="compare_statistic takes weights.")
 def idi(
     panel: Panel,
     old: str | None = None,

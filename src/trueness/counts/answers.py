@@ -13,7 +13,8 @@ a mapping of tallies         a dict, from group to answer
 data with ``by=``            a dict, from group to answer, and "all cases"
 scores on a GPU              the answer, made there (``gpu/passes.py``)
 a binned tally               the answer with its limits (``scale/certificates.py``)
-weighted cases               the answer, where ``weights=True`` stands at the analysis
+weighted cases               the answer, where ``weights=True`` stands at the analysis;
+                             a text there says what to do instead
 ===========================  =======================================================
 
 ``of_tally`` is for analyses of one classifier, ``of_panel`` for those of several on the
@@ -56,19 +57,24 @@ class _Question(NamedTuple):
     own: frozenset[str]
     first: str
     takes: str  # "tally", "panel" or "counts"
-    weights: bool
+    weights: bool | str  # a text: why not, and what to do instead
     only_panel: bool  # comparisons may take two tallies instead
 
     @property
     def name(self) -> str:
         return self.analysis.__name__
 
+    def stop_weights(self, x: Any) -> None:
+        """Stop at weighted cases, unless the analysis was taught them."""
+        if self.weights is not True:
+            refuse_weights(x, self.name, self.weights or "")
+
 
 @overload
 def of_tally(analysis: F) -> F: ...
 @overload
-def of_tally(*, weights: bool) -> Callable[[F], F]: ...
-def of_tally(analysis: Any = None, *, weights: bool = False) -> Any:
+def of_tally(*, weights: bool | str) -> Callable[[F], F]: ...
+def of_tally(analysis: Any = None, *, weights: bool | str = False) -> Any:
     """Let an analysis of a tally take data, panels, groups and binned tallies."""
     return _opened(analysis, "tally", weights)
 
@@ -76,8 +82,8 @@ def of_tally(analysis: Any = None, *, weights: bool = False) -> Any:
 @overload
 def of_panel(analysis: F) -> F: ...
 @overload
-def of_panel(*, weights: bool) -> Callable[[F], F]: ...
-def of_panel(analysis: Any = None, *, weights: bool = False) -> Any:
+def of_panel(*, weights: bool | str) -> Callable[[F], F]: ...
+def of_panel(analysis: Any = None, *, weights: bool | str = False) -> Any:
     """Let an analysis of a panel take data, and groups by ``by=``."""
     return _opened(analysis, "panel", weights)
 
@@ -85,13 +91,13 @@ def of_panel(analysis: Any = None, *, weights: bool = False) -> Any:
 @overload
 def of_counts(analysis: F) -> F: ...
 @overload
-def of_counts(*, weights: bool) -> Callable[[F], F]: ...
-def of_counts(analysis: Any = None, *, weights: bool = False) -> Any:
+def of_counts(*, weights: bool | str) -> Callable[[F], F]: ...
+def of_counts(analysis: Any = None, *, weights: bool | str = False) -> Any:
     """Let what takes a tally, a panel or groups of them take data too."""
     return _opened(analysis, "counts", weights)
 
 
-def _opened(analysis: Any, takes: str, weights: bool) -> Any:
+def _opened(analysis: Any, takes: str, weights: bool | str) -> Any:
     """Open an analysis at once, or give the decorator that will."""
     if analysis is None:
         return lambda a: _open(a, takes, weights)
@@ -117,16 +123,22 @@ def are_weighted(x: Any) -> bool:
     return isinstance(x, (Tally, Panel)) and x.weighted
 
 
-def refuse_weights(x: Any, name: str) -> None:
+def refuse_weights(x: Any, name: str, why: str = "") -> None:
     """Stop an analysis that needs whole cases at weighted ones."""
     if are_weighted(x):
         raise NeedsWholeCases(
-            f"{name} needs whole cases and does not take weights. Leave weight= out, "
-            f"or, where a row stands for several cases, type count= with whole numbers."
+            " ".join(
+                [
+                    f"{name} needs whole cases and does not take weights.",
+                    *([why] if why else []),
+                    "Leave weight= out, or, where a row stands for several cases, type "
+                    "count= with whole numbers.",
+                ]
+            )
         )
 
 
-def _open(analysis: F, takes: str, weights: bool) -> F:
+def _open(analysis: F, takes: str, weights: bool | str) -> F:
     given = signature(analysis).parameters
     own = frozenset(given)
     first = next(iter(given))
@@ -143,7 +155,7 @@ def _open(analysis: F, takes: str, weights: bool) -> F:
         return _answer(q, args, options, anything)
 
     call.takes = takes  # type: ignore[attr-defined]  # the tests read them
-    call.weights = weights  # type: ignore[attr-defined]
+    call.weights = weights is True  # type: ignore[attr-defined]
     return call  # type: ignore[return-value]  # wider arguments, same answer
 
 
@@ -180,15 +192,13 @@ def _clustered(
 ) -> Any:
     """Count data with the cluster as one more output; counts bring a mapping."""
     if args and _is_counted(args[0], words) and not words:
-        if not q.weights:
-            refuse_weights(options["cluster"], q.name)
+        q.stop_weights(options["cluster"])
         return q.analysis(*args, **options)
     ids = options.pop("cluster")
     counts, rest = door("data.asked").clustered(q.name, q.takes, args, words, ids)
     parts = counts if isinstance(counts, Mapping) else {None: counts}
     for whole, _ in parts.values():
-        if not q.weights:
-            refuse_weights(whole, q.name)
+        q.stop_weights(whole)
     answers = {
         name: q.analysis(whole, *rest, **options, cluster=panel)
         for name, (whole, panel) in parts.items()
@@ -214,8 +224,7 @@ def _respond(
     """Ask about counts: each classifier and each group for itself."""
     if type(x).__name__ in ("DeviceTally", "DevicePanel"):  # scores stay on the GPU
         return door("gpu.passes").ask(q.analysis, x, rest, options)
-    if not q.weights:
-        refuse_weights(x, q.name)
+    q.stop_weights(x)
     if q.takes == "counts":
         return q.analysis(x, *rest, **options)
     if q.takes == "tally" and isinstance(x, Panel):

@@ -126,7 +126,10 @@ def _signed(e: Estimate) -> str:
     return f"{e.value:+.3f} ({e.low:+.3f} to {e.high:+.3f})"
 
 
-@of_panel
+@of_panel(
+    weights="Fit a combiner on cases of weight one, and compare what it gives: "
+    "compare_auc takes weights."
+)
 def compare_combiners(
     panel: Panel,
     *,

@@ -86,7 +86,7 @@ class Agreement(Record):
     notes: tuple[str, ...] = ()
 
 
-@of_panel
+@of_panel(weights="Its moments are those of independent cases.")
 def agreement(
     panel: Panel,
     *,

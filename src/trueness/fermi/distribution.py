@@ -177,7 +177,7 @@ class FermiDirac(Answer):
         return math.sqrt(total / (self.n_pos * neg))
 
 
-@of_tally
+@of_tally(weights="Its ranks are those of single cases. auc takes weights.")
 def fermi_dirac(
     t: Tally | None = None,
     *,

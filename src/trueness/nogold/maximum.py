@@ -67,7 +67,7 @@ class LatentMaximum(Record):
     notes: tuple[str, ...] = ()
 
 
-@of_panel
+@of_panel(weights="Its likelihood is that of independent cases.")
 def latent_maximum(
     panel: Any, *, level: float = 0.95, rng: int | np.random.Generator | None = 0
 ) -> LatentMaximum:

@@ -307,7 +307,7 @@ class LatentPosterior(Record):
         )
 
 
-@of_panel
+@of_panel(weights="Its likelihood is that of independent cases.")
 def latent_class(
     panel: Any,
     *,

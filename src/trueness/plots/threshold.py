@@ -172,7 +172,7 @@ def _region(t: Tally, bounds: tuple[Constraint, ...], prevalence: float) -> list
     return [area]
 
 
-@of_counts
+@of_counts(weights=True)
 def pareto(
     t: Tally,
     metrics: Iterable[str | Metric] = (),
@@ -209,7 +209,7 @@ def pareto(
     return styled(chart, title, about)
 
 
-@of_counts
+@of_counts(weights=True)
 def pareto_plane(
     t: Tally,
     metrics: Iterable[str | Metric] = (),

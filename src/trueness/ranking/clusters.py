@@ -16,6 +16,10 @@ with :math:`P_c = \sum_{i \in c} (V_i - A) / N_1` over the positives of cluster 
 :math:`N_c` likewise over its negatives, and m clusters of which :math:`m_1` have
 positives and :math:`m_0` negatives. Weights enter the sums, and nothing else changes:
 what varies is the cluster (the linearised variance of survey samples).
+
+Of few clusters, or very unequal ones, this variance is too small. Limits therefore have
+the larger of it and of the jackknife's, which leaves out one cluster at a time, and
+Student's quantile with fewer degrees of freedom the more unequal the changes are.
 """
 
 from __future__ import annotations
@@ -142,12 +146,19 @@ class Influence(NamedTuple):
 
     pos: Floats  # (m, K): its positives
     neg: Floats  # (m, K): its negatives
+    change: Floats  # (m, K): the AUC less that without the cluster
 
 
 def auc_influence(c: Clusters) -> Influence:
-    """Add up the placement values of each cluster, less the AUC. O(K m log m)."""
+    r"""Add up the placement values of each cluster, less the AUC. O(K m log m).
+
+    Without cluster c the pairs in which its positives or its negatives took part are
+    gone; those within it were then taken off twice.
+    """
     n_pos, n_neg = float(c.pos.sum()), float(c.neg.sum())
-    pos, neg = [], []
+    own_pos, own_neg = (np.bincount(c.code, n, c.m) for n in (c.pos, c.neg))
+    pairs = (n_pos - own_pos) * (n_neg - own_neg)
+    pos, neg, change = [], [], []
     for column in c.rows.T:
         at = _levels(column)
         below = np.bincount(at, c.neg)
@@ -158,7 +169,23 @@ def auc_influence(c: Clusters) -> Influence:
         area = float(c.pos @ up) / n_pos
         pos.append(np.bincount(c.code, c.pos * (up - area), c.m) / n_pos)
         neg.append(np.bincount(c.code, c.neg * (down - area), c.m) / n_neg)
-    return Influence(np.column_stack(pos), np.column_stack(neg))
+        won = np.bincount(c.code, c.pos * up * n_neg + c.neg * down * n_pos, c.m)
+        left = area * n_pos * n_neg - won + _within(c, at)
+        change.append(area - left / pairs)
+    return Influence(*(np.column_stack(x) for x in (pos, neg, change)))
+
+
+def _within(c: Clusters, level: Array) -> Floats:
+    """How many pairs of each cluster's own cases are in order, ties one half?"""
+    order = np.lexsort((level, c.code))
+    code, level = c.code[order], level[order]
+    new = (code[1:] != code[:-1]) | (level[1:] != level[:-1])
+    start = np.append(0, np.flatnonzero(new) + 1)
+    neg, pos = (np.add.reduceat(n[order], start) for n in (c.neg, c.pos))
+    code = code[start]
+    below = np.cumsum(neg) - neg
+    below = below - below[np.searchsorted(code, np.arange(c.m))][code]
+    return np.asarray(np.bincount(code, pos * (below + neg / 2), c.m), np.float64)
 
 
 def _levels(column: Floats) -> Array:
@@ -171,17 +198,36 @@ def _levels(column: Floats) -> Array:
 
 
 class ClusterSpread(NamedTuple):
-    """A variance by clusters, and how many degrees of freedom it has."""
+    """A variance by clusters, that for limits, and how many degrees of freedom."""
 
     variance: float
+    cautious: float
     df: float
 
 
-def cluster_spread(pos: Floats, neg: Floats, c: Clusters) -> ClusterSpread:
+def cluster_freedom(change: Floats) -> float:
+    r"""How many degrees of freedom leave changes that single clusters make?
+
+    .. math:: \nu = \frac{2 (\sum_c j_c^2)^2}{\sum_c j_c^4} - 1
+
+    At most one less than clusters that make a change (a cluster without positives makes
+    none to recall); of changes that are normal two thirds of them.
+    """
+    size = np.abs(change)
+    fourth, most = float((size**4).sum()), len(change) - 1.0
+    if not fourth > 0:
+        return most
+    most = np.count_nonzero(size > 1e-9 * size.max()) - 1.0
+    return max(min(2 * float(change @ change) ** 2 / fourth - 1, most), 1.0)
+
+
+def cluster_spread(
+    pos: Floats, neg: Floats, change: Floats, c: Clusters
+) -> ClusterSpread:
     """Obuchowski's variance, with Satterthwaite's degrees of freedom.
 
-    Few clusters with positives among many have few degrees of freedom; never more than
-    clusters less one.
+    Few clusters with positives among many have few degrees of freedom, and so have
+    clusters of which few make most of the change; never more than clusters less one.
     """
     m, m1, m0 = c.m, c.with_pos, c.with_neg
     up, down = m1 / (m1 - 1) * float(pos @ pos), m0 / (m0 - 1) * float(neg @ neg)
@@ -189,12 +235,14 @@ def cluster_spread(pos: Floats, neg: Floats, c: Clusters) -> ClusterSpread:
     # Satterthwaite: each part is as well known as it has clusters
     doubt = up**2 / (m1 - 1) + down**2 / (m0 - 1)
     df = (up + down) ** 2 / doubt if doubt > 0 else min(m1, m0) - 1
-    return ClusterSpread(max(up + down + both, 0.0), min(df, m - 1.0))
+    variance = max(up + down + both, 0.0)
+    cautious = max(variance, (m - 1) / m * float(change @ change))
+    return ClusterSpread(variance, cautious, max(min(df, cluster_freedom(change)), 1.0))
 
 
 # near 1 nearly all clusters are alike and say little about spread: there a quarter of a
 # cluster is taken to be a case of the exponential model
-_TRUST = 0.25
+_TRUST = 0.05
 
 
 def clustered_auc(x: Any, level: float = 0.95) -> Estimate:
@@ -207,7 +255,8 @@ def clustered_auc(x: Any, level: float = 0.95) -> Estimate:
     t = c.tally(0)
     place = placements(t)
     found = auc_influence(c)
-    spread = cluster_spread(found.pos[:, 0], found.neg[:, 0], c)
+    pos, neg, change = (x[:, 0] for x in found)
+    spread = cluster_spread(pos, neg, change, c)
     plain = delong_sd(AucQuestion.of(t, level, 0, 0))
     sd = math.sqrt(spread.variance)
     ends = _interval(place, spread, c, level)
@@ -226,8 +275,8 @@ def _interval(
     model = max(exponential_spread(a))
     alone = pair_variance(a, model, model, seen.n_pos, seen.n_neg)
     known = 4 * a * (1 - a)
-    weight, trust = (c.m - 1) * known, _TRUST * (1 - known)
-    variance = (weight * spread.variance + trust * alone) / (weight + trust)
+    weight, trust = (c.m - 1) * known, _TRUST * (1 - known) ** 2
+    variance = (weight * spread.cautious + trust * alone) / (weight + trust)
     half = student_quantile(spread.df, level) * math.sqrt(variance) / (a * (1 - a))
     centre = math.log(a / (1 - a))
     low, high = (1 / (1 + math.exp(-min(max(x, -700), 700)))
@@ -331,7 +380,7 @@ def left_out_estimate(left: LeftOut, k: int, m: int, level: float) -> Estimate:
     """Give a metric with Student's interval; a share is kept within 0 and 1."""
     value, part = float(left.value[k]), left.influence[:, k]
     sd = math.sqrt(m / (m - 1) * float(part @ part))
-    half = student_quantile(m - 1.0, level) * sd
+    half = student_quantile(cluster_freedom(part), level) * sd
     if sd > 0 and 0 < value < 1:
         # on the logit scale, as the AUC: few clusters make skewed estimates
         centre, wide = math.log(value / (1 - value)), half / (value * (1 - value))

@@ -50,7 +50,7 @@ class Divergence(Answer):
     method: str
 
 
-@of_tally
+@of_tally(weights="It counts neighbours among single cases. auc takes weights.")
 def kl_divergence(
     t: Tally,
     *,

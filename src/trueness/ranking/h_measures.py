@@ -30,7 +30,7 @@ from trueness.ranking.resampled_intervals import Resampling, unseen
 _FINE = 1000
 
 
-@of_tally
+@of_tally(weights="auc and partial_auc take weights.")
 def h_measure(
     t: Tally,
     *,

@@ -85,7 +85,7 @@ class ParetoFront(Answer):
         return door("data.frames").native_frame(columns, backend)
 
 
-@of_tally
+@of_tally(weights=True)
 def pareto(
     t: Tally,
     metrics: Iterable[str | Metric] = (),

@@ -110,7 +110,11 @@ class GuaranteedThreshold(Answer):
     proofs: tuple[Proof, ...] = ()
 
 
-@of_tally
+@of_tally(
+    weights="Its bound is exact for a number of independent cases. best_threshold "
+    "and at_threshold take weights: choose on some of the cases, and look "
+    "at the others."
+)
 def guaranteed_threshold(
     t: Tally,
     constraint: str | Constraint | Iterable[str | Constraint],

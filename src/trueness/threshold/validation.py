@@ -99,7 +99,10 @@ class Validation(Answer):
     notes: tuple[str, ...] = ()
 
 
-@of_tally
+@of_tally(
+    weights="It leaves out whole cases. best_threshold and at_threshold take "
+    "weights: choose on some of the cases, and look at the others."
+)
 def validate_threshold(
     t: Tally,
     maximize: str | Metric = "accuracy",

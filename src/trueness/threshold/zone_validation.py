@@ -126,7 +126,9 @@ class _Outcome(NamedTuple):
             return np.true_divide(over, under)
 
 
-@of_tally
+@of_tally(
+    weights="It leaves out whole cases. best_threshold and at_threshold take weights."
+)
 def validate_thresholds(
     t: Tally,
     maximize: str | Metric | None = None,
@@ -363,7 +365,10 @@ class GuaranteedZones(Record):
     notes: tuple[str, ...] = ()
 
 
-@of_tally
+@of_tally(
+    weights="Its bound is exact for a number of independent cases. at_threshold "
+    "takes weights."
+)
 def guaranteed_thresholds(
     t: Tally,
     constraint: ConstraintLike | Iterable[ConstraintLike],

@@ -158,7 +158,7 @@ class Limit(NamedTuple):
         return repr(c).replace(f" {c.sign} ", f"{side} {c.sign} ", 1)
 
 
-@of_tally
+@of_tally(weights="best_threshold takes weights.")
 def best_thresholds(
     t: Tally,
     maximize: str | Metric | None = None,
