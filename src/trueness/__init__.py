@@ -34,7 +34,7 @@ Where do I cut?
     best_thresholds Zones validate_thresholds ZoneValidation guaranteed_thresholds
     GuaranteedZones group_thresholds GroupThresholds gap_price GapPrice best_decision
     Decision
-What does a score mean, as a probability?
+What does a score mean as a probability?
     calibrate CALIBRATORS Map register save_map load_map at_prevalence
     reliability Reliability brier log_loss calibration_error calibration_index
     CalibrationIndex calibration_line calibration_test calibration_gain CalibrationGain

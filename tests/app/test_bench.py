@@ -213,7 +213,7 @@ def test_lines_with_weights_give_the_same(weighted, tmp_path, monkeypatch):
     result = CliRunner().invoke(app, words[1:])
     assert result.exit_code == 0, result.stderr
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
-    assert "weights of" in page
+    assert "total weight of" in page
     t = trueness.tally(frame, label="y", score="b", weight="weight")
     with redirect_stdout(io.StringIO()) as spoken:
         exec(compile(made["python"], "lines", "exec"), {})  # noqa: S102

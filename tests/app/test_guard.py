@@ -99,7 +99,7 @@ def test_nothing_else_on_the_disk_can_be_read(served, path):
     answer = served.ask(path)
     assert "root:" not in answer.text
     assert "import" not in answer.text
-    assert answer.status == 404 or "not on the workbench" in answer.text
+    assert answer.status == 404 or "no longer on the workbench" in answer.text
 
 
 def test_names_of_uploads_stay_in_their_folder(served):

@@ -369,7 +369,7 @@ def test_words_for_a_wrong_choice():
     with pytest.raises(trueness.InputError, match="Did you mean 'isotonic'"):
         trueness.calibrate(t, method="isotnic")
     with pytest.raises(
-        trueness.InputError, match="'bin' is no option of method='histogr"
+        trueness.InputError, match="method='histogram' has no option 'bin'"
     ):
         trueness.calibrate(t, method="histogram", bin=3)
     with pytest.raises(trueness.InputError, match="it has none"):

@@ -143,7 +143,7 @@ def with_score(score):
         (broken(type=["isotonic"]), "must be one of"),
         (broken(fields={}), "has the fields 'probability', 'score'"),
         (broken(fields=None), "found None"),
-        (with_score({"array": [1, 2, 3], "shape": [3]}), "one value a score"),
+        (with_score({"array": [1, 2, 3], "shape": [3]}), "one value per score"),
         (with_score({"array": [2, 1], "shape": [2]}), "one ascending array"),
         (with_score({"array": ["x", 1], "shape": [2]}), "does not hold numbers"),
         (with_score({"array": [1, 2], "shape": [7]}), "does not hold numbers"),
@@ -163,10 +163,10 @@ def test_a_file_that_is_no_map(tmp_path):
     with pytest.raises(trueness.InputError, match="There is no file"):
         trueness.load_map(tmp_path / "none.json")
     (tmp_path / "bad.json").write_text("{")
-    with pytest.raises(trueness.InputError, match="it is no JSON"):
+    with pytest.raises(trueness.InputError, match="it is not valid JSON"):
         trueness.load_map(tmp_path / "bad.json")
     (tmp_path / "deep.json").write_text("[" * 100_000)
-    with pytest.raises(trueness.InputError, match="it is no JSON"):
+    with pytest.raises(trueness.InputError, match="it is not valid JSON"):
         trueness.load_map(tmp_path / "deep.json")
     (tmp_path / "bytes.json").write_bytes(b"\xff\xfe\x00\xd8")
     with pytest.raises(trueness.InputError, match="not text"):

@@ -403,7 +403,7 @@ def test_an_infinite_loss_says_why():
     right = trueness.log_loss(Tally([0, 0.5, 1], [5, 2, 0], [0, 3, 5]))
     assert right.value < math.inf
     assert right.high == math.inf
-    assert "open upwards" in right.notes[0]
+    assert "no upper end" in right.notes[0]
     assert not trueness.log_loss(Tally([0.5], [5], [5])).notes
 
 

@@ -71,7 +71,7 @@ def test_what_cannot_be_applied(folder):
     run(*fit, "--method", "platt", "--save", folder / "m.json")
     line = ("apply", folder / "m.json", folder / "new.parquet")
     for more, words in (
-        ((), "Where to? Type -o"),
+        ((), "Type -o"),
         (("-o", folder / "x.parquet", "--score", "r"), "it lacks"),
         (("-o", folder / "new.parquet", "--score", "p"), "is the input file"),
         (("-o", folder / "x.xlsx", "--score", "p"), "the ending of --output"),

@@ -112,7 +112,7 @@ def test_text_labels(tmp_path):
     path.write_text("y,p\nill,0.9\nwell,0.1\nwell,0.2\n,0.7\n")
     result = run("evaluate", path, "-l", "y", "-s", "p")
     assert result.exit_code == 2
-    assert "y holds 'ill', 'well': say which one counts" in result.stderr
+    assert "y holds 'ill', 'well': choose which one counts" in result.stderr
     assert "--positive well" in result.stderr
     found = answer("evaluate", path, "-l", "y", "-s", "p", "--positive", "ill")
     assert found["cases"]["unknown"] == 1

@@ -43,8 +43,8 @@ UNUSABLE = {
         "class, each called after its class",
     ),
     "labels in words": (
-        "y,p\nill,0.5\nwell,0.2\n", 2, "say which one counts as positive, for example "
-        "--positive well",
+        "y,p\nill,0.5\nwell,0.2\n", 2,
+        "choose which one counts as positive, for example --positive well",
     ),
     "scores in words": ("y,p\n1,high\n0,low\n", 2, "--score p must be numbers"),
     "thousands": ('y;p\n1;1,500\n0;2,200\n', 2, "--score p has numbers such as 1,234"),

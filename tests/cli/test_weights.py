@@ -40,7 +40,7 @@ def test_evaluate_and_compare(rows):
     assert data["cases"]["n"] == pytest.approx(frame["w"].sum())
     text = run("compare", path, *words)
     assert text.exit_code == 0, text.stderr
-    assert "Cases with weights of" in text.stdout
+    assert "Weighted cases, total weight" in text.stdout
     assert "without weights only" in text.stdout
     frame["site"] = np.arange(200) % 17
     frame.to_csv(path, index=False)

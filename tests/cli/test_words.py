@@ -33,23 +33,13 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-SEEN = [*SOURCE.glob("cli/*.py"), *SOURCE.glob("report/*.*")]
-SEEN += [p for p in SOURCE.glob("*/sentences.py")]
-
-
-@pytest.mark.parametrize("path", SEEN, ids=lambda p: f"{p.parent.name}/{p.name}")
-def test_retired_words_are_not_used(path):
-    text = path.read_text(encoding="utf-8")
-    for word, better in RETIRED.items():
-        found = re.search(rf"\b{word}\b", text)
-        assert not found, f"{path.name}: write {better!r} instead of {found[0]!r}"
-
-
 # what the library says, and how it sounds in a shell
 SAID = {
     'Pass positive="yes".': "Type --positive yes.",
     "found 95. Type level=0.95.": "found 95. Type --level 0.95.",
     "Type confidence=0.95.": "Type --guarantee 0.95.",
+    "It needs a panel. Type trueness.panel(y, {}).": "It needs a panel.",
+    "this tally has 0 positives": "this file has 0 positives",
     "Type subject_to='recall >= 0.9'.": "Type --subject-to 'recall >= 0.9'.",
     "y_true must have two values": "column 'amount' must have two values",
     "Is the label right? Pass positive=... to tally.": "Is the label right? Type "
@@ -253,3 +243,23 @@ def test_a_limiting_constraint_is_said_in_words(here):
     line = "threshold data.csv -l y -s p --maximize recall --subject-to"
     text = run(*line.split(), "flagged <= 8").stdout
     assert "Limiting constraint: at most 8 flagged." in text
+
+
+def test_a_requirement_is_read_to_its_end(here):
+    long = "a_long_name_of_a_column_with_scores"
+    frame = pd.read_csv("data.csv").rename(columns={"q": long})
+    frame.to_csv("data.csv", index=False)
+    rule = f"metric = 'auc'\nnot_worse_than = '{long}'\nmargin = 0.123456\n"
+    Path("quality.toml").write_text(f"label = 'y'\nscore = 'p'\n[[require]]\n{rule}")
+    text = run("check", "quality.toml", "data.csv").stdout
+    assert f"auc not worse than {long} by more than 0.123456" in text
+
+
+def test_notes_of_an_answer_speak_the_language_of_the_shell(here):
+    words = "nogold votes.csv --vote a --vote b --yes positive --draws 300"
+    text = run(*words.split()).stdout
+    assert "Note: " in text
+    assert not PYTHON.search(text), text
+    notes = json.loads(run(*words.split(), "--json").stdout)["result"]["notes"]
+    assert notes
+    assert not any(PYTHON.search(note) for note in notes)

@@ -521,7 +521,9 @@ def test_a_metric_follows_how_the_cases_came(rng):
     s = rng.normal(size=(100, 2)) + y[:, None] * [1.5, 0.5]
     p = trueness.panel(y, {"a": s[:, 0], "b": s[:, 1]})
     asked = {"thresholds": 0.5, "sampling": "case-control"}
-    with pytest.raises(trueness.InputError, match="precision depends on the share"):
+    with pytest.raises(
+        trueness.InputError, match="precision depends on the prevalence"
+    ):
         trueness.compare_metric(p, "precision", **asked)
     recall = trueness.compare_metric(p, "recall", **asked)
     assert (

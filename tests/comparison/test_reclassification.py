@@ -56,7 +56,7 @@ def test_a_useless_extreme_model_improves_and_is_warned_of(rng):
     assert "merely more extreme" in text
     assert "new (p =" in text
     assert "not calibrated" in text
-    assert "AUC does not show a gain" in text
+    assert "AUC shows no significant gain" in text
     fine = trueness.nri(trueness.panel(*_fair(rng)))
     assert min(fine.calibration) > 0.001
     assert len(fine.notes) == 1

@@ -85,11 +85,11 @@ def test_all_labels_missing_or_none_at_all():
 @pytest.mark.parametrize(
     ("label", "positive", "words"),
     [
-        (["y", "n", "y", "n"], None, "'n', 'y': say which one.*positive='y'"),
-        ([1, 2, 1, 2], None, "holds 1, 2: say which one"),
-        ([0, -1, 0, -1], None, "holds -1, 0: say which one"),
-        (["1", "0", "1", "0"], None, "holds '0', '1': say which one"),
-        (["y", "y", "y", "y"], None, "holds 'y': say which"),
+        (["y", "n", "y", "n"], None, "'n', 'y': choose which one.*positive='y'"),
+        ([1, 2, 1, 2], None, "holds 1, 2: choose which one"),
+        ([0, -1, 0, -1], None, "holds -1, 0: choose which one"),
+        (["1", "0", "1", "0"], None, "holds '0', '1': choose which one"),
+        (["y", "y", "y", "y"], None, "holds 'y': choose which"),
         ([0, 1, 2, 1], None, "must have two values; found 3: 0, 1, 2.*y_true == 2"),
         ([-1, 0, 1, 1], None, "must have two values; found 3: -1, 0, 1"),
         (["a", "b", "c", "a"], "a", "positive='a' and one other; found 'a', 'b', 'c'"),

@@ -161,7 +161,7 @@ def test_monotone_maps_keep_the_bins():
 
 def test_other_maps_forget_the_cells_and_say_so():
     t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
-    with pytest.warns(trueness.DoubtfulAssumption, match="bins .* are forgotten"):
+    with pytest.warns(trueness.DoubtfulAssumption, match="bins .* are lost"):
         assert not t.map(np.square).binned
     with pytest.raises(InputError, match="rises and falls"):
         t.map(lambda s: (s - 2.5) ** 2 + s, monotone=True)
@@ -364,7 +364,7 @@ def test_tally_of_a_column_is_the_column(rng):
     [
         (lambda p: p["aa"], "'aa' must name a column.*Did you mean 'a'"),
         (lambda p: p["b"], "'b' has none for 1 of 2 cases.*panel.observed"),
-        (lambda p: p[["a", "a"]], "names must have different names; twice: 'a'"),
+        (lambda p: p[["a", "a"]], "names must have different names; used twice: 'a'"),
         (lambda p: p.vote({"a": 1}), "needs a threshold for every.*none for 'b'"),
         (lambda p: p.vote({"a": 1, "b": 1, "c": 1}), "'c' must name a column"),
         (lambda p: p.vote([1, 2, 3]), r"one for each of 'a', 'b'; found shape \(3,\)"),

@@ -333,7 +333,7 @@ def test_words_of_other_libraries():
     t = trueness.tally([0, 1], [0.1, 0.9], weight=[1, 2])
     with pytest.raises(InputError, match="does not take weights"):
         trueness.fermi_dirac([0, 1], [0.1, 0.9], sample_weight=[1, 2])
-    with pytest.raises(InputError, match="the same twice"):
+    with pytest.raises(InputError, match="which mean the same"):
         trueness.auc([0, 1], [0.1, 0.9], sample_weight=[1, 2], weight=[1, 2])
     with pytest.raises(InputError, match=r"bins|does not take weights"):
         trueness.roc(t.coarse(1))

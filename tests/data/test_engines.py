@@ -176,7 +176,7 @@ SLIPS = {
         "score": "p",
     },
     "score='t' must be numbers; this column is text": {"score": "t"},
-    "holds 'no', 'yes': say which": {"label": "t", "score": "k"},
+    "holds 'no', 'yes': choose which": {"label": "t", "score": "k"},
     "must have two values; found 3": {"label": "k", "score": "k"},
     "by= must name a group for every case; missing in 1 of 5 cases": {
         "score": "k",
@@ -410,7 +410,9 @@ def test_whole_numbers_of_128_bits_and_long_decimals():
         "FROM range(9) t(i)"
     )
     for at_most in (None, 5):
-        with pytest.raises(InputError, match=r"of 9 different decimals it tells 1"):
+        with pytest.raises(
+            InputError, match=r"distinguishes 1 of the 9 different decimals"
+        ):
             trueness.tally(close, label="y", score="p", at_most=at_most)
     fine = duckdb.sql(
         "SELECT i % 2 AS y, (0.1 + i * 0.01)::DECIMAL(38, 25) AS p FROM range(9) t(i)"

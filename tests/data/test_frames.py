@@ -105,7 +105,10 @@ def test_an_empty_frame_is_an_empty_tally(engine):
         ),
         (lambda f: trueness.tally(f, label="p", score="n"), "look like scores"),
         (lambda f: trueness.tally(f, score="site"), "y_score must be numbers; found"),
-        (lambda f: trueness.tally(f, label="y", score="p"), "'no', 'yes': say which"),
+        (
+            lambda f: trueness.tally(f, label="y", score="p"),
+            "'no', 'yes': choose which",
+        ),
         (lambda f: trueness.tally(f["y"]), "needs labels and scores, or a frame"),
         (
             lambda f: trueness.tally(f, f["p"]),

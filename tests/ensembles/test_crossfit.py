@@ -65,8 +65,8 @@ def test_like_is_compared_with_like():
         gain = found.gain["fidel"][name].value
         assert gain == pytest.approx(found.auc["fidel"].value - e.value)
     assert "Together they are better" not in found.sentence()
-    assert "would have been chosen" in found.sentence()
-    assert "the closest rival" in found.sentence()
+    assert "the data would choose" in found.sentence()
+    assert "the best single classifier in hindsight" in found.sentence()
 
 
 def test_better_together_is_seldom_said_where_it_is_not_true():

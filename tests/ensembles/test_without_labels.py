@@ -148,7 +148,7 @@ def test_where_nothing_is_known_everything_is_possible():
     p = trueness.simulate_panel(400, 8, [0.6, 0.6, 0.6, 0.6], rng=3)
     found = trueness.agreement(p)
     assert {(e.low, e.high) for e in found.auc.values()} == {(0.0, 1.0)}
-    assert any("no more than chance" in note for note in found.notes)
+    assert any("no more than expected by chance" in note for note in found.notes)
 
 
 def test_a_given_prevalence_that_the_ranks_contradict():

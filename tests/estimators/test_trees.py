@@ -55,7 +55,7 @@ def test_fresh_cases_are_counted_as_they_fall(tree, cancer):
     assert found.confidence[order].tolist() == known.confidence.tolist()
     agree = found.verdict[order] != "contradicted"
     assert found.verdict[order][agree].tolist() == known.verdict[agree].tolist()
-    assert "not those the tree was grown on" in found.note
+    assert "not used to grow the tree" in found.note
     for node, label in zip(found.node, found.predicted, strict=True):
         inside = tree.apply(cancer["X"]) == node
         assert (tree.predict(cancer["X"][inside]) == label).all()
@@ -134,7 +134,7 @@ def test_a_fitted_pipeline_with_names(cancer):
 
 
 def test_the_cases_it_was_grown_on_are_noticed(tree, cancer):
-    with pytest.warns(Optimistic, match="Pass cases that were kept apart"):
+    with pytest.warns(Optimistic, match="Pass cases that were held out"):
         given = leaf_report(tree, cancer["X"], cancer["y"])
     with pytest.warns(Optimistic, match="levels are too high"):
         kept = leaf_report(tree)

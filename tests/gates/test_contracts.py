@@ -56,7 +56,7 @@ def test_exit_codes_of_what_fails_and_of_what_cannot_be_told(folder):
     open_ = contract(HEAD + AUC.replace("0.7", near))
     done = run(open_, "new.parquet")
     assert done.exit_code == 5
-    assert "more such cases would tell" in done.stdout
+    assert "more such cases would be enough to decide" in done.stdout
     assert run(open_, "new.parquet", "--undecided", "pass").exit_code == 0
     assert run(open_, "new.parquet", "--undecided", "fail").exit_code == 4
     assert run(open_, "new.parquet", "--undecided", "maybe").exit_code == 2

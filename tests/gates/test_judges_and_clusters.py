@@ -95,7 +95,7 @@ def test_clusters_widen_the_limits_of_auc_and_recall(rng):
         assert b.high - b.low > 1.5 * (a.high - a.low)
     expected = trueness.auc(t, cluster=who, level=0.9)
     assert tied.verdicts[0].low == pytest.approx(expected.low)
-    assert tied.notes[0].startswith("Clusters are taken to be independent")
+    assert tied.notes[0].startswith("Clusters are assumed to be independent")
 
 
 def test_clusters_in_a_contract_with_groups_and_a_baseline(rng, tmp_path, monkeypatch):
@@ -124,7 +124,9 @@ def test_what_has_no_limits_for_clusters(rng):
     d["s"] = 1 / (1 + np.exp(-d["s"]))
     t = trueness.tally(d, label="y", score="s")
     who = trueness.tally(d, label="y", score="s", by="who")
-    with pytest.raises(trueness.InputError, match="brier has no limits for clusters"):
+    with pytest.raises(
+        trueness.InputError, match="brier has no confidence limits for clusters"
+    ):
         trueness.check(t, ["brier <= 0.3"], cluster=who)
     with pytest.raises(trueness.InputError, match="cluster is a mapping"):
         trueness.check(t, ["auc >= 0.5"], cluster=[1, 2])
@@ -181,7 +183,9 @@ def test_weighted_cases(rng, tmp_path, monkeypatch):
     limits = [(v.value, v.low) for v in found.verdicts]
     assert limits == [(a.value, a.low), (recall.value, recall.low)]
     assert found.verdicts[0].cases == round(d.w.sum() ** 2 / (d.w**2).sum())
-    with pytest.raises(trueness.InputError, match="no limits for weighted cases"):
+    with pytest.raises(
+        trueness.InputError, match="no confidence limits for weighted cases"
+    ):
         trueness.check(t, ["partial_auc >= 0.5"])
     d.to_parquet("p.parquet")
     rule = (

@@ -176,7 +176,7 @@ def test_at_another_prevalence():
         (lambda: Confusion("a", 1, 1, 1), "tp must be counts"),
         (lambda: trueness.f_beta(0), "beta must be above zero; found 0"),
         (lambda: trueness.f_beta("2"), "beta must be one finite number; found '2'"),
-        (lambda: trueness.cost(fp=-1, fn=1), "prices of zero or more"),
+        (lambda: trueness.cost(fp=-1, fn=1), "costs of zero or more"),
         (lambda: trueness.cost(fp=0, fn=0), "one of them above zero"),
         (lambda: trueness.net_benefit(-1), "odds must be zero or more"),
     ],

@@ -383,7 +383,7 @@ def test_table_sorts_and_shows(posts):
         ({"criterion": "produkt"}, "criterion must be one of .* mean 'product'"),
         ({"criterion": "acuracy"}, "Did you mean 'accuracy'"),
         ({"criterion": 3}, "must be text such as"),
-        ({"criterion": "cost(fp=-1, fn=5)"}, "prices of zero or more"),
+        ({"criterion": "cost(fp=-1, fn=5)"}, "costs of zero or more"),
         ({"prevalence": 3}, "Type prevalence=0.03"),
         ({"population": "north"}, "one population without a name"),
         ({"criterion": "flagged"}, "needs a direction"),
@@ -403,7 +403,7 @@ def test_bad_tables_and_prices(posts):
         table_.sorted("formula")
     with pytest.raises(trueness.InputError, match="most must be a whole number"):
         table_.sorted(most=0)
-    with pytest.raises(trueness.InputError, match="prices of zero or more"):
+    with pytest.raises(trueness.InputError, match="costs of zero or more"):
         trueness.cost_rule(posts["flu"], fp=-1, fn=2)
 
 

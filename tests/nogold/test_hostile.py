@@ -47,7 +47,7 @@ def test_a_test_that_contradicts_the_others_is_chance_at_best():
     assert (gap >= 0).all()
     assert gap.mean() < 0.02
     free = fit(*FITTED["the third is the opposite"], ordered=False)
-    assert any("swap names" in n for n in free.notes)
+    assert any("label switching" in n for n in free.notes)
 
 
 def test_twenty_classifiers(rng):

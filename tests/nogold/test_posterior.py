@@ -294,7 +294,7 @@ def test_labels_switch_only_without_order(rng):
     _, votes = simulate(rng, 400, 0.5, [0.9] * 3, [0.1] * 3)
     p = trueness.panel(None, dict(zip("ABC", votes.T, strict=True)))
     free = trueness.latent_class(p, ordered=False, rng=0, draws=1000)
-    assert any("swap names" in n for n in free.notes)
+    assert any("label switching" in n for n in free.notes)
     share = (free.draws["sensitivity"].mean(axis=1) < 0.5).mean()
     assert share == pytest.approx(0.5, abs=0.05)
     ordered = trueness.latent_class(p, rng=0, draws=1000)

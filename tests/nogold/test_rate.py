@@ -76,7 +76,7 @@ def test_a_copied_judge_counts_once(rng):
     assert two.effective_judges.value == pytest.approx(
         one.effective_judges.value, abs=0.1
     )
-    assert any("counted once" in n for n in two.notes)
+    assert any("not counted a second time" in n for n in two.notes)
 
 
 def test_a_judge_that_always_says_yes(rng):
@@ -156,7 +156,7 @@ def test_what_must_be_said(rng):
         trueness.prevalence(p)
     with pytest.raises(trueness.InputError, match="labelled"):
         trueness.prevalence(p, labelled="somehow")
-    with pytest.raises(trueness.NotEnoughCases, match="Without a label"):
+    with pytest.raises(trueness.NotEnoughCases, match="Without labels"):
         trueness.prevalence(p.hide())
     with pytest.raises(trueness.InputError, match="Panel"):
         trueness.prevalence([1, 0])

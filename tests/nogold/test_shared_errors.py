@@ -24,8 +24,8 @@ def test_judges_that_err_together_are_never_confident(rng):
     votes = shared(rng, 800, 0.6, [0.8, 0.75, 0.8, 0.7], [0.7, 0.8, 0.75, 0.8], 0.6)
     post = trueness.latent_class(panel_of(votes), rng=0, draws=500)
     assert not post.identified
-    assert any("err together" in n for n in post.notes)
-    assert any("cannot be told from these votes" in n for n in post.notes)
+    assert any("make the same errors" in n for n in post.notes)
+    assert any("These votes alone do not determine" in n for n in post.notes)
     assert any("predicts them best" in n for n in post.notes)
     assert isinstance(post.model, Dependent)
     quiet = trueness.latent_class(panel_of(votes), rng=0, draws=500, dependence="none")

@@ -66,4 +66,6 @@ def test_a_notebook_needs_no_network(chart):
         bundle = shown._repr_mimebundle_()
         assert bundle["image/svg+xml"].startswith("<svg")
         assert "http" not in bundle["image/svg+xml"].replace("http://www.w3.org", "")
-        assert "text/html" not in bundle
+        assert bundle["text/html"].startswith("<img alt=")
+        assert "<svg" not in bundle["text/html"]
+        assert 'src="data:image/svg+xml;base64,' in bundle["text/html"]

@@ -285,7 +285,7 @@ def test_errors(vandyke):
         study(vandyke.assign(truth="x"), **KEYS)
     with pytest.raises(trueness.InputError, match="has both"):
         study(vandyke.assign(truth=vandyke.reader % 2), **KEYS)
-    with pytest.raises(trueness.InputError, match="needs a cut"):
+    with pytest.raises(trueness.InputError, match="needs a threshold"):
         study(vandyke, metric="recall", **KEYS)
     with pytest.raises(trueness.InputError, match="for the AUC, recall"):
         study(vandyke, metric="f1", threshold=3, covariance="delong", **KEYS)

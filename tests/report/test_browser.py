@@ -257,6 +257,21 @@ def test_nothing_is_wider_than_the_screen(browser, path, width):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_a_large_screen_is_used(browser, everything):
+    """On 1,900 pixels no table scrolls, and open numbers take the whole width."""
+    size = {"width": 1900, "height": 1000}
+    with opened(browser, everything, viewport=size) as page:
+        scrolls = "e => e.offsetParent && e.scrollWidth > e.clientWidth + 1"
+        boxes = page.locator("main .tables .scroll").all()
+        assert boxes
+        assert not any(box.evaluate(scrolls) for box in boxes)
+        assert page.locator("main").evaluate("e => e.clientWidth") > 1600
+        figure = page.locator("figure:has(details.figure-table)").first
+        narrow = figure.bounding_box()["width"]
+        figure.locator("summary").click()
+        assert figure.bounding_box()["width"] > max(1500, 3 * narrow)
+
+
 def test_policy_forbids_what_the_page_does_not_need(browser, path):
     text = path.read_text(encoding="utf-8")
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]

@@ -425,19 +425,27 @@ def test_two_cuts_a_range_and_several_classifiers_have_their_sections(panel):
     two = {"minimize": "cost(fp=1, fn=10, defer=0.3)", "subject_to": ["defer <= 0.5"]}
     page = summarise(panel, **two, prevalence=(0.05, 0.2))
     z = trueness.best_thresholds(panel["a"], **two)
-    assert f"no below {z.lower:.6g} and yes from {z.upper:.6g}" in words(page)
+    assert f"below {z.lower:.6g}, and positive when it is {z.upper:.6g}" in words(page)
     rows = section(page, "zones").tables[0].rows
     assert rows[1][1:3] == (str(z.deferred_pos), str(z.deferred_neg))
     cost = trueness.cost(fp=1, fn=10)  # a single cut defers nothing
     point = trueness.best_threshold(panel["a"], minimize=cost, prevalence=(0.05, 0.2))
     found = " ".join(section(page, "prevalence").words)
-    assert f"flag from {point.threshold:.4g} on" in found
+    assert f"score of {point.threshold:.4g} or more" in found
     assert f"{point.robust.regret_threshold:.4g}" in found
     best = trueness.best_decision(panel, minimize=cost, replicates=200)
     found = section(page, "decision")
     assert f"{best.classifier} should decide" in found.words[0]
     assert f"{best.corrected.value:.4g}"[:3] in found.words[1]
     assert "The chosen threshold minimises cost(fp=1, fn=10)." in page.operating.words
+
+
+def test_costs_that_are_the_objective_are_those_of_the_cost_figure(panel):
+    page = summarise(panel, minimize="cost(fp=2,fn=9)")
+    notes = [f.note for f in page.operating.figures if f.title == "Cost"]
+    assert notes == ["Lower is better. A false positive costs 2, a false negative 9."]
+    notes = [f.note for f in summarise(panel).operating.figures if f.title == "Cost"]
+    assert "No costs were given" in notes[0]
 
 
 def test_a_cut_for_each_group_with_the_price_of_the_limit():
@@ -452,7 +460,7 @@ def test_a_cut_for_each_group_with_the_price_of_the_limit():
     assert [float(row[1]) for row in made.tables[0].rows] == pytest.approx(
         list(g.thresholds.values()), abs=0.01
     )
-    assert "no other choice of cuts is better" in made.words[0]
+    assert "no other choice of thresholds is better" in made.words[0]
     assert made.figures[0].title == "The price of recall_gap"
     with pytest.raises(trueness.InputError, match="need two groups"):
         summarise(trueness.tally(y, s), groups={"n": groups["n"]}, subject_to=limits)
@@ -477,7 +485,7 @@ def test_classes_are_held_against_the_rest(tmp_path):
     p[y == "a", 0] += 0.4
     classes = trueness.one_vs_rest(y, p)
     page = summarise(classes, classes=True)
-    assert "3 classes, each held against the rest" in words(page)
+    assert "3 classes, each compared with the rest" in words(page)
     assert "a against the rest" in page.tiles[0].name
     assert trueness.report.write(classes, tmp_path / "r.html").size > 1000
     two = {"a": classes["a"], "b": trueness.tally([0, 1], [1, 2])}

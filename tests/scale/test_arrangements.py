@@ -150,7 +150,7 @@ def test_pure_bins_cost_the_area_nothing():
     assert t.binned
     assert auc_ends(t) == (1.0, 1.0)
     assert average_precision_ends(t) == pytest.approx((1, 1))
-    assert "exact in spite of the bins" in repr(trueness.auc(t))
+    assert "exact although scores were binned" in repr(trueness.auc(t))
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -213,7 +213,7 @@ def test_what_is_not_known_is_said():
 def test_infeasible_between_the_bins():
     t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(1)
     options = {"maximize": "recall", "subject_to": ["precision >= 0.6", "recall > 0"]}
-    with pytest.raises(trueness.Infeasible, match="only the cuts between its bins"):
+    with pytest.raises(trueness.Infeasible, match="only thresholds between its bins"):
         trueness.best_threshold(t, **options)
 
 

@@ -129,10 +129,10 @@ def test_prevalence_and_sampling():
     design = trueness.at_threshold(Y, S, 0.4, sampling="case-control")
     assert "precision" not in design.metrics
     assert "recall" in design.metrics
-    assert "prevalence= says what that share is" in design.notes[0]
+    assert "pass prevalence= to get them" in design.notes[0]
     assert rests_on_prevalence(trueness.f1)
     assert not rests_on_prevalence(trueness.youden)
-    with pytest.raises(InputError, match="rests on the share of positives"):
+    with pytest.raises(InputError, match="depends on the prevalence"):
         trueness.precision(Y, S, threshold=0.4, sampling="case-control")
 
 

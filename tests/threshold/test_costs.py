@@ -119,7 +119,7 @@ def test_intervals_cover():
 
 
 def test_a_case_control_sample_needs_the_prevalence_of_use():
-    with pytest.raises(InputError, match="net benefit depends on the share of positiv"):
+    with pytest.raises(InputError, match="net benefit depends on the prevalence"):
         decision_curve(HAND, sampling="case-control")
     d = decision_curve(HAND, sampling="case-control", prevalence=0.05)
     assert d.sampling == "case-control"

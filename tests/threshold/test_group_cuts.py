@@ -119,7 +119,7 @@ def test_larger_groups_are_proved_and_described():
     assert (np.diff(price.value) >= 0).all()
     assert price.value[1] == g.value
     assert (price.gap <= price.at).all()
-    assert "one cut for all" in repr(g)
+    assert "one threshold for all" in repr(g)
 
 
 def test_ranges_have_their_largest_entry():

@@ -234,7 +234,7 @@ def test_wrong_input():
         best_threshold([0.1, 0.2])
     with pytest.raises(InputError, match="Did you mean 'sweep'"):
         best_threshold(HAND, method="sweeep")
-    with pytest.raises(NotEnoughCases, match="All 4 cases are without a label"):
+    with pytest.raises(NotEnoughCases, match="All 4 cases lack a label"):
         best_threshold(Tally([1, 2], unknown=[1, 3]))
     with pytest.raises(NotEnoughCases, match="The tally is empty"):
         best_threshold(Tally())
@@ -352,7 +352,7 @@ def test_how_it_reads():
         "OperatingPoint: maximize precision = 0.75",
         "  threshold: 0.6 in (0.5, 0.7]",
         "  confusion: tp 3, fp 1, fn 1, tn 5",
-        "  recall >= 0.75: 0.75 (stops it)",
+        "  recall >= 0.75: 0.75 (limiting)",
         "  flagged <= 8: 4",
     ]
     assert [x.split()[0] for x in lines[5:]] == [

@@ -101,7 +101,7 @@ def test_what_a_prevalence_may_be():
     low, mid, high = np.quantile(drawn, [0.025, 0.5, 0.975])
     assert (low, mid, high) == pytest.approx((0.05, 0.1, 0.2), rel=0.03)
     noted = best_threshold(HAND, "f1", prevalence=Estimate(0.1, 0.05, 0.2))
-    assert "taken at its value" in noted.notes[0]
+    assert "taken at its estimate" in noted.notes[0]
     with pytest.raises(InputError, match="two numbers between 0 and 1"):
         best_threshold(HAND, prevalence=(0.1, 0.2, 0.3))
     with pytest.raises(InputError, match="without its ends"):
@@ -110,6 +110,6 @@ def test_what_a_prevalence_may_be():
         best_threshold(HAND, prevalence=Estimate(0.1, 0.2, 0.3))
     with pytest.raises(InputError, match='needs method="sweep"'):
         best_threshold(HAND, method="milp", prevalence=(0.1, 0.2))
-    with pytest.raises(InputError, match="depends on the share of positives"):
+    with pytest.raises(InputError, match="depends on the prevalence"):
         best_threshold(HAND, "f1", sampling="case-control")
     best_threshold(HAND, "youden", "recall >= 0.5", sampling="case-control")

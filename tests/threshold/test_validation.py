@@ -152,7 +152,9 @@ def test_an_estimated_prevalence_widens_the_intervals():
 
 
 def test_case_control_cases_know_no_prevalence():
-    with pytest.raises(InputError, match="f1 in best_threshold depends on the share"):
+    with pytest.raises(
+        InputError, match="f1 in best_threshold depends on the prevalence"
+    ):
         validate_threshold(HAND, "f1", sampling="case-control")
     v = validate_threshold(HAND, "youden", sampling="case-control", replicates=20)
     assert "recall" in v.metrics

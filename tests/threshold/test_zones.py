@@ -23,7 +23,7 @@ def test_by_hand_with_a_price_for_each_case():
     dear = best_thresholds(HAND, minimize="cost(fp=1, fn=2, defer=3)")
     assert dear.defer == 0
     assert dear.value == dear.single
-    assert "doubt from 0.35 on: 2 positives, 3 negatives" in repr(z)
+    assert "deferred from 0.35 on: 2 positives, 3 negatives" in repr(z)
 
 
 OBJECTIVES = {
@@ -151,7 +151,7 @@ def test_wrong_input():
         best_thresholds(HAND, "mcc", "defer <= 0.1")
     with pytest.raises(trueness.Infeasible, match=r"precision above .* cannot be"):
         best_thresholds(HAND, minimize="defer", subject_to="precision above >= 1.5")
-    with pytest.raises(InputError, match="about cases between two cuts"):
+    with pytest.raises(InputError, match="count cases between two thresholds"):
         trueness.best_threshold(HAND, minimize="defer")
     with pytest.raises(InputError, match="is about one side"):
         trueness.guaranteed_thresholds(HAND, "precision >= 0.9")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from trueness._core.polyline import few_points
 
 SIDE = 160  # of the drawing of a curve
+INK = "#767676"  # an image does not know the colours of its page: legible on both
 
 
 def html_table(head: tuple[Any, ...], rows: Sequence[tuple[Any, ...]]) -> str:
@@ -27,7 +29,17 @@ def _cell(value: Any) -> str:
     return "<br>".join(escape(str(line)) for line in lines)
 
 
-def curve_svg(x: Any, y: Any, x_name: str, y_name: str) -> str:
+def image(svg: str, text: str) -> str:
+    """Show a drawing as an image.
+
+    Jupyter removes drawings from the HTML of notebooks that somebody else ran, until
+    they are trusted; it keeps images.
+    """
+    data = base64.b64encode(svg.encode()).decode()
+    return f'<img alt="{escape(text)}" src="data:image/svg+xml;base64,{data}">'
+
+
+def curve_image(x: Any, y: Any, x_name: str, y_name: str) -> str:
     """Draw one curve in the box of its values, with the names of its axes."""
     across, up = _share(x), 1 - _share(y)
     some = few_points(across, up, 200, 0.002)
@@ -35,18 +47,18 @@ def curve_svg(x: Any, y: Any, x_name: str, y_name: str) -> str:
         f"{20 + SIDE * a:.1f},{4 + SIDE * b:.1f}"
         for a, b in zip(across[some], up[some], strict=True)
     )
-    label = escape(f"{y_name} against {x_name}")
-    return (
-        f'<svg role="img" aria-label="{label}" width="{SIDE + 28}" '
-        f'height="{SIDE + 24}" font-size="11" fill="currentColor">'
+    drawn = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIDE + 28}" '
+        f'height="{SIDE + 24}" font-family="sans-serif" font-size="11" fill="{INK}">'
         f'<rect x="20" y="4" width="{SIDE}" height="{SIDE}" fill="none" '
-        'stroke="currentColor" stroke-opacity="0.3"/>'
+        f'stroke="{INK}" stroke-opacity="0.4"/>'
         f'<polyline points="{points}" fill="none" stroke="#0072B2" stroke-width="1.8"/>'
         f'<text x="{20 + SIDE / 2}" y="{SIDE + 18}" text-anchor="middle">'
         f"{escape(x_name)}</text>"
         f'<text transform="translate(13 {4 + SIDE / 2}) rotate(-90)" '
         f'text-anchor="middle">{escape(y_name)}</text></svg>'
     )
+    return image(drawn, f"{y_name} against {x_name}")
 
 
 def _share(values: Any) -> Any:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
+from html import escape
 from typing import Any, final
 
 import numpy as np
 
 from trueness._core.doors import door
-from trueness._core.html import curve_svg, html_table
+from trueness._core.html import curve_image, html_table
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -23,10 +24,13 @@ class Record:
     """A frozen dataclass that shows itself."""
 
     def __repr__(self) -> str:
-        """One line a field, numbers with four significant digits."""
-        said = [(k, v) for k, v in _items(self) if (k, v) != ("notes", ())]
-        body = "\n".join(f"  {k}: {brief(v)}" for k, v in said)
-        return f"{type(self).__name__}\n{body}"
+        """One line per field, numbers with four significant digits, then the notes."""
+        items = _items(self)
+        lines = [f"{k}: {brief(v)}" for k, v in items if k != "notes"]
+        lines += [f"Note: {n}" for n in dict(items).get("notes", ())]
+        # a part that takes several lines is set in
+        body = [line.replace("\n", "\n    ") for line in lines]
+        return "\n  ".join([type(self).__name__, *body])
 
     def _repr_html_(self) -> str:
         said = [(k, v) for k, v in _items(self) if v is not None]
@@ -120,7 +124,7 @@ def within(record: Answer) -> str:
         return f"; exact value {record.limits}"
     low, high = record.limits
     if low == high:
-        return "; exact in spite of the bins"
+        return "; exact although scores were binned"
     return f"; exact value within {apart(low, high)}"
 
 
@@ -148,7 +152,7 @@ def _picture(record: Any) -> str:
     axes = getattr(type(record), "axes", None)
     if not isinstance(axes, tuple) or not all(hasattr(record, a) for a in axes):
         return ""
-    return curve_svg(*(getattr(record, a) for a in axes), *axes)
+    return curve_image(*(getattr(record, a) for a in axes), *axes)
 
 
 def json_value(value: Any) -> Any:
@@ -237,7 +241,8 @@ class Estimate(Answer):
     sd : float
         Standard error, or posterior standard deviation; NaN where the method has none.
     notes : tuple of str
-        What to beware of, in sentences that a person can act on; empty when nothing is.
+        What to keep in mind, in sentences that a person can act on; empty when there is
+        nothing.
     name : str
         What is estimated.
 
@@ -349,6 +354,10 @@ class Estimate(Answer):
         return "\n".join([line.strip(), *(f"  Note: {note}" for note in self.notes)])
 
     __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        line = repr(self).partition("\n")[0]
+        return f"<p>{escape(line)}</p>{super()._repr_html_()}"
 
 
 def _number(x: Any) -> Any:

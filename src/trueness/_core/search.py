@@ -50,7 +50,10 @@ def smallest(
     while not enough(high):
         low, high = high, 2 * high
         if high > 1 << 50:
-            raise InputError(f"{what} found no number below 10^15; ask for less.")
+            raise InputError(
+                f"{what} found no sample size below 10^15. Choose a goal that is "
+                "easier to reach."
+            )
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)

@@ -195,7 +195,7 @@ def read(query: QueryParams) -> Asked:
 
 def _cost(value: Any, name: str) -> float:
     if real_number(value, name) < 0:
-        raise InputError(f"A cost is 0 or more; found {value:g}.")
+        raise InputError(f"A cost must be 0 or more; found {value:g}.")
     return float(value)
 
 
@@ -286,8 +286,9 @@ def _judges(source: Source, asked: Asked, count: str | None, guess: Guess) -> Ch
     ).chosen
     if asked.labelled is None:
         raise InputError(
-            "Were the labelled cases chosen at random, by what the judges said, or by "
-            "their truth? The data do not show it. Type --labelled HOW."
+            "Were the labelled cases chosen at random, by the verdicts of the "
+            "judges, or by their true label? The data do not show it. Type "
+            "--labelled HOW."
         )
     return found
 

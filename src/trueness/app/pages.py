@@ -36,7 +36,7 @@ TITLES = {
     "threshold": "Move the threshold",
     "ranking": "How good is the ranking?",
     "scale": "What is lost by counting scores in bins?",
-    "zones": "Where should a person look?",
+    "zones": "Which cases should a person decide?",
     "prevalence": "What if positives are rarer or more frequent?",
     "comparison": "Which is better?",
     "decision": "Which should decide?",

@@ -300,7 +300,7 @@ class Workbench:
         try:
             cut = float(request.query_params.get("cut", ""))
         except ValueError:
-            return _problem("Which threshold? The address lacks it.", 400)
+            return _problem("The address names no threshold.", 400)
         if asked.kind != "scores":
             raise HTTPException(404)
         target = self.shelf.folder / f"{uuid.uuid4().hex}{Path(name).suffix}"

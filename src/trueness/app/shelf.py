@@ -108,8 +108,8 @@ class Shelf:
         """Find a file by its word."""
         if word not in self._files:
             raise InputError(
-                "This file is not on the workbench any more. Uploads go when the "
-                "server ends: drop the file again."
+                "This file is no longer on the workbench: uploads are deleted when "
+                "the server stops. Drop the file again."
             )
         return self._files[word]
 
@@ -153,8 +153,8 @@ def _tables(given: str) -> dict[str, str]:
 def too_large(limit: int) -> str:
     """Say what to do with a file that is too large to be uploaded."""
     return (
-        f"This file is larger than {limit / 2**20:,.0f} MB, which is the most that is "
-        "uploaded. Start with its path instead, and it is counted where it lies: "
+        f"This file is larger than {limit / 2**20:,.0f} MB, the limit for uploads. "
+        "Start the workbench with its path instead, and it is read in place: "
         "trueness app FILE."
     )
 

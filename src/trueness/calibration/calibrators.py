@@ -1,4 +1,4 @@
-"""What does a score mean, as a probability?
+"""What does a score mean as a probability?
 
 ``calibrate`` fits one of the methods in ``CALIBRATORS`` to labelled cases and gives a
 map from score to probability: a frozen record that ``tally.map`` applies, and that can

@@ -68,7 +68,8 @@ class CalibrationTest(Answer):
     statistic : float
         What was compared with its distribution under the hypothesis.
     p_value : float
-        How often calibrated scores give at least that. Small speaks against.
+        How often calibrated scores give at least that. Small values are evidence
+        against calibration.
     method : str
         Name of the test.
     notes : tuple of str
@@ -165,8 +166,8 @@ def calibration_line(
         )
     if separated(logit, pos, neg):
         raise NotEnoughCases(
-            "A calibration slope needs classes that overlap; here a threshold parts "
-            "them without error, and the slope would be infinite."
+            "A calibration slope needs classes that overlap; here one threshold "
+            "separates them perfectly, so the slope would be infinite."
         )
     free = fit_logistic([logit], pos, neg)
     fixed = fit_logistic([], pos, neg, offset=logit)
@@ -493,9 +494,9 @@ def calibration_error(
         values, (score, pos, neg), statistic, truth, level, replicates, generator
     )
     warning = (
-        f"Calibrated scores would have a plain error of {chance:.3g} here by chance; "
-        f"it depends on n and on the {start.size} bins, and says nothing about "
-        f"discrimination."
+        "By chance, even perfectly calibrated scores would have a plain error of "
+        f"{chance:.3g} here. The error depends on the number of cases and on the "
+        f"{start.size} bins, and says nothing about discrimination."
     )
     return CalibrationError(
         plain, debiased, rms, smooth, int(start.size), chance, warning, binning
@@ -605,9 +606,11 @@ CALIBRATION_TESTS: Mapping[str, _Test] = MappingProxyType(
     }
 )
 _NOTES = {
-    "spiegelhalter": ("Errors that cancel in the Brier score are not seen.",),
+    "spiegelhalter": (
+        "The test does not detect errors that cancel in the Brier score.",
+    ),
     "hosmer-lemeshow": (
-        "Another number of bins gives another answer, errors within a bin are not seen,"
-        " and with very many cases any model is rejected.",
+        "The result depends on the number of bins, errors within a bin are not "
+        "detected, and with very many cases any model is rejected.",
     ),
 }

@@ -216,8 +216,8 @@ def map_from_json(text: str, name: str = "The text") -> Map:
         content = json.loads(text)
     except (ValueError, RecursionError) as err:
         raise InputError(
-            f"{name} must be a JSON file written by trueness.save_map; it is no JSON: "
-            f"{err}."
+            f"{name} must be a JSON file written by trueness.save_map; it is not "
+            f"valid JSON: {err}."
         ) from None
     if not isinstance(content, dict) or content.get("format") not in _FORMATS:
         raise InputError(f"{name} was not written by trueness.save_map.")

@@ -377,6 +377,6 @@ def _ascending(values: Floats) -> None:
 def _same_size(a: Floats, b: Floats) -> None:
     if a.shape != b.shape:
         raise InputError(
-            f"The table of a map must have one value a score; found {a.size} scores "
+            f"The table of a map must have one value per score; found {a.size} scores "
             f"and {b.size} values."
         )

@@ -316,8 +316,8 @@ def _fit(
     _options.choice(targets, _TARGETS, "targets")
     if targets == "labels" and apart:
         raise NotEnoughCases(
-            "Maximum likelihood needs classes that overlap; here a threshold parts "
-            'them without error. Type targets="auto" or targets="smoothed".'
+            "Maximum likelihood needs classes that overlap; here one threshold "
+            'separates them perfectly. Type targets="auto" or targets="smoothed".'
         )
     if targets == "auto":
         targets = "smoothed" if apart else "labels"

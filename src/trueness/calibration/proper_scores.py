@@ -390,19 +390,20 @@ def _infinite(
         return ()
     wrong = int(pos[score == 0].sum()), int(neg[score == 1].sum())
     instead = (
-        "Give probabilities between 0 and 1: t.map(trueness.calibrate(other_cases)), or"
-        " clip the scores and say so."
+        "Use probabilities between 0 and 1, both excluded: "
+        "t.map(trueness.calibrate(other_cases)), or clip the scores and report it."
     )
     if any(wrong):
         return (
-            f"The loss is infinite: what was called impossible happened (positives with"
-            f" a score of exactly 0: {wrong[0]:,}; negatives with exactly 1: "
-            f"{wrong[1]:,}). {instead}",
+            "The loss is infinite, because some predictions were certain and wrong "
+            f"(positives with a score of exactly 0: {wrong[0]:,}; negatives with "
+            f"exactly 1: {wrong[1]:,}). {instead}",
         )
     sure = int((pos + neg)[(score == 0) | (score == 1)].sum())
     return (
-        f"{sure:,} cases have a score of exactly 0 or 1 and were right so far; one that"
-        f" is wrong would cost infinity, so the interval is open upwards. {instead}",
+        f"{sure:,} cases have a score of exactly 0 or 1 and are all right; a single "
+        "wrong one would make the loss infinite, so the interval has no upper end. "
+        f"{instead}",
     )
 
 

@@ -42,7 +42,7 @@ class Reliability(Answer):
         Share of positives that belongs to the score, by isotonic regression.
     consistency_low, consistency_high : array (k,)
         Where the curve would lie if the scores were calibrated: a curve outside of it
-        speaks against calibration.
+        is evidence against calibration.
     confidence_low, confidence_high : array (k,)
         Where the true share may lie.
     level : float

@@ -60,5 +60,5 @@ def _reliability(line: CalibrationLine) -> str:
         height = f"too {'low' if where.value > 0 else 'high'} on average"
     return (
         f"The probabilities are {words} (calibration slope {s.value:.3g}, {s.low:.3g} "
-        f"to {s.high:.3g}; 1 is right) and {height}."
+        f"to {s.high:.3g}; 1 is ideal) and {height}."
     )

@@ -117,8 +117,8 @@ def calibration_index(
     ask = (statistic, statistic, level, replicates, generator)
     parts = error_estimates(values, few, *ask)
     notes = (
-        "Calibrated scores have an index above 0 as well; it says nothing about "
-        "discrimination.",
+        "By chance, even perfectly calibrated scores have an index above 0; it says "
+        "nothing about discrimination.",
     )
     return CalibrationIndex(parts[0], parts[1], parts[2], parts[3], span, notes)
 

@@ -27,31 +27,30 @@ COMMANDS = {
     "dominance.",
     "readers": "Do readers do better with one treatment? Multi-reader multi-case "
     "studies.",
-    "calibrate": "What does a score mean, as a probability? Fits a map and applies it.",
+    "calibrate": "What does a score mean as a probability? Fits a map and applies it.",
     "combine": "Would they be better together? Compares ways to combine scores, "
     "applies one.",
-    "apply": "What do new rows score? Applies a map that calibrate or combine has "
-    "saved.",
+    "apply": "What are the scores of new rows? Applies a map saved by calibrate or "
+    "combine.",
     "nogold": "How good is each test, and how common is the condition, if the truth is "
     "unknown?",
-    "judge": "What is the true pass rate, when the judges err? Also from logs of "
-    "evaluations.",
+    "judge": "What is the true pass rate if judges make errors? Reads tables and logs.",
     "leaves": "Can this leaf be trusted? Confidence and utility of every leaf of a "
     "tree.",
     "plan": "How many cases do I need? Sample sizes.",
-    "check": "Do these predictions meet what was agreed? A check for CI that knows its "
-    "doubt.",
-    "watch": "Is it still good? Looks at a new batch, and raises an alarm that looking "
-    "often does not set off.",
+    "check": "Do these predictions meet the requirements? For CI; allows for sampling "
+    "error.",
+    "watch": "Is it still good? Monitors new batches; looking often causes no false "
+    "alarms.",
     "demo": "Evaluate the sample data, say what was found and write a report.",
 }
 # commands whose module cannot have their name: ``trueness.cli.app`` is all of them
 MODULES = {"app": "workbench"}
 CODES = (
-    "Exit codes: 0 done; 1 the output could not be written, or its reader went away; "
-    "2 wrong input; 3 too few cases, or no threshold meets the constraints; 4 a "
-    "requirement fails, or an alarm; 5 none fails, one cannot be told yet; 130 "
-    "interrupted."
+    "Exit codes: 0 done; 1 the output could not be written or was closed by its "
+    "reader; 2 wrong input; 3 too few cases, or no threshold meets the constraints; "
+    "4 a requirement fails, or an alarm is raised; 5 none fails, but one cannot be "
+    "decided yet; 130 interrupted."
 )
 
 

@@ -166,9 +166,9 @@ def _request(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Re
     )
     for name in filter(source.with_commas, chosen.scores):
         raise InputError(
-            f"--{columns.option} {name} has numbers such as 1,234, which may be little "
-            f"more than one or a thousand. Type --decimal , if decimals follow the "
-            f"comma; otherwise take the commas out of the file."
+            f"--{columns.option} {name} has numbers such as 1,234, where the comma "
+            "may mark decimals or thousands. Type --decimal , if it marks decimals; "
+            "otherwise remove the commas from the file."
         )
     if chosen.guessed:
         say(f"Using {' and '.join(chosen.guessed)}: no other column fits.")

@@ -115,7 +115,7 @@ Decimal = Annotated[
     _data(
         "--decimal",
         metavar="SIGN",
-        help="Sign before the decimals in CSV, . or , (if 1,234 could be either).",
+        help="Decimal sign in CSV, . or , (needed if 1,234 could be either).",
     ),
 ]
 Count = Annotated[
@@ -126,7 +126,8 @@ Weight = Annotated[
     str | None,
     _column(
         "--weight",
-        help="Column with the weights of cases (survey weights, inverse chances).",
+        help="Column with the weights of cases (survey weights, inverse "
+        "probabilities).",
     ),
 ]
 By = Annotated[
@@ -150,10 +151,8 @@ Plot = Annotated[
         metavar="FILE",
     ),
 ]
-Debug = Annotated[bool, _out("--debug", help="Show the trace of an error.")]
-Quiet = Annotated[
-    bool, _out("--quiet", "-q", help="Say nothing but the answer and errors.")
-]
+Debug = Annotated[bool, _out("--debug", help="Show the full traceback of an error.")]
+Quiet = Annotated[bool, _out("--quiet", "-q", help="Print only the answer and errors.")]
 
 Maximize = Annotated[
     str | None,
@@ -177,14 +176,15 @@ Prevalence = Annotated[
     float | None,
     typer.Option(
         metavar="SHARE",
-        help="Share of positives where the score will be used, if it differs.",
+        help="Prevalence (share of positives) where the score will be used, if it "
+        "differs.",
     ),
 ]
 PrevalenceRange = Annotated[
     str | None,
     typer.Option(
         metavar="SHARE",
-        help="Share of positives in use, if not that of the file; 0.01:0.05 is a "
+        help="Prevalence where the score will be used, if it differs; 0.01:0.05 is a "
         "range.",
     ),
 ]

@@ -183,11 +183,11 @@ _CUT = {
         "prevalence", "notes",
     ),
     "guarantee": keys(
-        confidence=number("how surely all constraints hold at once"),
+        confidence=number("confidence with which all constraints hold at once"),
         proofs=several(of(Proof)),
     ),
-    "zones": each(value("anything", "two cuts and what happens in each zone")),
-    "group_cuts": each(value("anything", "a cut for each group, and the proof")),
+    "zones": each(value("anything", "two thresholds and what happens in each zone")),
+    "group_cuts": each(value("anything", "a threshold for each group, and the proof")),
     "decision": each(value("anything", "which of several scores should decide")),
 }  # fmt: skip
 _CALIBRATED = {
@@ -320,7 +320,7 @@ RESULTS: dict[str, Schema] = {
                 raw=number("share of yes among all verdicts"),
                 naive=each(number("share of yes of a judge")),
                 judges=each(of(Judge)),
-                sentences=several(text("what was found, for a paper")),
+                sentences=several(text("what was found, as a sentence for a paper")),
                 next=of(LabelPlan),
                 needed=of(LabelNumber),
                 **{
@@ -364,8 +364,8 @@ RESULTS: dict[str, Schema] = {
                 low=number("lower one-sided limit"),
                 high=number("upper one-sided limit"),
                 bound=number("what it was compared with"),
-                cases=whole("the cases that tell"),
-                more=whole("how many more such cases would tell"),
+                cases=whole("the cases that count for it"),
+                more=whole("how many more such cases would be enough to decide"),
                 reason=text("why, in a sentence"),
             )
         ),
@@ -375,18 +375,18 @@ RESULTS: dict[str, Schema] = {
         watching=text("what is watched"),
         alarm=value("yes or no", "whether the alarm was ever raised"),
         since=text("the batch that raised it"),
-        counted=value("yes or no", "whether this batch told anything new"),
+        counted=value("yes or no", "whether this batch was new"),
         value=number("the estimate from all batches"),
         low=number("lower end of the confidence sequence"),
         high=number("upper end of the confidence sequence"),
-        evidence=number("largest factor against the bound so far"),
+        evidence=number("largest evidence (e-value) against the bound so far"),
         looks=whole("how often it was looked at"),
         sentence=text("how it stands"),
         groups=each(
             keys(
                 alarm=value("yes or no", "whether its alarm was ever raised"),
                 since=text("the batch that raised it"),
-                evidence=number("largest factor against the bound so far"),
+                evidence=number("largest evidence (e-value) against the bound so far"),
                 value=number("the estimate from all batches"),
                 low=number("lower end of the confidence sequence"),
                 high=number("upper end of the confidence sequence"),

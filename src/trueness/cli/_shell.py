@@ -38,7 +38,7 @@ from trueness._core.numbers import in_column, number_of, percent
 from trueness._core.progress import progress, silent
 from trueness._core.records import json_value, shown
 from trueness.cli._columns import Request
-from trueness.cli._words import for_the_shell
+from trueness.cli._words import for_the_shell, noted
 
 DRAWN_BY_GROUP = ("evaluate", "judge", "nogold")
 EXIT = {"written": 1, "input": 2, "cases": 3, "interrupted": 130}
@@ -96,8 +96,21 @@ def envelope(answer: CommandAnswer) -> dict[str, Any]:
     from trueness import __version__
 
     head = {"schema": f"trueness/{answer.command}/1", "trueness": __version__}
-    body: dict[str, Any] = json_value(answer.about | {"result": answer.result})
-    return head | body
+    body = json_value(answer.about | {"result": answer.result})
+    said: dict[str, Any] = _noted(body)
+    return head | said
+
+
+def _noted(value: Any) -> Any:
+    """Say every list of notes with the words of the command line."""
+    if isinstance(value, list):
+        return [_noted(v) for v in value]
+    if isinstance(value, dict):
+        return {
+            k: noted(v) if k == "notes" and isinstance(v, list) else _noted(v)
+            for k, v in value.items()
+        }
+    return value
 
 
 def _draw(answer: CommandAnswer, plot: Path) -> None:
@@ -138,7 +151,7 @@ def cases_sentence(counted: Any) -> str:
     """Say what was counted."""
     cases = f"{number_of(counted.n)} cases"
     if counted.weighted:
-        cases = f"Cases with weights of {number_of(counted.n)} in all"
+        cases = f"Weighted cases, total weight {number_of(counted.n)}"
     text = f"{cases}: {number_of(counted.n_pos)} positive"
     labelled = counted.n_pos + counted.n_neg
     if labelled:
@@ -181,22 +194,26 @@ def each_group(
     return found
 
 
-def table(head: list[str], rows: list[list[Any]]) -> TextGrid:
-    """Lay out a table: names and words to the left, numbers to the right."""
+def table(head: list[str], rows: list[list[Any]], most: int = MOST) -> TextGrid:
+    """Lay out a table: names and words to the left, numbers to the right.
+
+    Names that came with the data are shortened to ``most`` letters.
+    """
     columns = [[row[k] for row in rows] for k in range(len(head))]
     words = [all(isinstance(v, str) for v in column) for column in columns]
     texts = [
-        _names(c) if w else in_column(c, 3) for c, w in zip(columns, words, strict=True)
+        _names(c, most) if w else in_column(c, 3)
+        for c, w in zip(columns, words, strict=True)
     ]
     lines = [list(row) for row in zip(*texts, strict=True)]
     return TextGrid([shown(name, MOST) for name in head], lines, words)
 
 
-def _names(column: list[str]) -> list[str]:
+def _names(column: list[str], most: int) -> list[str]:
     """Write words: names, which must stay apart, or verdicts, which may repeat."""
     if len(set(column)) == len(column):
-        return told_apart(column, MOST)
-    return [shown(name, MOST) for name in column]
+        return told_apart(column, most)
+    return [shown(name, most) for name in column]
 
 
 def _fitting(grid: TextGrid, width: int) -> list[Table]:

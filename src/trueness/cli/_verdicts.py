@@ -65,8 +65,9 @@ def widened(
     names = [str(n) for n in source.distinct(judge, MOST_JUDGES)]
     if len(names) > MOST_JUDGES:
         raise InputError(
-            f"--judge names the column of the judges, of which there may be "
-            f"{MOST_JUDGES}; {judge!r} has more: {names_of(names, 3)}. Is it the item?"
+            "--judge names the column of the judges, of which there may be "
+            f"{MOST_JUDGES}; {judge!r} has more: {names_of(names, 3)}. Does that "
+            "column hold the items?"
         )
     keys = [item] if system is None else [item, system]
     _once(source, [*keys, judge], "verdict")
@@ -161,8 +162,8 @@ def with_labels(
         )
         if not matched:
             raise InputError(
-                f"No {item} of {file} is one of {source.name}. Do both files name "
-                f"the items alike?"
+                f"No {item} of {file} is one of {source.name}. Do both files use the "
+                "same names for items?"
             )
         rows = left.join(right, on, how="left")
         columns = ", ".join(quoted(c) for c in (*source.types, label))

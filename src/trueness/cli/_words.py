@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable
 
 # options whose names differ from the words of the library
 OPTIONS = {
@@ -26,11 +27,18 @@ KNOWN = frozenset(
         *("maximize", "minimize", "subject_to", "prevalence", "guarantee", "method"),
         *("folds", "criterion", "dependence", "draws", "confidence", "utility", "null"),
         *("power", "half_width", "auc", "p", "cost_fp", "cost_fn", "column", "yes"),
-        *("labelled", "judges", "item", "system", "judge"),
+        *("labelled", "judges", "item", "system", "judge", "cluster", "covariance"),
+        *("metric", "threshold", "margin", "recall", "correlation", "at"),
     ]
 )
 _GIVEN = re.compile(
     r"""(?<![\w-])([a-z_]+)=("[^"]*"|'[^']*'|\[[^\]]*\]|\([^)]*\)|[^\s,;)]*[^\s,;).])?"""
+)
+# signs of Python that no option stands for; "cost(fp=1, fn=5)" is typed in a shell too
+_PYTHON = re.compile(
+    r"\b(?:trueness|tally|panel|frame|leaves|scan|map|post|report)[.(\[][\"'\w\[]|"
+    r"(?<![-\w])(?!(?:[ft][pn]|defer|beta|odds)=)[a-z_]+=(?=[\"'\d\[{( ])|"
+    r"\by_true\b|\by_score\b|\blambda\b"
 )
 # whole sentences that make no sense in a shell, and what to say instead
 SENTENCES = (
@@ -39,14 +47,42 @@ SENTENCES = (
         r"Make a column that is 1 for \1 and 0 for the rest.",
     ),
     (
-        r"Cut the scores first: panel\.vote\(.*?\)\.",
+        r"Apply thresholds to the scores first: panel\.vote\(.*?\)\.",
         "Make columns of 0 and 1 first, with a threshold for each score.",
     ),
-    (r"Pass positive=\.\.\. to \w+\.", "Type --positive VALUE."),
+    (r"Pass positive=\.\.\. to \w+(?:\.tally)?\.", "Type --positive VALUE."),
     (r"Type (trueness\.)?tally\([^)]*\)\.?", "Check --label and --score."),
     (r"label_next says", "--next 50 says"),
     (r", add judges (that do not .*?), or pass prior= to \w+", r", or add judges \1"),
+    (r": post\.sensitivity_to_dependence\(\) shows by how much\.", "."),
+    (
+        r"Label some cases: then trueness\.prevalence and latent_class learn .* them\.",
+        "Label some cases, and type trueness judge --label COLUMN.",
+    ),
+    (
+        r"reverse it with tally\.map\(.*?\); (if the other label is the positive one), "
+        r"pass positive=\.\.\. to trueness\.tally",
+        r"change its sign; \1, type --positive VALUE",
+    ),
+    (
+        r"; trueness\.latent_class says what can be learnt",
+        "; type trueness nogold for what can be learnt",
+    ),
+    (r"\bvalidate_thresholds?(?= (?:says|allow))", "--validate"),
     (r"(Pass|Type) confidence=(\S+?)\.?$", r"Type --guarantee \2."),
+    (r'Type readers="fixed"', "Type --fixed readers"),
+    (r"\b([Tt]his|[Tt]he) (?:tally|panel|frame)\b(?![.\[(])", r"\1 file"),
+    (r"or sampling=\S+ if cases were not chosen by their label", "or leave it out"),
+    (r"Leave weight= out, or, where", "Leave --weight out, or, where"),
+    (r"type count= with whole numbers", "type --count COLUMN"),
+    (r"^table= must name a table of (\S+);", r"Name a table, as in \1::TABLE;"),
+    (r"^table= names a table of a database; ", "::TABLE names a table of a database; "),
+    (r"(written by )trueness\.save_map", r"\1calibrate --save or combine --save"),
+    (r"type duckdb\.sql\('INSTALL (\w+)'\)", r"type duckdb -c 'INSTALL \1'"),
+    (
+        r"into FOLDER(/\S+?) and type trueness\.scan\(.*?\}\)",
+        r"into ~/.duckdb/extensions\1",
+    ),
 )
 
 
@@ -69,8 +105,18 @@ def for_the_shell(sentence: str, label: str | None = None) -> str:
         text,
     )
     if label is not None:
-        text = text.replace("y_true", f"column {label!r}")
-    return text.replace("y_score", "the score").replace("trueness.", "")
+        text = text.replace("y_true must", f"column {label!r} must")
+        text = text.replace("y_true holds", f"column {label!r} holds")
+    text = re.sub(r"\by_score(?= must\b)", "the score", text)
+    # what still speaks Python is advice that a shell cannot follow
+    said = re.split(r"(?<=[.?!])(?=\s+[A-Z(])", text)
+    kept = [part for part in said if not _PYTHON.search(part)]
+    return "".join(kept).lstrip() if kept else text
+
+
+def noted(notes: Iterable[str]) -> list[str]:
+    """Say the notes of an answer with the words of the command line."""
+    return [for_the_shell(note) for note in notes]
 
 
 def _case(word: str, first: str) -> str:

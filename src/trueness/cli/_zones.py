@@ -7,6 +7,7 @@ from typing import Any
 from trueness._core.doors import door
 from trueness.cli._columns import Request
 from trueness.cli._shell import table
+from trueness.cli._words import noted
 from trueness.counts.values import Panel, Tally
 from trueness.threshold.decisions import best_decision
 from trueness.threshold.gap_prices import gap_price
@@ -27,7 +28,7 @@ from trueness.threshold.zone_validation import (
 )
 from trueness.threshold.zones import best_thresholds
 
-_HEAD = ["cases of the file", "positive", "negative"]
+_HEAD = ["cases", "positive", "negative"]
 
 
 def two_cuts(
@@ -43,13 +44,15 @@ def two_cuts(
         parts += [
             zone_check(checked),
             table(["metric", "value"], [[n, v] for n, v in checked.metrics.items()]),
+            "'above' is about the cases called positive, 'below' about those called "
+            "negative.",
         ]
     result = {
         "objective": z.objective,
         "value": z.value,
         "constraints": z.constraints,
         "prevalence": z.prevalence,
-        "method": "pairs of cuts, exact",
+        "method": "pair of thresholds, exact",
         "notes": z.notes,
         "zones": z.to_dict() | {"validation": checked and checked.to_dict()},
     }
@@ -67,7 +70,7 @@ def two_promised_cuts(
     result = {
         "constraints": {p.constraint: p.value for p in z.proofs},
         "prevalence": t.prevalence,
-        "method": "guaranteed pair of cuts",
+        "method": "guaranteed pair of thresholds",
         "notes": z.notes,
         "zones": z.to_dict(),
         "guarantee": {"confidence": z.confidence, "proofs": z.proofs},
@@ -89,8 +92,8 @@ def cuts_of_groups(
         "objective": g.objective,
         "value": g.value,
         "constraints": g.constraints,
-        "method": "a cut for each group, "
-        + ("proved optimal" if g.proved else "best found in the time"),
+        "method": "a threshold for each group, "
+        + ("proved optimal" if g.proved else "best found within the time limit"),
         "notes": g.notes,
         "group_cuts": g.to_dict(),
     }
@@ -104,7 +107,7 @@ def cuts_of_groups(
 
     rows = table(list(GROUP_HEAD), group_rows(g))
     first, *rest = group_sentences(g)
-    return result, [first, rows, *rest, *g.notes], chart
+    return result, [first, rows, *rest, *noted(g.notes)], chart
 
 
 def point_numbers(point: Any, found: dict[str, Any]) -> dict[str, Any]:

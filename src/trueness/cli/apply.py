@@ -39,13 +39,15 @@ def apply(
     ] = None,
     column: Annotated[str | None, typer.Option(help="Name of the new column.")] = None,
 ) -> CommandAnswer:
-    """What do new rows score? Applies a map that calibrate or combine has saved.
+    """What are the scores of new rows? Applies a map saved by calibrate or combine.
 
     Example: trueness apply map.json sample:west_nile --score adaboost \
 -o calibrated.parquet
     """
     if output is None:
-        raise InputError("Where to? Type -o FILE.parquet or -o FILE.csv.")
+        raise InputError(
+            "No output file was named. Type -o FILE.parquet or -o FILE.csv."
+        )
     check_targets(file, {"output": output})
     fitted = load_map(map)
     source = open_source(file, ordered=True)

@@ -1,4 +1,4 @@
-"""What does a score mean, as a probability?"""
+"""What does a score mean as a probability?"""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def calibrate(
     column: Annotated[str | None, typer.Option(help="Name of the new column.")] = None,
     save: Save = None,
 ) -> CommandAnswer:
-    """What does a score mean, as a probability? Fits a map and applies it.
+    """What does a score mean as a probability? Fits a map and applies it.
 
     Example: trueness calibrate sample:west_nile --label virus --score adaboost \
 -o calibrated.parquet --save map.json
@@ -69,7 +69,8 @@ def calibrate(
     }
     parts = [
         cases_sentence(t),
-        f"Map fitted by the method {method}. What a score means as a probability:",
+        f"Calibration map fitted by the method {method}. What a score means as a "
+        "probability:",
         table(["score", "probability"], _meaning(t, fitted)),
         *_words(found, t),
         *_group_table(request, by_group),

@@ -12,10 +12,12 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.options import choice
 from trueness._core.checks.words import nearest
 from trueness._core.doors import door
+from trueness._core.numbers import level_text
 from trueness.cli._columns import Chosen, Request, choose, one_score
 from trueness.cli._command import command
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, say, table
 from trueness.cli._source import Source, open_source
+from trueness.cli._words import noted
 from trueness.counts.values import Panel, Tally, panel_of_rows
 from trueness.data.engines import quoted
 from trueness.data.frames import panel, tally
@@ -41,12 +43,15 @@ def check(
     baseline: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Predictions that these must not fall behind."
+            metavar="FILE",
+            help="Predictions of the baseline, which these must not be worse than.",
         ),
     ] = None,
     undecided: Annotated[
         str | None,
-        typer.Option(help="What cannot be told yet: report (exit 5), pass or fail."),
+        typer.Option(
+            help="What cannot be decided yet: report it (exit 5), pass or fail."
+        ),
     ] = None,
     junit: _Out = None,
     markdown: _Out = None,
@@ -55,7 +60,9 @@ def check(
     ] = False,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="FILE", help="Where --init writes."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="The file that --init writes."
+        ),
     ] = Path("quality.toml"),
     label: Annotated[
         str | None, typer.Option(help="For --init: column with the labels.")
@@ -64,7 +71,7 @@ def check(
         str | None, typer.Option(help="For --init: column with the scores.")
     ] = None,
 ) -> CommandAnswer:
-    """Do these predictions meet what was agreed? A check for CI that knows its doubt.
+    """Do these predictions meet the requirements? For CI; allows for sampling error.
 
     Example: trueness check --init sample:west_nile --label virus --score boosting
     """
@@ -105,9 +112,10 @@ def _answer(
         for v in found.ordered()
     ]
     parts: list[Any] = [counted.pop("sentence")]
-    parts.append(table(["verdict", "requirement", "measured", "limits"], rows))
+    head = ["verdict", "requirement", "measured", f"{level_text(found.level)} limits"]
+    parts.append(table(head, rows, most=120))  # a requirement is read to its end
     parts += [v.reason for v in found.ordered() if v.verdict != HOLDS]
-    parts += found.notes
+    parts += noted(found.notes)
     word = found.verdict
     if word == OPEN and undecided != "report":
         word = HOLDS if undecided == "pass" else FAILS
@@ -130,7 +138,7 @@ def _ending(verdict: str, code: int) -> str:
     said = {
         HOLDS: "Every requirement holds.",
         FAILS: "At least one requirement fails.",
-        OPEN: "Nothing fails, but these cases cannot tell everything yet.",
+        OPEN: "No requirement fails, but not all can be decided with these cases.",
     }
     return f"{said[verdict]} Exit code {code}."
 
@@ -291,7 +299,7 @@ def _first(
     named = str(chosen.label), chosen.scores[0]
     t = tally(source.rows, label=named[0], score=named[1], positive=chosen.positive)
     if output.exists():
-        raise InputError(f"{output} is there already. Name another file with -o.")
+        raise InputError(f"{output} exists already. Choose another file with -o.")
     _write(output, first_contract(t, *named))
     found, counted = _checked(read_contract(output), file, None)
     return _answer(found, counted, "report", str(output))

@@ -13,6 +13,7 @@ from trueness.cli._columns import Request, count_clusters, count_panel
 from trueness.cli._command import TWO_SCORES, command
 from trueness.cli._options import Cluster
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, each_group, table
+from trueness.cli._words import noted
 from trueness.comparison.aucs import compare_auc
 from trueness.comparison.dominance import Dominance, dominates
 from trueness.comparison.results import Comparison
@@ -95,7 +96,7 @@ def sentences(found: Comparison) -> list[str]:
     return [
         *lines,
         *pair_sentences(found, [shown(n) for n in found.names]),
-        *found.notes,
+        *noted(found.notes),
     ]
 
 

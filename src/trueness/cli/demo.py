@@ -39,7 +39,7 @@ def demo(
     folder: Annotated[
         Path,
         typer.Option(
-            "--folder", "-o", help="Where the files go.", rich_help_panel="Output"
+            "--folder", "-o", help="Folder for the files.", rich_help_panel="Output"
         ),
     ] = Path("demo_output"),
 ) -> CommandAnswer:

@@ -24,6 +24,7 @@ from trueness.cli._columns import (
 from trueness.cli._command import SCORES, command
 from trueness.cli._options import Cluster
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, table
+from trueness.cli._words import noted
 from trueness.counts.values import Tally
 from trueness.data.engines import quoted
 from trueness.data.multiclass import multiclass_auc
@@ -99,8 +100,8 @@ def evaluate(
     parts.append(_legend(request.level, numbers, by_group))
     if cluster is not None:
         parts.append(
-            f"The interval of the AUC allows for cases that share a value of {cluster};"
-            " the other intervals take all cases for independent."
+            "The interval of the AUC allows for cases that share a value of "
+            f"{cluster}; the other intervals assume that all cases are independent."
         )
     parts += _notes(numbers)
     return CommandAnswer(
@@ -146,7 +147,7 @@ def _class_sentences(tallies: dict[str, Tally], together: Estimate | None) -> li
     first = next(iter(tallies.values()))
     sizes = listed([f"{shown(c)} {t.n_pos:,}" for c, t in tallies.items()])
     lines = [f"{first.n:,} cases of {len(tallies)} classes: {sizes}. Each class is "
-             "held against the rest."]  # fmt: skip
+        "compared with the rest."]  # fmt: skip
     if together is not None:
         lines.append(
             f"All classes together: {together} (Hand and Till 2001; 0.5 is guessing)."
@@ -221,8 +222,10 @@ def _notes(numbers: dict[str, dict[str, Estimate | None]]) -> list[str]:
     """Give what the estimates say of themselves, and warn of a reversed score."""
     lines = []
     for name, row in numbers.items():
-        notes = [n for e in row.values() for n in getattr(e, "notes", ())]
-        lines += [f"{shown(name)}: {n}" for n in dict.fromkeys(notes) if n != REVERSED]
+        notes = [
+            n for e in row.values() for n in getattr(e, "notes", ()) if n != REVERSED
+        ]
+        lines += [f"{shown(name)}: {n}" for n in noted(dict.fromkeys(notes)) if n]
         a = row["auc"]
         if a is not None and a.high < 0.5:
             lines.append(

@@ -56,8 +56,8 @@ from trueness.nogold.sentences import (
 ALL = "all"
 HOW = {
     "random": "at random",
-    "by verdict": "by what the judges said",
-    "by truth": "by their truth",
+    "by verdict": "by the verdicts of the judges",
+    "by truth": "by their true label",
 }
 _NUMBER = "trueness_item"
 
@@ -102,7 +102,9 @@ def judge(
     abstain: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="VALUE", help="Verdict that means none, such as unsure; repeat it."
+            metavar="VALUE",
+            help="Verdict that counts as missing, such as unsure; repeat it for "
+            "several.",
         ),
     ] = None,
     labels: Annotated[
@@ -119,12 +121,15 @@ def judge(
     ] = "per system",
     next: Annotated[
         int,
-        typer.Option(metavar="NUMBER", help="Which so many cases to label next?"),
+        typer.Option(
+            metavar="NUMBER", help="Number of cases to label next; answers which."
+        ),
     ] = 0,
     width: Annotated[
         float | None,
         typer.Option(
-            metavar="SHARE", help="How many labels for an interval of this width?"
+            metavar="SHARE",
+            help="Wanted width of the interval; answers how many labels it takes.",
         ),
     ] = None,
     output: Annotated[
@@ -142,7 +147,7 @@ def judge(
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> CommandAnswer:
-    """What is the true pass rate, when the judges err? Also from logs of evaluations.
+    """What is the true pass rate if judges make errors? Reads tables and logs.
 
     Example: trueness judge sample:judges --judge skywork_gemma_27b \
 --judge internlm2_20b --label human --labelled random
@@ -162,7 +167,7 @@ def judge(
         panel = count_panel(request)
         systems = count_panel(request, by=True) if request.chosen.by else {}
     panels = {str(s): p for s, p in systems.items()} or {ALL: panel}
-    with progress("Judging the judges", unit=""):
+    with progress("Estimating the pass rate", unit=""):
         rates = rates_of(panels, labelled, level, seed)
         compared = _compared(request, panels, rates, item, judges, labelled)
         plans = _plans(panels, rates, next, width)

@@ -19,6 +19,7 @@ from trueness.cli._command import Columns, command
 from trueness.cli._options import Votes, Yes
 from trueness.cli._shell import CommandAnswer, about, say, table
 from trueness.cli._source import Source, names_of
+from trueness.cli._words import noted
 from trueness.nogold.combinations.best import best_combination
 from trueness.nogold.combinations.records import Combination
 from trueness.nogold.dependence import Dependence, conditional_dependence
@@ -51,8 +52,9 @@ def nogold(
     criterion: Annotated[
         str,
         typer.Option(
-            help="What the best combination is best in: product, squares, sum or min "
-            'of sensitivity and specificity, or a metric such as "cost(fp=1, fn=5)".'
+            help="Criterion of the best combination: product, squares, sum or min of "
+            'sensitivity and specificity, or a metric such as "cost(fp=1, '
+            'fn=5)".'
         ),
     ] = "product",
     dependence: Annotated[
@@ -175,7 +177,7 @@ def _parts(
         f"{shown(best.formula, 300)}.",
         f"  Sensitivity {_interval(best.sensitivity)}.",
         f"  Specificity {_interval(best.specificity)}.",
-        *(f"Note: {note}" for note in found.notes),
+        *(f"Note: {note}" for note in noted(found.notes)),
     ]
 
 

@@ -32,11 +32,13 @@ def plan_for_auc(
     ] = None,
     null: Annotated[
         float | None,
-        typer.Option(help="The AUC that it shall be shown to differ from."),
+        typer.Option(
+            help="The AUC from which it should be shown to differ (null hypothesis)."
+        ),
     ] = None,
     power: Annotated[
         float | None,
-        typer.Option(help="Wanted power to show that (0.9 by default with --null)."),
+        typer.Option(help="Wanted power of that test (0.9 by default with --null)."),
     ] = None,
     method: Annotated[
         str, typer.Option(help="The interval that will be reported: score, delong.")
@@ -59,8 +61,8 @@ def plan_for_auc(
     """
     if (half_width is None) == (null is None):
         raise InputError(
-            "What shall the cases be enough for? Type --half-width 0.03 for a narrow "
-            "interval, or --null 0.75 --power 0.9 for a test."
+            "A plan needs a goal. Type --half-width 0.03 for a narrow interval, or "
+            "--null 0.75 --power 0.9 for a test."
         )
     fraction(level, "--level")
     choice(method, ("score", "delong", *planning.VARIANCES), "--method")
@@ -102,18 +104,18 @@ def plan_for_difference(
     first: Annotated[float, typer.Option(help="One AUC that you expect.")],
     second: Annotated[float, typer.Option(help="The other, on the same cases.")],
     correlation: Annotated[
-        float, typer.Option(help="Of the two scores within a class.")
+        float, typer.Option(help="Correlation of the two scores within a class.")
     ] = 0.5,
     prevalence: Annotated[float, typer.Option(help="Share of positives.")] = 0.5,
     half_width: Annotated[
         float | None, typer.Option(help="Wanted half-width of the interval.")
     ] = None,
     power: Annotated[
-        float | None, typer.Option(help="Wanted power to tell them apart (0.9).")
+        float | None, typer.Option(help="Wanted power of the paired test (0.9).")
     ] = None,
     level: Level = 0.95,
 ) -> CommandAnswer:
-    """How many cases are needed to tell two AUCs on the same cases apart?
+    """How many cases are needed to show that two AUCs on the same cases differ?
 
     Example: trueness plan difference --first 0.85 --second 0.8 --power 0.8
     """
@@ -151,15 +153,17 @@ def plan_for_rate(
     ] = None,
     null: Annotated[
         float | None,
-        typer.Option(help="The rate that it shall be shown to differ from."),
+        typer.Option(
+            help="The rate from which it should be shown to differ (null hypothesis)."
+        ),
     ] = None,
     power: Annotated[
         float | None,
-        typer.Option(help="Wanted power to show that (0.9 by default with --null)."),
+        typer.Option(help="Wanted power of that test (0.9 by default with --null)."),
     ] = None,
     level: Level = 0.95,
 ) -> CommandAnswer:
-    """How many cases are needed to know recall, specificity or precision at a cut?
+    """How many cases are needed to know recall, specificity or precision well enough?
 
     Example: trueness plan rate --rate recall --value 0.9 --prevalence 0.1 --null 0.8
     """
@@ -198,8 +202,7 @@ def leaf(
     """
     if confidence is None and utility is None:
         raise InputError(
-            "What shall the cases be enough for? Type --confidence 0.95, or --utility "
-            "0.7."
+            "A plan needs a goal. Type --confidence 0.95, or --utility 0.7."
         )
     n = plan_leaf(p, confidence=confidence, utility=utility)
     reached = {

@@ -13,6 +13,7 @@ from trueness.cli._columns import Request
 from trueness.cli._command import ONE_SCORE, command
 from trueness.cli._options import column_names
 from trueness.cli._shell import CommandAnswer, about, table
+from trueness.cli._words import noted
 from trueness.counts.values import Tally
 from trueness.readers.analysis import ReaderStudy, reader_study
 from trueness.readers.covariances import COVARIANCES
@@ -29,22 +30,28 @@ def readers(
     treatment: Annotated[str, _column("Column with the treatments.")] = "treatment",
     case: Annotated[str, _column("Column with the cases.")] = "case",
     metric: Annotated[
-        str, typer.Option(help="auc, or a metric at a cut: recall, specificity, ...")
+        str,
+        typer.Option(help="auc, or a metric at a threshold: recall, specificity, ..."),
     ] = "auc",
     threshold: Annotated[
-        float | None, typer.Option(help="The cut of such a metric.")
+        float | None, typer.Option(help="The threshold of such a metric.")
     ] = None,
     fixed: Annotated[
         str | None,
         typer.Option(
-            help="What is not to be generalised: readers, or cases.", metavar="WHAT"
+            help="What is taken as fixed, not as a sample: readers, or cases.",
+            metavar="WHAT",
         ),
     ] = None,
     covariance: Annotated[
-        str, typer.Option(help=f"How errors hang together: {', '.join(COVARIANCES)}.")
+        str,
+        typer.Option(
+            help=f"How the covariances are estimated: {', '.join(COVARIANCES)}."
+        ),
     ] = "jackknife",
     margin: Annotated[
-        float | None, typer.Option(help="A loss that would not matter.")
+        float | None,
+        typer.Option(help="Largest loss that would not matter (for non-inferiority)."),
     ] = None,
 ) -> CommandAnswer:
     """Do readers do better with one treatment? Multi-reader multi-case studies.
@@ -125,7 +132,7 @@ def _sentences(found: ReaderStudy) -> list[str]:
                 f"than {shown(p.second)} by more than {p.margin:g} (p = "
                 f"{p.p_noninferior:.3g})."
             )
-    return [*lines, *found.notes]
+    return [*lines, *noted(found.notes)]
 
 
 def _result(found: ReaderStudy) -> dict[str, Any]:

@@ -196,7 +196,7 @@ def _is_html(output: Path) -> None:
         return
     pdf = " Open it in a browser and print it to a PDF file."
     raise InputError(
-        f"The report is an HTML page, so {output} would be misleading. Type "
+        f"The report is an HTML page, so the name {output} would be misleading. Type "
         f"-o {output.with_suffix('.html')}."
         + (pdf if output.suffix.lower() == ".pdf" else "")
     )

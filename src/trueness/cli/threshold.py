@@ -41,6 +41,7 @@ from trueness.cli._shell import (
     say,
     table,
 )
+from trueness.cli._words import noted
 from trueness.counts.values import Tally
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS
@@ -82,11 +83,15 @@ def threshold(
     ] = None,
     validate: Annotated[
         bool,
-        typer.Option("--validate", help="Say what to expect on new cases."),
+        typer.Option(
+            "--validate", help="Estimate what to expect on new cases (bootstrap)."
+        ),
     ] = False,
     guarantee: Annotated[
         float | None,
-        typer.Option(help="Confidence with which the constraints shall hold."),
+        typer.Option(
+            help="Confidence with which the constraints must hold on new cases."
+        ),
     ] = None,
     mixture: Annotated[
         bool,
@@ -164,9 +169,9 @@ def _one_question(
     two = asks_for_two_cuts([*wanted.values(), *bounds])
     if at is not None or validate or guarantee is not None or by or two:
         raise InputError(
-            "Several --score ask which of them should decide, with the choice already "
-            "validated. Leave out --at, --validate, --guarantee, --by and deferred "
-            "cases, or name one --score."
+            "Several --score ask which of them should decide, and that answer is "
+            "always validated. Leave out --at, --validate, --guarantee, --by and "
+            "deferred cases, or name one --score."
         )
 
 
@@ -439,9 +444,9 @@ def _sentences(point: OperatingPoint) -> list[str]:
         )
     lines.append(
         f"At this threshold {objective_of(point.objective)} is {amount(point.value)}, "
-        f"at a prevalence of {point.prevalence:.4g}."
+        f"at a prevalence of {percent(point.prevalence)}."
     )
-    lines += point.notes
+    lines += noted(point.notes)
     if point.binding:
         many = "s" if len(point.binding) > 1 else ""
         stops = listed([constraint_text(c) for c in point.binding])
@@ -479,7 +484,8 @@ def _checked_parts(v: Validation) -> list[Any]:
         f"({level_text(v.threshold.level)} interval).",
     ]
     lines += [
-        f"{name} held in {percent(share)} of the samples left out."
+        f"The constraint {name} was met in {percent(share)} of the bootstrap test "
+        "samples."
         for name, share in v.holds.items()
     ]
     return [table(["metric", "value"], rows), *lines]

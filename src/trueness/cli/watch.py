@@ -34,29 +34,37 @@ def watch(
     ] = None,
     metric: Annotated[
         str | None,
-        typer.Option(help="To begin: recall, auc, brier, calibration, scores, ..."),
+        typer.Option(
+            help="For a new watch: recall, auc, brier, calibration, scores, ..."
+        ),
     ] = None,
     threshold: Annotated[
-        float | None, typer.Option(help="To begin: scores from here on are flagged.")
+        float | None,
+        typer.Option(help="For a new watch: a case is flagged from this score on."),
     ] = None,
     at_least: Annotated[
-        float | None, typer.Option(help="To begin: it must be this or more.")
+        float | None,
+        typer.Option(help="For a new watch: the metric must be this or more."),
     ] = None,
     at_most: Annotated[
-        float | None, typer.Option(help="To begin: it must be this or less.")
+        float | None,
+        typer.Option(help="For a new watch: the metric must be this or less."),
     ] = None,
     baseline: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="To begin: earlier predictions as a baseline."
+            metavar="FILE", help="For a new watch: earlier predictions as a baseline."
         ),
     ] = None,
     margin: Annotated[
         float,
-        typer.Option(help="To begin: how much worse than the baseline is allowed."),
+        typer.Option(
+            help="For a new watch: how much worse than the baseline is allowed."
+        ),
     ] = 0.0,
     near: Annotated[
-        float | None, typer.Option(help="To begin: calibration of scores near this.")
+        float | None,
+        typer.Option(help="For a new watch: calibration of scores near this value."),
     ] = None,
     judge: Annotated[
         list[str] | None,
@@ -64,12 +72,12 @@ def watch(
     ] = None,
     by: By = None,
     name: Annotated[
-        str | None, typer.Option(help="Name of the batch; else that of the file.")
+        str | None,
+        typer.Option(help="Name of the batch (by default the name of the file)."),
     ] = None,
     positive: Positive = None,
 ) -> CommandAnswer:
-    """Is it still good? Looks at a new batch, and raises an alarm that looking often
-    does not set off.
+    """Is it still good? Monitors new batches; looking often causes no false alarms.
 
     Example: trueness watch state.json sample:west_nile --label virus --score boosting
     --metric auc --at-least 0.7
@@ -153,7 +161,7 @@ def _answer(held: Any, before: int, said: dict[str, Any], cases: str) -> Command
     }
     if grouped:
         rows = [
-            [g, "alarm" if w.alarm else "quiet", w.value, w.low, w.high]
+            [g, "alarm" if w.alarm else "no alarm", w.value, w.low, w.high]
             for g, w in grouped.items()
         ]
         parts.append(table(["group", "", "value", "from", "to"], rows))

@@ -34,11 +34,12 @@ def app(
     browser: Annotated[
         bool,
         typer.Option(
-            "--browser/--no-browser", help="Open the page in a browser, or leave it."
+            "--browser/--no-browser",
+            help="Open the page in a browser, or only print its address.",
         ),
     ] = True,
     limit: Annotated[
-        int, typer.Option(metavar="MB", help="Megabytes of an upload at most.", min=1)
+        int, typer.Option(metavar="MB", help="Largest upload, in megabytes.", min=1)
     ] = 512,
     host: Annotated[
         str, typer.Option(help="Address to listen on; this machine only by default.")

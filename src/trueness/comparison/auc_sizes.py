@@ -39,7 +39,7 @@ def plan_auc_difference(
     power: float | None = None,
     level: float = 0.95,
 ) -> Plan:
-    r"""How many cases are needed to tell two AUCs on the same cases apart?
+    r"""How many cases are needed to show that two AUCs on the same cases differ?
 
     .. math:: \mathrm{cov} = \frac{[\Phi_2(h_1, h_2; \rho) - A_1 A_2]
               + (N_1 + N_0 - 2) [\Phi_2(h_1, h_2; \rho/2) - A_1 A_2]}{N_1 N_0}
@@ -90,7 +90,7 @@ def plan_auc_difference(
     if half_width is None and a == b:
         raise InputError(
             f"plan_auc_difference needs two AUCs that differ; both are {a:g}. No "
-            f"number of cases tells them apart."
+            "number of cases can show a difference."
         )
     goal = 0.9 if power is None else _options.fraction(power, "power")
     width = None if half_width is None else _options.fraction(half_width, "half_width")

@@ -336,7 +336,7 @@ def few_cases(questions: Sequence[AucQuestion]) -> tuple[str, ...]:
         return ()
     return (
         f"With {n:.3g} {name} case{'s' if n > 1 else ''} only a very large difference "
-        f"can be told from chance; collect more {name} cases.",
+        f"can be distinguished from chance; collect more {name} cases.",
     )
 
 

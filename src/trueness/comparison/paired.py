@@ -117,12 +117,12 @@ def compare_metric(
 
     Notes
     -----
-    Each case is first cut into votes, so the bootstrap draws at most eight counts for a
-    pair, however many cases there are. It is Rubin's (1981) with half a case added to
-    each of them (Jeffreys): five of five found is 1 (0.62 to 1), not 1 (1 to 1), and
-    for one share it is Jeffreys' interval. Cases on which two classifiers differ get
-    one instead (Bonett and Price 2012): with a half, four against none would be
-    significant, which equal classifiers show in one of eight such samples. McNemar's
+    Each case is first turned into votes, so the bootstrap draws at most eight counts
+    for a pair, however many cases there are. It is Rubin's (1981) with half a case
+    added to each of them (Jeffreys): five of five found is 1 (0.62 to 1), not 1 (1 to
+    1), and for one share it is Jeffreys' interval. Cases on which two classifiers
+    differ get one instead (Bonett and Price 2012): with a half, four against none would
+    be significant, which equal classifiers show in one of eight such samples. McNemar's
     exact p-value is the binomial one, of the cases on which two classifiers differ.
     Measured error rates are in ``docs/maths/ranking.md``. A larger value counts as
     better when a margin is tested, so give the margin of a cost to the other side.

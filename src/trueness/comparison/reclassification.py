@@ -89,21 +89,22 @@ def nri(
     old, new
         Names of the two; not needed for a panel of two (old first).
     categories
-        Cuts between risk categories, for example ``[0.05, 0.2]``: a case moves when it
-        changes its category. None: any change of the risk counts (category-free NRI).
+        Thresholds between risk categories, for example ``[0.05, 0.2]``: a case moves
+        when it changes its category. None: any change of the risk counts (category-free
+        NRI).
     level
         Confidence level of the intervals.
 
     Returns
     -------
     Reclassification
-        The index, its two parts, and what speaks against believing it.
+        The index, its two parts, and reasons for caution.
 
     Notes
     -----
     Pencina et al. (2008), eqs. 5 to 7; (2011) for the category-free form. Intervals by
     Agresti and Min (2005), half a case added to each direction, so that there is width
-    when nobody moved. On cases that a model was fitted to, or when the new
+    when no case moved. On cases that a model was fitted to, or when the new
     model is not calibrated, the index is positive for useless models too (Hilden and
     Gerds 2014; Pepe et al. 2015); Kerr et al. (2014) advise against it.
 
@@ -158,7 +159,7 @@ def idi(
     Returns
     -------
     Reclassification
-        The index, its two parts, and what speaks against believing it.
+        The index, its two parts, and reasons for caution.
 
     Notes
     -----
@@ -281,8 +282,8 @@ def _warnings(
         )
     if pair.p_value >= alpha or pair.difference.value < 0:
         notes.append(
-            f"The AUC does not show a gain beyond chance: "
-            f"{pair.difference.value:+.3f}, p = {pair.p_value:.2g}."
+            f"The AUC shows no significant gain: {pair.difference.value:+.3f}, p = "
+            f"{pair.p_value:.2g}."
         )
     return tuple(notes)
 

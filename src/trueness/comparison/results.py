@@ -92,7 +92,7 @@ class Comparison(Record):
     method : str
         How they were compared.
     notes : tuple of str
-        What to beware of; empty when nothing is.
+        What to keep in mind; empty when there is nothing.
     """
 
     names: tuple[str, ...]
@@ -112,7 +112,7 @@ class Comparison(Record):
         lines += [f"  {pair}" for pair in self.pairs]
         lines.append(
             f"  all equal? p = {self.p_value:.3g} (Wald statistic "
-            f"{self.statistic:.4g} on {self.df})"
+            f"{self.statistic:.4g} on {self.df} degrees of freedom)"
         )
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 

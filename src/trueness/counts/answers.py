@@ -174,15 +174,15 @@ def _answer(
     if args and _is_counted(args[0], words):
         if words:
             raise InputError(
-                f"{next(iter(words))}= goes along with data; {q.name} was given "
-                f"counts, which know their labels and scores. Leave it out."
+                f"{next(iter(words))}= is for arrays and frames; {q.name} was given "
+                "counts, which already hold labels and scores. Leave it out."
             )
         return _respond(q, args[0], args[1:], options)
     counts, rest = door("data.asked").counted(q.name, q.takes, args, words)
     if words.get("by") is None or q.takes == "counts":
         return _respond(q, counts, rest, options)
     if not counts:
-        raise NotEnoughCases(f"{q.name} needs cases; found none, and so no groups.")
+        raise NotEnoughCases(f"{q.name} needs cases; found an empty mapping of groups.")
     parts = {**counts, WHOLE: _sum(counts)}
     return {name: _respond(q, x, rest, options) for name, x in parts.items()}
 

@@ -16,8 +16,8 @@ from trueness._core.checks.errors import InputError
 
 Bins = tuple[Floats, Floats, list[Ints]]
 BINS_FORGOTTEN = (
-    "The bins of this binned tally are forgotten, and answers will carry no bounds: "
-    "the function may rise and fall within a bin. If it never does, type "
+    "The bins of this binned tally are lost, and answers will have no limits, "
+    "because the function may rise and fall within a bin. If it never does, type "
     "tally.map(f, monotone=True)."
 )
 
@@ -122,7 +122,7 @@ def turned_bins(ends: Floats, counts: Sequence[Ints]) -> Bins:
     steps = np.diff(ends[::-1].T.ravel())
     if (steps > 0).any() and (steps < 0).any():
         raise InputError(
-            "monotone=True was said of a function that rises and falls: the ends of "
-            "the bins are not in order any more. Leave it out."
+            "monotone=True was given for a function that rises and falls: the ends "
+            "of the bins are no longer in order. Leave it out."
         )
     return merge_bins(ends.min(axis=0), ends.max(axis=0), counts)

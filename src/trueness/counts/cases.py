@@ -159,8 +159,8 @@ def describe(x: Cases) -> str:
     """Say what was counted."""
     if x.weighted:
         return (
-            f"weights of {x.n:,.6g} ({x.n_neg:,.6g} negative, {x.n_pos:,.6g} positive, "
-            f"{x.n_unknown:,.6g} unknown)"
+            f"total weight {x.n:,.6g} ({x.n_neg:,.6g} negative, {x.n_pos:,.6g} "
+            f"positive, {x.n_unknown:,.6g} unknown)"
         )
     return (
         f"{x.n:,} cases ({x.n_neg:,} negative, {x.n_pos:,} positive, "

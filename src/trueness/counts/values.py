@@ -79,8 +79,9 @@ class Tally(Cases):
         Cases at that score that are negative, positive and without a label.
     high : array (m,) of float64
         The largest score of each row: the score itself, but for a tally that was binned
-        (see :meth:`coarse`). ``score`` is then the smallest one, so that every cut of
-        the tally is a cut of the cases; :func:`trueness.bounds` says what is lost.
+        (see :meth:`coarse`). ``score`` is then the smallest one, so that every
+        threshold of the tally is a threshold of the cases; :func:`trueness.bounds` says
+        what is lost.
 
     Examples
     --------

@@ -81,10 +81,11 @@ def remark(x: Cases) -> tuple[str, ...]:
         return ()
     pos, neg = sizes(x)
     return (
-        f"Cases are weighted: positives tell as much as {pos.number:,.3g} equal ones, "
-        f"negatives as {neg.number:,.3g}. The intervals hold for cases drawn "
-        f"independently, with weights known beforehand, from a population much larger "
-        f"than the sample.",
+        "Cases are weighted: the positives carry as much information as "
+        f"{pos.number:,.3g} equally weighted ones, the negatives as "
+        f"{neg.number:,.3g}. The intervals assume that cases were drawn "
+        "independently, with weights fixed beforehand, from a population much larger "
+        "than the sample.",
     )
 
 

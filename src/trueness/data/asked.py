@@ -133,7 +133,10 @@ def _in_our_words(words: Words, name: str) -> Words:
     for word, value in words.items():
         plain = _SYNONYMS.get(word, word)
         if plain in ours:
-            raise InputError(f"{name} was given {word}= and {plain}=, the same twice.")
+            raise InputError(
+                f"{name} was given {word}= and {plain}=, which mean the same. Leave "
+                "one of them out."
+            )
         ours[plain] = value
     return ours
 

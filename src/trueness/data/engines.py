@@ -180,9 +180,9 @@ def _no_text(lazy: Any, wanted: dict[str, str]) -> None:
         dtype = schema[name]
         if dtype.is_nested():
             raise InputError(
-                f"{role}={name!r} must hold one value per row; this column holds lists "
-                f"or objects with parts. Take the part that is meant into a column of "
-                f"its own first."
+                f"{role}={name!r} must hold one value per row; this column holds "
+                "lists or objects with parts. Extract the part that you mean into a "
+                "column of its own first."
             )
         if role not in ("label", "by", "node") and dtype == nw.String:
             raise InputError(

@@ -123,7 +123,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as err:
         words = (
             f"{os.fspath(path)} cannot be written: {_reason(err)}. Nothing was "
-            f"changed; make room, or choose another place."
+            "changed. Free some space, or choose another folder."
         )
         raise OSError(err.errno, words) from err
     finally:

@@ -175,7 +175,7 @@ def _parsed(text: str) -> Any:
 def _json(file: str) -> Any:
     found = _parsed(Path(file).read_text(encoding="utf-8", errors="replace"))
     if found is None:
-        raise InputError(f"{file} is not whole: its JSON cannot be read to the end.")
+        raise InputError(f"{file} is incomplete: its JSON ends too early.")
     return found
 
 

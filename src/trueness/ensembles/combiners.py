@@ -69,7 +69,7 @@ class FiDEL(RankMap):
         The classifiers, in the order of the columns.
     auc : array (K,)
         Their areas under the ROC curve. Below 1/2 beta is negative: such a classifier
-        speaks against what it says.
+        is used with the opposite sign.
     prevalence : float
         Share of positives.
     beta, llr, centre : array (K,)
@@ -101,7 +101,7 @@ class FiDEL(RankMap):
         freeze(self, "auc", "beta", "llr", "centre", "correlation")
 
     def __call__(self, rows: ArrayLike) -> Floats:
-        """Give L for each row; above 0 the ranks speak for positive."""
+        """Give L for each row; above 0 the ranks are evidence for positive."""
         return _total(self.ranks(rows), self.beta, self.llr, self.centre)
 
     def terms(self, rows: ArrayLike) -> Floats:

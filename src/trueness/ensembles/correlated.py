@@ -187,7 +187,7 @@ class CorrelatedFiDEL(RankMap):
         freeze(self, "auc", "mean_pos", "mean_neg", "covariance", "correlation")
 
     def __call__(self, rows: ArrayLike) -> Floats:
-        """Give L for each row; above 0 the ranks speak for positive."""
+        """Give L for each row; above 0 the ranks are evidence for positive."""
         n = np.array([c.sum() for c in self.cases])
         z = normal_scores(self.ranks(rows), n)
         return discriminate(z, self.mean_pos, self.mean_neg, self.covariance)

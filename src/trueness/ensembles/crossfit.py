@@ -88,15 +88,15 @@ class CombinerComparison(Record):
         closest = min(self.gain[name], key=lambda k: self.gain[name][k].value)
         chosen, rival = self.difference[name], self.gain[name][closest]
         both = (
-            f"its AUC is {_signed(chosen)} above that of the classifier that would have"
-            f" been chosen, {_signed(rival)} above that of {shown(closest)} alone, the "
-            f"closest rival"
+            f"its AUC differs by {_signed(chosen)} from that of the single classifier "
+            f"that the data would choose, and by {_signed(rival)} from that of "
+            f"{shown(closest)}, the best single classifier in hindsight"
         )
         if self.p_value[name] <= (1 - level) / 2:
-            return f"Together they are better. {name}: {both}."
+            return f"Together they are better ({name}): {both}."
         if rival.high < 0:
             return f"{name} ranks worse than {shown(closest)} alone: {both}."
-        return f"{name} cannot be told apart from a single classifier: {both}."
+        return f"{name} does not differ significantly from a single classifier: {both}."
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a table with a row a combiner."""

@@ -63,10 +63,10 @@ class Agreement(Record):
     prevalence : Estimate
         Share of positives.
     misfit : float
-        How likely, if the classifiers err independently (and the prevalence is the one
-        that was given), are ranks that deviate from it as far as these: near 0 the
-        estimates cannot be trusted. NaN for three classifiers, which cannot contradict
-        each other.
+        How likely, if the errors of the classifiers are independent (and the prevalence
+        is the one that was given), are ranks that deviate from it as far as these: near
+        0 the estimates cannot be trusted. NaN for three classifiers, which cannot
+        contradict each other.
     method : str
         "covariance" or "likelihood".
     n : int
@@ -118,7 +118,7 @@ def agreement(
     Warns
     -----
     DoubtfulAssumption
-        When the moments are too far from those of classifiers that err independently
+        When the moments are too far from those of classifiers with independent errors
         within the classes (``misfit`` below 0.001).
 
     Notes
@@ -131,7 +131,7 @@ def agreement(
     the moments are not too far from those of the data, all other values being chosen as
     well as possible (see :mod:`trueness.ensembles.moments`): it covered 89 to 99 % in
     simulations from 2 to 90 % prevalence, and is all of [0, 1] where the agreement is
-    not beyond chance. For "likelihood" it is joined with the sandwich interval. Cost:
+    no more than chance. For "likelihood" it is joined with the sandwich interval. Cost:
     O(m K^2) for m rows.
 
     References
@@ -319,10 +319,11 @@ def _influence(ranked: Ranked, value: Floats, *, fixed: bool) -> Floats:
 def _warn(misfit: float, converged: bool) -> None:
     if misfit < _DOUBT:
         warnings.warn(
-            f"These classifiers do not look independent within the classes, or the "
-            f"prevalence that was given is not theirs (so large a deviation has "
-            f"probability {misfit:.1g}): what agreement alone says is doubtful. Leave "
-            f"out classifiers that are alike, or label some cases.",
+            "The errors of these classifiers do not look independent within the "
+            "classes, or the prevalence that was given is wrong (so large a "
+            f"deviation has probability {misfit:.1g}), so estimates from agreement "
+            "alone are doubtful. Leave out classifiers that are alike, or label some "
+            "cases.",
             DoubtfulAssumption,
             stacklevel=3,
         )
@@ -339,30 +340,33 @@ def _notes(
     names: tuple[str, ...], m: Moments, f: _Agreed, misfit: float, method: str
 ) -> tuple[str, ...]:
     notes = [
-        "Errors are taken to be independent within the classes; an error that all "
+        "Errors are assumed to be independent within the classes; an error that all "
         "classifiers share looks like truth, and unlabelled cases cannot show it.",
-        "Most classifiers are taken to be better than chance: that, and nothing in the "
-        "data, says which class is the positive one.",
+        "Most classifiers are assumed to be better than chance; this assumption, and "
+        "nothing in the data, decides which class is the positive one.",
     ]
     if misfit < _DOUBT:
-        notes.append("These classifiers do not look independent: see misfit.")
+        notes.append(
+            "The errors of these classifiers do not look independent: see misfit."
+        )
     wide = [k for k, w in zip(names, (f.high - f.low)[1:], strict=True) if w > _WIDE]
     if wide and (f.high - f.low)[1:].min() >= 1:
         notes.append(
-            "The classifiers agree no more than chance would have them: these cases "
-            "say nothing about AUCs or prevalence. Label some, or count more."
+            "The classifiers agree no more than expected by chance, so these cases "
+            "say nothing about AUCs or prevalence. Label some of them, or count more "
+            "cases."
         )
     elif wide:
         rare = m.n * min(f.at[0], 1 - f.at[0])
         notes.append(
-            f"The AUC of {listing(wide)} is left wide open: about {rare:,.0f} "
-            f"cases of the rarer class are all that the agreement has to go by."
+            f"The AUC of {listing(wide)} is hardly determined: the agreement rests on "
+            f"about {rare:,.0f} cases of the rarer class."
         )
     if method == "likelihood":
         notes.append(
-            "Ranks are taken to follow the Fermi-Dirac form, which biases the estimates"
-            " where the prevalence is far from one half; the intervals hold those of "
-            'method="covariance", which needs no form.'
+            "Ranks are assumed to follow the Fermi-Dirac form, which biases the "
+            "estimates where the prevalence is far from one half; the intervals "
+            'contain those of method="covariance", which needs no form.'
         )
     return tuple(notes)
 

@@ -154,7 +154,7 @@ class ThresholdClassifier(Wrapper):
         if np.unique(y[seen]).size < 2:
             raise InputError(
                 "sample_weight leaves cases of one class only; ThresholdClassifier "
-                "needs two classes to choose a cut."
+                "needs two classes to choose a threshold."
             )
         routed = self._routed(params)
         if isinstance(self.cv, str):

@@ -16,11 +16,11 @@ from trueness.data.frames import leaves
 from trueness.estimators import _checks
 from trueness.trees.leaf_counts import LeafReport, Leaves, beside_prediction
 
-_FRESH = "Counted on cases that are not those the tree was grown on."
+_FRESH = "Counted on cases that were not used to grow the tree."
 _GROWN = (
-    "Counted on the cases that the tree was grown on: a split was chosen because it "
-    "looked good on them, so that the levels are too high. Pass cases that were kept "
-    "apart: leaf_report(tree, X_test, y_test)."
+    "Counted on the cases that were used to grow the tree. Its splits were chosen "
+    "because they looked good on these cases, so the levels are too high. Pass cases "
+    "that were held out: leaf_report(tree, X_test, y_test)."
 )
 
 

@@ -64,7 +64,7 @@ class FermiDirac(Answer):
     temperature : float
         1 / beta.
     rank_threshold : float
-        r*: from here on a rank speaks against positive, Eq. 9.
+        r*: from here on a rank is evidence against positive, Eq. 9.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class FermiDirac(Answer):
         return expit(self._sums.logit(_ranks(rank, self.n)))
 
     def log_likelihood_ratio(self, rank: ArrayLike) -> Any:
-        r"""How strongly does this rank speak for positive? Eq. 8.
+        r"""How strong is the evidence of this rank for positive? Eq. 8.
 
         .. math:: \ln\frac{P(r \mid 1)}{P(r \mid 0)}
                   = \ln\frac{1 - \rho}{\rho} - \beta (r - \mu) = \beta (r^* - r)

@@ -365,8 +365,9 @@ def _of_own_interval(
         return average_precision(t, **asked)
     if name in MEASURES or threshold is None:
         raise InputError(
-            f"{name} has no limits for {of} yet; auc and metrics at a threshold have. "
-            f"Leave the requirement out, or take every case as one."
+            f"{name} has no confidence limits for {of} yet; auc and metrics at a "
+            "threshold have. Leave the requirement out, or count every case once and "
+            "as independent."
         )
     return next(
         iter(cut_metrics(t, threshold, metrics=[name], **asked).metrics.values())

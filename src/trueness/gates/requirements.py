@@ -205,8 +205,8 @@ def _checked(r: Requirement) -> Requirement:
     asked = (r.at_least, r.at_most, r.gap_at_most, r.not_worse_than)
     if all(a is None for a in asked):
         raise InputError(
-            f"{r.metric} is required to be what? Give at_least, at_most, gap_at_most "
-            f"or not_worse_than."
+            f"{r.metric} needs a bound. Give at_least, at_most, gap_at_most or "
+            "not_worse_than."
         )
     if r.gap_at_most is not None and not r.by:
         raise InputError(f"gap_at_most of {r.metric} needs groups. Give by as well.")
@@ -267,5 +267,5 @@ def _possible(r: Requirement, m: Metric) -> None:
         if bound is not None and not low <= bound <= high:
             raise InputError(
                 f"{r.metric} lies between {low:g} and {high:g}; the bound {bound:g} "
-                f"asks for what cannot be."
+                "is outside that range."
             )

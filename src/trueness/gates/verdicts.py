@@ -60,9 +60,9 @@ class Verdict(Record):
     bound : float
         What it was compared with.
     cases : int
-        The cases that tell.
+        The cases that count for it.
     more : int or None
-        How many more cases like these would tell, where that can be said.
+        How many more cases like these would be enough to decide, where that is known.
     reason : str
         Why, in a sentence.
     """
@@ -118,7 +118,7 @@ class Check(Record):
         Parameters
         ----------
         undecided
-            ``"fail"``: what cannot be told stops too; ``"pass"``: it does not.
+            ``"fail"``: what cannot be decided stops too; ``"pass"``: it does not.
         """
         _options.choice(undecided, ("fail", "pass"), "undecided")
         stops = (FAILS, OPEN) if undecided == "fail" else (FAILS,)
@@ -161,11 +161,11 @@ def check(
     level: float = 0.95,
     adjust: str = "holm",
 ) -> Check:
-    r"""Do these predictions meet what is required, beyond chance?
+    r"""Do these predictions meet the requirements, allowing for chance?
 
     A requirement :math:`\theta \ge b` *holds* when the one-sided 95 % lower limit of
     :math:`\theta` is above :math:`b`, *fails* when the upper limit is below it, and
-    otherwise cannot be told yet.
+    otherwise it cannot be decided yet.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def check(
         For requirements with ``by``: from the name of the column to its tallies.
     cluster
         Which cases belong together (patients, sites): a mapping from cluster to tally,
-        or to panel where ``data`` is one. Its cases are then not taken to be
+        or to panel where ``data`` is one. Its cases are then not assumed to be
         independent; for AUC and metrics at a threshold.
     level
         One minus the share of samples in which a truth exactly on its bound may be
@@ -198,10 +198,10 @@ def check(
 
     Notes
     -----
-    Shares of cases have Clopper and Pearson's limits, so a gate on them errs in at most
-    5 % for any number of cases. A difference of two independent measures has the limits
-    of Zou and Donner (2008). Holm (1979): with k claims not yet decided each is tried
-    at :math:`\alpha / k`.
+    Shares of cases have Clopper and Pearson's limits, so a gate on them is wrong in at
+    most 5 % for any number of cases. A difference of two independent measures has the
+    limits of Zou and Donner (2008). Holm (1979): with k claims not yet decided each is
+    tried at :math:`\alpha / k`.
 
     Examples
     --------
@@ -542,9 +542,9 @@ def _reason(c: _Claim, verdict: str, i: Interval, more: int | None) -> str:
     text = f"{head} {cases}, {name} limit {limit:.4g}"
     if verdict == OPEN:
         ask = (
-            f"about {more:,} more such cases would tell"
+            f"about {more:,} more such cases would be enough to decide"
             if more is not None
-            else "the value is on the bound, so no number of cases may tell"
+            else "the value is on the bound, so perhaps no number of cases is enough"
         )
         return f"{text}; {ask}."
     return f"{text}."
@@ -562,16 +562,20 @@ def _notes(
     tied: Mapping[str, Any],
 ) -> tuple[str, ...]:
     whose = "Clusters" if tied else "Cases"
-    notes = [f"{whose} are taken to be independent, and like those that will come."]
+    notes = [f"{whose} are assumed to be independent, and like future cases."]
     if any(r.judges and r.labelled is None for r in asked):
         notes.append(
-            "A rate from judges without labels rests on a model in which they err "
-            'independently. With labels say how those were chosen: labelled = "random".'
+            "A rate from judges without labels rests on a model in which their "
+            "errors are independent. With labels, state how these were chosen: "
+            'labelled = "random".'
         )
     if adjust == "none" and len(asked) > 1:
         notes.append(
-            "Each requirement is judged by itself: among many, some are called wrongly."
+            "Each requirement is tested on its own, so among many some verdicts are "
+            "wrong by chance."
         )
     if baseline is not None:
-        notes.append("The baseline was measured on other cases, so nothing is paired.")
+        notes.append(
+            "The baseline was measured on other cases, so the comparison is unpaired."
+        )
     return tuple(notes)

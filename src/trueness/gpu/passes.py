@@ -95,7 +95,10 @@ def _moved(found: Any, value: float) -> Any:
     high = max(found.high + gap, value)
     if found.high <= 1:
         high = min(1.0, high)
-    note = f"The value is exact; the width of its interval is that of {BINS:,} bins."
+    note = (
+        f"The value is exact; the width of its interval was computed from {BINS:,} "
+        "bins."
+    )
     return replace(found, value=value, low=low, high=high, notes=(*found.notes, note))
 
 

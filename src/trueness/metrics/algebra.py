@@ -45,7 +45,7 @@ class Ratio(NamedTuple):
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class Metric:
-    """How good is a cut? A function of the confusion matrix that adds and compares.
+    """How good is a threshold? A function of the confusion matrix.
 
     Call it on a :class:`Confusion`. ``a + b``, ``2 * a``, ``a / 2`` and ``-a`` are
     metrics again; ``a >= 0.9`` and ``a <= b`` are constraints.
@@ -68,7 +68,8 @@ class Metric:
         For a sum: what is added.
     exact : callable or None
         The metric as a quotient of polynomials: whole counts (tp, fp, fn, tn) give a
-        numerator and a denominator, so that equal values can be told from close ones.
+        numerator and a denominator, so that equal values are distinguished from close
+        ones.
     root : bool
         Whether ``exact`` gives the square of the metric, with its sign.
     shape : {"quotient", "product", "bent", "unknown"}
@@ -287,8 +288,8 @@ def _as_float(value: Fraction) -> float:
         return float(value)
     except OverflowError:
         raise InputError(
-            "The numbers of this formula come to more than 1.8e308, the largest that a "
-            "computer's number can be. Type smaller ones."
+            "The numbers in this formula exceed 1.8e308, the largest floating-point "
+            "number. Type smaller ones."
         ) from None
 
 

@@ -89,7 +89,7 @@ class Confusion(Record):
 
 @of_tally(weights=True)
 def thresholds(tally: Tally) -> Floats:
-    """Where can this tally be cut? +inf (nothing is positive), then every score.
+    """Which thresholds does a tally have? +inf (nothing flagged), then every score.
 
     Scores that only unlabelled cases have are left out: they change no confusion.
     """

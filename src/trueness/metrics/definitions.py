@@ -157,7 +157,7 @@ recall = _ratio(
 )
 specificity = _ratio(
     "specificity",
-    "Which share of the negatives is left alone? (true negative rate)",
+    "Which share of the negatives is not flagged? (true negative rate)",
     (0, 0, 0, 1),
     (0, 1, 0, 1),
     reference=_YERUSHALMY,
@@ -344,9 +344,9 @@ def _count(name: str, question: str, weights: Coefficients) -> Metric:
 
 def _two_cuts_only(c: Confusion) -> Any:
     raise InputError(
-        "defer and deferred are about cases between two cuts, which one cut does not "
-        'have. Type trueness.best_thresholds(t, minimize="cost(fp=1, fn=10, '
-        'defer=0.3)").'
+        "defer and deferred count cases between two thresholds, and a single "
+        'threshold has none. Type trueness.best_thresholds(t, minimize="cost(fp=1, '
+        'fn=10, defer=0.3)").'
     )
 
 
@@ -357,7 +357,7 @@ COUNTS: dict[str, Metric] = {
         _count("tp", "How many positives are flagged?", (1, 0, 0, 0)),
         _count("fp", "How many negatives are flagged?", (0, 1, 0, 0)),
         _count("fn", "How many positives are missed?", (0, 0, 1, 0)),
-        _count("tn", "How many negatives are left alone?", (0, 0, 0, 1)),
+        _count("tn", "How many negatives are not flagged?", (0, 0, 0, 1)),
         _count("positives", "How many cases are positive?", (1, 0, 1, 0)),
         _count("negatives", "How many cases are negative?", (0, 1, 0, 1)),
         _count("cases", "How many cases are there?", (1, 1, 1, 1)),
@@ -366,13 +366,13 @@ COUNTS: dict[str, Metric] = {
             _two_cuts_only,
             direction="lower",
             range=(0.0, np.inf),
-            question="How many cases lie between two cuts, for a person to look at?",
+            question="How many cases between two thresholds are left to a person?",
         ),
         Metric(
             "defer",
             _two_cuts_only,
             direction="lower",
-            question="Which share of all cases lies between two cuts?",
+            question="Which share of all cases lies between two thresholds?",
         ),
     )
 }
@@ -405,10 +405,10 @@ def f_beta(beta: float) -> Metric:
 def cost(
     *, fp: float, fn: float, tp: float = 0.0, tn: float = 0.0, defer: float = 0.0
 ) -> Metric:
-    """What does it cost in all, with these prices for a case of each kind?
+    """What does it cost in all, with these costs for a case of each kind?
 
     A benefit is a negative cost, for true positives and true negatives. ``defer`` is
-    the price of a case that a person looks at, for :func:`best_thresholds`.
+    the cost of a case that a person looks at, for :func:`best_thresholds`.
 
     Examples
     --------
@@ -449,7 +449,7 @@ def cost_rate(*, fp: float, fn: float) -> Metric:
     a, b = _prices(fp, fn, "cost_rate")
     return _ratio(
         f"cost_rate(fp={write_number(fp)}, fn={write_number(fn)})",
-        "Which share of the largest possible cost of errors is paid?",
+        "Which share of the largest possible cost of errors arises?",
         (0, a, b, 0),
         (b, a, b, a),
         direction="lower",
@@ -463,7 +463,7 @@ def _prices(
     prices = (_options.real_number(fp, "fp"), _options.real_number(fn, "fn"))
     if min(prices) < 0 or (max(prices) == 0 and not others):
         raise InputError(
-            f"{what} needs prices of zero or more, one of them above zero; found "
+            f"{what} needs costs of zero or more, one of them above zero; found "
             f"fp={fp:g}, fn={fn:g}."
         )
     return prices
@@ -486,7 +486,7 @@ def net_benefit(odds: float) -> Metric:
         raise InputError(f"odds must be zero or more; found {odds:g}.")
     return _ratio(
         f"net_benefit({write_number(odds)})",
-        "How many true positives per case remain when false ones are paid for?",
+        "How many true positives per case remain after the weighted false ones?",
         (1, -odds, 0, 0),
         _ALL,
         range=(-odds, 1.0),

@@ -175,7 +175,7 @@ class _Reader:
 
     def end(self) -> None:
         if self.here.kind != "end":
-            self.fail("nothing more was expected here")
+            self.fail("nothing more was expected here; give each constraint by itself")
 
     def sum(self) -> Any:
         value = self.term()

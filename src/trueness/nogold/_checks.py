@@ -35,10 +35,10 @@ def panels_of_votes(panels: Mapping[Any, Any]) -> dict[str, Any]:
             )
     if all(_constant(sum(out.values()), k) for k in range(len(first.names))):
         raise NotEnoughCases(
-            f"latent_class learns from disagreement; here every one of "
+            "latent_class learns from disagreement; here each of "
             f"{listing(first.names)} gives the same vote to all of its "
-            f"{sum(p.n for p in out.values()):,} cases. Cut the scores elsewhere with "
-            f"panel.vote, or look at other cases."
+            f"{sum(p.n for p in out.values()):,} cases. Choose other thresholds with "
+            "panel.vote, or use other cases."
         )
     return out
 
@@ -52,8 +52,9 @@ def not_too_many(cases: int) -> None:
     if cases > MOST_CASES:
         raise InputError(
             f"latent_class takes up to {MOST_CASES:,} cases; found {cases:,}. So many "
-            f"leave no sampling error, only that of the model: divide all counts by "
-            f"{10 ** len(str(cases // MOST_CASES)):,}, and the answer is the same."
+            "cases leave no sampling error, only that of the model: divide all "
+            f"counts by {10 ** len(str(cases // MOST_CASES)):,}, and the answer is "
+            "the same."
         )
 
 
@@ -66,9 +67,9 @@ def _votes(panel: Any, where: str) -> Any:
         )
     if len(panel.names) < 2:
         raise InputError(
-            f"latent_class needs at least 2 classifiers on the same cases; found "
-            f"{listing(panel.names)}{where}. One classifier cannot be judged "
-            f"without labels or a second opinion."
+            "latent_class needs at least 2 classifiers on the same cases; found "
+            f"{listing(panel.names)}{where}. One classifier cannot be evaluated "
+            "without labels or a second classifier."
         )
     if panel.n == 0:
         raise NotEnoughCases(f"latent_class needs cases; the panel{where} is empty.")
@@ -77,8 +78,8 @@ def _votes(panel: Any, where: str) -> Any:
         if wrong.any():
             raise InputError(
                 f"latent_class needs votes of 0 and 1; {name!r} has "
-                f"{listing(np.unique(column[wrong]))}{where}. Cut the scores "
-                f"first: panel.vote({{{name!r}: 0.5, ...}})."
+                f"{listing(np.unique(column[wrong]))}{where}. Apply thresholds to the "
+                f"scores first: panel.vote({{{name!r}: 0.5, ...}})."
             )
         if np.isnan(column).all():
             raise NotEnoughCases(f"Classifier {name!r} has no vote at all{where}.")
@@ -152,7 +153,7 @@ def vote_rows(rows: Any, names: Sequence[str]) -> NDArray[np.float64]:
     if wrong.any():
         raise InputError(
             f"Votes must be 0, 1 or NaN; found {listing(np.unique(votes[wrong]))}. "
-            f"Cut the scores first: panel.vote(...)."
+            "Apply thresholds to the scores first: panel.vote(...)."
         )
     return votes
 
@@ -204,7 +205,8 @@ def complete_votes(rows: Any, names: Sequence[str]) -> NDArray[np.float64]:
     if gone.any():
         raise InputError(
             f"A logical combination needs every vote; missing at {places(gone)} rows. "
-            f"Type panel.observed(), or use post.probability, which can do without."
+            "Type panel.observed(), or use post.probability, which allows missing "
+            "votes."
         )
     return votes
 

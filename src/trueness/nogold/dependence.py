@@ -57,8 +57,8 @@ class Dependence(Record):
         Of each pair, adjusted for the number of pairs: by the largest score of all
         pairs, or by Holm where there is no score.
     overall_p_value : float
-        Of one test whether any of them err together: small says that the model without
-        dependence does not hold. NaN where nothing can be seen.
+        Of one test whether any of them make the same errors: small says that the model
+        without dependence does not hold. NaN where nothing can be seen.
     """
 
     first: Array
@@ -79,7 +79,7 @@ def conditional_dependence(
     replicates: int = 499,
     rng: int | np.random.Generator | None = 0,
 ) -> Dependence:
-    r"""Do two classifiers err together, beyond what the fitted model explains?
+    r"""Do two classifiers make the same errors more often than the model explains?
 
     Let r be the correlation of the votes of a pair, and r(theta) what the model
     expects. Tables are drawn from draws of the posterior and fitted again; with a star
@@ -118,7 +118,7 @@ def conditional_dependence(
     A model with as many parameters as degrees of freedom (three classifiers in one
     population) fits any table, and no check can see dependence: ``note`` says so. With
     four classifiers in one population the score test of a pair is that of the other two
-    as well: the table cannot tell which of them err together.
+    as well: the table cannot tell which of them make the same errors.
 
     References
     ----------

@@ -94,7 +94,7 @@ def remarks(
     if alike:
         notes.append(
             f"Prior and posterior coincide for {', '.join(alike)}: the data say "
-            f"nothing about it, the answer comes from the prior."
+            "nothing about it, so the answer comes from the prior."
         )
     notes += constant_votes(model.patterns) + _swaps(model, flat)
     return identified, tuple(notes)
@@ -127,8 +127,8 @@ def constant_votes(patterns: Patterns) -> list[str]:
         seen = column[~np.isnan(column)]
         if (seen == seen[0]).all():
             out.append(
-                f"{name} votes {seen[0]:.0f} in every case: what is said of it rests "
-                f"on the prior and on the other classifiers."
+                f"{name} votes {seen[0]:.0f} in every case, so its estimates rest on "
+                "the prior and on the other classifiers."
             )
     return out
 
@@ -141,7 +141,8 @@ def _swaps(model: Any, flat: dict[str, Floats]) -> list[str]:
     if share < SWAPPED:
         return []
     return [
-        f"The classes swap names: in {100 * share:.0f} % of the draws the classifiers "
-        f"are worse than chance taken together, so that 'positive' means 'negative'. "
-        f"Means over both are meaningless; pass ordered=True or an informative prior."
+        f"The two classes are interchanged in {100 * share:.0f} % of the draws (label "
+        "switching): there the classifiers, taken together, are worse than chance, "
+        "and 'positive' means 'negative'. Means over all draws are meaningless; pass "
+        "ordered=True or an informative prior."
     ]

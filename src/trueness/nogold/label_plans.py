@@ -174,7 +174,8 @@ def plan_labels(
     if least > width:
         raise NotEnoughCases(
             f"With all of {v.total.sum():,.0f} cases labelled the interval is still "
-            f"{least:.3f} wide, more than {width:g}. Take more cases or a wider one."
+            f"{least:.3f} wide, more than {width:g}. Take more cases, or accept a "
+            "wider interval."
         )
     low, high = 1, int(v.total.sum())
     while low < high:
@@ -198,7 +199,7 @@ def _from_panel(panel: Any) -> tuple[Floats, Votes, tuple[str, ...]]:
         )
     b = _truth.mode(_truth.Labelled(v.x, v.pos, v.neg))
     known = int(v.pos.sum() + v.neg.sum())
-    note = f"The judges are taken to be as good as {known:,} labels say."
+    note = f"The judges are assumed to be as accurate as {known:,} labels show."
     return _truth.probabilities(b[None], v.x)[0], v, (note,)
 
 

@@ -124,9 +124,9 @@ def _remarks(
     instead = "latent_class gives intervals in any case"
     if not identified:
         return (
-            f"The data cannot determine all parameters, so that there are no "
-            f"intervals: other values are as likely. More tests or another population "
-            f"would help; {instead}, by its prior.",
+            "The data cannot determine all parameters, so there are no intervals: "
+            "other values are equally likely. More tests or another population would "
+            f"help; {instead}, with the help of its prior.",
         )
     edge = np.abs(theta) >= EDGE
     out = []
@@ -138,8 +138,8 @@ def _remarks(
         )
     if (np.isnan(error) & ~edge).any():
         out.append(
-            f"The likelihood is flat at its maximum, so that there are no standard "
-            f"errors; {instead}."
+            "The likelihood is flat at its maximum, so there are no standard errors; "
+            f"{instead}."
         )
     return tuple(out)
 

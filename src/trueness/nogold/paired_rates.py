@@ -55,8 +55,8 @@ def split_item(panels: Mapping[str, Panel], item: Any) -> dict[str, tuple[Panel,
     known = [set(ids.tolist()) for _, (ids, _, _) in out.values()]
     if not set.intersection(*known):
         raise NotEnoughCases(
-            "No item was answered by all systems, so that they cannot be paired. Are "
-            "the items numbered alike? Otherwise leave item= out."
+            "No item was answered by all systems, so the systems cannot be paired. "
+            "Do all systems use the same item numbers? Otherwise leave item= out."
         )
     return out
 

@@ -345,23 +345,23 @@ def latent_class(
         A seed or a NumPy generator.
     ordered
         Whether alpha_k >= beta_k is certain (the paper's constraint; the prior is then
-        uniform on that triangle). Without it the classes may swap names: a note says
-        when they do.
+        uniform on that triangle). Without it the classes may be interchanged: a note
+        says when they do.
     level
         Of the equal-tailed intervals.
     method : {"auto", "importance", "gibbs", "exact"}
         How to sample; see Notes.
     dependence : {"auto", "none", "random effect", "pairs", "easy and hard", "labels"}
-        Whether classifiers may err together. "auto" assumes that they do not and tests
-        it without being asked. Where the test speaks, the answer comes from the labels
-        if there are some of both classes ("labels": errors of any kind, learnt as by
-        :func:`trueness.prevalence`), and otherwise from the model with dependence that
-        predicts the votes best; ``notes`` say what was found and what it changed, and
-        ``identified`` is False where the votes alone cannot tell. "none" assumes
-        independence and says nothing. The models: cases that are hard for all of them
-        (Qu, Tan, Kutner 1996), pairs (Dendukuri, Joseph 2001; those whose errors go
-        together most), and cases that are easy for all of them (Albert, Dodd 2004).
-        Each has more parameters for each class.
+        Whether classifiers may make the same errors. "auto" assumes that they do not
+        and tests it without being asked. Where the test speaks, the answer comes from
+        the labels if there are some of both classes ("labels": errors of any kind,
+        learnt as by :func:`trueness.prevalence`), and otherwise from the model with
+        dependence that predicts the votes best; ``notes`` say what was found and what
+        it changed, and ``identified`` is False where the votes alone cannot tell.
+        "none" assumes independence and says nothing. The models: cases that are hard
+        for all of them (Qu, Tan, Kutner 1996), pairs (Dendukuri, Joseph 2001; those
+        whose errors go together most), and cases that are easy for all of them (Albert,
+        Dodd 2004). Each has more parameters for each class.
 
     Returns
     -------

@@ -105,7 +105,7 @@ class Rate(Record):
     def label_next(self, labels: int) -> LabelPlan:
         """Which vote patterns should be labelled next?
 
-        Labels go where a pattern is common and its truth in doubt (Neyman's
+        Labels go where a pattern is common and its truth uncertain (Neyman's
         allocation). They are then labels "by verdict".
 
         Parameters
@@ -143,7 +143,7 @@ def prevalence(
     level: float = 0.95,
     rng: int | np.random.Generator | None = 0,
 ) -> Rate:
-    r"""What is the true rate, when judges err and labels are few?
+    r"""What is the true rate, when judges make errors and labels are few?
 
     .. math:: \theta = \sum_j W_j\, P(+ \mid x_j)
 
@@ -203,8 +203,8 @@ def prevalence(
     if labelled is None:
         raise InputError(
             f"prevalence needs to know how the {panel.n_pos + panel.n_neg:,} labelled "
-            f"cases were chosen; it cannot be seen in the data. Type "
-            f'labelled="random", "by verdict" or "by truth".'
+            'cases were chosen; the data do not show it. Type labelled="random", '
+            '"by verdict" or "by truth".'
         )
     _options.choice(labelled, LABELLED, "labelled")
     if labelled == "by truth":
@@ -277,27 +277,29 @@ def _notes(panel: Panel, labelled: str) -> tuple[str, ...]:
     twins = [n for k, n in enumerate(panel.names) if k not in kept]
     if twins:
         out.append(
-            f"{', '.join(twins)} gives the verdict of another judge in every case, and "
-            f"is counted once."
+            f"{', '.join(twins)} agrees with another judge in every case, and is not "
+            "counted a second time."
         )
     for name, column in zip(panel.names, panel.rows.T, strict=True):
         said = np.unique(column[~np.isnan(column)])
         if said.size == 1:
             out.append(
-                f"{name} gives the verdict {said[0]:g} in every case, which says "
-                f"nothing about any of them."
+                f"{name} gives the verdict {said[0]:g} in every case, which carries "
+                "no information."
             )
     for word, count in (("positive", panel.n_pos), ("negative", panel.n_neg)):
         if count < FEW:
             out.append(
-                f"Only {count} of the labels are {word}: the accuracy of the judges "
-                f"there is poorly known. label_next says which cases to look at."
+                f"Only {count} of the labels are {word}, so the accuracy of the "
+                f"judges on {word} cases is poorly known. label_next says which cases "
+                "to label."
             )
     unseen = never_labelled(panel)
     if labelled != "by truth" and unseen > 0.05:
         out.append(
-            f"{unseen:.0%} of the cases have verdicts of which no case was labelled; "
-            f"what is said of them is extrapolated from the others. Label some."
+            f"{unseen:.0%} of the cases have a combination of verdicts for which no "
+            "case was labelled; the results for them are extrapolated from the "
+            "others. Label some of them."
         )
     return tuple(out)
 
@@ -307,10 +309,10 @@ def _without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
     kept = [panel.names[k] for k in distinct(panel)]
     if len(kept) < 3:
         raise NotEnoughCases(
-            f"Without a label the rate cannot be told from {len(kept)} "
-            f"judge{'s' if len(kept) > 1 else ''}: any rate is possible with some "
-            f"accuracies. Label some cases at random (50 are a good start), add judges "
-            f"that do not share their errors, or pass prior= to latent_class."
+            f"Without labels, the rate cannot be determined from {len(kept)} "
+            f"judge{'s' if len(kept) > 1 else ''}: any rate is possible with suitable "
+            "accuracies. Label some cases at random (50 are a good start), add "
+            "judges that do not share their errors, or pass prior= to latent_class."
         )
     post = latent_class(panel[kept], level=level, rng=rng)
     theta = post.flat["prevalence"][:, 0]
@@ -335,17 +337,18 @@ def _without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
 
 ASSUMED = {
     "random": (
-        "The labelled cases are taken to be a random part of all cases. Nothing is "
-        "assumed about how the judges err."
+        "The labelled cases are assumed to be a random sample of all cases. Nothing "
+        "is assumed about the errors of the judges."
     ),
     "by verdict": (
-        "Whether a case was labelled is taken to depend on its verdicts at most. "
-        "Nothing is assumed about how the judges err."
+        "Whether a case was labelled is assumed to depend on its verdicts only. "
+        "Nothing is assumed about the errors of the judges."
     ),
     "by truth": (
-        "The labelled positives and negatives are taken to be random parts of all "
-        "positives and negatives; how many there are says nothing about the rate, "
-        "which comes from the cases without a label."
+        "The labelled positives and negatives are assumed to be random samples of "
+        "all positives and negatives; how many there are says nothing about the "
+        "rate, which comes from the cases without a label."
     ),
-    "none": "There are no labels: the rate rests on a model of how the judges err.",
+    "none": "There are no labels, so the rate rests on a model of the errors of the "
+    "judges.",
 }

@@ -83,7 +83,7 @@ def compare_prevalence(
     level: float = 0.95,
     rng: int | np.random.Generator | None = 0,
 ) -> RateComparison:
-    r"""Which system has the higher true rate, by judges that err?
+    r"""Which system has the higher true rate, if judges make errors?
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def compare_prevalence(
     labelled : {"random", "by verdict", "by truth"}
         As for :func:`trueness.prevalence`.
     judges : {"per system", "shared"}
-        Whether judges may be of different accuracy on each system, or are taken to be
+        Whether judges may be of different accuracy on each system, or are assumed to be
         the same everywhere (then all labels serve all systems; for labels at random or
         by verdict). A judge that favours its own kin is not the same everywhere: where
         both are possible this is tested, and said in ``notes``.
@@ -113,10 +113,10 @@ def compare_prevalence(
 
     Notes
     -----
-    Without ``item`` the cases of different systems are taken to be independent. Answers
-    to the same questions mostly go well or badly together, so that the intervals are
-    then too wide rather than too narrow. Simultaneous intervals come from the
-    distribution of the largest standardised difference.
+    Without ``item`` the cases of different systems are assumed to be independent.
+    Answers to the same questions mostly go well or badly together, so that the
+    intervals are then too wide rather than too narrow. Simultaneous intervals come from
+    the distribution of the largest standardised difference.
 
     Examples
     --------
@@ -168,8 +168,8 @@ def compare_prevalence(
 
 
 APART = (
-    "The cases of the systems are taken to be different ones. If they answered the "
-    "same items, pass item=, which mostly makes the intervals narrower."
+    "The systems are assumed to have answered different items. If they answered the "
+    "same items, pass item=, which usually makes the intervals narrower."
 )
 
 
@@ -183,8 +183,8 @@ def _correlation(
     """How far do the rates go together, item by item?"""
     if labelled is None or any(p.n_pos + p.n_neg == 0 for p in panels.values()):
         raise InputError(
-            "Pairs by item need labels in every system; without labels nothing says "
-            "which item went well. Leave item= out, or label some cases."
+            "Pairing by item needs labels in every system; without labels it is not "
+            "known which answers are right. Leave item= out, or label some cases."
         )
     if judges == "shared":
         return _paired.correlation(by_item, _paired.shared(*_stacked(panels)))  # type: ignore[arg-type]
@@ -225,7 +225,7 @@ def _shared(
         n: (shares(v.total, len(p), rng) * p[:, at == s]).sum(axis=1)
         for s, (n, v) in enumerate(zip(panels, votes, strict=True))
     }
-    note = "The judges are taken to be equally good on all systems."
+    note = "The judges are assumed to be equally good on all systems."
     return draws, (note,)
 
 
@@ -274,12 +274,15 @@ def _said(p: float, judges: str) -> tuple[str, ...]:
         what = (
             'pass judges="per system"'
             if judges == "shared"
-            else "here they are not taken to be"
+            else "this comparison does not assume it"
         )
         return (
             f"The judges are not equally good on all systems (p = {p:.2g}): {what}.",
         )
-    return (f"No sign that the judges differ between the systems (p = {p:.2g}).",)
+    return (
+        "No evidence was found that the judges differ between the systems (p = "
+        f"{p:.2g}).",
+    )
 
 
 def _compared(

@@ -125,8 +125,8 @@ def _difference_sentence(c: RateComparison, k: int, level: float) -> str:
             f"{second} ({span}; {sure})."
         )
     return (
-        f"Whether {first} or {second} has the higher pass rate cannot be told from "
-        f"these cases: {first} is {said[0]} points higher ({span}; {sure})."
+        f"These cases do not show whether {first} or {second} has the higher pass "
+        f"rate: {first} is {said[0]} points higher ({span}; {sure})."
     )
 
 

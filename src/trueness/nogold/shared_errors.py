@@ -78,13 +78,13 @@ TOO_MANY = (
     "Errors are assumed to be independent; that is not checked for {names} classifiers."
 )
 TOGETHER = (
-    "The classifiers err together (p = {p:.2g}): the votes contradict independent "
-    "errors. "
+    "The classifiers make the same errors (p = {p:.2g}): the votes contradict "
+    "independent errors. "
 )
 NO_LABELS = (
-    "Prevalence and accuracies cannot be told from these votes alone: models of shared "
-    "errors fit them about equally well and differ in their answers. Label some cases: "
-    "then trueness.prevalence and latent_class learn the errors from them."
+    "These votes alone do not determine prevalence and accuracies: models of shared "
+    "errors fit them about equally well and differ in their answers. Label some "
+    "cases: then trueness.prevalence and latent_class learn the errors from them."
 )
 
 
@@ -103,8 +103,8 @@ def chosen_note(
         f"{word} {_rates(post)}" for word, post in tried.items() if word != "none"
     )
     what = (
-        "None of three models of shared errors predicts the votes better, so that the "
-        "one with independent errors is reported. "
+        "None of three models of shared errors predicts the votes better, so the one "
+        "with independent errors is reported. "
         if best == "none"
         else f'Reported is the model with dependence="{best}", which predicts them '
         f"best: expected log density {gain:.1f} above that of independent errors "
@@ -129,10 +129,11 @@ def by_labels_note(found: SharedErrors, before: Any, after: Any) -> str:
         else "Nothing can show here whether errors are independent"
     )
     return (
-        f"{why}, so that rate and accuracies come from the labels, which are taken to "
-        f"be of cases chosen by chance or by their votes; nothing is assumed about how "
-        f"the classifiers err. Independent errors would give a prevalence of {a[0]} in "
-        f"place of {b[0]}, and {name} a sensitivity of {a[1]} in place of {b[1]}."
+        f"{why}, so rate and accuracies come from the labels, which are assumed to be "
+        "of cases chosen at random or by their votes; nothing is assumed about the "
+        "errors of the classifiers. Independent errors would give a prevalence of "
+        f"{a[0]} instead of {b[0]}, and {name} a sensitivity of {a[1]} instead of "
+        f"{b[1]}."
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 from functools import cache
 from html import escape
@@ -12,6 +11,7 @@ from typing import Any
 
 from trueness._core.checks import options as _options
 from trueness._core.doors import Later
+from trueness._core.html import image
 from trueness.data.storage import replacing
 
 # imported at the first chart: figures on axes of matplotlib do not need it
@@ -62,9 +62,13 @@ def _shown_as_image(kind: Any) -> Any:
     """
 
     def bundle(self: Any, *args: Any, **options: Any) -> Any:
-        drawn = StringIO()
-        self.save(drawn, format="svg")
-        return {"image/svg+xml": drawn.getvalue(), "text/plain": repr(kind)}
+        svg, text = _drawn(self)
+        # Jupyter shows the image of a notebook that somebody else ran, not the SVG
+        return {
+            "text/html": image(svg, text),
+            "image/svg+xml": svg,
+            "text/plain": text,
+        }
 
     more = {"_repr_mimebundle_": bundle, "__module__": kind.__module__}
     return type(kind.__name__, (kind,), more)
@@ -115,19 +119,26 @@ def _page(chart: Any) -> str:
     """Write a page without any script: the drawing is an image, so names in it stay
     text whatever they hold (Altair's own pages let ``</script>`` through).
     """
-    drawn = StringIO()
-    chart.save(drawn, format="svg")
-    image = base64.b64encode(drawn.getvalue().encode()).decode()
-    spec = chart.to_dict()
-    title = spec.get("title", "Figure")
-    title = title.get("text", "Figure") if isinstance(title, dict) else title
-    text = spec.get("description") or title
+    svg, text = _drawn(chart)
+    title = _title(chart.to_dict())
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; img-src data:\">\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(str(title))}</title>\n</head>\n<body>\n<main>\n"
-        f'<img alt="{escape(str(text))}" src="data:image/svg+xml;base64,{image}">\n'
+        f"{image(svg, text)}\n"
         "</main>\n</body>\n</html>\n"
     )
+
+
+def _drawn(chart: Any) -> tuple[str, str]:
+    """Give the drawing, and what it shows in words."""
+    drawn, spec = StringIO(), chart.to_dict()
+    chart.save(drawn, format="svg")
+    return drawn.getvalue(), str(spec.get("description") or _title(spec))
+
+
+def _title(spec: dict[str, Any]) -> Any:
+    title = spec.get("title", "Figure")
+    return title.get("text", "Figure") if isinstance(title, dict) else title

@@ -42,7 +42,7 @@ def operating_point(
     minimize: str | Metric | None = None,
     title: str = "",
 ) -> Any:
-    """Which part of the ROC plane do the constraints allow, and where is the best cut?
+    """Which ROC points do the constraints allow, and where is the best threshold?
 
     The plane of Sameni (2025), Fig. 4: the shaded region holds all pairs of rates that
     meet every constraint, at the prevalence of use; the curve is what the classifier
@@ -83,7 +83,7 @@ def operating_point(
     about = (
         f"ROC plane: {point.objective}"
         + "".join(f", {b!r}" for b in bounds)
-        + f"; cut at {point.threshold:.4g}, value {point.value:.4g}"
+        + f"; threshold {point.threshold:.4g}, value {point.value:.4g}"
     )
     return styled(alt.layer(*layers), title, about)
 
@@ -110,7 +110,7 @@ def guaranteed_cut(t: Tally, found: GuaranteedThreshold, *, title: str = "") -> 
         )
     )
     layers = [*_region(t, asked, t.prevalence), _diagonal(), _roc_line(t), dot]
-    words = "ROC plane with the cut at which " + " and ".join(map(repr, asked))
+    words = "ROC plane with the threshold at which " + " and ".join(map(repr, asked))
     return styled(alt.layer(*layers), title, f"{words} can be guaranteed.")
 
 
@@ -183,7 +183,7 @@ def pareto(
     prevalence: float | None = None,
     title: str = "",
 ) -> Any:
-    """What is given up of one metric for another? All cuts, and those worth taking.
+    """What is lost of one metric for another? All thresholds, and those worth taking.
 
     With more than two metrics the first is drawn against each of the others.
     Parameters as in :func:`trueness.pareto`.

@@ -22,7 +22,7 @@ from trueness.threshold.operating_point import OperatingPoint
 from trueness.threshold.zone_validation import GuaranteedZones
 from trueness.threshold.zones import Zones
 
-_ZONES = ("no", "a person looks", "yes")
+_ZONES = ("no", "left to a person", "yes")
 
 
 def zones(t: Tally, found: Zones | GuaranteedZones, *, title: str = "") -> Any:
@@ -58,7 +58,7 @@ def zones(t: Tally, found: Zones | GuaranteedZones, *, title: str = "") -> Any:
         .encode(x="cut:Q")
     )
     about = (
-        f"Scores of both classes; no below {found.lower:.4g}, yes from "
+        f"Scores of both classes: negative below {found.lower:.4g}, positive from "
         f"{found.upper:.4g} on, {100 * found.defer:.3g}% of the cases between."
     )
     return styled(alt.layer(back, spread(scores), lines), title, about)

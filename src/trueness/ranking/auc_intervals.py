@@ -191,8 +191,8 @@ def answer(q: AucQuestion, method: str) -> Estimate:
 
 REVERSED = (
     "The whole interval lies below one half: this score ranks the wrong way round, "
-    "positives below negatives. If a low score is meant to say positive, turn it "
-    "round with tally.map(lambda s: -s); if the other label is the positive one, pass "
+    "positives below negatives. If a low score means positive, reverse it with "
+    "tally.map(lambda s: -s); if the other label is the positive one, pass "
     "positive=... to trueness.tally."
 )
 

@@ -292,7 +292,7 @@ def _design_effect(sd: float, plain: float, c: Clusters) -> str:
     if sd <= plain:
         return f"{said}, which are not more alike than others (design effect below 1)."
     return (
-        f"{said}, design effect {effect:.2f}: to take the cases for independent would "
+        f"{said}, design effect {effect:.2f}: treating the cases as independent would "
         f"make the interval {100 * (1 - plain / sd):.0f} % too narrow."
     )
 

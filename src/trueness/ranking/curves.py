@@ -415,7 +415,7 @@ def hull(curve: Roc) -> Roc:
     r"""What can be reached by choosing thresholds, and by tossing between two of them?
 
     The smallest concave curve on or above the ROC curve; its points are the thresholds
-    that are best for some prices of the errors.
+    that are best for some costs of the errors.
 
     Parameters
     ----------

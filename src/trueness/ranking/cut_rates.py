@@ -27,7 +27,7 @@ _Four = tuple[Estimate, Estimate, Estimate, Estimate]
 @final
 @dataclass(frozen=True, repr=False)
 class Rates(Answer):
-    """How good is one cut, and how sure are we?
+    """How good is one threshold, and how sure are we?
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Rates(Answer):
     prevalence : float
         The share of positives that precision and npv are meant for; NaN where unknown.
     notes : tuple of str
-        What to beware of.
+        What to keep in mind.
     """
 
     threshold: float
@@ -64,7 +64,7 @@ def rates(
     unlabelled: str = "left out",
     level: float = 0.95,
 ) -> Rates:
-    r"""How many positives does a cut find, and how many flagged cases are positive?
+    r"""Which share of positives is found, and which share of the flagged is right?
 
     .. math:: \mathrm{recall} = \frac{tp}{tp + fn}, \quad
               \mathrm{specificity} = \frac{tn}{tn + fp}, \quad
@@ -76,8 +76,8 @@ def rates(
     t
         The counts.
     threshold
-        A case is flagged when its score is this or more. The cut must not have been
-        chosen on these cases: see :func:`validate_threshold` for one that was.
+        A case is flagged when its score is this or more. The threshold must not have
+        been chosen on these cases: see :func:`validate_threshold` for one that was.
     prevalence
         Share of positives for which precision and npv are meant, taken as known; that
         of the sample when None.

@@ -84,15 +84,14 @@ def kl_divergence(
     Divergence
         Both directions, the entropy and where the classes overlap.
 
-    Notes
-    -----
-    Sameni (2025), eqs. (47)-(49). Only the order of the scores matters. Where one cut
-    parts the classes the divergence is infinite; the interval then begins at what these
-    cases can prove: the divergence of flagged from not flagged, with the shares that n
-    cases leave possible. Bins join what differs within them, so the histogram falls
-    short where few cases decide, in the tails: with 2000 cases per class by 3 % at
-    D = 2 and 17 % at D = 4.5 for equal spread, and by 20 % at D = 1.8 when positives
-    spread 1.7 times as wide. Its interval is for the divergence between bins.
+    Notes ----- Sameni (2025), eqs. (47)-(49). Only the order of the scores matters.
+    Where one threshold separates the classes the divergence is infinite; the interval
+    then begins at what these cases can prove: the divergence of flagged from not
+    flagged, with the shares that n cases leave possible. Bins join what differs within
+    them, so the histogram falls short where few cases decide, in the tails: with 2000
+    cases per class by 3 % at D = 2 and 17 % at D = 4.5 for equal spread, and by 20 % at
+    D = 1.8 when positives spread 1.7 times as wide. Its interval is for the divergence
+    between bins.
 
     Examples
     --------
@@ -139,8 +138,9 @@ def _of_histogram(
 
 
 _INFINITE = (
-    "One cut parts the classes, so the divergence of these cases is infinite; the "
-    "lower end of the interval is what so many cases prove."
+    "One threshold separates the classes perfectly, so the divergence of these cases "
+    "is infinite; the lower end of the interval is what this number of cases can "
+    "show."
 )
 
 

@@ -167,8 +167,8 @@ _STEPS = 200
 def fit_binormal(t: Tally, *, level: float = 0.95) -> BinormalFit:
     r"""Which binormal curve fits these counts best?
 
-    Maximum likelihood over alpha, b and the cuts between neighbouring scores, so only
-    the order of the scores matters:
+    Maximum likelihood over alpha, b and the thresholds between neighbouring scores, so
+    only the order of the scores matters:
 
     .. math:: \sum_k N_k \log[\Phi(z_k) - \Phi(z_{k-1})]
               + P_k \log[\Phi(\alpha z_k - b) - \Phi(\alpha z_{k-1} - b)]
@@ -188,8 +188,8 @@ def fit_binormal(t: Tally, *, level: float = 0.95) -> BinormalFit:
 
     Notes
     -----
-    Neighbouring scores of one class only share a bin, which changes nothing; beyond
-    400 bins neighbours are grouped. Fisher scoring; the cuts are eliminated from each
+    Neighbouring scores of one class only share a bin, which changes nothing; beyond 400
+    bins neighbours are grouped. Fisher scoring; the thresholds are eliminated from each
     step, so a step costs O(bins).
 
     References
@@ -213,8 +213,8 @@ def fit_binormal(t: Tally, *, level: float = 0.95) -> BinormalFit:
     if fit is None:
         raise NotEnoughCases(
             f"fit_binormal found no best curve: with {t.n_pos:,} positives and "
-            f"{t.n_neg:,} negatives in this order the likelihood rises without end. "
-            f"trueness.auc gives the area without a model."
+            f"{t.n_neg:,} negatives in this order the likelihood increases without "
+            "bound. trueness.auc gives the area without a model."
         )
     if not fit.converged:
         warnings.warn(
@@ -232,8 +232,8 @@ def _overlapping(t: Tally, bins: int) -> None:
         return
     raise NotEnoughCases(
         "fit_binormal needs classes that overlap at several scores; here one or two "
-        f"cuts tell all there is about {t.n_pos:,} positives and {t.n_neg:,} "
-        f"negatives. trueness.auc gives the area without a model."
+        f"thresholds describe all {t.n_pos:,} positives and {t.n_neg:,} negatives. "
+        "trueness.auc gives the area without a model."
     )
 
 

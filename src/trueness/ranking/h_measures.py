@@ -47,7 +47,7 @@ def h_measure(
               + (1 - c)\,\pi_1\,\mathrm{fnr}(\tau)]\,w(c)\,dc}
               {\int_0^1 \min(c\,\pi_0,\,(1 - c)\,\pi_1)\,w(c)\,dc}
 
-    where c is the price of a false positive in units of the price of both errors, and w
+    where c is the cost of a false positive in units of the cost of both errors, and w
     a beta law.
 
     Parameters
@@ -75,12 +75,12 @@ def h_measure(
 
     Notes
     -----
-    The best cuts are the corners of the convex hull of the ROC curve; corner i is best
-    for c between the values pi1 s / (pi1 s + pi0) of the slopes s on its two sides, and
-    the integrals over these ranges are incomplete beta functions. O(m). As with every
-    measure of a best cut, H of a sample is too high on average; the interval takes off
-    twice the bias that the bootstrap shows, since it shows about half of it, and doubts
-    it. Measured coverage is in ``docs/maths/ranking.md``.
+    The best thresholds are the corners of the convex hull of the ROC curve; corner i is
+    best for c between the values pi1 s / (pi1 s + pi0) of the slopes s on its two
+    sides, and the integrals over these ranges are incomplete beta functions. O(m). As
+    with every measure of a best threshold, H of a sample is too high on average; the
+    interval takes off twice the bias that the bootstrap shows, since it shows about
+    half of it, and doubts it. Measured coverage is in ``docs/maths/ranking.md``.
 
     References
     ----------
@@ -137,8 +137,8 @@ def _shapes(value: object) -> tuple[float, float]:
     pair = list(value) if isinstance(value, tuple | list | np.ndarray) else []
     if len(pair) != 2:
         raise InputError(
-            f"severity must be two numbers, the shapes of a beta law; found {value!r}. "
-            f"Type severity=(2, 2)."
+            "severity must be two numbers, the shapes of a beta distribution; found "
+            f"{value!r}. Type severity=(2, 2)."
         )
     first, second = (_options.positive_number(v, "severity") for v in pair)
     return first, second

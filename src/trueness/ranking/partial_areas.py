@@ -171,7 +171,7 @@ def _range(value: Any, what: str) -> Range:
     if high - low < _NARROW:
         raise InputError(
             f"{what} must be at least {_NARROW:g} wide; found ({low!r}, {high!r}). "
-            f"The rate at a cut is what trueness.roc gives."
+            "For the rate at one threshold see trueness.roc."
         )
     return low, high
 

@@ -24,7 +24,7 @@ from trueness.ranking.sample_sizes import Reach, asked_goal
 @final
 @dataclass(frozen=True, repr=False)
 class RatePlan(Record):
-    """How many cases are needed to know a rate at a cut?
+    """How many cases are needed to know a rate at a threshold?
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ def plan_rate(
     level: float = 0.95,
     sampling: str = "cohort",
 ) -> RatePlan:
-    """How many cases are needed to know recall, specificity or precision at a cut?
+    """How many cases are needed to know recall, specificity or precision?
 
     Parameters
     ----------

@@ -219,7 +219,7 @@ def asked_goal(
     if base == value:
         raise InputError(
             f"{what} needs null to differ from what is expected; both are {value:g}. "
-            f"No number of cases tells them apart."
+            "No number of cases can show a difference."
         )
     goal = 0.9 if power is None else _options.fraction(power, "power")
     if goal <= 1 - level:

@@ -52,20 +52,20 @@ def remarks(t: Tally, unlabelled: str, stacklevel: int = 4) -> tuple[str, ...]:
         return _assumed(t)
     if t.weighted:
         return (
-            f"{t.n_unknown:,.6g} of weights of {t.n:,.6g} have no label and were left "
-            f"out; whether their scores differ is not tested.",
+            f"Cases with a weight of {t.n_unknown:,.6g} of {t.n:,.6g} have no label "
+            "and were left out; whether their scores differ is not tested.",
         )
     many = f"{t.n_unknown:,} of {t.n:,} cases have no label and were left out"
     p = difference(t)
     if p >= _DOUBTFUL:
         return (
-            f"{many}; their scores do not differ beyond chance from those of the "
+            f"{many}; their scores do not differ significantly from those of the "
             f"labelled cases (p = {p:.2g}).",
         )
     note = (
-        f"{many}, although their scores differ from those of the labelled cases "
-        f"(p = {p:.2g}): the answer is about the labelled cases only. If who was "
-        f'labelled depended on the score alone, type unlabelled="{AT_RANDOM}".'
+        f"{many}, although their scores differ from those of the labelled cases (p = "
+        f"{p:.2g}): the answer is about the labelled cases only. If labelling "
+        f'depended on the score alone, type unlabelled="{AT_RANDOM}".'
     )
     warnings.warn(note, DoubtfulAssumption, stacklevel=stacklevel)
     return (note,)
@@ -82,10 +82,10 @@ def said_elsewhere() -> Iterator[None]:
 
 def _assumed(t: Tally) -> tuple[str, ...]:
     said = (
-        f"{t.n_unknown:,} of {t.n:,} cases have no label; each counts as positive with "
-        f"the share of positives among labelled cases of like score. That is right "
-        f"when labels are missing at random given the score, which these data cannot "
-        f"show."
+        f"{t.n_unknown:,} of {t.n:,} cases have no label; each counts as positive "
+        "with the share of positives among labelled cases with a similar score. That "
+        "is right when labels are missing at random given the score, which these "
+        "data cannot show."
     )
     known = np.flatnonzero(t.neg + t.pos)
     inside = int(t.unknown[known[0] : known[-1] + 1].sum())

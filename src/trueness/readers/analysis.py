@@ -96,7 +96,7 @@ class ReaderStudy(Record):
     level : float
         Confidence level of the intervals.
     notes : tuple of str
-        What to beware of.
+        What to keep in mind.
     """
 
     treatments: tuple[str, ...]
@@ -177,9 +177,10 @@ def reader_study(
     positive
         Which label is positive; 1 of 0 and 1 when None.
     metric
-        ``"auc"``, or any metric at a cut: ``"recall"``, ``"specificity"``, ``"f1"``.
+        ``"auc"``, or any metric at a threshold: ``"recall"``, ``"specificity"``,
+        ``"f1"``.
     threshold
-        The cut of such a metric: positive when the score is at least this.
+        The threshold of such a metric: positive when the score is at least this.
     readers, cases
         ``"random"``: the result is for readers (cases) like these; ``"fixed"``: for
         these alone.

@@ -133,9 +133,9 @@ def _once(key: Array, cases: Array, case: Array) -> None:
     if count.max(initial=1) > 1:
         twice = cases[seen[count > 1][0] % cases.size]
         raise InputError(
-            f"A reader reads a case once with a treatment; case {twice} is there more "
-            f"often ({int((count > 1).sum()):,} readings are). Are names such as 1.1 "
-            f"and 1.10 read as numbers? Read them as text."
+            f"Each reader may read a case once per treatment; case {twice} occurs "
+            f"more often ({int((count > 1).sum()):,} readings are). Are names such as "
+            "1.1 and 1.10 read as numbers? Read them as text."
         )
 
 
@@ -156,8 +156,8 @@ def endpoint(metric: Metric | str, threshold: float | None) -> Endpoint:
         return Endpoint("auc", lambda p, q: float(_wins(p, q).mean()), _auc_less, _wins)
     if threshold is None:
         raise InputError(
-            f'metric={metric!r} needs a cut. Type threshold=3 for "positive when the '
-            f'score is at least 3".'
+            f'metric={metric!r} needs a threshold. Type threshold=3 for "positive '
+            'when the score is at least 3".'
         )
     chosen = read_metric(metric) if isinstance(metric, str) else metric
     cut = float(threshold)

@@ -190,8 +190,8 @@ def _notes(study: ReaderStudy, need: Array, gap: float) -> tuple[str, ...]:
     share = study.n_pos / (study.n_pos + study.n_neg)
     notes = [
         f"The variance components are those of {len(study.readers)} readers and "
-        f"{study.n_pos + study.n_neg} cases ({share:.0%} positive), and as uncertain "
-        f"as these are few."
+        f"{study.n_pos + study.n_neg} cases ({share:.0%} positive), so they are "
+        "uncertain if these are few."
     ]
     if (need == 0).any() and not math.isnan(gap):
         notes.append(

@@ -165,7 +165,7 @@ def write(
     prevalence
         Share of positives where the classifier will be used, if it is another than
         among these cases: the threshold is chosen for it. A range or an estimate adds
-        a section on where to cut then.
+        a section on the best threshold there.
     calibrator
         A name from ``trueness.CALIBRATORS``: adds what this calibration would change.
     half_width

@@ -99,7 +99,9 @@ def section(models: Sequence[Model], found: Sequence[Meaning | None]) -> Section
     left_out = [m.name for m, x in zip(models, found, strict=True) if x is None]
     words = [_sentence(x) for x in known]
     if left_out:
-        words.append(f"{outside(left_out)} Calibration would turn them into some.")
+        words.append(
+            f"{outside(left_out)} Calibration would turn them into probabilities."
+        )
     return Section(
         "calibration",
         "Do the scores mean what they say?",

@@ -189,8 +189,8 @@ def groups(
         ),
         caveat=(
             "An AUC that is lower in each group than in all cases together is no "
-            "error: part of the ranking then tells the groups apart. Many groups mean "
-            "many small samples."
+            "error: part of the ranking then distinguishes the groups. Many groups "
+            "mean many small samples."
         ),
         headline=words,
     )

@@ -64,12 +64,13 @@ def two_cuts(best: Model, options: ReportOptions) -> Section | None:
     metrics = [(name, e) for name, e in found.metrics.items()]
     figure = svg.bars(
         score_figure({best.name: best.tally.labelled()}),
-        note="Solid: positives. Dashed outline: negatives. Shaded: a person looks.",
+        note="Solid: positives. Dashed outline: negatives. Shaded: cases left to a "
+        "person.",
         now=(z.lower, z.upper),
     )
     return Section(
         "zones",
-        "Where should a person look?",
+        "Which cases should a person decide?",
         words=(*words, zone_check(found)),
         headline=words[0],
         figures=(figure,),
@@ -78,14 +79,14 @@ def two_cuts(best: Model, options: ReportOptions) -> Section | None:
             grid("On new cases", ("metric", "value"), metrics),
         ),
         method=(
-            "All pairs of cuts are compared exactly (Chow 1970, "
+            "All pairs of thresholds are compared exactly (Chow 1970, "
             "doi:10.1109/TIT.1970.1054406, is the case without constraints); what to "
             "expect on new cases comes from a bootstrap in which each choice is "
             "evaluated on the cases left out."
         ),
         caveat=(
-            "What a person decides in the zone of doubt is not part of these numbers: "
-            "a deferred case costs what was said, however it ends."
+            "These numbers do not include what a person decides about the deferred "
+            "cases: each of them has the stated cost, whatever the decision."
         ),
     )
 
@@ -126,12 +127,13 @@ def prevalences(best: Model, options: ReportOptions) -> Section | None:
         tables=tuple(tables),
         method=(
             "Recall and false positive rate of every threshold are taken from these "
-            "cases, the share of positives from the question; of a range the least "
-            "favourable share counts."
+            "cases, the prevalence is the one asked about; for a range, the least "
+            "favourable prevalence counts."
         ),
         caveat=(
             "Where positives are rarer they may also be of another kind; then recall "
-            "and false positive rate change too, which no calculation here knows."
+            "and false positive rate change too, which this calculation cannot allow "
+            "for."
         ),
     )
 
@@ -139,7 +141,7 @@ def prevalences(best: Model, options: ReportOptions) -> Section | None:
 def group_cuts(
     by: Mapping[Any, Panel | Tally], best: Model, options: ReportOptions
 ) -> Section | None:
-    """Find a cut for each group, when the question limited their differences."""
+    """Find a threshold for each group, when the question limited their differences."""
     if not options.between:
         return None
     names = told_apart([str(g) for g in by], NAME)
@@ -162,11 +164,11 @@ def group_cuts(
         words=(*words, *g.notes),
         headline=words[0],
         figures=tuple(_prices(groups, g.gaps, options)),
-        tables=(grid("Cuts", GROUP_HEAD, group_rows(g)),),
+        tables=(grid("Thresholds", GROUP_HEAD, group_rows(g)),),
         method=(
-            "The best cuts, one for each group, by branch and bound in whole numbers, "
-            "with a proof that none are better (Hardt et al. 2016 randomise instead). "
-            "Intervals of differences take the cuts as fixed."
+            "The best thresholds, one for each group, by branch and bound in whole "
+            "numbers, with a proof that none are better (Hardt et al. 2016 randomise "
+            "instead). Intervals of differences take the thresholds as fixed."
         ),
         caveat=(
             "Equal rates are one idea of fairness among several that exclude each "

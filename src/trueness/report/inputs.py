@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +16,7 @@ from trueness._core.names import told_apart
 from trueness._core.records import Estimate
 from trueness.counts.values import Panel, Tally
 from trueness.metrics.algebra import Constraint, Metric
-from trueness.metrics.grammar import constraints
+from trueness.metrics.grammar import constraints, metric
 from trueness.ranking.auc_intervals import auc
 from trueness.ranking.clusters import CLUSTER
 from trueness.report.slider import Steps, steps
@@ -156,9 +157,10 @@ def read_options(
     if at is not None and (maximize or minimize or two or between):
         raise InputError(
             "at= gives the threshold, so there is nothing to choose. Leave out "
-            "maximize, minimize and limits on two cuts or on groups."
+            "maximize, minimize and limits on two thresholds or on groups."
         )
     odds = data.n_neg / data.n_pos if data.n_pos else 1.0
+    cost = cost or _costs_of(minimize)
     costs = (float(cost["fp"]), float(cost["fn"])) if cost else (1.0, odds)
     stated = bool(cost) or maximize is not None or minimize is not None
     if cost and maximize is None and minimize is None:
@@ -183,6 +185,13 @@ def read_options(
         between=between,
         **more,
     )
+
+
+def _costs_of(objective: Any) -> dict[str, float] | None:
+    """Give the costs that were stated as an objective: ``"cost(fp=1, fn=5)"``."""
+    name = "" if objective is None else metric(objective).name
+    found = re.fullmatch(r"cost\(fp=([^,()]+), fn=([^,()]+)\)", name)
+    return None if found is None else {"fp": float(found[1]), "fn": float(found[2])}
 
 
 def _two(maximize: Any, minimize: Any, limits: tuple[Any, ...]) -> Any:

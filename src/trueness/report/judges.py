@@ -25,12 +25,12 @@ from trueness.report.inputs import NAME
 _METHOD = {
     "random": "The labels say how likely an answer is right given its verdicts, and "
     "all cases say how common each pattern of verdicts is; the rate is the average. "
-    "Nothing is assumed about how the judges err.",
+    "Nothing is assumed about the errors of the judges.",
     "by truth": "The labelled cases say how often each class passes; the rate is that "
     "of a mixture of both that passes as often as the other cases (after Rogan and "
     "Gladen 1978, doi:10.1093/oxfordjournals.aje.a112510).",
-    "none": "There are no labels: a latent class model, which rests on how the judges "
-    "err.",
+    "none": "There are no labels, so the rate comes from a latent class model, which "
+    "makes assumptions about the errors of the judges.",
 }
 _METHOD["by verdict"] = _METHOD["random"]
 

@@ -96,7 +96,7 @@ def _measured(models: Sequence[Model], classes: bool) -> tuple[str, ...]:
     data, many, name = models[0].tally, len(models) > 1, models[0].name
     if classes:
         return (
-            f"{len(models)} classes, each held against the rest, on the same "
+            f"{len(models)} classes, each compared with the rest, on the same "
             f"{counted(data.n, 'case')}.",
         )
     who = "One classifier" if name == UNNAMED else f"The classifier {name}"
@@ -104,7 +104,9 @@ def _measured(models: Sequence[Model], classes: bool) -> tuple[str, ...]:
     labelled = data.n_pos + data.n_neg
     known = f"; of the {number_of(labelled)} with a label" if data.n_unknown else ""
     cases = (
-        f"weights of {number_of(data.n)}" if data.weighted else counted(data.n, "case")
+        f"cases with a total weight of {number_of(data.n)}"
+        if data.weighted
+        else counted(data.n, "case")
     )
     are = "is" if data.n_pos == 1 else "are"
     return (
@@ -257,8 +259,8 @@ def _optimism(
     if options.live:
         how = "trueness threshold --guarantee 0.95"
     lines += [
-        f"{name} held in {percent(share)} of the samples left out. To be surer, choose "
-        f"a threshold with a guarantee ({how})."
+        f"The constraint {name} was met in {percent(share)} of the bootstrap test "
+        f"samples. For more certainty, choose a threshold with a guarantee ({how})."
         for name, share in checked.holds.items()
         if share < SAFE
     ]

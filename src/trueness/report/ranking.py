@@ -38,9 +38,10 @@ def section(models: Sequence[Model], options: ReportOptions) -> Section:
             "2013, doi:10.1007/978-3-642-40994-3_29)."
         ),
         caveat=(
-            "The AUC averages over all thresholds, also those that nobody would use; "
-            "look at the curve near the threshold that you will use. Average precision "
-            "depends on the prevalence, so compare it on the same cases only."
+            "The AUC averages over all thresholds, including those that would never "
+            "be used; look at the curve near the threshold that you will use. "
+            "Average precision depends on the prevalence, so compare it on the same "
+            "cases only."
         ),
     )
 
@@ -55,5 +56,5 @@ def clustered_words(models: Sequence[Model], options: ReportOptions) -> tuple[st
         return ()
     return (
         *(f"{m.name}: {note}" for m in models for note in m.auc.notes),
-        "All other intervals of this report take the cases for independent.",
+        "All other intervals of this report assume independent cases.",
     )

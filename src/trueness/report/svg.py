@@ -312,7 +312,7 @@ def bars(figure: Bars, *, note: str, now: float | tuple[float, float]) -> Figure
         marks.append(upright(axes, float(cuts), "now rule", "threshold"))
     text = (
         f"Histogram of the scores of {', '.join(shares)}, from {low:.3g} to "
-        f"{high:.3g}, positives and negatives apart; the table has the numbers."
+        f"{high:.3g}, positives and negatives separately; the table has the numbers."
     )
     head = ("classifier", "score", "negatives", "positives")
     return Figure(

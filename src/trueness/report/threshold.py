@@ -270,9 +270,9 @@ def _decision(models: Sequence[Model], options: ReportOptions) -> Figure | None:
         models,
         figure,
         "Net benefit",
-        "Higher is better: true positives per case, minus the false positives at the "
-        "cost that acting from this probability implies. Dashed: act on nobody (flat) "
-        "or on everybody (falling).",
+        "Higher is better: true positives per case, minus the false positives, "
+        "weighted by the odds of the threshold probability. Dashed: flag no case "
+        "(flat; treat none) or every case (falling; treat all).",
         "threshold net_benefit",
         (cut, now),
         rule="threshold",

@@ -65,8 +65,8 @@ from trueness.threshold.operating_point import (
 )
 
 _ONLY_BETWEEN = (
-    "This tally is binned, and only the cuts between its bins were looked at: "
-    "trueness.exact_threshold(frame, ...) looks at all."
+    "This tally is binned, so only thresholds between its bins were tried; "
+    "trueness.exact_threshold(frame, ...) tries all."
 )
 NOT_KNOWN = "not known: each bin was taken at its lowest score"
 
@@ -109,7 +109,7 @@ class Bounds(Record):
         if np.isnan(self.value):
             ends = apart(self.low, self.high).replace(" to ", " and ")
             return (
-                f"{self.name}: no cut between the {self.bins:,} bins meets the "
+                f"{self.name}: no threshold between the {self.bins:,} bins meets the "
                 f"constraints; if one inside a bin does, its value is between {ends}"
             )
         ends = apart(self.low, self.high).replace(" to ", " and ")
@@ -315,9 +315,9 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
     ``best_threshold`` gives. The bounds say what the bins cost; how far the answer
     would differ for other cases is the matter of its confidence interval.
 
-    Where no cut between the bins meets the constraints but one inside a bin may, the
-    value is NaN and the bounds are those of such a cut; :func:`exact_threshold` finds
-    out.
+    Where no threshold between the bins meets the constraints but one inside a bin may,
+    the value is NaN and the bounds are those of such a threshold;
+    :func:`exact_threshold` finds out.
 
     Examples
     --------

@@ -142,7 +142,7 @@ def exact_threshold(
     frame
         Any frame; a lazy one (:func:`scan`, Polars, DuckDB, PySpark, Ibis) is counted
         by its engine. Or a tally: then the answer is that of :func:`best_threshold`,
-        found without looking at every cut.
+        found without looking at every threshold.
     label, score
         Names of the columns of the frame.
     maximize, subject_to, minimize, prevalence
@@ -164,10 +164,10 @@ def exact_threshold(
 
     Notes
     -----
-    A cut inside a bin flags between none and all of its positives and negatives, so a
-    metric there has an upper bound (see :func:`bounds`); a bin is counted again only
-    if that bound reaches the best cut found between bins. A metric of one's own, whose
-    shape is not known, makes every bin be counted: exact, but slow.
+    A threshold inside a bin flags between none and all of its positives and negatives,
+    so a metric there has an upper bound (see :func:`bounds`); a bin is counted again
+    only if that bound reaches the best threshold found between bins. A metric of one's
+    own, whose shape is not known, makes every bin be counted: exact, but slow.
 
     Examples
     --------

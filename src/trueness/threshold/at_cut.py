@@ -235,13 +235,13 @@ def _notes(t: Tally, prevalence: float | None, sampling: str) -> tuple[str, ...]
     found = []
     if t.n_unknown:
         found.append(
-            f"{_number(t.n_unknown)} cases without a label are left out; the numbers "
-            f"hold if they are like the others."
+            f"{_number(t.n_unknown)} cases without a label are left out; the results "
+            "hold if they are like the others."
         )
     if sampling == "case-control" and prevalence is None:
         found.append(
-            "Metrics that rest on the share of positives are left out of a "
-            "case-control sample; prevalence= says what that share is."
+            "Metrics that depend on the prevalence are left out for a case-control "
+            "sample; pass prevalence= to get them."
         )
     return tuple(found)
 
@@ -311,9 +311,9 @@ def metric_at(m: Metric, *args: Any, **options: Any) -> Any:
             return {cut: ask(t, cut, **options) for cut in found}
         if m.name not in found.metrics:
             raise InputError(
-                f"{m.name} rests on the share of positives, which a case-control "
-                f"sample does not know. Type prevalence=0.01, the share where it is "
-                f"used."
+                f"{m.name} depends on the prevalence, which a case-control sample "
+                "does not show. Type prevalence=0.01, with the prevalence where it "
+                "is used."
             )
         one: Estimate = found.metrics[m.name]
         return one

@@ -35,14 +35,14 @@ class CostCurve(Answer):
     ----------
     weight : array (n,)
         The share of the largest possible cost that missed positives make up:
-        prevalence * price of a miss, over that plus (1 - prevalence) * price of a false
+        prevalence * cost of a miss, over that plus (1 - prevalence) * cost of a false
         alarm. Holte's probability cost function PC(+).
     cost, low, high : array (n,)
         The smallest cost, as a share of the largest possible one, and its interval.
     trivial : array (n,)
         The cost of the better of "flag all" and "flag none".
     threshold : array (n,)
-        Where to cut.
+        The thresholds.
     recall, fpr : array (n,)
         The rates there.
     level : float
@@ -64,12 +64,12 @@ class CostCurve(Answer):
 def cost_curve(
     t: Tally, *, weight: ArrayLike | None = None, level: float = 0.95
 ) -> CostCurve:
-    r"""What do errors cost at best, whatever prevalence and prices may be?
+    r"""What do errors cost at best, whatever prevalence and costs may be?
 
     .. math:: C(w) = \min_\tau\; w\,\mathrm{FNR}(\tau) + (1 - w)\,\mathrm{FPR}(\tau),
         \qquad w = \frac{\pi c_{fn}}{\pi c_{fn} + (1 - \pi) c_{fp}}
 
-    One axis holds every prevalence and every pair of prices, so that the curve is read
+    One axis holds every prevalence and every pair of costs, so that the curve is read
     at the weight of use, which may differ from the sample.
 
     Parameters
@@ -84,10 +84,11 @@ def cost_curve(
 
     Notes
     -----
-    The interval is for the cost of the chosen cut, as if the cut had been fixed before:
-    Wilson intervals of both rates, combined by Zou and Donner's method. How much the
-    choice itself flatters is told by :func:`validate_threshold`. Of several cuts with
-    equal cost the one that flags fewest is given. O(m) for m distinct scores.
+    The interval is for the cost of the chosen threshold, as if the threshold had been
+    fixed before: Wilson intervals of both rates, combined by Zou and Donner's method.
+    How optimistic the choice is, is answered by :func:`validate_threshold`. Of several
+    thresholds with equal cost the one that flags fewest is given. O(m) for m distinct
+    scores.
 
     References
     ----------

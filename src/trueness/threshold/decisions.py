@@ -50,23 +50,23 @@ class Part(NamedTuple):
 @final
 @dataclass(frozen=True, repr=False)
 class Decision(Record):
-    """Which classifier should decide, where is it cut, and what comes of it?
+    """Which classifier should decide, at which threshold, and what follows from it?
 
     Attributes
     ----------
     classifier : str
-        The one whose best cut is best.
+        The one whose best threshold is best.
     point : OperatingPoint
-        Its cut.
+        Its threshold.
     value : float
         The objective in the sample.
     corrected : Estimate
-        What to expect on other cases: both choices, of classifier and cut, are repeated
-        on resampled cases.
+        What to expect on other cases: both choices, of classifier and threshold, are
+        repeated on resampled cases.
     optimism : float
         ``value - corrected.value``.
     values : dict of str to float
-        The objective at the best cut of each classifier; NaN where none meets the
+        The objective at the best threshold of each classifier; NaN where none meets the
         constraints.
     chosen : dict of str to float
         How often each classifier was chosen in resampled cases.
@@ -76,7 +76,7 @@ class Decision(Record):
     mixture_value : float
         The objective of the mixture, in expectation; NaN when it was not asked for.
     notes : tuple of str
-        What to beware of.
+        What to keep in mind.
     """
 
     classifier: str
@@ -104,7 +104,7 @@ def best_decision(
     level: float = 0.95,
     rng: Seed = 0,
 ) -> Decision:
-    r"""Which of several classifiers should decide, and at which cut?
+    r"""Which of several classifiers should decide, and at which threshold?
 
     Parameters
     ----------
@@ -113,8 +113,8 @@ def best_decision(
     maximize, minimize, subject_to, prevalence
         As in :func:`best_threshold`.
     mixture
-        Find the best point of the common convex hull, too: a mixture of cuts. It needs
-        metrics that are sums or quotients of counts.
+        Find the best point of the common convex hull, too: a mixture of thresholds. It
+        needs metrics that are sums or quotients of counts.
     replicates
         How many bootstrap samples repeat the choice.
     level
@@ -126,8 +126,8 @@ def best_decision(
     -----
     The optimism of choosing is that of :func:`validate_threshold`, with the choice of
     the classifier repeated as well. The mixture is a linear program over the corners of
-    the convex hull of all cuts (Provost and Fawcett 2001); it decides the same case
-    differently from time to time, which people may not accept.
+    the convex hull of all thresholds (Provost and Fawcett 2001); it decides the same
+    case differently from time to time, which people may not accept.
 
     References
     ----------
@@ -155,8 +155,9 @@ def best_decision(
     runs = [r for r in _repeat(task, replicates, generator) if r is not None]
     if 2 * len(runs) < replicates:
         raise NotEnoughCases(
-            f"best_decision needs a choice in most bootstrap samples; in "
-            f"{replicates - len(runs):,} of {replicates:,} no cut met the constraints."
+            "best_decision needs a choice in most bootstrap samples; in "
+            f"{replicates - len(runs):,} of {replicates:,} no threshold met the "
+            "constraints."
         )
     left = np.sum([r.left for r in runs], axis=0).astype(np.float64)
     pooled = float(shown(_scaled(task, left)))
@@ -179,8 +180,8 @@ def best_decision(
         mixture=mixed,
         mixture_value=worth,
         notes=(
-            "The best of several looks better than it is; corrected allows for the "
-            "choice of classifier and cut.",
+            "The best of several classifiers looks better than it is; corrected "
+            "allows for the choice of classifier and threshold.",
         ),
     )
 

@@ -19,9 +19,9 @@ from trueness.threshold.decisions import Decision
 from trueness.threshold.gap_prices import GapPrice
 from trueness.threshold.operating_point import OperatingPoint
 
-WEIGHT = Axis("weight", "Weight of missed positives (prevalence and prices)")
+WEIGHT = Axis("weight", "Weight of missed positives (prevalence and costs)")
 COST = Axis("cost", "Cost (share of the largest possible)", 0.0, 0.5)
-ACT = Axis("p", "Probability at which one acts")
+ACT = Axis("p", "Threshold probability")
 FLAGGED = Axis("flagged_rate", "Share of all cases flagged")
 UNSEEN = 2e-4  # of the height of a figure: lines may be off by so much
 Tallies = Mapping[str, Tally]
@@ -111,7 +111,9 @@ def gap_price_figure(found: GapPrice) -> Curves:
     if found.limit.endswith("_ratio"):
         x = _axis("limit", f"Smallest {found.limit} that is allowed", at)
     y = _axis("value", found.objective.partition(" ")[2], value)
-    line = Line("best cuts", {"limit": at, "value": value, "gap": found.gap[kept]})
+    line = Line(
+        "best thresholds", {"limit": at, "value": value, "gap": found.gap[kept]}
+    )
     return Curves("Price of the limit", x, y, (line,))
 
 
@@ -120,8 +122,8 @@ def prevalence_figure(found: OperatingPoint) -> Curves:
     r = found.robust
     if r is None:
         raise InputError(
-            "prevalence_path needs the best cut for a range of prevalences. Type "
-            'trueness.best_threshold(t, "f1", prevalence=(0.01, 0.05)).'
+            "prevalence_path needs the best threshold for a range of prevalences. "
+            'Type trueness.best_threshold(t, "f1", prevalence=(0.01, 0.05)).'
         )
     kept = np.isfinite(r.path_threshold)
     p, cut = (np.repeat(v[kept], 2) for v in (r.path_prevalence, r.path_threshold))

@@ -42,14 +42,14 @@ from trueness.threshold.cuts import (
 @final
 @dataclass(frozen=True, repr=False)
 class ParetoFront(Answer):
-    """Which cuts does no other cut beat in everything?
+    """Which thresholds does no other threshold beat in everything?
 
     Attributes
     ----------
     threshold : array (n,)
-        A threshold for each cut of the front, highest first.
+        The thresholds of the front, highest first.
     low, high : array (n,)
-        The interval (low, high] of thresholds that make the cut.
+        The interval (low, high] of thresholds that flag the same cases.
     values : dict of str to array (n,)
         The metrics along the front, at the prevalence of use.
     confusion : Confusion
@@ -73,7 +73,7 @@ class ParetoFront(Answer):
         return len(self.threshold)
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give a table with a row for each cut."""
+        """Give a table with a row for each threshold."""
         c = self.confusion
         columns = {
             "threshold": self.threshold,
@@ -95,11 +95,11 @@ def pareto(
     subject_to: str | Constraint | Iterable[str | Constraint] = (),
     prevalence: float | None = None,
 ) -> ParetoFront:
-    """Which cuts are worth considering when several metrics count?
+    """Which thresholds are worth considering when several metrics count?
 
-    A cut is left out when another one is at least as good in every metric and better in
-    one. What remains is the whole Pareto front: also the part that no weighted sum of
-    the metrics would find.
+    A threshold is left out when another one is at least as good in every metric and
+    better in one. What remains is the whole Pareto front: also the part that no
+    weighted sum of the metrics would find.
 
     Parameters
     ----------
@@ -111,15 +111,15 @@ def pareto(
         Metrics with the direction said, such as ``minimize=["flagged"]``, which has
         none of its own.
     subject_to
-        Constraints that every cut of the front must meet.
+        Constraints that every threshold of the front must meet.
     prevalence
         The share of positives where the classifier will be used.
 
     Notes
     -----
-    Sameni (2025), section 6.3. Cuts with equal values in all metrics are kept together;
-    equality is exact (see :func:`best_threshold`). An undefined metric excludes a cut.
-    O(m log m) for two metrics.
+    Sameni (2025), section 6.3. Thresholds with equal values in all metrics are kept
+    together; equality is exact (see :func:`best_threshold`). An undefined metric
+    excludes a threshold. O(m log m) for two metrics.
 
     Examples
     --------

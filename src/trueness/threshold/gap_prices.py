@@ -34,7 +34,7 @@ class GapPrice(Record):
     value, bound : array (n,)
         The best objective under each, and what it could be at most.
     gap : array (n,)
-        The difference that the best cuts then have.
+        The difference that the best thresholds then have.
     objective : str
         What was maximised or minimised.
     """
@@ -69,7 +69,7 @@ def gap_price(
         What is limited: ``"recall_gap"``, ``"precision_gap"``,
         ``"flagged_rate_ratio"``; any metric with ``_gap`` or ``_ratio``.
     at
-        The bounds to try. Where no cuts meet one, value, bound and gap are NaN.
+        The bounds to try. Where no thresholds meet one, value, bound and gap are NaN.
 
     Examples
     --------

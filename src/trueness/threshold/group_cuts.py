@@ -60,18 +60,18 @@ _DRAWS = 4000
 @final
 @dataclass(frozen=True, repr=False)
 class GroupThresholds(Record):
-    """Where to cut each group, and how alike they are then?
+    """Which threshold does each group get, and how alike are the groups then?
 
     Attributes
     ----------
     thresholds : dict of str to float
         Flag a case of the group when ``score >= threshold``.
     intervals : dict of str to (float, float)
-        The thresholds that make the same cut.
+        The thresholds that flag the same cases.
     value : float
         The objective over all groups together.
     bound : float
-        No choice of cuts is better than this.
+        No choice of thresholds is better than this.
     proved : bool
         Whether ``value`` is proved to be the best there is.
     confusions : dict of str to Confusion
@@ -82,16 +82,16 @@ class GroupThresholds(Record):
     constraints : dict of str to float
         What each bounded metric of all groups together is.
     common_threshold, common_value : float
-        The best common cut for all groups that meets the limits on their total, and
-        its value.
+        The best common threshold for all groups that meets the limits on their total,
+        and its value.
     common_gaps : dict of str to float
-        What the limited differences would be at the common cut.
+        What the limited differences would be at the common threshold.
     free_value : float
         The value without limits on differences: what they cost is the rest.
     objective : str
         What was maximised or minimised.
     notes : tuple of str
-        What to beware of.
+        What to keep in mind.
     """
 
     thresholds: dict[str, float]
@@ -122,7 +122,8 @@ class GroupThresholds(Record):
         lines += [f"  {name}: {e!r}" for name, e in self.gaps.items()]
         lines += [f"  {name}: {v:.6g}" for name, v in self.constraints.items()]
         lines.append(
-            f"  one cut for all, {self.common_threshold:.6g}: {self.common_value:.6g}"
+            f"  one threshold for all, {self.common_threshold:.6g}: "
+            f"{self.common_value:.6g}"
         )
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 
@@ -168,7 +169,7 @@ def group_thresholds(
     level: float = 0.95,
     rng: Seed = 0,
 ) -> GroupThresholds:
-    r"""Which cut should each group have, so that all do well and are treated alike?
+    r"""Which threshold should each group have, so that groups are treated alike?
 
     .. math:: \max_{\tau_1, \dots, \tau_G} f\Big(\sum_g C_g(\tau_g)\Big)
         \quad\text{with}\quad \max_g m(C_g) - \min_g m(C_g) \le \delta
@@ -188,32 +189,34 @@ def group_thresholds(
         metric in every group. Constraints without such a word are on the total:
         ``"flagged <= 500"``.
     time_limit
-        Seconds after which the best cuts so far are returned, with a bound on how much
-        better others could be.
+        Seconds after which the best thresholds so far are returned, with a bound on how
+        much better others could be.
     level, rng
         Of the intervals of the differences.
 
     Returns
     -------
     GroupThresholds
-        The cuts, what they give, how alike the groups are, and the best common cut.
+        The thresholds, what they give, how alike the groups are, and the best common
+        threshold.
 
     Raises
     ------
     Infeasible
-        No cuts meet the limits.
+        No thresholds meet the limits.
 
     Notes
     -----
-    Exact: deterministic cuts, in whole numbers, by branch and bound over the smallest
-    value of each limited metric, with Lagrange multipliers for limits on totals and
-    HiGHS for what they leave open (``group_search.py``). Without limits on totals the
-    answer is proved; with them nearly always, and otherwise ``bound`` says how much is
-    open. O(M log M) for one limit and M cuts in all, times the number of groups.
+    Exact: deterministic thresholds, in whole numbers, by branch and bound over the
+    smallest value of each limited metric, with Lagrange multipliers for limits on
+    totals and HiGHS for what they leave open (``group_search.py``). Without limits on
+    totals the answer is proved; with them nearly always, and otherwise ``bound`` says
+    how much is open. O(M log M) for one limit and M thresholds in all, times the number
+    of groups.
 
     The interval of a difference holds the difference in the population, for these
-    cuts: the largest less the smallest of G noisy rates errs by no more than the
-    largest less the smallest of their errors. It does not allow for the choice.
+    thresholds: the largest less the smallest of G noisy rates is off by no more than
+    the largest less the smallest of their errors. It does not allow for the choice.
 
     References
     ----------
@@ -275,17 +278,17 @@ def group_thresholds(
 
 def _notes(proved: bool, found: GroupAnswer, between: list[Between]) -> tuple[str, ...]:
     notes = [
-        "Cuts that differ between groups treat cases with the same score differently; "
-        "whether that is wanted, or allowed, is for people to decide, not for this "
-        "number.",
-        "The cuts were chosen on the cases that they are judged by; on others the "
-        "value is lower and the differences are larger.",
+        "Thresholds that differ between groups treat cases with the same score "
+        "differently; whether this is wanted, or allowed, is a question that no "
+        "statistic answers.",
+        "The thresholds were tuned on the same data, so the results are optimistic: "
+        "on new cases expect a worse value and larger differences.",
     ]
     if not proved:
         notes.insert(
             0,
-            "The time was up before the proof: other cuts could be better, up to the "
-            "bound. Give a longer time_limit.",
+            "The time limit was reached before the proof was complete: other "
+            "thresholds could be better, up to the bound. Give a longer time_limit.",
         )
     return tuple(notes)
 
@@ -341,8 +344,8 @@ def _between(found: re.Match[str], text: str) -> Between:
     if not found["sign"].startswith(upward):
         word = "at most" if upward == "<" else "at least"
         raise InputError(
-            f"{found['name']}_{kind} can be asked to be {word} a number; found "
-            f"{text!r}. Type {found['name']}_{kind} {upward}= {found['bound']}."
+            f"{found['name']}_{kind} can only be required to be {word} a number; "
+            f"found {text!r}. Type {found['name']}_{kind} {upward}= {found['bound']}."
         )
     try:
         bound = float(found["bound"])
@@ -571,12 +574,12 @@ def _infeasible(ask: _Ask, seconds: float) -> Infeasible:
 
     for b in ask.between:
         if not alone([b], []):
-            return Infeasible(f"{b} cannot be met by any cuts of these groups.")
+            return Infeasible(f"{b} cannot be met by any thresholds of these groups.")
     for c in ask.totals:
         if not alone([], [c]):
             return Infeasible(f"{c!r} cannot be met by all groups together.")
     words = [*map(str, ask.between), *map(repr, ask.totals)]
     return Infeasible(
-        f"{' and '.join(words)} cannot be met together, or no cuts were found in time. "
-        f"Loosen one of them, or give a longer time_limit."
+        f"{' and '.join(words)} cannot be met together, or no thresholds were found "
+        "within the time limit. Loosen one of them, or give a longer time_limit."
     )

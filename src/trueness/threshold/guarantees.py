@@ -42,7 +42,7 @@ from trueness.threshold.risks import Risk, ShareOfCases, lower_limit, read_risk
 @final
 @dataclass(frozen=True, repr=False)
 class Proof(Record):
-    """Why may one constraint be trusted at a cut?
+    """Why may one constraint be trusted at a threshold?
 
     Attributes
     ----------
@@ -51,9 +51,10 @@ class Proof(Record):
     confidence : float
         How surely, this one alone.
     value : float
-        The metric in the sample: further than the bound, by the price of certainty.
+        The metric in the sample: further than the bound, which is the cost of
+        certainty.
     bound : float
-        The one-sided confidence limit of the metric at the cut.
+        The one-sided confidence limit of the metric at the threshold.
     p_value : float
         The test of the constraint there; exact binomial for shares.
     cases : int
@@ -75,7 +76,7 @@ class Proof(Record):
 @final
 @dataclass(frozen=True, repr=False)
 class GuaranteedThreshold(Answer):
-    """Where to cut so that constraints hold in the population?
+    """Which threshold guarantees constraints in the population?
 
     Attributes
     ----------
@@ -92,7 +93,7 @@ class GuaranteedThreshold(Answer):
         As in :class:`Proof`; of several constraints that of the one with the weakest
         evidence.
     confusion : Confusion
-        Right and wrong cases at the cut, of those that were used for that test.
+        Right and wrong cases at the threshold, of those that were used for that test.
     proofs : tuple of Proof
         One for each constraint.
     """
@@ -129,9 +130,9 @@ def guaranteed_threshold(
 ) -> GuaranteedThreshold:
     r"""At which threshold do constraints hold in the population, and how surely?
 
-    A cut that just meets ``recall >= 0.9`` in a sample fails it in the population about
-    half of the time. The cut returned here fails with a probability of at most
-    ``1 - confidence``, over samples, whatever the distribution of the scores.
+    A threshold that just meets ``recall >= 0.9`` in a sample fails it in the population
+    about half of the time. The threshold returned here fails with a probability of at
+    most ``1 - confidence``, over samples, whatever the distribution of the scores.
 
     Parameters
     ----------
@@ -145,12 +146,12 @@ def guaranteed_threshold(
     confidence
         With which probability all of them must hold at once.
     maximize, minimize
-        Which of the cuts with the guarantee to take: where this metric is best in the
-        sample. That costs nothing: the guarantee holds for all of them at once.
+        Which of the thresholds with the guarantee to take: where this metric is best in
+        the sample. That costs nothing: the guarantee holds for all of them at once.
     prevalence
         The share of positives where the classifier will be used, when it is not that of
         the sample: a number, a range (it holds for every prevalence in it) or an
-        :class:`Estimate`, of whose doubt the guarantee takes account.
+        :class:`Estimate`, whose uncertainty the guarantee allows for.
     thresholds
         Thresholds that were fixed before looking at these cases. Only they are tried,
         and no cases are set apart to choose an order.
@@ -165,10 +166,10 @@ def guaranteed_threshold(
     Returns
     -------
     GuaranteedThreshold
-        Without an objective, of the cuts with the guarantee the one that asks least
-        beyond it: the highest threshold for ``recall >= b``, the lowest for ``fpr <=
-        b`` and ``precision >= b``; of several constraints the cut whose weakest
-        evidence is strongest.
+        Without an objective, of the thresholds with the guarantee the one that asks
+        least beyond it: the highest threshold for ``recall >= b``, the lowest for ``fpr
+        <= b`` and ``precision >= b``; of several constraints the threshold whose
+        weakest evidence is strongest.
 
     Raises
     ------
@@ -184,9 +185,9 @@ def guaranteed_threshold(
     threshold in the population at which the constraint fails, which is one fixed
     threshold: no correction is needed, however many are tried.
 
-    Other metrics: one half of the cases chooses an order of cuts (from the one with the
-    strongest evidence towards more flagged cases, or towards weaker evidence), the
-    other half tests them in this order until one fails: fixed-sequence testing.
+    Other metrics: one half of the cases chooses an order of thresholds (from the one
+    with the strongest evidence towards more flagged cases, or towards weaker evidence),
+    the other half tests them in this order until one fails: fixed-sequence testing.
 
     The test is the exact binomial one for metrics that are a share (recall, precision,
     accuracy, f1, jaccard); that of Hoeffding and Bentkus for other means (f_beta, cost
@@ -197,9 +198,10 @@ def guaranteed_threshold(
 
     Several constraints, k of them: each is tested at :math:`\alpha / k` with
     :math:`\alpha` = 1 - ``confidence``. With :math:`E_j` the event that constraint j
-    fails at any cut that its own tests let through, :math:`P(E_j) \le \alpha / k` by
-    the above, so :math:`P(\bigcup_j E_j) \le \alpha` (Bonferroni). Outside of it every
-    cut that all tests let through meets all constraints, whichever is then chosen.
+    fails at any threshold that its own tests let through, :math:`P(E_j) \le \alpha / k`
+    by the above, so :math:`P(\bigcup_j E_j) \le \alpha` (Bonferroni). Outside of it
+    every threshold that all tests let through meets all constraints, whichever is then
+    chosen.
 
     References
     ----------

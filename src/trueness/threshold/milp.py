@@ -84,8 +84,8 @@ class Certificate(Record):
     solver, formulation, status : str
         Who solved what, and how it ended.
     value, bound : float
-        The objective (to be maximised) at the chosen cut, in exact arithmetic, and the
-        solver's proof that no cut has more.
+        The objective (to be maximised) at the chosen threshold, in exact arithmetic,
+        and the solver's proof that no threshold has more.
     gap : float
         The relative gap the solver left.
     nodes, binaries, rows : int
@@ -275,9 +275,9 @@ def per_case(cuts: Cuts) -> Program:
     n = int(pos.sum() + neg.sum())
     if n > MOST_CASES:
         raise InputError(
-            f"A program with two binaries a case is for small data; found {n:,} cases, "
-            f'at most {MOST_CASES:,} are tried. Type method="milp" (a binary a '
-            f'distinct score) or method="sweep".'
+            "A program with two binary variables per case is for small data; found "
+            f'{n:,} cases, at most {MOST_CASES:,} are tried. Type method="milp" (a '
+            'binary variable per distinct score) or method="sweep".'
         )
     rank = np.repeat(np.arange(m)[::-1], pos + neg).astype(np.float64)
     label = np.repeat(np.tile([1.0, 0.0], m), np.column_stack([pos, neg]).ravel())
@@ -382,9 +382,9 @@ def _highs(
         options=options,
     )
     if result.status == _PROVED_INFEASIBLE:
-        raise Infeasible("HiGHS proves that no cut meets the constraints.")
+        raise Infeasible("HiGHS proves that no threshold meets the constraints.")
     if result.x is None:
-        raise TimeoutError(f"HiGHS found no cut: {result.message}")
+        raise TimeoutError(f"HiGHS found no threshold: {result.message}")
     proof = result.fun if result.mip_dual_bound is None else result.mip_dual_bound
     return Solved(
         program.cut(result.x),

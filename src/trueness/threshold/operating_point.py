@@ -64,42 +64,42 @@ _SHOWN = ("recall", "specificity", "precision", "npv", "f1")  # in the text of a
 @final
 @dataclass(frozen=True, repr=False)
 class OperatingPoint(Answer):
-    """Where to cut, and what comes of it?
+    """Which threshold, and what follows from it?
 
     Attributes
     ----------
     threshold : float
         Flag a case when ``score >= threshold``.
     interval : (float, float)
-        Every threshold above the first number, up to and including the second, makes
-        the same cut.
+        Every threshold above the first number, up to and including the second, flags
+        the same cases.
     value : float
         The objective there, at the prevalence of use.
     confusion : Confusion
         Right and wrong cases of the tally there.
     intervals : tuple of (float, float)
-        All intervals that are optimal, highest first; each is another cut with the same
-        value. (``method="milp"`` finds one of them.)
+        All intervals that are optimal, highest first; each is another threshold with
+        the same value. (``method="milp"`` finds one of them.)
     binding : tuple of str
         The constraints that stop it: without one of them the objective would be better.
     objective : str
         What was maximised or minimised.
     constraints : dict of str to float
-        What each bounded metric is at the cut.
+        What each bounded metric is at the threshold.
     method : str
-        How the cut was found.
+        How the threshold was found.
     prevalence : float
         The share of positives in use that ``value`` and ``constraints`` are for; of a
-        range the one where the cut is worst.
+        range the one where the threshold is worst.
     certificate : Certificate or None
         What the solver says about its answer.
     threshold_bounds : (float, float) or None
         Of a binned tally: the best threshold of the cases lies between these, while
         ``bounds`` holds the value that it has.
     robust : RobustCut or None
-        For a range of prevalences: regret, and how the best cut moves across it.
+        For a range of prevalences: regret, and how the best threshold moves across it.
     notes : tuple of str
-        What to beware of.
+        What to keep in mind.
     """
 
     threshold: float
@@ -119,10 +119,10 @@ class OperatingPoint(Answer):
 
     @cached_property
     def metrics(self) -> dict[str, Estimate]:
-        """How large is every metric there, with intervals that take the cut as given?
+        """How large is every metric there, if the threshold is taken as given?
 
         At the prevalence of use. :func:`validate_threshold` has intervals that allow
-        for the choice of the cut.
+        for the choice of the threshold.
         """
         return estimates(self.confusion, prevalence=self._in_use)
 
@@ -134,7 +134,7 @@ class OperatingPoint(Answer):
         return None if here == self.prevalence else self.prevalence
 
     def __repr__(self) -> str:
-        """Say where to cut and what comes of it, in a few lines."""
+        """Give the threshold and what follows from it, in a few lines."""
         others, c = len(self.intervals) - 1, self.confusion
         lines = [
             f"OperatingPoint: {self.objective} = {self.value:.6g}{within(self)}",
@@ -146,7 +146,7 @@ class OperatingPoint(Answer):
             ),
         ]
         for text, value in self.constraints.items():
-            stops = " (stops it)" if text in self.binding else ""
+            stops = " (limiting)" if text in self.binding else ""
             lines.append(f"  {text}: {value:.6g}{stops}")
         if np.asarray(c.tp).dtype.kind in "iu":  # what is expected has no interval
             shown = [read_metric(name) for name in _SHOWN]
@@ -216,15 +216,15 @@ def best_threshold(
     subject_to
         Constraints: ``"recall >= 0.9"``, ``[precision >= 0.5, flagged <= 500]``.
     method
-        ``"sweep"`` looks at every cut; ``"milp"`` solves the 0-1 program with one
+        ``"sweep"`` looks at every threshold; ``"milp"`` solves the 0-1 program with one
         binary a distinct score; ``"milp-cases"`` the one with two binaries a case;
         ``"fermi-dirac"`` needs ranks, AUC and prevalence only (see Notes).
     prevalence
-        The share of positives where the classifier will be used, when it is not that
-        of the tally. Counts such as ``flagged`` are then those of as many cases. Two
-        numbers are a range: the cut is the best in the worst case, every constraint
-        holds whichever prevalence of the range is true, and ``robust`` has the cut of
-        smallest regret. An :class:`Estimate` is taken at its value.
+        The share of positives where the classifier will be used, when it is not that of
+        the tally. Counts such as ``flagged`` are then those of as many cases. Two
+        numbers are a range: the threshold is the best in the worst case, every
+        constraint holds whichever prevalence of the range is true, and ``robust`` has
+        the threshold of smallest regret. An :class:`Estimate` is taken at its value.
     minimize
         A metric to make small, in place of ``maximize``.
     auc
@@ -249,11 +249,11 @@ def best_threshold(
 
     Notes
     -----
-    A cut is an interval of thresholds (low, high]. Of several optimal cuts the one is
-    returned that flags nearest to as many cases as are positive (smallest
-    abs(fp - fn), then fewer flagged), which at equal recall is the one with the fewest
-    false positives; of its interval the middle. Nothing flagged is the threshold +inf,
-    everything flagged the lowest score.
+    The thresholds that flag the same cases are an interval (low, high]. Of several
+    optimal thresholds the one is returned that flags nearest to as many cases as are
+    positive (smallest abs(fp - fn), then fewer flagged), which at equal recall is the
+    one with the fewest false positives; of its interval the middle. Nothing flagged is
+    the threshold +inf, everything flagged the lowest score.
 
     Equal values are recognised in whole numbers, with 0.7 meaning seven tenths; only
     sums with square roots (mcc, g_mean) are compared to 30 digits. An undefined value
@@ -262,7 +262,7 @@ def best_threshold(
 
     ``"fermi-dirac"`` puts the expectations of :func:`fermi_dirac` in the place of
     counts, so that the labels of the cases are not needed: ranks, AUC and prevalence
-    are. For ``balanced_accuracy`` its cut is the closed form r* (Kim et al. 2021,
+    are. For ``balanced_accuracy`` its threshold is the closed form r* (Kim et al. 2021,
     eq. 9): the first floor(r*) ranks are flagged. The value is an expectation, right as
     far as the model is.
 
@@ -303,8 +303,8 @@ def best_threshold(
     if share is None or share.level is None:
         return point
     note = (
-        f"The prevalence {share.words()} is taken at its value; its doubt is in the "
-        f"intervals of validate_threshold."
+        f"The prevalence {share.words()} is taken at its estimate; the intervals of "
+        "validate_threshold allow for its uncertainty."
     )
     return replace(point, notes=(*point.notes, note))
 
@@ -347,7 +347,8 @@ def _in_the_worst_case(
     robust = robust_cut(t, share, shown, objective, bounds, where)
     note = (
         f"Best in the worst case over prevalences from {share.low:g} to "
-        f"{share.high:g}; the cut of smallest regret is {robust.regret_threshold:.6g}."
+        f"{share.high:g}; the threshold of smallest regret is "
+        f"{robust.regret_threshold:.6g}."
     )
     return replace(point, robust=robust, notes=(note,))
 

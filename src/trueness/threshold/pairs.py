@@ -228,11 +228,11 @@ def _try_all(q: _PairQuestion) -> Pairs | None:
     size = len(q.objective.i)
     if size > MOST_ROWS:
         raise InputError(
-            f"Two or more constraints that tie both cuts together in a way that is "
-            f"neither rising nor falling are tried pair by pair, up to "
-            f"{MOST_ROWS:,} distinct scores; found {size - 1:,}. Bin the scores "
-            f"(trueness.tally(..., at_most=5000)), or bound the two sides apart: "
-            f'"precision above >= 0.9", "npv below >= 0.99".'
+            "Two or more constraints that involve both thresholds and neither rise "
+            f"nor fall with them are tried pair by pair, up to {MOST_ROWS:,} distinct "
+            f"scores; found {size - 1:,}. Bin the scores (trueness.tally(..., "
+            'at_most=5000)), or bound the two sides apart: "precision above >= '
+            '0.9", "npv below >= 0.99".'
         )
     top: Any = None
     first: list[int] = []

@@ -40,22 +40,22 @@ _PATH = 21  # prevalences at which the best cut is shown
 @final
 @dataclass(frozen=True, repr=False)
 class RobustCut(Record):
-    """What does a range of prevalences do to the choice of a cut?
+    """What does a range of prevalences do to the choice of a threshold?
 
     Attributes
     ----------
     prevalence : (float, float)
         The range.
     worst : float
-        The prevalence at which the chosen cut is worst.
+        The prevalence at which the chosen threshold is worst.
     regret : float
-        How far the chosen cut can be from the best for the true prevalence.
+        How far the chosen threshold can be from the best for the true prevalence.
     regret_threshold, regret_interval
-        The cut whose largest regret is smallest.
+        The threshold whose largest regret is smallest.
     smallest_regret : float
         Its largest regret.
     path_prevalence, path_threshold, path_value : array
-        How the best cut for one known prevalence moves across the range.
+        How the best threshold for one known prevalence moves across the range.
     notes : tuple of str
         How exact this is.
     """

@@ -33,18 +33,24 @@ def objective_of(text: str) -> str:
 
 def zone_sentences(z: Zones) -> list[str]:
     """Say where yes and no end, and what the zone of doubt is worth."""
-    where = f"One cut is enough: say yes from {z.upper:.6g} on."
+    where = (
+        "One threshold is enough: call a case positive when its score is "
+        f"{z.upper:.6g} or more."
+    )
     if z.defer:
         where = (
-            f"Say no below {z.lower:.6g} and yes from {z.upper:.6g} on; between them, "
-            f"for {percent(z.defer)} of the cases, a person should look."
+            f"Call a case negative when its score is below {z.lower:.6g}, and "
+            f"positive when it is {z.upper:.6g} or more; leave the {percent(z.defer)} "
+            "of the cases in between to a person."
         )
-    single = "no single cut meets the constraints"
+    single = "no single threshold meets the constraints"
     if z.single == z.single:
-        single = f"with the best single cut it is {amount(z.single)}"
+        single = f"with the best single threshold it is {amount(z.single)}"
     found = f"Then {objective_of(z.objective)} is {amount(z.value)}; {single}."
     more = len(z.pairs) - 1
-    others = counted(more, "other pair of cuts is", "other pairs of cuts are")
+    others = counted(
+        more, "other pair of thresholds is", "other pairs of thresholds are"
+    )
     return [where, found, *([f"{others} as good."] if more else [])]
 
 
@@ -52,43 +58,52 @@ def zone_check(v: ZoneValidation) -> str:
     """Say what to expect of two cuts on new cases."""
     e = v.corrected
     return (
-        f"The cuts were tuned on the same data. On new cases expect {written(e.value)} "
-        f"({level_text(e.level)} interval {written(e.low)} to {written(e.high)}) "
-        f"instead of {written(v.value)}."
+        "The thresholds were tuned on the same data, so the results are optimistic. "
+        f"On new cases expect {written(e.value)} ({level_text(e.level)} interval "
+        f"{written(e.low)} to {written(e.high)}) instead of {written(v.value)}."
     )
 
 
 def guaranteed_zone_sentence(z: GuaranteedZones) -> str:
     """Say what two cuts promise, and how many cases lie between them."""
     return (
-        f"Say no below {z.lower:.6g} and yes from {z.upper:.6g} on. With "
-        f"{level_text(z.confidence)} confidence the population then has "
-        f"{z.constraint}. Between the cuts lie {percent(z.defer)} of the cases."
+        f"Call a case negative when its score is below {z.lower:.6g}, and positive "
+        f"when it is {z.upper:.6g} or more. With {level_text(z.confidence)} "
+        f"confidence the population then has {z.constraint}. {percent(z.defer)} of "
+        "the cases lie in between."
     )
 
 
 def zone_rows(z: Zones | GuaranteedZones) -> list[list[object]]:
     """Count the cases in each zone."""
     c = z.confusion
-    doubt = [["doubt", z.deferred_pos, z.deferred_neg]] if isinstance(z, Zones) else []
-    return [["yes", int(c.tp), int(c.fp)], *doubt, ["no", int(c.fn), int(c.tn)]]
+    doubt = (
+        [["left to a person", z.deferred_pos, z.deferred_neg]]
+        if isinstance(z, Zones)
+        else []
+    )
+    return [
+        ["called positive", int(c.tp), int(c.fp)],
+        *doubt,
+        ["called negative", int(c.fn), int(c.tn)],
+    ]
 
 
 def group_sentences(g: GroupThresholds) -> list[str]:
     """Say what a cut for each group gives, and what one cut for all would."""
-    proof = "no other choice of cuts is better"
+    proof = "no other choice of thresholds is better"
     if not g.proved:
-        proof = f"no choice of cuts is better than {amount(g.bound)}"
+        proof = f"no choice of thresholds is better than {amount(g.bound)}"
     what = objective_of(g.objective)
     differ = ", ".join(f"{k} {v:.4g}" for k, v in g.common_gaps.items())
-    lines = [f"With a cut for each group {what} is {amount(g.value)}; {proof}."]
+    lines = [f"With a threshold for each group, {what} is {amount(g.value)}; {proof}."]
     lines += [f"{name}: {e}." for name, e in g.gaps.items()]
     if g.free_value != g.value:
         lines.append(f"Without limits on differences it is {amount(g.free_value)}.")
     if g.common_value == g.common_value:
         lines.append(
-            f"One cut for all, {g.common_threshold:.6g}, gives {amount(g.common_value)}"
-            + (f" with {differ}." if differ else ".")
+            f"One threshold for all, {g.common_threshold:.6g}, gives "
+            f"{amount(g.common_value)}" + (f" with {differ}." if differ else ".")
         )
     return lines
 
@@ -111,18 +126,18 @@ def prevalence_sentences(p: OperatingPoint) -> list[str]:
     what, r = objective_of(p.objective), p.robust
     if r is None:
         return [
-            f"At a prevalence of {percent(p.prevalence)} flag from {p.threshold:.4g} "
-            f"on; {what} is then {amount(p.value)}.",
+            f"At a prevalence of {percent(p.prevalence)}, flag cases with a score of "
+            f"{p.threshold:.4g} or more; {what} is then {amount(p.value)}.",
             *p.notes,
         ]
     low, high = (percent(v) for v in r.prevalence)
     return [
-        f"If the prevalence lies between {low} and {high}, flag from {p.threshold:.4g} "
-        f"on: {what} is then {amount(p.value)} or better, which no other threshold "
-        f"promises. It falls short of the best for the true prevalence by "
-        f"{amount(r.regret)} at most.",
-        f"The threshold that never falls short by much is {r.regret_threshold:.4g}: by "
-        f"{amount(r.smallest_regret)} at most.",
+        f"If the prevalence lies between {low} and {high}, flag cases with a score of "
+        f"{p.threshold:.4g} or more: {what} is then {amount(p.value)} or better, and "
+        "no other threshold has a better worst case. It is at most "
+        f"{amount(r.regret)} away from the best value for the true prevalence.",
+        "The threshold that is never far from the best value is "
+        f"{r.regret_threshold:.4g}: at most {amount(r.smallest_regret)} away.",
         *r.notes,
     ]
 
@@ -132,11 +147,11 @@ def decision_sentences(d: Decision) -> list[str]:
     what, e = objective_of(d.point.objective), d.corrected
     others = [k for k, v in d.chosen.items() if k != d.classifier and v >= 0.05]
     lines = [
-        f"{d.classifier} should decide: flag from {d.point.threshold:.4g} on; {what} "
-        f"is then {amount(d.value)}.",
-        f"The best of {len(d.values)} looks better than it is. On new cases expect "
-        f"{amount(e.value)} ({level_text(e.level)} interval {amount(e.low)} to "
-        f"{amount(e.high)}).",
+        f"{d.classifier} should decide: flag cases with a score of "
+        f"{d.point.threshold:.4g} or more; {what} is then {amount(d.value)}.",
+        f"The best of {len(d.values)} classifiers looks better than it is. On new "
+        f"cases expect {amount(e.value)} ({level_text(e.level)} interval "
+        f"{amount(e.low)} to {amount(e.high)}).",
         f"If the choice were repeated on similar data, it would be {d.classifier} in "
         f"{percent(d.chosen[d.classifier])} of the samples"
         + (f", and sometimes {listed(others)}." if others else "."),
@@ -147,8 +162,8 @@ def decision_sentences(d: Decision) -> list[str]:
             for x in d.mixture
         ])  # fmt: skip
         lines.append(
-            f"A coin that decides which rule is used ({parts} of the cases) would give "
-            f"{amount(d.mixture_value)}: it treats the same case differently from time "
-            f"to time."
+            f"Choosing the rule at random ({parts} of the cases) would give "
+            f"{amount(d.mixture_value)}, but the same case may then be treated "
+            "differently each time."
         )
     return lines

@@ -65,7 +65,7 @@ class Validation(Answer):
         What to expect of the choice on other cases, with an interval that holds the
         objective of the chosen rule in the population.
     optimism : float
-        ``value - corrected.value``: by how much the sample flatters (negative when an
+        ``value - corrected.value``: the optimism of the sample (negative when an
         objective is minimised).
     in_bag, out_of_bag : array
         The objective of each repeated choice on its own cases, and on those left out.
@@ -81,7 +81,7 @@ class Validation(Answer):
     prevalence : str
         The share of positives that every number is for.
     notes : tuple of str
-        What to beware of.
+        What to keep in mind.
     """
 
     point: OperatingPoint
@@ -115,7 +115,7 @@ def validate_threshold(
     level: float = 0.95,
     rng: Seed = 0,
 ) -> Validation:
-    r"""How much of what a chosen threshold promises remains on other cases?
+    r"""What can be expected of a chosen threshold on new cases?
 
     The choice of :func:`best_threshold` is repeated on bootstrap samples, each time
     evaluated on the cases the sample left out, whose counts are added up:
@@ -128,7 +128,7 @@ def validate_threshold(
     t
         Scores and labels of one classifier, both classes present.
     maximize, minimize, subject_to, prevalence, sampling
-        As in :func:`best_threshold`. The doubt of a prevalence that is an estimate goes
+        As in :func:`best_threshold`. The uncertainty of an estimated prevalence goes
         into the intervals; for a range they hold whichever prevalence of it is true.
     replicates
         How many bootstrap samples.
@@ -143,18 +143,18 @@ def validate_threshold(
     zero are left out. On counts this is drawn for whole cells at once. Metrics that
     count cases (``flagged``, ``cost``) are scaled to as many cases as the tally has.
     Counts are added before the metric is taken because the mean of a ratio over few
-    cases is biased. A sample holds 63 % of the cases, so the correction is a little
-    too cautious; Efron's .632 mixture still flatters, by about twice as much (measured
+    cases is biased. A sample holds 63 % of the cases, so the correction is a little too
+    cautious; Efron's .632 mixture is still optimistic, by about twice as much (measured
     in ``benchmarks/study_optimism.py``).
 
-    Intervals allow for the choice. Recall and the false positive rate at the chosen cut
-    are corrected, each by its own optimism: the mean, over the samples, of the rate of
-    the repeated choice in its sample less its rate among all cases (Efron 1983). Around
-    them come Jeffreys posteriors of as many cases as the class has; fewer, when that
-    difference varies more than the binomial law says. The prevalence is drawn too,
-    unless it is given. All metrics are then quantiles of the same draws. They held the
-    metric of the chosen rule in the population in 92 to 97 % of samples, where
-    intervals that take the cut as fixed did in 79 to 92 %
+    Intervals allow for the choice. Recall and the false positive rate at the chosen
+    threshold are corrected, each by its own optimism: the mean, over the samples, of
+    the rate of the repeated choice in its sample less its rate among all cases (Efron
+    1983). Around them come Jeffreys posteriors of as many cases as the class has;
+    fewer, when that difference varies more than the binomial law says. The prevalence
+    is drawn too, unless it is given. All metrics are then quantiles of the same draws.
+    They held the metric of the chosen rule in the population in 92 to 97 % of samples,
+    where intervals that take the threshold as fixed did in 79 to 92 %
     (``benchmarks/study_validation.py``). O(m) or O(n), whichever is less, a sample.
 
     References
@@ -253,13 +253,13 @@ def _words(task: _Task) -> str:
 
 def _notes(task: _Task) -> tuple[str, ...]:
     notes = [
-        "The cases are taken to be independent and like those of use; repeated "
+        "The cases are assumed to be independent and like those in use; repeated "
         "measurements of one person make the intervals too narrow."
     ]
     if task.share is None:
         notes.append(
-            "The share of positives is that of the sample, taken as they came; where "
-            "it is another in use, give prevalence."
+            "The prevalence is that of the sample; if it differs in use, pass "
+            "prevalence=."
         )
     elif task.share.is_range:
         notes.append("Values are the worst over the range of prevalences.")

@@ -62,16 +62,16 @@ _SHOWN = ("defer", "precision above", "npv below", "recall above", "fpr above")
 @final
 @dataclass(frozen=True, repr=False)
 class ZoneValidation(Record):
-    """What remains of two chosen cuts on other cases?
+    """What can be expected of two chosen thresholds on new cases?
 
     Attributes
     ----------
     zones : Zones
         The choice made from all cases.
     lower, upper : Estimate
-        The chosen cuts and the intervals in which repeated choices lie.
+        The chosen thresholds and the intervals in which repeated choices lie.
     value : float
-        The objective in the sample, where the cuts were chosen.
+        The objective in the sample, where the thresholds were chosen.
     corrected : Estimate
         What to expect of the choice on other cases, with an interval that holds the
         objective of the chosen rule in the population.
@@ -83,9 +83,9 @@ class ZoneValidation(Record):
     holds : dict of str to float
         How often each constraint held on the cases left out.
     failed : float
-        The share of resamples in which no pair of cuts met the constraints.
+        The share of resamples in which no pair of thresholds met the constraints.
     notes : tuple of str
-        What to beware of.
+        What to keep in mind.
     """
 
     zones: Zones
@@ -140,7 +140,7 @@ def validate_thresholds(
     level: float = 0.95,
     rng: Seed = 0,
 ) -> ZoneValidation:
-    r"""How much of what two chosen cuts promise remains on other cases?
+    r"""What can be expected of two chosen thresholds on new cases?
 
     The choice of :func:`best_thresholds` is repeated on bootstrap samples, each time
     evaluated on the cases that the sample left out, as in :func:`validate_threshold`.
@@ -190,10 +190,10 @@ def validate_thresholds(
     runs = [r for r in tried if r is not None]
     if 2 * len(runs) < replicates:
         raise NotEnoughCases(
-            f"validate_thresholds needs a choice in most bootstrap samples; in "
-            f"{replicates - len(runs):,} of {replicates:,} no pair of cuts met the "
-            f"constraints. Loosen them, or collect more than {t.n_pos:,} positives "
-            f"and {t.n_neg:,} negatives."
+            "validate_thresholds needs a choice in most bootstrap samples; in "
+            f"{replicates - len(runs):,} of {replicates:,} no pair of thresholds met "
+            f"the constraints. Loosen them, or collect more than {t.n_pos:,} "
+            f"positives and {t.n_neg:,} negatives."
         )
     left = _outcome(task, np.array([r.left for r in runs], dtype=np.float64).T)
     pooled = _outcome(task, np.sum([r.left for r in runs], axis=0, dtype=np.float64))
@@ -210,8 +210,8 @@ def validate_thresholds(
         holds={str(k): _held(k, left, cuts) for k in limits},
         failed=1 - len(runs) / replicates,
         notes=(
-            "The cases are taken to be independent and like those of use; what a "
-            "person decides in the zone of doubt is not part of these numbers.",
+            "The cases are assumed to be independent and like those in use; what a "
+            "person decides about the deferred cases is not included.",
         ),
     )
 
@@ -331,26 +331,27 @@ def _held(limit: Limit, left: _Outcome, cuts: Cuts) -> float:
 @final
 @dataclass(frozen=True, repr=False)
 class GuaranteedZones(Record):
-    """Where to cut twice so that constraints hold in the population?
+    """Which two thresholds guarantee constraints in the population?
 
     Attributes
     ----------
     lower, upper : float
-        No when ``score < lower``, yes when ``score >= upper``, doubt between them.
+        Negative when ``score < lower``, positive when ``score >= upper``, deferred in
+        between.
     lower_interval, upper_interval : (float, float)
-        The thresholds that make the same cuts.
+        The thresholds that flag the same cases.
     constraint : str
         What is guaranteed.
     confidence : float
         How surely, all of it together.
     defer : float
-        The share of the cases in the zone of doubt.
+        The share of the cases between the two thresholds.
     confusion : Confusion
         Right and wrong cases among those that are decided.
     proofs : tuple of Proof
         One for each constraint.
     notes : tuple of str
-        What to beware of.
+        What to keep in mind.
     """
 
     lower: float
@@ -377,7 +378,7 @@ def guaranteed_thresholds(
     prevalence: Any = None,
     rng: Seed = 0,
 ) -> GuaranteedZones:
-    r"""Outside of which zone of doubt do constraints hold in the population?
+    r"""Which two thresholds guarantee constraints, with the fewest deferred cases?
 
     Parameters
     ----------
@@ -396,18 +397,18 @@ def guaranteed_thresholds(
     Returns
     -------
     GuaranteedZones
-        Of all pairs of proved cuts the one with the smallest zone of doubt. Since the
-        guarantee holds for all of them at once, that choice costs nothing.
+        Of all pairs of proved thresholds the one with the fewest deferred cases. Since
+        the guarantee holds for all of them at once, that choice costs nothing.
 
     Raises
     ------
     NotEnoughCases
-        These cases cannot prove a constraint at any cut.
+        These cases cannot prove a constraint at any threshold.
 
     Notes
     -----
     Each of k constraints is proved at :math:`(1 - confidence)/k`, as in
-    :func:`guaranteed_threshold`; "above" constraints allow upper cuts, "below"
+    :func:`guaranteed_threshold`; "above" constraints allow upper thresholds, "below"
     constraints lower ones.
 
     Examples
@@ -421,8 +422,8 @@ def guaranteed_thresholds(
     for limit in limits:
         if not limit.side:
             raise InputError(
-                f"A guarantee for two cuts is about one side; found {limit}. Type "
-                f'"precision above >= 0.9" or "npv below >= 0.99".'
+                f"A guarantee for two thresholds is about one side; found {limit}. "
+                'Type "precision above >= 0.9" or "npv below >= 0.99".'
             )
     if not limits:
         raise InputError(
@@ -444,8 +445,9 @@ def guaranteed_thresholds(
     found = best_pairs(Sum(cases, -cases), rows)
     if found is None:
         raise NotEnoughCases(
-            "Each constraint can be guaranteed, but the lower cut would lie above the "
-            "upper one. Loosen one of them, or ask for one cut: guaranteed_threshold."
+            "Each constraint can be guaranteed, but the lower threshold would lie "
+            "above the upper one. Loosen one of them, or ask for one threshold: "
+            "guaranteed_threshold."
         )
     i, j = int(found.first[0]), int(found.second[0])
     cuts = all_cuts(t, None, "guaranteed_thresholds")
@@ -465,7 +467,7 @@ def guaranteed_thresholds(
         confusion=Confusion(seen.tp[i], seen.fp[i], seen.fn[j], seen.tn[j]),
         proofs=tuple(proofs),
         notes=(
-            "The guarantee is about cases like these, drawn independently; it does not "
-            "survive a change of the population.",
+            "The guarantee is about cases like these, drawn independently; it does "
+            "not hold for another population.",
         ),
     )

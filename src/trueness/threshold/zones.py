@@ -46,26 +46,27 @@ _TOTALS = ("cases", "positives", "negatives")
 @final
 @dataclass(frozen=True, repr=False)
 class Zones(Record):
-    """Where to cut twice, and what comes of it?
+    """Which two thresholds, and what follows from them?
 
     Attributes
     ----------
     lower, upper : float
-        No when ``score < lower``, yes when ``score >= upper``, doubt between them.
+        Negative when ``score < lower``, positive when ``score >= upper``, deferred in
+        between.
     lower_interval, upper_interval : (float, float)
-        Every threshold above the first number, up to and including the second, makes
-        the same cut.
+        Every threshold above the first number, up to and including the second, flags
+        the same cases.
     value : float
         The objective, at the prevalence of use.
     confusion : Confusion
         Right and wrong cases of the tally among those that are decided.
     deferred_pos, deferred_neg : int
-        Positives and negatives in the zone of doubt.
+        Positives and negatives between the two thresholds.
     defer : float
         The share of all cases that is deferred, at the prevalence of use.
     single : float
-        The objective of the best single cut that meets the constraints: what the zone
-        of doubt is worth. NaN when no single cut does.
+        The objective of the best single threshold that meets the constraints: what
+        deferring cases is worth. NaN when no single threshold does.
     pairs : tuple of (interval, interval)
         All optimal pairs, lower and upper, the chosen one first (at most 1,000).
     objective : str
@@ -75,7 +76,7 @@ class Zones(Record):
     prevalence : float
         The share of positives in use.
     notes : tuple of str
-        What to beware of.
+        What to keep in mind.
     """
 
     lower: float
@@ -100,13 +101,13 @@ class Zones(Record):
         others = len(self.pairs) - 1
         lines = [
             f"Zones: {self.objective} = {self.value:.6g}"
-            + (f" (a single cut: {self.single:.6g})" if self.single == self.single
+            + (f" (a single threshold: {self.single:.6g})" if self.single == self.single
                else ""),
-            f"  yes from {self.upper:.6g} on: {int(c.tp):,} positives, "
+            f"  positive from {self.upper:.6g} on: {int(c.tp):,} positives, "
             f"{int(c.fp):,} negatives",
-            f"  doubt from {self.lower:.6g} on: {self.deferred_pos:,} positives, "
+            f"  deferred from {self.lower:.6g} on: {self.deferred_pos:,} positives, "
             f"{self.deferred_neg:,} negatives, {100 * self.defer:.3g}% of all cases",
-            f"  no below: {int(c.fn):,} positives, {int(c.tn):,} negatives",
+            f"  negative below: {int(c.fn):,} positives, {int(c.tn):,} negatives",
             *(f"  {text}: {value:.6g}" for text, value in self.constraints.items()),
             f"  prevalence {self.prevalence:.4g}"
             + (f"; {others} more pairs are as good" if others else ""),
@@ -185,7 +186,7 @@ def best_thresholds(
         Constraints on the deferred share (``"defer <= 0.1"``), on one side
         (``"precision above >= 0.9"``, ``"npv below >= 0.99"``), or on all decided cases
         (``"accuracy >= 0.95"``). "Above" and "below" take any metric, of the upper or
-        the lower cut as if it were the only one.
+        the lower threshold as if it were the only one.
     prevalence
         The share of positives where the classifier will be used, when it is not that of
         the tally.
@@ -193,21 +194,21 @@ def best_thresholds(
     Returns
     -------
     Zones
-        The two cuts, the intervals they may be moved in, the value, what happens in
-        each zone, and the value of the best single cut.
+        The two thresholds, the intervals they may be moved in, the value, what happens
+        in each zone, and the value of the best single threshold.
 
     Raises
     ------
     Infeasible
-        No pair of cuts meets the constraints.
+        No pair of thresholds meets the constraints.
 
     Notes
     -----
-    Exact over all pairs of cuts, in whole numbers, without trying all: counts are a
-    function of the one cut plus a function of the other (``pairs.py``). O(m log m) for
-    m distinct scores; O(m log^2 m) with a constraint such as ``accuracy >= 0.95``;
-    quotients take a few rounds of Dinkelbach's method. Of several optimal pairs the one
-    that defers fewest is returned, then the one with the smallest abs(fp - fn).
+    Exact over all pairs of thresholds, in whole numbers, without trying all: counts are
+    a function of the one threshold plus a function of the other (``pairs.py``). O(m log
+    m) for m distinct scores; O(m log^2 m) with a constraint such as ``accuracy >=
+    0.95``; quotients take a few rounds of Dinkelbach's method. Of several optimal pairs
+    the one that defers fewest is returned, then the one with the smallest abs(fp - fn).
 
     Chow's rule, the optimum when scores are the true probabilities, is the special case
     without constraints.
@@ -286,11 +287,13 @@ def _zones(
     sign = 1 if objective is shown else -1
     seen = cuts.seen
     notes = [
-        "These cuts were chosen on the cases that they are judged by; "
-        "validate_thresholds says what remains on others."
+        "These thresholds were tuned on the same data, so the results are "
+        "optimistic; validate_thresholds says what to expect on new cases."
     ]
     if not found.all_listed:
-        notes.append("More than 1,000 pairs of cuts are optimal; not all are listed.")
+        notes.append(
+            "More than 1,000 pairs of thresholds are optimal; not all are listed."
+        )
     return Zones(
         lower=threshold_of(cuts.score, j),
         upper=threshold_of(cuts.score, i),
@@ -451,9 +454,9 @@ def _over_under(
 
 def _not_a_quotient(metric: Metric) -> InputError:
     return InputError(
-        f"Two cuts at once need a weighted sum of counts, or one quotient of such sums "
-        f"(cost, accuracy, precision, f1, defer); {metric.name} is not. For one side "
-        f'any metric can be bounded: "mcc above >= 0.3".'
+        "Two thresholds at once need a weighted sum of counts, or one quotient of "
+        f"such sums (cost, accuracy, precision, f1, defer); {metric.name} is not. For "
+        'one side any metric can be bounded: "mcc above >= 0.3".'
     )
 
 
@@ -533,15 +536,15 @@ def _infeasible(cuts: Cuts, limits: tuple[Limit, ...]) -> Exception:
     for limit in limits:
         if best_pairs(_sum(cuts, _ZERO), _rows(cuts, limit)) is None:
             return Infeasible(
-                f"{limit} cannot be met by any pair of cuts of these {cuts.n_pos:,} "
-                f"positives and {cuts.n_neg:,} negatives. Loosen it."
+                f"{limit} cannot be met by any pair of thresholds of these "
+                f"{cuts.n_pos:,} positives and {cuts.n_neg:,} negatives. Loosen it."
             )
     if limits:
         return Infeasible(
-            f"{' and '.join(map(str, limits))} cannot be met by one pair of cuts, "
-            f"though each of them can. Loosen one of them, or defer more."
+            f"{' and '.join(map(str, limits))} cannot be met by one pair of "
+            "thresholds, though each of them can. Loosen one of them, or defer more."
         )
     return NotEnoughCases(
-        f"The objective is undefined for every pair of cuts; this tally has "
+        "The objective is undefined for every pair of thresholds; this tally has "
         f"{cuts.n_pos:,} positives and {cuts.n_neg:,} negatives."
     )

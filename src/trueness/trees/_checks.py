@@ -28,8 +28,8 @@ def leaf_names(values: Array) -> Array:
     gone = missing(names)
     if gone.any():
         raise InputError(
-            f"node must name a leaf for every case; missing at {places(gone)}. "
-            f"Fill these with a name of their own."
+            f"node must name a leaf for every case; missing at {places(gone)}. Give "
+            "these cases a leaf of their own."
         )
     if names.dtype.kind != "O":
         return names

@@ -9,7 +9,7 @@ import numpy as np
 from trueness._core.numbers import chance, counted
 from trueness.trees.leaf_counts import LeafReport
 
-HEAD = ("leaf", "cases", "majority", "its share", "P(C)", "P(U)", "verdict",
+HEAD = ("leaf", "cases", "majority", "share of majority", "P(C)", "P(U)", "verdict",
         "cases needed")  # fmt: skip
 
 
@@ -69,9 +69,10 @@ def leaf_sentences(r: LeafReport) -> list[str]:
     trusted = int((r.verdict == "trust").sum())
     return [
         f"{trusted} of {counted(r.node.size, 'leaf', 'leaves')} can be trusted: with "
-        "so many cases, the majority seen is the true majority with a probability P(C) "
-        f"of {r.wanted:g} or more. P(U) is the probability that a new case has the "
-        f"label of the majority. 'Cases needed' is how many more cases a leaf needs.",
+        "so many cases, the majority seen is the true majority with a probability "
+        f"P(C) of {r.wanted:g} or more. P(U) is the probability that a new case has "
+        "the label of the majority. A leaf is 'thin' when it has too few cases; "
+        "'cases needed' is how many more it needs.",
         f"The whole tree: P(C) {chance(r.tree.confidence, 4)}, "
         f"P(U) {chance(r.tree.utility, 4)}.",
     ]

@@ -96,10 +96,10 @@ class GroupWatch:
     def sentence(self) -> str:
         """Say which groups raise an alarm."""
         if not self.groups:
-            return "nothing was looked at yet."
+            return "no batch has been counted yet."
         loud = {g: w for g, w in self.groups.items() if w.alarm}
         if not loud:
-            return f"quiet in all {len(self.groups)} groups."
+            return f"no alarm in any of the {len(self.groups)} groups."
         said = "; ".join(f"{g}: {w.sentence()}" for g, w in loud.items())
         return f"{len(loud)} of {len(self.groups)} groups: {said}"
 

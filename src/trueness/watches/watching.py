@@ -154,20 +154,18 @@ class Watch:
         """Say how it stands."""
         line = 1 / (1 - self._about["level"])
         if not self._state["looks"]:
-            return "nothing was looked at yet."
+            return "no batch has been counted yet."
         ends = (
             f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g} over all looks)"
             if math.isfinite(self.low)
-            else "no number, only evidence"
+            else "no estimate, only evidence"
         )
-        if self.alarm:
-            return (
-                f"alarm since {self.since}; {ends} in {self._state['n']:,.0f} cases "
-                f"that tell; evidence {self.evidence:,.3g}, and {line:g} was the line."
-            )
+        large = 1e3 <= self.evidence < 1e9
+        evidence = f"{self.evidence:,.0f}" if large else f"{self.evidence:.3g}"
+        how = f"alarm since {self.since}" if self.alarm else "no alarm"
         return (
-            f"quiet; {ends} in {self._state['n']:,.0f} cases that tell; evidence "
-            f"{self.evidence:.3g}, the alarm is at {line:g}."
+            f"{how}; {ends} in {self._state['n']:,.0f} cases that count; evidence "
+            f"{evidence} (the alarm is raised at {line:g})."
         )
 
     def update(self, batch: Any, *, name: str | None = None, **columns: Any) -> Watch:
@@ -207,9 +205,10 @@ class Watch:
         )
         if name in seen and seen[name]["mark"] != mark:
             raise InputError(
-                f"Batch {name!r} was counted before, with other cases or labels. Late "
-                f"labels of judged cases cannot be added: keep the cases that wait for "
-                f"a label out, and give them as a batch of their own when it is there."
+                f"Batch {name!r} was counted before, with other cases or labels. "
+                "Labels that come later cannot be added to cases with verdicts of "
+                "judges: leave out the cases that wait for a label, and pass them as "
+                "a batch of their own once they are labelled."
             )
         new = name not in seen
         seen[name] = {"mark": mark, "unknown": p.n_unknown, "counts": None}
@@ -292,7 +291,8 @@ def watch(
         The bound; one of them.
     baseline, margin
         In place of a bound: not worse than this tally by more than the margin. The
-        doubt in the baseline is allowed for. For ``"scores"``: what to compare with.
+        uncertainty of the baseline is allowed for. For ``"scores"``: what to compare
+        with.
     near
         For ``"calibration"``: scores within 0.05 of this.
     judges
@@ -321,8 +321,8 @@ def watch(
     al. 2021; Waudby-Smith and Ramdas 2024). Scores: a conformal test martingale (Vovk
     et al. 2003).
 
-    Cases are taken to be exchangeable while all is well; labels may come late, if that
-    does not depend on what they are.
+    Cases are assumed to be exchangeable while all is well; labels may come late, if
+    that does not depend on what they are.
 
     Examples
     --------

@@ -18,7 +18,9 @@ Array = NDArray[Any]
 def same_cases(a: Array, b: Array) -> None:
     """Stop when models of different data are compared."""
     if a.shape != b.shape or not np.array_equal(a, b):
-        raise InputError("Models can be compared when they are of the same cases.")
+        raise InputError(
+            "Models can be compared only when they were measured on the same cases."
+        )
 
 
 def both_classes(tally: Any, what: str) -> None:
@@ -31,8 +33,8 @@ def both_classes(tally: Any, what: str) -> None:
         hint = "Is the positive label right? Pass positive=... to trueness.tally."
     elif tally.n_unknown:
         hint = (
-            f"All {tally.n_unknown:,} cases are without a label: see "
-            f"trueness.latent_class for what can be said without labels."
+            f"All {tally.n_unknown:,} cases lack a label; trueness.latent_class says "
+            "what can be learnt without labels."
         )
     else:
         hint = "The tally is empty: were all rows filtered out?"

@@ -53,7 +53,9 @@ def distinct_names(names: Sequence[str], what: str = "scores") -> tuple[str, ...
         raise InputError(f"{what} must have text as names; found {listing(wrong)}.")
     twice = sorted({n for n in names if list(names).count(n) > 1})
     if twice:
-        raise InputError(f"{what} must have different names; twice: {listing(twice)}.")
+        raise InputError(
+            f"{what} must have different names; used twice: {listing(twice)}."
+        )
     return tuple(names)
 
 
@@ -132,8 +134,8 @@ def still_apart(exact: int, apart: int, what: str) -> None:
     """Stop when different decimals became the same float64: ties would appear."""
     if apart < exact:
         raise InputError(
-            f"{what} must fit into float64; of {exact:,} different decimals it tells "
-            f"{apart:,} apart. Round them to 15 digits, or use ranks."
+            f"{what} must fit into float64, which distinguishes {apart:,} of the "
+            f"{exact:,} different decimals. Round them to 15 digits, or use ranks."
         )
 
 
@@ -151,8 +153,9 @@ def _numbers_from_objects(values: Array, what: str) -> Array:
     except (TypeError, ValueError):
         odd = [v for v in values[~gone] if not hasattr(v, "__float__")] or [*values]
         raise InputError(
-            f"{what} must be numbers; found {listing({type(v).__name__ for v in odd})} "
-            f"such as {described(odd[0])}. Take the number that is meant out of each."
+            f"{what} must be numbers; found "
+            f"{listing({type(v).__name__ for v in odd})} such as {described(odd[0])}. "
+            "Extract the number that you mean from each."
         ) from None
     except OverflowError:
         raise InputError(_BEYOND.format(what=what)) from None
@@ -192,8 +195,8 @@ def named_groups(groups: Array, cases: Array | None = None) -> None:
         if cases is not None:
             where = f"in {int(cases[gone].sum()):,} of {int(cases.sum()):,} cases"
         raise InputError(
-            f"by= must name a group for every case; missing {where}. "
-            f"Fill these with a name of their own."
+            f"by= must name a group for every case; missing {where}. Give these cases "
+            "a group name of their own."
         )
 
 
@@ -352,14 +355,14 @@ def hashable(values: Array, what: str) -> list[Any]:
     if odd:
         raise InputError(
             f"{what} must hold one label per case, a number, text or a truth value; "
-            f"found {type(odd[0]).__name__} such as {listing(odd[:1])}. Take the label "
-            f"that is meant out of each."
+            f"found {type(odd[0]).__name__} such as {listing(odd[:1])}. Extract the "
+            "label that you mean from each."
         )
     try:
         return list(dict.fromkeys(values.tolist()))
     except TypeError as err:
         raise InputError(
-            f"{what} must hold labels that can be told apart; {err}."
+            f"{what} must hold labels that can be compared with each other; {err}."
         ) from None
 
 
@@ -409,9 +412,9 @@ def _default_pair(found: Sequence[Any], what: str) -> tuple[Any, Any]:
         raise InputError(_too_many_labels(found, what))
     example = plain(found[-1])
     raise InputError(
-        f"{what} holds {listing(found)}: say which one counts as positive, "
-        f"for example positive={example!r}. (Only 0/1, False/True and -1/1 need no "
-        f"such word.)"
+        f"{what} holds {listing(found)}: choose which one counts as positive, for "
+        f"example positive={example!r}. (Only 0/1, False/True and -1/1 are understood "
+        "without it.)"
     )
 
 

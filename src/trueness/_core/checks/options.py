@@ -39,10 +39,10 @@ def sampling(value: object, prevalence: float | None, what: str) -> str:
     if word == "cohort" or prevalence is not None:
         return word
     raise InputError(
-        f"{what} depends on the share of positives, which a case-control sample does "
-        f"not know: its design fixed it. Type prevalence=0.01, the share where the "
-        f'classifier is used; or sampling="cohort" when the cases were taken as they '
-        f"came."
+        f"{what} depends on the prevalence (the share of positives), which a "
+        "case-control sample does not show, because its design fixed it. Type "
+        "prevalence=0.01, with the prevalence where the classifier is used; or "
+        'sampling="cohort" if cases were not chosen by their label.'
     )
 
 
@@ -65,7 +65,7 @@ def generator(rng: Any) -> np.random.Generator:
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
         raise InputError(
-            f"rng must be a seed (a whole number from 0 on), a NumPy generator or "
+            "rng must be a seed (a whole number, 0 or more), a NumPy generator or "
             f"None; found {described(rng)}. Type rng=0."
         ) from None
 
@@ -188,7 +188,7 @@ def options(given: Collection[str], known: Collection[str], what: str) -> None:
         if name not in known:
             has = f"its options are {listing(known, 20)}" if known else "it has none"
             raise InputError(
-                f"{name!r} is no option of {what}: {has}.{nearest(name, known)}"
+                f"{what} has no option {name!r}; {has}.{nearest(name, known)}"
             )
 
 

@@ -374,7 +374,7 @@ def cost_rule(
     population: str | None = None,
     prevalence: float | None = None,
 ) -> CostRule:
-    r"""Which vote patterns should be flagged, when errors have a price?
+    r"""Which vote patterns should be flagged, when errors have costs?
 
     Flag where the post-test probability exceeds fp / (fp + fn): the rule of least
     expected cost, which is itself a logical combination. The probability is that of the
@@ -387,7 +387,7 @@ def cost_rule(
     post
         From :func:`trueness.latent_class`.
     fp, fn
-        Prices of a false positive and of a false negative.
+        Costs of a false positive and of a false negative.
     population, prevalence
         Whose prevalence counts, if there are several, or another one.
 

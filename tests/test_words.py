@@ -1,0 +1,164 @@
+"""Sentences that people see: no retired words, no Python in a shell."""
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+import trueness
+from trueness._core.retired import RETIRED
+from trueness.cli._words import for_the_shell
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "trueness"
+MODULES = sorted(p for p in SOURCE.rglob("*.py") if p.name != "retired.py")
+TEXTS = [
+    *(p for p in SOURCE.rglob("*") if p.suffix in (".j2", ".js")),
+    *(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts),
+    ROOT / "README.md",
+]
+TEXTS = [p for p in TEXTS if "_generated" not in p.parts]
+
+
+def name_of(path):
+    return str(path.relative_to(ROOT))
+
+
+def rendered(node):
+    """Write a string as it may be shown; what is filled in becomes x."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    if isinstance(node, ast.JoinedStr):
+        parts = node.values
+        return "".join(
+            rendered(v) if isinstance(v, ast.Constant) else "x" for v in parts
+        )
+    if isinstance(node, ast.BinOp):
+        return rendered(node.left) + rendered(node.right)
+    return "x"
+
+
+def shown_strings(tree):
+    """Give the strings of a module that are sentences, and are no documentation."""
+    inside = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            inside |= {id(v) for v in node.values}
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            inside.add(id(node.value))
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Constant, ast.JoinedStr)) and id(node) not in inside:
+            text = rendered(node)
+            if " " in text.strip():
+                yield text
+
+
+def retired_in(text, where):
+    """Give a line for each retired word of a text, with what to write instead."""
+    text = " ".join(text.split())
+    return [
+        f"{where}: {better!r} instead of {found[0]!r}"
+        for word, better in RETIRED.items()
+        for found in re.finditer(rf"\b(?:{word})", text)
+    ]
+
+
+def test_messages_use_no_retired_words():
+    found = [
+        line
+        for path in MODULES
+        for text in shown_strings(ast.parse(path.read_text(encoding="utf-8")))
+        for line in retired_in(text, name_of(path))
+    ]
+    assert found == []
+
+
+def test_pages_and_templates_use_no_retired_words():
+    found = []
+    for path in TEXTS:
+        text = path.read_text(encoding="utf-8")
+        text = re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
+        found += retired_in(text, name_of(path))
+    assert found == []
+
+
+def test_the_reference_uses_no_retired_words():
+    found = []
+    for name in set(trueness.__all__):
+        value = getattr(trueness, name)
+        if inspect.ismodule(value) or isinstance(value, trueness.Metric):
+            continue
+        methods = vars(value).values() if inspect.isclass(value) else ()
+        for one in (value, *methods):
+            found += retired_in(inspect.getdoc(one) or "", name)
+    assert found == []
+
+
+def test_a_retired_word_would_be_found():
+    assert retired_in("It was chosen at the best  cut.", "here")
+    assert retired_in("This threshold was tuned on the same data.", "here") == []
+
+
+def raised(tree):
+    """Give every sentence that a module raises or warns with."""
+    errors = {"InputError", "NotEnoughCases", "Infeasible", "NotConverged"}
+    for node in ast.walk(tree):
+        called = getattr(node, "func", None)
+        if getattr(called, "id", getattr(called, "attr", "")) in errors and node.args:
+            yield rendered(node.args[0])
+
+
+# sentences about calls that no command makes: the shell cannot come to them
+ONLY_PYTHON = {
+    *("app", "cli", "estimators", "gpu", "plots", "mlflow", "spark"),
+    *(
+        "counts/values",
+        "counts/simulation",
+        "data/asked",
+        "data/columns",
+        "data/frames",
+    ),
+    *("data/multiclass", "data/storage", "fermi/distribution", "nogold/arviz_door"),
+    *(
+        "ranking/curves",
+        "ranking/gaussian",
+        "ranking/partial_areas",
+        "ranking/clusters",
+    ),
+    *("readers/planning", "report/summary", "scale/application", "scale/refinement"),
+    *("calibration/formulas", "calibration/blending", "calibration/maps"),
+    *("ensembles/_checks", "nogold/_checks"),
+}
+PYTHON = re.compile(
+    r"trueness\.\w|\b(tally|panel|frame|post|scan)[.(\[]|y_true|y_score|lambda|"
+    r"(?<![-\w(])(?!(?:x|[ft][pn]|defer|beta|odds|types)=)[a-z_]+=[\"'\d\[{( ]"
+)
+FROM_A_SHELL = [
+    p
+    for p in MODULES
+    if p.relative_to(SOURCE).parts[0].removesuffix(".py") not in ONLY_PYTHON
+    and str(p.relative_to(SOURCE).with_suffix("")) not in ONLY_PYTHON
+]
+
+
+def test_no_error_speaks_python_in_a_shell():
+    spoken = []
+    for path in FROM_A_SHELL:
+        for text in raised(ast.parse(path.read_text(encoding="utf-8"))):
+            said = for_the_shell(text)
+            assert said.strip(), text
+            if PYTHON.search(said.replace("x='x'", "x")):
+                spoken.append(f"{name_of(path)}: {said}")
+    assert spoken == []
+
+
+def test_no_error_speaks_shell_in_python():
+    spoken = []
+    for path in MODULES:
+        room = path.relative_to(SOURCE).parts[0]
+        if room in ("cli", "app", "report", "gates", "samples.py"):
+            continue  # rooms of the shell, contracts of a command, and how to install
+        for text in raised(ast.parse(path.read_text(encoding="utf-8"))):
+            if re.search(r"(?<!\S)--[a-z]", text):
+                spoken.append(f"{name_of(path)}: {text}")
+    assert spoken == []
