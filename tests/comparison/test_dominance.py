@@ -9,6 +9,7 @@ from scipy.special import ndtr, ndtri
 import trueness
 from conftest import tied_cases
 from trueness import Tally
+from trueness.comparison.dominance import dominance_of_pairs
 
 GOOD = Tally([3, 2, 1], pos=[6, 3, 1], neg=[0, 2, 8])
 POOR = Tally([3, 2, 1], pos=[3, 4, 3], neg=[2, 4, 4])
@@ -190,6 +191,31 @@ def test_perfect_against_wrong():
     assert d.p_better < 1e-3
     assert d.p_worse == 1
     assert d.range_worse == ()
+
+
+def test_all_pairs_on_the_same_redrawn_cases(rng):
+    y = np.arange(400) % 4 == 0
+    columns = {
+        k: rng.normal(size=400) + d * y
+        for k, d in zip("abc", (1.5, 1, 0.5), strict=True)
+    }
+    panel = trueness.panel(y, columns | {"copy": np.exp(columns["a"])})
+    alone = trueness.dominates(panel, "a", "c", replicates=200)
+    # of one pair it is the same answer, to the last digit
+    one = dominance_of_pairs(panel, [("a", "c")], replicates=200)["a", "c"]
+    assert one.to_dict() == alone.to_dict()
+    pairs = [("a", "b"), ("c", "a"), ("a", "copy")]
+    found = dominance_of_pairs(panel, pairs, replicates=200)
+    assert list(found) == pairs
+    assert found["a", "copy"].verdict == "equal"
+    assert found["a", "copy"].p_better == 1
+    turned = found["c", "a"]
+    assert turned.fpr_better == alone.fpr_worse
+    assert turned.difference == pytest.approx(-alone.difference)
+    # other draws of the same cases: bands as wide, to chance
+    wide = (turned.high - turned.low) / (alone.high - alone.low)
+    assert np.median(wide) == pytest.approx(1, abs=0.15)
+    assert dominance_of_pairs(panel, []) == {}
 
 
 def test_dominance_errors():

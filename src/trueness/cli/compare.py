@@ -7,7 +7,7 @@ from typing import Any
 
 from trueness._core.doors import door
 from trueness._core.numbers import p_value
-from trueness._core.progress import progress, steps
+from trueness._core.progress import progress
 from trueness._core.records import shown
 from trueness.cli._columns import Request, count_clusters, count_panel
 from trueness.cli._command import TWO_SCORES, command
@@ -15,7 +15,7 @@ from trueness.cli._options import Cluster
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, each_group, table
 from trueness.cli._words import noted
 from trueness.comparison.aucs import compare_auc
-from trueness.comparison.dominance import Dominance, dominates
+from trueness.comparison.dominance import Dominance, dominance_of_pairs
 from trueness.comparison.results import Comparison
 from trueness.comparison.sentences import (
     dominance_sentence,
@@ -84,10 +84,7 @@ def _dominance(panel: Panel, request: Request) -> Pairs:
     pairs = list(combinations(panel.names, 2))
     if len(pairs) > MOST_PAIRS or panel.weighted:
         return {}
-    return {
-        (a, b): dominates(panel, a, b, level=request.level, rng=request.seed)
-        for a, b in steps(pairs, "Comparing whole curves", unit="pairs")
-    }
+    return dominance_of_pairs(panel, pairs, level=request.level, rng=request.seed)
 
 
 def sentences(found: Comparison) -> list[str]:

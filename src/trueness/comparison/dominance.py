@@ -10,7 +10,7 @@ much could the second still be better anywhere (``margin``)?
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from statistics import NormalDist
@@ -173,21 +173,92 @@ def dominates(
     >>> answer.verdict, answer.fpr_better, answer.recall_better
     ('dominates', ((0.0, 1.0),), ((0.0, 1.0),))
     """
-    level = _options.fraction(level, "level")
-    number = _options.whole_number(replicates, "replicates", at_least=100)
+    asked = _asked(margin, level, points, rng, replicates)
     first, second, panel = _two(a, b, c)
     for t in (first, second):
         _cases.both_classes(t, "dominates")
-    grid = np.linspace(0, 1, _options.whole_number(points, "points", at_least=3) + 1)[
-        :-1
-    ]
+    drawn: Floats | None = None
+    if panel is not None:
+        if not _copies(*panel.rows.T):
+            drawn = np.subtract(*_paired_curves(panel, asked))
+    elif first is not second:
+        drawn = np.subtract(
+            *(
+                curves_of(few_rows(t), asked.grid, asked.number, asked.rng)
+                for t in (first, second)
+            )
+        )
+    return _dominance(first, second, drawn, asked, panel is not None)
+
+
+def dominance_of_pairs(
+    panel: Panel,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    margin: float | None = None,
+    level: float = 0.95,
+    points: int = 101,
+    rng: Seed = 0,
+    replicates: int = 1000,
+) -> dict[tuple[str, str], Dominance]:
+    """Which of each pair is better somewhere and nowhere worse?
+
+    What :func:`dominates` says of a pair, for many of them on the same redrawn cases:
+    the curve of a classifier is made once a sample, however many pairs it is in.
+    """
+    if not pairs:
+        return {}
+    asked = _asked(margin, level, points, rng, replicates)
+    names = list(dict.fromkeys(chain.from_iterable(pairs)))
+    panel = panel[names].labelled()
+    _cases.complete_outputs(panel, "dominates")
+    tallies = {name: panel[name] for name in names}
+    for t in tallies.values():
+        _cases.both_classes(t, "dominates")
+    curves = dict(zip(names, _paired_curves(panel, asked), strict=True))
+    column = dict(zip(names, panel.rows.T, strict=True))
+    return {
+        (a, b): _dominance(
+            tallies[a],
+            tallies[b],
+            None if _copies(column[a], column[b]) else curves[a] - curves[b],
+            asked,
+            paired=True,
+        )
+        for a, b in pairs
+    }
+
+
+class _Asked(NamedTuple):
+    grid: Floats
+    level: float
+    margin: float
+    number: int
+    rng: np.random.Generator
+
+
+def _asked(
+    margin: float | None, level: float, points: int, rng: Seed, replicates: int
+) -> _Asked:
+    points = _options.whole_number(points, "points", at_least=3)
+    return _Asked(
+        np.linspace(0, 1, points + 1)[:-1],
+        _options.fraction(level, "level"),
+        asked_margin(margin),
+        _options.whole_number(replicates, "replicates", at_least=100),
+        _options.generator(rng),
+    )
+
+
+def _dominance(
+    first: Tally, second: Tally, drawn: Floats | None, asked: _Asked, paired: bool
+) -> Dominance:
+    """Hold two curves against each other; ``drawn`` is None where they are one."""
     fpr_better, fpr_worse = _ranges(_corners(first), _corners(second))
     recall_better, recall_worse = _recalls(first, second)
-    verdict = _verdict(bool(fpr_better), bool(fpr_worse))
-    tested = asked_margin(margin)
-    sure = _uncertainty(first, second, panel, grid, level, rng, number)
+    sure = _uncertainty(first, second, drawn, asked)
     return Dominance(
-        verdict,
+        _verdict(bool(fpr_better), bool(fpr_worse)),
         fpr_better,
         fpr_worse,
         recall_better,
@@ -197,17 +268,17 @@ def dominates(
         sure.better.place,
         sure.worse.place,
         min(1.0, 2 * min(sure.better.p_value, sure.worse.p_value)),
-        _largest_loss(sure, level),
-        tested,
-        _noninferior(sure, tested),
-        _where(grid, sure.low > 0),
-        _where(grid, sure.high < 0),
-        grid,
+        _largest_loss(sure, asked.level),
+        asked.margin,
+        _noninferior(sure, asked.margin),
+        _where(asked.grid, sure.low > 0),
+        _where(asked.grid, sure.high < 0),
+        asked.grid,
         sure.difference,
         sure.low,
         sure.high,
-        level,
-        panel is not None,
+        asked.level,
+        paired,
     )
 
 
@@ -321,27 +392,15 @@ class _Sure(NamedTuple):
 
 
 def _uncertainty(
-    first: Tally,
-    second: Tally,
-    panel: Panel | None,
-    grid: Floats,
-    level: float,
-    rng: Seed,
-    number: int,
+    first: Tally, second: Tally, drawn: Floats | None, asked: _Asked
 ) -> _Sure:
     """Give the band of the difference of the curves, and both one-sided p-values."""
-    curves = [height(*_corners(t), grid) for t in (first, second)]
-    value = curves[0] - curves[1]
-    rng = _options.generator(rng)
-    if first is second or (panel is not None and _copies(panel)):
+    grid, level = asked.grid, asked.level
+    if drawn is None:
         zero, nowhere = np.zeros_like(grid), _Somewhere(1.0, ())
         return _Sure(zero, zero, zero, zero, nowhere, nowhere)
-    if panel is None:
-        drawn = curves_of(few_rows(first), grid, number, rng) - curves_of(
-            few_rows(second), grid, number, rng
-        )
-    else:
-        drawn = _paired_differences(panel, grid, number, rng)
+    curves = [height(*_corners(t), grid) for t in (first, second)]
+    value = curves[0] - curves[1]
     floor = np.minimum(
         *(rate_variance(c, t.n_pos) for c, t in zip(curves, (first, second),
                                                    strict=True))
@@ -352,14 +411,13 @@ def _uncertainty(
     few = min(min(t.n_pos, t.n_neg) for t in (first, second))
     least = min(first.n_neg, second.n_neg)
     scan = _scanned(value, drawn, floor, grid, few, least)
-    sides = (_somewhere(scan, sign, rng) for sign in (1, -1))
+    sides = (_somewhere(scan, sign, asked.rng) for sign in (1, -1))
     return _Sure(value, error, low, high, *sides)
 
 
-def _copies(panel: Panel) -> bool:
+def _copies(first: Floats, second: Floats) -> bool:
     """Do both classifiers order all cases alike?"""
-    first, second = (_levels(panel.rows[:, k]) for k in range(2))
-    return bool(np.array_equal(first, second))
+    return bool(np.array_equal(_levels(first), _levels(second)))
 
 
 class _Scan(NamedTuple):
@@ -425,19 +483,18 @@ def _noninferior(sure: _Sure, margin: float) -> float:
     return NormalDist().cdf(-z)
 
 
-def _paired_differences(
-    panel: Panel, grid: Floats, number: int, rng: np.random.Generator
-) -> Floats:
-    """Draw cases with both outputs and take the difference of the two curves."""
+def _paired_curves(panel: Panel, asked: _Asked) -> Floats:
+    """Draw cases with all outputs: the curves of each classifier, (K, number, grid)."""
     panel = _coarse(panel)
-    orders = [_levels(panel.rows[:, k]) for k in range(2)]
-    out = []
-    for neg, pos in _one_by_one(panel, number, rng):
-        one, two = (
-            height(_shares(neg, level), _shares(pos, level), grid) for level in orders
-        )
-        out.append(one - two)
-    return np.array(out)
+    orders = [_levels(column) for column in panel.rows.T]
+    out = [
+        [
+            height(_shares(neg, level), _shares(pos, level), asked.grid)
+            for level in orders
+        ]
+        for neg, pos in _one_by_one(panel, asked.number, asked.rng)
+    ]
+    return np.moveaxis(np.array(out), 1, 0)
 
 
 def _one_by_one(panel: Panel, number: int, rng: np.random.Generator) -> Iterator[Any]:

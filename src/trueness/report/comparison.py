@@ -12,7 +12,7 @@ from trueness._core.names import told_apart
 from trueness._core.numbers import MINUS, level_text, p_is, p_value, percent
 from trueness._core.records import Estimate
 from trueness.comparison.aucs import compare_auc
-from trueness.comparison.dominance import Dominance, dominates
+from trueness.comparison.dominance import Dominance, dominance_of_pairs
 from trueness.comparison.figures import difference_figure
 from trueness.comparison.results import Comparison
 from trueness.comparison.sentences import dominance_sentence, omnibus_sentence
@@ -134,14 +134,15 @@ def _dominance(
     best = models[0]
     if panel.weighted:  # whole curves are compared by drawing whole cases
         return []
-    asked: dict[str, Any] = {"level": options.level, "rng": options.rng}
-    return [
-        (
-            (best.name, m.name),
-            dominates(panel, best.key, m.key, replicates=REPLICATES, **asked),
-        )
-        for m in models[1 : MOST_PAIRS + 1]
-    ]
+    others = models[1 : MOST_PAIRS + 1]
+    found = dominance_of_pairs(
+        panel,
+        [(best.key, m.key) for m in others],
+        level=options.level,
+        rng=options.rng,
+        replicates=REPLICATES,
+    )
+    return [((best.name, m.name), found[best.key, m.key]) for m in others]
 
 
 def _difference(asked: Sequence[tuple[tuple[str, str], Dominance]]) -> list[Figure]:
