@@ -1,105 +1,180 @@
 """Do the intervals of proper scores, their parts and calibration errors cover?
 
-    python benchmarks/study_calibration_intervals.py [SAMPLES]
+    python benchmarks/study_calibration_intervals.py PART [SAMPLES] [SEED]
 
-Scores on a grid with a known share of positives at each, so that every truth is a sum:
-"calibrated" (share = score), "sure" (scores near 0 and 1, calibrated), "overdone" (half
-the log-odds are true), "rare" (2 % positive) and "too high" (20 % positive where 50 %
-are said). One row a design and size: the share of samples whose 95 % interval holds the
-truth. The confidence band of the reliability curve is counted at the scores of the
-sample.
+Scores on a grid with a known share of positives at each, so that every truth is a sum.
+Where scores lie: "flat" (0 to 1), "ends" (near 0 and 1), "few" (five values), "rare"
+(beta(0.4, 10): 4 % on average), "rarest" (beta(0.3, 15): 2 %). What they are worth:
+"calibrated", "high" (0.4 p is true), "low" (1 - 0.4 (1 - p)), "overdone" and "timid"
+(half and twice the log-odds), "shifted" (log-odds + 1), "step" (0.25 below the middle,
+0.6 above).
+
+Parts: "scores" (Brier score, log loss, MCB, DSC, UNC), "errors" (plain, debiased and
+root mean square error, equal width, ICI, E50, E90), "band" (the confidence band of the
+reliability curve, counted at the scores of the sample), "fixed" (a case-control sample
+at its true share). One row a design and size: the share of samples whose 95 % interval
+holds the truth.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 import trueness
 
-SIZES = (20, 100, 1000)
-GRID = (np.arange(60) + 0.5) / 60
-
-
-class Row(NamedTuple):
-    design: str
-    n: int
-    brier: float
-    log_loss: float
-    mcb: float
-    dsc: float
-    unc: float
-    error: float
-    ici: float
-    band: float
+GRID = (np.arange(100) + 0.5) / 100
+SIZES = (50, 200, 1000)
+Design = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def logistic(x):
     return 1 / (1 + np.exp(-x))
 
 
-def designs() -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Scores, how often each is given, and the share of positives there."""
-    flat = np.ones(GRID.size) / GRID.size
-    ends = GRID**-0.5 * (1 - GRID) ** -0.5
-    logit = np.log(GRID / (1 - GRID))
-    sure = np.array([0.01, 0.03, 0.97, 0.99])
-    rare = np.array([0.002, 0.005, 0.01, 0.05, 0.2])
-    return {
-        "calibrated": (GRID, flat, GRID),
-        "sure": (sure, np.array([0.4, 0.2, 0.1, 0.3]), sure),
-        "overdone": (GRID, ends / ends.sum(), logistic(logit / 2)),
-        "rare": (rare, np.array([0.4, 0.25, 0.2, 0.1, 0.05]), rare),
-        "too high": (GRID, flat, 0.4 * GRID),
-    }
+def beta_mass(a: float, b: float) -> np.ndarray:
+    mass = GRID ** (a - 1) * (1 - GRID) ** (b - 1)
+    return mass / mass.sum()
 
 
-def truth(score, weight, share):
-    """Brier score and log loss, then MCB, DSC, UNC of Brier, mean distance."""
-    rho = float(weight @ share)
-    brier = float(weight @ (share * (1 - score) ** 2 + (1 - share) * score**2))
-    log = -float(weight @ (share * np.log(score) + (1 - share) * np.log1p(-score)))
-    left = float(weight @ (share * (1 - share)))
-    away = float(weight @ np.abs(share - score))
-    return brier, log, brier - left, rho * (1 - rho) - left, rho * (1 - rho), away
+PLACES: dict[str, tuple[np.ndarray, np.ndarray]] = {
+    "flat": (GRID, beta_mass(1, 1)),
+    "ends": (GRID, beta_mass(0.5, 0.5)),
+    "few": (np.array([0.1, 0.3, 0.5, 0.7, 0.9]), np.array([0.3, 0.2, 0.2, 0.2, 0.1])),
+    "rare": (GRID, beta_mass(0.4, 10)),
+    "rarest": (GRID / 4, beta_mass(0.3, 4)),
+}
+WORTH: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "calibrated": lambda p: p,
+    "high": lambda p: 0.4 * p,
+    "low": lambda p: 1 - 0.4 * (1 - p),
+    "overdone": lambda p: logistic(np.log(p / (1 - p)) / 2),
+    "timid": lambda p: logistic(2 * np.log(p / (1 - p))),
+    "shifted": lambda p: logistic(np.log(p / (1 - p)) + 1),
+    "step": lambda p: np.where(p < np.median(p), 0.25, 0.6),
+}
+DESIGNS = (
+    *(("flat", w) for w in WORTH),
+    *(("ends", w) for w in ("calibrated", "overdone", "high")),
+    *(("few", w) for w in ("calibrated", "high", "overdone", "shifted")),
+    *(("rare", w) for w in ("calibrated", "high", "shifted")),
+    *(("rarest", w) for w in ("calibrated", "shifted")),
+)
 
 
-def sample(rng, n, score, weight, share):
-    at = rng.choice(score.size, n, p=weight)
+def design(place: str, worth: str) -> Design:
+    score, mass = PLACES[place]
+    return score, mass, WORTH[worth](score)
+
+
+def draw(rng, n: int, d: Design) -> trueness.Tally:
+    score, mass, share = d
+    at = rng.choice(score.size, n, p=mass)
     return trueness.tally(rng.random(n) < share[at], score[at], positive=True)
 
 
-def one(t, rng, design):
-    score, _, share = design
-    true = truth(*design)
-    b = trueness.brier(t, replicates=200, rng=rng)
-    log = trueness.log_loss(t, replicates=20, rng=rng)
-    error = trueness.calibration_error(t, replicates=120, rng=rng)
-    index = trueness.calibration_index(t, replicates=120, rng=rng)
+def draw_fixed(rng, n: int, d: Design) -> trueness.Tally:
+    """Draw as many positives as negatives."""
+    score, mass, share = d
+    rho = float(mass @ share)
+    yes = rng.choice(score.size, n // 2, p=mass * share / rho)
+    no = rng.choice(score.size, n // 2, p=mass * (1 - share) / (1 - rho))
+    label = np.repeat([1, 0], n // 2)
+    return trueness.tally(label, score[np.concatenate([yes, no])])
+
+
+def true_scores(d: Design) -> dict[str, float]:
+    score, mass, share = d
+    rho, left = float(mass @ share), float(mass @ (share * (1 - share)))
+    brier = float(mass @ (share * (1 - score) ** 2 + (1 - share) * score**2))
+    log = -float(mass @ (share * np.log(score) + (1 - share) * np.log1p(-score)))
+    unc = rho * (1 - rho)
+    # isotonic recalibration of a share that falls nowhere is the share itself
+    return {
+        "brier": brier,
+        "log": log,
+        "mcb": brier - left,
+        "dsc": unc - left,
+        "unc": unc,
+    }
+
+
+def scores(t, rng, d: Design, **asked) -> dict[str, bool]:
+    true = true_scores(d)
+    b = trueness.brier(t, replicates=200, rng=rng, **asked)
+    log = trueness.log_loss(t, replicates=20, rng=rng, **asked)
+    found = {"brier": b, "log": log, "mcb": b.mcb, "dsc": b.dsc, "unc": b.unc}
+    return {k: e.low <= true[k] <= e.high for k, e in found.items()}
+
+
+def true_errors(d: Design) -> dict[str, float]:
+    """Give errors of the population: mean distance, root mean square, quantiles."""
+    score, mass, share = d
+    away = np.abs(share - score)
+    order = np.argsort(away)
+    upto = np.cumsum(mass[order])
+    e50, e90 = (float(away[order][np.searchsorted(upto, q)]) for q in (0.5, 0.9))
+    mean, root = float(mass @ away), float(np.sqrt(mass @ away**2))
+    width = np.add.reduceat(mass * (share - score), equal_width(score))
+    plain = {"plain": mean, "debiased": mean, "rms": root, "ici": mean}
+    return plain | {"width": float(np.abs(width).sum()), "e50": e50, "e90": e90}
+
+
+def equal_width(score: np.ndarray, bins: int = 15) -> np.ndarray:
+    number = np.searchsorted(np.arange(1, bins) / bins, score, side="left")
+    return np.flatnonzero(np.diff(number, prepend=-1))
+
+
+def errors(t, rng, d: Design) -> dict[str, bool]:
+    true = true_errors(d)
+    e = trueness.calibration_error(t, replicates=100, rng=rng)
+    w = trueness.calibration_error(t, binning="equal width", replicates=100, rng=rng)
+    i = trueness.calibration_index(t, replicates=100, rng=rng)
+    found = {"plain": e.plain, "debiased": e.debiased, "rms": e.rms, "width": w.plain}
+    found |= {"ici": i.ici, "e50": i.e50, "e90": i.e90}
+    return {k: x.low - 1e-9 <= true[k] <= x.high for k, x in found.items()}
+
+
+def band(t, rng, d: Design) -> dict[str, float]:
     r = trueness.reliability(t, replicates=200, rng=rng)
-    at = np.interp(r.score, score, share)
-    band = np.mean((r.confidence_low <= at) & (at <= r.confidence_high))
-    parts = (b, log, b.mcb, b.dsc, b.unc)
-    held = [e.low <= v <= e.high for e, v in zip(parts, true, strict=False)]
-    away = [e.low <= true[5] <= e.high for e in (error.plain, index.ici)]
-    return [*held, *away, band]
+    at = np.interp(r.score, d[0], d[2])
+    low, high = r.confidence_low, r.confidence_high
+    inner = (r.score > 0.1) & (r.score < 0.9)
+    held = (low <= at) & (at <= high)
+    return {
+        "points": float(held.mean()),
+        "inner": float(held[inner].mean()) if inner.any() else np.nan,
+    }
 
 
-def rows(samples: int = 200) -> Iterator[Row]:
+def fixed(t, rng, d: Design) -> dict[str, bool]:
+    rho = float(d[1] @ d[2])
+    return scores(t, rng, d, prevalence=rho, sampling="case-control")
+
+
+PARTS = {"scores": scores, "errors": errors, "band": band, "fixed": fixed}
+
+
+def rows(part: str, samples: int, seed: int) -> Iterator[tuple[object, ...]]:
     warnings.simplefilter("error")
-    for name, design in designs().items():
+    for place, worth in DESIGNS:
+        d = design(place, worth)
         for n in SIZES:
-            rng = np.random.default_rng(n)
-            found = [one(sample(rng, n, *design), rng, design) for _ in range(samples)]
-            yield Row(name, n, *np.mean(found, axis=0).round(3).tolist())
+            rng = np.random.default_rng([seed, n])
+            make = draw_fixed if part == "fixed" else draw
+            found = [PARTS[part](make(rng, n, d), rng, d) for _ in range(samples)]
+            held = {
+                k: round(float(np.nanmean([f[k] for f in found])), 3) for k in found[0]
+            }
+            yield place, worth, n, round(float(d[1] @ d[2]), 3), *held.items()
 
 
 if __name__ == "__main__":
-    print("| " + " | ".join(Row._fields) + " |")
-    print("|---" * len(Row._fields) + "|")
-    for row in rows(int(sys.argv[1]) if len(sys.argv) > 1 else 200):
-        print("| " + " | ".join(map(str, row)) + " |", flush=True)
+    what = sys.argv[1]
+    for row in rows(
+        what, *map(int, [*sys.argv[2:4], *("100", "1")[len(sys.argv) - 2 :]])
+    ):
+        print(*row, flush=True)

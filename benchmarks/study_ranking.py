@@ -2,13 +2,12 @@
 
     python benchmarks/study_ranking.py [SAMPLES] [PART ...]
 
-Parts: last (a share of the positives ranks last), precision (average precision in a
-cohort), few (one to three positives: average precision and partial areas), band (the
-whole precision-recall curve), missing (labels missing at random given the score),
-differ (size and power of the test that labelled and unlabelled cases differ), h (the
-H-measure), plan (power and width that plans promise). Every line is one design: the
-share of samples whose interval holds the truth, and its mean width. Written to
-results/ranking.json, and shown in docs/maths/ranking.md.
+Parts: precision (average precision in a cohort), few (one to three positives: average
+precision and partial areas), band (the whole precision-recall curve), missing (labels
+missing at random given the score), differ (size and power of the test that labelled and
+unlabelled cases differ), h (the H-measure), plan (power and width that plans promise).
+Every line is one design: the share of samples whose interval holds the truth, and its
+mean width. Written to results/ranking.json, and shown in docs/maths/ranking.md.
 """
 
 from __future__ import annotations
@@ -56,30 +55,6 @@ def covered(found: list[Any], true: float) -> Line:
         "too low": round(float(np.mean(high < true)), 3),
         "width": round(float(np.mean(high - low)), 3),
     }
-
-
-def last(samples: int) -> Iterator[Line]:
-    rng = np.random.default_rng(14)
-    designs = [(3, 30, 0.4), (5, 50, 0.3), (5, 50, 0.25), (10, 50, 0.2)]
-    designs += [(20, 100, 0.1), (20, 1000, 0.1), (50, 200, 0.05), (100, 400, 0.02)]
-    for n_pos, n_neg, share in designs:
-        for area in (1.0, 0.95):
-            y = np.repeat([1, 0], [n_pos, n_neg])
-            found = []
-            for _ in range(samples):
-                s = (
-                    normal(rng, y, area, 1.0)
-                    if area < 1
-                    else 20.0 * y + rng.random(y.size)
-                )
-                s = np.where(y * rng.random(y.size) > 1 - share, s - 100, s)
-                found.append(trueness.auc(trueness.tally(y, s)))
-            design = {"positives": n_pos, "negatives": n_neg, "share last": share}
-            yield {
-                **design,
-                "AUC of the others": area,
-                **covered(found, (1 - share) * area),
-            }
 
 
 def true_precision(area: float, spread: float, share: float) -> float:
@@ -335,7 +310,6 @@ def plan(samples: int) -> Iterator[Line]:
 
 
 PARTS: dict[str, Callable[[int], Iterator[Line]]] = {
-    "last": last,
     "precision": precision,
     "few": few,
     "band": band,

@@ -15,7 +15,8 @@ from typing import Any
 from trueness._core.checks import options as _options
 from trueness.calibration.blending import auto
 from trueness.calibration.by_rank import binormal, fermi_dirac_map
-from trueness.calibration.maps import Map
+from trueness.calibration.fixed_shares import fixed_share
+from trueness.calibration.maps import Map, at_prevalence
 from trueness.calibration.monotone import histogram, isotonic, venn_abers
 from trueness.calibration.parametric import beta, platt, temperature
 from trueness.counts.answers import of_tally, refuse_weights
@@ -23,7 +24,14 @@ from trueness.counts.values import Tally
 
 
 @of_tally(weights=True)
-def calibrate(t: Tally, *, method: str = "auto", **options: Any) -> Map:
+def calibrate(
+    t: Tally,
+    *,
+    method: str = "auto",
+    prevalence: float | None = None,
+    sampling: str = "cohort",
+    **options: Any,
+) -> Map:
     """Which probability does each score stand for?
 
     Parameters
@@ -35,6 +43,12 @@ def calibrate(t: Tally, *, method: str = "auto", **options: Any) -> Map:
         A name from ``trueness.CALIBRATORS``. Of weighted cases "isotonic", "platt",
         "beta", "temperature" and "histogram"; "auto" is then "beta" for scores from 0
         to 1, and "platt" for others.
+    prevalence
+        Share of positives where the map will be used: it is fitted to the cases as
+        they are, and carried there (:func:`trueness.at_prevalence`).
+    sampling
+        How the cases came: ``"cohort"`` or ``"case-control"``, which needs
+        ``prevalence``.
     **options
         Passed on to the method, for example ``bins=20`` to "histogram".
 
@@ -57,7 +71,11 @@ def calibrate(t: Tally, *, method: str = "auto", **options: Any) -> Map:
         fit = beta if len(t) and 0 <= t.score[-1] <= t.score[0] <= 1 else platt
     known = [name for name in signature(fit).parameters if name != "t"]
     _options.options(options, known, f"method={method!r}")
-    return fit(t, **options)
+    share = fixed_share(t, sampling, prevalence, "calibrate")
+    fitted = fit(t, **options)
+    if share is None:
+        return fitted
+    return at_prevalence(fitted, share.n_pos / (share.n_pos + share.n_neg), share.share)
 
 
 # one line a method: a function from a tally to a map

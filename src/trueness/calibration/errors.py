@@ -20,12 +20,24 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.isotonic import pool_violators
 from trueness._core.records import Answer, Estimate
+from trueness.calibration.fixed_shares import (
+    FixedShare,
+    class_sandwich,
+    fixed_share,
+    noted,
+    weighed,
+)
 from trueness.calibration.logistic import fit_logistic, separated
 from trueness.calibration.monotone import equal_mass
-from trueness.calibration.proper_scores import error_estimates, pooled, probability_rows
+from trueness.calibration.proper_scores import (
+    chance_draws,
+    error_estimates,
+    pooled,
+    probability_rows,
+)
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.counts.weights import linearised
@@ -33,7 +45,8 @@ from trueness.ranking.auc_intervals import student_quantile
 from trueness.ranking.clusters import Clusters, cluster_freedom, clusters
 
 _EPS = 2.0**-52
-_GRID = 4096
+# halvings and cells of the smooth error, of the value and of draws
+_FINE, _COARSE = (40, 4096), (12, 512)
 
 
 @final
@@ -51,11 +64,14 @@ class CalibrationLine(Answer):
     clipped : int
         Labelled cases with a score of exactly 0 or 1, which has no logit; they were
         taken as 2^-52 from it, and weigh heavily.
+    notes : tuple of str
+        Whether cases were weighed to another share of positives.
     """
 
     slope: Estimate
     intercept: Estimate
     clipped: int
+    notes: tuple[str, ...] = ()
 
 
 @final
@@ -105,6 +121,8 @@ class CalibrationError(Answer):
         The plain error that perfectly calibrated scores would have on average here.
     warning : str
         What the number is worth.
+    notes : tuple of str
+        Whether cases were weighed to another share of positives.
     """
 
     plain: Estimate
@@ -115,11 +133,17 @@ class CalibrationError(Answer):
     chance: float
     warning: str
     binning: str = "equal mass"
+    notes: tuple[str, ...] = ()
 
 
 @of_tally(weights=True)
 def calibration_line(
-    t: Tally, *, level: float = 0.95, cluster: Any = None
+    t: Tally,
+    *,
+    prevalence: float | None = None,
+    sampling: str = "cohort",
+    level: float = 0.95,
+    cluster: Any = None,
 ) -> CalibrationLine:
     r"""Are the probabilities too extreme, or too high on the whole?
 
@@ -131,6 +155,12 @@ def calibration_line(
     ----------
     t
         Labelled cases whose scores are probabilities.
+    prevalence
+        Share of positives where the probabilities are used: cases are weighed to it,
+        and it is taken as known. By default the share among the cases.
+    sampling
+        How the cases came: ``"cohort"`` or ``"case-control"``, which needs
+        ``prevalence`` (see :func:`trueness.brier`).
     level
         Confidence of the (Wald) intervals. Of weighted cases they have the linearised
         variance (the sandwich of survey samples) and Student's quantile.
@@ -156,6 +186,11 @@ def calibration_line(
     together = None if cluster is None else clusters(cluster, "calibration_line")
     t = t if together is None else together.tally(0)
     _cases.both_classes(t, "calibration_line")
+    fixed = fixed_share(t, sampling, prevalence, "calibration_line")
+    if fixed is not None and together is not None:
+        raise InputError(
+            "calibration_line takes cluster= or prevalence=, not both; leave one out."
+        )
     score, pos, neg = probability_rows(t, "calibration_line")
     level = _options.fraction(level, "level")
     logit = log_odds(score)
@@ -169,26 +204,57 @@ def calibration_line(
             "A calibration slope needs classes that overlap; here one threshold "
             "separates them perfectly, so the slope would be infinite."
         )
-    free = fit_logistic([logit], pos, neg)
-    fixed = fit_logistic([], pos, neg, offset=logit)
+    free = fit_logistic([logit], *weighed(fixed, pos, neg))
+    moved = fit_logistic([], *weighed(fixed, pos, neg), offset=logit)
     edge = (score == 0) | (score == 1)
+    found = (free.coefficients, moved.coefficients[0])
     if together is not None:
-        found = (free.coefficients, fixed.coefficients[0])
         slope, shift = _left_out(together, *found, level)
-        return CalibrationLine(slope, shift, int((pos + neg)[edge].sum()))
-    if t.weighted:
+    elif fixed is not None:
+        slope, shift = _by_class(fixed, (logit, pos, neg), *found, level)
+    elif t.weighted:
         logit = log_odds(t.labelled().score)
         both = np.stack([np.ones(logit.size), logit], axis=1)
-        b, a = free.coefficients, fixed.coefficients[0]
-        return CalibrationLine(
-            _sandwich(t, both, both @ b, float(b[1]), level),
-            _sandwich(t, both[:, :1], a + logit, float(a), level),
-            int((pos + neg)[edge].sum()),
-        )
-    return CalibrationLine(
-        _wald(free.coefficients[1], free.covariance[1, 1], level),
-        _wald(fixed.coefficients[0], fixed.covariance[0, 0], level),
-        int((pos + neg)[edge].sum()),
+        b, a = found
+        slope = _sandwich(t, both, both @ b, float(b[1]), level)
+        shift = _sandwich(t, both[:, :1], a + logit, float(a), level)
+    else:
+        slope = _wald(free.coefficients[1], free.covariance[1, 1], level)
+        shift = _wald(moved.coefficients[0], moved.covariance[0, 0], level)
+    return CalibrationLine(slope, shift, int((pos + neg)[edge].sum()), noted(fixed))
+
+
+def _by_class(
+    fixed: FixedShare,
+    rows: tuple[Floats, Array, Array],
+    free: Floats,
+    shift: float,
+    level: float,
+) -> tuple[Estimate, Estimate]:
+    """Give slope and intercept the intervals of cases that were weighed by class."""
+    both = np.stack([np.ones(rows[0].size), rows[0]], axis=1)
+    t = float(student_quantile(min(fixed.n_pos, fixed.n_neg) - 1.0, level))
+    out = []
+    for value, design, eta in (
+        (free[1], both, both @ free),
+        (shift, both[:, :1], shift + rows[0]),
+    ):
+        sd = math.sqrt(_coefficients_vary(fixed, design, eta, rows[1], rows[2])[-1, -1])
+        ends = float(value) - t * sd, float(value) + t * sd
+        out.append(Estimate(float(value), *ends, level, "share given", sd))
+    return out[0], out[1]
+
+
+def _coefficients_vary(
+    fixed: FixedShare, design: Floats, eta: Floats, pos: Array, neg: Array
+) -> Floats:
+    """Give the sandwich variance of logistic coefficients, each class by itself."""
+    p = 1 / (1 + np.exp(-np.clip(eta, -700, 700)))
+    up, down = weighed(fixed, pos, neg)
+    weight = ((up + down) * p * (1 - p))[:, None]
+    bread = np.linalg.pinv((design * weight).T @ design, hermitian=True)
+    return np.asarray(
+        bread @ class_sandwich(fixed, design, (1 - p, -p), (pos, neg)) @ bread
     )
 
 
@@ -274,6 +340,8 @@ def calibration_test(
     t: Tally,
     *,
     method: str = "spiegelhalter",
+    prevalence: float | None = None,
+    sampling: str = "cohort",
     bins: int = 10,
     parameters: int = 0,
     replicates: int = 999,
@@ -293,6 +361,12 @@ def calibration_test(
         from the scores (Monte Carlo, exact level at any size, sees every monotone
         departure), "hosmer-lemeshow" compares the positives of bins of equally many
         cases with the sum of their scores (to reproduce published numbers).
+    prevalence
+        Share of positives where the probabilities are used: cases are weighed to it,
+        and it is taken as known. By default the share among the cases.
+    sampling
+        How the cases came: ``"cohort"`` or ``"case-control"``, which needs
+        ``prevalence`` (see :func:`trueness.brier`).
     bins
         Bins of "hosmer-lemeshow".
     parameters
@@ -330,18 +404,50 @@ def calibration_test(
     replicates = _options.whole_number(replicates, "replicates", at_least=19)
     bins = _options.whole_number(bins, "bins", at_least=2)
     parameters = _options.whole_number(parameters, "parameters")
+    fixed = fixed_share(t, sampling, prevalence, "calibration_test")
     rows = probability_rows(t, "calibration_test")
     score, pos, neg = rows
+    notes = _NOTES.get(method, ()) + noted(fixed)
+    generator = _options.generator(rng)
     if pos[score == 0].any() or neg[score == 1].any():
         # what was impossible has happened
-        return CalibrationTest(math.inf, 0.0, method, _NOTES.get(method, ()))
-    if method == "hosmer-lemeshow":
+        return CalibrationTest(math.inf, 0.0, method, notes)
+    if fixed is not None:
+        statistic, p_value = _weighed_test(method, fixed, rows, replicates, generator)
+    elif method == "hosmer-lemeshow":
         statistic, p_value = _hosmer_lemeshow(*rows, bins, parameters)
     else:
-        statistic, p_value = test(*rows, replicates, _options.generator(rng))
-    return CalibrationTest(
-        float(statistic), float(p_value), method, _NOTES.get(method, ())
-    )
+        statistic, p_value = test(*rows, replicates, generator)
+    return CalibrationTest(float(statistic), float(p_value), method, notes)
+
+
+def _weighed_test(
+    method: str, fixed: FixedShare, rows: Any, replicates: int, rng: Any
+) -> tuple[float, float]:
+    """Test cases that are weighed to a share of positives, each class by itself."""
+    p, pos, neg = rows
+    up, down = weighed(fixed, pos, neg)
+    if method == "hosmer-lemeshow":
+        raise InputError(
+            "Hosmer and Lemeshow's test takes cases as they came, not weighed to "
+            'prevalence=. Type method="isotonic" or method="cox".'
+        )
+    if method == "isotonic":
+        return _isotonic(p, up, down, replicates, rng, fixed)
+    if method == "cox":
+        logit = log_odds(p)
+        design = np.stack([np.ones(p.size), logit], axis=1)
+        free = fit_logistic([logit], up, down).coefficients
+        away = free - np.array([0.0, 1.0])
+        variance = _coefficients_vary(fixed, design, design @ free, pos, neg)
+        wald = float(away @ np.linalg.pinv(variance, hermitian=True) @ away)
+        return wald, math.exp(-wald / 2)
+    column = (1 - 2 * p)[:, None]
+    spread = float(class_sandwich(fixed, column, (1 - p, -p), (pos, neg))[0, 0])
+    if spread == 0:
+        return math.nan, math.nan
+    z = float((up - (up + down) * p) @ (1 - 2 * p)) / math.sqrt(spread)
+    return z, 2 * NormalDist().cdf(-abs(z))
 
 
 def _hosmer_lemeshow(
@@ -394,23 +500,28 @@ def _cox(
 
 
 def _isotonic(
-    p: Floats, pos: Array, neg: Array, replicates: int, rng: Any
+    p: Floats,
+    pos: Array,
+    neg: Array,
+    replicates: int,
+    rng: Any,
+    draws: FixedShare | None = None,
 ) -> tuple[float, float]:
     p, pos, neg = pooled(p, pos, neg)
-    cases = pos + neg
-    seen = _mcb(p, pos, cases)
-    drawn = rng.binomial(cases, p, size=(replicates, p.size))
+    (seen,) = _mcb(p, pos, neg)
+    drawn = chance_draws(p, pos, neg, _mcb, replicates, rng, draws)
     # rounding must not part what is equal
-    beyond = sum(_mcb(p, d, cases) >= seen * (1 - 1e-12) for d in drawn)
+    beyond = sum(x >= seen * (1 - 1e-12) for (x,) in drawn)
     return seen, (1 + beyond) / (1 + replicates)
 
 
-def _mcb(p: Floats, pos: Array, cases: Array) -> float:
+def _mcb(p: Floats, pos: Array, neg: Array) -> tuple[float]:
     """Give the gain of isotonic recalibration in Brier score."""
-    share, start = pool_violators(pos, cases - pos)
-    fitted = np.repeat(share, np.diff(start))
+    share, start = pool_violators(pos, neg)
+    fitted, cases = np.repeat(share, np.diff(start)), pos + neg
     # sum of (p-y)^2 - (fitted-y)^2 over the cases
-    return float(((p - fitted) * ((p + fitted) * cases - 2 * pos)).sum() / cases.sum())
+    gain = (p - fitted) * ((p + fitted) * cases - 2 * pos)
+    return (float(gain.sum() / cases.sum()),)
 
 
 @of_tally(
@@ -422,6 +533,8 @@ def calibration_error(
     *,
     bins: int = 15,
     binning: str = "equal mass",
+    prevalence: float | None = None,
+    sampling: str = "cohort",
     level: float = 0.95,
     replicates: int = 500,
     rng: Any = 0,
@@ -440,6 +553,12 @@ def calibration_error(
         "equal mass": equally many cases in each, which wastes none. "equal width":
         (0, 1/bins], (1/bins, 2/bins], ... as in Guo et al. (2017), to reproduce
         published numbers.
+    prevalence
+        Share of positives where the probabilities are used: cases are weighed to it,
+        and it is taken as known. By default the share among the cases.
+    sampling
+        How the cases came: ``"cohort"`` or ``"case-control"``, which needs
+        ``prevalence`` (see :func:`trueness.brier`).
     level
         Confidence of the intervals: truths that could have shown the error, from 0 on
         unless it is above what calibrated scores show.
@@ -479,19 +598,22 @@ def calibration_error(
     >>> round(e.plain.value, 12), e.bins
     (0.1, 2)
     """
-    score, pos, neg = probability_rows(t, "calibration_error")
+    fixed = fixed_share(t, sampling, prevalence, "calibration_error")
+    score, *counts = probability_rows(t, "calibration_error")
+    pos, neg = weighed(fixed, counts[0], counts[1])
     bins = _options.whole_number(bins, "bins", at_least=1)
     level = _options.fraction(level, "level")
     replicates = _options.whole_number(replicates, "replicates", at_least=20)
     generator = _options.generator(rng)
     place = BINNINGS[_options.choice(binning, BINNINGS, "binning")]
-    statistic = partial(_errors, place=partial(place, bins=bins), halvings=12)
-    values = statistic(score, pos, neg, halvings=40)  # draws need fewer digits
+    # draws need fewer digits
+    statistic = partial(_errors, place=partial(place, bins=bins), fine=_COARSE)
+    values = statistic(score, pos, neg, fine=_FINE)
     start = place(score, pos + neg, bins=bins)
     chance = _chance(score, pos + neg, start)
     truth = partial(statistic, noisy=False)
     plain, debiased, rms, smooth = error_estimates(
-        values, (score, pos, neg), statistic, truth, level, replicates, generator
+        values, (score, pos, neg), statistic, truth, level, replicates, generator, fixed
     )
     warning = (
         "By chance, even perfectly calibrated scores would have a plain error of "
@@ -499,7 +621,8 @@ def calibration_error(
         f"{start.size} bins, and says nothing about discrimination."
     )
     return CalibrationError(
-        plain, debiased, rms, smooth, int(start.size), chance, warning, binning
+        *(plain, debiased, rms, smooth, int(start.size), chance, warning, binning),
+        notes=noted(fixed),
     )
 
 
@@ -509,7 +632,7 @@ def _errors(
     neg: Array,
     *,
     place: Callable[[Floats, Array], Array],
-    halvings: int,
+    fine: tuple[int, int],
     noisy: bool = True,
 ) -> tuple[float, float, float, float]:
     cases = pos + neg
@@ -523,7 +646,7 @@ def _errors(
     noise = share * (1 - share) / np.maximum(total - 1, 1) * noisy
     debiased = max(0.0, plain - float(weight @ (folded_mean(gap, noise) - abs(gap))))
     square = float(weight @ (gap**2 - noise))
-    smooth = smooth_error(score, pos, neg, halvings)
+    smooth = smooth_error(score, pos, neg, *fine)
     return plain, debiased, math.sqrt(max(0.0, square)), smooth
 
 
@@ -565,7 +688,9 @@ def _chance(score: Floats, cases: Array, start: Array) -> float:
     return float(total @ folded_mean(np.zeros(start.size), variance) / total.sum())
 
 
-def smooth_error(score: Floats, pos: Array, neg: Array, halvings: int = 40) -> float:
+def smooth_error(
+    score: Floats, pos: Array, neg: Array, halvings: int = 40, cells: int = 4096
+) -> float:
     """Give the smooth calibration error (Błasiok and Nakkiran 2023).
 
     The Gaussian reflected at 0 and 1 is the heat kernel there, so smoothing damps each
@@ -574,8 +699,8 @@ def smooth_error(score: Floats, pos: Array, neg: Array, halvings: int = 40) -> f
     from scipy.fft import dct
 
     cases = pos + neg
-    place = np.clip((score * _GRID).astype(int), 0, _GRID - 1)
-    residual = np.bincount(place, pos - cases * score, _GRID) / cases.sum()
+    place = np.clip((score * cells).astype(int), 0, cells - 1)
+    residual = np.bincount(place, pos - cases * score, cells) / cases.sum()
     series = dct(residual, type=2, norm="ortho")
     low, high = 1e-4, 1.0
     if _smoothed(series, low) <= low:

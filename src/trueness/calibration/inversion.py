@@ -16,7 +16,7 @@ which the value that was seen is not in the tails of what the samples show.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.isotonic import pool_violators
+from trueness.calibration.fixed_shares import FixedShare
 from trueness.counts.resampling import draw
 from trueness.ranking.auc_intervals import student_quantile
 
@@ -63,7 +64,7 @@ def departures(rows: Rows) -> Family:
     score, pos, neg = rows
     cases = pos + neg
     n = float(cases.sum())
-    away = _doubted(pos, neg, 0.5) - score
+    away = doubted(pos, neg, 0.5) - score
     if np.abs(away).max() < 1e-9:  # no direction is suggested: towards a coin
         away = 0.5 - score + 1e-6
     seen = math.sqrt(cases @ (_isotonic(pos, neg) - score) ** 2 / n)
@@ -77,7 +78,7 @@ def gradients(rows: Rows) -> Family:
     cases = pos + neg
     n = float(cases.sum())
     share = (float(pos.sum()) + 0.5) / (n + 1)
-    lean = _doubted(pos, neg, share)
+    lean = doubted(pos, neg, share)
     lean = lean - cases @ lean / n
     if np.abs(lean).max() < 1e-9:  # the curve is flat: any increasing one may be true
         lean = np.cumsum(cases) - cases / 2 - n / 2
@@ -92,12 +93,32 @@ def _isotonic(pos: Array, neg: Array) -> Floats:
     return np.repeat(share, np.diff(start))
 
 
-def _doubted(pos: Array, neg: Array, share: float) -> Floats:
+def doubted(pos: Array, neg: Array, share: float) -> Floats:
     """Give the isotonic value of every row, one more case added to each block."""
     start = pool_violators(pos, neg)[1]
     cases = np.add.reduceat(pos + neg, start[:-1])
     up = np.add.reduceat(pos, start[:-1])
     return np.repeat((up + share) / (cases + 1), np.diff(start))
+
+
+def samples(
+    cases: Array,
+    truths: Sequence[Floats],
+    rng: np.random.Generator,
+    draws: Draws | FixedShare | None,
+) -> Iterator[tuple[Array, Array]]:
+    """Draw positives and negatives of each row where truths are shares of positives.
+
+    In a cohort all cases are drawn together, of a case-control sample each class.
+    """
+    if isinstance(draws, FixedShare):
+        yield from draws.samples(cases, truths, rng)
+        return
+    number, each = (cases, np.ones_like(cases)) if draws is None else draws
+    drawn = draw(number, len(truths), rng)
+    for n, truth in zip(drawn, truths, strict=True):
+        up = rng.binomial(n, truth)
+        yield up * each, (n - up) * each
 
 
 def inverted(
@@ -110,7 +131,7 @@ def inverted(
     replicates: int,
     rng: np.random.Generator,
     most: float,
-    draws: Draws | None = None,
+    draws: Draws | FixedShare | None = None,
 ) -> list[tuple[float, float]]:
     """Between which truths would what was ``seen`` not be rare?
 
@@ -124,11 +145,10 @@ def inverted(
     n = float(cases.sum())
     c = np.linspace(family.first, family.last, replicates)
     found = np.empty((replicates, seen.size))
-    number, each = (cases, np.ones_like(cases)) if draws is None else draws
-    for k, drawn in enumerate(draw(number, replicates, rng)):
-        at = np.flatnonzero(drawn)
-        up = rng.binomial(drawn[at], family.at(c[k])[at])
-        found[k] = statistic(score[at], up * each[at], (drawn[at] - up) * each[at])
+    truths = [family.at(x) for x in c]
+    for k, (up, down) in enumerate(samples(cases, truths, rng, draws)):
+        at = np.flatnonzero(up + down)
+        found[k] = statistic(score[at], up[at], down[at])
     few = np.linspace(family.first, family.last, _TRUTHS)
     members = [family.at(x) for x in few]
     true = np.array([truth(score, cases * f, cases * (1 - f)) for f in members])

@@ -12,7 +12,7 @@ saying the prevalence to everybody, UNC the loss of saying that.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, final
@@ -25,7 +25,19 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.isotonic import pool_violators
 from trueness._core.records import Answer, Estimate
-from trueness.calibration.inversion import Draws, departures, gradients, inverted
+from trueness.calibration.fixed_shares import (
+    FixedShare,
+    fixed_share,
+    noted,
+    weighed,
+)
+from trueness.calibration.inversion import (
+    Draws,
+    departures,
+    doubted,
+    gradients,
+    inverted,
+)
 from trueness.calibration.monotone import equal_mass
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
@@ -88,7 +100,13 @@ class ProperScore(Answer):
 
 @of_tally(weights=True)
 def brier(
-    t: Tally, *, level: float = 0.95, replicates: int = 500, rng: Any = 0
+    t: Tally,
+    *,
+    prevalence: float | None = None,
+    sampling: str = "cohort",
+    level: float = 0.95,
+    replicates: int = 500,
+    rng: Any = 0,
 ) -> ProperScore:
     r"""How far are the probabilities from what happened, squared?
 
@@ -98,6 +116,12 @@ def brier(
     ----------
     t
         Labelled cases whose scores are probabilities.
+    prevalence
+        Share of positives where the probabilities are used: cases are weighed to it,
+        and it is taken as known. By default the share among the cases.
+    sampling
+        How the cases came: ``"cohort"`` (the number of positives is random) or
+        ``"case-control"`` (fixed by design), which needs ``prevalence``.
     level
         Confidence of the intervals.
     replicates
@@ -133,12 +157,19 @@ def brier(
     >>> round(b.value, 6), round(b.mcb.value, 6), b.dsc.value, b.unc.value
     (0.19, 0.0025, 0.0625, 0.25)
     """
-    return _proper_score(t, "brier", level, replicates, rng)
+    fixed = fixed_share(t, sampling, prevalence, "brier")
+    return _proper_score(t, "brier", fixed, level, replicates, rng)
 
 
 @of_tally(weights=True)
 def log_loss(
-    t: Tally, *, level: float = 0.95, replicates: int = 500, rng: Any = 0
+    t: Tally,
+    *,
+    prevalence: float | None = None,
+    sampling: str = "cohort",
+    level: float = 0.95,
+    replicates: int = 500,
+    rng: Any = 0,
 ) -> ProperScore:
     r"""How surprising was what happened, in nats a case?
 
@@ -148,6 +179,12 @@ def log_loss(
     ----------
     t
         Labelled cases whose scores are probabilities.
+    prevalence
+        Share of positives where the probabilities are used: cases are weighed to it,
+        and it is taken as known. By default the share among the cases.
+    sampling
+        How the cases came: ``"cohort"`` (the number of positives is random) or
+        ``"case-control"`` (fixed by design), which needs ``prevalence``.
     level
         Confidence of the intervals.
     replicates
@@ -170,7 +207,8 @@ def log_loss(
     >>> math.isclose(x.value, math.log(2))
     True
     """
-    return _proper_score(t, "log_loss", level, replicates, rng)
+    fixed = fixed_share(t, sampling, prevalence, "log_loss")
+    return _proper_score(t, "log_loss", fixed, level, replicates, rng)
 
 
 def squares(p: Floats) -> tuple[Floats, Floats]:
@@ -189,26 +227,37 @@ def decomposition(t: Tally, name: str) -> tuple[float, float, float, float]:
 
 
 def _proper_score(
-    t: Tally, name: str, level: float, replicates: int, rng: Any
+    t: Tally,
+    name: str,
+    fixed: FixedShare | None,
+    level: float,
+    replicates: int,
+    rng: Any,
 ) -> ProperScore:
     loss = LOSSES[name]
-    score, pos, neg = probability_rows(t, name)
+    score, *counts = probability_rows(t, name)
+    pos, neg = weighed(fixed, counts[0], counts[1])
     level = _options.fraction(level, "level")
     replicates = _options.whole_number(replicates, "replicates", at_least=20)
     generator = _options.generator(rng)
     value, mcb, dsc, _ = _decompose(score, pos, neg, loss)
     losses, most = loss(score), _MOST[name]
     squares = squared_rows(t)
-    unc = _uncertainty(*_as_cases(pos, neg, squares), loss, level)
-    e = mean_estimate(losses, neg, pos, level, most[0], squares=squares)
-    rows, draws = _drawn_rows(score, pos, neg, squares)
+    rows, drawn = _drawn_rows(score, pos, neg, squares)
+    draws: Draws | FixedShare | None = drawn if fixed is None else fixed
+    if fixed is None:
+        unc = _uncertainty(*_as_cases(pos, neg, squares), loss, level)
+        e = mean_estimate(losses, neg, pos, level, most[0], squares=squares)
+    else:
+        unc = _known_uncertainty(fixed.share, loss, level)
+        e = fixed.mean(losses, (counts[0], counts[1]), level, most[0])
     asked = (loss, level, replicates, generator)
     parts = [
         _miscalibration(mcb, rows, *asked, e.high, draws),
         _discrimination(dsc, rows, *asked, unc, draws),
     ]
     skill = (dsc - mcb) / unc.value if unc.value else float("nan")
-    notes = _infinite(score, pos, neg, losses) + remark(t)
+    notes = _infinite(score, counts[0], counts[1], losses) + remark(t) + noted(fixed)
     numbers = (value, e.low, e.high, level, e.method, e.sd)
     return ProperScore(*numbers, parts[0], parts[1], unc, skill, notes)
 
@@ -221,7 +270,7 @@ def _miscalibration(
     replicates: int,
     rng: Any,
     most: float,
-    draws: Draws | None = None,
+    draws: Draws | FixedShare | None = None,
 ) -> Estimate:
     """Give MCB with the truths that could have shown it, on the scale of its root."""
     seen = _rooted(1, loss)(*rows)[0]
@@ -229,7 +278,24 @@ def _miscalibration(
     ask = (_rooted(1, loss), _rooted(1, loss), level, replicates, rng, math.sqrt(most))
     ((low, high),) = inverted(np.array([seen]), rows, departures(rows), *ask, draws)
     chance = by_chance(*rows, _rooted(1, loss), level, replicates, rng, draws)[0]
-    return _part(mcb, (0.0 if seen <= chance else low**2, high**2), level, most)
+    pairs = _paired(rows, loss, level, most)
+    low = 0.0 if seen <= chance else min(low**2, max(pairs.low, 0.0))
+    return _part(mcb, (low, max(high**2, pairs.high)), level, most)
+
+
+def _paired(
+    rows: tuple[Floats, Array, Array], loss: _Loss, level: float, most: float
+) -> Estimate:
+    """How much less do the same cases lose by the recalibrated scores, on average?
+
+    Recalibration is where the loss is least, so that, to first order, MCB varies as the
+    mean difference of the losses of the same cases does. Far from calibrated scores the
+    truths of ``inversion`` are too sure of themselves, and this one is the wider.
+    """
+    score, pos, neg = rows
+    pairs = zip(loss(score), loss(doubted(pos, neg, 0.5)), strict=True)
+    by_neg, by_pos = (before - after for before, after in pairs)
+    return mean_estimate((by_neg, by_pos), neg, pos, level, most, -math.inf)
 
 
 def _discrimination(
@@ -240,7 +306,7 @@ def _discrimination(
     replicates: int,
     rng: Any,
     unc: Estimate,
-    draws: Draws | None = None,
+    draws: Draws | FixedShare | None = None,
 ) -> Estimate:
     """Give DSC with the truths that could have shown it, as shares of UNC.
 
@@ -470,14 +536,46 @@ def by_chance(
     level: float,
     replicates: int,
     rng: Any,
-    draws: Draws | None = None,
+    draws: Draws | FixedShare | None = None,
 ) -> Floats:
     """Which upper quantiles have these numbers when the scores are calibrated?"""
+    drawn = chance_draws(score, pos, neg, statistic, replicates, rng, draws)
+    return np.asarray(np.quantile(drawn, (1 + level) / 2, axis=0))
+
+
+def chance_draws(
+    score: Floats,
+    pos: Array,
+    neg: Array,
+    statistic: Callable[[Floats, Array, Array], tuple[float, ...]],
+    replicates: int,
+    rng: Any,
+    draws: Draws | FixedShare | None = None,
+) -> list[tuple[float, ...]]:
+    """Which numbers do labels show that are drawn from the scores?"""
     score, pos, neg = pooled(score, pos, neg)
-    number, each = (pos + neg, 1) if draws is None else draws
-    drawn = (rng.binomial(number, score) for _ in range(replicates))
-    chance = [statistic(score, d * each, (number - d) * each) for d in drawn]
-    return np.asarray(np.quantile(chance, (1 + level) / 2, axis=0))
+    found = []
+    for up, down in labels_drawn(pos + neg, score, replicates, rng, draws):
+        at = np.flatnonzero(up + down)
+        found.append(statistic(score[at], up[at], down[at]))
+    return found
+
+
+def labels_drawn(
+    cases: Array,
+    chance: Floats,
+    replicates: int,
+    rng: Any,
+    draws: Draws | FixedShare | None = None,
+) -> Iterator[tuple[Array, Array]]:
+    """Draw labels with these chances: of a cohort at the scores that it has."""
+    if isinstance(draws, FixedShare):
+        yield from draws.samples(cases, [chance] * replicates, rng)
+        return
+    number, each = (cases, 1) if draws is None else draws
+    for _ in range(replicates):
+        up = rng.binomial(number, chance)
+        yield up * each, (number - up) * each
 
 
 def _uncertainty(n_pos: float, n_neg: float, loss: _Loss, level: float) -> Estimate:
@@ -495,6 +593,13 @@ def _uncertainty(n_pos: float, n_neg: float, loss: _Loss, level: float) -> Estim
     # the loss is largest at 1/2
     high = most if ends[1] <= 0.5 <= ends[2] else max(one, other)
     return Estimate(value, min(one, other, value), high, level, "wilson")
+
+
+def _known_uncertainty(share: float, loss: _Loss, level: float) -> Estimate:
+    """Give the loss of saying a share that was given to everybody."""
+    by_neg, by_pos = loss(np.array([share]))
+    value = float((share * by_pos + (1 - share) * by_neg)[0])
+    return Estimate(value, value, value, level, "share given")
 
 
 def _part(
@@ -515,6 +620,7 @@ def error_estimates(
     level: float,
     replicates: int,
     rng: Any,
+    draws: FixedShare | None = None,
 ) -> list[Estimate]:
     """Give the intervals of errors between 0 and 1 that noise enlarges.
 
@@ -524,8 +630,8 @@ def error_estimates(
     rows = pooled(*rows)
     seen = np.array(statistic(*rows))
     ask = (statistic, truth, level, replicates, rng, 1.0)
-    ends = inverted(seen, rows, departures(rows), *ask)
-    chance = by_chance(*rows, statistic, level, replicates, rng)
+    ends = inverted(seen, rows, departures(rows), *ask, draws)
+    chance = by_chance(*rows, statistic, level, replicates, rng, draws)
     return [
         _part(v, (0.0 if s <= top else low, high), level, 1.0)
         for v, s, (low, high), top in zip(values, seen, ends, chance, strict=True)

@@ -17,7 +17,15 @@ from trueness._core.checks import options as _options
 from trueness._core.isotonic import pool_violators
 from trueness._core.progress import steps
 from trueness._core.records import Answer
+from trueness.calibration.fixed_shares import (
+    FixedShare,
+    fixed_share,
+    noted,
+    weighed,
+)
+from trueness.calibration.inversion import Draws
 from trueness.calibration.proper_scores import (
+    labels_drawn,
     pooled_columns,
     probability_rows,
     squared_rows,
@@ -49,6 +57,8 @@ class Reliability(Answer):
         Pointwise level of both bands.
     n, n_pos : int
         Labelled cases, and positives among them; of weighted ones the sums of weights.
+    notes : tuple of str
+        Whether cases were weighed to another share of positives.
     """
 
     score: Floats
@@ -60,11 +70,18 @@ class Reliability(Answer):
     level: float
     n: int
     n_pos: int
+    notes: tuple[str, ...] = ()
 
 
 @of_tally(weights=True)
 def reliability(
-    t: Tally, *, level: float = 0.95, replicates: int = 500, rng: Any = 0
+    t: Tally,
+    *,
+    prevalence: float | None = None,
+    sampling: str = "cohort",
+    level: float = 0.95,
+    replicates: int = 500,
+    rng: Any = 0,
 ) -> Reliability:
     r"""Which share of the cases with a score of p is positive?
 
@@ -75,6 +92,12 @@ def reliability(
     ----------
     t
         Labelled cases whose scores are probabilities.
+    prevalence
+        Share of positives where the probabilities are used: cases are weighed to it,
+        and it is taken as known. By default the share among the cases.
+    sampling
+        How the cases came: ``"cohort"`` or ``"case-control"``, which needs
+        ``prevalence`` (see :func:`trueness.brier`).
     level
         Pointwise level of the bands.
     replicates
@@ -103,28 +126,37 @@ def reliability(
     >>> r.probability
     array([0.1, 0.4, 0.9])
     """
-    score, pos, neg = probability_rows(t, "reliability")
+    fixed = fixed_share(t, sampling, prevalence, "reliability")
+    score, *counts = probability_rows(t, "reliability")
+    pos, neg = weighed(fixed, counts[0], counts[1])
     level = _options.fraction(level, "level")
     replicates = _options.whole_number(replicates, "replicates", at_least=20)
     generator = _options.generator(rng)
     at = _points(score, *_curve(pos, neg))
     fitted = np.interp(at, score, _curve(pos, neg)[0])
-    rows = pooled_columns(score, [pos, neg, *(squared_rows(t) or ())])
-    cases = _drawn_cases(rows[1])
+    squares = squared_rows(t) if fixed is None else _squares(fixed, pos, neg)
+    rows = pooled_columns(score, [pos, neg, *(squares or ())])
+    draws = fixed if fixed is not None else _draws(rows[1])
     bands = [
-        _band(rows[0], cases, chance, at, replicates, level, generator)
+        _band(rows, draws, chance, at, replicates, level, generator)
         for chance in (rows[0], _doubted(rows[1]))
     ]
     # the curve itself is among what is possible
     bands[1] = np.minimum(bands[1][0], fitted), np.maximum(bands[1][1], fitted)
-    n_pos, n_neg = pos.sum().item(), neg.sum().item()
-    return Reliability(at, fitted, *bands[0], *bands[1], level, n_pos + n_neg, n_pos)
+    n_pos, n_neg = (x.sum().item() for x in counts)
+    found = *bands[0], *bands[1], level, n_pos + n_neg, n_pos
+    return Reliability(at, fitted, *found, noted(fixed))
 
 
-def _drawn_cases(columns: list[Array]) -> tuple[Array, Any]:
-    """How many cases has each row, and how much do they weigh?"""
-    cases = columns[0] + columns[1]
-    return whole_draws(cases, columns[2] + columns[3]) if columns[2:] else (cases, 1)
+def _draws(columns: list[Array]) -> Draws | None:
+    """Of weighted cases: as how many of which weight is each row drawn?"""
+    pos, neg, *squares = columns
+    return whole_draws(pos + neg, squares[0] + squares[1]) if squares else None
+
+
+def _squares(fixed: FixedShare, pos: Array, neg: Array) -> tuple[Array, Array]:
+    """Give the sums of squared weights of cases that were weighed."""
+    return pos * fixed.weights[0], neg * fixed.weights[1]
 
 
 def _curve(pos: Array, neg: Array) -> tuple[Floats, Array]:
@@ -154,8 +186,8 @@ def _points(score: Floats, fitted: Floats, start: Array) -> Floats:
 
 
 def _band(
-    score: Floats,
-    cases: tuple[Array, Any],
+    rows: tuple[Floats, list[Array]],
+    draws: Draws | FixedShare | None,
     chance: Floats,
     at: Floats,
     replicates: int,
@@ -164,10 +196,12 @@ def _band(
 ) -> tuple[Floats, Floats]:
     """Draw labels with these chances, fit again, and take quantiles at each point."""
     curves = np.empty((replicates, at.size))
-    number, each = cases
-    for k in steps(range(replicates), "Bootstrap", unit="samples"):
-        drawn = rng.binomial(number, chance)
-        pos, neg = drawn * each, (number - drawn) * each
-        curves[k] = np.interp(at, score, _curve(pos, neg)[0])
+    score, columns = rows
+    labels = labels_drawn(columns[0] + columns[1], chance, replicates, rng, draws)
+    for k, (pos, neg) in enumerate(
+        steps(labels, "Bootstrap", total=replicates, unit="samples")
+    ):
+        some = np.flatnonzero(pos + neg)
+        curves[k] = np.interp(at, score[some], _curve(pos[some], neg[some])[0])
     low, high = np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return low, high

@@ -17,13 +17,14 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.records import Answer, Estimate
+from trueness.calibration.fixed_shares import fixed_share, noted, weighed
 from trueness.calibration.proper_scores import error_estimates, pooled, probability_rows
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 
 # rows that the curve is fitted to, and points at which it is; the bootstrap takes fewer
 _ROWS, _POINTS = 2000, 400
-_FEWER = 400, 100
+_FEWER = 200, 50
 
 
 @final
@@ -58,6 +59,8 @@ def calibration_index(
     t: Tally,
     *,
     span: float = 0.75,
+    prevalence: float | None = None,
+    sampling: str = "cohort",
     level: float = 0.95,
     replicates: int = 200,
     rng: Any = 0,
@@ -75,6 +78,12 @@ def calibration_index(
         Labelled cases whose scores are probabilities.
     span
         Share of the cases in each local fit; 0.75 is what R and the paper take.
+    prevalence
+        Share of positives where the probabilities are used: cases are weighed to it,
+        and it is taken as known. By default the share among the cases.
+    sampling
+        How the cases came: ``"cohort"`` or ``"case-control"``, which needs
+        ``prevalence`` (see :func:`trueness.brier`).
     level
         Confidence of the intervals: truths that could have shown the index, from 0 on
         unless it is above what calibrated scores show.
@@ -89,7 +98,7 @@ def calibration_index(
     ``loess`` of R with ``surface = "direct"``; it may leave [0, 1]. Calibrated scores
     have an index above 0 too, the less so the more cases there are: the interval takes
     that back. More than 2,000 distinct scores are pooled to 2,000, for
-    the intervals to 400.
+    the intervals to 200.
 
     References
     ----------
@@ -105,7 +114,9 @@ def calibration_index(
     >>> round(calibration_index(t).ici.value, 9)
     0.1
     """
-    score, pos, neg = probability_rows(t, "calibration_index")
+    fixed = fixed_share(t, sampling, prevalence, "calibration_index")
+    score, *counts = probability_rows(t, "calibration_index")
+    pos, neg = weighed(fixed, counts[0], counts[1])
     span = _options.fraction(span, "span", ends="(]")
     level = _options.fraction(level, "level")
     replicates = _options.whole_number(replicates, "replicates", at_least=20)
@@ -115,10 +126,11 @@ def calibration_index(
     few = pooled(score, pos, neg, _FEWER[0])
     generator = _options.generator(rng)
     ask = (statistic, statistic, level, replicates, generator)
-    parts = error_estimates(values, few, *ask)
+    parts = error_estimates(values, few, *ask, fixed)
     notes = (
         "By chance, even perfectly calibrated scores have an index above 0; it says "
         "nothing about discrimination.",
+        *noted(fixed),
     )
     return CalibrationIndex(parts[0], parts[1], parts[2], parts[3], span, notes)
 

@@ -188,6 +188,15 @@ PrevalenceRange = Annotated[
         "range.",
     ),
 ]
+Sampling = Annotated[
+    str,
+    typer.Option(
+        metavar="HOW",
+        help='How the cases came: "cohort", or "case-control" when their number in '
+        "each class was fixed; then what rests on the share of positives needs "
+        "--prevalence.",
+    ),
+]
 Rows = Annotated[
     Path | None,
     _out(

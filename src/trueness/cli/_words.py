@@ -25,6 +25,7 @@ KNOWN = frozenset(
         *("label", "score", "vote", "node", "positive", "count", "by", "level", "seed"),
         "weight",
         *("maximize", "minimize", "subject_to", "prevalence", "guarantee", "method"),
+        "sampling",
         *("folds", "criterion", "dependence", "draws", "confidence", "utility", "null"),
         *("power", "half_width", "auc", "p", "cost_fp", "cost_fn", "column", "yes"),
         *("labelled", "judges", "item", "system", "judge", "cluster", "covariance"),

@@ -111,7 +111,7 @@ def cuts_of_groups(
 
 
 def point_numbers(point: Any, found: dict[str, Any]) -> dict[str, Any]:
-    """Give the numbers of a chosen cut as ``--json`` writes them."""
+    """Give the numbers of a chosen threshold as ``--json`` writes them."""
     same = (
         *("threshold", "interval", "objective", "value", "constraints", "binding"),
         *("intervals", "confusion", "prevalence", "method", "notes"),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from trueness._core.checks.cases import both_classes
 from trueness._core.checks.errors import InputError
+from trueness._core.checks.options import choice
 from trueness._core.doors import door
-from trueness._core.numbers import level_text, listed
+from trueness._core.numbers import level_text, listed, percent
 from trueness._core.progress import progress
 from trueness._core.records import Estimate, shown
 from trueness.calibration.proper_scores import brier
@@ -22,7 +24,7 @@ from trueness.cli._columns import (
     count_tally,
 )
 from trueness.cli._command import SCORES, command
-from trueness.cli._options import Cluster
+from trueness.cli._options import Cluster, Prevalence, Sampling
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, table
 from trueness.cli._words import noted
 from trueness.counts.values import Tally
@@ -53,6 +55,8 @@ def evaluate(
         float | None,
         typer.Option(help="Threshold in use: also every metric there."),
     ] = None,
+    prevalence: Prevalence = None,
+    sampling: Sampling = "cohort",
 ) -> CommandAnswer:
     """How good is each score? AUC, average precision and Brier score, with intervals.
 
@@ -61,6 +65,9 @@ def evaluate(
 
     Example: trueness evaluate sample:west_nile --label virus --score boosting
     """
+    choice(sampling, ("cohort", "case-control"), "--sampling")
+    share = {"prevalence": prevalence, "sampling": sampling}
+    ask = partial(measures, level=request.level, share=share)
     classes = classes_of(request)
     if classes and cluster is not None:
         raise InputError(
@@ -76,16 +83,13 @@ def evaluate(
     first = next(iter(tallies.values()))
     both_classes(first, "evaluate")
     with progress("Measuring", len(HOW) * len(tallies), "numbers") as measured:
-        numbers = {s: measures(t, request.level, measured) for s, t in tallies.items()}
+        numbers = {s: ask(t, measured=measured) for s, t in tallies.items()}
         if cluster is not None:
             whole = count_clusters(request)
             for s, row in numbers.items():
                 one = whole[[s, CLUSTER]]
                 row["auc"] = auc(tallies[s], cluster=one, level=request.level)
-    by_group = {
-        s: {g: measures(t, request.level) for g, t in found.items()}
-        for s, found in groups.items()
-    }
+    by_group = {s: {g: ask(t) for g, t in found.items()} for s, found in groups.items()}
     rows = [[name, *row.values()] for name, row in numbers.items()]
     together = _together(request, classes) if classes else None
     head = _class_sentences(tallies, together) if classes else [cases_sentence(first)]
@@ -93,17 +97,18 @@ def evaluate(
     parts: list[Any] = [*head, _table([kind], rows)]
     if groups:
         parts.append(_group_table(str(request.chosen.by), by_group))
-    used = {} if at is None else _at(at, tallies, request)
+    used = {} if at is None else _at(at, tallies, request, share)
     if used:
         parts.append(f"Flagging every case with a score of {at:g} or more:")
         parts.append(_at_table(kind, used))
-    parts.append(_legend(request.level, numbers, by_group))
+    told = prevalence is not None or sampling == "cohort"
+    parts.append(_legend(request.level, numbers, by_group, told))
     if cluster is not None:
         parts.append(
             "The interval of the AUC allows for cases that share a value of "
             f"{cluster}; the other intervals assume that all cases are independent."
         )
-    parts += _notes(numbers)
+    parts += _notes(numbers) + _share_sentences(prevalence, sampling, first)
     return CommandAnswer(
         "evaluate",
         {
@@ -155,12 +160,28 @@ def _class_sentences(tallies: dict[str, Tally], together: Estimate | None) -> li
     return lines
 
 
+def _share_sentences(prevalence: float | None, sampling: str, t: Tally) -> list[str]:
+    """Say which share of positives the numbers are for."""
+    if prevalence is not None:
+        return [
+            f"Average precision, Brier score and metrics are for a prevalence of "
+            f"{percent(prevalence)}; in the file it is {percent(t.prevalence)}."
+        ]
+    if sampling == "case-control":
+        return [
+            "Average precision, Brier score and precision depend on the share of "
+            "positives, which a case-control sample does not know: its design fixed "
+            "it. Give the share of use, as in --prevalence 0.01, to see them."
+        ]
+    return []
+
+
 def _at(
-    at: float, tallies: dict[str, Tally], request: Request
+    at: float, tallies: dict[str, Tally], request: Request, share: dict[str, Any]
 ) -> dict[str, AtThreshold]:
     """Evaluate a threshold that was chosen beforehand."""
     return {
-        name: at_threshold(t, at, level=request.level, rng=request.seed)
+        name: at_threshold(t, at, level=request.level, rng=request.seed, **share)
         for name, t in tallies.items()
     }
 
@@ -170,25 +191,33 @@ def _plain(found: AtThreshold) -> dict[str, Any]:
 
 
 def measures(
-    t: Tally, level: float, measured: Callable[[float], None] | None = None
+    t: Tally,
+    level: float,
+    measured: Callable[[float], None] | None = None,
+    share: dict[str, Any] | None = None,
 ) -> dict[str, Estimate | None]:
     """Give the numbers of one score; None for what these cases cannot tell."""
     if not t.n_pos or not t.n_neg:
         return dict.fromkeys(MEASURES)
     found: dict[str, Estimate | None] = {}
+    share = share or {"prevalence": None, "sampling": "cohort"}
+    unknown = share["sampling"] == "case-control" and share["prevalence"] is None
     with said_elsewhere():
         for name, how in HOW.items():
-            found[name] = how(t, level=level)
+            if name == "auc":
+                found[name] = how(t, level=level)
+            else:
+                found[name] = None if unknown else how(t, level=level, **share)
             if measured:
                 measured(1)
     return found
 
 
-def _brier(t: Tally, *, level: float) -> Estimate | None:
+def _brier(t: Tally, *, level: float, **share: Any) -> Estimate | None:
     if t.score[-1] < 0 or t.score[0] > 1:
         return None
     # its parts, which need the resampling, are not shown
-    b = brier(t, level=level, replicates=20)
+    b = brier(t, level=level, replicates=20, **share)
     return Estimate(b.value, b.low, b.high, b.level, b.method, b.sd)
 
 
@@ -239,9 +268,11 @@ def _table(first: list[str], rows: list[list[Any]]) -> Any:
     return table([*first, *MEASURES.values()], rows)
 
 
-def _legend(level: float, numbers: dict[str, Any], groups: dict[str, Any]) -> str:
+def _legend(
+    level: float, numbers: dict[str, Any], groups: dict[str, Any], told: bool
+) -> str:
     text = f"In parentheses: {level_text(level)} confidence intervals."
-    if any(row["brier"] is None for row in numbers.values()):
+    if told and any(row["brier"] is None for row in numbers.values()):
         text += " The Brier score needs probabilities, so scores from 0 to 1."
     if any(row["auc"] is None for found in groups.values() for row in found.values()):
         text += " Groups that hold one class only have no values."

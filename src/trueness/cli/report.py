@@ -28,6 +28,7 @@ from trueness.cli._options import (
     Maximize,
     Minimize,
     PrevalenceRange,
+    Sampling,
     Scores,
     SubjectTo,
     Votes,
@@ -65,6 +66,7 @@ def report(
         float | None, typer.Option(help="Cost of a false negative (a missed positive).")
     ] = None,
     prevalence: PrevalenceRange = None,
+    sampling: Sampling = "cohort",
     at: Annotated[
         float | None,
         typer.Option(help="Threshold in use, instead of the best one."),
@@ -124,6 +126,7 @@ def report(
             groups=groups,
             rng=request.seed,
             prevalence=read_share(prevalence),
+            sampling=sampling,
             at=at,
             classes=bool(classes),
             calibrator=calibrate,

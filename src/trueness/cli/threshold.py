@@ -11,6 +11,8 @@ import typer
 
 from trueness._core.checks.cases import both_classes
 from trueness._core.checks.errors import InputError
+from trueness._core.checks.options import choice
+from trueness._core.checks.options import sampling as fits_sampling
 from trueness._core.doors import door
 from trueness._core.numbers import (
     counted,
@@ -29,6 +31,7 @@ from trueness.cli._options import (
     Maximize,
     Minimize,
     PrevalenceRange,
+    Sampling,
     Scores,
     SubjectTo,
     read_share,
@@ -77,6 +80,7 @@ def threshold(
     minimize: Minimize = None,
     subject_to: SubjectTo = None,
     prevalence: PrevalenceRange = None,
+    sampling: Sampling = "cohort",
     at: Annotated[
         float | None,
         typer.Option(help="Evaluate this threshold instead of looking for the best."),
@@ -120,23 +124,30 @@ def threshold(
 --maximize f1 --subject-to "recall >= 0.8" --validate
     """
     share = read_share(prevalence)
+    choice(sampling, ("cohort", "case-control"), "--sampling")
     wanted: dict[str, Any] = {"maximize": maximize, "minimize": minimize}
     bounds = subject_to or []
     if at is not None:
         _only_at(maximize, minimize, bounds, validate, guarantee)
-        find = partial(_given, at, _one_share(share), request)
+        find = partial(_given, at, _one_share(share), sampling, request)
     elif guarantee is None:
         two = asks_for_two_cuts([*bounds, maximize, minimize])
         wanted = _objective(maximize, minimize, two)
         given = wanted | {"subject_to": bounds, "prevalence": share}
-        find = partial(_two if two else _best, given, request, validate)
+        if two:
+            _share_of_use(sampling, share)
+            find = partial(_two, given, request, validate)
+        else:
+            find = partial(_best, given | {"sampling": sampling}, request, validate)
     else:
         _fits_a_guarantee(bounds, validate)
+        _share_of_use(sampling, share)
         two = asks_for_two_cuts([*bounds])
         promised = _promised_two if two else _promised
         find = partial(promised, wanted, bounds, guarantee, share, request)
     if len(request.chosen.scores) > 1:
         _one_question(at, validate, guarantee, request.chosen.by, wanted, bounds)
+        _share_of_use(sampling, share)
         given = wanted | {"subject_to": bounds, "prevalence": _one_share(share)}
         return _among(request, given, mixture)
     score = request.chosen.scores[0]
@@ -270,6 +281,11 @@ def _one_share(share: float | tuple[float, float] | None) -> float | None:
     return share
 
 
+def _share_of_use(sampling: str, share: Any) -> None:
+    """Stop a case-control sample at what a share of positives would decide."""
+    fits_sampling(sampling, share, "This threshold")
+
+
 def _best(wanted: dict[str, Any], request: Request, validate: bool, t: Tally) -> _Cut:
     point = operating.best_threshold(t, **wanted)
     checked = None
@@ -277,7 +293,7 @@ def _best(wanted: dict[str, Any], request: Request, validate: bool, t: Tally) ->
         checked = validate_threshold(t, **wanted, level=request.level, rng=request.seed)
     # of a range the numbers are for the prevalence where the threshold is worst
     used = None if wanted["prevalence"] is None else point.prevalence
-    found = _estimates(t, point.threshold, used, request)
+    found = _estimates(t, point.threshold, used, request, wanted["sampling"])
     parts = [*_sentences(point), _matrix(point.confusion)]
     parts += _checked_parts(checked) if checked else [_metrics_table(found)]
     parts += _for_prevalence(used, t)
@@ -287,15 +303,18 @@ def _best(wanted: dict[str, Any], request: Request, validate: bool, t: Tally) ->
         return _Cut(
             _empty(**result), parts, lambda: door("plots").prevalence_path(point)
         )
+    drawn = {k: v for k, v in wanted.items() if k != "sampling"}
     return _Cut(
-        _empty(**result), parts, lambda: door("plots").operating_point(t, **wanted)
+        _empty(**result), parts, lambda: door("plots").operating_point(t, **drawn)
     )
 
 
-def _given(at: float, prevalence: float | None, request: Request, t: Tally) -> _Cut:
+def _given(
+    at: float, prevalence: float | None, sampling: str, request: Request, t: Tally
+) -> _Cut:
     """Evaluate a threshold that was chosen beforehand."""
     both_classes(t, "threshold")
-    c, found = confusion(t, at), _estimates(t, at, prevalence, request)
+    c, found = confusion(t, at), _estimates(t, at, prevalence, request, sampling)
     result = dict.fromkeys(
         ("interval", "objective", "value", "constraints", "binding", "intervals",
          "validation", "guarantee")
@@ -320,10 +339,15 @@ def _given(at: float, prevalence: float | None, request: Request, t: Tally) -> _
 
 
 def _estimates(
-    t: Tally, threshold: float, prevalence: float | None, request: Request
+    t: Tally,
+    threshold: float,
+    prevalence: float | None,
+    request: Request,
+    sampling: str = "cohort",
 ) -> dict[str, Estimate]:
     """Give every metric at a threshold, all of them for one prevalence."""
     asked: dict[str, Any] = {"prevalence": prevalence, "level": request.level}
+    asked["sampling"] = sampling
     found: AtThreshold = at_threshold(t, threshold, **asked, rng=request.seed)
     return found.metrics
 

@@ -529,3 +529,29 @@ def panel_of_rows(names: tuple[str, ...], *columns: Array) -> Panel:
     made = object.__new__(Panel)
     fill(made, ("names", "rows", *COUNTS), (names, *columns))
     return made
+
+
+def with_share(
+    x: Tally | Panel, share: float, whole: Tally | Panel | None = None
+) -> Tally | Panel:
+    r"""Weigh labelled cases so that a given share of them is positive.
+
+    A positive counts :math:`\pi n / N_1` times, a negative :math:`(1-\pi) n / N_0`
+    times, with n cases as before: what a case-control sample needs before it can speak
+    of precision. Cases without a label count once. ``x`` may be a group of a ``whole``
+    that is to have the share.
+
+    Examples
+    --------
+    >>> t = with_share(Tally([2, 1], neg=[1, 4], pos=[4, 1]), 0.1)
+    >>> t.prevalence, t.n_pos, t.pos
+    (0.1, 1.0, array([0.8, 0.2]))
+    """
+    all_cases = x if whole is None else whole
+    n = all_cases.n_pos + all_cases.n_neg
+    weights = (1 - share) * n / all_cases.n_neg, share * n / all_cases.n_pos, 1.0
+    sums = [c * w for c, w in zip((x.neg, x.pos, x.unknown), weights, strict=True)]
+    squares = [q * w**2 for q, w in zip(x.squares, weights, strict=True)]
+    if isinstance(x, Tally):
+        return tally_of_rows(x.score, *sums, *squares)
+    return panel_of_rows(x.names, x.rows, *sums, *squares)

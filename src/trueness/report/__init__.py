@@ -81,6 +81,7 @@ def html(
     rng: Any = 0,
     at: float | None = None,
     prevalence: Any = None,
+    sampling: str = "cohort",
     calibrator: str = "",
     half_width: float | None = None,
     classifier: str = "",
@@ -105,6 +106,7 @@ def html(
         rng=rng,
         at=at,
         prevalence=prevalence,
+        sampling=sampling,
         calibrator=calibrator,
         half_width=half_width,
         classifier=classifier,
@@ -130,6 +132,7 @@ def write(
     rng: Any = 0,
     at: float | None = None,
     prevalence: Any = None,
+    sampling: str = "cohort",
     calibrator: str = "",
     half_width: float | None = None,
     classifier: str = "",
@@ -166,6 +169,9 @@ def write(
         Share of positives where the classifier will be used, if it is another than
         among these cases: the threshold is chosen for it. A range or an estimate adds
         a section on the best threshold there.
+    sampling
+        How the cases came: ``"cohort"`` or ``"case-control"`` (so many of each class
+        by design). Then ``prevalence`` is needed, and all cases are weighed to it.
     calibrator
         A name from ``trueness.CALIBRATORS``: adds what this calibration would change.
     half_width
@@ -196,6 +202,7 @@ def write(
         rng=rng,
         at=at,
         prevalence=prevalence,
+        sampling=sampling,
         calibrator=calibrator,
         half_width=half_width,
         classifier=classifier,

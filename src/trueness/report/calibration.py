@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -65,7 +65,7 @@ def meaning(m: Model, options: ReportOptions) -> Meaning | None:
     )
 
 
-def _replicates(options: ReportOptions) -> dict[str, int]:
+def _replicates(options: ReportOptions) -> dict[str, Any]:
     """Draw few samples for a first look."""
     return {} if options.replicates else {"replicates": FEW}
 

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.numbers import number_of, percent
 from trueness._core.records import shown
-from trueness.counts.values import Panel, Tally
+from trueness.counts.values import Panel, Tally, with_share
 from trueness.ranking.clusters import cluster_panel
 from trueness.ranking.verification import said_elsewhere
 from trueness.report import nogold
@@ -44,6 +46,7 @@ def summarise(
     cluster: Any = None,
     at: float | None = None,
     classes: bool = False,
+    sampling: str = "cohort",
 ) -> Page:
     """Compute everything that the report shows.
 
@@ -51,6 +54,8 @@ def summarise(
     ``data`` may be tallies by name, or, with ``classes``, of each class against the
     rest.
     """
+    asked = prevalence
+    data, groups, prevalence = _weighed(data, groups, prevalence, sampling)
     if cluster is not None:
         cluster = cluster_panel(cluster)
         data = cluster[list(cluster.names[:-1])]
@@ -59,6 +64,8 @@ def summarise(
         _same_cases(data)
     cases = next(iter(data.values())) if isinstance(data, Mapping) else data
     title, facts = shown(title, 120), facts_of(cases, source, data if classes else None)
+    if sampling == "case-control":
+        facts += (("weighed to a prevalence of", percent(float(asked))),)  # type: ignore[arg-type]
     if not cases.n_pos + cases.n_neg and cases.n_unknown:
         return nogold.without_labels(
             cases, title=title, facts=facts, level=level, rng=rng, command=command
@@ -105,6 +112,23 @@ def summarise(
         ),
         command=command,
     )
+
+
+def _weighed(data: Any, groups: Any, prevalence: Any, sampling: str) -> Any:
+    """Weigh a case-control sample to the share of positives of use, which it lacks."""
+    _options.sampling(sampling, prevalence, "A report")
+    if sampling == "cohort":
+        return data, groups, prevalence
+    share = _options.fraction(prevalence, "prevalence")
+
+    def weigh(x: Any, whole: Any = None) -> Any:
+        if isinstance(x, Mapping):
+            return {name: weigh(part, whole) for name, part in x.items()}
+        _cases.both_classes(x if whole is None else whole, "A report")
+        return with_share(x, share, whole)
+
+    parts = None if groups is None else weigh(groups, data)
+    return weigh(data), parts, None
 
 
 def plain_words(f: Findings, sections: Sequence[Section]) -> Answers:
