@@ -132,7 +132,7 @@ def test_hosmer_and_lemeshow_take_cases_as_they_came():
 
 
 def test_a_report_on_a_case_control_sample_is_weighed(tmp_path):
-    with pytest.raises(InputError, match="A report depends on the share of positives"):
+    with pytest.raises(InputError, match="A report depends on the prevalence"):
         trueness.report.write(SAMPLE, tmp_path / "r.html", sampling="case-control")
     trueness.report.write(SAMPLE, tmp_path / "r.html", **USE)
     page = (tmp_path / "r.html").read_text()
