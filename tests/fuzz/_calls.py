@@ -240,7 +240,7 @@ WORDS |= {
     "names": st.one_of(st.lists(odd_name, max_size=3), hostile),
     "fpr": st.one_of(unit, st.tuples(unit, unit), hostile),
     "tpr": st.one_of(st.none(), st.tuples(unit, unit), hostile),
-    "path": hostile.filter(lambda v: v not in ("x", "*", b"x", "1", "auto")),
+    "path": hostile.filter(lambda v: not isinstance(v, (str, bytes)) or "/" in str(v)),
 }
 WORDS |= {"pos": WORDS["neg"], "unknown": WORDS["neg"], "minimize": WORDS["maximize"]}
 

@@ -4,8 +4,10 @@ import csv
 import io
 import json
 import os
+import sqlite3
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pandas as pd
@@ -134,14 +136,116 @@ def test_a_name_is_a_name(name, tmp_path):
     assert json.loads(result.stdout)["cases"]["n"] == 4
 
 
-@pytest.mark.parametrize("name", ["*", 'a"b', "COLUMNS(*)", "x\ny", "t.*", "--"])
-def test_a_group_is_named_as_freely(name, tmp_path):
+ROLES = {
+    "--label": "evaluate --label NAME --score p",
+    "--score": "compare --label y --score NAME --score q",
+    "--by": "evaluate --label y --score p --by NAME",
+    "--node": "leaves --label y --node NAME",
+    "--weight": "evaluate --label y --score p --weight NAME",
+    "--cluster": "evaluate --label y --score p --cluster NAME",
+    "--count": "evaluate --label y --score p --count NAME",
+    "--vote": "nogold --vote a --vote b --vote NAME --draws 100",
+    "--judge": "judge --judge a --judge b --judge NAME --label y --labelled random",
+    "--system": "judge --judge a --judge b --label y --labelled random --system NAME",
+    "--item": "judge --judge a --judge b --label y --labelled random --item NAME",
+}
+# what a column holds under its odd name, in each of the roles
+HOLDS = {"--label": "y", "--score": "p", "--vote": "a", "--judge": "a", "--weight": "w"}
+NAMES_OF_SQL = (
+    *("*", "t.*", "COLUMNS(*)", "COLUMNS(c -> true)", "* EXCLUDE (y)", "^.*$"),
+    *('a"b', "a'b", "a`b", "x\ny", "x\r\ny", "a[0]", "s.a", "#1", "$1", "?", "%s"),
+)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_name_is_a_name_in_every_role(role, tmp_path):
     path = tmp_path / "cases.parquet"
-    cases = {"y": [1, 0, 1, 0], "p": [0.9, 0.1, 0.7, 0.2], name: [*"uuvv"]}
-    pd.DataFrame(cases).to_parquet(path)
-    words = ["evaluate", str(path), "--label", "y", "--score", "p", "--json"]
-    result = CliRunner().invoke(app, [*words, "--by", name])
-    assert result.exit_code == 0, result.stderr
-    words = ["leaves", str(path), "--label", "y", "--node", name, "--json"]
-    result = CliRunner().invoke(app, words)
-    assert result.exit_code == 0, result.stderr
+    n = 24
+    columns = {
+        **{"y": [1, 0] * (n // 2), "p": [k / n for k in range(n)]},
+        **{"q": [(k * 7 % n) / n for k in range(n)], "w": [0.5, 2.0] * (n // 2)},
+        **{"a": [1, 0, 0] * (n // 3), "b": [1, 0, 1, 0] * (n // 4)},
+    }
+    odd = columns[HOLDS[role]] if role in HOLDS else [k // 6 + 1 for k in range(n)]
+    for name in NAMES_OF_SQL if EXAMPLES else (*NAMES_OF_SQL[:8:2], "^.*$", "x\r\ny"):
+        pd.DataFrame({name: odd, **columns}).to_parquet(path)
+        command, *rest = [name if w == "NAME" else w for w in ROLES[role].split()]
+        result = CliRunner().invoke(app, [command, str(path), *rest, "--json"])
+        assert result.exit_code == 0, (name, result.stderr, result.exception)
+        json.loads(result.stdout)
+
+
+def _refused(path, *words):
+    result = CliRunner().invoke(app, [*words[:1], str(path), *words[1:]])
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code == 2
+    return result.stderr
+
+
+def test_a_sqlite_file_is_named_at_once_whatever_it_is_called(tmp_path):
+    for name in ("p.sqlite", "p.db", "p.csv", "p.parquet"):
+        path = tmp_path / name
+        with closing(sqlite3.connect(path)) as made:
+            made.execute("CREATE TABLE preds (y INTEGER, p REAL)")
+            made.commit()
+        started = time.monotonic()
+        said = _refused(path, "evaluate", "--label", "y", "--score", "p")
+        assert "database of sqlite" in said
+        assert "sqlite3 -header -csv" in said
+        assert "p_table.csv" in said  # and never over the file itself
+        assert time.monotonic() - started < 3
+
+
+def test_a_file_that_is_not_what_its_ending_says(tmp_path):
+    path = tmp_path / "cases.csv"
+    pd.DataFrame({"y": [0, 1]}).to_parquet(path)
+    assert "by its first bytes it is Parquet" in _refused(path, "evaluate")
+    path = tmp_path / "cases.parquet"
+    path.write_text("y,p\n1,0.5\n")
+    assert "by its first bytes it is none" in _refused(path, "evaluate")
+
+
+def test_scores_that_are_objects_get_words_of_the_shell(tmp_path):
+    path = tmp_path / "cases.jsonl"
+    path.write_text('{"y": 1, "p": {"a": 0.3}}\n{"y": 0, "p": {"a": 0.1}}\n')
+    for words in (["--score", "p"], ["--score", "p", "--score", "y"]):
+        said = _refused(path, "compare", "--label", "y", *words)
+        assert "float()" not in said
+        assert "scores[" not in said
+    said = _refused(path, "evaluate", "--label", "y", "--score", "p")
+    assert "--score p must hold one value per row" in said
+
+
+def test_a_header_that_csv_cannot_hold_gets_a_remedy(tmp_path):
+    path = tmp_path / "cases.csv"
+    path.write_bytes(b'"y","a\r\nb"\n1,.9\n0,.2\n1,.8\n0,.3\n')
+    assert "save the table as Parquet" in _refused(path, "evaluate", "--label", "y")
+    path.write_bytes(b'"y","a\nb"\n1,.9\n0,.2\n1,.8\n0,.3\n')
+    words = ["evaluate", str(path), "--label", "y", "--score", "a\nb", "--json"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+
+
+# a figure may be left without a point, or with points beyond all numbers
+BARE = {
+    "one case": ([1], [0.5]),
+    "one class": ([1, 1, 1], [0.2, 0.5, 0.5]),
+    "no label": ([None, None], [0.2, 0.5]),
+    "all tied": ([1, 0, 1, 0], [0.5] * 4),
+    "as far as numbers go": ([1, 0, 1, 0], [1.7e308, -1.7e308, 1.79e308, 0.0]),
+    "tied far out": ([1, 0], [1e300, 1e300]),
+}
+
+
+@pytest.mark.parametrize("case", BARE)
+def test_a_report_with_hardly_a_point_is_written_or_refused(case, tmp_path):
+    y, p = BARE[case]
+    path, page = tmp_path / "cases.parquet", tmp_path / "report.html"
+    groups = ["u", "v", "u", "v"][: len(y)]
+    pd.DataFrame({"y": y, "p": p, "g": groups}).to_parquet(path)
+    for more in ([], ["--by", "g"]):
+        words = ["report", str(path), "--label", "y", "--score", "p", "-o", str(page)]
+        result = CliRunner().invoke(app, [*words, *more])
+        assert isinstance(result.exception, (SystemExit, type(None))), result.exception
+        assert result.exit_code in (0, 2, 3)
+        assert page.exists() == (result.exit_code == 0)
+        page.unlink(missing_ok=True)

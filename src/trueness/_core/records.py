@@ -268,6 +268,18 @@ class Estimate(Answer):
     notes: tuple[str, ...] = field(default=(), kw_only=True)
     name: str = field(default="", kw_only=True)
 
+    def __post_init__(self) -> None:
+        """Let no rounding put the value outside of its own interval.
+
+        Value and ends come by different sums; where they are equal but for the last
+        digits, either may be the larger. More than that stays to be seen.
+        """
+        rounding = 1e-12 * max(abs(self.value), 1.0)
+        if 0 < self.low - self.value < rounding:
+            object.__setattr__(self, "low", self.value)
+        if 0 < self.value - self.high < rounding:
+            object.__setattr__(self, "high", self.value)
+
     def __float__(self) -> float:
         """Give the value alone."""
         return float(self.value)

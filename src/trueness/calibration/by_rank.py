@@ -209,8 +209,12 @@ def _fit_binormal(t: Tally, pos: Array, neg: Array, rho: float) -> tuple[float, 
     if placements(t).auc in (0.0, 1.0):
         return float(here[0]), 1.0
     loss, gradient, information = _binormal_loss(here, *problem)
+    # how far the last steps could be trusted: with 10^12 cases against five, the full
+    # step is wrong by powers of ten, and each would be halved twenty times again
+    reach = math.inf
     for _ in range(_STEPS):
         step = np.linalg.lstsq(information, -gradient, rcond=1e-12)[0]
+        step = step * min(1.0, reach / max(float(np.abs(step).max()), 1e-300))
         new = np.clip(here + step, *_BOUNDS)
         ahead = _binormal_loss(new, *problem)
         # a step that leads up is halved
@@ -218,6 +222,7 @@ def _fit_binormal(t: Tally, pos: Array, neg: Array, rho: float) -> tuple[float, 
             step = step / 2
             new = np.clip(here + step, *_BOUNDS)
             ahead = _binormal_loss(new, *problem)
+        reach = 4 * float(np.abs(step).max())
         moved = float(np.abs(new - here).max())
         if ahead[0] > loss:
             break

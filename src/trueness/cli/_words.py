@@ -98,6 +98,7 @@ def for_the_shell(sentence: str, label: str | None = None) -> str:
     text = sentence
     for pattern, instead in SENTENCES:
         text = re.sub(pattern, instead, text)
+    text = re.sub(r"\bscores\[\d+\]=", "score=", text)
     text = re.sub(r"\b([Pp])ass (?=[a-z_]+=)", lambda m: _case("type ", m[1]), text)
     text = _GIVEN.sub(_option, text)
     text = re.sub(

@@ -141,7 +141,7 @@ def compare_metric(
     """
     level = _options.fraction(level, "level")
     _options.choice(method, ("auto", "mcnemar", "bootstrap"), "method")
-    chosen = read_metric(metric) if isinstance(metric, str) else metric
+    chosen = read_metric(metric)
     _options.choice(sampling, ("cohort", "case-control"), "sampling")
     if rests_on_prevalence(chosen):
         _options.sampling(sampling, prevalence, f"compare_metric of {chosen.name}")

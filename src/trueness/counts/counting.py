@@ -80,13 +80,20 @@ class Labels:
             return np.asarray(self.code[b] == 1)
         if self.values.dtype == np.bool_:
             return self.values[b] if self.positive else ~self.values[b]
-        return np.asarray(self.values[b] == self.positive)
+        return _same(self.values[b], self.positive)
 
     def codes(self) -> NDArray[np.int8]:
         """Give 0, 1 or 2 for every case."""
         if self.code is not None:
             return self.code
         return self.is_pos(slice(0, self.values.size)).astype(np.int8)
+
+
+def _same(values: Array, positive: Any) -> Array:
+    try:
+        return np.asarray(values == positive)
+    except OverflowError:  # a whole number beyond all floats is none of these
+        return np.zeros(values.shape, dtype=bool)
 
 
 def read_labels(values: Array, positive: Any, what: str = "y_true") -> Labels:
@@ -101,7 +108,7 @@ def read_labels(values: Array, positive: Any, what: str = "y_true") -> Labels:
     found = _distinct(kept, what)
     _, chosen = _columns.label_pair(found, positive, what)
     code = np.full(values.size, 2, dtype=np.int8)
-    code[~gone] = kept == chosen
+    code[~gone] = _same(kept, chosen)
     return Labels(values, chosen, code)
 
 

@@ -422,7 +422,8 @@ class Panel(Cases):
 
     def combine(self, f: Callable[[Floats], ArrayLike]) -> Tally:
         """Score each row: ``f`` takes the rows (m, K) and gives (m,) scores."""
-        score = np.asarray(_options.function(f, "panel.combine")(self.rows))
+        with np.errstate(all="ignore"):  # what is no number is told in our own words
+            score = np.asarray(_options.function(f, "panel.combine")(self.rows))
         if score.shape != (len(self),):
             raise InputError(
                 f"The function of panel.combine must give one score per row, shape "
@@ -486,7 +487,8 @@ def _rescored(new: Array, counts: Sequence[Array]) -> Tally:
 
 
 def _mapped(f: Callable[[Floats], ArrayLike], score: Floats) -> Array:
-    new = np.asarray(_options.function(f, "tally.map")(score))
+    with np.errstate(all="ignore"):  # what is no number is told in our own words
+        new = np.asarray(_options.function(f, "tally.map")(score))
     if new.shape != score.shape:
         raise InputError(
             f"The function of tally.map must give one score per score, shape "

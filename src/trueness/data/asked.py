@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from trueness._core.arrays import Array
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness.data.columns import column, is_frame, on_device, several_columns
-from trueness.data.engines import open_frame
+from trueness.data.engines import by_role, open_frame
 from trueness.data.frames import panel, tally
 from trueness.ranking.clusters import CLUSTER
 
@@ -73,13 +74,23 @@ def clustered(
                 f"cluster= and the array."
             )
         ids = words.pop("cluster")
-    code = np.unique(column(ids, "cluster"), return_inverse=True)[1]
+    code = _numbered_clusters(column(ids, "cluster"))
     several = isinstance(scores, Mapping)
     columns: dict[str, Any] = dict(scores) if several else {"score": scores}
     whole = panel(label, {**columns, CLUSTER: code.astype(np.float64)}, **words)
     if takes != "tally" or not several:
         return (whole, whole), rest  # the twin for clusters reads the second only
     return {k: (whole, whole[[k, CLUSTER]]) for k in columns}, rest
+
+
+def _numbered_clusters(ids: Array) -> Array:
+    """Number the clusters; those of any type, but each case needs one."""
+    ids = _columns.one_dimensional(ids, "cluster")
+    _columns.named_groups(ids, what="cluster=")
+    if ids.dtype.kind != "O":
+        return np.unique(ids, return_inverse=True)[1]
+    known = {v: k for k, v in enumerate(_columns.hashable(ids, "cluster"))}
+    return np.array([known[v] for v in ids.tolist()], dtype=np.int64)
 
 
 def _as_columns(
@@ -124,8 +135,10 @@ def columns_of(data: Any, names: list[str]) -> dict[str, Any]:
         _columns.there(n, known)
     if isinstance(data, Mapping):
         return {n: data[n] for n in names}
-    picked = frame.select(*dict.fromkeys(names)).lazy().collect()
-    return {n: picked[n].to_native() for n in names}
+    # by number: a name may mean all columns, or a pattern, to an engine
+    wanted = {f"c{k}": n for k, n in enumerate(dict.fromkeys(names))}
+    picked = by_role(frame.lazy(), wanted).collect()
+    return {n: picked[key].to_native() for key, n in wanted.items()}
 
 
 def _in_our_words(words: Words, name: str) -> Words:

@@ -363,7 +363,9 @@ def reading() -> Iterator[Callable[[], None]]:
         # OSError: what an engine's stream of Arrow batches ends with
         if not libraries & _ENGINES and not isinstance(err, OSError):
             raise
-        raise InputError(f"The data cannot be read: {first_lines(err)}") from err
+        said = first_lines(err)
+        end = "" if said.endswith((".", "!", "?")) else "."
+        raise InputError(f"The data cannot be read: {said}{end}") from err
 
 
 @contextmanager

@@ -11,15 +11,15 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from glob import glob
 from pathlib import Path
 from typing import Any
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import described, listing, nearest
+from trueness._core.checks.words import described, is_several, listing, nearest
 from trueness._core.doors import installed
 from trueness.data.engines import (
     CONNECTIONS,
@@ -125,7 +125,7 @@ def scan(
     2 distinct scores from 0.4 to 0.9
     """
     sources: list[Any] = [source]
-    if isinstance(source, Iterable) and not isinstance(source, (str, bytes)):
+    if is_several(source):
         sources = [*source]
     for one in sources:
         _options.file_path(one, "scan")
@@ -160,7 +160,7 @@ def _connect(
     duckdb = installed("duckdb", "files")
     config: dict[str, Any] = {
         "memory_limit": memory_limit,
-        "preserve_insertion_order": keep_order,  # counts know no order
+        "preserve_insertion_order": bool(keep_order),  # counts know no order
         "autoinstall_known_extensions": False,  # no network without being asked
         "temp_directory": os.path.join(tempfile.gettempdir(), "trueness_duckdb"),
     }
@@ -225,7 +225,7 @@ def _load(connection: Any, name: str, place: str) -> None:
 
 
 def _not_here(place: str, name: str) -> str:
-    csv = f"{os.path.splitext(os.path.basename(place))[0]}.csv"
+    csv = f"{os.path.splitext(os.path.basename(place))[0]}_table.csv"
     query = "'SELECT * FROM table'"
     return (
         f"{place} is a database of {name}; DuckDB's extension that reads these is not "
@@ -252,11 +252,25 @@ def _opened(
             f"{listing(wrong or _one_each(kinds))}."
         )
     kind = str(kinds[files[0]])
+    _as_named(files, kind)
     if types is not None and kind != "csv":
         raise InputError(f"types= is for CSV files; {files[0]} brings its own types.")
     if kind == "csv":
         return _csv(connection, files, types, union_by_name, decimal)
     return _READERS[kind](connection, files, types, union_by_name)
+
+
+def _as_named(files: list[str], kind: str) -> None:
+    """Stop at a file that is no Parquet but called so, or the other way round."""
+    for file in files:
+        head = _begins(file)
+        if head and head.startswith(b"PAR") != (kind == "parquet"):
+            is_parquet = head.startswith(b"PAR")
+            raise InputError(
+                f"{file} has the ending of {'text' if is_parquet else 'Parquet'}, and "
+                f"by its first bytes it is {'Parquet' if is_parquet else 'none'}. Is "
+                f"it the right file, and whole? Rename it after what it is."
+            )
 
 
 def _one_each(kinds: Mapping[str, Any]) -> list[str]:
@@ -346,8 +360,10 @@ def _csv(
     decimal: str | None,
 ) -> Any:
     if not union_by_name:
-        _same_names(connection.read_csv, files)
+        with _telling_apart(files):
+            _same_names(connection.read_csv, files)
 
+    @_telling_apart(files)
     def read(decimal: str = ".") -> Any:
         if types and len(files) > 1:
             # DuckDB before 2 forgets dtype= of read_csv where it joins files
@@ -372,6 +388,23 @@ def _csv(
     if _has_decimal_commas(rows, [c for c in rows.columns if c not in (types or {})]):
         return read(",")
     return rows
+
+
+@contextmanager
+def _telling_apart(files: list[str]) -> Iterator[None]:
+    """Say what to do where DuckDB cannot find out how the fields are separated."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.InvalidInputException as err:
+        if "dialect" not in str(err):
+            raise
+        raise InputError(
+            f"{listing(files)} cannot be read as CSV: the lines have different numbers "
+            f"of fields, or a name or a text holds a line break or a lone quotation "
+            f"mark. Mend those lines, rename the column, or save the table as Parquet."
+        ) from err
 
 
 def _no_name_twice(connection: Any, file: str, names: Sequence[str]) -> None:
@@ -450,10 +483,15 @@ def is_data(path: Path) -> bool:
 
 def _is_sqlite(place: str) -> bool:
     """Does this file begin as those of SQLite do, whatever it is called?"""
-    if os.path.splitext(place)[1] not in _DATABASES or not os.path.isfile(place):
-        return False
-    with open(place, "rb") as file:
-        return file.read(15) == b"SQLite format 3"
+    return _begins(place).startswith(b"SQLite format 3")
+
+
+def _begins(place: str) -> bytes:
+    """Give the first bytes of a file that is here; nothing of any other place."""
+    if not os.path.isfile(place):
+        return b""
+    with reading(), open(place, "rb") as file:
+        return file.read(16)
 
 
 def _attached(connection: Any, place: str, table: str | None) -> Any:

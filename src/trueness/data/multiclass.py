@@ -7,7 +7,7 @@ predicted, and whatever takes a mapping of tallies answers for all of them at on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.checks.words import described, listing, plain
+from trueness._core.checks.words import described, is_several, listing, plain
 from trueness._core.records import Estimate
 from trueness.counts.counting import Labels, count_tally
 from trueness.counts.values import Tally
@@ -260,7 +260,7 @@ def _class_names(
     seen: list[Any], known: list[Any] | None, classes: Any, number: int
 ) -> list[Any]:
     if classes is not None:
-        if not isinstance(classes, Iterable):
+        if not is_several(classes):
             raise InputError(f"classes must be names; found {described(classes)}.")
         names = [plain(v) for v in classes]
     elif known is not None:

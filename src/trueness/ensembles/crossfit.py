@@ -15,7 +15,7 @@ classifiers themselves, on the same folds. Only who beats all of them is better.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -26,7 +26,7 @@ from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import described, listing
+from trueness._core.checks.words import described, is_several, listing
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record, shown
 from trueness.calibration.gain import deal_cases
@@ -254,7 +254,7 @@ def _chosen(combiners: Any) -> dict[str, Combiner]:
     if isinstance(combiners, Mapping):
         return dict(combiners)
     names = [combiners] if isinstance(combiners, str) else combiners
-    if not isinstance(names, Iterable):
+    if not is_several(names):
         raise InputError(
             f"combiners must be names among {listing(COMBINERS, 20)}, or a mapping "
             f"from name to function; found {described(names)}."

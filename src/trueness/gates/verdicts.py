@@ -19,7 +19,7 @@ import numpy as np
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.checks.words import described
+from trueness._core.checks.words import described, is_several
 from trueness._core.doors import door
 from trueness._core.records import Record
 from trueness.counts.answers import refuse_weights
@@ -282,11 +282,13 @@ def check_all(
 
 def _clusters(given: Any, panels: Mapping[str, Panel]) -> dict[str, Any]:
     """Name clusters as ``check_all`` takes them, of a panel for each of its pairs."""
-    if not isinstance(given, Mapping) or not given:
+    parts = list(given.values()) if isinstance(given, Mapping) else [given]
+    wrong = [p for p in parts if not isinstance(p, Panel if panels else (Tally, Panel))]
+    if wrong or not parts:
         raise InputError(
-            f"cluster is a mapping from cluster to tally or panel; found "
-            f"{type(given).__name__}. Type trueness.tally(frame, label=..., score=..., "
-            f'by="patient").'
+            f"cluster is a mapping from cluster to {'panel' if panels else 'tally'}; "
+            f"found {described(wrong[0] if wrong else given)}. Type "
+            f'trueness.tally(frame, label=..., score=..., by="patient").'
         )
     if not panels:
         return {"": given}
@@ -302,7 +304,7 @@ def _clusters(given: Any, panels: Mapping[str, Panel]) -> dict[str, Any]:
 def _listed(given: Any) -> Iterable[Any]:
     if isinstance(given, (str, Mapping, Requirement)):
         return [given]
-    if not isinstance(given, Iterable):
+    if not is_several(given):
         raise InputError(
             f"Requirements are sentences; found {described(given)}. "
             f'Type ["auc >= 0.8"].'

@@ -16,12 +16,11 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable
 from typing import Any, NamedTuple, NoReturn
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import described, nearest
+from trueness._core.checks.words import described, is_several, nearest
 from trueness.metrics.algebra import Constraint, Metric, compare, weights_of
 from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS, SYNONYMS
 
@@ -100,7 +99,7 @@ def constraints(given: Any) -> tuple[Constraint, ...]:
     """Read one constraint or any number of them."""
     if isinstance(given, (str, Constraint, Metric)):
         given = (given,)
-    if not isinstance(given, Iterable):
+    if not is_several(given):
         raise InputError(
             f"subject_to must be constraints; found {described(given)}. "
             f'Type subject_to=["recall >= 0.9"].'

@@ -102,6 +102,7 @@ def error_correlations(panel: Panel) -> Floats:
         for k in range(size):
             seen = ~np.isnan(panel.rows[:, [j, k]]).any(axis=1)
             x = panel.rows[seen][:, [j, k]]
+            x = x / np.maximum(np.abs(x).max(axis=0, initial=0.0), 1.0)  # 1e300 squared
             cov = np.zeros((2, 2))
             for count in (panel.pos[seen], panel.neg[seen]):
                 if count.sum():

@@ -10,6 +10,7 @@ To be read in this order: ``_source`` (which classifiers, who draws), ``_altair`
 ``_matplotlib`` (how), ``_theme`` (the look, saving), then a module per room.
 """
 
+from trueness.plots._guard import guarded as _guarded
 from trueness.plots._theme import save
 from trueness.plots.calibration import calibration_maps, decomposition, reliability
 from trueness.plots.comparison import comparison, dominance
@@ -99,3 +100,6 @@ __all__ = [
     "score_distributions",
     "zones",
 ]
+
+# every figure says what it needs; saving takes a path, which is checked there
+globals().update({n: _guarded(globals()[n]) for n in __all__ if n != "save"})

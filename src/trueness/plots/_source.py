@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.doors import door
 from trueness.counts.values import Panel, Tally
 from trueness.plots._altair import ONE, Figure
@@ -19,8 +19,13 @@ def named(x: Source) -> dict[str, Tally]:
         return {ONE: x}
     if isinstance(x, Panel):
         return {name: x[name] for name in x.names}
-    if isinstance(x, Mapping) and x:
+    if isinstance(x, Mapping) and x and all(isinstance(t, Tally) for t in x.values()):
         return {str(name): t for name, t in x.items()}
+    if isinstance(x, Mapping) and not x:
+        raise NotEnoughCases(
+            "A figure needs a classifier or a group with positive and negative cases; "
+            "found none."
+        )
     raise InputError(
         f"A figure needs a tally, a panel or a mapping from name to tally; found "
         f"{type(x).__name__}. Type trueness.tally(y_true, y_score)."

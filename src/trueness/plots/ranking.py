@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from trueness._core.checks import cases as _cases
 from trueness._core.figures import POINTS
 from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
@@ -219,6 +220,7 @@ def binormal_fit(t: Tally, *, title: str = "", ax: Any = None) -> Any:
     ax
         Axes of matplotlib to draw on; they are returned. An Altair chart when None.
     """
+    _cases.one_classifier(t, "binormal_fit")
     fit = fit_binormal(t)
     title = title or f"Binormal fit, test of the fit p = {fit.p_value:.2g}"
     return drawn(figures.binormal_figure(t, fit), title, ax)

@@ -58,6 +58,7 @@ def operating_point(
     title
         Shown above the figure.
     """
+    _cases.one_classifier(t, "operating_point")
     point = best_threshold(
         t, maximize, subject_to, "sweep", prevalence, minimize=minimize
     )

@@ -407,7 +407,8 @@ def lift_curve(
     cuts = _cuts(t, "lift_curve", unlabelled)
     hits, alarms, share = _weighed(cuts, cuts.confusion[1:], prevalence)
     flagged = hits + alarms
-    rate, lift = flagged / (cuts.n_pos + cuts.n_neg), hits / flagged / share
+    with np.errstate(over="ignore"):  # a prevalence of 1e-320: beyond all numbers
+        rate, lift = flagged / (cuts.n_pos + cuts.n_neg), hits / flagged / share
     return LiftCurve(rate, lift, cuts.threshold[1:], share, notes=cuts.notes)
 
 

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from trueness._core.arrays import Floats
+from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.figures import (
     POINTS,
     Axis,
@@ -161,11 +163,10 @@ def binormal_figure(t: Tally, fit: BinormalFit) -> Curves:
 
 def score_figure(tallies: Tallies, bins: int = 40) -> Bars:
     """How are the scores of negatives and of positives spread, between equal edges?"""
-    low = min(float(t.score[-1]) for t in tallies.values())
-    high = max(float(t.score[0]) for t in tallies.values())
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    edges = np.linspace(low, high, bins + 1)
+    known = [t.score for t in tallies.values() if len(t)]
+    if not known:
+        raise NotEnoughCases("A figure of scores needs at least one case; found none.")
+    edges = _even(min(s[-1] for s in known), max(s[0] for s in known), bins)
 
     def counted(kind: str) -> dict[str, Any]:
         return {
@@ -174,6 +175,17 @@ def score_figure(tallies: Tallies, bins: int = 40) -> Bars:
         }
 
     return Bars("Scores", edges, counted("neg"), counted("pos"))
+
+
+def _even(low: float, high: float, bins: int) -> Floats:
+    """Put edges at even distances, also where the distance of the ends overflows."""
+    largest = np.finfo(float).max
+    if low == high:
+        wide = max(0.5, abs(low) * 1e-9)
+        low, high = max(low - wide, -largest), min(high + wide, largest)
+    scale = 4.0 if max(abs(low), abs(high)) > largest / 4 else 1.0
+    edges = np.linspace(low / scale, high / scale, bins + 1) * scale
+    return np.clip(edges, low, high)
 
 
 def auc_figure(tallies: Tallies, *, level: float = 0.95) -> Intervals:

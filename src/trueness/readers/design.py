@@ -159,7 +159,7 @@ def endpoint(metric: Metric | str, threshold: float | None) -> Endpoint:
             f'metric={metric!r} needs a threshold. Type threshold=3 for "positive '
             'when the score is at least 3".'
         )
-    chosen = read_metric(metric) if isinstance(metric, str) else metric
+    chosen = read_metric(metric)
     cut = float(threshold)
     kernels = {
         "recall": lambda p, q: np.repeat((p >= cut)[:, None] * 1.0, q.size, axis=1),

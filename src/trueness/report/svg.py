@@ -54,15 +54,21 @@ class Axes:
 
     def px(self, values: Any) -> Array:
         """Give horizontal places."""
-        low, high = self.x
-        share = (np.asarray(values, dtype=np.float64) - low) / (high - low)
+        share = _share(values, *self.x)
         return np.asarray(self.left + share * (WIDTH - self.left - RIGHT))
 
     def py(self, values: Any) -> Array:
         """Give vertical places; up is more."""
-        low, high = self.y
-        share = (np.asarray(values, dtype=np.float64) - low) / (high - low)
+        share = _share(values, *self.y)
         return np.asarray(self.height - BOTTOM - share * (self.height - TOP - BOTTOM))
+
+
+def _share(values: Any, low: float, high: float) -> Array:
+    """How far between both ends? In eighths where the distance would overflow."""
+    x, part = np.asarray(values, dtype=np.float64), 1.0
+    if max(abs(low), abs(high)) > 1e307:
+        part = 0.125
+    return (x * part - low * part) / ((high * part - low * part) or 1.0)
 
 
 def drawing(axes: Axes, marks: Sequence[Markup], description: str) -> Markup:
@@ -114,7 +120,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[tuple[float, str]]:
     >>> [text for _, text in ticks(0, 1)]
     ['0', '0.2', '0.4', '0.6', '0.8', '1']
     """
-    rough = (high - low) / about
+    rough = high / about - low / about  # in parts: the whole may overflow
     size = 10.0 ** np.floor(np.log10(rough))
     step = size * min(k for k in (1, 2, 5, 10) if k * size >= 0.999 * rough)
     first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
@@ -480,8 +486,9 @@ def _name_lines(name: str) -> list[str]:
 
 
 def _padded(low: float, high: float) -> tuple[float, float]:
-    room = 0.08 * (high - low) or 0.05
-    return low - room, high + room
+    room = 0.08 * high - 0.08 * low or 0.05
+    largest = np.finfo(float).max
+    return max(low - room, -largest), min(high + room, largest)
 
 
 def _segment(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:

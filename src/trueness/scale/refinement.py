@@ -24,6 +24,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness._core.records import Estimate, Record, apart
+from trueness.counts.answers import refuse_weights
 from trueness.counts.bins import joined
 from trueness.counts.counting import read_labels
 from trueness.counts.values import Tally, tally_of_bins
@@ -283,6 +284,8 @@ def _first(
     Up to ``whole`` rows of a lazy frame are counted score by score at once.
     """
     counted, began = frame, perf_counter()
+    at_most = _options.whole_number(at_most, "at_most", at_least=1)
+    refuse_weights(frame, "An exact answer")
     if _looks_up(frame):
         known = frame.coarse(at_most)
         return ScoreSource(frame, {}, None, [frame.n], began), known

@@ -18,7 +18,7 @@ import numpy as np
 from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.checks.words import described
+from trueness._core.checks.words import described, is_several
 from trueness._core.doors import door
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_counts, of_tally
@@ -180,7 +180,7 @@ def at_threshold(
     >>> found["sensitivity"].value, found.metrics["precision"].value
     (0.5, 0.5)
     """
-    if isinstance(threshold, Iterable) and not isinstance(threshold, str):
+    if is_several(threshold):
         asked = None if metrics is None else _asked(metrics)
         options: dict[str, Any] = {"prevalence": prevalence, "sampling": sampling}
         options |= {"level": level, "metrics": asked, "rng": rng, "cluster": cluster}
@@ -193,7 +193,7 @@ def at_threshold(
         )
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence", ends="[]")
-    c = confusion(t, threshold)
+    c = confusion(t, _threshold(threshold))
     wanted = None if metrics is None else [_named(m) for m in _asked(metrics)]
     found = estimates(
         c,
@@ -284,13 +284,13 @@ def metrics_table(
     asked = None if metrics is None else _asked(metrics)
     options: dict[str, Any] = {"prevalence": prevalence, "sampling": sampling}
     options |= {"level": level, "metrics": asked}
-    several = isinstance(threshold, Iterable)
+    several = is_several(threshold)
     parts = {None: t} if isinstance(t, Tally) else t
     if isinstance(t, Panel):
         parts = {name: t[name] for name in t.names}
     rows = []
     for group, part in parts.items():
-        for cut in threshold if isinstance(threshold, Iterable) else [threshold]:
+        for cut in threshold if is_several(threshold) else [threshold]:
             found = at_threshold(part, cut, **options)
             by_name = {group: found} if isinstance(found, AtThreshold) else found
             for name, one in by_name.items():
@@ -341,7 +341,7 @@ def _asked(metrics: Any) -> list[Any]:
     """Take one metric, or several."""
     if isinstance(metrics, (str, Metric)):
         return [metrics]
-    if isinstance(metrics, Iterable):
+    if is_several(metrics):
         return [*metrics]
     raise InputError(
         f"metrics must be metrics or their names in a list; found "

@@ -322,7 +322,8 @@ def decision_curve(
         _, *ends = sure.rate("pos", "all")
     else:
         below, above = _class_spread(sure, share, odds)
-        part, ends = (below / share, above / share), [np.array(share)] * 2
+        part, ends = _over((below, above), share), [np.array(share)] * 2
+    whole = _over(benefit, share)
     return DecisionCurve(
         threshold=p,
         net_benefit=benefit,
@@ -332,13 +333,20 @@ def decision_curve(
         treat_all_low=ends[0] - (1 - ends[0]) * odds,
         treat_all_high=ends[1] - (1 - ends[1]) * odds,
         treat_none=np.zeros(p.size),
-        standardised=benefit / share,
-        standardised_low=benefit / share - part[0],
-        standardised_high=benefit / share + part[1],
+        standardised=whole,
+        standardised_low=whole - part[0],
+        standardised_high=whole + part[1],
         prevalence=share,
         level=level,
         sampling=sampling,
     )
+
+
+def _over(part: Any, share: float) -> Floats:
+    # of a prevalence of 1e-320 nothing is a part that a number holds
+    largest = np.finfo(float).max
+    with np.errstate(over="ignore"):
+        return np.clip(np.asarray(part) / share, -largest / 4, largest / 4)
 
 
 _CALIBRATE = "Turn them into probabilities first: t.map(trueness.calibrate(t))."

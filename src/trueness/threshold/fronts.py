@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import described
+from trueness._core.checks.words import described, is_several
 from trueness._core.doors import door
 from trueness._core.records import Answer
 from trueness.counts.answers import of_tally
@@ -168,7 +168,7 @@ def _directed(metrics: Any, maximize: Any, minimize: Any) -> Directed:
 def _several(given: Any) -> tuple[Any, ...]:
     if given is None or isinstance(given, (str, Metric)):
         return () if given is None else (given,)
-    if isinstance(given, Iterable):
+    if is_several(given):
         return tuple(given)
     raise InputError(
         f"pareto needs metrics or their names in a list; found {described(given)}. "

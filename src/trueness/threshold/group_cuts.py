@@ -20,6 +20,7 @@ import numpy as np
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError
+from trueness._core.checks.words import is_several
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_counts, whole_cases
 from trueness.counts.resampling import Seed
@@ -321,7 +322,7 @@ class _Ask(NamedTuple):
 
 def several(given: Any) -> Iterable[Any]:
     """Give constraints as several, where one was typed."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if isinstance(given, str) or not is_several(given):
         return () if given is None else (given,)
     return given
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
-from trueness._core.checks.words import described
+from trueness._core.checks.words import described, is_several
 from trueness._core.records import Record
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
@@ -259,7 +259,7 @@ def read_limits(given: Any) -> tuple[Limit, ...]:
     """Read constraints, with the side that each is about."""
     if isinstance(given, (str, Constraint)):
         given = (given,)
-    if not isinstance(given, Iterable):
+    if not is_several(given):
         raise InputError(
             f"subject_to must be constraints; found {described(given)}. Type "
             f'subject_to=["defer <= 0.1", "npv below >= 0.99"].'

@@ -187,7 +187,7 @@ def not_finite(what: str, lost: int, total: int) -> str:
     )
 
 
-def named_groups(groups: Array, cases: Array | None = None) -> None:
+def named_groups(groups: Array, cases: Array | None = None, what: str = "by=") -> None:
     """Stop when a case has no group."""
     gone = missing(groups)
     if gone.any():
@@ -195,8 +195,8 @@ def named_groups(groups: Array, cases: Array | None = None) -> None:
         if cases is not None:
             where = f"in {int(cases[gone].sum()):,} of {int(cases.sum()):,} cases"
         raise InputError(
-            f"by= must name a group for every case; missing {where}. Give these cases "
-            "a group name of their own."
+            f"{what} must name a group for every case; missing {where}. Give these "
+            "cases a group name of their own."
         )
 
 

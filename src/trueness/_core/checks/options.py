@@ -156,12 +156,17 @@ def share_range(value: object, what: str) -> tuple[float, float]:
 
 def whole_number(value: object, what: str, *, at_least: int = 0) -> int:
     """Pass on one whole number that is large enough."""
-    number = real_number(value, what)
-    if number.is_integer() and number >= at_least:
+    number, most = real_number(value, what), _MOST.get(what, math.inf)
+    if number.is_integer() and at_least <= number <= most:
         return int(value)  # type: ignore[call-overload, no-any-return]
+    end = "or more" if most == math.inf else f"to {most:,}"
     raise InputError(
-        f"{what} must be a whole number, {at_least} or more; found {value!r}."
+        f"{what} must be a whole number, {at_least} {end}; found {value!r}."
     )
+
+
+# what is repeated so often would never end, or not fit into any memory
+_MOST = {"replicates": 10**7, "draws": 10**8, "repeats": 10**7}
 
 
 def alone(what: str, given: str, **others: object) -> None:

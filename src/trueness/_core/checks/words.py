@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,16 @@ def listing(values: Iterable[Any], limit: int = 5) -> str:
     shown = ", ".join(repr(plain(v)) for v in values[:limit])
     rest = len(values) - limit
     return f"{shown} and {rest} more" if rest > 0 else shown
+
+
+def is_several(x: object) -> TypeGuard[Iterable[Any]]:
+    """Can one go through it, and is it no text?
+
+    An array without a dimension is one value, although it calls itself iterable.
+    """
+    if isinstance(x, (str, bytes)) or not isinstance(x, Iterable):
+        return False
+    return bool(getattr(x, "ndim", 1))
 
 
 def described(value: object) -> str:
