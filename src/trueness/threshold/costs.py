@@ -322,7 +322,8 @@ def decision_curve(
         _, *ends = sure.rate("pos", "all")
     else:
         below, above = _class_spread(sure, share, odds)
-        part, ends = _over((below, above), share), [np.array(share)] * 2
+        part = _over(below, share), _over(above, share)
+        ends = [np.array(share)] * 2
     whole = _over(benefit, share)
     return DecisionCurve(
         threshold=p,
