@@ -159,7 +159,7 @@ def whole_number(value: object, what: str, *, at_least: int = 0) -> int:
     number, most = real_number(value, what), _MOST.get(what, math.inf)
     if number.is_integer() and at_least <= number <= most:
         return int(value)  # type: ignore[call-overload, no-any-return]
-    end = "or more" if most == math.inf else f"to {most:,}"
+    end = "or more" if most == math.inf else f"or more, up to {most:,}"
     raise InputError(
         f"{what} must be a whole number, {at_least} {end}; found {value!r}."
     )
