@@ -327,7 +327,7 @@ def test_words(name):
         trueness.InputError, match=r"needs scores from 0 to 1; found 2.0"
     ):
         call(trueness.Tally([0.5, 2.0], neg=[1, 0], pos=[0, 1]))
-    with pytest.raises(trueness.NotEnoughCases, match="without a label"):
+    with pytest.raises(trueness.NotEnoughCases, match="lack a label"):
         call(trueness.Tally([0.5], unknown=[3]))
     with pytest.raises(trueness.NotEnoughCases, match="empty"):
         call(trueness.Tally())

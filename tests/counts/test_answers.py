@@ -189,7 +189,7 @@ def test_counts_of_cases_and_missing_labels():
             "no option metod=. Did you mean 'method'",
         ),
         (lambda: trueness.auc(T, metod="x"), "no option metod="),
-        (lambda: trueness.auc(T, pos_label=1), "pos_label= goes along with data"),
+        (lambda: trueness.auc(T, pos_label=1), "pos_label= is for arrays and frames"),
         (lambda: trueness.auc(FRAME), "Name the score column.*'a', 'b'"),
         (lambda: trueness.auc(Y, np.column_stack([1 - A, A])), r"y_score\[:, 1\]"),
         (lambda: trueness.auc(Y, A, label="y"), "name columns of a frame"),
