@@ -428,3 +428,35 @@ def test_brier_covers_where_cases_are_few(rng):
             b = trueness.brier(t, replicates=20)
             hits.append(b.low <= truth <= b.high)
         assert np.mean(hits) > 0.9
+
+
+def test_equal_width_error_is_that_of_other_packages():
+    """get_ece of uncertainty-calibration 0.1.4 (Kumar et al. 2019), 10 and 15 bins."""
+    i = np.arange(1, 121)
+    y = ((i * 7) % 10 < 3).astype(int)
+    t = trueness.tally(y, 0.7 * ((i * 53) % 101 + 1) / 103 + 0.2 * y)
+    for bins, other in ((10, 0.15004854368932036), (15, 0.14508090614886726)):
+        found = trueness.calibration_error(
+            t, bins=bins, binning="equal width", replicates=20
+        )
+        assert found.plain.value == pytest.approx(other, rel=1e-13)
+
+
+def test_the_interval_of_mcb_holds_that_of_the_paired_losses(rng):
+    """Far from calibrated scores the drawn truths alone held MCB in 83 to 90 %."""
+    score = (np.arange(50) + 0.5) / 50
+    for _ in range(5):
+        p = rng.choice(score, 200)
+        y = (rng.random(200) < 1 - 0.4 * (1 - p)).astype(int)
+        t = trueness.tally(y, p)
+        curve = np.interp(
+            p,
+            *(lambda r: (r.score, r.probability))(
+                trueness.reliability(t, replicates=20)
+            ),
+        )
+        gain = (p - y) ** 2 - (curve - y) ** 2
+        sd = gain.std(ddof=1) / np.sqrt(200)
+        found = trueness.brier(t, replicates=60).mcb
+        assert found.low <= gain.mean() - 1.7 * sd
+        assert found.high >= gain.mean() + 1.7 * sd

@@ -100,3 +100,16 @@ def test_errors(rng):
         trueness.nri(p, "a", "b", categories=[5, 20])
     with pytest.raises(trueness.NotEnoughCases, match="idi needs"):
         trueness.idi(trueness.panel([1, 1], {"a": [0.1, 0.2], "b": [0.1, 0.3]}))
+
+
+def test_nri_and_idi_are_those_of_r():
+    """Hmisc's improveProb; tests/reference/reclassification.R has the code."""
+    i = np.arange(1, 121)
+    y = ((i * 7) % 10 < 3).astype(int)
+    old, new = ((i * 37) % 101 + 1) / 103, 0.7 * ((i * 53) % 101 + 1) / 103 + 0.2 * y
+    p = trueness.panel(y, {"old": old, "new": new})
+    nri, idi = trueness.nri(p), trueness.idi(p)
+    found = [nri.value, nri.positives, nri.negatives, idi.value]
+    by_r = [0.444444444444444, 0.111111111111111, 0.333333333333333, 0.181699799660965]
+    assert [e.value for e in found] == pytest.approx(by_r, rel=1e-13)
+    assert idi.value.sd == pytest.approx(0.0668456405645489, rel=1e-13)

@@ -315,6 +315,23 @@ def test_h_measure_against_integration(rng, severity, prevalence):
     assert 0 <= found.low <= found.value <= found.high <= 1
 
 
+def test_h_measure_is_that_of_its_authors():
+    """hmeasure 0.1.6 for Python, which follows the R package of Hand's group.
+
+    Its default is a severity ratio, its ratio of -1 the beta law that is ours.
+    """
+    i = np.arange(1, 121)
+    y = ((i * 7) % 10 < 3).astype(int)
+    t = trueness.tally(y, 0.7 * ((i * 53) % 101 + 1) / 103 + 0.2 * y)
+    ratio = {"severity": (2, 1 + t.n_neg / t.n_pos)}
+    assert trueness.h_measure(t, replicates=100).value == pytest.approx(
+        0.3382733066167596, rel=1e-13
+    )
+    assert trueness.h_measure(t, replicates=100, **ratio).value == pytest.approx(
+        0.33889835954143566, rel=1e-13
+    )
+
+
 def test_h_measure_of_the_extremes():
     assert trueness.h_measure(Tally([2, 1], pos=[9, 0], neg=[0, 9])).value == 1
     assert trueness.h_measure(Tally([2, 1], pos=[9, 0], neg=[0, 9])).low < 0.9

@@ -229,7 +229,7 @@ def dominance_of_pairs(
     }
 
 
-class _Asked(NamedTuple):
+class _CurvesAsked(NamedTuple):
     grid: Floats
     level: float
     margin: float
@@ -239,9 +239,9 @@ class _Asked(NamedTuple):
 
 def _asked(
     margin: float | None, level: float, points: int, rng: Seed, replicates: int
-) -> _Asked:
+) -> _CurvesAsked:
     points = _options.whole_number(points, "points", at_least=3)
-    return _Asked(
+    return _CurvesAsked(
         np.linspace(0, 1, points + 1)[:-1],
         _options.fraction(level, "level"),
         asked_margin(margin),
@@ -251,7 +251,7 @@ def _asked(
 
 
 def _dominance(
-    first: Tally, second: Tally, drawn: Floats | None, asked: _Asked, paired: bool
+    first: Tally, second: Tally, drawn: Floats | None, asked: _CurvesAsked, paired: bool
 ) -> Dominance:
     """Hold two curves against each other; ``drawn`` is None where they are one."""
     fpr_better, fpr_worse = _ranges(_corners(first), _corners(second))
@@ -392,7 +392,7 @@ class _Sure(NamedTuple):
 
 
 def _uncertainty(
-    first: Tally, second: Tally, drawn: Floats | None, asked: _Asked
+    first: Tally, second: Tally, drawn: Floats | None, asked: _CurvesAsked
 ) -> _Sure:
     """Give the band of the difference of the curves, and both one-sided p-values."""
     grid, level = asked.grid, asked.level
@@ -483,7 +483,7 @@ def _noninferior(sure: _Sure, margin: float) -> float:
     return NormalDist().cdf(-z)
 
 
-def _paired_curves(panel: Panel, asked: _Asked) -> Floats:
+def _paired_curves(panel: Panel, asked: _CurvesAsked) -> Floats:
     """Draw cases with all outputs: the curves of each classifier, (K, number, grid)."""
     panel = _coarse(panel)
     orders = [_levels(column) for column in panel.rows.T]
