@@ -113,7 +113,7 @@ def test_calibration_errors(seed, monkeypatch):
         limits = [found.plain.bounds, found.debiased.bounds, found.rms.bounds]
         for x in arrangements(t, rng, most=25):
             rows = probability_rows(x, "calibration_error")
-            exact = _errors(*rows, place=partial(_by_mass, bins=bins), halvings=9)
+            exact = _errors(*rows, place=partial(_by_mass, bins=bins), fine=(9, 512))
             for value, (low, high) in zip(exact[:3], limits, strict=True):
                 assert low <= value <= high
         assert found.bounds == found.plain.bounds
