@@ -318,3 +318,25 @@ def test_bad_models():
     other = trueness.latent_class(table("strongyloides_joseph1995"), rng=0, draws=200)
     with pytest.raises(trueness.InputError, match="same cases"):
         diagnostics.compare_models({"a": one, "b": other})
+
+
+@pytest.mark.parametrize("sigma", [0.01, 0.7, 1.0, 1.8, 2.5])
+@pytest.mark.parametrize("k", [1, 2, 5, 9])
+def test_the_ease_of_a_case_is_integrated_as_by_quadrature(sigma, k):
+    from scipy.integrate import quad
+    from scipy.special import ndtr, ndtri
+    from scipy.stats import norm
+
+    rng = np.random.default_rng(k)
+    rate = rng.uniform(0.4, 0.97, k)
+    rows = rng.integers(0, 2, (4, k)).astype(float)
+    rows[rng.random(rows.shape) < 0.2] = np.nan
+    place = ndtri(rate) * np.sqrt(1 + sigma**2)
+    found = RandomEffect().probabilities(rate[None], np.array([[sigma]]), rows)[0]
+    for p, row in zip(found, rows, strict=True):
+        sign, seen = 2 * row - 1, ~np.isnan(row)
+
+        def given(z, sign=sign, seen=seen):
+            return norm.pdf(z) * ndtr((sign * (place + sigma * z))[seen]).prod()
+
+        assert p == pytest.approx(quad(given, -9, 9, limit=200)[0], rel=2e-3)

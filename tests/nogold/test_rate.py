@@ -311,3 +311,15 @@ def test_what_cannot_be_paired_is_said(rng):
     hidden = {n: p.hide() for n, p in data.items()}
     with pytest.raises((trueness.InputError, trueness.NotEnoughCases)):
         trueness.compare_prevalence(hidden, item="item")
+
+
+def test_label_next_names_graded_patterns_without_ambiguity():
+    rows = [[0.1, 12.0], [0.11, 2.0], [0.1 + 1e-12, 12.0], [np.nan, 2.0]]
+    p = trueness.Panel(["a", "b"], rows, pos=[2] * 4, neg=[2] * 4, unknown=[9] * 4)
+    plan = trueness.prevalence(p, labelled="random").label_next(20)
+    assert sorted(plan.pattern) == [
+        "a=., b=2",
+        "a=0.1, b=12",
+        "a=0.100000000001, b=12",
+        "a=0.11, b=2",
+    ]

@@ -9,7 +9,7 @@ Biometrics 60:427, doi:10.1111/j.0006-341X.2004.00187.x).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, final
 
@@ -27,7 +27,7 @@ from trueness.nogold.model import (
 
 Rng = np.random.Generator
 EDGE = 1e-15
-BLOCK = 1024  # draws at a time: their tables stay in the cache of the processor
+CACHE = 12_000  # numbers in a table of draws: larger ones leave the processor's cache
 
 
 class Kind(Protocol):
@@ -83,6 +83,12 @@ class Dependent:
         return Independent(self.patterns, self.prior)
 
     @property
+    def rough(self) -> Dependent:
+        """Give the model as it is cheap to compute, to search the posterior with."""
+        kind = getattr(self.kind, "rough", self.kind)
+        return Dependent(self.patterns, self.prior, kind)
+
+    @property
     def dim(self) -> int:
         """How many parameters?"""
         return self.base.dim + self.extra
@@ -120,7 +126,7 @@ class Dependent:
     def log_densities(self, theta: Floats) -> tuple[Floats, Floats]:
         """Give prior and likelihood at once: both need the same logarithms."""
         prior, likelihood = np.empty((2, len(theta)))
-        for block in blocks(len(theta), BLOCK):
+        for block in self._blocks(len(theta), self.patterns.rows):
             v, extra = self._split(theta[block])
             below, above = _log_normal_tails(v)
             prior[block] = self._log_prior(v, extra, below, above)
@@ -154,13 +160,16 @@ class Dependent:
         """Average P(positive | votes) over the posterior."""
         total = np.zeros(len(rows))
         n = len(flat["sensitivity"])
-        for block in blocks(n, BLOCK):
+        for block in self._blocks(n, rows):
             part = {k: v[block] for k, v in flat.items()}
             a, b = self.class_probabilities(part, rows)
             share = part["prevalence"][:, [s]] if phi is None else phi
             either = np.maximum(share * a + (1 - share) * b, 1e-300)
             total += (share * a / either).sum(axis=0)
         return total / n
+
+    def _blocks(self, n: int, rows: Floats) -> Iterator[slice]:
+        return blocks(n, max(CACHE // max(len(rows), 1), 64))
 
     def _split(self, theta: Floats) -> tuple[Floats, Floats]:
         """Give the normal quantiles of the base model, and the additional ones."""

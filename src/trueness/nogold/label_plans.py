@@ -21,7 +21,7 @@ from trueness.counts.answers import whole_cases
 from trueness.counts.values import Panel
 from trueness.nogold import truth_given_votes as _truth
 from trueness.nogold.random_effect import RandomEffect, spread_of
-from trueness.nogold.verdicts import Votes, read_verdicts, read_votes
+from trueness.nogold.verdicts import Votes, graded, read_verdicts, read_votes
 
 
 @final
@@ -32,7 +32,9 @@ class LabelPlan(Record):
     Attributes
     ----------
     pattern : array of str
-        Verdicts of the cases, in the order of the judges; "." is a missing one.
+        Verdicts of the cases, in the order of the judges, such as "101"; "." is a
+        missing one. Where a judge gives grades, each judge with its grade to the last
+        digit, such as "gpt=0.25, claude=3".
     labels : array
         How many of them to label.
     width_now, width_then : float
@@ -62,7 +64,7 @@ def plan_next(panel: Panel, width: float, labels: int) -> LabelPlan:
         standard_error(p, v, v.pos + v.neg + more) for more in (np.zeros(p.size), new)
     )
     at = np.flatnonzero(new)[np.argsort(-new[new > 0], kind="stable")]
-    words = np.array([_word(row) for row in panel.rows[at]])
+    words = np.array(_words(panel, at))
     return LabelPlan(words, new[at].astype(int), width, width * then / now)
 
 
@@ -92,8 +94,19 @@ def standard_error(p: Floats, v: Votes, known: Floats) -> float:
     return float(np.sqrt(g @ np.linalg.solve(information, g) + between))
 
 
-def _word(row: Floats) -> str:
-    return "".join("." if np.isnan(v) else f"{v:g}" for v in row)
+def _words(panel: Panel, at: Array) -> list[str]:
+    """Name patterns so that no two have the same name."""
+    rows = panel.rows[at]
+    if not graded(panel).any():
+        return ["".join("." if np.isnan(v) else f"{v:.0f}" for v in r) for r in rows]
+    return [
+        ", ".join(
+            # "repr" has as many digits as tell a number from its neighbours
+            f"{n}={'.' if np.isnan(v) else repr(float(v)).removesuffix('.0')}"
+            for n, v in zip(panel.names, r, strict=True)
+        )
+        for r in rows
+    ]
 
 
 @final

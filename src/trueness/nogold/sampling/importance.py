@@ -35,11 +35,13 @@ WIDE_TEMPERATURE, ENOUGH = 0.4, 0.6
 MOST_COMPONENTS, FEWER_COMPONENTS = 12, 8
 # components at points of large weight, and which share of the proposals is theirs
 HEAVY, HEAVY_SHARE = 6, 0.15
-GROW = 1.5  # each round by this much more proposals
-TRIAL = 10_000  # proposals of the first round, where there are no conjugate components
+# proposals of the first round, where there are no conjugate components; how much a
+# round may grow; and the largest one, per draw that is wanted
+TRIAL, GROW, LARGEST = 8000, 1.6, 1.4
 ROUNDS, LEAST_ROUNDS = 8, 3
 CUT = 0.4  # power of the number of weights at which they are cut off
-MOST_FITTED = 15_000  # draws that a proposal is fitted to
+MOST_FITTED = 8000  # draws that a proposal is fitted to
+FLATTER = 0.85  # power of the likelihood there: it is the tails that need proposals
 
 
 @final
@@ -208,18 +210,19 @@ def adaptive_pool(
     worth: Callable[[Weighted], float],
     most: int,
     rng: Rng,
-) -> tuple[Weighted, Proposal]:
+) -> tuple[Weighted, float, Proposal]:
     """Propose, fit a proposal to all that was proposed, propose from that, and so on.
 
     For models without conjugate components, whose posteriors have corners and several
     modes. No draw is thrown away: each is weighted as one of the mixture of all
     proposals (Cornuet, Marin, Mira, Robert 2012, Scand. J. Stat. 39:798,
     doi:10.1111/j.1467-9469.2011.00756.x, eq. (3)). A region that one proposal missed
-    gets components in the next one, and with them its large weights are gone.
+    gets components in the next one, and with them its large weights are gone. A round
+    is as large as what is missing takes at the efficiency of the one before.
     """
     mixture = _fit(particles, None, rng, FEWER_COMPONENTS)
     mixtures: list[Mixture] = []
-    sizes, size = [], TRIAL
+    sizes, size, effective = [], TRIAL, 0.0
     pool = Weighted(np.zeros((0, target.dim)), *np.zeros((2, 0)))
     log_q = np.zeros((0, 0))  # a row per proposal, a column per draw
     while True:
@@ -235,19 +238,19 @@ def adaptive_pool(
         sizes.append(size)
         weighted = pool._replace(base=pool.base - _mixed(log_q, sizes, pool.base))
         cut = truncated(weighted)
-        effective = kish(cut.log_weight)
-        if effective > 0.8 * wanted:
-            effective = worth(cut)
+        before, effective = effective, worth(cut)
         enough = effective >= wanted and len(sizes) >= LEAST_ROUNDS
         enough = enough and pareto_k(cut.log_weight) <= GOOD_K
-        if enough or len(pool.theta) + size > most:
-            return cut, now
-        some = rng.permutation(len(pool.theta))[:MOST_FITTED]
-        mixture = _fit(
-            weighted.theta[some], weighted.log_weight[some], rng, FEWER_COMPONENTS
-        )
+        done = len(pool.theta) / most
+        if enough or done >= 1 or (done >= 0.5 and effective < 0.5 * wanted):
+            return cut, effective, now
+        some = resample(cut.base + FLATTER * cut.likelihood, MOST_FITTED, rng)
+        mixture = _fit(pool.theta[some], None, rng, FEWER_COMPONENTS)
         mixture = _with_heavy(mixture, weighted, rng)
-        size = int(GROW * size)
+        gain = max(effective - before, 0.05 * size) / size
+        missing = 1.1 * max(wanted - effective, 0.05 * wanted) / gain
+        size = int(np.clip(missing, TRIAL // 2, min(GROW * size, LARGEST * wanted)))
+        size = max(min(size, most - len(pool.theta)), 1)
 
 
 def truncated(pool: Weighted) -> Weighted:

@@ -43,10 +43,11 @@ Rng = np.random.Generator
 # proposals, or sweeps times chains, after which sampling gives up
 MOST = 1_000_000
 WALKERS = 64
-# proposals for a model with dependence, after which walkers take over
-POOL = 250_000
-# Metropolis steps at each temperature; the proposals are fitted again anyway
-FEWER_STEPS = 20
+# proposals for a model with dependence; walkers take over there, or already at half of
+# it where the weights are far from enough
+POOL = 500_000
+# moves and Metropolis steps at each temperature; the proposals are fitted again anyway
+FEWER_MOVES, FEWER_STEPS = 3.0, 16
 # steps times walkers, after which those give up
 WALKED = 300_000
 # efficiency at which two tests are not proposed on their own surface
@@ -143,21 +144,21 @@ def sample(target: Target, method: str, draws: int, chains: int, rng: Rng) -> Sa
 
 
 def _without_conjugate(
-    target: Target, method: str, draws: int, chains: int, rng: Rng
+    target: Any, method: str, draws: int, chains: int, rng: Rng
 ) -> Sample:
     """Sample a model with dependence: by importance, else by walkers."""
-    particles, wide = _tempering.anneal(target, rng, most_steps=FEWER_STEPS)
+    particles, wide = _tempering.anneal(target.rough, rng, FEWER_MOVES, FEWER_STEPS)
     # wider ones too: a broad mode of low density is easily lost on the way
     more = wide[rng.permutation(len(wide))[: len(particles) // 2]]
     particles = np.concatenate([particles, more])
     # fewer proposals and more choices: proposals are what costs, and n choices from
     # weights worth m leave n m / (n + m)
     wanted, chosen = 1.4 * draws + 300, 4 * draws + 400
-    pool, proposal = _importance.adaptive_pool(
+    pool, worth, proposal = _importance.adaptive_pool(
         particles, target, wanted, _least_worth, POOL, rng
     )
     found = _choose(pool, chosen, chains, rng)
-    enough = _least_worth(pool) >= 1.35 * draws
+    enough = worth >= 1.35 * draws
     if method != "auto" or (enough and pareto_k(pool.log_weight) <= GOOD_K):
         return found
     start = pool.theta[_tempering.resample(pool.log_weight, 4 * WALKERS, rng)]
@@ -169,7 +170,7 @@ def _without_conjugate(
         WALKED,
     )
     # a chain that sticks must not replace weights that are merely uneven
-    return walked if least_ess(walked.theta) >= _least_worth(pool) else found
+    return walked if least_ess(walked.theta) >= worth else found
 
 
 def _good(found: Sample, draws: int) -> bool:

@@ -68,13 +68,13 @@ def kish(log_weight: Floats) -> float:
 
 
 def anneal(
-    target: Target, rng: Rng, most_steps: int = MOST_STEPS
+    target: Target, rng: Rng, moves: float = MOVES, most_steps: int = MOST_STEPS
 ) -> tuple[Floats, Floats]:
     """Move particles from the prior to the posterior.
 
     Also gives those of the last part of the way, which lie wider.
     """
-    n = 400 + 60 * target.dim
+    n, effort = 400 + 60 * target.dim, (moves, most_steps)
     particles = _particles(target.prior_draws(n, rng), target)
     temperature, path = 0.0, [(0.0, particles.theta)]
     with progress("From prior to posterior", 1, unit="") as came_by:
@@ -85,13 +85,11 @@ def anneal(
             )
             chosen = resample((temperature - before) * particles.likelihood, n, rng)
             particles = Particles(*(column[chosen] for column in particles))
-            particles = _move(particles, temperature, target, rng, most_steps)
+            particles = _move(particles, temperature, target, rng, effort)
             path.append((temperature, particles.theta))
             came_by(temperature - before)
     wide = [theta for h, theta in path[:-1] if h > WIDE] or [path[-2][1]]
-    more = [
-        _move(particles, temperature, target, rng, most_steps).theta for _ in range(3)
-    ]
+    more = [_move(particles, temperature, target, rng, effort).theta for _ in range(3)]
     return np.concatenate([particles.theta, *more]), np.concatenate(wide)
 
 
@@ -123,12 +121,16 @@ def resample(log_weight: Floats, n: int, rng: Rng) -> np.ndarray:
 
 
 def _move(
-    particles: Particles, temperature: float, target: Target, rng: Rng, most_steps: int
+    particles: Particles,
+    temperature: float,
+    target: Target,
+    rng: Rng,
+    effort: tuple[float, int],
 ) -> Particles:
     others = particles.theta
     n, d = others.shape
     moved, size = 0.0, 2.38 / np.sqrt(2 * d)
-    for _ in range(most_steps):
+    for _ in range(effort[1]):
         a, b = rng.integers(n, size=(2, n))
         # one in ten jumps the whole difference: from mode to mode
         scale = np.where(rng.random(n) < 0.1, 1.0, size * rng.exponential(size=n))
@@ -147,6 +149,6 @@ def _move(
             np.where(accept, new.likelihood, particles.likelihood),
         )
         moved += accept.mean()
-        if moved >= MOVES:
+        if moved >= effort[0]:
             break
     return particles
