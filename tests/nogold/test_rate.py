@@ -314,7 +314,7 @@ def test_what_cannot_be_paired_is_said(rng):
 
 
 def test_label_next_names_graded_patterns_without_ambiguity():
-    rows = [[0.1, 12.0], [0.11, 2.0], [0.1 + 1e-12, 12.0], [np.nan, 2.0]]
+    rows = [[0.1, 12.0], [0.11, 2.0], [0.100000000001, 12.0], [np.nan, 2.0]]
     p = trueness.Panel(["a", "b"], rows, pos=[2] * 4, neg=[2] * 4, unknown=[9] * 4)
     plan = trueness.prevalence(p, labelled="random").label_next(20)
     assert sorted(plan.pattern) == [
