@@ -324,6 +324,14 @@ def test_the_auc_without_each_cluster(rng, weighted):
             assert found[c, k] == pytest.approx(whole - part, abs=1e-12)
 
 
+def test_clusters_that_agree_leave_a_width():
+    y, s = np.tile([1, 1, 0, 0], 4), np.tile([0.9, 0.1, 0.2, 0.3], 4)
+    found = trueness.at_threshold(
+        y, s, 0.5, metrics=["recall"], cluster=np.repeat(range(4), 4)
+    )["recall"]
+    assert found.low < 0.3 < 0.7 < found.high
+
+
 def weighted_rows():
     i = np.arange(1, 61)
     y, s = (i * 5 % 7 < 3).astype(int), (i * 3 % 19) / 19

@@ -45,10 +45,8 @@ def _weigh_sorted(score: Array, code: Array, weight: Floats) -> tuple[Array, ...
     order, value = descending(score)
     new = np.ones(value.size, dtype=bool)
     np.not_equal(value[1:], value[:-1], out=new[1:])
-    start = None if new.all() else np.flatnonzero(new)
-    present = np.bincount(code, minlength=3) > 0
-    size = value.size if start is None else start.size
-    zero = np.broadcast_to(np.float64(0), size)
+    present = [bool((code == k).any()) for k in range(3)]
+    zero = np.broadcast_to(np.float64(0), int(np.count_nonzero(new)))
     own = [np.empty(value.size) if p else zero for p in present]
     square = [np.empty(value.size) if p else zero for p in present]
     for b in blocks(value.size):  # what a block needs stays in the cache
@@ -58,13 +56,26 @@ def _weigh_sorted(score: Array, code: Array, weight: Floats) -> tuple[Array, ...
             np.multiply(w, kind == k, out=own[k][b])
             np.multiply(own[k][b], own[k][b], out=square[k][b])
     sums = [*own, *square]
-    if start is not None:
-        value = value[start]
-        sums = [c if c is zero else np.add.reduceat(c, start) for c in sums]
+    if zero.size < value.size:
+        value = value[new]
+        sums = [c if c is zero else _run_sums(c, new) for c in sums]
     return value, *sums
 
 
+def _run_sums(column: Floats, new: Array) -> Floats:
+    """Add up runs, which begin where ``new`` is set; few are longer than one."""
+    again = np.flatnonzero(~new)
+    if again.size > column.size // 8:
+        return np.asarray(np.add.reduceat(column, np.flatnonzero(new)))
+    out = column[new]
+    # as many runs began before an entry as entries that began one
+    np.add.at(out, again - np.arange(1, again.size + 1), column[again])
+    return out
+
+
 _NO_LABEL = np.zeros(1, dtype=bool)
+# beyond, looking up halves of keys in their order costs more than sorting whole ones
+_CACHED = 1 << 21
 
 
 def descending(score: Array) -> tuple[Array, Floats]:
@@ -76,6 +87,12 @@ def descending(score: Array) -> tuple[Array, Floats]:
         order = np.argsort(-score, kind="stable")
         return order, score[order].astype(np.float64) + 0.0
     top = 2 * packing.top if packing.signed else packing.top
+    if top < 1 << 32 and n <= _CACHED:
+        order = _short_order(score, packing)
+        value = np.empty(n)
+        for b in blocks(n):
+            np.add(score.take(order[b]), 0.0, out=value[b])
+        return order, value
     lost = max(top.bit_length() - room, 0)
     place = np.uint64(64 - room)
     keys = np.empty(n, dtype=np.uint64)
@@ -95,6 +112,19 @@ def descending(score: Array) -> tuple[Array, Floats]:
     if lost and (value[1:] > value[:-1]).any():
         _mend(order, value, keys >> place)
     return order, value
+
+
+def _short_order(score: Array, packing: _Packing) -> Array:
+    """Sort keys of 32 bits by their lower half, then by their upper one.
+
+    NumPy sorts 16 bits by counting them, and keeps the order of equal ones.
+    """
+    halves = np.empty((2, score.size), dtype=np.uint16)
+    for b in blocks(score.size):
+        z = packing.pack(score[b], _NO_LABEL) >> packing.key(1)
+        halves[0, b], halves[1, b] = z & packing.key(0xFFFF), z >> packing.key(16)
+    order = np.argsort(halves[0], kind="stable")
+    return order.take(np.argsort(halves[1].take(order), kind="stable"))
 
 
 def _mend(order: Array, value: Floats, prefix: Array) -> None:

@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
+from trueness._core.binomial import wilson
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Estimate
@@ -381,7 +382,9 @@ def left_out_estimate(left: LeftOut, k: int, m: int, level: float) -> Estimate:
     value, part = float(left.value[k]), left.influence[:, k]
     sd = math.sqrt(m / (m - 1) * float(part @ part))
     half = student_quantile(cluster_freedom(part), level) * sd
-    if sd > 0 and 0 < value < 1:
+    if sd < 1e-9 and 0 < value < 1:  # clusters that agree count as cases, one each
+        low, high = (float(end) for end in wilson(value * m, m, level))
+    elif sd > 0 and 0 < value < 1:
         # on the logit scale, as the AUC: few clusters make skewed estimates
         centre, wide = math.log(value / (1 - value)), half / (value * (1 - value))
         low, high = (1 / (1 + math.exp(-max(min(x, 700), -700)))
