@@ -71,8 +71,8 @@ class Client:
 
     took = 0.0
 
-    def ask(self, path: str, **query: Any) -> tuple[int, bytes]:
-        self.line.request("GET", f"{path}?{urlencode(query, doseq=True)}",
+    def ask(self, path: str, method: str = "GET", **query: Any) -> tuple[int, bytes]:
+        self.line.request(method, f"{path}?{urlencode(query, doseq=True)}",
                           headers=self.head)  # fmt: skip
         answer = self.line.getresponse()
         self.took = float(answer.headers.get("server-timing", "=0").split("=")[1]) / 1e3

@@ -62,6 +62,8 @@ def write_table() -> None:
     ]
     for path in sorted((HERE / "results").glob("*.json")):
         result = json.loads(path.read_text())
+        if "rows" not in result:  # a study of several tables, which has a page
+            continue
         lines += [
             "",
             f"## {result['title']}",

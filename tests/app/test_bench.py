@@ -3,16 +3,21 @@
 import http.client
 import io
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 import threading
 import time
 from contextlib import redirect_stdout
+from pathlib import Path
 from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
 import pytest
+from markupsafe import escape
 from starlette.datastructures import QueryParams
 from typer.testing import CliRunner
 
@@ -22,7 +27,13 @@ from trueness.app import asked as questions
 from trueness.app import bench, jobs
 from trueness.app.pages import query_of
 from trueness.app.server import Workbench
+from trueness.calibration.maps import map_from_json
 from trueness.cli import app
+from trueness.threshold.sentences import (
+    group_sentences,
+    prevalence_sentences,
+    zone_sentences,
+)
 
 DATA = {"file": "given", "kind": "scores", "label": "y", "column": ["a", "b"],
         "count": "-", "weight": "-"}  # fmt: skip
@@ -286,6 +297,85 @@ def test_judges_with_some_labels(served, tmp_path, monkeypatch):
     assert repr(trueness.prevalence(panel, labelled="random")) in spoken.getvalue()
 
 
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory):
+    """Answers of two systems, judged by two judges; people looked at some."""
+    rng, rows = np.random.default_rng(1), []
+    for system, share in (("A", 0.7), ("it's B", 0.6)):
+        for k in range(120):
+            truth, seen = rng.random() < share, rng.random() < 0.5
+            label = ("yes" if truth else "no") if seen else None
+            for judge in ("j1", "it's j2"):
+                said = truth if rng.random() < 0.85 else not truth
+                word = "pass" if said else "fail"
+                rows.append((f"q{k:03d}", system, judge, word, label))
+    columns = ["item", "system", "judge", "said", "human"]
+    path = tmp_path_factory.mktemp("judged") / "long.csv"
+    pd.DataFrame(rows, columns=columns).to_csv(path, index=False)
+    return path
+
+
+LONG = {"file": "given", "kind": "judges", "label": "human", "verdict": "said",
+        "column": "judge", "item": "item", "system": "system", "positive": "yes",
+        "yes": "pass", "labelled": "random"}  # fmt: skip
+
+
+def test_several_systems_in_a_table_with_a_row_per_verdict(
+    verdicts, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    monkeypatch.chdir(tmp_path)
+    address = urlencode(LONG)
+    with running(verdicts) as server:
+        for name in ("column", "item"):
+            some = {k: v for k, v in LONG.items() if k != name}
+            assert list(server.json("/check", **some)["problems"]) == [name]
+        text = server.section("judges", **LONG)
+        assert "Differences of the corrected rates" in text
+        made = server.json("/check", **LONG)["taken"]
+        page = server.ask(f"/take/report.html?{address}").text
+        said = json.loads(server.ask(f"/take/report.json?{address}").text)
+    words = shlex.split(made["command"])
+    monkeypatch.setattr("sys.argv", words)
+    result = CliRunner().invoke(app, [*words[1:], "--json"])
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout) == said
+    assert set(said["result"]["systems"]) == {"A", "it's B"}
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
+    (tmp_path / "report.html").unlink()
+    with redirect_stdout(io.StringIO()):
+        exec(compile(made["python"], "lines", "exec"), {})  # noqa: S102
+    mine = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert mine == re.sub(r" with <code>.*?</code>", "", page, flags=re.S)
+
+
+def test_the_log_of_an_evaluation_is_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    log = Path(__file__).parents[1] / "data" / "logs" / "inspect.eval"
+    found = trueness.read_verdicts(log)
+    with running() as server:
+        answer = server.ask("/upload?name=run.eval", "POST", log.read_bytes())
+        where = json.loads(answer.text)["address"]
+        page = server.ask(where).text
+        assert '<option value="judges" selected>' in page
+        for judge in found.judges:
+            assert f'name="column" value="{judge}"' in page
+        query = {"file": where.rpartition("=")[2], "label": "-"}
+        made = server.json("/check", **query)
+        assert made["problems"] == {}
+        told = server.section("judges", **query)
+    (tmp_path / "run.eval").write_bytes(log.read_bytes())
+    words = shlex.split(made["taken"]["command"])
+    assert [w for k, w in enumerate(words) if words[k - 1] == "--judge"] == [
+        *found.judges
+    ]
+    result = CliRunner().invoke(app, words[1:])
+    assert result.exit_code == 3  # two judges and no label: both say the same
+    sentence = "Without a label the rate cannot be told from 2 judges"
+    assert sentence in told
+    assert sentence in result.stderr
+
+
 def test_leaves_are_shown_with_the_rule_that_the_file_has(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     frame = pd.read_csv(trueness.samples.path("leaves"))
@@ -408,6 +498,96 @@ def test_the_map_and_its_command(served, panel, tmp_path, monkeypatch):
     np.testing.assert_array_equal(mine(panel["b"].score), saved(panel["b"].score))
 
 
+def test_another_combiner_and_its_file(served, panel, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = trueness.compare_combiners(panel, rng=0)
+    for chosen in ("", "mean-score"):
+        text = served.section("ensembles", **DATA, combine=chosen)
+        method = chosen or found.best()
+        assert escape(found.sentence(method)) in text
+        assert f"What {method} adds" in text
+        assert f"{found.gain[method]['b'].value:.3f}".lstrip("-") in text
+        mine = taken(served, "combiner.json", combine=chosen)
+        made = lines(served, combine=chosen)
+        result = CliRunner().invoke(app, shlex.split(made["combine"])[1:])
+        assert result.exit_code == 0, result.stderr
+        assert (tmp_path / "combiner.json").read_text() == mine
+        (tmp_path / "combiner.json").unlink()
+        with redirect_stdout(io.StringIO()):
+            exec(compile(made["python"], "lines", "exec"), {})  # noqa: S102
+        assert (tmp_path / "combiner.json").read_text() == mine
+        assert (tmp_path / "map.json").read_text() == taken(served, "map.json")
+    assert "combine" in served.json("/check", **DATA, combine="magic")["problems"]
+    alone = {**DATA, "column": "a"}
+    assert served.json("/check", **alone)["taken"]["combine"] == ""
+    assert served.ask(f"/take/combiner.json?{urlencode(alone)}").status == 404
+
+
+ALL_OF_IT = {
+    "subject_to": ["defer <= 0.2", "recall_gap <= 0.1", "recall >= 0.5"],
+    "prevalence": "0.2:0.6",
+    "by": "site",
+    "classifier": "a",
+}
+
+
+def test_two_cuts_groups_and_a_range_of_prevalences(
+    served, panel, small, tmp_path, monkeypatch
+):
+    one, limit = panel["a"], "recall >= 0.5"
+    zones = trueness.best_thresholds(
+        one, maximize="accuracy", subject_to=["defer <= 0.2", limit]
+    )
+    text = served.section("zones", **DATA, **ALL_OF_IT)
+    assert escape(zone_sentences(zones)[0]) in text
+    point = trueness.best_threshold(
+        one, "youden", subject_to=limit, prevalence=(0.2, 0.6)
+    )
+    text = served.section("prevalence", **DATA, **ALL_OF_IT)
+    assert escape(prevalence_sentences(point)[0]) in text
+    by = trueness.tally(pd.read_csv(small), label="y", score="a", by="site")
+    cuts = trueness.group_thresholds(
+        by, maximize="youden", subject_to=[limit, "recall_gap <= 0.1"]
+    )
+    text = served.section("group-cuts", **DATA, **ALL_OF_IT)
+    assert escape(group_sentences(cuts)[0]) in text
+    # where nobody asked, the page says how one would
+    for key in ("zones", "prevalence", "group-cuts"):
+        assert "data-asks" in served.section(key, **DATA, by="site")
+    # and all of it is in the report, by the command and by Python
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    monkeypatch.chdir(tmp_path)
+    made, page = lines(served, **ALL_OF_IT), taken(served, "report.html", **ALL_OF_IT)
+    words = shlex.split(made["command"])
+    monkeypatch.setattr("sys.argv", words)
+    result = CliRunner().invoke(app, words[1:])
+    assert result.exit_code == 0, result.stderr
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
+    with redirect_stdout(io.StringIO()) as spoken:
+        exec(compile(made["python"], "lines", "exec"), {})  # noqa: S102
+    for found in (zones, cuts, point):
+        assert repr(found) in spoken.getvalue()
+    assert (tmp_path / "report.html").read_text(encoding="utf-8").count("<h2") == (
+        page.count("<h2")
+    )
+
+
+def test_what_cannot_be_met_is_told_at_its_field(served):
+    models(served)  # counts
+    limits = ["precision >= 0.3", "recall >= 0.99", "fpr <= 0.01"]
+    found = served.json("/check", **DATA, subject_to=limits, unmet=1)
+    assert found["problems"] == {}
+    assert list(found["unmet"]) == ["subject_to_2"]
+    assert "cannot be met together" in found["unmet"]["subject_to_2"]
+    assert served.json("/check", **DATA, subject_to=limits[:2], unmet=1)["unmet"] == {}
+    told = served.json("/check", **DATA, subject_to="defer <= -1", unmet=1)
+    assert "subject_to_0" in told["unmet"]
+    told = served.json("/check", **DATA, subject_to="recall_gap <= 0.1")["problems"]
+    assert told["subject_to_0"].endswith("Choose it under Groups.")
+    told = served.json("/check", **DATA, prevalence="0.5:0.1")["problems"]
+    assert "prevalence" in told
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_flagged_rows_are_those_that_reach_the_threshold(served, small, kind, tmp_path):
     query = urlencode({**DATA, "cut": 0.623, "classifier": "b"}, doseq=True)
@@ -461,6 +641,49 @@ def test_hostile_columns_are_text_everywhere(tmp_path):
             "&column=%22%3B+DROP+TABLE+x%3B+--"
         )
         assert flagged.status == 200
+
+
+NAMES = ["-x", "it's \"q\" $(touch pwned) `touch pwned`", "*", "<script>x</script>",
+         "new\nline", "\u00fcn\u00ef", "a,b"]  # fmt: skip
+
+
+def test_hostile_names_come_through_a_real_shell(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    monkeypatch.chdir(tmp_path)
+    rng, y = np.random.default_rng(0), np.arange(80) % 2
+    frame = pd.DataFrame({n: np.round(rng.random(80) + y / 2, 2) for n in NAMES})
+    frame["it is 'y'"] = y
+    name = "-[1]*? 'a' \"b\" $(touch pwned);\n<b>.csv"
+    frame.to_csv(name, index=False)
+    query = {"file": "given", "label": "it is 'y'", "column": NAMES[:2],
+             "classifier": NAMES[1]}  # fmt: skip
+    with running(name) as server:
+        made = server.json("/check", **query)["taken"]
+        address = urlencode(query, doseq=True)
+        page = server.ask(f"/take/report.html?{address}").text
+        mine = {n: server.ask(f"/take/{n}?{address}").text
+                for n in ("map.json", "combiner.json")}  # fmt: skip
+        flagged = server.json("/at", **query, at=3)["flagged"]
+    (tmp_path / "trueness").write_text(
+        f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m trueness "$@"\n'
+    )
+    (tmp_path / "trueness").chmod(0o755)
+    source = str(Path(trueness.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": source,
+                   "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}  # fmt: skip
+    script = "\n".join(made[k] for k in ("command", "calibrate", "combine"))
+    subprocess.run(["bash", "-ec", script], env=environment, check=True)
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
+    for file, text in mine.items():
+        ours, theirs = (map_from_json(t)
+                        for t in (text, (tmp_path / file).read_text()))  # fmt: skip
+        assert type(ours) is type(theirs)
+    with redirect_stdout(io.StringIO()):
+        exec(compile(made["python"], "lines", "exec"), {})  # noqa: S102
+    cut = float(flagged.rpartition(">= ")[2].rstrip("')"))
+    rows = eval(flagged, {"trueness": trueness}).df()  # noqa: S307
+    assert len(rows) == (frame[NAMES[1]] >= cut).sum()
+    assert not (tmp_path / "pwned").exists()
 
 
 def test_a_large_file_is_counted_in_bins_with_bounded_memory(small, monkeypatch, panel):

@@ -251,6 +251,85 @@ def test_the_method_of_calibration_and_the_plan_can_be_chosen(browser, served, p
         assert "--calibrate platt" in page.inner_text("[data-line=command]")
 
 
+def test_two_thresholds_are_asked_for_with_one_click(browser, served, panel):
+    with opened(browser, served, "/look?file=given&by=site") as page:
+        settled(page)
+        page.click("#zones-section [data-asks]")
+        until(page, "() => location.search.includes('defer')")
+        settled(page)
+        zones = trueness.best_thresholds(
+            panel["a"], maximize="accuracy", subject_to="defer <= 0.1"
+        )
+        words = page.inner_text("#zones-section")
+        assert f"Say no below {zones.lower:.4g}" in words
+        assert words.splitlines()[2] in page.inner_text("#summary-section")
+        page.click("#group-cuts-section [data-asks]")
+        until(page, "() => location.search.includes('recall_gap')")
+        page.click("#prevalence-section [data-asks]")
+        until(page, "() => location.search.includes('prevalence=0.2%3A0.7')")
+        settled(page)
+        assert "between 20.0 % and 70.0 %" in page.inner_text("#prevalence-section")
+        assert page.locator("#group-cuts-section table").count() > 1
+
+
+def test_another_combiner_is_chosen_and_taken_away(browser, served, panel, tmp_path):
+    with opened(browser, served, "/look?file=given") as page:
+        settled(page)
+        page.select_option("#combiner", "mean-score")
+        until(page, "() => location.search.includes('combine=mean-score')")
+        settled(page)
+        found = trueness.compare_combiners(panel, rng=0).sentence("mean-score")
+        assert found in page.inner_text("#ensembles-section")
+        assert found in page.inner_text("#summary-section")
+        with page.expect_download() as waiting:
+            page.click("[data-take='combiner.json']")
+        waiting.value.save_as(tmp_path / "combiner.json")
+        fitted = trueness.load_map(tmp_path / "combiner.json")
+        want = trueness.COMBINERS["mean-score"](panel)
+        np.testing.assert_array_equal(fitted(panel.rows), want(panel.rows))
+
+
+def test_what_cannot_be_met_is_told_as_one_types(browser, served):
+    with opened(browser, served, "/look?file=given") as page:
+        settled(page)
+        page.fill("#limit-0", "recall >= 0.99")
+        page.fill("#limit-1", " ")
+        page.fill("#limit-2", "fpr <= 0.01")
+        until(page, "() => !document.querySelector('#problem-subject_to_2').hidden")
+        assert "cannot be met together" in page.inner_text("#problem-subject_to_2")
+        assert page.get_attribute("#limit-2", "aria-invalid") == "true"
+        assert not page.inner_text("#problem-subject_to_0")
+        page.fill("#limit-2", "fpr <= 0.99")
+        until(page, "() => document.querySelector('#problem-subject_to_2').hidden")
+        settled(page)
+        assert page.locator("#threshold").count() == 1
+
+
+def test_a_table_of_verdicts_is_judged(browser, served, tmp_path):
+    rows = ["item,system,judge,said,human"]
+    for k in range(160):
+        for system in "AB":
+            for judge in ("x", "y"):
+                said = (k * 7 + (judge == "y")) % 10 < 7 - (system == "B")
+                label = int(k * 7 % 10 < 7 - (system == "B")) if k % 2 else ""
+                rows.append(f"q{k},{system},{judge},{int(said)},{label}")
+    path = tmp_path / "long.csv"
+    path.write_text("\n".join(rows) + "\n")
+    with opened(browser, served) as page:
+        page.set_input_files("#file", path)
+        page.wait_for_url("**/look?file=upload-*")
+        for field, value in {"kind": "judges", "label": "human", "verdict": "said",
+                             "column": "judge", "item": "item", "system": "system",
+                             "labelled": "random"}.items():  # fmt: skip
+            page.select_option(f"#{field}", value)
+            until(page, f"() => location.search.includes('{field}=')")
+            page.wait_for_load_state()
+        settled(page)
+        words = page.inner_text("#judges-section")
+        assert "Differences of the corrected rates" in words
+        assert "--verdict said --item item" in page.inner_text("[data-line=command]")
+
+
 def test_the_slider_works_by_keyboard_and_speaks(browser, served):
     with opened(browser, served, "/look?file=given") as page:
         settled(page)
@@ -295,11 +374,15 @@ def axe(page):
         "/",
         "/look?file=nothing",
         "/look?file=given&by=site&subject_to=recall+%3E%3D+0.7&prevalence=0.1",
+        "/look?file=given&by=site&subject_to=defer+%3C%3D+0.2&prevalence=0.2%3A0.6"
+        "&subject_to=recall_gap+%3C%3D+0.2&combine=mean-score",
+        "/look?file=given&subject_to=recall+%3E%3D+1&subject_to=fpr+%3C%3D+0",
         "/look?file=given&label=nobody",
         "/look?file=given&subject_to=recal+%3E+1",
         "/look?file=sample:hiv",
         "/look?file=sample:leaves",
         "/look?file=sample:judges&kind=judges&label=human",
+        "/look?file=sample:judges&kind=judges&label=human&verdict=internlm2_20b",
         "/look?file=sample:judges&kind=judges&label=human&column=internlm2_20b"
         "&column=skywork_gemma_27b&labelled=random",
     ],

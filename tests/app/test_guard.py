@@ -1,6 +1,8 @@
 """Who may ask: tokens, hosts, origins, paths, sizes; and that nothing stays behind."""
 
+import contextlib
 import json
+import shlex
 import socket
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import trueness
 from app.conftest import running
 from trueness.app import guard, shelf
 from trueness.app.server import clear_old
+from trueness.cli._source import open_source
 from trueness.samples import SAMPLES
 
 
@@ -151,6 +154,10 @@ def chunked(server, body):
         ("a.exe", b"MZ", "files of one kind"),
         ("a.csv.gz", b"no gzip", "a.csv.gz"),
         ("a.jsonl", b"{]", "a.jsonl"),
+        ("noise.csv", bytes(range(256)) * 40, "noise.csv"),
+        ("short.parquet", b"PAR1" + bytes(40), "short.parquet"),
+        ("twice.csv", b"y,y,p\n1,0,0.5\n", "twice.csv"),
+        ("two.csv", "y,p\n1,\u00e4\n".encode("utf-16"), "two.csv"),
     ],
 )
 def test_a_wrong_file_is_told_and_never_ends_the_server(served, name, body, told):
@@ -159,7 +166,34 @@ def test_a_wrong_file_is_told_and_never_ends_the_server(served, name, body, told
     problem = json.loads(answer.text)["problem"]
     assert told in problem
     assert "Traceback" not in problem
+    assert tempfile.gettempdir() not in problem  # where it lies is nobody's concern
     assert served.ask("/").status == 200
+
+
+@pytest.mark.parametrize("row", ['{"y": %d, "p": {"a": [1]}}', '{"y": [%d], "p": 0.5}'])
+def test_columns_of_structures_are_told(served, row):
+    body = "".join(f"{row % (k % 2)}\n" for k in range(20)).encode()
+    answer = served.ask("/upload?name=nested.jsonl", "POST", body)
+    where = json.loads(answer.text)["address"]
+    assert served.ask(where).status == 200
+    told = served.section("summary", file=where.rpartition("=")[2])
+    assert 'role="alert"' in told
+    assert "Error" not in told
+
+
+@pytest.mark.parametrize("name", ["[x]*?.csv", "~x.csv", "-x.csv", "sample:x.csv",
+                                  "a::b.csv", "a\nb.csv"])  # fmt: skip
+def test_uploads_keep_their_names_and_commands_open_them(served, name, tmp_path):
+    from urllib.parse import quote
+
+    body = b"y,p\n" + b"1,0.5\n0,0.4\n" * 20
+    answer = served.ask(f"/upload?name={quote(name)}", "POST", body)
+    address = json.loads(answer.text)["address"].replace("/look", "/check")
+    words = shlex.split(json.loads(served.ask(address).text)["taken"]["command"])
+    assert words[2].removeprefix("./") == name
+    (tmp_path / name).write_bytes(body)
+    with contextlib.chdir(tmp_path):
+        assert open_source(words[2]).rows.fetchall() == [(1, 0.5), (0, 0.4)] * 20
 
 
 def test_it_listens_on_this_machine_only_and_leaves_nothing_behind(small):

@@ -9,7 +9,7 @@ window.workbench = (() => {
   const tab = Math.random().toString(36).slice(2);
   const form = find("#state"), main = find("main[data-query]");
   // sections that ask for something of their own, beside the threshold
-  const ASIDE = ["calibrated", "planning"];
+  const ASIDE = ["calibrated", "planning", "ensembles"];
   const bench = { begin: null, lookUp };
   let query = main ? main.dataset.query : "";
   let turn = 0, now = null, last = null, asking = false, next = null, dirty = false, keep = false, timer = 0;
@@ -79,20 +79,37 @@ window.workbench = (() => {
     const answer = await (await fetch("/check?" + query)).json();
     if (wanted !== query) return;
     say(answer);
-    if (!Object.keys(answer.problems).length) fillAll(kept ? ASIDE : null);
+    if (Object.keys(answer.problems).length) return;
+    fillAll(kept ? ASIDE : null);
+    if (!kept) unmet();
+  }
+
+  // constraints that no threshold meets are told where they were typed, too
+  async function unmet() {
+    if (!form.elements.subject_to) return;
+    const wanted = query, answer = await (await fetch("/check?" + query + "&unmet=1")).json();
+    if (wanted === query) say(answer);
   }
 
   // what is wrong, where it was typed; and the lines that give the same
   function say(answer) {
+    const problems = { ...answer.unmet, ...answer.problems };
+    // the server counts constraints that are there; a line between them may be empty
+    const filled = all("[name=subject_to]").filter((e) => e.value.trim());
     all("[data-problem]").forEach((e) => {
-      const words = answer.problems[e.dataset.problem] || "";
+      let name = e.dataset.problem;
+      const line = filled.findIndex((i) => i.getAttribute("aria-describedby") === e.id);
+      if (name.startsWith("subject_to_")) name = "subject_to_" + line;
+      const words = problems[name] || "";
       e.textContent = words;
       e.hidden = !words;
       const input = find("[aria-describedby='" + e.id + "']");
       if (input) input.setAttribute("aria-invalid", words ? "true" : "false");
     });
     if (answer.taken) {
-      all("[data-line]").forEach((e) => { e.textContent = answer.taken[e.dataset.line]; });
+      all("[data-line]").forEach((e) => {
+        if (e.dataset.line in answer.taken) e.textContent = answer.taken[e.dataset.line];
+      });
     }
   }
 
@@ -113,7 +130,8 @@ window.workbench = (() => {
     const order = [...first, ...keys.filter((k) => !first.includes(k))];
     await Promise.all(order.map((key) => fill(key, false, mine)));
     // what the sections found is said in the summary too
-    if (mine === turn && first.length) await fill("summary", false, mine, "&again=1");
+    const told = first.length || (only && find("[data-section=summary]"));
+    if (mine === turn && told) await fill("summary", false, mine, "&again=1");
   }
 
   async function fill(key, quick, mine, more = "") {
@@ -158,7 +176,8 @@ window.workbench = (() => {
     const same = body.made === text, slides = key === "threshold";
     body.made = text;
     if (same) {
-      if (slides && !now) find("#back").click();
+      const back = find("#back"); // not there where no threshold can be chosen
+      if (slides && !now && back) back.click();
       return;
     }
     const slider = find("#threshold"), focused = document.activeElement;
@@ -226,6 +245,7 @@ window.workbench = (() => {
         const found = await answer.json();
         now = { model: which.index, at: found.at, cut: found.values.threshold };
         last = { ...found, model: which.index };
+        find("[data-line=flagged]").textContent = found.flagged;
         tellNow(last, show);
       } catch { await later(300); }
     }
@@ -428,6 +448,15 @@ window.workbench = (() => {
       if (e.target.closest("[data-once-more]")) {
         fill(section.dataset.section, false, turn, "&again=1");
       }
+      const asks = e.target.closest("[data-asks]");
+      if (asks) {
+        const fields = all("[name=" + asks.dataset.asks + "]");
+        const field = fields.find((f) => !f.value) || fields[fields.length - 1];
+        field.closest("details").open = true;
+        field.value = asks.value;
+        field.dispatchEvent(new Event("input", { bubbles: true }));
+        field.focus();
+      }
       const copy = e.target.closest("[data-copy]");
       if (copy) {
         const text = find("[data-line='" + copy.dataset.copy + "']").textContent;
@@ -474,7 +503,7 @@ window.workbench = (() => {
   if (find("#drop")) dropping(find("#drop"));
   if (form) {
     listen();
-    document.addEventListener("DOMContentLoaded", () => fillAll());
+    document.addEventListener("DOMContentLoaded", () => fillAll().then(unmet));
   }
   return bench;
 })();

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, final
 
 from starlette.datastructures import QueryParams
@@ -26,15 +27,22 @@ from trueness.cli._columns import (
     looks_counted,
     several_scores,
 )
+from trueness.cli._options import read_share
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source
 from trueness.cli._verdicts import known
 from trueness.cli._words import for_the_shell
-from trueness.cli.judge import guess_judges, request_of
+from trueness.cli.judge import as_wide, guess_judges, request_of
 from trueness.cli.leaves import NODE_NAMES, guess_node
 from trueness.cli.nogold import guess_votes
 from trueness.data.engines import quoted
+from trueness.ensembles.combiners import COMBINERS
 from trueness.metrics.grammar import constraint, metric
 from trueness.nogold.rate import LABELLED
+from trueness.threshold.group_cuts import asks_for_groups
+from trueness.threshold.group_cuts import read_limits as group_limits
+from trueness.threshold.prevalence import read_prevalence
+from trueness.threshold.zones import asks_for_two_cuts
+from trueness.threshold.zones import read_limits as zone_limits
 
 HOW_DRAWN = "How the labelled cases were chosen"
 # what the columns are: how the option is called in a shell, and how it is guessed
@@ -57,18 +65,24 @@ FIELDS = {
     "weight": "Weight",
     "by": "Groups",
     "yes": "Verdict that means positive",
+    "verdict": "Verdicts",
+    "item": "Item",
+    "system": "System",
     "level": "Confidence level",
     "prevalence": "Prevalence in use",
     "half-width": "Half-width",
+    "combine": "Combiner",
 }
 # not "w": a guess that is wrong would move every number
 WEIGHT_NAMES = ("weight", "weights", "sample_weight", "survey_weight", "case_weight")
 WEIGHS_ONE = "every case weighs the same"
+NO_LABELS = "nobody looked"
 WHOLE = {
     "tests": "tests and judges are counted in whole cases",
     "leaves": "leaves are counted in whole cases",
     "judges": "judges are counted in whole cases",
 }
+MEMORY = "it needs more memory than is allowed; are there very many columns?"
 NOTHING = "-"  # in an address: none of the columns, also where one would be guessed
 
 
@@ -88,16 +102,20 @@ class Asked:
     rule: str | None = None
     yes: str | None = None
     labelled: str | None = None
+    verdict: str | None = None
+    item: str | None = None
+    system: str | None = None
     goal: str = "maximize"
     objective: str = ""
     subject_to: tuple[str, ...] = ()
     cost_fp: float | None = None
     cost_fn: float | None = None
-    prevalence: float | None = None
+    prevalence: str = ""
     level: float = 0.95
     calibrate: str = "auto"
     half_width: float | None = None
     classifier: str = ""
+    combine: str = ""
     problems: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -106,6 +124,11 @@ class Asked:
         if self.cost_fp is None or self.cost_fn is None:
             return None
         return {"fp": self.cost_fp, "fn": self.cost_fn}
+
+    @property
+    def share(self) -> float | tuple[float, float] | None:
+        """Give the prevalence of use, or its range."""
+        return read_share(self.prevalence or None)
 
     @property
     def score(self) -> str:
@@ -119,7 +142,7 @@ class Asked:
             self.goal: self.objective or None,
             "subject_to": self.subject_to,
             "cost": self.cost,
-            "prevalence": self.prevalence,
+            "prevalence": self.share,
             "level": self.level,
         }
 
@@ -128,7 +151,7 @@ class Asked:
         """What the counts depend on."""
         return (self.file, self.kind, self.label, self.positive, self.columns,
                 self.by, self.count, self.weight, self.rule, self.yes,
-                self.labelled)  # fmt: skip
+                self.labelled, self.verdict, self.item, self.system)  # fmt: skip
 
 
 def read(query: QueryParams) -> Asked:
@@ -168,16 +191,20 @@ def read(query: QueryParams) -> Asked:
         rule=query.get("rule") or None,
         yes=query.get("yes") or None,
         labelled=known_one("labelled", LABELLED),
+        verdict=query.get("verdict") or None,
+        item=query.get("item") or None,
+        system=query.get("system") or None,
         goal=known_one("goal", ("maximize", "minimize")) or "maximize",
         objective=query.get("objective", "").strip(),
         subject_to=tuple(s for t in query.getlist("subject_to") if (s := t.strip())),
         cost_fp=number("cost_fp", _cost),
         cost_fn=number("cost_fn", _cost),
-        prevalence=number("prevalence", fraction),
+        prevalence=query.get("prevalence", "").strip(),
         level=number("level", fraction) or 0.95,
         calibrate=known_one("calibrate", CALIBRATORS) or "auto",
         half_width=number("half_width", fraction),
         classifier=query.get("classifier", ""),
+        combine=known_one("combine", COMBINERS) or "",
         problems=problems,
     )
     problems |= _unreadable(asked)
@@ -185,6 +212,7 @@ def read(query: QueryParams) -> Asked:
         asked = replace(
             asked,
             objective="" if "objective" in problems else asked.objective,
+            prevalence="" if "prevalence" in problems else asked.prevalence,
             subject_to=tuple(
                 s for k, s in enumerate(asked.subject_to)
                 if f"subject_to_{k}" not in problems
@@ -203,25 +231,39 @@ def _unreadable(asked: Asked) -> dict[str, str]:
     """Try to read what was typed; say what is wrong, as one types."""
     found = {}
     typed: list[tuple[str, Callable[[str], Any], str]] = [
-        (f"subject_to_{k}", constraint, s) for k, s in enumerate(asked.subject_to)
+        (f"subject_to_{k}", partial(_limit, by=asked.by), s)
+        for k, s in enumerate(asked.subject_to)
     ]
     if asked.objective:
         typed.append(("objective", metric, asked.objective))
+    if asked.prevalence:
+        typed.append(
+            ("prevalence", lambda s: read_prevalence(read_share(s)), asked.prevalence)
+        )
     for name, reader, text in typed:
         try:
             reader(text)
         except InputError as err:
-            found[name] = str(err)
+            found[name] = in_page(str(err))
     one = (asked.cost_fp is None) != (asked.cost_fn is None)
     if one and not {"cost_fp", "cost_fn"} & found.keys():
         found["cost_fn"] = "Both costs are needed, or none."
     return found
 
 
+def _limit(text: str, by: str | None) -> Any:
+    """Read a constraint: of one cut, of two, or of groups, which must be there."""
+    if asks_for_groups([text]):
+        if by is None:
+            raise InputError("A limit between groups needs groups. Type --by COLUMN.")
+        return group_limits(text)
+    return zone_limits(text) if asks_for_two_cuts([text]) else constraint(text)
+
+
 def complete(file: Filed, asked: Asked) -> tuple[Asked, Chosen | None]:
     """Guess what was left open; None, and a problem, where that is not possible."""
     source = file.source
-    kind = asked.kind or guess_kind(source)
+    kind = asked.kind or ("judges" if file.judges else guess_kind(source))
     option, guess = KINDS[kind]
     given = replace(asked, kind=kind)
     count = None if asked.count == NOTHING else asked.count or _counts(source, asked)
@@ -232,7 +274,7 @@ def complete(file: Filed, asked: Asked) -> tuple[Asked, Chosen | None]:
 
     def chosen_by(guess: Guess) -> Chosen:
         if kind == "judges":
-            return _judges(source, asked, count, guess)
+            return _judges(file, asked, count, guess)
         return choose(
             source,
             option=option,
@@ -262,29 +304,53 @@ def complete(file: Filed, asked: Asked) -> tuple[Asked, Chosen | None]:
             given = replace(given, label=chosen_by(lambda *_: ()).label)
         return replace(given, count=count, problems=problems), None
     # in the order of the file, so that one choice has one address
-    chosen = replace(
-        chosen, scores=tuple(c for c in source.types if c in chosen.scores)
-    )
+    is_long = kind == "judges" and asked.verdict is not None
+    if not is_long:
+        order = tuple(c for c in source.types if c in chosen.scores)
+        chosen = replace(chosen, scores=order)
     found = replace(
         given,
-        label=chosen.label,
-        columns=chosen.scores,
+        label=chosen.label or asked.label,
+        columns=asked.columns if is_long else chosen.scores,
         count=chosen.count or NOTHING,
+        system=chosen.by if kind == "judges" else None,
     )
     return found, chosen
 
 
-def _judges(source: Source, asked: Asked, count: str | None, guess: Guess) -> Chosen:
+def wide_table(
+    file: Filed, asked: Asked
+) -> tuple[Source, tuple[str, ...], str | None, str | None]:
+    """Give verdicts as a table with a row per answer: judges, item and system."""
+    label = None if asked.label == NOTHING else asked.label
+    if asked.verdict is not None and len(asked.columns) != 1:
+        raise InputError(
+            "Which column holds the names of the judges? Type --judge NAME."
+        )
+    if asked.verdict is not None and asked.item is None:
+        raise InputError("Which column names what was judged? Type --item NAME.")
+    return as_wide(
+        file.source, file.judges, asked.columns, asked.verdict, asked.item,
+        asked.system, label,
+    )  # fmt: skip
+
+
+def _judges(file: Filed, asked: Asked, count: str | None, guess: Guess) -> Chosen:
     """Choose as ``trueness judge`` does; labels and how they came are never guessed."""
     if asked.label is None:
-        raise InputError("Which column holds the labels? Type --label NAME.")
-    known(source, asked.label, "--label")
-    judges = asked.columns or guess(source, {asked.label, count})
+        raise InputError(
+            f"Which column holds the labels? Type --label NAME. Where there are none, "
+            f"choose {NO_LABELS!r} there."
+        )
+    label = None if asked.label == NOTHING else asked.label
+    known(file.source, label, "--label")
+    source, judges, item, system = wide_table(file, asked)
+    judges = judges or guess(source, {label, count, item, system})
     positive = asked.positive or asked.yes
     found = request_of(
-        source, judges, asked.label, positive, count, None, asked.level, 0
+        source, judges, label, positive, count, system, asked.level, 0
     ).chosen
-    if asked.labelled is None:
+    if label is not None and asked.labelled is None:
         raise InputError(
             "Were the labelled cases chosen at random, by the verdicts of the "
             "judges, or by their true label? The data do not show it. Type "
@@ -350,7 +416,8 @@ def in_page(sentence: str, label: str | None = None) -> str:
     >>> in_page('Is the positive label right? Pass positive="yes".')
     'Is the positive label right? Choose yes under Positive value.'
     """
-    text = for_the_shell(sentence, label)
+    text = re.sub(r"scores\[\d+\]=(?=')", "Column ", for_the_shell(sentence, label))
+    text = re.sub(r"Out of Memory Error: .*", MEMORY, text)
     options = "|".join(FIELDS)
 
     def chosen(match: re.Match[str]) -> str:

@@ -14,17 +14,18 @@ from typing import Any, final
 
 import numpy as np
 
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.progress import progress
-from trueness.app.asked import NOTHING, WEIGHS_ONE, Asked, in_page
+from trueness.app.asked import NOTHING, WEIGHS_ONE, Asked, in_page, wide_table
 from trueness.app.shelf import Filed
 from trueness.cli._columns import Chosen, Request, count_panel, with_verdicts
-from trueness.cli.judge import ALL, for_verdicts, rates_of
+from trueness.cli.judge import ALL, compared_of, for_verdicts, rates_of
 from trueness.cli.leaves import with_rules
 from trueness.counts.values import Panel, Tally
 from trueness.data import frames
 from trueness.data.engines import quoted
 from trueness.nogold.rate import Rate
+from trueness.nogold.rate_comparison import RateComparison
 from trueness.ranking.verification import said_elsewhere
 from trueness.report import judges, nogold, trees
 from trueness.report._parts import Page, Section
@@ -39,13 +40,22 @@ from trueness.report.inputs import (
 from trueness.report.plain_words import tiles
 from trueness.report.slider import Steps, columns, every_step, met, short
 from trueness.report.summary import facts_of, plain_words
+from trueness.threshold.zones import best_thresholds
 
 KEPT = 3  # files, with their columns, whose counts stay in memory
 MOST_ROWS = 3_000_000  # of more rows each score is counted in bins of its own
 BINS = 200_000
 SEED = 0
-# sections that no objective changes: they are worked out once
-STEADY = ("ranking", "comparison", "ensembles", "calibration", "calibrated", "planning")
+# sections that no objective changes, and what else they depend on beside the level:
+# they are worked out once
+STEADY = {
+    "ranking": (),
+    "comparison": (),
+    "ensembles": ("combine",),
+    "calibration": (),
+    "calibrated": ("calibrate", "classifier"),
+    "planning": ("half_width", "classifier"),
+}
 
 
 @final
@@ -87,6 +97,8 @@ def count(file: Filed, asked: Asked, chosen: Chosen) -> Counted:
             f"cases are not put into bins; found {file.rows:,} rows. Choose "
             f"{WEIGHS_ONE!r} under Weight, or open fewer rows."
         )
+    if asked.kind == "judges":
+        return _verdicts(file, asked, chosen)
     with file.lock, progress("Counting", unit=""):
         names = list(dict.fromkeys(n for n in wanted if n is not None))
         # a small file may hold very many rows, which are then left where they lie
@@ -100,12 +112,20 @@ def count(file: Filed, asked: Asked, chosen: Chosen) -> Counted:
             return Counted(request, _leaves(request))
         if asked.kind == "tests":
             request = with_verdicts(request, asked.yes)
-        if asked.kind == "judges":
-            request = with_verdicts(request, for_verdicts(request, asked.yes))
         if large and asked.kind == "scores":
             return Counted(request, _binned(request), _binned_groups(request))
         groups = count_panel(request, by=True) if chosen.by else None
         return Counted(request, count_panel(request), groups)
+
+
+def _verdicts(file: Filed, asked: Asked, chosen: Chosen) -> Counted:
+    """Count verdicts, of each system too, as ``trueness judge`` does."""
+    with file.lock, progress("Counting", unit=""):
+        source, _, item, _ = wide_table(file, asked)
+        request = Request(source, chosen, source.rows, asked.level, SEED)
+        request = with_verdicts(request, for_verdicts(request, asked.yes))
+        systems = count_panel(request, by=True) if chosen.by else None
+        return Counted(request, count_panel(request), systems, {"item": item})
 
 
 def _columns(chosen: Chosen) -> dict[str, Any]:
@@ -192,6 +212,7 @@ def options_of(counted: Counted, asked: Asked, quick: bool = False) -> ReportOpt
         calibrator=asked.calibrate,
         half_width=asked.half_width or _half_width(counted),
         chosen=asked.classifier if asked.classifier in asked.columns else "",
+        combiner=asked.combine,
     )
 
 
@@ -223,10 +244,19 @@ def findings(counted: Counted, asked: Asked, quick: bool = False) -> Findings:
     return Findings(counted.data, options, counted.groups, counted.known)
 
 
+def depends(asked: Asked, key: str) -> tuple[Any, ...]:
+    """What does a section depend on, beside the counts?"""
+    if key in STEADY:
+        return (key, asked.level, *(getattr(asked, name) for name in STEADY[key]))
+    return (key, *map(str, asked.wanted.items()))
+
+
 @said_elsewhere()
 def section(counted: Counted, asked: Asked, key: str) -> Section | None:
-    """Work out one section of the report."""
-    return SECTIONS[key](findings(counted, asked))
+    """Work out one section of the report; its headline is said in the summary too."""
+    made = SECTIONS[key](findings(counted, asked))
+    counted.known["section", *depends(asked, key)] = made
+    return made
 
 
 @said_elsewhere()
@@ -249,8 +279,23 @@ def summary(counted: Counted, asked: Asked, quick: bool) -> Page:
 
 
 def _headlines(counted: Counted, asked: Asked) -> list[Section]:
-    made = counted.known.get("sections", {})
-    return [made[k] for k in SECTIONS if made.get(k) is not None]
+    known = counted.known
+    made = [known.get(("section", *depends(asked, k))) for k in SECTIONS]
+    return [s for s in made if s is not None]
+
+
+def unmet(counted: Counted, asked: Asked) -> dict[str, str]:
+    """Which constraint cannot be met together with those before it, and why?"""
+    for k in range(len(asked.subject_to)):
+        some = replace(asked, subject_to=asked.subject_to[: k + 1])
+        try:
+            f = findings(counted, some, quick=True)
+            best = f.models[0]
+            if f.options.two is not None:
+                best_thresholds(best.tally, **f.options.two)
+        except (Infeasible, InputError) as err:
+            return {f"subject_to_{k}": in_page(str(err))}
+    return {}
 
 
 @said_elsewhere()
@@ -331,16 +376,23 @@ def without_labels(counted: Counted, asked: Asked) -> Page:
     )
 
 
-def rates(counted: Counted, asked: Asked) -> dict[str, Rate]:
-    """What is the true rate, by the judges and the labels?"""
-    panels = {ALL: counted.data}
-    return rates_of(panels, asked.labelled, asked.level, counted.request.seed)
+def rates(
+    counted: Counted, asked: Asked
+) -> tuple[dict[str, Rate], dict[str, Panel], RateComparison | None]:
+    """What is the true rate of each system, of which counts, and which is better?"""
+    systems = counted.groups or {}
+    panels: dict[str, Any] = {str(s): p for s, p in systems.items()}
+    panels = panels or {ALL: counted.data}
+    seed, how = counted.request.seed, asked.labelled
+    found = rates_of(panels, how, asked.level, seed)
+    request, item = counted.request, counted.known["item"]
+    compared = compared_of(request, panels, found, item, "per system", how)
+    return found, {s: panels[s] for s in found}, compared
 
 
 def judged(counted: Counted, asked: Asked, source: str = "", command: str = "") -> Page:
     """Answer about judges of whose cases some have a label."""
-    found, panels = rates(counted, asked), {ALL: counted.data}
-    return judges.judged(found, panels, source=source, command=command)
+    return judges.judged(*rates(counted, asked), source=source, command=command)
 
 
 def leaves(counted: Counted, asked: Asked) -> Section:

@@ -12,17 +12,28 @@ import jinja2
 from starlette.datastructures import QueryParams
 
 from trueness import __version__
-from trueness.app.asked import FIELDS, HOW_DRAWN, KINDS, NOTHING, WEIGHS_ONE, Asked
+from trueness.app.asked import (
+    FIELDS,
+    HOW_DRAWN,
+    KINDS,
+    NO_LABELS,
+    NOTHING,
+    WEIGHS_ONE,
+    Asked,
+)
 from trueness.app.shelf import Filed, Shelf
-from trueness.app.take import Taken
+from trueness.app.take import Taken, combines
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES
 from trueness.cli.judge import HOW
+from trueness.ensembles.combiners import COMBINERS
 from trueness.metrics.definitions import SYNONYMS
 from trueness.metrics.grammar import known_names
 from trueness.report._parts import Page, Section
 from trueness.report.findings import SECTIONS
+from trueness.report.inputs import apart
 from trueness.report.page import embedded, environment, file_of, moving
+from trueness.threshold.zones import asks_for_two_cuts
 
 KIND_WORDS = {
     "scores": "Scores, with labels",
@@ -50,8 +61,17 @@ TITLES = {
     "judges": "What is the true pass rate?",
     "leaves": "Which leaves can be trusted?",
 }
-# in the report only: two cuts, a range of prevalences, limits on gaps between groups
-ELSEWHERE = ("zones", "prevalence", "group-cuts")
+# sections that wait for a question: what it would be, which field asks it, an example
+WAITING = {
+    "zones": ("With two thresholds a person looks at the cases between them. Limit the "
+              "share of cases that is deferred, or what must hold above or below "
+              "(npv below >= 0.99), and both thresholds are found.",
+              "subject_to", "defer <= 0.1"),
+    "prevalence": ("Where the share of positives in use is known to lie in a range, "
+                   "the threshold is chosen for the worst of it.", "prevalence", ""),
+    "group-cuts": ("Each group can have a threshold of its own, so that the groups "
+                   "differ little.", "subject_to", "recall_gap <= 0.05"),
+}  # fmt: skip
 STATIC = {"app.css": "text/css", "app.js": "text/javascript",
           "style.css": "text/css", "script.js": "text/javascript"}  # fmt: skip
 
@@ -76,11 +96,11 @@ def sections_of(kind: str, binned: bool, columns: int, by: bool) -> list[str]:
         return ["nogold"]
     if kind in ("leaves", "judges"):
         return [kind]
-    keys = ["summary", *(k for k in SECTIONS if k not in ELSEWHERE)]
+    keys = ["summary", *SECTIONS]
     if columns < 2 or binned:
         keys = [k for k in keys if k not in ("comparison", "decision", "ensembles")]
     if not by:
-        keys.remove("groups")
+        keys = [k for k in keys if k not in ("groups", "group-cuts")]
     if not binned:
         keys.remove("scale")
     return keys
@@ -144,16 +164,18 @@ def look(
         weighs_one=WEIGHS_ONE,
         ways=HOW,
         how_drawn=HOW_DRAWN,
+        no_labels=NO_LABELS,
         values=file.values(label) if label in types else [],
         kinds={k: KIND_WORDS[k] for k in KINDS},
         fields=FIELDS,
         nothing=NOTHING,
-        calibrators=list(CALIBRATORS),
+        combines=combines(asked) and "ensembles" in keys,
         keys=keys,
         titles=TITLES,
         taken=taken,
         query=query_of(asked),
         objective=typed.get("objective", "").strip(),
+        prevalence=typed.get("prevalence", "").strip(),
         limits=[*(t.strip() for t in typed.getlist("subject_to") if t.strip()), ""],
         words=embedded(sorted({*known_names(), *SYNONYMS})),
         **moving({}),
@@ -177,10 +199,18 @@ def _texts(slider: dict[str, Any]) -> dict[str, str]:
 
 
 def section(
-    made: Section | None, key: str, asked: Asked, width: float | None = None
+    made: Section | None,
+    key: str,
+    asked: Asked,
+    width: float | None = None,
+    prevalence: float = 0.5,
 ) -> str:
     """Write one section, or why it is not there; ``width`` is what was planned for."""
     weighted = asked.weight not in (None, NOTHING)
+    waits = None if made or asks(asked, key) else WAITING.get(key)
+    if waits and not waits[2]:  # a range around the share of positives here
+        low, high = prevalence / 2, min(2 * prevalence, (1 + prevalence) / 2)
+        waits = (*waits[:2], f"{low:.2g}:{high:.2g}")
     return _render(
         "section.html.j2",
         s=made,
@@ -188,9 +218,19 @@ def section(
         asked=asked,
         width=width,
         weighs_one=WEIGHS_ONE if weighted else "",
+        waits=waits,
         calibrators=list(CALIBRATORS),
+        combiners=list(COMBINERS),
         **moving({}),
     )
+
+
+def asks(asked: Asked, key: str) -> bool:
+    """Does the address ask the question that a section waits for?"""
+    limits, between = apart(asked.subject_to)
+    if key == "zones":
+        return asks_for_two_cuts([asked.objective, *limits])
+    return bool(between) if key == "group-cuts" else isinstance(asked.share, tuple)
 
 
 def head(page: Page) -> str:

@@ -37,12 +37,14 @@ from trueness.app.asked import Asked, complete, in_page, read
 from trueness.app.bench import Bench, Counted
 from trueness.app.guard import LOCAL, Guard, Key
 from trueness.app.jobs import Job, Jobs
+from trueness.app.judge_lines import REPORT
 from trueness.app.shelf import GIVEN, PREFIX, Filed, Shelf, too_large
 from trueness.cli._columns import Chosen
 
 LIMIT = 512  # megabytes of an upload
 ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - refused without --i-know
 SOON = 0.25  # seconds that an answer may take before progress is told instead
+FILES = (REPORT, "report.json", take.MAP, take.COMBINER)
 TYPES = {".html": "text/html", ".json": "application/json", ".svg": "image/svg+xml",
          ".png": "image/png"}  # fmt: skip
 
@@ -71,7 +73,7 @@ class Workbench:
                 self._chosen.clear()
             self._chosen[asked.data] = found
         known, chosen = self._chosen[asked.data]
-        names = ("kind", "label", "columns", "count", "weight", "rule")
+        names = ("kind", "label", "columns", "count", "weight", "rule", "system")
         columns = {k: getattr(known, k) for k in names}
         problems = {**known.problems, **asked.problems} if chosen is None else {}
         full = replace(asked, **columns, problems={**problems, **asked.problems})
@@ -92,6 +94,9 @@ class Workbench:
             )
         except InputError as err:
             return HTMLResponse(pages.start(self.shelf, in_page(str(err))), 404)
+        except Exception as err:  # whatever a file holds, the server goes on
+            words = f"This file could not be shown: {type(err).__name__}: {err}"
+            return HTMLResponse(pages.start(self.shelf, words), 500)
         return HTMLResponse(page)
 
     def _page(
@@ -100,7 +105,7 @@ class Workbench:
         """Write the page; this may read the file, and is done beside the server."""
         if chosen is None:
             return pages.look(file, asked, None, [], typed)
-        taken = take.lines_of(asked, chosen, file.typed)
+        taken = take.lines_of(asked, chosen, file)
         return pages.look(file, asked, taken, self._keys(file, asked), typed)
 
     def _keys(self, file: Filed, asked: Asked) -> list[str]:
@@ -155,17 +160,7 @@ class Workbench:
         self, file: Filed, asked: Asked, chosen: Chosen, key: str, quick: bool
     ) -> tuple[Any, Callable[[], Any]]:
         """Say what a section depends on, and how it is made."""
-        steady = key in answers.STEADY
-        wanted: tuple[Any, ...] = (
-            asked.level,
-            asked.calibrate,
-            asked.half_width,
-            asked.classifier,
-        )
-        if key in ("ranking", "comparison", "ensembles", "calibration"):
-            wanted = wanted[:1]
-        depends = wanted if steady else tuple(map(str, asked.wanted.items()))
-        what = ("section", key, quick, asked.data, depends)
+        what = ("section", quick, asked.data, answers.depends(asked, key))
 
         def make() -> Any:
             counted = self.bench.count(file, asked, chosen)
@@ -225,7 +220,9 @@ class Workbench:
                 raise HTTPException(404)
             counted = await run_in_threadpool(self.bench.count, file, asked, chosen)
         model, at = (_whole(request, name) for name in ("model", "at"))
-        answer = JSONResponse(answers.look_up(counted, asked, model, at))
+        found = answers.look_up(counted, asked, model, at)
+        found["flagged"] = self._flagged_line(asked, found["values"]["threshold"])
+        answer = JSONResponse(found)
         took = 1000 * (time.perf_counter() - begun)
         answer.headers["server-timing"] = f"look;dur={took:.2f}"
         return answer
@@ -233,15 +230,26 @@ class Workbench:
     async def check(self, request: Request) -> Response:
         """Say what is wrong with what was typed, and the lines that give the same."""
         file, asked, chosen = await self.asked(request)
-        taken = chosen and take.lines_of(asked, chosen, file.typed)
+        taken = chosen and take.lines_of(asked, chosen, file)
         lines = taken and {k: getattr(taken, k) for k in taken.__dataclass_fields__}
-        return JSONResponse({"problems": asked.problems, "taken": lines})
+        counted = self.bench.find(asked) if "unmet" in request.query_params else None
+        unmet: dict[str, str] = {}
+        if counted is not None and asked.kind == "scores" and not asked.problems:
+            unmet = await run_in_threadpool(answers.unmet, counted, asked)
+        found = {"problems": asked.problems, "unmet": unmet, "taken": lines}
+        return JSONResponse(found)
+
+    def _flagged_line(self, asked: Asked, cut: float | None) -> str:
+        """Write the Python line that gives the rows that are flagged now."""
+        if cut is None or asked.columns == ():
+            return ""
+        return take.flagged_line(self.shelf.get(asked.file).typed, asked.score, cut)
 
     # to take away
 
     def _taken(self, asked: Asked, name: str, *more: Any) -> Any:
         depends = tuple(map(str, asked.wanted.items()))
-        rest = (asked.calibrate, asked.half_width, asked.classifier)
+        rest = (asked.calibrate, asked.half_width, asked.classifier, asked.combine)
         return ("take", name, asked.data, depends, rest, *more)
 
     async def take(self, request: Request) -> Response:
@@ -263,9 +271,10 @@ class Workbench:
             what, make = self._section(file, asked, chosen, key, quick=False)
             job = self._ask(request, what, make, lane=1)
         else:
-            if name not in ("report.html", "report.json", "map.json"):
+            alone = name == take.COMBINER and not take.combines(asked)
+            if alone or name not in FILES:
                 raise HTTPException(404)
-            line = take.lines_of(asked, chosen, file.typed).command
+            line = take.lines_of(asked, chosen, file).command
 
             def make() -> Any:
                 counted = self.bench.count(file, asked, chosen)
@@ -344,7 +353,8 @@ def _made(
         return pages.head(page), page.sections[0]
     if key == "judges":
         page = answers.judged(counted, asked)
-        return pages.head(page), page.sections[0]
+        figures = tuple(f for s in page.sections for f in s.figures)
+        return pages.head(page), replace(page.sections[0], figures=figures)
     if key == "leaves":
         made = answers.leaves(counted, asked)
         return pages.section(made, key, asked), made
@@ -355,14 +365,15 @@ def _made(
         names = (m["name"] for m in slider["models"])
         return pages.operating(made, slider), made, *names
     found = answers.section(counted, asked, key)
-    counted.known.setdefault("sections", {})[key] = found
     width = answers.options_of(counted, asked).half_width
-    return pages.section(found, key, asked, width), found
+    share = float(counted.first.prevalence)
+    return pages.section(found, key, asked, width, share), found
 
 
 def _file(counted: Counted, asked: Asked, name: str, command: str) -> bytes:
-    if name == "map.json":
-        return take.fitted_map(counted, asked)
+    if name in (take.MAP, take.COMBINER):
+        fit = take.fitted_map if name == take.MAP else take.fitted_combiner
+        return fit(counted, asked)
     page = take.report_page(counted, asked, command)
     return (
         take.report_html(page)

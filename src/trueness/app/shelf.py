@@ -21,7 +21,8 @@ from starlette.concurrency import run_in_threadpool
 
 from trueness._core.checks.errors import InputError
 from trueness._core.records import shown
-from trueness.cli._source import SAMPLE, Source, open_source
+from trueness.cli._source import SAMPLE, Source
+from trueness.cli._verdicts import open_verdicts
 from trueness.data.engines import reading
 from trueness.data.files import tables_of
 
@@ -46,10 +47,23 @@ class Filed:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @cached_property
-    def source(self) -> Source:
+    def _opened(self) -> tuple[Source, tuple[str, ...]]:
         """Open it; an error is said again each time, until the file is right."""
-        found = open_source(self.place)
-        return Source(self.typed, found.rows, found.types)
+        try:
+            found, judges = open_verdicts(self.place)
+        except InputError as err:  # where uploads lie is nobody's concern
+            raise InputError(str(err).replace(self.place, self.typed)) from None
+        return Source(self.typed, found.rows, found.types), judges
+
+    @property
+    def source(self) -> Source:
+        """Give what it holds: a table, or the log of an evaluation as one."""
+        return self._opened[0]
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Name the judges of a log; a table names none."""
+        return self._opened[1]
 
     @cached_property
     def rows(self) -> int:
@@ -91,7 +105,7 @@ class Shelf:
             self._files[word] = Filed(word, word, word)
         if given is not None:
             for word, place in _tables(given).items():
-                self._files[word] = Filed(word, place, place)
+                self._files[word] = Filed(word, _typed(place), _typed(place))
         self._numbers = 0
 
     @property
@@ -127,7 +141,8 @@ class Shelf:
                     if size > self.limit:
                         raise InputError(too_large(self.limit))
                     file.write(chunk)
-            found = Filed(f"upload-{self._numbers}", path.name, str(path))
+            typed = _typed(last_part(name) or path.name, upload=True)
+            found = Filed(f"upload-{self._numbers}", typed, str(path))
             # a file that cannot be read is told at once; others are answered meanwhile
             await run_in_threadpool(lambda: found.source)
         except BaseException:
@@ -150,6 +165,17 @@ def _tables(given: str) -> dict[str, str]:
     return {f"{GIVEN}::{name}": f"{given}::{name}" for name in names}
 
 
+def _typed(name: str, upload: bool = False) -> str:
+    """Write a name so that a command takes it for a file, not for an option."""
+    option = name.startswith("-") and name != "-"
+    return f"./{name}" if option or (upload and name.startswith(SAMPLE)) else name
+
+
+def last_part(name: str) -> str:
+    """Give the name of a file without its folders."""
+    return re.split(r"[/\\]", name)[-1].replace("\x00", "_").strip(". ")
+
+
 def too_large(limit: int) -> str:
     """Say what to do with a file that is too large to be uploaded."""
     return (
@@ -165,8 +191,7 @@ def safe_name(name: str) -> str:
     >>> safe_name("../../etc/passwd"), safe_name("a b<c>.csv"), safe_name("")
     ('passwd', 'a b_c_.csv', 'upload.csv')
     """
-    last = re.split(r"[/\\]", name)[-1]
-    plain = re.sub(r'[\x00-\x1f\x7f<>:"|?*\[\]]', "_", last).strip(". ")
+    plain = re.sub(r'[\x00-\x1f\x7f<>:"|?*\[\]]', "_", last_part(name))
     stem, dot, ending = plain.rpartition(".")
     # a name may have 255 bytes; the endings say what the file is
     return f"{stem[:60]}{dot}{ending[:20]}" if plain else "upload.csv"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, final
@@ -18,19 +18,25 @@ from trueness import __version__
 from trueness._core.doors import installed
 from trueness.app.asked import NOTHING, Asked
 from trueness.app.bench import Counted, judged, rates, tally_of
+from trueness.app.judge_lines import REPORT, judge_lines, opened_line, verdict_line
+from trueness.app.shelf import Filed
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import map_to_json
 from trueness.cli._columns import Chosen
 from trueness.cli._shell import CommandAnswer, about, envelope
-from trueness.cli._source import SAMPLE
-from trueness.cli.judge import ALL, judge_result
+from trueness.cli.judge import judge_result
 from trueness.cli.report import report_result
 from trueness.data.engines import quoted, reading
+from trueness.ensembles.combiners import COMBINERS
+from trueness.ensembles.crossfit import compare_combiners
+from trueness.ensembles.sentences import best_combiner
 from trueness.report._parts import Figure, Page
+from trueness.report.inputs import apart, asked_of_two, of_one_cut
 from trueness.report.page import file_of, render
 from trueness.report.summary import summarise
+from trueness.threshold.zones import asks_for_two_cuts, undeferred
 
-REPORT = "report.html"
+MAP, COMBINER = "map.json", "combiner.json"
 ROW = 18  # height of a name under a figure
 
 
@@ -42,33 +48,38 @@ class Taken:
     command: str
     python: str
     calibrate: str = ""
+    combine: str = ""
 
 
-def lines_of(asked: Asked, chosen: Chosen, typed: str) -> Taken:
+def lines_of(asked: Asked, chosen: Chosen, file: Filed) -> Taken:
     """Write the command and the Python lines that give what the page shows."""
     option = {"scores": "--score", "tests": "--vote", "leaves": "--node",
               "judges": "--judge"}  # fmt: skip
-    kind = asked.kind or "scores"
+    kind, typed = asked.kind or "scores", file.typed
     command = {"leaves": "leaves", "judges": "judge"}.get(kind, "report")
     words = ["trueness", command, typed]
     words += [*_pair("--label", chosen.label), *_pair("--positive", asked.positive)]
-    for column in chosen.scores:
+    is_long = kind == "judges" and asked.verdict is not None
+    for column in asked.columns if is_long else chosen.scores:
         words += _pair(option[kind], column)
     words += [*_pair("--count", chosen.count), *_pair("--weight", chosen.weight)]
-    words += _pair("--by", chosen.by)
+    words += _pair("--system" if kind == "judges" else "--by", chosen.by)
+    if kind == "judges":
+        words += [*_pair("--verdict", asked.verdict), *_pair("--item", asked.item)]
     rule = None if asked.rule == NOTHING else asked.rule
     words += _pair("--rule", rule)
     words += _pair("--yes", asked.yes)
-    words += _pair("--labelled", asked.labelled if kind == "judges" else None)
+    words += _pair("--labelled", asked.labelled if chosen.label else None)
     words += [] if asked.level == 0.95 else ["--level", f"{asked.level:g}"]
     if kind == "scores":
         words += _asked_words(asked)
     if kind != "leaves":
         words += ["-o", REPORT]
-    fitted = ""
+    fitted = [""] * 2
     if kind == "scores":
-        fitted = _calibrate_line(asked, chosen, typed)
-    return Taken(shlex.join(words), _python(asked, chosen, typed), fitted)
+        fitted = [_fit_line(asked, chosen, typed, c) for c in ("calibrate", "combine")]
+    python = (judge_lines if kind == "judges" else _python)(asked, chosen, file)
+    return Taken(shlex.join(words), python, *fitted)
 
 
 def _pair(option: str, value: Any) -> list[str]:
@@ -87,35 +98,41 @@ def _asked_words(asked: Asked) -> list[str]:
         words += _pair("--subject-to", limit)
     if asked.cost is not None:
         words += ["--cost-fp", f"{asked.cost_fp!r}", "--cost-fn", f"{asked.cost_fn!r}"]
-    words += _pair("--prevalence", asked.prevalence)
+    words += _pair("--prevalence", asked.prevalence or None)
     words += ["--calibrate", asked.calibrate]
     words += _pair("--half-width", asked.half_width)
     words += _pair("--classifier", asked.classifier or None)
+    words += _pair("--combine", asked.combine or None)
     return words
 
 
-def _calibrate_line(asked: Asked, chosen: Chosen, typed: str) -> str:
-    words = ["trueness", "calibrate", typed, *_pair("--label", chosen.label)]
+def _fit_line(asked: Asked, chosen: Chosen, typed: str, command: str) -> str:
+    """Write the command that saves the fitted map, or the fitted combiner."""
+    alone = command == "calibrate"
+    if not alone and not combines(asked):
+        return ""
+    words = ["trueness", command, typed, *_pair("--label", chosen.label)]
     words += _pair("--positive", asked.positive)
-    words += _pair("--score", asked.score)
+    for score in (asked.score,) if alone else chosen.scores:
+        words += _pair("--score", score)
     words += [*_pair("--count", chosen.count), *_pair("--weight", chosen.weight)]
-    words += ["--method", asked.calibrate]
-    return shlex.join([*words, "--save", "map.json"])
+    words += _pair("--method", asked.calibrate if alone else asked.combine or None)
+    return shlex.join([*words, "--save", MAP if alone else COMBINER])
 
 
-def _python(asked: Asked, chosen: Chosen, typed: str) -> str:
+def combines(asked: Asked) -> bool:
+    """Are there several classifiers, on whole cases?"""
+    weighted = asked.weight not in (None, NOTHING)
+    return asked.kind == "scores" and len(asked.columns) > 1 and not weighted
+
+
+def _python(asked: Asked, chosen: Chosen, file: Filed) -> str:
     """Write a few lines of Python: the counts, the threshold, the report."""
-    opened = f"trueness.scan({typed!r})"
-    if typed.startswith(SAMPLE):
-        name = typed.removeprefix(SAMPLE)
-        opened = f"trueness.scan(trueness.samples.path({name!r}))"
-    elif "::" in typed:
-        place, _, table = typed.rpartition("::")
-        opened = f"trueness.scan({place!r}, table={table!r})"
+    typed = file.typed
     names = ("label", "positive", "count", "weight")
     given = {k: getattr(chosen, k) for k in names}
     columns = "".join(f", {k}={v!r}" for k, v in given.items() if v is not None)
-    lines = ["import trueness", "", f"rows = {opened}"]
+    lines = ["import trueness", "", f"rows = {opened_line(typed)}"]
     if asked.rule not in (None, NOTHING):
         lines.insert(0, "import dataclasses\n")
     if asked.kind == "leaves":
@@ -123,19 +140,11 @@ def _python(asked: Asked, chosen: Chosen, typed: str) -> str:
         lines.append(f"leaves = trueness.leaves(rows, node={node!r}{columns})")
         lines += _report_lines(asked, node)
         return "\n".join(lines) + "\n"
-    if asked.yes is not None:
-        lines.append("# make columns of 0 and 1 of the verdicts first")
+    if asked.kind == "tests" and asked.yes is not None:
+        lines.append(verdict_line(asked, chosen, file))
     lines.append(
         f"panel = trueness.panel(rows, scores={list(chosen.scores)!r}{columns})"
     )
-    if asked.kind == "judges":
-        lines.insert(1, "from trueness.report.judges import write_judges")
-        level = "" if asked.level == 0.95 else f", level={asked.level:g}"
-        how = f"labelled={asked.labelled!r}{level}"
-        lines += [f"rate = trueness.prevalence(panel, {how})", "print(rate)",
-                  'rates, panels = {"all": rate}, {"all": panel}']  # fmt: skip
-        lines.append(f'write_judges(rates, panels, "{REPORT}", source={typed!r})')
-        return "\n".join(lines) + "\n"
     if asked.kind == "tests":
         lines += ["found = trueness.latent_class(panel, rng=0)", "print(found)",
                   "print(trueness.best_combination(found))"]  # fmt: skip
@@ -144,15 +153,43 @@ def _python(asked: Asked, chosen: Chosen, typed: str) -> str:
     score = asked.score
     wanted = _wanted(asked)
     lines.append(f"print(trueness.auc(panel[{score!r}]))")
-    lines.append(f"print(trueness.best_threshold(panel[{score!r}]{_best(asked)}))")
+    one = f"panel[{score!r}]"
+    lines.append(f"print(trueness.best_threshold({one}{_best(asked)}))")
+    limits, between = apart(asked.subject_to)
+    goals = {"maximize": None, "minimize": None, asked.goal: asked.objective or None}
+    two = asked_of_two(**goals, limits=limits, cost=asked.cost)
+    if two is not None:
+        lines.append(f"print(trueness.best_thresholds({one}{_given(two)}))")
     if chosen.by is not None:
         lines.append(
             f"groups = trueness.panel(rows, scores={list(chosen.scores)!r}, "
             f"by={chosen.by!r}{columns})"
         )
         wanted += ", groups=groups"
+    if between:
+        each = f"{{g: p[{score!r}] for g, p in groups.items()}}"
+        more = _best(replace(asked, subject_to=(*of_one_cut(limits), *between)), True)
+        lines.append(f"print(trueness.group_thresholds({each}{more}))")
     lines.append(f'trueness.report.write(panel, "{REPORT}", source={typed!r}{wanted})')
+    lines += _fit_lines(asked)
     return "\n".join(lines) + "\n"
+
+
+def _fit_lines(asked: Asked) -> list[str]:
+    """Write the lines that save the fitted map and the fitted combiner."""
+    score, method = asked.score, asked.calibrate
+    lines = [
+        f"fitted = trueness.calibrate(panel[{score!r}], method={method!r})",
+        f'trueness.save_map(fitted, "{MAP}")',
+    ]
+    if combines(asked):
+        best = "trueness.compare_combiners(panel).best()"
+        best = repr(asked.combine) if asked.combine else best
+        lines += [
+            f"combiner = trueness.COMBINERS[{best}](panel)",
+            f'trueness.save_map(combiner, "{COMBINER}")',
+        ]
+    return lines
 
 
 def _report_lines(asked: Asked, node: str) -> list[str]:
@@ -174,24 +211,34 @@ def _wanted(asked: Asked) -> str:
         given["subject_to"] = list(given["subject_to"])
     given |= {"calibrator": asked.calibrate, "half_width": asked.half_width}
     given["classifier"] = asked.classifier or None
+    given["combiner"] = asked.combine or None
     if given["level"] == 0.95:
         del given["level"]
     return "".join(f", {k}={v!r}" for k, v in given.items() if v is not None)
 
 
-def _best(asked: Asked) -> str:
+def _given(options: Mapping[str, Any]) -> str:
+    """Write options as they are typed; those that say nothing are left out."""
+    lists = {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
+    return "".join(f", {k}={v!r}" for k, v in lists.items() if v not in (None, []))
+
+
+def _best(asked: Asked, groups: bool = False) -> str:
+    """Write what is asked of one cut, or of a cut for each group."""
     given: dict[str, Any] = {}
-    if asked.objective:
-        given[asked.goal] = asked.objective
+    single = undeferred(asked.objective) if asked.objective else None
+    if single is not None:
+        deferred = asks_for_two_cuts([asked.objective])
+        given[asked.goal] = single.name if deferred else asked.objective
     elif asked.cost is not None:
         given["minimize"] = f"cost(fp={asked.cost_fp!r}, fn={asked.cost_fn!r})"
     else:
         given["maximize"] = "youden"
-    if asked.subject_to:
-        given["subject_to"] = list(asked.subject_to)
-    if asked.prevalence is not None:
-        given["prevalence"] = asked.prevalence
-    return "".join(f", {k}={v!r}" for k, v in given.items())
+    if groups:
+        return _given({**given, "subject_to": asked.subject_to})
+    given["subject_to"] = of_one_cut(apart(asked.subject_to)[0])
+    share = f", prevalence={asked.share!r}" if asked.share is not None else ""
+    return _given(given) + share
 
 
 def report_page(counted: Counted, asked: Asked, command: str) -> Page:
@@ -204,6 +251,7 @@ def report_page(counted: Counted, asked: Asked, command: str) -> Page:
         "calibrator": asked.calibrate,
         "half_width": asked.half_width,
         "classifier": asked.classifier,
+        "combiner": asked.combine,
     }  # fmt: skip
     return summarise(
         counted.data,
@@ -223,7 +271,8 @@ def report_html(page: Page) -> bytes:
 def report_json(counted: Counted, asked: Asked, page: Page) -> bytes:
     """Write what ``trueness report --json``, or ``judge --json``, writes."""
     if asked.kind == "judges":
-        result = judge_result(rates(counted, asked), None, {ALL: {}})
+        found, _, compared = rates(counted, asked)
+        result = judge_result(found, compared, {s: {} for s in found})
         told = about(counted.request, counted.first)
         return _json(CommandAnswer("judge", result, [], about=told))
     size = len(report_html(page))
@@ -243,7 +292,16 @@ def _json(answer: CommandAnswer) -> bytes:
 def fitted_map(counted: Counted, asked: Asked) -> bytes:
     """Fit the map that ``trueness calibrate --save`` saves."""
     t = tally_of(counted, asked)
-    return map_to_json(calibrate(t, method=asked.calibrate)).encode()
+    return f"{map_to_json(calibrate(t, method=asked.calibrate))}\n".encode()
+
+
+def fitted_combiner(counted: Counted, asked: Asked) -> bytes:
+    """Fit the combiner that ``trueness combine --save`` saves."""
+    panel, request = counted.data, counted.request
+    method = asked.combine or best_combiner(
+        compare_combiners(panel, level=request.level, rng=request.seed)
+    )
+    return f"{map_to_json(COMBINERS[method](panel))}\n".encode()
 
 
 def flagged_rows(counted: Counted, score: str, cut: float, target: Path) -> None:
@@ -257,10 +315,10 @@ def flagged_rows(counted: Counted, score: str, cut: float, target: Path) -> None
             rows.write_csv(str(target))
 
 
-def flagged_lines(typed: str, score: str, cut: float) -> str:
+def flagged_line(typed: str, score: str, cut: float) -> str:
     """Write the Python line that gives the flagged rows."""
     condition = f"{quoted(score)} >= {cut!r}"
-    return f"trueness.scan({typed!r}).filter({condition!r})"
+    return f"{opened_line(typed)}.filter({condition!r})"
 
 
 # the classes of marks, as ``trueness.report.svg`` writes them

@@ -7,7 +7,7 @@ together are a :class:`Request`, which ``count_tally`` and ``count_panel`` count
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, final
@@ -216,8 +216,15 @@ def with_verdicts(
             f"found {names_of(dict.fromkeys(v for vs in found.values() for v in vs))}."
         )
     others = [quoted(c) for c in request.rows.columns if c not in found]
-    as_votes = [_as_vote(c, yes, abstain) for c in found]
-    return replace(request, rows=request.rows.project(", ".join(others + as_votes)))
+    made = as_votes(found, yes, abstain)
+    return replace(request, rows=request.rows.project(", ".join(others + made)))
+
+
+def as_votes(
+    columns: Iterable[str], yes: str, abstain: Sequence[str] = ()
+) -> list[str]:
+    """Write columns of words as columns of 0 and 1, in SQL."""
+    return [_as_vote(c, yes, abstain) for c in columns]
 
 
 def _as_vote(column: str, yes: str, abstain: Sequence[str]) -> str:

@@ -111,7 +111,7 @@ def open_source(file: str, ordered: bool = False, decimal: str | None = None) ->
     if file == "-":
         name = "standard input"
         return _describe(name, _spooled(sys.stdin.buffer, name, decimal))
-    if "::" in file:
+    if "::" in file and not Path(file).is_file():
         place, _, table = file.rpartition("::")
         return _describe(file, scan(place, table=table, keep_order=ordered))
     sample = file.startswith(SAMPLE)

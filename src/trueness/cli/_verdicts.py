@@ -78,6 +78,18 @@ def widened(
         raise InputError(
             f"The judge {clash[0]!r} has the name of a column. Rename that column."
         )
+    with reading():
+        rows = source.rows.aggregate(*wide_sql(names, judge, verdict, keys, label))
+        return _made(source.name, duckdb.from_arrow(rows.to_arrow_table())), tuple(
+            names
+        )
+
+
+def wide_sql(
+    names: Sequence[str], judge: str, verdict: str, keys: Sequence[str],
+    label: str | None,
+) -> tuple[str, str]:  # fmt: skip
+    """Write the columns of a wide table, and by what a long one is grouped for it."""
     cells = [
         f"max(CASE WHEN CAST({quoted(judge)} AS VARCHAR) = {_text(n)} THEN "
         f"{quoted(verdict)} END) AS {quoted(n)}"
@@ -86,11 +98,7 @@ def widened(
     if label is not None:
         cells.append(f"max({quoted(label)}) AS {quoted(label)}")
     by = ", ".join(map(quoted, keys))
-    with reading():
-        rows = source.rows.aggregate(f"{by}, {', '.join(cells)}", by)
-        return _made(source.name, duckdb.from_arrow(rows.to_arrow_table())), tuple(
-            names
-        )
+    return f"{by}, {', '.join(cells)}", by
 
 
 def _text(word: str) -> str:

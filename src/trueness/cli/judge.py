@@ -169,7 +169,7 @@ def judge(
     panels = {str(s): p for s, p in systems.items()} or {ALL: panel}
     with progress("Estimating the pass rate", unit=""):
         rates = rates_of(panels, labelled, level, seed)
-        compared = _compared(request, panels, rates, item, judges, labelled)
+        compared = compared_of(request, panels, rates, item, judges, labelled)
         plans = _plans(panels, rates, next, width)
     if output is not None:
         page = door("report.judges").judged(
@@ -200,7 +200,20 @@ def _opened(
     labels: str | None,
 ) -> tuple[Source, tuple[str, ...], str | None, str | None]:
     """Open the file as a wide table: a row per answer, a column per judge."""
-    source, of_log = open_verdicts(file)
+    return as_wide(*open_verdicts(file), judge, verdict, item, system, label, labels)
+
+
+def as_wide(
+    source: Source,
+    of_log: tuple[str, ...],
+    judge: Sequence[str] | None,
+    verdict: str | None,
+    item: str | None,
+    system: str | None,
+    label: str | None,
+    labels: str | None = None,
+) -> tuple[Source, tuple[str, ...], str | None, str | None]:
+    """Make a wide table of verdicts; name its judges, its items and its systems."""
     if of_log:
         item = item or in_log(source, "item")
         system = system or in_log(source, "system")
@@ -291,7 +304,7 @@ def _is_value(source: Source, label: str, positive: str | None) -> bool:
 def guess_judges(source: Source, taken: set[str | None]) -> tuple[str, ...]:
     """Take every other column when all of them hold 0 and 1 only."""
     free = [c for c in source.types if c not in taken]
-    binary = [c for c in free if set(source.distinct(c, 2)) <= {0, 1}]
+    binary = [c for c in free if all(v in (0, 1) for v in source.distinct(c, 2))]
     if free and binary == free:
         return tuple(free)
     raise InputError(
@@ -317,7 +330,7 @@ def rates_of(
     return found
 
 
-def _compared(
+def compared_of(
     request: Request,
     panels: Mapping[str, Panel],
     rates: Mapping[str, Rate],

@@ -39,7 +39,8 @@ def guess_votes(source: Source, taken: set[str | None]) -> tuple[str, ...]:
 
 
 def _is_vote(source: Source, column: str) -> bool:
-    return set(source.distinct(column, 2)) <= {0, 1}
+    # a column of lists or structures has values that no set can hold
+    return all(v in (0, 1) for v in source.distinct(column, 2))
 
 
 VOTES = Columns("vote", Votes, guess_votes, least=2, needs_label=False)

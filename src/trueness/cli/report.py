@@ -37,6 +37,7 @@ from trueness.cli._options import (
 )
 from trueness.cli._shell import CommandAnswer, about, say
 from trueness.data.storage import is_device, replacing
+from trueness.ensembles.combiners import COMBINERS
 
 COLUMNS = Columns("score", Scores, several_scores, instead="vote")
 
@@ -95,6 +96,14 @@ def report(
             "one that ranks best.",
         ),
     ] = "",
+    combine: Annotated[
+        str,
+        typer.Option(
+            metavar="METHOD",
+            help="Way to combine several scores that the page speaks of, by default "
+            f"the best one: {', '.join(COMBINERS)}.",
+        ),
+    ] = "",
     title: Annotated[str, typer.Option(help="Title of the report.")] = "",
 ) -> CommandAnswer:
     """Write a report: one HTML file that works offline, to be sent to anyone.
@@ -132,6 +141,7 @@ def report(
             calibrator=calibrate,
             half_width=half_width,
             classifier=classifier,
+            combiner=combine,
             cluster=together,
             command=command_line(),
         )

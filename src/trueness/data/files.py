@@ -253,6 +253,7 @@ def _opened(
         )
     kind = str(kinds[files[0]])
     _as_named(files, kind)
+    files = [_literal(f) for f in files]
     if types is not None and kind != "csv":
         raise InputError(f"types= is for CSV files; {files[0]} brings its own types.")
     if kind == "csv":
@@ -271,6 +272,14 @@ def _as_named(files: list[str], kind: str) -> None:
                 f"by its first bytes it is {'Parquet' if is_parquet else 'none'}. Is "
                 f"it the right file, and whole? Rename it after what it is."
             )
+
+
+def _literal(file: str) -> str:
+    """Write the name of a file so that DuckDB takes every sign of it as it is."""
+    if "://" in file:
+        return file
+    here = os.path.join(".", file) if file.startswith("~") else file
+    return re.sub(r"[*?\[]", r"[\g<0>]", here)
 
 
 def _one_each(kinds: Mapping[str, Any]) -> list[str]:
@@ -303,7 +312,8 @@ def _is_data(path: Path) -> bool:
 
 def _format(name: str) -> str | None:
     """Which of the formats is this? None when unknown."""
-    stem, suffix = os.path.splitext(name.split("?")[0].lower())
+    path = name.split("?")[0] if "://" in name else name
+    stem, suffix = os.path.splitext(path.lower())
     if suffix in _COMPRESSED:
         suffix = os.path.splitext(stem)[1]
     return _FORMATS.get(suffix)

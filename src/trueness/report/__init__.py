@@ -85,6 +85,7 @@ def html(
     calibrator: str = "",
     half_width: float | None = None,
     classifier: str = "",
+    combiner: str = "",
     cluster: Any = None,
 ) -> str:
     """What can be said about these classifiers, as one HTML page?
@@ -110,6 +111,7 @@ def html(
         calibrator=calibrator,
         half_width=half_width,
         classifier=classifier,
+        combiner=combiner,
         cluster=cluster,
         classes=isinstance(data, Mapping),
     )
@@ -136,6 +138,7 @@ def write(
     calibrator: str = "",
     half_width: float | None = None,
     classifier: str = "",
+    combiner: str = "",
     cluster: Any = None,
 ) -> Report:
     """Write a report to a file, all or nothing.
@@ -179,6 +182,9 @@ def write(
     classifier
         Which classifier ``calibrator`` and ``half_width`` are about; the best one by
         default.
+    combiner
+        A name from ``trueness.COMBINERS``: which way to combine the classifiers the
+        page speaks of; by default the best one.
     cluster
         Which cases belong together: a column of the data, or a mapping from cluster to
         counts. Intervals of the AUC and its comparisons then allow for that, and the
@@ -206,6 +212,7 @@ def write(
         calibrator=calibrator,
         half_width=half_width,
         classifier=classifier,
+        combiner=combiner,
         cluster=cluster,
     )
     with replacing(path) as temporary:

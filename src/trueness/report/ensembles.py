@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trueness._core.checks.options import choice
 from trueness._core.records import shown
 from trueness.counts.values import Panel
+from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import compare_combiners
 from trueness.ensembles.figures import combiner_figure
 from trueness.ensembles.sentences import best_combiner, combiner_sentence
@@ -19,8 +21,11 @@ def section(
     panel: Panel, models: Sequence[Model], options: ReportOptions
 ) -> Section | None:
     """Compare ways to combine the classifiers, on cases they were not fitted on."""
+    if options.combiner:
+        choice(options.combiner, list(COMBINERS), "combiner")
     few, drawn = fewer(panel, options.rng)
-    kept = few[[m.key for m in models]]
+    # in the order of the data, so that the same cases share a fold as elsewhere
+    kept = few[[n for n in few.names if n in {m.key for m in models}]]
     found = possible(
         lambda: compare_combiners(kept, level=options.level, rng=options.rng)
     )
@@ -32,13 +37,18 @@ def section(
         *((f"{shown(k)} alone", e, "") for k, e in found.single.items()),
     ]
     head = ("combiner", "AUC", f"gain over {found.against}")
-    words = combiner_sentence(found, best_combiner(found))
+    method = options.combiner or best_combiner(found)
+    words = combiner_sentence(found, method)
+    each = [(shown(k), e) for k, e in found.gain[method].items()]
     return Section(
         "ensembles",
         "Would they be better together?",
         words=(words, *([f"Based on {drawn}."] if drawn else [])),
         figures=(svg.forest(combiner_figure(found), of="combiner"),),
-        tables=(grid("AUC on cases that were not used for fitting", head, rows),),
+        tables=(
+            grid("AUC on cases that were not used for fitting", head, rows),
+            grid(f"What {method} adds", ("classifier", "gain over it"), each),
+        ),
         method=(
             f"Cross-fitting with {found.folds} folds: every case is scored by a "
             "combiner that has not seen it. FiDEL: Kim et al. 2021, "

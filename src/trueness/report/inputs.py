@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
@@ -34,6 +34,7 @@ from trueness.threshold.zones import asks_for_two_cuts, undeferred
 REPLICATES = 500  # of every bootstrap of the report
 NAME = 60  # letters of the name of a classifier
 UNNAMED = "the classifier"  # what a tally, which has no name, is called
+_DEFERRED = re.compile(r"\bdefer(red)?\s*<")
 # gives an answer by what it depends on; who calls may remember it
 Once = Callable[[Any, Callable[[], Any]], Any]
 
@@ -49,7 +50,8 @@ class ReportOptions:
     ``two`` is what is asked of two cuts, ``between`` the limits on groups; ``classes``
     says that the classifiers are classes, each against the rest.
     ``replicates`` are the samples of each bootstrap; 0 leaves out what needs them, for
-    a first look. ``calibrator`` is the method whose gain is shown, and ``half_width``
+    a first look. ``combiner`` is the way to combine that is spoken of (the best one by
+    default). ``calibrator`` is the method whose gain is shown, and ``half_width``
     how narrow the interval of an AUC is wanted, both for the classifier ``chosen`` (the
     best one by default); sections that nobody asked for are left out. ``command`` is
     what was typed, when it was typed in a shell; ``live`` says that the page is the
@@ -78,6 +80,7 @@ class ReportOptions:
     two: dict[str, Any] | None = None
     between: tuple[str, ...] = ()
     classes: bool = False
+    combiner: str = ""
 
     @property
     def sure(self) -> tuple[Any, ...]:
@@ -148,11 +151,9 @@ def read_options(
     known = share is None or share.low == share.high
     if isinstance(subject_to, (str, Constraint)):
         subject_to = (subject_to,)
-    limits = tuple(subject_to)
-    between = tuple(c for c in limits if asks_for_groups([c]))
-    limits = tuple(c for c in limits if c not in between)
-    two = _two(maximize, minimize, limits)
-    limits = tuple(c for c in limits if not asks_for_two_cuts([c]))
+    limits, between = apart(subject_to)
+    two = asked_of_two(maximize, minimize, limits, cost)
+    limits = of_one_cut(limits)
     maximize, minimize = (x and undeferred(x) for x in (maximize, minimize))
     if at is not None and (maximize or minimize or two or between):
         raise InputError(
@@ -194,12 +195,39 @@ def _costs_of(objective: Any) -> dict[str, float] | None:
     return None if found is None else {"fp": float(found[1]), "fn": float(found[2])}
 
 
-def _two(maximize: Any, minimize: Any, limits: tuple[Any, ...]) -> Any:
-    """Give what was asked of two cuts; None where one was meant."""
+def apart(limits: Iterable[Any]) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+    """Tell limits on all cases from those between groups."""
+    given = tuple(limits)
+    between = tuple(c for c in given if asks_for_groups([c]))
+    return tuple(c for c in given if c not in between), between
+
+
+def of_one_cut(limits: Iterable[Any]) -> tuple[Any, ...]:
+    """Leave out the limits that only two cuts can keep."""
+    return tuple(c for c in limits if not asks_for_two_cuts([c]))
+
+
+def asked_of_two(
+    maximize: Any,
+    minimize: Any,
+    limits: tuple[Any, ...],
+    cost: Mapping[str, float] | None,
+) -> Any:
+    """Give what was asked of two cuts; None where one was meant.
+
+    Without an objective costs are minimised, or as few cases as possible deferred; who
+    has limited those wants something for them, and gets the highest accuracy.
+    """
     if not asks_for_two_cuts([maximize, minimize, *limits]):
         return None
     if maximize is None and minimize is None:
-        minimize = "defer"
+        limited = any(_DEFERRED.search(str(c)) for c in limits)
+        if cost:
+            minimize = f"cost(fp={float(cost['fp'])!r}, fn={float(cost['fn'])!r})"
+        elif limited:
+            maximize = "accuracy"
+        else:
+            minimize = "defer"
     return {"maximize": maximize, "minimize": minimize, "subject_to": limits}
 
 

@@ -348,10 +348,11 @@ def _closest(cuts: Cuts, c: Constraint, allowed: Array) -> str:
     upward = c.sign in (">=", ">")
     at = int(np.nanargmax(values) if upward else np.nanargmin(values))
     word = "most" if upward else "least"
-    return (
-        f"{name} is at {word} {values[at]:.6g}, at the threshold "
-        f"{threshold_of(cuts.score, at):.6g}"
+    cut = threshold_of(cuts.score, at)
+    where = (
+        "where nothing is flagged" if np.isinf(cut) else f"at the threshold {cut:.6g}"
     )
+    return f"{name} is at {word} {values[at]:.6g}, {where}"
 
 
 def stop_undefined(cuts: Cuts, metric: Metric, allowed: Array) -> None:
