@@ -16,10 +16,12 @@ from typing import Any
 
 HERE = Path(__file__).parent
 # name: sample, what is asked of it, section to look at, width
+NARROW = "&subject_to=recall+%3E%3D+0.8"
 PICTURES = {
-    "app": ("sample:west_nile", "&subject_to=recall+%3E%3D+0.8", "threshold", 1440),
+    "app": ("sample:west_nile", NARROW, "threshold", 1440),
     "app_words": ("sample:west_nile", "", "", 1440),
     "app_tests": ("sample:hiv", "", "", 1440),
+    "app_zones": ("sample:west_nile", "&subject_to=defer+%3C%3D+0.1", "zones", 1440),
 }
 HEIGHT = 900
 

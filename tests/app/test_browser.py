@@ -262,7 +262,8 @@ def test_two_thresholds_are_asked_for_with_one_click(browser, served, panel):
         )
         words = page.inner_text("#zones-section")
         assert f"Say no below {zones.lower:.4g}" in words
-        assert words.splitlines()[2] in page.inner_text("#summary-section")
+        advice = page.locator("#summary-section dl.answers div", has_text="do?")
+        assert words.splitlines()[2] in advice.inner_text()
         page.click("#group-cuts-section [data-asks]")
         until(page, "() => location.search.includes('recall_gap')")
         page.click("#prevalence-section [data-asks]")
@@ -395,6 +396,19 @@ def test_no_accessibility_violation_in_any_state(browser, served, path, scheme):
         if page.locator("[data-section]").count():
             settled(page)
         page.locator("details").evaluate_all("all => all.forEach(d => d.open = true)")
+        assert axe(page) == []
+
+
+@pytest.mark.parametrize("width", [360, 3840])
+def test_no_violation_on_narrow_and_wide_screens(browser, served, width):
+    path = "/look?file=given&by=site&subject_to=defer+%3C%3D+0.2"
+    with opened(
+        browser, served, path, viewport={"width": width, "height": 900}
+    ) as page:
+        settled(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert axe(page) == []
+        page.emulate_media(media="print")
         assert axe(page) == []
 
 

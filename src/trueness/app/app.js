@@ -10,6 +10,8 @@ window.workbench = (() => {
   const form = find("#state"), main = find("main[data-query]");
   // sections that ask for something of their own, beside the threshold
   const ASIDE = ["calibrated", "planning", "ensembles"];
+  // choices that are repeated many times come when the rest is there
+  const LATE = ["zones", "decision", "group-cuts"];
   const bench = { begin: null, lookUp };
   let query = main ? main.dataset.query : "";
   let turn = 0, now = null, last = null, asking = false, next = null, dirty = false, keep = false, timer = 0;
@@ -125,10 +127,15 @@ window.workbench = (() => {
     const keys = all("[data-section]").map((e) => e.dataset.section)
       .filter((key) => !only || only.includes(key));
     const first = keys.includes("threshold") ? ["threshold", "summary"] : [];
+    keys.filter((k) => LATE.includes(k)).forEach((key) => {
+      find("[data-section='" + key + "']").setAttribute("aria-busy", "true");
+      find("[data-section='" + key + "'] [data-body]").classList.add("stale");
+    });
     for (const key of first) await fill(key, true, mine);
     if (mine !== turn) return;
     const order = [...first, ...keys.filter((k) => !first.includes(k))];
-    await Promise.all(order.map((key) => fill(key, false, mine)));
+    await Promise.all(order.filter((k) => !LATE.includes(k)).map((key) => fill(key, false, mine)));
+    await Promise.all(order.filter((k) => LATE.includes(k)).map((key) => fill(key, false, mine)));
     // what the sections found is said in the summary too
     const told = first.length || (only && find("[data-section=summary]"));
     if (mine === turn && told) await fill("summary", false, mine, "&again=1");

@@ -286,16 +286,25 @@ def _headlines(counted: Counted, asked: Asked) -> list[Section]:
 
 def unmet(counted: Counted, asked: Asked) -> dict[str, str]:
     """Which constraint cannot be met together with those before it, and why?"""
+    if not _contradiction(counted, asked):
+        return {}
     for k in range(len(asked.subject_to)):
         some = replace(asked, subject_to=asked.subject_to[: k + 1])
-        try:
-            f = findings(counted, some, quick=True)
-            best = f.models[0]
-            if f.options.two is not None:
-                best_thresholds(best.tally, **f.options.two)
-        except (Infeasible, InputError) as err:
-            return {f"subject_to_{k}": in_page(str(err))}
+        if words := _contradiction(counted, some):
+            return {f"subject_to_{k}": in_page(words)}
     return {}
+
+
+def _contradiction(counted: Counted, asked: Asked) -> str:
+    """Say why no threshold, or no pair of them, keeps the constraints."""
+    try:
+        f = findings(counted, asked, quick=True)
+        best = f.models[0]
+        if f.options.two is not None:
+            best_thresholds(best.tally, **f.options.two)
+    except (Infeasible, InputError) as err:
+        return str(err)
+    return ""
 
 
 @said_elsewhere()

@@ -40,13 +40,17 @@ def in_plain_words(
     checked: Validation | AtThreshold | None,
     options: ReportOptions,
     findings: Sequence[str] = (),
+    advice: Sequence[str] = (),
 ) -> Answers:
-    """Answer the five questions of a reader in a hurry."""
+    """Answer the five questions of a reader in a hurry.
+
+    ``findings`` and ``advice`` are what other sections found, and what they advise.
+    """
     return (
         ("What was measured?", _measured(models, options.classes)),
         ("How good is it?", (*_good(models), *findings)),
         ("How sure are we?", _sure(models, checked, options)),
-        ("What should you do?", _advice(models, options)),
+        ("What should you do?", (*_advice(models, options), *advice)),
         (
             "What should you keep in mind?",
             _mind(models, meaning, checked, options),

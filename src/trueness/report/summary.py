@@ -23,6 +23,7 @@ from trueness.report.slider import slider
 from trueness.threshold.prevalence import PrevalenceLike
 
 TITLE = "How good is this classifier?"
+ADVICE = ("zones", "prevalence", "decision", "group-cuts")  # sections on what to do
 
 
 @said_elsewhere()
@@ -135,8 +136,11 @@ def _weighed(data: Any, groups: Any, prevalence: Any, sampling: str) -> Any:
 
 def plain_words(f: Findings, sections: Sequence[Section]) -> Answers:
     """Answer the questions of a reader in a hurry, from what the sections found."""
-    found = [s.headline for s in sections if s.headline]
-    return in_plain_words(f.models, f.meanings, f.checked, f.options, found)
+    said: dict[bool, list[str]] = {True: [], False: []}
+    for s in sections:
+        said[s.key in ADVICE] += [s.headline] if s.headline else []
+    parts = (f.models, f.meanings, f.checked, f.options)
+    return in_plain_words(*parts, said[False], said[True])
 
 
 def _same_cases(classes: Mapping[str, Any]) -> None:
