@@ -353,6 +353,13 @@ def test_the_log_of_an_evaluation_is_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     log = Path(__file__).parents[1] / "data" / "logs" / "inspect.eval"
     found = trueness.read_verdicts(log)
+    started: list[str] = []
+    monkeypatch.setattr(
+        "trueness.app.server.serve", lambda file, **_: started.append(file)
+    )
+    result = CliRunner().invoke(app, ["app", str(log), "--no-browser"])
+    assert result.exit_code == 0, result.stderr
+    assert started == [str(log)]
     with running() as server:
         answer = server.ask("/upload?name=run.eval", "POST", log.read_bytes())
         where = json.loads(answer.text)["address"]
@@ -371,7 +378,7 @@ def test_the_log_of_an_evaluation_is_read(tmp_path, monkeypatch):
     ]
     result = CliRunner().invoke(app, words[1:])
     assert result.exit_code == 3  # two judges and no label: both say the same
-    sentence = "Without a label the rate cannot be told from 2 judges"
+    sentence = "the rate cannot be determined from 2 judges"
     assert sentence in told
     assert sentence in result.stderr
 

@@ -78,9 +78,22 @@ class Job:
 
     def progress(self) -> dict[str, Any]:
         """Say how far it is."""
-        share = min(self.done / self.total, 1.0) if self.total else None
+        if self.total:
+            share: float | None = min(self.done / self.total, 1.0)
+        else:
+            share = _engine_share() if self.state == "running" else None
         words = self.words or ("Waiting" if self.state == "waiting" else "Working")
         return {"words": words, "share": share}
+
+
+def _engine_share() -> float | None:
+    """How far is the engine, if one counts now? It says so itself, in percent."""
+    shares = []
+    for connection in list(CONNECTIONS):
+        with suppress(Exception):  # one that is closed counts nothing
+            shares.append(connection.query_progress() / 100)
+    found = [s for s in shares if 0 < s <= 1]
+    return max(found) if found else None
 
 
 @final

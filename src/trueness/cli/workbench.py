@@ -11,7 +11,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.doors import door, installed
 from trueness.cli._command import command
 from trueness.cli._shell import CommandAnswer, say
-from trueness.cli._source import open_source
+from trueness.cli._verdicts import open_verdicts
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -22,8 +22,8 @@ def app(
         str | None,
         typer.Argument(
             help="CSV, Parquet or JSON lines (also compressed, a folder, or "
-            "'many/*.parquet'), a database, or sample:west_nile. Without one, drop it "
-            "on the page.",
+            "'many/*.parquet'), a database, the log of an evaluation, or "
+            "sample:west_nile. Without one, drop it on the page.",
             metavar="FILE",
             show_default=False,
         ),
@@ -64,7 +64,7 @@ def app(
     for library in ("uvicorn", "starlette"):
         installed(library, "app")
     if file is not None and "::" not in file and not door("data.files").tables_of(file):
-        open_source(file)  # a file that cannot be read is told before anything begins
+        open_verdicts(file)  # a file that cannot be read is told before anything begins
     if host not in LOOPBACK:
         say(
             f"Warning: listening on {host}. Whoever has the address and its token sees "
