@@ -21,7 +21,6 @@ PICTURES = {
     "app": ("sample:west_nile", NARROW, "threshold", 1440),
     "app_words": ("sample:west_nile", "", "", 1440),
     "app_tests": ("sample:hiv", "", "", 1440),
-    "app_zones": ("sample:west_nile", "&subject_to=defer+%3C%3D+0.1", "zones", 1440),
 }
 HEIGHT = 900
 

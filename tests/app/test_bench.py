@@ -543,7 +543,7 @@ def test_two_cuts_groups_and_a_range_of_prevalences(
 ):
     one, limit = panel["a"], "recall >= 0.5"
     zones = trueness.best_thresholds(
-        one, maximize="accuracy", subject_to=["defer <= 0.2", limit]
+        one, minimize="cost(fp=1, fn=1.5)", subject_to=["defer <= 0.2", limit]
     )
     text = served.section("zones", **DATA, **ALL_OF_IT)
     assert escape(zone_sentences(zones)[0]) in text

@@ -37,6 +37,8 @@ from trueness.report.summary import summarise
 from trueness.threshold.zones import asks_for_two_cuts, undeferred
 
 MAP, COMBINER = "map.json", "combiner.json"
+# both error rates count equally, whatever the prevalence: to be filled in by Python
+EQUAL = "cost(fp=1, fn={panel.n_neg / panel.n_pos:.15g})"
 ROW = 18  # height of a name under a figure
 
 
@@ -157,9 +159,10 @@ def _python(asked: Asked, chosen: Chosen, file: Filed) -> str:
     lines.append(f"print(trueness.best_threshold({one}{_best(asked)}))")
     limits, between = apart(asked.subject_to)
     goals = {"maximize": None, "minimize": None, asked.goal: asked.objective or None}
-    two = asked_of_two(**goals, limits=limits, cost=asked.cost)
+    two = asked_of_two(**goals, limits=limits, cost=asked.cost, equal=EQUAL)
     if two is not None:
-        lines.append(f"print(trueness.best_thresholds({one}{_given(two)}))")
+        both = _given(two).replace(repr(EQUAL), f'f"{EQUAL}"')
+        lines.append(f"print(trueness.best_thresholds({one}{both}))")
     if chosen.by is not None:
         lines.append(
             f"groups = trueness.panel(rows, scores={list(chosen.scores)!r}, "

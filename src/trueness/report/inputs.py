@@ -152,7 +152,9 @@ def read_options(
     if isinstance(subject_to, (str, Constraint)):
         subject_to = (subject_to,)
     limits, between = apart(subject_to)
-    two = asked_of_two(maximize, minimize, limits, cost)
+    odds = data.n_neg / data.n_pos if data.n_pos else 1.0
+    equal = f"cost(fp=1, fn={float(odds):.15g})"
+    two = asked_of_two(maximize, minimize, limits, cost, equal)
     limits = of_one_cut(limits)
     maximize, minimize = (x and undeferred(x) for x in (maximize, minimize))
     if at is not None and (maximize or minimize or two or between):
@@ -160,7 +162,6 @@ def read_options(
             "at= gives the threshold, so there is nothing to choose. Leave out "
             "maximize, minimize and limits on two thresholds or on groups."
         )
-    odds = data.n_neg / data.n_pos if data.n_pos else 1.0
     cost = cost or _costs_of(minimize)
     costs = (float(cost["fp"]), float(cost["fn"])) if cost else (1.0, odds)
     stated = bool(cost) or maximize is not None or minimize is not None
@@ -212,11 +213,12 @@ def asked_of_two(
     minimize: Any,
     limits: tuple[Any, ...],
     cost: Mapping[str, float] | None,
+    equal: str,
 ) -> Any:
     """Give what was asked of two cuts; None where one was meant.
 
     Without an objective costs are minimised, or as few cases as possible deferred; who
-    has limited those wants something for them, and gets the highest accuracy.
+    has limited those gets ``equal``, by which both error rates count equally.
     """
     if not asks_for_two_cuts([maximize, minimize, *limits]):
         return None
@@ -225,7 +227,7 @@ def asked_of_two(
         if cost:
             minimize = f"cost(fp={float(cost['fp'])!r}, fn={float(cost['fn'])!r})"
         elif limited:
-            maximize = "accuracy"
+            minimize = equal
         else:
             minimize = "defer"
     return {"maximize": maximize, "minimize": minimize, "subject_to": limits}

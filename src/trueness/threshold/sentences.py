@@ -38,10 +38,13 @@ def zone_sentences(z: Zones) -> list[str]:
         f"{z.upper:.6g} or more."
     )
     if z.defer:
+        positive = f"positive when it is {z.upper:.6g} or more"
+        if z.upper == float("inf"):
+            positive = "none positive"
         where = (
             f"Call a case negative when its score is below {z.lower:.6g}, and "
-            f"positive when it is {z.upper:.6g} or more; leave the {percent(z.defer)} "
-            "of the cases in between to a person."
+            f"{positive}; leave the {percent(z.defer)} of the cases in between to a "
+            "person."
         )
     single = "no single threshold meets the constraints"
     if z.single == z.single:
