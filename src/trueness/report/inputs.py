@@ -7,13 +7,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.names import told_apart
 from trueness._core.records import Estimate
+from trueness.counts.placements import placements
 from trueness.counts.values import Panel, Tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints, metric
@@ -231,6 +232,44 @@ def asked_of_two(
         else:
             minimize = "defer"
     return {"maximize": maximize, "minimize": minimize, "subject_to": limits}
+
+
+CountsT = TypeVar("CountsT", bound=Panel | Tally)
+MOST_MODELS = 20  # classifiers that a page can show; sections compare them pairwise
+MOST_GROUPS = 30  # groups, likewise
+
+
+def strongest(data: Any, wanted: str) -> tuple[Any, str]:
+    """Keep the classifiers that rank best, and say how many were left out.
+
+    The one that is ``wanted`` stays. A page on hundreds would take hours to make, and
+    nobody would read it.
+    """
+    few = not isinstance(data, Panel) or len(data.names) <= MOST_MODELS
+    if few or not (data.n_pos and data.n_neg):
+        return data, ""
+    area = {n: placements(data[n].labelled()).auc for n in data.names}
+    order = sorted(area, key=lambda n: (n != wanted, -area[n]))
+    kept = [n for n in data.names if n in order[:MOST_MODELS]]
+    left = len(data.names) - len(kept)
+    return data[kept], (
+        f"the {len(kept)} of {len(data.names)} scores with the highest AUC; "
+        f"{left} were left out"
+    )
+
+
+def largest(
+    groups: Mapping[Any, CountsT] | None,
+) -> tuple[Mapping[Any, CountsT] | None, str]:
+    """Keep the largest groups, and say how many were left out."""
+    if groups is None or len(groups) <= MOST_GROUPS:
+        return groups, ""
+    order = sorted(groups, key=lambda g: -groups[g].n)[:MOST_GROUPS]
+    kept = {g: x for g, x in groups.items() if g in set(order)}
+    return kept, (
+        f"the {len(kept)} largest of {len(groups)}; {len(groups) - len(kept)} were "
+        f"left out"
+    )
 
 
 def read_models(

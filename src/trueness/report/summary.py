@@ -10,6 +10,7 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.numbers import number_of, percent
+from trueness._core.progress import steps
 from trueness._core.records import shown
 from trueness.counts.values import Panel, Tally, with_share
 from trueness.ranking.clusters import cluster_panel
@@ -17,7 +18,7 @@ from trueness.ranking.verification import said_elsewhere
 from trueness.report import nogold
 from trueness.report._parts import Page, Section, possible
 from trueness.report.findings import SECTIONS, Findings
-from trueness.report.inputs import read_options
+from trueness.report.inputs import largest, read_options, strongest
 from trueness.report.plain_words import Answers, in_plain_words, tiles
 from trueness.report.slider import slider
 from trueness.threshold.prevalence import PrevalenceLike
@@ -61,6 +62,8 @@ def summarise(
     if cluster is not None:
         cluster = cluster_panel(cluster)
         data = cluster[list(cluster.names[:-1])]
+    data, fewer = strongest(data, classifier)
+    groups, some = largest(groups)
     if classes and isinstance(data, Mapping):
         data, groups = {f"{c} against the rest": t for c, t in data.items()}, None
         _same_cases(data)
@@ -68,6 +71,7 @@ def summarise(
     title, facts = shown(title, 120), facts_of(cases, source, data if classes else None)
     if sampling == "case-control":
         facts += (("weighed to a prevalence of", percent(float(asked))),)  # type: ignore[arg-type]
+    facts += tuple((k, v) for k, v in (("shown", fewer), ("groups", some)) if v)
     if not cases.n_pos + cases.n_neg and cases.n_unknown:
         return nogold.without_labels(
             cases, title=title, facts=facts, level=level, rng=rng, command=command
@@ -93,7 +97,7 @@ def summarise(
     f = Findings(data, options, groups)
     made = {
         key: section
-        for key, ask in SECTIONS.items()
+        for key, ask in steps(SECTIONS.items(), "Sections", len(SECTIONS))
         if (section := possible(partial(ask, f)))
     }
     return Page(
