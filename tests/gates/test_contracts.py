@@ -78,6 +78,7 @@ MISTAKES = {
     + AUC.replace('"auc"', '"acu"'): r"line 5\): There is no metric 'acu'. Did you",
     HEAD + AUC.replace("0.7", '"0.7"'): r"line 6\): at_least must be a finite number",
     HEAD + AUC.replace("at_least", "at_lest"): r"line 6\): A requirement has no field",
+    HEAD + AUC.replace("0.7", "70"): "auc lies between 0 and 1; the bound 70 is",
     HEAD: "requires nothing",
     HEAD + "[[require]\n": "is not TOML",
 }
@@ -125,6 +126,22 @@ def test_groups_baselines_and_outputs(folder):
     apart = run(alone, "new.parquet", "--baseline", "last.parquet", "--json")
     reasons = [v["reason"] for v in json.loads(apart.stdout)["result"]["verdicts"]]
     assert sum("unpaired" in r for r in reasons) == 1
+
+
+def test_a_baseline_is_paired_case_by_case_or_not_at_all(folder):
+    better = '[[require]]\nmetric = "auc"\nnot_worse_than = "baseline"\nmargin = 0.02\n'
+    path = contract(HEAD + 'key = "id"\n' + better)
+    none = run(path, "new.parquet")
+    assert none.exit_code == 2
+    assert "Type --baseline" in none.stderr
+    last = pd.read_parquet("last.parquet")
+    last.iloc[:700].to_parquet("some.parquet")
+    done = run(path, "new.parquet", "--baseline", "some.parquet")
+    assert "100 of 800 rows have no baseline score" in done.stderr
+    pd.concat([last, last.iloc[:3]]).to_parquet("twice.parquet")
+    twice = run(path, "new.parquet", "--baseline", "twice.parquet")
+    assert twice.exit_code == 2
+    assert "3 rows repeat a value of the key 'id'" in twice.stderr
 
 
 def test_missing_scores_are_counted_and_left_out(folder):

@@ -107,7 +107,7 @@ def _answer(
             v.verdict,
             f"{v.group}: {v.requirement}" if v.group else v.requirement,
             f"{v.value:.4g}",
-            "" if v.low == v.high else f"{v.low:.4g} to {v.high:.4g}",
+            "exact" if v.low == v.high else f"{v.low:.4g} to {v.high:.4g}",
         ]
         for v in found.ordered()
     ]
@@ -275,18 +275,46 @@ def _baseline(
 ) -> tuple[Tally | None, Panel | None]:
     """Count the baseline: on the same cases where a key joins the files."""
     if file is None:
+        for r in asked.requirements:
+            if r.not_worse_than and r.not_worse_than not in source.types:
+                raise InputError(
+                    f"{r} needs a baseline. Type --baseline last_release.parquet, or "
+                    f"name a column of {source.name} with its scores."
+                )
         return None, None
     other = open_source(file)
     column = _known(other, score, "score")
     if asked.key and asked.key in source.types and asked.key in other.types:
         key, name = quoted(asked.key), quoted(column)
+        for one in (source, other):
+            _once(one, asked.key)
         right = other.rows.project(f"{key}, {name} AS trueness_baseline")
-        both = rows.to_arrow_table().join(right.to_arrow_table(), asked.key)
+        here = rows.to_arrow_table()
+        both = here.join(right.to_arrow_table(), asked.key)
         both = both.filter(both["trueness_baseline"].is_valid())
+        if both.num_rows < here.num_rows:
+            say(
+                f"{here.num_rows - both.num_rows:,} of {here.num_rows:,} rows have no "
+                f"baseline score with the same {asked.key!r}; the comparison leaves "
+                f"them out."
+            )
         made = panel(both, [score, "trueness_baseline"], **options)
         return None, made
     label = {**options, "label": _known(other, str(options["label"]), "label")}
     return tally(other.rows, score=column, **label), None
+
+
+def _once(source: Source, key: str) -> None:
+    """Stop where two rows have one key: joined, they would count as more cases."""
+    named = quoted(key)
+    rows = source.rows.aggregate(f"count({named}) AS n, count(DISTINCT {named}) AS d")
+    n, distinct = rows.fetchall()[0]
+    if n != distinct:
+        raise InputError(
+            f"{source.name}: {n - distinct:,} rows repeat a value of the key "
+            f"{key!r}, so that cases cannot be paired. Name a key that each case has "
+            f"once, or leave key out of the contract."
+        )
 
 
 def _first(

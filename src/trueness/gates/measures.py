@@ -393,6 +393,9 @@ MEASURES: dict[str, tuple[Callable[..., Interval], str]] = {
     "prevalence": (_prevalence, "none"),
 }
 
+# between which numbers a measure lies; those without an entry are shares
+RANGES = {"log_loss": (0.0, np.inf), "calibration_slope": (-np.inf, np.inf)}
+
 # facts about the file itself: counted, and so without an interval
 FACTS: dict[str, Callable[[Tally], float]] = {
     "cases": lambda t: t.n,

@@ -14,7 +14,7 @@ from typing import Any, final
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import nearest
-from trueness.gates.measures import FACTS, MEASURES
+from trueness.gates.measures import FACTS, MEASURES, RANGES
 from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import known_names, metric
 
@@ -219,6 +219,8 @@ def _checked(r: Requirement) -> Requirement:
                 f"{r.metric} does not depend on a threshold; leave out threshold "
                 f"{r.threshold:g}."
             )
+        if r.metric in MEASURES:
+            _possible(r, RANGES.get(r.metric, (0.0, 1.0)))
         return r
     found = _known(r)
     if r.threshold is None:
@@ -226,7 +228,7 @@ def _checked(r: Requirement) -> Requirement:
             f"{r.metric} needs a threshold: which scores are flagged? Give threshold, "
             f'or write "{r.metric} >= 0.9 at 0.5".'
         )
-    _possible(r, found)
+    _possible(r, found.range)
     return r
 
 
@@ -261,8 +263,8 @@ def _known(r: Requirement) -> Metric:
         raise InputError(f"metric {r.metric!r}: {err}") from None
 
 
-def _possible(r: Requirement, m: Metric) -> None:
-    low, high = m.range
+def _possible(r: Requirement, ends: tuple[float, float]) -> None:
+    low, high = ends
     for bound in (r.at_least, r.at_most):
         if bound is not None and not low <= bound <= high:
             raise InputError(
