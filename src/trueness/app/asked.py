@@ -76,7 +76,7 @@ FIELDS = {
 # not "w": a guess that is wrong would move every number
 WEIGHT_NAMES = ("weight", "weights", "sample_weight", "survey_weight", "case_weight")
 WEIGHS_ONE = "every case weighs the same"
-NO_LABELS = "nobody looked"
+NO_LABELS = "no human labels"
 WHOLE = {
     "tests": "tests and judges are counted in whole cases",
     "leaves": "leaves are counted in whole cases",
