@@ -269,6 +269,6 @@ def test_separated_and_single_cases_have_an_interval():
 
 def test_unlabelled_cases_are_left_out_and_named():
     t = trueness.tally([1, 0, None, 1], [3, 2, 2.5, 1], weight=[2, 1, 0.5, 1])
-    assert "0.5 of weights of 4.5 have no label" in " ".join(trueness.auc(t).notes)
+    assert "a weight of 0.5 of 4.5 have no label" in " ".join(trueness.auc(t).notes)
     with pytest.raises(trueness.InputError, match="missing at random"):
         trueness.auc(t, unlabelled="missing at random")

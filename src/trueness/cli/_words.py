@@ -37,7 +37,8 @@ _GIVEN = re.compile(
 )
 # signs of Python that no option stands for; "cost(fp=1, fn=5)" is typed in a shell too
 _PYTHON = re.compile(
-    r"\b(?:trueness|tally|panel|frame|leaves|scan|map|post|report)[.(\[][\"'\w\[]|"
+    r"(?<!pip install \")\b"
+    r"(?:trueness|tally|panel|frame|leaves|scan|map|post|report)[.(\[][\"'\w\[]|"
     r"(?<![-\w])(?!(?:[ft][pn]|defer|beta|odds)=)[a-z_]+=(?=[\"'\d\[{( ])|"
     r"\by_true\b|\by_score\b|\blambda\b"
 )

@@ -134,7 +134,7 @@ def left_out_spread(change: Floats, number: Floats) -> Spread:
 
     Examples
     --------
-    >>> left_out_spread(np.array([0.1]), np.array([9.0])).df
+    >>> round(left_out_spread(np.array([0.1]), np.array([9.0])).df, 12)
     12.0
     """
     variance = float(number @ change**2)

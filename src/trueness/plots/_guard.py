@@ -48,7 +48,8 @@ def _axes(figure: str, ax: Any) -> None:
     if ax is not None and not hasattr(ax, "plot"):
         raise InputError(
             f"plots.{figure} draws on axes of matplotlib with ax=; found "
-            f"{described(ax)}. Leave ax out for a chart of Altair."
+            f"{described(ax)}. Type fig, ax = matplotlib.pyplot.subplots() and pass "
+            f"ax=ax, or leave ax out for a chart of Altair."
         )
 
 

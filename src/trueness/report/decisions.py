@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -62,8 +63,9 @@ def two_cuts(best: Model, options: ReportOptions) -> Section | None:
     words = zone_sentences(z)
     rows = [[*row, int(row[1]) + int(row[2])] for row in zone_rows(z)]  # type: ignore[call-overload]
     metrics = [(name, e) for name, e in found.metrics.items()]
+    scores = score_figure({best.name: best.tally.labelled()})
     figure = svg.bars(
-        score_figure({best.name: best.tally.labelled()}),
+        replace(scores, what="Scores and deferred cases"),
         note="Solid: positives. Dashed outline: negatives. Shaded: cases left to a "
         "person.",
         now=(z.lower, z.upper),

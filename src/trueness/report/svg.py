@@ -294,8 +294,8 @@ def threshold_text(threshold: float) -> str:
 def bars(figure: Bars, *, note: str, now: float | tuple[float, float]) -> Figure:
     """Draw how scores are spread.
 
-    ``now`` is the threshold where the slider starts, or two cuts that stay, with the
-    zone of doubt between them.
+    ``now`` is the threshold where the slider starts, or two thresholds that stay, with
+    the deferred cases between them.
     """
     shares = {name: figure.shares(name) for name in figure.neg}
     top = max(float(v.max()) for pair in shares.values() for v in pair) * 1.05 or 1.0
