@@ -92,7 +92,7 @@ def test_tree_with_its_leaves(tree):
     # class, number and cases under each leaf, its rule on touch
     texts = [row["text"] for row in values(spec, 3)]
     majority = {"negative": "0", "positive": "1", "tie": "tie"}
-    for text, k in zip(texts, range(len(leaves)), strict=True):
+    for k, text in enumerate(texts[: len(leaves)]):
         called, _, rest = text.partition("\n")
         assert called == majority[report.majority[k]]
         assert rest == f"#{report.node[k]}, n = {report.n[k]}"
@@ -105,6 +105,16 @@ def test_tree_with_its_leaves(tree):
         ]
         assert all(edge["depth2"] < d for _, d in ends)
     assert min(row["depth"] for row in leaves) > min(q["depth"] for q in questions)
+
+
+def test_a_leaf_without_a_case_is_named_too(tree):
+    model, X, y = tree
+    few = model.apply(X[200:]) == model.apply(X[200:])[0]
+    report = trueness.estimators.leaf_report(model, X[200:][few], y[200:][few])
+    texts = [row["text"] for row in values(plots.leaf_tree(model, report).to_dict(), 3)]
+    empty = model.get_n_leaves() - report.node.size
+    assert empty > 0
+    assert sum(text.startswith("no case") for text in texts) == empty
 
 
 def test_a_confident_tree_is_drawn(tree):

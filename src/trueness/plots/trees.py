@@ -219,7 +219,7 @@ def leaf_tree(
         _edges(inner, left, right, x, depth, above),
         _questions(inner, low, x, depth, names),
         _leaves(report, x, depth),
-        _leaf_names(report, x, depth),
+        _leaf_names(report, shown[left[shown] < 0], x, depth),
     ]
     chart = alt.layer(*layers).properties(width=width, height=height)
     trusted = int((report.verdict == "trust").sum())
@@ -325,15 +325,18 @@ def _leaves(report: LeafReport, x: Array, depth: Array) -> Any:
     )
 
 
-def _leaf_names(report: LeafReport, x: Array, depth: Array) -> Any:
-    """Write class, number and cases under each leaf."""
+def _leaf_names(report: LeafReport, ends: Array, x: Array, depth: Array) -> Any:
+    """Write class, number and cases under each leaf; some may have no case."""
     classes = ("negative", "positive") if report.classes is None else report.classes
     called = {"negative": classes[0], "positive": classes[1]}
     text = [
         f"{shown(called.get(m, m), 14)}\n#{node}, n = {n:,}"
         for m, node, n in zip(report.majority, report.node, report.n, strict=True)
     ]
-    columns = {"x": x[report.node], "depth": depth[report.node], "text": text}
+    empty = np.setdiff1d(ends, report.node)
+    text += [f"no case\n#{node}" for node in empty]
+    at = np.concatenate([report.node, empty]).astype(int)
+    columns = {"x": x[at], "depth": depth[at], "text": text}
     return (
         alt.Chart(frame(columns))
         .mark_text(fontSize=9, dy=18, lineBreak="\n", color="#333333")
