@@ -49,29 +49,29 @@ def plan_auc_difference(
     first, second
         The AUCs that are expected.
     correlation
-        Between the two scores within a class.
+        Correlation between the two scores within a class.
     prevalence
         Share of positives.
     half_width
         Wanted half width of the interval of the difference.
     power
-        Instead: wanted power of the paired test of equal AUCs (0.9 when neither is
-        given).
+        Instead of ``half_width``: the wanted power of the paired test of equal AUCs
+        (0.9 when neither is given).
     level
         Confidence level; the test has level 1 - ``level``.
 
     Returns
     -------
     Plan
-        ``auc`` is the difference, ``null`` 0.
+        Its ``auc`` is the difference of the AUCs, and its ``null`` is 0.
 
     Notes
     -----
-    Bivariate normal scores of equal spread: pairs of cases that share a positive or a
-    negative are correlated by rho / 2, the same pair by rho. Up to 150 cases of
-    a class, power and width are those of the test of :func:`compare_auc` in 2000
-    samples drawn from that model (seed 0); beyond, those of a normal difference with
-    this variance.
+    The model is that of bivariate normal scores with equal standard deviations: two
+    pairs of cases that share a positive or a negative have the correlation rho / 2, and
+    the same pair has rho. With up to 150 cases of a class, power and width are those of
+    the test of :func:`compare_auc` in 2000 samples drawn from that model (seed 0). With
+    more, they are those of a normally distributed difference with this variance.
 
     Examples
     --------

@@ -81,20 +81,23 @@ def compare_auc(
     Returns
     -------
     Comparison
-        AUCs, all pairs with intervals and Holm-adjusted p-values, omnibus test.
+        The AUCs, all pairs with intervals and Holm-adjusted p-values, and an omnibus
+        test.
 
     Notes
     -----
-    Paired: DeLong's covariance of the placement values, with Student's distribution and
-    Satterthwaite's degrees of freedom, without which a 5 % test rejects up to 28 % of
-    true hypotheses with two positives. The variance of a difference is that of
-    the differences of placement values, so that a copy, or a monotone re-scoring, has
-    exactly difference 0 and p = 1. Unpaired, and where a variance is zero though the
-    classifiers are no copies (both perfect), or unknown (one positive), the two score
-    intervals are combined (MOVER). All equal: Hotelling's statistic, Brunner's where
-    cases are few; ``docs/maths/ranking.md`` has their measured error rates. Cases
-    without a label change nothing; cases for which a classifier
-    gave no output must be left out first (``panel.observed()``). O(K m log m + K^2 m).
+    Paired comparisons use DeLong's covariance of the placement values, with Student's
+    distribution and Satterthwaite's degrees of freedom; without these, a 5 % test
+    rejects up to 28 % of true null hypotheses when there are two positives. The
+    variance of a difference is that of the differences of placement values, so that a
+    copy, or a monotone re-scoring, has a difference of exactly 0 and p = 1. The two
+    score intervals are combined (MOVER) in unpaired comparisons, and where a variance
+    is unknown (one positive) or is zero though the classifiers are not copies (both
+    perfect). The test that all AUCs are equal uses Hotelling's statistic, or Brunner's
+    where cases are few; ``docs/maths/ranking.md`` has their measured error rates. Cases
+    without a label change nothing; cases for which a classifier gave no output must be
+    left out first (``panel.observed()``). The time is O(K m log m + K^2 m) for K
+    classifiers and m distinct rows.
 
     References
     ----------

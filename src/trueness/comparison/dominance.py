@@ -43,30 +43,34 @@ _EQUAL = 1e-12
 class Dominance(Record):
     """Is the first classifier better everywhere, and how sure are we?
 
-    True in an ``if`` when the first dominates the second in the sample.
+    In an ``if`` the answer counts as True when the first dominates the second in the
+    sample.
 
     Attributes
     ----------
     verdict : {"dominates", "is dominated", "equal", "crosses"}
-        How the curves of the sample lie.
+        How the two curves of the sample compare.
     fpr_better, fpr_worse : tuple of (low, high)
-        False positive rates at which the first has the higher, the lower ROC curve.
+        Ranges of false positive rates where the ROC curve of the first is higher, and
+        where it is lower.
     recall_better, recall_worse : tuple of (low, high)
-        Recalls at which it has the higher, the lower precision, at any prevalence.
+        Ranges of recall where the precision of the first is higher, and where it is
+        lower, at any prevalence.
     p_better, p_worse : float
-        Is there a range of false positive rates where the first is better, where it is
-        worse? One-sided p-values: small ones say yes.
+        One-sided p-values: is there a range of false positive rates where the first is
+        better, and is there one where it is worse? A small value says yes.
     range_better, range_worse : tuple (low, high)
-        The false positive rates at which that is clearest; empty when nothing points
-        that way.
+        The range of false positive rates where that is clearest; empty when the sample
+        shows no such range.
     p_value : float
-        Could the two curves be equal? Twice the smaller of both.
+        Could the two curves be equal? Twice the smaller of ``p_better`` and
+        ``p_worse``.
     margin : float
         With the confidence of ``level`` the second is nowhere better by more than this,
         in true positive rate: non-inferiority of the whole curve.
     tested_margin, p_noninferior : float
         The margin that was asked about, and the p-value of "the second is better by
-        more than that at some false positive rate"; NaN when none was.
+        more than that at some false positive rate"; NaN when no margin was given.
     surely_better, surely_worse : tuple of (low, high)
         False positive rates at which the band of the difference excludes zero.
     fpr, difference, low, high : array
@@ -128,8 +132,8 @@ def dominates(
         a panel of two needs no names.
     margin
         A loss of true positive rate that would not matter, for example 0.05: then
-        ``p_noninferior`` says whether more can be excluded at every false positive
-        rate.
+        ``p_noninferior`` says whether a larger loss can be excluded at every false
+        positive rate.
     level
         Confidence level of the band of the difference and of the margin.
     points
@@ -145,19 +149,20 @@ def dominates(
 
     Notes
     -----
-    Sameni (2025), eq. (27), not strict: curves may touch. Differs from the text there:
-    strict dominance on [0, 1] is impossible, since all curves meet at both ends, and
-    dominance does carry over to accuracy and F-beta at equal specificity.
+    Sameni (2025), eq. (27), not strict: curves may touch. This differs from the text
+    there: strict dominance on [0, 1] is impossible, since all curves meet at both ends,
+    and dominance does carry over to accuracy and F-beta at equal specificity.
 
-    *Better somewhere.* Mean differences over the whole range, its halves, quarters and
-    eighths (while they hold five negatives), each over its bootstrap error; the largest
-    counts, and narrow ranges pay for their number: :math:`\max_w (t_w - \tfrac12
-    \sqrt{2 \ln(1 / w)})` for a range of width w (after Duembgen and Spokoiny 2001).
-    Its null distribution is that of correlated normal values. The whole range is the
-    difference of the AUCs, so little power is lost against DeLong's test, and curves
-    that cross are found too. *Nowhere worse.* At each false positive rate the
-    one-sided bound; the worst of them holds without an adjustment, since all must be
-    passed (Berger 1982). ``docs/maths/ranking.md`` has measured error rates.
+    *Better somewhere.* The mean differences over the whole range, its halves, quarters
+    and eighths (while they hold five negatives) are each divided by their bootstrap
+    standard error. The largest counts, after a penalty on narrow ranges, of which there
+    are more: :math:`\max_w (t_w - \tfrac12 \sqrt{2 \ln(1 / w)})` for a range of width w
+    (after Duembgen and Spokoiny 2001). Its null distribution is that for correlated
+    normal values. The mean over the whole range is the difference of the AUCs, so
+    little power is lost against DeLong's test, and curves that cross are found too.
+    *Nowhere worse.* A one-sided bound is computed at each false positive rate; the
+    worst of them holds without an adjustment for their number, since all must be passed
+    (Berger 1982). ``docs/maths/ranking.md`` has measured error rates.
 
     References
     ----------

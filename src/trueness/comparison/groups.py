@@ -42,12 +42,12 @@ def compare_groups(
     rng: Seed = 0,
     replicates: int = 500,
 ) -> Comparison:
-    r"""Does a number differ between groups, and could that be chance?
+    r"""Does a statistic differ between groups, and could that be chance?
 
     Parameters
     ----------
     groups
-        A mapping from name to tally, of different cases.
+        A mapping from name to tally; each case is in one group only.
     statistic
         A function from a tally to a number or an :class:`Estimate`, for example
         ``trueness.average_precision`` or ``lambda t: trueness.partial_auc(t, fpr=(0,
@@ -62,14 +62,15 @@ def compare_groups(
     Returns
     -------
     Comparison
-        Values and differences with percentile intervals, p-values by the normal error
-        of the bootstrap, Holm-adjusted; omnibus (Wald) test.
+        Values and differences with percentile intervals; Holm-adjusted p-values from
+        the normal distribution with the bootstrap standard error; an omnibus (Wald)
+        test.
 
     Notes
     -----
     For the AUC :func:`compare_auc` gives the same without resampling. Where no redrawn
     sample of a group differs (a perfect classifier), the interval of the statistic
-    itself stands in, if it has one.
+    itself is used instead, if it has one.
 
     Examples
     --------
@@ -130,8 +131,8 @@ def cluster_bootstrap(
         A function from the sum of such tallies to a number or an :class:`Estimate`, for
         example ``trueness.auc``.
     method
-        ``"percentile"`` or ``"normal"`` (value and bootstrap error; the better one with
-        few clusters).
+        ``"percentile"`` or ``"normal"`` (the value with its bootstrap standard error;
+        the better one with few clusters).
     level
         Confidence level of the interval.
     rng, replicates
@@ -140,15 +141,16 @@ def cluster_bootstrap(
     Returns
     -------
     Estimate
-        The number for all cases together, with its interval.
+        The statistic for all cases together, with its interval.
 
     Notes
     -----
-    Draws without a positive or a negative case, where the number does not exist, are
-    drawn again; when most draws are such, that is an error. Where every draw gives the
-    same number (all clusters separated perfectly), an average cluster with exchanged
-    labels is added to those that can be drawn: with m clusters the 95 % interval of an
-    AUC of 1 then reaches down to 1 - 3 / m, as for m cases of which none failed.
+    Samples without a positive or without a negative case, where the statistic is
+    undefined, are drawn again; it is an error when most samples are of this kind. Where
+    every sample gives the same value (all clusters separated perfectly), an average
+    cluster with exchanged labels is added to those that can be drawn: with m clusters
+    the 95 % interval of an AUC of 1 then reaches down to 1 - 3 / m, like that of a rate
+    when none of m cases failed (rule of three).
 
     References
     ----------

@@ -86,7 +86,8 @@ def compare_metric(
     metric
         Any metric, as a value or as text: ``"f1"``, ``"0.5*recall + 0.5*precision"``.
     thresholds
-        One for all, a mapping from name, or a sequence in the order of the names.
+        One for all, a mapping from name to threshold, or a sequence in the order of the
+        names.
     method
         ``"mcnemar"`` (exact; for accuracy, recall and specificity), ``"bootstrap"``
         (paired: whole cases are drawn) or ``"auto"``, the first where it applies.
@@ -94,11 +95,11 @@ def compare_metric(
         How much less the metric may be and still count as no worse, for example 0.05;
         adds tests of non-inferiority and of equivalence to every pair.
     prevalence
-        The share of positives where the classifiers are used, for metrics that rest on
-        it; that of the cases when None.
+        The share of positives where the classifiers are used, for metrics that depend
+        on it; that of the cases when None.
     sampling
-        ``"cohort"``: the cases as they came. ``"case-control"``: so many of each class
-        by design; a metric that rests on the share of positives then needs
+        ``"cohort"``: the cases as they came. ``"case-control"``: a fixed number of each
+        class by design; a metric that depends on the share of positives then needs
         ``prevalence``.
     level
         Confidence level of the intervals.
@@ -113,19 +114,24 @@ def compare_metric(
     Returns
     -------
     Comparison
-        The metric of each, all pairs with Holm-adjusted p-values, omnibus (Wald) test.
+        The metric of each classifier, all pairs with Holm-adjusted p-values, and an
+        omnibus (Wald) test.
 
     Notes
     -----
-    Each case is first turned into votes, so the bootstrap draws at most eight counts
-    for a pair, however many cases there are. It is Rubin's (1981) with half a case
-    added to each of them (Jeffreys): five of five found is 1 (0.62 to 1), not 1 (1 to
-    1), and for one share it is Jeffreys' interval. Cases on which two classifiers
-    differ get one instead (Bonett and Price 2012): with a half, four against none would
-    be significant, which equal classifiers show in one of eight such samples. McNemar's
-    exact p-value is the binomial one, of the cases on which two classifiers differ.
-    Measured error rates are in ``docs/maths/ranking.md``. A larger value counts as
-    better when a margin is tested, so give the margin of a cost to the other side.
+    The scores of each case are first turned into votes (flagged or not), so the
+    bootstrap draws at most eight counts for a pair, however many cases there are. It is
+    the Bayesian bootstrap of Rubin (1981) with half a case added to each count
+    (Jeffreys): a recall of five in five is 1 (0.62 to 1), not 1 (1 to 1), and for a
+    single share the result is Jeffreys' interval. The counts of cases on which two
+    classifiers differ get a whole case instead (Bonett and Price 2012). With half a
+    case, four such cases against none would be significant, although two equal
+    classifiers give that result in one of eight samples with four such cases. McNemar's
+    exact p-value is that of the binomial test on the cases on which two classifiers
+    differ. Measured error rates are in ``docs/maths/ranking.md``. A larger value counts
+    as better when a margin is tested. For a metric that is better when lower, such as a
+    cost, the two p-values of non-inferiority are therefore interchanged:
+    ``p_noninferior_second`` is that of the first.
 
     References
     ----------
@@ -292,7 +298,7 @@ def compare_statistic(
     rng: Seed = 0,
     replicates: int = 500,
 ) -> Comparison:
-    r"""Which classifier is better by any number, on the same cases?
+    r"""Which classifier is better by any statistic, on the same cases?
 
     Parameters
     ----------
@@ -310,8 +316,8 @@ def compare_statistic(
     Returns
     -------
     Comparison
-        The number of each, all pairs with percentile intervals and Holm-adjusted
-        bootstrap p-values, omnibus (Wald) test.
+        The statistic of each classifier, all pairs with percentile intervals and
+        Holm-adjusted bootstrap p-values, and an omnibus (Wald) test.
 
     Notes
     -----

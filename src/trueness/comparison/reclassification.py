@@ -39,11 +39,11 @@ class Reclassification(Record):
     value : Estimate
         The sum of both parts (NRI in [-2, 2], IDI in [-2, 2]).
     positives, negatives : Estimate
-        The part of the positives (moved up less moved down, or rise of the mean risk)
-        and of the negatives (the reverse). Report them apart: their sum weighs
-        positives and negatives alike, whatever the prevalence.
+        The part of the positives (share moved up minus share moved down, or rise of the
+        mean risk) and the part of the negatives (the reverse). Report them separately:
+        their sum weighs positives and negatives alike, whatever the prevalence.
     p_value : float
-        Two-sided; of no improvement, if both models are calibrated.
+        Two-sided p-value of no improvement, valid if both models are calibrated.
     auc : Pair
         The difference of the AUCs, new minus old, on the same cases.
     calibration : tuple of float
@@ -102,11 +102,11 @@ def nri(
 
     Notes
     -----
-    Pencina et al. (2008), eqs. 5 to 7; (2011) for the category-free form. Intervals by
-    Agresti and Min (2005), half a case added to each direction, so that there is width
-    when no case moved. On cases that a model was fitted to, or when the new
-    model is not calibrated, the index is positive for useless models too (Hilden and
-    Gerds 2014; Pepe et al. 2015); Kerr et al. (2014) advise against it.
+    Pencina et al. (2008), eqs. 5 to 7; (2011) for the category-free form. The intervals
+    are those of Agresti and Min (2005), with half a case added to each direction, so
+    that they have width even when no case moved. On cases that a model was fitted to,
+    or when the new model is not calibrated, the index is positive for useless models
+    too (Hilden and Gerds 2014; Pepe et al. 2015); Kerr et al. (2014) advise against it.
 
     References
     ----------
@@ -143,7 +143,7 @@ def idi(
     *,
     level: float = 0.95,
 ) -> Reclassification:
-    r"""By how much does a new model move risks apart?
+    r"""By how much more does a new model separate the mean risks of both classes?
 
     .. math:: \mathrm{IDI} = E[p_{new} - p_{old} | +] - E[p_{new} - p_{old} | -]
 
@@ -164,9 +164,9 @@ def idi(
     Notes
     -----
     Pencina et al. (2008), eqs. 11 to 13: the gain of Yates' discrimination slope.
-    Student's distribution with Satterthwaite's degrees of freedom. A model that is
-    merely more extreme gains (Hilden and Gerds 2014); prefer proper scores (``brier``,
-    ``log_loss``) or the net benefit.
+    Intervals and p-value use Student's distribution with Satterthwaite's degrees of
+    freedom. A model whose risks are merely more extreme gains too (Hilden and Gerds
+    2014); prefer proper scores (``brier``, ``log_loss``) or the net benefit.
 
     References
     ----------

@@ -32,16 +32,18 @@ class Pair(Record):
     statistic : float
         Difference over its standard error (z), or what ``method`` says.
     p_value : float
-        Two-sided; 1 for copies.
+        Two-sided p-value; 1 when one classifier is a copy of the other.
     p_adjusted : float
         Adjusted for the number of pairs (Holm).
     margin : float
-        By how much less a value may be and still count as no worse; NaN when not asked.
+        By how much less a value may be and still count as no worse; NaN when no margin
+        was given.
     p_noninferior, p_noninferior_second : float
         One-sided: could the first be worse than the second by more than ``margin``, or
         the second worse than the first? NaN without a margin.
     p_equivalent : float
-        Could they differ by more than ``margin`` either way? The larger of those two.
+        Could they differ by more than ``margin`` either way? The larger of the two
+        p-values of non-inferiority.
     """
 
     first: str

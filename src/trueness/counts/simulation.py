@@ -41,7 +41,7 @@ def simulate_tally(
     auc
         The area under the ROC curve of the population, between 0 and 1.
     sd_ratio
-        Spread of the positives relative to the negatives.
+        Standard deviation of the positives' scores over that of the negatives'.
     rng
         A seed or a NumPy generator.
 

@@ -78,10 +78,10 @@ class Tally(Cases):
     neg, pos, unknown : array (m,) of int64
         Cases at that score that are negative, positive and without a label.
     high : array (m,) of float64
-        The largest score of each row: the score itself, but for a tally that was binned
-        (see :meth:`coarse`). ``score`` is then the smallest one, so that every
-        threshold of the tally is a threshold of the cases; :func:`trueness.bounds` says
-        what is lost.
+        The largest score of each row. It equals ``score``, except in a binned tally
+        (see :meth:`coarse`), whose ``score`` is the smallest score of each bin, so that
+        every threshold of the tally is also one of the cases; :func:`trueness.bounds`
+        says how much accuracy is lost.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class Tally(Cases):
 
     @property
     def high(self) -> Floats:
-        """Which is the largest score of each row? Another than ``score`` in a bin."""
+        """What is the largest score of each row? It differs from ``score`` in a bin."""
         return self.score if self._high is None else self._high
 
     @property
@@ -124,11 +124,11 @@ class Tally(Cases):
 
     @property
     def plain(self) -> bool:
-        """Are these whole cases, each at its own score?"""
+        """Are these counts of whole cases, neither weighted nor binned?"""
         return not (self.binned or self.weighted)
 
     def coarse(self, at_most: int) -> Tally:
-        """Put neighbouring rows together into at most so many bins of equal size.
+        """Put neighbouring rows together into at most ``at_most`` bins of equal size.
 
         >>> t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).coarse(2)
         >>> t.score, t.high, t.neg, t.pos
@@ -182,12 +182,13 @@ class Tally(Cases):
     def map(
         self, f: Callable[[Floats], ArrayLike], *, monotone: bool | None = None
     ) -> Tally:
-        """Score every case anew: ``f`` takes the scores (m,) and gives (m,) new ones.
+        """Replace all scores: ``f`` takes the scores (m,) and gives the new ones (m,).
 
-        A calibrator is applied here. Scores that ``f`` makes equal share a row. The
-        bins of a binned tally are kept if ``f`` never falls, or never rises: maps of
-        Trueness know that of themselves, of other functions say ``monotone=True``.
-        Otherwise they are forgotten, with a warning.
+        This is how a calibration map is applied. Scores that ``f`` makes equal share a
+        row. The bins of a binned tally are kept if ``f`` is monotone, that is, never
+        falls or never rises. The maps of Trueness say so themselves; for other
+        functions pass ``monotone=True``. Otherwise the bins are dropped, with a
+        warning.
         """
         new, counts = _mapped(f, self.score), self.counts
         if not self.binned:
@@ -216,7 +217,8 @@ class Tally(Cases):
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a frame with columns score, neg, pos, unknown.
 
-        A binned tally has ``high``, a weighted one the sums of squared weights, too.
+        A binned tally also has ``high``, and a weighted one the sums of squared
+        weights.
         """
         return door("data.frames").native_frame(self.named_columns, backend)
 
@@ -391,9 +393,10 @@ class Panel(Cases):
         return panel_of_rows(self.names, self.rows[keep], *counts)
 
     def vote(self, thresholds: float | Mapping[str, float] | Sequence[float]) -> Panel:
-        """Cut each column: 1 where ``score >= threshold``, else 0; NaN stays NaN.
+        """Turn scores to votes: 1 where ``score >= threshold``, else 0; NaN stays NaN.
 
-        One threshold for all, one per name, or a sequence in the order of the names.
+        Give one threshold for all, one per name, or a sequence in the order of the
+        names.
         """
         cut = self._thresholds(thresholds)
         votes = np.where(np.isnan(self.rows), np.nan, self.rows >= cut)
@@ -441,7 +444,7 @@ class Panel(Cases):
         return panel_of_rows(self.names, self.rows[keep], *known(self, keep))
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give a frame with one column a classifier, then neg, pos, unknown."""
+        """Give a frame with one column per classifier, then neg, pos, unknown."""
         columns: dict[str, Array] = dict(zip(self.names, self.rows.T, strict=True))
         clash = set(columns) & set(by_name(self))
         if clash:

@@ -85,25 +85,25 @@ def scan(
     table
         Which table, for a database.
     types
-        Types of columns of CSV files, for example ``{"p": "DOUBLE"}``, where the first
-        million rows tell the wrong one.
+        Types of columns of CSV files, for example ``{"p": "DOUBLE"}``, where the type
+        guessed from the first million rows is wrong.
     union_by_name
-        Files with different columns or types are an error; True brings them to common
-        types, and a column that a file lacks is missing in its rows.
+        By default files with different columns or types are an error. True converts
+        them to common types, and fills a column that a file lacks with missing values.
     decimal
-        What stands before the decimals in CSV files, "." or ",". None reads 0,5 as a
-        half where a column can mean nothing else: the fields are not separated by
-        commas, and the commas do not stand before groups of three digits only.
+        The decimal separator of CSV files, "." or ",". None reads 0,5 as one half only
+        where no other reading is possible: the fields are not separated by commas, and
+        not every comma stands before a group of three digits.
     memory_limit
-        How much memory the engine may take, for example ``"500MB"``. What does not fit
-        goes to the temporary folder.
+        How much memory the engine may use, for example ``"500MB"``. What does not fit
+        is written to the temporary folder.
     threads
         How many threads the engine may use; None for all.
     keep_order
         Keep the rows in the order of the files, to write them back; counting needs no
         order, and takes less memory without.
     settings
-        What else DuckDB should know, by the names it has there: ``s3_region``,
+        Other settings of DuckDB, by their names there: ``s3_region``,
         ``s3_access_key_id``, ``s3_secret_access_key``, ``s3_endpoint``,
         ``extension_directory``, ``temp_directory``, ...
 

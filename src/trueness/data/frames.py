@@ -104,15 +104,16 @@ def tally(
     weight
         How much each case weighs (survey weights, inverse probabilities): finite
         numbers, zero or more, as an array or a column of the frame. The tally then
-        holds sums of weights and of their squares, which intervals rest on; see
-        ``docs/howto/weights.md``. Cases that all weigh one are counted.
+        holds sums of weights and of their squares, from which the intervals are
+        computed; see ``docs/howto/weights.md``. When all weights are one, the cases are
+        simply counted.
     by
         Groups: an array, or a column of the frame. The result is then a dict from group
         to tally, in the order of the groups; their sum is the whole.
     at_most
-        The most rows wanted. Where there are more distinct scores, neighbouring ones
-        share a bin (``tally.score`` to ``tally.high``), and :func:`bounds` says
-        between which numbers the exact answers lie.
+        The largest number of rows wanted. Where there are more distinct scores,
+        neighbouring ones share a bin (``tally.score`` to ``tally.high``), and
+        :func:`bounds` says between which numbers the exact answers lie.
 
     Returns
     -------
@@ -120,7 +121,8 @@ def tally(
 
     Notes
     -----
-    O(n log n) at most; 24 bytes a row for continuous float64 scores.
+    The time is at most O(n log n) for n cases; the tally takes 24 bytes per row for
+    continuous float64 scores.
 
     Examples
     --------
@@ -270,7 +272,7 @@ def leaves(
     """How many negatives, positives and unknowns fell into each leaf?
 
     ``leaves(frame, node="leaf", label="y")`` takes a frame, ``leaves(y_true, nodes)``
-    columns. Any categorical column will do as leaves.
+    columns. Any categorical column can take the place of the leaves.
 
     Parameters
     ----------

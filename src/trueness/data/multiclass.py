@@ -43,17 +43,18 @@ def one_vs_rest(
         One column of scores per class: an array (n, c), as ``predict_proba`` gives it,
         a mapping from class to column, or names of columns of the frame.
     classes
-        Which class each column is about, in their order: ``model.classes_``. By default
-        the classes of ``y_true`` in sorted order, the names of the mapping, or the
-        names of the columns of the frame.
+        The class of each column, in the order of the columns: ``model.classes_``. By
+        default the classes of ``y_true`` in sorted order, the names of the mapping, or
+        the names of the columns of the frame.
     label
         The column of the frame with the classes.
 
     Returns
     -------
     dict from class to Tally
-        In the order of the columns; in each the class itself is positive. Whatever
-        takes a mapping of tallies takes this: ``auc(one_vs_rest(y, p))``.
+        In the order of the columns; in each tally the class itself is positive. Every
+        function that takes a mapping of tallies takes this, for example
+        ``auc(one_vs_rest(y, p))``.
 
     Examples
     --------
@@ -89,11 +90,12 @@ def top_label(
     Returns
     -------
     dict from predicted class to Tally
-        Of the cases for which this class has the highest score (the first of several):
-        that score, positive when the case is of this class. A classifier is calibrated
-        for its top labels when each of these tallies is:
-        ``calibration_error(top_label(y, p))``. The sum of all of them is the question
-        of *confidence* calibration, which lets classes make up for each other.
+        Each tally has the cases for which this class has the highest score (the first
+        of several if tied), with that score; a case is positive when it is of this
+        class. A classifier is calibrated for its top labels when each of these tallies
+        is calibrated: ``calibration_error(top_label(y, p))``. The sum of all tallies
+        answers the weaker question of *confidence* calibration, in which the errors of
+        classes can cancel out.
 
     References
     ----------
@@ -133,8 +135,8 @@ def multiclass_auc(
 
     .. math:: M = \frac{2}{c (c-1)} \sum_{i<j} \frac{A(i|j) + A(j|i)}{2}
 
-    with A(i|j) how often a case of class i has a higher score for class i than a case
-    of class j.
+    where A(i|j) is how often a case of class i has a higher score for class i than a
+    case of class j has.
 
     Parameters
     ----------
@@ -156,8 +158,8 @@ def multiclass_auc(
     -----
     Hand and Till (2001), eqs. (3) and (7); ties count a half. The interval takes the
     variance from what each case adds to all pairs of classes together (DeLong's
-    placement values), on the scale of log odds with Satterthwaite's degrees of freedom.
-    ``macro`` and ``weighted`` take the cases as a cohort: the sizes of the classes are
+    placement values), on the logit scale with Satterthwaite's degrees of freedom.
+    ``macro`` and ``weighted`` treat the cases as a cohort: the sizes of the classes are
     random. Cases without a class do not count. O(c^2 n log n).
 
     References

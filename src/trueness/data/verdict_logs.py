@@ -61,10 +61,11 @@ class VerdictLog:
     format : str
         Which program wrote it.
     judges : tuple of str
-        The columns that hold verdicts: 1 yes, 0 no, between them a grade, NaN none.
+        The columns that hold verdicts: 1 is yes, 0 is no, a value between them is a
+        grade, and NaN means that there is no verdict.
     columns : mapping from str to array
-        ``item``, ``system``, one column per judge, and what else was noted of a case,
-        such as ``metadata.human``.
+        ``item``, ``system``, one column per judge, and what else was recorded about a
+        case, such as ``metadata.human``.
     """
 
     format: str
@@ -102,10 +103,11 @@ def read_verdicts(source: str | os.PathLike[str]) -> VerdictLog:
     Notes
     -----
     Inspect: C is 1, I and N are 0, P is one half, as in its own metrics; a sample that
-    failed has no verdicts. promptfoo: a judge is called by the ``metric`` of its
-    assertion or by its type; a rating by hand is the column ``human``. DeepEval: the
-    verdict is whether the metric reached its threshold. lm-evaluation-harness: the
-    system is the folder of the file, since the samples do not name it.
+    failed has no verdicts. promptfoo: a judge is named after the ``metric`` of its
+    assertion or, without one, after its type; ratings given by hand are in the column
+    ``human``. DeepEval: the verdict is whether the metric reached its threshold.
+    lm-evaluation-harness: the system is the folder of the file, since the samples do
+    not name it.
     """
     files = _files(os.fspath(_options.file_path(source, "read_verdicts")))
     held = [(f, log_format(f)) for f in files]

@@ -29,8 +29,8 @@ class Calibrator(Wrapper):
 
     The training cases are scored by cross-validation, each by a model that did not see
     it; on these scores a map of :func:`trueness.calibrate` is fitted. The model itself
-    is then trained on all cases. No case is ever used both to train a model and to
-    calibrate what that model said of it.
+    is then trained on all cases. No case enters the map with a score from a model that
+    was trained on it.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Calibrator(Wrapper):
         case once (``GroupKFold`` with ``groups=`` keeps copies of a record together).
     response_method
         Which output is calibrated: "predict_proba", "decision_function", or "auto" for
-        the first of them that there is.
+        the first of these that the model has.
     options
         Options of the method, for example ``{"bins": 20}``.
     n_jobs
@@ -60,9 +60,9 @@ class Calibrator(Wrapper):
     tally_ : trueness.Tally
         The cross-validated scores that the map was fitted on.
     training_probability_ : array (n,)
-        A probability for each training case by a model and a map that both did not see
-        it: use these, never ``predict_proba``, to judge the training data. (Maps are
-        fitted when it is asked for.)
+        A probability for each training case, by a model and a map that were both fitted
+        without it. Use these, never ``predict_proba``, to evaluate on the training
+        data. (The maps are fitted when this attribute is read.)
     classes_ : array (2,)
         The labels; the second is the positive one.
 
@@ -99,7 +99,7 @@ class Calibrator(Wrapper):
         Parameters
         ----------
         X, y
-            Training cases and their labels, two different ones.
+            Training cases and their labels, which have two different values.
         groups
             Cases of one group stay in one fold; needs a splitter that looks at groups.
         """
@@ -128,7 +128,7 @@ class Calibrator(Wrapper):
 
     @property
     def training_probability_(self) -> Floats:
-        """A probability for each training case from what did not see it."""
+        """Probabilities of training cases, by models and maps fitted without them."""
         check_is_fitted(self)
         y, score, folds = self._training
         out = np.full(len(y), np.nan)

@@ -19,12 +19,12 @@ from trueness.trees.leaf_counts import Leaves
 
 
 class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A decision tree without splits that are not worth it.
+    """A decision tree without the splits that are not worth keeping.
 
-    A tree is grown on a part of the cases; the others, which no split was chosen on,
-    decide which splits raise the level of utility and reach the level of confidence.
-    The rest is merged. At last all cases together give the leaves their probabilities,
-    with the bias of the majority's share removed.
+    A tree is grown on a part of the cases. The other cases, which were not used to
+    choose any split, decide which splits raise the level of utility and reach the level
+    of confidence. All other splits are merged. Finally, all cases together give the
+    leaves their probabilities, with the bias of the majority's share removed.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     method : {"blend", "emle", "mle"}
         How class probabilities are estimated; see :func:`trueness.top_probability`.
     holdout : float
-        Share of the cases that decide on merging. 0 decides on the cases that the tree
-        is grown on, on which nearly every split looks useful.
+        Share of the cases that decide on merging. With 0 the cases that the tree is
+        grown on decide, and on these nearly every split looks useful.
     random_state : int, RandomState or None
         Decides which cases are held out, and seeds the tree.
 
@@ -85,7 +85,7 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def fit(self, X: Any, y: Any) -> ConfidentTree:  # noqa: N803
-        """Grow the tree and merge what is not worth it."""
+        """Grow the tree and merge the splits that are not worth keeping."""
         X, y = validate_data(self, X, y)  # noqa: N806
         check_classification_targets(y)
         _checks.binary_target(type_of_target(y, input_name="y"), np.unique(y))

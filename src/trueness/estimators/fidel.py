@@ -32,22 +32,24 @@ class FiDELClassifier(
     MetaEstimatorMixin,  # type: ignore[misc]
     _BaseComposition,  # type: ignore[misc]
 ):
-    """Classifiers trained apart and combined by what their ranks say.
+    """Classifiers that are trained separately and combined by the ranks they give.
 
-    Each base classifier is trained on a part of the cases; on cases that it has not
-    seen, its AUC is found; and what its rank says of a new case, among these, is added
-    up (:func:`trueness.fidel`).
+    Each base classifier is trained on a part of the cases, and its AUC is estimated on
+    cases that it has not seen. The rank of a new case among these is evidence for its
+    class, which is added up over the classifiers (:func:`trueness.fidel`).
 
     Parameters
     ----------
     estimators : list of (name, classifier)
         The base classifiers, with ``decision_function``, ``predict_proba`` or, failing
-        both, ``predict``. A plain list of classifiers is named by their classes.
+        both, ``predict``. In a plain list, classifiers are named after their Python
+        classes.
     partition : {"disjoint", "same"}
-        "disjoint": the cases are dealt into as many stratified parts as there are
-        classifiers, each is trained on a part of its own and ranked on the others, as
-        in the paper: classifiers that saw different cases err more independently.
-        "same": all are cross-fitted on the same folds, then trained on all cases.
+        "disjoint": the cases are divided at random into as many stratified parts as
+        there are classifiers. Each classifier is trained on a part of its own and
+        ranked on the other parts, as in the paper: classifiers that saw different cases
+        make more independent errors. "same": all are cross-fitted on the same folds,
+        then trained on all cases.
     cv : int or splitter, optional
         Number of parts (or folds), or a scikit-learn splitter whose test sets are the
         parts. By default as many as classifiers for "disjoint", 5 for "same".
@@ -57,9 +59,9 @@ class FiDELClassifier(
         Share of positives where it will be used; by default that of the training cases.
         With 0.5 the label is that of FiDEL's own rule, whatever the prevalence.
     n_jobs : int, optional
-        Base classifiers trained at a time.
+        Number of base classifiers that are trained at the same time.
     random_state : int, RandomState or None
-        Seed of the deal.
+        Seed of the random division into parts.
 
     Attributes
     ----------
@@ -73,8 +75,9 @@ class FiDELClassifier(
     Notes
     -----
     ``decision_function`` is the logit of ``predict_proba``, so that ``predict`` is the
-    likelier label; ``combiner_.predict`` is Kim et al.'s rule L > 0 (eq. 26). With
-    fewer cases of a class than parts there are fewer parts, shared by classifiers.
+    likelier label; ``combiner_.predict`` is Kim et al.'s rule L > 0 (eq. 26). When a
+    class has fewer cases than there are parts, there are fewer parts, which classifiers
+    then share.
 
     Examples
     --------
@@ -112,7 +115,7 @@ class FiDELClassifier(
         Parameters
         ----------
         X, y
-            Cases and their labels, of two values.
+            Cases and their labels, which have two different values.
         groups
             Cases of one group stay in one part (copies of a record, for example).
         """
@@ -212,7 +215,7 @@ class FiDELClassifier(
         return c.intercept + c.slope * self.combiner_(rows)
 
     def predict_proba(self, X: Any) -> Any:  # noqa: N803
-        """How likely has each case each of the two labels?"""
+        """How likely is each of the two labels for each case?"""
         p = 1 / (1 + np.exp(-self.decision_function(X)))
         return np.column_stack([1 - p, p])
 
@@ -226,7 +229,7 @@ class FiDELClassifier(
         return dict(self._get_params("estimators", deep=deep))
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also ``name`` and ``name__parameter`` of a base."""
+        """Set parameters, also ``name`` and ``name__parameter`` of base classifiers."""
         self._set_params("estimators", **params)
         return self
 

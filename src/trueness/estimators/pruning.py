@@ -22,10 +22,11 @@ def prune(
     empty: str | float = "coin",
     classes: Any = None,
 ) -> Any:
-    """Which tree remains when splits that are not worth it are merged?
+    """Which tree remains when splits that are not worth keeping are merged?
 
-    A copy of the tree whose splits all raise the level of utility, and whose last
-    splits reach a level of confidence; see :func:`trueness.trees.pruning.merge_splits`.
+    The answer is a copy of the tree whose splits all raise the level of utility, and
+    whose last splits reach a level of confidence; see
+    :func:`trueness.trees.pruning.merge_splits`.
 
     Parameters
     ----------
@@ -33,11 +34,11 @@ def prune(
         A fitted DecisionTreeClassifier or ExtraTreeClassifier of two classes, or one
         tree of a forest. It is not changed.
     X, y
-        Cases that decide; best such that the tree was not grown on. Without them the
-        counts that the tree keeps decide, and little is merged: on the cases it was
+        Cases that decide, preferably cases that the tree was not grown on. Without them
+        the counts that the tree keeps decide, and little is merged: on the cases it was
         grown on nearly every split looks useful.
     confidence
-        Floor of the level of confidence; 0 merges by utility alone.
+        Smallest level of confidence of the last splits; 0 merges by utility alone.
     method, empty
         As in :func:`trueness.tree_levels` and :func:`trueness.top_probability`.
     classes

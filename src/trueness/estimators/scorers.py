@@ -27,21 +27,22 @@ def metric_scorer(
     prevalence: float | None = None,
     response_method: str | tuple[str, ...] = _RESPONSES,
 ) -> Any:
-    """How good is the best cut of a model under constraints, as a scorer?
+    """How good is a model at its best threshold under constraints, as a scorer?
 
     "Recall at a precision of 0.9" is ``metric_scorer("recall", subject_to="precision >=
-    0.9")``: every distinct cut of the test fold is tried, and the best value among
-    those that keep the constraints is the score.
+    0.9")``: every distinct threshold of the test fold is tried, and the best value
+    among those that meet the constraints is the score.
 
     Parameters
     ----------
     metric
-        Any metric of Trueness, or text. One that is better when lower is minimised, and
-        scikit-learn sees it with its sign turned, as it does with its own losses.
+        Any metric of Trueness, or text. A metric that is better when lower is
+        minimised; scikit-learn then gets its negative, as with its own losses.
     subject_to
         Constraints.
     prevalence
-        The share of positives in use, if it is another than in the data.
+        The share of positives where the model is used, if it differs from that in the
+        data.
     response_method
         Which outputs of the model are taken as scores.
 
@@ -49,14 +50,14 @@ def metric_scorer(
     -------
     scorer
         For ``scoring=`` of ``cross_val_score``, ``GridSearchCV`` and the like. A fold
-        in which no cut keeps the constraints scores the worst value that the metric
-        has, so that a search goes on.
+        in which no threshold meets the constraints gets the worst possible value of the
+        metric, so that a search can go on.
 
     Notes
     -----
-    The cut is chosen on the fold that it is judged by: right for comparing models,
-    optimistic as a forecast. :class:`ThresholdClassifier` inside a cross-validation
-    gives the honest value.
+    The threshold is chosen on the same fold that it is evaluated on. This is right for
+    comparing models, but optimistic as a forecast. :class:`ThresholdClassifier` inside
+    a cross-validation gives a value without this optimism.
 
     Examples
     --------

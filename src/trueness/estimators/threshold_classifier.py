@@ -44,11 +44,11 @@ _PREFIT = "prefit"
 
 
 class ThresholdClassifier(Wrapper):
-    """Where does a classifier cut, so that a metric is best and constraints are kept?
+    """A classifier at the threshold where a metric is best and constraints are met.
 
     The training cases are scored by cross-validation, each by a model that did not see
-    it; of these scores every distinct cut is tried, and the best one that keeps the
-    constraints is taken (:func:`trueness.best_threshold`). The model itself is then
+    it. Every distinct threshold of these scores is tried, and the best one that meets
+    the constraints is taken (:func:`trueness.best_threshold`). The model itself is then
     trained on all cases.
 
     Parameters
@@ -56,24 +56,25 @@ class ThresholdClassifier(Wrapper):
     estimator
         A binary classifier with ``predict_proba`` or ``decision_function``; default
         logistic regression. A model that is trained already goes in with
-        ``cv="prefit"`` or as ``FrozenEstimator(model)``; the cases of ``fit`` then only
-        choose the cut, and should be cases that it was not trained on.
+        ``cv="prefit"`` or as ``FrozenEstimator(model)``; the cases of ``fit`` are then
+        used only to choose the threshold, and should be cases that the model was not
+        trained on.
     maximize, minimize
         The objective: any metric of Trueness, or text such as ``"f1"`` or
         ``"0.7*accuracy + 0.3*recall"``. Give one of them.
     subject_to
         Constraints: ``["recall >= 0.9"]``.
     guarantee
-        Choose the cut by :func:`trueness.guaranteed_threshold`: the constraints hold in
-        the population with this probability. True means 0.95.
+        Choose the threshold by :func:`trueness.guaranteed_threshold`: the constraints
+        hold in the population with this confidence. True means 0.95.
     cv
         Number of stratified folds, a splitter of scikit-learn that scores each case
         once, or "prefit".
     pos_label
         The class that counts as positive; by default the second one.
     response_method
-        Which output is cut: "predict_proba", "decision_function", or "auto" for the
-        first of them that there is.
+        Which output the threshold is for: "predict_proba", "decision_function", or
+        "auto" for the first of these that the model has.
     n_jobs
         Folds that are trained at the same time.
 
@@ -82,9 +83,9 @@ class ThresholdClassifier(Wrapper):
     threshold_ : float
         A case is positive when its score reaches it.
     operating_point_ : trueness.OperatingPoint or trueness.GuaranteedThreshold
-        The record of the choice, on scores out of cross-validation.
+        The record of the choice, on the scores from cross-validation.
     tally_ : trueness.Tally
-        The scores that the cut was chosen on.
+        The scores that the threshold was chosen on.
     estimator_ : estimator
         The model trained on all cases.
     classes_ : array (2,)
@@ -96,11 +97,11 @@ class ThresholdClassifier(Wrapper):
     ``trueness.validate_threshold(c.tally_, ...)`` says by how much. A guarantee is
     strict for a model that did not see the cases (``cv="prefit"``); after
     cross-validation the model that is trained on all cases differs a little from those
-    that were judged. ``sample_weight`` reaches the model; the cut counts cases, without
-    those whose weight is zero.
+    that were judged. ``sample_weight`` is passed to the model; the threshold is chosen
+    on unweighted cases, without those whose weight is zero.
 
     Unlike ``TunedThresholdClassifierCV``, which tries a hundred thresholds and averages
-    interpolated curves of the folds, all cuts of the pooled scores are tried.
+    interpolated curves of the folds, all thresholds of the pooled scores are tried.
 
     Examples
     --------
@@ -135,12 +136,12 @@ class ThresholdClassifier(Wrapper):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, **params: Any) -> Self:  # noqa: N803
-        """Train, score by cross-validation and choose the cut.
+        """Train, score by cross-validation and choose the threshold.
 
         Parameters
         ----------
         X, y
-            Training cases and their labels, two different ones.
+            Training cases and their labels, which have two different values.
         **params
             ``groups`` for the splitter; all others go to ``fit`` of the model. With
             metadata routing enabled, each goes where it was requested.
@@ -250,10 +251,11 @@ class ThresholdClassifier(Wrapper):
         return self.classes_[(self.decision_function(X) > 0).astype(int)]
 
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
-        """How far is each case from the cut? Above zero means ``classes_[1]``.
+        """How far is each case from the threshold? Above zero means ``classes_[1]``.
 
         The probabilities of the model are in ``estimator_.predict_proba``; they do not
-        know the cut, and are not passed on as if they agreed with ``predict``.
+        depend on the threshold and may disagree with ``predict``, so they are not
+        passed on.
         """
         check_is_fitted(self, "threshold_")
         margin = self._of_positive(self.estimator_, X) - self.threshold_

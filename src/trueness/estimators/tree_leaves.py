@@ -46,9 +46,9 @@ def leaf_report(
         that ends in one of these; X then goes through its first steps.
     X, y
         Cases that the tree was not grown on. Without them the counts that the tree
-        keeps are used, with a warning; so are these when they turn out to be the cases
-        that it was grown on, in any order, or for a tree of a forest in the order in
-        which the forest saw them.
+        keeps are used, with a warning. There is a warning too when these turn out to be
+        the cases that the tree was grown on, in any order or, for a tree of a forest,
+        in the order in which the forest saw them.
     positive
         The class that counts as positive; by default the second one.
     classes
@@ -60,7 +60,7 @@ def leaf_report(
     Returns
     -------
     LeafReport
-        One row a leaf, numbered as in ``tree.apply``; ``predicted`` is the class that
+        One row per leaf, numbered as in ``tree.apply``; ``predicted`` is the class that
         the tree predicts there, ``rule`` which cases fall into it, ``note`` says on
         which cases it was counted. A leaf in which most of the new cases are of the
         other class is "contradicted": these come first, with their p-values.

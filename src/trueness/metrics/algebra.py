@@ -73,7 +73,8 @@ class Metric:
     root : bool
         Whether ``exact`` gives the square of the metric, with its sign.
     shape : {"quotient", "product", "bent", "unknown"}
-        What is known of it over a rectangle of tp and fp, for limits and searches.
+        What is known of its form over a rectangle of tp and fp, for limits and
+        searches.
     aliases : tuple of str
         Other names that people type.
     words : str
@@ -366,9 +367,9 @@ class Constraint:
     metric : Metric
         What is bounded.
     sign : {">=", "<=", ">", "<"}
-        How.
+        The comparison.
     bound : float
-        By how much.
+        The number that the metric is compared with.
     """
 
     metric: Metric

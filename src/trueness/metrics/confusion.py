@@ -91,7 +91,8 @@ class Confusion(Record):
 def thresholds(tally: Tally) -> Floats:
     """Which thresholds does a tally have? +inf (nothing flagged), then every score.
 
-    Scores that only unlabelled cases have are left out: they change no confusion.
+    Scores that only unlabelled cases have are left out, since they do not change the
+    confusion matrix.
     """
     return np.concatenate([[np.inf], tally.labelled().score])
 
@@ -100,8 +101,9 @@ def thresholds(tally: Tally) -> Floats:
 def sweep(tally: Tally) -> Confusion:
     """How many cases are right and wrong at every threshold of ``thresholds``?
 
-    Entry i predicts the cases positive that have a score of at least
-    ``thresholds(tally)[i]``; entry 0 none. Unknown cases do not count. O(m).
+    At entry i the cases with a score of at least ``thresholds(tally)[i]`` are flagged;
+    at entry 0 none are. Cases without a label do not count. The time is O(m) for m
+    distinct scores.
 
     Examples
     --------

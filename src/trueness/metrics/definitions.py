@@ -439,7 +439,7 @@ def cost_rate(*, fp: float, fn: float) -> Metric:
 
     .. math:: \frac{c_{fp} FP + c_{fn} FN}{c_{fp} (FP + TN) + c_{fn} (TP + FN)}
 
-    It lies between 0 and 1, as the cost of Sameni (2025), eq. (30), should.
+    It lies between 0 and 1, as the cost of Sameni (2025), eq. (30), is meant to.
 
     Examples
     --------

@@ -38,8 +38,8 @@ _DEEPEST = 50
 def metric(text: str | Metric) -> Metric:
     """Which metric does this text mean?
 
-    Names and their synonyms, weighted sums, families with arguments. A metric is passed
-    on as it is.
+    The text is a name or a synonym, a weighted sum, or a family with its arguments. A
+    metric is returned as it is.
 
     Examples
     --------

@@ -102,22 +102,24 @@ def auc(
     Parameters
     ----------
     t
-        The counts, or weights: then the variance is DeLong's of weighted placement
-        values, with Student's quantile by the effective degrees of freedom.
+        The counts. For weighted cases the variance is DeLong's, of weighted placement
+        values, with Student's quantile at the effective degrees of freedom.
     method
-        How the interval is made, one of ``AUC_METHODS``: ``"score"`` (the default: it
-        had the best coverage of all, also at AUC 1 and with a single positive),
-        ``"delong"``, ``"logit-delong"``, ``"hanley-mcneil"``, ``"fermi-dirac"``,
-        ``"bootstrap"`` (percentiles of a stratified bootstrap) and ``"bca"``.
+        How the interval is made, one of ``AUC_METHODS``: ``"score"`` (the default: its
+        measured coverage was the best of all, also at AUC 1 and with a single
+        positive), ``"delong"``, ``"logit-delong"``, ``"hanley-mcneil"``,
+        ``"fermi-dirac"``, ``"bootstrap"`` (percentiles of a stratified bootstrap) and
+        ``"bca"``.
     level
         Confidence level of the interval.
     unlabelled
-        What to do with cases without a label. ``"left out"`` (the default): they change
-        nothing, and a note, with a warning where their scores differ from those of the
-        labelled cases, says so. ``"missing at random"``: who was labelled depended on
-        the score only; each such case counts as positive with the share of positives
-        among labelled cases of like score (Begg and Greenes), and the interval, by
-        influence values on the logit scale, allows for that.
+        What to do with cases without a label. ``"left out"`` (the default): they do not
+        change the answer; a note says so, and a warning is given where their scores
+        differ from those of the labelled cases. ``"missing at random"``: whether a case
+        was labelled depended on its score only. A case without a label then counts as
+        positive with the share of positives among labelled cases of similar score (Begg
+        and Greenes). The interval, from influence values on the logit scale, allows for
+        this.
     rng
         Seed or generator, for the bootstrap methods.
     replicates
@@ -131,20 +133,22 @@ def auc(
     Returns
     -------
     Estimate
-        Value in [0, 1]; the interval has width, lies in [0, 1] and holds the value. Its
-        ``notes`` say when the score ranks the wrong way round and what was done with
-        cases without a label.
+        The value is in [0, 1]; the interval lies in [0, 1], contains the value and
+        never has zero width. Its ``notes`` say when the score ranks the wrong way round
+        and what was done with cases without a label.
 
     Warns
     -----
     DoubtfulAssumption
-        When cases without a label are left out though their scores differ.
+        When cases without a label are left out though their scores differ from those of
+        the labelled cases.
 
     Notes
     -----
-    The value is a whole number of half pairs divided once, so it is exact. Where a
-    method has no answer (AUC 0 or 1, a single positive or negative, no spread), the
-    score interval stands in for it and ``method`` of the answer says so. O(m).
+    The value is a whole number of half pairs divided once by the number of pairs, so it
+    is exact. Where a method has no answer (AUC 0 or 1, a single positive or negative,
+    no spread), the score interval is given instead, and ``method`` of the answer says
+    so. The time is O(m) for m distinct scores.
 
     References
     ----------

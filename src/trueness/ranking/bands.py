@@ -45,7 +45,7 @@ class RocBand(Answer):
     fpr : array
         Grid of false positive rates.
     tpr, low, high : array
-        The curve of the sample and the ends of the band there.
+        The curve of the sample, and the lower and upper end of the band, at ``fpr``.
     level : float
         Confidence level.
     kind : {"simultaneous", "pointwise"}
@@ -73,7 +73,7 @@ class PrecisionRecallBand(Answer):
     recall : array
         Grid of recalls.
     precision, low, high : array
-        The curve of the sample and the ends of the band there.
+        The curve of the sample, and the lower and upper end of the band, at ``recall``.
     prevalence : float
         Share of positives for which it holds.
     level : float
@@ -128,15 +128,15 @@ def roc_band(
         The counts; cases without a label change nothing.
     kind
         ``"simultaneous"``: the whole curve lies inside with this confidence.
-        ``"pointwise"``: each point does.
+        ``"pointwise"``: each single point does.
     method
-        ``"bootstrap"`` (stratified), or ``"kolmogorov"``: wider, and right for every
+        ``"bootstrap"`` (stratified), or ``"kolmogorov"``: wider, but valid for every
         sample size, by the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart for
         both classes (simultaneous only).
     level
         Confidence level.
     points
-        How many false positive rates, from 0 to 1.
+        How many false positive rates the grid has, from 0 to 1.
     rng, replicates
         Seed and number of replicates.
     cluster
@@ -146,10 +146,10 @@ def roc_band(
 
     Notes
     -----
-    Near 0 and 1, where no replicate varies, the error is that of a rate after two more
-    successes and two more failures (Agresti and Coull), and the band reaches two
-    negatives further to both sides: below that a sample does not resolve the false
-    positive rate. Measured coverage is in ``docs/maths/ranking.md``.
+    Near 0 and 1, where the replicates do not vary, the standard error is that of a rate
+    with two successes and two failures added (Agresti and Coull). The band also extends
+    by two negatives to both sides, since a sample does not resolve smaller differences
+    of the false positive rate. Measured coverage is in ``docs/maths/ranking.md``.
 
     References
     ----------
@@ -192,22 +192,23 @@ def precision_recall_band(
     t
         The counts; cases without a label change nothing.
     prevalence
-        Share of positives for which precision is meant, taken as known; that of the
-        sample when None.
+        Share of positives at which precision (PPV) is reported, taken as known; that of
+        the sample when None.
     sampling
-        How the cases came. ``"cohort"``: as they come, so that the share of positives
-        is uncertain too, unless ``prevalence`` is given. ``"case-control"``: so many of
-        each class by design; then ``prevalence`` must be given.
+        How the cases were collected. ``"cohort"``: as they came, so that the share of
+        positives is uncertain too, unless ``prevalence`` is given. ``"case-control"``:
+        a fixed number of each class by design; then ``prevalence`` must be given.
     kind, method, level, points, rng, replicates, cluster
         As in :func:`roc_band`.
 
     Notes
     -----
-    At a given recall the odds of precision are those of the prevalence over the false
-    positive rate, eq. (21) of Sameni (2025). The bootstrap band is one of their
-    logarithm, with all cases drawn together in a cohort, so that the share of positives
-    varies as it does there. The Kolmogorov band is that of the ROC curve with the
-    classes exchanged, combined, in a cohort, with Wilson's interval of the share.
+    The odds of precision are the odds of the prevalence times recall over the false
+    positive rate, eq. (21) of Sameni (2025). The bootstrap band is made for the
+    logarithm of these odds; in a cohort all cases are drawn together, so that the share
+    of positives varies as it does in such samples. The Kolmogorov band is that of the
+    ROC curve with the classes exchanged; in a cohort it is combined with Wilson's
+    interval of the share of positives.
 
     Examples
     --------

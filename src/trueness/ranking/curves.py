@@ -34,7 +34,8 @@ class Roc(Answer):
     Attributes
     ----------
     fpr, tpr : array
-        Rates at each threshold, from (0, 0) to (1, 1).
+        False positive rate (1 - specificity) and true positive rate (sensitivity) at
+        each threshold, from (0, 0) to (1, 1).
     threshold : array
         +inf (nothing is flagged), then every score.
     moved : float
@@ -59,8 +60,8 @@ class PrecisionRecall(Answer):
     Attributes
     ----------
     recall, precision : array
-        At each score as threshold. Where nothing is flagged precision is undefined, so
-        there is no such entry.
+        Recall (sensitivity) and precision (PPV) with each score as the threshold. Where
+        nothing is flagged, precision is undefined, so that point is left out.
     threshold : array
         Every score, highest first.
     prevalence : float
@@ -88,7 +89,8 @@ class Det(Answer):
     Attributes
     ----------
     fpr, fnr : array
-        Rates at each threshold; figures draw them on probit axes.
+        False positive rate and miss rate (1 - sensitivity) at each threshold; figures
+        draw them on probit axes.
     threshold : array
         +inf (nothing is flagged), then every score.
     moved : float
@@ -141,7 +143,8 @@ class LiftCurve(Answer):
     Attributes
     ----------
     flagged_rate, lift : array
-        At each score as threshold; undefined, so left out, where nothing is flagged.
+        Share of all cases that are flagged, and lift, with each score as the threshold.
+        Where nothing is flagged, lift is undefined, so that point is left out.
     threshold : array
         Every score, highest first.
     prevalence : float
@@ -226,9 +229,9 @@ def roc(t: Tally, *, unlabelled: str = "left out") -> Roc:
     t
         The counts.
     unlabelled
-        Cases without a label are ``"left out"``, with a note and, where their scores
-        differ, a warning; or ``"missing at random"`` given the score, as in
-        :func:`auc`.
+        Cases without a label are ``"left out"``, with a note, and with a warning where
+        their scores differ from those of the labelled cases; or ``"missing at random"``
+        given the score, as in :func:`auc`.
 
     Returns
     -------
@@ -237,8 +240,9 @@ def roc(t: Tally, *, unlabelled: str = "left out") -> Roc:
 
     Notes
     -----
-    Sameni (2025), eqs. (4), (6), (9). Tied scores are one step, so the curve is
-    diagonal there and its area is the half-tie AUC. O(m).
+    Sameni (2025), eqs. (4), (6), (9). Tied scores are one diagonal step of the curve,
+    so its area is the AUC with ties counting one half. The time is O(m) for m distinct
+    scores.
 
     Examples
     --------
@@ -274,17 +278,18 @@ def precision_recall(
         Share of positives, pi, where the classifier will be used; that of the sample
         when None.
     sampling
-        How the cases came: ``"cohort"`` (as they come) or ``"case-control"`` (so many
-        of each class by design), which needs ``prevalence``.
+        How the cases were collected: ``"cohort"`` (as they came) or ``"case-control"``
+        (a fixed number of each class by design), which needs ``prevalence``.
     unlabelled
-        Cases without a label are ``"left out"``, with a note and, where their scores
-        differ, a warning; or ``"missing at random"`` given the score, as in
-        :func:`auc`.
+        Cases without a label are ``"left out"``, with a note, and with a warning where
+        their scores differ from those of the labelled cases; or ``"missing at random"``
+        given the score, as in :func:`auc`.
 
     Notes
     -----
-    Sameni (2025), eq. (20). Between two points the curve is not straight: see
-    :func:`leakage` for any recall. O(m).
+    Sameni (2025), eq. (20). Between two points the curve is not a straight line;
+    :func:`leakage` gives the precision at any recall. The time is O(m) for m distinct
+    scores.
 
     Examples
     --------
@@ -322,8 +327,9 @@ def precision_at(fpr: Any, tpr: Any, prevalence: float) -> Any:
 def det(t: Tally, *, unlabelled: str = "left out") -> Det:
     """Which miss rate is traded for which false alarm rate?
 
-    The ROC curve with its vertical axis turned round, meant for probit axes, on which a
-    binormal classifier is a straight line.
+    This is the ROC curve with the miss rate (1 - sensitivity) on its vertical axis,
+    meant for probit axes, on which the curve of a binormal classifier is a straight
+    line.
 
     Parameters
     ----------
@@ -413,10 +419,10 @@ def lift_curve(
 
 
 def hull(curve: Roc) -> Roc:
-    r"""What can be reached by choosing thresholds, and by tossing between two of them?
+    r"""What can be reached by one threshold, or by a random choice between two?
 
-    The smallest concave curve on or above the ROC curve; its points are the thresholds
-    that are best for some costs of the errors.
+    The hull is the smallest concave curve on or above the ROC curve; its points are the
+    thresholds that are best for some costs of the errors.
 
     Parameters
     ----------
@@ -454,7 +460,7 @@ def hull(curve: Roc) -> Roc:
 def simplify(
     curve: Curve, *, points: int | None = None, tolerance: float | None = None
 ) -> Curve:
-    """Which few points draw the same curve, and by how much do they move it?
+    """Which few points draw nearly the same curve, and by how much do they move it?
 
     Parameters
     ----------
@@ -463,14 +469,14 @@ def simplify(
     points
         Keep at most this many points (2 or more).
     tolerance
-        Move the curve by at most this much. With ``points`` alone the smallest movement
-        that the search finds is stated in ``moved``.
+        Move the curve by at most this much. With ``points`` alone, ``moved`` states the
+        smallest movement that the search found.
 
     Returns
     -------
     curve of the same kind
-        Some of its points, first and last among them; ``moved`` is the largest distance
-        between the old and the new curve, both drawn with straight lines.
+        Some of its points, always with the first and the last; ``moved`` is the largest
+        distance between the old and the new curve, both drawn with straight lines.
 
     Notes
     -----

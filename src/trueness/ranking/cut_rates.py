@@ -34,13 +34,15 @@ class Rates(Answer):
     threshold : float
         A case is flagged when its score is this or more.
     recall, specificity : Estimate
-        Shares of the positives that are flagged and of the negatives that are not.
+        Share of the positives that are flagged (sensitivity), and share of the
+        negatives that are not.
     precision, npv : Estimate
-        Share of positives among the flagged, of negatives among the others; NaN, with
-        the interval [0, 1], where there are none. None for a case-control sample
-        without a prevalence: they depend on the share of positives.
+        Share of positives among the flagged cases (PPV), and share of negatives among
+        the others (NPV); NaN, with the interval [0, 1], where there are no such cases.
+        None for a case-control sample without a prevalence, since both depend on it.
     prevalence : float
-        The share of positives that precision and npv are meant for; NaN where unknown.
+        The share of positives at which precision and npv are reported; NaN where it is
+        unknown.
     notes : tuple of str
         What to keep in mind.
     """
@@ -79,11 +81,12 @@ def rates(
         A case is flagged when its score is this or more. The threshold must not have
         been chosen on these cases: see :func:`validate_threshold` for one that was.
     prevalence
-        Share of positives for which precision and npv are meant, taken as known; that
+        Share of positives at which precision and npv are reported, taken as known; that
         of the sample when None.
     sampling
-        ``"cohort"``: cases as they come. ``"case-control"``: so many of each class by
-        design; precision and npv are then left out unless ``prevalence`` is given.
+        ``"cohort"``: cases as they came. ``"case-control"``: a fixed number of each
+        class by design; precision and npv are then left out unless ``prevalence`` is
+        given.
     unlabelled
         Cases without a label are ``"left out"``, or ``"missing at random"`` given the
         score, as in :func:`auc` (Begg and Greenes).
@@ -93,9 +96,9 @@ def rates(
     Returns
     -------
     Rates
-        Four estimates. Intervals are Wilson's; those of precision and npv at a given
-        prevalence combine the ones of recall and specificity on the logit scale; those
-        with labels missing at random come from influence values.
+        Four estimates with Wilson's intervals. At a given prevalence, the intervals of
+        precision and npv combine those of recall and specificity on the logit scale.
+        With labels missing at random, all intervals come from influence values.
 
     References
     ----------

@@ -33,9 +33,10 @@ class Divergence(Answer):
     entropy : float
         Differential entropy of the leakage density g, minus ``pos_to_neg`` (eq. (49)).
     spread : float
-        exp(entropy), in (0, 1]: over which share of the negatives' range the positives
-        are spread. 1: everywhere, confusion sits at all thresholds. Near 0: in a small
-        part of it, so that most thresholds separate well.
+        exp(entropy), in (0, 1]: the share of the negatives' range over which the
+        positives are spread. At 1 they are spread everywhere, and the classes overlap
+        at all thresholds. Near 0 they lie in a small part of it, so that most
+        thresholds separate the classes well.
     middle_half : (float, float)
         The middle half of the positives lies between these quantiles of the negatives.
     method : str
@@ -71,27 +72,30 @@ def kl_divergence(
     method
         ``"histogram"``: the scores are grouped into K = 2 n^(1/3) bins of equal weight
         (n cases in the smaller class), half a case is added to each bin, and the mean
-        excess (K - 1)/2 (1/N1 + 1/N0) of such an estimate is taken off.
+        excess (K - 1)/2 (1/N1 + 1/N0) of such an estimate is subtracted.
         ``"binormal"``: the closed form at the fitted binormal curve.
     level
         Confidence level of the intervals.
     rng, replicates
-        Seed and number of replicates of the stratified bootstrap that gives the error
-        of the histogram.
+        Seed and number of replicates of the stratified bootstrap that gives the
+        standard error of the histogram estimate.
 
     Returns
     -------
     Divergence
         Both directions, the entropy and where the classes overlap.
 
-    Notes ----- Sameni (2025), eqs. (47)-(49). Only the order of the scores matters.
-    Where one threshold separates the classes the divergence is infinite; the interval
-    then begins at what these cases can prove: the divergence of flagged from not
-    flagged, with the shares that n cases leave possible. Bins join what differs within
-    them, so the histogram falls short where few cases decide, in the tails: with 2000
-    cases per class by 3 % at D = 2 and 17 % at D = 4.5 for equal spread, and by 20 % at
-    D = 1.8 when positives spread 1.7 times as wide. Its interval is for the divergence
-    between bins.
+    Notes
+    -----
+    Sameni (2025), eqs. (47)-(49). Only the order of the scores matters. Where one
+    threshold separates the classes perfectly, the divergence is infinite. The interval
+    then begins at what these cases can prove: the divergence of the two outcomes
+    flagged and not flagged, at the least different rates that so many cases leave
+    possible. Differences within a bin are lost, so the histogram gives too low a value
+    where few cases in the tails decide. With 2000 cases per class it is too low by 3 %
+    at D = 2 nats and by 17 % at D = 4.5 nats when both classes have the same standard
+    deviation, and by 20 % at D = 1.8 nats when that of the positives is 1.7 times as
+    large. Its interval is for the divergence between the bins.
 
     Examples
     --------

@@ -38,7 +38,8 @@ from trueness.ranking.geometry import Through
 class Binormal(Record, Through):
     r"""What follows when the scores of both classes are normal?
 
-    Made by :func:`binormal`. Call it: ``G(u)``, the leakage function.
+    Made by :func:`binormal`. A call ``G(u)`` gives the leakage function: the share of
+    the positives that is missed at specificity u.
 
     Attributes
     ----------
@@ -135,12 +136,12 @@ class BinormalFit(Answer):
     correlation : float
         Correlation between the estimates of alpha and b.
     log_likelihood : float
-        At the maximum.
+        The log-likelihood at its maximum.
     statistic, df, p_value : float
         Likelihood-ratio test of the fit on at most ten groups of scores; a small
         p-value says that the curve is not binormal. NaN with fewer than four groups.
     converged : bool
-        Did the iteration reach its goal?
+        Did the iteration converge?
     iterations : int
         How many steps it took.
     """
@@ -188,9 +189,10 @@ def fit_binormal(t: Tally, *, level: float = 0.95) -> BinormalFit:
 
     Notes
     -----
-    Neighbouring scores of one class only share a bin, which changes nothing; beyond 400
-    bins neighbours are grouped. Fisher scoring; the thresholds are eliminated from each
-    step, so a step costs O(bins).
+    Neighbouring scores whose cases are all of the same class share a bin, which does
+    not change the fit; beyond 400 bins, neighbouring bins are grouped. The maximum is
+    found by Fisher scoring; the thresholds are eliminated from each step, so that a
+    step takes O(bins) time.
 
     References
     ----------

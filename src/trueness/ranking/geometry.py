@@ -108,9 +108,10 @@ class Through:
 @final
 @dataclass(frozen=True, repr=False)
 class Leakage(Answer, Through):
-    r"""Which share of the positives is missed where a share u of the negatives is not?
+    r"""Which share of the positives is missed at specificity u?
 
-    Made by :func:`leakage`. Call it: ``G(u)``; ``G.inverse(v)``, ``G.density(u)``.
+    Made by :func:`leakage`. A call ``G(u)`` gives this share; ``G.inverse(v)`` is the
+    inverse function and ``G.density(u)`` the slope.
 
     Attributes
     ----------
@@ -139,7 +140,7 @@ class Leakage(Answer, Through):
         return _between(x, y, np.maximum(at - 1, 0), at, u)
 
     def inverse(self, v: ArrayLike) -> Any:
-        """Give the highest specificity at which a share v or less is missed."""
+        """Give the highest specificity that misses at most a share v of positives."""
         v = _columns.probabilities(v, "v")
         x, y = self.specificity, self.miss_rate_at
         at = np.searchsorted(y, v + _SNAP, side="right") - 1
@@ -147,13 +148,13 @@ class Leakage(Answer, Through):
         return np.where(np.abs(y[at] - v) <= _SNAP, x[at], _chord(y, x, at, last, v))
 
     def density(self, u: ArrayLike, bins: int = 20) -> Any:
-        r"""How much faster do positives than negatives appear at this quantile?
+        r"""What is the density of positives over that of negatives at this quantile?
 
         .. math:: g(u) = \dot G(u) = f_p(x) / f_n(x), \qquad x = F_n^{-1}(u)
 
         Eq. (11), as a mean over ``bins`` equal parts of [0, 1]: the rise of G over the
         part, divided by its width, so that it integrates to 1. Positives above all
-        negatives count to the last part.
+        negatives count in the last part.
         """
         u = _columns.probabilities(u, "u")
         number = _options.whole_number(bins, "bins", at_least=1)
@@ -177,7 +178,7 @@ def _chord(x: Floats, y: Floats, i: Any, j: Any, u: Any) -> Any:
 
 @of_tally
 def leakage(t: Tally) -> Leakage:
-    r"""Which share of the positives leaks to the side of the negatives?
+    r"""Which share of positives leaks to the negative side at each specificity?
 
     .. math:: G(u) = F_p(F_n^{-1}(u)), \qquad \mathrm{AUC} = 1 - \int_0^1 G(u)\,du
 
@@ -190,13 +191,13 @@ def leakage(t: Tally) -> Leakage:
     -------
     Leakage
         A function of the specificity u, with ``inverse``, ``density``, ``area`` and,
-        through it, ``tpr``, ``fpr``, ``miss_rate``, ``precision``, ``accuracy`` and
-        ``f_beta``.
+        derived from it, ``tpr``, ``fpr``, ``miss_rate``, ``precision``, ``accuracy``
+        and ``f_beta``.
 
     Notes
     -----
-    Sameni (2025), eqs. (10)-(26), with errata: see
-    ``docs/maths/ranking_geometry.md``. O(m).
+    Sameni (2025), eqs. (10)-(26), with errata: see ``docs/maths/ranking_geometry.md``.
+    The time is O(m) for m distinct scores.
 
     Examples
     --------

@@ -41,14 +41,14 @@ def h_measure(
     rng: Seed = 0,
     replicates: int = 1000,
 ) -> Estimate:
-    r"""Which part of the loss of a classifier that knows nothing does this one save?
+    r"""Which share of the loss of an uninformative classifier does this one save?
 
     .. math:: H = 1 - \frac{\int_0^1 \min_\tau\,[c\,\pi_0\,\mathrm{fpr}(\tau)
               + (1 - c)\,\pi_1\,\mathrm{fnr}(\tau)]\,w(c)\,dc}
               {\int_0^1 \min(c\,\pi_0,\,(1 - c)\,\pi_1)\,w(c)\,dc}
 
-    where c is the cost of a false positive in units of the cost of both errors, and w
-    a beta law.
+    where c is the cost of a false positive divided by the sum of the costs of both
+    errors, and w is the density of a beta distribution.
 
     Parameters
     ----------
@@ -57,12 +57,12 @@ def h_measure(
     severity
         The two shape parameters of w. None: (1 + pi1, 1 + pi0), whose mode is c = pi1,
         so that errors in the rarer class weigh more (Hand and Anagnostopoulos 2014);
-        (2, 2) is the law of Hand (2009).
+        (2, 2) is the choice of Hand (2009).
     prevalence
         Share of positives pi1, taken as known; that of the sample when None.
     sampling
-        How the cases came: ``"cohort"`` (as they come) or ``"case-control"`` (so many
-        of each class by design), which needs ``prevalence``.
+        How the cases were collected: ``"cohort"`` (as they came) or ``"case-control"``
+        (a fixed number of each class by design), which needs ``prevalence``.
     level
         Confidence level of the interval.
     rng, replicates
@@ -77,10 +77,12 @@ def h_measure(
     -----
     The best thresholds are the corners of the convex hull of the ROC curve; corner i is
     best for c between the values pi1 s / (pi1 s + pi0) of the slopes s on its two
-    sides, and the integrals over these ranges are incomplete beta functions. O(m). As
-    with every measure of a best threshold, H of a sample is too high on average; the
-    interval takes off twice the bias that the bootstrap shows, since it shows about
-    half of it, and doubts it. Measured coverage is in ``docs/maths/ranking.md``.
+    sides, and the integrals over these ranges are incomplete beta functions. The time
+    is O(m) for m distinct scores. As with every measure that takes the best threshold,
+    H of a sample is too high on average. The bootstrap shows about half of this bias,
+    so the interval is centred after twice the bootstrap bias is subtracted, and it is
+    wider since that bias is itself uncertain. Measured coverage is in
+    ``docs/maths/ranking.md``.
 
     References
     ----------

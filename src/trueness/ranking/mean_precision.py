@@ -38,7 +38,7 @@ def average_precision(
     rng: Seed = 0,
     replicates: int = 2000,
 ) -> Estimate:
-    r"""Which precision does a positive case find at its own score, on average?
+    r"""What is the mean precision (PPV) at the scores of the positive cases?
 
     .. math:: AP = \sum_k (R_k - R_{k-1}) P_k
 
@@ -47,17 +47,17 @@ def average_precision(
     t
         The counts; cases without a label change nothing.
     prevalence
-        Share of positives for which precision is meant, taken as known; that of the
+        Share of positives at which precision is reported, taken as known; that of the
         sample when None.
     sampling
-        How the cases came. ``"cohort"``: as they come, so that the number of positives
-        is random, and the interval allows for it unless ``prevalence`` is given.
-        ``"case-control"``: so many of each class by design; then ``prevalence`` must be
-        given.
+        How the cases were collected. ``"cohort"``: as they came, so that the number of
+        positives is random, and the interval allows for it unless ``prevalence`` is
+        given. ``"case-control"``: a fixed number of each class by design; then
+        ``prevalence`` must be given.
     method
         ``"logit"`` (influence values on the logit scale), ``"bca"``, ``"bootstrap"``
-        (percentiles) or ``"normal"``. The bootstrap ones are known to sit too high when
-        positives are few.
+        (percentiles) or ``"normal"``. The bootstrap intervals are known to lie too high
+        when positives are few.
     level
         Confidence level of the interval.
     rng, replicates
@@ -66,17 +66,19 @@ def average_precision(
     Returns
     -------
     Estimate
-        In (0, 1]; a random classifier has about the prevalence.
+        The value is in (0, 1]; that of a random classifier is about the prevalence.
 
     Notes
     -----
-    A sum over distinct scores without interpolation: tied cases share one precision.
-    Differs from eq. 33 of Kim et al. (2021), which is the trapezoid area. The value is
-    too high on average when positives are few, since a case is its own company at its
-    own score; the interval is centred where this bias is taken off, adds it to the
-    error, and uses Student's quantile. With one positive, or AP = 1, it reaches as far
-    as cases of a kind that was not seen could take the value. Measured coverage is in
-    ``docs/maths/ranking.md``. O(m) for the value and the logit interval.
+    The value is a sum over distinct scores without interpolation: tied cases share one
+    precision. It differs from eq. 33 of Kim et al. (2021), which is the trapezoid area.
+    The value is too high on average when positives are few, since every positive is
+    itself among the cases flagged at its own score. The logit interval is centred at
+    the value minus this bias, adds the bias to the standard error, and uses Student's
+    quantile. With one positive, or AP = 1, the interval extends to the value that would
+    result from cases of a kind that the sample may have missed. Measured coverage is in
+    ``docs/maths/ranking.md``. The time for the value and the logit interval is O(m) for
+    m distinct scores.
 
     References
     ----------

@@ -68,15 +68,16 @@ def partial_auc(
     fpr
         Range of false positive rates, for example (0, 0.1).
     tpr
-        Range of true positive rates. Alone: the area to the right of the curve, whose
-        height is specificity. With ``fpr``: the area under the curve inside the
-        rectangle (two-way).
+        Range of true positive rates (sensitivities). Given alone, the area is that to
+        the right of the curve: specificity integrated over this range. Given with
+        ``fpr``, it is the area under the curve inside the rectangle (two-way).
     corrected
-        McClish's scale: 1/2 for a random classifier, 1 for an ideal one.
+        Whether to give the area on McClish's scale: 1/2 for a random classifier, 1 for
+        an ideal one.
     method
         ``"bca"`` (the default), ``"bootstrap"`` (percentiles), ``"normal"`` (bootstrap
-        error), or ``"logit"`` (the default of weighted cases: cases left out one by
-        one, on the logit scale, with Student's quantile).
+        error), or ``"logit"`` (the default for weighted cases: a jackknife, which
+        leaves cases out one by one, on the logit scale, with Student's quantile).
     level
         Confidence level of the interval.
     rng, replicates
@@ -85,16 +86,18 @@ def partial_auc(
     Returns
     -------
     Estimate
-        The area, at most the size of the rectangle; with ``corrected`` in [0, 1]: below
-        1/2 where the curve lies under the diagonal, 0 where it lies far below.
+        The area, at most that of the rectangle. With ``corrected`` it is in [0, 1]:
+        below 1/2 where the curve lies under the diagonal, and 0 where it lies far
+        below.
 
     Notes
     -----
     Ties are drawn as straight lines. Where no replicate differs (a perfect part of the
-    curve) or a class has a single case, the interval reaches as far as cases of a kind
-    that was not seen could take the value, at the same level (rule of three); with few
-    cases the bootstrap is widened by Student's factor. It draws at most 2000 corners of
-    the curve: beyond that neighbours are joined.
+    curve) or a class has a single case, the interval extends to the value that would
+    result from cases of a kind that the sample may have missed, at the same level (rule
+    of three). With few cases the bootstrap interval is widened by Student's factor. The
+    bootstrap uses at most 2000 corners of the curve; beyond that, neighbouring corners
+    are joined.
 
     References
     ----------

@@ -24,24 +24,24 @@ from trueness.ranking.sample_sizes import Reach, asked_goal
 @final
 @dataclass(frozen=True, repr=False)
 class RatePlan(Record):
-    """How many cases are needed to know a rate at a threshold?
+    """How many cases are needed to estimate a rate at a threshold?
 
     Attributes
     ----------
     n : int
         Cases in all.
     counted : int
-        Cases that the rate is a share of (in a cohort: expected).
+        Cases in the denominator of the rate (in a cohort: their expected number).
     half_width : float
         Half the mean width of Wilson's interval.
     power : float
-        Chance that it excludes ``null``; NaN when none was given.
+        Probability that the interval excludes ``null``; NaN when no ``null`` was given.
     rate : str
         Which rate.
     value, null, prevalence, level : float
-        What was asked.
+        The values that were given.
     sampling : str
-        Is the number of cases that count fixed by design, or random?
+        Is the denominator of the rate fixed by design, or random?
     """
 
     n: int
@@ -68,35 +68,37 @@ def plan_rate(
     level: float = 0.95,
     sampling: str = "cohort",
 ) -> RatePlan:
-    """How many cases are needed to know recall, specificity or precision?
+    """How many cases are needed to estimate recall, specificity or precision?
 
     Parameters
     ----------
     rate
-        ``"recall"`` (sensitivity), ``"specificity"`` or ``"precision"``.
+        ``"recall"`` (sensitivity), ``"specificity"`` or ``"precision"`` (PPV).
     value
         The rate that is expected.
     prevalence
         Share of positives among the cases.
     recall
-        For precision: the recall that is expected, which says how many cases will be
-        flagged.
+        For precision only: the recall that is expected, from which the number of
+        flagged cases follows.
     half_width
         Wanted half width of the interval.
     null, power
-        Instead: wanted power of the two-sided test against this rate (0.9 when only
-        ``null`` is given): the chance that the interval excludes it.
+        Instead of ``half_width``: the wanted power of the two-sided test against this
+        rate (0.9 when only ``null`` is given), which is the probability that the
+        interval excludes it.
     level
         Confidence level of the interval.
     sampling
-        ``"cohort"``: cases as they come, so that the number that the rate is a share of
-        is random. ``"case-control"``: that number is fixed.
+        ``"cohort"``: cases as they come, so that the denominator of the rate is random.
+        ``"case-control"``: the denominator is fixed.
 
     Notes
     -----
-    Wilson's interval, which :func:`rates` reports; width and power are exact sums over
-    the binomial law, and hold from n on up to the steps of that law. Precision has no
-    fixed number of flagged cases, so it is planned for a cohort.
+    The interval is Wilson's, which :func:`rates` reports. Width and power are exact
+    sums over the binomial distribution; they also hold for more than n cases, apart
+    from the steps of that distribution. The number of flagged cases cannot be fixed by
+    design, so precision is planned for a cohort.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How many cases are needed to know an AUC well enough?
+"""How many cases are needed to estimate an AUC well enough?
 
 A plan is for the interval that will be reported: its width, and the chance that it
 excludes what is to be excluded, are those of samples drawn from a model of the scores
@@ -43,9 +43,9 @@ class Plan(Record):
     half_width : float
         Half the mean width that its interval will have.
     power : float
-        Chance that the interval excludes ``null``; NaN when none was given.
+        Probability that the interval excludes ``null``; NaN when no ``null`` was given.
     auc, null, prevalence, level : float
-        What was asked.
+        The values that were given.
     method : str
         The interval that will be reported.
     model : str
@@ -98,10 +98,11 @@ def plan_auc(
     model: str = "binormal",
     sampling: str = "case-control",
 ) -> Plan:
-    r"""How many cases are needed to know an AUC well enough?
+    r"""How many cases are needed to estimate an AUC well enough?
 
-    The smallest n for which the interval that will be reported is on average at most
-    2 ``half_width`` wide, or excludes ``null`` with a chance of at least ``power``.
+    The answer is the smallest n for which the interval that will be reported is on
+    average at most 2 ``half_width`` wide, or excludes ``null`` with a probability of at
+    least ``power``.
 
     Parameters
     ----------
@@ -112,17 +113,19 @@ def plan_auc(
     half_width
         Wanted half width of the interval.
     null, power
-        Instead: wanted power of the two-sided test against this AUC (0.9 when only
-        ``null`` is given): the chance that the interval excludes it.
+        Instead of ``half_width``: the wanted power of the two-sided test against this
+        AUC (0.9 when only ``null`` is given), which is the probability that the
+        interval excludes it.
     level
         Confidence level of the interval; the test has level 1 - ``level``.
     method
         The interval that will be reported: ``"score"``, the default of :func:`auc`, or
-        ``"delong"``. (The name of a model, as before, is taken for ``model``.)
+        ``"delong"``. (As in earlier versions, the name of a model given here is taken
+        as ``model``.)
     model
         How the scores are distributed, one of ``VARIANCES``: ``"binormal"`` (equal
-        spread; default), ``"hanley-mcneil"`` (exponential scores; larger when positives
-        are rare) or ``"fermi-dirac"``.
+        spread; default), ``"hanley-mcneil"`` (exponential scores; a larger variance
+        when positives are rare) or ``"fermi-dirac"``.
     sampling
         ``"case-control"``: n_pos and n_neg cases are collected. ``"cohort"``: n cases
         as they come, so that the number of positives is random.
@@ -130,16 +133,16 @@ def plan_auc(
     Returns
     -------
     Plan
-        The positives are n times the prevalence, rounded, at least two.
+        The number of positives is n times the prevalence, rounded, and at least two.
 
     Notes
     -----
-    Up to 150 cases of a class, width and power are those of 4000 samples drawn from the
-    model (seed 0); beyond, those of the same interval with the AUC normal about its
-    mean, with the exact variance of n_pos and n_neg cases, eq. 18 of Kim et al. (2021).
-    Both are confirmed by simulation in ``docs/maths/ranking.md``. No plan has fewer
-    cases than any exact test needs: a perfect sample must be rarer than (1 - level) / 2
-    under ``null``.
+    With up to 150 cases of a class, width and power are those of 4000 samples drawn
+    from the model (seed 0). With more, they are those of the same interval when the AUC
+    is normally distributed about its mean, with the exact variance for n_pos and n_neg
+    cases, eq. 18 of Kim et al. (2021). Both are confirmed by simulation in
+    ``docs/maths/ranking.md``. No plan has fewer cases than an exact test needs: under
+    ``null``, a perfectly separated sample must be less probable than (1 - level) / 2.
 
     References
     ----------

@@ -44,14 +44,15 @@ class ReaderComponents(Record):
     ----------
     ms_treatment, ms_reader, ms_interaction : float
         Mean squares of the results: between treatments, between readers (within
-        treatments when readers are nested), and their interplay; NaN where a design
-        has none.
+        treatments when readers are nested), and of their interaction; NaN where a
+        design has none.
     variance, cov1, cov2, cov3 : float
-        Of the errors: variance; covariance of one reader with two treatments, of two
-        readers with one treatment, of two readers with two treatments.
+        Of the estimation errors: their variance, and their covariance for one reader
+        with two treatments, for two readers with one treatment, and for two readers
+        with two treatments.
     reader, interaction : float
-        Variance components of the readers and of their interplay with the treatments,
-        freed of the errors and never below 0.
+        Variance components of the readers and of their interaction with the treatments,
+        without the part that is due to the errors, and never below 0.
     """
 
     ms_treatment: float
@@ -77,7 +78,7 @@ class ReaderStudy(Record):
     results : array (treatments, readers)
         The endpoint of every reader with every treatment; NaN where there is none.
     means : tuple of Estimate
-        Of each treatment, over the readers.
+        Mean of each treatment over the readers.
     pairs : tuple of Pair
         Differences of treatments, with intervals and p-values.
     statistic, df1, df2, p_value : float
@@ -175,14 +176,14 @@ def reader_study(
         Names of the columns (or columns): who read, by which treatment, which case, its
         truth, and the rating.
     positive
-        Which label is positive; 1 of 0 and 1 when None.
+        Which label is positive; when None, the labels are 0 and 1, and 1 is positive.
     metric
         ``"auc"``, or any metric at a threshold: ``"recall"``, ``"specificity"``,
         ``"f1"``.
     threshold
         The threshold of such a metric: positive when the score is at least this.
     readers, cases
-        ``"random"``: the result is for readers (cases) like these; ``"fixed"``: for
+        ``"random"``: the result applies to readers (cases) like these; ``"fixed"``: to
         these alone.
     covariance
         ``"jackknife"``, ``"delong"`` or ``"unbiased"``.
@@ -197,19 +198,21 @@ def reader_study(
     Returns
     -------
     ReaderStudy
-        Means of the treatments, differences, test of equality, variance components.
+        Means of the treatments, their differences, a test of equality, and the variance
+        components.
 
     Notes
     -----
-    Fully crossed designs, cases nested within readers or treatments and readers nested
-    within treatments follow from who read what: results without a common case have
-    covariance 0. With I treatments, J readers and D the denominator of F, a difference
-    has the standard error :math:`\sqrt{2 D / J}` and
+    Whether the design is fully crossed, or has cases nested within readers or
+    treatments or readers nested within treatments, is found from who read which cases.
+    Results without a common case have covariance 0. With I treatments, J readers and D
+    the denominator of F, a difference has the standard error :math:`\sqrt{2 D / J}` and
     :math:`D^2 / [MS_{TR}^2 / ((I-1)(J-1))]` degrees of freedom (Hillis 2007). Fixed
     readers: :math:`D = \mathrm{Var} - \mathrm{Cov}_1 + (J-1)(\mathrm{Cov}_2 -
     \mathrm{Cov}_3)` and a normal distribution; fixed cases: :math:`D = MS_{TR}`.
-    Readers nested within treatments: the mean square between readers within
-    treatments, on :math:`I (J - 1)`, takes the place of :math:`MS_{TR}` (Hillis 2014).
+    Readers nested within treatments: the mean square between readers within treatments,
+    with :math:`I (J - 1)` degrees of freedom, takes the place of :math:`MS_{TR}`
+    (Hillis 2014).
 
     References
     ----------

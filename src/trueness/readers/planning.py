@@ -32,12 +32,12 @@ class ReaderPlan(Record):
     readers : array
         Numbers of readers.
     cases : array
-        Cases needed with so many readers, in the share of positives of the pilot study;
-        0 where no number of cases is enough.
+        Cases needed with each number of readers, at the share of positives of the pilot
+        study; 0 where no number of cases is enough.
     power : array
         Power reached with them.
     difference : float
-        What is to be found.
+        The difference that is to be detected; with a margin, the sum of both.
     target, level : float
         The power asked for, and the level of the test (95 % for a test of 5 %).
     notes : tuple of str
@@ -76,8 +76,8 @@ def plan_readers(
     study
         A study of at least two treatments, with the variance components.
     difference
-        The difference of two treatments that is to be found; with ``margin`` the true
-        difference (0 when None).
+        The difference of two treatments that is to be detected; with ``margin`` the
+        true difference (0 when None).
     margin
         Plan a test of non-inferiority with this margin instead.
     power, level
@@ -85,7 +85,7 @@ def plan_readers(
     readers
         Number of readers, or several; 3 to 15 when None.
     cases
-        Number of cases: gives the power instead of the number.
+        Number of cases, if it is fixed: the answer is then the power that it gives.
 
     Returns
     -------
@@ -96,8 +96,8 @@ def plan_readers(
     -----
     :math:`c_*` are the cases of the pilot study, whose share of positives is kept. The
     F test has 1 and :math:`(J-1) D^2 / I^2` degrees of freedom, with D the denominator
-    above and I its part that readers do not share. A plan is as uncertain as the
-    components: those of few readers are.
+    above and I the part of it that does not grow with J. A plan is as uncertain as the
+    variance components, and those of few readers are uncertain.
 
     References
     ----------

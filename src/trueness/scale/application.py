@@ -54,14 +54,14 @@ def apply(
     column
         The score column, for a map of one score.
     name
-        What the new column is called: ``"<column>_calibrated"`` or ``"combined"``
-        unless said otherwise.
+        The name of the new column; by default ``"<column>_calibrated"`` or
+        ``"combined"``.
 
     Returns
     -------
     frame
         The same kind of frame with one column more; a lazy frame is still lazy. A
-        missing score stays missing (NaN or null, as the engine has it). Where a join
+        missing score stays missing (NaN or null, depending on the engine). Where a join
         is needed the engine may change the order of the rows.
 
     Examples

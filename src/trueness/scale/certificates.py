@@ -81,8 +81,8 @@ class Bounds(Record):
     value : float
         The answer of the binned tally.
     low, high : float
-        The exact answer lies between these, with certainty: this is no confidence
-        interval, the cases are all there.
+        The exact answer for these cases lies between these, with certainty: this is not
+        a confidence interval.
     name : str
         What was asked.
     bins : int
@@ -295,10 +295,10 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
         ``"best_threshold"``,
         ... Or a metric, in Python or as text, with ``threshold=``.
     t
-        A tally made with ``at_most=``, or by :meth:`Tally.coarse`. Of a tally without
-        bins the bounds are the answer itself.
+        A tally made with ``at_most=``, or by :meth:`Tally.coarse`. For a tally without
+        bins both bounds are the answer itself.
     **options
-        What the analysis takes: ``maximize`` and ``subject_to`` for ``best_threshold``,
+        Options of the analysis: ``maximize`` and ``subject_to`` for ``best_threshold``,
         ``threshold`` for a metric.
 
     Returns
@@ -307,17 +307,19 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
 
     Notes
     -----
-    The answers of the analyses carry the same in their field ``limits``; this
-    function gives them alone, and those of a metric at a threshold.
+    The answers of the analyses have the same bounds in their field ``limits``; this
+    function gives the bounds alone, and also those of a metric at a threshold.
 
-    The AUC lies within half of the pairs that share a bin. For ``best_threshold`` the
-    bounds are those of the best value; the lower one is reached by the threshold that
-    ``best_threshold`` gives. The bounds say what the bins cost; how far the answer
-    would differ for other cases is the matter of its confidence interval.
+    The AUC of the bins differs from the exact one by at most half of the pairs of a
+    positive and a negative that share a bin, as a share of all pairs. For
+    ``best_threshold`` the bounds are those of the best value; the lower one is reached
+    by the threshold that ``best_threshold`` gives. The bounds say how much accuracy the
+    bins cost; the confidence interval of the answer says how far it would differ for
+    other cases.
 
     Where no threshold between the bins meets the constraints but one inside a bin may,
     the value is NaN and the bounds are those of such a threshold;
-    :func:`exact_threshold` finds out.
+    :func:`exact_threshold` decides whether there is one.
 
     Examples
     --------

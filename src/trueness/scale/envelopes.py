@@ -34,11 +34,12 @@ class CurveBounds(Record):
     Attributes
     ----------
     x : array
-        Along the first axis, ascending; each bin gives its ends and corners.
+        Values on the first axis, ascending; each bin gives its ends and corners.
     low, high : array
-        The exact curve lies between these, straight lines between the entries.
+        The exact curve lies between these two, each drawn with straight lines between
+        its entries.
     axes : (str, str)
-        What is along and what is across, for example ("fpr", "tpr").
+        Names of the horizontal and of the vertical axis, for example ("fpr", "tpr").
     """
 
     x: Floats

@@ -48,7 +48,7 @@ _auc, _best_threshold = unwrap(auc), unwrap(best_threshold)
 @final
 @dataclass(frozen=True, repr=False)
 class Refined(Record):
-    """What is the exact answer, and what did it take?
+    """What is the exact answer, and how much work did it take?
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Refined(Record):
     low, high : float
         The exact value lies between these; equal when the answer is exact.
     passes : int
-        How often the engine went over the data.
+        How often the engine read through the data.
     rows : int
         How many rows were counted in all passes together.
     bins : int
@@ -81,7 +81,7 @@ class Refined(Record):
 
     @property
     def exact(self) -> bool:
-        """Is nothing left in doubt?"""
+        """Is the value exact, so that both bounds are equal?"""
         return self.low == self.high
 
     @property
@@ -136,7 +136,7 @@ def exact_threshold(
     at_most: int = 20_000,
     batch: int = 20_000_000,
 ) -> Refined:
-    """At which threshold is a metric best, exactly, on data that stay where they are?
+    """At which threshold is a metric best, exactly, on data that are read in place?
 
     Parameters
     ----------
@@ -161,14 +161,15 @@ def exact_threshold(
     -------
     Refined
         ``answer`` is what ``best_threshold`` gives for all the cases; ``passes`` and
-        ``rows`` say what it took.
+        ``rows`` say how much work it took.
 
     Notes
     -----
     A threshold inside a bin flags between none and all of its positives and negatives,
     so a metric there has an upper bound (see :func:`bounds`); a bin is counted again
-    only if that bound reaches the best threshold found between bins. A metric of one's
-    own, whose shape is not known, makes every bin be counted: exact, but slow.
+    only if that bound reaches the value at the best threshold found between bins. For a
+    metric of one's own, whose shape is not known, every bin is counted again, which is
+    exact but slow.
 
     Examples
     --------
@@ -240,9 +241,10 @@ def exact_auc(
 
     Notes
     -----
-    The AUC lies within half of the pairs of a positive and a negative that share a
-    bin. Bins with the most pairs are counted again first; a bin with one class only
-    is settled, and neighbours of the same class are joined, which changes neither the
+    The AUC of the bins differs from the exact one by at most half of the pairs of a
+    positive and a negative that share a bin, as a share of all pairs. Bins with the
+    most pairs are counted again first; a bin with one class only need not be counted
+    again, and neighbouring bins of the same class are joined, which changes neither the
     AUC nor its interval. With ``tolerance=0`` nearly all rows of continuous scores are
     counted once more, ``batch`` of them in a pass.
 

@@ -68,14 +68,14 @@ class Stream:
     Parameters
     ----------
     path
-        The file that keeps the counts; made by the first batch.
+        The file that keeps the counts; it is created with the first batch.
     label, score, positive
         The columns of the batches, as in :func:`tally`.
     by
         A column whose values are windows (days, sites, versions): :meth:`windows` then
         gives a tally for each, and :meth:`forget` drops one.
     at_most
-        The most rows a window keeps; see :func:`tally`.
+        The largest number of rows that a window keeps; see :func:`tally`.
     weight
         The column of weights, as in :func:`tally`.
 
@@ -120,8 +120,9 @@ class Stream:
     def fold(self, pattern: str) -> Folded:
         """Count the files of a pattern that are new; the name of a file is its batch.
 
-        Its name from the first folder on that the pattern leaves open: ``day=1/a.csv``
-        for ``in/day=*/*.csv``. A folder that the pattern meets means its files.
+        The name starts at the first part of the path that has a wildcard in the
+        pattern: ``day=1/a.csv`` for ``in/day=*/*.csv``. Where the pattern matches a
+        folder, the files in it are counted.
 
         A file that cannot be read, perhaps because it is still being written, is left
         for the next round.
@@ -143,8 +144,8 @@ class Stream:
     ) -> Folded:
         """Count new files again and again, until interrupted; gives the last round.
 
-        Waits ``every`` seconds between rounds. Ctrl-C ends it cleanly between or within
-        batches: what was counted stays, and the rest is counted next time.
+        It waits ``every`` seconds between rounds. Ctrl-C can end it at any time, also
+        within a batch: what was counted stays, and the rest is counted next time.
         """
         every = _options.positive_number(every, "every")
         last = Folded((), 0, {})
@@ -176,11 +177,12 @@ class Stream:
     ) -> Tally:
         """Give the counts of some windows together.
 
-        ``last`` of them in the order of their names, or those named from ``since`` up
-        to ``until``, both included: days written 2026-11-15 are in order.
+        These are the ``last`` windows in the order of their names, or those named from
+        ``since`` up to ``until``, both included. Days written as 2026-11-15 are in the
+        right order.
 
-        Windows that were not kept apart can be had by subtraction: keep the tally of
-        yesterday, and ``stream.tally() - yesterday`` is what came since.
+        Windows that were not kept apart can be obtained by subtraction: keep the tally
+        of yesterday, and ``stream.tally() - yesterday`` is what came since.
         """
         found = self.windows()
         names = [
