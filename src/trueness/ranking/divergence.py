@@ -33,7 +33,7 @@ class Divergence(Answer):
     entropy : float
         Differential entropy of the leakage density g, minus ``pos_to_neg`` (eq. (49)).
     spread : float
-        exp(entropy), in (0, 1]: the share of the negatives' range over which the
+        exp(entropy), in [0, 1]: the share of the negatives' range over which the
         positives are spread. At 1 they are spread everywhere, and the classes overlap
         at all thresholds. Near 0 they lie in a small part of it, so that most
         thresholds separate the classes well.
