@@ -160,8 +160,8 @@ def binormal(t: Tally) -> BinormalMap:
     r"""Which two normal distributions on a hidden scale explain the labels by rank?
 
     Negatives are standard normal on the hidden scale, positives normal with mean b and
-    standard deviation alpha. A case whose mid-rank leaves a share u of the cases below
-    it lies at z with
+    standard deviation alpha. A case is placed at z when a share u of the cases ranks
+    below it (by mid-rank), where
 
     .. math:: (1-\rho)\,\Phi(z) + \rho\,\Phi((z-b)/\alpha) = u, \qquad
               \mathrm{logit}\, p = \mathrm{logit}\,\rho - \ln\alpha
@@ -176,12 +176,12 @@ def binormal(t: Tally) -> BinormalMap:
 
     Notes
     -----
-    Between the scores that were seen the hidden scale is interpolated by straight
-    lines, beyond them it is constant. Unless alpha = 1
-    the probability is not monotone: below (or above) some rank it
-    turns, as in every binormal model. Where a threshold parts the classes without
-    error there is no maximum: alpha is then 1 and the AUC is taken as if half a pair
-    were wrong. To find b and alpha, more than 32,768 rows are pooled to 4,096.
+    Between the scores that were seen, the hidden scale is interpolated linearly; beyond
+    them it is constant. Unless alpha = 1, the probability is not monotone: below (or
+    above) some rank its direction reverses, as in every binormal model. Where a
+    threshold separates the classes without error, the likelihood has no maximum: alpha
+    is then 1, and the AUC is computed as if half a pair were in the wrong order. To
+    find b and alpha, more than 32,768 rows are pooled to 4,096.
 
     Examples
     --------

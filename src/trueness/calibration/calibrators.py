@@ -40,14 +40,15 @@ def calibrate(
         Labelled cases that the classifier was *not* trained on (for training cases see
         :class:`trueness.estimators.Calibrator`). Unknowns are not used.
     method
-        A name from ``trueness.CALIBRATORS``. Of weighted cases "isotonic", "platt",
-        "beta", "temperature" and "histogram"; "auto" is then "beta" for scores from 0
-        to 1, and "platt" for others.
+        A name from ``trueness.CALIBRATORS``. For weighted cases, "isotonic", "platt",
+        "beta", "temperature" and "histogram" are available; "auto" is then "beta" for
+        scores from 0 to 1, and "platt" for others.
     prevalence
-        Share of positives where the map will be used: it is fitted to the cases as
-        they are, and carried there (:func:`trueness.at_prevalence`).
+        Share of positives where the map will be used: the map is fitted to the cases as
+        they are, and then converted to that prevalence
+        (:func:`trueness.at_prevalence`).
     sampling
-        How the cases came: ``"cohort"`` or ``"case-control"``, which needs
+        How the cases were sampled: ``"cohort"`` or ``"case-control"``, which needs
         ``prevalence``.
     **options
         Passed on to the method, for example ``bins=20`` to "histogram".
@@ -56,7 +57,7 @@ def calibrate(
     -------
     Map
         Called with scores it gives probabilities; ``t.map(c)`` is the calibrated tally,
-        ``c.save_map(path)`` keeps it.
+        and ``c.save_map(path)`` saves the map.
 
     Examples
     --------

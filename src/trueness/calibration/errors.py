@@ -145,7 +145,7 @@ def calibration_line(
     level: float = 0.95,
     cluster: Any = None,
 ) -> CalibrationLine:
-    r"""Are the probabilities too extreme, or too high on the whole?
+    r"""Are the probabilities too extreme, or too high overall?
 
     .. math:: \mathrm{logit}\, P(y=1) = a + b\, \mathrm{logit}(p)
 
@@ -156,14 +156,16 @@ def calibration_line(
     t
         Labelled cases whose scores are probabilities.
     prevalence
-        Share of positives where the probabilities are used: cases are weighed to it,
-        and it is taken as known. By default the share among the cases.
+        Share of positives where the probabilities are used: the cases are weighted to
+        this share, which is treated as known. By default it is the share among the
+        cases.
     sampling
-        How the cases came: ``"cohort"`` or ``"case-control"``, which needs
+        How the cases were sampled: ``"cohort"`` or ``"case-control"``, which needs
         ``prevalence`` (see :func:`trueness.brier`).
     level
-        Confidence of the (Wald) intervals. Of weighted cases they have the linearised
-        variance (the sandwich of survey samples) and Student's quantile.
+        Confidence level of the (Wald) intervals. For weighted cases they use the
+        linearised variance (the sandwich estimator of survey samples) and Student's
+        quantile.
     cluster
         Which cases belong together (patients, sites): a column of the data, or a
         mapping from cluster to tally. The variance is then that of the estimates with
@@ -177,7 +179,7 @@ def calibration_line(
 
     Examples
     --------
-    Scores with log-odds of -ln 9 and ln 9 where the truth has -ln 3 and ln 3.
+    The scores have log-odds of -ln 9 and ln 9, where the true ones are -ln 3 and ln 3.
 
     >>> line = calibration_line(Tally([0.1, 0.9], neg=[30, 10], pos=[10, 30]))
     >>> round(line.slope.value, 6), round(abs(line.intercept.value), 6)
@@ -347,7 +349,7 @@ def calibration_test(
     replicates: int = 999,
     rng: Any = 0,
 ) -> CalibrationTest:
-    r"""Could calibrated scores show this?
+    r"""Are these data consistent with calibrated scores?
 
     Parameters
     ----------
@@ -355,36 +357,39 @@ def calibration_test(
         Labelled cases whose scores are probabilities.
     method
         "spiegelhalter" compares the Brier score with its expectation (1986; a normal
-        statistic; blind to errors that cancel), "cox" asks for slope 1 and intercept 0
-        at once (likelihood ratio, chi-squared with 2 degrees of freedom), "isotonic"
-        compares the miscalibration MCB of the Brier score with that of labels drawn
-        from the scores (Monte Carlo, exact level at any size, sees every monotone
-        departure), "hosmer-lemeshow" compares the positives of bins of equally many
-        cases with the sum of their scores (to reproduce published numbers).
+        statistic; it cannot detect errors that cancel), "cox" tests for slope 1 and
+        intercept 0 at once (likelihood ratio, chi-squared with 2 degrees of freedom),
+        "isotonic" compares the miscalibration MCB of the Brier score with that of
+        labels drawn from the scores (Monte Carlo; exact level at any sample size; it
+        can detect every monotone departure), "hosmer-lemeshow" compares the number of
+        positives in bins of equally many cases with the sum of their scores (to
+        reproduce published numbers).
     prevalence
-        Share of positives where the probabilities are used: cases are weighed to it,
-        and it is taken as known. By default the share among the cases.
+        Share of positives where the probabilities are used: the cases are weighted to
+        this share, which is treated as known. By default it is the share among the
+        cases.
     sampling
-        How the cases came: ``"cohort"`` or ``"case-control"``, which needs
+        How the cases were sampled: ``"cohort"`` or ``"case-control"``, which needs
         ``prevalence`` (see :func:`trueness.brier`).
     bins
-        Bins of "hosmer-lemeshow".
+        Number of bins of "hosmer-lemeshow".
     parameters
-        How many parameters of the model were fitted on these very cases: they leave
-        "hosmer-lemeshow" so many degrees of freedom fewer than bins. 0 for cases that
-        the model has not seen; 2 is what R's ``hoslem.test`` takes.
+        How many parameters of the model were fitted on these same cases: the degrees of
+        freedom of "hosmer-lemeshow" are the number of bins minus this number. Use 0 for
+        cases that the model has not seen; R's ``hoslem.test`` uses 2.
     replicates
-        Draws of "isotonic".
+        Number of draws of "isotonic".
     rng
         Seed or NumPy generator of "isotonic".
 
     Notes
     -----
-    Spiegelhalter's statistic is
-    :math:`\sum (y-p)(1-2p) / \sqrt{\sum (1-2p)^2 p(1-p)}`. It is NaN where all scores
-    are 0, 1/2 or 1, which tell it nothing. Hosmer and Lemeshow's is
+    Spiegelhalter's statistic is :math:`\sum (y-p)(1-2p) / \sqrt{\sum (1-2p)^2 p(1-p)}`.
+    It is NaN where all scores are 0, 1/2 or 1, which carry no information for it.
+    Hosmer and Lemeshow's is
     :math:`\sum_b (O_b - E_b)^2 / (n_b \bar p_b (1 - \bar p_b))`, chi-squared; another
-    number of bins gives another answer, and it is blind to errors within a bin.
+    number of bins gives another answer, and errors that cancel within a bin go
+    undetected.
 
     References
     ----------
@@ -550,18 +555,20 @@ def calibration_error(
     bins
         Number of bins.
     binning
-        "equal mass": equally many cases in each, which wastes none. "equal width":
-        (0, 1/bins], (1/bins, 2/bins], ... as in Guo et al. (2017), to reproduce
-        published numbers.
+        "equal mass": equally many cases in each bin, so that no bin is nearly empty.
+        "equal width": (0, 1/bins], (1/bins, 2/bins], ... as in Guo et al. (2017), to
+        reproduce published numbers.
     prevalence
-        Share of positives where the probabilities are used: cases are weighed to it,
-        and it is taken as known. By default the share among the cases.
+        Share of positives where the probabilities are used: the cases are weighted to
+        this share, which is treated as known. By default it is the share among the
+        cases.
     sampling
-        How the cases came: ``"cohort"`` or ``"case-control"``, which needs
+        How the cases were sampled: ``"cohort"`` or ``"case-control"``, which needs
         ``prevalence`` (see :func:`trueness.brier`).
     level
-        Confidence of the intervals: truths that could have shown the error, from 0 on
-        unless it is above what calibrated scores show.
+        Confidence level of the intervals. An interval contains the true errors under
+        which the observed one would not be unusual; it starts at 0 unless the observed
+        error is larger than calibrated scores would give.
     replicates
         Samples drawn for the intervals.
     rng
@@ -569,14 +576,14 @@ def calibration_error(
 
     Notes
     -----
-    What it is worth. The plain error is never 0: calibrated scores have the value given
-    as ``chance``, which grows with the number of bins and falls with the number of
-    cases, so two errors can be compared only at the same n, prevalence and bins. A
-    classifier that says the prevalence to everybody has no error and no use. Prefer
-    :func:`trueness.brier` with its parts, :func:`trueness.reliability` and
-    :func:`calibration_test`.
+    How to interpret it: the plain error is not 0 even for calibrated scores, which on
+    average have the value given as ``chance``, which grows with the number of bins and
+    falls with the number of cases, so two errors can be compared only at the same n,
+    prevalence and bins. A classifier that gives every case the prevalence has no
+    calibration error and no use. Prefer :func:`trueness.brier` with its parts,
+    :func:`trueness.reliability` and :func:`calibration_test`.
 
-    ``debiased`` takes away :math:`E|N(d_b, s_b^2)| - |d_b|` in each bin, the bias of an
+    ``debiased`` subtracts :math:`E|N(d_b, s_b^2)| - |d_b|` in each bin, the bias of an
     absolute value under normal noise (Kumar, Liang and Ma 2019, section 4.2, for the
     absolute error). ``rms`` is the root of
     :math:`\sum_b \frac{n_b}{n} [(\bar y_b-\bar p_b)^2 - \bar y_b(1-\bar y_b)/(n_b-1)]`,
@@ -592,7 +599,8 @@ def calibration_error(
 
     Examples
     --------
-    Score 0.2 with share 0.3, score 0.8 with share 0.9: off by 0.1 each.
+    At score 0.2 the share of positives is 0.3, at score 0.8 it is 0.9: each is off by
+    0.1.
 
     >>> e = calibration_error(Tally([0.2, 0.8], neg=[7, 1], pos=[3, 9]))
     >>> round(e.plain.value, 12), e.bins

@@ -38,12 +38,12 @@ class CalibrationGain(Record):
     before : Estimate
         Brier score of the scores as they are; NaN where these are not probabilities.
     in_sample : Estimate
-        Brier score of the map that was fitted on all cases, on the same cases: too
-        good to be true.
+        Brier score of the map that was fitted on all cases, on the same cases: it is
+        optimistic.
     cross_fitted : Estimate
-        Brier score of the cases by maps that have not seen them.
+        Brier score of the cases under maps that were fitted without them.
     gain : Estimate
-        ``before`` minus ``cross_fitted``, case by case: above 0, calibration helps.
+        ``before`` minus ``cross_fitted``, paired by case; above 0, calibration helps.
     folds : int
         Number of folds.
     tally : Tally
@@ -88,7 +88,7 @@ def calibration_gain(
     t
         Labelled cases that the classifier was not trained on; or a mapping from group
         to tally. Then the maps are fitted on all groups together, and each group is
-        judged on its own.
+        evaluated on its own.
     method
         A name from ``trueness.CALIBRATORS``.
     folds
@@ -96,7 +96,7 @@ def calibration_gain(
     level
         Confidence of the intervals.
     rng
-        Seed or generator of the deal.
+        Seed or generator for dealing the cases to the folds.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def calibration_gain(
     Examples
     --------
     Scores of 0.9 and 0.6 where 3 of 5 and 2 of 5 are positive: each fold holds out the
-    same share, and every map says so.
+    same share, and every map gives it.
 
     >>> t = Tally([0.9, 0.6], neg=[20, 30], pos=[30, 20])
     >>> found = calibration_gain(t, method="isotonic", rng=0)

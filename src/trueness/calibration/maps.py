@@ -66,7 +66,7 @@ class Map(Record):
 
     @property
     def expression(self) -> Formula:
-        """Which arithmetic is it? Data that any engine can turn into its own."""
+        """Which arithmetic does the map do, as data that any engine can translate?"""
         raise InputError(
             f"{type(self).__name__} is a map of several scores; it has no expression "
             f"in one of them."
@@ -74,7 +74,7 @@ class Map(Record):
 
     @property
     def monotone(self) -> bool:
-        """Is it known never to fall, or never to rise?"""
+        """Is the map known never to decrease, or never to increase?"""
         return direction(self.expression) is not None
 
     def __call__(self, score: ArrayLike) -> Floats:
@@ -112,7 +112,7 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def register(name: str) -> Callable[[_Kind], _Kind]:
-    """Which name has a kind of map in a file? Enter it into the registry.
+    """Under which name is a kind of map saved? Enter it into the registry.
 
     Parameters
     ----------
@@ -375,8 +375,9 @@ class AtPrevalence(Map):
 def at_prevalence(map: Map, old: float, new: float) -> AtPrevalence:
     r"""What does a score mean where the condition is rarer or more common?
 
-    When the classes show the same scores as before and only their shares change, the
-    odds are multiplied by a constant (Bayes' rule; Elkan 2001, Theorem 2):
+    When the distribution of the scores in each class is the same as before and only the
+    shares of the classes change, the odds are multiplied by a constant (Bayes' rule;
+    Elkan 2001, Theorem 2):
 
     .. math:: \frac{p'}{1-p'} = \frac{p}{1-p}
               \cdot \frac{\pi_{new}/(1-\pi_{new})}{\pi_{old}/(1-\pi_{old})}
@@ -394,7 +395,7 @@ def at_prevalence(map: Map, old: float, new: float) -> AtPrevalence:
     Notes
     -----
     The assumption is label shift: P(score | class) is the same in both places. It fails
-    when the cases themselves become harder, and no formula repairs that.
+    when the cases themselves become harder, which no formula can correct.
 
     References
     ----------

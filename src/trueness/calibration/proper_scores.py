@@ -108,7 +108,7 @@ def brier(
     replicates: int = 500,
     rng: Any = 0,
 ) -> ProperScore:
-    r"""How far are the probabilities from what happened, squared?
+    r"""How far are the probabilities from the outcomes, as a mean squared error?
 
     .. math:: S = \frac1n \sum_i (p_i - y_i)^2
 
@@ -117,13 +117,14 @@ def brier(
     t
         Labelled cases whose scores are probabilities.
     prevalence
-        Share of positives where the probabilities are used: cases are weighed to it,
-        and it is taken as known. By default the share among the cases.
+        Share of positives where the probabilities are used: the cases are weighted to
+        this share, which is treated as known. By default it is the share among the
+        cases.
     sampling
-        How the cases came: ``"cohort"`` (the number of positives is random) or
+        How the cases were sampled: ``"cohort"`` (the number of positives is random) or
         ``"case-control"`` (fixed by design), which needs ``prevalence``.
     level
-        Confidence of the intervals.
+        Confidence level of the intervals.
     replicates
         Samples drawn for the intervals of the parts.
     rng
@@ -133,15 +134,17 @@ def brier(
     -----
     The interval of the score is the normal one of a mean after one more case of each
     class is added, spread over the scores (as Agresti and Coull add four to a
-    proportion): two cases that were both foretold are no proof, and it is never empty.
-    That of UNC is Wilson's of the prevalence. Isotonic recalibration fits noise, so MCB
-    and DSC are too large on average. Their intervals hold the truths that could have
-    shown them: samples are drawn from a family of truths that runs from calibrated
-    scores (for DSC: from no discrimination) to the isotonic curve and beyond, and those
-    stay in which the value is not rare. MCB starts at 0 unless it is above the upper
-    quantile that labels drawn from the scores themselves give. More than 1,000
-    distinct scores are pooled to 1,000 for this resampling, not for the values.
-    Coverage: see the mathematics of calibration in the documentation.
+    proportion): two cases that were both predicted correctly are not proof, and the
+    interval never has length zero. The interval of UNC is Wilson's for the prevalence.
+    Isotonic recalibration fits noise, so MCB and DSC are too large on average. Their
+    intervals contain the true values under which the observed ones would not be
+    unusual: samples are drawn from a family of true curves that runs from calibrated
+    scores (for DSC: from no discrimination) to the isotonic curve and beyond, and the
+    curves are kept under which the observed value is not rare. The interval of MCB
+    starts at 0 unless MCB is above the upper quantile for labels drawn from the scores
+    themselves. More than 1,000 distinct scores are pooled to 1,000 for this resampling,
+    not for the values. Coverage: see the mathematics of calibration in the
+    documentation.
 
     References
     ----------
@@ -171,7 +174,7 @@ def log_loss(
     replicates: int = 500,
     rng: Any = 0,
 ) -> ProperScore:
-    r"""How surprising was what happened, in nats a case?
+    r"""How surprising were the outcomes, in nats per case?
 
     .. math:: S = -\frac1n \sum_i \left[ y_i \ln p_i + (1-y_i) \ln(1-p_i) \right]
 
@@ -180,13 +183,14 @@ def log_loss(
     t
         Labelled cases whose scores are probabilities.
     prevalence
-        Share of positives where the probabilities are used: cases are weighed to it,
-        and it is taken as known. By default the share among the cases.
+        Share of positives where the probabilities are used: the cases are weighted to
+        this share, which is treated as known. By default it is the share among the
+        cases.
     sampling
-        How the cases came: ``"cohort"`` (the number of positives is random) or
+        How the cases were sampled: ``"cohort"`` (the number of positives is random) or
         ``"case-control"`` (fixed by design), which needs ``prevalence``.
     level
-        Confidence of the intervals.
+        Confidence level of the intervals.
     replicates
         Samples drawn for the intervals of the parts.
     rng
@@ -194,11 +198,11 @@ def log_loss(
 
     Notes
     -----
-    A probability of 0 for what happened costs infinity, and that is the answer: nothing
-    is clipped, and ``notes`` say how many such cases there are. Where a score of
-    exactly 0 or 1 was right so far, the interval is open upwards: one case more may be
-    wrong.
-    See :func:`brier` for the intervals and the reference.
+    A probability of 0 for an outcome that occurred gives an infinite loss, and that is
+    the answer: nothing is clipped, and ``notes`` say how many such cases there are.
+    Where scores of exactly 0 or 1 have all been right, the interval has no upper limit,
+    because the next case may be wrong. See :func:`brier` for the intervals and the
+    reference.
 
     Examples
     --------

@@ -47,18 +47,19 @@ class Reliability(Answer):
     score : array (k,)
         Scores; between them the curve is straight.
     probability : array (k,)
-        Share of positives that belongs to the score, by isotonic regression.
+        Share of positives at that score, by isotonic regression.
     consistency_low, consistency_high : array (k,)
-        Where the curve would lie if the scores were calibrated: a curve outside of it
-        is evidence against calibration.
+        Where the curve would lie if the scores were calibrated: a curve outside this
+        band is evidence against calibration.
     confidence_low, confidence_high : array (k,)
-        Where the true share may lie.
+        Confidence band of the true share of positives.
     level : float
         Pointwise level of both bands.
     n, n_pos : int
-        Labelled cases, and positives among them; of weighted ones the sums of weights.
+        Labelled cases, and positives among them; for weighted cases, the sums of
+        weights.
     notes : tuple of str
-        Whether cases were weighed to another share of positives.
+        Whether cases were weighted to another share of positives.
     """
 
     score: Floats
@@ -93,10 +94,11 @@ def reliability(
     t
         Labelled cases whose scores are probabilities.
     prevalence
-        Share of positives where the probabilities are used: cases are weighed to it,
-        and it is taken as known. By default the share among the cases.
+        Share of positives where the probabilities are used: the cases are weighted to
+        this share, which is treated as known. By default it is the share among the
+        cases.
     sampling
-        How the cases came: ``"cohort"`` or ``"case-control"``, which needs
+        How the cases were sampled: ``"cohort"`` or ``"case-control"``, which needs
         ``prevalence`` (see :func:`trueness.brier`).
     level
         Pointwise level of the bands.
@@ -108,12 +110,12 @@ def reliability(
     Notes
     -----
     Consistency band: labels are drawn from the scores themselves and the curve is
-    fitted again. Confidence band: labels are drawn from the fitted curve, of which a
-    block without any positive, or any negative, has the share (k + 1) / (n + 2)
-    instead of 0 or 1: 10 of 10 are no proof. Both are the pointwise quantiles. Up to
-    500 distinct scores the curve has them all; beyond that the ends of the isotonic
-    blocks and 500 quantiles. More than 4,000 distinct scores are pooled to 4,000 for
-    the bands, not for the curve.
+    fitted again. Confidence band: labels are drawn from the fitted curve, where a block
+    without positives, or without negatives, gets the share (k + 1) / (n + 2) instead of
+    0 or 1, since 10 positives of 10 do not prove a share of 1. Both bands are pointwise
+    quantiles. With up to 500 distinct scores the curve has them all; with more it has
+    the ends of the isotonic blocks and 500 quantiles. More than 4,000 distinct scores
+    are pooled to 4,000 for the bands, not for the curve.
 
     References
     ----------

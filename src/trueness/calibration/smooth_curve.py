@@ -37,13 +37,13 @@ class CalibrationIndex(Answer):
     ici : Estimate
         Mean distance over the cases (integrated calibration index).
     e50, e90 : Estimate
-        Its median and its 90th percentile.
+        Median and 90th percentile of the distance.
     largest : Estimate
-        Its maximum (E_max).
+        Maximum of the distance (E_max).
     span : float
-        Share of the cases that each local fit looks at.
+        Share of the cases that each local fit uses.
     notes : tuple of str
-        What the numbers are worth.
+        How far the numbers can be relied on.
     """
 
     ici: Estimate
@@ -77,16 +77,18 @@ def calibration_index(
     t
         Labelled cases whose scores are probabilities.
     span
-        Share of the cases in each local fit; 0.75 is what R and the paper take.
+        Share of the cases in each local fit; R and the paper use 0.75.
     prevalence
-        Share of positives where the probabilities are used: cases are weighed to it,
-        and it is taken as known. By default the share among the cases.
+        Share of positives where the probabilities are used: the cases are weighted to
+        this share, which is treated as known. By default it is the share among the
+        cases.
     sampling
-        How the cases came: ``"cohort"`` or ``"case-control"``, which needs
+        How the cases were sampled: ``"cohort"`` or ``"case-control"``, which needs
         ``prevalence`` (see :func:`trueness.brier`).
     level
-        Confidence of the intervals: truths that could have shown the index, from 0 on
-        unless it is above what calibrated scores show.
+        Confidence level of the intervals. An interval contains the true values under
+        which the observed index would not be unusual; it starts at 0 unless the
+        observed index is larger than calibrated scores would give.
     replicates
         Bootstrap samples.
     rng
@@ -95,10 +97,10 @@ def calibration_index(
     Notes
     -----
     The curve is loess of degree 2 with tricube weights and without robust steps, as
-    ``loess`` of R with ``surface = "direct"``; it may leave [0, 1]. Calibrated scores
-    have an index above 0 too, the less so the more cases there are: the interval takes
-    that back. More than 2,000 distinct scores are pooled to 2,000, for
-    the intervals to 200.
+    ``loess`` of R with ``surface = "direct"``; the curve may go outside [0, 1].
+    Calibrated scores also have an index above 0, which shrinks as the number of cases
+    grows; the interval corrects for this. More than 2,000 distinct scores are pooled to
+    2,000, and to 200 for the intervals.
 
     References
     ----------
@@ -108,7 +110,7 @@ def calibration_index(
 
     Examples
     --------
-    The scores are 0.1 too high everywhere, and a line is smooth.
+    The scores are 0.1 too high everywhere; the true curve is a line, which loess fits.
 
     >>> t = Tally([0.2, 0.4, 0.6, 0.8], neg=[90, 70, 50, 30], pos=[10, 30, 50, 70])
     >>> round(calibration_index(t).ici.value, 9)

@@ -55,12 +55,12 @@ from trueness.fermi.distribution import finite_line
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class FiDEL(RankMap):
-    r"""What do the ranks of a case say together, each classifier speaking for itself?
+    r"""How strong is the evidence of all ranks of a case, if errors are independent?
 
     .. math:: L = \sum_i \beta_i (r_i^* - r_i) \qquad (26)
 
-    in the form llr - beta (rank - centre), which loses no digits as beta goes to 0.
-    Called with rows (m, K) it gives L. A missing output adds 0. Made by
+    in the form llr - beta (rank - centre), which loses no precision as beta goes to 0.
+    Called with rows (m, K), it gives L. A missing output adds 0. Made by
     :func:`trueness.fidel`.
 
     Attributes
@@ -68,17 +68,17 @@ class FiDEL(RankMap):
     names : tuple of str (K,)
         The classifiers, in the order of the columns.
     auc : array (K,)
-        Their areas under the ROC curve. Below 1/2 beta is negative: such a classifier
-        is used with the opposite sign.
+        Their areas under the ROC curve. For an AUC below 1/2 beta is negative: such a
+        classifier is used with the opposite sign.
     prevalence : float
         Share of positives.
     beta, llr, centre : array (K,)
-        The line of each: llr - beta (rank - centre).
+        The line llr - beta (rank - centre) of each classifier.
     correlation : array (K, K)
         Spearman's correlation of the ranks within a class, mean of both classes; NaN
         where there were no labels.
     source : str
-        Where the AUCs are from: "labels", "published" or "agreement".
+        Where the AUCs come from: "labels", "published" or "agreement".
     calibrator : Map
         From L to a probability.
     scores, cases : tuple of arrays
@@ -105,12 +105,12 @@ class FiDEL(RankMap):
         return _total(self.ranks(rows), self.beta, self.llr, self.centre)
 
     def terms(self, rows: ArrayLike) -> Floats:
-        """What does each classifier say? (m, K), NaN where it is missing."""
+        """What does each classifier add to L? (m, K), NaN where it is missing."""
         return self.llr - self.beta * (self.ranks(rows) - self.centre)
 
     @property
     def rank_threshold(self) -> Floats:
-        """At which rank does each classifier turn from positive to negative? r*."""
+        """At which rank does the evidence of each classifier change sign? r*."""
         slope = np.where(self.beta == 0, 1.0, self.beta)
         return np.where(self.beta == 0, self.centre, self.centre + self.llr / slope)
 
@@ -142,7 +142,7 @@ def fidel(
     labels: str = "given",
     method: str = "independent",
 ) -> FiDEL | CorrelatedFiDEL:
-    r"""How are classifiers combined by what their ranks say?
+    r"""How are classifiers combined by the evidence of their ranks?
 
     .. math:: L(k) = \sum_i \ln\frac{P(r_{ik} \mid 1)}{P(r_{ik} \mid 0)}
               = \sum_i \beta_i (r_i^* - r_{ik}) \qquad (25, 26)
@@ -157,11 +157,12 @@ def fidel(
         Published AUCs by name, in place of labels; ``prevalence`` is then needed unless
         the panel has labels to count.
     prevalence
-        Share of positives: with labels, that of the place where the map will be used
-        (it moves the probabilities and not L); without, that of the panel's cases.
+        Share of positives: with labels, the share where the map will be used (it
+        changes the probabilities but not L); without labels, the share among the
+        panel's cases.
     labels
         "given": AUCs and prevalence from the labelled cases. "none": from the agreement
-        of the classifiers alone (:func:`trueness.agreement`); labels are not looked at.
+        of the classifiers alone (:func:`trueness.agreement`); labels are not used.
     method
         "independent": FiDEL. "correlated": weighs the classifiers by their dependence
         within the classes as well (:class:`trueness.CorrelatedFiDEL`); needs labels.
@@ -180,12 +181,13 @@ def fidel(
 
     Notes
     -----
-    Kim et al. (2021), eqs. (24) to (26). Ties share their mid-rank. An AUC below 1/2
-    counts with its sign, it is never flipped. An AUC of exactly 0 or 1 is taken as if
-    half a pair were the other way, so that every L is finite. With labels the
-    probability is a logistic curve in L fitted to them, which repairs the over-
-    confidence of dependent classifiers; without, it is logit(rho) + L, right if they
-    are independent. Cost: a sort of each column.
+    Kim et al. (2021), eqs. (24) to (26). Ties share their mid-rank. An AUC below 1/2 is
+    used as it is, with a negative beta, and is never replaced by 1 - AUC. An AUC of
+    exactly 0 or 1 is treated as if half a pair were in the opposite order, so that
+    every L is finite. With labels the probability is a logistic curve in L fitted to
+    them, which corrects the overconfidence of dependent classifiers; without labels,
+    the log-odds are logit(rho) + L, which is right if the classifiers are independent.
+    The cost is one sort of each column.
 
     References
     ----------
@@ -316,7 +318,7 @@ class WisdomOfCrowds(Map):
 def wisdom_of_crowds(panel: Panel) -> WisdomOfCrowds:
     """What if every classifier's ranking counts the same? The mean rank.
 
-    Written as the mean share of the panel's cases that rank below, so that more is
+    The score is the mean share of the panel's cases that rank lower, so that higher is
     better and the score lies between 0 and 1. No labels are used. Missing outputs do
     not count.
 
@@ -357,10 +359,10 @@ class BestSingle(Map):
 
 @of_panel
 def best_single(panel: Panel) -> BestSingle:
-    """Which one classifier has the highest AUC? The first of equals.
+    """Which one classifier has the highest AUC? The first of them in a tie.
 
     Each AUC is that of the labelled cases for which the classifier gave output. Where
-    the best has none, a case stands in the middle: at its median over these cases.
+    the best classifier has no output for a case, its median over these cases is used.
 
     Examples
     --------
@@ -400,8 +402,9 @@ class MeanScore(Map):
 def mean_score(panel: Panel) -> MeanScore:
     """What if the outputs are averaged as they are?
 
-    Right where they mean the same thing, such as calibrated probabilities. Missing
-    outputs do not count; a case without any has the mean of all outputs of the panel.
+    This is right where the outputs mean the same thing, such as calibrated
+    probabilities. Missing outputs do not count; a case without any has the mean of all
+    outputs of the panel.
 
     Examples
     --------

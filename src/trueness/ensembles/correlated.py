@@ -143,11 +143,11 @@ class RankMap(Map):
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class CorrelatedFiDEL(RankMap):
-    """What do the ranks of a case say together, common errors counted once?
+    """How strong is the evidence of all ranks of a case, if errors are correlated?
 
     Called with rows (m, K) it gives L, the log-likelihood ratio of the module's
-    formula. A missing output is left out: the rest is weighed as if it were all.
-    Made by ``trueness.fidel(panel, method="correlated")``.
+    formula. A missing output is left out: the others are weighted as if they were the
+    whole panel. Made by ``trueness.fidel(panel, method="correlated")``.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ class CorrelatedFiDEL(RankMap):
 
     @property
     def weights(self) -> Floats:
-        """How much does each classifier count, when none is missing?"""
+        """How much weight does each classifier have, when none is missing?"""
         apart = self.mean_pos - self.mean_neg
         return np.asarray(np.linalg.solve(self.covariance, apart), dtype=np.float64)
 
@@ -337,10 +337,10 @@ def independent_loses(auc: ArrayLike, correlation: Floats) -> bool:
 
 
 def crossing(auc: ArrayLike) -> float:
-    r"""From which rank correlation on does FiDEL lose to its best classifier?
+    r"""Above which rank correlation is FiDEL worse than its best classifier?
 
-    All pairs of classifiers correlating by r within the classes (Spearman), FiDEL is as
-    good as the best of them when
+    If all pairs of classifiers have the rank correlation r (Spearman) within the
+    classes, FiDEL is as good as the best of them when
 
     .. math:: c = \frac{(\sum d_i^2)^2 / \max d_i^2 - \sum d_i^2}
                        {(\sum d_i)^2 - \sum d_i^2}, \qquad
@@ -354,7 +354,7 @@ def crossing(auc: ArrayLike) -> float:
     Returns
     -------
     float
-        Between 0 and 1; 1 where FiDEL never loses.
+        Between 0 and 1; 1 where FiDEL is never worse.
 
     Examples
     --------

@@ -56,13 +56,14 @@ class CombinerComparison(Record):
     n_pos, n_neg : int
         Cases.
     single : mapping from name to Estimate
-        The same AUC of each classifier alone.
+        The same out-of-sample AUC for each classifier alone.
     gain : mapping from name of a combiner to mapping from classifier to Estimate
         AUC of the combiner minus that of the classifier, paired.
     p_value : mapping from name to float
-        How likely, if ``against`` or some classifier alone is as good, is a combiner
-        that beats all of them so far (one-sided; the largest of the paired tests;
-        Holm's correction for the number of combiners).
+        For each combiner, the probability of so large an advantage over ``against`` and
+        every classifier alone if one of them is in truth as good (one-sided; the
+        largest p-value of the paired tests; Holm's correction for the number of
+        combiners).
     """
 
     auc: Mapping[str, Estimate]
@@ -99,7 +100,7 @@ class CombinerComparison(Record):
         return f"{name} does not differ significantly from a single classifier: {both}."
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give a table with a row a combiner."""
+        """Give a table with a row for each combiner."""
         from trueness._core.doors import door
 
         columns: dict[str, list[Any]] = {"combiner": list(self.auc)}
@@ -147,7 +148,7 @@ def compare_combiners(
         Outputs of classifiers on labelled cases that they were not trained on.
     combiners
         Names from ``trueness.COMBINERS``, or a mapping from name to a function from
-        panel to map; by default all of the table.
+        panel to map; by default all in ``trueness.COMBINERS``.
     against
         The combiner whose AUC is subtracted in ``difference``.
     folds
@@ -156,15 +157,15 @@ def compare_combiners(
     level
         Confidence level of the intervals.
     rng
-        Seed or generator of the deal.
+        Seed or generator for dealing the cases to the folds.
 
     Notes
     -----
     Within a fold the variances and covariances are those of DeLong et al. (1988) for
-    the fitted maps; folds are taken as independent. Quantiles are Student's, with one
-    degree of freedom fewer than the rarer class has cases. The interval is about the
-    maps as fitted: it does not hold the variation of the fits themselves. A classifier
-    without output for a case stands at its median there.
+    the fitted maps; folds are treated as independent. Quantiles are Student's, with one
+    degree of freedom fewer than the rarer class has cases. The interval is for the maps
+    as fitted: it does not include the variation of the fits themselves. Where a
+    classifier has no output for a case, its median is used.
 
     References
     ----------

@@ -63,18 +63,18 @@ class Agreement(Record):
     prevalence : Estimate
         Share of positives.
     misfit : float
-        How likely, if the errors of the classifiers are independent (and the prevalence
-        is the one that was given), are ranks that deviate from it as far as these: near
-        0 the estimates cannot be trusted. NaN for three classifiers, which cannot
-        contradict each other.
+        The p-value of independent errors: the probability, if the errors of the
+        classifiers are independent (and the prevalence is the one that was given), of
+        ranks that deviate from this as far as these. Near 0, the estimates cannot be
+        trusted. NaN for three classifiers, which cannot contradict each other.
     method : str
         "covariance" or "likelihood".
     n : int
         Cases.
     converged : bool
-        Whether the iteration reached its goal.
+        Whether the iteration converged.
     notes : tuple of str
-        What is taken for granted, and what these cases leave open.
+        What is assumed, and what these cases leave undecided.
     """
 
     auc: Mapping[str, Estimate]
@@ -94,7 +94,7 @@ def agreement(
     method: str = "covariance",
     level: float = 0.95,
 ) -> Agreement:
-    r"""How good is each classifier and how common the condition, without any label?
+    r"""How good is each classifier, and how common is the condition, without labels?
 
     .. math:: \mathrm{E}[x_i x_j] = \rho (1 - \rho) D_i D_j, \qquad
               \mathrm{E}[x_i x_j x_k] = \rho (1 - \rho) (1 - 2 \rho) D_i D_j D_k
@@ -104,14 +104,14 @@ def agreement(
     Parameters
     ----------
     panel
-        At least three classifiers on the same cases. Labels are not looked at.
+        At least three classifiers on the same cases. Labels are not used.
     prevalence
         Share of positives, if it is known: then only the AUCs are estimated.
     method
         "covariance": from the covariances and third moments of the ranks, whatever the
-        distribution of the scores. "likelihood": from there to the maximum likelihood
-        of Fermi-Dirac ranks, more precise where these are nearly the truth (prevalence
-        near one half), biased where they are not.
+        distribution of the scores. "likelihood": starting from that estimate, the
+        maximum likelihood under Fermi-Dirac ranks, which is more precise where this
+        model is nearly true (prevalence near one half) and biased where it is not.
     level
         Confidence level of the intervals.
 
@@ -123,16 +123,16 @@ def agreement(
 
     Notes
     -----
-    Two things are taken for granted, and cannot be seen in unlabelled data: that errors
-    are independent within the classes (only partly checked by ``misfit``: an error that
-    all share alike looks like truth), and that most of the classifiers are better than
+    Two things are assumed that unlabelled data cannot show: that errors are independent
+    within the classes (only partly checked by ``misfit``: an error that all classifiers
+    share looks like the truth), and that most of the classifiers are better than
     chance, which decides the common sign. The same scores with the opposite sign have
-    the same AUCs and one minus the prevalence. An interval holds the values at which
-    the moments are not too far from those of the data, all other values being chosen as
-    well as possible (see :mod:`trueness.ensembles.moments`): it covered 89 to 99 % in
-    simulations from 2 to 90 % prevalence, and is all of [0, 1] where the agreement is
-    no more than chance. For "likelihood" it is joined with the sandwich interval. Cost:
-    O(m K^2) for m rows.
+    the same AUCs and one minus the prevalence. An interval contains the values at which
+    the moments are not too far from those of the data, with all other parameters at
+    their best fit (see :mod:`trueness.ensembles.moments`): its coverage was 89 to 99 %
+    in simulations with a prevalence of 2 to 90 %, and it is all of [0, 1] where the
+    agreement is no more than expected by chance. For "likelihood" it is joined with the
+    sandwich interval. The time is O(m K^2) for m rows.
 
     References
     ----------

@@ -43,7 +43,7 @@ from trueness.fermi.sums import PartitionSums
 @final
 @dataclass(frozen=True, repr=False)
 class FermiDirac(Answer):
-    r"""What does a rank among N cases say, given prevalence and AUC?
+    r"""What is known of a case from its rank among N, given prevalence and AUC?
 
     Made by :func:`trueness.fermi_dirac`. Rank 1 is the highest score; tied cases have
     the mean of their ranks, so ranks need not be whole.
@@ -55,16 +55,16 @@ class FermiDirac(Answer):
     prevalence, auc : float
         Share of positives and area under the ROC curve.
     beta : float
-        How fast the chance falls with rank; negative when the AUC is below 1/2,
-        infinite when every positive stands before every negative.
+        How fast the probability of a positive falls with rank; negative when the AUC is
+        below 1/2, infinite when every positive ranks before every negative.
     mu : float
-        The rank at which positive and negative are equally likely, perhaps beyond the
-        ranks that exist. For AUC = 1/2 it is the limit from above: infinite, unless the
-        prevalence is 1/2.
+        The rank at which positive and negative are equally likely, which may lie
+        outside the ranks 1 to N. For AUC = 1/2 it is the limit from above: infinite,
+        unless the prevalence is 1/2.
     temperature : float
         1 / beta.
     rank_threshold : float
-        r*: from here on a rank is evidence against positive, Eq. 9.
+        r*: a rank beyond this one is evidence against a positive, Eq. 9.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class FermiDirac(Answer):
         return expit(self._sums.logit(_ranks(rank, self.n)))
 
     def log_likelihood_ratio(self, rank: ArrayLike) -> Any:
-        r"""How strong is the evidence of this rank for positive? Eq. 8.
+        r"""How strong is the evidence of this rank for a positive? Eq. 8.
 
         .. math:: \ln\frac{P(r \mid 1)}{P(r \mid 0)}
                   = \ln\frac{1 - \rho}{\rho} - \beta (r - \mu) = \beta (r^* - r)
@@ -96,7 +96,7 @@ class FermiDirac(Answer):
         return self._solution.line(_ranks(rank, self.n), self._solution.llr)
 
     def expected(self, what: str, rank: ArrayLike | None = None) -> Any:
-        r"""Which value has a measure on average, when the first ``rank`` are flagged?
+        r"""What is the mean of a metric when the first ``rank`` cases are flagged?
 
         ``"tpr"``, ``"fpr"``, ``"precision"`` and ``"balanced_accuracy"`` (Eqs 27 to 30)
         are functions of a whole rank from 0 to N (array in, array out). Without a rank:
@@ -105,10 +105,10 @@ class FermiDirac(Answer):
         ``"auprc"``, the area under the precision-recall curve by trapezoids (33), and
         ``"auprc_large"``, its form for large N (34).
 
-        Differs from eq. (14): it lacks the factor 1/2 of eq. (30). Differs from eq.
+        Differs from eq. (14), which lacks the factor 1/2 of eq. (30). Differs from eq.
         (33) as printed: the mean runs over k = 0..N-1 with Prec(0) = Prec(1); it is not
-        average precision. Cost: O(N) for (33) and (34), a window of ranks or O(1)
-        otherwise.
+        average precision. The time is O(N) for (33) and (34); otherwise it is O(1), or
+        grows with a window of ranks.
 
         Examples
         --------
@@ -124,9 +124,10 @@ class FermiDirac(Answer):
         return _AT_RANK[what](self, k)
 
     def at_prevalence(self, prevalence: float) -> FermiDirac:
-        """Give the same classifier among as many cases of another prevalence.
+        """Give the distribution for the same number of cases at another prevalence.
 
-        The AUC belongs to the classifier and stays; beta and mu are solved anew.
+        The AUC is a property of the classifier and is kept; beta and mu are solved
+        again.
         """
         prevalence = _options.fraction(prevalence, "prevalence")
         return fermi_dirac(n=self.n, prevalence=prevalence, auc=self.auc)
@@ -142,19 +143,19 @@ class FermiDirac(Answer):
 
     @property
     def p110(self) -> float:
-        r"""How likely do two positives stand before one negative? Eq. 22, corrected.
+        r"""How often do two positives rank before one negative? Eq. 22, corrected.
 
         .. math:: P_{110} = \sum_r \frac{P_0(r)}{N_0} F_1(r)^2, \qquad
                   F_1(r) = \frac{1}{N_1} \Big(\sum_{i<r} P_1(i) + \tfrac12 P_1(r)\Big)
 
-        Differs from eq. (22): its sums leave out the ties of a rank with itself, and
+        Differs from eq. (22), whose sums leave out the ties of a rank with itself and
         give a negative variance in a third of all cases. Ties count 1/2 here.
         """
         return self.auc**2 + self._sums.variances[0]
 
     @property
     def p100(self) -> float:
-        r"""How likely does one positive stand before two negatives? Eq. 23, corrected.
+        r"""How often does one positive rank before two negatives? Eq. 23, corrected.
 
         As ``p110``, with the classes exchanged and the ranks reversed.
         """
@@ -162,13 +163,14 @@ class FermiDirac(Answer):
 
     @property
     def auc_se(self) -> float:
-        r"""How far does the AUC vary from sample to sample? Eq. 18.
+        r"""How much does the AUC vary from sample to sample? Eq. 18.
 
         .. math:: \sigma^2 = \frac{A (1 - A) + (N_1 - 1)(P_{110} - A^2)
                   + (N_0 - 1)(P_{100} - A^2)}{N_1 N_0}
 
-        It uses N, N1 and the AUC and no scores, and is too low where positives are rare
-        and the AUC is high (N=200, N1=20, AUC=0.9: 0.0289, truth 0.0355).
+        It uses only N, N1 and the AUC, not the scores, and is too low where positives
+        are rare and the AUC is high (for N=200, N1=20, AUC=0.9 it is 0.0289, where the
+        true value is 0.0355).
         """
         neg = self.n - self.n_pos
         over_neg, over_pos = self._sums.variances
@@ -186,7 +188,7 @@ def fermi_dirac(
     auc: float | None = None,
     prevalence: float | None = None,
 ) -> FermiDirac:
-    r"""Which chance of being positive does each rank have, from AUC and prevalence?
+    r"""How likely is the case at each rank positive, given AUC and prevalence?
 
     Beta and mu solve, to the last digits,
 
@@ -199,16 +201,18 @@ def fermi_dirac(
     t
         A tally: its labelled cases give N, N1 and the AUC (ties count 1/2).
     n, n_pos, auc
-        Or these three numbers. ``n_pos`` may be a fraction, an expected number.
+        These three numbers, in place of a tally. ``n_pos`` may be an expected number,
+        which need not be whole.
     prevalence
         In place of ``n_pos``: it is then ``n * prevalence``.
 
     Notes
     -----
-    Kim et al. (2021), eqs. (3) to (5). For AUC = 1/2 beta is 0; for 0 and 1 it is
-    infinite. AUC -> 1 - AUC gives -beta and N + 1 - mu; exchanging the classes keeps
-    beta and gives N + 1 - mu. Cost: O(1) in N, under a millisecond; beta to 1e-10
-    relative or better for N from 2 to 10^9.
+    Kim et al. (2021), eqs. (3) to (5). For an AUC of 1/2, beta is 0; for an AUC of 0 or
+    1 it is infinite. Replacing the AUC by 1 - AUC gives -beta and N + 1 - mu;
+    exchanging the classes keeps beta and gives N + 1 - mu. The time does not depend on
+    N and is under 1 ms; the relative error of beta is 1e-10 or less for N from 2 to
+    10^9.
 
     Differs from eq. (6) and eq. (10), which are off by half a rank, and from the strong
     limit of the paper, which lacks a factor pi/2.
@@ -329,10 +333,10 @@ def finite_line(n: float, n_pos: float, auc: float) -> tuple[float, float, float
 def midranks(t: Tally, score: ArrayLike | None = None) -> Floats:
     """Which rank would these scores have among the cases of a tally?
 
-    Rank 1 is the highest score and tied cases share the mean of their ranks. A new
-    score has as many cases before it as score higher, and half of those it ties with:
-    rank = above + tied/2 + 1/2. So it lies midway between its neighbours, and runs from
-    1/2 (above all) to n + 1/2 (below all).
+    Rank 1 is the highest score and tied cases share the mean of their ranks. Before a
+    new score come all cases with a higher score, and half of those tied with it: rank =
+    above + tied/2 + 1/2. Its rank therefore lies midway between those of its
+    neighbours, and ranges from 1/2 (above all) to n + 1/2 (below all).
 
     Parameters
     ----------

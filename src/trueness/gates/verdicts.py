@@ -49,22 +49,23 @@ class Verdict(Record):
     Attributes
     ----------
     requirement : str
-        As people say it.
+        The requirement in words.
     group : str
         The group, or empty.
     verdict : {"holds", "fails", "cannot tell yet"}
     value : float
-        What was measured.
+        The measured value.
     low, high : float
-        One-sided limits at the level that decided, after the adjustment.
+        One-sided confidence limits at the level of the decision, after adjustment for
+        the number of requirements.
     bound : float
-        What it was compared with.
+        The bound that the value was compared with.
     cases : int
-        The cases that count for it.
+        How many cases the value is based on.
     more : int or None
         How many more cases like these would be enough to decide, where that is known.
     reason : str
-        Why, in a sentence.
+        The reason for the verdict, in a sentence.
     """
 
     requirement: str
@@ -87,10 +88,10 @@ class Check(Record):
     Attributes
     ----------
     verdict : {"holds", "fails", "cannot tell yet"}
-        Of all requirements together.
+        The verdict on all requirements together.
     verdicts : tuple of Verdict
     level, adjust
-        As asked.
+        As given to :func:`check`.
     notes : tuple of str
         What was assumed.
     """
@@ -108,17 +109,18 @@ class Check(Record):
         return "\n".join([*lines, *(f"  {n}" for n in self.notes)])
 
     def ordered(self) -> list[Verdict]:
-        """Give the verdicts, what fails first."""
+        """Give the verdicts, with those that fail first."""
         rank = {FAILS: 0, OPEN: 1, HOLDS: 2}
         return sorted(self.verdicts, key=lambda v: rank[v.verdict])
 
     def require(self, undecided: str = "fail") -> None:
-        """Stop, with all that does not hold, unless everything holds.
+        """Raise an error that lists what does not hold, unless everything holds.
 
         Parameters
         ----------
         undecided
-            ``"fail"``: what cannot be decided stops too; ``"pass"``: it does not.
+            ``"fail"``: a requirement that cannot be decided yet also raises the error;
+            ``"pass"``: it does not.
         """
         _options.choice(undecided, ("fail", "pass"), "undecided")
         stops = (FAILS, OPEN) if undecided == "fail" else (FAILS,)
@@ -170,9 +172,10 @@ def check(
     Parameters
     ----------
     data
-        A tally; a mapping from group to tally, of which every requirement must hold in
-        each group (both also of weighted cases); a panel, whose first classifier is the
-        candidate and whose others are baselines by their names (paired).
+        A tally; a mapping from group to tally, where every requirement must hold in
+        each group (the cases of both may be weighted); or a panel, whose first
+        classifier is the candidate and whose others are baselines by their names
+        (paired).
     requirements
         Sentences such as ``"auc >= 0.8"`` and ``"recall >= 0.9 at 0.3"``, or tables of
         fields (see :class:`trueness.gates.requirements.Requirement`); one or many.
@@ -185,10 +188,12 @@ def check(
         or to panel where ``data`` is one. Its cases are then not assumed to be
         independent; for AUC and metrics at a threshold.
     level
-        One minus the share of samples in which a truth exactly on its bound may be
-        said to hold, and in which it may be said to fail.
+        The confidence level: if the true value is exactly on its bound, the requirement
+        is said to hold in at most ``1 - level`` of samples, and to fail in at most as
+        many.
     adjust
-        ``"holm"``: the level is that of all requirements together; ``"none"``.
+        ``"holm"``: the level is that of all requirements together; ``"none"``: it is
+        that of each requirement by itself.
 
     Returns
     -------
@@ -199,9 +204,9 @@ def check(
     Notes
     -----
     Shares of cases have Clopper and Pearson's limits, so a gate on them is wrong in at
-    most 5 % for any number of cases. A difference of two independent measures has the
-    limits of Zou and Donner (2008). Holm (1979): with k claims not yet decided each is
-    tried at :math:`\alpha / k`.
+    most 5 % of samples (at the level of 0.95), for any number of cases. A difference of
+    two independent measures has the limits of Zou and Donner (2008). Holm (1979): with
+    k claims not yet decided, each is tested at :math:`\alpha / k`.
 
     Examples
     --------

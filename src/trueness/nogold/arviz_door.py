@@ -68,11 +68,11 @@ class ModelComparison(Record):
     se : array
         Its standard error.
     difference, difference_se : array
-        To the best model, with the standard error of the difference.
+        Difference in elpd from the best model, with its standard error.
     parameters : array
         Effective number of parameters.
     pareto_k : array
-        The largest; above 0.7 the figure is not to be trusted.
+        The largest Pareto k of each model; above 0.7 its elpd is not reliable.
     waic : array
         The same density by WAIC, as a check.
     """
@@ -93,7 +93,7 @@ def compare_models(models: Mapping[str, LatentPosterior]) -> ModelComparison:
     Parameters
     ----------
     models
-        From name to posterior, all of the same panel.
+        A mapping from name to posterior, all fitted to the same panel.
     """
     if (
         not isinstance(models, Mapping)

@@ -33,7 +33,7 @@ DRAWS = 4000  # of the posterior, for the predictive check
 @final
 @dataclass(frozen=True, repr=False)
 class Dependence(Record):
-    """Do classifiers agree more than the model says? One entry a pair.
+    """Do classifiers agree more than the model explains? One entry per pair.
 
     Attributes
     ----------
@@ -42,23 +42,24 @@ class Dependence(Record):
     observed : array
         Correlation of their votes.
     expected : array
-        What the model predicts, posterior mean.
+        The correlation that the model predicts, as a posterior mean.
     residual : array
         The difference: above 0 they agree more than the model can explain.
     p_value : array
-        Of the posterior predictive check of the residual, two-sided.
+        p-value of the posterior predictive check of the residual, two-sided.
     score_p_value : array
-        Of the score test for a covariance of the pair in either class. NaN where no
-        table could show it, after a fit with dependence, and for more than ten
-        classifiers.
+        p-value of the score test for a covariance of the pair in either class. NaN
+        where no table could show a covariance, after a fit with dependence, and for
+        more than ten classifiers.
     note : str
-        Whether the check can see anything at all.
+        Whether the check can detect dependence at all.
     adjusted_p_value : array
-        Of each pair, adjusted for the number of pairs: by the largest score of all
-        pairs, or by Holm where there is no score.
+        p-value of each pair, adjusted for the number of pairs: by the largest score of
+        all pairs, or by Holm's method where there is no score.
     overall_p_value : float
-        Of one test whether any of them make the same errors: small says that the model
-        without dependence does not hold. NaN where nothing can be seen.
+        p-value of one test of whether any classifiers make the same errors; a small
+        value means that the model without dependence does not hold. NaN where
+        dependence cannot be detected.
     """
 
     first: Array
@@ -82,8 +83,8 @@ def conditional_dependence(
     r"""Do two classifiers make the same errors more often than the model explains?
 
     Let r be the correlation of the votes of a pair, and r(theta) what the model
-    expects. Tables are drawn from draws of the posterior and fitted again; with a star
-    for what was drawn, the posterior predictive p-value is
+    expects. Tables are simulated from draws of the posterior and fitted again. With a
+    star for simulated values, the posterior predictive p-value is
 
     .. math:: P\bigl(|r^* - r(\hat\theta^*)| \ge |r - r(\hat\theta)| \mid
        \text{votes}\bigr).
@@ -95,10 +96,10 @@ def conditional_dependence(
     Parameters
     ----------
     post
-        From :func:`trueness.latent_class`. Where that replaced independent errors by
-        itself, the fit with independent errors is looked at.
+        From :func:`trueness.latent_class`. Where that replaced the model of independent
+        errors automatically, the fit with independent errors is checked.
     replicates
-        Tables drawn and fitted again.
+        Number of tables that are simulated and fitted again.
     rng
         A seed or a NumPy generator.
 
@@ -109,16 +110,17 @@ def conditional_dependence(
 
     Notes
     -----
-    Fitting takes away from a residual, also from one that is mere noise; without a fit
-    to each table drawn the p-value would hardly ever be small. That is done where it
-    cannot be otherwise: after a fit with dependence, for more than ten classifiers, and
-    for pairs of which no table could show anything. There the discrepancy is realised
-    (Gelman, Meng, Stern), r* - r(theta) against r - r(theta), and p is conservative.
+    Fitting makes residuals smaller, even those that are only noise; without a fit to
+    each simulated table the p-value would hardly ever be small. The fit is left out
+    only where it is not possible: after a fit with dependence, for more than ten
+    classifiers, and for pairs whose dependence no table could show. There the
+    discrepancy is realised (Gelman, Meng, Stern), r* - r(theta) against r - r(theta),
+    and p is conservative.
 
     A model with as many parameters as degrees of freedom (three classifiers in one
-    population) fits any table, and no check can see dependence: ``note`` says so. With
-    four classifiers in one population the score test of a pair is that of the other two
-    as well: the table cannot tell which of them make the same errors.
+    population) fits any table, and no check can detect dependence: ``note`` says so.
+    With four classifiers in one population the score test of a pair is that of the
+    other two as well: the table cannot show which of them make the same errors.
 
     References
     ----------

@@ -27,14 +27,14 @@ from trueness.nogold.verdicts import Votes, graded, read_verdicts, read_votes
 @final
 @dataclass(frozen=True, repr=False)
 class LabelPlan(Record):
-    """Which cases should be labelled next, and what would that bring?
+    """Which cases should be labelled next, and how much would that narrow the interval?
 
     Attributes
     ----------
     pattern : array of str
         Verdicts of the cases, in the order of the judges, such as "101"; "." is a
-        missing one. Where a judge gives grades, each judge with its grade to the last
-        digit, such as "gpt=0.25, claude=3".
+        missing one. Where a judge gives grades, the pattern names each judge with its
+        full grade, such as "gpt=0.25, claude=3".
     labels : array
         How many of them to label.
     width_now, width_then : float
@@ -112,16 +112,16 @@ def _words(panel: Panel, at: Array) -> list[str]:
 @final
 @dataclass(frozen=True, repr=False)
 class LabelNumber(Record):
-    """How many labels does an interval of this width take?
+    """How many labels does an interval of this width need?
 
     Attributes
     ----------
     labels : int
-        Labels at random.
+        Number of labels, for cases chosen at random.
     width : float
         Expected width of the interval with them.
     without_judges : int
-        Labels that it would take without any judge.
+        Number of labels that would be needed without any judge.
     notes : tuple of str
         What was assumed.
     """
@@ -145,23 +145,24 @@ def plan_labels(
     cases: int = 2000,
     level: float = 0.95,
 ) -> LabelNumber:
-    """How many labels at random does an interval of this width take?
+    """How many labels of random cases does an interval of this width need?
 
     Parameters
     ----------
     panel
-        Verdicts with some labels: their judges are taken as they are. Without a panel
-        the numbers below say what is expected.
+        Verdicts with some labels: their judges are taken as they are. Without a panel,
+        the arguments below describe the expected judges.
     width
-        Of the whole interval, such as 0.1 for plus or minus 5 points.
+        Width of the whole interval, such as 0.1 for plus or minus 5 percentage points.
     prevalence
         The rate that is expected.
     judges, sensitivity, specificity, correlation
-        How many judges, how good, and how much their errors go together.
+        Number of judges, their sensitivity and specificity, and the correlation of
+        their errors.
     cases
         How many cases there will be.
     level
-        Of the interval.
+        Level of the interval.
 
     Returns
     -------
@@ -170,7 +171,7 @@ def plan_labels(
 
     Examples
     --------
-    Without judges 0.25 * (2 * 1.96 / 0.1)^2 = 384 labels at a rate of one half.
+    Without judges 0.25 * (2 * 1.96 / 0.1)^2 = 384.2, so 385 labels, at a rate of 1/2.
 
     >>> plan_labels(width=0.1, prevalence=0.5, cases=10**6).without_judges
     385

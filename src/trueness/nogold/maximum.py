@@ -41,11 +41,11 @@ class LatentMaximum(Record):
         With Wald intervals on the logit scale; sd is the standard error, NaN at 0, 1
         or where the model is not identified.
     sensitivity, specificity : mapping from name to Estimate
-        Of each classifier.
+        Sensitivity and specificity of each classifier.
     log_likelihood : float
-        At the maximum (without the multinomial constant).
+        Log-likelihood at the maximum (without the multinomial constant).
     deviance : float
-        Twice the distance to the table itself, G^2.
+        G^2: twice the difference in log-likelihood from the saturated model.
     degrees_of_freedom : int
         Of the deviance.
     identified : bool
@@ -78,15 +78,16 @@ def latent_maximum(
     panel
         As for :func:`trueness.latent_class`.
     level
-        Of the intervals.
+        Confidence level of the intervals.
     rng
-        For the starting points.
+        Seed or generator for the starting points.
 
     Returns
     -------
     LatentMaximum
         With standard errors, deviance and degrees of freedom. Of the two mirrored
-        maxima the one is given whose classifiers are better than chance together.
+        maxima the one is given whose classifiers are, taken together, better than
+        chance.
 
     References
     ----------

@@ -113,13 +113,13 @@ class LatentPosterior(Record):
     prevalence : Estimate, or mapping from population to Estimate
         Share of positive cases: posterior mean, standard deviation, interval.
     sensitivity, specificity : mapping from name to Estimate
-        Of each classifier.
+        Sensitivity and specificity of each classifier.
     identified : bool
         Whether enough data would determine every parameter. If not, the answer comes
-        from the prior, in part, or from an assumption that these data contradict or
+        partly from the prior, or from an assumption that these data contradict or
         cannot show (see ``notes``).
     notes : tuple of str
-        What a reader must know, in words.
+        What a reader of the answer must know.
     diagnostics : Diagnostics
         Which sampler ran; R-hat, effective draws, Monte-Carlo error.
     """
@@ -144,7 +144,7 @@ class LatentPosterior(Record):
 
     @property
     def populations(self) -> tuple[str, ...]:
-        """Which populations? One without a name when there is but one."""
+        """Which populations are there? A single population has no name."""
         return self._populations
 
     @property
@@ -197,15 +197,15 @@ class LatentPosterior(Record):
 
         .. math:: E\left[\frac{\phi A(x)}{\phi A(x) + (1 - \phi) B(x)}\right]
 
-        over the posterior. A map for ``panel.combine``: a graded score that keeps what
-        a yes/no rule throws away.
+        over the posterior. A map for ``panel.combine``: a graded score that keeps
+        information which a yes/no rule discards.
 
         Parameters
         ----------
         rows
             Votes (m, K) of 0, 1 and NaN, in the order of ``names``.
         population
-            Whose prevalence counts, if there are several.
+            The population whose prevalence is used, if there are several.
         prevalence
             A prevalence to be used in place of the estimated one.
         """
@@ -217,12 +217,12 @@ class LatentPosterior(Record):
         return self._model.post_test(self.flat, rows, s, fixed)  # type: ignore[no-any-return]
 
     def ranking(self, by: str = "sensitivity") -> Ranking:
-        """How likely is each classifier best, second, ... by this measure?
+        """How likely is each classifier to be best, second, ... by this measure?
 
         Parameters
         ----------
         by : {"sensitivity", "specificity", "youden"}
-            What counts; youden is sensitivity + specificity - 1.
+            The measure to rank by; youden is sensitivity + specificity - 1.
         """
         _options.choice(by, RANKED, "by")
         flat = self.flat
@@ -237,10 +237,11 @@ class LatentPosterior(Record):
     def sensitivity_to_dependence(
         self, correlations: Sequence[float] = (0.0, 0.2, 0.4)
     ) -> DependenceSensitivity:
-        """How would rate and accuracies move if the errors were correlated?
+        """How would prevalence and accuracies change if the errors were correlated?
 
-        The most probable answer with a random effect of such a spread that the errors
-        of two classifiers of average accuracy correlate by this much in either class.
+        Gives the most probable answer under a random effect whose spread is such that
+        the errors of two classifiers of average accuracy correlate by this much in
+        either class.
 
         Parameters
         ----------
@@ -255,7 +256,7 @@ class LatentPosterior(Record):
         return door("nogold.arviz_door").datatree(self)
 
     def summary(self) -> dict[str, Array]:
-        """Give one row a parameter: mean, sd, quantiles and diagnostics."""
+        """Give one row per parameter: mean, sd, quantiles and diagnostics."""
         flat = np.concatenate(list(self.flat.values()), axis=1)
         low, high = (1 - self._level) / 2, (1 + self._level) / 2
         ends = np.quantile(flat, [low, 0.5, high], axis=0)
@@ -332,13 +333,14 @@ def latent_class(
     panel
         A panel of 0/1 votes of K >= 2 classifiers; NaN is a test that was not run.
         Cases whose label is known count as known, which assumes that verification
-        depended on the votes at most. A mapping from name to panel gives each
+        depended on nothing but the votes. A mapping from name to panel gives each
         population its own prevalence, with common accuracies (Hui, Walter 1980).
     prior
         Beta distributions, ``{"prevalence": (a, b), "sensitivity": {"A": (a, b)}}``:
-        one pair for all, or a mapping by name. What is not named is uniform.
+        one pair for all, or a mapping by name. A parameter that is not named has a
+        uniform prior.
     draws
-        Effective draws for every parameter; there may be more rows than that.
+        Effective number of draws for every parameter; the number of rows may be larger.
     chains
         Independent chains, for R-hat.
     rng
@@ -348,20 +350,21 @@ def latent_class(
         uniform on that triangle). Without it the classes may be interchanged: a note
         says when they do.
     level
-        Of the equal-tailed intervals.
+        Probability of the equal-tailed credible intervals.
     method : {"auto", "importance", "gibbs", "exact"}
         How to sample; see Notes.
     dependence : {"auto", "none", "random effect", "pairs", "easy and hard", "labels"}
-        Whether classifiers may make the same errors. "auto" assumes that they do not
-        and tests it without being asked. Where the test speaks, the answer comes from
-        the labels if there are some of both classes ("labels": errors of any kind,
-        learnt as by :func:`trueness.prevalence`), and otherwise from the model with
-        dependence that predicts the votes best; ``notes`` say what was found and what
-        it changed, and ``identified`` is False where the votes alone cannot tell.
-        "none" assumes independence and says nothing. The models: cases that are hard
-        for all of them (Qu, Tan, Kutner 1996), pairs (Dendukuri, Joseph 2001; those
-        whose errors go together most), and cases that are easy for all of them (Albert,
-        Dodd 2004). Each has more parameters for each class.
+        Whether classifiers may make the same errors. "auto" assumes that they do not,
+        and tests this assumption automatically. Where the test rejects it, the answer
+        comes from the labels if there are some of both classes ("labels": errors of any
+        kind, estimated as by :func:`trueness.prevalence`), and otherwise from the model
+        with dependence that predicts the votes best; ``notes`` say what was found and
+        what it changed, and ``identified`` is False where the votes alone cannot
+        decide. "none" assumes independence and adds no note. The models with dependence
+        are "random effect", with cases that are hard for all of them (Qu, Tan, Kutner
+        1996), "pairs" (Dendukuri, Joseph 2001; those whose errors are most correlated),
+        and "easy and hard", with cases that are easy for all of them (Albert, Dodd
+        2004). Each of these models adds parameters for each class.
 
     Returns
     -------

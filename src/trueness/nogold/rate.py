@@ -69,14 +69,14 @@ class Rate(Record):
     value, low, high, level : float
         The rate: posterior mean and equal-tailed interval.
     naive : mapping from judge to float
-        The raw share of yes, which everybody reports.
+        The raw share of yes verdicts, without correction for the errors of the judge.
     judges : mapping from judge to Judge
         Sensitivity and specificity.
     effective_judges : Estimate
         How many independent judges the panel is worth: K / (1 + (K - 1) r) with r the
         mean correlation of their errors; judges that agree in every case count once.
     labelled : str
-        How the labels came: random, by verdict, by truth, or none.
+        How the labelled cases were chosen: random, by verdict, by truth, or none.
     labels, cases : int
         How many labels there are, and how many cases.
     notes : tuple of str
@@ -155,12 +155,12 @@ def prevalence(
         A panel of verdicts: 1 yes, 0 no, or grades; NaN is a missing one. A tally is
         one judge. Cases with a label carry it as positive or negative.
     labelled : {"random", "by verdict", "by truth"}
-        How the cases that carry a label were chosen: by chance; by what the judges said
-        (as many as one likes of each pattern); or by their label (so many positives, so
-        many negatives: then their number says nothing about the rate). Without labels
-        it is not needed.
+        How the cases that carry a label were chosen: at random; by what the judges said
+        (any number of each pattern); or by their label (a fixed number of positives and
+        of negatives, which then says nothing about the rate). Without labels it is not
+        needed.
     level
-        Of the intervals.
+        Level of the intervals.
     rng
         A seed or a NumPy generator.
 
@@ -174,9 +174,10 @@ def prevalence(
     -----
     With labels at random or by verdict nothing is assumed about the judges: they may
     share errors, be worse than chance, or always say yes. A model of independent errors
-    is never used to sharpen the answer, because labels that are few cannot contradict
-    it (see the page of maths). Intervals are for the rate of the population that the
-    cases came from; with labels by truth, the cases without a label.
+    is never used to sharpen the answer, because a small number of labels cannot
+    contradict it (see the page of maths). Intervals are for the rate of the population
+    that the cases came from; with labels by truth, the population that the cases
+    without a label came from.
 
     References
     ----------
@@ -187,7 +188,7 @@ def prevalence(
 
     Examples
     --------
-    Every case has a label: 30 of 40, Beta(30.5, 10.5) but for the judge.
+    Every case has a label, and 30 of 40 are positive: about Beta(30.5, 10.5).
 
     >>> import trueness
     >>> p = trueness.Panel(["J"], [[1], [0]], pos=[25, 5], neg=[5, 5])

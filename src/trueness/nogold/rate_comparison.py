@@ -47,9 +47,9 @@ class RateComparison(Record):
     simultaneous_low, simultaneous_high : array
         Intervals that hold for all pairs at once.
     probability : array
-        That the first is better.
+        Probability that the first is better.
     p_value, adjusted_p_value : array
-        Two-sided, and adjusted for the number of pairs (Holm).
+        Two-sided p-values, as they are and adjusted for the number of pairs (Holm).
     rates : mapping from system to Estimate
         The rate of each.
     judges : str
@@ -88,21 +88,22 @@ def compare_prevalence(
     Parameters
     ----------
     systems
-        From name to panel of verdicts on the answers of that system.
+        A mapping from name to the panel of verdicts on the answers of that system.
     labelled : {"random", "by verdict", "by truth"}
         As for :func:`trueness.prevalence`.
     judges : {"per system", "shared"}
         Whether judges may be of different accuracy on each system, or are assumed to be
         the same everywhere (then all labels serve all systems; for labels at random or
-        by verdict). A judge that favours its own kin is not the same everywhere: where
-        both are possible this is tested, and said in ``notes``.
+        by verdict). A judge that favours systems like itself is not the same
+        everywhere: where both are possible this is tested, and ``notes`` say what was
+        found.
     item
         The column of each panel that holds the number of the item which was answered.
         Systems that answered the same items are then compared in pairs: what makes an
         item hard for both of them drops out of the difference. Each item occurs once in
         a system; items of one system alone may be there too.
     level
-        Of the intervals.
+        Level of the intervals.
     rng
         A seed or a NumPy generator.
 
@@ -113,10 +114,11 @@ def compare_prevalence(
 
     Notes
     -----
-    Without ``item`` the cases of different systems are assumed to be independent.
-    Answers to the same questions mostly go well or badly together, so that the
-    intervals are then too wide rather than too narrow. Simultaneous intervals come from
-    the distribution of the largest standardised difference.
+    Without ``item`` the cases of different systems are assumed to be independent. The
+    qualities of two systems' answers to the same question are mostly positively
+    correlated, so that the intervals are then too wide rather than too narrow.
+    Simultaneous intervals come from the distribution of the largest standardised
+    difference.
 
     Examples
     --------

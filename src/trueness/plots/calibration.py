@@ -43,9 +43,9 @@ def reliability(
     """Which share of the cases with a score of p is positive? A chart.
 
     The curve is the isotonic regression of the labels on the scores (CORP), with its
-    confidence band in colour. Of one classifier: where it leaves the grey consistency
-    band, chance does not explain its distance from the diagonal; below, how many
-    negatives and positives have which score.
+    confidence band in colour. For one classifier, a grey consistency band is added:
+    where the curve leaves it, chance does not explain the distance from the diagonal.
+    Below the plot, bars show how many negatives and positives have each score.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def calibration_maps(
         Labelled cases on the same scale; their shares of positives in bins of equally
         many cases are drawn as dots.
     bins
-        How many dots.
+        Number of dots.
     title
         Shown above the figure.
     """
@@ -203,7 +203,7 @@ def decomposition(scores: Mapping[str, ProperScore], *, title: str = "") -> Any:
     """Which classifier discriminates better, and which is calibrated better? A chart.
 
     Each classifier is a dot: discrimination to the right, miscalibration upwards. Lines
-    join dots of equal mean loss, the best of them at the lower right.
+    connect points of equal mean loss, which is lowest at the lower right.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from trueness.plots._theme import alt, styled
 
 
 def dominance(found: Dominance, *, title: str = "", ax: Any = None) -> Any:
-    """Where is the first of two classifiers better, and how sure is that? A chart.
+    """Where is the first of two classifiers better, and how certain is it? A chart.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def combiners(
 def rank_correlation(
     f: FiDEL | CorrelatedFiDEL, *, title: str = "", ax: Any = None
 ) -> Any:
-    """How alike do the classifiers err? Rank correlation within the classes, by pair.
+    """Do classifiers make the same errors? Rank correlation within classes, by pair.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def combiner_lines(
     errors: Mapping[str, Any] | None = None,
     title: str = "",
 ) -> Any:
-    """How does the AUC of each combiner change with something? One line a combiner.
+    """How does the AUC of each combiner change with x? One line per combiner.
 
     Kim et al. (2021), Figs 4B, S1 and S2.
 
@@ -68,7 +68,7 @@ def combiner_lines(
     x_title
         What ``x`` is.
     errors
-        Half lengths of error bars, likewise.
+        Half-lengths of the error bars, by the name of the combiner in the same way.
     title
         Shown above the figure.
     """

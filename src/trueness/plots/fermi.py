@@ -20,10 +20,10 @@ def rank_probability(
     *,
     title: str = "",
 ) -> Any:
-    """How likely is the case at each rank positive, and how often was it?
+    """How likely is a positive at each rank, and how often was there one?
 
-    Kim et al. (2021), Fig. 1B: the Fermi-Dirac curve, with its threshold as a rule,
-    and observed shares of positives as points.
+    Kim et al. (2021), Fig. 1B: the Fermi-Dirac curve, with its threshold as a dashed
+    line, and observed shares of positives as points.
 
     Parameters
     ----------
@@ -128,9 +128,9 @@ def identity(
     x_title, y_title
         What they are.
     colour
-        A value a pair that decides its colour.
+        One value per pair, which decides its colour.
     colour_title
-        What that is.
+        What the values of ``colour`` are.
     title
         Shown above the figure.
     """

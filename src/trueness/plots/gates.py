@@ -11,7 +11,7 @@ _HUES = {"holds": COLOURS[0], "fails": COLOURS[1], "cannot tell yet": "#767676"}
 
 
 def verdict_lines(found: Check, *, title: str = "") -> Any:
-    """Where does each interval lie, seen from its bound?
+    """Where does each interval lie relative to its bound?
 
     Parameters
     ----------

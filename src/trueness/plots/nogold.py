@@ -84,10 +84,11 @@ def _density(draws: Floats, low: float, high: float) -> tuple[Floats, Floats]:
 
 
 def combination_plane(post: LatentPosterior, most: int = 12) -> Any:
-    """Draw the best combinations in the ROC plane, each with its 95 % cross.
+    """Draw the best combinations in the ROC plane, with their 95 % intervals.
 
-    Up to four classifiers the ``most`` best ones by the product; of more, the best by
-    each criterion of the paper, and the single classifiers.
+    With up to four classifiers, the ``most`` best combinations by the product of
+    sensitivity and specificity are drawn; with more classifiers, the best combination
+    by each criterion of the paper, and the single classifiers.
     """
     found = [(f, *rates_of(post, c)) for f, c in _worth_drawing(post, most).items()]
     up = np.array([_ends(tpr) for _, tpr, _ in found])
@@ -132,7 +133,7 @@ def _worth_drawing(post: LatentPosterior, most: int) -> dict[str, Array]:
 
 
 def dependence_matrix(found: Dependence) -> Any:
-    """Draw what the model leaves unexplained of the agreement of each pair."""
+    """Draw how much of the agreement of each pair the model does not explain."""
     rows = frame(
         {
             "first": found.first,
@@ -171,7 +172,7 @@ def judge_rates(rates: Mapping[str, Rate], *, title: str = "", ax: Any = None) -
     Parameters
     ----------
     rates
-        From system to what :func:`trueness.prevalence` says of it.
+        A mapping from system to its answer from :func:`trueness.prevalence`.
     title
         Shown above the figure.
     ax
@@ -200,7 +201,7 @@ def judge_plane(found: Rate, *, title: str = "", ax: Any = None) -> Any:
 
 
 def judge_errors(panel: Panel, *, title: str = "", ax: Any = None) -> Any:
-    """Which judges err together? The correlation of their errors, pair by pair.
+    """Which judges make the same errors? The correlation of their errors, by pair.
 
     Parameters
     ----------
@@ -220,7 +221,7 @@ def judge_labels(found: Rate, panel: Panel, *, title: str = "", ax: Any = None) 
     Parameters
     ----------
     found, panel
-        The answer of :func:`trueness.prevalence`, and what it was asked about.
+        The answer of :func:`trueness.prevalence`, and the panel that it was given.
     title
         Shown above the figure.
     ax

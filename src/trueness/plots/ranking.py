@@ -25,7 +25,7 @@ def roc(
     points: int = POINTS,
     ax: Any = None,
 ) -> Any:
-    """Which true positive rate costs which false positive rate? A chart.
+    """Which false positive rate does each true positive rate cost? A chart.
 
     Parameters
     ----------
@@ -36,7 +36,8 @@ def roc(
     title
         Shown above the figure.
     points
-        Most points a curve is drawn with; see :func:`trueness.simplify`.
+        The largest number of points that a curve is drawn with; see
+        :func:`trueness.simplify`.
     ax
         Axes of matplotlib to draw on; they are returned. An Altair chart when None.
     """
@@ -54,7 +55,7 @@ def precision_recall(
     points: int = POINTS,
     ax: Any = None,
 ) -> Any:
-    """Which precision is left at which recall? A chart.
+    """Which precision (PPV) remains at each recall (sensitivity)? A chart.
 
     Parameters
     ----------
@@ -67,7 +68,8 @@ def precision_recall(
     title
         Shown above the figure.
     points
-        Most points a curve is drawn with; see :func:`trueness.simplify`.
+        The largest number of points that a curve is drawn with; see
+        :func:`trueness.simplify`.
     ax
         Axes of matplotlib to draw on; they are returned. An Altair chart when None.
     """
@@ -77,7 +79,7 @@ def precision_recall(
 
 @of_counts(weights=True)
 def det(x: Source, *, title: str = "", points: int = POINTS, ax: Any = None) -> Any:
-    """Which miss rate is traded for which false alarm rate, on probit axes? A chart.
+    """Which miss rate goes with each false alarm rate, on probit axes? A chart.
 
     Parameters
     ----------
@@ -86,7 +88,7 @@ def det(x: Source, *, title: str = "", points: int = POINTS, ax: Any = None) -> 
     title
         Shown above the figure.
     points
-        Most points a curve is drawn with.
+        The largest number of points that a curve is drawn with.
     ax
         Axes of matplotlib to draw on; they are returned. An Altair chart when None.
     """
@@ -114,7 +116,7 @@ def gain_curve(
     title
         Shown above the figure.
     points
-        Most points a curve is drawn with.
+        The largest number of points that a curve is drawn with.
     ax
         Axes of matplotlib to draw on; they are returned. An Altair chart when None.
     """
@@ -131,7 +133,7 @@ def lift_curve(
     points: int = POINTS,
     ax: Any = None,
 ) -> Any:
-    """How many times more frequent are positives among the cases flagged?
+    """How many times more frequent are positives among flagged cases than among all?
 
     Parameters
     ----------
@@ -143,7 +145,7 @@ def lift_curve(
     title
         Shown above the figure.
     points
-        Most points a curve is drawn with.
+        The largest number of points that a curve is drawn with.
     ax
         Axes of matplotlib to draw on; they are returned. An Altair chart when None.
     """
@@ -193,7 +195,7 @@ def auc_forest(
 
 @of_counts
 def leakage(x: Source, *, title: str = "", ax: Any = None) -> Any:
-    """Which share of the positives is missed at which specificity? A chart of G.
+    """Which share of the positives is missed at each specificity? A chart of G.
 
     Parameters
     ----------
@@ -227,7 +229,7 @@ def binormal_fit(t: Tally, *, title: str = "", ax: Any = None) -> Any:
 
 
 def sample_size(found: Plan, *, title: str = "") -> Any:
-    """How does the half-width of the interval of an AUC, or the power, grow with n?
+    """How does the half-width of the interval of an AUC, or the power, depend on n?
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from trueness.readers.analysis import ReaderStudy
 
 
 def reader_results(found: ReaderStudy, *, title: str = "") -> Any:
-    """How well does each reader do with each treatment, and the mean of them?
+    """How well does each reader do with each treatment, and all readers on average?
 
     Parameters
     ----------

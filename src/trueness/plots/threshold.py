@@ -45,9 +45,9 @@ def operating_point(
     """Which ROC points do the constraints allow, and where is the best threshold?
 
     The plane of Sameni (2025), Fig. 4: the shaded region holds all pairs of rates that
-    meet every constraint, at the prevalence of use; the curve is what the classifier
-    offers, the point is :func:`trueness.best_threshold`, and the thin line joins the
-    rates that are worth as much as it.
+    meet every constraint, at the prevalence of use; the curve is the ROC curve of the
+    classifier, the point is the threshold of :func:`trueness.best_threshold`, and the
+    thin line joins the pairs of rates with the same value of the objective.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def operating_point(
 
 
 def guaranteed_cut(t: Tally, found: GuaranteedThreshold, *, title: str = "") -> Any:
-    """What do guaranteed constraints allow in the ROC plane, and where is the cut?
+    """Which ROC points do guaranteed constraints allow, and where is the threshold?
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def pareto(
     prevalence: float | None = None,
     title: str = "",
 ) -> Any:
-    """What is lost of one metric for another? All thresholds, and those worth taking.
+    """How much of one metric is lost for another? All thresholds and the Pareto front.
 
     With more than two metrics the first is drawn against each of the others.
     Parameters as in :func:`trueness.pareto`.
@@ -223,7 +223,7 @@ def pareto_plane(
 ) -> Any:
     """Which points of the ROC curve are worth considering, in the allowed region?
 
-    The cuts of the Pareto front in the plane of :func:`operating_point`.
+    The thresholds of the Pareto front in the plane of :func:`operating_point`.
     Parameters as in :func:`trueness.pareto`.
     """
     front = pareto_front(
@@ -295,9 +295,9 @@ def _pair(x: str, y: str, every: dict[str, Any], best: dict[str, Any]) -> Any:
 def cost_curve(
     x: Source, *, level: float = 0.95, title: str = "", ax: Any = None
 ) -> Any:
-    """What do errors cost at best, for every weight of the two kinds? A chart.
+    """How low can the cost of errors be, for every weight of the two kinds? A chart.
 
-    The broken line is the better of "flag all" and "flag none".
+    The dashed line is the better of "flag all" and "flag none".
 
     Parameters
     ----------
@@ -323,7 +323,7 @@ def decision_curve(
     title: str = "",
     ax: Any = None,
 ) -> Any:
-    """What is it worth to act on the scores? The models, acting always, acting never.
+    """What is the net benefit of the models, of acting always, and of acting never?
 
     Parameters
     ----------

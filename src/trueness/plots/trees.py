@@ -44,7 +44,7 @@ def levels_by_n(
 ) -> Any:
     """How do splits compare as the number of cases grows?
 
-    Figures 1 and 2 of Zhang (2024): one line a split.
+    Figures 1 and 2 of Zhang (2024): one line per split.
 
     Parameters
     ----------
@@ -184,8 +184,9 @@ def leaf_tree(
     """Which leaves of this tree can be trusted, seen at a glance?
 
     The tree with its leaves coloured by their level of confidence; their size grows
-    with their cases, and their shape says the verdict. Under each leaf stand the class
-    of its majority, its number and its cases; its rule is shown on touch.
+    with their number of cases, and their shape shows the verdict. Under each leaf are
+    the class of its majority, its number and its cases; its rule is shown when the
+    pointer is on it.
 
     Parameters
     ----------
@@ -345,7 +346,7 @@ def _leaf_names(report: LeafReport, ends: Array, x: Array, depth: Array) -> Any:
 
 
 def leaf_shares(r: LeafReport, *, title: str = "") -> Any:
-    """How large is the majority of each leaf, how sure is it, and can it be trusted?
+    """How large is the majority of each leaf, how certain is it, and can it be trusted?
 
     Parameters
     ----------

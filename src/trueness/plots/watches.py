@@ -15,7 +15,7 @@ def sequence(found: Watch | GroupWatch, *, title: str = "") -> Any:
     Parameters
     ----------
     found
-        From :func:`trueness.watch`; one without an interval shows its evidence.
+        From :func:`trueness.watch`; a watch without an interval shows its evidence.
     title
         Printed above.
     """

@@ -26,7 +26,7 @@ _ZONES = ("no", "left to a person", "yes")
 
 
 def zones(t: Tally, found: Zones | GuaranteedZones, *, title: str = "") -> Any:
-    """How are the scores of the two classes spread over no, doubt and yes? A chart.
+    """How are the scores of the two classes spread over the three zones? A chart.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def zones(t: Tally, found: Zones | GuaranteedZones, *, title: str = "") -> Any:
 
 
 def gap_price(found: GapPrice, *, title: str = "", ax: Any = None) -> Any:
-    """What does each step of a limit on differences between groups cost? A chart.
+    """What does each limit on the difference between groups cost? A chart.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def gap_price(found: GapPrice, *, title: str = "", ax: Any = None) -> Any:
 
 
 def prevalence_path(found: OperatingPoint, *, title: str = "", ax: Any = None) -> Any:
-    """How does the best cut move across a range of prevalences? A chart.
+    """How does the best threshold move across a range of prevalences? A chart.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def prevalence_path(found: OperatingPoint, *, title: str = "", ax: Any = None) -
 
 
 def best_decision(found: Decision, *, title: str = "", ax: Any = None) -> Any:
-    """Which classifier should decide, and what remains of the choice? A chart.
+    """Which classifier should decide, and what to expect on new cases? A chart.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class Report:
     path : Path
         The file.
     size : int
-        Its bytes.
+        Its size in bytes.
     """
 
     path: Path
@@ -156,7 +156,7 @@ def write(
         Objective and constraints of the threshold, as in
         :func:`trueness.best_threshold`; by default Youden's index is maximised. Those
         of :func:`trueness.best_thresholds` (``"cost(fp=1, fn=10, defer=0.3)"``, ``"npv
-        below >= 0.99"``) add a section on two cuts, those of
+        below >= 0.99"``) add a section on two thresholds, those of
         :func:`trueness.group_thresholds` (``"recall_gap <= 0.02"``) one on groups.
     cost
         Cost of a false positive and of a false negative, ``{"fp": 1, "fn": 20}``.
@@ -169,12 +169,13 @@ def write(
     at
         A threshold that is used already, in place of the best one.
     prevalence
-        Share of positives where the classifier will be used, if it is another than
-        among these cases: the threshold is chosen for it. A range or an estimate adds
-        a section on the best threshold there.
+        Share of positives where the classifier will be used, if it differs from the
+        share among these cases: the threshold is chosen for it. A range or an estimate
+        adds a section on the best threshold there.
     sampling
-        How the cases came: ``"cohort"`` or ``"case-control"`` (so many of each class
-        by design). Then ``prevalence`` is needed, and all cases are weighed to it.
+        How the cases were sampled: ``"cohort"`` or ``"case-control"`` (the number of
+        cases of each class was fixed by design). For the latter ``prevalence`` is
+        needed, and all cases are weighted to it.
     calibrator
         A name from ``trueness.CALIBRATORS``: adds what this calibration would change.
     half_width
@@ -183,8 +184,8 @@ def write(
         Which classifier ``calibrator`` and ``half_width`` are about; the best one by
         default.
     combiner
-        A name from ``trueness.COMBINERS``: which way to combine the classifiers the
-        page speaks of; by default the best one.
+        A name from ``trueness.COMBINERS``: the way of combining the classifiers that
+        the page describes; by default the best one.
     cluster
         Which cases belong together: a column of the data, or a mapping from cluster to
         counts. Intervals of the AUC and its comparisons then allow for that, and the

@@ -45,10 +45,10 @@ class AtThreshold(Record):
     metrics : dict of str to Estimate
         Every metric at this threshold, with its interval.
     prevalence : float or None
-        The share of positives that the metrics are for, where another one than that of
+        The prevalence that the metrics were computed for, when one other than that of
         the cases was given.
     sampling : str
-        How the cases came: "cohort" or "case-control".
+        How the cases were sampled: "cohort" or "case-control".
     notes : tuple of str
         What the numbers assume.
     """
@@ -146,19 +146,20 @@ def at_threshold(
         One threshold, chosen beforehand; or several, then the answer is a dict from
         threshold to record.
     metrics
-        Which ones; all of ``METRICS`` when None.
+        Which metrics to compute; all of ``METRICS`` when None.
     prevalence
-        The share of positives where the classifier is used, for the metrics that rest
-        on it; that of the cases when None.
+        The share of positives where the classifier is used, for the metrics that depend
+        on it; the share among the cases when None.
     sampling
-        ``"cohort"``: the cases as they came. ``"case-control"``: so many of each class
-        by design; metrics that rest on the share of positives then need ``prevalence``.
+        ``"cohort"``: the cases were taken as they came. ``"case-control"``: the number
+        of cases of each class was fixed by design; metrics that depend on the share of
+        positives then need ``prevalence``.
     level, rng
         Confidence level of the intervals, and the seed of their draws.
     cluster
         Which cases belong together (patients, sites): a column of the data, or a
-        mapping from cluster to tally. Clusters are then left out one by one, and
-        intervals have Student's quantile.
+        mapping from cluster to tally. The intervals then come from leaving out one
+        cluster at a time, with Student's quantile.
 
     Returns
     -------
@@ -166,13 +167,15 @@ def at_threshold(
 
     Notes
     -----
-    Shares of counted cases get Wilson's interval, other metrics the middle of their
-    posterior under Jeffreys' prior. Of weighted cases the shares get Wilson's interval
-    of as many equal cases as would vary as much (Korn and Graubard 1998), with
-    Student's quantile, and cells are drawn with the variance of their weights.
+    Metrics that are shares of counted cases get Wilson's interval; other metrics get
+    the central interval of their posterior under Jeffreys' prior. With weighted cases,
+    shares get Wilson's interval for the effective number of cases, which is the number
+    of equally weighted cases with the same variance (Korn and Graubard 1998), with
+    Student's quantile; for other metrics the cells of the confusion matrix are drawn
+    with the variance of their weights.
 
-    A threshold that was tuned on the same cases is better than it will be: see
-    :func:`validate_threshold`.
+    A threshold that was tuned on the same cases looks better here than it will be on
+    new cases: see :func:`validate_threshold`.
 
     Examples
     --------

@@ -29,12 +29,12 @@ from trueness.threshold.cuts import thresholds_of
 @final
 @dataclass(frozen=True, repr=False)
 class CostCurve(Answer):
-    """What do errors cost at best, for every weight of the two kinds?
+    """How low can the cost of errors be, for every weight of the two kinds?
 
     Attributes
     ----------
     weight : array (n,)
-        The share of the largest possible cost that missed positives make up:
+        The share of the largest possible cost that is due to missed positives:
         prevalence * cost of a miss, over that plus (1 - prevalence) * cost of a false
         alarm. Holte's probability cost function PC(+).
     cost, low, high : array (n,)
@@ -42,9 +42,9 @@ class CostCurve(Answer):
     trivial : array (n,)
         The cost of the better of "flag all" and "flag none".
     threshold : array (n,)
-        The thresholds.
+        The threshold with the smallest cost at each weight.
     recall, fpr : array (n,)
-        The rates there.
+        Recall (sensitivity) and false positive rate at that threshold.
     level : float
         Confidence level of the intervals.
     """
@@ -64,13 +64,13 @@ class CostCurve(Answer):
 def cost_curve(
     t: Tally, *, weight: ArrayLike | None = None, level: float = 0.95
 ) -> CostCurve:
-    r"""What do errors cost at best, whatever prevalence and costs may be?
+    r"""How low can the cost of errors be, whatever the prevalence and costs are?
 
     .. math:: C(w) = \min_\tau\; w\,\mathrm{FNR}(\tau) + (1 - w)\,\mathrm{FPR}(\tau),
         \qquad w = \frac{\pi c_{fn}}{\pi c_{fn} + (1 - \pi) c_{fp}}
 
-    One axis holds every prevalence and every pair of costs, so that the curve is read
-    at the weight of use, which may differ from the sample.
+    Every combination of prevalence and costs is one value of w, so the curve can be
+    read at the weight that applies in use, which may differ from that of the sample.
 
     Parameters
     ----------
@@ -86,9 +86,9 @@ def cost_curve(
     -----
     The interval is for the cost of the chosen threshold, as if the threshold had been
     fixed before: Wilson intervals of both rates, combined by Zou and Donner's method.
-    How optimistic the choice is, is answered by :func:`validate_threshold`. Of several
-    thresholds with equal cost the one that flags fewest is given. O(m) for m distinct
-    scores.
+    :func:`validate_threshold` says how optimistic the choice is. Of several thresholds
+    with equal cost the one that flags the fewest cases is given. The time is O(m) for m
+    distinct scores.
 
     References
     ----------
@@ -212,14 +212,15 @@ def _joined(parts: list[Array], correlation: Array) -> Floats:
 @final
 @dataclass(frozen=True, repr=False)
 class DecisionCurve(Answer):
-    """What is it worth to act on the scores, for every willingness to act?
+    """What is the net benefit of acting on the scores, at every threshold?
 
     Attributes
     ----------
     threshold : array (n,)
         The probability at which one would act.
     net_benefit, low, high : array (n,)
-        True positives per case after paying for false ones, and its interval.
+        True positives per case, minus false positives per case weighted by the odds of
+        the threshold, and its interval.
     treat_all, treat_all_low, treat_all_high : array (n,)
         Net benefit of acting always, and its interval.
     treat_none : array (n,)
@@ -231,7 +232,7 @@ class DecisionCurve(Answer):
     level : float
         Confidence level of the intervals.
     sampling : str
-        How the cases came: "cohort" or "case-control".
+        How the cases were sampled: "cohort" or "case-control".
     """
 
     threshold: Floats
@@ -259,7 +260,7 @@ def decision_curve(
     level: float = 0.95,
     sampling: str = "cohort",
 ) -> DecisionCurve:
-    r"""What is it worth to act when the score reaches a probability?
+    r"""What is the net benefit of acting when the score reaches a probability?
 
     .. math:: NB(p) = \pi\,\mathrm{TPR}(p) - (1 - \pi)\,\frac{p}{1 - p}\,\mathrm{FPR}(p)
 
@@ -276,21 +277,21 @@ def decision_curve(
         Confidence level of the intervals.
     sampling
         ``"cohort"``: the cases were taken as they came, so that the number of positives
-        is random. ``"case-control"``: so many of each class by design; ``prevalence``
-        is then needed.
+        is random. ``"case-control"``: the number of cases of each class was fixed by
+        design; ``prevalence`` is then needed.
 
     Notes
     -----
-    Net benefit is that of the scores as they are, good or bad: calibrate first
-    (``t.map(trueness.calibrate(t))``). Intervals combine Wilson intervals of the shares
-    of true and false positives by Zou and Donner's method: with the prevalence of the
-    tally the shares are those of one multinomial sample, so that the prevalence is
-    uncertain too; with a given prevalence the classes are separate samples.
+    The net benefit is that of the scores as they are, calibrated or not: calibrate them
+    first (``t.map(trueness.calibrate(t))``). Intervals combine Wilson intervals of the
+    shares of true and false positives by Zou and Donner's method: with the prevalence
+    of the tally the shares are those of one multinomial sample, so that the prevalence
+    is uncertain too; with a given prevalence the classes are separate samples.
 
     The standardised net benefit of a cohort is :math:`\mathrm{TPR} - o\,FP/P` with the
-    odds o. Given P the two terms are independent; the first is binomial, and so is the
-    share :math:`FP / (FP + P)` that the second is the odds of, given the sum. Their
-    Wilson intervals are combined by the same method (coverage:
+    odds o. Given P, the two terms are independent. The first is binomial; the second is
+    o times the odds of the share :math:`FP / (FP + P)`, which is binomial given the
+    sum. Their Wilson intervals are combined by the same method (coverage:
     ``benchmarks/study_net_benefit.py``).
 
     References

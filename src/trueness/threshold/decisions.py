@@ -55,13 +55,13 @@ class Decision(Record):
     Attributes
     ----------
     classifier : str
-        The one whose best threshold is best.
+        The classifier whose best threshold gives the best objective.
     point : OperatingPoint
         Its threshold.
     value : float
         The objective in the sample.
     corrected : Estimate
-        What to expect on other cases: both choices, of classifier and threshold, are
+        What to expect on new cases: both choices, of classifier and threshold, are
         repeated on resampled cases.
     optimism : float
         ``value - corrected.value``.
@@ -69,10 +69,11 @@ class Decision(Record):
         The objective at the best threshold of each classifier; NaN where none meets the
         constraints.
     chosen : dict of str to float
-        How often each classifier was chosen in resampled cases.
+        How often each classifier was chosen in the bootstrap samples.
     mixture : tuple of Part
-        The best point of the common convex hull: for each case a coin decides which of
-        these rules is used. One part when no mixture is better.
+        The best point of the common convex hull: for each case one of these rules is
+        drawn at random. It has one part when no mixture is better than a single
+        threshold.
     mixture_value : float
         The objective of the mixture, in expectation; NaN when it was not asked for.
     notes : tuple of str
@@ -124,10 +125,11 @@ def best_decision(
 
     Notes
     -----
-    The optimism of choosing is that of :func:`validate_threshold`, with the choice of
-    the classifier repeated as well. The mixture is a linear program over the corners of
-    the convex hull of all thresholds (Provost and Fawcett 2001); it decides the same
-    case differently from time to time, which people may not accept.
+    The optimism is estimated as in :func:`validate_threshold`, with the choice of the
+    classifier repeated as well. The mixture is a linear program over the corners of the
+    convex hull of all thresholds (Provost and Fawcett 2001); because it draws at
+    random, it may decide the same case differently at different times, which may not be
+    acceptable.
 
     References
     ----------

@@ -42,7 +42,7 @@ from trueness.threshold.cuts import (
 @final
 @dataclass(frozen=True, repr=False)
 class ParetoFront(Answer):
-    """Which thresholds does no other threshold beat in everything?
+    """Which thresholds are on the Pareto front, and what are their metrics?
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class ParetoFront(Answer):
     values : dict of str to array (n,)
         The metrics along the front, at the prevalence of use.
     confusion : Confusion
-        Right and wrong cases of the tally there.
+        The confusion matrix of the tally at each threshold.
     directions : dict of str to str
         Which way each metric is better: "higher" or "lower".
     prevalence : float
@@ -98,7 +98,7 @@ def pareto(
     """Which thresholds are worth considering when several metrics count?
 
     A threshold is left out when another one is at least as good in every metric and
-    better in one. What remains is the whole Pareto front: also the part that no
+    better in one. What remains is the whole Pareto front, including the part that no
     weighted sum of the metrics would find.
 
     Parameters
@@ -108,8 +108,8 @@ def pareto(
     metrics
         Two or more metrics, each better in its own direction.
     maximize, minimize
-        Metrics with the direction said, such as ``minimize=["flagged"]``, which has
-        none of its own.
+        Metrics with a stated direction, for metrics that have none of their own, such
+        as ``minimize=["flagged"]``.
     subject_to
         Constraints that every threshold of the front must meet.
     prevalence

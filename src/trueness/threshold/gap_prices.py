@@ -23,7 +23,7 @@ from trueness.threshold.operating_point import read_objective
 @final
 @dataclass(frozen=True, repr=False)
 class GapPrice(Record):
-    """What does each step of a limit on differences cost?
+    """What does each limit on the difference between groups cost?
 
     Attributes
     ----------
@@ -32,7 +32,8 @@ class GapPrice(Record):
     at : array (n,)
         The bounds that were tried.
     value, bound : array (n,)
-        The best objective under each, and what it could be at most.
+        The best objective found under each bound, and the proved limit of how good it
+        could be.
     gap : array (n,)
         The difference that the best thresholds then have.
     objective : str

@@ -76,19 +76,20 @@ class GroupThresholds(Record):
     proved : bool
         Whether ``value`` is proved to be the best there is.
     confusions : dict of str to Confusion
-        Right and wrong cases of each group.
+        The confusion matrix of each group.
     gaps : dict of str to Estimate
         Each limited difference (or ratio) between the groups, with an interval of what
         it is in the population.
     constraints : dict of str to float
-        What each bounded metric of all groups together is.
+        The value of each bounded metric, over all groups together.
     common_threshold, common_value : float
         The best common threshold for all groups that meets the limits on their total,
         and its value.
     common_gaps : dict of str to float
         What the limited differences would be at the common threshold.
     free_value : float
-        The value without limits on differences: what they cost is the rest.
+        The value without limits on differences; how far it is from ``value`` is what
+        the limits cost.
     objective : str
         What was maximised or minimised.
     notes : tuple of str
@@ -187,13 +188,14 @@ def group_thresholds(
         largest and the smallest recall; any metric takes ``_gap``, or ``_ratio`` for
         the smallest divided by the largest (``"flagged_rate_ratio >= 0.8"``, the
         four-fifths rule). ``"recall_min >= 0.7"`` and ``"fpr_max <= 0.2"`` bound the
-        metric in every group. Constraints without such a word are on the total:
-        ``"flagged <= 500"``.
+        metric in every group. Constraints without such a suffix apply to all groups
+        together: ``"flagged <= 500"``.
     time_limit
         Seconds after which the best thresholds so far are returned, with a bound on how
         much better others could be.
     level, rng
-        Of the intervals of the differences.
+        Confidence level of the intervals of the differences, and the seed of their
+        draws.
 
     Returns
     -------
@@ -208,16 +210,18 @@ def group_thresholds(
 
     Notes
     -----
-    Exact: deterministic thresholds, in whole numbers, by branch and bound over the
-    smallest value of each limited metric, with Lagrange multipliers for limits on
-    totals and HiGHS for what they leave open (``group_search.py``). Without limits on
-    totals the answer is proved; with them nearly always, and otherwise ``bound`` says
-    how much is open. O(M log M) for one limit and M thresholds in all, times the number
-    of groups.
+    The search is exact, over deterministic thresholds and in whole numbers. It is a
+    branch and bound over the smallest value of each limited metric, with Lagrange
+    multipliers for limits on totals and HiGHS for what these leave undecided
+    (``group_search.py``). Without limits on totals the answer is proved optimal; with
+    them it nearly always is, and otherwise ``bound`` says how much better it could be.
+    The time is O(M log M) for one limit and M thresholds in all, times the number of
+    groups.
 
-    The interval of a difference holds the difference in the population, for these
-    thresholds: the largest less the smallest of G noisy rates is off by no more than
-    the largest less the smallest of their errors. It does not allow for the choice.
+    The interval of a difference is for the difference in the population, at these
+    thresholds. It uses that the range (largest minus smallest) of G estimated rates
+    differs from the range of the true rates by no more than the range of their errors.
+    It does not allow for the choice of the thresholds.
 
     References
     ----------

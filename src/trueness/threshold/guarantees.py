@@ -42,23 +42,23 @@ from trueness.threshold.risks import Risk, ShareOfCases, lower_limit, read_risk
 @final
 @dataclass(frozen=True, repr=False)
 class Proof(Record):
-    """Why may one constraint be trusted at a threshold?
+    """What is the evidence that one constraint holds at a threshold?
 
     Attributes
     ----------
     constraint : str
         What is guaranteed.
     confidence : float
-        How surely, this one alone.
+        The confidence with which this constraint, taken alone, holds.
     value : float
-        The metric in the sample: further than the bound, which is the cost of
-        certainty.
+        The metric in the sample. It is better than the constraint asks by a margin,
+        which is the cost of certainty.
     bound : float
         The one-sided confidence limit of the metric at the threshold.
     p_value : float
         The test of the constraint there; exact binomial for shares.
     cases : int
-        Cases that the metric is about.
+        How many cases the metric is computed from.
     method : str
         "order statistics", "split and fixed sequence", "fixed sequence" or
         "bonferroni".
@@ -88,12 +88,13 @@ class GuaranteedThreshold(Answer):
     constraint : str
         What is guaranteed; several are joined by "and".
     confidence : float
-        How surely, all of it together.
+        The confidence with which all constraints hold at once.
     value, bound, p_value, cases, method
-        As in :class:`Proof`; of several constraints that of the one with the weakest
-        evidence.
+        As in :class:`Proof`; with several constraints, those of the constraint with the
+        weakest evidence.
     confusion : Confusion
-        Right and wrong cases at the threshold, of those that were used for that test.
+        The confusion matrix at the threshold, of the cases that were used for that
+        test.
     proofs : tuple of Proof
         One for each constraint.
     """
@@ -128,7 +129,7 @@ def guaranteed_threshold(
     sequence: bool = True,
     rng: Seed = 0,
 ) -> GuaranteedThreshold:
-    r"""At which threshold do constraints hold in the population, and how surely?
+    r"""Which threshold meets constraints in the population, with given confidence?
 
     A threshold that just meets ``recall >= 0.9`` in a sample fails it in the population
     about half of the time. The threshold returned here fails with a probability of at
@@ -138,16 +139,17 @@ def guaranteed_threshold(
     ----------
     t
         Labelled cases, drawn independently from the population of use (for rates of one
-        class it is enough that each class is).
+        class it is enough that the cases of each class are).
     constraint
         A bound on a mean or a quotient of means: ``"recall >= 0.9"``, ``"fpr <=
         0.05"``, ``"precision >= 0.8"``, ``"f1 >= 0.6"``, ``"net_benefit(0.25) >= 0"``,
         ``"youden >= 0.5"``; or several of them.
     confidence
-        With which probability all of them must hold at once.
+        The probability with which all of them must hold at once.
     maximize, minimize
-        Which of the thresholds with the guarantee to take: where this metric is best in
-        the sample. That costs nothing: the guarantee holds for all of them at once.
+        Of the thresholds with the guarantee, take the one where this metric is best in
+        the sample. This choice does not weaken the guarantee, which holds for all of
+        them at once.
     prevalence
         The share of positives where the classifier will be used, when it is not that of
         the sample: a number, a range (it holds for every prevalence in it) or an
@@ -166,24 +168,25 @@ def guaranteed_threshold(
     Returns
     -------
     GuaranteedThreshold
-        Without an objective, of the thresholds with the guarantee the one that asks
-        least beyond it: the highest threshold for ``recall >= b``, the lowest for ``fpr
-        <= b`` and ``precision >= b``; of several constraints the threshold whose
-        weakest evidence is strongest.
+        Without an objective, it is the threshold with the guarantee that goes least
+        beyond the constraint: the highest threshold for ``recall >= b``, the lowest for
+        ``fpr <= b`` and ``precision >= b``; with several constraints, it is the
+        threshold whose weakest evidence is strongest.
 
     Raises
     ------
     NotEnoughCases
-        Not even the best outcome with these cases would be proof; the message says how
-        many more are needed.
+        Not even the best outcome with this number of cases would prove the constraint;
+        the message says how many more are needed.
 
     Notes
     -----
     Rates that only rise or only fall with the threshold (recall, fnr, specificity, fpr,
-    flagged_rate): starting where the constraint surely holds, the threshold moves until
-    the exact binomial test no longer rejects. An error needs a rejection at the first
-    threshold in the population at which the constraint fails, which is one fixed
-    threshold: no correction is needed, however many are tried.
+    flagged_rate): starting where the constraint certainly holds, the threshold moves
+    until the exact binomial test no longer rejects. A wrong guarantee requires a
+    rejection at the first threshold at which the constraint fails in the population.
+    That is one fixed threshold, so no correction is needed, however many thresholds are
+    tried.
 
     Other metrics: one half of the cases chooses an order of thresholds (from the one
     with the strongest evidence towards more flagged cases, or towards weaker evidence),
@@ -193,15 +196,15 @@ def guaranteed_threshold(
     accuracy, f1, jaccard); that of Hoeffding and Bentkus for other means (f_beta, cost
     per case, net benefit); and exact limits of recall and false positive rate, each
     with half of the error, for youden, balanced_accuracy, likelihood ratios, and for
-    every quotient at a prevalence of use. The last two are careful: their error rates
-    stay well below what is allowed.
+    every quotient at a prevalence of use. The last two are conservative: their error
+    rates stay well below what is allowed.
 
     Several constraints, k of them: each is tested at :math:`\alpha / k` with
     :math:`\alpha` = 1 - ``confidence``. With :math:`E_j` the event that constraint j
-    fails at any threshold that its own tests let through, :math:`P(E_j) \le \alpha / k`
-    by the above, so :math:`P(\bigcup_j E_j) \le \alpha` (Bonferroni). Outside of it
-    every threshold that all tests let through meets all constraints, whichever is then
-    chosen.
+    fails at any threshold that passes its own tests, :math:`P(E_j) \le \alpha / k` by
+    the above, so :math:`P(\bigcup_j E_j) \le \alpha` (Bonferroni). When none of these
+    events occurs, every threshold that passes all tests meets all constraints,
+    whichever of them is then chosen.
 
     References
     ----------

@@ -82,12 +82,12 @@ class Certificate(Record):
     Attributes
     ----------
     solver, formulation, status : str
-        Who solved what, and how it ended.
+        The solver, the formulation that it solved, and the status that it returned.
     value, bound : float
         The objective (to be maximised) at the chosen threshold, in exact arithmetic,
-        and the solver's proof that no threshold has more.
+        and the upper bound on it that the solver proved.
     gap : float
-        The relative gap the solver left.
+        The relative gap that the solver left between value and bound.
     nodes, binaries, rows : int
         Size of the search and of the program.
     iterations : int

@@ -64,7 +64,7 @@ _SHOWN = ("recall", "specificity", "precision", "npv", "f1")  # in the text of a
 @final
 @dataclass(frozen=True, repr=False)
 class OperatingPoint(Answer):
-    """Which threshold, and what follows from it?
+    """Which threshold was chosen, and what follows from it?
 
     Attributes
     ----------
@@ -74,28 +74,28 @@ class OperatingPoint(Answer):
         Every threshold above the first number, up to and including the second, flags
         the same cases.
     value : float
-        The objective there, at the prevalence of use.
+        The objective at the threshold, for the prevalence of use.
     confusion : Confusion
-        Right and wrong cases of the tally there.
+        The confusion matrix of the tally at the threshold.
     intervals : tuple of (float, float)
         All intervals that are optimal, highest first; each is another threshold with
         the same value. (``method="milp"`` finds one of them.)
     binding : tuple of str
-        The constraints that stop it: without one of them the objective would be better.
+        The limiting constraints: without one of them the objective would be better.
     objective : str
         What was maximised or minimised.
     constraints : dict of str to float
-        What each bounded metric is at the threshold.
+        The value of each bounded metric at the threshold.
     method : str
         How the threshold was found.
     prevalence : float
-        The share of positives in use that ``value`` and ``constraints`` are for; of a
-        range the one where the threshold is worst.
+        The share of positives in use for which ``value`` and ``constraints`` are given;
+        for a range, the prevalence at which the threshold is worst.
     certificate : Certificate or None
         What the solver says about its answer.
     threshold_bounds : (float, float) or None
-        Of a binned tally: the best threshold of the cases lies between these, while
-        ``bounds`` holds the value that it has.
+        For a binned tally: the best threshold for the exact scores lies between these,
+        while ``bounds`` holds the value that it has.
     robust : RobustCut or None
         For a range of prevalences: regret, and how the best threshold moves across it.
     notes : tuple of str
@@ -119,10 +119,10 @@ class OperatingPoint(Answer):
 
     @cached_property
     def metrics(self) -> dict[str, Estimate]:
-        """How large is every metric there, if the threshold is taken as given?
+        """How large is every metric at the threshold, taking it as fixed?
 
-        At the prevalence of use. :func:`validate_threshold` has intervals that allow
-        for the choice of the threshold.
+        The metrics are for the prevalence of use. :func:`validate_threshold` gives
+        intervals that allow for the choice of the threshold.
         """
         return estimates(self.confusion, prevalence=self._in_use)
 
@@ -197,49 +197,51 @@ def best_threshold(
     auc: float | None = None,
     sampling: str = "cohort",
 ) -> OperatingPoint:
-    r"""At which threshold is a metric best, with these constraints kept?
+    r"""At which threshold is a metric best, subject to these constraints?
 
     .. math:: \max_\tau\; f(TP(\tau), FP(\tau), FN(\tau), TN(\tau))
         \quad\text{subject to}\quad g_k(\tau) \ge b_k
 
-    Every distinct score is tried, so the answer is the best there is, and equal values
-    are found equal (see Notes).
+    Every distinct score is tried, so the answer is the exact optimum, and ties are
+    recognised exactly (see Notes).
 
     Parameters
     ----------
     t
-        Scores and labels of one classifier. Cases without a label do not count. Of
-        weighted cases the counts, also those in constraints (``flagged <= 500``), are
-        sums of weights, and only ``method="sweep"`` is there.
+        Scores and labels of one classifier. Cases without a label do not count. With
+        weighted cases, the counts, also those in constraints (``flagged <= 500``), are
+        sums of weights, and only ``method="sweep"`` is available.
     maximize
         Any metric, in Python or as text: ``"f1"``, ``0.7 * accuracy + 0.3 * recall``.
     subject_to
         Constraints: ``"recall >= 0.9"``, ``[precision >= 0.5, flagged <= 500]``.
     method
         ``"sweep"`` looks at every threshold; ``"milp"`` solves the 0-1 program with one
-        binary a distinct score; ``"milp-cases"`` the one with two binaries a case;
-        ``"fermi-dirac"`` needs ranks, AUC and prevalence only (see Notes).
+        binary variable per distinct score; ``"milp-cases"`` solves the one with two
+        binary variables per case; ``"fermi-dirac"`` needs only ranks, AUC and
+        prevalence (see Notes).
     prevalence
         The share of positives where the classifier will be used, when it is not that of
-        the tally. Counts such as ``flagged`` are then those of as many cases. Two
-        numbers are a range: the threshold is the best in the worst case, every
-        constraint holds whichever prevalence of the range is true, and ``robust`` has
-        the threshold of smallest regret. An :class:`Estimate` is taken at its value.
+        the tally. Counts such as ``flagged`` are then for the same number of cases at
+        that prevalence. Two numbers are a range: the threshold is the best in the worst
+        case, every constraint holds whichever prevalence of the range is true, and
+        ``robust`` has the threshold of smallest regret. Of an :class:`Estimate` only
+        the value is used.
     minimize
         A metric to make small, in place of ``maximize``.
     auc
         For ``method="fermi-dirac"`` on cases without labels: the area under the ROC
         curve, known from elsewhere; ``prevalence`` must then be given too.
     sampling
-        ``"cohort"``: the cases were taken as they came. ``"case-control"``: so many of
-        each class by design; what depends on the share of positives then needs
-        ``prevalence``.
+        ``"cohort"``: the cases were taken as they came. ``"case-control"``: the number
+        of cases of each class was fixed by design; metrics that depend on the share of
+        positives then need ``prevalence``.
 
     Returns
     -------
     OperatingPoint
-        The threshold, the interval it may be moved in, all other optimal intervals, the
-        value, the confusion matrix and the constraints that stop it.
+        The threshold, the interval in which it flags the same cases, all other optimal
+        intervals, the value, the confusion matrix and the limiting constraints.
 
     Raises
     ------
@@ -250,21 +252,22 @@ def best_threshold(
     Notes
     -----
     The thresholds that flag the same cases are an interval (low, high]. Of several
-    optimal thresholds the one is returned that flags nearest to as many cases as are
-    positive (smallest abs(fp - fn), then fewer flagged), which at equal recall is the
-    one with the fewest false positives; of its interval the middle. Nothing flagged is
-    the threshold +inf, everything flagged the lowest score.
+    optimal thresholds, the one is returned at which the number of flagged cases is
+    closest to the number of positives (smallest abs(fp - fn), then fewer flagged),
+    which at equal recall is the one with the fewest false positives; the middle of its
+    interval is given. The threshold that flags nothing is +inf; the one that flags
+    everything is the lowest score.
 
     Equal values are recognised in whole numbers, with 0.7 meaning seven tenths; only
     sums with square roots (mcc, g_mean) are compared to 30 digits. An undefined value
-    (precision when nothing is flagged) is never optimal and meets no constraint.
-    O(m) for m distinct scores.
+    (precision when nothing is flagged) is never optimal and meets no constraint. The
+    time is O(m) for m distinct scores.
 
     ``"fermi-dirac"`` puts the expectations of :func:`fermi_dirac` in the place of
     counts, so that the labels of the cases are not needed: ranks, AUC and prevalence
     are. For ``balanced_accuracy`` its threshold is the closed form r* (Kim et al. 2021,
-    eq. 9): the first floor(r*) ranks are flagged. The value is an expectation, right as
-    far as the model is.
+    eq. 9): the first floor(r*) ranks are flagged. The value is an expectation and is
+    only as accurate as the model.
 
     References
     ----------

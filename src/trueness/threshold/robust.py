@@ -40,7 +40,7 @@ _PATH = 21  # prevalences at which the best cut is shown
 @final
 @dataclass(frozen=True, repr=False)
 class RobustCut(Record):
-    """What does a range of prevalences do to the choice of a threshold?
+    """How does a range of prevalences affect the choice of a threshold?
 
     Attributes
     ----------
@@ -49,7 +49,8 @@ class RobustCut(Record):
     worst : float
         The prevalence at which the chosen threshold is worst.
     regret : float
-        How far the chosen threshold can be from the best for the true prevalence.
+        By how much, at most, the objective at the chosen threshold falls short of the
+        best for the true prevalence.
     regret_threshold, regret_interval
         The threshold whose largest regret is smallest.
     smallest_regret : float

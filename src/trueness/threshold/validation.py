@@ -49,7 +49,7 @@ DRAWS = 4000  # from the posterior, for every interval
 @final
 @dataclass(frozen=True, repr=False)
 class Validation(Answer):
-    """What remains of a chosen threshold on other cases?
+    """How good will a chosen threshold be on new cases?
 
     Attributes
     ----------
@@ -62,8 +62,8 @@ class Validation(Answer):
     value : float
         The objective in the sample, where the threshold was chosen.
     corrected : Estimate
-        What to expect of the choice on other cases, with an interval that holds the
-        objective of the chosen rule in the population.
+        What to expect of the choice on new cases, with an interval for the objective of
+        the chosen rule in the population.
     optimism : float
         ``value - corrected.value``: the optimism of the sample (negative when an
         objective is minimised).
@@ -140,22 +140,23 @@ def validate_threshold(
     Notes
     -----
     Every case enters a sample a Poisson(1) number of times, independently; those with
-    zero are left out. On counts this is drawn for whole cells at once. Metrics that
-    count cases (``flagged``, ``cost``) are scaled to as many cases as the tally has.
-    Counts are added before the metric is taken because the mean of a ratio over few
-    cases is biased. A sample holds 63 % of the cases, so the correction is a little too
-    cautious; Efron's .632 mixture is still optimistic, by about twice as much (measured
-    in ``benchmarks/study_optimism.py``).
+    zero are left out. For counted data the numbers are drawn for a whole cell at once.
+    Metrics that count cases (``flagged``, ``cost``) are scaled to as many cases as the
+    tally has. Counts are added before the metric is taken because the mean of a ratio
+    over few cases is biased. A sample holds 63 % of the cases, so the correction is a
+    little too cautious; Efron's .632 mixture is still optimistic, by about twice as
+    much (measured in ``benchmarks/study_optimism.py``).
 
     Intervals allow for the choice. Recall and the false positive rate at the chosen
     threshold are corrected, each by its own optimism: the mean, over the samples, of
     the rate of the repeated choice in its sample less its rate among all cases (Efron
-    1983). Around them come Jeffreys posteriors of as many cases as the class has;
-    fewer, when that difference varies more than the binomial law says. The prevalence
-    is drawn too, unless it is given. All metrics are then quantiles of the same draws.
-    They held the metric of the chosen rule in the population in 92 to 97 % of samples,
-    where intervals that take the threshold as fixed did in 79 to 92 %
-    (``benchmarks/study_validation.py``). O(m) or O(n), whichever is less, a sample.
+    1983). The corrected rates get Jeffreys posteriors with as many cases as the class
+    has, or with fewer when that difference varies more than a binomial count would. The
+    prevalence is drawn too, unless it is given. All metrics are then quantiles of the
+    same draws. These intervals covered the metric of the chosen rule in the population
+    in 92 to 97 % of samples; intervals that take the threshold as fixed covered it in
+    79 to 92 % (``benchmarks/study_validation.py``). The time per sample is O(m) or
+    O(n), whichever is less.
 
     References
     ----------

@@ -73,8 +73,8 @@ class ZoneValidation(Record):
     value : float
         The objective in the sample, where the thresholds were chosen.
     corrected : Estimate
-        What to expect of the choice on other cases, with an interval that holds the
-        objective of the chosen rule in the population.
+        What to expect of the choice on new cases, with an interval for the objective of
+        the chosen rule in the population.
     optimism : float
         ``value - corrected.value``.
     metrics : dict of str to Estimate
@@ -160,9 +160,9 @@ def validate_thresholds(
 
     Notes
     -----
-    The shares of a class in the three zones are moved by their bootstrap optimism; the
-    intervals are quantiles of Dirichlet posteriors around them (Jeffreys), so that they
-    allow for the choice.
+    The shares of a class in the three zones are corrected for their bootstrap optimism;
+    the intervals are quantiles of Dirichlet posteriors (Jeffreys' prior) around the
+    corrected shares, so that they allow for the choice.
 
     References
     ----------
@@ -343,11 +343,11 @@ class GuaranteedZones(Record):
     constraint : str
         What is guaranteed.
     confidence : float
-        How surely, all of it together.
+        The confidence with which all constraints hold at once.
     defer : float
         The share of the cases between the two thresholds.
     confusion : Confusion
-        Right and wrong cases among those that are decided.
+        The confusion matrix of the cases that are decided.
     proofs : tuple of Proof
         One for each constraint.
     notes : tuple of str
@@ -388,7 +388,7 @@ def guaranteed_thresholds(
         Bounds on either side: ``["precision above >= 0.9", "npv below >= 0.99"]``,
         ``"fnr below <= 0.05"``; what :func:`guaranteed_threshold` can prove.
     confidence
-        With which probability all of them must hold at once.
+        The probability with which all of them must hold at once.
     prevalence
         As in :func:`guaranteed_threshold`.
     rng
@@ -398,7 +398,7 @@ def guaranteed_thresholds(
     -------
     GuaranteedZones
         Of all pairs of proved thresholds the one with the fewest deferred cases. Since
-        the guarantee holds for all of them at once, that choice costs nothing.
+        the guarantee holds for all of them at once, that choice does not weaken it.
 
     Raises
     ------
@@ -408,8 +408,8 @@ def guaranteed_thresholds(
     Notes
     -----
     Each of k constraints is proved at :math:`(1 - confidence)/k`, as in
-    :func:`guaranteed_threshold`; "above" constraints allow upper thresholds, "below"
-    constraints lower ones.
+    :func:`guaranteed_threshold`; "above" constraints determine which upper thresholds
+    are allowed, "below" constraints which lower ones.
 
     Examples
     --------

@@ -46,7 +46,7 @@ _TOTALS = ("cases", "positives", "negatives")
 @final
 @dataclass(frozen=True, repr=False)
 class Zones(Record):
-    """Which two thresholds, and what follows from them?
+    """Which two thresholds were chosen, and what follows from them?
 
     Attributes
     ----------
@@ -59,20 +59,21 @@ class Zones(Record):
     value : float
         The objective, at the prevalence of use.
     confusion : Confusion
-        Right and wrong cases of the tally among those that are decided.
+        The confusion matrix of the cases of the tally that are decided.
     deferred_pos, deferred_neg : int
         Positives and negatives between the two thresholds.
     defer : float
         The share of all cases that is deferred, at the prevalence of use.
     single : float
-        The objective of the best single threshold that meets the constraints: what
-        deferring cases is worth. NaN when no single threshold does.
+        The objective of the best single threshold that meets the constraints; how far
+        it is from ``value`` is what deferring cases is worth. NaN when no single
+        threshold meets them.
     pairs : tuple of (interval, interval)
         All optimal pairs, lower and upper, the chosen one first (at most 1,000).
     objective : str
         What was maximised or minimised.
     constraints : dict of str to float
-        What each bounded metric is.
+        The value of each bounded metric.
     prevalence : float
         The share of positives in use.
     notes : tuple of str
@@ -168,7 +169,7 @@ def best_thresholds(
     *,
     minimize: str | Metric | None = None,
 ) -> Zones:
-    r"""Below which score is it no, from which on yes, and where should a person look?
+    r"""Which scores mean negative, which mean positive, and which cases are deferred?
 
     .. math:: \min_{\ell \le u}\; c_{fp} FP(u) + c_{fn} FN(\ell)
         + c_d\,\#\{\ell \le score < u\}
@@ -185,8 +186,8 @@ def best_thresholds(
     subject_to
         Constraints on the deferred share (``"defer <= 0.1"``), on one side
         (``"precision above >= 0.9"``, ``"npv below >= 0.99"``), or on all decided cases
-        (``"accuracy >= 0.95"``). "Above" and "below" take any metric, of the upper or
-        the lower threshold as if it were the only one.
+        (``"accuracy >= 0.95"``). "Above" and "below" may follow any metric, which is
+        then computed at the upper or the lower threshold as if it were the only one.
     prevalence
         The share of positives where the classifier will be used, when it is not that of
         the tally.
@@ -194,8 +195,8 @@ def best_thresholds(
     Returns
     -------
     Zones
-        The two thresholds, the intervals they may be moved in, the value, what happens
-        in each zone, and the value of the best single threshold.
+        The two thresholds, the intervals in which they flag the same cases, the value,
+        what happens in each zone, and the value of the best single threshold.
 
     Raises
     ------
@@ -204,11 +205,12 @@ def best_thresholds(
 
     Notes
     -----
-    Exact over all pairs of thresholds, in whole numbers, without trying all: counts are
-    a function of the one threshold plus a function of the other (``pairs.py``). O(m log
-    m) for m distinct scores; O(m log^2 m) with a constraint such as ``accuracy >=
-    0.95``; quotients take a few rounds of Dinkelbach's method. Of several optimal pairs
-    the one that defers fewest is returned, then the one with the smallest abs(fp - fn).
+    The optimum over all pairs of thresholds is exact, in whole numbers, and found
+    without trying every pair: each count is a function of one threshold plus a function
+    of the other (``pairs.py``). The time is O(m log m) for m distinct scores; O(m log^2
+    m) with a constraint such as ``accuracy >= 0.95``; quotients take a few rounds of
+    Dinkelbach's method. Of several optimal pairs the one that defers fewest is
+    returned, then the one with the smallest abs(fp - fn).
 
     Chow's rule, the optimum when scores are the true probabilities, is the special case
     without constraints.

@@ -60,8 +60,8 @@ class EntropicBinomial(Record):
     def mean(self) -> float:
         r"""How large is the majority on average? O(1).
 
-        :math:`E\,Y_\vee = n\,[P(U; n-1) + \tfrac12 P(\text{tie})]`, the tie being that
-        of the even one of n - 1 and n.
+        :math:`E\,Y_\vee = n\,[P(U; n-1) + \tfrac12 P(\text{tie})]`, where the tie is
+        that of whichever of n - 1 and n is even.
         """
         if self.n == 0:
             return 0.0
@@ -102,7 +102,7 @@ def entropic_binomial(n: int, p: float) -> EntropicBinomial:
     n
         Number of cases.
     p
-        Probability of one class; the larger of ``p`` and ``1 - p`` counts.
+        Probability of one class; the larger of ``p`` and ``1 - p`` is used.
 
     Returns
     -------
@@ -201,8 +201,8 @@ def entropic_tree(n: int, weights: ArrayLike, p: ArrayLike) -> EntropicTree:
     weights
         Probability that a case falls into each leaf, summing to 1.
     p
-        Probability of one class in each leaf; the larger of ``p`` and ``1 - p``
-        counts.
+        Probability of one class in each leaf; the larger of ``p`` and ``1 - p`` is
+        used.
 
     Returns
     -------
@@ -287,7 +287,7 @@ def majority_interval(y: Array, n: Array, level: float) -> tuple[Floats, Floats]
 def top_probability(
     y: int, n: int, method: str = "blend", *, level: float = 0.95
 ) -> Estimate:
-    r"""How large is the larger of the two class probabilities behind y of n?
+    r"""How large is the larger of two class probabilities, given y cases of n?
 
     .. math:: \hat p = \max(y, n - y)/n, \qquad \hat p^b = \tilde p + \hat p(\hat p -
         \tilde p)
@@ -304,7 +304,7 @@ def top_probability(
     method
         "mle" (biased upwards), "emle" (downwards) or "blend".
     level
-        Of the interval.
+        Confidence level of the interval.
 
     Returns
     -------
@@ -316,8 +316,8 @@ def top_probability(
     -----
     Zhang (2024), eqs (14), (2), and (20) with (21). The emle is the root of its
     equation, not the result of an optimiser, which fails where :math:`(2y-n)^2 = n`.
-    The interval is that of Clopper and Pearson for p, carried over to max(p, 1 - p);
-    it is the same for all methods, and widened where it would not hold the estimate.
+    The interval is that of Clopper and Pearson for p, carried over to max(p, 1 - p); it
+    is the same for all methods, and widened where it would not contain the estimate.
 
     References
     ----------

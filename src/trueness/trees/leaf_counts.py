@@ -138,7 +138,7 @@ class Leaves:
 
         ``method`` is one of :func:`trueness.top_probability`: "mle" is the share of
         positives, "emle" and "blend" move it towards 1/2. A leaf without a labelled
-        case is worth a coin, 1/2, and so is a single case under "emle".
+        case gets 1/2, and so does a leaf with a single case under "emle".
         """
         return Tally(self.scores(method=method), self.neg, self.pos, self.unknown)
 
@@ -167,12 +167,12 @@ class Leaves:
         confidence
             Level of confidence that a trusted leaf must reach.
         level
-            Of the intervals.
+            Confidence level of the intervals.
         method
             Which estimate of the larger class probability the levels use: "mle",
             "emle" or "blend".
         empty
-            What an empty leaf is worth to the whole tree, as in
+            How an empty leaf counts in the levels of the whole tree, as in
             :func:`trueness.tree_levels`.
         """
         return leaf_report(self, confidence, level, method, empty)
@@ -216,21 +216,22 @@ class LeafReport(Record):
         Interval of the larger class probability.
     confidence, utility : array (J,)
         P(C) and P(U) of the leaf with its n cases, at the estimate ``method``; where
-        all cases agree, at (n + 1) / (n + 2), so that no number of cases is certain.
+        all cases agree, at (n + 1) / (n + 2), so that no number of cases gives
+        certainty.
     confidence_low, confidence_high : array (J,)
         P(C) at the ends of the interval.
     verdict : array (J,)
         "contradicted": most of these cases are not of the class that the tree predicts
-        (said only of cases that the tree was not grown on). "trust": P(C) reaches
-        ``wanted``. "thin": it does not, or all cases agree but are so few that a coin
-        may do the same. "coin toss": the counts do not tell this leaf from a coin,
-        :math:`(\mathrm{pos}-\mathrm{neg})^2 \le n`.
+        (only for cases that the tree was not grown on). "trust": P(C) reaches
+        ``wanted``. "thin": it does not, or all cases agree but are so few that tosses
+        of a coin could agree as well. "coin toss": the counts do not distinguish this
+        leaf from tosses of a coin, :math:`(\mathrm{pos}-\mathrm{neg})^2 \le n`.
     more : array (J,)
-        Cases that the leaf lacks until P(C) reaches ``wanted``, if its estimate is
-        right; infinite in a tie, NaN without a case. A leaf whose cases all agree has
-        an estimate of 1, with which P(C) would be 1 from the first case on: it is
-        asked for so many cases that a coin would rarely agree with itself,
-        :math:`2^{-n} \le 1 -` ``wanted``.
+        How many more cases the leaf needs for P(C) to reach ``wanted``, if its estimate
+        is right; infinite in a tie, NaN without a case. A leaf whose cases all agree
+        has an estimate of 1, with which P(C) would be 1 from the first case on: it
+        therefore needs so many cases that as many tosses of a coin would rarely all
+        agree, :math:`2^{-n} \le 1 -` ``wanted``.
     tree : TreeLevels
         P(C) and P(U) of the whole tree, whose leaves get their cases at random.
     wanted, level : float
@@ -242,10 +243,10 @@ class LeafReport(Record):
     predicted : array (J,)
         What the tree itself predicts in each leaf, when there is such a tree.
     p_value : array (J,)
-        How often a leaf in which the predicted class has half of the cases or more
-        would show so few of them: exact and one-sided,
-        :math:`\sum_{i \le k} \binom{n}{i} 2^{-n}` with k cases of that class. Of each
-        leaf by itself; NaN where nothing was predicted or no case is labelled.
+        The probability that a leaf in which the true share of the predicted class is
+        one half or more would show so few cases of it: exact and one-sided,
+        :math:`\sum_{i \le k} \binom{n}{i} 2^{-n}` with k cases of that class. It is for
+        each leaf by itself; NaN where nothing was predicted or no case is labelled.
     rule : array (J,) of str
         Which cases fall into each leaf, in words, when there is a tree.
     classes : array (2,)
@@ -254,11 +255,11 @@ class LeafReport(Record):
     Notes
     -----
     Contradicted leaves come first, the smallest p-value at the top; all others follow
-    in their order. A single case always agrees with itself, so that it says nothing
-    about the share of the majority: the levels of a leaf with one case are those of a
-    coin, whatever the estimate. Where n > 1 cases agree, the estimate is 1, with which
-    P(C) would be 1 from two cases on; the levels are then those of Laplace's share,
-    (n + 1) / (n + 2), which reaches 0.95 with the fifth case.
+    in their order. A single case always agrees with itself, so it carries no
+    information about the share of the majority: the levels of a leaf with one case are
+    those of a coin toss, whatever the estimate. Where n > 1 cases agree, the estimate
+    is 1, with which P(C) would be 1 from two cases on; the levels are then those of
+    Laplace's share, (n + 1) / (n + 2), which reaches 0.95 with the fifth case.
     """
 
     node: Array

@@ -54,8 +54,8 @@ def confidence_level(n: ArrayLike, p: ArrayLike) -> Any:
     n
         Number of cases in the leaf, 0 or more; 0 is a coin toss.
     p
-        True probability of one class; the larger of ``p`` and ``1 - p`` counts.
-        Arrays broadcast.
+        True probability of one class; the larger of ``p`` and ``1 - p`` is used. Arrays
+        broadcast.
 
     Returns
     -------
@@ -64,8 +64,8 @@ def confidence_level(n: ArrayLike, p: ArrayLike) -> Any:
 
     Notes
     -----
-    Zhang (2024), eq. (5). A tie counts one half. Error below 1e-14; O(1) in n.
-    P(C) is the same for n = 2k - 1 and n = 2k.
+    Zhang (2024), eq. (5). A tie counts one half. The error is below 1e-14; the time
+    does not depend on n. P(C) is the same for n = 2k - 1 and n = 2k.
 
     References
     ----------
@@ -90,13 +90,14 @@ def utility_level(n: ArrayLike, p: ArrayLike) -> Any:
     n
         Number of cases in the leaf, 0 or more; 0 is a coin toss.
     p
-        True probability of one class; the larger of ``p`` and ``1 - p`` counts.
-        Arrays broadcast.
+        True probability of one class; the larger of ``p`` and ``1 - p`` is used. Arrays
+        broadcast.
 
     Returns
     -------
     float or array
-        Between 1/2 and the larger of ``p`` and ``1 - p``, which it nears as n grows.
+        Between 1/2 and the larger of ``p`` and ``1 - p``, which it approaches as n
+        grows.
 
     Notes
     -----
@@ -175,7 +176,7 @@ def _excess_table(last: int, d: Floats) -> Floats:
 @final
 @dataclass(frozen=True, repr=False)
 class TreeLevels(Record):
-    """How likely is a tree to know the majority of a case's leaf, and its class?
+    """How often is a tree right about a leaf's majority, and about a case's class?
 
     Attributes
     ----------
@@ -184,8 +185,8 @@ class TreeLevels(Record):
     n : int
         Cases that the tree is grown on.
     left_out : float
-        The most that each level can differ because only the bulk of the binomial
-        was summed.
+        The most that each level can differ because only the central part of the
+        binomial distribution was summed.
     weights, p : array (J,)
         Share of the cases that fall into each leaf, and its larger class probability.
     node_confidence, node_utility : array (J,)
@@ -217,10 +218,10 @@ def tree_levels(
     weights
         Probability that a case falls into each leaf, summing to 1.
     p
-        Probability of one class in each leaf; the larger of ``p`` and ``1 - p``
-        counts.
+        Probability of one class in each leaf; the larger of ``p`` and ``1 - p`` is
+        used.
     empty
-        What a leaf without a case is worth: "coin" (right half of the time), "wrong"
+        How a leaf without a case counts: "coin" (right half of the time), "wrong"
         (never right, eq. (9) as printed), or its probability of being right.
 
     Returns
@@ -229,13 +230,13 @@ def tree_levels(
 
     Notes
     -----
-    Zhang (2024), eqs (9) to (11).
-    Differs from eq. (9): the sum starts at m = 0, where by default a coin is tossed as
-    in any other tie; ``empty="wrong"`` is the printed sum. Tables 3 to 8 and 11 to 15
-    of the paper do not follow eq. (9); see ``docs/maths/trees.md``.
+    Zhang (2024), eqs (9) to (11). Differs from eq. (9): the sum starts at m = 0, where
+    by default a coin toss decides, as in any other tie; ``empty="wrong"`` is the
+    printed sum. Tables 3 to 8 and 11 to 15 of the paper do not follow eq. (9); see
+    ``docs/maths/trees.md``.
 
     Only the counts within Bernstein's bound are summed: J leaves need
-    :math:`O(\sqrt{nJ} + J)` terms, and what is left out is below 1e-16.
+    :math:`O(\sqrt{nJ} + J)` terms, and the omitted probability is below 1e-16.
 
     References
     ----------
@@ -305,21 +306,22 @@ def plan_leaf(
     Parameters
     ----------
     p
-        Probability of one class in the leaf, as judged beforehand; the larger of
-        ``p`` and ``1 - p`` counts.
+        Probability of one class in the leaf, as assumed beforehand; the larger of ``p``
+        and ``1 - p`` is used.
     confidence
         Wanted level of confidence.
     utility
-        Wanted level of utility; it must stay below the larger of ``p`` and ``1 - p``,
-        which no number of cases exceeds.
+        Wanted level of utility; it must be below the larger of ``p`` and ``1 - p``,
+        which the utility does not exceed for any number of cases.
     decimals
-        Compare the levels after rounding to so many decimals, as one does who reads
-        a printed table; by default they are compared as they are.
+        Compare the levels after rounding to this many decimals, as when reading a
+        printed table; by default they are compared without rounding.
 
     Returns
     -------
     int
-        At least 1, and odd: an even number of cases is worth no more than one less.
+        At least 1, and odd: an even number of cases gives no higher level than one case
+        fewer.
 
     Notes
     -----

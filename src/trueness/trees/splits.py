@@ -31,7 +31,8 @@ class SplitComparison(Record):
     Attributes
     ----------
     name : array (K,)
-        The splits, by falling utility, ties by falling confidence.
+        The splits, in order of decreasing utility, ties in order of decreasing
+        confidence.
     leaves : array (K,)
         Into how many leaves each one splits.
     confidence, utility : array (K,)
@@ -39,7 +40,7 @@ class SplitComparison(Record):
     gini : array (K,)
         Weighted Gini impurity of the leaves; smaller is purer.
     gini_rank : array (K,)
-        Place by impurity, 1 being the purest.
+        Rank by impurity; 1 is the purest.
     n : int
         Cases that are split.
     """
@@ -81,28 +82,29 @@ def compare_splits(
     method: str = "blend",
     empty: str | float = "coin",
 ) -> SplitComparison:
-    r"""Split this way, that way, or not at all, with so many cases?
+    r"""Which split is the most useful with n cases, or is no split better?
 
     Parameters
     ----------
     splits
-        From the name of a split to what it does: either :class:`Leaves`, counted on
-        the same cases for each (a covariate is a split: ``trueness.leaves(frame,
-        node="outlook", label="play")``), or a pair ``(weights, p)`` of what is known
-        or supposed about its leaves, ``([1], [0.7])`` being no split.
+        A mapping from the name of a split to its leaves: either :class:`Leaves`,
+        counted on the same cases for each (a covariate is a split:
+        ``trueness.leaves(frame, node="outlook", label="play")``), or a pair ``(weights,
+        p)`` of what is known or assumed about its leaves, where ``([1], [0.7])`` is no
+        split.
     n
         Number of cases; needed for pairs, and by default all cases of the leaves.
     method
         How the class probabilities of counted leaves are estimated; see
         :func:`trueness.top_probability`.
     empty
-        What an empty leaf is worth; see :func:`trueness.tree_levels`.
+        How an empty leaf counts; see :func:`trueness.tree_levels`.
 
     Returns
     -------
     SplitComparison
-        The most useful first. Among counted leaves stands "no split", all cases in
-        one leaf.
+        The splits, the most useful first. For counted leaves they include "no split",
+        with all cases in one leaf.
 
     Notes
     -----

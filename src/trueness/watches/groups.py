@@ -26,7 +26,7 @@ class GroupWatch:
     Attributes
     ----------
     groups : dict from group to Watch
-        The watch of each group, in the order in which they showed up.
+        The watch of each group, in the order in which they appeared.
     alarm : bool
         Whether any of them has ever raised its alarm.
     since : str or None
@@ -54,12 +54,12 @@ class GroupWatch:
 
     @property
     def what(self) -> str:
-        """Write what is watched as people say it."""
+        """Describe in words what is watched."""
         return f"{Watch(self._about, {}).what} by {self._by}"
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """Name the columns of verdicts, of a rate from judges."""
+        """Name the columns of verdicts, for a rate from judges."""
         return tuple(self._about["judges"])
 
     @property
@@ -84,9 +84,9 @@ class GroupWatch:
 
     @property
     def evidence(self) -> float:
-        """Give the largest share of its own line that a group has reached, in alphas.
+        """Give the largest evidence of any group, scaled to the allowed error of all.
 
-        The alarm is at 1 / (1 - level), as for one watch.
+        The alarm is raised at 1 / (1 - level), as for one watch.
         """
         whole = 1 - self._about["level"]
         return max(

@@ -41,18 +41,20 @@ _SUMS = {"n": 0.0, "total": 0.0, "squares": 0.0}
 
 @final
 class Watch:
-    """A quantity that is looked at again and again; see :func:`trueness.watch`.
+    """A quantity that is checked again with every batch; see :func:`trueness.watch`.
 
     Attributes
     ----------
     value, low, high : float
-        The estimate and a confidence sequence: it holds at all moments together.
+        The estimate, and a confidence sequence, which is valid at all looks together.
     alarm : bool
-        Whether the evidence against the bound has ever passed its line; it stays.
+        Whether the evidence against the bound has ever reached the alarm level; an
+        alarm is not withdrawn.
     since : str or None
         The batch in which the alarm was raised.
     evidence : float
-        By which factor the data ever spoke against the bound; 1 / (1 - level) is alarm.
+        The largest evidence against the bound so far, as an e-value; the alarm is
+        raised at 1 / (1 - level).
     history : list of dict
         A row for each look.
     """
@@ -63,7 +65,7 @@ class Watch:
 
     @classmethod
     def begun(cls, about: dict[str, Any]) -> Watch:
-        """Begin a watch: nothing was looked at yet."""
+        """Begin a watch that has not seen a batch yet."""
         state: dict[str, Any] = {**_SUMS, "looks": 0, "peak": 0.0, "since": None}
         state |= {"history": [], "batches": {}}
         state |= {"wealth": None, "waiting": None, "bag": None, "labels": {}}
@@ -75,7 +77,7 @@ class Watch:
 
     @property
     def what(self) -> str:
-        """Write what is watched as people say it."""
+        """Describe in words what is watched."""
         a = self._about
         at = "" if a["threshold"] is None else f" at {a['threshold']:g}"
         if a["bound"] is None:
@@ -92,7 +94,7 @@ class Watch:
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """Name the columns of verdicts, of a rate from judges."""
+        """Name the columns of verdicts, for a rate from judges."""
         return tuple(self._about.get("judges") or ())
 
     @property
@@ -136,12 +138,12 @@ class Watch:
 
     @property
     def evidence(self) -> float:
-        """Give the largest factor by which the data ever spoke against the bound."""
+        """Give the largest evidence against the bound so far, as an e-value."""
         return math.exp(min(self._state["peak"], 700.0))
 
     @property
     def alarm(self) -> bool:
-        """Has the evidence ever passed its line?"""
+        """Has the evidence ever reached the alarm level?"""
         return bool(self._state["peak"] >= -math.log(1 - self._about["level"]))
 
     @property
@@ -151,7 +153,7 @@ class Watch:
         return None if found is None else str(found)
 
     def sentence(self) -> str:
-        """Say how it stands."""
+        """Say in words what was found so far."""
         line = 1 / (1 - self._about["level"])
         if not self._state["looks"]:
             return "no batch has been counted yet."
@@ -176,9 +178,9 @@ class Watch:
         batch
             A tally; or a frame with ``label=`` and ``score=``.
         name
-            What the batch is called. A name that was seen is counted once: the same
-            batch changes nothing, and one whose unknown cases got labels since adds
-            those only. Without a name every batch is new.
+            What the batch is called. A batch whose name was seen before is not counted
+            again: the same batch changes nothing, and one whose unknown cases have
+            since got labels adds only those. Without a name every batch is new.
         """
         if self.judges:
             p = judged_panel(batch, list(self.judges), columns)
@@ -246,8 +248,8 @@ class Watch:
         Parameters
         ----------
         path
-            A name that ends in .parquet holds a row for each look, and what is needed
-            to go on; any other is JSON.
+            A file whose name ends in .parquet holds a row for each look, and what is
+            needed to continue; any other file is JSON.
         """
         write_state(self.held, self.history, path)
 
@@ -273,40 +275,41 @@ def watch(
     level: float = 0.95,
     rng: int = 0,
 ) -> Any:
-    r"""Is it still good? An alarm that looking often does not set off.
+    r"""Is the classifier still good? An alarm that is valid however often one looks.
 
-    In at most ``1 - level`` of all streams that meet the bound the alarm is ever
-    raised, whenever and however often one looks, with batches of any size.
+    Of all streams that meet the bound, the alarm is ever raised in a share of at most
+    ``1 - level``, whenever and however often one looks, with batches of any size.
 
     Parameters
     ----------
     what
         A metric that is a share of cases (recall, precision, npv, accuracy, f1, ...),
         with ``threshold``; ``"flagged_share"`` with ``threshold``, which needs no
-        labels; ``"auc"``; ``"brier"``; ``"calibration"`` (do scores near ``near``, or
-        all, mean what they say?); ``"scores"`` (have they changed? no labels needed);
-        ``"prevalence"`` with ``judges``: the true rate behind their verdicts, with a
-        trickle of labels at random.
+        labels; ``"auc"``; ``"brier"``; ``"calibration"`` (are the scores near ``near``,
+        or all scores, calibrated?); ``"scores"`` (have they changed? no labels needed);
+        ``"prevalence"`` with ``judges``: the true rate behind their verdicts, with
+        labels for a few cases chosen at random.
     at_least, at_most
-        The bound; one of them.
+        The bound; give one of the two.
     baseline, margin
-        In place of a bound: not worse than this tally by more than the margin. The
-        uncertainty of the baseline is allowed for. For ``"scores"``: what to compare
-        with.
+        In place of a bound: the quantity must not be worse than in this tally by more
+        than the margin. The uncertainty of the baseline is allowed for. For
+        ``"scores"``: what to compare with.
     near
         For ``"calibration"``: scores within 0.05 of this.
     judges
         For ``"prevalence"``: the columns with the verdicts.
     by
-        A column of groups: each is watched, and the alarm is one for all of them.
-        Batches are then mappings from group to tally, or frames with this column.
+        A column of groups: each group is watched, and there is one alarm for all of
+        them. Batches are then mappings from group to tally, or frames with this column.
     groups
-        Their names, if known: each then has an equal part of the allowed error.
+        The names of the groups, if known: each group then has an equal part of the
+        allowed error.
     level
         One minus the share of false alarms over the whole life of the watch.
     rng
-        Seed of the ties among ranks (``"scores"``), and of how unlabelled cases are
-        dealt out (``"prevalence"``).
+        Seed for breaking ties among ranks (``"scores"``), and for how unlabelled cases
+        are dealt out (``"prevalence"``).
 
     Returns
     -------
@@ -321,8 +324,8 @@ def watch(
     al. 2021; Waudby-Smith and Ramdas 2024). Scores: a conformal test martingale (Vovk
     et al. 2003).
 
-    Cases are assumed to be exchangeable while all is well; labels may come late, if
-    that does not depend on what they are.
+    Cases are assumed to be exchangeable as long as nothing has changed; labels may come
+    late, provided that the delay does not depend on the label.
 
     Examples
     --------

@@ -271,7 +271,8 @@ def best_combination(
     rule : {"expected", "most often"}
         Best on average over the posterior, or best in most draws (the paper's choice).
     population, prevalence
-        Whose prevalence a metric takes, if there are several, or another one.
+        The population whose prevalence a metric uses, if there are several; or a
+        prevalence to use instead.
 
     Returns
     -------
@@ -284,13 +285,14 @@ def best_combination(
     Keith, Davey, Boyd 2012, Methods. Differs from their rule: with many classifiers
     every draw has its own winner, so the default maximises the posterior expectation;
     theirs is ``rule="most often"``. The optimum is exact to rounding for the four named
-    criteria up to 11 classifiers, and beyond unless ``gap`` says otherwise; for what is
-    linear in the rates (costs, accuracy) always; for other metrics up to 4 classifiers,
-    beyond which ``gap`` bounds what can be missing (mostly nothing for F and Jaccard of
-    tests that are better than chance). The average is over all draws while
-    draws times 2^K is below 4 million, else over as many, evenly spaced;
-    ``probability_best`` is over 1000 beyond 3 classifiers. A pattern that adds nothing
-    (less than 1e-14 of its probability) is not flagged.
+    criteria up to 11 classifiers, and for more classifiers unless ``gap`` is above 0;
+    it is always exact for criteria that are linear in the rates (costs, accuracy). For
+    other metrics it is exact up to 4 classifiers, beyond which ``gap`` bounds how much
+    better another combination could be (mostly nothing for F and Jaccard of tests that
+    are better than chance). The average is over all draws while the number of draws
+    times 2^K is below 4 million, and otherwise over as many evenly spaced draws as this
+    limit allows; ``probability_best`` uses 1,000 draws for more than 3 classifiers. A
+    pattern that adds nothing (less than 1e-14 of its probability) is not flagged.
 
     References
     ----------
@@ -379,8 +381,8 @@ def cost_rule(
     Flag where the post-test probability exceeds fp / (fp + fn): the rule of least
     expected cost, which is itself a logical combination. The probability is that of the
     expected numbers of positives and negatives with the pattern; ``post.probability``,
-    the graded score, is the mean of it over the posterior, and can differ a little
-    where the data are few.
+    the graded score, is its mean over the posterior, and can differ a little when there
+    are few data.
 
     Parameters
     ----------
@@ -389,7 +391,8 @@ def cost_rule(
     fp, fn
         Costs of a false positive and of a false negative.
     population, prevalence
-        Whose prevalence counts, if there are several, or another one.
+        The population whose prevalence is used, if there are several; or a prevalence
+        to use instead.
 
     Returns
     -------

@@ -42,20 +42,21 @@ class Combination(Record):
     Attributes
     ----------
     formula : str
-        In words, such as "C1 or (C2 and C3)".
+        The combination in words, such as "C1 or (C2 and C3)".
     sensitivity, specificity : Estimate
-        Of the combination as one classifier.
+        Sensitivity and specificity of the combination, used as one classifier.
     criterion : str
-        What was made as good as possible, and
+        What was optimised.
     score : Estimate
-        its posterior.
+        The posterior of the criterion.
     probability_best : float
         Share of draws in which no other combination is better (the paper's
         probability).
     rule : str
         "expected" (best on average) or "most often" (best in most draws).
     most_often, most_often_probability : str, float
-        The combination that is best in most draws, and in which share of them.
+        The combination that is best in most draws, and the share of draws in which it
+        is best.
     winners : int
         How many combinations are best in some draw.
     gap : float

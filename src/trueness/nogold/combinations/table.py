@@ -191,8 +191,8 @@ class CombinationFront(Record):
 def combination_front(post: LatentPosterior) -> CombinationFront:
     """Which combinations does no other beat in both sensitivity and specificity?
 
-    Exact, by adding pattern after pattern and keeping the undominated sums (Nemhauser,
-    Ullmann 1969), for up to 10 classifiers.
+    The front is exact, for up to 10 classifiers: patterns are added one after another,
+    and the undominated sums are kept (Nemhauser, Ullmann 1969).
 
     Parameters
     ----------
