@@ -262,8 +262,7 @@ def most_balanced(cuts: Cuts, at: Ints) -> int:
     """Which of several cuts flags nearest to as many cases as are positive?
 
     The smallest absolute difference of false positives and false negatives; then the
-    one that flags fewer. Where one kind of error is the same for all cuts, this is the
-    one with the fewest errors of the other kind.
+    one that flags fewer.
     """
     fp, fn = cuts.used[at].fp, cuts.used[at].fn
     if cuts.counted:

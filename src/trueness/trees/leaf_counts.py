@@ -229,7 +229,7 @@ class LeafReport(Record):
     more : array (J,)
         How many more cases the leaf needs for P(C) to reach ``wanted``, if its estimate
         is right; infinite in a tie, NaN without a case. A leaf whose cases all agree
-        has an estimate of 1, with which P(C) would be 1 from the first case on: it
+        has an estimate of 1, with which P(C) would be 1 from two cases on: it
         therefore needs so many cases that as many tosses of a coin would rarely all
         agree, :math:`2^{-n} \le 1 -` ``wanted``.
     tree : TreeLevels
