@@ -32,7 +32,7 @@ test: $(VENV)/.dev  ## Run all tests
 
 $(VENV)-lowest/.done: pyproject.toml | $(VENV)/.dev
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)-lowest
-	$(BIN)/uv pip install --quiet --python $(VENV)-lowest/bin/python \
+	UV_SYSTEM_CERTS=true $(BIN)/uv pip install --quiet --python $(VENV)-lowest/bin/python \
 	  --resolution lowest-direct -e ".[all]" --group test
 	@touch $@
 
