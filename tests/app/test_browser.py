@@ -54,6 +54,8 @@ def settled(page, seconds=60):
       !document.querySelector('[aria-busy]') &&
       [...document.querySelectorAll('[data-body]')].every((e) => e.innerHTML)"""
     until(page, done, seconds)
+    time.sleep(0.2)  # what was typed is checked before a section is asked for again
+    until(page, done, seconds)
 
 
 def until(page, condition, seconds=30):
@@ -257,6 +259,8 @@ def test_two_thresholds_are_asked_for_with_one_click(browser, served, panel):
         settled(page)
         page.click("#zones-section [data-asks]")
         until(page, "() => location.search.includes('defer')")
+        # the address is written before the answer is asked for
+        until(page, "() => !document.querySelector('#zones-section [data-asks]')")
         settled(page)
         zones = trueness.best_thresholds(
             panel["a"], minimize="cost(fp=1, fn=1.5)", subject_to="defer <= 0.1"
