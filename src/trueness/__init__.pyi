@@ -218,11 +218,9 @@ from trueness.calibration.maps import (
     register as register,
     save_map as save_map,
 )
-from trueness.calibration.errors import (
-    calibration_error as calibration_error,
-    calibration_line as calibration_line,
-    calibration_test as calibration_test,
-)
+from trueness.calibration.errors import calibration_error as calibration_error
+from trueness.calibration.hypotheses import calibration_test as calibration_test
+from trueness.calibration.slope import calibration_line as calibration_line
 from trueness.calibration.smooth_curve import (
     CalibrationIndex as CalibrationIndex,
     calibration_index as calibration_index,

@@ -16,8 +16,8 @@ from sklearn.metrics import log_loss as sklearn_log_loss
 import trueness
 from conftest import tied_cases
 from trueness import Tally
+from trueness.calibration.drawn_labels import MOST_ROWS, pooled
 from trueness.calibration.errors import smooth_error
-from trueness.calibration.proper_scores import MOST_ROWS, pooled
 from trueness.calibration.reliability_curve import _POINTS
 
 SMOOTH = json.loads(

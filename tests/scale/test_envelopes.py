@@ -6,7 +6,7 @@ import pytest
 import trueness
 from bins_by_hand import arrangements, random_bins
 from trueness import Tally
-from trueness.calibration.proper_scores import probability_rows
+from trueness.calibration.drawn_labels import probability_rows
 from trueness.calibration.reliability_curve import _curve
 from trueness.counts.values import tally_of_bins
 from trueness.scale.envelopes import CurveBounds

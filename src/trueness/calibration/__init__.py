@@ -5,7 +5,8 @@ Questions
     table ``CALIBRATORS``), ``at_prevalence``, ``save_map`` and ``load_map`` (``maps``).
     What does that gain on cases that the map has not seen? ``calibration_gain``.
     Do the probabilities mean what they say? ``reliability`` (``reliability_curve``),
-    ``calibration_line``, ``calibration_test``, ``calibration_error`` (``errors``).
+    ``calibration_line`` (``slope``), ``calibration_test`` (``hypotheses``),
+    ``calibration_error`` (``errors``), ``calibration_index`` (``smooth_curve``).
     How good are they? ``brier`` and ``log_loss`` with their parts (``proper_scores``).
 
 Flow of data
@@ -21,8 +22,9 @@ Flow of data
 Reading order
     ``formulas`` (what a map computes), ``maps`` (the record and its file), ``logistic``
     and ``parametric``, ``monotone``, ``by_rank`` (the methods), ``blending``
-    ("auto"), ``calibrators`` (the table); then ``proper_scores``,
-    ``reliability_curve``, ``errors``, ``gain``.
+    ("auto"), ``calibrators`` (the table); then ``proper_scores`` (with
+    ``drawn_labels`` and ``inversion`` for its intervals), ``reliability_curve``,
+    ``slope``, ``hypotheses``, ``errors``, ``smooth_curve``, ``gain``.
 
 The mathematics is in ``docs/maths/calibration.md``.
 """

@@ -17,6 +17,11 @@ from trueness._core.checks import options as _options
 from trueness._core.isotonic import pool_violators
 from trueness._core.progress import steps
 from trueness._core.records import Answer
+from trueness.calibration.drawn_labels import (
+    labels_drawn,
+    pooled_columns,
+    probability_rows,
+)
 from trueness.calibration.fixed_shares import (
     FixedShare,
     fixed_share,
@@ -24,12 +29,7 @@ from trueness.calibration.fixed_shares import (
     weighed,
 )
 from trueness.calibration.inversion import Draws
-from trueness.calibration.proper_scores import (
-    labels_drawn,
-    pooled_columns,
-    probability_rows,
-    squared_rows,
-)
+from trueness.calibration.proper_scores import squared_rows
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.counts.weights import whole_draws

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from trueness._core.checks.errors import NotEnoughCases
-from trueness.calibration.errors import CalibrationLine, calibration_line
 from trueness.calibration.gain import CalibrationGain
+from trueness.calibration.slope import CalibrationLine, calibration_line
 
 
 def line_after(found: CalibrationGain) -> CalibrationLine | None:

@@ -17,8 +17,9 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.records import Answer, Estimate
+from trueness.calibration.drawn_labels import pooled, probability_rows
 from trueness.calibration.fixed_shares import fixed_share, noted, weighed
-from trueness.calibration.proper_scores import error_estimates, pooled, probability_rows
+from trueness.calibration.proper_scores import error_estimates
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 

@@ -20,8 +20,9 @@ from scipy.special import betaincinv
 from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness.calibration.errors import calibration_error, calibration_line
+from trueness.calibration.errors import calibration_error
 from trueness.calibration.proper_scores import brier, log_loss
+from trueness.calibration.slope import calibration_line
 from trueness.comparison.aucs import placement_columns
 from trueness.counts.values import Panel, Tally
 from trueness.metrics.algebra import Metric, Ratio

@@ -13,10 +13,11 @@ import numpy as np
 from trueness._core.arrays import Array
 from trueness._core.numbers import listed, p_is, p_value, percent
 from trueness._core.records import Estimate
-from trueness.calibration.errors import calibration_line, calibration_test
 from trueness.calibration.figures import reliability_figure
+from trueness.calibration.hypotheses import calibration_test
 from trueness.calibration.proper_scores import ProperScore, brier, log_loss
 from trueness.calibration.reliability_curve import Reliability, reliability
+from trueness.calibration.slope import calibration_line
 from trueness.report import svg
 from trueness.report._parts import Figure, Grid, Section, grid, possible
 from trueness.report.inputs import Model, ReportOptions

@@ -29,8 +29,9 @@ from typing import NamedTuple
 import numpy as np
 
 from trueness._core.arrays import Array, Floats, Ints
-from trueness.calibration.errors import folded_mean, log_odds
+from trueness.calibration.errors import folded_mean
 from trueness.calibration.formulas import sigmoid
+from trueness.calibration.slope import log_odds
 from trueness.counts.placements import placements
 from trueness.counts.values import Tally
 

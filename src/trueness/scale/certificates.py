@@ -20,9 +20,10 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.checks.words import described, listing, nearest
 from trueness._core.records import Answer, Estimate, Record, apart
-from trueness.calibration.errors import calibration_error, calibration_line
+from trueness.calibration.errors import calibration_error
 from trueness.calibration.proper_scores import brier, decomposition, log_loss
 from trueness.calibration.reliability_curve import reliability
+from trueness.calibration.slope import calibration_line
 from trueness.counts.answers import whole_cases
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Metric
