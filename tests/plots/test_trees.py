@@ -92,6 +92,8 @@ def test_tree_with_its_leaves(tree):
     # class, number and cases under each leaf, its rule on touch
     texts = [row["text"] for row in values(spec, 3)]
     majority = {"negative": "0", "positive": "1", "tie": "tie"}
+    assert all(text.startswith("no case") for text in texts[len(leaves) :])
+    assert len(texts) == model.get_n_leaves()
     for k, text in enumerate(texts[: len(leaves)]):
         called, _, rest = text.partition("\n")
         assert called == majority[report.majority[k]]
