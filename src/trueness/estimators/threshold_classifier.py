@@ -235,7 +235,7 @@ class ThresholdClassifier(Wrapper):
     def _at_usual_cut(self, point: Any) -> Any:
         """Take 1/2, or 0 of a decision function, where that is as good as the best.
 
-        Every threshold of an interval flags the same cases of this sample; the usual one
+        Every threshold of an interval flags the same of these cases; the usual one
         then agrees with what the model itself predicts of new ones.
         """
         response = response_of(self.estimator_, self.response_method, "cut")
