@@ -236,6 +236,35 @@ def slide(page, which, value):
     )
 
 
+def test_between_a_change_and_its_answer_no_section_poses_as_one(
+    browser, served, panel
+):
+    # the first change asks for everything, the second for one section: both are owed
+    with opened(browser, served, "/look?file=given") as page:
+        settled(page)
+        old = page.locator("#threshold-section").inner_text()
+        held = []
+        page.route("**/check?**", lambda route: held.append(route))
+        slide(page, "#share", -1)
+        until(page, "() => location.search.includes('prevalence=0.1')")
+        marks = """() => [...document.querySelectorAll('[data-section]')]
+          .map((e) => e.ariaBusy)"""
+        assert set(page.evaluate(marks)) == {"true"}
+        page.locator("#method").select_option("isotonic")
+        until(page, "() => location.search.includes('calibrate=isotonic')")
+        assert set(page.evaluate(marks)) == {"true"}
+        assert page.locator("#threshold-section [data-body].stale").count() == 1
+        for route in reversed(held):  # the first question is answered last
+            route.continue_()
+        page.unroute("**/check?**")
+        settled(page)
+        assert page.locator(".stale").count() == 0
+        assert page.locator("#threshold-section").inner_text() != old
+        best = trueness.best_threshold(panel["a"], maximize="mcc", prevalence=0.1)
+        assert float(page.inner_text("[data-value=threshold]")) == best.threshold
+        assert "isotonic" in page.inner_text("#calibrated-section")
+
+
 def test_the_method_of_calibration_and_the_plan_can_be_chosen(browser, served, panel):
     with opened(browser, served, "/look?file=given") as page:
         settled(page)

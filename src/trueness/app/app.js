@@ -14,7 +14,11 @@ window.workbench = (() => {
   const LATE = ["zones", "decision", "group-cuts"];
   const bench = { begin: null, lookUp };
   let query = main ? main.dataset.query : "";
-  let turn = 0, now = null, last = null, asking = false, next = null, dirty = false, keep = false, timer = 0;
+  let now = null, last = null, asking = false, next = null, dirty = false, timer = 0;
+  // changed: the threshold may move; owed: so may every section, until all are asked for
+  let changed = false, owed = false;
+  // which round of asking a section waits for: an older one must not answer
+  const rounds = {};
 
   /* files */
 
@@ -69,27 +73,41 @@ window.workbench = (() => {
     history[how](null, "", "/look?" + query + at);
   }
 
+  // where the server does not answer, the sections say so
+  async function check(more = "") {
+    try { return await (await fetch("/check?" + query + more)).json(); } catch {
+      return { problems: {} };
+    }
+  }
+
   // what the threshold does not depend on leaves the slider where it is
   async function apply() {
-    const wanted = asked(), kept = keep;
-    keep = false;
+    const wanted = asked(), moves = changed;
+    changed = false;
     if (wanted === query) return;
     query = wanted;
-    if (!kept) now = last = null;
+    owed ||= moves;
+    if (moves) now = last = null;
+    const mine = hold(owed ? null : ASIDE);
     remember(dirty ? "replaceState" : "pushState");
     dirty = true;
-    const answer = await (await fetch("/check?" + query)).json();
+    const answer = await check();
     if (wanted !== query) return;
     say(answer);
-    if (Object.keys(answer.problems).length) return;
-    fillAll(kept ? ASIDE : null);
-    if (!kept) unmet();
+    if (Object.keys(answer.problems).length) {
+      // what is shown answers an older question, and nothing is being worked out
+      sections(owed ? null : ASIDE).forEach((e) => e.removeAttribute("aria-busy"));
+      return;
+    }
+    if (owed) unmet();
+    owed = false;
+    fillAll(mine);
   }
 
   // constraints that no threshold meets are told where they were typed, too
   async function unmet() {
     if (!form.elements.subject_to) return;
-    const wanted = query, answer = await (await fetch("/check?" + query + "&unmet=1")).json();
+    const wanted = query, answer = await check("&unmet=1");
     if (wanted === query) say(answer);
   }
 
@@ -115,54 +133,68 @@ window.workbench = (() => {
     }
   }
 
-  function soon() {
+  function soon(moves = true, ms = 180) {
+    changed ||= moves;
     clearTimeout(timer);
-    timer = setTimeout(apply, 180);
+    timer = setTimeout(apply, ms);
   }
 
   /* sections */
 
-  async function fillAll(only) {
-    const mine = only ? turn : ++turn;
-    const keys = all("[data-section]").map((e) => e.dataset.section)
-      .filter((key) => !only || only.includes(key));
-    const first = keys.includes("threshold") ? ["threshold", "summary"] : [];
-    keys.filter((k) => LATE.includes(k)).forEach((key) => {
-      find("[data-section='" + key + "']").setAttribute("aria-busy", "true");
-      find("[data-section='" + key + "'] [data-body]").classList.add("stale");
+  function sections(only) {
+    return all("[data-section]").filter((e) => !only || only.includes(e.dataset.section));
+  }
+
+  // from now on these sections answer an older question
+  function hold(only) {
+    const mine = { only };
+    sections(only).forEach((section) => {
+      rounds[section.dataset.section] = mine;
+      section.setAttribute("aria-busy", "true");
+      find("[data-body]", section).classList.add("stale");
     });
+    return mine;
+  }
+
+  async function fillAll(mine) {
+    const keys = sections(mine.only).map((e) => e.dataset.section);
+    const first = keys.includes("threshold") ? ["threshold", "summary"] : [];
     for (const key of first) await fill(key, true, mine);
-    if (mine !== turn) return;
     const order = [...first, ...keys.filter((k) => !first.includes(k))];
     await Promise.all(order.filter((k) => !LATE.includes(k)).map((key) => fill(key, false, mine)));
     await Promise.all(order.filter((k) => LATE.includes(k)).map((key) => fill(key, false, mine)));
     // what the sections found is said in the summary too
-    const told = first.length || (only && find("[data-section=summary]"));
-    if (mine === turn && told) await fill("summary", false, mine, "&again=1");
+    const told = find("[data-section=summary]") && (first.length || mine.only);
+    if (told && keys.every((k) => rounds[k] === mine)) {
+      rounds.summary = mine;
+      await fill("summary", false, mine, "&again=1");
+    }
   }
 
   async function fill(key, quick, mine, more = "") {
     const section = find("[data-section='" + key + "']"), wait = find("[data-wait]", section);
     const body = find("[data-body]", section);
     const url = "/section/" + key + "?" + query + "&tab=" + tab + (quick ? "&quick=1" : "");
+    if (rounds[key] !== mine) return;
     section.setAttribute("aria-busy", "true");
-    body.classList.toggle("stale", quick);
-    for (let first = true; mine === turn; first = false) {
+    for (let first = true; rounds[key] === mine; first = false) {
       let answer;
       try { answer = await fetch(url + (first ? more : "")); } catch {
         tell(wait, { words: "The server does not answer. Is trueness app still running?" });
         await later(1500);
         continue;
       }
-      if (mine !== turn) return;
+      if (rounds[key] !== mine) return;
       if (answer.status !== 202) {
-        put(key, body, await answer.text());
+        const text = await answer.text();
+        if (rounds[key] !== mine) return;
+        put(key, body, text);
         break;
       }
       tell(wait, await answer.json());
       await later(250);
     }
-    if (mine !== turn) return;
+    if (rounds[key] !== mine) return;
     wait.hidden = true;
     if (!quick) {
       section.removeAttribute("aria-busy");
@@ -220,7 +252,7 @@ window.workbench = (() => {
     if (!form.elements.classifier.value) {
       form.elements.classifier.value = data.models[0].key;
       query = asked();
-      fetch("/check?" + query).then((a) => a.json()).then(say);
+      check().then(say);
     }
     const wanted = form.elements.classifier.value;
     if (choice) {
@@ -229,8 +261,7 @@ window.workbench = (() => {
       choice.addEventListener("change", () => {
         form.elements.classifier.value = data.models[Number(choice.value)].key;
         dirty = false;
-        keep = true;
-        soon();
+        soon(false);
       });
     }
     bench.begin(at);
@@ -408,7 +439,7 @@ window.workbench = (() => {
       find("[name=goal][value=maximize]").checked = true;
       dirty = false;
       told();
-      apply();
+      soon(true, 0);
     });
   }
 
@@ -453,7 +484,8 @@ window.workbench = (() => {
         fetch("/stop/" + section.dataset.section + "?" + query, { method: "POST" });
       }
       if (e.target.closest("[data-once-more]")) {
-        fill(section.dataset.section, false, turn, "&again=1");
+        const key = section.dataset.section;
+        fill(key, false, rounds[key], "&again=1");
       }
       const asks = e.target.closest("[data-asks]");
       if (asks) {
@@ -477,8 +509,7 @@ window.workbench = (() => {
       if (sets) {
         form.elements[sets.dataset.sets].value = sets.value;
         dirty = false;
-        keep = true;
-        soon();
+        soon(false);
       } else if (e.target.closest("[data-again]")) {
         form.requestSubmit();
       } else if (e.target.form === form) {
@@ -510,7 +541,7 @@ window.workbench = (() => {
   if (find("#drop")) dropping(find("#drop"));
   if (form) {
     listen();
-    document.addEventListener("DOMContentLoaded", () => fillAll().then(unmet));
+    document.addEventListener("DOMContentLoaded", () => fillAll(hold(null)).then(unmet));
   }
   return bench;
 })();
