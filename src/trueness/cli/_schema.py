@@ -30,7 +30,7 @@ from trueness.nogold.judges import Judge
 from trueness.nogold.label_plans import LabelNumber, LabelPlan
 from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.rate import Rate
-from trueness.nogold.rate_comparison import RateComparison
+from trueness.nogold.rate_comparison import PER_PAIR, RateComparison
 from trueness.ranking.rate_sizes import RatePlan
 from trueness.ranking.sample_sizes import Plan
 from trueness.readers.analysis import ReaderStudy
@@ -238,9 +238,14 @@ _TREE = {
     "tree": of(TreeLevels, "n", "confidence", "utility"),
     **{name: field(LeafReport, name) for name in ("wanted", "level", "method")},
 }
-_DIFFERENCE = ("first", "second", "difference", "low", "high", "simultaneous_low",
-               "simultaneous_high", "probability", "p_value",
-               "adjusted_p_value")  # fmt: skip
+_WATCHED = {
+    "alarm": value("yes or no", "whether the alarm was ever raised"),
+    "since": text("the batch that raised it"),
+    "evidence": number("largest evidence (e-value) against the bound so far"),
+    "value": number("the estimate from all batches"),
+    "low": number("lower end of the confidence sequence"),
+    "high": number("upper end of the confidence sequence"),
+}
 _STEP = keys(title=text("a question"), sentences=several(text("what was found")))
 
 # one entry per command: what stands under "result"
@@ -330,7 +335,7 @@ RESULTS: dict[str, Schema] = {
                 },
             )
         ),
-        differences=several(of(RateComparison, *_DIFFERENCE, row=True)),
+        differences=several(of(RateComparison, *PER_PAIR, row=True)),
         notes=several(text("what the comparison assumes")),
         sentences=several(text("which systems differ")),
     ),
@@ -373,25 +378,11 @@ RESULTS: dict[str, Schema] = {
     ),
     "watch": keys(
         watching=text("what is watched"),
-        alarm=value("yes or no", "whether the alarm was ever raised"),
-        since=text("the batch that raised it"),
+        **_WATCHED,
         counted=value("yes or no", "whether this batch was new"),
-        value=number("the estimate from all batches"),
-        low=number("lower end of the confidence sequence"),
-        high=number("upper end of the confidence sequence"),
-        evidence=number("largest evidence (e-value) against the bound so far"),
         looks=whole("how often it was looked at"),
         sentence=text("how it stands"),
-        groups=each(
-            keys(
-                alarm=value("yes or no", "whether its alarm was ever raised"),
-                since=text("the batch that raised it"),
-                evidence=number("largest evidence (e-value) against the bound so far"),
-                value=number("the estimate from all batches"),
-                low=number("lower end of the confidence sequence"),
-                high=number("upper end of the confidence sequence"),
-            )
-        ),
+        groups=each(keys(**_WATCHED)),
     ),
     "demo": keys(
         steps=several(_STEP),

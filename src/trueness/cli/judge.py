@@ -45,7 +45,12 @@ from trueness.data.engines import quoted
 from trueness.nogold.figures import raw_rate
 from trueness.nogold.label_plans import plan_labels
 from trueness.nogold.rate import LABELLED, Rate, prevalence
-from trueness.nogold.rate_comparison import JUDGES, RateComparison, compare_prevalence
+from trueness.nogold.rate_comparison import (
+    JUDGES,
+    PER_PAIR,
+    RateComparison,
+    compare_prevalence,
+)
 from trueness.nogold.sentences import (
     difference_sentences,
     label_sentence,
@@ -491,12 +496,7 @@ def judge_result(
     }
 
 
-DIFFERENCE = ("first", "second", "difference", "low", "high", "simultaneous_low",
-              "simultaneous_high", "probability", "p_value",
-              "adjusted_p_value")  # fmt: skip
-
-
 def _differences(c: RateComparison) -> list[dict[str, Any]]:
     return [
-        {name: getattr(c, name)[k] for name in DIFFERENCE} for k in range(len(c.first))
+        {name: getattr(c, name)[k] for name in PER_PAIR} for k in range(len(c.first))
     ]

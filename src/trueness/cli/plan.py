@@ -21,25 +21,30 @@ from trueness.trees.levels import confidence_level, plan_leaf, utility_level
 
 plan = typer.Typer(help="How many cases do I need? Sample sizes.", no_args_is_help=True)
 
+Share = Annotated[float, typer.Option(help="Share of positives.")]
+HalfWidth = Annotated[
+    float | None, typer.Option(help="Wanted half-width of the interval.")
+]
+Null = Annotated[
+    float | None,
+    typer.Option(
+        help="Value from which it should be shown to differ (null hypothesis)."
+    ),
+]
+Power = Annotated[
+    float | None,
+    typer.Option(help="Wanted power of that test (0.9 by default with --null)."),
+]
+
 
 @plan.command(name="auc", cls=Careful)
 @command()
 def plan_for_auc(
     auc: Annotated[float, typer.Option(help="The AUC that you expect.")],
-    prevalence: Annotated[float, typer.Option(help="Share of positives.")] = 0.5,
-    half_width: Annotated[
-        float | None, typer.Option(help="Wanted half-width of the interval.")
-    ] = None,
-    null: Annotated[
-        float | None,
-        typer.Option(
-            help="The AUC from which it should be shown to differ (null hypothesis)."
-        ),
-    ] = None,
-    power: Annotated[
-        float | None,
-        typer.Option(help="Wanted power of that test (0.9 by default with --null)."),
-    ] = None,
+    prevalence: Share = 0.5,
+    half_width: HalfWidth = None,
+    null: Null = None,
+    power: Power = None,
     method: Annotated[
         str, typer.Option(help="The interval that will be reported: score, delong.")
     ] = "score",
@@ -106,10 +111,8 @@ def plan_for_difference(
     correlation: Annotated[
         float, typer.Option(help="Correlation of the two scores within a class.")
     ] = 0.5,
-    prevalence: Annotated[float, typer.Option(help="Share of positives.")] = 0.5,
-    half_width: Annotated[
-        float | None, typer.Option(help="Wanted half-width of the interval.")
-    ] = None,
+    prevalence: Share = 0.5,
+    half_width: HalfWidth = None,
     power: Annotated[
         float | None, typer.Option(help="Wanted power of the paired test (0.9).")
     ] = None,
@@ -144,23 +147,13 @@ def plan_for_rate(
         str, typer.Option(help="Which rate: recall, specificity or precision.")
     ],
     value: Annotated[float, typer.Option(help="The rate that you expect.")],
-    prevalence: Annotated[float, typer.Option(help="Share of positives.")] = 0.5,
+    prevalence: Share = 0.5,
     recall: Annotated[
         float | None, typer.Option(help="For precision: the recall that you expect.")
     ] = None,
-    half_width: Annotated[
-        float | None, typer.Option(help="Wanted half-width of the interval.")
-    ] = None,
-    null: Annotated[
-        float | None,
-        typer.Option(
-            help="The rate from which it should be shown to differ (null hypothesis)."
-        ),
-    ] = None,
-    power: Annotated[
-        float | None,
-        typer.Option(help="Wanted power of that test (0.9 by default with --null)."),
-    ] = None,
+    half_width: HalfWidth = None,
+    null: Null = None,
+    power: Power = None,
     level: Level = 0.95,
 ) -> CommandAnswer:
     """How many cases are needed to know recall, specificity or precision well enough?

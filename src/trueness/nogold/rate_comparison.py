@@ -31,6 +31,10 @@ from trueness.nogold.rate import design, prevalence
 from trueness.nogold.verdicts import Votes, read_verdicts, read_votes, shares
 
 JUDGES = ("per system", "shared")
+# the fields of a comparison that have one entry per pair of systems
+PER_PAIR = ("first", "second", "difference", "low", "high", "simultaneous_low",
+            "simultaneous_high", "probability", "p_value",
+            "adjusted_p_value")  # fmt: skip
 
 
 @final
