@@ -1,13 +1,14 @@
-"""Where does a condition stop to hold?
+"""Where does a condition stop to hold, and where is a quotient largest?
 
 Halving, once for the house: along a line (``edge``) and among whole numbers
-(``smallest``).
+(``smallest``); and Dinkelbach's method (``largest_quotient``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from fractions import Fraction
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from trueness._core.checks.errors import InputError
 
 # 60 halvings of [0, 1] reach the last digit of a float
 _STEPS = 60
+Found = TypeVar("Found")
 
 
 def edge(inside: Callable[[Any], Any], start: Any, end: Any) -> Any:
@@ -58,3 +60,32 @@ def smallest(
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
+
+
+def largest_quotient(
+    best: Callable[[Fraction], Found], ratio: Callable[[Found], Fraction | None]
+) -> tuple[Fraction, Found, Found, int]:
+    """Where is a quotient largest, when only differences can be maximised?
+
+    ``best(q)`` maximises ``over - q * under``; ``ratio`` gives the quotient of what was
+    found, None when nothing is allowed. The answer is the largest quotient, what has
+    it, what the last search found in proof of that, and the number of searches.
+
+    The largest difference is zero exactly at the largest quotient (Dinkelbach 1967,
+    Manag. Sci. 13:492). Quotients are fractions: the end is reached, not approached.
+
+    >>> pairs = [(1, 2), (3, 4), (2, 3)]
+    >>> largest_quotient(
+    ...     lambda q: max(pairs, key=lambda p: p[0] - q * p[1]), lambda p: Fraction(*p)
+    ... )[0]
+    Fraction(3, 4)
+    """
+    q, searches = Fraction(0), 1
+    found = best(q)
+    while (reached := ratio(found)) is not None:
+        q, again, searches = reached, best(reached), searches + 1
+        better = ratio(again)
+        if better is None or better <= q:
+            return q, found, again, searches
+        found = again
+    return q, found, found, searches

@@ -36,10 +36,9 @@ from trueness.counts.resampling import Seed, drawn_tally
 from trueness.counts.resampling import replicates as redraws
 from trueness.counts.values import Panel, Tally
 from trueness.counts.weights import remark, sizes, student_factor
-from trueness.metrics.algebra import Metric
+from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import metric as read_metric
-from trueness.metrics.intervals import rests_on_prevalence
 
 
 class _PairedQuestion(NamedTuple):
@@ -149,7 +148,7 @@ def compare_metric(
     _options.choice(method, ("auto", "mcnemar", "bootstrap"), "method")
     chosen = read_metric(metric)
     _options.choice(sampling, ("cohort", "case-control"), "sampling")
-    if rests_on_prevalence(chosen):
+    if depends_on_prevalence(chosen):
         _options.sampling(sampling, prevalence, f"compare_metric of {chosen.name}")
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence", ends="[]")
@@ -167,7 +166,7 @@ def compare_metric(
     number = _options.whole_number(replicates, "replicates", at_least=100)
     votes = panel.vote(thresholds)
     weighed = _MCNEMAR.get(chosen.name)
-    if prevalence is not None and rests_on_prevalence(chosen):
+    if prevalence is not None and depends_on_prevalence(chosen):
         weighed = None  # cases of the two classes no longer count alike
     if method == "mcnemar" and weighed is None:
         raise InputError(

@@ -105,6 +105,11 @@ class Metric:
         return self.words or self.name.replace("_", " ")
 
     @property
+    def parts(self) -> Terms:
+        """Give the coefficients and parts of a sum; a single metric is its own part."""
+        return ((1.0, self),) if self.terms is None else self.terms
+
+    @property
     def is_share(self) -> bool:
         """Is it a share of cases, which people read in per cent?"""
         if self.ratio is None or self.ratio.under is None:
@@ -146,13 +151,13 @@ class Metric:
     def __add__(self, other: Metric | float) -> Metric:
         """Add a metric or a number."""
         if isinstance(other, Metric):
-            return _sum(_terms(self) + _terms(other), _constant(self, other))
-        return _sum(_terms(self), plus(self.constant, _real(other, "+")))
+            return _sum(self.parts + other.parts, plus(self.constant, other.constant))
+        return _sum(self.parts, plus(self.constant, _real(other, "+")))
 
     def __mul__(self, factor: float) -> Metric:
         """Scale by a number."""
         factor = _real(factor, "*")
-        scaled = tuple((times(factor, w), part) for w, part in _terms(self))
+        scaled = tuple((times(factor, w), part) for w, part in self.parts)
         return _sum(scaled, times(factor, self.constant))
 
     __radd__ = __add__
@@ -204,7 +209,7 @@ def weights_of(m: Metric) -> tuple[float, float, float, float] | None:
     if m.constant:
         return None
     total = [0.0] * 4
-    for w, part in _terms(m):
+    for w, part in m.parts:
         if part.ratio is None or part.ratio.under is not None:
             return None
         total = [
@@ -223,12 +228,7 @@ def _quotient(a: Metric, b: Metric) -> Metric:
         )
 
     def value(c: Confusion) -> Any:
-        counts = (c.tp, c.fp, c.fn, c.tn)
-        top, bottom = (
-            sum(w * n for w, n in zip(part, counts, strict=True))
-            for part in (over, under)
-        )
-        return np.true_divide(top, bottom)
+        return np.true_divide(c.weighed(over), c.weighed(under))
 
     name = f"{_bracketed(a)} / {_bracketed(b)}"
     ends = (-np.inf, np.inf)
@@ -252,12 +252,15 @@ def _real(value: Any, sign: str) -> float:
     return _options.real_number(value, f"the number after {sign!r}")
 
 
-def _terms(m: Metric) -> Terms:
-    return ((1.0, m),) if m.terms is None else m.terms
+def depends_on_prevalence(m: Metric) -> bool:
+    """Does the metric change with the share of positives? (Class rates do not.)
 
-
-def _constant(a: Metric, b: Metric) -> float:
-    return plus(a.constant, b.constant)
+    Tried on one confusion matrix of irregular numbers at three prevalences: what is a
+    function of the two rates alone is the same at all of them.
+    """
+    c = door("metrics.confusion").Confusion(31.0, 17.0, 12.0, 53.0)
+    values = [float(m(c.at_prevalence(p))) for p in (0.13, 0.41, 0.77)]
+    return max(values) - min(values) > 1e-12 * max(map(abs, values))
 
 
 def as_fraction(value: float) -> Fraction:
@@ -379,6 +382,16 @@ class Constraint:
     def __call__(self, c: Confusion) -> Any:
         """Say where the constraint holds."""
         return self.decide(self.metric(c))
+
+    @property
+    def upward(self) -> bool:
+        """Is the bound one from below?"""
+        return self.sign in (">=", ">")
+
+    @property
+    def strict(self) -> bool:
+        """Must the bound be passed, not only reached?"""
+        return self.sign in (">", "<")
 
     def decide(self, values: Any) -> Any:
         """Say where values of the metric meet the bound."""

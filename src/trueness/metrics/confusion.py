@@ -6,13 +6,14 @@ A ``Confusion`` holds the four counts of a cut, for one threshold or for many at
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.records import Record
@@ -74,6 +75,15 @@ class Confusion(Record):
             return self._swept(self.tp[at], self.fp[at], self._n_pos, self._n_neg)
         return Confusion(self.tp[at], self.fp[at], self.fn[at], self.tn[at])
 
+    @property
+    def cells(self) -> tuple[Array, Array, Array, Array]:
+        """Give the four counts in the order tp, fp, fn, tn."""
+        return self.tp, self.fp, self.fn, self.tn
+
+    def weighed(self, weights: Iterable[Any]) -> Any:
+        """Add up the four counts, each times its weight."""
+        return sum(w * n for w, n in zip(weights, self.cells, strict=True) if w)
+
     def at_prevalence(self, prevalence: float) -> Confusion:
         """Give the same rates for a population of another prevalence.
 
@@ -112,12 +122,17 @@ def sweep(tally: Tally) -> Confusion:
     (array([0, 1, 2, 2]), array([0, 0, 1, 2]))
     """
     tally = tally.labelled()
-    tp, fp = _running(tally.pos), _running(tally.neg)
+    return swept(tally.pos, tally.neg)
+
+
+def swept(pos: Array, neg: Array) -> Confusion:
+    """Count at every cut the positives and negatives of rows, highest score first."""
+    tp, fp = _running(pos), _running(neg)
     # the last sums, and not others of the same weights, so that nothing is left over
     return Confusion._swept(tp, fp, tp[-1].item(), fp[-1].item())
 
 
-def _running(counts: Ints) -> Ints:
+def _running(counts: Array) -> Array:
     total = np.zeros(counts.size + 1, dtype=counts.dtype)
     np.cumsum(counts, out=total[1:])
     return total

@@ -91,8 +91,7 @@ def evaluate(metric: Metric, counts: tuple[Any, ...], unit: int) -> Values:
     ``counts`` are arrays of Python integers, ``unit`` times too large; every quotient
     must be defined.
     """
-    parts = ((1.0, metric),) if metric.terms is None else metric.terms
-    terms = [(as_fraction(w), _part(part, counts, unit)) for w, part in parts]
+    terms = [(as_fraction(w), _part(part, counts, unit)) for w, part in metric.parts]
     if len(terms) == 1:
         weight, value = terms[0]
         if value.root:

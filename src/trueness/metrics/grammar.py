@@ -97,14 +97,25 @@ def constraint(text: str | Constraint) -> Constraint:
 
 def constraints(given: Any) -> tuple[Constraint, ...]:
     """Read one constraint or any number of them."""
+    several = one_or_more(given, BOUNDS, '["recall >= 0.9"]')
+    return tuple(constraint(c) for c in several)
+
+
+BOUNDS = "subject_to must be constraints"
+
+
+def one_or_more(given: Any, needed: str, example: str) -> tuple[Any, ...]:
+    """Take one metric or constraint, or any number of them, as several.
+
+    ``needed`` begins with the name of the argument that ``example`` is typed for.
+    """
     if isinstance(given, (str, Constraint, Metric)):
-        given = (given,)
-    if not is_several(given):
-        raise InputError(
-            f"subject_to must be constraints; found {described(given)}. "
-            f'Type subject_to=["recall >= 0.9"].'
-        )
-    return tuple(constraint(c) for c in given)
+        return (given,)
+    if is_several(given):
+        return tuple(given)
+    raise InputError(
+        f"{needed}; found {described(given)}. Type {needed.split()[0]}={example}."
+    )
 
 
 def known_names() -> list[str]:

@@ -24,7 +24,7 @@ from trueness._core.binomial import wilson
 from trueness._core.checks import options as _options
 from trueness._core.records import Estimate
 from trueness.counts.weights import equal_cases, student_factor
-from trueness.metrics.algebra import Metric
+from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 
@@ -75,19 +75,12 @@ def estimates(
     wanted = METRICS.values() if metrics is None else metrics
     free = prevalence is None and sampling == "case-control"
     if free:
-        wanted = [m for m in wanted if not rests_on_prevalence(m)]
+        wanted = [m for m in wanted if not depends_on_prevalence(m)]
     drawn = _drawn(c, prevalence, sampling, _options.generator(rng), weighed, level)
     used = c if prevalence is None else c.at_prevalence(prevalence)
     return {
         m.name: _estimate(m, c, used, drawn, level, prevalence, weighed) for m in wanted
     }
-
-
-def rests_on_prevalence(m: Metric) -> bool:
-    """Does the metric change when positives become rarer and the rates stay?"""
-    c = Confusion(tp=[30.0], fp=[11.0], fn=[7.0], tn=[52.0])
-    values = [float(m(c.at_prevalence(p))[0]) for p in (0.1, 0.4)]
-    return not math.isclose(*values, rel_tol=1e-9)
 
 
 def _estimate(
@@ -101,9 +94,9 @@ def _estimate(
 ) -> Estimate:
     value = float(m(used))
     counted = m.is_share and m.ratio is not None
-    if counted and (prevalence is None or not rests_on_prevalence(m)):
+    if counted and (prevalence is None or not depends_on_prevalence(m)):
         low, high, method = *_wilson(m, c, level, weighed), "wilson"
-    elif weighed is not None and min(c.tp, c.fp, c.fn, c.tn) > 0:
+    elif weighed is not None and min(c.cells) > 0:
         low, high = _linearised(m, c, prevalence, level, weighed)
         method = "linearised"
     else:
@@ -118,11 +111,7 @@ def _wilson(
     m: Metric, c: Confusion, level: float, weighed: Weighed | None
 ) -> tuple[float, float]:
     assert m.ratio is not None  # noqa: S101  # a share is a quotient of counts
-    counts = [float(n) for n in (c.tp, c.fp, c.fn, c.tn)]
-    over, under = (
-        sum(w * n for w, n in zip(weights or (), counts, strict=True))
-        for weights in m.ratio
-    )
+    over, under = (float(c.weighed(weights or ())) for weights in m.ratio)
     if under == 0:
         return math.nan, math.nan
     if weighed is not None:
@@ -150,7 +139,7 @@ def _linearised(
     given. The interval has Student's quantile, on the logit scale where the metric has
     two ends, on the log scale where it has one.
     """
-    cells = np.array([c.tp, c.fp, c.fn, c.tn], dtype=np.float64)
+    cells = np.array(c.cells, dtype=np.float64)
     moved = cells * (1 + _STEP * np.concatenate([np.eye(4), -np.eye(4)]))
     moved *= cells.sum() / moved.sum(axis=1, keepdims=True)
     near = Confusion(*np.vstack([moved, cells]).T)

@@ -66,11 +66,10 @@ def range_in(
     """
     if not is_cornered(metric):
         return np.full(b.open.size, -np.inf), np.full(b.open.size, np.inf)
-    terms = ((1.0, metric),) if metric.terms is None else metric.terms
     low: Floats = np.full(b.open.size, metric.constant)
     high = low.copy()
     corners = _corners(b, prevalence)
-    for weight, part in terms:
+    for weight, part in metric.parts:
         lowest, highest = _extremes(part, corners)
         ends = (lowest, highest) if weight >= 0 else (highest, lowest)
         with np.errstate(invalid="ignore"):
@@ -154,6 +153,6 @@ def _can_hold(
 ) -> Flags:
     low, high = range_in(b, c.metric, prevalence)
     slack = rounding_of(cuts, c.metric)
-    if c.sign in (">=", ">"):
+    if c.upward:
         return np.asarray(high >= c.bound - slack)
     return np.asarray(low <= c.bound + slack)

@@ -18,8 +18,9 @@ import numpy as np
 from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.checks.words import described, is_several
+from trueness._core.checks.words import is_several
 from trueness._core.doors import door
+from trueness._core.numbers import number_of
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_counts, of_tally
 from trueness.counts.values import Panel, Tally
@@ -27,6 +28,7 @@ from trueness.counts.weights import fourths, heaviest, remark
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import metric as read_metric
+from trueness.metrics.grammar import one_or_more
 from trueness.metrics.intervals import Weighed, estimates, tidy
 from trueness.ranking.clusters import Clusters, clusters, left_out, left_out_estimate
 
@@ -68,11 +70,11 @@ class AtThreshold(Record):
 
     def __repr__(self) -> str:
         """Write the counts, then one metric a line."""
-        c = self.confusion
+        tp, fp, fn, tn = (number_of(float(n)) for n in self.confusion.cells)
         head = (
-            f"At threshold {self.threshold:g}: {_number(c.tp)} true and "
-            f"{_number(c.fp)} false positives, {_number(c.fn)} false and "
-            f"{_number(c.tn)} true negatives"
+            f"At threshold {self.threshold:g}: {tp} true and "
+            f"{fp} false positives, {fn} false and "
+            f"{tn} true negatives"
         )
         rows = [f"  {e!r}" for e in self.metrics.values()]
         return "\n".join([head, *rows, *(f"  Note: {n}" for n in self.notes)])
@@ -183,11 +185,13 @@ def at_threshold(
     >>> found["sensitivity"].value, found.metrics["precision"].value
     (0.5, 0.5)
     """
+    if metrics is not None:
+        metrics = one_or_more(metrics, _METRICS, '["recall", "precision"]')
     if is_several(threshold):
-        asked = None if metrics is None else _asked(metrics)
         options: dict[str, Any] = {"prevalence": prevalence, "sampling": sampling}
-        options |= {"level": level, "metrics": asked, "rng": rng, "cluster": cluster}
+        options |= {"level": level, "metrics": metrics, "rng": rng, "cluster": cluster}
         return {_threshold(c): at_threshold(t, c, **options) for c in threshold}
+    cut = _threshold(threshold)
     together = None if cluster is None else clusters(cluster, "at_threshold")
     t = t if together is None else together.tally(0)
     if not t.n_pos + t.n_neg:
@@ -196,23 +200,25 @@ def at_threshold(
         )
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence", ends="[]")
-    c = confusion(t, _threshold(threshold))
-    wanted = None if metrics is None else [_named(m) for m in _asked(metrics)]
+    c = confusion(t, cut)
     found = estimates(
         c,
-        wanted,
+        None if metrics is None else [_named(m) for m in metrics],
         level=level,
         prevalence=prevalence,
         sampling=sampling,
         rng=rng,
-        weighed=weighed_cells(t, _threshold(threshold)),
+        weighed=weighed_cells(t, cut),
     )
     notes = _notes(t, prevalence, sampling) + remark(t)
     if together is not None:
         if prevalence is not None:
             raise InputError("at_threshold takes cluster= or prevalence=, not both.")
-        found = _by_clusters(found, together, _threshold(threshold), level)
-    return AtThreshold(_threshold(threshold), c, found, prevalence, sampling, notes)
+        found = _by_clusters(found, together, cut, level)
+    return AtThreshold(cut, c, found, prevalence, sampling, notes)
+
+
+_METRICS = "metrics must be metrics or their names in a list"
 
 
 def _by_clusters(
@@ -238,7 +244,7 @@ def _notes(t: Tally, prevalence: float | None, sampling: str) -> tuple[str, ...]
     found = []
     if t.n_unknown:
         found.append(
-            f"{_number(t.n_unknown)} cases without a label are left out; the results "
+            f"{number_of(t.n_unknown)} cases without a label are left out; the results "
             "hold if they are like the others."
         )
     if sampling == "case-control" and prevalence is None:
@@ -284,16 +290,18 @@ def metrics_table(
     >>> rows["metric"], rows["value"]
     (['recall'], [0.5])
     """
-    asked = None if metrics is None else _asked(metrics)
     options: dict[str, Any] = {"prevalence": prevalence, "sampling": sampling}
-    options |= {"level": level, "metrics": asked}
+    if metrics is not None:  # an iterator would be gone after the first threshold
+        metrics = one_or_more(metrics, _METRICS, '["recall", "precision"]')
+    options |= {"level": level, "metrics": metrics}
     several = is_several(threshold)
+    cuts: list[Any] = [*threshold] if is_several(threshold) else [threshold]
     parts = {None: t} if isinstance(t, Tally) else t
     if isinstance(t, Panel):
         parts = {name: t[name] for name in t.names}
     rows = []
     for group, part in parts.items():
-        for cut in threshold if is_several(threshold) else [threshold]:
+        for cut in cuts:
             found = at_threshold(part, cut, **options)
             by_name = {group: found} if isinstance(found, AtThreshold) else found
             for name, one in by_name.items():
@@ -332,23 +340,6 @@ def _verdicts(t: Tally, m: Metric) -> float:
     raise InputError(
         f"{m.name} needs a threshold, or verdicts that are 0 and 1; found {len(t):,} "
         f"distinct scores. Type trueness.{m.name}(y_true, y_score, threshold=0.5)."
-    )
-
-
-def _number(x: Any) -> str:
-    """Write a count, or a sum of weights."""
-    return f"{int(x):,}" if x == int(x) else f"{float(x):,.6g}"
-
-
-def _asked(metrics: Any) -> list[Any]:
-    """Take one metric, or several."""
-    if isinstance(metrics, (str, Metric)):
-        return [metrics]
-    if is_several(metrics):
-        return [*metrics]
-    raise InputError(
-        f"metrics must be metrics or their names in a list; found "
-        f'{described(metrics)}. Type metrics=["recall", "precision"].'
     )
 
 

@@ -104,7 +104,8 @@ def cost_curve(
     _cases.one_classifier(t, "cost_curve")
     _cases.both_classes(t, "cost_curve")
     level = _options.fraction(level, "level")
-    w = _options.grid(_default(weight, 0, 101), "weight")
+    every = np.arange(101) / 100
+    w = _options.grid(every if weight is None else weight, "weight")
     c, score = sweep(t), t.labelled().score
     at = _cheapest(c.tp, c.fp, w)
     tp, fp = c.tp[at], c.fp[at]
@@ -124,10 +125,6 @@ def cost_curve(
         fpr=alarm,
         level=level,
     )
-
-
-def _default(given: ArrayLike | None, first: int, stop: int) -> ArrayLike:
-    return np.arange(first, stop) / 100 if given is None else given
 
 
 def _cheapest(tp: Array, fp: Array, w: Floats) -> Ints:
@@ -310,13 +307,17 @@ def decision_curve(
     _cases.both_classes(t, "decision_curve")
     _columns.unit_scores(t.score, "decision_curve", _CALIBRATE)
     level = _options.fraction(level, "level")
-    p = _options.grid(_default(threshold, 1, 100), "threshold", below_one=True)
-    tp, fp = _flagged_at(t, p)
+    every = np.arange(1, 100) / 100
+    p = _options.grid(every if threshold is None else threshold, "threshold",
+                      below_one=True)  # fmt: skip
     _options.sampling(sampling, prevalence, "The net benefit")
-    share = _prevalence(t, prevalence)
+    share = t.prevalence
+    if prevalence is not None:
+        share = _options.fraction(prevalence, "prevalence")
+    sure = Certainty(t, p, np.ones(p.size, dtype=bool), level)
+    (tp, _), (fp, _) = sure.cells["tp"], sure.cells["fp"]
     odds = p / (1 - p)
     benefit = share * tp / t.n_pos - (1 - share) * odds * fp / t.n_neg
-    sure = Certainty(t, p, np.ones(p.size, dtype=bool), level)
     if prevalence is None:
         below, above = _spread_all(sure, odds)
         part = _standardised_spread(sure, odds)
@@ -352,17 +353,6 @@ def _over(part: Any, share: float) -> Floats:
 
 
 _CALIBRATE = "Turn them into probabilities first: t.map(trueness.calibrate(t))."
-
-
-def _prevalence(t: Tally, given: float | None) -> float:
-    return t.prevalence if given is None else _options.fraction(given, "prevalence")
-
-
-def _flagged_at(t: Tally, p: Floats) -> tuple[Ints, Ints]:
-    """How many positives and negatives have a score of at least p?"""
-    c, score = sweep(t), t.labelled().score
-    at = score.size - np.searchsorted(score[::-1], p, side="left")
-    return c.tp[at], c.fp[at]
 
 
 def _class_spread(sure: Certainty, share: float, odds: Floats) -> tuple[Floats, Floats]:

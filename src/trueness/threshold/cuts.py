@@ -53,31 +53,27 @@ class Cuts(NamedTuple):
         """Which share of the cases is positive in use?"""
         if self.asked is not None:
             return self.asked
-        return self.n_pos / (self.n_pos + self.n_neg)
+        return float(self.n_pos / (self.n_pos + self.n_neg))
 
     @property
-    def n_pos(self) -> int:
-        """How many positive cases?"""
+    def n_pos(self) -> Any:
+        """How many positive cases, or how much do they weigh?"""
         return self._number(self.seen[0].fn)
 
     @property
-    def n_neg(self) -> int:
-        """How many negative cases?"""
+    def n_neg(self) -> Any:
+        """How many negative cases, or how much do they weigh?"""
         return self._number(self.seen[0].tn)
 
-    def _number(self, count: Any) -> int:
-        number: Any = float(count) if self.weighted else _whole(count)
-        found: int = number
-        return found
+    def _number(self, count: Any) -> Any:
+        if self.weighted:
+            return float(count)
+        # an expected number of cases need not be whole
+        return int(count) if isinstance(count, np.integer) else round(float(count))
 
     def decides(self, metric: Metric) -> bool:
         """Can values of the metric be compared in whole numbers?"""
         return self.counted and exact.is_exact(metric)
-
-
-def _whole(count: Any) -> int:
-    # an expected number of cases need not be whole
-    return int(count) if isinstance(count, np.integer) else round(float(count))
 
 
 def all_cuts(t: Tally, prevalence: float | None, what: str) -> Cuts:
@@ -202,8 +198,7 @@ def rounding_of(cuts: Cuts, metric: Metric) -> float:
     if _divides_once(cuts, metric):
         return 0.0
     size = abs(metric.constant)
-    parts = ((1.0, metric),) if metric.terms is None else metric.terms
-    for weight, part in parts:
+    for weight, part in metric.parts:
         size += abs(weight) * _largest(cuts, part)
     return ROUNDING * size
 
@@ -220,13 +215,20 @@ def holds(cuts: Cuts, constraint: Constraint) -> NDArray[np.bool_]:
     metric = constraint.metric
     values = values_of(cuts, metric)
     met = np.asarray(constraint.decide(values))
-    # a bound need not be a quotient of small numbers: always look at the close ones
+    # floats decide, but for those so near to the bound that rounding may have put them
+    # on the wrong side: the bound need not be a quotient of small numbers
     reach = max(rounding_of(cuts, metric), ROUNDING * abs(constraint.bound))
     near = np.abs(values - constraint.bound) <= reach
     if near.any() and cuts.decides(metric):
         at = np.flatnonzero(near)
         met[at] = exact.meets(constraint, exact_values(cuts, metric, at))
     return met
+
+
+def met_by(cuts: Sequence[Cuts], constraints: Sequence[Constraint]) -> Any:
+    """Where does each constraint hold for all of these? (constraints, cuts)."""
+    found = [np.all([holds(c, k) for c in cuts], axis=0) for k in constraints]
+    return np.array(found, dtype=bool).reshape(-1, len(cuts[0].score) + 1)
 
 
 def best_cuts(cuts: Cuts, metric: Metric, allowed: Array) -> Ints:
@@ -244,18 +246,6 @@ def best_cuts(cuts: Cuts, metric: Metric, allowed: Array) -> Ints:
     if at.size == 1 or reach == 0 or not cuts.decides(metric):
         return at
     return at[exact_values(cuts, metric, at).best()]
-
-
-def better(cuts: Cuts, metric: Metric, a: int, b: int) -> bool:
-    """Is cut a better than cut b, exactly?"""
-    best = best_cuts(cuts, metric, _only(cuts, a, b))
-    return a in best and b not in best
-
-
-def _only(cuts: Cuts, *at: int) -> NDArray[np.bool_]:
-    mask = np.zeros(len(cuts.score) + 1, dtype=bool)
-    mask[list(at)] = True
-    return mask
 
 
 def most_balanced(cuts: Cuts, at: Ints) -> int:
@@ -344,9 +334,8 @@ def _closest(cuts: Cuts, c: Constraint, allowed: Array) -> str:
             f"{name} is undefined at every threshold (there are {cuts.n_pos:,} "
             f"positives and {cuts.n_neg:,} negatives)"
         )
-    upward = c.sign in (">=", ">")
-    at = int(np.nanargmax(values) if upward else np.nanargmin(values))
-    word = "most" if upward else "least"
+    at = int(np.nanargmax(values) if c.upward else np.nanargmin(values))
+    word = "most" if c.upward else "least"
     cut = threshold_of(cuts.score, at)
     where = (
         "where nothing is flagged" if np.isinf(cut) else f"at the threshold {cut:.6g}"
@@ -396,5 +385,5 @@ def stopped_by(
 
 
 def _improves(cuts: Cuts, metric: Metric, allowed: Array, at: int) -> bool:
-    best: Any = best_cuts(cuts, metric, allowed)
-    return bool(best.size) and better(cuts, metric, int(best[0]), at)
+    """Is an allowed cut better than this one, which is allowed too, exactly?"""
+    return at not in best_cuts(cuts, metric, allowed)

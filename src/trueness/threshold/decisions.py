@@ -25,7 +25,7 @@ from trueness.counts.answers import of_panel
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel
 from trueness.metrics.algebra import Constraint, Metric
-from trueness.metrics.confusion import Confusion
+from trueness.metrics.confusion import Confusion, swept
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.threshold.cuts import Cuts, all_cuts, make_cuts, most_balanced
 from trueness.threshold.milp import linear_fraction, rows_of
@@ -36,7 +36,7 @@ from trueness.threshold.operating_point import (
     read_objective,
 )
 from trueness.threshold.robust import best_of
-from trueness.threshold.validation import interval_of_draws, rate_draws
+from trueness.threshold.validation import interval_of_draws, poisson_cells, rate_draws
 
 
 class Part(NamedTuple):
@@ -226,11 +226,13 @@ class _Column(NamedTuple):
     score: Floats
     place: Ints
 
-    def counts(self, cases: Ints) -> Ints:
-        """Count cases of the rows at each distinct score, highest first."""
-        return np.bincount(self.place, weights=cases, minlength=self.score.size).astype(
-            np.int64
+    def swept(self, pos: Ints, neg: Ints) -> Confusion:
+        """Count positives and negatives of the rows at every cut."""
+        counts = (
+            np.bincount(self.place, weights=cases, minlength=self.score.size)
+            for cases in (pos, neg)
         )
+        return swept(*(n.astype(np.int64) for n in counts))
 
 
 def _columns(p: Panel) -> list[_Column]:
@@ -245,28 +247,7 @@ def _repeat(task: _DecisionTask, replicates: int, rng: np.random.Generator) -> A
     columns = _columns(task.panel)
     cells = np.stack([task.panel.pos, task.panel.neg])
     for _ in steps(range(replicates), "Bootstrap", unit="samples"):
-        # each case is taken a Poisson(1) number of times: left out, once, more often
-        out = rng.binomial(cells, math.exp(-1))
-        rest = cells - out
-        bag = rest + _extra(rest, rng)
-        yield _run(task, columns, bag, out)
-
-
-def _extra(cases: Ints, rng: np.random.Generator) -> Ints:
-    """How many times more than once are cases taken that are taken at all?
-
-    Poisson(1) given that it is at least one, less one, summed over the cases.
-    """
-    left, total, k = cases, np.zeros_like(cases), 1
-    while left.any():
-        tail = 1 - sum(math.exp(-1) / math.factorial(j) for j in range(k))
-        more = rng.binomial(
-            left, max(0.0, 1 - math.exp(-1) / math.factorial(k) / max(tail, 1e-300))
-        )
-        left = more if k < 12 else 0 * left
-        total = total + left
-        k += 1
-    return total
+        yield _run(task, columns, *poisson_cells(cells, rng))
 
 
 def _run(
@@ -274,37 +255,25 @@ def _run(
 ) -> _DecisionRun | None:
     if not bag.sum(axis=1).all():
         return None
-    best: tuple[float, _Column, int] | None = None
-    sweeps = {}
+    best, top = None, -math.inf
     for column in columns:
-        seen = _swept(column.counts(bag[0]), column.counts(bag[1]))
-        cuts = make_cuts(column.score, seen, task.prevalence)
+        cuts = make_cuts(column.score, column.swept(*bag), task.prevalence)
         found = best_of([cuts], task.objective, task.bounds)
         if found.size:
             at = most_balanced(cuts, found)
             value = float(task.objective(cuts.used[at]))
-            sweeps[column.name] = seen
-            if best is None or value > best[0]:
-                best = value, column, at
+            if best is None or value > top:
+                best, top = (column, at, _rates(cuts.seen[at])), value
     if best is None:
         return None
-    _, column, at = best
-    seen = sweeps[column.name]
-    left = _swept(column.counts(out[0]), column.counts(out[1]))[at]
-    whole = _swept(
-        column.counts(task.panel.pos), column.counts(task.panel.neg)
-    )[at]  # fmt: skip
-    counts = (int(left.tp), int(left.fp), int(left.fn), int(left.tn))
-    return _DecisionRun(column.name, counts, _rates(seen[at]), _rates(whole))
+    column, at, rates = best
+    left = tuple(int(n) for n in column.swept(*out)[at].cells)
+    whole = column.swept(task.panel.pos, task.panel.neg)[at]
+    return _DecisionRun(column.name, left, rates, _rates(whole))
 
 
 def _rates(c: Confusion) -> tuple[float, float]:
     return float(c.tp / (c.tp + c.fn)), float(c.fp / (c.fp + c.tn))
-
-
-def _swept(pos: Ints, neg: Ints) -> Confusion:
-    tp, fp = (np.concatenate([[0], np.cumsum(n)]) for n in (pos, neg))
-    return Confusion(tp, fp, tp[-1] - tp, fp[-1] - fp)
 
 
 def _scaled(task: _DecisionTask, counts: Floats) -> Confusion:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cmp_to_key
 from itertools import pairwise
 from typing import Any, final
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import described, is_several
 from trueness._core.doors import door
 from trueness._core.records import Answer
 from trueness.counts.answers import of_tally
@@ -27,11 +26,12 @@ from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
+from trueness.metrics.grammar import one_or_more
 from trueness.threshold.cuts import (
     Cuts,
     all_cuts,
     exact_values,
-    holds,
+    met_by,
     rounding_of,
     stop_infeasible,
     thresholds_of,
@@ -80,7 +80,7 @@ class ParetoFront(Answer):
             "low": self.low,
             "high": self.high,
             **self.values,
-            **{name: getattr(c, name) for name in ("tp", "fp", "fn", "tn")},
+            **{f.name: getattr(c, f.name) for f in fields(c)},
         }
         return door("data.frames").native_frame(columns, backend)
 
@@ -130,7 +130,7 @@ def pareto(
     wanted = _directed(metrics, maximize, minimize)
     bounds = read_constraints(subject_to)
     cuts = all_cuts(t, prevalence, "pareto")
-    met = np.array([holds(cuts, c) for c in bounds]).reshape(-1, len(cuts.score) + 1)
+    met = met_by([cuts], bounds)
     stop_infeasible(cuts, bounds, met)
     usable = np.asarray(met.all(axis=0))
     for m, _ in wanted:
@@ -147,15 +147,15 @@ Directed = list[tuple[Metric, bool]]
 
 def _directed(metrics: Any, maximize: Any, minimize: Any) -> Directed:
     wanted: Directed = []
-    for m in map(read_metric, _several(metrics)):
+    for m in map(read_metric, _several(metrics, "metrics")):
         if m.direction == "none":
             raise InputError(
                 f"pareto cannot know whether more or less of {m.name} is better. Type "
                 f'maximize=["{m.name}"] or minimize=["{m.name}"].'
             )
         wanted.append((m, m.direction == "higher"))
-    wanted += [(read_metric(m), True) for m in _several(maximize)]
-    wanted += [(read_metric(m), False) for m in _several(minimize)]
+    wanted += [(read_metric(m), True) for m in _several(maximize, "maximize")]
+    wanted += [(read_metric(m), False) for m in _several(minimize, "minimize")]
     if len(wanted) < 2:
         raise InputError(
             f"pareto needs two or more metrics; found {len(wanted)}. Type "
@@ -165,15 +165,11 @@ def _directed(metrics: Any, maximize: Any, minimize: Any) -> Directed:
     return wanted
 
 
-def _several(given: Any) -> tuple[Any, ...]:
-    if given is None or isinstance(given, (str, Metric)):
-        return () if given is None else (given,)
-    if is_several(given):
-        return tuple(given)
-    raise InputError(
-        f"pareto needs metrics or their names in a list; found {described(given)}. "
-        f'Type trueness.pareto(t, ["recall", "precision"]).'
-    )
+def _several(given: Any, what: str) -> tuple[Any, ...]:
+    if given is None:
+        return ()
+    needed = f"{what} must be metrics or their names in a list"
+    return one_or_more(given, needed, '["recall", "precision"]')
 
 
 def _ranks(cuts: Cuts, metric: Metric, at: Ints) -> Ints:
@@ -183,8 +179,8 @@ def _ranks(cuts: Cuts, metric: Metric, at: Ints) -> Ints:
     reach = rounding_of(cuts, metric)
     with np.errstate(invalid="ignore"):  # inf - inf: equal, and left as it is
         apart = np.diff(values[order]) > reach
-    starts = np.flatnonzero(np.r_[True, apart])
     step = np.r_[True, apart].astype(np.int64)
+    starts = np.flatnonzero(step)
     # runs that rounding may have put in the wrong order are sorted again
     if reach and cuts.decides(metric):
         for start, stop in zip(starts, np.r_[starts[1:], order.size], strict=True):

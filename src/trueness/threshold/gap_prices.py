@@ -17,7 +17,7 @@ from trueness.counts.answers import of_counts, whole_cases
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Metric
 from trueness.threshold.group_cuts import group_thresholds, read_limits, several
-from trueness.threshold.operating_point import read_objective
+from trueness.threshold.operating_point import objective_text, read_objective
 
 
 @final
@@ -89,7 +89,6 @@ def gap_price(
             f"limit must be a metric with _gap or _ratio; found {limit!r}. Type "
             f'limit="recall_gap".'
         )
-    shown, objective = read_objective(maximize, minimize)
     options: dict[str, Any] = {"minimize": minimize, "time_limit": time_limit}
     found = np.full((len(places), 3), np.nan)
     for row, d in zip(found, places, strict=True):
@@ -100,5 +99,5 @@ def gap_price(
             continue
         row[:] = g.value, g.bound, g.gaps[asked[0].name].value
     value, bound, gap = found.T
-    word = "maximize" if objective is shown else "minimize"
-    return GapPrice(limit, places, value, bound, gap, f"{word} {shown.name}")
+    text = objective_text(*read_objective(maximize, minimize))
+    return GapPrice(limit, places, value, bound, gap, text)

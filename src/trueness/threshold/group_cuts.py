@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import ge, gt, le, lt
 from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
@@ -20,13 +21,14 @@ import numpy as np
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError
-from trueness._core.checks.words import is_several
 from trueness._core.records import Estimate, Record
+from trueness._core.search import largest_quotient
 from trueness.counts.answers import of_counts, whole_cases
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 from trueness.metrics.confusion import Confusion
+from trueness.metrics.grammar import BOUNDS, one_or_more
 from trueness.metrics.grammar import constraint as read_constraint
 from trueness.metrics.grammar import metric as read_metric
 from trueness.threshold.cuts import (
@@ -36,6 +38,7 @@ from trueness.threshold.cuts import (
     exact_values,
     holds,
     interval_of,
+    met_by,
     threshold_of,
     value_at,
     values_of,
@@ -47,7 +50,11 @@ from trueness.threshold.group_search import (
     GroupRow,
     solve,
 )
-from trueness.threshold.operating_point import ConstraintLike, read_objective
+from trueness.threshold.operating_point import (
+    ConstraintLike,
+    objective_text,
+    read_objective,
+)
 from trueness.threshold.zones import Form, ZoneQuotient, quotient
 
 _BETWEEN = re.compile(
@@ -118,7 +125,7 @@ class GroupThresholds(Record):
         lines += [
             f"  {name}: threshold {at:.6g}, flagged "
             f"{int(self.confusions[name].tp + self.confusions[name].fp):,} of "
-            f"{int(sum(getattr(self.confusions[name], k) for k in _COUNTS)):,}"
+            f"{int(sum(self.confusions[name].cells)):,}"
             for name, at in self.thresholds.items()
         ]
         lines += [f"  {name}: {e!r}" for name, e in self.gaps.items()]
@@ -130,7 +137,6 @@ class GroupThresholds(Record):
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 
 
-_COUNTS = ("tp", "fp", "fn", "tn")
 Kind = Literal["gap", "ratio", "min", "max"]
 
 
@@ -253,49 +259,36 @@ def group_thresholds(
     free = ask._replace(between=[b for b in between if b.kind in ("min", "max")])
     until = max(start, time.monotonic() - 0.75 * time_limit) + time_limit
     at = _optimum(free, goal, until)[1] if between else value
-    names = [str(n) for n in tallies]
-    proved = bound == value
+    each = list(zip(map(str, tallies), cuts, found.cuts, strict=True))
     return GroupThresholds(
-        thresholds={
-            n: threshold_of(c.score, k)
-            for n, c, k in zip(names, cuts, found.cuts, strict=True)
-        },
-        intervals={
-            n: interval_of(c.score, k)
-            for n, c, k in zip(names, cuts, found.cuts, strict=True)
-        },
+        thresholds={name: threshold_of(c.score, k) for name, c, k in each},
+        intervals={name: interval_of(c.score, k) for name, c, k in each},
         value=float(sign * value),
         bound=float(sign * bound),
-        proved=proved,
-        confusions={
-            n: c.seen[k] for n, c, k in zip(names, cuts, found.cuts, strict=True)
-        },
+        proved=bound == value,
+        confusions={name: c.seen[k] for name, c, k in each},
         gaps=_gap_estimates(ask, found.cuts, level, _options.generator(rng)),
         constraints={repr(c): _total_value(ask, c, found.cuts) for c in totals},
         common_threshold=common[0],
         common_value=sign * common[1],
         common_gaps=common[2],
         free_value=float(sign * at),
-        objective=f"{'maximize' if sign > 0 else 'minimize'} {shown.name}",
-        notes=_notes(proved, found, between),
+        objective=objective_text(shown, objective),
+        notes=_NOTES if bound == value else (_UNPROVED, *_NOTES),
     )
 
 
-def _notes(proved: bool, found: GroupAnswer, between: list[Between]) -> tuple[str, ...]:
-    notes = [
-        "Thresholds that differ between groups treat cases with the same score "
-        "differently; whether this is wanted, or allowed, is a question that no "
-        "statistic answers.",
-        "The thresholds were tuned on the same data, so the results are optimistic: "
-        "on new cases expect a worse value and larger differences.",
-    ]
-    if not proved:
-        notes.insert(
-            0,
-            "The time limit was reached before the proof was complete: other "
-            "thresholds could be better, up to the bound. Give a longer time_limit.",
-        )
-    return tuple(notes)
+_NOTES = (
+    "Thresholds that differ between groups treat cases with the same score "
+    "differently; whether this is wanted, or allowed, is a question that no "
+    "statistic answers.",
+    "The thresholds were tuned on the same data, so the results are optimistic: "
+    "on new cases expect a worse value and larger differences.",
+)
+_UNPROVED = (
+    "The time limit was reached before the proof was complete: other "
+    "thresholds could be better, up to the bound. Give a longer time_limit."
+)
 
 
 def asks_for_groups(constraints: Iterable[Any]) -> bool:
@@ -326,9 +319,7 @@ class _Ask(NamedTuple):
 
 def several(given: Any) -> Iterable[Any]:
     """Give constraints as several, where one was typed."""
-    if isinstance(given, str) or not is_several(given):
-        return () if given is None else (given,)
-    return given
+    return () if given is None else one_or_more(given, BOUNDS, '["recall_gap <= 0.1"]')
 
 
 def read_limits(given: Any) -> tuple[list[Between], list[Constraint]]:
@@ -390,24 +381,19 @@ def _optimum(
         )
 
     if under.is_constant:
-        answer, times = best(over), _parts(ask, over)[2]
-        unit = times * under.const
+        answer, unit = best(over), _parts(ask, over)[2] * under.const
         return answer, Fraction(answer.value) / unit, Fraction(answer.bound) / unit
     rows.append(_row(ask, under, strict=True))
-    answer = best(over)
-    q = Fraction(0)
-    while answer.cuts is not None:
-        q = _at(ask, over, answer.cuts) / _at(ask, under, answer.cuts)
-        lead = over.plus(under, -q)
-        again = best(lead)
-        if again.cuts is None or again.value <= 0:
-            # over - q under is at most the bound left: q is off by that over the least
-            times = _parts(ask, lead)[2]
-            left = Fraction(max(0, again.bound)) / times
-            least = min((abs(w) for w in under[:4] if w), default=Fraction(1))
-            return answer, q, q + left / least
-        answer = again
-    return answer, q, q
+    q, answer, again, _ = largest_quotient(
+        lambda q: best(over.plus(under, -q)),
+        lambda found: _ratio(ask, goal, found.cuts),
+    )
+    if answer.cuts is None:
+        return answer, q, q
+    # over - q under is at most the bound left: q is off by that over the least under
+    left = Fraction(max(0, again.bound)) / _parts(ask, over.plus(under, -q))[2]
+    least = min((abs(w) for w in under[:4] if w), default=Fraction(1))
+    return answer, q, q + left / least
 
 
 def _quotient(m: Metric, ask: _Ask) -> ZoneQuotient:
@@ -435,9 +421,7 @@ def _row(ask: _Ask, form: Form, strict: bool) -> GroupRow:
 def _total_rows(ask: _Ask, c: Constraint) -> list[GroupRow]:
     over, under = _quotient(c.metric, ask)
     lead = over.plus(under, -as_fraction(c.bound))
-    if c.sign in ("<=", "<"):
-        lead = Form(*(-w for w in lead))
-    rows = [_row(ask, lead, c.sign in ("<", ">"))]
+    rows = [_row(ask, lead if c.upward else Form(*(-w for w in lead)), c.strict)]
     return rows if under.is_constant else [_row(ask, under, strict=True), *rows]
 
 
@@ -447,10 +431,15 @@ def _at(ask: _Ask, form: Form, cuts: Sequence[int]) -> Fraction:
     return Fraction(total + constant, times)
 
 
+def _ratio(ask: _Ask, q: ZoneQuotient, cuts: Sequence[int] | None) -> Fraction | None:
+    """Give a quotient of sums at some cuts; None where it is undefined."""
+    below = Fraction(0) if cuts is None else _at(ask, q.under, cuts)
+    return _at(ask, q.over, cuts or ()) / below if below else None
+
+
 def _total_value(ask: _Ask, c: Constraint, cuts: Sequence[int]) -> float:
-    over, under = _quotient(c.metric, ask)
-    below = _at(ask, under, cuts)
-    return float(_at(ask, over, cuts) / below) if below else math.nan
+    value = _ratio(ask, _quotient(c.metric, ask), cuts)
+    return math.nan if value is None else float(value)
 
 
 def _allowed(c: Cuts, between: list[Between]) -> Any:
@@ -485,11 +474,10 @@ def _agrees(ask: _Ask) -> Any:
 
 def _kept(ask: _Ask, b: Between, cuts: Sequence[int]) -> bool:
     values = [_exact(c, b.metric, k) for c, k in zip(ask.cuts, cuts, strict=True)]
-    bound = as_fraction(b.bound)
-    difference = b.of(values)
-    if b.kind == "gap":
-        return bool(difference < bound if b.sign == "<" else difference <= bound)
-    return bool(difference > bound if b.sign == ">" else difference >= bound)
+    return bool(_COMPARE[b.sign](b.of(values), as_fraction(b.bound)))
+
+
+_COMPARE = {"<": lt, "<=": le, ">": gt, ">=": ge}
 
 
 def _exact(c: Cuts, m: Metric, k: int) -> Any:
@@ -502,30 +490,25 @@ def _exact(c: Cuts, m: Metric, k: int) -> Any:
 def _common(ask: _Ask, objective: Metric) -> tuple[float, float, dict[str, float]]:
     """Find the best cut that all groups share, within the limits on the total."""
     score = np.unique(np.concatenate([c.score for c in ask.cuts]))[::-1]
-    tp = fp = np.zeros(score.size + 1, dtype=np.int64)
-    places = []
-    for c in ask.cuts:
-        # how many scores of the group are at least the k-th common one
-        at = np.concatenate([[0], np.searchsorted(-c.score, -score, side="right")])
-        places.append(at)
-        tp, fp = tp + c.seen.tp[at], fp + c.seen.fp[at]
-    n_pos, n_neg = ask.whole.n_pos, ask.whole.n_neg
-    seen = Confusion(tp, fp, n_pos - tp, n_neg - fp)
+    # how many scores of each group are at least the k-th common one
+    places = [
+        np.concatenate([[0], np.searchsorted(-c.score, -score, side="right")])
+        for c in ask.cuts
+    ]
+    parts = [c.seen[at].cells for c, at in zip(ask.cuts, places, strict=True)]
+    seen = Confusion(*np.sum(parts, axis=0))
     cuts = Cuts(score, seen, seen, ask.whole.scale)
-    keep = np.ones(score.size + 1, dtype=bool)
-    for limit in ask.totals:
-        keep &= holds(cuts, limit)
+    keep = met_by([cuts], ask.totals).all(axis=0)
     values = np.where(keep, values_of(cuts, objective), np.nan)
     if np.isnan(values).all():
         return math.nan, math.nan, {}
     k = int(np.nanargmax(values))
+    here = [int(at[k]) for at in places]
     gaps = {
-        b.name: float(
-            b.of([float(values_of(c, b.metric)[at[k]])
-                  for c, at in zip(ask.cuts, places, strict=True)])
-        )
-        for b in ask.between if b.kind in ("gap", "ratio")
-    }  # fmt: skip
+        b.name: float(b.of(_values(ask, b, here)))
+        for b in ask.between
+        if b.kind in ("gap", "ratio")
+    }
     return threshold_of(score, k), value_at(cuts, objective, k), gaps
 
 
@@ -536,10 +519,9 @@ def _gap_estimates(
     found = {}
     drawn = [_posterior(c.seen[k], rng) for c, k in zip(ask.cuts, cuts, strict=True)]
     for b in ask.between:
-        values = [float(values_of(c, b.metric)[k]) for c, k in
-                  zip(ask.cuts, cuts, strict=True)]  # fmt: skip
         if b.kind in ("min", "max"):
             continue
+        values = _values(ask, b, cuts)
         value = float(b.of(values))
         draws = np.array([np.asarray(b.metric(d)) for d in drawn])
         if b.kind == "gap":
@@ -557,8 +539,13 @@ def _gap_estimates(
     return found
 
 
+def _values(ask: _Ask, b: Between, cuts: Sequence[int]) -> list[float]:
+    pairs = zip(ask.cuts, cuts, strict=True)
+    return [float(values_of(c, b.metric)[k]) for c, k in pairs]
+
+
 def _posterior(c: Confusion, rng: np.random.Generator) -> Confusion:
-    tp, fp, fn, tn = (int(getattr(c, k)) for k in _COUNTS)
+    tp, fp, fn, tn = map(int, c.cells)
     recall = rng.beta(tp + 0.5, fn + 0.5, _DRAWS)
     fpr = rng.beta(fp + 0.5, tn + 0.5, _DRAWS)
     share = rng.beta(tp + fn + 0.5, fp + tn + 0.5, _DRAWS)

@@ -15,13 +15,13 @@ and the groups come apart; the sums are priced by multipliers :math:`\lambda_r \
 
 is an upper bound for that v, and exact without sums. Which prices make it smallest
 depends on v, so that several are kept, and the smallest of their bounds counts. The
-smallest value is that of some
-cut of some group, so that v runs over a finite list. Branch and bound halves ranges of
-this list: a range has the windows of its ends joined, :math:`[v_{low}, h(v_{high})]`,
-so its bound holds for every v in it. A range is dropped when its bound cannot beat the
-best cuts known; since values are whole numbers, it must beat them by one. What remains,
-single values of v, is solved: by the maxima themselves without sums, by HiGHS over the
-few cuts whose loss in the bound is small enough with them.
+smallest value is that of some cut of some group, so that v runs over a finite list.
+Branch and bound halves ranges of this list: a range has the windows of its ends joined,
+:math:`[v_{low}, h(v_{high})]`, so its bound holds for every v in it. A range is dropped
+when its bound cannot beat the best cuts known; since values are whole numbers, it must
+beat them by one. What remains, single values of v, is solved: by the maxima themselves
+without sums, by HiGHS over the few cuts whose loss in the bound is small enough with
+them.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._core.arrays import Floats, Ints
+from trueness.threshold.pairs import way_of
 
 _BLOCK = 16
 _BATCH = 1 << 13  # ranges of v that are judged at once
@@ -136,7 +137,7 @@ class _Group:
 
     def __init__(self, gaps: list[Floats], may: NDArray[np.bool_]) -> None:
         self.may = may
-        self.rising = [_way(v) for v in gaps]
+        self.rising = [way_of(v) for v in gaps]
         self.together = all(self.rising)  # windows are ranges of cuts, and can be cut
         self.orders = [np.argsort(v, kind="stable") for v in gaps]  # NaN comes last
         self.sorted = [v[order] for v, order in zip(gaps, self.orders, strict=True)]
@@ -176,16 +177,6 @@ class _Group:
         for order, (first, stop) in zip(self.orders, spans, strict=True):
             times[order[first:stop]] += 1
         return np.flatnonzero((times == len(spans)) & self.may)
-
-
-def _way(values: Floats) -> int:
-    """Do the values rise (1) or fall (-1) from cut to cut, all defined?"""
-    if np.isnan(values).any():
-        return 0
-    step = np.diff(values)
-    if (step >= 0).all():
-        return 1
-    return -1 if (step <= 0).all() else 0
 
 
 def solve(p: GroupProblem, until: float) -> GroupAnswer:

@@ -20,11 +20,12 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
 from trueness._core.records import Answer, Record
+from trueness._core.search import edge
 from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally, tally_of_rows
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
-from trueness.metrics.confusion import Confusion, sweep
+from trueness.metrics.confusion import Confusion, sweep, swept
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.threshold.cuts import (
     Interval,
@@ -269,7 +270,7 @@ class Proved(NamedTuple):
 
     def swept(self) -> Confusion:
         """Count the cases that were used for the tests, at every cut."""
-        return _sweep_rows(self.used.pos, self.used.neg)
+        return swept(self.used.pos, self.used.neg)
 
 
 def prove(
@@ -323,7 +324,7 @@ def _tried(
 def _goal(maximize: Any, minimize: Any) -> Metric | None:
     if maximize is None and minimize is None:
         return None
-    return read_objective("accuracy" if maximize is None else maximize, minimize)[1]
+    return read_objective(maximize, minimize)[1]
 
 
 def _choose(
@@ -389,22 +390,15 @@ def _split(
     order is one fixed cut, and for any wrong cut to pass, that one must.
     """
     pos, neg = rng.binomial(t.pos, 0.5), rng.binomial(t.neg, 0.5)
-    order = _order(risk, _sweep_rows(pos, neg))
+    # rows of the whole tally, also where a half has no case
+    order = _order(risk, swept(pos, neg))
     held = tally_of_rows(t.score, t.neg - neg, t.pos - pos, t.unknown)
-    met = risk.passes(_sweep_rows(held.pos, held.neg)[order], alpha)
-    failed = np.flatnonzero(~met)
-    passed = int(failed[0]) if failed.size else met.size
-    if passed == 0:
+    met = risk.passes(swept(held.pos, held.neg)[order], alpha)
+    found = order[np.logical_and.accumulate(met)]
+    if not found.size:
         raise _not_proved(t, risk, asked, alpha)
-    found = order[:passed]
     # of metrics without a direction the cut with the strongest evidence is the answer
     return (found if _direction(risk) else found[::-1]), held
-
-
-def _sweep_rows(pos: Ints, neg: Ints) -> Confusion:
-    """Count at the cuts of the whole tally, also where a half has no case."""
-    tp, fp = (np.concatenate([[0], np.cumsum(n)]) for n in (pos, neg))
-    return Confusion(tp, fp, tp[-1] - tp, fp[-1] - fp)
 
 
 def _direction(risk: Risk) -> int:
@@ -484,7 +478,7 @@ def _limit_at(p: Proved, c: Confusion, alpha: float) -> float:
 
     For a plain share this is the one-sided limit of Clopper and Pearson (1934).
     """
-    m, upward = p.asked.metric, p.asked.sign in (">=", ">")
+    m, upward = p.asked.metric, p.asked.upward
     if isinstance(p.risk, ShareOfCases) and p.risk.is_bound(p.asked):
         y, n = (int(v) for v in p.risk.counts(c))
         limit = lower_limit(y, n, alpha)
@@ -492,7 +486,7 @@ def _limit_at(p: Proved, c: Confusion, alpha: float) -> float:
     here = float(m(c if p.share is None else c.at_prevalence(p.share.value)))
 
     def proved(bound: float) -> bool:
-        moved = Constraint(m, ">=" if upward else "<=", bound)
+        moved = Constraint(m, ">=" if upward else "<=", float(bound))
         try:
             return bool(read_risk(moved, p.share, alpha).passes(c, alpha))
         except InputError:  # a bound that cannot be missed, such as 0 for a share
@@ -504,10 +498,7 @@ def _limit_at(p: Proved, c: Confusion, alpha: float) -> float:
         end = math.copysign(1.0, end) + 2 * given
         while proved(end) and abs(end) < 1e12:
             given, end = end, 2 * end
-    for _ in range(60):
-        middle = (given + end) / 2
-        given, end = (middle, end) if proved(middle) else (given, middle)
-    return given
+    return float(edge(proved, given, end))
 
 
 def _result(

@@ -29,6 +29,7 @@ import numpy as np
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.records import Record
+from trueness._core.search import largest_quotient
 from trueness.metrics import exact
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 from trueness.threshold.cuts import Cuts
@@ -133,14 +134,14 @@ class Program(NamedTuple):
 
 def linear_fraction(metric: Metric, cuts: Cuts) -> LinearQuotient:
     """Write a metric as a quotient of linear functions of tp and fp, if it is one."""
-    parts = ((1.0, metric),) if metric.terms is None else metric.terms
-    terms = [(as_fraction(w), _probe(part, cuts, metric)) for w, part in parts]
-    total = LinearQuotient(LinearForm(0, 0, 0), LinearForm(0, 0, 1))
+    terms = [(as_fraction(w), _probe(part, cuts, metric)) for w, part in metric.parts]
+    total = LinearQuotient(_ZERO, _ONE.under)
     for weight, term in [*terms, (as_fraction(metric.constant), _ONE)]:
         total = _add(total, weight, term, metric)
     return _reduced(total)
 
 
+_ZERO = LinearForm(0, 0, 0)
 _ONE = LinearQuotient(LinearForm(0, 0, 1), LinearForm(0, 0, 1))
 
 
@@ -194,9 +195,6 @@ def _add(
     raise _not_linear(whole)
 
 
-_ZERO = LinearForm(0, 0, 0)
-
-
 def _reduced(q: LinearQuotient) -> LinearQuotient:
     common = math.gcd(*q.over, *q.under)
     over, under = (LinearForm(*(v // common for v in f)) for f in q)
@@ -219,10 +217,8 @@ def rows_of(constraint: Constraint, cuts: Cuts) -> list[Row]:
     over, under = linear_fraction(constraint.metric, cuts)
     bound = as_fraction(constraint.bound)
     lead = over.plus(under, -bound.numerator, own=bound.denominator)
-    if constraint.sign in ("<=", "<"):
-        lead = lead.plus(_ZERO, own=-1)
-    strict = constraint.sign in ("<", ">")
-    return [_at_least_one(under), _at_least_one(lead) if strict else lead]
+    lead = lead if constraint.upward else lead.plus(_ZERO, own=-1)
+    return [_at_least_one(under), _at_least_one(lead) if constraint.strict else lead]
 
 
 def _at_least_one(f: LinearForm) -> LinearForm:
@@ -330,7 +326,6 @@ def solve_linear(
     cuts: Cuts,
     objective: LinearForm,
     rows: list[Row],
-    time_limit: float | None = None,
 ) -> Solved:
     """Maximise a linear function; excludes cuts that only rounding lets through.
 
@@ -341,7 +336,7 @@ def solve_linear(
     """
     forbidden: list[int] = []
     while True:
-        solved = _highs(program, cuts, objective, rows, forbidden, time_limit)
+        solved = _highs(program, cuts, objective, rows, forbidden)
         if all(row.at_cut(cuts, solved.cut) >= 0 for row in rows):
             return solved
         forbidden.append(solved.cut)
@@ -353,7 +348,6 @@ def _highs(
     objective: LinearForm,
     rows: list[Row],
     forbidden: list[int],
-    time_limit: float | None,
 ) -> Solved:
     from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -371,20 +365,17 @@ def _highs(
     # divisor the solver's absolute tolerances would mean nothing
     unit = math.gcd(objective.a, objective.b) or 1
     weights, constant = _weights(program, cuts, objective, unit)
-    options: Any = {"mip_rel_gap": 0.0}
-    if time_limit is not None:
-        options["time_limit"] = time_limit
     result = milp(
         -weights,
         integrality=program.integral,
         bounds=Bounds(0, program.most),
         constraints=constraints,
-        options=options,
+        options={"mip_rel_gap": 0.0},
     )
     if result.status == _PROVED_INFEASIBLE:
         raise Infeasible("HiGHS proves that no threshold meets the constraints.")
     if result.x is None:
-        raise TimeoutError(f"HiGHS found no threshold: {result.message}")
+        raise RuntimeError(f"HiGHS found no threshold: {result.message}")
     proof = result.fun if result.mip_dual_bound is None else result.mip_dual_bound
     return Solved(
         program.cut(result.x),
@@ -425,18 +416,17 @@ def maximise(
     cuts: Cuts,
     metric: Metric,
     constraints: tuple[Constraint, ...],
-    time_limit: float | None = None,
 ) -> tuple[Ints, Certificate]:
     """Find an optimal cut and its certificate."""
     quotient = linear_fraction(metric, cuts)
     rows = [row for c in constraints for row in rows_of(c, cuts)]
     over, under = quotient
     if quotient.is_linear:
-        solved = solve_linear(program, cuts, over, rows, time_limit)
+        solved = solve_linear(program, cuts, over, rows)
         bound, steps = Fraction(solved.bound) / under.c, 1
     else:
         rows.append(_at_least_one(under))
-        solved, bound, steps = _dinkelbach(program, cuts, quotient, rows, time_limit)
+        solved, bound, steps = _dinkelbach(program, cuts, quotient, rows)
     certificate = Certificate(
         solver="HiGHS",
         formulation=program.name,
@@ -457,25 +447,17 @@ def _dinkelbach(
     cuts: Cuts,
     quotient: LinearQuotient,
     rows: list[Row],
-    time_limit: float | None,
 ) -> tuple[Solved, Fraction, int]:
-    """Maximise a quotient: Dinkelbach 1967, Management Science 13:492.
-
-    The largest ``over - value * under`` is zero exactly when ``value`` is the largest
-    quotient. Values are fractions, so the end is reached, not approached.
-    """
+    """Maximise a quotient, with the bound that the last program proves."""
     over, under = quotient
-    best: Solved | None = None
-    value, steps = Fraction(0), 0
-    while True:
-        lead = over.plus(under, -value.numerator, own=value.denominator)
-        solved = solve_linear(program, cuts, lead, rows, time_limit)
-        steps += 1
-        reached = Fraction(
-            over.at_cut(cuts, solved.cut), under.at_cut(cuts, solved.cut)
-        )
-        if best is not None and reached <= value:
-            # the solver's bound on the lead, over the smallest possible denominator
-            slack = Fraction(max(0.0, solved.bound)) / value.denominator
-            return best._replace(gap=solved.gap), value + slack, steps
-        best, value = solved, reached
+
+    def best(q: Fraction) -> Solved:
+        lead = over.plus(under, -q.numerator, own=q.denominator)
+        return solve_linear(program, cuts, lead, rows)
+
+    value, found, last, steps = largest_quotient(
+        best, lambda s: Fraction(over.at_cut(cuts, s.cut), under.at_cut(cuts, s.cut))
+    )
+    # the solver's bound on the lead, over the smallest possible denominator
+    slack = Fraction(max(0.0, last.bound)) / value.denominator
+    return found._replace(gap=last.gap), value + slack, steps

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import NamedTuple, final
 
@@ -31,8 +31,8 @@ from trueness.threshold.cuts import (
     all_cuts,
     best_cuts,
     expected_cuts,
-    holds,
     interval_of,
+    met_by,
     most_balanced,
     stop_infeasible,
     stop_undefined,
@@ -50,9 +50,8 @@ from trueness.threshold.prevalence import (
 )
 from trueness.threshold.robust import (
     RobustCut,
-    allowed_in,
     best_in_worst_case,
-    cuts_of,
+    cuts_in_use,
     robust_cut,
 )
 
@@ -141,9 +140,7 @@ class OperatingPoint(Answer):
             f"  threshold: {self.threshold:.6g} in {_written(self.interval)}"
             + (f", and {others} more optimal" if others else ""),
             "  confusion: "
-            + ", ".join(
-                f"{k} {brief(getattr(c, k))}" for k in ("tp", "fp", "fn", "tn")
-            ),
+            + ", ".join(f"{f.name} {brief(getattr(c, f.name))}" for f in fields(c)),
         ]
         for text, value in self.constraints.items():
             stops = " (limiting)" if text in self.binding else ""
@@ -299,7 +296,7 @@ def best_threshold(
     stop_infeasible(cuts, bounds, problem.met)
     stop_undefined(cuts, shown, problem.allowed)
     found = METHODS[method](problem)
-    point = _point(problem, found, shown, method, minimize is not None)
+    point = _point(problem, found, shown, method)
     if t.weighted:
         point = replace(point, notes=(_WEIGHED,))
     if share is None or share.level is None:
@@ -332,19 +329,18 @@ def _in_the_worst_case(
             f'A range of prevalences needs method="sweep"; found method={method!r}.'
         )
     metrics = (shown, *(c.metric for c in bounds))
-    cuts = cuts_of(t, share, metrics, "best_threshold")
-    free = np.ones((len(bounds), len(cuts[0].score) + 1), dtype=bool)
-    for row, met in zip(free, allowed_in(cuts, bounds), strict=True):
-        row[:] = met
+    first = all_cuts(t, share.value, "best_threshold")
+    cuts = cuts_in_use(first.score, first.seen, share, metrics)
     for c in cuts:  # the message names the prevalence at which it cannot be met
-        stop_infeasible(c, bounds, pose(c, objective, bounds).met)
-    stop_infeasible(cuts[0], bounds, free)
-    found = best_in_worst_case(cuts, objective, np.asarray(free.all(axis=0)))
-    stop_undefined(cuts[0], shown, np.asarray(free.all(axis=0)))
+        stop_infeasible(c, bounds, met_by([c], bounds))
+    met = met_by(cuts, bounds)
+    stop_infeasible(cuts[0], bounds, met)
+    found = best_in_worst_case(cuts, objective, met.all(axis=0))
+    stop_undefined(cuts[0], shown, met.all(axis=0))
     at = most_balanced(cuts[0], found)
     lowest = int(np.argmin([values_of(c, objective)[at] for c in cuts]))
-    problem = Problem(cuts[lowest], objective, bounds, free)
-    point = _point(problem, Found(found), shown, method, objective is not shown)
+    problem = Problem(cuts[lowest], objective, bounds, met)
+    point = _point(problem, Found(found), shown, method)
     where = int(np.searchsorted(-cuts[0].score, -point.threshold, side="right"))
     robust = robust_cut(t, share, shown, objective, bounds, where)
     note = (
@@ -379,13 +375,13 @@ def on_bins(point: OperatingPoint, t: Tally) -> OperatingPoint:
 
 
 def read_objective(
-    maximize: str | Metric, minimize: str | Metric | None
+    maximize: str | Metric | None, minimize: str | Metric | None
 ) -> tuple[Metric, Metric]:
     """Give the metric as it was asked for, and what to maximise."""
     if minimize is None:
-        shown = read_metric(maximize)
+        shown = read_metric("accuracy" if maximize is None else maximize)
         return shown, shown
-    if maximize != "accuracy":
+    if maximize not in (None, "accuracy"):
         raise InputError(
             f"best_threshold takes maximize or minimize, not both; found "
             f"maximize={maximize!r} and minimize={minimize!r}. For two objectives see "
@@ -393,6 +389,11 @@ def read_objective(
         )
     shown = read_metric(minimize)
     return shown, -shown
+
+
+def objective_text(shown: Metric, objective: Metric) -> str:
+    """Write what was asked for."""
+    return f"{'maximize' if objective is shown else 'minimize'} {shown.name}"
 
 
 def _cuts(t: Tally, method: str, prevalence: float | None, auc: float | None) -> Cuts:
@@ -408,15 +409,10 @@ def _cuts(t: Tally, method: str, prevalence: float | None, auc: float | None) ->
 
 def pose(cuts: Cuts, objective: Metric, constraints: tuple[Constraint, ...]) -> Problem:
     """Put the question: where does each constraint hold?"""
-    met = np.ones((len(constraints), len(cuts.score) + 1), dtype=bool)
-    for row, constraint in zip(met, constraints, strict=True):
-        row[:] = holds(cuts, constraint)
-    return Problem(cuts, objective, constraints, met)
+    return Problem(cuts, objective, constraints, met_by([cuts], constraints))
 
 
-def _point(
-    p: Problem, found: Found, shown: Metric, method: str, smallest: bool
-) -> OperatingPoint:
+def _point(p: Problem, found: Found, shown: Metric, method: str) -> OperatingPoint:
     cuts = p.cuts
     at = most_balanced(cuts, found.at)
     return OperatingPoint(
@@ -426,7 +422,7 @@ def _point(
         confusion=cuts.seen[at],
         intervals=tuple(interval_of(cuts.score, int(i)) for i in found.at),
         binding=stopped_by(cuts, p.objective, p.constraints, p.met, at),
-        objective=f"{'minimize' if smallest else 'maximize'} {shown.name}",
+        objective=objective_text(shown, p.objective),
         constraints={repr(c): value_at(cuts, c.metric, at) for c in p.constraints},
         method=method,
         prevalence=cuts.prevalence,

@@ -53,9 +53,9 @@ class Pairs(NamedTuple):
 def best_pairs(objective: Sum, rows: list[Sum]) -> Pairs | None:
     """Give the pairs with the largest objective; None when no pair is allowed."""
     may_i, may_j, coupled = _sorted_out(rows, len(objective.i))
-    kinds = [_monotone(r.i) for r in coupled]
+    kinds = [way_of(r.i) for r in coupled]
     if not all(kinds):
-        turned = [_monotone(r.j) for r in coupled]
+        turned = [way_of(r.j) for r in coupled]
         if sum(map(bool, turned)) > sum(map(bool, kinds)):
             found = best_pairs(objective.turned(), [r.turned() for r in rows])
             last = len(objective.i) - 1
@@ -89,8 +89,8 @@ def _sorted_out(
     return may_i, may_j, coupled
 
 
-def _monotone(values: Any) -> int:
-    """Do the values rise (1), fall (-1), or neither (0)?"""
+def way_of(values: Any) -> int:
+    """Do the values rise (1), fall (-1), or neither (0), as where one is undefined?"""
     step = values[1:] - values[:-1]
     if (step >= 0).all():
         return 1
@@ -217,10 +217,12 @@ def _listed(
         second += [int(j)] * found.size
         if len(first) > MOST_PAIRS:
             break
-    done = len(first) <= MOST_PAIRS and places.size <= MOST_PAIRS
-    return Pairs(
-        int(top), np.array(first[:MOST_PAIRS]), np.array(second[:MOST_PAIRS]), done
-    )
+    return _some(top, first, second, places.size <= MOST_PAIRS)
+
+
+def _some(top: Any, first: list[int], second: list[int], all_seen: bool) -> Pairs:
+    i, j = (np.array(cuts[:MOST_PAIRS]) for cuts in (first, second))
+    return Pairs(int(top), i, j, all_seen and len(first) <= MOST_PAIRS)
 
 
 def _try_all(q: _PairQuestion) -> Pairs | None:
@@ -252,9 +254,4 @@ def _try_all(q: _PairQuestion) -> Pairs | None:
             found = i[np.asarray(total == top, dtype=bool)].tolist()
             first += found
             second += [int(j)] * len(found)
-    if top is None:
-        return None
-    done = len(first) <= MOST_PAIRS
-    return Pairs(
-        int(top), np.array(first[:MOST_PAIRS]), np.array(second[:MOST_PAIRS]), done
-    )
+    return None if top is None else _some(top, first, second, True)

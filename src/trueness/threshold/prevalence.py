@@ -7,7 +7,6 @@ change with it; precision, accuracy, costs and benefits do.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -18,8 +17,7 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.records import Estimate
-from trueness.metrics.algebra import Metric
-from trueness.metrics.confusion import Confusion
+from trueness.metrics.algebra import Metric, depends_on_prevalence
 
 STEPS = 33  # prevalences looked at where the worst need not be at an end
 
@@ -48,17 +46,23 @@ class Share(NamedTuple):
         return Share(*[self.low] * 3), Share(*[self.high] * 3)
 
     def draw(self, rng: np.random.Generator, size: int) -> Any:
-        """Draw shares that agree with an estimate; the share itself when known.
-
-        Normal on the scale of log odds, with its own spread to either side, so that the
-        ends of the interval are those of the estimate.
-        """
+        """Draw shares that agree with an estimate; the share itself when known."""
         if self.level is None:
             return self.value
-        z, reach = rng.normal(size=size), NormalDist().inv_cdf((1 + self.level) / 2)
-        low, mid, high = (_logit(v) for v in (self.low, self.value, self.high))
-        side = np.where(z < 0, mid - low, high - mid)
-        return 1 / (1 + np.exp(-(mid + z / reach * side)))
+        return self.moved(rng.normal(size=size), self.level)
+
+    def moved(self, z: Any, level: float, least: float = 1e-9) -> Any:
+        """Which share lies z standard errors away from an estimate at this level?
+
+        Normal on the scale of log odds, with its own spread to either side, so that the
+        ends of the interval are those of the estimate. An interval may reach 0 or 1,
+        where the log odds end: they are taken as this small ``least``.
+        """
+        ends = np.clip([self.low, self.value, self.high], least, 1 - least)
+        low, mid, high = np.log(ends / (1 - ends))
+        side = np.where(np.asarray(z) < 0, mid - low, high - mid)
+        reach = NormalDist().inv_cdf((1 + level) / 2)
+        return 1 / (1 + np.exp(-np.clip(mid + z / reach * side, -700, 700)))
 
     def words(self) -> str:
         """Say which share it is."""
@@ -70,12 +74,6 @@ class Share(NamedTuple):
 
 
 PrevalenceLike = float | tuple[float, float] | Estimate | Share | None
-
-
-def _logit(p: float) -> float:
-    # an interval may reach 0 or 1, where the log odds end
-    p = min(max(p, 1e-9), 1 - 1e-9)
-    return math.log(p / (1 - p))
 
 
 def read_prevalence(given: Any) -> Share | None:
@@ -99,17 +97,6 @@ def read_prevalence(given: Any) -> Share | None:
             )
         return Share(low, (low + high) / 2, high)
     return Share(*[_options.fraction(given, "prevalence")] * 3)
-
-
-def depends_on_prevalence(metric: Metric) -> bool:
-    """Does the metric change with the share of positives? (Class rates do not.)
-
-    Tried on one confusion matrix of irregular numbers at three prevalences: what is a
-    function of the two rates alone is the same at all of them.
-    """
-    c = Confusion(31.0, 17.0, 12.0, 53.0)
-    values = [float(metric(c.at_prevalence(p))) for p in (0.13, 0.41, 0.77)]
-    return max(values) - min(values) > 1e-12 * max(map(abs, values))
 
 
 def prevalences(share: Share, metrics: Iterable[Metric]) -> Floats:
@@ -137,14 +124,12 @@ def is_linear(m: Metric) -> bool:
     Then the regret of a cut (the best value less its own: a maximum of linear
     functions, less one) is convex, and largest at an end of the range.
     """
-    parts = [part for _, part in m.terms] if m.terms is not None else [m]
-    return all(_is_linear(part) for part in parts)
+    return all(_is_linear(part) for _, part in m.parts)
 
 
 def _is_linear(m: Metric) -> bool:
-    if m.ratio is None:
-        return not depends_on_prevalence(m)
-    fixed = m.ratio.under is None or m.ratio.under == (1, 1, 1, 1)
+    # a sum of counts, or its share of all cases, whose number does not change
+    fixed = m.ratio is not None and m.ratio.under in (None, (1, 1, 1, 1))
     return fixed or not depends_on_prevalence(m)
 
 

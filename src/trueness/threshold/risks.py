@@ -20,20 +20,26 @@ rate is known whatever the scores:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaincinv, ndtr, rel_entr
 
 from trueness._core.arrays import Floats, Ints
 from trueness._core.binomial import at_least
 from trueness._core.checks.errors import InputError
-from trueness.metrics.algebra import Constraint, Metric, as_fraction
+from trueness._core.search import edge
+from trueness.metrics.algebra import (
+    Constraint,
+    Metric,
+    as_fraction,
+    depends_on_prevalence,
+)
 from trueness.metrics.confusion import Confusion
-from trueness.threshold.prevalence import Share, depends_on_prevalence
+from trueness.threshold.prevalence import Share
 
 Cells = tuple[bool, bool, bool, bool]  # which of tp, fp, fn, tn
 _POSITIVES, _NEGATIVES = (True, False, True, False), (False, True, False, True)
@@ -63,7 +69,7 @@ class ShareOfCases(NamedTuple):
     def is_bound(self, asked: Constraint) -> bool:
         """Is the share the metric itself, or what it lacks to one? (Not so for F1.)"""
         bound = as_fraction(asked.bound)
-        return self.bound == float(bound if asked.sign in (">=", ">") else 1 - bound)
+        return self.bound == float(bound if asked.upward else 1 - bound)
 
     def counts(self, c: Confusion) -> tuple[Ints, Ints]:
         """How many are right, and of how many?"""
@@ -101,8 +107,7 @@ class ShareOfCases(NamedTuple):
 
 
 def _total(c: Confusion, cells: Cells) -> Any:
-    counts = (c.tp, c.fp, c.fn, c.tn)
-    return np.asarray(sum(n for n, w in zip(counts, cells, strict=True) if w))
+    return np.asarray(c.weighed(cells))
 
 
 _WORDS: dict[Cells, str] = {
@@ -119,18 +124,11 @@ class MeanRisk(NamedTuple):
 
     z: tuple[float, float, float, float]
 
-    @property
-    def words(self) -> str:
-        """Which cases does it count?"""
-        return "cases that count"
-
     def counts(self, c: Confusion) -> tuple[Floats, Ints]:
         """Give the mean loss, scaled to [0, 1], and the number of cases that count."""
         n = _total(c, tuple(bool(v) for v in self.z))  # type: ignore[arg-type]
-        counts = (c.tp, c.fp, c.fn, c.tn)
-        total = np.asarray(sum(v * k for v, k in zip(self.z, counts, strict=True) if v))
         high, low = max(self.z), min(self.z)
-        loss = (high - total / np.maximum(n, 1)) / (high - low)
+        loss = (high - c.weighed(self.z) / np.maximum(n, 1)) / (high - low)
         return np.clip(loss, 0.0, 1.0), n
 
     def p_values(self, c: Confusion) -> Floats:
@@ -164,11 +162,7 @@ class MeanRisk(NamedTuple):
 
 def _relative(a: Any, b: float) -> Any:
     """Kullback and Leibler's divergence of two Bernoulli laws."""
-    one = np.where(a > 0, a * np.log(np.maximum(a, 1e-300) / b), 0.0)
-    rest = 1 - a
-    return one + np.where(
-        rest > 0, rest * np.log(np.maximum(rest, 1e-300) / (1 - b)), 0
-    )
+    return rel_entr(a, b) + rel_entr(1 - a, 1 - b)
 
 
 class RiskRates(NamedTuple):
@@ -180,17 +174,12 @@ class RiskRates(NamedTuple):
     forms: tuple[tuple[float, float, float], ...]
     left: float = 1.0
 
-    @property
-    def words(self) -> str:
-        """Which cases does it count?"""
-        return "labelled cases"
-
     def counts(self, c: Confusion) -> tuple[Any, Any]:
         """Give zero and the number of cases: no share is counted here."""
         n = _total(c, _ALL)
         return 0 * n, n
 
-    def passes(self, c: Confusion, alpha: float) -> NDArray[np.bool_]:
+    def passes(self, c: Confusion, alpha: Any) -> NDArray[np.bool_]:
         """At which cuts is it proved?
 
         By limits of both rates that hold together: each with half of the error (all of
@@ -206,8 +195,6 @@ class RiskRates(NamedTuple):
 
     def evidence(self, c: Confusion) -> Floats:
         """How far beyond its bound is the sum, as the p-value of a normal law?"""
-        from scipy.special import ndtr
-
         pos, neg = c.tp + c.fn, c.fp + c.tn
         # half a case of each kind, so that a rate of 0 or 1 has an error too
         x, y = (c.tp + 0.5) / (pos + 1), (c.fp + 0.5) / (neg + 1)
@@ -219,24 +206,17 @@ class RiskRates(NamedTuple):
 
     def p_values(self, c: Confusion) -> Floats:
         """At which error rate would it just be proved? By bisection."""
-        low, high = np.full(np.shape(c.tp), -700.0), np.zeros(np.shape(c.tp))
-        for _ in range(40):
-            middle = (low + high) / 2
-            met = np.array(
-                [self.passes(c[k], math.exp(middle[k])) for k in np.ndindex(low.shape)]
-            ).reshape(low.shape)
-            low, high = np.where(met, low, middle), np.where(met, middle, high)
-        return np.asarray(np.exp(high))
+        start, end = np.zeros(np.shape(c.tp)), np.full(np.shape(c.tp), -700.0)
+        # of rates so small that only their logarithm can be halved
+        return np.asarray(np.exp(edge(lambda x: self.passes(c, np.exp(x)), start, end)))
 
     def monotone(self) -> int:
         """Neither rises nor falls for sure."""
         return 0
 
 
-def _limit(y: Any, n: Any, tail: float, low: bool) -> Any:
+def _limit(y: Any, n: Any, tail: Any, low: bool) -> Any:
     """Give the exact one-sided limit of a rate."""
-    from scipy.special import betaincinv
-
     y, z = np.asarray(y, np.float64), np.asarray(n, np.float64) - y
     if low:
         return np.where(y > 0, betaincinv(np.maximum(y, 1), z + 1, tail), 0.0)
@@ -291,7 +271,7 @@ def _values(asked: Constraint) -> tuple[Fraction, ...] | None:
         return None
     over, under = weights
     z = [o - bound * u for o, u in zip(over, under, strict=True)]
-    return tuple(-v for v in z) if asked.sign in ("<=", "<") else tuple(z)
+    return tuple(z) if asked.upward else tuple(-v for v in z)
 
 
 def quotient_of(m: Metric) -> tuple[list[Fraction], list[Fraction]] | None:
@@ -300,9 +280,8 @@ def quotient_of(m: Metric) -> tuple[list[Fraction], list[Fraction]] | None:
     A sum of quotients with one denominator is one; a plain sum of counts is not: its
     mean depends on how many cases there are.
     """
-    parts = ((1.0, m),) if m.terms is None else m.terms
     over, under = [Fraction(0)] * 4, None
-    for weight, part in parts:
+    for weight, part in m.parts:
         if part.ratio is None or part.ratio.under is None:
             return None
         below = [as_fraction(v) for v in part.ratio.under]
@@ -320,7 +299,7 @@ def quotient_of(m: Metric) -> tuple[list[Fraction], list[Fraction]] | None:
 
 def _as_rates(asked: Constraint, share: Share | None, alpha: float) -> RiskRates | None:
     """Read a bound as one on recall and fpr; None when it is a simpler claim."""
-    bound, sign = as_fraction(asked.bound), -1 if asked.sign in ("<=", "<") else 1
+    bound, sign = as_fraction(asked.bound), 1 if asked.upward else -1
     form = _rate_form(asked.metric, bound)
     if form is not None:
         return RiskRates((tuple(float(sign * v) for v in form),))  # type: ignore[arg-type]
@@ -336,19 +315,10 @@ def _as_rates(asked: Constraint, share: Share | None, alpha: float) -> RiskRates
 
 
 def _ends(share: Share, alpha: float) -> list[float]:
-    """Widen the interval of an estimated prevalence to the error that it may use.
-
-    Normal on the scale of log odds, as far as the given interval goes.
-    """
+    """Widen the interval of an estimated prevalence to the error that it may use."""
     assert share.level is not None  # noqa: S101 - an estimate
-    given = NormalDist().inv_cdf((1 + share.level) / 2)
-    times = NormalDist().inv_cdf(1 - alpha / 2) / given
-    logit: Callable[[float], float] = lambda p: math.log(  # noqa: E731
-        max(p, 1e-12) / max(1 - p, 1e-12)
-    )
-    mid = logit(share.value)
-    wide = [mid + times * (logit(v) - mid) for v in (share.low, share.high)]
-    return [1 / (1 + math.exp(-min(max(v, -700), 700))) for v in wide]
+    z = NormalDist().inv_cdf(1 - alpha / 2)
+    return [float(p) for p in share.moved(np.array([-z, z]), share.level, 1e-12)]
 
 
 def _at_prevalence(z: tuple[Fraction, ...], p: float) -> tuple[float, float, float]:

@@ -24,9 +24,9 @@ from trueness.threshold.cuts import (
     all_cuts,
     best_cuts,
     exact_values,
-    holds,
     interval_of,
     make_cuts,
+    met_by,
     most_balanced,
     rounding_of,
     threshold_of,
@@ -83,29 +83,11 @@ def cuts_in_use(
     return tuple(make_cuts(score, seen, float(p)) for p in at)
 
 
-def cuts_of(
-    t: Tally, share: Share | None, metrics: Iterable[Metric], what: str
-) -> tuple[Cuts, ...]:
-    """Count a tally at every cut, for every prevalence that has to be looked at."""
-    if share is None:
-        return (all_cuts(t, None, what),)
-    first = all_cuts(t, share.value, what)
-    return cuts_in_use(first.score, first.seen, share, metrics)
-
-
-def allowed_in(
-    cuts: Sequence[Cuts], constraints: Sequence[Constraint]
-) -> tuple[Array, ...]:
-    """At which cuts does each constraint hold, whatever the prevalence?"""
-    return tuple(np.all([holds(c, k) for c in cuts], axis=0) for k in constraints)
-
-
 def best_of(
     cuts: Sequence[Cuts], objective: Metric, constraints: Sequence[Constraint]
 ) -> Ints:
     """Which cuts are best, in the worst case, with all constraints kept?"""
-    free = np.ones(len(cuts[0].score) + 1, dtype=bool)
-    allowed = np.all([free, *allowed_in(cuts, constraints)], axis=0)
+    allowed = met_by(cuts, constraints).all(axis=0)
     return best_in_worst_case(cuts, objective, allowed)
 
 
@@ -125,14 +107,12 @@ def best_in_worst_case(cuts: Sequence[Cuts], objective: Metric, allowed: Array) 
     at = np.flatnonzero(lowest >= np.nanmax(lowest) - reach)
     if at.size == 1 or not all(c.decides(objective) for c in cuts):
         return at
-    exact = _lowest_exactly(cuts, objective, at)
+    found = [exact_values(c, objective, at) for c in cuts]
+    exact = [
+        min(Fraction(v.over[i], v.under[i]) for v in found) for i in range(at.size)
+    ]
     top = max(exact)
-    return np.asarray(at[np.array([v == top for v in exact])])
-
-
-def _lowest_exactly(cuts: Sequence[Cuts], m: Metric, at: Ints) -> list[Fraction]:
-    found = [exact_values(c, m, at) for c in cuts]
-    return [min(Fraction(v.over[i], v.under[i]) for v in found) for i in range(at.size)]
+    return at[[v == top for v in exact]]
 
 
 def robust_cut(
@@ -152,9 +132,7 @@ def robust_cut(
     exact = is_linear(objective)
     grid = np.linspace(share.low, share.high, 2 if exact else STEPS)
     cuts = [make_cuts(first.score, first.seen, float(p)) for p in grid]
-    allowed = np.ones(len(first.score) + 1, dtype=bool)
-    for met in allowed_in(cuts, constraints):
-        allowed &= met
+    allowed = met_by(cuts, constraints).all(axis=0)
     values = np.array([values_of(c, objective) for c in cuts])
     top = np.array([np.nanmax(v[allowed]) for v in values])
     regret = np.where(allowed, (top[:, None] - values).max(axis=0), np.nan)
@@ -173,7 +151,11 @@ def robust_cut(
         path_prevalence=path,
         path_threshold=best,
         path_value=sign * value,
-        notes=_notes(exact),
+        notes=(
+            "Regrets are exact: they are largest at an end of the range."
+            if exact
+            else f"Regrets were looked at for {STEPS} prevalences of the range.",
+        ),
     )
 
 
@@ -190,9 +172,3 @@ def _path(
             threshold[i] = threshold_of(first.score, at)
             value[i] = values_of(cuts, objective)[at]
     return threshold, value
-
-
-def _notes(exact: bool) -> tuple[str, ...]:
-    if exact:
-        return ("Regrets are exact: they are largest at an end of the range.",)
-    return (f"Regrets were looked at for {STEPS} prevalences of the range.",)

@@ -24,11 +24,11 @@ from trueness._core.records import Answer, Estimate
 from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed, multiplicities
 from trueness.counts.values import Tally
-from trueness.metrics.algebra import Constraint, Metric
+from trueness.metrics.algebra import Constraint, Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import constraints as read_constraints
-from trueness.threshold.cuts import Cuts, most_balanced, threshold_of
+from trueness.threshold.cuts import most_balanced, threshold_of
 from trueness.threshold.operating_point import (
     ConstraintLike,
     OperatingPoint,
@@ -38,12 +38,12 @@ from trueness.threshold.operating_point import (
 from trueness.threshold.prevalence import (
     PrevalenceLike,
     Share,
-    depends_on_prevalence,
     read_prevalence,
 )
 from trueness.threshold.robust import best_of, cuts_in_use
 
 DRAWS = 4000  # from the posterior, for every interval
+_RATES = ("bag", "whole")  # of a choice: in its sample, and of all cases
 
 
 @final
@@ -185,10 +185,10 @@ def validate_threshold(
     tried = repeated(task.tally, replicates, rng, partial(_run, task))
     runs = _enough(task, tried, replicates)
     left = np.array([r.left for r in runs])
-    pooled = worst([_left_out(task, left.sum(axis=0), s) for s in task.ends], task)
-    bag, whole = np.array([r.bag for r in runs]), np.array([r.whole for r in runs])
+    pooled = float(_worst(_left_out(task, left.sum(axis=0)), task))
+    bag, whole = (np.array([getattr(r.again, k) for r in runs]) for k in _RATES)
     draws = [rate_draws(point.confusion, bag, whole, s, rng) for s in task.ends]
-    cuts = np.array([r.threshold for r in runs])
+    cuts = np.array([r.again.threshold for r in runs])
     return Validation(
         point=point,
         threshold=spread(point.threshold, cuts, level),
@@ -197,9 +197,12 @@ def validate_threshold(
         corrected=_quantiles(shown, draws, pooled, level),
         optimism=point.value - pooled,
         in_bag=np.array([r.inside for r in runs]),
-        out_of_bag=_objective_out(task, left),
+        out_of_bag=_worst(_left_out(task, left), task),
         metrics=_at_the_point(task, point, draws, level),
-        holds={repr(c): _held(c, task, left) for c in bounds},
+        holds={
+            repr(c): float(np.mean([c(x) for x in _left_out(task, left)]))
+            for c in bounds
+        },
         failed=1 - len(runs) / replicates,
         prevalence=_words(task),
         notes=_notes(task),
@@ -226,11 +229,9 @@ class _Task(NamedTuple):
 
 
 class _Run(NamedTuple):
-    threshold: float
+    again: Again
     inside: float
     left: tuple[int, ...]  # tp, fp, fn, tn of the cases left out
-    bag: tuple[float, float]  # recall and false positive rate in the sample
-    whole: tuple[float, float]  # the same, of all cases at the same cut
 
 
 def _enough(task: _Task, found: Iterable[_Run | None], replicates: int) -> list[_Run]:
@@ -296,44 +297,48 @@ def repeated(
 def _run(
     task: _Task, space: Ints, pos: Array, neg: Array, pos_out: Array, neg_out: Array
 ) -> _Run | None:
-    score = task.tally.score
-    cuts = _task_cuts(task, space, pos, neg)
-    if cuts is None:
-        return None
-    best = best_of(cuts, task.objective, task.constraints)
-    if not best.size:
-        return None
-    at = most_balanced(cuts[0], best)
-    threshold = sample_threshold(score, at, pos[at:] + neg[at:])
-    # how many rows of the whole tally are flagged
-    k = int(score.size - np.searchsorted(score[::-1], threshold, side="left"))
-    tp, fp = int(pos_out[:k].sum()), int(neg_out[:k].sum())
-    left = (tp, fp, int(pos_out.sum()) - tp, int(neg_out.sum()) - fp)
-    t, seen = task.tally, cuts[0].seen
-    bag = _rate(seen.tp[at], seen.tp[-1]), _rate(seen.fp[at], seen.fp[-1])
-    whole = int(t.pos[:k].sum()) / t.n_pos, int(t.neg[:k].sum()) / t.n_neg
-    inside = worst([c.used[at] for c in cuts], task)
-    return _Run(threshold, inside, left, bag, whole)
-
-
-def _rate(count: Any, of: Any) -> float:
-    return float(count) / float(of) if of else math.nan
-
-
-def worst(found: Iterable[Confusion], task: _Task) -> float:
-    """What is the objective where the prevalence is least favourable?"""
-    values = [float(task.shown(c)) for c in found]
-    return max(values) if task.smallest else min(values)
-
-
-def _task_cuts(
-    task: _Task, space: Ints, pos: Array, neg: Array
-) -> tuple[Cuts, ...] | None:
     seen = sample_counts(space, pos, neg, both=task.share is not None)
     if seen is None:
         return None
     metrics = (task.shown, *(c.metric for c in task.constraints))
-    return cuts_in_use(task.tally.score, seen, task.share, metrics)
+    cuts = cuts_in_use(task.tally.score, seen, task.share, metrics)
+    best = best_of(cuts, task.objective, task.constraints)
+    if not best.size:
+        return None
+    at = most_balanced(cuts[0], best)
+    again = chosen_again(task.tally, seen, at, pos, neg)
+    tp, fp = int(pos_out[: again.row].sum()), int(neg_out[: again.row].sum())
+    left = (tp, fp, int(pos_out.sum()) - tp, int(neg_out.sum()) - fp)
+    return _Run(again, float(_worst([c.used[at] for c in cuts], task)), left)
+
+
+class Again(NamedTuple):
+    """A cut that was chosen again: its threshold, and how many rows it flags.
+
+    ``bag`` and ``whole`` are recall and fpr there, in the sample and of all cases.
+    """
+
+    threshold: float
+    row: int
+    bag: list[float]
+    whole: list[float]
+
+
+def chosen_again(t: Tally, seen: Confusion, at: int, pos: Array, neg: Array) -> Again:
+    """Carry a cut of a sample over to the tally that it was drawn from."""
+    threshold = _sample_threshold(t.score, at, pos[at:] + neg[at:])
+    k = int(t.score.size - np.searchsorted(t.score[::-1], threshold, side="left"))
+    bag = [
+        float(c[at]) / float(c[-1]) if c[-1] else math.nan for c in (seen.tp, seen.fp)
+    ]
+    whole = [int(t.pos[:k].sum()) / t.n_pos, int(t.neg[:k].sum()) / t.n_neg]
+    return Again(threshold, k, bag, whole)
+
+
+def _worst(found: Iterable[Confusion], task: _Task) -> Any:
+    """What is the objective where the prevalence is least favourable?"""
+    values = np.array([task.shown(c) for c in found])
+    return values.max(axis=0) if task.smallest else values.min(axis=0)
 
 
 def sample_counts(
@@ -353,7 +358,7 @@ def sample_counts(
     return Confusion(tp, fp, fn, tn)
 
 
-def sample_threshold(score: Floats, at: int, below: Array) -> float:
+def _sample_threshold(score: Floats, at: int, below: Array) -> float:
     """Give the threshold of a cut, between two scores that the sample has.
 
     Of cuts that repeat each other the first is taken, so the score above is one of the
@@ -366,21 +371,11 @@ def sample_threshold(score: Floats, at: int, below: Array) -> float:
     return threshold_of(np.array(near), min(at, 1))
 
 
-def _left_out(task: _Task, counts: Ints, share: Share | None) -> Confusion:
+def _left_out(task: _Task, counts: Ints) -> list[Confusion]:
     """Scale counts (..., 4) of cases left out to as many as the tally has."""
     times = task.tally.n / np.maximum(counts.sum(axis=-1, keepdims=True), 1)
     c = Confusion(*np.moveaxis(counts * times, -1, 0))
-    return c if share is None else c.at_prevalence(share.value)
-
-
-def _objective_out(task: _Task, left: Ints) -> Floats:
-    """Give the objective of each choice on the cases left out, at its worst."""
-    values = np.array([task.shown(_left_out(task, left, s)) for s in task.ends])
-    return np.asarray(values.max(axis=0) if task.smallest else values.min(axis=0))
-
-
-def _held(c: Constraint, task: _Task, left: Ints) -> float:
-    return float(np.mean([c(_left_out(task, left, s)) for s in task.ends]))
+    return [_in_use(c, share) for share in task.ends]
 
 
 class Resample:
@@ -416,17 +411,24 @@ class Resample:
         return tuple(np.add.reduceat(p, self.starts, dtype=np.int64) for p in parts)
 
     def _cells(self, rng: np.random.Generator) -> tuple[Array, ...]:
-        """Say for each cell how many cases are taken 0, 1, 2, ... times."""
-        left, bag = self.cells, np.zeros_like(self.cells)
-        out = left
-        k = 0
-        while left.any():
-            taken = rng.binomial(left, _exactly(k))
-            left = left - taken
-            bag = bag + k * taken
-            out = taken if k == 0 else out
-            k += 1
+        bag, out = poisson_cells(self.cells, rng)
         return (*bag.T, *out.T)
+
+
+def poisson_cells(cells: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Take each case of each cell a Poisson(1) number of times: taken, left out.
+
+    How many cases are taken 0, 1, 2, ... times: each is a binomial number of the cases
+    that are taken at least so often.
+    """
+    left, bag, k = cells, np.zeros_like(cells), 0
+    out = cells
+    while left.any():
+        taken = rng.binomial(left, _exactly(k))
+        left, bag = left - taken, bag + k * taken
+        out = taken if k == 0 else out
+        k += 1
+    return bag, out
 
 
 def _exactly(k: int) -> float:
@@ -472,30 +474,40 @@ def rate_draws(
 ) -> Confusion:
     """Draw confusion matrices of the chosen rule in the population.
 
-    The rate of a class in the sample is its rate in the population, plus chance, plus
-    what the choice made of chance. The repeated choices, judged by their samples
-    (``bag``: recall and fpr) and by all cases (``whole``), show the same difference;
-    its mean is taken off, and where it varies more than the binomial law says, the
-    class counts as fewer cases.
+    ``bag`` and ``whole`` are recall and fpr of the repeated choices, in their samples
+    and of all cases.
     """
     sizes = int(c.tp + c.fn), int(c.fp + c.tn)
     rates = []
     for k, (seen, n) in enumerate(zip((c.tp, c.fp), sizes, strict=True)):
-        lead = (bag - whole)[:, k]
-        lead = lead[np.isfinite(lead)]
-        shift = float(lead.mean()) if lead.size else 0.0
-        binomial = float((whole[:, k] * (1 - whole[:, k])).mean()) / n
-        times = max(1.0, float(lead.var()) / binomial) if binomial else 1.0
-        rate, half, cases = min(max(int(seen) / n - shift, 0.0), 1.0), 0.5, n / times
-        rates.append(
-            rng.beta(rate * cases + half, (1 - rate) * cases + half, size=DRAWS)
-        )
+        rate, cases = without_optimism(int(seen), n, bag[:, k], whole[:, k])
+        # Jeffreys' prior: half a case of each kind
+        rates.append(rng.beta(rate * cases + 0.5, (1 - rate) * cases + 0.5, size=DRAWS))
     total, (recall, fpr) = sum(sizes), rates
     part: Any = share.draw(rng, DRAWS) if isinstance(share, Share) else share
     if part is None:
         part = rng.beta(sizes[0] + 0.5, sizes[1] + 0.5, DRAWS)
     p, q = total * part, total * (1 - part)
     return Confusion(recall * p, fpr * q, (1 - recall) * p, (1 - fpr) * q)
+
+
+def without_optimism(
+    seen: int, n: int, bag: Floats, whole: Floats
+) -> tuple[float, float]:
+    """Which rate is left of a chosen cut, and how many cases is it worth?
+
+    The rate of a class in the sample is its rate in the population, plus chance, plus
+    what the choice made of chance. The repeated choices, judged by their samples
+    (``bag``) and by all cases (``whole``), show the same difference; its mean is taken
+    off, and where it varies more than the binomial law says, the class counts as fewer
+    cases.
+    """
+    lead = bag - whole
+    lead = lead[np.isfinite(lead)]
+    shift = float(lead.mean()) if lead.size else 0.0
+    binomial = float((whole * (1 - whole)).mean()) / n
+    times = max(1.0, float(lead.var()) / binomial) if binomial else 1.0
+    return min(max(seen / n - shift, 0.0), 1.0), n / times
 
 
 def _quantiles(
@@ -512,13 +524,7 @@ def interval_of_draws(values: Any, value: float, level: float) -> Estimate:
     """Give quantiles of draws; the value of the sample belongs to its interval."""
     values = np.asarray(values)
     with np.errstate(invalid="ignore"):  # an odds ratio may be infinite
-        spread = float(np.nanstd(values))
-    low, high = np.nanquantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(
-        value,
-        min(float(low), value),
-        max(float(high), value),
-        level,
-        "corrected jeffreys",
-        spread,
-    )
+        sd = float(np.nanstd(values))
+    low, high = np.nanquantile(values, [(1 - level) / 2, (1 + level) / 2]).tolist()
+    ends = min(low, value), max(high, value)
+    return Estimate(value, *ends, level, "corrected jeffreys", sd)

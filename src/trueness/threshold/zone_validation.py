@@ -25,24 +25,19 @@ from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Metric, as_fraction
 from trueness.metrics.confusion import Confusion
-from trueness.threshold.cuts import (
-    Cuts,
-    Interval,
-    all_cuts,
-    interval_of,
-    make_cuts,
-    threshold_of,
-)
+from trueness.threshold.cuts import Cuts, Interval, all_cuts, make_cuts
 from trueness.threshold.guarantees import Proof, proofs_at, prove
 from trueness.threshold.operating_point import ConstraintLike, read_objective
 from trueness.threshold.pairs import Sum, best_pairs
 from trueness.threshold.validation import (
     DRAWS,
+    Again,
+    chosen_again,
     interval_of_draws,
     repeated,
     sample_counts,
-    sample_threshold,
     spread,
+    without_optimism,
 )
 from trueness.threshold.zones import (
     Limit,
@@ -53,6 +48,8 @@ from trueness.threshold.zones import (
     form_values,
     quotient,
     read_limits,
+    sided,
+    two_cuts,
 )
 
 # what is shown besides objective and constraints
@@ -180,9 +177,7 @@ def validate_thresholds(
     level = _options.fraction(level, "level")
     replicates = _options.whole_number(replicates, "replicates", at_least=2)
     rng = _options.generator(rng)
-    shown, objective = read_objective(
-        "accuracy" if maximize is None else maximize, minimize
-    )
+    shown, objective = read_objective(maximize, minimize)
     limits = read_limits(subject_to)
     cuts = all_cuts(t, prevalence, "validate_thresholds")
     task = _ZoneTask(t.labelled(), cuts, objective, limits)
@@ -201,13 +196,16 @@ def validate_thresholds(
     expected = float(pooled.measure(shown, cuts))
     return ZoneValidation(
         zones=zones,
-        lower=spread(zones.lower, np.array([r.lower for r in runs]), level),
-        upper=spread(zones.upper, np.array([r.upper for r in runs]), level),
+        lower=spread(zones.lower, np.array([r.lower.threshold for r in runs]), level),
+        upper=spread(zones.upper, np.array([r.upper.threshold for r in runs]), level),
         value=zones.value,
         corrected=interval_of_draws(drawn.measure(shown, cuts), expected, level),
         optimism=zones.value - expected,
         metrics=_metrics(task, zones, drawn, level),
-        holds={str(k): _held(k, left, cuts) for k in limits},
+        holds={
+            str(k): float(np.mean(k.asked.decide(left.measure(k, cuts))))
+            for k in limits
+        },
         failed=1 - len(runs) / replicates,
         notes=(
             "The cases are assumed to be independent and like those in use; what a "
@@ -224,39 +222,30 @@ class _ZoneTask(NamedTuple):
 
 
 class _ZoneRun(NamedTuple):
-    lower: float
-    upper: float
+    upper: Again
+    lower: Again
     left: tuple[int, ...]  # flagged, doubtful and cleared; positives and negatives
-    bag: tuple[float, ...]  # recall and fpr of the upper, then of the lower cut
-    whole: tuple[float, ...]
 
 
 def _run(
     task: _ZoneTask, space: Ints, pos: Array, neg: Array, pos_out: Array, neg_out: Array
 ) -> _ZoneRun | None:
-    score, asked = task.tally.score, task.cuts.asked
     seen = sample_counts(space, pos, neg, both=True)
     if seen is None:
         return None
-    cuts = make_cuts(score, seen, asked)
+    cuts = make_cuts(task.tally.score, seen, task.cuts.asked)
     found, _ = choose_pair(cuts, task.objective, task.limits)
     if found is None:
         return None
-    flagged = cuts.seen.tp + cuts.seen.fp
-    thresholds, rows, bag = [], [], []
-    for at in fewest_deferred(cuts, found):
-        # rows without a case of the sample repeat a cut: the first of them is meant
-        k = int(np.searchsorted(flagged, flagged[at], side="left"))
-        thresholds.append(sample_threshold(score, k, pos[k:] + neg[k:]))
-        row = np.searchsorted(score[::-1], thresholds[-1], side="left")
-        rows.append(int(score.size - row))
-        ends = cuts.seen.tp, cuts.seen.fp
-        bag += [float(c[at]) / float(c[-1]) if c[-1] else math.nan for c in ends]
-    left, whole = _zone_counts(pos_out, neg_out, rows), []
-    for k in rows:
-        whole += [int(task.tally.pos[:k].sum()) / task.tally.n_pos]
-        whole += [int(task.tally.neg[:k].sum()) / task.tally.n_neg]
-    return _ZoneRun(thresholds[1], thresholds[0], left, tuple(bag), tuple(whole))
+    flagged = seen.tp + seen.fp
+    # rows without a case of the sample repeat a cut: the first of them is meant
+    first = [
+        int(np.searchsorted(flagged, flagged[k])) for k in fewest_deferred(cuts, found)
+    ]
+    upper, lower = (chosen_again(task.tally, seen, k, pos, neg) for k in first)
+    return _ZoneRun(
+        upper, lower, _zone_counts(pos_out, neg_out, [upper.row, lower.row])
+    )
 
 
 def _zone_counts(pos: Array, neg: Array, rows: list[int]) -> tuple[int, ...]:
@@ -282,22 +271,21 @@ def _posterior(
     task: _ZoneTask, zones: Zones, runs: list[_ZoneRun], rng: np.random.Generator
 ) -> _Outcome:
     """Draw outcomes of the chosen rule in the population; see ``validation.py``."""
-    bag, whole = np.array([r.bag for r in runs]), np.array([r.whole for r in runs])
+    bag, whole = (
+        np.array([getattr(r.upper, k) + getattr(r.lower, k) for r in runs])
+        for k in ("bag", "whole")
+    )
     c, n_pos, n_neg = zones.confusion, task.cuts.n_pos, task.cuts.n_neg
-    found = int(c.tp), int(c.fp), int(c.tp) + zones.deferred_pos
-    seen = np.array([*found, int(c.fp) + zones.deferred_neg], dtype=np.float64)
-    sizes = np.array([n_pos, n_neg, n_pos, n_neg], dtype=np.float64)
-    lead = bag - whole
-    rates = np.clip(seen / sizes - np.nanmean(lead, axis=0), 0, 1)
-    binomial = (whole * (1 - whole)).mean(axis=0) / sizes
-    with np.errstate(divide="ignore", invalid="ignore"):
-        times = np.nan_to_num(np.nanvar(lead, axis=0) / binomial, nan=1.0, posinf=1.0)
+    seen = (int(c.tp), zones.deferred_pos), (int(c.fp), zones.deferred_neg)
     n, parts = n_pos + n_neg, []
-    for k, size in enumerate((n_pos, n_neg)):
-        yes, either = rates[k], max(rates[k], rates[k + 2])
-        cases = size / max(1.0, times[k], times[k + 2])
-        shares = np.array([yes, either - yes, 1 - either])
-        parts.append(rng.dirichlet(shares * cases + 0.5, DRAWS).T)
+    for k, (size, (yes, doubt)) in enumerate(zip((n_pos, n_neg), seen, strict=True)):
+        # the shares from the upper cut on, and from the lower one on
+        (high, many), (low, few) = (
+            without_optimism(y, size, bag[:, at], whole[:, at])
+            for y, at in ((yes, k), (yes + doubt, k + 2))
+        )
+        shares = np.array([high, max(low - high, 0.0), 1 - max(high, low)])
+        parts.append(rng.dirichlet(shares * min(many, few) + 0.5, DRAWS).T)
     share: Any = task.cuts.asked
     if share is None:
         share = rng.beta(n_pos + 0.5, n_neg + 0.5, DRAWS)
@@ -322,10 +310,6 @@ def _metrics(
             values = drawn.measure(limit, task.cuts)
             found[name] = interval_of_draws(values, value, level)
     return found
-
-
-def _held(limit: Limit, left: _Outcome, cuts: Cuts) -> float:
-    return float(np.mean(limit.asked.decide(left.measure(limit, cuts))))
 
 
 @final
@@ -436,11 +420,10 @@ def guaranteed_thresholds(
     alpha = float((1 - as_fraction(confidence)) / len(limits))
     generator = _options.generator(rng)
     proved = [prove(t, k.asked, alpha, generator, prevalence) for k in limits]
-    rows, size = [], len(t) + 1
-    none = np.zeros(size, dtype=np.int64)
-    for limit, p in zip(limits, proved, strict=True):
-        met = np.where(np.isin(np.arange(size), p.cuts), 0, -1)
-        rows.append(Sum(met, none) if limit.side == "above" else Sum(none, met))
+    rows = [
+        sided(k, np.isin(np.arange(len(t) + 1), p.cuts))
+        for k, p in zip(limits, proved, strict=True)
+    ]
     cases = np.concatenate([[0], np.cumsum(t.pos + t.neg)])
     found = best_pairs(Sum(cases, -cases), rows)
     if found is None:
@@ -450,21 +433,15 @@ def guaranteed_thresholds(
             "guaranteed_threshold."
         )
     i, j = int(found.first[0]), int(found.second[0])
-    cuts = all_cuts(t, None, "guaranteed_thresholds")
-    seen = cuts.seen
     proofs = [
         proofs_at(p, i if k.side == "above" else j, 1 - alpha)
         for k, p in zip(limits, proved, strict=True)
     ]
     return GuaranteedZones(
-        lower=threshold_of(t.score, j),
-        upper=threshold_of(t.score, i),
-        lower_interval=interval_of(t.score, j),
-        upper_interval=interval_of(t.score, i),
+        **two_cuts(all_cuts(t, None, "guaranteed_thresholds"), i, j),
         constraint=" and ".join(map(str, limits)),
         confidence=confidence,
         defer=float(cases[j] - cases[i]) / float(cases[-1]),
-        confusion=Confusion(seen.tp[i], seen.fp[i], seen.fn[j], seen.tn[j]),
         proofs=tuple(proofs),
         notes=(
             "The guarantee is about cases like these, drawn independently; it does "

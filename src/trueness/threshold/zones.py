@@ -16,13 +16,15 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from trueness._core.arrays import Array
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
-from trueness._core.checks.words import described, is_several
 from trueness._core.records import Record
+from trueness._core.search import largest_quotient
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 from trueness.metrics.confusion import Confusion
+from trueness.metrics.grammar import BOUNDS, one_or_more
 from trueness.metrics.grammar import constraint as read_constraint
 from trueness.metrics.grammar import metric as read_metric
 from trueness.threshold.cuts import (
@@ -34,7 +36,11 @@ from trueness.threshold.cuts import (
     threshold_of,
     value_at,
 )
-from trueness.threshold.operating_point import ConstraintLike, read_objective
+from trueness.threshold.operating_point import (
+    ConstraintLike,
+    objective_text,
+    read_objective,
+)
 from trueness.threshold.pairs import Pairs, Sum, best_pairs
 
 _SIDED = re.compile(r"^(?P<left>.+?)\s+(?P<side>above|below)\s*(?P<rest>[<>]=?.+)$")
@@ -232,9 +238,7 @@ def best_thresholds(
             "best_thresholds needs an objective: what a deferred case costs. Type "
             'minimize="cost(fp=1, fn=10, defer=0.3)".'
         )
-    shown, objective = read_objective(
-        "accuracy" if maximize is None else maximize, minimize
-    )
+    shown, objective = read_objective(maximize, minimize)
     limits = read_limits(subject_to)
     cuts = all_cuts(t, prevalence, "best_thresholds")
     return _zones(cuts, shown, objective, limits)
@@ -252,21 +256,14 @@ def undeferred(objective: Any) -> Metric | None:
     'cost(fp=1, fn=10)'
     """
     m = read_metric(objective)
-    parts = ((1.0, m),) if m.terms is None else m.terms
-    kept = [w * part for w, part in parts if part.name not in ("defer", "deferred")]
+    kept = [w * part for w, part in m.parts if part.name not in ("defer", "deferred")]
     return sum(kept[1:], kept[0]) + m.constant if kept else None
 
 
 def read_limits(given: Any) -> tuple[Limit, ...]:
     """Read constraints, with the side that each is about."""
-    if isinstance(given, (str, Constraint)):
-        given = (given,)
-    if not is_several(given):
-        raise InputError(
-            f"subject_to must be constraints; found {described(given)}. Type "
-            f'subject_to=["defer <= 0.1", "npv below >= 0.99"].'
-        )
-    return tuple(_limit(c) for c in given)
+    several = one_or_more(given, BOUNDS, '["defer <= 0.1", "npv below >= 0.99"]')
+    return tuple(_limit(c) for c in several)
 
 
 def _limit(given: Any) -> Limit:
@@ -285,7 +282,6 @@ def _zones(
     i, j = fewest_deferred(cuts, found)
     pairs = zip(found.first.tolist(), found.second.tolist(), strict=True)
     listed = [(i, j), *(p for p in pairs if p != (i, j))]
-    single = _single(cuts, objective, limits)
     sign = 1 if objective is shown else -1
     seen = cuts.seen
     notes = [
@@ -297,36 +293,44 @@ def _zones(
             "More than 1,000 pairs of thresholds are optimal; not all are listed."
         )
     return Zones(
-        lower=threshold_of(cuts.score, j),
-        upper=threshold_of(cuts.score, i),
-        lower_interval=interval_of(cuts.score, j),
-        upper_interval=interval_of(cuts.score, i),
-        value=float(sign * value),
-        confusion=Confusion(seen.tp[i], seen.fp[i], seen.fn[j], seen.tn[j]),
+        **two_cuts(cuts, i, j),
+        value=float(sign * (value or 0)),
         deferred_pos=int(seen.tp[j] - seen.tp[i]),
         deferred_neg=int(seen.fp[j] - seen.fp[i]),
-        defer=_deferred(cuts, i, j) / (cuts.n_pos + cuts.n_neg),
-        single=sign * single,
+        defer=float(_deferred(cuts, i, j)) / (cuts.n_pos + cuts.n_neg),
+        single=sign * _single(cuts, objective, limits),
         pairs=tuple(
             (interval_of(cuts.score, b), interval_of(cuts.score, a)) for a, b in listed
         ),
-        objective=f"{'maximize' if sign > 0 else 'minimize'} {shown.name}",
+        objective=objective_text(shown, objective),
         constraints={str(k): limit_value(cuts, k, i, j) for k in limits},
         prevalence=cuts.prevalence,
         notes=tuple(notes),
     )
 
 
-def _deferred(cuts: Cuts, i: int, j: int) -> float:
+def two_cuts(cuts: Cuts, i: int, j: int) -> dict[str, Any]:
+    """Give the fields that every record of an upper cut i and a lower cut j has."""
+    seen = cuts.seen
+    return {
+        "lower": threshold_of(cuts.score, j),
+        "upper": threshold_of(cuts.score, i),
+        "lower_interval": interval_of(cuts.score, j),
+        "upper_interval": interval_of(cuts.score, i),
+        "confusion": Confusion(seen.tp[i], seen.fp[i], seen.fn[j], seen.tn[j]),
+    }
+
+
+def _deferred(cuts: Cuts, i: Any, j: Any) -> Any:
     used = cuts.used
-    return float(used.tp[j] - used.tp[i] + used.fp[j] - used.fp[i])
+    return used.tp[j] - used.tp[i] + used.fp[j] - used.fp[i]
 
 
 def fewest_deferred(cuts: Cuts, found: Pairs) -> tuple[int, int]:
     """Of equally good pairs take the one with the smallest zone of doubt."""
     used, i, j = cuts.used, found.first, found.second
-    doubt = used.tp[j] - used.tp[i] + used.fp[j] - used.fp[i]
-    at = int(np.lexsort([np.abs(used.fp[i] - used.fn[j]), doubt])[0])
+    balance = np.abs(used.fp[i] - used.fn[j])
+    at = int(np.lexsort([balance, _deferred(cuts, i, j)])[0])
     return int(i[at]), int(j[at])
 
 
@@ -342,7 +346,7 @@ def limit_value(cuts: Cuts, limit: Limit, i: int, j: int) -> float:
 
 def choose_pair(
     cuts: Cuts, objective: Metric, limits: tuple[Limit, ...]
-) -> tuple[Pairs | None, Fraction]:
+) -> tuple[Pairs | None, Fraction | None]:
     """Find the best pairs, and their value; None when none is allowed."""
     rows = [row for limit in limits for row in _rows(cuts, limit)]
     over, under = quotient(objective, cuts)
@@ -350,21 +354,17 @@ def choose_pair(
         found = best_pairs(_sum(cuts, over), rows)
         return found, _value(cuts, found, over, under)
     rows.append(_sum(cuts, under, strict=True))
-    # Dinkelbach: the largest over - q * under is zero exactly at the largest q
-    found, best = best_pairs(_sum(cuts, over), rows), Fraction(0)
-    while found is not None:
-        reached = _value(cuts, found, over, under)
-        again = best_pairs(_sum(cuts, over.plus(under, -reached)), rows)
-        if again is None or again.value <= 0:
-            # all pairs on which the lead is zero are optimal, not only the last found
-            return (again or found), reached
-        found, best = again, reached
-    return None, best
+    q, found, again, _ = largest_quotient(
+        lambda q: best_pairs(_sum(cuts, over.plus(under, -q)), rows),
+        lambda pairs: _value(cuts, pairs, over, under),
+    )
+    # all pairs on which the lead is zero are optimal, not only the last found
+    return again or found, q
 
 
-def _value(cuts: Cuts, found: Pairs | None, over: Form, under: Form) -> Fraction:
+def _value(cuts: Cuts, found: Pairs | None, over: Form, under: Form) -> Fraction | None:
     if found is None:
-        return Fraction(0)
+        return None
     i, j = int(found.first[0]), int(found.second[0])
     return _at(cuts, over, i, j) / _at(cuts, under, i, j)
 
@@ -378,9 +378,8 @@ def quotient(metric: Metric, cuts: Cuts, all_decided: bool = False) -> ZoneQuoti
     """
     if all_decided and metric.name in _OF_RATES:
         return quotient(read_metric(_OF_RATES[metric.name]), cuts, all_decided)
-    parts = ((1.0, metric),) if metric.terms is None else metric.terms
     total = ZoneQuotient(_ZERO._replace(const=as_fraction(metric.constant)), _ONE)
-    for weight, part in parts:
+    for weight, part in metric.parts:
         q = _part(part, cuts, metric)
         if all_decided:
             q = _fixed(q, cuts)
@@ -406,10 +405,8 @@ def _fixed(q: ZoneQuotient, cuts: Cuts) -> ZoneQuotient:
 def _part(part: Metric, cuts: Cuts, whole: Metric) -> ZoneQuotient:
     n = Fraction(cuts.n_pos + cuts.n_neg)
     if part.name in ("defer", "deferred"):
-        every = n if part.name == "defer" else Fraction(1)
-        return ZoneQuotient(
-            _ZERO._replace(defer=Fraction(1)), _ZERO._replace(const=every)
-        )
+        every = _ONE if part.name == "deferred" else _ZERO._replace(const=n)
+        return ZoneQuotient(_ZERO._replace(defer=Fraction(1)), every)
     if part.name in _TOTALS:
         share = as_fraction(cuts.prevalence) if cuts.asked else Fraction(cuts.n_pos, n)
         size = {"cases": n, "positives": n * share, "negatives": n * (1 - share)}
@@ -417,8 +414,7 @@ def _part(part: Metric, cuts: Cuts, whole: Metric) -> ZoneQuotient:
     if part.ratio is None:
         raise _not_a_quotient(whole)
     over, under = part.ratio
-    top = _form(over)
-    return ZoneQuotient(top, _ONE if under is None else _form(under))
+    return ZoneQuotient(_form(over), _ONE if under is None else _form(under))
 
 
 def _form(weights: tuple[float, float, float, float]) -> Form:
@@ -504,17 +500,21 @@ def _sum(cuts: Cuts, form: Form, strict: bool = False) -> Sum:
 
 def _rows(cuts: Cuts, limit: Limit) -> list[Sum]:
     """Write a constraint as functions of the pair that must not be negative."""
-    c, size = limit.asked, len(cuts.score) + 1
+    c = limit.asked
     if limit.side:
-        met = np.where(holds(cuts, c), 0, -1)
-        none = np.zeros(size, dtype=np.int64)
-        return [Sum(met, none) if limit.side == "above" else Sum(none, met)]
+        return [sided(limit, holds(cuts, c))]
     over, under = quotient(c.metric, cuts)
+    # over / under >= b is over - b * under >= 0 where under > 0, which is a row too
     lead = over.plus(under, -as_fraction(c.bound))
-    if c.sign in ("<=", "<"):
-        lead = _ZERO.plus(lead, Fraction(-1))
-    rows = [_sum(cuts, lead, strict=c.sign in ("<", ">"))]
+    lead = lead if c.upward else _ZERO.plus(lead, Fraction(-1))
+    rows = [_sum(cuts, lead, strict=c.strict)]
     return rows if under.is_constant else [_sum(cuts, under, strict=True), *rows]
+
+
+def sided(limit: Limit, met: Array) -> Sum:
+    """Forbid the upper cuts, or the lower ones, at which a limit is not met."""
+    row, none = np.where(met, 0, -1), np.zeros(met.size, dtype=np.int64)
+    return Sum(row, none) if limit.side == "above" else Sum(none, row)
 
 
 def _single(cuts: Cuts, objective: Metric, limits: tuple[Limit, ...]) -> float:
