@@ -9,8 +9,9 @@ from sklearn import metrics as sk
 
 import trueness
 from trueness import Confusion, InputError, NotEnoughCases, Tally
+from trueness.metrics.algebra import depends_on_prevalence
 from trueness.metrics.definitions import METRICS
-from trueness.metrics.intervals import estimates, rests_on_prevalence
+from trueness.metrics.intervals import estimates
 
 RNG = np.random.default_rng(5)
 Y = (RNG.random(200) < 0.3).astype(int)
@@ -130,8 +131,8 @@ def test_prevalence_and_sampling():
     assert "precision" not in design.metrics
     assert "recall" in design.metrics
     assert "pass prevalence= to get them" in design.notes[0]
-    assert rests_on_prevalence(trueness.f1)
-    assert not rests_on_prevalence(trueness.youden)
+    assert depends_on_prevalence(trueness.f1)
+    assert not depends_on_prevalence(trueness.youden)
     with pytest.raises(InputError, match="depends on the prevalence"):
         trueness.precision(Y, S, threshold=0.4, sampling="case-control")
 
