@@ -1,75 +1,208 @@
-"""Does the analysis of reader studies keep its level, and do its intervals cover?
+"""Do reader studies keep their level, and is planned power reached?
 
-    python benchmarks/study_readers.py [SAMPLES]
+    python benchmarks/study_readers.py [size | margin | plan] [STUDIES]
 
-Studies of two equal treatments by the model of Roe and Metz (1997): variances of
-readers .01, of their interplay with treatments as given, of cases .3, cases and
-treatments .3, cases and readers .2, and the rest .2. Prints a table for
-docs/maths/readers.md: shares with p < 0.05 by each covariance, and by cases nested
-within readers.
+Studies by the model of Roe and Metz (1997): variances of readers .01, of their
+interplay with treatments as given, of cases .3, cases and treatments .3, cases and
+readers .2, and the rest .2, so that the scores of a class have variance 1 and the AUC
+of a reader with shift m is Phi(m / sqrt(2)). ``size``: shares of p < 0.05 for equal
+treatments. ``margin``: the first treatment is worse by exactly the margin; shares of
+studies that call it non-inferior or equivalent. ``plan``: power that ``plan_readers``
+promises, from components that are means over many pilot studies, and the share of new
+studies that find the difference. Tables are in docs/maths/readers.md.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import norm
 
 import trueness
+from trueness.readers.analysis import ReaderComponents, ReaderStudy
 
 
-def study(
-    rng: np.random.Generator,
-    readers: int,
-    cases: tuple[int, int],
-    mean: float,
-    interplay: float,
-    nested: bool = False,
-) -> dict[str, np.ndarray]:
-    n, y = sum(cases), np.repeat([1, 0], cases)
-    shape = (2, readers, n)
-    shift = mean + 0.1 * rng.normal(size=(1, readers, 1))
-    shift = shift + np.sqrt(interplay) * rng.normal(size=(2, readers, 1))
-    many = readers if nested else 1  # every reader with cases of his own
-    s = (
-        y * shift
-        + np.sqrt(0.3) * rng.normal(size=(1, many, n))
-        + np.sqrt(0.3) * rng.normal(size=(2, many, n))
-        + np.sqrt(0.2) * rng.normal(size=(1, readers, n))
-        + np.sqrt(0.2) * rng.normal(size=shape)
+class Design(NamedTuple):
+    """What is simulated: ``loss`` is by how much the first treatment is worse."""
+
+    readers: int
+    cases: tuple[int, int]
+    area: float
+    interplay: float = 0.0
+    nested: str = ""  # within readers: "cases"; within treatments: "readers", "both"
+    loss: float = 0.0
+
+    @property
+    def size(self) -> str:
+        return f"{self.cases[0]} + {self.cases[1]}"
+
+    def shifts(self, rng: np.random.Generator) -> np.ndarray:
+        """Draw the readers: shift of the positives, (2, readers)."""
+        spread = np.sqrt(2.01 + self.interplay)
+        mean = spread * norm.ppf([[self.area - self.loss], [self.area]])
+        many = 2 if self.nested in ("readers", "both") else 1
+        own = rng.normal(0, 0.1, (many, self.readers))
+        return mean + own + rng.normal(0, np.sqrt(self.interplay), (2, self.readers))
+
+
+def study(rng: np.random.Generator, d: Design, shift: Any = None) -> dict[str, Any]:
+    """Draw a study; with ``shift``, of these readers."""
+    n, y = sum(d.cases), np.repeat([1, 0], d.cases)
+    shape = (2, d.readers, n)
+    shift = d.shifts(rng) if shift is None else shift
+    many = d.readers if d.nested == "cases" else 1
+    alone = d.nested in ("readers", "both")  # nobody reads with both treatments
+    both = 2 if d.nested == "both" else 1  # nor is a case read with both
+    s = y * shift[:, :, None] + sum(
+        np.sqrt(v) * rng.normal(size=size)
+        for v, size in (
+            (0.3, (both, many, n)),
+            (0.3, (2, many, n)),
+            (0.2, (2 if alone else 1, d.readers, n)),
+            (0.2, shape),
+        )
     )
     t, r, c = (x.ravel() for x in np.indices(shape))
-    case = c + n * r if nested else c
-    return {"reader": r, "treatment": t, "case": case, "label": y[c],
+    case = c + n * (r if many > 1 else t * (both - 1))
+    reader = r + d.readers * t * alone
+    return {"reader": reader, "treatment": t, "case": case, "label": y[c],
             "score": s.ravel()}  # fmt: skip
 
 
-def main(samples: int = 400) -> None:
-    rng = np.random.default_rng(20261115)
-    asked = ({}, {"covariance": "delong"}, {"method": "gallas"})
-    head = ["readers", "cases", "AUC", "interplay", "jackknife", "delong", "gallas",
-            "nested", "interval holds"]  # fmt: skip
-    print("|", " | ".join(head), "|")
-    print("|", " | ".join("---" for _ in head), "|")
+def row(*cells: Any) -> None:
+    words = [f"{x:.3f}" if isinstance(x, float) else str(x) for x in cells]
+    print("|", " | ".join(words), "|", flush=True)
+
+
+def head(*names: str) -> None:
+    row(*names)
+    row(*("---" for _ in names))
+
+
+def share(found: list[float], limit: float) -> float:
+    return float(np.mean(np.array(found) < limit))
+
+
+def designs() -> Iterator[Design]:
     for readers, cases in ((3, (25, 25)), (5, (25, 25)), (5, (50, 50)), (10, (25, 75))):
-        for area, mean in ((0.7, 0.75), (0.86, 1.5), (0.96, 2.5)):
+        for area in (0.7, 0.86, 0.96):
             for interplay in (0.0, 0.1):
-                p: list[list[float]] = [[], [], [], []]
-                held = []
-                for _ in range(samples):
-                    data = study(rng, readers, cases, mean, interplay)
-                    found = [trueness.reader_study(data, **a) for a in asked]
-                    apart = study(rng, readers, cases, mean, interplay, nested=True)
-                    found.append(trueness.reader_study(apart))
-                    for one, f in zip(p, found, strict=True):
-                        one.append(f.p_value)
-                    d = found[0].pairs[0].difference
-                    held.append(d.low <= 0 <= d.high)
-                small = [f"{np.mean(np.array(one) < 0.05):.3f}" for one in p]
-                row = [str(readers), f"{cases[0]} + {cases[1]}", f"{area:g}",
-                       f"{interplay:g}", *small, f"{np.mean(held):.3f}"]  # fmt: skip
-                print("|", " | ".join(row), "|", flush=True)
+                yield Design(readers, cases, area, interplay)
+
+
+def size(rng: np.random.Generator, studies: int) -> None:
+    asked: tuple[dict[str, Any], ...] = (
+        {}, {"covariance": "delong"}, {"method": "gallas"})  # fmt: skip
+    head("readers", "cases", "AUC", "interplay", "jackknife", "delong", "gallas",
+         "cases nested", "readers nested", "both nested")  # fmt: skip
+    for d in designs():
+        p: list[list[float]] = [[] for _ in range(6)]
+        for _ in range(studies):
+            data = study(rng, d)
+            found = [trueness.reader_study(data, **a) for a in asked]
+            for kind in ("cases", "readers", "both"):
+                data = study(rng, d._replace(nested=kind))
+                found.append(trueness.reader_study(data))
+            for one, f in zip(p, found, strict=True):
+                one.append(f.p_value)
+        row(d.readers, d.size, f"{d.area:g}", f"{d.interplay:g}",
+            *(share(one, 0.05) for one in p))  # fmt: skip
+
+
+def margin(rng: np.random.Generator, studies: int) -> None:
+    head("design", "readers", "cases", "AUC", "interplay", "margin", "covariance",
+         "non-inferior, 2.5 %", "non-inferior, 5 %", "equivalent, 5 %",
+         "95 % interval holds")  # fmt: skip
+    for d, loss, how in (
+        (Design(3, (25, 25), 0.86, 0.05), 0.1, "jackknife"),
+        (Design(5, (50, 50), 0.86), 0.05, "jackknife"),
+        (Design(5, (50, 50), 0.86, 0.1), 0.05, "delong"),
+        (Design(5, (50, 50), 0.96, 0.05), 0.05, "unbiased"),
+        (Design(8, (40, 80), 0.75, 0.05), 0.1, "jackknife"),
+        (Design(12, (100, 100), 0.9, 0.02), 0.03, "gallas"),
+        (Design(6, (50, 50), 0.86, 0.05, "cases"), 0.05, "jackknife"),
+        (Design(6, (50, 50), 0.86, 0.05, "readers"), 0.1, "jackknife"),
+        (Design(6, (80, 80), 0.86, 0.05, "both"), 0.1, "unbiased"),
+        (Design(4, (50, 50), 0.86, 0.05), 0.05, "fixed readers"),
+        (Design(8, (40, 80), 0.9, 0.1), 0.05, "fixed readers"),
+    ):
+        d = d._replace(loss=loss)
+        shift, bound = None, loss
+        options: dict[str, Any] = {"covariance": how}
+        if how == "fixed readers":  # the truth is that of these readers
+            options = {"readers": "fixed"}
+            shift = d.shifts(rng)
+            bound = float(-np.subtract(*norm.cdf(shift / np.sqrt(2)).mean(axis=1)))
+        elif how == "gallas":
+            options = {"method": "gallas"}
+        worse, same, held = [], [], []
+        for _ in range(studies):
+            data = study(rng, d, shift)
+            pair = trueness.reader_study(data, margin=bound, **options).pairs[0]
+            worse.append(pair.p_noninferior)
+            same.append(pair.p_equivalent)
+            held.append(pair.difference.low <= -bound <= pair.difference.high)
+        row(d.nested + " nested" if d.nested else "crossed", d.readers,
+            d.size, f"{d.area:g}", f"{d.interplay:g}", f"{bound:.3f}", how,
+            share(worse, 0.025), share(worse, 0.05), share(same, 0.05),
+            float(np.mean(held)))  # fmt: skip
+
+
+def typical(rng: np.random.Generator, pilot: Design, studies: int) -> ReaderStudy:
+    """Give a pilot study whose components are means over many."""
+    from dataclasses import astuple, replace
+
+    found = [trueness.reader_study(study(rng, pilot)) for _ in range(studies)]
+    squares = np.mean([astuple(f.components)[:7] for f in found], axis=0)
+    ms_t, ms_r, ms_tr, var, cov1, cov2, cov3 = map(float, squares)
+    interplay = max(ms_tr - var + cov1 + cov2 - cov3, 0.0)
+    reader = max((ms_r - ms_tr) / 2 - cov1 + cov3, 0.0)
+    mean = ReaderComponents(ms_t, ms_r, ms_tr, var, cov1, cov2, cov3, reader, interplay)
+    return replace(found[0], components=mean)
+
+
+def plan(rng: np.random.Generator, studies: int) -> None:
+    head("pilot", "AUC", "interplay", "difference", "new readers", "new cases",
+         "planned", "realised", "planned, margin", "realised, margin",
+         "mean plan of single pilots")  # fmt: skip
+    for pilot, loss, new in (
+        (Design(5, (50, 50), 0.86), 0.05, (6, (80, 80))),
+        (Design(5, (50, 50), 0.86), 0.05, (4, (150, 150))),
+        (Design(5, (50, 50), 0.86, 0.05), 0.05, (12, (60, 60))),
+        (Design(6, (30, 60), 0.75, 0.02), 0.07, (8, (50, 100))),
+        (Design(8, (40, 40), 0.86, 0.1), 0.06, (15, (100, 100))),
+        (Design(4, (60, 60), 0.92, 0.02), 0.04, (10, (60, 60))),
+    ):
+        # components at the mean of both treatments, as a pilot without an effect has
+        middle = typical(rng, pilot._replace(area=pilot.area - loss / 2), studies)
+        readers, cases = new
+        d = pilot._replace(readers=readers, cases=cases, loss=loss)
+        given = {"readers": readers, "cases": sum(cases)}
+        promised = trueness.plan_readers(middle, difference=loss, **given).power[0]
+        equal = typical(rng, pilot, studies)
+        secure = trueness.plan_readers(equal, margin=loss, **given).power[0]
+        single = []
+        for _ in range(200):
+            one = trueness.reader_study(study(rng, pilot._replace(loss=loss)))
+            single.append(trueness.plan_readers(one, difference=loss, **given).power[0])
+        hit, safe = [], []
+        for _ in range(studies):
+            hit.append(trueness.reader_study(study(rng, d)).p_value)
+            data = study(rng, d._replace(loss=0.0))
+            found = trueness.reader_study(data, margin=loss).pairs[0]
+            safe.append(found.p_noninferior)
+        row(f"{pilot.readers}, {pilot.size}", f"{pilot.area:g}",
+            f"{pilot.interplay:g}", f"{loss:g}", readers, d.size,
+            float(promised), share(hit, 0.05), float(secure), share(safe, 0.025),
+            float(np.mean(single)))  # fmt: skip
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2]))
+    asked = sys.argv[1] if len(sys.argv) > 1 else "size"
+    many = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
+    {"size": size, "margin": margin, "plan": plan}[asked](
+        np.random.default_rng(20261116), many
+    )

@@ -49,6 +49,16 @@ def readers(
             help=f"How the covariances are estimated: {', '.join(COVARIANCES)}."
         ),
     ] = "jackknife",
+    method: Annotated[
+        str, typer.Option(help="obuchowski-rockette, or gallas (one-shot variance).")
+    ] = "obuchowski-rockette",
+    pairs: Annotated[
+        str,
+        typer.Option(
+            help="Where some treatments share more cases than others: own covariances "
+            "of each pair, or pooled as in MRMCaov."
+        ),
+    ] = "own",
     margin: Annotated[
         float | None,
         typer.Option(help="Largest loss that would not matter (for non-inferiority)."),
@@ -78,7 +88,9 @@ def readers(
             readers="fixed" if fixed == "readers" else "random",
             cases="fixed" if fixed == "cases" else "random",
             covariance=covariance,
+            method=method,
             margin=margin,
+            pairs=pairs,
             level=request.level,
         )
     return CommandAnswer(

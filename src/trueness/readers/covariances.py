@@ -5,19 +5,22 @@ estimates of the covariance matrix of the results, one row per reader and treatm
 
 ``jackknife``
     leaves out one case k of the N of the study at a time, :math:`\frac{N-1}{N} \sum_k
-    (\theta_{(k)} - \bar\theta)(\theta_{(k)} - \bar\theta)'`; for every endpoint.
+    (\theta_{(k)} - \bar\theta)(\theta_{(k)} - \bar\theta)'`; for every endpoint. Of a
+    sensitivity N counts the positives, of a specificity the negatives.
 ``delong``
     the placement values of the cases that two have in common (DeLong et al. 1988).
 ``unbiased``
     the product of two results less what it would be if they shared no case (Gallas
     2006): exact on average.
 
-Results without a common case have covariance 0.
+Results without a common case have covariance 0. ``one_shot`` is Gallas' estimate for
+the means over readers themselves, which takes the readers as a third thing to share.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 
@@ -45,6 +48,11 @@ def jackknife(x: Readings, end: Endpoint) -> Floats:
         read = ~np.isnan(x.score[k])
         pos, neg = end.without(*_sides(x, k))
         less[k, read & x.positive], less[k, read & ~x.positive] = pos, neg
+    # A class that the endpoint does not depend on is no part of its sample: with the
+    # negatives, a sensitivity would have the variance p (1 - p) / (n_pos - 1) times
+    # (N - 1) n_pos / (N (n_pos - 1)), which is too large.
+    less = less[:, np.where(x.positive, *end.depends)]
+    n = less.shape[1]
     centred = less - less.mean(axis=1, keepdims=True)
     return np.asarray((n - 1) / n * centred @ centred.T * _shares_cases(x))
 
@@ -75,37 +83,68 @@ def delong(x: Readings, end: Endpoint) -> Floats:
 
 def unbiased(x: Readings, end: Endpoint) -> Floats:
     """Take off the product that independent cases would have. O(rows^2 n_pos n_neg)."""
-    kernel = _kernel(end, "unbiased")
-    pos, neg = np.flatnonzero(x.positive), np.flatnonzero(~x.positive)
-    full, read_pos, read_neg = [], [], []
-    for k in range(len(x.score)):
-        p, q = ~np.isnan(x.score[k, pos]), ~np.isnan(x.score[k, neg])
-        table = np.zeros((pos.size, neg.size))
-        table[np.ix_(p, q)] = kernel(*_sides(x, k))
-        full.append(table)
-        read_pos.append(p.astype(np.float64))
-        read_neg.append(q.astype(np.float64))
-    flat = np.array([t.ravel() for t in full])
-    by_pos = np.array([t.sum(axis=1) for t in full])
-    by_neg = np.array([t.sum(axis=0) for t in full])
-    rp, rn = np.array(read_pos), np.array(read_neg)
-    total = by_pos.sum(axis=1)
-    product = np.outer(total, total)
-    # pairs of pairs that share neither their positive nor their negative
-    apart = product - by_pos @ by_pos.T - by_neg @ by_neg.T + flat @ flat.T
-    n_pos, n_neg = rp.sum(axis=1), rn.sum(axis=1)
-    both_pos, both_neg = rp @ rp.T, rn @ rn.T
-    all_pairs = np.outer(n_pos * n_neg, n_pos * n_neg)
-    pairs_apart = (np.outer(n_pos, n_pos) - both_pos) * (
-        np.outer(n_neg, n_neg) - both_neg
-    )
-    return np.asarray(product / all_pairs - apart / pairs_apart)
+    return _without_bias(*_wins_of_rows(x, end, "unbiased"))
+
+
+def one_shot(x: Readings, end: Endpoint, at: tuple[int, int]) -> float:
+    """Give the standard error of the difference of two treatments (Gallas 2006)."""
+    won, read = _wins_of_rows(x, end, "gallas")
+    shape = (2, len(x.readers), *won.shape[1:])
+    value, there = np.zeros(shape), np.zeros(shape)
+    for k, treatment in enumerate(at):
+        rows = x.treatment == treatment
+        value[k, x.reader[rows]], there[k, x.reader[rows]] = won[rows], read[rows]
+    v = _without_bias(value, there)
+    return float(np.sqrt(max(v[0, 0] + v[1, 1] - 2 * v[0, 1], 0.0)))
+
+
+def _wins_of_rows(x: Readings, end: Endpoint, method: str) -> tuple[Floats, Floats]:
+    """Which positive beats which negative, and which of them were read?
+
+    Two arrays (rows, positives, negatives); what was not read is 0 in both.
+    """
+    kernel = _kernel(end, method)
+    there = ~np.isnan(x.score)
+    p, q = there[:, x.positive], there[:, ~x.positive]
+    read = (p[:, :, None] & q[:, None]).astype(np.float64)
+    won = np.zeros_like(read)
+    for k in range(len(won)):
+        won[k][np.ix_(p[k], q[k])] = kernel(*_sides(x, k))
+    return won, read
+
+
+def _without_bias(value: Floats, read: Floats) -> Floats:
+    """Estimate the covariances of means without bias.
+
+    The mean of products of entries that share nothing (no reader, no positive, no
+    negative) is the product of the expectations; what the product of the means has
+    beyond that is their covariance.
+    """
+    axes = tuple(range(1, value.ndim))
+    mean = value.sum(axis=axes) / read.sum(axis=axes)
+    return np.asarray(np.outer(mean, mean) - _apart(value) / _apart(read))
+
+
+def _apart(a: Floats) -> Floats:
+    """Sum, for any two of K arrays, the products of entries that differ in every index.
+
+    By inclusion and exclusion: over all sets of indices that may be shared, the sums
+    over the other indices are multiplied, with the sign of the size of the set. So
+    nothing of the order of all pairs of entries is ever formed.
+    """
+    total = np.zeros((len(a), len(a)))
+    for shared in product((False, True), repeat=a.ndim - 1):
+        over = tuple(k + 1 for k, same in enumerate(shared) if not same)
+        part = a.sum(axis=over).reshape(len(a), -1)
+        total += (-1) ** sum(shared) * part @ part.T
+    return total
 
 
 def _kernel(end: Endpoint, method: str) -> Callable[[Floats, Floats], Floats]:
     if end.kernel is None:
+        option = "method" if method == "gallas" else "covariance"
         raise InputError(
-            f"covariance={method!r} is for the AUC, recall and specificity; found "
+            f"{option}={method!r} is for the AUC, recall and specificity; found "
             f'{end.name}. Type covariance="jackknife".'
         )
     return end.kernel

@@ -8,7 +8,7 @@ AUC, or a metric at a cut, of each reader with each treatment.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,6 +53,33 @@ class Readings(NamedTuple):
             if len(seen) > 1 and (seen.sum(axis=0) <= 1).all():
                 parts.append(f"cases nested within {name}")
         return ", ".join(parts) or "partly crossed"
+
+    @property
+    def shares_evenly(self) -> bool:
+        """Does every pair of treatments share about as many cases as any other?
+
+        A reading that is missing here and there leaves it so; cases of their own for
+        some of three treatments do not.
+        """
+        read = ~np.isnan(self.score)
+        seen = [read[self.treatment == t].any(0) for t in range(len(self.treatments))]
+        by = np.array(seen, dtype=np.int64)
+        common = (by @ by.T)[np.triu_indices(len(by), 1)]
+        return common.size < 2 or bool(2 * common.min() >= common.max())
+
+    def of_treatments(self, at: Sequence[int]) -> Readings:
+        """Give the part of the study with these treatments, and the cases read."""
+        rows = np.isin(self.treatment, at)
+        read = ~np.isnan(self.score[rows]).all(axis=0)
+        readers, reader = np.unique(self.reader[rows], return_inverse=True)
+        return Readings(
+            tuple(self.treatments[t] for t in at),
+            tuple(self.readers[r] for r in readers),
+            np.searchsorted(at, self.treatment[rows]),
+            reader,
+            self.positive[read],
+            self.score[np.ix_(rows, read)],
+        )
 
 
 def readings(data: Any, names: Mapping[str, Any], positive: Any) -> Readings:
@@ -146,6 +173,8 @@ class Endpoint(NamedTuple):
     value: Callable[[Floats, Floats], float]  # of positives' and negatives' scores
     without: Callable[[Floats, Floats], tuple[Floats, Floats]]  # one case less
     kernel: Callable[[Floats, Floats], Floats] | None  # value is its mean over pairs
+    range: tuple[float, float]
+    depends: tuple[bool, bool] = (True, True)  # on positives, on negatives
 
 
 def endpoint(metric: Metric | str, threshold: float | None) -> Endpoint:
@@ -153,7 +182,8 @@ def endpoint(metric: Metric | str, threshold: float | None) -> Endpoint:
     if isinstance(metric, str) and metric == "auc":
         if threshold is not None:
             raise InputError("The AUC has no threshold; leave threshold= out.")
-        return Endpoint("auc", lambda p, q: float(_wins(p, q).mean()), _auc_less, _wins)
+        area = lambda p, q: float(_wins(p, q).mean())  # noqa: E731 - an entry of a record
+        return Endpoint("auc", area, _auc_less, _wins, (0.0, 1.0))
     if threshold is None:
         raise InputError(
             f'metric={metric!r} needs a threshold. Type threshold=3 for "positive '
@@ -181,7 +211,12 @@ def endpoint(metric: Metric | str, threshold: float | None) -> Endpoint:
         )
 
     name = f"{chosen.name} at {cut:g}"
-    return Endpoint(name, value, without, kernels.get(chosen.name))
+    # two tables with the same positives, and two with the same negatives
+    found = at(np.array([7, 7, 5]), np.array([3, 8, 8]), np.array([11, 11, 9]),
+               np.array([13, 17, 17]))  # fmt: skip
+    depends = bool(found[1] != found[2]), bool(found[0] != found[1])
+    kernel = kernels.get(chosen.name)
+    return Endpoint(name, value, without, kernel, chosen.range, depends)
 
 
 def _wins(p: Floats, q: Floats) -> Floats:
@@ -210,3 +245,16 @@ def enough(x: Readings) -> None:
                 f"reader {x.readers[x.reader[row]]} has {n_pos} and {n_neg} with "
                 f"treatment {x.treatments[x.treatment[row]]}."
             )
+
+
+def defined(x: Readings, end: Endpoint, value: Floats, covariance: Floats) -> None:
+    """Stop where the endpoint of a reader, or of one case less, has no value."""
+    bad = np.flatnonzero(~np.isfinite(value) | ~np.isfinite(np.diag(covariance)))
+    if bad.size:
+        k = bad[0]
+        raise NotEnoughCases(
+            f"The {end.name} of every reader must have a value, also when a case is "
+            f"left out; that of reader {x.readers[x.reader[k]]} with treatment "
+            f"{x.treatments[x.treatment[k]]} has none (a ratio 0 / 0). Choose another "
+            'threshold, or metric="auc".'
+        )

@@ -158,12 +158,16 @@ def reader_power(
 
     c = study.components
     shrink = (study.n_pos + study.n_neg) / cases
-    # Hillis: cov2 - cov3 stays however many readers there are; the rest shrinks
+    # More readers average out what is peculiar to a reader, more cases what is peculiar
+    # to the cases; Cov2 - Cov3, which the cases do to all readers of a treatment alike,
+    # is averaged by cases alone, and the interplay by readers alone.
     between = max(c.cov2 - c.cov3, 0.0)
     alone = c.interaction + shrink * max(c.variance - c.cov1 - between, 0.0)
     total = alone + readers * shrink * between
     if total <= 0:
         return 1.0
+    # As in the analysis, only the mean square of the interplay, whose mean is
+    # ``alone``, is uncertain (Hillis 2007); beyond 10^6 the F test is a normal one.
     free = (readers - 1.0) * total**2 / alone**2 if alone > 0 else 1e6
     limit = float(fdtri(1.0, min(free, 1e6), level))
     noncentral = readers * gap**2 / 2 / total
