@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, betaincinv, xlog1py, xlogy
+from scipy.special import betainc, betaincinv, rel_entr, xlog1py, xlogy
 
 from trueness._core.arrays import Array, Floats, Ints
 
@@ -53,14 +53,10 @@ def binomial_pmf(y: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
 
 
 def _saddle_point(y: Floats, n: Floats, p: Floats) -> Floats:
+    # Loader (2000): no factorial, and no difference of large logarithms
     z = n - y
-    exponent = (
-        _stirling_error(n)
-        - _stirling_error(y)
-        - _stirling_error(z)
-        - _deviance(y, n * p)
-        - _deviance(z, n * (1 - p))
-    )
+    exponent = _stirling_error(n) - _stirling_error(y) - _stirling_error(z)
+    exponent = exponent - _deviance(y, n * p) - _deviance(z, n * (1 - p))
     return np.asarray(np.exp(exponent) * np.sqrt(n / (2 * math.pi * y * z)))
 
 
@@ -129,10 +125,24 @@ def at_least(y: Array, n: ArrayLike, p: ArrayLike) -> Floats:
 def clopper_pearson(y: Array, n: Array, level: float) -> tuple[Floats, Floats]:
     """Which probabilities agree with ``y`` of ``n``? Exact, equal tails."""
     tail = (1 - level) / 2
+    return exact_limit(y, n, tail, low=True), exact_limit(y, n, tail, low=False)
+
+
+def exact_limit(y: Any, n: Any, tail: Any, *, low: bool) -> Any:
+    """At which probability is the tail from ``y`` of ``n`` on, or up to it, so small?
+
+    The one-sided limit of Clopper and Pearson (1934): tails of the binomial law are
+    incomplete beta functions of the probability.
+    """
     y, z = np.asarray(y, np.float64), np.asarray(n, np.float64) - y
-    low = np.where(y > 0, betaincinv(np.maximum(y, 1), z + 1, tail), 0.0)
-    high = np.where(z > 0, betaincinv(y + 1, np.maximum(z, 1), 1 - tail), 1.0)
-    return low, high
+    if low:
+        return np.where(y > 0, betaincinv(np.maximum(y, 1), z + 1, tail), 0.0)
+    return np.where(z > 0, betaincinv(y + 1, np.maximum(z, 1), 1 - tail), 1.0)
+
+
+def divergence(p: Any, q: Any) -> Any:
+    """How far, in nats, is one chance from another? Kullback and Leibler's."""
+    return rel_entr(p, q) + rel_entr(1 - p, 1 - q)
 
 
 def wilson(y: ArrayLike, n: ArrayLike, level: float) -> tuple[Any, Any]:

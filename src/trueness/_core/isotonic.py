@@ -26,6 +26,21 @@ def pooled_blocks(part: Array, whole: Array, *, increasing: bool = True) -> Arra
     return np.asarray(found.blocks)
 
 
+def concave_corners(up: Array, right: Array) -> Array:
+    """At which points of a rising path does its concave hull touch the path?
+
+    The path takes these steps; point 0 is its start. The slopes of the hull are the
+    pooled slopes of the steps (Fawcett and Niculescu-Mizil 2007).
+
+    >>> concave_corners(np.array([1, 0, 1]), np.array([0, 1, 0])).tolist()
+    [0, 1, 3]
+    """
+    steps = np.flatnonzero(up + right > 0)
+    up, right = up[steps], right[steps]
+    at = pooled_blocks(up, up + right, increasing=False)
+    return np.append(0, steps + 1)[at]
+
+
 def pool_violators(pos: Array, neg: Array) -> tuple[Floats, Array]:
     """Give the share of positives of each block, ascending, and where blocks start.
 

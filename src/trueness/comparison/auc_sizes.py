@@ -14,7 +14,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.search import smallest
 from trueness.comparison.contrasts import ContrastPart, freedom, variance
 from trueness.ranking.auc_intervals import student_quantile
-from trueness.ranking.sample_sizes import Plan, Reach, binormal_variance, split_cases
+from trueness.ranking.sample_sizes import VARIANCES, Plan, Reach, split_cases
 
 # from this many cases of the smaller class on the difference is normal enough
 _MANY = 150
@@ -177,7 +177,7 @@ def _placements(score: Floats, pos: int) -> Floats:
 
 
 def _difference_variance(a: float, b: float, rho: float, pos: int, neg: int) -> float:
-    own = binormal_variance(a, pos, neg) + binormal_variance(b, pos, neg)
+    own = sum(VARIANCES["binormal"](area, pos, neg) for area in (a, b))
     pair, half = (_both(a, b, r) - a * b for r in (rho, rho / 2))
     return max(own - 2 * (pair + (pos + neg - 2) * half) / pos / neg, 1e-300)
 

@@ -98,13 +98,19 @@ def _moments(
 
 
 def _pooled_variance(moments: Array) -> float:
-    """Pool blocks by Chan's update: no difference of large squares is ever taken."""
+    n, _, squares = pooled_moments(moments)
+    return squares / (n - 1) if n > 1 else float("nan")
+
+
+def pooled_moments(moments: Array) -> tuple[float, float, float]:
+    """Give number, mean and squared deviations of blocks of which each is a row.
+
+    Chan's update: no difference of large squares is ever taken.
+    """
     n, mean, squares = moments.T
-    if n.sum() < 2:
-        return float("nan")
-    centre = (n * mean).sum() / n.sum()
+    centre = float((n * mean).sum() / n.sum()) if n.any() else 0.0
     between = (n * (mean - centre) ** 2).sum()
-    return float((squares.sum() + between) / (n.sum() - 1))
+    return float(n.sum()), centre, float(squares.sum() + between)
 
 
 def placement_values(t: Tally) -> tuple[Floats, Floats]:

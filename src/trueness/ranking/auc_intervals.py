@@ -233,8 +233,7 @@ def delong_sd(q: AucQuestion) -> float:
 
 
 def _delong(q: AucQuestion) -> Interval:
-    sd = delong_sd(q)
-    return _wald(q, sd)
+    return _wald(q, delong_sd(q))
 
 
 def _wald(q: AucQuestion, sd: float) -> Interval:
@@ -255,6 +254,7 @@ def logit_limits(value: float, sd: float, quantile: float) -> tuple[float, float
     """
     if not 0 < value < 1 or not sd > 0:
         return value, value
+    # the derivative of log(p / (1 - p)) is 1 / (p (1 - p))
     centre, half = math.log(value / (1 - value)), quantile * sd / (value * (1 - value))
     return _expit(centre - half), _expit(centre + half)
 
@@ -337,11 +337,8 @@ def score_limits(
     a (see :func:`_unmet`).
     """
     outside = score_test(a, pos_var, neg_var, n_pos, n_neg, level, df)
-
-    def inside(theta: Any) -> Any:
-        return ~outside(theta)
-
-    return edge(inside, a, 0.0), edge(inside, a, 1.0)
+    low, high = (edge(lambda theta: ~outside(theta), a, end) for end in (0.0, 1.0))
+    return low, high
 
 
 def score_test(
@@ -427,6 +424,7 @@ def _satterthwaite(
     pos_var: Any, neg_var: Any, n_pos: Any, n_neg: Any, pos_df: Any, neg_df: Any
 ) -> Any:
     """Give the degrees of freedom of the sum of both parts of the variance."""
+    # Satterthwaite (1946): the square of a sum of variances over its own doubt
     pos, neg = pos_var / n_pos, neg_var / n_neg
     spread = pos**2 / (pos_df + _MORE) + neg**2 / (neg_df + _MORE)
     return np.where(spread > 0, (pos + neg) ** 2, 1e9) / np.where(spread > 0, spread, 1)
@@ -441,6 +439,7 @@ def student_quantile(df: Any, level: float) -> Any:
     """
     if np.min(df) > 1e6:
         z = NormalDist().inv_cdf((1 + level) / 2)
+        # Abramowitz and Stegun, eq. 26.7.5
         one, two = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
         return z + one / df + two / df**2
     from scipy.special import stdtrit
@@ -481,10 +480,8 @@ def _wins(neg: Array, pos: Array, above: Array, upto: Array, n_neg: int) -> Floa
 
 
 def _bootstrap(q: AucQuestion) -> Interval:
-    if q.tally.weighted:
-        values = _weighted_replicates(q.tally, q.replicates, q.rng)
-        return *percentile_interval(values, q.level), float(values.std(ddof=1))
-    values = auc_replicates(q.tally, q.replicates, q.rng)
+    drawn = _weighted_replicates if q.tally.weighted else auc_replicates
+    values = drawn(q.tally, q.replicates, q.rng)
     return *percentile_interval(values, q.level), float(values.std(ddof=1))
 
 
@@ -503,6 +500,7 @@ def _bca(q: AucQuestion) -> Interval:
     t, a = q.tally, q.place.auc
     values = auc_replicates(t, q.replicates, q.rng)
     below, above = placement_values(t)
+    # what a case adds to the AUC: its placement, less the mean, over its class
     influence = np.concatenate([(below - a) / t.n_pos, (above - a) / t.n_neg])
     weight = np.concatenate([t.pos, t.neg])
     ends = bca_interval(a, values, influence, weight, q.level)

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from statistics import NormalDist
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -40,12 +39,14 @@ from trueness._core.records import Estimate
 from trueness.counts.placements import Placements, placements
 from trueness.counts.rows import merge_rows
 from trueness.counts.values import Panel, Tally, panel_of_rows, tally_of_weights
+from trueness.counts.weights import student_factor
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.ranking.auc_intervals import (
     AucQuestion,
     delong_sd,
     exponential_spread,
+    logit_limits,
     pair_variance,
     score_interval,
     student_quantile,
@@ -161,7 +162,7 @@ def auc_influence(c: Clusters) -> Influence:
     pairs = (n_pos - own_pos) * (n_neg - own_neg)
     pos, neg, change = [], [], []
     for column in c.rows.T:
-        at = _levels(column)
+        at = np.unique(column, return_inverse=True)[1]
         below = np.bincount(at, c.neg)
         above = np.bincount(at, c.pos)
         # placements: the share of the other class that it outranks, ties one half
@@ -187,15 +188,6 @@ def _within(c: Clusters, level: Array) -> Floats:
     below = np.cumsum(neg) - neg
     below = below - below[np.searchsorted(code, np.arange(c.m))][code]
     return np.asarray(np.bincount(code, pos * (below + neg / 2), c.m), np.float64)
-
-
-def _levels(column: Floats) -> Array:
-    """Number the distinct scores, the lowest first."""
-    order = np.argsort(column)
-    ordered = column[order]
-    level = np.empty(column.size, dtype=np.int64)
-    level[order] = np.cumsum(np.append(False, ordered[1:] != ordered[:-1]))
-    return level
 
 
 class ClusterSpread(NamedTuple):
@@ -278,11 +270,7 @@ def _interval(
     known = 4 * a * (1 - a)
     weight, trust = (c.m - 1) * known, _TRUST * (1 - known) ** 2
     variance = (weight * spread.cautious + trust * alone) / (weight + trust)
-    half = student_quantile(spread.df, level) * math.sqrt(variance) / (a * (1 - a))
-    centre = math.log(a / (1 - a))
-    low, high = (1 / (1 + math.exp(-min(max(x, -700), 700)))
-                 for x in (centre - half, centre + half))  # fmt: skip
-    return low, high
+    return logit_limits(a, math.sqrt(variance), student_quantile(spread.df, level))
 
 
 def _design_effect(sd: float, plain: float, c: Clusters) -> str:
@@ -310,7 +298,7 @@ def cluster_draws(
     from scipy.sparse import csr_array
 
     rng = _options.generator(rng)
-    level = _levels(c.rows[:, 0])
+    level = np.unique(c.rows[:, 0], return_inverse=True)[1]
     size = np.bincount(level, c.neg + c.pos)
     if size.size > most:  # equally many cases in each
         share = (np.cumsum(size)[level] - size[level] / 2) / size.sum()
@@ -342,8 +330,7 @@ def share_variance(c: Clusters) -> float:
 
 def cluster_factor(c: Clusters, level: float) -> float:
     """By how much are bands of few clusters wider? Student over normal quantile."""
-    few = min(c.with_pos, c.with_neg) - 1.0
-    return float(student_quantile(few, level)) / NormalDist().inv_cdf((1 + level) / 2)
+    return student_factor(min(c.with_pos, c.with_neg) - 1.0, level)
 
 
 class LeftOut(NamedTuple):
@@ -381,19 +368,17 @@ def left_out_estimate(left: LeftOut, k: int, m: int, level: float) -> Estimate:
     """Give a metric with Student's interval; a share is kept within 0 and 1."""
     value, part = float(left.value[k]), left.influence[:, k]
     sd = math.sqrt(m / (m - 1) * float(part @ part))
-    half = student_quantile(cluster_freedom(part), level) * sd
+    quantile = float(student_quantile(cluster_freedom(part), level))
     if sd < 1e-9 and 0 < value < 1:  # clusters that agree count as cases, one each
         low, high = (float(end) for end in wilson(value * m, m, level))
     elif sd > 0 and 0 < value < 1:
         # on the logit scale, as the AUC: few clusters make skewed estimates
-        centre, wide = math.log(value / (1 - value)), half / (value * (1 - value))
-        low, high = (1 / (1 + math.exp(-max(min(x, 700), -700)))
-                     for x in (centre - wide, centre + wide))  # fmt: skip
+        low, high = logit_limits(value, sd, quantile)
     elif value in (0.0, 1.0):  # no cluster differs: Jeffreys with m of m
         from scipy.special import betaincinv
 
         edge = float(betaincinv(m + 0.5, 0.5, (1 - level) / 2))
         low, high = (edge, 1.0) if value == 1 else (0.0, 1 - edge)
     else:
-        low, high = value - half, value + half
+        low, high = value - quantile * sd, value + quantile * sd
     return Estimate(value, low, high, level, "clusters", sd)

@@ -17,7 +17,7 @@ from trueness._core.arrays import Array, Floats, blocks
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.isotonic import pooled_blocks
+from trueness._core.isotonic import concave_corners
 from trueness._core.polyline import few_points, largest_distance
 from trueness._core.records import Answer
 from trueness.counts.answers import of_tally
@@ -66,10 +66,8 @@ class PrecisionRecall(Answer):
         Every score, highest first.
     prevalence : float
         Share of positives for which the precision holds.
-    moved : float
-        By how much :func:`simplify` moved the curve at most; 0 when it is exact.
-    notes : tuple of str
-        What was done with cases without a label; empty when all have one.
+    moved, notes
+        As in :class:`Roc`.
     """
 
     recall: Floats
@@ -91,12 +89,8 @@ class Det(Answer):
     fpr, fnr : array
         False positive rate and miss rate (1 - sensitivity) at each threshold; figures
         draw them on probit axes.
-    threshold : array
-        +inf (nothing is flagged), then every score.
-    moved : float
-        By how much :func:`simplify` moved the curve at most; 0 when it is exact.
-    notes : tuple of str
-        What was done with cases without a label; empty when all have one.
+    threshold, moved, notes
+        As in :class:`Roc`.
     """
 
     fpr: Floats
@@ -116,14 +110,10 @@ class GainCurve(Answer):
     ----------
     flagged_rate, recall : array
         Share of all cases, and of the positives, at or above each threshold.
-    threshold : array
-        +inf (nothing is flagged), then every score.
     prevalence : float
         Share of positives for which the curve holds.
-    moved : float
-        By how much :func:`simplify` moved the curve at most; 0 when it is exact.
-    notes : tuple of str
-        What was done with cases without a label; empty when all have one.
+    threshold, moved, notes
+        As in :class:`Roc`.
     """
 
     flagged_rate: Floats
@@ -150,10 +140,9 @@ class LiftCurve(Answer):
     prevalence : float
         Share of positives for which the curve holds.
     moved : float
-        By how much :func:`simplify` moved the curve at most, as a share of the largest
-        lift; 0 when it is exact.
+        As in :class:`Roc`, as a share of the largest lift.
     notes : tuple of str
-        What was done with cases without a label; empty when all have one.
+        As in :class:`Roc`.
     """
 
     flagged_rate: Floats
@@ -281,9 +270,7 @@ def precision_recall(
         How the cases were collected: ``"cohort"`` (as they came) or ``"case-control"``
         (a fixed number of each class by design), which needs ``prevalence``.
     unlabelled
-        Cases without a label are ``"left out"``, with a note, and with a warning where
-        their scores differ from those of the labelled cases; or ``"missing at random"``
-        given the score, as in :func:`auc`.
+        As in :func:`roc`.
 
     Notes
     -----
@@ -363,12 +350,7 @@ def gain_curve(
 
     Parameters
     ----------
-    t
-        The counts.
-    prevalence
-        Share of positives where the classifier will be used; that of the sample when
-        None.
-    sampling, unlabelled
+    t, prevalence, sampling, unlabelled
         As in :func:`precision_recall`.
 
     Examples
@@ -396,12 +378,7 @@ def lift_curve(
 
     Parameters
     ----------
-    t
-        The counts.
-    prevalence
-        Share of positives where the classifier will be used; that of the sample when
-        None.
-    sampling, unlabelled
+    t, prevalence, sampling, unlabelled
         As in :func:`precision_recall`.
 
     Examples
@@ -446,12 +423,10 @@ def hull(curve: Roc) -> Roc:
     (array([0., 0., 1.]), array([0. , 0.5, 1. ]))
     """
     _a_curve(curve, (Roc,), "hull", "trueness.roc(t)")
-    up, right = np.diff(curve.tpr), np.diff(curve.fpr)
-    some = np.concatenate([[True], up + right > 0])
-    up, right = up[some[1:]], right[some[1:]]
-    at = np.flatnonzero(some)[pooled_blocks(up, up + right, increasing=False)]
+    at = concave_corners(np.diff(curve.tpr), np.diff(curve.fpr))
     fpr, tpr = curve.fpr[at], curve.tpr[at]
-    # blocks of equal slope meet in a point that is no corner
+    # blocks of equal slope meet in a point that is no corner: there the cross product
+    # of the two steps is zero
     turn = np.diff(fpr)[:-1] * np.diff(tpr)[1:] - np.diff(tpr)[:-1] * np.diff(fpr)[1:]
     corner = np.concatenate([[True], turn < 0, [True]])
     return Roc(fpr[corner], tpr[corner], curve.threshold[at][corner])
@@ -526,9 +501,9 @@ def _a_curve(curve: object, kinds: tuple[Any, ...], what: str, how: str) -> None
 def _goals(points: int | None, tolerance: float | None) -> tuple[int, float]:
     if points is None and tolerance is None:
         raise InputError("simplify needs points=200 or tolerance=0.001, or both.")
-    most = (
-        2**62 if points is None else _options.whole_number(points, "points", at_least=2)
+    most = 2**62 if points is None else points
+    allowed = 0.0 if tolerance is None else tolerance
+    return (
+        _options.whole_number(most, "points", at_least=2),
+        _options.not_negative(allowed, "tolerance"),
     )
-    if tolerance is None:
-        return most, 0.0
-    return most, _options.not_negative(tolerance, "tolerance")

@@ -9,11 +9,12 @@ from typing import final
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
+from trueness._core.binomial import divergence
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.records import Answer, Estimate
 from trueness.counts.answers import of_tally
-from trueness.counts.placements import grouped, runs
+from trueness.counts.placements import coarser, runs
 from trueness.counts.resampling import Seed, bootstrap
 from trueness.counts.values import Tally
 from trueness.ranking.gaussian import BinormalFit, fit_binormal
@@ -129,8 +130,8 @@ def _of_histogram(
     if neg.size == 2 and not (neg * pos).any():
         return _apart(t, level)
     bins = max(2, round(2 * min(t.n_pos, t.n_neg) ** (1 / 3)))
-    neg, pos = grouped(t.neg, t.pos, bins)
-    binned = Tally(np.arange(neg.size, 0, -1), neg, pos)
+    binned = coarser(t, bins)
+    neg, pos = binned.neg, binned.pos
     both = _divergences(neg[None], pos[None])[0]
     spread = bootstrap(binned, _divergences, number, rng).std(axis=0, ddof=1)
     if not spread.any():
@@ -152,7 +153,7 @@ def _apart(t: Tally, level: float) -> tuple[Estimate, ...]:
     """Classes that one cut parts: from what it proves up to infinity."""
     found, missed = (_least(n, level) for n in (t.n_pos, t.n_neg))
     p, q = found, max(0.0, 1 - missed)  # flagged positives at least, negatives at most
-    proven = (_two(p, q), _two(q, p)) if p > q else (0.0, 0.0)
+    proven = (divergence(p, q), divergence(q, p)) if p > q else (0.0, 0.0)
     return tuple(
         Estimate(math.inf, low, math.inf, level, "separated", notes=(_INFINITE,))
         for low in proven
@@ -162,7 +163,7 @@ def _apart(t: Tally, level: float) -> tuple[Estimate, ...]:
 def _unseen(value: float, t: Tally, level: float) -> Estimate:
     """One bin only: as far as a kind of positive that n cases miss could take it."""
     share = 1 - _least(t.n_pos, level)
-    high = _two(share, 0.5 / (t.n_neg + 1))
+    high = divergence(share, 0.5 / (t.n_neg + 1))
     low = max(0.0, value)
     return Estimate(low, low, max(low, high), level, "unseen cases for histogram")
 
@@ -170,11 +171,6 @@ def _unseen(value: float, t: Tally, level: float) -> Estimate:
 def _least(n: int, level: float) -> float:
     """How small may a share be of which all of n cases are part?"""
     return float(((1 - level) / 2) ** (1 / n))
-
-
-def _two(p: float, q: float) -> float:
-    """Divergence of two outcomes with chance p from two with chance q."""
-    return p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
 
 
 def _divergences(neg: Array, pos: Array) -> Floats:
@@ -202,6 +198,7 @@ def _of_binormal(fit: BinormalFit, level: float) -> tuple[Estimate, ...]:
     alpha, b = fit.curve.alpha, fit.curve.b
     cross = fit.correlation * fit.alpha.sd * fit.b.sd
     covariance = np.array([[fit.alpha.sd**2, cross], [cross, fit.b.sd**2]])
+    # derivatives of eq. (49) by alpha and b, in either direction
     slopes = (
         np.array([1 / alpha - (1 + b * b) / alpha**3, b / alpha**2]),
         np.array([alpha - 1 / alpha, b]),

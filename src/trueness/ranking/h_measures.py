@@ -17,10 +17,10 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.isotonic import pooled_blocks
+from trueness._core.isotonic import concave_corners
 from trueness._core.records import Estimate
 from trueness.counts.answers import of_tally
-from trueness.counts.placements import grouped, runs
+from trueness.counts.placements import coarser, corners
 from trueness.counts.resampling import Seed, bootstrap
 from trueness.counts.values import Tally
 from trueness.ranking.auc_intervals import student_quantile
@@ -110,12 +110,13 @@ def h_measure(
             [_h(n, p, share, shapes) for n, p in zip(neg, pos, strict=True)]
         )
 
-    few = _rows(*grouped(*runs(t), _FINE))
+    whole = corners(t)
+    few = coarser(whole, _FINE)
     stratified = share is not None
     asked = Resampling(
         statistic, "bootstrap", level, rng, number, stratified=stratified
     )
-    value = asked.value(_rows(*runs(t)))
+    value = asked.value(whole)
     values = bootstrap(few, statistic, number, rng, stratified=stratified)
     values = values[np.isfinite(values)] + (value - asked.value(few))
     sd = float(values.std(ddof=1))
@@ -146,10 +147,6 @@ def _shapes(value: object) -> tuple[float, float]:
     return first, second
 
 
-def _rows(neg: Array, pos: Array) -> Tally:
-    return Tally(np.arange(neg.size, 0, -1), neg, pos)
-
-
 def _h(
     neg: Array, pos: Array, share: float | None, shapes: tuple[float, float] | None
 ) -> float:
@@ -164,8 +161,10 @@ def _h(
     rise, run = np.diff(hits), np.diff(alarms)
     # Hand (2009): a cut is best between the prices of its two neighbours
     prices = np.concatenate([[1.0], rise / (rise + run), [0.0]])
+    # the integrals of c w and (1 - c) w between these prices weigh the two errors
     mass, first = (-np.diff(part) for part in below(prices))
     loss = float(alarms @ first + (pi - hits) @ (mass - first))
+    # without information all cases are flagged below c = pi, and none above
     ends, moments = below(np.array([0.0, pi, 1.0]))
     worst = (1 - pi) * moments[1] + pi * (ends[2] - ends[1] - moments[2] + moments[1])
     return max(0.0, 1 - loss / float(worst))
@@ -185,9 +184,6 @@ def _beta(shapes: tuple[float, float]) -> Callable[[Floats], tuple[Floats, Float
 
 def _hull(pos: Floats, neg: Floats) -> tuple[Floats, Floats]:
     """Give the corners (true, false positives) of the convex hull, from nothing up."""
-    some = pos + neg > 0
-    pos, neg = pos[some], neg[some]
-    at = pooled_blocks(pos, pos + neg, increasing=False)
-    tp = np.concatenate([[0.0], np.cumsum(pos)])[at]
-    fp = np.concatenate([[0.0], np.cumsum(neg)])[at]
+    at = concave_corners(pos, neg)
+    tp, fp = (np.concatenate([[0.0], np.cumsum(c)])[at] for c in (pos, neg))
     return tp, fp

@@ -13,6 +13,7 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.records import Estimate
 from trueness.counts.answers import of_tally
+from trueness.counts.placements import pooled_moments
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.counts.weights import remark
@@ -179,14 +180,16 @@ def _spread(t: Tally, odds: float, *, fixed: bool) -> _PrecisionSpread:
         hit, miss = hit + float(hits.sum()), miss + float(misses.sum())
         bias += float(misses @ (1 - tps / t.n_pos + (odds - 1) * precision))
     value = total / t.n_pos
-    up, down = _pooled(gains), _pooled(losses)
+    (_, gain, up), (_, loss, down) = (
+        pooled_moments(np.array(x)) for x in (gains, losses)
+    )
     # the sums were taken before j: what is missing is one constant for each class
-    squares = np.array([up[1], odds**2 * down[1]])
+    squares = np.array([up, odds**2 * down])
     sizes = np.array([t.n_pos, t.n_neg])
     if fixed:
         squares = squares * sizes / np.maximum(sizes - 1, 1)
     else:
-        means = np.array([up[0] + miss - value, odds * (down[0] - hit)])
+        means = np.array([gain + miss - value, odds * (loss - hit)])
         squares = (squares + sizes * means**2) * sizes.sum() / (sizes.sum() - 1)
     sd = math.sqrt(squares.sum()) / t.n_pos if sizes.min() > 1 else math.nan
     return _PrecisionSpread(value, sd, bias / t.n_pos, _freedom(squares, sizes))
@@ -251,10 +254,3 @@ def _moments(values: Floats, weight: Array) -> tuple[int, float, float]:
     n = int(weight.sum())
     mean = float((weight * values).sum()) / max(n, 1)
     return n, mean, float((weight * (values - mean) ** 2).sum())
-
-
-def _pooled(parts: list[tuple[int, float, float]]) -> tuple[float, float]:
-    """Give the mean, and the sum of squares about it, of all parts together."""
-    n, mean, square = np.array(parts).T
-    centre = float((n * mean).sum() / n.sum())
-    return centre, float(square.sum() + (n * (mean - centre) ** 2).sum())

@@ -11,11 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit, stdtrit
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness.counts.values import Tally
-from trueness.ranking.auc_intervals import auc
+from trueness.ranking.auc_intervals import auc, logit_limits, student_quantile
 
 
 class Areas(NamedTuple):
@@ -80,6 +79,7 @@ def averaged(code: Ints, scores: Floats, average: str) -> tuple[float, Floats]:
     weights = np.full(c, 1 / c) if average == "macro" else share
     own = np.nansum(rest[code] * np.nan_to_num(found.win), axis=1)
     influence = weights[code] * (own - one[code]) / share[code]
+    # a case of another class is one of the rest that class k must beat
     away = (found.lose - one) * weights / (1 - share)
     influence += np.nansum(away, axis=1)
     value = float(weights @ one)
@@ -104,9 +104,7 @@ def interval(
     if error < 1e-12 or not 0 < value < 1:  # sums round in their last digits
         return (*_stand_in(size, value, level), error)
     df = parts.sum() ** 2 / (parts**2 / np.maximum(size - 1, 1)).sum()
-    step = stdtrit(df, (1 + level) / 2) * error / (value * (1 - value))
-    ends = expit(logit(value) + step * np.array([-1, 1]))
-    return float(ends[0]), float(ends[1]), error
+    return *logit_limits(value, error, float(student_quantile(df, level))), error
 
 
 def _stand_in(size: Array, value: float, level: float) -> tuple[float, float]:

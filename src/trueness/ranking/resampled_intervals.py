@@ -24,7 +24,7 @@ from trueness.counts.resampling import (
     percentile_interval,
 )
 from trueness.counts.values import Tally
-from trueness.counts.weights import left_out_spread, sizes
+from trueness.counts.weights import left_out_spread, sizes, student_factor
 from trueness.ranking.auc_intervals import logit_limits, student_quantile
 
 Statistic = Callable[[Array, Array], Floats]
@@ -84,13 +84,9 @@ def resampled(
         return unseen(t, r, value, name, sd)
     low, high = _ends(t, r, value, values, sd)
     # a bootstrap of few cases is too narrow by Student's factor
-    wider = float(student_quantile(few - 1.0, r.level)) / _normal(r.level)
+    wider = student_factor(few - 1.0, r.level)
     low, high = value - wider * (value - low), value + wider * (high - value)
     return _inside(r, value, low, high, name, sd)
-
-
-def _normal(level: float) -> float:
-    return NormalDist().inv_cdf((1 + level) / 2)
 
 
 def _ends(
@@ -101,7 +97,7 @@ def _ends(
         return bca_interval(value, values, influence, weight, r.level)
     if r.method == "bootstrap":
         return percentile_interval(values, r.level)
-    half = _normal(r.level) * sd
+    half = NormalDist().inv_cdf((1 + r.level) / 2) * sd
     return value - half, value + half
 
 
@@ -220,8 +216,8 @@ def _shares(t: Tally, level: float) -> tuple[float, float]:
 
     n = t.n_pos + t.n_neg
     if t.weighted:
-        squares = t.squares[0].sum() + t.squares[1].sum()
-        known = n**2 / squares
+        # Kish's effective number of cases
+        known = n**2 / (t.squares[0].sum() + t.squares[1].sum())
         low, high = wilson(t.n_pos / n * known, known, level)
         return float(low), float(high)
     low, high = clopper_pearson(np.array(t.n_pos), np.array(n), level)

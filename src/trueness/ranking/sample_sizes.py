@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
 from typing import Any, NamedTuple, final
 
@@ -403,17 +404,8 @@ def _fermi_spread(area: float, pos: int, neg: int) -> tuple[float, float]:
     return fd.p100 - area**2, fd.p110 - area**2
 
 
-def binormal_variance(area: float, pos: int, neg: int) -> float:
-    """How far does the AUC of normal scores vary?"""
-    return float(pair_variance(area, *_binormal_spread(area, pos, neg), pos, neg))
-
-
-def _hanley_mcneil(area: float, pos: int, neg: int) -> float:
-    return float(pair_variance(area, *exponential_spread(area), pos, neg))
-
-
-def _fermi_dirac(area: float, pos: int, neg: int) -> float:
-    return fermi_dirac(n=pos + neg, n_pos=pos, auc=area).auc_se ** 2
+def _variance(spread: Spreads, area: float, pos: int, neg: int) -> float:
+    return float(pair_variance(area, *spread(area, pos, neg), pos, neg))
 
 
 Spreads = Callable[[float, int, int], tuple[float, float]]
@@ -423,10 +415,9 @@ SPREADS: dict[str, Spreads] = {
     "hanley-mcneil": lambda area, pos, neg: exponential_spread(area),
     "fermi-dirac": _fermi_spread,
 }
+# how far the AUC of each model varies between samples
 VARIANCES: dict[str, Callable[[float, int, int], float]] = {
-    "binormal": binormal_variance,
-    "hanley-mcneil": _hanley_mcneil,
-    "fermi-dirac": _fermi_dirac,
+    name: partial(_variance, spread) for name, spread in SPREADS.items()
 }
 DRAWS: dict[str, Callable[[np.random.Generator, Array, float, float], Array]] = {
     "binormal": _normal_scores,

@@ -24,7 +24,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import DoubtfulAssumption
 from trueness.counts.answers import refuse_weights
 from trueness.counts.values import Tally
-from trueness.metrics.confusion import Confusion
+from trueness.metrics.confusion import Confusion, swept
 
 LEFT_OUT, AT_RANDOM = "left out", "missing at random"
 _DOUBTFUL = 0.05
@@ -161,9 +161,7 @@ class Imputed(NamedTuple):
 
     def confusion(self) -> Confusion:
         """Give expected counts at every threshold, as ``sweep`` does for whole ones."""
-        tp = np.concatenate([[0.0], np.cumsum(self.pos)])
-        fp = np.concatenate([[0.0], np.cumsum(self.neg)])
-        return Confusion(tp, fp, tp[-1] - tp, fp[-1] - fp)
+        return swept(self.pos, self.neg)
 
     def sd(self, by_pos: Floats, by_neg: Floats) -> float:
         r"""How far would another sample of cases move what is computed from the counts?
@@ -285,6 +283,7 @@ def _fitted(z: Floats, pos: Array, known: Array) -> _LogisticLine:
     y = np.concatenate([pos, [0.5, 0.5]])
     beta = np.zeros(2)
     for _ in range(50):
+        # Newton's step, X'WX d = X'(y - n m), no coordinate by more than one
         m = expit(x @ beta)
         information = (x * (n * m * (1 - m))[:, None]).T @ x
         move = np.linalg.solve(information, x.T @ (y - n * m))

@@ -17,7 +17,7 @@ from trueness._core.binomial import wilson
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.isotonic import pooled_blocks
+from trueness._core.isotonic import concave_corners
 from trueness._core.records import Answer
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
@@ -130,13 +130,12 @@ def cost_curve(
 def _cheapest(tp: Array, fp: Array, w: Floats) -> Ints:
     """Which cut has the smallest cost at each weight?
 
-    Only corners of the convex hull of the ROC curve can; they are the ends of the
-    blocks of isotonic regression.
+    Only corners of the convex hull of the ROC curve can.
     """
-    blocks = pooled_blocks(np.diff(tp), np.diff(tp + fp), increasing=False)
-    gain = tp[blocks] / tp[-1], fp[blocks] / fp[-1]
+    at = concave_corners(np.diff(tp), np.diff(fp))
+    gain = tp[at] / tp[-1], fp[at] / fp[-1]
     worth = w[:, None] * gain[0] - (1 - w)[:, None] * gain[1]
-    return np.asarray(blocks[np.argmax(worth, axis=1)], dtype=np.int64)
+    return np.asarray(at[np.argmax(worth, axis=1)], dtype=np.int64)
 
 
 class WilsonShare(NamedTuple):

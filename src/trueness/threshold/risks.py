@@ -26,10 +26,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, ndtr, rel_entr
+from scipy.special import ndtr
 
 from trueness._core.arrays import Floats, Ints
-from trueness._core.binomial import at_least
+from trueness._core.binomial import at_least, divergence, exact_limit
 from trueness._core.checks.errors import InputError
 from trueness._core.search import edge
 from trueness.metrics.algebra import (
@@ -142,7 +142,7 @@ class MeanRisk(NamedTuple):
         """
         loss, n = self.counts(c)
         most = max(self.z) / (max(self.z) - min(self.z))
-        hoeffding = np.where(loss < most, np.exp(-n * _relative(loss, most)), 1.0)
+        hoeffding = np.where(loss < most, np.exp(-n * divergence(loss, most)), 1.0)
         k = np.ceil(n * loss - 1e-9)  # rounding must not add a case
         bentkus = math.e * at_least(n - k, n, 1 - most)
         return np.where(n > 0, np.minimum(np.minimum(hoeffding, bentkus), 1.0), 1.0)
@@ -158,11 +158,6 @@ class MeanRisk(NamedTuple):
     def monotone(self) -> int:
         """Neither rises nor falls for sure."""
         return 0
-
-
-def _relative(a: Any, b: float) -> Any:
-    """Kullback and Leibler's divergence of two Bernoulli laws."""
-    return rel_entr(a, b) + rel_entr(1 - a, 1 - b)
 
 
 class RiskRates(NamedTuple):
@@ -188,8 +183,8 @@ class RiskRates(NamedTuple):
         met = np.ones(np.shape(c.tp), dtype=bool)
         for a, b, d in self.forms:
             tail = alpha * self.left / max(1, bool(a) + bool(b))
-            recall = _limit(c.tp, c.tp + c.fn, tail, low=a > 0)
-            fpr = _limit(c.fp, c.fp + c.tn, tail, low=b > 0)
+            recall = exact_limit(c.tp, c.tp + c.fn, tail, low=a > 0)
+            fpr = exact_limit(c.fp, c.fp + c.tn, tail, low=b > 0)
             met &= np.asarray(a * recall + b * fpr >= d)
         return met
 
@@ -213,19 +208,6 @@ class RiskRates(NamedTuple):
     def monotone(self) -> int:
         """Neither rises nor falls for sure."""
         return 0
-
-
-def _limit(y: Any, n: Any, tail: Any, low: bool) -> Any:
-    """Give the exact one-sided limit of a rate."""
-    y, z = np.asarray(y, np.float64), np.asarray(n, np.float64) - y
-    if low:
-        return np.where(y > 0, betaincinv(np.maximum(y, 1), z + 1, tail), 0.0)
-    return np.where(z > 0, betaincinv(y + 1, np.maximum(z, 1), 1 - tail), 1.0)
-
-
-def lower_limit(y: int, n: int, alpha: float) -> float:
-    """Give the exact lower limit of a share: Clopper and Pearson 1934."""
-    return float(_limit(y, n, alpha, low=True))
 
 
 Risk = ShareOfCases | MeanRisk | RiskRates
