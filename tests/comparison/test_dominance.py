@@ -115,6 +115,10 @@ def test_long_panels_are_resampled_on_levels(rng):
     assert np.mean(found.high - found.low) < 0.1
     apart = quick(p["a"], p["b"])
     assert np.mean(found.high - found.low) < np.mean(apart.high - apart.low)
+    # rows that were joined do not widen the band: as many errors as normal curves have
+    for f in (found, apart):
+        error = np.sqrt(sum(c * (1 - c) / y.sum() for c in curves)).mean()
+        assert np.mean(f.high - f.low) < 2 * 4 * error
 
 
 def test_paired_is_sharper_than_unpaired(rng):

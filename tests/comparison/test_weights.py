@@ -96,3 +96,75 @@ def test_groups_and_statistics():
     )
     want = trueness.average_precision(t["a"]).value
     assert found.values[0].value == pytest.approx(want)
+
+
+def risks(rng, n=300, gain=0.4):
+    z = rng.normal(size=n)
+    x = 0.7 * rng.normal(size=n)
+    y = (rng.random(n) < 1 / (1 + np.exp(-(z + gain * x)))).astype(int)
+    old, new = 1 / (1 + np.exp(-z)), 1 / (1 + np.exp(-(z + gain * x)))
+    return y, {"old": old, "new": new}
+
+
+def test_reclassification_by_hand_with_copies_and_equal_weights():
+    y, s = risks(np.random.default_rng(4))
+    w = np.random.default_rng(5).exponential(size=y.size) ** 2
+    move = np.sign(s["new"] - s["old"])
+    gain = s["new"] - s["old"]
+    by_hand = {
+        trueness.nri: sum(
+            np.average(side * move[y == k], weights=w[y == k])
+            for k, side in ((1, 1), (0, -1))
+        ),
+        trueness.idi: np.average(gain[y == 1], weights=w[y == 1])
+        - np.average(gain[y == 0], weights=w[y == 0]),
+    }
+    k = np.random.default_rng(6).integers(1, 5, y.size)
+    for ask, value in by_hand.items():
+        found = ask(y, s, weight=w)
+        assert found.value.value == pytest.approx(value, rel=1e-12)
+        assert "Cases are weighted" in found.notes[-1]
+        plain, equal = ask(y, s), ask(y, s, weight=np.full(y.size, 3.0))
+        for part in ("value", "positives", "negatives"):
+            a, b = getattr(plain, part), getattr(equal, part)
+            assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high))
+        assert plain.calibration == pytest.approx(equal.calibration)
+        weighed, copies = ask(y, s, weight=k), ask(y, s, count=k)
+        assert weighed.value.value == pytest.approx(copies.value.value, rel=1e-12)
+        assert weighed.value.sd > copies.value.sd
+
+
+def test_mean_gain_has_the_error_of_a_survey():
+    """svymean's linearised variance, class by class, by hand."""
+    y, s = risks(np.random.default_rng(7), 80)
+    w = np.random.default_rng(8).exponential(size=y.size)
+    gain, found = s["new"] - s["old"], trueness.idi(y, s, weight=w)
+    for k, part in ((1, found.positives), (0, found.negatives)):
+        v, g = w[y == k], gain[y == k]
+        n = v.sum() ** 2 / (v**2).sum()
+        error = v**2 @ (g - np.average(g, weights=v)) ** 2 / v.sum() ** 2
+        assert part.sd == pytest.approx(np.sqrt(error * n / (n - 1)), rel=1e-9)
+
+
+def test_dominance_of_weighted_cases():
+    rng = np.random.default_rng(9)
+    y, s, w = sample(rng, 400, gap=0.8)
+    found = trueness.dominates(y, s, weight=w, replicates=200)
+    curves = [trueness.roc(y, s[k], weight=w) for k in "ab"]
+    want = np.subtract(*(np.interp(found.fpr[1:], c.fpr, c.tpr) for c in curves))
+    assert found.difference[1:] == pytest.approx(want, abs=0.05)  # steps upright
+    assert found.p_better < 0.05
+    plain = trueness.dominates(y, s, replicates=200)
+    assert np.mean(found.high - found.low) > np.mean(plain.high - plain.low)
+    one = trueness.dominates(y, s, weight=np.ones(y.size), replicates=200)
+    assert one.fpr_better == plain.fpr_better
+    assert np.mean(one.high - one.low) == pytest.approx(
+        np.mean(plain.high - plain.low), rel=0.15
+    )
+    k = rng.integers(1, 5, y.size)
+    weighed = trueness.dominates(y, s, weight=k, replicates=200)
+    copies = trueness.dominates(y, s, count=k, replicates=200)
+    assert weighed.difference == pytest.approx(copies.difference, abs=1e-12)
+    assert np.mean(weighed.high - weighed.low) > np.mean(copies.high - copies.low)
+    apart = trueness.dominates(*(trueness.tally(y, s[k], weight=w) for k in "ab"))
+    assert apart.difference == pytest.approx(found.difference)

@@ -212,7 +212,7 @@ WORDS = {
     "guaranteed_threshold": {"subject_to": "recall >= 0.5"},
     "guaranteed_thresholds": {"subject_to": "recall >= 0.5"},
     "pareto": {"metrics": ["recall", "precision"]},
-    "nri": {"cuts": [0.5]},
+    "nri": {"categories": [0.5]},
     "compare_metric": {"metric": "recall", "thresholds": 0.5},
     "compare_statistic": {"statistic": trueness.auc},
 }

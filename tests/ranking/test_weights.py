@@ -126,6 +126,7 @@ def test_copies_change_no_estimate_and_are_not_taken_for_cases():
         lambda t: trueness.partial_auc(t, fpr=(0, 0.3)),
         lambda t: trueness.recall(t, threshold=0.5),
         lambda t: trueness.f1(t, threshold=0.5),
+        lambda t: trueness.h_measure(t, replicates=300),
     ):
         a, b, c = ask(weighed), ask(copies), ask(alone)
         assert a.value == pytest.approx(b.value, rel=1e-12)

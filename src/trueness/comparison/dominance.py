@@ -29,8 +29,16 @@ from trueness.comparison.aucs import asked_margin
 from trueness.counts.answers import of_panel
 from trueness.counts.resampling import Seed
 from trueness.counts.resampling import replicates as redraws
-from trueness.counts.values import Panel, Tally
-from trueness.ranking.bands import critical, curves_of, few_rows, height, rate_variance
+from trueness.counts.values import Panel, Tally, panel_of_rows
+from trueness.counts.weights import sizes
+from trueness.ranking.bands import (
+    critical,
+    curves_of,
+    few_rows,
+    few_weights,
+    height,
+    rate_variance,
+)
 from trueness.ranking.curves import roc
 
 Ranges = tuple[tuple[float, float], ...]
@@ -109,7 +117,7 @@ class Dominance(Record):
 
 
 @renamed(number="replicates")
-@of_panel(weights="compare_auc, roc_band and compare_statistic take weights.")
+@of_panel(weights=True)
 def dominates(
     a: Tally | Panel,
     b: Tally | str | None = None,
@@ -187,12 +195,7 @@ def dominates(
         if not _copies(*panel.rows.T):
             drawn = np.subtract(*_paired_curves(panel, asked))
     elif first is not second:
-        drawn = np.subtract(
-            *(
-                curves_of(few_rows(t), asked.grid, asked.number, asked.rng)
-                for t in (first, second)
-            )
-        )
+        drawn = np.subtract(*(_own_curves(t, asked) for t in (first, second)))
     return _dominance(first, second, drawn, asked, panel is not None)
 
 
@@ -407,15 +410,19 @@ def _uncertainty(
     curves = [height(*_corners(t), grid) for t in (first, second)]
     value = curves[0] - curves[1]
     floor = np.minimum(
-        *(rate_variance(c, t.n_pos) for c, t in zip(curves, (first, second),
-                                                   strict=True))
+        *(rate_variance(c, sizes(t)[0].number) for c, t in
+          zip(curves, (first, second), strict=True))
     )  # fmt: skip
-    error = np.sqrt(np.maximum(drawn.var(axis=0), floor / 4))
-    half = critical(np.abs(drawn - value) / error, level, "simultaneous") * error
+    # few large weights: Student's quantile, as a wider error
+    wider = max(few_weights(t, level) for t in (first, second))
+    error = wider * np.sqrt(np.maximum(drawn.var(axis=0), floor / 4))
+    scaled = np.abs(drawn - value) / (error / wider)
+    half = critical(scaled, level, "simultaneous") * error
     low, high = np.clip(value - half, -1, 1), np.clip(value + half, -1, 1)
-    few = min(min(t.n_pos, t.n_neg) for t in (first, second))
-    least = min(first.n_neg, second.n_neg)
+    few = min(e.number for t in (first, second) for e in sizes(t))
+    least = min(sizes(t)[1].number for t in (first, second))
     scan = _scanned(value, drawn, floor, grid, few, least)
+    scan = scan._replace(scaled=scan.scaled / wider)
     sides = (_somewhere(scan, sign, asked.rng) for sign in (1, -1))
     return _Sure(value, error, low, high, *sides)
 
@@ -440,7 +447,12 @@ _DRAWS = 20_000
 
 
 def _scanned(
-    value: Floats, drawn: Floats, floor: Floats, grid: Floats, few: int, n_neg: int
+    value: Floats,
+    drawn: Floats,
+    floor: Floats,
+    grid: Floats,
+    few: float,
+    n_neg: float,
 ) -> _Scan:
     """Average the difference over the whole range, halves, quarters and eighths."""
     parts = [k for k in (1, 2, 4, 8) if k <= 2 or n_neg >= k * _NEGATIVES]
@@ -488,18 +500,35 @@ def _noninferior(sure: _Sure, margin: float) -> float:
     return NormalDist().cdf(-z)
 
 
+def _own_curves(t: Tally, asked: _CurvesAsked) -> Floats:
+    """Draw the cases of one classifier: its curves, (number, grid)."""
+    few = few_rows(t)
+    curves = curves_of(few, asked.grid, asked.number, asked.rng)
+    return curves + _lost(t, few, asked.grid)
+
+
 def _paired_curves(panel: Panel, asked: _CurvesAsked) -> Floats:
     """Draw cases with all outputs: the curves of each classifier, (K, number, grid)."""
-    panel = _coarse(panel)
-    orders = [_levels(column) for column in panel.rows.T]
+    few = _coarse(panel)
+    orders = [_levels(column) for column in few.rows.T]
     out = [
         [
             height(_shares(neg, level), _shares(pos, level), asked.grid)
             for level in orders
         ]
-        for neg, pos in _one_by_one(panel, asked.number, asked.rng)
+        for neg, pos in _one_by_one(few, asked.number, asked.rng)
     ]
-    return np.moveaxis(np.array(out), 1, 0)
+    curves = np.moveaxis(np.array(out), 1, 0)
+    lost = [_lost(panel[name], few[name], asked.grid) for name in panel.names]
+    return np.asarray(curves + np.array(lost)[:, None])
+
+
+def _lost(t: Tally, few: Tally, grid: Floats) -> Floats:
+    """What do rows that were joined take from a curve? Redrawn curves get it back.
+
+    Else the band would be as wide as that loss at its worst, at the steep start.
+    """
+    return height(*_corners(t), grid) - height(*_corners(few), grid)
 
 
 def _one_by_one(panel: Panel, number: int, rng: np.random.Generator) -> Iterator[Any]:
@@ -525,7 +554,10 @@ def _coarse(panel: Panel) -> Panel:
         # equal outputs take the place of their first
         first = np.searchsorted(column[order], column, side="left")
         columns.append(np.floor(place[order][first] * _LEVELS))
-    return Panel(panel.names, np.column_stack(columns), panel.neg, panel.pos)
+    rows, at = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+    counts = [np.bincount(at.ravel(), c, len(rows)).astype(c.dtype)
+              for c in panel.counts]  # fmt: skip
+    return panel_of_rows(panel.names, rows, *counts)
 
 
 def _levels(column: Floats) -> Array:

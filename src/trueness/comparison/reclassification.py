@@ -26,6 +26,7 @@ from trueness.comparison.aucs import compare_auc
 from trueness.comparison.results import Pair
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
+from trueness.counts.weights import effective, linearised, remark
 from trueness.ranking.auc_intervals import student_quantile
 
 
@@ -68,7 +69,7 @@ class Reclassification(Record):
     notes: tuple[str, ...]
 
 
-@of_panel(weights="compare_metric and compare_auc take weights.")
+@of_panel(weights=True)
 def nri(
     panel: Panel,
     old: str | None = None,
@@ -129,13 +130,14 @@ def nri(
     )
     risk = panel.rows if cut is None else np.searchsorted(cut, panel.rows, side="right")
     move = np.sign(risk[:, 1] - risk[:, 0]).astype(np.float64)
-    up = _net_moves(move, panel.pos)
-    down = _net_moves(-move, panel.neg)
+    neg, pos, _ = panel.squares
+    up = _net_moves(move, panel.pos, pos)
+    down = _net_moves(-move, panel.neg, neg)
     kind = "category-free" if cut is None else f"{cut.size + 1} categories"
     return _answer(panel, (up, down), level, f"NRI, {kind}")
 
 
-@of_panel(weights="compare_statistic takes weights.")
+@of_panel(weights=True)
 def idi(
     panel: Panel,
     old: str | None = None,
@@ -182,7 +184,8 @@ def idi(
     level = _options.fraction(level, "level")
     panel = _two(panel, old, new, "idi")
     gain = panel.rows[:, 1] - panel.rows[:, 0]
-    parts = _mean_move(gain, panel.pos), _mean_move(-gain, panel.neg)
+    neg, pos, _ = panel.squares
+    parts = _mean_move(gain, panel.pos, pos), _mean_move(-gain, panel.neg, neg)
     return _answer(panel, parts, level, "IDI")
 
 
@@ -192,22 +195,36 @@ class _Moved(NamedTuple):
     value: float
     centre: float  # of the interval
     variance: float
-    n: int
+    df: float
 
 
-def _net_moves(move: Floats, count: Array) -> _Moved:
-    """Agresti and Min (2005): two cases added, half of one to each direction."""
-    up, down = float(count[move > 0].sum()), float(count[move < 0].sum())
-    n = int(count.sum())
-    a, b, m = (up + 0.5) / (n + 2), (down + 0.5) / (n + 2), n + 2
-    return _Moved((up - down) / n, a - b, (a + b - (a - b) ** 2) / m, n)
+def _net_moves(move: Floats, weight: Array, square: Array) -> _Moved:
+    """Agresti and Min (2005): two cases added, half of one to each direction.
+
+    Weighted cases are as many equal ones as would have their linearised variance,
+    which is averaged with the one of weights that have nothing to do with the moves:
+    that counts as four cases, as for a share.
+    """
+    up, down = (float(weight[move * s > 0].sum() / weight.sum()) for s in (1, -1))
+    n, df = effective(weight, square)
+    spread = up + down - (up - down) ** 2
+    if spread > 0:
+        own = float(square @ (move - (up - down)) ** 2) / float(weight.sum()) ** 2
+        n = spread / ((n * own + _TRUST * spread / n) / (n + _TRUST))
+    a, b = (n * up + 0.5) / (n + 2), (n * down + 0.5) / (n + 2)
+    return _Moved(up - down, a - b, (a + b - (a - b) ** 2) / (n + 2), df)
 
 
-def _mean_move(gain: Floats, count: Array) -> _Moved:
-    n = int(count.sum())
-    mean = float(count @ gain) / n
-    spread = float(count @ (gain - mean) ** 2) / max(n - 1, 1)
-    return _Moved(mean, mean, spread / n if n > 1 else math.nan, n)
+_TRUST = 4.0
+
+
+def _mean_move(gain: Floats, weight: Array, square: Array) -> _Moved:
+    total = float(weight.sum())
+    mean = float(weight @ gain) / total
+    n, df = effective(weight, square)
+    alone = n < 1 + 1e-9
+    spread = linearised([((gain - mean) / total, weight, square)])
+    return _Moved(mean, mean, math.nan if alone else spread.variance, df)
 
 
 def _answer(
@@ -215,10 +232,10 @@ def _answer(
 ) -> Reclassification:
     from scipy.special import stdtr
 
-    up, down = (_estimate(m.value, m.centre, m.variance, m.n - 1, level, method, 1.0)
+    up, down = (_estimate(m.value, m.centre, m.variance, m.df, level, method, 1.0)
                 for m in parts)  # fmt: skip
     variance = sum(m.variance for m in parts)
-    doubt = sum(m.variance**2 / max(m.n - 1, 1) for m in parts)
+    doubt = sum(m.variance**2 / max(m.df, 1) for m in parts)
     df = variance**2 / doubt if doubt > 0 else 1.0
     centre = sum(m.centre for m in parts)
     total = _estimate(up.value + down.value, centre, variance, df, level, method, 2.0)
@@ -227,7 +244,7 @@ def _answer(
     pair = compare_auc(panel[list(panel.names[::-1])], level=level).pairs[0]
     fits = _spiegelhalter(panel, 0), _spiegelhalter(panel, 1)
     old, new = panel.names
-    notes = _warnings((old, new), fits, pair, 1 - level)
+    notes = _warnings((old, new), fits, pair, 1 - level) + remark(panel)
     return Reclassification(total, up, down, p, pair, fits, old, new, method, notes)
 
 
@@ -257,8 +274,9 @@ def _spiegelhalter(panel: Panel, k: int) -> float:
     from scipy.special import ndtr
 
     p, n = panel.rows[:, k], panel.pos + panel.neg
+    square = panel.squares[0] + panel.squares[1]  # of counts: the counts
     surprise = float(np.sum((panel.pos - n * p) * (1 - 2 * p)))
-    variance = float(np.sum(n * (1 - 2 * p) ** 2 * p * (1 - p)))
+    variance = float(np.sum(square * (1 - 2 * p) ** 2 * p * (1 - p)))
     if variance == 0:
         return 1.0 if surprise == 0 else 0.0
     return 2 * float(ndtr(-abs(surprise) / math.sqrt(variance)))

@@ -23,6 +23,7 @@ from trueness.counts.answers import of_tally
 from trueness.counts.placements import coarser, corners
 from trueness.counts.resampling import Seed, bootstrap
 from trueness.counts.values import Tally
+from trueness.counts.weights import remark, sizes
 from trueness.ranking.auc_intervals import student_quantile
 from trueness.ranking.resampled_intervals import Resampling, unseen
 
@@ -30,7 +31,7 @@ from trueness.ranking.resampled_intervals import Resampling, unseen
 _FINE = 1000
 
 
-@of_tally(weights="auc and partial_auc take weights.")
+@of_tally(weights=True)
 def h_measure(
     t: Tally,
     *,
@@ -120,15 +121,18 @@ def h_measure(
     values = bootstrap(few, statistic, number, rng, stratified=stratified)
     values = values[np.isfinite(values)] + (value - asked.value(few))
     sd = float(values.std(ddof=1))
-    if not sd > 1e-12 or min(t.n_pos, t.n_neg) < 2:
-        return replace(unseen(t, asked, value, "bootstrap", sd), name="H-measure")
+    df = min(e.df for e in sizes(t))
+    if not sd > 1e-12 or df < 0.5:
+        found = unseen(t, asked, value, "bootstrap", sd)
+        return replace(found, name="H-measure", notes=remark(t))
     bias = float(values.mean()) - value
-    few_cases = min(t.n_pos, t.n_neg) - 1.0
-    half = float(student_quantile(few_cases, level)) * math.hypot(sd, _DOUBT * bias)
+    half = float(student_quantile(df, level)) * math.hypot(sd, _DOUBT * bias)
     centre = value - _SHOWN * bias
     low, high = max(min(centre - half, value), 0.0), max(centre + half, value)
     high = min(high, 1.0)
-    return Estimate(value, low, high, level, "bootstrap", sd, name="H-measure")
+    return Estimate(
+        value, low, high, level, "bootstrap", sd, name="H-measure", notes=remark(t)
+    )
 
 
 # a bootstrap sample repeats cases, so its hull bends less than that of new cases: in
