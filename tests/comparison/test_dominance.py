@@ -305,3 +305,10 @@ def test_dominance_carries_over_to_accuracy(rng):
             assert (G.accuracy(u, 0.3) >= H.accuracy(u, 0.3) - 1e-9).all()
             assert (G.f_beta(u, 0.3) >= H.f_beta(u, 0.3) - 1e-9).all()
     assert seen
+
+
+def test_a_grid_coarser_than_the_ranges():
+    a, b = (trueness.simulate_tally(160, 60, area, rng=1) for area in (0.8, 0.6))
+    found = trueness.dominates(a, b, points=3)
+    assert found.fpr.size == 3
+    assert 0 < found.p_better <= 1

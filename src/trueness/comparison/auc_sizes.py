@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -94,29 +95,21 @@ def plan_auc_difference(
         )
     goal = 0.9 if power is None else _options.fraction(power, "power")
     width = None if half_width is None else _options.fraction(half_width, "half_width")
-
     design = _SizedPair(a, b, rho, share, level)
 
-    def enough(n: int) -> bool:
-        found = _reach(design, n)
-        return found.power >= goal if width is None else found.half_width <= width
+    def fewest(reach: Callable[[_SizedPair, int], Reach], start: int) -> int:
+        def enough(n: int) -> bool:
+            found = reach(design, n)
+            return found.power >= goal if width is None else found.half_width <= width
 
-    start = max(6, _first(design, goal, width) // 2)
-    n = smallest(enough, start=start, what="plan_auc_difference")
+        return smallest(enough, start=start, what="plan_auc_difference")
+
+    # half of what a normal difference of known variance would need is too few
+    n = fewest(_reach, max(6, fewest(_large, 6) // 2))
     found, (pos, neg) = _reach(design, n), split_cases(n, share)
     sd = math.sqrt(_difference_variance(a, b, rho, pos, neg))
     asked = (a - b, 0.0, share, level, "delong", "binormal", "case-control")
     return Plan(n, pos, neg, sd, found.half_width, found.power, *asked)
-
-
-def _first(d: _SizedPair, goal: float, width: float | None) -> int:
-    """Give what a normal difference of known variance would need."""
-
-    def enough(n: int) -> bool:
-        found = _large(d, n)
-        return found.power >= goal if width is None else found.half_width <= width
-
-    return smallest(enough, start=6, what="plan_auc_difference")
 
 
 def _reach(d: _SizedPair, n: int) -> Reach:
@@ -177,6 +170,8 @@ def _placements(score: Floats, pos: int) -> Floats:
 
 
 def _difference_variance(a: float, b: float, rho: float, pos: int, neg: int) -> float:
+    # DeLong's structure: two areas covary over the same pair, and over pairs that share
+    # a positive or a negative
     own = sum(VARIANCES["binormal"](area, pos, neg) for area in (a, b))
     pair, half = (_both(a, b, r) - a * b for r in (rho, rho / 2))
     return max(own - 2 * (pair + (pos + neg - 2) * half) / pos / neg, 1e-300)

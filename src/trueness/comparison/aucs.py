@@ -29,7 +29,7 @@ from trueness.comparison.contrasts import (
     student_test,
     variance,
 )
-from trueness.comparison.results import Comparison, Pair, adjusted, judged
+from trueness.comparison.results import Comparison, Pair, compared, judged
 from trueness.counts.answers import of_panel
 from trueness.counts.placements import Placements
 from trueness.counts.values import Panel, Tally
@@ -125,6 +125,9 @@ def compare_auc(
         if other is not None:
             raise InputError("compare_auc takes a panel alone; leave the rest out.")
         panel = x.labelled()
+        _cases.at_least_two(panel.names, "compare_auc")
+        _cases.both_classes(panel, "compare_auc")
+        _cases.complete_outputs(panel, "compare_auc")
         found = (_weighted if panel.weighted else _paired)(panel, level)
         return _compare(panel.names, found, margin, remark(panel))
     tallies = _unpaired_tallies(x, other)
@@ -155,9 +158,6 @@ def _unpaired_tallies(x: Any, other: Any) -> dict[str, Tally]:
 
 
 def _paired(panel: Panel, level: float) -> _AreasFound:
-    _cases.at_least_two(panel.names, "compare_auc")
-    _cases.both_classes(panel, "compare_auc")
-    _cases.complete_outputs(panel, "compare_auc")
     below, above = placement_columns(panel)
     n_pos, n_neg = panel.n_pos, panel.n_neg
     pos, neg = panel.pos[panel.pos > 0], panel.neg[panel.neg > 0]
@@ -178,9 +178,6 @@ def _paired(panel: Panel, level: float) -> _AreasFound:
 
 def _weighted(panel: Panel, level: float) -> _AreasFound:
     """Weigh the placement values: linearised variances of areas and of differences."""
-    _cases.at_least_two(panel.names, "compare_auc")
-    _cases.both_classes(panel, "compare_auc")
-    _cases.complete_outputs(panel, "compare_auc")
     below, above = placement_columns(panel)
     columns = below / (2 * panel.n_neg), above / (2 * panel.n_pos)
     parts = []
@@ -294,20 +291,17 @@ def _compare(
     values = tuple(answer(q, "score") for q in found.questions)
     spread = variance(found.parts) if found.parts else np.zeros((size, size))
     df = freedom(found.parts) if found.parts else spread
-    pairs = adjusted(
-        [
-            _pair(names, found, (i, j), math.sqrt(spread[i, j]), df[i, j], margin)
-            for i, j in combinations(range(size), 2)
-        ]
-    )
+    pairs = [
+        _pair(names, found, (i, j), math.sqrt(spread[i, j]), df[i, j], margin)
+        for i, j in combinations(range(size), 2)
+    ]
     same = all_equal(found.auc, found.parts) if found.parts else _by_widths(values)
-    p = same.p_value
-    # one pair says it all; so do pairs that differ without variance, adjusted
-    if size == 2 or p is None:
-        p = min(pair.p_adjusted for pair in pairs)
-    all_p = same.statistic, same.df, p
+    if size == 2:  # one pair says it all
+        same = same._replace(p_value=None)
     paired, notes = found.panel is not None, few_cases(found.questions) + said
-    return Comparison(names, values, pairs, *all_p, paired, "delong", notes=notes)
+    return compared(
+        names, values, pairs, same, paired=paired, method="delong", notes=notes
+    )
 
 
 def _by_widths(values: tuple[Estimate, ...]) -> Equality:
@@ -343,11 +337,9 @@ def few_cases(questions: Sequence[AucQuestion]) -> tuple[str, ...]:
     )
 
 
-def _copies(panel: Panel | None, i: int, j: int) -> bool:
-    """Do two classifiers of a panel order all cases alike?"""
-    if panel is None:
-        return False
-    a, b = (np.unique(panel.rows[:, k], return_inverse=True)[1] for k in (i, j))
+def copies(first: Floats, second: Floats) -> bool:
+    """Do two classifiers order all cases alike?"""
+    a, b = (np.unique(c, return_inverse=True)[1] for c in (first, second))
     return bool(np.array_equal(a, b))
 
 
@@ -361,10 +353,9 @@ def _pair(
 ) -> Pair:
     a, b = (found.questions[k] for k in at)
     first, second = (names[k] for k in at)
-    if sd == 0 and _copies(found.panel, *at):
+    if sd == 0 and found.panel is not None and copies(*found.panel.rows.T[list(at)]):
         same = Estimate(0.0, 0.0, 0.0, a.level, "copies", 0.0)
-        sure = () if math.isnan(margin) else (margin, 0.0, 0.0, 0.0)
-        return Pair(first, second, same, 0.0, 1.0, 1.0, *sure)
+        return judged(first, second, same, None, margin)
     # whole numbers of pairs, so equal areas differ by exactly nothing
     pairs_a, pairs_b = (q.tally.n_pos * q.tally.n_neg for q in (a, b))
     gap = a.place.twice_wins * pairs_b - b.place.twice_wins * pairs_a

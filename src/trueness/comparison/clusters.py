@@ -25,7 +25,7 @@ from trueness.comparison.contrasts import (
     mover_test,
     student_test,
 )
-from trueness.comparison.results import Comparison, Pair, adjusted, judged
+from trueness.comparison.results import Comparison, compared, judged
 from trueness.counts.placements import placements
 from trueness.counts.values import Panel
 from trueness.metrics.algebra import Metric
@@ -91,27 +91,19 @@ def _comparison(
     method: str,
 ) -> Comparison:
     """Put all pairs and the omnibus test together; influence is (m, K)."""
-    pairs = []
-    for i, j in combinations(range(len(names)), 2):
-        estimate, test = tested(i, j)
-        if test is None:
-            sure = () if math.isnan(margin) else (margin, 0.0, 0.0, 0.0)
-            pairs.append(Pair(names[i], names[j], estimate, 0.0, 1.0, 1.0, *sure))
-        else:
-            pairs.append(judged(names[i], names[j], estimate, test, margin))
-    done = adjusted(pairs)
+    pairs = [
+        judged(names[i], names[j], *tested(i, j), margin)
+        for i, j in combinations(range(len(names)), 2)
+    ]
     m = len(influence)
     gap = influence[:, :, None] - influence[:, None, :]
-    same = all_equal(
-        value, (ContrastPart(m * m / (m - 1) * np.sum(gap**2, axis=0), m),)
-    )
-    p = same.p_value
-    if len(names) == 2 or p is None:
-        p = min(pair.p_adjusted for pair in done)
+    # clusters are the cases of one part: each adds its influence, m times
+    part = ContrastPart(m * m / (m - 1) * np.sum(gap**2, axis=0), m)
+    same = all_equal(value, (part,))
+    if len(names) == 2:  # one pair says it all
+        same = same._replace(p_value=None)
     notes = values[0].notes
-    return Comparison(
-        names, values, done, same.statistic, same.df, p, True, method, notes=notes
-    )
+    return compared(names, values, pairs, same, paired=True, method=method, notes=notes)
 
 
 def compare_clustered_metric(

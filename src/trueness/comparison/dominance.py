@@ -25,7 +25,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.options import renamed
 from trueness._core.progress import steps
 from trueness._core.records import Record
-from trueness.comparison.aucs import asked_margin
+from trueness.comparison.aucs import asked_margin, copies
 from trueness.counts.answers import of_panel
 from trueness.counts.resampling import Seed
 from trueness.counts.resampling import replicates as redraws
@@ -38,8 +38,10 @@ from trueness.ranking.bands import (
     few_weights,
     height,
     rate_variance,
+    running_shares,
 )
 from trueness.ranking.curves import roc
+from trueness.ranking.geometry import chord
 
 Ranges = tuple[tuple[float, float], ...]
 # curves are sums of shares: smaller differences are rounding
@@ -192,7 +194,7 @@ def dominates(
         _cases.both_classes(t, "dominates")
     drawn: Floats | None = None
     if panel is not None:
-        if not _copies(*panel.rows.T):
+        if not copies(*panel.rows.T):
             drawn = np.subtract(*_paired_curves(panel, asked))
     elif first is not second:
         drawn = np.subtract(*(_own_curves(t, asked) for t in (first, second)))
@@ -229,7 +231,7 @@ def dominance_of_pairs(
         (a, b): _dominance(
             tallies[a],
             tallies[b],
-            None if _copies(column[a], column[b]) else curves[a] - curves[b],
+            None if copies(column[a], column[b]) else curves[a] - curves[b],
             asked,
             paired=True,
         )
@@ -321,16 +323,13 @@ def _corners(t: Tally) -> tuple[Floats, Floats]:
 
 def _recalls(first: Tally, second: Tally) -> tuple[Ranges, Ranges]:
     """Where is precision higher? Where the false positive rate at a recall is lower."""
-    sides = []
-    for t in (first, second):
-        x, y = _corners(t)
-        sides.append((1 - y[::-1], 1 - x[::-1]))  # specificity over the miss rate
-    better, worse = _ranges(*sides)
-    return _turned(better), _turned(worse)
-
-
-def _turned(ranges: Ranges) -> Ranges:
-    return tuple((1 - high, 1 - low) for low, high in reversed(ranges))
+    # specificity over the miss rate
+    sides = [(1 - y[::-1], 1 - x[::-1]) for x, y in map(_corners, (first, second))]
+    better, worse = (
+        tuple((1 - high, 1 - low) for low, high in reversed(ranges))
+        for ranges in _ranges(*sides)
+    )
+    return better, worse
 
 
 def _verdict(better: bool, worse: bool) -> str:
@@ -362,9 +361,7 @@ def _side(curve: tuple[Floats, Floats], at: Floats, side: str) -> Floats:
     else:
         j = np.searchsorted(x, at - _EQUAL, side="left")
         i = np.maximum(j - 1, 0)
-    width = x[j] - x[i]
-    part = np.divide(at - x[i], width, out=np.zeros_like(at), where=width > 0)
-    return np.asarray(y[i] + np.clip(part, 0, 1) * (y[j] - y[i]))
+    return np.asarray(chord(x, y, i, j, at))
 
 
 def _positive(knot: Floats, start: Floats, end: Floats) -> Ranges:
@@ -427,11 +424,6 @@ def _uncertainty(
     return _Sure(value, error, low, high, *sides)
 
 
-def _copies(first: Floats, second: Floats) -> bool:
-    """Do both classifiers order all cases alike?"""
-    return bool(np.array_equal(_levels(first), _levels(second)))
-
-
 class _Scan(NamedTuple):
     """Mean differences over ranges, in standard errors, and how they hang together."""
 
@@ -459,7 +451,8 @@ def _scanned(
     low = np.concatenate([np.arange(k) / k for k in parts])
     width = np.concatenate([np.full(k, 1 / k) for k in parts])
     inside = (grid[:, None] > low - _EQUAL) & (grid[:, None] < low + width - _EQUAL)
-    inside = inside[:, inside.any(axis=0)] if not inside.any(axis=0).all() else inside
+    some = inside.any(axis=0)  # a coarse grid has no point in a narrow range
+    low, width, inside = low[some], width[some], inside[:, some]
     mean = inside / inside.sum(axis=0)
     spread = np.atleast_2d(np.cov((drawn @ mean).T))
     own = np.diag(spread).copy()
@@ -510,12 +503,15 @@ def _own_curves(t: Tally, asked: _CurvesAsked) -> Floats:
 def _paired_curves(panel: Panel, asked: _CurvesAsked) -> Floats:
     """Draw cases with all outputs: the curves of each classifier, (K, number, grid)."""
     few = _coarse(panel)
-    orders = [_levels(column) for column in few.rows.T]
+    # the distinct outputs of each classifier, the highest first
+    orders = [np.unique(-column, return_inverse=True)[1] for column in few.rows.T]
+
+    def curve(level: Array, neg: Array, pos: Array) -> Floats:
+        x, y = (running_shares(np.bincount(level, n)) for n in (neg, pos))
+        return height(x, y, asked.grid)
+
     out = [
-        [
-            height(_shares(neg, level), _shares(pos, level), asked.grid)
-            for level in orders
-        ]
+        [curve(level, neg, pos) for level in orders]
         for neg, pos in _one_by_one(few, asked.number, asked.rng)
     ]
     curves = np.moveaxis(np.array(out), 1, 0)
@@ -558,16 +554,6 @@ def _coarse(panel: Panel) -> Panel:
     counts = [np.bincount(at.ravel(), c, len(rows)).astype(c.dtype)
               for c in panel.counts]  # fmt: skip
     return panel_of_rows(panel.names, rows, *counts)
-
-
-def _levels(column: Floats) -> Array:
-    """Number the distinct outputs of a classifier, the highest first."""
-    return np.unique(-column, return_inverse=True)[1]
-
-
-def _shares(count: Array, level: Array) -> Floats:
-    total = np.concatenate([[0.0], np.cumsum(np.bincount(level, weights=count))])
-    return np.asarray(total / total[-1])
 
 
 def _where(grid: Floats, inside: Array) -> Ranges:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from itertools import combinations
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from trueness.counts.answers import whole_cases
 from trueness.counts.resampling import Seed, percentile_interval, resample
 from trueness.counts.values import Panel, Tally
 
-F = TypeVar("F", bound=Callable[..., Any])
 Statistic = Callable[..., Any]
 
 

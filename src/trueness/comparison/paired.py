@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -22,15 +21,15 @@ from trueness._core.doors import door
 from trueness._core.options import renamed
 from trueness._core.records import Estimate
 from trueness.comparison.aucs import asked_margin
-from trueness.comparison.contrasts import ContrastPart, Equality, all_equal
+from trueness.comparison.contrasts import Equality
 from trueness.comparison.redraws import (
     Redrawn,
     drawn_estimate,
-    finite,
+    redrawn_equal,
     sided_p,
     summary,
 )
-from trueness.comparison.results import Comparison, Pair, adjusted
+from trueness.comparison.results import Comparison, Pair, compared, with_margin
 from trueness.counts.answers import of_panel, refuse_weights
 from trueness.counts.resampling import Seed, drawn_tally
 from trueness.counts.resampling import replicates as redraws
@@ -201,15 +200,10 @@ def _compare_votes(
             score, p = (0.0, 1.0) if alike else sided_p(difference, drawn)
         names = votes.names[i], votes.names[j]
         pairs.append(_with_margin(Pair(*names, difference, score, p, p), drawn, x))
-    done = adjusted(pairs)
     same = _omnibus(votes, metric, value, x, rng)
-    p = min(p.p_adjusted for p in done) if same.p_value is None else same.p_value
     method = f"{metric.name}, {'bootstrap' if exact is None else 'mcnemar'}"
-    all_p = same.statistic, same.df, p
-    notes = remark(votes)
-    return Comparison(
-        votes.names, tuple(values), done, *all_p, True, method, notes=notes
-    )
+    found = votes.names, tuple(values), pairs, same
+    return compared(*found, paired=True, method=method, notes=remark(votes))
 
 
 def _smoothed(
@@ -259,13 +253,7 @@ def _with_margin(pair: Pair, drawn: Floats, x: _PairedQuestion) -> Pair:
     n = drawn.size + 1
     worse = (float(np.sum(drawn <= -x.margin)) + 1) / n
     better = (float(np.sum(drawn >= x.margin)) + 1) / n
-    return replace(
-        pair,
-        margin=x.margin,
-        p_noninferior=worse,
-        p_noninferior_second=better,
-        p_equivalent=max(worse, better),
-    )
+    return with_margin(pair, x.margin, worse, better)
 
 
 def _omnibus(
@@ -278,13 +266,8 @@ def _omnibus(
             for neg, pos in redraws(votes, number, rng, stratified=x.fixed)
         ]
     )
-    drawn = drawn[finite(drawn)]
-    if len(drawn) < 2 or not np.isfinite(value).all():
-        return Equality(math.nan, 0, math.nan)
     known = [e.df + 1 if e.number else 0.0 for e in sizes(votes)]
-    n = max(2.0, min(known) or sum(known))
-    moved = drawn[:, :, None] - drawn[:, None, :]
-    return all_equal(value, (ContrastPart(moved.var(axis=0, ddof=1) * n, n),))
+    return redrawn_equal(value, drawn, lambda _: max(2.0, min(known) or sum(known)))
 
 
 @renamed(number="replicates")

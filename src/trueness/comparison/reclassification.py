@@ -151,17 +151,13 @@ def idi(
 
     Parameters
     ----------
-    panel
-        Predicted risks of both models on the same cases.
-    old, new
-        Names of the two; not needed for a panel of two (old first).
-    level
-        Confidence level of the intervals.
+    panel, old, new, level
+        As in :func:`nri`.
 
     Returns
     -------
     Reclassification
-        The index, its two parts, and reasons for caution.
+        As of :func:`nri`.
 
     Notes
     -----
@@ -234,6 +230,7 @@ def _answer(
 
     up, down = (_estimate(m.value, m.centre, m.variance, m.df, level, method, 1.0)
                 for m in parts)  # fmt: skip
+    # Satterthwaite: the sum of two variances that are known from few cases
     variance = sum(m.variance for m in parts)
     doubt = sum(m.variance**2 / max(m.df, 1) for m in parts)
     df = variance**2 / doubt if doubt > 0 else 1.0

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Floats
 from trueness._core.records import Estimate
 from trueness.comparison.contrasts import ContrastPart, Equality, all_equal
-from trueness.comparison.results import Comparison, Pair, adjusted
+from trueness.comparison.results import Comparison, Pair, compared
 from trueness.counts.resampling import percentile_interval
 
 Pairs = Sequence[tuple[int, int]]
@@ -53,18 +53,12 @@ def summary(
         difference = _difference(x, values, i, j)
         score, p = (tested or _normal_p(x))(i, j, difference)
         listed.append(Pair(x.names[i], x.names[j], difference, score, p, p))
-    done = adjusted(listed)
-    same = _all_equal(x)
-    p = min(p.p_adjusted for p in done) if same.p_value is None else same.p_value
-    return Comparison(
-        x.names, values, done, same.statistic, same.df, p, x.paired, method,
-        notes=_without_spread(x.names, values),
-    )  # fmt: skip
-
-
-def finite(drawn: Floats) -> Array:
-    """Which redrawn samples have all values?"""
-    return np.asarray(np.isfinite(drawn).all(axis=1))
+    # the error of the redraws is known as well as they are many
+    same = redrawn_equal(x.value, x.drawn, len)
+    notes = _without_spread(x.names, values)
+    return compared(
+        x.names, values, listed, same, paired=x.paired, method=method, notes=notes
+    )
 
 
 def drawn_estimate(value: float, drawn: Floats, level: float, how: str) -> Estimate:
@@ -131,13 +125,18 @@ def _normal_p(x: Redrawn) -> Tested:
     return tested
 
 
-def _all_equal(x: Redrawn) -> Equality:
-    drawn = x.drawn[finite(x.drawn)]
-    if len(drawn) < 2 or not np.isfinite(x.value).all():
+def redrawn_equal(
+    value: Floats, drawn: Floats, cases: Callable[[Floats], float]
+) -> Equality:
+    """Test that values are equal by how redrawn ones vary.
+
+    ``cases`` says for how many cases' worth of knowledge their variance counts.
+    """
+    drawn = drawn[np.isfinite(drawn).all(axis=1)]
+    if len(drawn) < 2 or not np.isfinite(value).all():
         return Equality(math.nan, 0, math.nan)
-    moved = drawn[:, :, None] - drawn[:, None, :]
-    n = len(drawn)  # the error of the redraws is known as well as they are many
-    return all_equal(x.value, (ContrastPart(moved.var(axis=0, ddof=1) * n, n),))
+    moved, n = drawn[:, :, None] - drawn[:, None, :], cases(drawn)
+    return all_equal(value, (ContrastPart(moved.var(axis=0, ddof=1) * n, n),))
 
 
 def _without_spread(

@@ -15,7 +15,7 @@ import numpy as np
 
 from trueness._core.doors import door
 from trueness._core.records import Estimate, Record
-from trueness.comparison.contrasts import Test
+from trueness.comparison.contrasts import Equality, Test
 
 
 @final
@@ -156,22 +156,45 @@ def adjusted(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
 
 
 def judged(
-    first: str, second: str, estimate: Estimate, test: Test, margin: float
+    first: str, second: str, estimate: Estimate, test: Test | None, margin: float
 ) -> Pair:
-    """Put a difference and its tests, against zero and the margin, into a pair."""
-    p = test.two_sided()
+    """Put a difference and its tests, against zero and the margin, into a pair.
+
+    Copies need no test: they do not differ.
+    """
+    score, p = (0.0, 1.0) if test is None else (test.score, test.two_sided())
+    pair = Pair(first, second, estimate, score, p, p)
     if math.isnan(margin):
-        return Pair(first, second, estimate, test.score, p, p)
-    worse, better = test.above(-margin), 1 - test.above(margin)
-    return Pair(
-        first,
-        second,
-        estimate,
-        test.score,
-        p,
-        p,
-        margin,
-        worse,
-        better,
-        max(worse, better),
+        return pair
+    if test is None:
+        return with_margin(pair, margin, 0.0, 0.0)
+    return with_margin(pair, margin, test.above(-margin), 1 - test.above(margin))
+
+
+def with_margin(pair: Pair, margin: float, worse: float, better: float) -> Pair:
+    """Add the p-values of a loss, or a gain, of more than the margin."""
+    return replace(
+        pair,
+        margin=margin,
+        p_noninferior=worse,
+        p_noninferior_second=better,
+        p_equivalent=max(worse, better),
     )
+
+
+def compared(
+    names: tuple[str, ...],
+    values: tuple[Estimate, ...],
+    pairs: Sequence[Pair],
+    same: Equality,
+    *,
+    paired: bool,
+    method: str,
+    notes: tuple[str, ...] = (),
+) -> Comparison:
+    """Put pairs, adjusted for their number, and the test of all together."""
+    done = adjusted(pairs)
+    # pairs that differ without variance, adjusted, say it all
+    p = min(p.p_adjusted for p in done) if same.p_value is None else same.p_value
+    found = (names, values, done, same.statistic, same.df, p, paired, method)
+    return Comparison(*found, notes=notes)

@@ -242,7 +242,7 @@ def _precision_band(
         t, _ = _by_clusters(asked)
     mirror = few_rows(exchanged(t)) if asked.together is None else exchanged(t)
     grid = (1 - recall)[::-1]
-    fpr = 1 - height(_shares(mirror.neg), _shares(mirror.pos), grid)[::-1]
+    fpr = 1 - height(running_shares(mirror.neg), running_shares(mirror.pos), grid)[::-1]
     value = precision_at(fpr, recall, share)
     if asked.method == "bootstrap":
         odds = (1 - share) / share * t.n_pos / t.n_neg
@@ -279,7 +279,10 @@ def _false_alarms(
     drawn = np.array(
         [
             np.log(
-                p.sum() / unit * (1 - height(_shares(n), _shares(p), 1 - recall)) + 0.5
+                p.sum()
+                / unit
+                * (1 - height(running_shares(n), running_shares(p), 1 - recall))
+                + 0.5
             )
             - math.log(n.sum() / unit)
             for neg, pos in _mirrored(mirror, random, asked)
@@ -377,7 +380,7 @@ def _vertical(
     counts, blocks = few_rows(t), None
     if asked.together is not None:
         counts, blocks = _by_clusters(asked)
-    x, y = _shares(counts.neg), _shares(counts.pos)
+    x, y = running_shares(counts.neg), running_shares(counts.pos)
     value = height(x, y, grid)
     if asked.method == "kolmogorov":
         up, side = (_massart(n, asked.level) for n in (t.n_pos, t.n_neg))
@@ -416,7 +419,8 @@ def _widened(
     return low, np.interp(grid + side, grid, high)
 
 
-def _shares(count: Array) -> Floats:
+def running_shares(count: Array) -> Floats:
+    """Which share of the cases is in the first 0, 1, 2, ... rows?"""
     total = np.concatenate([[0], np.cumsum(count)])
     return np.asarray(total / total[-1])
 
@@ -436,7 +440,7 @@ def curves_of(
 ) -> Floats:
     """Which ROC curves would other samples have shown? (number, grid)."""
     out = [
-        height(_shares(n), _shares(p), grid)
+        height(running_shares(n), running_shares(p), grid)
         for neg, pos in (blocks or replicates(t, number, rng))
         for n, p in zip(neg, pos, strict=True)
     ]

@@ -145,7 +145,7 @@ class Leakage(Answer, Through):
         x, y = self.specificity, self.miss_rate_at
         at = np.searchsorted(y, v + _SNAP, side="right") - 1
         last = np.minimum(at + 1, y.size - 1)
-        return np.where(np.abs(y[at] - v) <= _SNAP, x[at], _chord(y, x, at, last, v))
+        return np.where(np.abs(y[at] - v) <= _SNAP, x[at], chord(y, x, at, last, v))
 
     def density(self, u: ArrayLike, bins: int = 20) -> Any:
         r"""What is the density of positives over that of negatives at this quantile?
@@ -167,10 +167,11 @@ class Leakage(Answer, Through):
 
 def _between(x: Floats, y: Floats, before: Any, at: Any, u: Any) -> Any:
     """Go straight from the corner before to the corner at or after u."""
-    return np.where(np.abs(x[at] - u) <= _SNAP, y[at], _chord(x, y, before, at, u))
+    return np.where(np.abs(x[at] - u) <= _SNAP, y[at], chord(x, y, before, at, u))
 
 
-def _chord(x: Floats, y: Floats, i: Any, j: Any, u: Any) -> Any:
+def chord(x: Floats, y: Floats, i: Any, j: Any, u: Any) -> Any:
+    """Go straight from corner i to corner j; where they are one above the other, i."""
     width = x[j] - x[i]
     part = np.divide(u - x[i], width, out=np.zeros(np.shape(u)), where=width > 0)
     return y[i] + np.clip(part, 0, 1) * (y[j] - y[i])
