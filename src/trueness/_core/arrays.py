@@ -22,6 +22,13 @@ def blocks(size: int, step: int = BLOCK) -> Iterator[slice]:
         yield slice(start, min(start + step, size))
 
 
+def begins_run(values: Array) -> NDArray[np.bool_]:
+    """Which entries differ from the one before? The first does."""
+    new = np.ones(values.size, dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    return new
+
+
 def threads() -> int:
     """How many threads may this process use for sorting?"""
     if hasattr(os, "sched_getaffinity"):

@@ -39,7 +39,11 @@ def edge(inside: Callable[[Any], Any], start: Any, end: Any) -> Any:
 
 
 def smallest(
-    enough: Callable[[int], bool], *, start: int = 1, what: str = "the search"
+    enough: Callable[[int], bool],
+    *,
+    start: int = 1,
+    most: int = 1 << 50,
+    what: str = "the search",
 ) -> int:
     """Which is the smallest whole number, from ``start`` on, that is enough?
 
@@ -51,7 +55,7 @@ def smallest(
     low, high = start - 1, start
     while not enough(high):
         low, high = high, 2 * high
-        if high > 1 << 50:
+        if high > most:
             raise InputError(
                 f"{what} found no sample size below 10^15. Choose a goal that is "
                 "easier to reach."

@@ -29,7 +29,6 @@ from trueness.cli.report import report_result
 from trueness.data.engines import quoted, reading
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import compare_combiners
-from trueness.ensembles.sentences import best_combiner
 from trueness.report._parts import Figure, Page
 from trueness.report.inputs import apart, asked_of_two, of_one_cut
 from trueness.report.page import file_of, render
@@ -301,8 +300,9 @@ def fitted_map(counted: Counted, asked: Asked) -> bytes:
 def fitted_combiner(counted: Counted, asked: Asked) -> bytes:
     """Fit the combiner that ``trueness combine --save`` saves."""
     panel, request = counted.data, counted.request
-    method = asked.combine or best_combiner(
-        compare_combiners(panel, level=request.level, rng=request.seed)
+    method = (
+        asked.combine
+        or compare_combiners(panel, level=request.level, rng=request.seed).best()
     )
     return f"{map_to_json(COMBINERS[method](panel))}\n".encode()
 

@@ -19,7 +19,6 @@ from trueness.cli._shell import CommandAnswer, about, cases_sentence, each_group
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import CombinerComparison, compare_combiners
-from trueness.ensembles.sentences import best_combiner, combiner_sentence
 from trueness.ranking.auc_intervals import auc
 
 
@@ -47,7 +46,7 @@ def combine(
         groups = count_panel(request, by=True) if request.chosen.by else {}
     with progress("Combining", unit=""):
         compared = compare_combiners(panel, level=request.level, rng=request.seed)
-        method = method or best_combiner(compared)
+        method = method or compared.best()
         fitted = COMBINERS[method](panel)
         by_group = each_group(
             groups,
@@ -106,7 +105,7 @@ def _parts(compared: CombinerComparison, method: str) -> list[Any]:
     return [
         table(["combiner", "AUC", f"gain over {shown(compared.against)}"], rows),
         f"AUC on cases that were not used for fitting ({compared.folds} folds).",
-        combiner_sentence(compared, method),
+        compared.sentence(method),
     ]
 
 

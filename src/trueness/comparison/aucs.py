@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, blocks
+from trueness._core.arrays import Array, Floats, begins_run, blocks
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
@@ -217,7 +217,7 @@ def placement_columns(panel: Panel) -> tuple[Floats, Floats]:
         column = np.ascontiguousarray(panel.rows[:, k])
         order = np.argsort(column)
         ordered = column[order]
-        start = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        start = np.flatnonzero(begins_run(ordered))
         size = np.diff(np.append(start, ordered.size))
         full[order] = np.repeat(_twice_below(panel.neg[order], start), size)
         below[k] = full[has_pos]

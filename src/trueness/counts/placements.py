@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, blocks
+from trueness._core.arrays import Array, Floats, begins_run, blocks
 from trueness.counts.values import Tally, tally_of_rows
 from trueness.counts.weights import effective, linearised
 
@@ -137,9 +137,7 @@ def runs(t: Tally) -> tuple[Array, Array]:
 
 def _run_starts(t: Tally) -> Array:
     kind = np.where(t.pos == 0, 0, np.where(t.neg == 0, 1, 2))
-    new = np.ones(kind.size, dtype=bool)
-    new[1:] = (kind[1:] != kind[:-1]) | (kind[1:] == 2)
-    return np.flatnonzero(new)
+    return np.flatnonzero(begins_run(kind) | (kind == 2))
 
 
 def corners(t: Tally) -> Tally:

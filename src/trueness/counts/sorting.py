@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness._core.arrays import Array, Floats, Ints, blocks, threads
+from trueness._core.arrays import Array, Floats, Ints, begins_run, blocks, threads
 
 Counted = tuple[Floats, Ints, Ints]
 
@@ -322,9 +322,7 @@ def merge_counts(parts: Sequence[tuple[Array, ...]]) -> tuple[Any, ...]:
     score = np.concatenate([p[0] for p in parts])
     order = np.argsort(-score, kind="stable")
     score = score[order]
-    new = np.ones(score.size, dtype=bool)
-    np.not_equal(score[1:], score[:-1], out=new[1:])
-    start = np.flatnonzero(new)
+    start = np.flatnonzero(begins_run(score))
     columns = []
     for k in range(1, len(parts[0])):
         column = np.concatenate([p[k] for p in parts])[order]

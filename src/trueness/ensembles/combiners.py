@@ -46,9 +46,9 @@ from trueness.ensembles.correlated import (
     independent_loses,
     read_reference,
 )
-from trueness.ensembles.rank_tables import rank_columns, rank_rows
+from trueness.ensembles.rank_tables import rank_columns, rank_rows, reference_of
 from trueness.ensembles.without_labels import agreement
-from trueness.fermi.distribution import finite_line
+from trueness.fermi.distribution import finite_lines
 
 
 @register("fidel")
@@ -217,8 +217,7 @@ def fidel(
 def _from_labels(reference: Reference, prevalence: float | None) -> FiDEL:
     rho = reference.prevalence if prevalence is None else prevalence
     # ranks are among the reference, so the lines have its prevalence, not that of use
-    numbers = zip(reference.n, reference.n_pos, reference.auc, strict=True)
-    beta, llr, centre = np.array([finite_line(*map(float, each)) for each in numbers]).T
+    beta, llr, centre = finite_lines(reference.n, reference.n_pos, reference.auc)
     total = _total(reference.ranks, beta, llr, centre)
     f = FiDEL(
         names=reference.names,
@@ -230,8 +229,7 @@ def _from_labels(reference: Reference, prevalence: float | None) -> FiDEL:
         correlation=reference.correlation,
         source="labels",
         calibrator=calibrator_of(total, reference, rho),
-        scores=tuple(c.score for c in reference.columns),
-        cases=tuple(c.cases.astype(np.float64) for c in reference.columns),
+        **reference_of(reference.columns),
     )
     _warn_if_dependent(f)
     return f
@@ -260,11 +258,8 @@ def _without_labels(
         areas = auc_of_each(aucs, panel.names)
         rho = known_prevalence(panel.prevalence if rho is None else rho)
     columns = rank_columns(panel.rows, panel.neg + panel.pos + panel.unknown)
-    sizes = [max(2.0, float(c.cases.sum())) for c in columns]
-    lines = [
-        finite_line(n, n * rho, float(a)) for n, a in zip(sizes, areas, strict=True)
-    ]
-    beta, llr, centre = np.array(lines).T
+    sizes = np.array([max(2.0, float(c.cases.sum())) for c in columns])
+    beta, llr, centre = finite_lines(sizes, sizes * rho, areas)
     return FiDEL(
         names=panel.names,
         auc=areas,
@@ -275,8 +270,7 @@ def _without_labels(
         correlation=np.full((len(areas), len(areas)), np.nan),
         source="agreement" if aucs is None else "published",
         calibrator=_independent(rho),
-        scores=tuple(c.score for c in columns),
-        cases=tuple(c.cases.astype(np.float64) for c in columns),
+        **reference_of(columns),
     )
 
 
@@ -308,10 +302,14 @@ class WisdomOfCrowds(Map):
         value = rows_of(rows, self.names)
         n = np.array([max(c.sum(), 1.0) for c in self.cases])
         share = 1 - (rank_rows(value, self.scores, self.cases) - 0.5) / n
-        seen = ~np.isnan(share)
-        count = seen.sum(axis=1)
-        total = np.where(seen, share, 0.0).sum(axis=1)
-        return np.where(count > 0, total / np.maximum(count, 1), 0.5)
+        return _mean_of_seen(share, 0.5)
+
+
+def _mean_of_seen(value: Floats, fill: float) -> Floats:
+    """Average what is not missing in each row; ``fill`` where nothing is there."""
+    seen = ~np.isnan(value)
+    count, total = seen.sum(axis=1), np.where(seen, value, 0.0).sum(axis=1)
+    return np.where(count > 0, total / np.maximum(count, 1), fill)
 
 
 @of_panel
@@ -333,11 +331,7 @@ def wisdom_of_crowds(panel: Panel) -> WisdomOfCrowds:
     array([0.83333333, 0.33333333])
     """
     columns = rank_columns(panel.rows, panel.neg + panel.pos + panel.unknown)
-    return WisdomOfCrowds(
-        panel.names,
-        tuple(c.score for c in columns),
-        tuple(c.cases.astype(np.float64) for c in columns),
-    )
+    return WisdomOfCrowds(panel.names, **reference_of(columns))
 
 
 @register("best-single")
@@ -372,12 +366,8 @@ def best_single(panel: Panel) -> BestSingle:
     """
     reference = read_reference(panel, "best_single", correlation=False)
     at = int(np.argmax(reference.auc))
-    column = reference.columns[at]
-    upto = np.cumsum(column.cases)
-    low, high = np.searchsorted(2 * upto, [upto[-1], upto[-1] + 1])
-    middle = column.score[low] / 2 + column.score[high] / 2  # no overflow at 1e308
     name, area = panel.names[at], float(reference.auc[at])
-    return BestSingle(panel.names, name, area, float(middle))
+    return BestSingle(panel.names, name, area, reference.columns[at].median)
 
 
 @register("mean-score")
@@ -391,11 +381,7 @@ class MeanScore(Map):
 
     def __call__(self, rows: ArrayLike) -> Floats:
         """Give the mean of the outputs that are there."""
-        value = rows_of(rows, self.names)
-        seen = ~np.isnan(value)
-        count = seen.sum(axis=1)
-        total = np.where(seen, value, 0.0).sum(axis=1)
-        return np.where(count > 0, total / np.maximum(count, 1), self.fill)
+        return _mean_of_seen(rows_of(rows, self.names), self.fill)
 
 
 @of_panel

@@ -41,6 +41,7 @@ from trueness.ensembles.rank_tables import (
     rank_correlation,
     rank_rows,
     rank_table,
+    reference_of,
 )
 
 _POOLED = 4096
@@ -219,8 +220,7 @@ def correlated_fidel(
         shrinkage=shrinkage,
         correlation=reference.correlation,
         calibrator=calibrator_of(total, reference, rho),
-        scores=tuple(c.score for c in reference.columns),
-        cases=tuple(c.cases.astype(np.float64) for c in reference.columns),
+        **reference_of(reference.columns),
     )
 
 
@@ -254,9 +254,9 @@ def discriminate(
     total = np.zeros(len(z))
     seen = ~np.isnan(z)
     for pattern in np.unique(seen, axis=0):
-        rows = (seen == pattern).all(axis=1) if not pattern.all() else seen.all(axis=1)
         if not pattern.any():
             continue
+        rows = (seen == pattern).all(axis=1)
         up = (mean_pos - mean_neg)[pattern]
         weight = np.linalg.solve(covariance[np.ix_(pattern, pattern)], up)
         middle = (mean_pos + mean_neg)[pattern] / 2
@@ -295,21 +295,17 @@ def _shrink(found: Floats, error: Floats) -> tuple[Floats, float]:
         return np.ones((1, 1)), 0.0
     pairs = np.triu_indices(k, 1)
     r = found[pairs]
+    # Schafer and Strimmer (2005): the variance of a correlation is (1 - r^2)^2 / n
     chance = float(((1 - r**2) ** 2 * error[pairs]).sum())
     spread = float(((r - r.mean()) ** 2).sum())
     share = min(1.0, chance / spread) if spread > 0 else 1.0
     matrix = share * r.mean() + (1 - share) * found
+    np.fill_diagonal(matrix, 1.0)
     # copies of a classifier make the matrix singular: one case's worth of independence
     ridge = min(float(error.max()), 0.5)
-    value, vector = np.linalg.eigh((1 - ridge) * _unit_diagonal(matrix))
+    value, vector = np.linalg.eigh((1 - ridge) * matrix)
     matrix = (vector * np.maximum(value, 0.0)) @ vector.T + ridge * np.eye(k)
     return matrix, share
-
-
-def _unit_diagonal(matrix: Floats) -> Floats:
-    matrix = matrix.copy()
-    np.fill_diagonal(matrix, 1.0)
-    return matrix
 
 
 def mean_correlation(matrix: Floats) -> float:
@@ -330,6 +326,7 @@ def independent_loses(auc: ArrayLike, correlation: Floats) -> bool:
     :math:`d^T d / \sqrt{d^T C d}` apart, those of the best :math:`\max |d|`.
     """
     d = _separations(auc)
+    # of normal scores, Pearson's correlation from Spearman's
     pearson = 2 * np.sin(np.pi / 6 * np.nan_to_num(correlation))
     np.fill_diagonal(pearson, 1.0)
     error = max(float(d @ pearson @ d), 0.0)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtr
 
 from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import cases as _cases
@@ -30,10 +30,12 @@ from trueness._core.checks.words import described, is_several, listing
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record, shown
 from trueness.calibration.gain import deal_cases
+from trueness.comparison.results import holm
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.rank_tables import rank_columns, rank_table
+from trueness.ranking.auc_intervals import student_quantile
 
 Combiner = Callable[[Panel], Callable[[Floats], Any]]
 
@@ -215,7 +217,7 @@ def compare_combiners(
         panel.n_neg,
         {s: estimate(k + j) for j, s in enumerate(panel.names)},
         gain,
-        {against: 1.0, **holm(tests)},
+        {against: 1.0, **dict(zip(tests, holm(list(tests.values())), strict=True))},
     )
 
 
@@ -223,30 +225,10 @@ def _alone(k: int) -> Combiner:
     """Take the k-th output as it is; where it is missing, its median in the rest."""
 
     def fit(panel: Panel) -> Callable[[Floats], Any]:
-        column, cases = panel.rows[:, k], panel.neg + panel.pos
-        seen = ~np.isnan(column) & (cases > 0)
-        order = np.argsort(column[seen])
-        upto = np.cumsum(cases[seen][order])
-        middle = 0.0
-        if upto.size:
-            middle = float(column[seen][order][np.searchsorted(2 * upto, upto[-1])])
+        middle = rank_columns(panel.rows[:, [k]], panel.neg + panel.pos)[0].median
         return lambda rows: np.where(np.isnan(rows[:, k]), middle, rows[:, k])
 
     return fit
-
-
-def holm(tests: Mapping[str, float]) -> dict[str, float]:
-    """Adjust p-values for their number (Holm 1979).
-
-    >>> holm({"a": 0.04, "b": 0.01})
-    {'a': 0.04, 'b': 0.02}
-    """
-    order = sorted(tests, key=lambda name: tests[name])
-    left, so_far, found = len(order), 0.0, {}
-    for name in order:
-        so_far = max(so_far, min(1.0, left * tests[name]))
-        found[name], left = so_far, left - 1
-    return {name: found[name] for name in tests}
 
 
 def _chosen(combiners: Any) -> dict[str, Combiner]:
@@ -299,6 +281,7 @@ def _delong(scores: Floats, neg: Ints, pos: Ints) -> tuple[Floats, Floats]:
         placed = 1 - before if sign == 1 else before
         n = count.sum()
         areas = count @ placed / n
+        # DeLong et al. (1988): placements of a class, less their mean, over its cases
         away = placed - areas
         under = n * max(n - 1, 1)
         var += away.T @ (away * count[:, None]) / under
@@ -317,7 +300,7 @@ def _estimate(
     if sd < 1e-12 and (j is None or value != 0):
         # every pair in order: the next case may not be
         sd = 1 / (least + 2)
-    half = float(stdtrit(max(least - 1, 1), (1 + level) / 2)) * sd
+    half = float(student_quantile(max(least - 1, 1), level)) * sd
     bottom = 0.0 if j is None else -1.0
     low, high = max(bottom, value - half), min(1.0, value + half)
     return Estimate(value, low, high, level, "cross-fitted delong", sd)

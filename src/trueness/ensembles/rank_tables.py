@@ -14,7 +14,8 @@ from typing import Any, final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, Ints, threads
+from trueness._core.arrays import Array, Floats, Ints, begins_run, threads
+from trueness.fermi.distribution import rank_scores
 
 # below this, sorting outputs before they are looked up costs more than it saves
 _MANY = 1 << 12
@@ -57,6 +58,23 @@ class RankedColumn:
         rank[self.order] = level if distinct else level[self.group]
         return rank
 
+    @property
+    def median(self) -> float:
+        """Give the middle output of the reference cases; 0 where there is none."""
+        upto = np.cumsum(self.cases)
+        if not upto.size or not upto[-1]:
+            return 0.0
+        low, high = np.searchsorted(2 * upto, [upto[-1], upto[-1] + 1])
+        return float(self.score[low] / 2 + self.score[high] / 2)  # 1e308 has no sum
+
+
+def reference_of(columns: Sequence[RankedColumn]) -> dict[str, tuple[Floats, ...]]:
+    """Give the fields of a map that new outputs are ranked by."""
+    return {
+        "scores": tuple(c.score for c in columns),
+        "cases": tuple(c.cases.astype(np.float64) for c in columns),
+    }
+
 
 def level_ranks(cases: Array) -> Floats:
     """Give the mid-rank of ascending levels that hold so many cases each.
@@ -85,8 +103,7 @@ def _rank_column(column: Floats, cases: Ints) -> RankedColumn:
     order = np.argsort(column)  # NaN comes last
     order = order[: column.size - int(np.isnan(column).sum())]
     value = column[order]
-    new = np.ones(value.size, dtype=bool)
-    np.not_equal(value[1:], value[:-1], out=new[1:])
+    new = begins_run(value)
     group = np.cumsum(new) - 1
     count = np.bincount(group, cases[order], int(new.sum())).astype(np.int64)
     return RankedColumn(value[new], count, order, group, column.size)
@@ -111,26 +128,14 @@ def columns_of(columns: Sequence[Floats], size: int) -> Floats:
 
 
 def _rank_outputs(output: Floats, score: Floats, cases: Array) -> Floats:
+    upto = np.cumsum(cases[::-1])
     if output.size < _MANY:
-        return _look_up(output, score, cases)
+        return rank_scores(output, score, upto)
     # ascending outputs are looked up eight times faster than mixed ones
     output = np.ascontiguousarray(output)
     order = np.argsort(output)
     rank = np.empty(output.size)
-    rank[order] = _look_up(output[order], score, cases)
-    return rank
-
-
-def _look_up(output: Floats, score: Floats, cases: Array) -> Floats:
-    """Count the cases at or above each output, its own level by half."""
-    reach = np.zeros(score.size + 1)
-    reach[:-1] = cases[::-1].cumsum()[::-1]
-    at = np.searchsorted(score, output)  # NaN goes behind the last level
-    rank = reach[at] + 0.5
-    if score.size:
-        level = np.minimum(at, score.size - 1)
-        rank -= np.where(score[level] == output, cases[level] / 2, 0.0)
-    rank[np.isnan(output)] = np.nan
+    rank[order] = rank_scores(output[order], score, upto)
     return rank
 
 

@@ -43,7 +43,8 @@ from trueness.ensembles.moments import (
     nearest,
     standard_errors,
 )
-from trueness.fermi.distribution import finite_line
+from trueness.fermi.distribution import finite_lines
+from trueness.ranking.auc_intervals import logit_limits
 
 # below this chance of moments so far from independence, a warning is given
 _DOUBT = 0.001
@@ -225,9 +226,7 @@ def _joined(
     at = np.append(value[0], value[1:] + 0.5)
     low, high = np.clip(at - half, 0, 1), np.clip(at + half, 0, 1)
     # the interval of the prevalence on the logit scale, so that it stays inside
-    wide = half[0] / (at[0] * (1 - at[0]))
-    logit = math.log(at[0] / (1 - at[0]))
-    low[0], high[0] = float(expit(logit - wide)), float(expit(logit + wide))
+    low[0], high[0] = logit_limits(float(at[0]), float(half[0]), 1.0)
     low, high = np.minimum(low, start.low), np.maximum(high, start.high)
     if fixed:
         low[0] = high[0] = at[0]
@@ -256,6 +255,7 @@ def _likelihood(
         value = new
         if converged:
             break
+    # at the fixed point an EM step M moves by its own error times (I - M')^-1
     bread = np.linalg.pinv(np.eye(value.size) - slope)
     covariance = bread @ _influence(ranked, value, fixed=fixed) @ bread.T
     return value, covariance, converged
@@ -271,10 +271,7 @@ def _inside(value: Floats, margin: float, *, fixed: bool) -> Floats:
 def _weights(ranked: Ranked, value: Floats) -> Floats:
     """How likely is each case positive? FiDEL with these parameters."""
     rho, d = float(value[0]), value[1:]
-    lines = [
-        finite_line(n, n * rho, 0.5 + a) for n, a in zip(ranked.size, d, strict=True)
-    ]
-    beta, llr, centre = np.array(lines).T
+    beta, llr, centre = finite_lines(ranked.size, ranked.size * rho, 0.5 + d)
     # rank = n (1/2 - x) + 1/2
     height = llr - beta * (ranked.size / 2 + 0.5 - centre)
     total = ranked.x @ (beta * ranked.size) + ranked.seen @ height

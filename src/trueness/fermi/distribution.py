@@ -329,6 +329,14 @@ def finite_line(n: float, n_pos: float, auc: float) -> tuple[float, float, float
     return s.beta, s.llr, s.centre
 
 
+def finite_lines(n: ArrayLike, n_pos: ArrayLike, auc: ArrayLike) -> Floats:
+    """Give beta, llr and centre of several classifiers: three rows."""
+    each = zip(
+        *(np.asarray(x, np.float64).tolist() for x in (n, n_pos, auc)), strict=True
+    )
+    return np.array([finite_line(*numbers) for numbers in each]).T
+
+
 @whole_cases
 def midranks(t: Tally, score: ArrayLike | None = None) -> Floats:
     """Which rank would these scores have among the cases of a tally?
@@ -361,11 +369,12 @@ def midranks(t: Tally, score: ArrayLike | None = None) -> Floats:
 
 def rank_scores(score: Floats, ascending: Floats, upto: Array) -> Floats:
     """Rank scores against distinct ascending ones; ``upto`` counts from the top."""
-    reach = np.concatenate([[0], upto])
-    m = ascending.size
-    above = reach[m - np.searchsorted(ascending, score, side="right")]
-    with_ties = reach[m - np.searchsorted(ascending, score, side="left")]
-    return np.where(np.isnan(score), np.nan, (above + with_ties + 1) / 2)
+    reach, m = np.concatenate([[0], upto]), ascending.size
+    at = np.searchsorted(ascending, score)  # NaN goes behind the last one
+    # one search serves both: a tie is one step further up
+    tied = np.append(ascending, np.nan)[at] == score
+    both = reach[m - at] + reach[m - at - tied]
+    return np.where(np.isnan(score), np.nan, (both + 1) / 2)
 
 
 def _tpr(fd: FermiDirac, k: Floats) -> Any:

@@ -82,7 +82,10 @@ class Confusion(Record):
 
     def weighed(self, weights: Iterable[Any]) -> Any:
         """Add up the four counts, each times its weight."""
-        return sum(w * n for w, n in zip(weights, self.cells, strict=True) if w)
+        pairs = zip(weights, self.cells, strict=True)
+        # of long columns no product by one is made
+        parts = [n if w == 1 else w * n for w, n in pairs if w]
+        return sum(parts[1:], parts[0]) if parts else 0
 
     def at_prevalence(self, prevalence: float) -> Confusion:
         """Give the same rates for a population of another prevalence.

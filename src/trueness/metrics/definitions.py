@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -34,10 +34,15 @@ from trueness.metrics.algebra import (
 from trueness.metrics.confusion import Confusion
 
 
-def _weighted(c: Confusion, w: Coefficients) -> Any:
-    counts = (c.tp, c.fp, c.fn, c.tn)
-    parts = [n if k == 1 else k * n for k, n in zip(w, counts, strict=True) if k]
-    return sum(parts[1:], parts[0])
+class _About(TypedDict, total=False):
+    """What else is known of a metric; see :class:`Metric`."""
+
+    direction: Direction
+    range: tuple[float, float]
+    reference: str
+    aliases: tuple[str, ...]
+    words: str
+    shown: bool
 
 
 def _ratio(
@@ -45,34 +50,17 @@ def _ratio(
     question: str,
     over: Coefficients,
     under: Coefficients | None,
-    *,
-    direction: Direction = "higher",
-    range: tuple[float, float] = (0.0, 1.0),
-    reference: str = "",
-    aliases: tuple[str, ...] = (),
-    words: str = "",
-    shown: bool = False,
+    **about: Unpack[_About],
 ) -> Metric:
     """Make a metric that is a quotient of two sums of counts (tp, fp, fn, tn)."""
 
     def value(c: Confusion) -> Any:
-        top = _weighted(c, over)
+        top = c.weighed(over)
         # "+ 0.0": a count is a number among numbers, also where nothing is divided
-        return top + 0.0 if under is None else np.true_divide(top, _weighted(c, under))
+        return top + 0.0 if under is None else np.true_divide(top, c.weighed(under))
 
-    return Metric(
-        name,
-        value,
-        direction,
-        range,
-        reference,
-        question,
-        ratio=Ratio(over, under),
-        shape="quotient",
-        aliases=aliases,
-        words=words,
-        shown=shown,
-    )
+    form: Any = {"ratio": Ratio(over, under), "shape": "quotient"}
+    return Metric(name, value, question=question, **form, **about)
 
 
 def _quotient(
@@ -82,12 +70,7 @@ def _quotient(
     *,
     shape: Shape = "quotient",
     root: bool = False,
-    direction: Direction = "higher",
-    range: tuple[float, float] = (0.0, 1.0),
-    reference: str = "",
-    aliases: tuple[str, ...] = (),
-    words: str = "",
-    shown: bool = False,
+    **about: Unpack[_About],
 ) -> Metric:
     """Make a metric of a formula that gives numerator and denominator.
 
@@ -96,25 +79,13 @@ def _quotient(
 
     def value(c: Confusion) -> Any:
         # counts of 10^9 overflow int64 when four of them are multiplied
-        counts = (np.asarray(n, dtype=np.float64) for n in (c.tp, c.fp, c.fn, c.tn))
+        counts = (np.asarray(n, dtype=np.float64) for n in c.cells)
         # one division: tp/pos - fp/neg would round twice and break exact ties
         found = np.true_divide(*formula(*counts))
         return np.copysign(np.sqrt(np.abs(found)), found) if root else found
 
-    return Metric(
-        name,
-        value,
-        direction,
-        range,
-        reference,
-        question,
-        exact=formula,
-        root=root,
-        shape=shape,
-        aliases=aliases,
-        words=words,
-        shown=shown,
-    )
+    form: Any = {"exact": formula, "root": root, "shape": shape}
+    return Metric(name, value, question=question, **form, **about)
 
 
 _ALL: Coefficients = (1, 1, 1, 1)

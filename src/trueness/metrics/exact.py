@@ -66,6 +66,7 @@ class Values(NamedTuple):
         """Which entries are the largest?"""
         at = 0
         while True:
+            # a/b > c/d is ad > cb for denominators above zero: no division, no rounding
             lead = self.over * self.under[at] - self.over[at] * self.under
             if not (lead > 0).any():
                 return np.asarray(lead == 0, dtype=bool)
@@ -137,6 +138,7 @@ def _positive(over: Any, under: Any, root: bool = False) -> Values:
 
 
 def _added(terms: list[tuple[Fraction, Values]], zero: Any) -> Values:
+    # over/under + (a/b) (o/u) = (over b u + a o under) / (under b u)
     over: Any = zero
     under: Any = zero + 1
     for weight, value in terms:
@@ -164,6 +166,7 @@ def _real(value: Fraction, root: bool) -> Fraction:
     # ten digits more than are compared; a square of a fraction comes out exactly
     unit = 10 ** (DIGITS + 10)
     size = abs(value)
+    # sqrt(a / b) = sqrt(a b) / b, the root of a whole number with so many digits
     whole = math.isqrt(size.numerator * size.denominator * unit * unit)
     return Fraction(whole if value >= 0 else -whole, size.denominator * unit)
 
@@ -172,6 +175,6 @@ def meets(constraint: Constraint, values: Values) -> NDArray[np.bool_]:
     """At which entries does the constraint hold, exactly?"""
     m = constraint.metric
     bound = as_fraction(constraint.bound) - as_fraction(m.constant)
-    lead = values.against(bound)
-    compare = {">=": lead >= 0, "<=": lead <= 0, ">": lead > 0, "<": lead < 0}
-    return np.asarray(compare[constraint.sign], dtype=bool)
+    # the sign of metric - bound, turned round where the bound is one from above
+    lead = values.against(bound) * (1 if constraint.upward else -1)
+    return np.asarray(lead > 0 if constraint.strict else lead >= 0, dtype=bool)

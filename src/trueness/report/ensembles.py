@@ -10,7 +10,6 @@ from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import compare_combiners
 from trueness.ensembles.figures import combiner_figure
-from trueness.ensembles.sentences import best_combiner, combiner_sentence
 from trueness.report import svg
 from trueness.report._parts import Section, grid, possible
 from trueness.report.comparison import fewer
@@ -37,8 +36,8 @@ def section(
         *((f"{shown(k)} alone", e, "") for k, e in found.single.items()),
     ]
     head = ("combiner", "AUC", f"gain over {found.against}")
-    method = options.combiner or best_combiner(found)
-    words = combiner_sentence(found, method)
+    method = options.combiner or found.best()
+    words = found.sentence(method)
     each = [(shown(k), e) for k, e in found.gain[method].items()]
     return Section(
         "ensembles",

@@ -27,6 +27,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.records import Estimate, Record
+from trueness._core.search import edge
 from trueness.trees import _checks
 from trueness.trees.levels import utility_level
 
@@ -246,20 +247,10 @@ def majority_emle(y: Array, n: Array) -> Floats:
     d = np.abs(2 * y - n)
     x = np.where(d == n, 1.0, 0.0)
     inner = (d * d > n) & (d < n)
-    x[inner] = _emle_root(d[inner], n[inner])
+    d, n_in = d[inner], n[inner]
+    # the root is the only one between 0 and d/n, and below it the right side is larger
+    x[inner] = edge(lambda x: d * np.tanh(d * np.arctanh(x)) > n_in * x, 0.0, d / n_in)
     return np.where(n < 2, np.nan, 0.5 + 0.5 * x)
-
-
-def _emle_root(d: Floats, n: Floats) -> Floats:
-    """Halve (0, d/n] until it is empty: the root is the only one inside."""
-    low, high = np.zeros(d.shape), d / n
-    for _ in range(1100):  # the smallest float is 2**-1074
-        middle = 0.5 * (low + high)
-        if not ((low < middle) & (middle < high)).any():
-            break
-        above = d * np.tanh(d * np.arctanh(middle)) > n * middle
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return high
 
 
 def majority_blend(y: Array, n: Array) -> Floats:

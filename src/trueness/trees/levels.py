@@ -34,6 +34,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Record
+from trueness._core.search import smallest
 
 # what an empty node is worth: Zhang (2024) tosses a coin in a tie (section 1, rule c),
 # but eq. (9), summed from m = 1, counts an empty node as always wrong
@@ -87,11 +88,8 @@ def utility_level(n: ArrayLike, p: ArrayLike) -> Any:
 
     Parameters
     ----------
-    n
-        Number of cases in the leaf, 0 or more; 0 is a coin toss.
-    p
-        True probability of one class; the larger of ``p`` and ``1 - p`` is used. Arrays
-        broadcast.
+    n, p
+        As in :func:`confidence_level`.
 
     Returns
     -------
@@ -382,19 +380,11 @@ def _wanted_excess(
 
 
 def _first_pair(wanted: float, d: float) -> int:
-    """Find the smallest k whose 2 P(C) - 1 reaches ``wanted``, by halving."""
-    high = 1
-    while betainc(0.5, high, d * d) < wanted:
-        high *= 2
-        if high > 2**52:
-            raise NotEnoughCases(
-                f"More than {2**53:,} cases would be needed: p is within {d / 2:g} of "
-                f"1/2. Give a p that differs more from 1/2, or a lower target."
-            )
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (
-            (low, middle) if betainc(0.5, middle, d * d) >= wanted else (middle, high)
+    """Find the smallest k whose 2 P(C) - 1 reaches ``wanted``."""
+    most = 2**52
+    if betainc(0.5, most, d * d) < wanted:
+        raise NotEnoughCases(
+            f"More than {2 * most:,} cases would be needed: p is within {d / 2:g} of "
+            f"1/2. Give a p that differs more from 1/2, or a lower target."
         )
-    return high
+    return smallest(lambda k: bool(betainc(0.5, k, d * d) >= wanted), most=most)
