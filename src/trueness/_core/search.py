@@ -19,10 +19,13 @@ _STEPS = 60
 Found = TypeVar("Found")
 
 
-def edge(inside: Callable[[Any], Any], start: Any, end: Any) -> Any:
+def edge(
+    inside: Callable[[Any], Any], start: Any, end: Any, steps: int = _STEPS
+) -> Any:
     """How far from ``start`` towards ``end`` does ``inside`` hold? Float or array.
 
-    ``inside`` is taken to hold at the start, and once it fails, to fail further on.
+    ``inside`` is taken to hold at the start, and once it fails, to fail further on. The
+    way is halved ``steps`` times, and the last place that held is given.
 
     Examples
     --------
@@ -31,7 +34,7 @@ def edge(inside: Callable[[Any], Any], start: Any, end: Any) -> Any:
     """
     start, end = np.broadcast_arrays(np.asarray(start, float), np.asarray(end, float))
     whole, last = inside(end), end
-    for _ in range(_STEPS):
+    for _ in range(steps):
         middle = (start + end) / 2
         held = inside(middle)
         start, end = np.where(held, middle, start), np.where(held, end, middle)

@@ -317,6 +317,7 @@ def _by_widths(values: tuple[Estimate, ...]) -> Equality:
     # of 10^30 pairs an interval may have no width that a float can hold
     widths = [max(v.high - v.low, 1e-15) for v in values]
     weight = np.array([(2 * z / width) ** 2 for width in widths])
+    # Cochran (1954): squared distances from the mean, each by its precision
     statistic = float(weight @ (area - weight @ area / weight.sum()) ** 2)
     return Equality(statistic, area.size - 1, float(chdtrc(area.size - 1, statistic)))
 

@@ -146,6 +146,7 @@ def all_equal(value: Floats, parts: tuple[ContrastPart, ...]) -> Equality:
     (Box 1954) above, and Satterthwaite's for the trace below.
     """
     k = value.size
+    # orthonormal rows that add up to zero
     contrast = np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, 1:]]))[0][:, 1:].T
     x = contrast @ value
     each = [-contrast @ s @ contrast.T / 2 / p.n for s, p in
@@ -168,6 +169,7 @@ def all_equal(value: Floats, parts: tuple[ContrastPart, ...]) -> Equality:
 def _brunner(x: Floats, size: Floats, each: list[Floats], free: list[float]) -> float:
     from scipy.special import fdtrc
 
+    # Box (1954): the quadratic form as a multiple of chi-square
     trace = float(size.sum())
     top = trace**2 / float(size @ size)
     doubt = sum(float(np.sum(t * t)) / f for t, f in zip(each, free, strict=True))
@@ -182,6 +184,7 @@ def _hotelling(x: Floats, size: Floats, each: list[Floats], free: list[float]) -
         return float(np.sum(t * t) + np.trace(t) ** 2)
 
     doubt = sum(moment(t) / f for t, f in zip(each, free, strict=True))
+    # Nel and van der Merwe (1986): a sum of Wishart matrices as one, by its moments
     df, m = moment(np.asarray(sum(each))) / doubt, x.size
     statistic = float(np.sum(x**2 / size))
     return float(fdtrc(m, df - m + 1, statistic * (df - m + 1) / (df * m)))

@@ -369,6 +369,7 @@ def _positive(knot: Floats, start: Floats, end: Floats) -> Ranges:
     found: list[tuple[float, float]] = []
     for k in np.flatnonzero(np.maximum(start, end) > _EQUAL):
         low, high, s, e = knot[k], knot[k + 1], start[k], end[k]
+        # a straight line crosses zero within the piece
         if s < -_EQUAL:
             low = low + (high - low) * s / (s - e)
         elif e < -_EQUAL:
@@ -470,6 +471,7 @@ def _somewhere(scan: _Scan, sign: int, rng: np.random.Generator) -> _Somewhere:
     best = int(score.argmax())
     if sign * scan.scaled[best] <= 0:
         return _Somewhere(1.0, ())
+    # normal values with this correlation, under the same toll
     size, vector = np.linalg.eigh(scan.correlation)
     root = vector * np.sqrt(np.maximum(size, 0))
     chance = (rng.normal(size=(_DRAWS, size.size)) @ root.T - scan.toll).max(axis=1)

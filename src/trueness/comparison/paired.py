@@ -215,6 +215,7 @@ def _smoothed(
     votes (Jeffreys' prior), and a whole one where two votes differ: a share has width
     at 0 and 1, and no draw is undefined.
     """
+    # bit k of a code is the vote of classifier k
     code = (votes.rows[:, chosen] @ [2**k for k in range(len(chosen))]).astype(int)
     size = 2 ** len(chosen)
     flags = np.arange(size)[:, None] >> np.arange(len(chosen)) & 1

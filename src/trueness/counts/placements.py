@@ -131,11 +131,12 @@ def runs(t: Tally) -> tuple[Array, Array]:
     Within such a run the order of the cases says nothing about the ranking.
     """
     t = t.labelled()
-    start = _run_starts(t)
+    start = run_starts(t)
     return np.add.reduceat(t.neg, start), np.add.reduceat(t.pos, start)
 
 
-def _run_starts(t: Tally) -> Array:
+def run_starts(t: Tally) -> Array:
+    """Where does each run of rows begin that hold one and the same class only?"""
     kind = np.where(t.pos == 0, 0, np.where(t.neg == 0, 1, 2))
     return np.flatnonzero(begins_run(kind) | (kind == 2))
 
@@ -146,7 +147,7 @@ def corners(t: Tally) -> Tally:
     A run of one class is a straight part of the curve: one row is enough.
     """
     t = t.labelled()
-    return _starting(t, _run_starts(t))
+    return _starting(t, run_starts(t))
 
 
 def coarser(t: Tally, most: int) -> Tally:

@@ -124,6 +124,7 @@ def _table(mean: float) -> _ChoiceTable:
 
     k = np.arange(_OPEN)
     probability = np.exp(k * np.log(mean) - mean - gammaln(k + 1))
+    # whole bytes for each count; what is left over is drawn by inversion
     share = 256 * probability
     settled = np.floor(share)
     byte = np.repeat(k, settled.astype(int)).astype(np.uint8)
@@ -276,5 +277,6 @@ def bca_interval(
     cube = float(np.sum(weight * influence**3))
     a = cube / (6 * square**1.5) if square > 0 else 0.0
     z = z0 + ndtri(np.array([(1 - level) / 2, (1 + level) / 2]))
+    # Efron (1987): the percentiles that are free of bias and of changing spread
     low, high = np.quantile(values, np.clip(ndtr(z0 + z / (1 - a * z)), 0, 1))
     return float(low), float(high)

@@ -34,26 +34,19 @@ def counted(name: str, takes: str, args: Args, words: Words) -> tuple[Any, Args]
     ``takes`` is "tally", "panel" or "counts" (either); ``words`` are the keywords that
     belong to the data.
     """
-    words = _in_our_words(words, name)
-    args = _positional(args, words)
-    if not args:
-        raise InputError(_needs(name, takes, "nothing"))
-    data, *rest = args
+    data, rest, words = _read(name, takes, args, words)
     if is_frame(data) and not (rest and _is_column(rest[0])):
         return _of_frame(data, takes, words), tuple(rest)
     if isinstance(data, Mapping):
         return _of_columns(data, takes, words), tuple(rest)
-    number = _leading_columns(rest, takes)
-    if not number:
-        raise InputError(_needs(name, takes, f"one {type(data).__name__}"))
-    scores = _scores(rest[:number], name, takes)
+    scores, rest = _with_scores(data, rest, name, takes)
     if "label" in words or "score" in words or "scores" in words:
         raise InputError(
             f"label= and score= name columns of a frame; with arrays type "
             f"trueness.{name}(y_true, y_score) without them."
         )
     count = panel if isinstance(scores, Mapping) else tally
-    return count(data, scores, **words), tuple(rest[number:])
+    return count(data, scores, **words), tuple(rest)
 
 
 def clustered(
@@ -97,16 +90,10 @@ def _as_columns(
     name: str, takes: str, args: Args, words: Words, ids: Any
 ) -> tuple[Any, Any, Args, Words]:
     """Take the label, the scores and the clusters out of a frame or of arguments."""
-    words = _in_our_words(words, name)
-    args = _positional(args, words)
-    if not args:
-        raise InputError(_needs(name, takes, "nothing"))
-    data, *rest = args
+    data, rest, words = _read(name, takes, args, words)
     if not (is_frame(data) or isinstance(data, Mapping)):
-        number = _leading_columns(rest, takes)
-        if not number:
-            raise InputError(_needs(name, takes, f"one {type(data).__name__}"))
-        return data, _scores(rest[:number], name, takes), tuple(rest[number:]), words
+        scores, rest = _with_scores(data, rest, name, takes)
+        return data, scores, tuple(rest), words
     chosen = words.pop("scores", None) or words.pop("score", None)
     names = [chosen] if isinstance(chosen, str) else list(chosen or [])
     wanted = [words.pop("label", None), *names, ids]
@@ -139,6 +126,27 @@ def columns_of(data: Any, names: list[str]) -> dict[str, Any]:
     wanted = {f"c{k}": n for k, n in enumerate(dict.fromkeys(names))}
     picked = by_role(frame.lazy(), wanted).collect()
     return {n: picked[key].to_native() for key, n in wanted.items()}
+
+
+def _read(
+    name: str, takes: str, args: Args, words: Words
+) -> tuple[Any, list[Any], Words]:
+    """Give the data, the other arguments, and the keywords in our own words."""
+    words = _in_our_words(words, name)
+    args = _positional(args, words)
+    if not args:
+        raise InputError(_needs(name, takes, "nothing"))
+    return args[0], list(args[1:]), words
+
+
+def _with_scores(
+    data: Any, rest: list[Any], name: str, takes: str
+) -> tuple[Any, list[Any]]:
+    """Tell the scores that follow the labels from the arguments of the analysis."""
+    number = _leading_columns(rest, takes)
+    if not number:
+        raise InputError(_needs(name, takes, f"one {type(data).__name__}"))
+    return _scores(rest[:number], name, takes), rest[number:]
 
 
 def _in_our_words(words: Words, name: str) -> Words:
@@ -192,7 +200,7 @@ def _leading_columns(rest: list[Any], takes: str) -> int:
 def _scores(columns: list[Any], name: str, takes: str) -> Any:
     """Give one column, or a mapping from name to column."""
     if len(columns) > 1:
-        return _numbered(columns)
+        return {f"C{k + 1}": column for k, column in enumerate(columns)}
     (only,) = columns
     if isinstance(only, Mapping) or is_frame(only):
         return several_columns(only)
@@ -200,7 +208,7 @@ def _scores(columns: list[Any], name: str, takes: str) -> Any:
     if len(shape) != 2:
         return {"C1": only} if takes == "panel" else only
     if on_device(only):
-        return _numbered([only[:, k] for k in range(shape[1])])
+        return several_columns(only)
     table = np.asarray(only)
     if takes == "tally" and shape[1] == 1:
         return table[:, 0]
@@ -210,10 +218,6 @@ def _scores(columns: list[Any], name: str, takes: str) -> Any:
             f"classes; {name} needs that of the positive class. Type y_score[:, 1]."
         )
     return several_columns(table)
-
-
-def _numbered(columns: list[Any]) -> dict[str, Any]:
-    return {f"C{k + 1}": column for k, column in enumerate(columns)}
 
 
 def _of_frame(frame: Any, takes: str, words: Words) -> Any:

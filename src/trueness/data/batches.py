@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, Ints, threads
+from trueness._core.arrays import Array, Floats, Ints, begins_run, threads
 
 _BLOCK = 1 << 21
 _RANGE = 1 << 18  # keys merged at once
@@ -121,7 +121,7 @@ class KeyCounter:
 
 def _sorted_run(block: Array) -> SortedRun:
     block.sort()
-    new = _new(block)
+    new = begins_run(block)
     # 4 bytes a count: folding pays when a key stands for two cases or more
     if 2 * int(new.sum()) > block.size:
         return SortedRun(block, None)
@@ -129,18 +129,12 @@ def _sorted_run(block: Array) -> SortedRun:
     return SortedRun(block[start], np.diff(start, append=block.size).astype(np.uint32))
 
 
-def _new(keys: Array) -> Array:
-    new = np.ones(keys.size, dtype=bool)
-    np.not_equal(keys[1:], keys[:-1], out=new[1:])
-    return new
-
-
 def _merge(runs: Sequence[SortedRun]) -> tuple[Array, Array]:
     """Merge sorted runs into distinct keys and their counts."""
     keys = np.concatenate([r.keys for r in runs])
     if all(r.counts is None for r in runs):
         keys.sort(kind="stable")  # NumPy's timsort: merges sorted runs in linear time
-        start = np.flatnonzero(_new(keys))
+        start = np.flatnonzero(begins_run(keys))
         return keys[start], np.diff(start, append=keys.size)
     counts = np.concatenate(
         [np.ones(r.keys.size) if r.counts is None else r.counts for r in runs],
@@ -149,7 +143,7 @@ def _merge(runs: Sequence[SortedRun]) -> tuple[Array, Array]:
     )
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
-    start = np.flatnonzero(_new(keys))
+    start = np.flatnonzero(begins_run(keys))
     total = np.add.reduceat(counts[order], start) if start.size else counts
     return keys[start], total
 
@@ -194,7 +188,7 @@ def _join(piles: Mapping[Hashable, tuple[Array, Array]]) -> Piece:
     keys = np.concatenate([own for own, _ in piles.values()])
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
-    new = _new(ordered)
+    new = begins_run(ordered)
     distinct = ordered[new]
     row = np.empty(keys.size, dtype=np.int32)
     row[order] = np.cumsum(new, dtype=np.int32)

@@ -10,6 +10,7 @@ engine rounds: the bins are what they are found to be.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from trueness.counts.bins import merge_bins
 from trueness.counts.counting import Labels, read_labels
 from trueness.counts.values import Tally, tally_of_bins
 from trueness.data.columns import column
-from trueness.data.engines import collect
+from trueness.data.engines import chosen_by, collect
 
 _SEGMENTS = 16  # quantile segments; each is divided evenly
 _SAMPLE = 100_000
@@ -138,23 +139,17 @@ def _quantiles(score: Floats, cases: Ints, parts: int) -> Floats:
 def bin_number(score: Any, edges: Floats, each: int) -> Any:
     """Give the expression of the number of the bin: ascending with the score.
 
-    Segment j, from edge j to edge j+1, is divided into ``each`` even parts. A binary
-    tree of comparisons, so that an engine walks log2 of the segments only.
+    Segment j, from edge j to edge j+1, is divided into ``each`` even parts.
     """
     import narwhals as nw
 
-    def part(first: int, last: int) -> Any:
-        if last - first == 1:
-            return _even(score, edges[first], edges[last], first * each, each)
-        middle = (first + last) // 2
-        above = part(middle, last)
-        return (
-            nw.when(score < float(edges[middle]))
-            .then(part(first, middle))
-            .otherwise(above)
-        )
-
-    return part(0, max(edges.size - 1, 1)) if edges.size > 1 else nw.lit(0)
+    if edges.size < 2:
+        return nw.lit(0)
+    parts = [
+        _even(score, low, high, j * each, each)
+        for j, (low, high) in enumerate(pairwise(edges))
+    ]
+    return chosen_by(score, edges[1:-1], parts)
 
 
 def _even(score: Any, low: float, high: float, base: int, parts: int) -> Any:

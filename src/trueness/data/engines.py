@@ -263,6 +263,21 @@ def _float64() -> Any:
     return nw.Float64
 
 
+def chosen_by(value: Any, edges: Any, pieces: Sequence[Any]) -> Any:
+    """Write the expression of ``pieces[number of edges <= value]``.
+
+    A binary tree of comparisons, so that an engine walks log2 of the pieces only.
+    """
+    import narwhals as nw
+
+    if len(pieces) == 1:
+        return pieces[0]
+    middle = len(pieces) // 2
+    below = chosen_by(value, edges[: middle - 1], pieces[:middle])
+    above = chosen_by(value, edges[middle:], pieces[middle:])
+    return nw.when(value < float(edges[middle - 1])).then(below).otherwise(above)
+
+
 def label_values(frame: Any, label: str) -> list[Any]:
     """Which labels does a frame have? Missing ones do not count."""
     opened = open_frame(frame)

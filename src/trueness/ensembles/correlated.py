@@ -258,6 +258,7 @@ def discriminate(
             continue
         rows = (seen == pattern).all(axis=1)
         up = (mean_pos - mean_neg)[pattern]
+        # rows that lack the same outputs share one system
         weight = np.linalg.solve(covariance[np.ix_(pattern, pattern)], up)
         middle = (mean_pos + mean_neg)[pattern] / 2
         total[rows] = (z[rows][:, pattern] - middle) @ weight

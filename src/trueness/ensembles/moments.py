@@ -104,6 +104,7 @@ def moments(ranked: Ranked) -> Moments:
 
 def triples(u: Floats) -> Floats:
     """Sum u_i u_j u_k over the triples i < j < k of each row."""
+    # Newton: the third elementary symmetric polynomial from sums of powers
     a, b, c = u.sum(axis=1), (u**2).sum(axis=1), (u**3).sum(axis=1)
     return np.asarray((a**3 - 3 * a * b + 2 * c) / 6)
 
@@ -122,6 +123,7 @@ def rank_one(together: Floats) -> Floats:
     v = vector[:, -1] * math.sqrt(max(value[-1], 0.0))
     for _ in range(2000):
         before = v.copy()
+        # least squares for one entry, the others held, until nothing moves
         for i in range(len(v)):
             square = float(v @ v) - v[i] ** 2
             v[i] = c[i] @ v / square if square > 0 else 0.0
@@ -196,6 +198,7 @@ def _whitener(spread: Floats, n: int) -> Floats:
     size = len(spread)
     var = np.diag(spread)
     scale = np.sqrt(np.where(var > 0, var, 1.0))
+    # few cases for so many moments: correlations are drawn towards none
     share = min(1.0, 2 * size / n)
     matrix = (1 - share) * spread / np.outer(scale, scale)
     np.fill_diagonal(matrix, 1.0)
@@ -238,6 +241,7 @@ def nearest(m: Moments, start: Floats, held: frozenset[int]) -> Solution:
         # at a limit that the step would leave, a parameter stays
         out = (np.abs(value) >= most) & (gradient * value < 0)
         go = free[~out[free]]
+        # Gauss and Newton, with a ridge that grows where a step led up
         square = by[:, go].T @ by[:, go]
         square[np.diag_indices(go.size)] *= 1 + damping
         square[np.diag_indices(go.size)] += 1e-12

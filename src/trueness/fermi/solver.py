@@ -138,6 +138,7 @@ def _middle_newton(
     sinh, cosh1 = np.sinh(t), 2 * np.sinh(t / 2) ** 2
     q = 1 / (math.cosh(a) + 1 + cosh1)
     half, wq = math.tanh(a / 2), w * q
+    # the two sums of _from_middle; _a and _b mark derivatives by a and by beta
     spread = float(wq @ cosh1)
     spread_a = -math.sinh(a) * float((wq * q) @ cosh1)
     spread_b = (math.cosh(a) + 1) * float((wq * q) @ (c * sinh))
@@ -245,6 +246,7 @@ def _newton(
 ) -> tuple[float, float]:
     """Give the Newton step of (a, log beta), kept within ``most`` and 1."""
     aa, ab, ba, bb = rows
+    # Cramer's rule; equations and unknowns are two
     det = aa * bb - ab * ba
     first = -(value[0] * bb - value[1] * ab) / det
     second = -(aa * value[1] - ba * value[0]) / det

@@ -89,6 +89,7 @@ class PartitionSums:
         low, rise = np.minimum(x, y), np.abs(self.beta) * (end - start)
         rise = np.where(rise == 0, slope * (end - start), rise)
         with np.errstate(over="ignore"):
+            # log(1 + e^(x + d)) - log(1 + e^x) without the difference
             near = np.log1p(expit(low) * np.expm1(np.minimum(rise, 40.0)))
         far = np.logaddexp(0, low + rise) - np.logaddexp(0, low)
         return np.where(rise < 40, near, far) / slope
@@ -125,6 +126,7 @@ class PartitionSums:
             return self._smooth_misses(low, high)
         x = self.logit(np.arange(low, high + 1.0))
         p1, p0 = expit(x), expit(-x)
+        # ties of a rank with itself count one half
         late = np.cumsum(p1[::-1])[::-1] - p1 / 2
         return p1, p0, np.ones(p1.size), late, np.cumsum(p0) - p0 / 2
 

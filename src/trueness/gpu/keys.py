@@ -39,10 +39,14 @@ def float_name(x: Any) -> str:
 
 def keys_of(lib: Library, scores: Any, kind: str) -> Any:
     """Give the keys of scores."""
-    name = KEYS[kind]
-    bits = lib.bits(scores + 0.0, name)  # -0.0 + 0.0 is 0.0
-    turned = 2 ** (_BITS[name] - 1) - 1
-    return bits ^ ((bits >> (_BITS[name] - 1)) & turned)
+    return _turned(lib.bits(scores + 0.0, KEYS[kind]), kind)  # -0.0 + 0.0 is 0.0
+
+
+def _turned(bits: Any, kind: str) -> Any:
+    """Turn over all bits but the sign of negative numbers; twice is nothing."""
+    size = _BITS[KEYS[kind]]
+    # the sign, shifted along, is a mask of ones or of zeros
+    return bits ^ ((bits >> (size - 1)) & (2 ** (size - 1) - 1))
 
 
 def ends(kind: str) -> tuple[int, int]:
@@ -58,10 +62,7 @@ def ends(kind: str) -> tuple[int, int]:
 
 def scores_of(keys: Any, kind: str) -> Floats:
     """Give back the scores of keys on the host, as float64."""
-    name = KEYS[kind]
-    turned = 2 ** (_BITS[name] - 1) - 1
-    whole = np.asarray(keys).astype(name)
-    bits = whole ^ ((whole >> (_BITS[name] - 1)) & np.array(turned, dtype=name))
+    bits = _turned(np.asarray(keys).astype(KEYS[kind]), kind)
     if kind == "bfloat16":  # the upper half of a float32
         bits, kind = bits.astype(np.int32) << 16, "float32"
     return np.asarray(bits.view(kind), dtype=np.float64)
@@ -69,9 +70,7 @@ def scores_of(keys: Any, kind: str) -> Floats:
 
 def floats_of(lib: Library, keys: Any, kind: str) -> Any:
     """Give back the scores of keys on the device, as float64."""
-    bits = _BITS[KEYS[kind]]
-    turned = keys ^ ((keys >> (bits - 1)) & (2 ** (bits - 1) - 1))
-    return lib.cast(lib.bits(turned, kind), "float64")
+    return lib.cast(lib.bits(_turned(keys, kind), kind), "float64")
 
 
 def key_at_least(threshold: float, kind: str) -> int:
@@ -82,17 +81,12 @@ def key_at_least(threshold: float, kind: str) -> int:
     """
     wide = np.array([threshold], dtype=np.float64)
     if kind == "bfloat16":
-        low, high = ends(kind)
-        while low < high:  # 16 halvings
-            middle = (low + high) // 2
-            above = scores_of(np.array([middle]), kind)[0] >= threshold
-            low, high = (low, middle) if above else (middle + 1, high)
-        return low
+        low, high = ends(kind)  # NumPy has no such type, but a table of it is short
+        at = np.searchsorted(scores_of(np.arange(low, high), kind), threshold)
+        return low + int(at)
     with np.errstate(over="ignore"):
         near = wide.astype(kind)
     if near[0] < wide[0]:
         near = np.nextafter(near, np.array(np.inf, dtype=kind))
-    name = KEYS[kind]
-    bits = (near + np.array(0, dtype=kind)).view(name)
-    turned = np.array(2 ** (_BITS[name] - 1) - 1, dtype=name)
-    return int((bits ^ ((bits >> (_BITS[name] - 1)) & turned))[0])
+    bits = (near + np.array(0, dtype=kind)).view(KEYS[kind])
+    return int(_turned(bits, kind)[0])

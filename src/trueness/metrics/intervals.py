@@ -144,6 +144,7 @@ def _linearised(
     moved *= cells.sum() / moved.sum(axis=1, keepdims=True)
     near = Confusion(*np.vstack([moved, cells]).T)
     values = m(near if prevalence is None else near.at_prevalence(prevalence))
+    # central differences, by a ten-thousandth of each cell
     slope = (values[:4] - values[4:8]) / (2 * _STEP * cells)
     number = cells.sum() ** 2 / weighed.square.sum()
     variance = float(weighed.square @ slope**2) * number / max(number - 1, 1)
@@ -192,6 +193,7 @@ def _drawn(
     n = counts.sum()
     scale = np.ones(4) if weighed is None else _scales(counts, weighed, level)
     shape = counts[:, None] / scale[:, None] + _JEFFREYS
+    # gamma variables over their sum are a Dirichlet draw
     weight = rng.standard_gamma(shape, (4, _DRAWS)) * scale[:, None]
     if prevalence is not None or sampling == "case-control":
         # rates of both classes, each by itself

@@ -352,6 +352,8 @@ def score_test(
 ) -> Callable[[Any], Any]:
     """Is an AUC of theta excluded by these samples? Gives a function of theta."""
     model = _model_spread(a)
+    # the data say how much wider than the model the spread is; the model says how it
+    # changes with theta
     ratios = [
         _spread_ratio(variance, model, n, a)
         for variance, n in ((pos_var, n_pos), (neg_var, n_neg))
@@ -384,6 +386,7 @@ def _model_spread(a: Any) -> Any:
 
 def _spread_ratio(variance: Any, model: Any, n: Any, a: Any) -> Any:
     """How much wider is the spread than the model's, shrunk where cases say little?"""
+    # near 0 and 1 nearly all placements agree, and their spread says little
     weight = np.maximum(n - 1, 0) * 4 * a * (1 - a)
     measured = np.where(weight > 0, weight * variance, 0.0) / np.where(model, model, 1)
     return (measured + _TRUST) / (weight + _TRUST)

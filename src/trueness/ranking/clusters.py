@@ -185,6 +185,7 @@ def _within(c: Clusters, level: Array) -> Floats:
     start = np.append(0, np.flatnonzero(new) + 1)
     neg, pos = (np.add.reduceat(n[order], start) for n in (c.neg, c.pos))
     code = code[start]
+    # negatives of lower levels, less those of the clusters before
     below = np.cumsum(neg) - neg
     below = below - below[np.searchsorted(code, np.arange(c.m))][code]
     return np.asarray(np.bincount(code, pos * (below + neg / 2), c.m), np.float64)
@@ -349,6 +350,7 @@ class LeftOut(NamedTuple):
 
 def left_out(c: Clusters, metric: Metric, flags: Array) -> LeftOut:
     """Leave out one cluster at a time; ``flags`` (rows, K) says who is flagged."""
+    # counts of each cluster; those of the others are the totals less them
     tp = np.column_stack([np.bincount(c.code, c.pos * f, c.m) for f in flags.T])
     fp = np.column_stack([np.bincount(c.code, c.neg * f, c.m) for f in flags.T])
     pos, neg = (np.bincount(c.code, n, c.m)[:, None] for n in (c.pos, c.neg))

@@ -337,6 +337,7 @@ def _log_likelihood(
 def _interval(z: Floats) -> Floats:
     """Give normal probabilities between neighbours, exact in both tails."""
     low, high = z[:-1], z[1:]
+    # in the upper tail both values of Phi are near 1, and their difference is lost
     flip = low > 0
     return np.asarray(np.where(flip, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low)))
 
@@ -361,6 +362,7 @@ def _scoring_step(
     slope[2:] += _by_cut(alpha * dw, pos / q)
     corner = total_pos * (by / q) @ by.T
     solved = solveh_banded(band, np.column_stack([border.T, slope[2:]]))
+    # Schur complement: what is left of the information of (alpha, b) without the cuts
     schur = corner - border @ solved[:, :2]
     covariance = np.linalg.inv(schur)
     two = covariance @ (slope[:2] - border @ solved[:, 2])
@@ -385,6 +387,7 @@ def _information(
 ) -> tuple[Floats, Floats]:
     """Give the banded information of the cuts and their border with (alpha, b)."""
     band = np.zeros((2, dz.size))
+    # a cut is the upper edge of one bin and the lower edge of the next
     for height, part, weight in ((dz, p, n), (dw, q, m)):
         band[1] += weight * height**2 * (1 / part[:-1] + 1 / part[1:])
         band[0, 1:] -= weight * height[1:] * height[:-1] / part[1:-1]
@@ -397,6 +400,7 @@ def _report(t: Tally, fit: _Fit, level: float) -> BinormalFit:
     alpha, b = fit.alpha, fit.b
     sd = np.sqrt(np.diag(fit.covariance))
     curve = binormal(alpha, b)
+    # delta method on the probit scale, where the AUC is b / sqrt(1 + alpha^2)
     root = math.sqrt(1 + alpha**2)
     slope = np.array([-b * alpha / root**3, 1 / root])  # of b / sqrt(1 + alpha^2)
     probit, error = b / root, math.sqrt(slope @ fit.covariance @ slope)

@@ -206,6 +206,7 @@ def _clipped_area(x: Floats, y: Floats, wide: Range, high: Range) -> Floats:
     slope = np.divide(y1 - y0, width, out=np.zeros_like(width), where=width > 0)
     a, b = np.clip(x0, *wide), np.clip(x1, *wide)
     ya, yb = y0 + slope * (a - x0), y0 + slope * (b - x0)
+    # what is above the floor of the rectangle, less what is above its ceiling
     part = _excess(ya, yb, b - a, high[0]) - _excess(ya, yb, b - a, high[1])
     return np.asarray(part.sum(axis=1))
 

@@ -159,6 +159,7 @@ def _rate_reach(
         sizes = np.unique(np.linspace(first, last, min(last - first + 1, 41)).round())
         weight = binomial_pmf(sizes, n, part)
         weight = weight / weight.sum()
+    # over all counts that matter: the width, and whether the null lies outside
     half = power = 0.0
     for size, w in zip(sizes, weight, strict=True):
         y = _likely(int(size), value)

@@ -330,6 +330,7 @@ def _placed(
     label = np.take_along_axis(label, np.argsort(-score, axis=1), axis=1)
     above = np.cumsum(label, axis=1)
     size, rest = n_pos[:, None], n - n_pos[:, None]
+    # from the top: the negatives that are not yet met
     below = rest - (np.arange(1, n + 1) - above)
     a = np.where(label, below, 0).sum(axis=1) / n_pos / (n - n_pos)
     pos = _spread(below / rest, label, a, n_pos)
@@ -354,6 +355,7 @@ def _perfect_is_rare(d: _Design, n: int) -> bool:
 
     n_pos, n_neg = split_cases(n, d.share)
     null = d.null if d.area > d.null else 1 - d.null
+    # the highest negative at x, and all positives above it
     x = np.linspace(-9, 9, 2001)
     shift = math.sqrt(2) * float(ndtri(null))
     log = (n_neg - 1) * log_ndtr(x) + n_pos * log_ndtr(shift - x) - x * x / 2

@@ -29,14 +29,20 @@ from trueness.calibration.formulas import (
 from trueness.calibration.maps import Map
 from trueness.data.columns import column as read_column
 from trueness.data.columns import is_frame
-from trueness.data.engines import collect, is_lazy, open_frame, quoted, with_names
+from trueness.data.engines import (
+    chosen_by,
+    collect,
+    is_lazy,
+    open_frame,
+    quoted,
+    with_names,
+)
 
 # steps or points that an expression may have; beyond it a join is faster (Spark takes
 # minutes to compile what has hundreds)
 _LONGEST = 64
-_GONE = (
-    -1.7976931348623157e308
-)  # stands for a missing output in a join: null never fits
+# stands for a missing output in a join: null never fits
+_GONE = -1.7976931348623157e308
 
 
 def apply(
@@ -173,7 +179,7 @@ def _written(formula: Formula, s: Any) -> Any:
         case Logistic():
             return _logistic(formula, s)
         case StepFunction(edges, values):
-            return _tree(s, edges, [_literal(v) for v in values])
+            return chosen_by(s, edges, [_literal(v) for v in values])
         case Linear(x, y):
             return _lines(s, x, y)
         case PriorShift(pos, neg):
@@ -217,18 +223,6 @@ _TRANSFORMS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _tree(s: Any, edges: Floats, pieces: list[Any]) -> Any:
-    """Choose ``pieces[number of edges <= s]`` by a binary tree of comparisons."""
-    import narwhals as nw
-
-    if len(pieces) == 1:
-        return pieces[0]
-    middle = len(pieces) // 2
-    below = _tree(s, edges[: middle - 1], pieces[:middle])
-    above = _tree(s, edges[middle:], pieces[middle:])
-    return nw.when(s < float(edges[middle - 1])).then(below).otherwise(above)
-
-
 def _lines(s: Any, x: Floats, y: Floats) -> Any:
     """Write straight lines between points, constant beyond the ends."""
     slope = np.diff(y) / np.diff(x)
@@ -236,7 +230,7 @@ def _lines(s: Any, x: Floats, y: Floats) -> Any:
         (s - float(a)) * float(m) + float(b)
         for a, m, b in zip(x[:-1], slope, y[:-1], strict=True)
     ]
-    return _tree(s, x, [_literal(y[0]), *inner, _literal(y[-1])])
+    return chosen_by(s, x, [_literal(y[0]), *inner, _literal(y[-1])])
 
 
 def _joined(lazy: Any, map: Map, inputs: list[str], new: str) -> Any:

@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.search import edge
 from trueness.calibration.errors import folded_mean
 from trueness.calibration.formulas import sigmoid
 from trueness.calibration.slope import log_odds
@@ -40,7 +41,7 @@ Ends = tuple[float, float]
 _ROUNDING = 1e-13
 _FINE = 4096  # bins that are looked at; more are joined
 _ROOM = 1e-9  # how well an intercept is found
-_HALVINGS = 60
+_HALVINGS = 12  # of a way of which most is crossed
 _STEEPEST = 1e3  # a slope that far from the first is as good as infinite
 
 
@@ -109,6 +110,7 @@ def average_precision_ends(t: Tally, odds: float = 1.0) -> Ends:
     over = np.where(wide, fp - neg, fp)
     most = pos * np.divide(tp, tp + over, out=np.zeros_like(tp), where=tp + over > 0)
     least = most.copy()
+    # sum of (a + j) / (a + j + b + n) = p - (b + n) sum of 1 / (a + j + b + n)
     a, p = (tp - pos)[wide], pos[wide]
     least[wide] = p - fp[wide] * reciprocals(a + fp[wide], p)
     low, high = float(least.sum()) / t.n_pos, float(most.sum()) / t.n_pos
@@ -267,16 +269,10 @@ def slope_ends(t: Tally, slope: float) -> Ends:
 
 
 def _intercept(t: Tally, x: Floats, slope: float) -> float:
-    """Find by halving the intercept that expects as many positives as there are."""
+    """Find the intercept that expects as many positives as there are."""
     eta, cases = slope * x, t.pos + t.neg
     low, high = -float(eta.max()) - 50, 50 - float(eta.min())
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if float((cases * sigmoid(middle + eta)).sum()) < t.n_pos:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+    return float(edge(lambda a: (cases * sigmoid(a + eta)).sum() < t.n_pos, low, high))
 
 
 def _derivative(t: Tally, slope: float) -> Ends:
@@ -311,13 +307,6 @@ def _farthest(settled: Callable[[float], bool], start: float, way: int) -> float
         step *= 4
         if step > _STEEPEST * max(abs(start), 1.0):
             return way * np.inf
-    inner, outer = 0.0, step
-    for _ in range(_HALVINGS):
-        middle = (inner + outer) / 2
-        if settled(start + way * middle):
-            outer = middle
-        else:
-            inner = middle
-        if outer - inner <= 1e-3 * outer:  # how wide it is, is known well enough
-            break
-    return start + way * outer
+    # a thousandth of the way is known well enough; the end that is settled is given
+    inner = edge(lambda x: not settled(start + way * float(x)), 0.0, step, _HALVINGS)
+    return float(start + way * (float(inner) + step / 2**_HALVINGS))

@@ -107,13 +107,12 @@ class Bounds(Record):
 
     def __repr__(self) -> str:
         """Write value and bounds in one line."""
+        ends = apart(self.low, self.high).replace(" to ", " and ")
         if np.isnan(self.value):
-            ends = apart(self.low, self.high).replace(" to ", " and ")
             return (
                 f"{self.name}: no threshold between the {self.bins:,} bins meets the "
                 f"constraints; if one inside a bin does, its value is between {ends}"
             )
-        ends = apart(self.low, self.high).replace(" to ", " and ")
         return (
             f"{self.name} {self.value:.6g} (exactly between {ends}; {self.bins:,} bins)"
         )
@@ -380,16 +379,7 @@ def _metric_bounds(
     value = _at_cut(every, metric, at, prevalence)
     if not inside:
         return Bounds(value, value, value, metric.name, _bins(t))
-    tp, fp = every.tp, every.fp
-    here = slice(at, at + 1)
-    one = Rectangles(
-        (tp[0][here], tp[1][here]),
-        (fp[0][here], fp[1][here]),
-        every.n_pos,
-        every.n_neg,
-        every.open[here],
-    )
-    low, high = range_in(one, metric, prevalence)
+    low, high = range_in(every.at(slice(at, at + 1)), metric, prevalence)
     return Bounds(value, float(low[0]), float(high[0]), metric.name, _bins(t))
 
 

@@ -235,6 +235,7 @@ def _previous(points: list[Point]) -> list[int]:
     before = [-1]
     for k in range(1, len(points)):
         at = k - 1
+        # a corner above the line from the one before it to the new point is none
         while before[at] >= 0 and _turn(points[before[at]], points[at], points[k]) <= 0:
             at = before[at]
         before.append(at)
@@ -266,5 +267,6 @@ def _bridge(
             b, moved = right[b], True
         while left[a] >= 0 and _turn(before[left[a]], before[a], nodes[b]) <= 0:
             a, moved = left[a], True
+    # no corner of either hull lies below this line any more
     (x0, y0), (x1, y1) = before[a], nodes[b]
     return (y1 - y0) / (x1 - x0)

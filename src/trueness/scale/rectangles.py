@@ -9,7 +9,6 @@ with tp and fall with fp: ``Metric.shape`` says so.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -20,7 +19,7 @@ from trueness._core.arrays import Array, Floats, Ints
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import Confusion
-from trueness.threshold.cuts import Cuts, all_cuts, holds, rounding_of
+from trueness.threshold.cuts import Cuts, all_cuts, met_by, rounding_of
 
 Flags = NDArray[np.bool_]
 
@@ -36,6 +35,11 @@ class Rectangles(NamedTuple):
     n_pos: int
     n_neg: int
     open: Flags
+
+    def at(self, rows: slice) -> Rectangles:
+        """Choose some rows."""
+        tp, fp = ((low[rows], high[rows]) for low, high in (self.tp, self.fp))
+        return Rectangles(tp, fp, self.n_pos, self.n_neg, self.open[rows])
 
 
 def rectangles_of(t: Tally) -> Rectangles:
@@ -82,8 +86,8 @@ def _extremes(metric: Metric, corners: Sequence[Confusion]) -> tuple[Floats, Flo
     """Give the smallest and largest value of a single metric at the corners.
 
     A corner where the metric is undefined is left out: a quotient is constant along the
-    sides that meet there. "Bent" metrics are not, so next to
-    such a corner nothing is known of them.
+    sides that meet there. "Bent" metrics are not, so next to such a corner nothing is
+    known of them.
     """
     values = np.array([metric(c) for c in corners], dtype=np.float64)
     gone = np.isnan(values)
@@ -127,25 +131,19 @@ def search(
     """Which bins of a labelled tally can still hold an optimal cut?"""
     cuts = all_cuts(t, prevalence, "best_threshold")
     b = rectangles_of(t)
-    met = [holds(cuts, c) for c in constraints]
-    allowed = np.logical_and.reduce(met) if met else np.ones(len(t) + 1, dtype=bool)
-    reached = _best(cuts, objective, allowed)
+    allowed = met_by([cuts], constraints).all(axis=0)
+    values = np.where(allowed, np.asarray(objective(cuts.used)), np.nan)
+    top = float(np.fmax.reduce(values))  # NaN only when all are
+    reached = -np.inf if np.isnan(top) else top
     able = b.open.copy()
     for c in constraints:
         able &= _can_hold(cuts, b, c, prevalence)
     _, high = range_in(b, objective, prevalence)
     slack = rounding_of(cuts, objective) if np.isfinite(reached) else 0.0
+    # a bin stays when its best corner reaches the best real cut, but for rounding
     alive = able & (high >= reached - slack)
     possible = float(high[alive].max(initial=reached))
     return RectangleSearch(reached, possible, alive)
-
-
-def _best(cuts: Cuts, objective: Metric, allowed: Flags) -> float:
-    values = np.where(allowed, np.asarray(objective(cuts.used)), np.nan)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        top = float(np.nanmax(values))
-    return -np.inf if np.isnan(top) else top
 
 
 def _can_hold(

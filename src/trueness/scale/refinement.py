@@ -26,16 +26,17 @@ from trueness._core.checks.words import listing
 from trueness._core.records import Estimate, Record, apart
 from trueness.counts.answers import refuse_weights
 from trueness.counts.bins import joined
+from trueness.counts.cases import COUNTS
 from trueness.counts.counting import read_labels
+from trueness.counts.placements import run_starts
 from trueness.counts.values import Tally, tally_of_bins
 from trueness.data import engine_bins, engines
 from trueness.data.frames import tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints as read_constraints
-from trueness.metrics.grammar import metric as read_metric
 from trueness.ranking.auc_intervals import auc
 from trueness.scale.rectangles import Flags, search
-from trueness.threshold.operating_point import best_threshold, on_bins
+from trueness.threshold.operating_point import best_threshold, on_bins, read_objective
 
 Bound = str | Constraint
 _RANGES = 32  # ranges of scores that one pass may ask for
@@ -186,7 +187,7 @@ def exact_threshold(
     tolerance = _options.real_number(tolerance, "tolerance")
     source, t = _first(frame, label, score, positive, at_most)
     _cases.some_labels(t, "exact_threshold")
-    objective = read_metric(maximize) if minimize is None else -read_metric(minimize)
+    _, objective = read_objective(maximize, minimize)
     for _ in range(_MOST_PASSES):
         known = t.labelled()
         found = search(known, objective, constraints, prevalence)
@@ -341,6 +342,7 @@ def _wider(answer: Estimate, half: float) -> Estimate:
 def _most_pairs(pairs: Array, allowed: float) -> Flags:
     """Choose the bins with the most pairs, until the rest may stay."""
     order = np.argsort(-pairs, kind="stable")
+    # a bin leaves at most half of its pairs in doubt: the sum of the rest must be small
     left = pairs.sum() - np.cumsum(pairs[order])
     needed = int(np.count_nonzero(left > allowed)) + 1
     chosen = np.zeros(pairs.size, dtype=bool)
@@ -350,11 +352,8 @@ def _most_pairs(pairs: Array, allowed: float) -> Flags:
 
 def _same_class_joined(t: Tally) -> Tally:
     """Join neighbouring rows that hold one and the same class only."""
-    kind = np.where(t.pos == 0, 0, np.where(t.neg == 0, 1, 2))
-    new = np.ones(kind.size, dtype=bool)
-    new[1:] = (kind[1:] != kind[:-1]) | (kind[1:] == 2)
     counts = (t.neg, t.pos, t.unknown)
-    return tally_of_bins(*joined(np.flatnonzero(new), t.score, t.high, counts))
+    return tally_of_bins(*joined(run_starts(t), t.score, t.high, counts))
 
 
 def _may_bind(
@@ -457,12 +456,11 @@ def _rows(t: Tally, first: int, stop: int) -> Tally:
 
 def _end_to_end(parts: list[Tally]) -> Tally:
     """Join tallies of which each lies below the one before."""
-    low, high = (np.concatenate([getattr(t, k) for t in parts]) for k in _ENDS)
-    counts = [np.concatenate([getattr(t, k) for t in parts]) for k in _COUNTS]
+    low, high, *counts = (
+        np.concatenate([getattr(t, k) for t in parts])
+        for k in ("score", "high", *COUNTS)
+    )
     return tally_of_bins(low, high, counts)
-
-
-_ENDS, _COUNTS = ("score", "high"), ("neg", "pos", "unknown")
 
 
 def _counted_again(

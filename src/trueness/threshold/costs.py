@@ -132,6 +132,7 @@ def _cheapest(tp: Array, fp: Array, w: Floats) -> Ints:
 
     Only corners of the convex hull of the ROC curve can.
     """
+    # w TPR - (1 - w) FPR is linear, so that it is largest at a corner of the hull
     at = concave_corners(np.diff(tp), np.diff(fp))
     gain = tp[at] / tp[-1], fp[at] / fp[-1]
     worth = w[:, None] * gain[0] - (1 - w)[:, None] * gain[1]

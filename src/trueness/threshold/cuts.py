@@ -147,6 +147,7 @@ def _expected(fd: FermiDirac, cases: Ints) -> Confusion:
 
 def exact_values(cuts: Cuts, metric: Metric, at: Array) -> exact.Values:
     """Evaluate a metric at some cuts in whole numbers, without its constant."""
+    # positives and negatives are scaled by whole numbers, to the prevalence of use
     tp, fp = cuts.seen.tp[at], cuts.seen.fp[at]
     counts = cuts.scale.counts(tp, fp, cuts.n_pos, cuts.n_neg)
     return exact.evaluate(metric, counts, cuts.scale.unit)
@@ -242,6 +243,7 @@ def best_cuts(cuts: Cuts, metric: Metric, allowed: Array) -> Ints:
     if math.isinf(top):
         return np.flatnonzero(values == top)
     reach = rounding_of(cuts, metric)
+    # floats first: only what rounding may have put below the top is looked at again
     at = np.flatnonzero(values >= top - reach)
     if at.size == 1 or reach == 0 or not cuts.decides(metric):
         return at
@@ -283,6 +285,7 @@ def thresholds_of(score: Floats, at: Ints) -> Floats:
     low = np.where(at < score.size, score[np.minimum(at, score.size - 1)], -np.inf)
     high = np.where(at > 0, score[np.maximum(at, 1) - 1], np.inf)
     with np.errstate(over="ignore", invalid="ignore"):
+        # halves first: the sum of two scores near 1e308 is infinite
         middle = low / 2 + high / 2
         apart = np.isfinite(middle) & (low < middle) & (middle <= high)
         # in blocks: the first one tells already, as a rule
@@ -314,6 +317,7 @@ def stop_infeasible(
 
 def _smallest_conflict(met: NDArray[np.bool_]) -> list[int]:
     """Give constraints that cannot be met together, though all but any one can."""
+    # a constraint that can go while the conflict stays is no part of it
     kept = list(range(len(met)))
     for k in range(len(met)):
         fewer = [j for j in kept if j != k]

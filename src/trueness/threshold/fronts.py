@@ -240,6 +240,8 @@ class _Stairs:
     def admits(self, column: list[int]) -> bool:
         """Say whether nothing before dominates this point, and remember it then."""
         _, b, c = column
+        # points before are no worse in the first metric; of those with b or more in the
+        # second, the first has the most of the third
         at = bisect_left(self.b, b)
         if at < len(self.b) and self.c[at] >= c:
             return False

@@ -405,6 +405,7 @@ def _parts(ask: _Ask, form: Form) -> tuple[list[Any], int, int]:
     """Write a sum of counts over groups in whole numbers: parts, constant, multiple."""
     times = math.lcm(*(w.denominator for w in (*form[:4], form.const)))
     tp, fp, fn, tn = (int(w * times) for w in form[:4])
+    # fn and tn are totals less tp and fp: only differences of weights go with the cuts
     parts = [
         c.seen.tp.astype(np.int64) * (tp - fn) + c.seen.fp.astype(np.int64) * (fp - tn)
         for c in ask.cuts
@@ -457,6 +458,7 @@ def _allowed(c: Cuts, between: list[Between]) -> Any:
 
 def _gap(cuts: list[Cuts], b: Between) -> Gap:
     values = [values_of(c, b.metric) for c in cuts]
+    # what goes with the smallest value v; below zero a ratio stretches the other way
     if b.kind == "gap":
         return Gap(values, lambda v: v + b.bound)
     return Gap(values, lambda v: np.where(v >= 0, v / b.bound, v * b.bound))
@@ -546,6 +548,7 @@ def _values(ask: _Ask, b: Between, cuts: Sequence[int]) -> list[float]:
 
 def _posterior(c: Confusion, rng: np.random.Generator) -> Confusion:
     tp, fp, fn, tn = map(int, c.cells)
+    # Jeffreys: both rates and the share of positives, each by itself
     recall = rng.beta(tp + 0.5, fn + 0.5, _DRAWS)
     fpr = rng.beta(fp + 0.5, tn + 0.5, _DRAWS)
     share = rng.beta(tp + fn + 0.5, fp + tn + 0.5, _DRAWS)

@@ -122,6 +122,7 @@ class RangeMax:
             best = np.maximum(best, found.max(axis=1))
         wide = np.flatnonzero(stop > start)
         if wide.size:
+            # two runs of 2^k blocks that overlap cover the whole blocks in between
             size = stop[wide] - start[wide]
             level = np.frexp(size.astype(np.float64))[1] - 1
             for k in np.unique(level):
@@ -250,6 +251,7 @@ class _Window:
                 return high[1], None
             low, high = high, at(8 * high[0])
         for _ in range(60):
+            # where a falling and a rising line meet; slopes are sums of whole numbers
             x = low[1] - high[1] + high[2] * high[0] - low[2] * low[0]
             here = at(x / (high[2] - low[2]))
             if here[1] <= low[1] + low[2] * (here[0] - low[0]) + 1e-9 * abs(here[1]):
@@ -423,6 +425,7 @@ class _Search:
 
     def _halved(self, r: _Ranges) -> _Ranges:
         """Halve every range along its longest side."""
+        # both halves hold the middle of one side only: no v is in two of them
         c, row = np.argmax(r.high - r.low, axis=1), np.arange(len(r.low))
         middle = (r.low[row, c] + r.high[row, c]) // 2
         left, right = r.high.copy(), r.low.copy()
@@ -467,6 +470,7 @@ class _Search:
         for _ in range(4 * len(cuts) + 8):
             sums = [sum(int(r.value[g][k]) for g, k in enumerate(cuts)) + r.constant
                     for r in p.rows]  # fmt: skip
+            # the one move that gains most; ties go to the later group
             moved = (0, 0, 0)
             for g, at in enumerate(places):
                 step = p.objective[g][at] - p.objective[g][cuts[g]]
@@ -523,6 +527,7 @@ def _program(
     rules: list[Any] = [LinearConstraint(one, 1, 1)]
     for row in p.rows:
         values = np.concatenate(_at(row.value, places))
+        # the tolerance of HiGHS is absolute: rows of large numbers are made smaller
         unit = max(1.0, float(np.abs(values).max(initial=0.0)) / 1e6)
         rules.append(LinearConstraint(values / unit, -row.constant / unit))
     for cuts in forbidden:

@@ -345,6 +345,7 @@ def _choose(
         best = best_cuts(cuts, goal, allowed)
         if best.size:
             return int(most_balanced(cuts, best))
+    # all must hold: the cut whose least sure constraint is surest
     weakest = np.min([p.risk.evidence(p.swept()) for p in proved], axis=0)
     return int(np.argmax(np.where(allowed, weakest, -np.inf)))
 
@@ -434,6 +435,7 @@ def _not_proved(
     value = float(asked.metric(here))
     where = f"at the threshold {threshold_of(t.score, at):.6g}"
     times, most = 1.0, 1e4
+    # one half of the cases tests, so that so many times as many give half of that
     while not risk.passes(_enlarged(here, times / 2), alpha) and times < most:
         times *= 1.05
     if times >= most:

@@ -216,6 +216,7 @@ def rows_of(constraint: Constraint, cuts: Cuts) -> list[Row]:
     """
     over, under = linear_fraction(constraint.metric, cuts)
     bound = as_fraction(constraint.bound)
+    # over / under >= p / q is q over - p under >= 0 for a denominator above zero
     lead = over.plus(under, -bound.numerator, own=bound.denominator)
     lead = lead if constraint.upward else lead.plus(_ZERO, own=-1)
     return [_at_least_one(under), _at_least_one(lead) if constraint.strict else lead]

@@ -100,6 +100,7 @@ class ShareOfCases(NamedTuple):
 
     def fewest(self, alpha: float) -> int:
         """How many cases are proof when all of them are right?"""
+        # n of n right have probability bound^n where the bound is just missed
         n = max(1, math.floor(math.log(alpha) / math.log(self.bound)) - 1)
         while at_least(np.array(n), n, self.bound) > alpha:
             n += 1
@@ -141,6 +142,7 @@ class MeanRisk(NamedTuple):
         Cases with z = 0 change no sign: the test is made given how many do not.
         """
         loss, n = self.counts(c)
+        # the loss of cases whose z is zero on average
         most = max(self.z) / (max(self.z) - min(self.z))
         hoeffding = np.where(loss < most, np.exp(-n * divergence(loss, most)), 1.0)
         k = np.ceil(n * loss - 1e-9)  # rounding must not add a case
@@ -182,6 +184,7 @@ class RiskRates(NamedTuple):
         """
         met = np.ones(np.shape(c.tp), dtype=bool)
         for a, b, d in self.forms:
+            # Bonferroni: limits of the rates that count hold together
             tail = alpha * self.left / max(1, bool(a) + bool(b))
             recall = exact_limit(c.tp, c.tp + c.fn, tail, low=a > 0)
             fpr = exact_limit(c.fp, c.fp + c.tn, tail, low=b > 0)

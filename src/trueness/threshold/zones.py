@@ -461,6 +461,7 @@ def _not_a_quotient(metric: Metric) -> InputError:
 def _at(cuts: Cuts, form: Form, i: int, j: int) -> Fraction:
     """Evaluate a weighted sum of counts at a pair of cuts, exactly."""
     s, seen = cuts.scale, cuts.seen
+    # flagged from the upper cut i on, cleared below the lower cut j; all in units of s
     tp, fp = int(seen.tp[i]) * s.up, int(seen.fp[i]) * s.down
     fn = (cuts.n_pos - int(seen.tp[j])) * s.up
     tn = (cuts.n_neg - int(seen.fp[j])) * s.down
@@ -492,6 +493,8 @@ def _sum(cuts: Cuts, form: Form, strict: bool = False) -> Sum:
     # beyond 64 bits Python's integers: slow, and never wrong
     kind: Any = np.int64 if largest < 2**61 else object
     pos, neg = (c.astype(kind) for c in (cuts.seen.tp, cuts.seen.fp))
+    # tp and fp are counts at i, fn and tn totals less counts at j, and the deferred
+    # cases counts at j less those at i
     first = pos * ((tp - d) * s.up) + neg * ((fp - d) * s.down)
     second = pos * ((d - fn) * s.up) + neg * ((d - tn) * s.down)
     second = second + (fn * cuts.n_pos * s.up + tn * cuts.n_neg * s.down + constant)
@@ -525,6 +528,7 @@ def _single(cuts: Cuts, objective: Metric, limits: tuple[Limit, ...]) -> float:
     for limit in limits:
         for row in _rows(cuts, limit):
             allowed &= np.asarray(row.i + row.j >= 0, dtype=bool)
+    # one cut is a pair with nothing in between
     top, bottom = a.i + a.j, b.i + b.j
     at = np.flatnonzero(allowed & np.asarray(bottom > 0, dtype=bool))
     if not at.size:

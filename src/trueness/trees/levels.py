@@ -166,6 +166,7 @@ def _excess_table(last: int, d: Floats) -> Floats:
     k = np.arange(1, last)[:, None]
     terms[1:2] = d
     terms[2:3] = 2 * d * pq
+    # neighbouring terms have the ratio 2 (2k + 1) / (k + 1) p (1 - p)
     terms[3:] = pq * (2 * (2 * k[:-1] + 1) / (k[:-1] + 1))
     np.cumprod(terms[2:], axis=0, out=terms[2:])
     return np.cumsum(terms, axis=0)
