@@ -5,7 +5,6 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.special import log_ndtr, ndtr, ndtri
-from scipy.stats import chi2
 
 import trueness
 from no_gold import simulate, table
@@ -16,61 +15,6 @@ from trueness.nogold.difficulty import Difficulty
 from trueness.nogold.model import read_patterns, read_prior
 from trueness.nogold.random_effect import RandomEffect
 from trueness.nogold.sampling import strategy
-
-
-def test_hui_walter_maximum_as_published():
-    """Hui, Walter 1980, Table 3: four digits."""
-    m = trueness.latent_maximum(table("huiwalter1980_tuberculin"))
-    assert m.prevalence["pop1"].value == pytest.approx(0.0268, abs=5e-5)
-    assert m.prevalence["pop2"].value == pytest.approx(0.7168, abs=5e-5)
-    assert 1 - m.sensitivity["mantoux"].value == pytest.approx(0.0339, abs=5e-5)
-    assert 1 - m.sensitivity["tine"].value == pytest.approx(0.0312, abs=5e-5)
-    assert 1 - m.specificity["mantoux"].value == pytest.approx(0.0067, abs=5e-5)
-    assert 1 - m.specificity["tine"].value == pytest.approx(0.0159, abs=5e-5)
-    assert m.deviance == pytest.approx(0, abs=1e-5)
-    assert m.degrees_of_freedom == 0
-    assert m.converged
-
-
-def test_maximum_with_labels_is_a_proportion():
-    rows = [[1, 1], [1, 0], [0, 1], [0, 0]]
-    p = trueness.Panel(["A", "B"], rows, pos=[30, 20, 5, 5], neg=[2, 8, 10, 40])
-    m = trueness.latent_maximum(p)
-    assert m.prevalence.value == pytest.approx(60 / 120, abs=1e-6)
-    assert m.sensitivity["A"].value == pytest.approx(50 / 60, abs=1e-6)
-    assert m.sensitivity["A"].sd == pytest.approx(np.sqrt(50 * 10 / 60**3), rel=1e-3)
-    assert m.specificity["B"].value == pytest.approx(48 / 60, abs=1e-6)
-
-
-def test_maximum_is_a_maximum(rng):
-    """No random step in any direction is higher."""
-    p = table("hiv_alvord1988")
-    m = trueness.latent_maximum(p)
-    assert m.degrees_of_freedom == 15 - 9
-    assert chi2.sf(m.deviance, 6) < 0.05  # independence does not fit: known for it
-    x = p.rows
-    for _ in range(200):
-        phi, *rest = np.clip(
-            [
-                m.prevalence.value,
-                *(e.value for e in m.sensitivity.values()),
-                *(1 - e.value for e in m.specificity.values()),
-            ]
-            + 0.01 * rng.normal(size=9),
-            1e-9,
-            1 - 1e-9,
-        )
-        alpha, beta = np.array(rest[:4]), np.array(rest[4:])
-        a = np.prod(np.where(x == 1, alpha, 1 - alpha), axis=1)
-        b = np.prod(np.where(x == 1, beta, 1 - beta), axis=1)
-        value = p.unknown @ np.log(phi * a + (1 - phi) * b)
-        assert value <= m.log_likelihood + 1e-6
-
-
-def test_two_classifiers_have_no_standard_error():
-    m = trueness.latent_maximum(table("swineflu_recovered"))
-    assert not m.identified
-    assert np.isnan(m.prevalence.sd)
 
 
 def hard_cases(rng, n, phi, alpha, beta, sigma):

@@ -3,9 +3,11 @@
 Questions
 ---------
 How good is each test, how common is the condition?   ``posterior`` (``latent_class``)
-The same without a prior.                             ``maximum`` (``latent_maximum``)
+The same without a prior.                             ``maximum`` (``latent_maximum``),
+                                                      ``profile``
 Do the tests err together?                            ``shared_errors``,
                                                       ``dependence``
+Does one classifier repeat another?                   ``copies``
 Could any amount of data answer this?                 ``identifiability``
 Which model predicts new cases best?                  ``predictive``, ``arviz_door``
 What is the true rate, by judges and a few labels?    ``rate`` (``prevalence``)

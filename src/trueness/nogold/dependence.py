@@ -21,6 +21,7 @@ from trueness._core.records import Record
 from trueness.comparison.results import holm
 from trueness.nogold import _checks as _votes
 from trueness.nogold import pair_tests as _pair_tests
+from trueness.nogold.copies import Copied
 from trueness.nogold.identifiability import degrees_of_freedom
 from trueness.nogold.maximum import highest
 from trueness.nogold.model import Independent, read_prior
@@ -91,7 +92,8 @@ def conditional_dependence(
 
     The score test widens the model by a covariance of the pair in positives and one in
     negatives, and asks how steeply the likelihood rises there, in the same tables. The
-    sum of all scores is one overall test; look at single pairs where that is small.
+    sum of all scores and the deviance of the whole table make one overall test; look at
+    single pairs where that is small.
 
     Parameters
     ----------
@@ -134,6 +136,8 @@ def conditional_dependence(
     rng = _options.generator(rng)
     post = post.independent  # the question is whether independent errors suffice
     model, flat = post.model, post.flat
+    if isinstance(model, Copied):  # as if copies were independent: that is the question
+        model = Independent(model.patterns, model.prior)
     few = isinstance(model, Independent) and len(post.names) <= _pair_tests.MOST_SCORED
     at = np.linspace(0, len(flat["sensitivity"]) - 1, DRAWS).astype(int)
     flat = {k: v[at] for k, v in flat.items()}

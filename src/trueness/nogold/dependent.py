@@ -27,7 +27,7 @@ from trueness.nogold.model import (
 
 Rng = np.random.Generator
 EDGE = 1e-15
-CACHE = 12_000  # numbers in a table of draws: larger ones leave the processor's cache
+CACHE = 48_000  # numbers in a table of draws: larger ones leave the processor's cache
 
 
 class Kind(Protocol):

@@ -21,6 +21,7 @@ import numpy as np
 
 from trueness._core.arrays import Floats
 from trueness.nogold import truth_given_votes as _truth
+from trueness.nogold.copies import originals
 from trueness.nogold.model import Patterns, Prior, parameter_labels
 
 Rng = np.random.Generator
@@ -56,7 +57,7 @@ class FromLabels:
         value = np.where(seen, rows, 0.0)
         mean = total @ value / np.maximum(total @ seen, 1e-300)
         x = np.where(seen, rows - mean, 0.0)
-        x = x[:, _first_of_each(x)]
+        x = x[:, sorted(set(originals(x)))]  # copies count once
         b, worth = _truth.weighted_coefficients(_truth.Labelled(x, pos, neg), rng, n)
         p = _truth.probabilities(b, x)
         # Bayesian bootstrap of the vote patterns: Dirichlet weights
@@ -102,12 +103,6 @@ class FromLabels:
         never = (either == 0).all(axis=0)
         out = (share * a / np.maximum(either, 1e-300)).mean(axis=0)
         return np.where(never, np.nan, out)
-
-
-def _first_of_each(x: Floats) -> list[int]:
-    """Which columns remain when equal ones count once?"""
-    _, at = np.unique(x, axis=1, return_index=True)
-    return sorted(int(i) for i in at)
 
 
 def _word(row: Floats) -> str:

@@ -1,8 +1,10 @@
 r"""What is the most likely answer, without a prior?
 
 Maximum likelihood by EM on patterns (Dawid, Skene 1979, doi:10.2307/2346806), from many
-starts, finished by a quasi-Newton step, with standard errors from the observed
-information. For those who want it, and as a check of the posterior.
+starts, finished by a quasi-Newton search, with standard errors from the observed
+information and intervals from the profile likelihood (``profile``), which exist also
+where the maximum lies on the edge or is not unique. For those who want it, and as a
+check of the posterior.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, final
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import chdtrc, expit
 
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
@@ -23,11 +25,13 @@ from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_panel
 from trueness.nogold.identifiability import degrees_of_freedom
 from trueness.nogold.model import Independent, Patterns, read_patterns, read_prior
+from trueness.nogold.profile import LIMIT, climb, gradient, intervals
 from trueness.nogold.sampling.gibbs import latent_share
 
 STARTS, STEPS = 40, 200
 # logits at which a parameter is said to lie on the edge, where there is no error
 EDGE = 12.0
+SIZE = 0.05  # of the test of the fit
 
 
 @final
@@ -38,8 +42,8 @@ class LatentMaximum(Record):
     Attributes
     ----------
     prevalence : Estimate, or mapping from population to Estimate
-        With Wald intervals on the logit scale; sd is the standard error, NaN at 0, 1
-        or where the model is not identified.
+        With profile likelihood intervals; sd is the standard error, NaN at 0, 1 or
+        where the model is not identified.
     sensitivity, specificity : mapping from name to Estimate
         Sensitivity and specificity of each classifier.
     log_likelihood : float
@@ -53,7 +57,7 @@ class LatentMaximum(Record):
     converged : bool
         Whether the maximum was reached.
     notes : tuple of str
-        What has no interval, and why.
+        What has no standard error, and how to read its interval.
     """
 
     prevalence: Any
@@ -93,6 +97,7 @@ def latent_maximum(
     ----------
     Dawid, Skene 1979, J. R. Stat. Soc. C 28:20, doi:10.2307/2346806.
     Hui, Walter 1980, Biometrics 36:167, doi:10.2307/2530508.
+    Venzon, Moolgavkar 1988, Appl. Stat. 37:87, doi:10.2307/2347496.
     """
     patterns = read_patterns(panel)
     level = _options.fraction(level, "level")
@@ -104,7 +109,8 @@ def latent_maximum(
     identified = rank >= parameters
     error = _errors(model, theta) if identified else np.full(theta.size, np.nan)
     value = float(model.log_likelihood(theta[None])[0])
-    phi, sens, spec = _estimates(patterns, theta, error, level)
+    ends = intervals(model, theta, error, level)
+    phi, sens, spec = _estimates(patterns, theta, error, ends, level)
     return LatentMaximum(
         phi,
         sens,
@@ -114,59 +120,60 @@ def latent_maximum(
         max(free - parameters, 0),
         identified,
         converged,
-        _remarks(model, theta, error, identified),
+        (
+            *_remarks(model, theta, error, identified),
+            *_fit(2 * (_saturated(patterns) - value), free - parameters),
+        ),
     )
 
 
 def _remarks(
     model: Independent, theta: Floats, error: Floats, identified: bool
 ) -> tuple[str, ...]:
-    """Say which intervals are not there, and what to do about it."""
-    instead = "latent_class gives intervals in any case"
+    """Say how to read the intervals where there are no standard errors."""
     if not identified:
         return (
-            "The data cannot determine all parameters, so there are no intervals: "
-            "other values are equally likely. More tests or another population would "
-            f"help; {instead}, with the help of its prior.",
+            "The data cannot determine all parameters: other values are equally "
+            "likely, and the one given is any of them. The intervals hold all values "
+            "that these votes allow. More tests or another population would help.",
         )
     edge = np.abs(theta) >= EDGE
     out = []
     if edge.any():
         names = ", ".join(n for n, e in zip(model.labels, edge, strict=True) if e)
         out.append(
-            f"No interval for {names}: the most likely value is 0 or 1, where there is "
-            f"no standard error; {instead}."
+            f"The most likely value of {names} is 0 or 1, where there is no standard "
+            "error; the interval is one-sided."
         )
     if (np.isnan(error) & ~edge).any():
         out.append(
             "The likelihood is flat at its maximum, so there are no standard errors; "
-            f"{instead}."
+            "the intervals hold all values that these votes allow."
         )
     return tuple(out)
+
+
+def _fit(deviance: float, free: int) -> tuple[str, ...]:
+    """Say whether the votes agree with independent errors, where they can tell."""
+    instead = "latent_class fits models with shared errors"
+    if free <= 0:
+        return (
+            "Errors are assumed to be independent, and these votes cannot show whether "
+            f"they are; {instead}.",
+        )
+    p = float(chdtrc(free, max(deviance, 0.0)))
+    if p > SIZE:
+        return ()
+    return (
+        f"The votes contradict independent errors (deviance {deviance:.1f} on {free} "
+        f"degrees of freedom, p = {p:.2g}), on which these estimates rest; {instead}.",
+    )
 
 
 def highest(model: Independent, rng: np.random.Generator) -> tuple[Floats, bool]:
     """Search the maximum from many starts; give its logits, and whether it is one."""
     theta = _climb(model, model.prior_draws(STARTS, rng))
     return _polish(model, _upright(theta, model))
-
-
-def _gradient(model: Independent, theta: Floats) -> Floats:
-    """Differentiate the log likelihood: expected counts minus fitted ones."""
-    patterns = model.patterns
-    share = latent_share(model, theta)
-    pos = patterns.unknown * share + patterns.pos
-    neg = patterns.unknown * (1 - share) + patterns.neg
-    phi, alpha, beta = (expit(part) for part in model.split(theta))
-    in_pos, in_neg = pos.sum(axis=1), neg.sum(axis=1)
-    seen = patterns.ones + patterns.zeros
-    return np.hstack(
-        [
-            pos.sum(axis=2) - phi * (pos + neg).sum(axis=2),
-            in_pos @ patterns.ones - alpha * (in_pos @ seen),
-            in_neg @ patterns.ones - beta * (in_neg @ seen),
-        ]
-    )
 
 
 def _climb(model: Independent, theta: Floats) -> Floats:
@@ -200,27 +207,18 @@ def _upright(theta: Floats, model: Independent) -> Floats:
 
 
 def _polish(model: Independent, theta: Floats) -> tuple[Floats, bool]:
-    """Finish by a quasi-Newton search with the exact gradient."""
-    from scipy.optimize import minimize
-
-    n = model.patterns.total.sum()
-    found: Any = minimize(  # type: ignore[call-overload]
-        lambda t: -model.log_likelihood(t[None])[0] / n,
-        theta,
-        jac=lambda t: -_gradient(model, t[None])[0] / n,
-        method="L-BFGS-B",
-        bounds=[(-25, 25)] * theta.size,
-        options={"maxiter": 5000, "maxfun": 20_000, "ftol": 1e-16, "gtol": 1e-11},
-    )
-    slope = float(np.abs(_gradient(model, found.x[None])).max()) / n
-    return np.asarray(found.x), bool(slope < 1e-6)
+    """Finish by a quasi-Newton search; say whether the slope vanishes there."""
+    theta = climb(model, theta)
+    inside = np.abs(theta) < LIMIT  # at the limit of the search the slope may be any
+    slope = np.abs(gradient(model, theta[None])[0][inside]).max(initial=0.0)
+    return theta, bool(slope < 1e-6 * model.patterns.total.sum())
 
 
 def _errors(model: Independent, theta: Floats) -> Floats:
     """Give standard errors on the logit scale; NaN on the edge."""
     inside = np.abs(theta) < EDGE
     step = 1e-4 * np.eye(theta.size)
-    slopes = _gradient(model, theta + step) - _gradient(model, theta - step)
+    slopes = gradient(model, theta + step) - gradient(model, theta - step)
     information = -(slopes + slopes.T) / 4e-4
     part = information[np.ix_(inside, inside)]
     out = np.full(theta.size, np.nan)
@@ -245,17 +243,20 @@ def _saturated(patterns: Patterns) -> float:
     return total
 
 
-def _estimates(patterns: Patterns, theta: Floats, error: Floats, level: float) -> Any:
-    from statistics import NormalDist
-
-    z = NormalDist().inv_cdf((1 + level) / 2)
+def _estimates(
+    patterns: Patterns,
+    theta: Floats,
+    error: Floats,
+    ends: tuple[Floats, Floats],
+    level: float,
+) -> Any:
     s, k = len(patterns.populations), len(patterns.names)
     turn = np.r_[np.ones(s + k), -np.ones(k)]  # specificity is 1 - beta
     value = expit(turn * theta)
-    low, high = expit(turn * theta - z * error), expit(turn * theta + z * error)
+    low, high = np.sort([expit(turn * end) for end in ends], axis=0)
     sd = value * (1 - value) * error
     each = [
-        Estimate(float(v), float(lo), float(hi), level, "maximum likelihood", float(e))
+        Estimate(float(v), float(lo), float(hi), level, "profile likelihood", float(e))
         for v, lo, hi, e in zip(value, low, high, sd, strict=True)
     ]
     phi = dict(zip(patterns.populations, each[:s], strict=True))

@@ -27,11 +27,17 @@ from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_panel
 from trueness.nogold import _checks as _votes
 from trueness.nogold import from_labels as _labels
+from trueness.nogold.copies import ALL_AGREE, Copied, copies_note, without_copies
 from trueness.nogold.covariances import likely_pairs
 from trueness.nogold.dependent import Dependent
 from trueness.nogold.difficulty import Difficulty
 from trueness.nogold.identifiability import constant_votes, remarks
-from trueness.nogold.model import Independent, read_patterns, read_prior
+from trueness.nogold.model import (
+    Independent,
+    parameter_labels,
+    read_patterns,
+    read_prior,
+)
 from trueness.nogold.predictive import left_out, pointwise, spread
 from trueness.nogold.random_effect import RandomEffect
 from trueness.nogold.sampling import enumeration as _enumeration
@@ -249,7 +255,17 @@ class LatentPosterior(Record):
             Between 0 and 1.
         """
         given = [_options.fraction(r, "correlations", ends="[)") for r in correlations]
-        return sensitivity(self._model, self.flat, given)
+        model, flat = self._model, self.flat
+        if not isinstance(model, Copied):
+            return sensitivity(model, flat, given)
+        found = sensitivity(model.inner, model.reduced(flat), given)
+        kept = model.inner.patterns.names
+        original = {n: kept[i] for n, i in zip(self._names, model.source, strict=True)}
+        return replace(
+            found,
+            sensitivity={n: found.sensitivity[o] for n, o in original.items()},
+            specificity={n: found.specificity[o] for n, o in original.items()},
+        )
 
     def to_datatree(self) -> Any:
         """Give the draws, log likelihood and data to ArviZ (extra ``bayes``)."""
@@ -355,7 +371,8 @@ def latent_class(
         How to sample; see Notes.
     dependence : {"auto", "none", "random effect", "pairs", "easy and hard", "labels"}
         Whether classifiers may make the same errors. "auto" assumes that they do not,
-        and tests this assumption automatically. Where the test rejects it, the answer
+        and tests this assumption automatically; classifiers that agree in every case
+        count once. Where the test rejects it, the answer
         comes from the labels if there are some of both classes ("labels": errors of any
         kind, estimated as by :func:`trueness.prevalence`), and otherwise from the model
         with dependence that predicts the votes best; ``notes`` say what was found and
@@ -407,15 +424,55 @@ def latent_class(
         _votes.few_terms(_enumeration.terms(patterns), _enumeration.MANY)
     _options.choice(dependence, DEPENDENCE, "dependence")
     rng = _options.generator(rng)
-    base = Independent(patterns, read_prior(prior, patterns, ordered))
+    full = read_prior(prior, patterns, ordered)
+    base = Independent(patterns, full)
     if dependence == "labels":
         _votes.labels_of_both(patterns, _labels.LEAST)
         return from_labels(base, draws, chains, level, rng)
-    model = with_dependence(base, dependence)
-    post = posterior(model, method, draws, chains, level, rng)
     if dependence != "auto":
+        model = with_dependence(base, dependence)
+        return posterior(model, method, draws, chains, level, rng)
+    fewer = without_copies(patterns, base.prior)
+    if fewer is not None:
+        base = Independent(*fewer[:2])
+    post = posterior(base, method, draws, chains, level, rng)
+    post = _checked(post, method, draws, chains, free=prior is None, rng=rng)
+    note = copies_note(patterns)
+    if fewer is not None:
+        post = _with_copies(post, Copied(patterns, full, post.model, fewer[2]))
+    elif note == ALL_AGREE and not isinstance(post.model, _labels.FromLabels):
+        post = replace(post, identified=False)
+    else:
         return post
-    return _checked(post, method, draws, chains, free=prior is None, rng=rng)
+    return replace(post, notes=(note, *post.notes))
+
+
+def _with_copies(post: LatentPosterior, model: Copied) -> LatentPosterior:
+    """Write down also the classifiers that were counted once, with their originals."""
+    d, at = post.diagnostics, model.places()
+    each = {k: getattr(d, k)[at] for k in ("r_hat", "ess_bulk", "ess_tail", "mcse")}
+    names = model.patterns.names
+    more = post.diagnostics.parameter[len(parameter_labels(post.model.patterns)) :]
+    labels = np.array([*parameter_labels(model.patterns), *more])
+    before = post.independent
+    sens, spec = (
+        MappingProxyType(
+            {n: of[post.names[i]] for n, i in zip(names, model.source, strict=True)}
+        )
+        for of in (post.sensitivity, post.specificity)
+    )
+    return replace(
+        post,
+        sensitivity=sens,
+        specificity=spec,
+        diagnostics=replace(d, parameter=labels, **each),
+        _names=names,
+        _chains=MappingProxyType(model.expanded(post.chains)),
+        _model=model,
+        _independent=None
+        if before is post
+        else _with_copies(before, replace(model, inner=before.model)),
+    )
 
 
 def _checked(

@@ -13,7 +13,7 @@ priors mean what they meant; sigma = 0 is independence.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import final
 
 import numpy as np
@@ -35,8 +35,9 @@ STEPS = ((0.7, 10), (1.1, 14), (2.0, 26), (np.inf, 56))
 ROUGH_STEPS = ((1.1, 8), (np.inf, 14))
 # pairs of halves for each pattern seen, up to which all of them are multiplied out
 MOST_UNSEEN = 4
-# numbers in the largest table: what is larger leaves the cache and costs twice the time
-CACHE = 12_000
+# numbers in the largest table: what is larger leaves the processor's cache, and smaller
+# ones are mostly overhead
+CACHE = 48_000
 
 
 @final
@@ -77,7 +78,7 @@ class RandomEffect:
     def probabilities(self, rate: Floats, own: Floats, rows: Floats) -> Floats:
         """Integrate over the ease of a case, in steps as fine as sigma needs."""
         out, least = np.empty((len(rate), len(rows))), -np.inf
-        halves = _halves(rows)
+        halves = _halves(rows.tobytes(), rows.shape)
         wide = max(len(half) for half, _ in halves)
         for most, steps in self.steps:
             here = np.flatnonzero((own[:, 0] > least) & (own[:, 0] <= most))
@@ -92,13 +93,15 @@ class RandomEffect:
 Half = tuple[Floats, np.ndarray]
 
 
-def _halves(rows: Floats) -> tuple[Half, Half]:
+@lru_cache(maxsize=16)
+def _halves(rows: bytes, shape: tuple[int, int]) -> tuple[Half, Half]:
     """Which votes do half of the classifiers give, and the others, and which row has?
 
     A pattern is one of the first half and one of the second: few tables say it all.
+    The rows are the same in every block of draws, so they are sorted once.
     """
-    codes = np.nan_to_num(rows, nan=2.0).astype(int)
-    k = rows.shape[1] // 2
+    codes = np.nan_to_num(np.frombuffer(rows).reshape(shape), nan=2.0).astype(int)
+    k = shape[1] // 2
     first, second = (
         np.unique(part, axis=0, return_inverse=True)
         for part in (codes[:, :k], codes[:, k:])

@@ -315,7 +315,7 @@ def _without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
             "accuracies. Label some cases at random (50 are a good start), add "
             "judges that do not share their errors, or pass prior= to latent_class."
         )
-    post = latent_class(panel[kept], level=level, rng=rng)
+    post = latent_class(panel, level=level, rng=rng)
     theta = post.flat["prevalence"][:, 0]
     judges = {n: Judge(post.sensitivity[n], post.specificity[n]) for n in post.names}
     whole = estimate(theta, level)

@@ -14,6 +14,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness.counts.values import Panel, Tally
+from trueness.nogold.copies import originals
 
 Rng = np.random.Generator
 
@@ -105,15 +106,7 @@ def raw_shares(panel: Panel) -> dict[str, float]:
 
 def distinct(panel: Panel) -> list[int]:
     """Which judges remain when those that agree in every case count once?"""
-    kept: list[int] = []
-    for k in range(len(panel.names)):
-        same = (
-            np.array_equal(panel.rows[:, k], panel.rows[:, j], equal_nan=True)
-            for j in kept
-        )
-        if not any(same):
-            kept.append(k)
-    return kept
+    return sorted(set(originals(panel.rows)))
 
 
 def never_labelled(panel: Panel) -> float:

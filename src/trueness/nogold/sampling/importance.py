@@ -39,8 +39,10 @@ HEAVY, HEAVY_SHARE = 6, 0.15
 # round may grow; and the largest one, per draw that is wanted
 TRIAL, GROW, LARGEST = 8000, 1.6, 1.4
 ROUNDS, LEAST_ROUNDS = 8, 3
+# share of the wanted draws from which on parameters are looked at one by one
+PROMISING = 0.9
 CUT = 0.4  # power of the number of weights at which they are cut off
-MOST_FITTED = 8000  # draws that a proposal is fitted to
+MOST_FITTED = 6000  # draws that a proposal is fitted to
 FLATTER = 0.85  # power of the likelihood there: it is the tails that need proposals
 
 
@@ -238,7 +240,10 @@ def adaptive_pool(
         sizes.append(size)
         weighted = pool._replace(base=pool.base - _mixed(log_q, sizes, pool.base))
         cut = truncated(weighted)
-        before, effective = effective, worth(cut)
+        # what each parameter is worth takes a sort: not while weights are too few
+        before, effective = effective, kish(cut.log_weight)
+        if effective >= PROMISING * wanted:
+            effective = worth(cut)
         enough = effective >= wanted and len(sizes) >= LEAST_ROUNDS
         enough = enough and pareto_k(cut.log_weight) <= GOOD_K
         done = len(pool.theta) / most
