@@ -3,7 +3,9 @@
 ``python benchmarks/study_watches.py [streams] [looks]`` prints the tables of
 ``docs/maths/watches.md``: streams that are exactly on their bound, looked at after
 every single case, and streams that fall by .02, .05 and .10 beside a fixed-sample test
-and a daily 5 % test.
+and a daily 5 % test. ``python benchmarks/study_watches.py shapes [streams] [looks]``
+prints false alarms for every kind, side and group with single cases and with irregular
+batches of 0 to 60.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from scipy.stats import binom, norm
 
 import trueness
 from trueness.watches.evidence import BETS, share_evidence
-from trueness.watches.ranks import rank_wealth
+from trueness.watches.judged import add_judged, add_late, rate_evidence
+from trueness.watches.ranks import POWERS, _bets, _merged, _ranks, rank_wealth
 
 LINE = np.log(20)
 
@@ -147,7 +150,7 @@ def judged_paths(streams, looks, rng, rate, bound, side, others=9):
         yes += y[:, 0]
         # of at most b is that of at least 1 - b, of the negatives
         k, b = (yes, bound) if side > 0 else (look - yes, 1 - bound)
-        yield look, np.logaddexp(judges, share_paths(k, look, b)) - np.log(2)
+        yield look, np.maximum(judges, share_paths(k, look, b)) - np.log(2)
 
 
 def judged(streams, looks, rng):
@@ -214,7 +217,230 @@ def cost(rng):
         print(f"{what['what']}: {1000 * (time.perf_counter() - begin):.0f} ms")
 
 
-if __name__ == "__main__":
+# ---- every kind, with single cases and with irregular batches
+
+
+def irregular(looks, rng):
+    """Where batches end among ``looks`` cases: sizes of 0 to 60, most of them small."""
+    sizes = np.minimum(rng.geometric(0.15, looks) - 1, 60)
+    ends = np.cumsum(sizes)
+    return ends[(ends > 0) & (ends <= looks)] - 1
+
+
+def cried_at(path, at, line=LINE):
+    """Was the line ever reached at these looks? One answer for each stream."""
+    return (path[..., at] >= line).any(axis=-1)
+
+
+def sided(k, n, bound, side):
+    """The evidence of a share against either side."""
+    return share_paths(k, n, bound) if side > 0 else share_paths(n - k, n, 1 - bound)
+
+
+def cells(streams, looks, rng):
+    """tp, fp, fn, tn so far, of a classifier with recall .8 and specificity .7."""
+    y = rng.random((streams, looks)) < 0.3
+    flag = np.where(y, rng.random(y.shape) < 0.8, rng.random(y.shape) >= 0.7)
+    return [x.cumsum(1) for x in (y & flag, ~y & flag, y & ~flag, ~y & ~flag)]
+
+
+def shares_of_all_kinds(streams, looks, rng):
+    """Every share with its random denominator, exactly on its bound, either side."""
+    tp, fp, fn, tn = cells(streams, looks, rng)
+    kinds = {
+        "recall": (tp, tp + fn, 0.8),
+        "specificity": (tn, tn + fp, 0.7),
+        "precision": (tp, tp + fp, 0.24 / 0.45),
+        "npv": (tn, tn + fn, 0.49 / 0.55),
+        "accuracy": (tp + tn, tp + fp + fn + tn, 0.73),
+        "flagged_share": (tp + fp, tp + fp + fn + tn, 0.45),
+        "f1": (tp, tp + fp + fn, 0.24 / 0.51),  # F1 / (2 - F1) of 48 / 75
+    }
+    for name, (k, n, bound) in kinds.items():
+        for side, word in ((1, "at least"), (-1, "at most")):
+            yield f"{name} {word}", sided(k, n, bound, side)
+
+
+def baselines(streams, looks, rng):
+    """Recall of a stream that is the baseline's: 100 positives set the bound."""
+    k = rng.binomial(100, 0.8, streams)
+    bound = np.array([proportion_low(int(v), 100, 0.025) for v in k])
+    x = (rng.random((streams, looks)) < 0.8).cumsum(1)
+    n = np.arange(1, looks + 1)
+    # the stream has half of the error, the doubt in the baseline the other half
+    yield "recall, baseline of 100", share_paths(x, n, bound[:, None]) - np.log(2)
+
+
+def proportion_low(k, n, alpha):
+    """The lower limit that a watch takes from a baseline."""
+    t = trueness.Tally([1.0, 0.0], neg=[1, 1], pos=[k, n - k])
+    w = trueness.watch("recall", threshold=0.5, baseline=t, level=1 - 2 * alpha)
+    return float(w.bound)
+
+
+def means(streams, looks, rng):
+    """Brier scores, either side; calibration of all scores and near .3."""
+    psi = -np.log1p(-BETS) - BETS
+    for side, word in ((-1, "at most"), (1, "at least")):
+        path = np.empty((streams, looks))
+        for i in range(streams):
+            p = rng.random(looks)
+            x = -side * ((rng.random(looks) < p) - p) ** 2 + side / 6
+            one, two = x.cumsum(), (x**2).cumsum()
+            grown = BETS[:, None] * one - psi[:, None] * two
+            path[i] = np.logaddexp.reduce(grown, 0) - np.log(BETS.size)
+        yield f"Brier score {word}", path
+    bets = np.tile(np.concatenate([BETS, -BETS]), 2)
+    for near, word in ((False, "calibration"), (True, "calibration near .3")):
+        path = np.empty((streams, looks))
+        for i in range(streams):
+            p = rng.uniform(0.25, 0.35, looks) if near else rng.random(looks)
+            y = rng.random(looks) < p
+            h = np.repeat([np.ones(looks), 2 * p - 1], 2 * BETS.size, axis=0)
+            grown = np.log1p(bets[:, None] * h * (y - p)).cumsum(1)
+            path[i] = np.logaddexp.reduce(grown, 0) - np.log(bets.size)
+        yield word, path
+
+
+def rank_paths(streams, looks, rng):
+    """Scores unchanged, continuous and with ties, each ranked among all before it."""
+    for digits, word in ((None, "scores"), (0, "scores, heavily tied")):
+        path = np.empty((streams, looks))
+        for i in range(streams):
+            old = rng.normal(size=200)
+            new = rng.normal(size=looks)
+            if digits is not None:
+                old, new = old.round(digits), new.round(digits)
+            old, counts = np.unique(old, return_counts=True)
+            p = np.empty(looks)
+            for start in range(0, looks, 1000):
+                block = new[start : start + 1000]
+                p[start : start + 1000] = _ranks(old, counts * 1.0, block, rng)
+                old, counts = _merged(old, counts * 1.0, block)
+            ends = [np.clip(x, 1e-300, 1) for x in (p, 1 - p, 1 - abs(2 * p - 1))]
+            sums = np.cumsum(np.log(ends), axis=1)[:, None]  # as in ranks._bets
+            n, power = np.arange(1, looks + 1), POWERS[:, None]
+            grown = (n * np.log(power) + (power - 1) * sums).reshape(-1, looks)
+            path[i] = np.logaddexp.reduce(grown, 0) - np.log(len(grown))
+            assert np.allclose(grown[:, -1], _bets(p))
+        yield word, path
+
+
+def auc_blocks(streams, looks, rng, ends):
+    """AUC .8 exactly, either side; a block ends where a batch does and has both."""
+    gap = np.sqrt(2) * norm.ppf(0.8)
+    cried = np.zeros((streams, 2), bool)
+    for i in range(streams):
+        y = rng.random(looks) < 0.3
+        s = rng.normal(size=looks) + gap * y
+        kk, nn, start = [0.0], [0.0], 0
+        for end in ends + 1:
+            block = y[start:end]
+            if block.any() and not block.all():
+                part = s[start:end]
+                m = min(block.sum(), (~block).sum())
+                above = (part[block][:, None] > part[~block]).mean()
+                kk.append(kk[-1] + m * above)
+                nn.append(nn[-1] + m)
+                start = end
+        k, n = np.array(kk[1:]), np.array(nn[1:])
+        cried[i] = [(sided(k, n, 0.8, side) >= LINE).any() for side in (1, -1)]
+    return cried.mean(axis=0)
+
+
+def families(streams, looks, rng):
+    """Groups of unequal size, each on its bound of .9; one alarm for all of them."""
+    for groups, named in ((3, False), (10, False), (10, True), (40, False)):
+        size = 1.0 / np.arange(1, groups + 1)
+        alarms = np.zeros((streams, 2), bool)
+        for i in range(streams):
+            g = rng.choice(groups, looks, p=size / size.sum())
+            first = dict.fromkeys(g.tolist())  # in the order in which they show up
+            x = rng.random(looks) < 0.9
+            ends = irregular(looks, rng)
+            for place, one in enumerate(first, start=1):
+                part = groups if named else place * (place + 1)
+                here = g == one
+                path = share_paths(x[here].cumsum(), np.arange(1, here.sum() + 1), 0.9)
+                line = LINE + np.log(part)
+                # the look at which a batch ends sees the group's last case before it
+                last = np.cumsum(here)[ends]
+                seen = np.unique(last[last > 0]) - 1
+                alarms[i] |= [(path >= line).any(), (path[seen] >= line).any()]
+        word = "named" if named else "as they come"
+        yield f"{groups} groups, {word}", alarms.mean(axis=0)
+
+
+def late_judges(streams, looks, rng):
+    """The real state: labels in time, a batch late, and after their cases were used."""
+    for rate, side in ((0.6, 1), (0.6, -1), (0.9, 1)):
+        cried = np.zeros(streams, bool)
+        for i in range(streams):
+            state, wait = dict(_fresh()), []
+            for k in range(looks):
+                day = day_of_verdicts(rng, rate, int(rng.integers(1, 12)))
+                some = rng.random(3)  # which part comes in time, late, and never
+                early, late = split_labels(day, some, rng)
+                state["looks"] = k
+                add_judged({"rng": 0}, state, early, str(k))
+                wait.append((late, str(k)))
+                while wait and rng.random() < 0.6:
+                    add_late({"rng": 0}, state, *wait.pop(int(rng.integers(len(wait)))))
+                if state["n"] and rate_evidence(state, rate, side) >= LINE:
+                    cried[i] = True
+                    break
+        word = "at least" if side > 0 else "at most"
+        yield f"rate from judges {word} {rate}, most labels late", cried.mean()
+
+
+def _fresh():
+    return trueness.watch("prevalence", judges=["a", "b", "c"], at_least=0.5)._state
+
+
+def day_of_verdicts(rng, rate, n):
+    """Truth and pattern of n cases, as in ``judged_paths``."""
+    y = rng.random(n) < rate
+    luck = rng.random((n, 3))
+    luck = np.where(rng.random((n, 1)) < 0.6, luck[:, :1], luck)
+    return y, np.where(y[:, None], luck < 0.9, luck < 0.4) @ [1, 2, 4]
+
+
+def split_labels(day, some, rng):
+    """Give the batch as it comes, and the labels that come late, as panels."""
+    y, code = day
+    kind = rng.choice(3, y.size, p=some / some.sum())
+    count = [
+        [np.bincount(code[(kind == j) & (y == v)], minlength=8) for v in (0, 1)]
+        for j in range(3)
+    ]
+    names, rows = ["a", "b", "c"], VOTES.astype(float)
+    early = trueness.Panel(names, rows, *count[0], sum(count[1]) + sum(count[2]))
+    return early, trueness.Panel(names, rows, *count[1])
+
+
+def shapes(streams, looks, rng):
+    """Print false alarms of every kind: single cases, and irregular batches."""
+    print(f"| {streams} streams, {looks:,} cases | single cases | irregular |")
+    print("| --- | --- | --- |")
+    singly = np.arange(looks)
+    for study in (shares_of_all_kinds, baselines, means, rank_paths):
+        for name, path in study(streams, looks, rng):
+            both = cried_at(path, singly), cried_at(path, irregular(looks, rng))
+            print(f"| {name} | {both[0].mean():.3f} | {both[1].mean():.3f} |")
+    ends = [singly, irregular(looks, rng)]
+    found = np.array([auc_blocks(streams, looks, rng, e) for e in ends])
+    for k, word in enumerate(("at least", "at most")):
+        print(f"| auc {word} | {found[0, k]:.3f} | {found[1, k]:.3f} |", flush=True)
+    for name, both in families(streams, looks, rng):
+        print(f"| {name} | {both[0]:.3f} | {both[1]:.3f} |", flush=True)
+    for name, rate in late_judges(streams // 2, looks // 20, rng):
+        print(f"| {name} | - | {rate:.3f} |", flush=True)
+
+
+if __name__ == "__main__" and sys.argv[1:2] == ["shapes"]:
+    asked = [*map(int, sys.argv[2:]), 400, 10_000][:2] if len(sys.argv) > 2 else []
+    shapes(*(asked or (400, 10_000)), np.random.default_rng(24))
+elif __name__ == "__main__":
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     long = int(sys.argv[2]) if len(sys.argv) > 2 else 10_000
     generator = np.random.default_rng(19)

@@ -15,6 +15,7 @@ from trueness.cli._options import By, Label, Positive
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, table
 from trueness.cli._source import open_source
 from trueness.data.frames import panel, tally
+from trueness.data.storage import alone
 from trueness.watches.watching import load_watch
 from trueness.watches.watching import watch as new_watch
 
@@ -84,51 +85,52 @@ def watch(
     """
     begin = (metric, threshold, at_least, at_most, near, baseline)
     source = open_source(file)
-    held = _held(state, begin) if state.exists() else None
-    judges = list(judge or (held.judges if held is not None else ()))
-    by = by or (held.by if held is not None else None)
-    scores = [*judges] if judges else [] if score is None else [score]
-    needs = not (metric in ("scores", "flagged_share") and label is None)
-    chosen = choose(
-        source,
-        option="judge" if judges else "score",
-        scores=scores,
-        guess=one_score,
-        label=label,
-        positive=positive,
-        by=by,
-        needs_label=needs and label is None and metric is not None and not judges,
-    )
-    columns: dict[str, Any] = {"positive": chosen.positive}
-    columns |= {"scores": judges} if judges else {"score": chosen.scores[0]}
-    if chosen.label is not None:
-        columns["label"] = chosen.label
-    count = panel if judges else tally
-    if held is None:
-        if metric is None:
-            raise InputError(
-                f"There is no watch in {state} yet. To begin one, add --metric recall "
-                f"--threshold 0.3 --at-least 0.9, for example."
-            )
-        old = None
-        if baseline is not None:
-            old = tally(open_source(baseline).rows, **columns)
-        held = new_watch(
-            metric,
-            threshold=threshold,
-            at_least=at_least,
-            at_most=at_most,
-            near=near,
-            baseline=old,
-            margin=margin,
-            judges=judges or None,
+    with alone(state):  # two jobs at once must not lose what the other one counted
+        held = _held(state, begin) if state.exists() else None
+        judges = list(judge or (held.judges if held is not None else ()))
+        by = by or (held.by if held is not None else None)
+        scores = [*judges] if judges else [] if score is None else [score]
+        needs = not (metric in ("scores", "flagged_share") and label is None)
+        chosen = choose(
+            source,
+            option="judge" if judges else "score",
+            scores=scores,
+            guess=one_score,
+            label=label,
+            positive=positive,
             by=by,
+            needs_label=needs and label is None and metric is not None and not judges,
         )
-    t = count(source.rows, **columns)
-    parts = t if by is None else count(source.rows, by=by, **columns)
-    before = held.looks
-    held.update(parts, name=name or source.name)
-    held.save(state)
+        columns: dict[str, Any] = {"positive": chosen.positive}
+        columns |= {"scores": judges} if judges else {"score": chosen.scores[0]}
+        if chosen.label is not None:
+            columns["label"] = chosen.label
+        count = panel if judges else tally
+        if held is None:
+            if metric is None:
+                raise InputError(
+                    f"There is no watch in {state} yet. To begin one, add --metric "
+                    f"recall --threshold 0.3 --at-least 0.9, for example."
+                )
+            old = None
+            if baseline is not None:
+                old = tally(open_source(baseline).rows, **columns)
+            held = new_watch(
+                metric,
+                threshold=threshold,
+                at_least=at_least,
+                at_most=at_most,
+                near=near,
+                baseline=old,
+                margin=margin,
+                judges=judges or None,
+                by=by,
+            )
+        t = count(source.rows, **columns)
+        parts = t if by is None else count(source.rows, by=by, **columns)
+        before = held.looks
+        held.update(parts, name=name or source.name)
+        held.save(state)
     request = Request(source, chosen, source.rows, 0.95, 0)
     return _answer(held, before, about(request, t), cases_sentence(t))
 

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError, NeedsWholeCases, NotEnoughCases
-from trueness._core.checks.options import known_options
+from trueness._core.checks.options import known_options, yes_or_no
 from trueness._core.doors import door
 from trueness.counts.values import Panel, Tally
 
@@ -145,9 +145,13 @@ def _open(analysis: F, takes: str, weights: bool | str) -> F:
     anything = any(p.kind is Parameter.VAR_KEYWORD for p in given.values())
     only = takes == "panel" and given[first].annotation in ("Panel", Panel)
     q = _Question(analysis, own, first, takes, weights, only)
+    switches = [k for k, p in given.items() if p.annotation in ("bool", bool)]
 
     @wraps(analysis)
     def call(*args: Any, **options: Any) -> Any:
+        for name in switches:
+            if name in options:
+                yes_or_no(options[name], name)
         # the common case first: it must cost nothing
         counted = args and type(args[0]) is Tally and takes != "panel"
         if counted and args[0].plain and (anything or options.keys() <= own):

@@ -189,7 +189,9 @@ def student_factor(df: float, level: float) -> float:
 
 def whole_draws(weight: Array, square: Array) -> tuple[Array, Floats]:
     """As how many equal cases, of which weight, are the cases of each row drawn?"""
-    number = np.maximum(np.rint(weight**2 / square), 1).astype(np.int64)
+    # squares of the smallest weights vanish: such a row is one case
+    whole = np.divide(weight**2, square, out=np.ones_like(square), where=square > 0)
+    number = np.maximum(np.rint(whole), 1).astype(np.int64)
     return number, weight / number
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from trueness._core.arrays import Array
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import listing
+from trueness._core.checks.words import described, listing
 from trueness.data.columns import column, is_frame, on_device, several_columns
 from trueness.data.engines import by_role, open_frame
 from trueness.data.frames import panel, tally
@@ -210,6 +210,11 @@ def _scores(columns: list[Any], name: str, takes: str) -> Any:
     if on_device(only):
         return several_columns(only)
     table = np.asarray(only)
+    if table.ndim != 2:
+        raise InputError(
+            f"{name} needs arrays with a number in each place; found "
+            f"{described(only)}. Type y_score.toarray() for a sparse matrix."
+        )
     if takes == "tally" and shape[1] == 1:
         return table[:, 0]
     if takes == "tally" and shape[1] == 2 and np.allclose(table.sum(axis=1), 1):

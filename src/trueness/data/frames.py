@@ -475,8 +475,7 @@ def _grouped(by: Any, size: int, count: Callable[[Any], T]) -> T | dict[Any, T]:
         return count(slice(0, size))
     groups = column(by, "by")
     _columns.same_length(by=groups, scores=np.empty(size, dtype=bool))
-    _columns.named_groups(groups)
-    names, member = np.unique(groups, return_inverse=True)
+    names, member = _columns.group_members(groups)
     if not names.size:
         return {}
     order = np.argsort(member, kind="stable")

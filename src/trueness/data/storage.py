@@ -161,6 +161,34 @@ def locked(handle: int, wait: bool = True) -> bool:
     return True
 
 
+@contextmanager
+def alone(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let one process at a time change a file; leave no lock file behind."""
+    check_folder(path)
+    target = Path(os.fsdecode(path))
+    lock = target.with_name(f".{target.name}.lock")
+    handle = _held(lock)
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _held(lock: Path) -> int:
+    """Open and lock a file; again, if whoever had it before has removed it."""
+    while True:
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+        locked(handle)
+        try:
+            same = os.path.samestat(os.fstat(handle), os.stat(lock))
+        except FileNotFoundError:
+            same = False
+        if same:
+            return handle
+        os.close(handle)
+
+
 def check_folder(path: str | os.PathLike[str]) -> None:
     """Stop when there is no folder for a file that is to be written."""
     target = _options.file_path(path, "Writing")

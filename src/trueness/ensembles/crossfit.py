@@ -279,7 +279,7 @@ def _delong(scores: Floats, neg: Ints, pos: Ints) -> tuple[Floats, Floats]:
         # cases of the other class before this one, as a share
         before = (everyone - own) / other.sum()
         placed = 1 - before if sign == 1 else before
-        n = count.sum()
+        n = float(count.sum())  # whose square is beyond all whole numbers
         areas = count @ placed / n
         # DeLong et al. (1988): placements of a class, less their mean, over its cases
         away = placed - areas

@@ -33,6 +33,7 @@ _TOKEN = re.compile(
 _COMPARE = (">=", "<=", ">", "<")
 # deeper nesting is no expression a person wrote, and would exhaust the stack
 _DEEPEST = 50
+_WIDE = 300  # characters of an expression that are written out in a message
 
 
 def metric(text: str | Metric) -> Metric:
@@ -176,12 +177,19 @@ class _Reader:
 
     def fail(self, reason: str, token: _Token | None = None) -> NoReturn:
         token = token or self.here
-        found = f"at {token.text!r}" if token.text else "at the end"
+        found = f"at {described(token.text)}" if token.text else "at the end"
+        whole = repr(self.text) if len(self.text) <= _WIDE else described(self.text)
         reason += "" if reason.endswith("?") else "."
         raise InputError(
-            f"Cannot read {self.text!r}, position {token.at + 1} ({found}): {reason}"
-            f"\n  {self.text}\n  {' ' * token.at}^"
+            f"Cannot read {whole}, position {token.at + 1} ({found}): "
+            f"{reason}{self._shown(token.at)}"
         )
+
+    def _shown(self, at: int) -> str:
+        """Show the place under the text, where a line can hold it."""
+        if len(self.text) > _WIDE or "\n" in self.text:
+            return ""
+        return f"\n  {self.text}\n  {' ' * at}^"
 
     def end(self) -> None:
         if self.here.kind != "end":

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.options import choice, positive_number
-from trueness._core.checks.words import listing, nearest, places
+from trueness._core.checks.words import described, listing, nearest, places
 
 Array = NDArray[Any]
 
@@ -164,17 +164,17 @@ def population(
     """Which population is meant? With ``single`` the first, if nothing is said."""
     if name is None and (len(known) == 1 or prevalence is not None or single):
         return 0
-    if name not in known and len(known) == 1:
+    if isinstance(name, str) and name in known:
+        return list(known).index(name)
+    if len(known) == 1:
         raise InputError(
             f"These votes are of one population without a name; found population="
-            f"{name!r}. Leave it out."
+            f"{described(name)}. Leave it out."
         )
-    if name not in known:
-        raise InputError(
-            f"Say which population is meant: population= one of {listing(known)}, or "
-            f"prevalence=...; found {name!r}."
-        )
-    return list(known).index(str(name))
+    raise InputError(
+        f"Say which population is meant: population= one of {listing(known)}, or "
+        f"prevalence=...; found {described(name)}."
+    )
 
 
 def labels_of_both(patterns: Any, least: int) -> None:
@@ -237,7 +237,7 @@ def criterion(
         return read(given)
     except InputError as err:
         near = nearest(given, [*names, *metrics])
-        why = f"found {given!r}.{near}" if near else str(err)
+        why = f"found {described(given)}.{near}" if near else str(err)
         raise InputError(
             f"criterion must be one of {listing(names)}, or a metric; {why}"
         ) from None

@@ -6,10 +6,11 @@ import os
 from functools import cache
 from html import escape
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import described
 from trueness._core.doors import Later
 from trueness._core.html import image
 from trueness.data.storage import replacing
@@ -103,7 +104,12 @@ def save(chart: Any, path: str | os.PathLike[str]) -> None:
     path
         A name that ends in .svg, .png, .pdf, .html or .json.
     """
-    ending = Path(path).suffix.lower().lstrip(".")
+    if not hasattr(chart, "to_json"):
+        raise InputError(
+            f"save needs a chart of trueness.plots; found {described(chart)}. A figure "
+            f"of matplotlib saves itself: ax.figure.savefig(...)."
+        )
+    ending = _options.file_path(path, "save").suffix.lower().lstrip(".")
     _options.choice(ending, FORMATS, "the ending of the file name")
     with replacing(path) as temporary:
         if ending == "json":

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from trueness._core.arrays import Floats
+from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.figures import (
     POINTS,
@@ -75,6 +76,8 @@ def precision_recall_figure(
         kind = band or ""
         return precision_recall_band(t, kind=kind, prevalence=prevalence, **asked)
 
+    if prevalence is not None:
+        prevalence = _options.fraction(prevalence, "prevalence", ends="[]")
     shares = sorted({prevalence or t.prevalence for t in tallies.values()})
     return Curves(
         "Precision-recall curve",
@@ -163,6 +166,7 @@ def binormal_figure(t: Tally, fit: BinormalFit) -> Curves:
 
 def score_figure(tallies: Tallies, bins: int = 40) -> Bars:
     """How are the scores of negatives and of positives spread, between equal edges?"""
+    bins = _options.whole_number(bins, "bins", at_least=1)
     known = [t.score for t in tallies.values() if len(t)]
     if not known:
         raise NotEnoughCases("A figure of scores needs at least one case; found none.")

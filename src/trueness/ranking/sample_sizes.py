@@ -155,7 +155,7 @@ def plan_auc(
     >>> plan.n_pos == plan.n_neg, plan.half_width <= 0.05
     (True, True)
     """
-    if method in VARIANCES:
+    if isinstance(method, str) and method in VARIANCES:
         method, model = "score", method
     _options.choice(method, ("score", "delong"), "method")
     _options.choice(model, VARIANCES, "model")

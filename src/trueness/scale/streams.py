@@ -12,8 +12,6 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
@@ -32,9 +30,8 @@ from trueness.data.engines import label_values
 from trueness.data.files import scan
 from trueness.data.frames import tally
 from trueness.data.storage import (
-    check_folder,
+    alone,
     counts_of,
-    locked,
     read_columns,
     write_columns,
 )
@@ -104,7 +101,7 @@ class Stream:
         counted elsewhere.
         """
         name = _fingerprint(batch)
-        with self._alone():
+        with alone(self.path):
             windows, batches, labels = self._state()
             if name in batches:
                 return False
@@ -200,7 +197,7 @@ class Stream:
 
     def forget(self, window: str) -> None:
         """Drop a window; its batches stay known, so that they are not counted again."""
-        with self._alone():
+        with alone(self.path):
             windows, batches, labels = self._state()
             _options.choice(window, list(windows), "window")
             del windows[window]
@@ -266,33 +263,6 @@ class Stream:
         about = {"kind": "stream", "windows": list(windows), "batches": sorted(batches)}
         about["labels"] = labels
         write_columns(columns, about, self.path)
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Let one process at a time change the file; leave no lock file behind."""
-        check_folder(self.path)
-        target = Path(self.path)
-        lock = target.with_name(f".{target.name}.lock")
-        handle = _held(lock)
-        try:
-            yield
-        finally:
-            lock.unlink(missing_ok=True)
-            os.close(handle)
-
-
-def _held(lock: Path) -> int:
-    """Open and lock a file; again, if whoever had it before has removed it."""
-    while True:
-        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
-        locked(handle)
-        try:
-            same = os.path.samestat(os.fstat(handle), os.stat(lock))
-        except FileNotFoundError:
-            same = False
-        if same:
-            return handle
-        os.close(handle)
 
 
 def _files(pattern: str) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ import numpy as np
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import described
 from trueness._core.records import Answer, Estimate, brief, within
 from trueness.counts.answers import of_tally, refuse_weights
 from trueness.counts.values import Tally
@@ -381,11 +382,12 @@ def read_objective(
     if minimize is None:
         shown = read_metric("accuracy" if maximize is None else maximize)
         return shown, shown
-    if maximize not in (None, "accuracy"):
+    named = isinstance(maximize, str) and maximize == "accuracy"
+    if maximize is not None and not named:
         raise InputError(
             f"best_threshold takes maximize or minimize, not both; found "
-            f"maximize={maximize!r} and minimize={minimize!r}. For two objectives see "
-            f"trueness.pareto."
+            f"maximize={described(maximize)} and minimize={described(minimize)}. "
+            f"For two objectives see trueness.pareto."
         )
     shown = read_metric(minimize)
     return shown, -shown

@@ -6,18 +6,21 @@ One function a kind; all add to the sums of a watch, which its evidence is made 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from trueness._core.arrays import Floats, Ints
 from trueness._core.checks.errors import InputError
 from trueness.counts.placements import placements
-from trueness.counts.values import Tally
+from trueness.counts.values import Panel, Tally
 from trueness.gates.measures import at_threshold
 from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import metric
 from trueness.watches import evidence as _evidence
-from trueness.watches.ranks import POWERS, rank_wealth
+from trueness.watches.ranks import rank_wealth
+
+T = TypeVar("T", Tally, Panel)
 
 
 def add_batch(about: dict[str, Any], state: dict[str, Any], t: Tally) -> None:
@@ -59,7 +62,7 @@ def _share(m: Metric, t: Tally, threshold: float) -> tuple[float, float]:
 def _add_auc(state: dict[str, Any], t: Tally) -> None:
     """Count a block with m cases of the rarer class as m pairs, and wait for both."""
     if state["waiting"] is not None:
-        t = unpacked(state["waiting"]) + t
+        t = unpacked(state["waiting"], t) + t
     pairs = min(t.n_pos, t.n_neg)
     if not pairs:
         state["waiting"] = packed(t)
@@ -78,32 +81,66 @@ def _add_calibration(about: dict[str, Any], state: dict[str, Any], t: Tally) -> 
     score, neg, pos = t.score[here], t.neg[here], t.pos[here]
     with np.errstate(divide="ignore"):
         gained = _evidence.calibration_wealth(score, neg * 1.0, pos * 1.0)
-    before = state["wealth"] or [0.0] * gained.size
-    state["wealth"] = [float(a + b) for a, b in zip(before, gained, strict=True)]
+    _grow(state, gained)
     state["n"] += float(neg.sum() + pos.sum())
     state["total"] += float(pos.sum())
 
 
 def _add_scores(about: dict[str, Any], state: dict[str, Any], t: Tally) -> None:
-    bag = unpacked(state["bag"])
+    bag = unpacked(state["bag"], t)
     every = t.neg + t.pos + t.unknown
     # within a batch no order is known: a random one keeps the ranks exchangeable
     rng = np.random.default_rng([about["rng"], state["looks"]])
     new = rng.permutation(np.repeat(t.score, every))
     old = (bag.neg + bag.pos + bag.unknown)[::-1]
     gained = rank_wealth(bag.score[::-1], old.astype(np.float64), new, rng)
-    before = state["wealth"] or [0.0] * (3 * POWERS.size)
-    state["wealth"] = [float(a + b) for a, b in zip(before, gained, strict=True)]
+    _grow(state, gained)
     state["bag"] = packed((bag + t).hide())
     state["n"] += float(new.size)
 
 
-def packed(t: Tally) -> dict[str, list[Any]]:
-    """Give a tally as JSON holds it."""
-    names = ("score", "neg", "pos", "unknown")
-    return {k: getattr(t, k).tolist() for k in names}
+def _grow(state: dict[str, Any], gained: Floats) -> None:
+    """Add the log wealth that each bet gained."""
+    before = np.array(state["wealth"] or np.zeros(gained.size))
+    if before.size != gained.size:
+        raise InputError(
+            f"The state of this watch has {before.size} bets, and this Trueness makes "
+            f"{gained.size}. Continue it with the Trueness that wrote it, or begin a "
+            f"new watch in another file."
+        )
+    state["wealth"] = (before + gained).tolist()
 
 
-def unpacked(held: Mapping[str, list[Any]]) -> Tally:
-    """Give the tally that JSON held."""
-    return Tally(**held)
+def outputs(x: Tally | Panel) -> Floats:
+    """Give the scores, or the rows of verdicts."""
+    return x.score if isinstance(x, Tally) else x.rows
+
+
+def like(x: T, neg: Ints, pos: Ints, unknown: Ints | None = None) -> T:
+    """Give other counts of the same scores, or rows of verdicts."""
+    if isinstance(x, Panel):
+        return Panel(x.names, x.rows, neg, pos, unknown)
+    return Tally(x.score, neg, pos, unknown)
+
+
+def packed(x: Tally | Panel) -> dict[str, list[Any]]:
+    """Give a tally or a panel as JSON holds it."""
+    if isinstance(x, Tally):
+        held: dict[str, list[Any]] = {"score": x.score.tolist()}
+    else:
+        held = {"rows": [packed_row(row) for row in x.rows]}
+    return held | {k: getattr(x, k).tolist() for k in ("neg", "pos", "unknown")}
+
+
+def packed_row(row: Floats) -> list[float | None]:
+    """Give a row of verdicts as JSON holds it, which has no NaN."""
+    return [None if np.isnan(v) else float(v) for v in row]
+
+
+def unpacked(held: Mapping[str, list[Any]], x: T) -> T:
+    """Give what JSON held: a tally, or a panel of the same classifiers as ``x``."""
+    counts = (held[k] for k in ("neg", "pos", "unknown"))
+    if isinstance(x, Panel):
+        rows = np.array(held["rows"], np.float64).reshape(-1, len(x.names))
+        return Panel(x.names, rows, *counts)
+    return Tally(held["score"], *counts)

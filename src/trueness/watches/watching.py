@@ -28,15 +28,18 @@ from trueness.metrics.grammar import known_names, metric
 from trueness.watches import evidence as _evidence
 from trueness.watches.judged import (
     add_judged,
+    add_late,
     judged_panel,
     rate_evidence,
     rate_limits,
+    rate_value,
 )
 from trueness.watches.states import read_state, write_state
-from trueness.watches.sums import add_batch, packed, unpacked
+from trueness.watches.sums import T, add_batch, like, outputs, packed, unpacked
 
 KINDS = ("auc", "brier", "calibration", "scores", "flagged_share", "prevalence")
-_SUMS = {"n": 0.0, "total": 0.0, "squares": 0.0}
+_NO_THRESHOLD = ("auc", "brier", "calibration", "scores", "prevalence")
+_SUMS = dict.fromkeys(("n", "total", "squares", "judged", "yes"), 0.0)
 
 
 @final
@@ -139,7 +142,7 @@ class Watch:
     @property
     def evidence(self) -> float:
         """Give the largest evidence against the bound so far, as an e-value."""
-        return math.exp(min(self._state["peak"], 700.0))
+        return math.exp(self._state["peak"])
 
     @property
     def alarm(self) -> bool:
@@ -181,66 +184,52 @@ class Watch:
             What the batch is called. A batch whose name was seen before is not counted
             again: the same batch changes nothing, and one whose unknown cases have
             since got labels adds only those. Without a name every batch is new.
+            When a case gets its label must not depend on the label nor, for a rate
+            from judges, on the verdicts.
         """
+        found: Tally | Panel
         if self.judges:
-            p = judged_panel(batch, list(self.judges), columns)
-            if not self._is_new(p, name):
-                return self
-            add_judged(self._about, self._state, p)
-            look(self._about, self._state, name)
-            return self
-        t = _tally(batch, columns)
-        told = self._told(t, name)
+            found = judged_panel(batch, list(self.judges), columns)
+        else:
+            found = _tally(batch, columns)
+        if not isinstance(name, str | None):
+            raise InputError(f"The name of a batch is text; found {described(name)}.")
+        told = self._told(found, name)
         if told is None:
             return self
-        add_batch(self._about, self._state, told)
+        late = name is not None and name in self._state["batches"]
+        if isinstance(told, Tally):
+            add_batch(self._about, self._state, told)
+        else:
+            (add_late if late else add_judged)(self._about, self._state, told, name)
+        self._remember(found, name)
         look(self._about, self._state, name)
         return self
 
-    def _is_new(self, p: Panel, name: str | None) -> bool:
-        """Stop where verdicts that were counted come back with other labels."""
-        if name is None:
-            return True
-        seen, mark = (
-            self._state["batches"],
-            _fingerprint(p.rows, p.neg, p.pos, p.unknown),
-        )
-        if name in seen and seen[name]["mark"] != mark:
-            raise InputError(
-                f"Batch {name!r} was counted before, with other cases or labels. "
-                "Labels that come later cannot be added to cases with verdicts of "
-                "judges: leave out the cases that wait for a label, and pass them as "
-                "a batch of their own once they are labelled."
-            )
-        new = name not in seen
-        seen[name] = {"mark": mark, "unknown": p.n_unknown, "counts": None}
-        return new
-
-    def _told(self, t: Tally, name: str | None) -> Tally | None:
+    def _told(self, x: Any, name: str | None) -> Any:
         """Give what is new in a batch; None when nothing is."""
-        if name is None:
-            return t
-        seen = self._state["batches"]
-        mark = _fingerprint(t.score, t.neg, t.pos, t.unknown)
-        if name not in seen:
-            seen[name] = {"mark": mark, "unknown": t.n_unknown, "counts": None}
-            if t.n_unknown:
-                seen[name]["counts"] = packed(t)
-            return t
-        if seen[name]["mark"] == mark:
+        seen = self._state["batches"].get(name)
+        if name is None or seen is None:
+            return x
+        if seen["mark"] == _fingerprint(x):
             return None
-        before = seen[name]["counts"]
-        if before is None:
+        if seen["counts"] is None:
             raise InputError(
                 f"Batch {name!r} was counted before, with other cases. Give it another "
                 f"name if it is new."
             )
-        late = _late(unpacked(before), t, name)
-        seen[name] = {"mark": mark, "unknown": t.n_unknown, "counts": None}
-        if t.n_unknown:
-            seen[name]["counts"] = packed(t)
-        # labels tell nothing new of what needs none
-        return None if self._about["metric"] in ("flagged_share", "scores") else late
+        late = _late(unpacked(seen["counts"], x), x, name)
+        if self._about["metric"] in ("flagged_share", "scores"):
+            self._remember(x, name)  # labels tell nothing new of what needs none
+            return None
+        return late
+
+    def _remember(self, x: Tally | Panel, name: str | None) -> None:
+        """Keep what was counted under this name, for a file that comes twice."""
+        if name is not None:
+            held = packed(x) if x.n_unknown else None
+            kept = {"mark": _fingerprint(x), "unknown": x.n_unknown, "counts": held}
+            self._state["batches"][name] = kept
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a JSON or Parquet file, whole or not at all.
@@ -391,13 +380,28 @@ def load_watch(path: str | os.PathLike[str]) -> Any:
     """
     held = read_state(path)
     if "groups" not in held:
-        held["state"].setdefault("labels", {})
-        held["about"].setdefault("judges", [])
-        return Watch(held["about"], held["state"])
-    parts = {g: Watch(w["about"], w["state"]) for g, w in held["groups"].items()}
+        return _continued(held)
+    _continued({"about": held["about"], "state": {}})
+    parts = {g: _continued(w) for g, w in held["groups"].items()}
     known = (held[k] for k in ("about", "by", "named"))
     made = door("watches.groups").GroupWatch
     return made(*known, parts, held["looks"], held["since"])
+
+
+def _continued(held: dict[str, Any]) -> Watch:
+    """Go on with a watch from a file, if its question is one that can be asked."""
+    about, what = held["about"], held["about"]["metric"]
+    _known(what)
+    _judges(what, about["judges"])
+    bare = what in ("calibration", "scores")
+    lacks = what not in _NO_THRESHOLD and about["threshold"] is None
+    alone = what == "scores" and held["state"].get("bag") is None
+    if lacks or alone or bare != (about["bound"] is None):
+        raise InputError(
+            f"The file holds a watch on {what} without its threshold, bound or "
+            "baseline. Restore it from a copy, or begin a new watch in another file."
+        )
+    return Watch(about, held["state"])
 
 
 def _known(what: str) -> Metric | None:
@@ -429,8 +433,7 @@ def _bound(
     level: float,
 ) -> tuple[int, float | None, float]:
     """Give which side is bad, the bound, and the level that is left for the stream."""
-    needs = what not in ("auc", "brier", "calibration", "scores", "prevalence")
-    if needs and threshold is None:
+    if what not in _NO_THRESHOLD and threshold is None:
         raise InputError(f"{what} needs a threshold: which scores are flagged?")
     if what in ("calibration", "scores"):
         if at_least is not None or at_most is not None:
@@ -498,7 +501,7 @@ def look(about: dict[str, Any], state: dict[str, Any], name: str | None) -> None
             low, high = _evidence.share_limits(total, n, alpha)
     elif what == "prevalence":
         found = rate_evidence(state, about["bound"], about["side"]) if n else 0.0
-        value = min(max(total / n, 0.0), 1.0) if n else None
+        value = rate_value(state)
         low, high = rate_limits(state, alpha)
     elif what == "brier":
         sums = (n, total, state["squares"])
@@ -507,17 +510,24 @@ def look(about: dict[str, Any], state: dict[str, Any], name: str | None) -> None
         low, high = _evidence.mean_limits(*sums, alpha)
     else:
         found, value, low, high = _of_share(about, n, total, alpha)
-    state["peak"] = max(state["peak"], float(found))
+    # a bound of 1 that is missed is beyond all evidence, which JSON cannot hold
+    found = min(float(found), _MOST_EVIDENCE)
+    state["peak"] = max(state["peak"], found)
     if state["since"] is None and state["peak"] >= -math.log(alpha):
         state["since"] = name if name is not None else f"look {state['looks']}"
     row = {"look": state["looks"], "name": name, "n": n, "value": value}
-    row |= {"low": low, "high": high, "evidence": math.exp(min(float(found), 700.0))}
+    row |= {
+        "low": low,
+        "high": high,
+        "evidence": math.exp(found),
+    }
     state["history"].append(row)
     if len(state["history"]) > _KEPT:  # thin the past, keep both ends
         state["history"] = [*state["history"][:-100:2], *state["history"][-100:]]
 
 
 _KEPT = 2000
+_MOST_EVIDENCE = 700.0  # as a logarithm: the exponential is still a number
 
 
 def _of_share(
@@ -534,21 +544,20 @@ def _of_share(
     return found, value, low, high
 
 
-def _fingerprint(*parts: Any) -> str:
+def _fingerprint(x: Tally | Panel) -> str:
     mark = hashlib.sha256()
-    for part in parts:
+    for part in (outputs(x), x.neg, x.pos, x.unknown):
         mark.update(np.ascontiguousarray(part).tobytes())
     return mark.hexdigest()
 
 
-def _late(before: Tally, after: Tally, name: str) -> Tally:
+def _late(before: T, after: T, name: str) -> T:
     """Give the cases that got their label since."""
-    same = before.score.size == after.score.size and (before.score == after.score).all()
-    if same:
+    if np.array_equal(outputs(before), outputs(after), equal_nan=True):
         neg, pos = after.neg - before.neg, after.pos - before.pos
         gone = before.unknown - after.unknown
         if (neg >= 0).all() and (pos >= 0).all() and (neg + pos == gone).all():
-            return Tally(after.score, neg=neg, pos=pos)
+            return like(after, neg, pos)
     raise InputError(
         f"Batch {name!r} was counted before, with other cases or other labels. Only "
         f"labels that were unknown may be added; give a new batch a new name."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Number
 from typing import Any
@@ -12,19 +12,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import described, listing, nearest, places, plain
+from trueness._core.checks.words import (
+    described,
+    is_one,
+    listing,
+    nearest,
+    places,
+    plain,
+)
 
 Array = NDArray[Any]
 
 
 def column(name: str, known: Sequence[str], what: str) -> str:
     """Pass on the name of a column that is there exactly once."""
-    found = list(known).count(name)
+    found = list(known).count(name) if is_one(name) else 0
     if found == 1:
         return name
     if found == 0:
         raise InputError(
-            f"{what}={name!r} must name a column; this frame has "
+            f"{what}={described(name)} must name a column; this frame has "
             f"{listing(known, 12) or 'no columns'}.{nearest(name, list(known))}"
         )
     raise InputError(
@@ -62,12 +69,18 @@ def distinct_names(names: Sequence[str], what: str = "scores") -> tuple[str, ...
 def as_array(values: Any, what: str) -> Array:
     """Turn values into an array; stop at lists of different lengths."""
     try:
-        return np.asarray(values)
+        found = np.asarray(values)
     except ValueError:
         raise InputError(
             f"{what} must have one value per case; found lists of different lengths. "
             f"Pass one flat list or array."
         ) from None
+    if found.dtype.kind == "V":
+        raise InputError(
+            f"{what} must have one value per case; found records of several fields. "
+            f"Pass one of the fields."
+        )
+    return found
 
 
 def one_dimensional(values: Array, what: str) -> Array:
@@ -198,6 +211,20 @@ def named_groups(groups: Array, cases: Array | None = None, what: str = "by=") -
             f"{what} must name a group for every case; missing {where}. Give these "
             "cases a group name of their own."
         )
+
+
+def group_members(groups: Array, what: str = "by=") -> tuple[Array, Array]:
+    """Give the groups in their order, and the number of each case's group."""
+    named_groups(groups, what=what)
+    try:
+        names, member = np.unique(groups, return_inverse=True)
+    except TypeError:
+        kinds = listing(dict.fromkeys(type(g).__name__ for g in groups))
+        raise InputError(
+            f"{what} must name groups that can be sorted; found values of the types "
+            f"{kinds}. Turn all of them into text."
+        ) from None
+    return names, member
 
 
 def missing(values: Array) -> NDArray[np.bool_]:
@@ -374,9 +401,7 @@ def label_pair(found: Sequence[Any], positive: Any, what: str) -> tuple[Any, Any
     """
     if positive is None:
         return _default_pair(found, what)
-    if isinstance(positive, (Mapping, Sequence, Set, np.ndarray)) != isinstance(
-        positive, (str, bytes)
-    ) or _is_missing(positive):
+    if not is_one(positive) or _is_missing(positive):
         raise InputError(
             f"positive must be one label value; found {described(positive)}. {what} "
             f"holds {listing(found) or 'no labels'}."

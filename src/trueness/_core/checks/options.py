@@ -75,12 +75,20 @@ def fraction(value: object, what: str, *, ends: str = "()") -> float:
     number = real_number(value, what)
     above = number >= 0 if ends[0] == "[" else number > 0
     below = number <= 1 if ends[1] == "]" else number < 1
-    if above and below:
+    if above and below and (what != "level" or _FINEST <= number <= 1 - _FINEST):
         return number
+    if above and below:
+        raise InputError(
+            f"{what} must not be as close to 0 or to 1 as {number!r}; rounding decides "
+            f"there. Type {what}=0.95."
+        )
     hint = f" Type {what}={number / 100:g}." if 2 <= number < 100 else ""
     raise InputError(
         f"{what} must lie in {ends[0]}0, 1{ends[1]}; found {number:g}.{hint}"
     )
+
+
+_FINEST = 1e-12  # a quantile nearer to the end is one of rounding errors
 
 
 def grid(values: object, what: str, *, below_one: bool = False) -> NDArray[np.float64]:
@@ -109,9 +117,28 @@ def file_path(value: object, what: str) -> Path:
     """Pass on the name of a file."""
     if isinstance(value, (str, bytes, os.PathLike)):
         name = os.fsdecode(value)
-        if name.strip() and "\0" not in name:
+        if name.strip() and _can_be_a_file(name):
             return Path(name)
     raise InputError(f"{what} needs the name of a file; found {described(value)}.")
+
+
+def _can_be_a_file(name: str) -> bool:
+    """Could any system have a file of this name?"""
+    try:
+        parts = os.fsencode(name).split(os.fsencode(os.sep))
+    except UnicodeEncodeError:  # half of a pair of surrogates
+        return False
+    return "\0" not in name and max(map(len, parts)) <= _LONGEST
+
+
+_LONGEST = 255  # bytes of a name in a folder, on all systems in use
+
+
+def yes_or_no(value: object, what: str) -> bool:
+    """Pass on a switch that is on or off."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise InputError(f"{what} must be True or False; found {described(value)}.")
 
 
 def function(value: Any, what: str) -> Any:
@@ -161,12 +188,13 @@ def whole_number(value: object, what: str, *, at_least: int = 0) -> int:
         return int(value)  # type: ignore[call-overload, no-any-return]
     end = "or more" if most == math.inf else f"or more, up to {most:,}"
     raise InputError(
-        f"{what} must be a whole number, {at_least} {end}; found {value!r}."
+        f"{what} must be a whole number, {at_least} {end}; found {described(value)}."
     )
 
 
 # what is repeated so often would never end, or not fit into any memory
 _MOST = {"replicates": 10**7, "draws": 10**8, "repeats": 10**7}
+_MOST |= {"points": 10**6, "bins": 10**7}
 
 
 def alone(what: str, given: str, **others: object) -> None:

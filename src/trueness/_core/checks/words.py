@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from difflib import get_close_matches
 from typing import Any, TypeGuard
 
@@ -19,7 +19,7 @@ def listing(values: Iterable[Any], limit: int = 5) -> str:
     '1, 2 and 1 more'
     """
     values = list(values)
-    shown = ", ".join(repr(plain(v)) for v in values[:limit])
+    shown = ", ".join(described(v) for v in values[:limit])
     rest = len(values) - limit
     return f"{shown} and {rest} more" if rest > 0 else shown
 
@@ -34,6 +34,18 @@ def is_several(x: object) -> TypeGuard[Iterable[Any]]:
     return bool(getattr(x, "ndim", 1))
 
 
+def is_one(x: object) -> bool:
+    """Is it a single value that can be compared with names and labels?
+
+    Columns and frames are compared entry by entry, which is no answer, and what is
+    not available (pandas' NA) equals nothing.
+    """
+    if isinstance(x, (str, bytes)):
+        return True
+    single = isinstance(x, Hashable) and not isinstance(x, Iterable)
+    return single and type(x).__name__ != "NAType"
+
+
 def described(value: object) -> str:
     """Write a value that was not wanted: briefly, and never by its place in memory.
 
@@ -43,9 +55,11 @@ def described(value: object) -> str:
     kind = type(value).__name__
     by_place = type(value).__repr__ is object.__repr__ or callable(value)
     # thousands of digits are neither read nor, in newer Pythons, written
-    if by_place or (isinstance(value, int) and value.bit_length() > 200):
-        return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
-    text = repr(plain(value))
+    huge = isinstance(value, int) and value.bit_length() > 200
+    text = "" if by_place or huge else " ".join(repr(plain(value)).split())
+    # Arrow, and a list of objects, write a place among their values
+    if not text or " at 0x" in text:
+        return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
     return text if len(text) <= 80 else f"{text[:40]}..."
 
 
