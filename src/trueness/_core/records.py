@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from html import escape
+from types import MappingProxyType
 from typing import Any, final
 
 import numpy as np
@@ -36,6 +37,17 @@ class Record:
         said = [(k, v) for k, v in _items(self) if v is not None]
         rows = [(k, _lines(v)) for k, v in said if not (isinstance(v, tuple) and not v)]
         return html_table(("", type(self).__name__), rows) + _picture(self)
+
+    def __getstate__(self) -> tuple[dict[str, Any], list[str]]:
+        """Give what pickle and copy keep, which take no read-only mappings."""
+        held = dict(vars(self))
+        views = [k for k, v in held.items() if isinstance(v, MappingProxyType)]
+        return held | {k: dict(held[k]) for k in views}, views
+
+    def __setstate__(self, state: tuple[dict[str, Any], list[str]]) -> None:
+        """Take it back; mappings become read-only again."""
+        held, views = state
+        vars(self).update(held | {k: MappingProxyType(held[k]) for k in views})
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain Python values that ``json.dumps`` takes.

@@ -67,7 +67,9 @@ def by_chance(
 ) -> Floats:
     """Which upper quantiles have these numbers when the scores are calibrated?"""
     drawn = chance_draws(score, pos, neg, statistic, replicates, rng, draws)
-    return np.asarray(np.quantile(drawn, (1 + level) / 2, axis=0))
+    # between a number and infinity, where a score of 0 was wrong, there is no middle
+    how = "linear" if np.isfinite(drawn).all() else "higher"
+    return np.asarray(np.quantile(drawn, (1 + level) / 2, axis=0, method=how))
 
 
 def chance_draws(

@@ -19,7 +19,7 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.checks.words import listing
+from trueness._core.checks.words import described, is_one, listing
 from trueness._core.options import renamed
 from trueness._core.records import Estimate
 from trueness.comparison.redraws import Redrawn, summary
@@ -80,6 +80,8 @@ def compare_groups(
     """
     level = _options.fraction(level, "level")
     number = _options.whole_number(replicates, "replicates", at_least=100)
+    _cases.mapping_of_counts(groups, "compare_groups")
+    _options.function(statistic, "compare_groups")
     _cases.at_least_two([str(n) for n in groups], "compare_groups")
     rng = _options.generator(rng)
     found = tuple(statistic(t) for t in groups.values())
@@ -96,10 +98,10 @@ def compare_groups(
 def _pairs(names: list[Any], reference: Any) -> list[tuple[int, int]]:
     if reference is None:
         return list(combinations(range(len(names)), 2))
-    if reference not in names:
+    if not is_one(reference) or reference not in names:
         raise InputError(
             f"reference must be one of the groups {listing(names)}; found "
-            f"{reference!r}."
+            f"{described(reference)}."
         )
     at = names.index(reference)
     return [(k, at) for k in range(len(names)) if k != at]
@@ -165,6 +167,8 @@ def cluster_bootstrap(
     level = _options.fraction(level, "level")
     _options.choice(method, ("percentile", "normal"), "method")
     number = _options.whole_number(replicates, "replicates", at_least=100)
+    _cases.mapping_of_counts(clusters, "cluster_bootstrap")
+    _options.function(statistic, "cluster_bootstrap")
     parts = list(clusters.values())
     if len(parts) < 2:
         raise NotEnoughCases(

@@ -59,6 +59,7 @@ class _Question(NamedTuple):
     takes: str  # "tally", "panel" or "counts"
     weights: bool | str  # a text: why not, and what to do instead
     only_panel: bool  # comparisons may take two tallies instead
+    only_tally: bool  # a figure of one classifier
 
     @property
     def name(self) -> str:
@@ -144,7 +145,8 @@ def _open(analysis: F, takes: str, weights: bool | str) -> F:
     first = next(iter(given))
     anything = any(p.kind is Parameter.VAR_KEYWORD for p in given.values())
     only = takes == "panel" and given[first].annotation in ("Panel", Panel)
-    q = _Question(analysis, own, first, takes, weights, only)
+    single = takes == "counts" and given[first].annotation in ("Tally", Tally)
+    q = _Question(analysis, own, first, takes, weights, only, single)
     switches = [k for k, p in given.items() if p.annotation in ("bool", bool)]
 
     @wraps(analysis)
@@ -230,6 +232,8 @@ def _respond(
         return door("gpu.passes").ask(q.analysis, x, rest, options)
     q.stop_weights(x)
     if q.takes == "counts":
+        if q.only_tally:
+            _cases.one_classifier(x, q.name)
         return q.analysis(x, *rest, **options)
     if q.takes == "tally" and isinstance(x, Panel):
         x = {name: x[name] for name in x.names}

@@ -206,6 +206,7 @@ def _class_draw(count: Ints, some: int, rng: np.random.Generator) -> Array:
 def resample(t: Tally, rng: Seed = 0, *, stratified: bool = True) -> Tally:
     """What would another sample of the same size have shown? Labelled cases only."""
     _cases.one_classifier(t, "resample")
+    stratified = _options.yes_or_no(stratified, "stratified")
     neg, pos = next(replicates(t, 1, rng, stratified=stratified))
     if t.weighted:
         return drawn_tally(t, t.score, neg[0], pos[0])

@@ -209,8 +209,9 @@ def gamma_draw(
     ----------
     Rubin (1981), Ann. Stat. 9:130, doi:10.1214/aos/1176345338
     """
-    out = np.zeros((number, weight.size))
-    at = np.flatnonzero(weight)
+    # weights so small that their squares vanish do not vary
+    out = np.tile(weight.astype(np.float64), (number, 1))
+    at = np.flatnonzero(square)
     scale = square[at] / weight[at]
     # rounded, since a last bit that differs, as in other units of weight, would send
     # the generator another way

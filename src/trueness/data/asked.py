@@ -63,7 +63,7 @@ def clustered(
     if isinstance(ids, str):
         if "cluster" not in words:
             raise InputError(
-                f"cluster={ids!r} names a column of a frame; with arrays type "
+                f"cluster={described(ids)} names a column of a frame; with arrays type "
                 f"cluster= and the array."
             )
         ids = words.pop("cluster")

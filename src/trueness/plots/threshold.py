@@ -234,7 +234,6 @@ def pareto_plane(
         subject_to=subject_to,
         prevalence=prevalence,
     )
-    _cases.one_classifier(t, "pareto_plane")
     _cases.both_classes(t, "pareto_plane")
     some = _thinned(len(front))
     columns = {

@@ -302,12 +302,17 @@ def _maximize(neg: Floats, pos: Floats) -> _Fit | None:
     return _Fit(alpha, b, cuts, covariance, height, converged, step)
 
 
+def _probit(share: Floats) -> Floats:
+    # among 10^16 cases half a case is lost to rounding, and the share is 1
+    return np.asarray(ndtri(np.clip(share, 1e-16, 1 - 1e-16)))
+
+
 def _start(neg: Floats, pos: Floats) -> tuple[float, float, Floats]:
     """Begin with a line through the probits of the two cumulative shares."""
     # half a case and a trace of rank keep the cuts finite and in order
     order = 1e-6 * np.arange(1, neg.size) / neg.size
-    x = ndtri((np.cumsum(neg)[:-1] + 0.5 + order) / (neg.sum() + 1 + 1e-6))
-    y = ndtri((np.cumsum(pos)[:-1] + 0.5) / (pos.sum() + 1))
+    x = _probit((np.cumsum(neg)[:-1] + 0.5 + order) / (neg.sum() + 1 + 1e-6))
+    y = _probit((np.cumsum(pos)[:-1] + 0.5) / (pos.sum() + 1))
     spread = float(np.var(x))
     slope = float(np.mean((x - x.mean()) * (y - y.mean()))) / spread if spread else 1.0
     slope = min(max(slope, 0.2), 5.0)

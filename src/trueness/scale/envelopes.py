@@ -93,7 +93,7 @@ def gain_bounds(t: Tally, prevalence: float | None = None) -> CurveBounds:
     rise, run = up * t.pos, along * t.neg
     x = np.sort(np.stack([0 * rise, rise, run, rise + run], axis=1), axis=1)
     full = np.where(rise > 0, 1.0, 0.0)[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         most = np.clip(x / rise[:, None], 0, 1)
         least = np.clip((x - run[:, None]) / rise[:, None], 0, 1)
         straight = x / (rise + run)[:, None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from trueness._core.checks.columns import as_floats
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.checks.words import listing
+from trueness._core.checks.words import described, listing
 
 Array = NDArray[Any]
 
@@ -57,6 +57,18 @@ def one_classifier(tally: Any, what: str) -> None:
         f"{what} needs a tally; found {type(tally).__name__}. "
         f"Type trueness.tally(y_true, y_score)."
     )
+
+
+def mapping_of_counts(groups: Any, what: str) -> None:
+    """Stop when groups or clusters are not a mapping of tallies or panels."""
+    counted = isinstance(groups, Mapping) and all(
+        hasattr(x, "n_pos") and hasattr(x, "counts") for x in groups.values()
+    )
+    if not counted:
+        raise InputError(
+            f"{what} needs a mapping from name to tally; found {described(groups)}. "
+            f'Type trueness.tally(..., by="site").'
+        )
 
 
 def several_classifiers(panel: Any, what: str) -> None:

@@ -46,7 +46,7 @@ def there(name: str, known: Iterable[str]) -> str:
     if name in known:
         return name
     raise InputError(
-        f"There is no column {name!r}; there are "
+        f"There is no column {described(name)}; there are "
         f"{listing(known, 12)}.{nearest(name, known)}"
     )
 
@@ -242,6 +242,8 @@ def missing(values: Array) -> NDArray[np.bool_]:
 def _is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return bool(np.isnat(value))
     return bool(isinstance(value, (float, np.floating)) and math.isnan(value))
 
 
@@ -333,6 +335,8 @@ def mapping_of_scores(scores: object) -> Mapping[str, Any]:
 def as_floats(values: object, what: str) -> NDArray[np.float64]:
     """Pass on numbers in any shape, as float64."""
     try:
+        if np.iscomplexobj(values):  # NumPy would drop the imaginary part
+            raise TypeError
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         found = described(values)

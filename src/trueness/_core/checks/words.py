@@ -58,7 +58,7 @@ def described(value: object) -> str:
     huge = isinstance(value, int) and value.bit_length() > 200
     text = "" if by_place or huge else " ".join(repr(plain(value)).split())
     # Arrow, and a list of objects, write a place among their values
-    if not text or " at 0x" in text:
+    if not text or " at 0x" in text or "<class " in text:
         return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
     return text if len(text) <= 80 else f"{text[:40]}..."
 
@@ -76,7 +76,7 @@ def nearest(name: object, known: Collection[str]) -> str:
     """
     if not isinstance(name, str) or name in known:
         return ""
-    lower = {k.lower(): k for k in known}
+    lower = {k.lower(): k for k in known if isinstance(k, str)}
     match = get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
     return f" Did you mean {lower[match[0]]!r}?" if match else ""
 
