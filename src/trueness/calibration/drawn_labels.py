@@ -68,8 +68,10 @@ def by_chance(
     """Which upper quantiles have these numbers when the scores are calibrated?"""
     drawn = chance_draws(score, pos, neg, statistic, replicates, rng, draws)
     # between a number and infinity, where a score of 0 was wrong, there is no middle
-    how = "linear" if np.isfinite(drawn).all() else "higher"
-    return np.asarray(np.quantile(drawn, (1 + level) / 2, axis=0, method=how))
+    at = (1 + level) / 2
+    if not np.isfinite(drawn).all():
+        return np.asarray(np.quantile(drawn, at, axis=0, method="higher"))
+    return np.asarray(np.quantile(drawn, at, axis=0))
 
 
 def chance_draws(

@@ -335,12 +335,14 @@ def mapping_of_scores(scores: object) -> Mapping[str, Any]:
 def as_floats(values: object, what: str) -> NDArray[np.float64]:
     """Pass on numbers in any shape, as float64."""
     try:
-        if np.iscomplexobj(values):  # NumPy would drop the imaginary part
+        found = np.asarray(values)
+        if found.dtype.kind == "c":  # NumPy would drop the imaginary part
             raise TypeError
-        return np.asarray(values, dtype=np.float64)
+        return found.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
-        found = described(values)
-        raise InputError(f"{what} must be numbers; found {found}.") from None
+        raise InputError(
+            f"{what} must be numbers; found {described(values)}."
+        ) from None
 
 
 def probabilities(values: object, what: str) -> NDArray[np.float64]:
