@@ -21,7 +21,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from trueness.ranking.auc_intervals import score_limits
+from trueness.ranking.auc_intervals import score_ends
 
 POSITIVES, NEGATIVES = (5, 10, 20, 50, 200), (10, 50, 200, 2000)
 AREAS = (0.5, 0.7, 0.85, 0.95, 0.99, 0.999)
@@ -137,7 +137,7 @@ def stood_in(low, high, *sample) -> Limits:
 
 
 def score(*sample) -> Limits:
-    return score_limits(*sample, 0.95)
+    return score_ends(*sample, 0.95)
 
 
 METHODS: dict[str, Callable[..., Limits]] = {

@@ -125,10 +125,10 @@ def at_least(y: Array, n: ArrayLike, p: ArrayLike) -> Floats:
 def clopper_pearson(y: Array, n: Array, level: float) -> tuple[Floats, Floats]:
     """Which probabilities agree with ``y`` of ``n``? Exact, equal tails."""
     tail = (1 - level) / 2
-    return exact_limit(y, n, tail, low=True), exact_limit(y, n, tail, low=False)
+    return exact_end(y, n, tail, low=True), exact_end(y, n, tail, low=False)
 
 
-def exact_limit(y: Any, n: Any, tail: Any, *, low: bool) -> Any:
+def exact_end(y: Any, n: Any, tail: Any, *, low: bool) -> Any:
     """At which probability is the tail from ``y`` of ``n`` on, or up to it, so small?
 
     The one-sided limit of Clopper and Pearson (1934): tails of the binomial law are

@@ -42,7 +42,7 @@ from trueness.threshold.group_cuts import asks_for_groups
 from trueness.threshold.group_cuts import read_limits as group_limits
 from trueness.threshold.prevalence import read_prevalence
 from trueness.threshold.zones import asks_for_two_cuts
-from trueness.threshold.zones import read_limits as zone_limits
+from trueness.threshold.zones import read_sided as zone_limits
 
 HOW_DRAWN = "How the labelled cases were chosen"
 # what the columns are: how the option is called in a shell, and how it is guessed

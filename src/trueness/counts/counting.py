@@ -42,7 +42,7 @@ class Weights:
     sum: Floats
     square: Floats | None = None
 
-    def at(self, rows: Any) -> Weights:
+    def __getitem__(self, rows: Any) -> Weights:
         """Choose some rows."""
         square = None if self.square is None else self.square[rows]
         return Weights(self.sum[rows], square)

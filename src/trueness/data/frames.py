@@ -152,7 +152,7 @@ def tally(
                 values[at],
                 _pick(labels, at),
                 _at(counts, at),
-                weight=_at_weights(weights, at),
+                weight=_at(weights, at),
             ),
             at_most,
         ),
@@ -255,7 +255,7 @@ def panel(
             {k: v[at] for k, v in columns.items()},
             _pick(labels, at),
             _at(counts, at),
-            _at_weights(weights, at),
+            _at(weights, at),
         ),
     )
 
@@ -454,10 +454,6 @@ def _numbers_of_cases(
     return counts, read_weights(each, counts)
 
 
-def _at_weights(weights: Weights | None, at: Any) -> Weights | None:
-    return None if weights is None else weights.at(at)
-
-
 def _pick(labels: Labels | None, at: Any) -> Labels | None:
     if labels is None or isinstance(at, slice):
         return labels
@@ -465,7 +461,7 @@ def _pick(labels: Labels | None, at: Any) -> Labels | None:
     return Labels(labels.values, labels.positive, code)
 
 
-def _at(values: Array | None, at: Any) -> Array | None:
+def _at(values: Any, at: Any) -> Any:
     return None if values is None else values[at]
 
 

@@ -64,13 +64,16 @@ def one_vs_rest(
     3 distinct scores from 0.2 to 0.5
     """
     names, code, matrix = _read(y_true, scores, classes, label, "one_vs_rest")
-    gone = code < 0
-    found = {}
-    for k, name in enumerate(names):
-        which = np.where(gone, 2, code == k).astype(np.int8)
-        labels = Labels(which, 1, which)
-        found[name] = count_tally(matrix[:, k], labels, what=f"the score of {name!r}")
-    return found
+    return {
+        name: _against_rest(matrix[:, k], code, k, name) for k, name in enumerate(names)
+    }
+
+
+def _against_rest(score: Floats, code: Ints, k: int, name: Any) -> Tally:
+    """Count scores; cases of class k are positive, those of none (-1) unknown."""
+    which = np.where(code < 0, 2, code == k).astype(np.int8)
+    labels = Labels(which, 1, which)
+    return count_tally(score, labels, what=f"the score of {name!r}")
 
 
 def top_label(
@@ -111,15 +114,11 @@ def top_label(
     """
     names, code, matrix = _read(y_true, scores, classes, label, "top_label")
     top = np.argmax(matrix, axis=1)
-    found = {}
-    for k, name in enumerate(names):
-        at = top == k
-        if not at.any():
-            continue
-        which = np.where(code[at] < 0, 2, code[at] == k).astype(np.int8)
-        labels = Labels(which, 1, which)
-        found[name] = count_tally(matrix[at, k], labels, what=f"the score of {name!r}")
-    return found
+    return {
+        name: _against_rest(matrix[top == k, k], code[top == k], k, name)
+        for k, name in enumerate(names)
+        if (top == k).any()
+    }
 
 
 def multiclass_auc(

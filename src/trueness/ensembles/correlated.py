@@ -152,24 +152,14 @@ class CorrelatedFiDEL(RankMap):
 
     Attributes
     ----------
-    names : tuple of str (K,)
-        The classifiers, in the order of the columns.
-    auc : array (K,)
-        Their areas under the ROC curve.
-    prevalence : float
-        Share of positives.
+    names, auc, prevalence, correlation, calibrator, scores, cases
+        As in :class:`trueness.FiDEL`.
     mean_pos, mean_neg : array (K,)
         Mean normal score of each class.
     covariance : array (K, K)
         Covariance of the normal scores within the classes, after shrinkage.
     shrinkage : float
         From 0 (as found) to 1 (all pairs equally correlated).
-    correlation : array (K, K)
-        Spearman's correlation of the ranks within a class, mean of both classes.
-    calibrator : Map
-        From L to a probability.
-    scores, cases : tuple of arrays
-        The reference: distinct outputs of each classifier, ascending, and their counts.
     """
 
     names: tuple[str, ...]

@@ -221,7 +221,7 @@ def expected(m: Moments, value: Floats) -> tuple[Floats, Floats]:
     return np.append(k * product, k * skew * total), by
 
 
-def limits(m: Moments) -> Floats:
+def farthest(m: Moments) -> Floats:
     """How large can the parameters be? A case of each class, and AUCs from 0 to 1."""
     return np.append(math.log(max(m.n - 1, 2)), np.full(m.start.size - 1, 0.5))
 
@@ -232,7 +232,7 @@ def nearest(m: Moments, start: Floats, held: frozenset[int]) -> Solution:
     Levenberg and Marquardt's steps, cut at the limits of the parameters.
     """
     free = np.array([k for k in range(start.size) if k not in held], dtype=int)
-    most = limits(m)
+    most = farthest(m)
     value, damping = np.clip(start, -most, most), 1e-3
     gap, by = _residual(m, value)
     distance = float(gap @ gap)
@@ -296,7 +296,7 @@ def interval(
     """Between which values of a parameter is J within ``quantile`` of its smallest?"""
     if at in held:
         return float(best.value[at]), float(best.value[at])
-    limit = float(limits(m)[at])
+    limit = float(farthest(m)[at])
     low, high = (_end(m, best, at, s * limit, quantile, held) for s in (-1, 1))
     return low, high
 

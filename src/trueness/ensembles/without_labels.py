@@ -44,7 +44,7 @@ from trueness.ensembles.moments import (
     standard_errors,
 )
 from trueness.fermi.distribution import finite_lines
-from trueness.ranking.auc_intervals import logit_limits
+from trueness.ranking.auc_intervals import logit_ends
 
 # below this chance of moments so far from independence, a warning is given
 _DOUBT = 0.001
@@ -226,7 +226,7 @@ def _joined(
     at = np.append(value[0], value[1:] + 0.5)
     low, high = np.clip(at - half, 0, 1), np.clip(at + half, 0, 1)
     # the interval of the prevalence on the logit scale, so that it stays inside
-    low[0], high[0] = logit_limits(float(at[0]), float(half[0]), 1.0)
+    low[0], high[0] = logit_ends(float(at[0]), float(half[0]), 1.0)
     low, high = np.minimum(low, start.low), np.maximum(high, start.high)
     if fixed:
         low[0] = high[0] = at[0]

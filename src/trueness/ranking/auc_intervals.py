@@ -212,10 +212,10 @@ def _at_random(t: Tally, level: float) -> Estimate:
     """Give the AUC where labels are missing at random given the score."""
     value, sd = weighted_auc(impute(t))
     few = min(t.n_pos, t.n_neg)
-    low, high = logit_limits(value, sd, student_quantile(few - 1 + _MORE, level))
+    low, high = logit_ends(value, sd, student_quantile(few - 1 + _MORE, level))
     method = "missing at random"
     if not low < high:  # no spread: what the labelled cases alone can say
-        low, high = score_limits(value, 0.0, 0.0, t.n_pos, t.n_neg, level)
+        low, high = score_ends(value, 0.0, 0.0, t.n_pos, t.n_neg, level)
         method = "score for missing at random"
     low, high = min(low, value), max(high, value)
     return Estimate(value, low, high, level, method, sd, name="AUC")
@@ -244,10 +244,10 @@ def _wald(q: AucQuestion, sd: float) -> Interval:
 def _logit_delong(q: AucQuestion) -> Interval:
     """DeLong's error on the logit scale: never leaves (0, 1)."""
     sd = delong_sd(q)
-    return *logit_limits(q.place.auc, sd, q.z), sd
+    return *logit_ends(q.place.auc, sd, q.z), sd
 
 
-def logit_limits(value: float, sd: float, quantile: float) -> tuple[float, float]:
+def logit_ends(value: float, sd: float, quantile: float) -> tuple[float, float]:
     """Which limits has a share, with its error carried to the logit scale?
 
     Both are the value itself at 0 and 1, and where the error is zero or unknown.
@@ -309,14 +309,14 @@ _TRUST, _MORE = 2.0, 4.0
 
 
 def score_interval(q: AucQuestion) -> Interval:
-    """Which AUCs could have given this sample? See :func:`score_limits`."""
+    """Which AUCs could have given this sample? See :func:`score_ends`."""
     p = q.place
     df = None if q.pos is None else q.df
-    limits = score_limits(p.auc, p.pos_var, p.neg_var, q.n_pos, q.n_neg, q.level, df)
-    return float(limits[0]), float(limits[1]), delong_sd(q)
+    ends = score_ends(p.auc, p.pos_var, p.neg_var, q.n_pos, q.n_neg, q.level, df)
+    return float(ends[0]), float(ends[1]), delong_sd(q)
 
 
-def score_limits(
+def score_ends(
     a: Any,
     pos_var: Any,
     neg_var: Any,

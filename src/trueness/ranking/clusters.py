@@ -46,7 +46,7 @@ from trueness.ranking.auc_intervals import (
     AucQuestion,
     delong_sd,
     exponential_spread,
-    logit_limits,
+    logit_ends,
     pair_variance,
     score_interval,
     student_quantile,
@@ -271,7 +271,7 @@ def _interval(
     known = 4 * a * (1 - a)
     weight, trust = (c.m - 1) * known, _TRUST * (1 - known) ** 2
     variance = (weight * spread.cautious + trust * alone) / (weight + trust)
-    return logit_limits(a, math.sqrt(variance), student_quantile(spread.df, level))
+    return logit_ends(a, math.sqrt(variance), student_quantile(spread.df, level))
 
 
 def _design_effect(sd: float, plain: float, c: Clusters) -> str:
@@ -375,7 +375,7 @@ def left_out_estimate(left: LeftOut, k: int, m: int, level: float) -> Estimate:
         low, high = (float(end) for end in wilson(value * m, m, level))
     elif sd > 0 and 0 < value < 1:
         # on the logit scale, as the AUC: few clusters make skewed estimates
-        low, high = logit_limits(value, sd, quantile)
+        low, high = logit_ends(value, sd, quantile)
     elif value in (0.0, 1.0):  # no cluster differs: Jeffreys with m of m
         from scipy.special import betaincinv
 

@@ -18,7 +18,7 @@ from trueness._core.records import Answer, Estimate
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.counts.weights import remark
-from trueness.ranking.auc_intervals import logit_limits, student_quantile
+from trueness.ranking.auc_intervals import logit_ends, student_quantile
 from trueness.ranking.verification import AT_RANDOM, Imputed, impute, remarks
 
 _Four = tuple[Estimate, Estimate, Estimate, Estimate]
@@ -226,7 +226,7 @@ def _share_of(
         return Estimate(math.nan, 0.0, 1.0, level, "no cases")
     value = min(y / n, 1.0)
     sd = x.sd(*by((1 - value) / n, -value / n))
-    low, high = logit_limits(value, sd, quantile)
+    low, high = logit_ends(value, sd, quantile)
     if not low < high:  # 0 or 1: as many cases as had a label
         known = n * (x.tally.n_pos + x.tally.n_neg) / x.tally.n
         low, high = (float(v) for v in wilson(value * known, known, level))

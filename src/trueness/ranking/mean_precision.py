@@ -17,7 +17,7 @@ from trueness.counts.placements import pooled_moments
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.counts.weights import remark
-from trueness.ranking.auc_intervals import logit_limits, student_quantile
+from trueness.ranking.auc_intervals import logit_ends, student_quantile
 from trueness.ranking.resampled_intervals import (
     METHODS,
     Resampling,
@@ -132,7 +132,7 @@ def _by_influence(t: Tally, odds: float, asked: Resampling) -> Estimate:
         return unseen(t, asked, s.value, "logit", s.sd)
     centre = min(max(s.value - s.bias, 1e-3 * s.value), 1 - 1e-3 * (1 - s.value))
     quantile = float(student_quantile(s.df, asked.level))
-    low, high = logit_limits(centre, math.hypot(s.sd, s.bias), quantile)
+    low, high = logit_ends(centre, math.hypot(s.sd, s.bias), quantile)
     low, high = min(low, s.value), max(high, s.value)
     return Estimate(s.value, low, high, asked.level, "logit", s.sd)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness.counts.values import Tally
-from trueness.ranking.auc_intervals import auc, logit_limits, student_quantile
+from trueness.ranking.auc_intervals import auc, logit_ends, student_quantile
 
 
 class Areas(NamedTuple):
@@ -104,7 +104,7 @@ def interval(
     if error < 1e-12 or not 0 < value < 1:  # sums round in their last digits
         return (*_stand_in(size, value, level), error)
     df = parts.sum() ** 2 / (parts**2 / np.maximum(size - 1, 1)).sum()
-    return *logit_limits(value, error, float(student_quantile(df, level))), error
+    return *logit_ends(value, error, float(student_quantile(df, level))), error
 
 
 def _stand_in(size: Array, value: float, level: float) -> tuple[float, float]:

@@ -81,14 +81,8 @@ def plan_rate(
     recall
         For precision only: the recall that is expected, from which the number of
         flagged cases follows.
-    half_width
-        Wanted half width of the interval.
-    null, power
-        Instead of ``half_width``: the wanted power of the two-sided test against this
-        rate (0.9 when only ``null`` is given), which is the probability that the
-        interval excludes it.
-    level
-        Confidence level of the interval.
+    half_width, null, power, level
+        As in :func:`plan_auc`, of this rate.
     sampling
         ``"cohort"``: cases as they come, so that the denominator of the rate is random.
         ``"case-control"``: the denominator is fixed.

@@ -25,7 +25,7 @@ from trueness.counts.resampling import (
 )
 from trueness.counts.values import Tally
 from trueness.counts.weights import left_out_spread, sizes, student_factor
-from trueness.ranking.auc_intervals import logit_limits, student_quantile
+from trueness.ranking.auc_intervals import logit_ends, student_quantile
 
 Statistic = Callable[[Array, Array], Floats]
 METHODS = ("bca", "bootstrap", "normal")
@@ -161,7 +161,7 @@ def from_changes(
     if not sd > 1e-12 * wide or not r.lowest < value < r.highest:
         return unseen(t, r, value, name, sd)
     quantile = float(student_quantile(max(spread.df, 1.0), r.level))
-    ends = logit_limits((value - r.lowest) / wide, sd / wide, quantile)
+    ends = logit_ends((value - r.lowest) / wide, sd / wide, quantile)
     low, high = (r.lowest + wide * e for e in ends)
     return _inside(r, value, low, high, name, sd)
 

@@ -25,7 +25,7 @@ from trueness.fermi.distribution import fermi_dirac
 from trueness.ranking.auc_intervals import (
     exponential_spread,
     pair_variance,
-    score_limits,
+    score_ends,
     score_test,
 )
 
@@ -283,20 +283,20 @@ def _answered(
         power = float(np.mean(score_test(a, pos, neg, n_pos, n_neg, d.level)(d.null)))
         if not width:
             return Reach(power, math.nan)
-    limits = score_limits if d.method == "score" else _delong_limits
-    low, high = limits(a, pos, neg, n_pos, n_neg, d.level)
+    ends_of = score_ends if d.method == "score" else _delong_ends
+    low, high = ends_of(a, pos, neg, n_pos, n_neg, d.level)
     if d.method != "score" and not math.isnan(d.null):
         power = float(np.mean((d.null < low) | (d.null > high)))
     return Reach(power, float(np.mean(high - low)) / 2)
 
 
-def _delong_limits(
+def _delong_ends(
     a: Array, pos: Array, neg: Array, n_pos: Any, n_neg: Any, level: float
 ) -> tuple[Array, Array]:
     """Give DeLong's limits, and the score interval where there is no spread."""
     half = NormalDist().inv_cdf((1 + level) / 2) * np.sqrt(pos / n_pos + neg / n_neg)
     low, high = np.maximum(a - half, 0.0), np.minimum(a + half, 1.0)
-    stand = score_limits(a, pos, neg, n_pos, n_neg, level)
+    stand = score_ends(a, pos, neg, n_pos, n_neg, level)
     flat = ~(half > 0)
     return np.where(flat, stand[0], low), np.where(flat, stand[1], high)
 

@@ -230,10 +230,8 @@ def exact_auc(
         Stop when the AUC is known to within this much; 0 for the exact AUC.
     method, level
         How the interval is made, as in :func:`auc`.
-    at_most
-        How many bins one counting pass makes.
-    batch
-        How many rows one pass may count score by score.
+    at_most, batch
+        As in :func:`exact_threshold`.
 
     Returns
     -------

@@ -290,9 +290,9 @@ def metrics_table(
     >>> rows["metric"], rows["value"]
     (['recall'], [0.5])
     """
-    options: dict[str, Any] = {"prevalence": prevalence, "sampling": sampling}
     if metrics is not None:  # an iterator would be gone after the first threshold
         metrics = one_or_more(metrics, _METRICS, '["recall", "precision"]')
+    options: dict[str, Any] = {"prevalence": prevalence, "sampling": sampling}
     options |= {"level": level, "metrics": metrics}
     several = is_several(threshold)
     cuts: list[Any] = [*threshold] if is_several(threshold) else [threshold]

@@ -36,7 +36,12 @@ from trueness.threshold.operating_point import (
     read_objective,
 )
 from trueness.threshold.robust import best_of
-from trueness.threshold.validation import interval_of_draws, poisson_cells, rate_draws
+from trueness.threshold.validation import (
+    interval_of_draws,
+    most_of,
+    poisson_cells,
+    rate_draws,
+)
 
 
 class Part(NamedTuple):
@@ -116,12 +121,8 @@ def best_decision(
     mixture
         Find the best point of the common convex hull, too: a mixture of thresholds. It
         needs metrics that are sums or quotients of counts.
-    replicates
-        How many bootstrap samples repeat the choice.
-    level
-        Confidence level of the interval.
-    rng
-        Seed or generator.
+    replicates, level, rng
+        As in :func:`validate_threshold`.
 
     Notes
     -----
@@ -154,13 +155,9 @@ def best_decision(
     name = max(points, key=lambda n: sign * points[n].value)
     point = points[name]
     task = _DecisionTask(p, shown, objective, bounds, prevalence)
-    runs = [r for r in _repeat(task, replicates, generator) if r is not None]
-    if 2 * len(runs) < replicates:
-        raise NotEnoughCases(
-            "best_decision needs a choice in most bootstrap samples; in "
-            f"{replicates - len(runs):,} of {replicates:,} no threshold met the "
-            "constraints."
-        )
+    tried = _repeat(task, replicates, generator)
+    lacking = "no threshold met the constraints"
+    runs = most_of(tried, replicates, "best_decision", lacking, p)
     left = np.sum([r.left for r in runs], axis=0).astype(np.float64)
     pooled = float(shown(_scaled(task, left)))
     draws = rate_draws(
@@ -300,15 +297,12 @@ def _mixed(task: _DecisionTask) -> tuple[tuple[Part, ...], float]:
 
     # Charnes and Cooper 1962: weights are scaled so that the denominator is one
     scale = np.abs(at(under)).max()
-    found = linprog(
-        -at(over) / scale,
-        A_ub=np.array([-at(r) / max(1.0, np.abs(at(r)).max()) for r in rows])
-        if rows
-        else None,
-        b_ub=np.zeros(len(rows)) if rows else None,
-        A_eq=at(under)[None] / scale,
-        b_eq=[1.0],
-    )
+    kept: dict[str, Any] = {}
+    if rows:
+        sums = [-at(r) / max(1.0, np.abs(at(r)).max()) for r in rows]
+        kept = {"A_ub": np.array(sums), "b_ub": np.zeros(len(rows))}
+    equal = {"A_eq": at(under)[None] / scale, "b_eq": [1.0]}
+    found = linprog(-at(over) / scale, **kept, **equal)
     if found.x is None:
         return (), math.nan
     weight = found.x / found.x.sum()

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Floats, Ints
-from trueness._core.binomial import exact_limit
+from trueness._core.binomial import exact_end
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
@@ -483,7 +483,7 @@ def _limit_at(p: Proved, c: Confusion, alpha: float) -> float:
     """
     m, upward = p.asked.metric, p.asked.upward
     if isinstance(p.risk, ShareOfCases) and p.risk.is_bound(p.asked):
-        limit = float(exact_limit(*p.risk.counts(c), alpha, low=True))
+        limit = float(exact_end(*p.risk.counts(c), alpha, low=True))
         return limit if upward else 1 - limit
     here = float(m(c if p.share is None else c.at_prevalence(p.share.value)))
 

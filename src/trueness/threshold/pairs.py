@@ -174,14 +174,7 @@ def _largest_with_key(u: Any, row: Sum, low: Ints, high: Ints, wanted: Ints) -> 
     left, right = low[wanted].copy(), high[wanted] + 1
     width = 1
     while width <= full:
-        sort = np.argsort(ranks.reshape(-1, width), axis=1)
-        keys = np.take_along_axis(ranks.reshape(-1, width), sort, axis=1)
-        tops = np.take_along_axis(values.reshape(-1, width), sort, axis=1)
-        # from each place of a block on, the largest u
-        tops = np.maximum.accumulate(tops[:, ::-1], axis=1)[:, ::-1]
-        # one ascending array of all blocks, so that one search serves all of them
-        lead = np.arange(full // width)[:, None] * (full + 1)
-        flat = (keys + 1 + lead).ravel()
+        flat, tops = _sorted_blocks(ranks, values, width)
         # climb as in a segment tree: an odd end is a block that its parent exceeds
         for side in (left, right):
             open_ = (left < right) & (side % 2 == 1)
@@ -192,13 +185,26 @@ def _largest_with_key(u: Any, row: Sum, low: Ints, high: Ints, wanted: Ints) -> 
             place = np.searchsorted(flat, block * (full + 1) + need[at] + 1)
             inside = place < (block + 1) * width
             hit = at[inside]
-            best[hit] = np.maximum(best[hit], tops.ravel()[place[inside]])
+            best[hit] = np.maximum(best[hit], tops[place[inside]])
             if side is left:
                 left[at] += 1
         left //= 2
         right //= 2
         width *= 2
     return best
+
+
+def _sorted_blocks(ranks: Ints, values: Any, width: int) -> tuple[Ints, Any]:
+    """Sort blocks of entries by rank; give, too, the largest value from each place on.
+
+    One ascending array holds all blocks, so that one search serves all of them.
+    """
+    sort = np.argsort(ranks.reshape(-1, width), axis=1)
+    keys = np.take_along_axis(ranks.reshape(-1, width), sort, axis=1)
+    tops = np.take_along_axis(values.reshape(-1, width), sort, axis=1)
+    tops = np.maximum.accumulate(tops[:, ::-1], axis=1)[:, ::-1]
+    lead = np.arange(ranks.size // width)[:, None] * (ranks.size + 1)
+    return (keys + 1 + lead).ravel(), tops.ravel()
 
 
 def _listed(

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from trueness._core.arrays import Floats, Ints
-from trueness._core.binomial import at_least, divergence, exact_limit
+from trueness._core.binomial import at_least, divergence, exact_end
 from trueness._core.checks.errors import InputError
 from trueness._core.search import edge
 from trueness.metrics.algebra import (
@@ -186,8 +186,8 @@ class RiskRates(NamedTuple):
         for a, b, d in self.forms:
             # Bonferroni: limits of the rates that count hold together
             tail = alpha * self.left / max(1, bool(a) + bool(b))
-            recall = exact_limit(c.tp, c.tp + c.fn, tail, low=a > 0)
-            fpr = exact_limit(c.fp, c.fp + c.tn, tail, low=b > 0)
+            recall = exact_end(c.tp, c.tp + c.fn, tail, low=a > 0)
+            fpr = exact_end(c.fp, c.fp + c.tn, tail, low=b > 0)
             met &= np.asarray(a * recall + b * fpr >= d)
         return met
 

@@ -23,7 +23,7 @@ from trueness._core.progress import steps
 from trueness._core.records import Answer, Estimate
 from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed, multiplicities
-from trueness.counts.values import Tally
+from trueness.counts.values import Panel, Tally
 from trueness.metrics.algebra import Constraint, Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
@@ -183,7 +183,8 @@ def validate_threshold(
     bounds = read_constraints(subject_to)
     task = _Task(t.labelled(), shown, objective, bounds, share, sampling)
     tried = repeated(task.tally, replicates, rng, partial(_run, task))
-    runs = _enough(task, tried, replicates)
+    lacking = f"no threshold met the constraints or {shown.name} was undefined"
+    runs = most_of(tried, replicates, "validate_threshold", lacking, t)
     left = np.array([r.left for r in runs])
     pooled = float(_worst(_left_out(task, left.sum(axis=0)), task))
     bag, whole = (np.array([getattr(r.again, k) for r in runs]) for k in _RATES)
@@ -234,16 +235,18 @@ class _Run(NamedTuple):
     left: tuple[int, ...]  # tp, fp, fn, tn of the cases left out
 
 
-def _enough(task: _Task, found: Iterable[_Run | None], replicates: int) -> list[_Run]:
-    runs = [run for run in found if run is not None]
+def most_of(
+    tried: Iterable[Any], replicates: int, what: str, lacking: str, x: Tally | Panel
+) -> list[Any]:
+    """Pass on the choices that could be made, if these are most of them."""
+    runs = [run for run in tried if run is not None]
     if 2 * len(runs) >= replicates:
         return runs
-    t = task.tally
     raise NotEnoughCases(
-        f"validate_threshold needs a choice in most bootstrap samples; in "
-        f"{replicates - len(runs):,} of {replicates:,} no threshold met the "
-        f"constraints or {task.shown.name} was undefined. Loosen the constraints, or "
-        f"collect more than {t.n_pos:,} positives and {t.n_neg:,} negatives."
+        f"{what} needs a choice in most bootstrap samples; in "
+        f"{replicates - len(runs):,} of {replicates:,} {lacking}. Loosen the "
+        f"constraints, or collect more than {x.n_pos:,} positives and {x.n_neg:,} "
+        "negatives."
     )
 
 

@@ -34,21 +34,22 @@ from trueness.threshold.validation import (
     Again,
     chosen_again,
     interval_of_draws,
+    most_of,
     repeated,
     sample_counts,
     spread,
     without_optimism,
 )
 from trueness.threshold.zones import (
-    Limit,
+    Sided,
     Zones,
     best_thresholds,
     choose_pair,
     fewest_deferred,
+    forbidding,
     form_values,
     quotient,
-    read_limits,
-    sided,
+    read_sided,
     two_cuts,
 )
 
@@ -107,16 +108,16 @@ class _Outcome(NamedTuple):
     fn: Any
     tn: Any
 
-    def measure(self, what: Limit | Metric, cuts: Cuts) -> Any:
+    def measure(self, what: Sided | Metric, cuts: Cuts) -> Any:
         """Evaluate an objective, or the metric that a constraint bounds."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            if isinstance(what, Limit) and what.side == "above":
+            if isinstance(what, Sided) and what.side == "above":
                 missed, rest = self.fn + self.doubt_pos, self.tn + self.doubt_neg
                 return what.asked.metric(Confusion(self.tp, self.fp, missed, rest))
-            if isinstance(what, Limit) and what.side == "below":
+            if isinstance(what, Sided) and what.side == "below":
                 found, alarms = self.tp + self.doubt_pos, self.fp + self.doubt_neg
                 return what.asked.metric(Confusion(found, alarms, self.fn, self.tn))
-            m = what.asked.metric if isinstance(what, Limit) else what
+            m = what.asked.metric if isinstance(what, Sided) else what
             counts = (self.tp, self.fp, self.fn, self.tn)
             doubt = self.doubt_pos + self.doubt_neg
             over, under = (form_values(f, counts, doubt) for f in quotient(m, cuts))
@@ -148,12 +149,8 @@ def validate_thresholds(
         Scores and labels of one classifier, both classes present.
     maximize, minimize, subject_to, prevalence
         As in :func:`best_thresholds`.
-    replicates
-        How many bootstrap samples.
-    level
-        Confidence level of the intervals.
-    rng
-        Seed or generator.
+    replicates, level, rng
+        As in :func:`validate_threshold`.
 
     Notes
     -----
@@ -178,18 +175,12 @@ def validate_thresholds(
     replicates = _options.whole_number(replicates, "replicates", at_least=2)
     rng = _options.generator(rng)
     shown, objective = read_objective(maximize, minimize)
-    limits = read_limits(subject_to)
+    bounds = read_sided(subject_to)
     cuts = all_cuts(t, prevalence, "validate_thresholds")
-    task = _ZoneTask(t.labelled(), cuts, objective, limits)
+    task = _ZoneTask(t.labelled(), cuts, objective, bounds)
     tried = repeated(task.tally, replicates, rng, partial(_run, task))
-    runs = [r for r in tried if r is not None]
-    if 2 * len(runs) < replicates:
-        raise NotEnoughCases(
-            "validate_thresholds needs a choice in most bootstrap samples; in "
-            f"{replicates - len(runs):,} of {replicates:,} no pair of thresholds met "
-            f"the constraints. Loosen them, or collect more than {t.n_pos:,} "
-            f"positives and {t.n_neg:,} negatives."
-        )
+    lacking = "no pair of thresholds met the constraints"
+    runs = most_of(tried, replicates, "validate_thresholds", lacking, t)
     left = _outcome(task, np.array([r.left for r in runs], dtype=np.float64).T)
     pooled = _outcome(task, np.sum([r.left for r in runs], axis=0, dtype=np.float64))
     drawn = _posterior(task, zones, runs, rng)
@@ -204,7 +195,7 @@ def validate_thresholds(
         metrics=_metrics(task, zones, drawn, level),
         holds={
             str(k): float(np.mean(k.asked.decide(left.measure(k, cuts))))
-            for k in limits
+            for k in bounds
         },
         failed=1 - len(runs) / replicates,
         notes=(
@@ -218,7 +209,7 @@ class _ZoneTask(NamedTuple):
     tally: Tally
     cuts: Cuts
     objective: Metric
-    limits: tuple[Limit, ...]
+    bounds: tuple[Sided, ...]
 
 
 class _ZoneRun(NamedTuple):
@@ -234,7 +225,7 @@ def _run(
     if seen is None:
         return None
     cuts = make_cuts(task.tally.score, seen, task.cuts.asked)
-    found, _ = choose_pair(cuts, task.objective, task.limits)
+    found, _ = choose_pair(cuts, task.objective, task.bounds)
     if found is None:
         return None
     flagged = seen.tp + seen.fp
@@ -299,15 +290,15 @@ def _metrics(
     c = zones.confusion
     seen = np.array([c.tp, c.fp, zones.deferred_pos, zones.deferred_neg, c.fn, c.tn])
     here = _outcome(task, seen.astype(np.float64))
-    asked = {k: read_limits(f"{k} >= 0")[0] for k in _SHOWN}
-    for limit in task.limits:
-        side = f" {limit.side}" if limit.side else ""
-        asked.setdefault(limit.asked.metric.name + side, limit)
+    asked = {k: read_sided(f"{k} >= 0")[0] for k in _SHOWN}
+    for bound in task.bounds:
+        side = f" {bound.side}" if bound.side else ""
+        asked.setdefault(bound.asked.metric.name + side, bound)
     found = {}
-    for name, limit in asked.items():
-        value = float(here.measure(limit, task.cuts))
+    for name, bound in asked.items():
+        value = float(here.measure(bound, task.cuts))
         if math.isfinite(value):
-            values = drawn.measure(limit, task.cuts)
+            values = drawn.measure(bound, task.cuts)
             found[name] = interval_of_draws(values, value, level)
     return found
 
@@ -319,19 +310,14 @@ class GuaranteedZones(Record):
 
     Attributes
     ----------
-    lower, upper : float
-        Negative when ``score < lower``, positive when ``score >= upper``, deferred in
-        between.
-    lower_interval, upper_interval : (float, float)
-        The thresholds that flag the same cases.
+    lower, upper, lower_interval, upper_interval, confusion
+        As in :class:`Zones`.
     constraint : str
         What is guaranteed.
     confidence : float
         The confidence with which all constraints hold at once.
     defer : float
         The share of the cases between the two thresholds.
-    confusion : Confusion
-        The confusion matrix of the cases that are decided.
     proofs : tuple of Proof
         One for each constraint.
     notes : tuple of str
@@ -402,27 +388,16 @@ def guaranteed_thresholds(
     >>> z.lower, z.upper
     (1.5, 2.5)
     """
-    limits = read_limits(constraint)
-    for limit in limits:
-        if not limit.side:
-            raise InputError(
-                f"A guarantee for two thresholds is about one side; found {limit}. "
-                'Type "precision above >= 0.9" or "npv below >= 0.99".'
-            )
-    if not limits:
-        raise InputError(
-            "A guarantee needs a constraint; found none. Type "
-            '["precision above >= 0.9", "npv below >= 0.99"].'
-        )
+    bounds = _one_sided(constraint)
     _cases.one_classifier(t, "guaranteed_thresholds")
     t = t.labelled()
     confidence = _options.fraction(confidence, "confidence")
-    alpha = float((1 - as_fraction(confidence)) / len(limits))
+    alpha = float((1 - as_fraction(confidence)) / len(bounds))
     generator = _options.generator(rng)
-    proved = [prove(t, k.asked, alpha, generator, prevalence) for k in limits]
+    proved = [prove(t, k.asked, alpha, generator, prevalence) for k in bounds]
     rows = [
-        sided(k, np.isin(np.arange(len(t) + 1), p.cuts))
-        for k, p in zip(limits, proved, strict=True)
+        forbidding(k, np.isin(np.arange(len(t) + 1), p.cuts))
+        for k, p in zip(bounds, proved, strict=True)
     ]
     cases = np.concatenate([[0], np.cumsum(t.pos + t.neg)])
     found = best_pairs(Sum(cases, -cases), rows)
@@ -435,11 +410,11 @@ def guaranteed_thresholds(
     i, j = int(found.first[0]), int(found.second[0])
     proofs = [
         proofs_at(p, i if k.side == "above" else j, 1 - alpha)
-        for k, p in zip(limits, proved, strict=True)
+        for k, p in zip(bounds, proved, strict=True)
     ]
     return GuaranteedZones(
         **two_cuts(all_cuts(t, None, "guaranteed_thresholds"), i, j),
-        constraint=" and ".join(map(str, limits)),
+        constraint=" and ".join(map(str, bounds)),
         confidence=confidence,
         defer=float(cases[j] - cases[i]) / float(cases[-1]),
         proofs=tuple(proofs),
@@ -448,3 +423,19 @@ def guaranteed_thresholds(
             "not hold for another population.",
         ),
     )
+
+
+def _one_sided(constraint: Any) -> tuple[Sided, ...]:
+    bounds = read_sided(constraint)
+    if not bounds:
+        raise InputError(
+            "A guarantee needs a constraint; found none. Type "
+            '["precision above >= 0.9", "npv below >= 0.99"].'
+        )
+    for bound in bounds:
+        if not bound.side:
+            raise InputError(
+                f"A guarantee for two thresholds is about one side; found {bound}. "
+                'Type "precision above >= 0.9" or "npv below >= 0.99".'
+            )
+    return bounds

@@ -153,7 +153,7 @@ class ZoneQuotient(NamedTuple):
     under: Form
 
 
-class Limit(NamedTuple):
+class Sided(NamedTuple):
     """A constraint, and which cut it is about: "above", "below", or "" for both."""
 
     asked: Constraint
@@ -239,9 +239,9 @@ def best_thresholds(
             'minimize="cost(fp=1, fn=10, defer=0.3)".'
         )
     shown, objective = read_objective(maximize, minimize)
-    limits = read_limits(subject_to)
+    bounds = read_sided(subject_to)
     cuts = all_cuts(t, prevalence, "best_thresholds")
-    return _zones(cuts, shown, objective, limits)
+    return _zones(cuts, shown, objective, bounds)
 
 
 def asks_for_two_cuts(words: Iterable[Any]) -> bool:
@@ -260,25 +260,25 @@ def undeferred(objective: Any) -> Metric | None:
     return sum(kept[1:], kept[0]) + m.constant if kept else None
 
 
-def read_limits(given: Any) -> tuple[Limit, ...]:
+def read_sided(given: Any) -> tuple[Sided, ...]:
     """Read constraints, with the side that each is about."""
     several = one_or_more(given, BOUNDS, '["defer <= 0.1", "npv below >= 0.99"]')
-    return tuple(_limit(c) for c in several)
+    return tuple(_sided(c) for c in several)
 
 
-def _limit(given: Any) -> Limit:
+def _sided(given: Any) -> Sided:
     found = _SIDED.match(given.strip()) if isinstance(given, str) else None
     if found is None:
-        return Limit(read_constraint(given), "")
-    return Limit(read_constraint(f"{found['left']} {found['rest']}"), found["side"])
+        return Sided(read_constraint(given), "")
+    return Sided(read_constraint(f"{found['left']} {found['rest']}"), found["side"])
 
 
 def _zones(
-    cuts: Cuts, shown: Metric, objective: Metric, limits: tuple[Limit, ...]
+    cuts: Cuts, shown: Metric, objective: Metric, bounds: tuple[Sided, ...]
 ) -> Zones:
-    found, value = choose_pair(cuts, objective, limits)
+    found, value = choose_pair(cuts, objective, bounds)
     if found is None:
-        raise _infeasible(cuts, limits)
+        raise _infeasible(cuts, bounds)
     i, j = fewest_deferred(cuts, found)
     pairs = zip(found.first.tolist(), found.second.tolist(), strict=True)
     listed = [(i, j), *(p for p in pairs if p != (i, j))]
@@ -298,12 +298,12 @@ def _zones(
         deferred_pos=int(seen.tp[j] - seen.tp[i]),
         deferred_neg=int(seen.fp[j] - seen.fp[i]),
         defer=float(_deferred(cuts, i, j)) / (cuts.n_pos + cuts.n_neg),
-        single=sign * _single(cuts, objective, limits),
+        single=sign * _single(cuts, objective, bounds),
         pairs=tuple(
             (interval_of(cuts.score, b), interval_of(cuts.score, a)) for a, b in listed
         ),
         objective=objective_text(shown, objective),
-        constraints={str(k): limit_value(cuts, k, i, j) for k in limits},
+        constraints={str(k): sided_value(cuts, k, i, j) for k in bounds},
         prevalence=cuts.prevalence,
         notes=tuple(notes),
     )
@@ -334,21 +334,21 @@ def fewest_deferred(cuts: Cuts, found: Pairs) -> tuple[int, int]:
     return int(i[at]), int(j[at])
 
 
-def limit_value(cuts: Cuts, limit: Limit, i: int, j: int) -> float:
+def sided_value(cuts: Cuts, bound: Sided, i: int, j: int) -> float:
     """What is the bounded metric at a pair of cuts?"""
-    metric = limit.asked.metric
-    if limit.side:
-        return value_at(cuts, metric, i if limit.side == "above" else j)
+    metric = bound.asked.metric
+    if bound.side:
+        return value_at(cuts, metric, i if bound.side == "above" else j)
     over, under = quotient(metric, cuts)
     a, b = _at(cuts, over, i, j), _at(cuts, under, i, j)
     return float(a / b) if b else math.nan
 
 
 def choose_pair(
-    cuts: Cuts, objective: Metric, limits: tuple[Limit, ...]
+    cuts: Cuts, objective: Metric, bounds: tuple[Sided, ...]
 ) -> tuple[Pairs | None, Fraction | None]:
     """Find the best pairs, and their value; None when none is allowed."""
-    rows = [row for limit in limits for row in _rows(cuts, limit)]
+    rows = [row for bound in bounds for row in _rows(cuts, bound)]
     over, under = quotient(objective, cuts)
     if under.is_constant:
         found = best_pairs(_sum(cuts, over), rows)
@@ -501,11 +501,11 @@ def _sum(cuts: Cuts, form: Form, strict: bool = False) -> Sum:
     return Sum(first, second)
 
 
-def _rows(cuts: Cuts, limit: Limit) -> list[Sum]:
+def _rows(cuts: Cuts, bound: Sided) -> list[Sum]:
     """Write a constraint as functions of the pair that must not be negative."""
-    c = limit.asked
-    if limit.side:
-        return [sided(limit, holds(cuts, c))]
+    c = bound.asked
+    if bound.side:
+        return [forbidding(bound, holds(cuts, c))]
     over, under = quotient(c.metric, cuts)
     # over / under >= b is over - b * under >= 0 where under > 0, which is a row too
     lead = over.plus(under, -as_fraction(c.bound))
@@ -514,19 +514,19 @@ def _rows(cuts: Cuts, limit: Limit) -> list[Sum]:
     return rows if under.is_constant else [_sum(cuts, under, strict=True), *rows]
 
 
-def sided(limit: Limit, met: Array) -> Sum:
-    """Forbid the upper cuts, or the lower ones, at which a limit is not met."""
+def forbidding(bound: Sided, met: Array) -> Sum:
+    """Forbid the upper cuts, or the lower ones, at which a bound is not met."""
     row, none = np.where(met, 0, -1), np.zeros(met.size, dtype=np.int64)
-    return Sum(row, none) if limit.side == "above" else Sum(none, row)
+    return Sum(row, none) if bound.side == "above" else Sum(none, row)
 
 
-def _single(cuts: Cuts, objective: Metric, limits: tuple[Limit, ...]) -> float:
+def _single(cuts: Cuts, objective: Metric, bounds: tuple[Sided, ...]) -> float:
     """What would the best single cut reach, nothing deferred?"""
     over, under = quotient(objective, cuts)
     a, b = (_sum(cuts, f) for f in (over, under))
     allowed = np.ones(len(cuts.score) + 1, dtype=bool)
-    for limit in limits:
-        for row in _rows(cuts, limit):
+    for bound in bounds:
+        for row in _rows(cuts, bound):
             allowed &= np.asarray(row.i + row.j >= 0, dtype=bool)
     # one cut is a pair with nothing in between
     top, bottom = a.i + a.j, b.i + b.j
@@ -537,17 +537,17 @@ def _single(cuts: Cuts, objective: Metric, limits: tuple[Limit, ...]) -> float:
     return float(_at(cuts, over, k, k) / _at(cuts, under, k, k))
 
 
-def _infeasible(cuts: Cuts, limits: tuple[Limit, ...]) -> Exception:
+def _infeasible(cuts: Cuts, bounds: tuple[Sided, ...]) -> Exception:
     """Say which constraint stands alone in the way, or that they do together."""
-    for limit in limits:
-        if best_pairs(_sum(cuts, _ZERO), _rows(cuts, limit)) is None:
+    for bound in bounds:
+        if best_pairs(_sum(cuts, _ZERO), _rows(cuts, bound)) is None:
             return Infeasible(
-                f"{limit} cannot be met by any pair of thresholds of these "
+                f"{bound} cannot be met by any pair of thresholds of these "
                 f"{cuts.n_pos:,} positives and {cuts.n_neg:,} negatives. Loosen it."
             )
-    if limits:
+    if bounds:
         return Infeasible(
-            f"{' and '.join(map(str, limits))} cannot be met by one pair of "
+            f"{' and '.join(map(str, bounds))} cannot be met by one pair of "
             "thresholds, though each of them can. Loosen one of them, or defer more."
         )
     return NotEnoughCases(
