@@ -258,7 +258,7 @@ def _opened(
         raise InputError(f"types= is for CSV files; {files[0]} brings its own types.")
     if kind == "csv":
         return _csv(connection, files, types, union_by_name, decimal)
-    return _READERS[kind](connection, files, types, union_by_name)
+    return _READERS[kind](connection, files, union_by_name)
 
 
 def _as_named(files: list[str], kind: str) -> None:
@@ -319,7 +319,7 @@ def _format(name: str) -> str | None:
     return _FORMATS.get(suffix)
 
 
-def _parquet(connection: Any, files: list[str], types: Any, union_by_name: bool) -> Any:
+def _parquet(connection: Any, files: list[str], union_by_name: bool) -> Any:
     if len(files) > 1 and not union_by_name:
         _same_columns(connection, files)
     # folders named day=2026-11-15 are a column, as Hive and Spark write them
@@ -464,7 +464,7 @@ def _decimal_commas(values: Sequence[str]) -> bool:
     )
 
 
-def _json(connection: Any, files: list[str], types: Any, union_by_name: bool) -> Any:
+def _json(connection: Any, files: list[str], union_by_name: bool) -> Any:
     if not union_by_name:
         _same_names(connection.read_json, files)
     return connection.read_json(files, sample_size=_SAMPLE, union_by_name=True)
@@ -550,7 +550,7 @@ def _tables(connection: Any, place: str) -> dict[str, tuple[str, str]]:
     }
 
 
-_READERS: dict[str, Callable[[Any, list[str], Any, bool], Any]] = {
+_READERS: dict[str, Callable[[Any, list[str], bool], Any]] = {
     "parquet": _parquet,
     "json": _json,
 }
