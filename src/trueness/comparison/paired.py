@@ -347,8 +347,7 @@ def _metric_at(
     fn, tn = pos.sum(1)[:, None] - tp, neg.sum(1)[:, None] - fp
     # sums of drawn shares can miss zero by rounding
     cells = (np.maximum(c, 0) for c in (tp, fp, fn, tn))
-    c = Confusion(*cells)
-    used = c if share is None else c.at_prevalence(share)
+    used = Confusion(*cells).at_prevalence(share)
     return np.asarray(metric(used), dtype=np.float64)
 
 

@@ -269,13 +269,7 @@ def _count_hashed(
     score: Array, is_pos: Callable[[slice], Array], distinct: Array
 ) -> Counted:
     table = _HashTable(distinct)
-    parts = max(1, min(threads(), score.size // _SMALL))
-    edges = np.linspace(0, score.size, parts + 1).astype(int)
-    spans = [slice(a, b) for a, b in pairwise(edges)]
-    with ThreadPoolExecutor(parts) as pool:
-        done = list(
-            pool.map(lambda span: _hash_span(score, is_pos, table, span), spans)
-        )
+    done = in_spans(score.size, lambda at: _hash_span(score, is_pos, table, at))
     counts = np.sum([c for c, _, _ in done], axis=0)
     found: Counted = (
         table.key.view(score.dtype).astype(np.float64),
@@ -287,6 +281,14 @@ def _count_hashed(
     if rest.size == 0:
         return _merged([found])
     return _merged([found, _count_sorted(rest, lambda b: label[b])])
+
+
+def in_spans(size: int, work: Callable[[slice], Any]) -> list[Any]:
+    """Do the same with each of a few equal parts of so many entries, all at once."""
+    parts = max(1, min(threads(), size // _SMALL))
+    edges = np.linspace(0, size, parts + 1).astype(int)
+    with ThreadPoolExecutor(parts) as pool:
+        return list(pool.map(work, [slice(a, b) for a, b in pairwise(edges)]))
 
 
 def _merged(parts: list[Counted]) -> Counted:

@@ -8,18 +8,15 @@ any) are put in order afterwards.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
-
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, blocks, threads
+from trueness._core.arrays import Array, Floats, blocks
 from trueness.counts.sorting import (
     _FLOAT,
-    _SMALL,
     _HashTable,
     _Packing,
     _probe,
+    in_spans,
     merge_counts,
     sort_in_place,
 )
@@ -140,13 +137,7 @@ def _weigh_hashed(
     score: Array, code: Array, weight: Floats, table: _HashTable
 ) -> tuple[Array, ...]:
     """Add up the weights of few distinct scores without a sort."""
-    parts = max(1, min(threads(), score.size // _SMALL))
-    edges = np.linspace(0, score.size, parts + 1).astype(int)
-    spans = [slice(a, b) for a, b in pairwise(edges)]
-    with ThreadPoolExecutor(parts) as pool:
-        done = list(
-            pool.map(lambda span: _weigh_span(score, code, weight, table, span), spans)
-        )
+    done = in_spans(score.size, lambda at: _weigh_span(score, code, weight, table, at))
     sums = np.sum([s for s, _ in done], axis=0)
     missed = np.concatenate([m for _, m in done])
     value = table.key.view(score.dtype).astype(np.float64)

@@ -59,6 +59,12 @@ class Confusion(Record):
         c.__dict__.update(tp=tp, fp=fp, _n_pos=n_pos, _n_neg=n_neg)
         return c
 
+    @classmethod
+    def of_rates(cls, recall: Any, fpr: Any, share: Any, n: Any) -> Confusion:
+        """Make n cases, of which a share is positive, with these rates."""
+        pos, neg = n * share, n * (1 - share)
+        return cls(recall * pos, fpr * neg, (1 - recall) * pos, (1 - fpr) * neg)
+
     def __getattr__(self, name: str) -> Any:
         known = self.__dict__
         if name == "fn" and "_n_pos" in known:
@@ -87,11 +93,13 @@ class Confusion(Record):
         parts = [n if w == 1 else w * n for w, n in pairs if w]
         return sum(parts[1:], parts[0]) if parts else 0
 
-    def at_prevalence(self, prevalence: float) -> Confusion:
-        """Give the same rates for a population of another prevalence.
+    def at_prevalence(self, prevalence: float | None) -> Confusion:
+        """Give the same rates for a population of another prevalence; None: this one.
 
         The counts are scaled to the same number of cases, so they are no longer whole.
         """
+        if prevalence is None:
+            return self
         prevalence = _options.fraction(prevalence, "prevalence", ends="[]")
         pos, neg = self.tp + self.fn, self.fp + self.tn
         with np.errstate(divide="ignore", invalid="ignore"):

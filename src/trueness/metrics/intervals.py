@@ -77,7 +77,7 @@ def estimates(
     if free:
         wanted = [m for m in wanted if not depends_on_prevalence(m)]
     drawn = _drawn(c, prevalence, sampling, _options.generator(rng), weighed, level)
-    used = c if prevalence is None else c.at_prevalence(prevalence)
+    used = c.at_prevalence(prevalence)
     return {
         m.name: _estimate(m, c, used, drawn, level, prevalence, weighed) for m in wanted
     }
@@ -143,7 +143,7 @@ def _linearised(
     moved = cells * (1 + _STEP * np.concatenate([np.eye(4), -np.eye(4)]))
     moved *= cells.sum() / moved.sum(axis=1, keepdims=True)
     near = Confusion(*np.vstack([moved, cells]).T)
-    values = m(near if prevalence is None else near.at_prevalence(prevalence))
+    values = m(near.at_prevalence(prevalence))
     # central differences, by a ten-thousandth of each cell
     slope = (values[:4] - values[4:8]) / (2 * _STEP * cells)
     number = cells.sum() ** 2 / weighed.square.sum()

@@ -137,7 +137,7 @@ class Leakage(Answer, Through):
         u = _columns.probabilities(u, "u")
         x, y = self.specificity, self.miss_rate_at
         at = np.searchsorted(x, u - _SNAP, side="left")
-        return _between(x, y, np.maximum(at - 1, 0), at, u)
+        return _between(x, y, (np.maximum(at - 1, 0), at), at, u)
 
     def inverse(self, v: ArrayLike) -> Any:
         """Give the highest specificity that misses at most a share v of positives."""
@@ -145,7 +145,7 @@ class Leakage(Answer, Through):
         x, y = self.specificity, self.miss_rate_at
         at = np.searchsorted(y, v + _SNAP, side="right") - 1
         last = np.minimum(at + 1, y.size - 1)
-        return np.where(np.abs(y[at] - v) <= _SNAP, x[at], chord(y, x, at, last, v))
+        return _between(y, x, (at, last), at, v)
 
     def density(self, u: ArrayLike, bins: int = 20) -> Any:
         r"""What is the density of positives over that of negatives at this quantile?
@@ -165,9 +165,9 @@ class Leakage(Answer, Through):
         return np.diff(height)[at] * number
 
 
-def _between(x: Floats, y: Floats, before: Any, at: Any, u: Any) -> Any:
-    """Go straight from the corner before to the corner at or after u."""
-    return np.where(np.abs(x[at] - u) <= _SNAP, y[at], chord(x, y, before, at, u))
+def _between(x: Floats, y: Floats, ends: tuple[Any, Any], at: Any, u: Any) -> Any:
+    """Go straight between two corners around u; where one is meant, take its height."""
+    return np.where(np.abs(x[at] - u) <= _SNAP, y[at], chord(x, y, *ends, u))
 
 
 def chord(x: Floats, y: Floats, i: Any, j: Any, u: Any) -> Any:

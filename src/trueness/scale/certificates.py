@@ -56,7 +56,13 @@ from trueness.scale.envelopes import (
     reliability_bounds,
     roc_bounds,
 )
-from trueness.scale.rectangles import Rectangles, range_in, rectangles_of, search
+from trueness.scale.rectangles import (
+    Rectangles,
+    RectangleSearch,
+    range_in,
+    rectangles_of,
+    search,
+)
 from trueness.threshold.costs import cost_curve, decision_curve
 from trueness.threshold.operating_point import (
     OperatingPoint,
@@ -242,12 +248,9 @@ def _best_threshold(point: OperatingPoint, t: Tally, given: Given) -> OperatingP
     point = on_bins(point, t)
     if given["method"] == "fermi-dirac":  # expects cases instead of counting them
         return replace(point, limits=NOT_KNOWN)
-    minimised = given["minimize"] is not None
-    _, objective = read_objective(given["maximize"], given["minimize"])
-    constraints = read_constraints(given["subject_to"])
-    found = search(t, objective, constraints, given["prevalence"])
+    found, _, _ = _searched(t, given)
     low, high = found.reached, max(found.possible, found.reached)
-    low, high = (-high, -low) if minimised else (low, high)
+    low, high = (low, high) if given["minimize"] is None else (-high, -low)
     alive = found.alive
     places = [
         *(v for ends in point.intervals for v in ends),
@@ -261,6 +264,13 @@ def _best_threshold(point: OperatingPoint, t: Tally, given: Given) -> OperatingP
     )
 
 
+def _searched(t: Tally, given: Given) -> tuple[RectangleSearch, Metric, Metric]:
+    """Ask which bins may hold the best cut, and what was asked for and maximised."""
+    asked, objective = read_objective(given["maximize"], given["minimize"])
+    constraints = read_constraints(given["subject_to"])
+    return search(t, objective, constraints, given["prevalence"]), asked, objective
+
+
 def _only_inside(t: Tally, given: Given) -> Bounds | None:
     """Bound the best value when only cuts inside the bins can meet the constraints.
 
@@ -269,10 +279,8 @@ def _only_inside(t: Tally, given: Given) -> Bounds | None:
     """
     if given["method"] == "fermi-dirac":
         return None
-    asked, objective = read_objective(given["maximize"], given["minimize"])
-    constraints = read_constraints(given["subject_to"])
-    found = search(t, objective, constraints, given["prevalence"])
-    settled = not constraints or not found.alive.any()
+    found, asked, objective = _searched(t, given)
+    settled = not read_constraints(given["subject_to"]) or not found.alive.any()
     if settled or np.isfinite(found.reached):
         return None
     ends = range_in(rectangles_of(t), objective, given["prevalence"])
@@ -388,7 +396,7 @@ def _at_cut(b: Rectangles, metric: Metric, at: int, prevalence: float | None) ->
     tp = int(b.tp[1][at - 1]) if at else 0
     fp = int(b.fp[1][at - 1]) if at else 0
     c = Confusion(tp, fp, b.n_pos - tp, b.n_neg - fp)
-    return float(metric(c if prevalence is None else c.at_prevalence(prevalence)))
+    return float(metric(c.at_prevalence(prevalence)))
 
 
 class Bounded(NamedTuple):

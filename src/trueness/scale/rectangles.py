@@ -101,12 +101,11 @@ def _extremes(metric: Metric, corners: Sequence[Confusion]) -> tuple[Floats, Flo
 
 
 def _corners(b: Rectangles, prevalence: float | None) -> list[Confusion]:
-    found = []
-    for tp in b.tp:
-        for fp in b.fp:
-            c = Confusion(tp, fp, b.n_pos - tp, b.n_neg - fp)
-            found.append(c if prevalence is None else c.at_prevalence(prevalence))
-    return found
+    return [
+        Confusion(tp, fp, b.n_pos - tp, b.n_neg - fp).at_prevalence(prevalence)
+        for tp in b.tp
+        for fp in b.fp
+    ]
 
 
 class RectangleSearch(NamedTuple):

@@ -85,7 +85,7 @@ def all_cuts(t: Tally, prevalence: float | None, what: str) -> Cuts:
         _cases.both_classes(t, f"{what} at another prevalence")
     if t.weighted:
         seen = sweep(t)
-        used = seen if prevalence is None else seen.at_prevalence(prevalence)
+        used = seen.at_prevalence(prevalence)
         kind = {"counted": False, "weighted": True}
         return Cuts(t.labelled().score, seen, used, exact.Scale(), prevalence, **kind)
     return make_cuts(t.labelled().score, sweep(t), prevalence)
@@ -121,7 +121,7 @@ def expected_cuts(t: Tally, prevalence: float | None, auc: float | None) -> Cuts
     used = _expected(fermi_dirac(t), t.pos + t.neg)
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence")
-        used = used.at_prevalence(prevalence)
+    used = used.at_prevalence(prevalence)
     return Cuts(t.score, sweep(t), used, exact.Scale(), prevalence, counted=False)
 
 

@@ -275,7 +275,7 @@ def _rates(c: Confusion) -> tuple[float, float]:
 
 def _scaled(task: _DecisionTask, counts: Floats) -> Confusion:
     c = Confusion(*(counts * ((task.panel.n_pos + task.panel.n_neg) / counts.sum())))
-    return c if task.prevalence is None else c.at_prevalence(task.prevalence)
+    return c.at_prevalence(task.prevalence)
 
 
 def _mixed(task: _DecisionTask) -> tuple[tuple[Part, ...], float]:

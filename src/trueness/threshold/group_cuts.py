@@ -552,9 +552,7 @@ def _posterior(c: Confusion, rng: np.random.Generator) -> Confusion:
     recall = rng.beta(tp + 0.5, fn + 0.5, _DRAWS)
     fpr = rng.beta(fp + 0.5, tn + 0.5, _DRAWS)
     share = rng.beta(tp + fn + 0.5, fp + tn + 0.5, _DRAWS)
-    n = tp + fp + fn + tn
-    p, q = n * share, n * (1 - share)
-    return Confusion(recall * p, fpr * q, (1 - recall) * p, (1 - fpr) * q)
+    return Confusion.of_rates(recall, fpr, share, tp + fp + fn + tn)
 
 
 def _infeasible(ask: _Ask, seconds: float) -> Infeasible:

@@ -486,12 +486,11 @@ def rate_draws(
         rate, cases = without_optimism(int(seen), n, bag[:, k], whole[:, k])
         # Jeffreys' prior: half a case of each kind
         rates.append(rng.beta(rate * cases + 0.5, (1 - rate) * cases + 0.5, size=DRAWS))
-    total, (recall, fpr) = sum(sizes), rates
     part: Any = share.draw(rng, DRAWS) if isinstance(share, Share) else share
     if part is None:
         part = rng.beta(sizes[0] + 0.5, sizes[1] + 0.5, DRAWS)
-    p, q = total * part, total * (1 - part)
-    return Confusion(recall * p, fpr * q, (1 - recall) * p, (1 - fpr) * q)
+    recall, fpr = rates
+    return Confusion.of_rates(recall, fpr, part, sum(sizes))
 
 
 def without_optimism(
