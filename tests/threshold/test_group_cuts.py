@@ -158,3 +158,13 @@ def test_wrong_input():
         group_thresholds({"a": t, "b": t}, subject_to="recall_ratio >= 2")
     with pytest.raises(Infeasible, match=r"precision_min .* cannot be met"):
         group_thresholds({"a": t, "b": t}, subject_to="precision_min >= 0.99")
+
+
+def test_the_common_threshold_is_that_of_all_cases_together():
+    a = Tally([4, 3, 2, 1], pos=[3, 1, 1, 0], neg=[0, 1, 1, 3])
+    b = Tally([4, 3, 2, 1], pos=[2, 1, 1, 1], neg=[0, 1, 1, 3])
+    for metric in ("accuracy", "youden", "f1"):
+        point = trueness.best_threshold(a + b, metric)
+        found = group_thresholds({"a": a, "b": b}, metric)
+        assert found.common_threshold == point.threshold
+        assert found.common_value == point.value

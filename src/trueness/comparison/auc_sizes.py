@@ -161,6 +161,7 @@ def _placements(score: Floats, pos: int) -> Floats:
     n = score.shape[1]
     order = np.argsort(score, axis=1)
     below = np.cumsum(order >= pos, axis=1)  # negatives up to each place
+    # positives: negatives below; negatives: positives above, all less those up to here
     ranked = np.where(
         order < pos, below / (n - pos), 1 - (np.arange(1, n + 1) - below) / pos
     )

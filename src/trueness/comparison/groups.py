@@ -232,6 +232,7 @@ def _cluster_draws(
                 "cluster_bootstrap drew samples of one class only in nine of ten "
                 "cases: too few clusters have positives, or negatives."
             )
+        # the last entry is the cluster with exchanged labels
         weight = rng.multinomial(m, share)
         neg = scale * (weight[:m] @ stack[0]) + weight[m] * whole.pos
         pos = scale * (weight[:m] @ stack[1]) + weight[m] * whole.neg

@@ -160,6 +160,7 @@ def _named(
 
 def _root(spearman: Floats) -> Floats:
     """Give a matrix whose product with standard noise has these rank correlations."""
+    # exact for normal scores (Pearson 1907)
     pearson = 2 * np.sin(np.pi * spearman / 6)
     np.fill_diagonal(pearson, 1.0)
     value, vector = np.linalg.eigh(pearson)

@@ -166,6 +166,7 @@ def equal_cases(share: Any, total: Any, yes: Any, no: Any, most: float) -> Any:
     inner = (share > 0) & (share < 1) & (own > 0)
     p, own = np.where(inner, share, 0.5), np.where(own > 0, own, 1.0)
     plain = p * (1 - p) * own / total**2
+    # linearised: a case moves the share by its weight times 1 - p, or by -p
     seen = ((1 - p) ** 2 * yes + p**2 * no) / total**2
     # effective cases, fewer where one side is thin: how far V can be believed
     known = total**2 / own * 4 * p * (1 - p)

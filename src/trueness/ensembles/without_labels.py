@@ -293,6 +293,7 @@ def _slope(ranked: Ranked, value: Floats, image: Floats, *, fixed: bool) -> Floa
     for k in range(value.size):
         moved = value.copy()
         middle = 0.5 if k == 0 else 0.0
+        # away from 0 and 1, where the EM step has no value on the other side
         room = min(1e-6, (0.5 - abs(value[k] - middle)) / 2)
         h = room if value[k] < middle else -room
         moved[k] += h
@@ -308,6 +309,7 @@ def _influence(ranked: Ranked, value: Floats, *, fixed: bool) -> Floats:
         count = np.maximum((ranked.cases * case) @ ranked.seen, 1e-300)
         mean = (ranked.cases * case) @ ranked.x / count
         parts.append(case[:, None] * ranked.seen * (ranked.x - mean) / count)
+    # what a case adds to the prevalence, and to the difference of the class means
     first = (weight - value[0]) / ranked.cases.sum()
     away = np.column_stack([0 * first if fixed else first, parts[0] - parts[1]])
     return np.asarray(away.T @ (away * ranked.cases[:, None]))

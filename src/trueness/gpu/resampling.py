@@ -41,6 +41,7 @@ def _plain(x: DeviceTally, left: Any, right: Any, seeds: Any) -> list[Any]:
     for first, second in seeds:
         neg, pos = _poisson(x, x.n_neg, first), _poisson(x, x.n_pos, second)
         upto = xp.cumulative_sum(neg, include_initial=True)
+        # a pair won counts twice, a tie once: negatives below, plus those at or below
         wins = xp.sum((upto[left] + upto[right]) * pos)
         found.append(xp.stack([wins, xp.sum(pos), upto[-1]]))
     return found

@@ -306,6 +306,7 @@ def _sum(terms: Terms, constant: float) -> Metric:
     kept = tuple((w, parts[name]) for name, w in weight.items() if w)
     low, high = constant, constant
     for w, part in kept:
+        # a negative weight makes the upper end the lower one
         ends = sorted(w * end for end in part.range)
         low, high = low + ends[0], high + ends[1]
     return Metric(

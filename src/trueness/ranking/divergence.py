@@ -151,6 +151,7 @@ _INFINITE = (
 
 def _apart(t: Tally, level: float) -> tuple[Estimate, ...]:
     """Classes that one cut parts: from what it proves up to infinity."""
+    # all positives above, all negatives below: each share is at least this
     found, missed = (_least(n, level) for n in (t.n_pos, t.n_neg))
     p, q = found, max(0.0, 1 - missed)  # flagged positives at least, negatives at most
     proven = (divergence(p, q), divergence(q, p)) if p > q else (0.0, 0.0)

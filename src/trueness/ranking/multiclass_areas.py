@@ -99,6 +99,7 @@ def interval(
     """
     size = np.bincount(code)
     square = np.bincount(code, influence**2) / code.size**2
+    # each class is a sample of its own: n / (n - 1) and Satterthwaite by class
     parts = square * size / np.maximum(size - 1, 1)
     error = float(np.sqrt(parts.sum()))
     if error < 1e-12 or not 0 < value < 1:  # sums round in their last digits

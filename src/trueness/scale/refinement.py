@@ -407,6 +407,7 @@ def _runs(alive: Flags, cases: Ints) -> list[RefinementRun]:
     upto = np.concatenate([[0], np.cumsum(cases)])
     gap = upto[first[1:]] - upto[stop[:-1]]
     if gap.size >= _RANGES:
+        # the widest gaps stay open: few rows are counted twice
         keep = np.sort(np.argsort(-gap, kind="stable")[: _RANGES - 1])
         first = np.concatenate([first[:1], first[1:][keep]])
         stop = np.concatenate([stop[:-1][keep], stop[-1:]])

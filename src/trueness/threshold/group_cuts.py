@@ -35,10 +35,12 @@ from trueness.threshold.cuts import (
     Cuts,
     Interval,
     all_cuts,
+    best_cuts,
     exact_values,
     holds,
     interval_of,
     met_by,
+    most_balanced,
     threshold_of,
     value_at,
     values_of,
@@ -500,11 +502,10 @@ def _common(ask: _Ask, objective: Metric) -> tuple[float, float, dict[str, float
     parts = [c.seen[at].cells for c, at in zip(ask.cuts, places, strict=True)]
     seen = Confusion(*np.sum(parts, axis=0))
     cuts = Cuts(score, seen, seen, ask.whole.scale)
-    keep = met_by([cuts], ask.totals).all(axis=0)
-    values = np.where(keep, values_of(cuts, objective), np.nan)
-    if np.isnan(values).all():
+    best = best_cuts(cuts, objective, met_by([cuts], ask.totals).all(axis=0))
+    if not best.size:
         return math.nan, math.nan, {}
-    k = int(np.nanargmax(values))
+    k = most_balanced(cuts, best)
     here = [int(at[k]) for at in places]
     gaps = {
         b.name: float(b.of(_values(ask, b, here)))

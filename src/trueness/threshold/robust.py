@@ -135,6 +135,7 @@ def robust_cut(
     allowed = met_by(cuts, constraints).all(axis=0)
     values = np.array([values_of(c, objective) for c in cuts])
     top = np.array([np.nanmax(v[allowed]) for v in values])
+    # what the best cut of each prevalence would have given more
     regret = np.where(allowed, (top[:, None] - values).max(axis=0), np.nan)
     least = np.nanmin(regret)
     k = most_balanced(cuts[0], np.flatnonzero(regret <= least + 1e-12 * abs(least)))

@@ -86,6 +86,7 @@ class EntropicBinomial(Record):
 def _majority_pmf(y: Floats, n: ArrayLike, p: ArrayLike) -> Floats:
     """Zhang (2024), eq. (2)."""
     n = np.asarray(n, np.float64)
+    # either class may be the majority; a tie is one outcome, not two
     both = binomial_pmf(y, n, p) + binomial_pmf(n - y, n, p)
     return np.where(2 * y < n, 0.0, np.where(2 * y == n, both / 2, both))
 

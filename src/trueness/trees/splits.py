@@ -136,6 +136,7 @@ def compare_splits(
 
 
 def _ranked(rows: list[tuple[str, int, float, float, float, int]]) -> SplitComparison:
+    # rounded, so that what is equal in theory stays in the given order
     rows = sorted(rows, key=lambda r: (-round(r[3], 12), -round(r[2], 12)))
     name, leaves, confidence, utility, gini, cases = zip(*rows, strict=True)
     purest = np.array(gini)
