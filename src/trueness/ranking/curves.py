@@ -501,9 +501,8 @@ def _a_curve(curve: object, kinds: tuple[Any, ...], what: str, how: str) -> None
 def _goals(points: int | None, tolerance: float | None) -> tuple[int, float]:
     if points is None and tolerance is None:
         raise InputError("simplify needs points=200 or tolerance=0.001, or both.")
-    most = 2**62 if points is None else points
+    most = 2**62
+    if points is not None:
+        most = _options.whole_number(points, "points", at_least=2)
     allowed = 0.0 if tolerance is None else tolerance
-    return (
-        _options.whole_number(most, "points", at_least=2),
-        _options.not_negative(allowed, "tolerance"),
-    )
+    return most, _options.not_negative(allowed, "tolerance")
