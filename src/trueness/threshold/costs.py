@@ -366,7 +366,10 @@ def _standardised_spread(sure: Certainty, odds: Floats) -> tuple[Floats, Floats]
     """One sample of all cases, as a share of its positives: TPR - odds * FP / P."""
     found, low, high = sure.rate("tp", "pos")
     # given FP + P, FP is binomial with the share whose odds are FP / P
-    alarms, few, many = (q / (1 - q) for q in sure.rate("fp", "fp + pos"))
+    # (a limit may round to 1, whose odds no number holds)
+    end = np.finfo(float).epsneg
+    rates = sure.rate("fp", "fp + pos")
+    alarms, few, many = (q / np.maximum(1 - q, end) for q in rates)
     below = _joined([found - low, odds * (many - alarms)], np.zeros(odds.size))
     above = _joined([high - found, odds * (alarms - few)], np.zeros(odds.size))
     return below, above

@@ -279,7 +279,8 @@ def spread(value: float, values: Floats, level: float) -> Estimate:
     power = int(np.frexp(np.abs(finite).max(initial=0.0))[1])  # 1e300 has no square
     sd = float(np.ldexp(finite, -power).std(ddof=1)) if finite.size > 1 else math.nan
     sd = float(np.ldexp(sd, power))
-    return Estimate(value, float(ends[0]), float(ends[1]), level, "bootstrap", sd)
+    low, high = min(value, float(ends[0])), max(value, float(ends[1]))
+    return Estimate(value, low, high, level, "bootstrap", sd)
 
 
 def repeated(

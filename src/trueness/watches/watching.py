@@ -18,7 +18,7 @@ from scipy.special import logsumexp
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import described, nearest
+from trueness._core.checks.words import described, is_one, is_several, nearest
 from trueness._core.doors import door
 from trueness.counts.answers import refuse_weights, whole_cases
 from trueness.counts.values import Panel, Tally
@@ -334,7 +334,11 @@ def watch(
         _cases.one_classifier(baseline, "watch")
     if threshold is not None:
         threshold = _options.real_number(threshold, "threshold")
+    if near is not None:
+        near = _options.fraction(near, "near", ends="[]")
+    margin = _options.real_number(margin, "margin")
     _judges(what, judges)
+    _groups(by, groups)
     side, bound, spent = _bound(
         what, threshold, at_least, at_most, baseline, margin, level
     )
@@ -367,6 +371,19 @@ def _judges(what: str, judges: Sequence[str] | None) -> None:
         raise InputError(
             'A watch on prevalence needs judges=["a", "b"], the columns of their '
             "verdicts; other watches take none."
+        )
+
+
+def _groups(by: Any, groups: Any) -> None:
+    if by is None and groups is None:
+        return
+    if not isinstance(by, str):
+        raise InputError(f"by names the column of the groups; found {described(by)}.")
+    if groups is None:
+        return
+    if not is_several(groups) or not all(map(is_one, groups)) or not [*groups]:
+        raise InputError(
+            f"groups is a list of the names of groups; found {described(groups)}."
         )
 
 

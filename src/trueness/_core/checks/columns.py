@@ -132,7 +132,9 @@ _BEYOND = (
 def _exact_integers(values: Array, what: str) -> Array:
     converted = values.astype(np.float64)
     # float64 holds integers exactly up to 2**53 only: beyond it ties would appear
-    if values.size and not np.array_equal(converted.astype(values.dtype), values):
+    with np.errstate(invalid="ignore"):  # 2**63 - 1 rounds to 2**63, which is none
+        back = converted.astype(values.dtype)
+    if values.size and not np.array_equal(back, values):
         raise InputError(_BEYOND.format(what=what))
     return converted
 
