@@ -206,3 +206,43 @@ def test_weighted_cases(rng, tmp_path, monkeypatch):
     sites = trueness.tally(d, **words, by="site")
     found = trueness.check(t, ["auc >= 0.6"], cluster=sites, adjust="none")
     assert found.verdicts[0].low == pytest.approx(low)
+
+
+def test_weighted_cases_against_a_baseline_on_the_same_cases(
+    rng, tmp_path, monkeypatch
+):
+    """The limits are those of the paired comparisons; in files as in Python."""
+    monkeypatch.chdir(tmp_path)
+    y = rng.random(300) < 0.4
+    d = pd.DataFrame({"y": y.astype(int)})
+    for name, gap in (("s", 1.5), ("old", 1.2)):
+        d[name] = rng.normal(size=300) + gap * y
+    d["w"] = np.where(rng.random(300) < 0.5, 0.5, 3.0)
+    p = trueness.panel(d, label="y", scores=["s", "old"], weight="w")
+    asked = [
+        {"metric": "auc", "not_worse_than": "old", "margin": 0.1},
+        {"metric": "recall", "threshold": 0.5, "not_worse_than": "old", "margin": 0.1},
+    ]
+    found = trueness.check(p, asked, adjust="none").verdicts
+    twins = [
+        trueness.compare_auc(p, level=0.9),
+        trueness.compare_metric(p, "recall", thresholds=0.5, level=0.9),
+    ]
+    for verdict, twin in zip(found, twins, strict=True):
+        own = twin.pairs[0].difference
+        assert (verdict.value, verdict.low) == pytest.approx((own.value, own.low))
+        assert verdict.cases == round(d.w.sum() ** 2 / (d.w**2).sum())
+    d.to_parquet("p.parquet")
+    Path("q.toml").write_text(
+        'label = "y"\nscore = "s"\nweight = "w"\nadjust = "none"\n'
+        '[[require]]\nmetric = "auc"\nnot_worse_than = "old"\nmargin = 0.1\n'
+    )
+    said = CliRunner().invoke(app, ["check", "q.toml", "p.parquet", "--json"])
+    assert said.exit_code in (0, 4, 5), said.stderr
+    assert f"{found[0].low:.4g}"[:5] in said.stdout
+
+
+def test_a_level_of_a_coin_is_refused():
+    t = trueness.Tally([0.9, 0.1], neg=[5, 45], pos=[45, 5])
+    with pytest.raises(trueness.InputError, match="must be above"):
+        trueness.check(t, ["auc >= 0.5"], level=0.5)

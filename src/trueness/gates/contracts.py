@@ -271,7 +271,7 @@ SCHEMA: dict[str, Any] = {
             "type": "string",
             "description": "Column that says which cases belong together: patients.",
         },
-        "level": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        "level": {"type": "number", "exclusiveMinimum": 0.5, "exclusiveMaximum": 1},
         "adjust": {"enum": ["holm", "none"]},
         "undecided": {"enum": ["report", "pass", "fail"]},
         "require": {

@@ -20,6 +20,7 @@ from trueness.gates.measures import (
     Interval,
     at_threshold,
     clustered_limits,
+    equal_cases,
     metric_limits,
     paired_auc_limits,
     weighted_limits,
@@ -62,9 +63,11 @@ def difference_limits(a: Limits, b: Limits) -> Limits:
 
 def paired_limits(r: Requirement, two: Panel, cluster: Any = None) -> Limits:
     """Limits of a difference on the same cases, first less second."""
-    n = two.n_pos + two.n_neg
+    n, of = int(two.n_pos + two.n_neg), "labelled"
+    if two.weighted:
+        n, of = equal_cases(two), "equally weighted"
     tied = {} if cluster is None else {"cluster": cluster}
-    if r.metric == "auc" and not tied:
+    if r.metric == "auc" and not tied and not two.weighted:
         return cache(lambda alpha: paired_auc_limits(two, alpha))
 
     def limits(alpha: float) -> Interval:
@@ -82,7 +85,7 @@ def paired_limits(r: Requirement, two: Panel, cluster: Any = None) -> Limits:
         d = found.pairs[0].difference
         sign = 1 if found.pairs[0].first == two.names[0] else -1
         low, high = sorted((sign * d.low, sign * d.high))
-        return Interval(sign * d.value, low, high, n, "labelled")
+        return Interval(sign * d.value, low, high, n, of)
 
     return cache(limits)
 

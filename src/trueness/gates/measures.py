@@ -344,16 +344,17 @@ def clustered_limits(
 def weighted_limits(
     name: str, t: Tally, threshold: float | None, alpha: float
 ) -> Interval:
-    """Between which numbers does a measure of weighted cases lie?
-
-    ``n`` is the number of equal cases that tell as much (Kish 1965).
-    """
+    """Between which numbers does a measure of weighted cases lie?"""
     found = _of_own_interval(
         name, t, threshold, "weighted cases", {"level": 1 - 2 * alpha}
     )
-    weight = float(t.n_pos + t.n_neg)
-    square = float(sum(part.sum() for part in t.squares[:2]))
-    return _estimate(found, max(1, round(weight**2 / square)), "equally weighted")
+    return _estimate(found, equal_cases(t), "equally weighted")
+
+
+def equal_cases(x: Tally | Panel) -> int:
+    """How many cases of equal weight tell as much (Kish 1965)?"""
+    square = float(sum(part.sum() for part in x.squares[:2]))
+    return max(1, round(float(x.n_pos + x.n_neg) ** 2 / square)) if square else 1
 
 
 def _of_own_interval(

@@ -260,7 +260,11 @@ def check_all(
     cases: panels whose last column is the number of the cluster.
     """
     tied = clusters or {}
-    _options.fraction(level, "level")
+    if _options.fraction(level, "level") <= 0.5:
+        raise InputError(
+            f"level must be above 0.5, since a verdict that is wrong more often than "
+            f"not is none; found {level:g}. Type level=0.95."
+        )
     _options.choice(adjust, ("holm", "none"), "adjust")
     if not asked and not facts:
         raise InputError('A check needs requirements; found none. Type ["auc >= 0.8"].')
@@ -390,7 +394,6 @@ def _against(
     side = -1 if r.lower_is_better else 1
     named = str(r.not_worse_than)
     if named in panels:
-        refuse_weights(panels[named], "a comparison with a baseline on the same cases")
         limits = paired_limits(r, panels[named], _of_group(tied, named))
         how = "paired: the same cases"
     elif isinstance(baseline, Tally):
