@@ -250,7 +250,7 @@ class _CurvesAsked(NamedTuple):
 def _asked(
     margin: float | None, level: float, points: int, rng: Seed, replicates: int
 ) -> _CurvesAsked:
-    points = _options.whole_number(points, "points", at_least=3)
+    points = _options.whole_number(points, "points", at_least=3, at_most=10**6)
     return _CurvesAsked(
         np.linspace(0, 1, points + 1)[:-1],
         _options.fraction(level, "level"),

@@ -181,9 +181,11 @@ def share_range(value: object, what: str) -> tuple[float, float]:
     return low, high
 
 
-def whole_number(value: object, what: str, *, at_least: int = 0) -> int:
+def whole_number(
+    value: object, what: str, *, at_least: int = 0, at_most: float = math.inf
+) -> int:
     """Pass on one whole number that is large enough."""
-    number, most = real_number(value, what), _MOST.get(what, math.inf)
+    number, most = real_number(value, what), min(_MOST.get(what, math.inf), at_most)
     if number.is_integer() and at_least <= number <= most:
         return int(value)  # type: ignore[call-overload, no-any-return]
     end = "or more" if most == math.inf else f"or more, up to {most:,}"
@@ -193,8 +195,7 @@ def whole_number(value: object, what: str, *, at_least: int = 0) -> int:
 
 
 # what is repeated so often would never end, or not fit into any memory
-_MOST = {"replicates": 10**7, "draws": 10**8, "repeats": 10**7}
-_MOST |= {"points": 10**6, "bins": 10**7}
+_MOST = {"replicates": 10**7, "draws": 10**8, "repeats": 10**7, "bins": 10**7}
 
 
 def alone(what: str, given: str, **others: object) -> None:
