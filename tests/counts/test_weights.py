@@ -12,6 +12,7 @@ import pytest
 
 import trueness
 from trueness._core.checks.errors import InputError
+from trueness.counts import weighing
 from trueness.counts.values import Panel, Tally
 from trueness.counts.weighing import descending
 
@@ -63,6 +64,20 @@ def test_large_arrays_take_the_fast_ways(kind, distinct):
         for power, got in ((1, column), (2, t.squares[k])):
             want = np.bincount(row, (w * (y == k)) ** power)[::-1]
             np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("digits", [1, 12])
+def test_parts_follow_one_another(monkeypatch, kind, digits):
+    rng = np.random.default_rng(1)
+    s = np.round(rng.normal(size=5000), digits).astype(kind)
+    code, w = rng.integers(0, 3, s.size), rng.exponential(size=s.size)
+    whole = weighing._weigh_in_parts(s, code, w)
+    monkeypatch.setattr(weighing, "_PART", 300)
+    for a, b in zip(weighing._weigh_in_parts(s, code, w), whole, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13)
+    equal = weighing._weigh_in_parts(np.zeros(5000, kind), code, w)
+    assert [c.size for c in equal] == [1] * 7  # one part holds all
 
 
 @pytest.mark.parametrize("wide", [1.0, 1e-8, 1e300])

@@ -35,7 +35,36 @@ def weigh_scores(score: Array, code: Array, weight: Floats) -> tuple[Array, ...]
     table = _probe(score)
     if table is not None:
         return _weigh_hashed(score, code, weight, _HashTable(table))
-    return _weigh_sorted(score, code, weight)
+    return _weigh_in_parts(score, code, weight)
+
+
+# cases whose scores, labels and weights stay in the cache while they are put in order
+_PART = 1 << 20
+
+
+def _weigh_in_parts(score: Array, code: Array, weight: Floats) -> tuple[Array, ...]:
+    """Deal cases into ranges of scores, highest first, and weigh each range.
+
+    Weights are looked up in the order of the scores: in a million of them that is four
+    times as fast as in ten million. The parts follow one another, so nothing is merged.
+    """
+    parts = min(-(-score.size // _PART), 256)
+    if parts < 2:
+        return _weigh_sorted(score, code, weight)
+    some = np.sort(score[:: max(1, score.size // 4096)])[::-1]
+    limits = some[np.arange(1, parts) * some.size // parts]
+    part = np.empty(score.size, dtype=np.uint8)
+    for b in blocks(score.size):
+        part[b] = np.sum([score[b] < x for x in limits], axis=0, dtype=np.uint8)
+    # NumPy sorts bytes by counting them: each part is read from front to back
+    order = np.argsort(part, kind="stable")
+    edges = np.cumsum(np.bincount(part, minlength=parts))[:-1]
+    done = [
+        _weigh_sorted(score.take(at), code.take(at), weight.take(at))
+        for at in np.split(order, edges)
+        if at.size
+    ]
+    return tuple(np.concatenate(column) for column in zip(*done, strict=True))
 
 
 def _weigh_sorted(score: Array, code: Array, weight: Floats) -> tuple[Array, ...]:
@@ -143,7 +172,7 @@ def _weigh_hashed(
     value = table.key.view(score.dtype).astype(np.float64)
     found = [(value, *(s[k::3] for s in sums for k in range(3)))]
     if missed.size:
-        found.append(_weigh_sorted(score[missed], code[missed], weight[missed]))
+        found.append(_weigh_in_parts(score[missed], code[missed], weight[missed]))
     return merge_counts(found)
 
 
