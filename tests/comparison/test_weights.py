@@ -168,3 +168,24 @@ def test_dominance_of_weighted_cases():
     assert np.mean(weighed.high - weighed.low) > np.mean(copies.high - copies.low)
     apart = trueness.dominates(*(trueness.tally(y, s[k], weight=w) for k in "ab"))
     assert apart.difference == pytest.approx(found.difference)
+
+
+def test_cluster_bootstrap_of_weighted_cases():
+    rng = np.random.default_rng(10)
+    m, y, s, w = 60, *sample(rng, 480, gap=0.3)
+    cluster = rng.integers(0, m, y.size)
+    parts = trueness.tally(y, s["a"], weight=w, by=cluster)
+    found = trueness.cluster_bootstrap(parts, trueness.auc, replicates=400)
+    formula = trueness.auc(y, s["a"], weight=w, cluster=cluster)
+    assert found.value == pytest.approx(formula.value, rel=1e-12)
+    assert found.sd == pytest.approx(formula.sd, rel=0.2)
+
+    def gap(panel):
+        pair = trueness.compare_auc(panel).pairs[0].difference
+        return pair.value
+
+    panels = trueness.panel(y, s, weight=w, by=cluster)
+    paired = trueness.cluster_bootstrap(panels, gap, replicates=300)
+    pair = trueness.compare_auc(y, s, weight=w, cluster=cluster).pairs[0].difference
+    assert paired.value == pytest.approx(pair.value, abs=1e-12)
+    assert paired.sd == pytest.approx(pair.sd, rel=0.2)

@@ -24,8 +24,13 @@ from trueness._core.options import renamed
 from trueness._core.records import Estimate
 from trueness.comparison.redraws import Redrawn, summary
 from trueness.comparison.results import Comparison
-from trueness.counts.answers import whole_cases
-from trueness.counts.resampling import Seed, percentile_interval, resample
+from trueness.counts.resampling import (
+    Seed,
+    drawn_panel,
+    drawn_tally,
+    percentile_interval,
+    resample,
+)
 from trueness.counts.values import Panel, Tally
 
 Statistic = Callable[..., Any]
@@ -108,7 +113,6 @@ def _pairs(names: list[Any], reference: Any) -> list[tuple[int, int]]:
 
 
 @renamed(number="replicates")
-@whole_cases
 def cluster_bootstrap(
     clusters: Mapping[Any, Tally] | Mapping[Any, Panel],
     statistic: Statistic,
@@ -121,7 +125,7 @@ def cluster_bootstrap(
     r"""How sure are we when the cases of a cluster are alike?
 
     Whole clusters (patients, sites, days) are drawn with replacement, and the cases of
-    those drawn are counted together.
+    those drawn are counted together, by weight where they have one.
 
     Parameters
     ----------
@@ -265,5 +269,5 @@ def _stacked(whole: Any, parts: list[Any]) -> tuple[Any, Any]:
 
 def _like(whole: Any, neg: Any, pos: Any) -> Any:
     if isinstance(whole, Tally):
-        return Tally(whole.score, neg, pos)
-    return Panel(whole.names, whole.rows, neg, pos)
+        return drawn_tally(whole, whole.score, neg, pos)
+    return drawn_panel(whole, neg, pos)

@@ -27,7 +27,13 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.progress import progress
 from trueness.counts.bins import merge_bins
-from trueness.counts.values import Panel, Tally, tally_of_bins, tally_of_weights
+from trueness.counts.values import (
+    Panel,
+    Tally,
+    panel_of_rows,
+    tally_of_bins,
+    tally_of_weights,
+)
 from trueness.counts.weights import gamma_draw
 
 Seed = int | np.random.Generator | None
@@ -217,18 +223,32 @@ def resample(t: Tally, rng: Seed = 0, *, stratified: bool = True) -> Tally:
 
 
 def drawn_tally(x: Tally | Panel, score: Floats, neg: Array, pos: Array) -> Tally:
-    """Make a tally of drawn counts, or weights, of the rows of ``x`` at these scores.
+    """Make a tally of drawn counts, or weights, of the rows of ``x``."""
+    if not x.weighted:
+        return Tally(score, neg, pos)
+    return tally_of_weights(score, _drawn_weights(x, neg, pos))
+
+
+def drawn_panel(x: Panel, neg: Array, pos: Array) -> Panel:
+    """Make a panel of drawn counts, or weights, of the rows of ``x``."""
+    if not x.weighted:
+        return Panel(x.names, x.rows, neg, pos)
+    some = neg + pos > 0
+    columns = (c[some] for c in (x.rows, *_drawn_weights(x, neg, pos)))
+    return panel_of_rows(x.names, *columns)
+
+
+def _drawn_weights(x: Tally | Panel, neg: Array, pos: Array) -> list[Array]:
+    """Give drawn weights their squares.
 
     A drawn weight keeps the ratio of square to weight of its row: what a case weighs.
     """
-    if not x.weighted:
-        return Tally(score, neg, pos)
     zero, drawn = np.zeros(neg.size), (neg, pos)
     squares = [
         np.divide(q * new, old, out=np.zeros(zero.size), where=old > 0)
         for q, new, old in zip(x.squares[:2], drawn, (x.neg, x.pos), strict=True)
     ]
-    return tally_of_weights(score, [neg, pos, zero, *squares, zero])
+    return [neg, pos, zero, *squares, zero]
 
 
 def bootstrap(

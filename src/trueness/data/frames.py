@@ -361,8 +361,8 @@ def _tally_frame(
         if at_most is not None:
             if "weight" in wanted:
                 raise InputError(
-                    "at_most= bins a lazy frame by counts. Leave it out, or count the "
-                    "weighted cases first: trueness.tally(...).coarse(1000)."
+                    "at_most= puts counted cases into bins, not weighted ones. Leave "
+                    "it out: the engine of a lazy frame adds up weights as well."
                 )
             rows = engines.by_role(opened, wanted)
             return binned_tally(rows, wanted, positive, at_most)

@@ -105,7 +105,8 @@ def cost_curve(
     _cases.both_classes(t, "cost_curve")
     level = _options.fraction(level, "level")
     every = np.arange(101) / 100
-    w = _options.grid(every if weight is None else weight, "weight")
+    place = "weight (a place on the curve; weights of cases are sample_weight=)"
+    w = _options.grid(every if weight is None else weight, place)
     c, score = sweep(t), t.labelled().score
     at = _cheapest(c.tp, c.fp, w)
     tp, fp = c.tp[at], c.fp[at]
