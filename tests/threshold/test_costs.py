@@ -144,7 +144,7 @@ def test_wrong_input():
         decision_curve(Tally([2, 0.5], pos=[1, 0], neg=[0, 1]))
     with pytest.raises(InputError, match=r"threshold must lie in \[0, 1\); found 1"):
         decision_curve(HAND, threshold=[0.5, 1])
-    with pytest.raises(InputError, match=r"weight must lie in \[0, 1\]"):
+    with pytest.raises(InputError, match=r"sample_weight=\) must lie in \[0, 1\]"):
         cost_curve(HAND, weight=[2])
     for curve in (cost_curve, decision_curve):
         with pytest.raises(NotEnoughCases, match="0 negatives"):
