@@ -288,6 +288,9 @@ def test_the_unit_of_weight_does_not_matter(analysis):
                 np.testing.assert_allclose(found[k], numbers, 1e-5, 1e-7, err_msg=k)
 
 
+TAKE_WEIGHTS = ("scan", "cluster_bootstrap", "compare_groups", "resample")
+
+
 def test_functions_of_counts_without_a_decorator_refuse_too():
     y, s, w = sample(60, unknown=0)
     t, p = trueness.tally(y, s, weight=w), trueness.panel(y, {"a": s}, weight=w)
@@ -301,7 +304,7 @@ def test_functions_of_counts_without_a_decorator_refuse_too():
         except (TypeError, ValueError):
             continue
         first = next((p for p in parameters if "Tally" in str(p.annotation)), None)
-        if first is None or name in ("scan", "compare_groups", "resample"):
+        if first is None or name in TAKE_WEIGHTS:
             continue
         group = "Mapping" in str(first.annotation)
         value = {"x": t, "y": t} if group else t

@@ -529,3 +529,15 @@ def test_gallas_by_all_pairs_of_triples(rng):
     mean = np.mean(list(gap.values()))
     assert found.value == pytest.approx(mean)
     assert found.sd**2 == pytest.approx(max(mean**2 - np.mean(apart), 0.0))
+
+
+def test_the_command_says_what_is_equivalent():
+    from typer.testing import CliRunner
+
+    from trueness.cli import app
+
+    words = "readers sample:readers --label truth --score rating --margin".split()
+    wide = CliRunner().invoke(app, [*words, "0.2", "--method", "gallas"]).output
+    assert "are equivalent" in " ".join(wide.split())
+    narrow = CliRunner().invoke(app, [*words, "0.05", "--pairs", "pooled"]).output
+    assert "are equivalent" not in " ".join(narrow.split())

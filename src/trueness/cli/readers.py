@@ -144,6 +144,11 @@ def _sentences(found: ReaderStudy) -> list[str]:
                 f"than {shown(p.second)} by more than {p.margin:g} (p = "
                 f"{p.p_noninferior:.3g})."
             )
+            if p.p_equivalent < 1 - found.level:
+                lines.append(
+                    f"{shown(p.first)} and {shown(p.second)} are equivalent: they "
+                    f"differ by less than {p.margin:g} (p = {p.p_equivalent:.3g})."
+                )
     return [*lines, *noted(found.notes)]
 
 
