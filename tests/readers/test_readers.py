@@ -536,7 +536,15 @@ def test_the_command_says_what_is_equivalent():
 
     from trueness.cli import app
 
-    words = "readers sample:readers --label truth --score rating --margin".split()
+    words = [
+        "readers",
+        "sample:readers",
+        "--label",
+        "truth",
+        "--score",
+        "rating",
+        "--margin",
+    ]
     wide = CliRunner().invoke(app, [*words, "0.2", "--method", "gallas"]).output
     assert "are equivalent" in " ".join(wide.split())
     narrow = CliRunner().invoke(app, [*words, "0.05", "--pairs", "pooled"]).output
