@@ -171,8 +171,10 @@ def test_average_precision_leaves_out_case_by_case(monkeypatch):
     found = trueness.average_precision(t)
     assert found.sd == pytest.approx(np.sqrt((change**2).sum()), rel=1e-9)
     df = 4 / 3 * (change**2).sum() ** 2 / (change**4).sum()
-    half = stats.t(df).ppf(0.975) * found.sd / (whole * (1 - whole))
-    want = 1 / (1 + np.exp(-np.log(whole / (1 - whole)) + half))
+    bias = -change.sum()  # to first order the changes cancel
+    centre, error = whole - bias, np.hypot(found.sd, bias)
+    half = stats.t(df).ppf(0.975) * error / (centre * (1 - centre))
+    want = 1 / (1 + np.exp(-np.log(centre / (1 - centre)) + half))
     assert found.low == pytest.approx(want, rel=1e-9)
     # where there are too many cases, those of little influence are linearised
     monkeypatch.setattr(mean_precision, "_CELLS", 30 * len(t))

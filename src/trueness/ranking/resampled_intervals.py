@@ -153,17 +153,25 @@ def by_leaving_out(t: Tally, r: Resampling, name: str) -> Estimate:
 def from_changes(
     t: Tally, r: Resampling, change: Floats, number: Floats, name: str
 ) -> Estimate:
-    """Carry what one case less changes to the logit scale, with Student's quantile."""
+    """Carry what one case less changes to the logit scale, with Student's quantile.
+
+    To first order the changes of all cases cancel; what is left of their sum is the
+    jackknife's bias with the sign turned (Quenouille 1956). It is taken off, and counts
+    as an error too, since it is as uncertain as it is large.
+    """
     value = r.value(t)
     known = np.isfinite(change)  # without its only case a class has no value
-    spread = left_out_spread(change[known], number[known])
+    change, number = change[known], number[known]
+    spread = left_out_spread(change, number)
     sd, wide = math.sqrt(spread.variance), r.highest - r.lowest
     if not sd > 1e-12 * wide or not r.lowest < value < r.highest:
         return unseen(t, r, value, name, sd)
     quantile = float(student_quantile(max(spread.df, 1.0), r.level))
-    ends = logit_ends((value - r.lowest) / wide, sd / wide, quantile)
+    place, bias = (value - r.lowest) / wide, -float(number @ change) / wide
+    centre = min(max(place - bias, 1e-3 * place), 1 - 1e-3 * (1 - place))
+    ends = logit_ends(centre, math.hypot(sd / wide, bias), quantile)
     low, high = (r.lowest + wide * e for e in ends)
-    return _inside(r, value, low, high, name, sd)
+    return _inside(r, value, min(low, value), max(high, value), name, sd)
 
 
 def unseen(
