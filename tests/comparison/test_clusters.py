@@ -197,6 +197,22 @@ def test_metrics_at_a_cut(rng):
     assert np.mean(held) > 0.88
 
 
+def test_clusters_without_a_positive_are_no_part_of_a_recall(rng):
+    cluster = np.repeat(np.arange(6), 10)
+    y = np.isin(cluster, [1, 4]).astype(int)
+    s = rng.integers(0, 2, y.size)
+    s[cluster == 1], s[cluster == 4] = [1] * 7 + [0] * 3, [1] * 4 + [0] * 6
+    found = trueness.at_threshold(y, s, 0.5, cluster=cluster)["recall"]
+    # two clusters leave one degree of freedom; recall 0.4 and 0.7 with one left out
+    whole = 11 / 20
+    all_six = np.array([0.4, 0.7, *[whole] * 4])
+    assert found.sd == pytest.approx(np.sqrt(5 / 6 * 6 * all_six.var()))
+    wide = max(found.sd, np.sqrt((0.4 - 0.7) ** 2 / 4))
+    half = stats.t(1).ppf(0.975) * wide / (whole * (1 - whole))
+    want = 1 / (1 + np.exp(-np.log(whole / (1 - whole)) + half))
+    assert found.low == pytest.approx(want)
+
+
 def test_a_million_rows_in_seconds(rng):
     n = 200_000
     y = rng.random(n) < 0.3

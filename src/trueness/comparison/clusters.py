@@ -33,7 +33,6 @@ from trueness.ranking.auc_intervals import AucQuestion
 from trueness.ranking.clusters import (
     Clusters,
     auc_influence,
-    cluster_freedom,
     cluster_spread,
     clustered_auc,
     clusters,
@@ -115,24 +114,26 @@ def compare_clustered_metric(
     _cases.at_least_two(names, "compare_metric")
     Panel(names, c.rows[:1], [1]).vote(thresholds)  # checks the thresholds
     left = left_out(c, metric, _flags(c, thresholds))
-    influence, m = left.influence, c.m
+    m = left.m
 
     def tested(i: int, j: int) -> tuple[Estimate, Test | None]:
         value = float(left.value[i] - left.value[j])
-        part = influence[:, i] - influence[:, j]
-        sd = math.sqrt(m / (m - 1) * float(part @ part))
+        spread = left.spread(left.without[:, i] - left.without[:, j])
+        sd, wide = math.sqrt(spread.variance), math.sqrt(spread.cautious)
         same = sd == 0 and value == 0
         if sd == 0:  # all clusters agree: they count as cases, half of one added to
             # each side (Agresti and Min 2005)
             won, lost = (m * abs(value) + 0.5) / (m + 2), 0.5 / (m + 2)
-            sd = math.sqrt((won + lost - (won - lost) ** 2) / (m + 2))
-        test = student_test(value, sd, cluster_freedom(part), level)
+            sd = wide = math.sqrt((won + lost - (won - lost) ** 2) / (m + 2))
+        test = student_test(value, wide, spread.df, level)
         found = Estimate(value, test.low, test.high, level, "clusters", sd)
         return found, None if same else test
 
-    values = tuple(left_out_estimate(left, k, m, level) for k in range(len(names)))
+    values = tuple(left_out_estimate(left, k, level) for k in range(len(names)))
     method = f"{metric.name}, clusters"
-    return _comparison(names, values, left.value, influence, tested, margin, method)
+    return _comparison(
+        names, values, left.value, left.influence, tested, margin, method
+    )
 
 
 def _flags(c: Clusters, thresholds: Any) -> Array:

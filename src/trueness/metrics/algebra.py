@@ -252,6 +252,20 @@ def _real(value: Any, sign: str) -> float:
     return _options.real_number(value, f"the number after {sign!r}")
 
 
+def classes_of(m: Metric) -> tuple[bool, bool]:
+    """Does a metric depend on the positives, and on the negatives?
+
+    Tried on two tables with the same negatives and two with the same positives.
+
+    >>> classes_of(Metric("hits", lambda c: c.tp / (c.tp + c.fn)))
+    (True, False)
+    """
+    cells = ([7.0, 7.0, 5.0], [3.0, 8.0, 8.0], [4.0, 4.0, 4.0], [10.0, 9.0, 9.0])
+    tables = door("metrics.confusion").Confusion(*map(np.array, cells))
+    one, two, three = np.asarray(m(tables), dtype=np.float64)
+    return bool(two != three), bool(one != two)
+
+
 def depends_on_prevalence(m: Metric) -> bool:
     """Does the metric change with the share of positives? (Class rates do not.)
 

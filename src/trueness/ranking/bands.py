@@ -30,6 +30,7 @@ from trueness.ranking.clusters import (
     cluster_draws,
     cluster_factor,
     clusters,
+    design_effect,
     share_variance,
 )
 from trueness.ranking.curves import precision_at
@@ -273,7 +274,7 @@ def _false_alarms(
     """
     n_pos, n_neg = mirror.n_neg, mirror.n_pos
     # weights are counted in units of an equal negative, of which half a one is added
-    known_neg, known_pos = (e.number for e in sizes(mirror))
+    known_neg, known_pos = _known(mirror, asked)
     unit = n_neg / known_neg
     centre = np.log(n_neg * fpr / unit + 0.5) - math.log(n_pos / unit)
     drawn = np.array(
@@ -388,11 +389,23 @@ def _vertical(
         high = height(x, y, np.minimum(grid + side, 1)) + up
         return value, np.clip(low, 0, 1), np.clip(high, 0, 1)
     drawn = curves_of(counts, grid, asked.replicates, asked.rng, blocks)
-    pos, neg = sizes(t)
-    error = np.sqrt(np.maximum(drawn.var(axis=0), rate_variance(value, pos.number)))
+    n_pos, n_neg = _known(t, asked)
+    error = np.sqrt(np.maximum(drawn.var(axis=0), rate_variance(value, n_pos)))
     c = critical(np.abs(drawn - value) / error, asked.level, asked.kind)
     c *= few_weights(t, asked.level) * few_clusters(asked)
-    return value, *_widened(grid, value, c * error, 2 / neg.number)
+    return value, *_widened(grid, value, c * error, 2 / n_neg)
+
+
+def _known(t: Tally, asked: _BandRequest) -> tuple[float, float]:
+    """As how many independent cases do the positives and the negatives count?
+
+    Where redrawn curves do not vary, cases of clusters that are alike show less.
+    """
+    pos, neg = (e.number for e in sizes(t))
+    if asked.together is None:
+        return pos, neg
+    effect = design_effect(asked.together)
+    return max(pos / effect, 1.0), max(neg / effect, 1.0)
 
 
 def few_clusters(asked: _BandRequest) -> float:

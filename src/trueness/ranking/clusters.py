@@ -40,7 +40,7 @@ from trueness.counts.placements import Placements, placements
 from trueness.counts.rows import merge_rows
 from trueness.counts.values import Panel, Tally, panel_of_rows, tally_of_weights
 from trueness.counts.weights import student_factor
-from trueness.metrics.algebra import Metric
+from trueness.metrics.algebra import Metric, classes_of
 from trueness.metrics.confusion import Confusion
 from trueness.ranking.auc_intervals import (
     AucQuestion,
@@ -274,6 +274,20 @@ def _interval(
     return logit_ends(a, math.sqrt(variance), student_quantile(spread.df, level))
 
 
+def design_effect(c: Clusters) -> float:
+    """By how much more do clusters vary than as many cases? At least 1.
+
+    That of the AUC of the first classifier; where the cases show no spread, clusters
+    are taken for cases.
+    """
+    t = c.tally(0)
+    pos, neg, change = (x[:, 0] for x in auc_influence(c))
+    plain = delong_sd(AucQuestion.of(t, 0.95, 0, 0))
+    if not plain > 0:
+        return float(c.pos.sum() + c.neg.sum()) / c.m
+    return max(1.0, cluster_spread(pos, neg, change, c).cautious / plain**2)
+
+
 def _design_effect(sd: float, plain: float, c: Clusters) -> str:
     effect = (sd / plain) ** 2
     size = float(c.pos.sum() + c.neg.sum()) / c.m
@@ -339,6 +353,7 @@ class LeftOut(NamedTuple):
 
     value: Floats  # (K,)
     without: Floats  # (m, K)
+    there: Array  # (m,) whether the metric depends on the cases of a cluster
 
     @property
     def influence(self) -> Floats:
@@ -346,6 +361,24 @@ class LeftOut(NamedTuple):
         m = len(self.without)
         centred: Floats = self.without - self.without.mean(axis=0)
         return centred * (m - 1) / m
+
+    @property
+    def m(self) -> int:
+        """Count the clusters that the metric depends on."""
+        return int(self.there.sum())
+
+    def spread(self, without: Floats) -> ClusterSpread:
+        """How far does a metric, or a difference of two, vary by these clusters?
+
+        The variance is the jackknife's of all clusters, as in R's survey. Clusters
+        without a positive are no part of the sample of a recall: taken for ones that
+        change nothing, they made five of two clusters, so limits leave them out.
+        """
+        both = []
+        for c in (without, without[self.there]):
+            away = c - c.mean()
+            both.append((len(c) - 1) / len(c) * float(away @ away))
+        return ClusterSpread(both[0], max(both), cluster_freedom(away))
 
 
 def left_out(c: Clusters, metric: Metric, flags: Array) -> LeftOut:
@@ -363,24 +396,27 @@ def left_out(c: Clusters, metric: Metric, flags: Array) -> LeftOut:
     without = np.asarray(metric(rest), dtype=np.float64)
     # a metric without value when one cluster is missing rests on that cluster alone
     without = np.where(np.isfinite(without), without, value)
-    return LeftOut(value, without)
+    on_pos, on_neg = classes_of(metric)
+    there = (on_pos & (pos > 0) | on_neg & (neg > 0))[:, 0]
+    return LeftOut(value, without, there)
 
 
-def left_out_estimate(left: LeftOut, k: int, m: int, level: float) -> Estimate:
+def left_out_estimate(left: LeftOut, k: int, level: float) -> Estimate:
     """Give a metric with Student's interval; a share is kept within 0 and 1."""
-    value, part = float(left.value[k]), left.influence[:, k]
-    sd = math.sqrt(m / (m - 1) * float(part @ part))
-    quantile = float(student_quantile(cluster_freedom(part), level))
+    value, m = float(left.value[k]), left.m
+    spread = left.spread(left.without[:, k])
+    sd, wide = math.sqrt(spread.variance), math.sqrt(spread.cautious)
+    quantile = float(student_quantile(spread.df, level))
     if sd < 1e-9 and 0 < value < 1:  # clusters that agree count as cases, one each
         low, high = (float(end) for end in wilson(value * m, m, level))
     elif sd > 0 and 0 < value < 1:
         # on the logit scale, as the AUC: few clusters make skewed estimates
-        low, high = logit_ends(value, sd, quantile)
+        low, high = logit_ends(value, wide, quantile)
     elif value in (0.0, 1.0):  # no cluster differs: Jeffreys with m of m
         from scipy.special import betaincinv
 
         edge = float(betaincinv(m + 0.5, 0.5, (1 - level) / 2))
         low, high = (edge, 1.0) if value == 1 else (0.0, 1 - edge)
     else:
-        low, high = value - quantile * sd, value + quantile * sd
+        low, high = value - quantile * wide, value + quantile * wide
     return Estimate(value, low, high, level, "clusters", sd)

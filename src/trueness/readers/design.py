@@ -17,7 +17,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import listing
 from trueness._core.doors import door
-from trueness.metrics.algebra import Metric
+from trueness.metrics.algebra import Metric, classes_of
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import metric as read_metric
 
@@ -211,12 +211,8 @@ def endpoint(metric: Metric | str, threshold: float | None) -> Endpoint:
         )
 
     name = f"{chosen.name} at {cut:g}"
-    # two tables with the same positives, and two with the same negatives
-    found = at(np.array([7, 7, 5]), np.array([3, 8, 8]), np.array([11, 11, 9]),
-               np.array([13, 17, 17]))  # fmt: skip
-    depends = bool(found[1] != found[2]), bool(found[0] != found[1])
     kernel = kernels.get(chosen.name)
-    return Endpoint(name, value, without, kernel, chosen.range, depends)
+    return Endpoint(name, value, without, kernel, chosen.range, classes_of(chosen))
 
 
 def _wins(p: Floats, q: Floats) -> Floats:

@@ -227,7 +227,7 @@ def _by_clusters(
     """Give the metrics the intervals that clusters leave."""
     flags = c.rows[:, :1] >= cut
     return {
-        name: left_out_estimate(left_out(c, read_metric(name), flags), 0, c.m, level)
+        name: left_out_estimate(left_out(c, read_metric(name), flags), 0, level)
         for name in found
     }
 
