@@ -58,7 +58,7 @@ from trueness.threshold.guarantees import (
     guaranteed_threshold,
 )
 from trueness.threshold.operating_point import DEFAULT, OperatingPoint
-from trueness.threshold.sentences import amount, objective_of
+from trueness.threshold.sentences import objective_of
 from trueness.threshold.validation import Validation, validate_threshold
 from trueness.threshold.zones import asks_for_two_cuts
 
@@ -467,7 +467,7 @@ def _sentences(point: OperatingPoint) -> list[str]:
             f"thresholds above {low:.6g} and up to {high:.6g} flag the same cases."
         )
     lines.append(
-        f"At this threshold {objective_of(point.objective)} is {amount(point.value)}, "
+        f"At this threshold {objective_of(point.objective)} is {written(point.value)}, "
         f"at a prevalence of {percent(point.prevalence)}."
     )
     lines += noted(point.notes)

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from trueness._core.arrays import Array, Ints, no_cases
 from trueness._core.checks import columns as _columns
 from trueness._core.html import html_table
+from trueness._core.numbers import number_of
 from trueness._core.records import brief
 
 Squares = tuple[Array, Array, Array]  # sums of squared weights: neg, pos, unknown
@@ -157,15 +158,9 @@ def _share(pos: int, neg: int) -> float:
 
 def describe(x: Cases) -> str:
     """Say what was counted."""
-    if x.weighted:
-        return (
-            f"total weight {x.n:,.6g} ({x.n_neg:,.6g} negative, {x.n_pos:,.6g} "
-            f"positive, {x.n_unknown:,.6g} unknown)"
-        )
-    return (
-        f"{x.n:,} cases ({x.n_neg:,} negative, {x.n_pos:,} positive, "
-        f"{x.n_unknown:,} unknown)"
-    )
+    n, neg, pos, unknown = map(number_of, (x.n, x.n_neg, x.n_pos, x.n_unknown))
+    many = f"total weight {n}" if x.weighted else f"{n} cases"
+    return f"{many} ({neg} negative, {pos} positive, {unknown} unknown)"
 
 
 def html(x: Cases, head: tuple[str, ...], rows: Any, most: int = 10) -> str:

@@ -14,15 +14,6 @@ from trueness.threshold.zone_validation import GuaranteedZones, ZoneValidation
 from trueness.threshold.zones import Zones
 
 
-def amount(value: float) -> str:
-    """Write money with its thousands, shares with four digits.
-
-    >>> amount(12345.6), amount(0.25)
-    ('12,346', '0.25')
-    """
-    return f"{value:,.0f}" if abs(value) >= 1e4 else written(value)
-
-
 def objective_of(text: str) -> str:
     """Give what was maximised or minimised, in words."""
     name = text.partition(" ")[2]
@@ -48,8 +39,8 @@ def zone_sentences(z: Zones) -> list[str]:
         )
     single = "no single threshold meets the constraints"
     if z.single == z.single:
-        single = f"with the best single threshold it is {amount(z.single)}"
-    found = f"Then {objective_of(z.objective)} is {amount(z.value)}; {single}."
+        single = f"with the best single threshold it is {written(z.single)}"
+    found = f"Then {objective_of(z.objective)} is {written(z.value)}; {single}."
     more = len(z.pairs) - 1
     others = counted(
         more, "other pair of thresholds is", "other pairs of thresholds are"
@@ -96,17 +87,17 @@ def group_sentences(g: GroupThresholds) -> list[str]:
     """Say what a cut for each group gives, and what one cut for all would."""
     proof = "no other choice of thresholds is better"
     if not g.proved:
-        proof = f"no choice of thresholds is better than {amount(g.bound)}"
+        proof = f"no choice of thresholds is better than {written(g.bound)}"
     what = objective_of(g.objective)
     differ = ", ".join(f"{k} {v:.4g}" for k, v in g.common_gaps.items())
-    lines = [f"With a threshold for each group, {what} is {amount(g.value)}; {proof}."]
+    lines = [f"With a threshold for each group, {what} is {written(g.value)}; {proof}."]
     lines += [f"{name}: {e}." for name, e in g.gaps.items()]
     if g.free_value != g.value:
-        lines.append(f"Without limits on differences it is {amount(g.free_value)}.")
+        lines.append(f"Without limits on differences it is {written(g.free_value)}.")
     if g.common_value == g.common_value:
         lines.append(
             f"One threshold for all, {g.common_threshold:.6g}, gives "
-            f"{amount(g.common_value)}" + (f" with {differ}." if differ else ".")
+            f"{written(g.common_value)}" + (f" with {differ}." if differ else ".")
         )
     return lines
 
@@ -130,17 +121,17 @@ def prevalence_sentences(p: OperatingPoint) -> list[str]:
     if r is None:
         return [
             f"At a prevalence of {percent(p.prevalence)}, flag cases with a score of "
-            f"{p.threshold:.4g} or more; {what} is then {amount(p.value)}.",
+            f"{p.threshold:.4g} or more; {what} is then {written(p.value)}.",
             *p.notes,
         ]
     low, high = (percent(v) for v in r.prevalence)
     return [
         f"If the prevalence lies between {low} and {high}, flag cases with a score of "
-        f"{p.threshold:.4g} or more: {what} is then {amount(p.value)} or better, and "
+        f"{p.threshold:.4g} or more: {what} is then {written(p.value)} or better, and "
         "no other threshold has a better worst case. It is at most "
-        f"{amount(r.regret)} away from the best value for the true prevalence.",
+        f"{written(r.regret)} away from the best value for the true prevalence.",
         "The threshold that is never far from the best value is "
-        f"{r.regret_threshold:.4g}: at most {amount(r.smallest_regret)} away.",
+        f"{r.regret_threshold:.4g}: at most {written(r.smallest_regret)} away.",
         *r.notes,
     ]
 
@@ -151,10 +142,10 @@ def decision_sentences(d: Decision) -> list[str]:
     others = [k for k, v in d.chosen.items() if k != d.classifier and v >= 0.05]
     lines = [
         f"{d.classifier} should decide: flag cases with a score of "
-        f"{d.point.threshold:.4g} or more; {what} is then {amount(d.value)}.",
+        f"{d.point.threshold:.4g} or more; {what} is then {written(d.value)}.",
         f"The best of {len(d.values)} classifiers looks better than it is. On new "
-        f"cases expect {amount(e.value)} ({level_text(e.level)} interval "
-        f"{amount(e.low)} to {amount(e.high)}).",
+        f"cases expect {written(e.value)} ({level_text(e.level)} interval "
+        f"{written(e.low)} to {written(e.high)}).",
         f"If the choice were repeated on similar data, it would be {d.classifier} in "
         f"{percent(d.chosen[d.classifier])} of the samples"
         + (f", and sometimes {listed(others)}." if others else "."),
@@ -166,7 +157,7 @@ def decision_sentences(d: Decision) -> list[str]:
         ])  # fmt: skip
         lines.append(
             f"Choosing the rule at random ({parts} of the cases) would give "
-            f"{amount(d.mixture_value)}, but the same case may then be treated "
+            f"{written(d.mixture_value)}, but the same case may then be treated "
             "differently each time."
         )
     return lines
