@@ -110,6 +110,13 @@ def test_labels_all_in_one_class(rng):
         trueness.prevalence(p, labelled="by truth")
 
 
+def test_a_class_without_a_label_is_not_ruled_out_too_soon():
+    """0 of 100 with a verdict that says nothing: the end is 1 - .025^(1/101)."""
+    p = trueness.Panel(["J"], [[1], [0]], pos=[50, 50], unknown=[10**7, 10**7])
+    r = trueness.prevalence(p, labelled="random")
+    assert r.low == pytest.approx(0.025 ** (1 / 101), abs=0.003)
+
+
 def test_labels_only_where_judges_agree(rng):
     rows = [[1, 1], [1, 0], [0, 1], [0, 0]]
     p = trueness.Panel(

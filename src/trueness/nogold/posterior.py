@@ -56,6 +56,7 @@ from trueness.nogold.shared_errors import (
     check,
     chosen_note,
     sensitivity,
+    undecided,
 )
 
 # effective draws of models that are only compared
@@ -488,16 +489,22 @@ def _checked(
 
     With labels of both classes they are asked, since no model of errors is safe; they
     are believed at the first doubt. Otherwise the model is reported that predicts the
-    votes best.
+    votes best. A test that is silent proves nothing with few cases: where shared errors
+    explain the votes as well, the answer says so.
     """
     found = check(post.model, post.flat, rng)
     labelled = free and _labels.possible(post.model.patterns)
-    if labelled and not found.p_value > DOUBT:
+    quiet = found.seen and not found.note
+    doubt = undecided(post.model, post.flat, found.p_value) if quiet else ""
+    if labelled and (doubt or not found.p_value > DOUBT):
         other = from_labels(post.model, draws, chains, post.level, rng)
         note = by_labels_note(found, post, other)
         return replace(other, notes=(*other.notes, note), _independent=post)
-    if not found.note or not post.identified:  # the note on that says more
+    note = found.note or doubt
+    if not note or not post.identified:  # the note on that says more
         return post
+    if doubt:
+        return replace(post, identified=False, notes=(*post.notes, doubt))
     # several populations with common accuracies are an assumption of their own
     unsure = found.seen or len(post.populations) == 1
     if not found.seen:

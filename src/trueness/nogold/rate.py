@@ -211,20 +211,22 @@ def prevalence(
     if labelled == "by truth":
         theta = _by_truth.draws(panel, rng)
         judges = by_counts(panel, level, rng)
-        return _rate(panel, theta, judges, labelled, level, rng)
-    return _by_votes(panel, labelled, level, rng)
+    else:
+        theta, judges = _by_votes(panel, labelled, level, rng)
+    worth = effective_judges(panel, level, rng)
+    return _rate(panel, theta, judges, worth, labelled, level, _notes(panel, labelled))
 
 
-def _by_votes(panel: Panel, labelled: str, level: float, rng: Rng) -> Rate:
+def _by_votes(
+    panel: Panel, labelled: str, level: float, rng: Rng
+) -> tuple[Floats, dict[str, Judge]]:
     """Post-stratify: the truth given the votes from labels, the votes from all."""
     v = read_votes(panel)
     x = design(v, labelled)
     b = _truth.coefficients(_truth.Labelled(x, v.pos, v.neg), rng)
     p = _truth.probabilities(b, x)
     w = shares(v.total, len(p), rng)
-    theta = (w * p).sum(axis=1)
-    judges = by_shares(panel, w * p, w * (1 - p), level)
-    return _rate(panel, theta, judges, labelled, level, rng)
+    return (w * p).sum(axis=1), by_shares(panel, w * p, w * (1 - p), level)
 
 
 def design(v: Votes, labelled: str) -> Floats:
@@ -249,10 +251,12 @@ def _rate(
     panel: Panel,
     theta: Floats,
     judges: Mapping[str, Judge],
+    worth: Estimate,
     labelled: str,
     level: float,
-    rng: Rng,
+    more: tuple[str, ...] = (),
 ) -> Rate:
+    """Write down a rate, given draws from its posterior."""
     whole = estimate(theta, level)
     return Rate(
         whole.value,
@@ -261,19 +265,19 @@ def _rate(
         level,
         MappingProxyType(raw_shares(panel)),
         MappingProxyType(dict(judges)),
-        effective_judges(panel, level, rng),
+        worth,
         labelled,
         panel.n_pos + panel.n_neg,
         panel.n,
-        _notes(panel, labelled),
+        (ASSUMED[labelled], *more),
         theta,
         panel,
     )
 
 
 def _notes(panel: Panel, labelled: str) -> tuple[str, ...]:
-    """Say what is assumed, and what is doubtful."""
-    out = [ASSUMED[labelled]]
+    """Say what is doubtful."""
+    out = []
     kept = distinct(panel)
     twins = [n for k, n in enumerate(panel.names) if k not in kept]
     if twins:
@@ -318,22 +322,8 @@ def _without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
     post = latent_class(panel, level=level, rng=rng)
     theta = post.flat["prevalence"][:, 0]
     judges = {n: Judge(post.sensitivity[n], post.specificity[n]) for n in post.names}
-    whole = estimate(theta, level)
-    return Rate(
-        whole.value,
-        whole.low,
-        whole.high,
-        level,
-        MappingProxyType(raw_shares(panel)),
-        MappingProxyType(judges),
-        nothing(level, "no labels"),
-        "none",
-        0,
-        panel.n,
-        (ASSUMED["none"], *post.notes),
-        theta,
-        panel,
-    )
+    worth = nothing(level, "no labels")
+    return _rate(panel, theta, judges, worth, "none", level, post.notes)
 
 
 ASSUMED = {

@@ -29,6 +29,9 @@ Rng = np.random.Generator
 # tables drawn first, and more of them where those leave a doubt
 FIRST, MORE = 59, 240
 DOUBT, SIZE = 0.25, 0.05
+# correlations of errors that would matter, and the log likelihood by which the votes
+# must be less likely for them to be ruled out: half the 95 % point of chi-square, 1 df
+TRIED, LOST = (0.2, 0.4), 1.92
 
 
 class SharedErrors(NamedTuple):
@@ -88,6 +91,42 @@ NO_LABELS = (
 )
 
 
+def undecided(model: Any, flat: Mapping[str, Floats], p_value: float) -> str:
+    """Say that shared errors explain the votes as well, where they do.
+
+    A test that does not reject shows little with few cases. Here correlations of the
+    errors are tried that would matter: one is possible where the votes are not less
+    likely by more than a likelihood ratio test of level 0.05 allows.
+    """
+    if not model.patterns.unknown.any():  # with all labels nothing rests on it
+        return ""
+    found = sensitivity(model, flat, (0.0, *TRIED))
+    lost = found.log_posterior[0] - found.log_posterior[1:]
+    # of those that are possible the one that would change most
+    last = int(np.flatnonzero(lost < LOST).max(initial=-1))
+    if last < 0:
+        return ""
+    name = model.patterns.names[0]
+    return UNDECIDED.format(
+        p=p_value,
+        correlation=TRIED[last],
+        phi=found.prevalence[last + 1],
+        phi_0=found.prevalence[0],
+        name=name,
+        sens=found.sensitivity[name][last + 1],
+        sens_0=found.sensitivity[name][0],
+    )
+
+
+UNDECIDED = (
+    "Errors are assumed to be independent. The votes do not contradict that (p = "
+    "{p:.2g}), but they agree as well with errors that correlate by {correlation:g}, "
+    "where the prevalence would be {phi:.2f} instead of {phi_0:.2f} and the "
+    "sensitivity of {name} {sens:.2f} instead of {sens_0:.2f}: these votes cannot "
+    "tell. Label some cases; post.sensitivity_to_dependence() shows all parameters."
+)
+
+
 def chosen_note(
     found: SharedErrors,
     best: str,
@@ -123,8 +162,9 @@ def by_labels_note(found: SharedErrors, before: Any, after: Any) -> str:
     """Say that the labels were asked, why, and what it changed."""
     name = next(iter(after.sensitivity))
     a, b = _interval(before, name), _interval(after, name)
+    doubt = "cast doubt on" if found.p_value <= DOUBT else "hardly tell shared from"
     why = (
-        f"The votes cast doubt on independent errors (p = {found.p_value:.2g})"
+        f"The votes {doubt} independent errors (p = {found.p_value:.2g})"
         if np.isfinite(found.p_value)
         else "Nothing can show here whether errors are independent"
     )
@@ -219,7 +259,9 @@ def _most_probable(
         # central differences in one call: the model takes many points at once
         points = np.vstack([v, v + step, v - step])
         theta = np.hstack([points, np.tile(extra, (len(points), 1))])
-        value = wide.log_likelihood(theta) + wide.log_prior(theta)
+        prior, likelihood = wide.log_densities(theta)
+        # the spread is given, so its own prior says nothing about how well it fits
+        value = likelihood + prior - wide.kind.log_prior(theta[:, start.size :])
         half = 1 + start.size
         return -float(value[0]), -(value[1:half] - value[half:]) / 2e-5
 
