@@ -24,7 +24,8 @@ Reading order
     and ``parametric``, ``monotone``, ``by_rank`` (the methods), ``blending``
     ("auto"), ``calibrators`` (the table); then ``proper_scores`` (with
     ``drawn_labels`` and ``inversion`` for its intervals), ``reliability_curve``,
-    ``slope``, ``hypotheses``, ``errors``, ``smooth_curve``, ``gain``.
+    ``slope``, ``hypotheses``, ``likely_curves`` (the intervals of errors), ``errors``,
+    ``smooth_curve``, ``gain``.
 
 The mathematics is in ``docs/maths/calibration.md``.
 """

@@ -24,8 +24,8 @@ from trueness.calibration.fixed_shares import (
     noted,
     weighed,
 )
+from trueness.calibration.likely_curves import error_estimates
 from trueness.calibration.monotone import equal_mass
-from trueness.calibration.proper_scores import error_estimates
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 
@@ -108,9 +108,9 @@ def calibration_error(
         How the cases were sampled: ``"cohort"`` or ``"case-control"``, which needs
         ``prevalence`` (see :func:`trueness.brier`).
     level
-        Confidence level of the intervals. An interval contains the true errors under
-        which the observed one would not be unusual; it starts at 0 unless the observed
-        error is larger than calibrated scores would give.
+        Confidence level of the intervals: of a mean over cases for the plain and the
+        debiased error, of likely curves for the others. An interval starts at 0 unless
+        the observed error is larger than calibrated scores would give.
     replicates
         Samples drawn for the intervals.
     rng
@@ -155,16 +155,15 @@ def calibration_error(
     level = _options.fraction(level, "level")
     replicates = _options.whole_number(replicates, "replicates", at_least=20)
     generator = _options.generator(rng)
-    place = BINNINGS[_options.choice(binning, BINNINGS, "binning")]
+    place = partial(BINNINGS[_options.choice(binning, BINNINGS, "binning")], bins=bins)
     # draws need fewer digits
-    statistic = partial(_errors, place=partial(place, bins=bins), fine=_COARSE)
+    statistic = partial(_errors, place=place, fine=_COARSE)
     values = statistic(score, pos, neg, fine=_FINE)
-    start = place(score, pos + neg, bins=bins)
+    start = place(score, pos + neg)
     chance = _chance(score, pos + neg, start)
-    truth = partial(statistic, noisy=False)
-    plain, debiased, rms, smooth = error_estimates(
-        values, (score, pos, neg), statistic, truth, level, replicates, generator, fixed
-    )
+    truth, signs = partial(_true_errors, place=place), partial(_signs, place=place)
+    ask = (statistic, truth, signs, level, replicates, generator, fixed)
+    plain, debiased, rms, smooth = error_estimates(values, (score, pos, neg), *ask)
     warning = (
         "By chance, even perfectly calibrated scores would have a plain error of "
         f"{chance:.3g} here. The error depends on the number of cases and on the "
@@ -183,7 +182,6 @@ def _errors(
     *,
     place: Callable[[Floats, Array], Array],
     fine: tuple[int, int],
-    noisy: bool = True,
 ) -> tuple[float, float, float, float]:
     cases = pos + neg
     start = place(score, cases)
@@ -193,11 +191,50 @@ def _errors(
     gap = share - np.add.reduceat(score * cases, start) / total
     plain = float(weight @ np.abs(gap))
     # a bin of one case has no variance of its own: its share says nothing
-    noise = share * (1 - share) / np.maximum(total - 1, 1) * noisy
+    noise = share * (1 - share) / np.maximum(total - 1, 1)
     debiased = max(0.0, plain - float(weight @ (folded_mean(gap, noise) - abs(gap))))
     square = float(weight @ (gap**2 - noise))
     smooth = smooth_error(score, pos, neg, *fine)
     return plain, debiased, math.sqrt(max(0.0, square)), smooth
+
+
+def _true_errors(
+    score: Floats,
+    cases: Array,
+    shares: Floats,
+    *,
+    place: Callable[[Floats, Array], Array],
+) -> tuple[float, float, float, float]:
+    """Give the errors of known shares: without noise there is no bias to take off."""
+    met = cases > 0
+    score, cases, shares = score[met], cases[met], shares[met]
+    start = place(score, cases)
+    total = np.add.reduceat(cases, start)
+    gap = np.add.reduceat(cases * (shares - score), start)
+    n = total.sum()
+    plain, square = np.abs(gap).sum() / n, (gap**2 / total).sum() / n
+    smooth = smooth_error(score, cases * shares, cases * (1 - shares), *_COARSE)
+    return float(plain), float(plain), math.sqrt(square), smooth
+
+
+def _signs(
+    score: Floats,
+    cases: Array,
+    shares: Floats,
+    *,
+    place: Callable[[Floats, Array], Array],
+) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats], None, None]:
+    """On which side of the scores is the true share: in the row's bin, and in the row?
+
+    A bin in which the curve crosses the scores hides a part of the error. An interval
+    from the bins' lower end to the rows' upper end holds the error either way.
+    """
+    start = place(score, cases)
+    gap = np.add.reduceat(cases * (shares - score), start)
+    sign = np.where(gap < 0, -1.0, 1.0)
+    binned = np.repeat(sign, np.diff(start, append=score.size))
+    both = binned, np.where(shares < score, -1.0, 1.0)
+    return both, both, None, None
 
 
 def _by_mass(score: Floats, cases: Array, *, bins: int) -> Array:

@@ -12,7 +12,7 @@ saying the prevalence to everybody, UNC the loss of saying that.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, final
@@ -25,7 +25,6 @@ from trueness._core.isotonic import pool_violators
 from trueness._core.records import Answer, Estimate
 from trueness.calibration.drawn_labels import (
     by_chance,
-    pooled,
     pooled_columns,
     probability_rows,
 )
@@ -537,32 +536,6 @@ def _part(
         return Estimate(value, value, most, level, METHOD)
     low, high = ends
     return Estimate(value, min(low, value), max(min(high, most), value), level, METHOD)
-
-
-def error_estimates(
-    values: Sequence[float],
-    rows: tuple[Floats, Array, Array],
-    statistic: Callable[[Floats, Array, Array], tuple[float, ...]],
-    truth: Callable[[Floats, Array, Array], tuple[float, ...]],
-    level: float,
-    replicates: int,
-    rng: Any,
-    draws: FixedShare | None = None,
-) -> list[Estimate]:
-    """Give the intervals of errors between 0 and 1 that noise enlarges.
-
-    From the truths that could have shown them (see ``inversion.py``); from 0 on unless
-    an error is above what calibrated scores show.
-    """
-    rows = pooled(*rows)
-    seen = np.array(statistic(*rows))
-    ask = (statistic, truth, level, replicates, rng, 1.0)
-    ends = inverted(seen, rows, departures(rows), *ask, draws)
-    chance = by_chance(*rows, statistic, level, replicates, rng, draws)
-    return [
-        _part(v, (0.0 if s <= top else low, high), level, 1.0)
-        for v, s, (low, high), top in zip(values, seen, ends, chance, strict=True)
-    ]
 
 
 LOSSES: dict[str, _Loss] = {"brier": squares, "log_loss": _logs}

@@ -19,7 +19,7 @@ from trueness._core.checks import options as _options
 from trueness._core.records import Answer, Estimate
 from trueness.calibration.drawn_labels import pooled, probability_rows
 from trueness.calibration.fixed_shares import fixed_share, noted, weighed
-from trueness.calibration.proper_scores import error_estimates
+from trueness.calibration.likely_curves import error_estimates
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 
@@ -87,9 +87,9 @@ def calibration_index(
         How the cases were sampled: ``"cohort"`` or ``"case-control"``, which needs
         ``prevalence`` (see :func:`trueness.brier`).
     level
-        Confidence level of the intervals. An interval contains the true values under
-        which the observed index would not be unusual; it starts at 0 unless the
-        observed index is larger than calibrated scores would give.
+        Confidence level of the intervals: of a mean over cases for the ICI, of likely
+        curves for the others. An interval starts at 0 unless the observed index is
+        larger than calibrated scores would give.
     replicates
         Bootstrap samples.
     rng
@@ -128,8 +128,9 @@ def calibration_index(
     statistic = partial(_distances, span=span, points=_FEWER[1])
     few = pooled(score, pos, neg, _FEWER[0])
     generator = _options.generator(rng)
-    ask = (statistic, statistic, level, replicates, generator)
-    parts = error_estimates(values, few, *ask, fixed)
+    truth = partial(_true_distances, smoother=_smoother(few, span))
+    ask = (statistic, truth, _signs, level, replicates, generator, fixed)
+    parts = error_estimates(values, few, *ask)
     notes = (
         "By chance, even perfectly calibrated scores have an index above 0; it says "
         "nothing about discrimination.",
@@ -142,14 +143,47 @@ def _distances(
     score: Floats, pos: Array, neg: Array, *, span: float, points: int
 ) -> tuple[float, float, float, float]:
     cases = (pos + neg).astype(np.float64)
-    at = score
-    if score.size > points:
-        at = score[np.unique(np.linspace(0, score.size - 1, points).astype(int))]
+    at = _points(score, points)
     fitted = np.interp(score, at, loess(score, pos / cases, cases, at, span))
-    away = np.abs(fitted - score)
+    return _summary(np.abs(fitted - score), cases)
+
+
+def _smoother(rows: tuple[Floats, Array, Array], span: float) -> Floats:
+    """What does each row's share add to the curve at each row? (m, m)"""
+    score, pos, neg = rows
+    cases = (pos + neg).astype(np.float64)
+    at = _points(score, _FEWER[1])
+    weights = loess_weights(score, cases, at, span)
+    return np.stack([np.interp(score, at, w) for w in weights.T], axis=1)
+
+
+def _true_distances(
+    score: Floats, cases: Array, shares: Floats, *, smoother: Floats
+) -> tuple[float, float, float, float]:
+    """Give the distances of known shares, smoothed as those of the sample are."""
+    return _summary(np.abs(smoother @ shares - score), cases.astype(np.float64))
+
+
+def _points(score: Floats, most: int) -> Floats:
+    """Give at most so many of the scores, from the first to the last."""
+    if score.size <= most:
+        return score
+    some = np.unique(np.linspace(0, score.size - 1, most).astype(int))
+    return np.asarray(score[some])
+
+
+def _summary(away: Floats, cases: Floats) -> tuple[float, float, float, float]:
     order = np.argsort(away)
     e50, e90 = _quantiles(away[order], cases[order], (0.5, 0.9))
     return float(away @ cases / cases.sum()), e50, e90, float(away.max())
+
+
+def _signs(
+    score: Floats, cases: Array, shares: Floats
+) -> tuple[tuple[Floats, Floats], None, None, None]:
+    """On which side of the scores is the true share at each row?"""
+    sign = np.where(shares < score, -1.0, 1.0)
+    return (sign, sign), None, None, None
 
 
 def _quantiles(values: Floats, cases: Floats, shares: tuple[float, ...]) -> list[float]:
@@ -181,18 +215,25 @@ def loess(x: Floats, y: Floats, weight: Floats, at: Floats, span: float) -> Floa
     >>> bool(np.allclose(fit, [0.09, 0.25]))
     True
     """
-    out = np.empty(at.size)
+    return np.asarray(loess_weights(x, weight, at, span) @ y)
+
+
+def loess_weights(x: Floats, weight: Floats, at: Floats, span: float) -> Floats:
+    """How much does each y count in the local quadratic regression at some points?
+
+    The regression is linear in y: row i of (at.size, x.size) gives its value at point
+    i.
+    """
+    out = np.empty((at.size, x.size))
     # a block of points at a time: the table of distances has x.size columns
     step = max(1, (1 << 20) // max(x.size, 1))
     for start in range(0, at.size, step):
         some = at[start : start + step]
-        out[start : start + step] = _loess_block(x, y, weight, some, span)
+        out[start : start + step] = _loess_block(x, weight, some, span)
     return out
 
 
-def _loess_block(
-    x: Floats, y: Floats, weight: Floats, at: Floats, span: float
-) -> Floats:
+def _loess_block(x: Floats, weight: Floats, at: Floats, span: float) -> Floats:
     away = x - at[:, None]
     distance = np.abs(away)
     order = np.argsort(distance, axis=1)
@@ -208,7 +249,6 @@ def _loess_block(
     w = weight * np.clip(1 - np.abs(u) ** 3, 0, None) ** 3
     powers = np.stack([np.ones_like(u), u, u * u], axis=2)
     weighed = (w[:, :, None] * powers).transpose(0, 2, 1)
-    square, right = weighed @ powers, weighed @ y
     # fewer than three scores within reach leave the curve open: the flattest one
-    inverse = np.linalg.pinv(square, rcond=1e-9, hermitian=True)
-    return np.asarray((inverse @ right[:, :, None])[:, 0, 0])
+    inverse = np.linalg.pinv(weighed @ powers, rcond=1e-9, hermitian=True)
+    return np.asarray((inverse[:, :1] @ weighed)[:, 0])
