@@ -48,7 +48,7 @@ _DIRECTIONS, _SCORES = 40, 60
 _CLIP = 1e-6  # log-odds of scores of 0 and 1
 
 
-class Curve(NamedTuple):
+class LikelyCurves(NamedTuple):
     """Likely curves: log-odds ``base + basis @ (centre + root @ u)``, u standard."""
 
     base: Floats
@@ -67,7 +67,7 @@ class Curve(NamedTuple):
         return self.at(np.zeros(self.centre.size))
 
 
-def likely_curve(rows: Rows, fixed: FixedShare | None = None) -> Curve:
+def likely_curve(rows: Rows, fixed: FixedShare | None = None) -> LikelyCurves:
     """Fit the polynomial whose degree Akaike's criterion prefers.
 
     It is a cubic at least where each class has 50 cases, else a straight line. One
@@ -90,7 +90,9 @@ def likely_curve(rows: Rows, fixed: FixedShare | None = None) -> Curve:
     ]
     fit = max(fits, key=lambda f: f.log_likelihood - f.coefficients.size)
     columns = basis[:, : fit.coefficients.size]
-    shares = Curve(base, columns, fit.coefficients, np.zeros((columns.shape[1],) * 2))
+    shares = LikelyCurves(
+        base, columns, fit.coefficients, np.zeros((columns.shape[1],) * 2)
+    )
     covariance = fit.covariance
     if fixed is not None:  # each class has its own spread, and the share none
         f = shares.middle
@@ -163,7 +165,7 @@ def signed_mean(
 
 
 def profiles(
-    curve: Curve,
+    curve: LikelyCurves,
     score: Floats,
     cases: Array,
     truth: Truth,
