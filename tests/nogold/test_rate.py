@@ -86,6 +86,7 @@ def test_a_judge_that_always_says_yes(rng):
     assert r.low < 0.7 < r.high
     assert r.judges["yes"].sensitivity.value == 1
     assert r.judges["yes"].specificity.value == 0
+    assert r.effective_judges.value == 1  # the other one
     assert any("in every case" in n for n in r.notes)
 
 

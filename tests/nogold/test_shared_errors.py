@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 import trueness
 from no_gold import simulate, table
@@ -106,6 +107,18 @@ def test_a_silent_test_is_no_proof(rng):
     assert any("cannot tell" in n or "do not determine" in n for n in post.notes)
     s = post.independent.sensitivity_to_dependence((0.0, 0.4))
     assert s.log_posterior[1] > s.log_posterior[0] - 1.92
+
+
+def test_errors_shared_in_one_class_are_not_overlooked():
+    """Only negatives have hard cases; no pair and no deviance need show it."""
+    rng = np.random.default_rng(1)
+    for _ in range(2):
+        y = rng.random(2000) < 0.6
+        hard = rng.normal(size=(2000, 1)) * ~y[:, None]
+        right = rng.random((2000, 4)) < ndtr(1 + 1.2 * hard)
+        votes = np.where(right, y[:, None], ~y[:, None]).astype(float)
+        post = trueness.latent_class(panel_of(votes), rng=0, draws=200)
+        assert not post.identified
 
 
 def test_three_tests_say_that_nothing_can_be_seen():

@@ -7,7 +7,8 @@ correlate by r on average is that of
 .. math:: K_{\mathrm{eff}} = \frac{K}{1 + (K - 1) r}
 
 independent ones (the design effect of Kish 1965): the mean of K verdicts then has the
-variance of the mean of so many independent ones.
+variance of the mean of so many independent ones. K counts judges that agree in every
+case once, and those whose verdict is always the same not at all.
 """
 
 from __future__ import annotations
@@ -81,10 +82,12 @@ def by_counts(panel: Panel, level: float, rng: Rng) -> dict[str, Judge]:
 
 def effective_judges(panel: Panel, level: float, rng: Rng) -> Estimate:
     """How many independent judges is the panel worth, by the labelled cases?"""
-    kept = distinct(panel)
+    # who always says the same errs independently of all others, but is worth nothing
+    varies = [np.unique(c[~np.isnan(c)]).size > 1 for c in panel.rows.T]
+    kept = [k for k in distinct(panel) if varies[k]]
     k = len(kept)
-    if k == 1:
-        return Estimate(1.0, 1.0, 1.0, level, "one judge")
+    if k <= 1:
+        return Estimate(k, k, k, level, "one judge" if k else "constant verdicts")
     rows = panel.rows[:, kept]
     seen = ~np.isnan(rows).any(axis=1) & (panel.pos + panel.neg > 0)
     if panel.pos[seen].sum() < 2 and panel.neg[seen].sum() < 2:

@@ -29,9 +29,16 @@ Rng = np.random.Generator
 # tables drawn first, and more of them where those leave a doubt
 FIRST, MORE = 59, 240
 DOUBT, SIZE = 0.25, 0.05
-# correlations of errors that would matter, and the log likelihood by which the votes
-# must be less likely for them to be ruled out: half the 95 % point of chi-square, 1 df
-TRIED, LOST = (0.2, 0.4), 1.92
+# correlations of errors that would matter, in positives and in negatives, and the log
+# likelihood by which the votes must be less likely for them to be ruled out: half the
+# 95 % point of chi-square with one degree of freedom
+TRIED = {
+    "by 0.2": (0.2, 0.2),
+    "by 0.4": (0.4, 0.4),
+    "by 0.4 in positives": (0.4, 0.0),
+    "by 0.4 in negatives": (0.0, 0.4),
+}
+LOST = 1.92
 
 
 class SharedErrors(NamedTuple):
@@ -100,27 +107,25 @@ def undecided(model: Any, flat: Mapping[str, Floats], p_value: float) -> str:
     """
     if not model.patterns.unknown.any():  # with all labels nothing rests on it
         return ""
-    found = sensitivity(model, flat, (0.0, *TRIED))
-    lost = found.log_posterior[0] - found.log_posterior[1:]
-    # of those that are possible the one that would change most
-    last = int(np.flatnonzero(lost < LOST).max(initial=-1))
-    if last < 0:
+    found = _given(model, flat, ((0.0, 0.0), *TRIED.values()))
+    best = 1 + int(found.log_posterior[1:].argmax())
+    if found.log_posterior[0] - found.log_posterior[best] >= LOST:
         return ""
     name = model.patterns.names[0]
     return UNDECIDED.format(
         p=p_value,
-        correlation=TRIED[last],
-        phi=found.prevalence[last + 1],
+        correlation=list(TRIED)[best - 1],
+        phi=found.prevalence[best],
         phi_0=found.prevalence[0],
         name=name,
-        sens=found.sensitivity[name][last + 1],
+        sens=found.sensitivity[name][best],
         sens_0=found.sensitivity[name][0],
     )
 
 
 UNDECIDED = (
     "Errors are assumed to be independent. The votes do not contradict that (p = "
-    "{p:.2g}), but they agree as well with errors that correlate by {correlation:g}, "
+    "{p:.2g}), but they agree as well with errors that correlate {correlation}, "
     "where the prevalence would be {phi:.2f} instead of {phi_0:.2f} and the "
     "sensitivity of {name} {sens:.2f} instead of {sens_0:.2f}: these votes cannot "
     "tell. Label some cases; post.sensitivity_to_dependence() shows all parameters."
@@ -220,19 +225,29 @@ def sensitivity(
     model: Any, flat: Mapping[str, Floats], correlations: Sequence[float]
 ) -> DependenceSensitivity:
     """Find the most probable answer for each correlation of the errors."""
+    return _given(model, flat, [(r, r) for r in correlations])
+
+
+def _given(
+    model: Any, flat: Mapping[str, Floats], pairs: Sequence[tuple[float, float]]
+) -> DependenceSensitivity:
+    """Find the most probable answer for correlations in positives and negatives.
+
+    Each search starts where the one before ended: answers move on as errors correlate.
+    """
     wide = Dependent(model.patterns, model.prior, RandomEffect())
     accuracy = flat["sensitivity"].mean(), flat["specificity"].mean()
     start = _start(wide, flat)
     rows, height = [], []
-    for r in correlations:
-        spread = np.array([spread_of(float(a), r) for a in accuracy])
-        start, value = _most_probable(wide, start, spread)
+    for pair in pairs:
+        spread = [spread_of(float(a), r) for a, r in zip(accuracy, pair, strict=True)]
+        start, value = _most_probable(wide, start, np.array(spread))
         rows.append(start)
         height.append(value)
     found = wide.base.natural(wide.logits(np.array(rows)))
     names = model.patterns.names
     return DependenceSensitivity(
-        np.asarray(correlations, np.float64),
+        np.max(np.asarray(pairs, np.float64), axis=1),
         found["prevalence"][:, 0],
         {n: found["sensitivity"][:, k] for k, n in enumerate(names)},
         {n: found["specificity"][:, k] for k, n in enumerate(names)},
