@@ -62,8 +62,7 @@ def h_measure(
     prevalence
         Share of positives pi1, taken as known; that of the sample when None.
     sampling
-        How the cases were collected: ``"cohort"`` (as they came) or ``"case-control"``
-        (a fixed number of each class by design), which needs ``prevalence``.
+        As in :func:`precision_recall`.
     level
         Confidence level of the interval.
     rng, replicates

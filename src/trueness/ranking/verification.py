@@ -22,6 +22,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import DoubtfulAssumption
+from trueness._core.numbers import number_of
 from trueness.counts.answers import refuse_weights
 from trueness.counts.values import Tally
 from trueness.metrics.confusion import Confusion, swept
@@ -52,8 +53,8 @@ def remarks(t: Tally, unlabelled: str, stacklevel: int = 4) -> tuple[str, ...]:
         return _assumed(t)
     if t.weighted:
         return (
-            f"Cases with a weight of {t.n_unknown:,.6g} of {t.n:,.6g} have no label "
-            "and were left out; whether their scores differ is not tested.",
+            f"Cases with a weight of {number_of(t.n_unknown)} of {number_of(t.n)} have "
+            "no label and were left out; whether their scores differ is not tested.",
         )
     many = f"{t.n_unknown:,} of {t.n:,} cases have no label and were left out"
     p = difference(t)

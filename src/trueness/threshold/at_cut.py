@@ -153,9 +153,7 @@ def at_threshold(
         The share of positives where the classifier is used, for the metrics that depend
         on it; the share among the cases when None.
     sampling
-        ``"cohort"``: the cases were taken as they came. ``"case-control"``: the number
-        of cases of each class was fixed by design; metrics that depend on the share of
-        positives then need ``prevalence``.
+        As in :func:`best_threshold`.
     level, rng
         Confidence level of the intervals, and the seed of their draws.
     cluster
