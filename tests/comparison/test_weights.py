@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import trueness
+from trueness.comparison import paired
+from trueness.comparison.paired import flagged
 
 
 def sample(rng, n=200, gap=0.0):
@@ -67,6 +69,18 @@ def test_metrics(metric):
     assert (a.low, a.high) == pytest.approx((b.low, b.high), abs=0.01)
     with pytest.raises(trueness.InputError, match="McNemar"):
         trueness.compare_metric(y, s, "recall", method="mcnemar", weight=w)
+
+
+def test_a_difference_is_known_by_the_cases_that_differ():
+    y, s, w = sample(np.random.default_rng(12))
+    panel = trueness.panel(y, s, weight=w)
+    flags = flagged(panel.names, panel.rows, 0.5)
+    df = paired._freedom(panel, flags, trueness.METRICS["recall"])
+    votes = {k: v >= 0.5 for k, v in s.items()}
+    for chosen, some in (([0, 1], votes["a"] != votes["b"]), ([0], np.ones(y.size))):
+        v = w[(some == 1) & (y == 1)]
+        by_hand = (v**2).sum() ** 2 / (v**4).sum() - 1
+        assert df(chosen) == pytest.approx(by_hand)
 
 
 def test_error_of_the_first_kind():

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.records import Estimate
 from trueness.comparison.contrasts import (
@@ -25,13 +25,13 @@ from trueness.comparison.contrasts import (
     mover_test,
     student_test,
 )
+from trueness.comparison.paired import flagged
 from trueness.comparison.results import Comparison, compared, judged
 from trueness.counts.placements import placements
 from trueness.counts.values import Panel
 from trueness.metrics.algebra import Metric
 from trueness.ranking.auc_intervals import AucQuestion
 from trueness.ranking.clusters import (
-    Clusters,
     auc_influence,
     cluster_spread,
     clustered_auc,
@@ -113,7 +113,7 @@ def compare_clustered_metric(
     names = c.names
     _cases.at_least_two(names, "compare_metric")
     Panel(names, c.rows[:1], [1]).vote(thresholds)  # checks the thresholds
-    left = left_out(c, metric, _flags(c, thresholds))
+    left = left_out(c, metric, flagged(names, c.rows, thresholds))
     m = left.m
 
     def tested(i: int, j: int) -> tuple[Estimate, Test | None]:
@@ -134,13 +134,3 @@ def compare_clustered_metric(
     return _comparison(
         names, values, left.value, left.influence, tested, margin, method
     )
-
-
-def _flags(c: Clusters, thresholds: Any) -> Array:
-    """Cut every row: what ``Panel.vote`` does, but kept row by row."""
-    names = c.names
-    if isinstance(thresholds, dict):
-        cut = np.array([thresholds[n] for n in names], dtype=np.float64)
-    else:
-        cut = np.broadcast_to(np.asarray(thresholds, dtype=np.float64), len(names))
-    return np.asarray(c.rows >= cut)

@@ -34,8 +34,8 @@ from trueness.counts.answers import of_panel, refuse_weights
 from trueness.counts.resampling import Seed, drawn_tally
 from trueness.counts.resampling import replicates as redraws
 from trueness.counts.values import Panel, Tally
-from trueness.counts.weights import remark, sizes, student_factor
-from trueness.metrics.algebra import Metric, depends_on_prevalence
+from trueness.counts.weights import effective, remark, sizes, student_factor
+from trueness.metrics.algebra import Metric, classes_of, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import metric as read_metric
 
@@ -49,6 +49,7 @@ class _PairedQuestion(NamedTuple):
     number: int
     fixed: bool  # is the number of positives fixed, by design or by a prevalence?
     share: float | None  # of positives, where another one than that of the cases
+    df: Callable[[list[int]], float] | None  # of weights, for some classifiers
 
 
 class _Sides(NamedTuple):
@@ -164,6 +165,7 @@ def compare_metric(
     _cases.complete_outputs(panel, "compare_metric")
     number = _options.whole_number(replicates, "replicates", at_least=100)
     votes = panel.vote(thresholds)
+    flags = flagged(panel.names, panel.rows, thresholds)
     weighed = _MCNEMAR.get(chosen.name)
     if prevalence is not None and depends_on_prevalence(chosen):
         weighed = None  # cases of the two classes no longer count alike
@@ -176,8 +178,41 @@ def compare_metric(
         refuse_weights(panel, "McNemar's test")
     exact = weighed if method != "bootstrap" and not panel.weighted else None
     fixed = sampling == "case-control" or prevalence is not None
-    asked = _PairedQuestion(level, asked_margin(margin), rng, number, fixed, prevalence)
+    df = _freedom(panel, flags, chosen) if panel.weighted else None
+    asked = _PairedQuestion(
+        level, asked_margin(margin), rng, number, fixed, prevalence, df
+    )
     return _compare_votes(votes, chosen, exact, asked)
+
+
+def flagged(names: Sequence[str], rows: Floats, thresholds: Any) -> Array:
+    """Cut every row: what ``Panel.vote`` does, but kept row by row."""
+    if isinstance(thresholds, Mapping):
+        thresholds = [thresholds[n] for n in names]
+    cut = np.broadcast_to(np.asarray(thresholds, dtype=np.float64), len(names))
+    return np.asarray(rows >= cut)
+
+
+def _freedom(
+    panel: Panel, flags: Array, metric: Metric
+) -> Callable[[list[int]], float]:
+    """How well is the spread of a metric, or of a difference of two, known by weights?
+
+    A difference varies by the cases that two classifiers flag differently, a recall by
+    the positives. Asked of the rows before they are put together by their votes: of a
+    row the fourth powers of weights are a lower bound.
+    """
+    on_pos, on_neg = classes_of(metric)
+    weight = np.concatenate([on_neg * panel.neg, on_pos * panel.pos])
+    square = np.concatenate([on_neg * panel.squares[0], on_pos * panel.squares[1]])
+
+    def df(chosen: list[int]) -> float:
+        at = np.tile(flags[:, chosen[0]] != flags[:, chosen[-1]], 2)
+        if len(chosen) < 2 or not weight[at].any():
+            return effective(weight, square).df
+        return effective(weight[at], square[at]).df
+
+    return df
 
 
 def _compare_votes(
@@ -222,6 +257,8 @@ def _smoothed(
     added = np.where(np.ptp(flags, axis=1) > 0, 1.0, 0.5)
     count = np.concatenate([np.bincount(code, w, size) for w in (votes.neg, votes.pos)])
     unit = _units(votes, code, size, count)
+    if x.df is not None:  # few large weights: Student's factor makes a case more
+        unit = unit * student_factor(max(x.df(chosen), 2.0), x.level) ** 2
     shape = count / unit + np.tile(added, 2)
     drawn = rng.standard_gamma(shape, (x.number, 2 * size)) * unit
     neg, pos = drawn[:, :size], drawn[:, size:]
@@ -234,17 +271,12 @@ def _smoothed(
 
 
 def _units(votes: Panel, code: Array, size: int, count: Floats) -> Any:
-    """How much does an equal case weigh in each combination? One, of counts.
-
-    Student's factor of the few degrees of freedom of few large weights makes it more.
-    """
+    """How much does an equal case weigh in each combination? One, of counts."""
     if not votes.weighted:
         return 1.0
     square = np.concatenate([np.bincount(code, q, size) for q in votes.squares[:2]])
     typical = square.sum() / count.sum()
-    own = np.divide(square, count, out=np.full(count.size, typical), where=count > 0)
-    df = min(e.df for e in sizes(votes) if e.number)
-    return own * student_factor(df, 0.95) ** 2
+    return np.divide(square, count, out=np.full(count.size, typical), where=count > 0)
 
 
 def _with_margin(pair: Pair, drawn: Floats, x: _PairedQuestion) -> Pair:
