@@ -23,11 +23,9 @@ from scipy.special import ndtr
 
 from trueness._core.arrays import Floats
 from trueness.nogold import pair_tests
-from trueness.nogold.dependent import independent_votes, log_normal
+from trueness.nogold.dependent import independent_votes
 from trueness.nogold.identifiability import degrees_of_freedom
 from trueness.nogold.model import Patterns
-
-Rng = np.random.Generator
 
 
 @final
@@ -44,16 +42,8 @@ class Covariances:
         """Each pair in positives, then each in negatives."""
         return tuple(f"{t}, {c}" for c in ("pos", "neg") for t in self.titles)
 
-    def log_prior(self, extra: Floats) -> Floats:
-        """Normal in the coordinate, so that the parameter is uniform."""
-        return log_normal(extra)
-
-    def prior_draws(self, n: int, rng: Rng) -> Floats:
-        """Draw the coordinates."""
-        return rng.standard_normal((n, 2 * len(self.pairs)))
-
     def natural(self, extra: Floats) -> Floats:
-        """Turn coordinates into shares of the largest covariance."""
+        """Turn coordinates into shares of the largest covariance, uniform a priori."""
         return np.asarray(ndtr(extra))
 
     def probabilities(self, rate: Floats, own: Floats, rows: Floats) -> Floats:
@@ -61,7 +51,9 @@ class Covariances:
         out = independent_votes(rate, rows)
         for (i, j), share in zip(self.pairs, own.T, strict=True):
             a, b = rate[:, i], rate[:, j]
-            most = np.minimum(a, b) - a * b
+            most = np.minimum(a, b) - a * b  # at which one vote implies the other
+            # +1 / (p p') where both say the same, -1 / ((1 - p) p') where they differ:
+            # times the covariance it is what the product of both chances gains
             lift = _slope(a, rows[:, i]) * _slope(b, rows[:, j])
             out *= np.maximum(1 + (share * most)[:, None] * lift, 0.0)
         return out

@@ -41,14 +41,8 @@ class Kind(Protocol):
     def names(self) -> tuple[str, ...]:
         """Of what is there one parameter? The first half is of positives."""
 
-    def log_prior(self, extra: Floats) -> Floats:
-        """Give the log density of the additional coordinates, (n, size)."""
-
-    def prior_draws(self, n: int, rng: Rng) -> Floats:
-        """Draw the additional coordinates from their prior."""
-
     def natural(self, extra: Floats) -> Floats:
-        """Turn coordinates into parameters."""
+        """Turn coordinates, which are standard normal a priori, into parameters."""
 
     def probabilities(self, rate: Floats, own: Floats, rows: Floats) -> Floats:
         """Give P(row) of each draw in one class, (n, rows).
@@ -110,14 +104,14 @@ class Dependent:
         # d logit(Phi(v)) / dv = density(v) / (Phi(v) Phi(-v))
         slope = log_normal(v) - (below + above).sum(axis=1)
         base = self.base.log_prior_of(self.base.from_logs(below, above))
-        return np.asarray(base + slope + self.kind.log_prior(extra))
+        return np.asarray(base + slope + log_normal(extra))
 
     def prior_draws(self, n: int, rng: Rng) -> Floats:
         """Draw coordinates from the prior."""
         logit = self.base.prior_draws(n, rng)
         # by the smaller tail, where nothing is lost
         v = np.sign(logit) * -ndtri(expit(-np.abs(logit)))
-        return np.hstack([v, self.kind.prior_draws(n, rng)])
+        return np.hstack([v, rng.standard_normal((n, self.extra))])
 
     def log_likelihood(self, theta: Floats) -> Floats:
         """Give the log probability of all votes and labels, for each draw."""

@@ -20,9 +20,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from trueness._core.arrays import Floats
-from trueness.nogold.dependent import independent_votes, inside, log_normal
-
-Rng = np.random.Generator
+from trueness.nogold.dependent import independent_votes, inside
 
 
 @final
@@ -33,22 +31,17 @@ class Difficulty:
     word: str = "easy"
     names: tuple[str, ...] = ("pos", "neg")
 
-    def log_prior(self, extra: Floats) -> Floats:
-        """Normal in the coordinate, so that the parameter is uniform."""
-        return log_normal(extra)
-
-    def prior_draws(self, n: int, rng: Rng) -> Floats:
-        """Draw the coordinates."""
-        return rng.standard_normal((n, 2))
-
     def natural(self, extra: Floats) -> Floats:
-        """Turn coordinates into shares."""
+        """Turn coordinates into shares, uniform a priori."""
         return np.asarray(ndtr(extra))
 
     def probabilities(self, rate: Floats, own: Floats, rows: Floats) -> Floats:
         """Mix the easy and the hard cases."""
         # a missing vote takes no part, so it contradicts nothing
         easy = (np.nan_to_num(rows, nan=1.0) == 1).all(axis=1)
+        # a class has no more easy cases than its worst classifier gets right, or that
+        # one would have a negative chance to be right on the others
         share = own * rate.min(axis=1, keepdims=True) * (1 - 1e-9)
+        # what is left of each sensitivity is earned on the hard cases
         hard = independent_votes(inside((rate - share) / (1 - share)), rows)
         return np.asarray(share * easy + (1 - share) * hard)

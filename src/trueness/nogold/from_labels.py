@@ -63,6 +63,8 @@ class FromLabels:
         # Bayesian bootstrap of the vote patterns: Dirichlet weights
         w = rng.standard_gamma(total, (n, total.size))
         w /= w.sum(axis=1, keepdims=True)
+        # joint shares; accuracies are sums of them over patterns with a vote, over the
+        # share of the class, so that rate and accuracies always agree
         positive, negative = w * p, w * (1 - p)
         ones, seen_too = (rows == 1).astype(float), seen.astype(float)
         hit, of = positive @ ones, np.maximum(positive @ seen_too, 1e-300)

@@ -263,10 +263,10 @@ class Independent:
         return self._log_likelihood(self.split(theta)[0], self.logs(theta))
 
     def _log_likelihood(self, logit_phi: Floats, x: Logs) -> Floats:
+        # log(phi A + (1 - phi) B) = log((1 - phi) B) + log(1 + odds): cases without a
+        # label count as negatives first, and add what they might be instead
         patterns, odds = self.patterns, self.log_odds(x)
-        negative = (
-            patterns.unknown + patterns.neg
-        )  # log(A phi + B (1 - phi)) starts at B
+        negative = patterns.unknown + patterns.neg
         out = product(x.not_phi, negative.sum(axis=1))
         out += product(x.phi, patterns.pos.sum(axis=1))
         for s, u in enumerate(patterns.unknown):

@@ -54,6 +54,8 @@ def left_out(log_p: Floats) -> Floats:
     >>> float(left_out(np.log(np.full((10, 1), 0.25)))[0].round(6))
     -1.386294
     """
+    # 1 / p is the weight of a draw as if the case had not been seen; in units of the
+    # largest, so that none overflows
     top = -log_p.min(axis=0)
     weight = np.exp(-log_p - top)
     weight = np.minimum(weight, weight.mean(axis=0) * np.sqrt(len(log_p)))

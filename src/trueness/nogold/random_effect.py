@@ -20,9 +20,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from trueness._core.arrays import Floats, blocks
-from trueness.nogold.dependent import log_normal
 
-Rng = np.random.Generator
 # of the half-normal prior of sigma: at 1 half of the variance is the case's own
 SPREAD = 1.0
 # the ease of a case, in equal steps from -REACH to REACH. Gauss and Hermite's rule puts
@@ -58,14 +56,6 @@ class RandomEffect:
         """Give the same with fewer steps, to search the posterior with."""
         return RandomEffect(steps=ROUGH_STEPS)
 
-    def log_prior(self, extra: Floats) -> Floats:
-        """Normal, by the choice of the coordinate."""
-        return log_normal(extra)
-
-    def prior_draws(self, n: int, rng: Rng) -> Floats:
-        """Draw both coordinates."""
-        return rng.standard_normal((n, 2))
-
     def natural(self, extra: Floats) -> Floats:
         """Give sigma: half-normal a priori."""
         # at most 8: beyond, the quantile of a float is infinite
@@ -78,7 +68,7 @@ class RandomEffect:
     def probabilities(self, rate: Floats, own: Floats, rows: Floats) -> Floats:
         """Integrate over the ease of a case, in steps as fine as sigma needs."""
         out, least = np.empty((len(rate), len(rows))), -np.inf
-        halves = _halves(rows.tobytes(), rows.shape)
+        halves = _halves(np.asarray(rows, np.float64).tobytes(), rows.shape)
         wide = max(len(half) for half, _ in halves)
         for most, steps in self.steps:
             here = np.flatnonzero((own[:, 0] > least) & (own[:, 0] <= most))
@@ -114,14 +104,18 @@ def _integral(
 ) -> Floats:
     """Sum over the ease of a case, by the trapezoid rule, (n, rows)."""
     nodes, weight = _trapezoid(steps)
+    # E Phi(m + sigma z) = Phi(m / sqrt(1 + sigma^2)): the root keeps the rate a rate
     place = (ndtri(rate) * np.sqrt(1 + sigma**2)[:, None]).T
     yes = ndtr(place + nodes[:, None, None] * sigma)
     (left, i), (right, j) = halves
     k = left.shape[1]
+    # given the ease of a case votes are independent, so the chance of a pattern is that
+    # of its first half times that of its second: 2^(K/2) products each, not 2^K
     first = _patterns(yes[:, :k], left)
     second = _patterns(yes[:, k:], right) * weight[:, None]
     if len(left) * len(right) <= MOST_UNSEEN * i.size:
         return np.asarray(np.einsum("gan,gbn->abn", first, second)[i, j].T)
+    # few of many patterns were seen: only theirs are multiplied
     total = np.zeros((i.size, len(rate)))
     for a, b in zip(first, second, strict=True):
         total += a[i] * b[j]

@@ -19,7 +19,7 @@ from scipy.special import ndtri
 from trueness._core.arrays import Floats
 from trueness._core.records import Record
 from trueness.nogold import pair_tests as _pairs
-from trueness.nogold.dependent import Dependent
+from trueness.nogold.dependent import Dependent, log_normal
 from trueness.nogold.identifiability import degrees_of_freedom
 from trueness.nogold.maximum import highest
 from trueness.nogold.model import Independent, read_prior
@@ -276,7 +276,7 @@ def _most_probable(
         theta = np.hstack([points, np.tile(extra, (len(points), 1))])
         prior, likelihood = wide.log_densities(theta)
         # the spread is given, so its own prior says nothing about how well it fits
-        value = likelihood + prior - wide.kind.log_prior(theta[:, start.size :])
+        value = likelihood + prior - log_normal(theta[:, start.size :])
         half = 1 + start.size
         return -float(value[0]), -(value[1:half] - value[half:]) / 2e-5
 

@@ -57,6 +57,8 @@ def weighted_coefficients(
     some = data.pos + data.neg > 0
     data = Labelled(*(part[some] for part in data))
     mode, information = mode_and_information(data)
+    # information = L L', so L'^-1 z has its inverse as covariance: normal around the
+    # mode, stretched to Student t, whose tails are heavier than those of the posterior
     factor = np.linalg.inv(np.linalg.cholesky(information)).T
     size = max(PROPOSALS, 4 * draws)
     z = rng.standard_normal((size, mode.size))

@@ -83,6 +83,8 @@ def anneal(
                 _next_temperature(temperature, particles.likelihood),
                 temperature,
             )
+            # a particle of one temperature, weighted for the next: the likelihood is
+            # raised to the power by which the temperature rose
             chosen = resample((temperature - before) * particles.likelihood, n, rng)
             particles = Particles(*(column[chosen] for column in particles))
             particles = _move(particles, temperature, target, rng, effort)
@@ -142,6 +144,7 @@ def _move(
             - particles.prior
             + temperature * (new.likelihood - particles.likelihood)
         )
+        # Metropolis: differences of particles are symmetric, so no density of proposals
         accept = np.log(rng.random(n)) < gain
         particles = Particles(
             np.where(accept[:, None], new.theta, particles.theta),
