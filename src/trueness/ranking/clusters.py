@@ -291,8 +291,8 @@ def design_effect(c: Clusters) -> float:
 def _design_effect(sd: float, plain: float, c: Clusters) -> str:
     effect = (sd / plain) ** 2
     size = float(c.pos.sum() + c.neg.sum()) / c.m
-    cases = "cases" if c.squares is None else "weight"
-    said = f"{c.m:,} clusters of {size:.3g} {cases} on average"
+    each = f"of {size:.3g} cases" if c.squares is None else f"of weight {size:.3g}"
+    said = f"{c.m:,} clusters {each} on average"
     if sd <= plain:
         return f"{said}, which are not more alike than others (design effect below 1)."
     return (
