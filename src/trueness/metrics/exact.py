@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._core.arrays import Array
+from trueness._core.checks.errors import NotEnoughCases
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 
 # digits to which sums with square roots are compared
@@ -46,6 +47,11 @@ def scale_to(prevalence: float | None, n_pos: int, n_neg: int) -> Scale:
     """Scale counts to a prevalence, the number of cases staying the same."""
     if prevalence is None:
         return Scale()
+    if not (n_pos and n_neg):
+        raise NotEnoughCases(
+            "Another prevalence needs a positive and a negative case; found "
+            f"{n_pos:,} positives and {n_neg:,} negatives."
+        )
     share, n = as_fraction(prevalence), n_pos + n_neg
     up, down = share * n / n_pos, (1 - share) * n / n_neg
     unit = math.lcm(up.denominator, down.denominator)

@@ -104,7 +104,7 @@ def save(chart: Any, path: str | os.PathLike[str]) -> None:
     path
         A name that ends in .svg, .png, .pdf, .html or .json.
     """
-    if not hasattr(chart, "to_json"):
+    if not (hasattr(chart, "to_json") and hasattr(chart, "save")):
         raise InputError(
             f"save needs a chart of trueness.plots; found {described(chart)}. A figure "
             f"of matplotlib saves itself: ax.figure.savefig(...)."
