@@ -135,19 +135,19 @@ def threshold(
         wanted = _objective(maximize, minimize, two)
         given = wanted | {"subject_to": bounds, "prevalence": share}
         if two:
-            _share_of_use(sampling, share)
+            fits_sampling(sampling, share, "This threshold")
             find = partial(_two, given, request, validate)
         else:
             find = partial(_best, given | {"sampling": sampling}, request, validate)
     else:
         _fits_a_guarantee(bounds, validate)
-        _share_of_use(sampling, share)
+        fits_sampling(sampling, share, "This threshold")
         two = asks_for_two_cuts([*bounds])
         promised = _promised_two if two else _promised
         find = partial(promised, wanted, bounds, guarantee, share, request)
     if len(request.chosen.scores) > 1:
         _one_question(at, validate, guarantee, request.chosen.by, wanted, bounds)
-        _share_of_use(sampling, share)
+        fits_sampling(sampling, share, "This threshold")
         given = wanted | {"subject_to": bounds, "prevalence": _one_share(share)}
         return _among(request, given, mixture)
     score = request.chosen.scores[0]
@@ -281,11 +281,6 @@ def _one_share(share: float | tuple[float, float] | None) -> float | None:
     return share
 
 
-def _share_of_use(sampling: str, share: Any) -> None:
-    """Stop a case-control sample at what a share of positives would decide."""
-    fits_sampling(sampling, share, "This threshold")
-
-
 def _best(wanted: dict[str, Any], request: Request, validate: bool, t: Tally) -> _Cut:
     point = operating.best_threshold(t, **wanted)
     checked = None
@@ -315,11 +310,7 @@ def _given(
     """Evaluate a threshold that was chosen beforehand."""
     both_classes(t, "threshold")
     c, found = confusion(t, at), _estimates(t, at, prevalence, request, sampling)
-    result = dict.fromkeys(
-        ("interval", "objective", "value", "constraints", "binding", "intervals",
-         "validation", "guarantee")
-    )  # fmt: skip
-    result |= {
+    result = {
         "threshold": at,
         "confusion": c,
         "metrics": _values(found),
@@ -374,16 +365,9 @@ def _only_at(*others: Any) -> None:
 
 
 def _validation(v: Validation) -> dict[str, Any]:
-    return {
-        "threshold": v.threshold,
-        "corrected": v.corrected,
-        "optimism": v.optimism,
-        "metrics": v.metrics,
-        "holds": v.holds,
-        "failed": v.failed,
-        "prevalence": v.prevalence,
-        "notes": v.notes,
-    }
+    names = ("threshold", "corrected", "optimism", "metrics", "holds", "failed",
+             "prevalence", "notes")  # fmt: skip
+    return {name: getattr(v, name) for name in names}
 
 
 def _fits_a_guarantee(bounds: list[str], validate: bool) -> None:
@@ -417,7 +401,6 @@ def _promised(
         "threshold": g.threshold,
         "interval": g.interval,
         "objective": goal,
-        "value": None,
         "constraints": {p.constraint.split()[0]: p.value for p in g.proofs},
         "binding": [],
         "intervals": [g.interval],
@@ -427,7 +410,6 @@ def _promised(
         "prevalence": t.prevalence,
         "method": g.method,
         "notes": (),
-        "validation": None,
         "guarantee": {"confidence": g.confidence, "proofs": g.proofs},
     }
     parts = [*_promise_sentences(g), _matrix(c), _metrics_table(found)]

@@ -28,7 +28,7 @@ def choice(value: object, known: Collection[str], what: str) -> Any:
     )
 
 
-def sampling(value: object, prevalence: float | None, what: str) -> str:
+def sampling(value: object, prevalence: object, what: str) -> str:
     """Pass on how the cases came, for an answer that rests on the share of positives.
 
     ``"cohort"``: as they come, so that the number of positives is random.
