@@ -42,7 +42,7 @@ ROUNDS, LEAST_ROUNDS = 8, 3
 # share of the wanted draws from which on parameters are looked at one by one
 PROMISING = 0.9
 CUT = 0.4  # power of the number of weights at which they are cut off
-MOST_FITTED = 6000  # draws that a proposal is fitted to
+MOST_FITTED = 8000  # draws that a proposal is fitted to
 FLATTER = 0.85  # power of the likelihood there: it is the tails that need proposals
 
 
