@@ -282,8 +282,8 @@ def _notes(panel: Panel, labelled: str) -> tuple[str, ...]:
     twins = [n for k, n in enumerate(panel.names) if k not in kept]
     if twins:
         out.append(
-            f"{', '.join(twins)} agrees with another judge in every case, and is not "
-            "counted a second time."
+            f"The verdicts of {', '.join(twins)} are those of another judge in every "
+            "case, and are not counted a second time."
         )
     for name, column in zip(panel.names, panel.rows.T, strict=True):
         said = np.unique(column[~np.isnan(column)])
@@ -294,8 +294,9 @@ def _notes(panel: Panel, labelled: str) -> tuple[str, ...]:
             )
     for word, count in (("positive", panel.n_pos), ("negative", panel.n_neg)):
         if count < FEW:
+            verb = "is" if count == 1 else "are"
             out.append(
-                f"Only {count} of the labels are {word}, so the accuracy of the "
+                f"Only {count} of the labels {verb} {word}, so the accuracy of the "
                 f"judges on {word} cases is poorly known. label_next says which cases "
                 "to label."
             )
