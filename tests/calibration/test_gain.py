@@ -119,3 +119,25 @@ def test_scores_that_are_no_probabilities_and_other_edges():
         calibration_gain(trueness.tally(y, score), method="plat")
     with pytest.raises(InputError, match="folds must be"):
         calibration_gain(trueness.tally(y, score), folds=1)
+
+
+def test_a_case_control_sample_is_worth_what_the_cohort_is():
+    """Positives kept, one negative in nine: the share of use brings the cohort back."""
+    rng = np.random.default_rng(3)
+    y = rng.random(40_000) < 0.1
+    s = 1 / (1 + np.exp(-(rng.normal(size=y.size) + 1.5 * y - 1)))
+    kept = y | (rng.random(y.size) < 1 / 9)
+    whole = calibration_gain(trueness.tally(y * 1, s), method="platt")
+    some = trueness.tally(y[kept] * 1, s[kept])
+    asked = {"prevalence": float(y.mean()), "sampling": "case-control"}
+    part = calibration_gain(some, method="platt", **asked)
+    for name in ("before", "in_sample", "cross_fitted", "gain"):
+        a, b = getattr(part, name), getattr(whole, name)
+        assert a.value == pytest.approx(b.value, abs=0.004)
+        assert a.low < b.value < a.high
+    ignored = calibration_gain(some, method="platt")
+    assert ignored.cross_fitted.value > 2 * whole.cross_fitted.value
+    with pytest.raises(InputError, match="prevalence"):
+        calibration_gain(some, method="platt", sampling="case-control")
+    with pytest.raises(InputError, match="groups"):
+        calibration_gain({"a": some}, method="platt", **asked)

@@ -80,6 +80,7 @@ class FixedShare(NamedTuple):
         rows: tuple[Array, Array],
         level: float,
         most: float,
+        least: float = 0.0,
     ) -> Estimate:
         r"""How large is the mean loss, and between which values may it lie?
 
@@ -104,12 +105,14 @@ class FixedShare(NamedTuple):
                 value, middle = value + share * own / n, middle + share * mean
                 variance, doubt = variance + part, doubt + part**2 / n
         method = "one more of each, share given"
+        if math.isnan(value):
+            return Estimate(value, value, value, level, method)
         if not math.isfinite(variance):
             low = value if math.isinf(value) else 0.0
             return Estimate(value, low, math.inf, level, method)
         df = variance**2 / doubt if doubt > 0 else 1e9
         half = float(student_quantile(df, level)) * math.sqrt(variance)
-        low, high = max(middle - half, 0.0), min(middle + half, most)
+        low, high = max(middle - half, least), min(middle + half, most)
         sd = math.sqrt(variance)
         return Estimate(value, min(low, value), max(high, value), level, method, sd)
 

@@ -16,10 +16,12 @@ import numpy as np
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record
 from trueness.calibration.calibrators import calibrate
-from trueness.calibration.maps import Map
+from trueness.calibration.fixed_shares import FixedShare, fixed_share
+from trueness.calibration.maps import Map, at_prevalence
 from trueness.calibration.proper_scores import mean_estimate, squares
 from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
@@ -73,6 +75,8 @@ def calibration_gain(
     *,
     method: str = "auto",
     folds: int = 5,
+    prevalence: float | None = None,
+    sampling: str = "cohort",
     level: float = 0.95,
     rng: int | np.random.Generator | None = 0,
 ) -> Any:
@@ -93,6 +97,13 @@ def calibration_gain(
         A name from ``trueness.CALIBRATORS``.
     folds
         Number of folds; each class needs as many cases.
+    prevalence
+        Share of positives where the probabilities are used: maps are moved to it
+        (:func:`trueness.at_prevalence`) and the cases are weighted to it. By default it
+        is the share among the cases. Not for groups, whose shares differ.
+    sampling
+        How the cases were sampled: ``"cohort"`` or ``"case-control"``, which needs
+        ``prevalence`` (see :func:`trueness.brier`).
     level
         Confidence of the intervals.
     rng
@@ -117,7 +128,15 @@ def calibration_gain(
     >>> round(found.before.value, 3), found.gain.value > 0
     (0.305, True)
     """
-    return gain_of(None, t, method=method, folds=folds, level=level, rng=rng)
+    return gain_of(
+        *(None, t),
+        method=method,
+        folds=folds,
+        prevalence=prevalence,
+        sampling=sampling,
+        level=level,
+        rng=rng,
+    )
 
 
 def gain_of(
@@ -128,6 +147,8 @@ def gain_of(
     folds: int,
     level: float,
     rng: int | np.random.Generator | None,
+    prevalence: float | None = None,
+    sampling: str = "cohort",
 ) -> Any:
     """Answer as above about a map that was fitted on all cases already, or is not."""
     groups = dict(t) if isinstance(t, Mapping) else {"": t}
@@ -139,10 +160,18 @@ def gain_of(
     total = sum(groups.values(), Tally())
     _cases.both_classes(total, "calibration_gain")
     _cases.cases_for_folds(total, folds)
-    whole = calibrate(total, method=method) if fitted is None else fitted
-    seen = _cross_fit(groups, total, method, folds, _options.generator(rng))
+    fixed = fixed_share(total, sampling, prevalence, "calibration_gain")
+    if fixed is not None and isinstance(t, Mapping):
+        raise InputError(
+            "calibration_gain needs one sample for prevalence=; found groups, each of "
+            "which has a share of positives of its own. Ask for one group at a time."
+        )
+    whole = _moved(
+        calibrate(total, method=method) if fitted is None else fitted, total, fixed
+    )
+    seen = _cross_fit(groups, total, method, folds, _options.generator(rng), fixed)
     found = {
-        name: _judged(part, whole, seen[name], folds, level)
+        name: _judged(part, whole, seen[name], folds, level, fixed)
         for name, part in groups.items()
     }
     return found if isinstance(t, Mapping) else found[""]
@@ -154,18 +183,27 @@ def _cross_fit(
     method: str,
     folds: int,
     rng: np.random.Generator,
+    fixed: FixedShare | None,
 ) -> dict[Any, list[_Rows]]:
     hands = _deal(groups, folds, rng)
     out: dict[Any, list[_Rows]] = {name: [] for name in groups}
     for k in steps(range(folds), "Cross-fitting", unit="folds"):
         held = [Tally(part.score, *hands[name][k]) for name, part in groups.items()]
-        fitted = calibrate(total - sum(held, Tally()), method=method)
+        rest = total - sum(held, Tally())
+        fitted = _moved(calibrate(rest, method=method), rest, fixed)
         for name, part in groups.items():
             neg, pos = hands[name][k]
             here = neg + pos > 0
             p = np.asarray(fitted(part.score[here]), dtype=np.float64)
             out[name].append(_Rows(part.score[here], p, neg[here], pos[here]))
     return out
+
+
+def _moved(fitted: Map, t: Tally, fixed: FixedShare | None) -> Map:
+    """Move a map from the share of positives that it was fitted on to the given one."""
+    if fixed is None:
+        return fitted
+    return at_prevalence(fitted, t.n_pos / (t.n_pos + t.n_neg), fixed.share)
 
 
 def _deal(
@@ -198,7 +236,12 @@ def deal_cases(count: Ints, folds: int, rng: np.random.Generator) -> Array:
 
 
 def _judged(
-    part: Tally, fitted: Map, rows: list[_Rows], folds: int, level: float
+    part: Tally,
+    fitted: Map,
+    rows: list[_Rows],
+    folds: int,
+    level: float,
+    fixed: FixedShare | None,
 ) -> CalibrationGain:
     score, p, neg, pos = (np.concatenate(c) for c in zip(*rows, strict=True))
     crossed = Tally(p, neg, pos)
@@ -208,11 +251,19 @@ def _judged(
         score = np.full(score.shape, np.nan)
     plain, after, inside = squares(score), squares(p), squares(whole)
     gained = (plain[0] - after[0], plain[1] - after[1])
+
+    def mean(
+        losses: tuple[Floats, Floats], cases: tuple[Ints, Ints], least: float = 0.0
+    ) -> Estimate:
+        if fixed is None:
+            return mean_estimate(losses, cases[1], cases[0], level, 1.0, least)
+        return fixed.mean(losses, cases, level, 1.0, least)
+
     return CalibrationGain(
-        mean_estimate(plain, neg, pos, level, 1.0),
-        mean_estimate(inside, part.neg, part.pos, level, 1.0),
-        mean_estimate(after, neg, pos, level, 1.0),
-        mean_estimate(gained, neg, pos, level, 1.0, -1.0),
+        mean(plain, (pos, neg)),
+        mean(inside, (part.pos, part.neg)),
+        mean(after, (pos, neg)),
+        mean(gained, (pos, neg), -1.0),
         folds,
         crossed,
     )
