@@ -12,8 +12,10 @@ Where scores lie: "flat" (0 to 1), "ends" (near 0 and 1), "few" (five values), "
 Parts: "scores" (Brier score, log loss, MCB, DSC, UNC), "errors" (plain, debiased and
 root mean square error, equal width, ICI, E50, E90), "band" (the confidence band of the
 reliability curve, counted at the scores of the sample), "fixed" (a case-control sample
-at its true share). One row a design and size: the share of samples whose 95 % interval
-holds the truth.
+at its true share), "curves" (errors of continuous scores with normal log-odds, against
+the population values of the same errors: those of 2,000 quantiles with 10^9 cases each;
+"mean" is ICI against the mean distance itself). One row a design and size: the share of
+samples whose 95 % interval holds the truth.
 """
 
 from __future__ import annotations
@@ -21,8 +23,10 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import product
 
 import numpy as np
+from scipy.stats import norm
 
 import trueness
 
@@ -155,11 +159,54 @@ def fixed(t, rng, d: Design) -> dict[str, bool]:
     return scores(t, rng, d, prevalence=rho, sampling="case-control")
 
 
+CENTRES = {0.5: 0.0, 0.1: -2.8}  # share of positives of calibrated scores
+BENDS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "calibrated": lambda p: p,
+    "overconfident": lambda p: logistic(0.6 * np.log(p / (1 - p))),
+    "underconfident": lambda p: logistic(1.7 * np.log(p / (1 - p))),
+    "too high": lambda p: logistic(np.log(p / (1 - p)) - 0.8),
+    "S": lambda p: np.clip(p + 0.12 * np.sin(2 * np.pi * p), 0, 1),
+    "far too high": lambda p: 0.4 * p,
+    "nearly": lambda p: logistic(0.85 * np.log(p / (1 - p)) - 0.1),
+}
+
+
+def found_errors(t, **asked) -> dict[str, object]:
+    e = trueness.calibration_error(t, **asked)
+    i = trueness.calibration_index(t, **asked)
+    index = {"ici": i.ici, "e50": i.e50, "e90": i.e90, "largest": i.largest}
+    return {"plain": e.plain, "debiased": e.debiased, "rms": e.rms} | index
+
+
+def curves(samples: int, seed: int) -> Iterator[tuple[object, ...]]:
+    quantiles = norm.ppf((np.arange(2000) + 0.5) / 2000)
+    for n, share, bend in product((200, 1000, 5000), CENTRES, BENDS):
+        rng = np.random.default_rng([seed, n, int(100 * share)])
+        f, p = BENDS[bend], logistic(CENTRES[share] + 1.4 * quantiles)
+        up = np.rint(1e9 * f(p)).astype(np.int64)[::-1]
+        many = trueness.Tally(p[::-1], neg=10**9 - up, pos=up)
+        true = {k: e.value for k, e in found_errors(many, replicates=20).items()}
+        held: dict[str, list[bool]] = {k: [] for k in (*true, "mean")}
+        for _ in range(samples):
+            s = logistic(CENTRES[share] + 1.4 * rng.normal(size=n))
+            t = trueness.tally(rng.random(n) < f(s), s, positive=True)
+            got = found_errors(t, replicates=100, rng=rng)
+            wanted = [*((k, x, true[k]) for k, x in got.items())]
+            wanted.append(("mean", got["ici"], float(np.abs(f(p) - p).mean())))
+            for k, x, value in wanted:
+                held[k].append(x.low - 1e-6 <= value <= x.high + 1e-6)
+        cells = [(k, round(float(np.mean(h)), 3)) for k, h in held.items()]
+        yield n, bend, round(float(f(p).mean()), 3), *cells
+
+
 PARTS = {"scores": scores, "errors": errors, "band": band, "fixed": fixed}
 
 
 def rows(part: str, samples: int, seed: int) -> Iterator[tuple[object, ...]]:
     warnings.simplefilter("error")
+    if part == "curves":
+        yield from curves(samples, seed)
+        return
     for place, worth in DESIGNS:
         d = design(place, worth)
         for n in SIZES:

@@ -45,22 +45,22 @@ def truths(prevalence, gap, cut):
 STRETCH = 1.5  # log odds are multiplied by this: probabilities that are too extreme
 
 
-def densities(x, prevalence, gap):
+def densities(x, prevalence, gap, stretch):
     """Positives, negatives, the true probability and the stretched one at a score."""
     pos, neg = prevalence * PHI.pdf(x - gap), (1 - prevalence) * PHI.pdf(x)
     odds = gap * x - gap**2 / 2 + np.log(prevalence / (1 - prevalence))
-    said = 1 / (1 + np.exp(-STRETCH * odds))
+    said = 1 / (1 + np.exp(-stretch * odds))
     return pos, neg, pos / (pos + neg), said
 
 
-def integral(what, prevalence, gap):
+def integral(what, prevalence, gap, stretch):
     """Integrate a function of the two densities and the two probabilities."""
     return integrate.quad(
-        lambda x: what(*densities(x, prevalence, gap)), -8, 8 + gap, limit=200
+        lambda x: what(*densities(x, prevalence, gap, stretch)), -8, 8 + gap, limit=200
     )[0]
 
 
-def probability_truths(prevalence, gap):
+def probability_truths(prevalence, gap, stretch=STRETCH):
     """What stretched probabilities have: losses, calibration, average precision."""
     ap = integrate.quad(
         lambda x: (
@@ -77,31 +77,43 @@ def probability_truths(prevalence, gap):
         "log_loss <=": lambda pos, neg, p, q: -pos * np.log(q) - neg * np.log1p(-q),
         "calibration_error <=": lambda pos, neg, p, q: (pos + neg) * abs(p - q),
     }
-    found = {k: integral(f, prevalence, gap) for k, f in losses.items()}
+    found = {k: integral(f, prevalence, gap, stretch) for k, f in losses.items()}
     # the log odds of the truth are those said, divided by the stretch
-    return found | {"calibration_slope >=": 1 / STRETCH, "average_precision >=": ap}
+    return found | {"calibration_slope >=": 1 / stretch, "average_precision >=": ap}
 
 
-def on_the_bound_of_probabilities(replicates, rng, sizes=SIZES[1:], slow=False):
+def on_the_bound_of_probabilities(
+    replicates, rng, sizes=SIZES[1:], slow=False, stretch=STRETCH
+):
     """Losses, calibration and average precision, the truth exactly on the bound."""
     gap = np.sqrt(2) * PHI.inv_cdf(0.8)
     for n, prevalence in sizes:
-        exact = probability_truths(prevalence, gap)
+        exact = probability_truths(prevalence, gap, stretch)
         exact = {k: v for k, v in exact.items() if ("error" in k) == slow}
         said = []
         for _ in range(replicates):
             y, s = cohort(rng, n, prevalence, gap)
             odds = gap * s - gap**2 / 2 + np.log(prevalence / (1 - prevalence))
-            t = trueness.tally(y.astype(int), 1 / (1 + np.exp(-STRETCH * odds)))
+            t = trueness.tally(y.astype(int), 1 / (1 + np.exp(-stretch * odds)))
             asked = [f"{k} {v:.12f}" for k, v in exact.items()]
             said.append([v.verdict for v in check(t, asked, adjust="none").verdicts])
         rows(n, prevalence, exact, np.array(said))
 
 
 def calibration_errors(replicates, rng):
-    """The calibration error alone: its bootstrap takes a second."""
+    """The calibration error alone, which takes a third of a second."""
     number = max(20, replicates // 10)
-    on_the_bound_of_probabilities(number, rng, SIZES[1:2], slow=True)
+    for n, share, stretch in (
+        (200, 0.2, 1.5),
+        (200, 0.5, 2),
+        (1000, 0.1, 1.5),
+        (1000, 0.3, 0.6),
+        (1000, 0.5, 1.5),
+        (5000, 0.1, 1.5),
+        (5000, 0.5, 1.2),
+    ):
+        sizes = ((n, share),)
+        on_the_bound_of_probabilities(number, rng, sizes, slow=True, stretch=stretch)
 
 
 def rows(n, prevalence, names, said):
