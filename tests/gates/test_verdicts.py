@@ -9,9 +9,10 @@ from scipy.stats import binom, binomtest
 
 import trueness
 from trueness import InputError, NotEnoughCases, Tally
-from trueness.gates.measures import at_threshold, metric_limits, share_limits
+from trueness.gates.measures import metric_limits, share_limits
 from trueness.gates.requirements import requirement
 from trueness.metrics.grammar import metric
+from trueness.threshold.at_cut import confusion
 
 
 def cut(tp, fp, fn, tn):
@@ -48,7 +49,7 @@ def test_f1_exactly_on_its_bound_by_enumeration():
             continue
         k = np.array([tp, fp, fn, n - tp - fp - fn])
         chance = np.exp(logs[n] - logs[k].sum() + k @ np.log(law))
-        i = metric_limits(metric("f1"), at_threshold(cut(*k), 0.5), 0.05)
+        i = metric_limits(metric("f1"), confusion(cut(*k), 0.5), 0.05)
         word = "holds" if i.low > true else "fails" if i.high < true else "open"
         said[word if word != "open" else "cannot tell yet"] += chance
     assert said["holds"] <= 0.05
@@ -59,7 +60,7 @@ def test_f1_exactly_on_its_bound_by_enumeration():
 @pytest.mark.parametrize("name", ["youden", "mcc", "0.5*recall + 0.5*precision"])
 def test_other_metrics_have_limits_near_the_bootstrap(name):
     counts = np.array([150, 60, 50, 740])
-    i = metric_limits(metric(name), at_threshold(cut(*counts), 0.5), 0.05)
+    i = metric_limits(metric(name), confusion(cut(*counts), 0.5), 0.05)
     draws = np.random.default_rng(0).multinomial(1000, counts / 1000, 4000).T
     values = metric(name)(trueness.Confusion(*draws))
     assert i.low == pytest.approx(np.quantile(values, 0.05), abs=0.015)

@@ -18,7 +18,6 @@ from trueness.counts.values import Panel, Tally
 from trueness.gates.measures import (
     MEASURES,
     Interval,
-    at_threshold,
     clustered_limits,
     equal_cases,
     metric_limits,
@@ -27,6 +26,7 @@ from trueness.gates.measures import (
 )
 from trueness.gates.requirements import Requirement
 from trueness.metrics.grammar import metric
+from trueness.threshold.at_cut import confusion
 
 Limits = Callable[[float], Interval]
 
@@ -40,7 +40,7 @@ def limits_of(r: Requirement, t: Tally, cluster: Any = None) -> Limits:
     if r.metric in MEASURES:
         options = {} if r.fpr is None else {"fpr": r.fpr}
         return cache(lambda alpha: MEASURES[r.metric][0](t, alpha, **options))
-    m, c = metric(r.metric), at_threshold(t, r.threshold or 0.0)
+    m, c = metric(r.metric), confusion(t, r.threshold or 0.0)
     return cache(lambda alpha: metric_limits(m, c, alpha))
 
 

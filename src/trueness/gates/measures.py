@@ -15,9 +15,9 @@ from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import betaincinv
 
 from trueness._core.arrays import Floats
+from trueness._core.binomial import exact_end
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness.calibration.errors import calibration_error
@@ -31,7 +31,7 @@ from trueness.ranking.auc_intervals import auc
 from trueness.ranking.clusters import clusters
 from trueness.ranking.mean_precision import average_precision
 from trueness.ranking.partial_areas import partial_auc
-from trueness.threshold.at_cut import at_threshold as cut_metrics
+from trueness.threshold.at_cut import at_threshold
 
 _BISECTIONS = 60
 _DOUBLINGS = 20
@@ -61,16 +61,8 @@ def share_limits(k: int, n: int, alpha: float) -> tuple[float, float]:
     >>> low, round(high, 6) == round(1 - 0.05 ** (1 / 10), 6)
     (0.0, True)
     """
-    low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, alpha))
-    high = 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - alpha))
+    low, high = (float(exact_end(k, n, alpha, low=side)) for side in (True, False))
     return low, high
-
-
-def at_threshold(t: Tally, threshold: float) -> Confusion:
-    """Count right and wrong cases when scores of ``threshold`` or more are flagged."""
-    flagged = t.score >= threshold
-    tp, fp = int(t.pos[flagged].sum()), int(t.neg[flagged].sum())
-    return Confusion(tp=tp, fp=fp, fn=t.n_pos - tp, tn=t.n_neg - fp)
 
 
 def metric_limits(metric: Metric, c: Confusion, alpha: float) -> Interval:
@@ -372,7 +364,7 @@ def _of_own_interval(
             "as independent."
         )
     return next(
-        iter(cut_metrics(t, threshold, metrics=[name], **asked).metrics.values())
+        iter(at_threshold(t, threshold, metrics=[name], **asked).metrics.values())
     )
 
 

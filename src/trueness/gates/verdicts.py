@@ -34,9 +34,9 @@ from trueness.gates.limits import (
 from trueness.gates.measures import (
     FACTS,
     Interval,
-    at_threshold,
 )
 from trueness.gates.requirements import Requirement, requirement
+from trueness.threshold.at_cut import confusion
 
 HOLDS, FAILS, OPEN = "holds", "fails", "cannot tell yet"
 
@@ -458,7 +458,7 @@ def _facts(r: Requirement, groups: dict[str, Tally]) -> list[Verdict]:
     out = []
     for group, t in groups.items():
         if r.metric == "flagged":
-            c = at_threshold(t, r.threshold or 0.0)
+            c = confusion(t, r.threshold or 0.0)
             value = float(c.tp + c.fp)
         elif r.metric == "missing_scores":
             value = 0.0  # a tally holds none; the command line counts them in the file

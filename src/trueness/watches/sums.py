@@ -14,9 +14,9 @@ from trueness._core.arrays import Floats, Ints
 from trueness._core.checks.errors import InputError
 from trueness.counts.placements import placements
 from trueness.counts.values import Panel, Tally
-from trueness.gates.measures import at_threshold
 from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import metric
+from trueness.threshold.at_cut import confusion
 from trueness.watches import evidence as _evidence
 from trueness.watches.ranks import rank_wealth
 
@@ -50,7 +50,7 @@ def add_batch(about: dict[str, Any], state: dict[str, Any], t: Tally) -> None:
 
 
 def _share(m: Metric, t: Tally, threshold: float) -> tuple[float, float]:
-    c = at_threshold(t, threshold)
+    c = confusion(t, threshold)
     counts = np.array([int(c.tp), int(c.fp), int(c.fn), int(c.tn)], np.float64)
     if m.name == "f1":  # true positives among true positives and errors
         return float(counts[0]), float(counts[:3].sum())

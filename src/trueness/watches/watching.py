@@ -22,9 +22,10 @@ from trueness._core.checks.words import described, is_one, is_several, nearest
 from trueness._core.doors import door
 from trueness.counts.answers import refuse_weights, whole_cases
 from trueness.counts.values import Panel, Tally
-from trueness.gates.measures import at_threshold, metric_limits
+from trueness.gates.measures import metric_limits
 from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import known_names, metric
+from trueness.threshold.at_cut import confusion
 from trueness.watches import evidence as _evidence
 from trueness.watches.judged import (
     add_judged,
@@ -485,9 +486,7 @@ def _baseline_limits(
         )
         return tuple(door("gates.measures").share_limits(flagged, t.n, alpha))
     else:
-        limits = metric_limits(
-            metric(what), at_threshold(t, float(threshold or 0)), alpha
-        )
+        limits = metric_limits(metric(what), confusion(t, float(threshold or 0)), alpha)
     return limits.low, limits.high
 
 
