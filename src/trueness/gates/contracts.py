@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, final
 
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import nearest
+from trueness._core.checks.words import described, nearest
 from trueness.counts.values import Tally
 from trueness.gates.measures import FACTS, MEASURES
 from trueness.gates.requirements import LABELLED, Requirement, requirement
@@ -76,7 +76,7 @@ def _contract(held: dict[str, Any], text: str, path: str) -> Contract:
             line = _line(text, rf"^\s*{key}\s*=")
             raise InputError(
                 f"{path}{line}: {key} must be the name of a column in quotes, such as "
-                f'{key} = "y"; found {held[key]!r}.'
+                f'{key} = "y"; found {described(held[key])}.'
             )
     level = _share(held.get("level", 0.95), "level", text, path)
     choices = {"adjust": ("holm", "none"), "undecided": ("report", "pass", "fail")}
@@ -85,7 +85,7 @@ def _contract(held: dict[str, Any], text: str, path: str) -> Contract:
             line = _line(text, rf"^\s*{key}\s*=")
             raise InputError(
                 f"{path}{line}: {key} must be one of {', '.join(map(repr, allowed))}; "
-                f"found {held[key]!r}."
+                f"found {described(held[key])}."
             )
     return Contract(
         _required(held.get("require"), text, path),
@@ -101,7 +101,7 @@ def _share(value: Any, name: str, text: str, path: str) -> float:
         line = _line(text, rf"^\s*{name}\s*=")
         raise InputError(
             f"{path}{line}: {name} must be between 0 and 1, such as 0.95; found "
-            f"{value!r}."
+            f"{described(value)}."
         )
     return float(value)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from typing import Any, final
 
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import nearest
+from trueness._core.checks.words import described, nearest
 from trueness.gates.measures import FACTS, MEASURES, RANGES
 from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import known_names, metric
@@ -114,7 +114,7 @@ def requirement(given: Any) -> Requirement:
     if isinstance(given, Mapping):
         return _checked(_from_fields(given))
     raise InputError(
-        f"A requirement is a sentence or a table of fields; found {given!r}. "
+        f"A requirement is a sentence or a table of fields; found {described(given)}. "
         f'Type "auc >= 0.8" or "recall >= 0.9 at 0.3".'
     )
 
@@ -123,8 +123,8 @@ def _from_text(text: str) -> Requirement:
     found = _TEXT.match(text)
     if not found:
         raise InputError(
-            f"Cannot read the requirement {text!r}: a metric, >= or <=, and a number "
-            f'were needed. Type "auc >= 0.8" or "recall >= 0.9 at 0.3".'
+            f"Cannot read the requirement {described(text)}: a metric, >= or <=, and a "
+            f'number were needed. Type "auc >= 0.8" or "recall >= 0.9 at 0.3".'
         )
     numbers = {k: _number(found[k], text) for k in ("bound", "at") if found[k]}
     more = found["sign"].startswith(">")
@@ -141,7 +141,9 @@ def _number(text: str, where: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"Cannot read {text!r} in {where!r} as a number.") from None
+        raise InputError(
+            f"Cannot read {described(text)} in {described(where)} as a number."
+        ) from None
 
 
 def _from_fields(given: Mapping[str, Any]) -> Requirement:
@@ -149,7 +151,8 @@ def _from_fields(given: Mapping[str, Any]) -> Requirement:
     for name in given:
         if name not in known:
             raise InputError(
-                f"A requirement has no field {name!r}.{nearest(str(name), known)} "
+                f"A requirement has no field {described(name)}."
+                f"{nearest(str(name), known)} "
                 f"Known fields: {', '.join(known)}."
             )
     if "metric" not in given:
@@ -190,7 +193,7 @@ def _typed(name: str, value: Any, kind: str) -> Any:
         return tuple(float(v) for v in value)
     if kind == "names" and listed and all(isinstance(v, str) for v in value):
         return tuple(value)
-    raise InputError(f"{name} must be {_A[kind]}; found {value!r}.")
+    raise InputError(f"{name} must be {_A[kind]}; found {described(value)}.")
 
 
 _A = {
@@ -235,7 +238,9 @@ def _checked(r: Requirement) -> Requirement:
 def _judged(r: Requirement) -> None:
     """Stop where judges, or how labels came, are named for nothing."""
     if r.judges and r.metric != "prevalence":
-        raise InputError(f"judges are for prevalence; found metric {r.metric!r}.")
+        raise InputError(
+            f"judges are for prevalence; found metric {described(r.metric)}."
+        )
     if r.judges and (r.by or r.gap_at_most is not None or r.not_worse_than):
         raise InputError(
             "A rate from judges is required with at_least or at_most, of all cases; "
@@ -247,7 +252,9 @@ def _judged(r: Requirement) -> None:
         raise InputError('labelled goes with judges = ["a", "b"]; leave it out.')
     if r.labelled not in LABELLED:
         known = ", ".join(f'"{w}"' for w in LABELLED)
-        raise InputError(f"labelled must be one of {known}; found {r.labelled!r}.")
+        raise InputError(
+            f"labelled must be one of {known}; found {described(r.labelled)}."
+        )
 
 
 def _known(r: Requirement) -> Metric:
@@ -257,10 +264,10 @@ def _known(r: Requirement) -> Metric:
     except InputError as err:
         if re.fullmatch(r"\w+", r.metric):
             raise InputError(
-                f"There is no metric {r.metric!r}.{nearest(r.metric, names)} "
+                f"There is no metric {described(r.metric)}.{nearest(r.metric, names)} "
                 f"Known: {', '.join(names)}."
             ) from None
-        raise InputError(f"metric {r.metric!r}: {err}") from None
+        raise InputError(f"metric {described(r.metric)}: {err}") from None
 
 
 def _possible(r: Requirement, ends: tuple[float, float]) -> None:
