@@ -286,13 +286,23 @@ def _miscalibration(
     ask = (_rooted(1, loss), _rooted(1, loss), level, replicates, rng, math.sqrt(most))
     ((low, high),) = inverted(np.array([seen]), rows, departures(rows), *ask, draws)
     chance = by_chance(*rows, _rooted(1, loss), level, replicates, rng, draws)[0]
-    pairs = _paired(rows, loss, level, most)
-    low = 0.0 if seen <= chance else min(low**2, max(pairs.low, 0.0))
+    pairs = _paired(rows, doubted(rows[1], rows[2], 0.5), loss, level, most)
+    # isotonic regression follows noise, which takes the lower end up: a curve of few
+    # parameters does so less. Imported here, since that module needs ``mean_estimate``
+    from trueness.calibration.likely_curves import likely_curve
+
+    curve = np.clip(likely_curve(rows).middle, _TINY, 1 - _TINY)
+    smooth = _paired(rows, curve, loss, level, most)
+    low = 0.0 if seen <= chance else min(low**2, max(min(pairs.low, smooth.low), 0.0))
     return _part(mcb, (low, max(high**2, pairs.high)), level, most)
 
 
 def _paired(
-    rows: tuple[Floats, Array, Array], loss: _Loss, level: float, most: float
+    rows: tuple[Floats, Array, Array],
+    curve: Floats,
+    loss: _Loss,
+    level: float,
+    most: float,
 ) -> Estimate:
     """How much less do the same cases lose by the recalibrated scores, on average?
 
@@ -301,7 +311,7 @@ def _paired(
     truths of ``inversion`` are too sure of themselves, and this one is the wider.
     """
     score, pos, neg = rows
-    pairs = zip(loss(score), loss(doubted(pos, neg, 0.5)), strict=True)
+    pairs = zip(loss(score), loss(curve), strict=True)
     by_neg, by_pos = (before - after for before, after in pairs)
     return mean_estimate((by_neg, by_pos), neg, pos, level, most, -math.inf)
 
