@@ -22,10 +22,10 @@ Flow of data
 Reading order
     ``formulas`` (what a map computes), ``maps`` (the record and its file), ``logistic``
     and ``parametric``, ``monotone``, ``by_rank`` (the methods), ``blending``
-    ("auto"), ``calibrators`` (the table); then ``proper_scores`` (with
-    ``drawn_labels`` and ``inversion`` for its intervals), ``reliability_curve``,
-    ``slope``, ``hypotheses``, ``likely_curves`` (the intervals of errors), ``errors``,
-    ``smooth_curve``, ``gain``.
+    ("auto"), ``calibrators`` (the table); then ``mean_losses``, ``drawn_labels``,
+    ``inversion`` and ``likely_curves`` (intervals), ``proper_scores``,
+    ``reliability_curve``, ``slope``, ``hypotheses``, ``errors``, ``smooth_curve``,
+    ``gain``.
 
 The mathematics is in ``docs/maths/calibration.md``.
 """

@@ -22,7 +22,8 @@ from trueness._core.records import Estimate, Record
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.fixed_shares import FixedShare, fixed_share
 from trueness.calibration.maps import Map, at_prevalence
-from trueness.calibration.proper_scores import mean_estimate, squares
+from trueness.calibration.mean_losses import mean_estimate
+from trueness.calibration.proper_scores import squares
 from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
 

@@ -31,7 +31,7 @@ from trueness._core.records import Estimate
 from trueness.calibration.drawn_labels import by_chance, pooled
 from trueness.calibration.fixed_shares import FixedShare, class_sandwich
 from trueness.calibration.logistic import fit_logistic
-from trueness.calibration.proper_scores import mean_estimate
+from trueness.calibration.mean_losses import mean_estimate
 
 Rows = tuple[Floats, Array, Array]
 Errors = Callable[[Floats, Array, Array], tuple[float, ...]]

@@ -41,13 +41,19 @@ from trueness.calibration.inversion import (
     gradients,
     inverted,
 )
+from trueness.calibration.likely_curves import likely_curve
+from trueness.calibration.mean_losses import (
+    Squares,
+    effective_cases,
+    mean_estimate,
+    mean_loss,
+    squared_rows,
+)
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.counts.weights import (
     equal_cases,
-    linearised,
     remark,
-    student_factor,
     whole_draws,
 )
 
@@ -288,9 +294,7 @@ def _miscalibration(
     chance = by_chance(*rows, _rooted(1, loss), level, replicates, rng, draws)[0]
     pairs = _paired(rows, doubted(rows[1], rows[2], 0.5), loss, level, most)
     # isotonic regression follows noise, which takes the lower end up: a curve of few
-    # parameters does so less. Imported here, since that module needs ``mean_estimate``
-    from trueness.calibration.likely_curves import likely_curve
-
+    # parameters does so less
     curve = np.clip(likely_curve(rows).middle, _TINY, 1 - _TINY)
     smooth = _paired(rows, curve, loss, level, most)
     low = 0.0 if seen <= chance else min(low**2, max(min(pairs.low, smooth.low), 0.0))
@@ -356,68 +360,6 @@ def _rooted(part: int, loss: _Loss) -> Callable[[Floats, Array, Array], tuple[fl
     return of
 
 
-def mean_estimate(
-    losses: tuple[Floats, Floats],
-    neg: Array,
-    pos: Array,
-    level: float,
-    most: float,
-    least: float = 0.0,
-    squares: Squares | None = None,
-) -> Estimate:
-    r"""How large is the mean loss of cases, and between which values may it lie?
-
-    ``losses`` are those of a negative and of a positive case at each row. The interval
-    is normal after one more case of each class is spread over the rows:
-
-    .. math:: \tilde m = \frac{n m + 2 m_0}{n + 2}, \qquad
-              \tilde m \pm z \sqrt{\frac{\tilde q - \tilde m^2}{n + 2}}
-
-    with :math:`m_0` the mean over cases of the loss that a coin for a label would give,
-    and q the mean of squares, likewise. It holds the mean itself. Weighted cases count
-    as many equal ones as would give the mean its linearised variance, with Student's
-    quantile; ``squares`` are those of positives and negatives.
-    """
-    if squares is not None:
-        neg, pos = _rescaled(losses, neg, pos, squares, level)
-    n = float(neg.sum() + pos.sum())
-    value = _mean_loss(losses, pos, neg)
-    if not np.isfinite(value):
-        return Estimate(value, value, value, level, "one more of each")
-    cases, z = neg + pos, NormalDist().inv_cdf((1 + level) / 2)
-    away = (losses[0] - value) ** 2, (losses[1] - value) ** 2
-    spread = _mean_loss(away, pos, neg)
-    sd = math.sqrt(spread / (n - 1)) if n > 1 else math.nan
-    coin = _mean_loss(losses, cases, cases), _mean_loss(away, cases, cases)
-    if not np.isfinite(coin[1]):  # a score of 0 or 1 that was right so far
-        low = value - z * (sd if n > 1 else value)
-        return Estimate(value, max(low, least), math.inf, level, "one more of each", sd)
-    middle = (n * value + 2 * coin[0]) / (n + 2)
-    square = (n * spread + 2 * coin[1]) / (n + 2) - (middle - value) ** 2
-    half = z * math.sqrt(max(square, 0.0) / (n + 2))
-    low, high = max(middle - half, least), min(middle + half, most)
-    return Estimate(
-        value, min(low, value), max(high, value), level, "one more of each", sd
-    )
-
-
-Squares = tuple[Array, Array]
-
-
-def squared_rows(t: Tally) -> Squares | None:
-    """Give the squared weights of positives and negatives in the rows of ``t``."""
-    if not t.weighted:
-        return None
-    neg, pos, _ = t.labelled().squares
-    return pos[::-1], neg[::-1]
-
-
-def _number(pos: Array, neg: Array, squares: Squares | None) -> float:
-    """How many cases, or equal ones, are there?"""
-    n = float(pos.sum() + neg.sum())
-    return n if squares is None else n**2 / float(squares[0].sum() + squares[1].sum())
-
-
 def _as_cases(pos: Array, neg: Array, squares: Squares | None) -> tuple[float, float]:
     """Give both classes, of as many equal cases as their share varies like."""
     n_pos, n_neg = float(pos.sum()), float(neg.sum())
@@ -427,28 +369,6 @@ def _as_cases(pos: Array, neg: Array, squares: Squares | None) -> tuple[float, f
     yes, no = float(squares[0].sum()), float(squares[1].sum())
     cases = float(equal_cases(share, total, yes, no, (yes + no) / total))
     return share * cases, (1 - share) * cases
-
-
-def _rescaled(
-    losses: tuple[Floats, Floats],
-    neg: Array,
-    pos: Array,
-    squares: Squares,
-    level: float,
-) -> tuple[Floats, Floats]:
-    """Scale weights to as many equal cases as would vary like the mean loss."""
-    total, mean = float(neg.sum() + pos.sum()), _mean_loss(losses, pos, neg)
-    if not np.isfinite(mean):
-        return neg, pos
-    columns = ((losses[0], neg, squares[1]), (losses[1], pos, squares[0]))
-    met = [[x[c > 0] for x in (loss, c, q)] for loss, c, q in columns]
-    parts = [((loss - mean) / total, c, q) for loss, c, q in met]
-    varies = linearised(parts, together=True)
-    spread = sum(float(c @ (loss - mean) ** 2) for loss, c, _ in met) / total
-    n = _number(pos, neg, squares)
-    if varies.variance > 0:
-        n = spread / varies.variance / student_factor(varies.df, level) ** 2
-    return neg * (n / total), pos * (n / total)
 
 
 def _drawn_rows(
@@ -461,7 +381,7 @@ def _drawn_rows(
     mean, (pos, neg, *more) = pooled_columns(score, [pos, neg, *(squares or ())])
     if squares is None:
         return (mean, pos, neg), None
-    scale = _number(pos, neg, (more[0], more[1])) / float(pos.sum() + neg.sum())
+    scale = effective_cases(pos, neg, (more[0], more[1])) / float(pos.sum() + neg.sum())
     number, each = whole_draws(pos + neg, more[0] + more[1])
     return (mean, pos * scale, neg * scale), (number, each * scale)
 
@@ -491,13 +411,6 @@ def _infinite(
     )
 
 
-def _mean_loss(loss: tuple[Floats, Floats], pos: Array, neg: Array) -> float:
-    # a loss that nobody suffers is no loss, even an infinite one
-    suffered = [x[n > 0] @ n[n > 0] for x, n in zip(loss, (neg, pos), strict=True)]
-    cases = pos.sum() + neg.sum()
-    return float(sum(suffered) / cases) if cases else np.nan
-
-
 def _decompose(
     score: Floats, pos: Array, neg: Array, loss: _Loss
 ) -> tuple[float, float, float, float]:
@@ -506,9 +419,9 @@ def _decompose(
     block_pos, block_neg = (np.add.reduceat(x, start[:-1]) for x in (pos, neg))
     total = np.array([pos.sum()]), np.array([neg.sum()])
     prevalence = total[0] / (total[0] + total[1])
-    value = _mean_loss(loss(score), pos, neg)
-    recalibrated = _mean_loss(loss(share), block_pos, block_neg)
-    reference = _mean_loss(loss(prevalence), *total)
+    value = mean_loss(loss(score), pos, neg)
+    recalibrated = mean_loss(loss(share), block_pos, block_neg)
+    reference = mean_loss(loss(prevalence), *total)
     # PAVA minimises the loss: a difference below zero is rounding
     mcb, dsc = max(0.0, value - recalibrated), max(0.0, reference - recalibrated)
     return value, mcb, dsc, reference

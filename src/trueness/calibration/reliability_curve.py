@@ -29,7 +29,7 @@ from trueness.calibration.fixed_shares import (
     weighed,
 )
 from trueness.calibration.inversion import Draws
-from trueness.calibration.proper_scores import squared_rows
+from trueness.calibration.mean_losses import squared_rows
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.counts.weights import whole_draws
