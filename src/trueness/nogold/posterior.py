@@ -373,12 +373,13 @@ def latent_class(
     dependence : {"auto", "none", "random effect", "pairs", "easy and hard", "labels"}
         Whether classifiers may make the same errors. "auto" assumes that they do not,
         and tests this assumption automatically; classifiers that agree in every case
-        count once. Where the test rejects it, the answer
-        comes from the labels if there are some of both classes ("labels": errors of any
-        kind, estimated as by :func:`trueness.prevalence`), and otherwise from the model
-        with dependence that predicts the votes best; ``notes`` say what was found and
-        what it changed, and ``identified`` is False where the votes alone cannot
-        decide. "none" assumes independence and adds no note. The models with dependence
+        count once. Where the test rejects it, the answer comes from the labels if there
+        are some of both classes ("labels": errors of any kind, estimated as by
+        :func:`trueness.prevalence`), and otherwise from the model with dependence that
+        predicts the votes best; ``notes`` say what was found and what it changed. Where
+        it does not reject, errors that correlate by 0.2 and 0.4 are tried: if the votes
+        are about as likely under them, ``identified`` is False and a note says how far
+        the answer would move. "none" assumes independence and adds no note. The models with dependence
         are "random effect", with cases that are hard for all of them (Qu, Tan, Kutner
         1996), "pairs" (Dendukuri, Joseph 2001; those whose errors are most correlated),
         and "easy and hard", with cases that are easy for all of them (Albert, Dodd
