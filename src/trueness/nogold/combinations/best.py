@@ -301,9 +301,9 @@ def best_combination(
     Examples
     --------
     >>> import trueness
-    >>> votes = [[1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 0, 1]]
+    >>> votes = [[1, 1, 1], [1, 1, 0], [1, 0, 1], [0, 1, 0], [0, 0, 1], [0, 0, 0]]
     >>> p = trueness.Panel(["A", "B", "C"], votes,
-    ...                    pos=[90, 0, 10, 0], neg=[0, 90, 0, 10])
+    ...                    pos=[90, 10, 5, 0, 0, 0], neg=[0, 0, 0, 5, 10, 90])
     >>> post = trueness.latent_class(p, rng=0)
     >>> trueness.best_combination(post, criterion="sum").formula
     'at least 2 of A, B, C'
