@@ -379,11 +379,11 @@ def latent_class(
         predicts the votes best; ``notes`` say what was found and what it changed. Where
         it does not reject, errors that correlate by 0.2 and 0.4 are tried: if the votes
         are about as likely under them, ``identified`` is False and a note says how far
-        the answer would move. "none" assumes independence and adds no note. The models with dependence
-        are "random effect", with cases that are hard for all of them (Qu, Tan, Kutner
-        1996), "pairs" (Dendukuri, Joseph 2001; those whose errors are most correlated),
-        and "easy and hard", with cases that are easy for all of them (Albert, Dodd
-        2004). Each of these models adds parameters for each class.
+        the answer would move. "none" assumes independence and adds no note. The models
+        with dependence are "random effect", with cases that are hard for all of them
+        (Qu, Tan, Kutner 1996), "pairs" (Dendukuri, Joseph 2001; those whose errors are
+        most correlated), and "easy and hard", with cases that are easy for all of them
+        (Albert, Dodd 2004). Each of these models adds parameters for each class.
 
     Returns
     -------
