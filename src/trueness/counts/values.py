@@ -425,8 +425,7 @@ class Panel(Cases):
 
     def combine(self, f: Callable[[Floats], ArrayLike]) -> Tally:
         """Score each row: ``f`` takes the rows (m, K) and gives (m,) scores."""
-        with np.errstate(all="ignore"):  # what is no number is told in our own words
-            score = np.asarray(_options.function(f, "panel.combine")(self.rows))
+        score = _options.array_of(f, self.rows, "panel.combine")
         if score.shape != (len(self),):
             raise InputError(
                 f"The function of panel.combine must give one score per row, shape "
@@ -490,8 +489,7 @@ def _rescored(new: Array, counts: Sequence[Array]) -> Tally:
 
 
 def _mapped(f: Callable[[Floats], ArrayLike], score: Floats) -> Array:
-    with np.errstate(all="ignore"):  # what is no number is told in our own words
-        new = np.asarray(_options.function(f, "tally.map")(score))
+    new: Array = _options.array_of(f, score, "tally.map")
     if new.shape != score.shape:
         raise InputError(
             f"The function of tally.map must give one score per score, shape "

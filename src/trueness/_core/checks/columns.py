@@ -53,7 +53,7 @@ def there(name: str, known: Iterable[str]) -> str:
 
 def distinct_names(names: Sequence[str], what: str = "scores") -> tuple[str, ...]:
     """Pass on names of classifiers that are text and differ."""
-    if not isinstance(names, Iterable):
+    if not isinstance(names, Iterable) or getattr(names, "ndim", 1) != 1:
         raise InputError(f"{what} must have text as names; found {described(names)}.")
     wrong = [n for n in names if not isinstance(n, str)]
     if wrong:

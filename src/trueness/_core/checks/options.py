@@ -156,6 +156,19 @@ def function(value: Any, what: str) -> Any:
     raise InputError(f"{what} needs a function; found {described(value)}.")
 
 
+def array_of(f: Any, given: Any, what: str) -> Any:
+    """Give what a function makes of an array; say so if it cannot take one."""
+    function(f, what)
+    try:
+        with np.errstate(all="ignore"):  # what is no number is told in our own words
+            return np.asarray(f(given))
+    except (TypeError, AttributeError) as err:
+        raise InputError(
+            f"The function of {what} must take an array of scores; given one, it "
+            f"stopped with {type(err).__name__}: {err}."
+        ) from err
+
+
 def positive_number(value: object, what: str) -> float:
     """Pass on one finite number above zero."""
     number = real_number(value, what)
