@@ -42,6 +42,17 @@ def held(kind, path):
     return batch
 
 
+def test_evidence_beyond_measure_is_kept(tmp_path):
+    file = tmp_path / "state.json"
+    w = trueness.watch("recall", threshold=0.5, at_least=0.9)
+    w.update(np.ones(5000), np.zeros(5000)).save(file)
+    assert trueness.load_watch(file).evidence == w.evidence > 1e300
+    old = json.loads(file.read_text())  # once written without a limit
+    old["state"]["peak"] = 1e5
+    file.write_text(json.dumps(old))
+    assert trueness.load_watch(file).evidence == w.evidence
+
+
 @pytest.mark.parametrize("kind", WATCHES)
 def test_a_state_is_strict_json(kind, tmp_path):
     held(kind, tmp_path / "w.json")

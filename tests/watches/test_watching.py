@@ -138,6 +138,32 @@ def test_every_kind_is_quiet_when_all_is_well_and_cries_when_it_is_not(kind):
     assert "alarm since day" in w.sentence()
 
 
+def test_a_batch_may_be_arrays_a_frame_or_a_tally(rng):
+    y, s = rng.integers(0, 2, 300), rng.random(300)
+    site = np.where(rng.random(300) < 0.5, "north", "south")
+    frame = pd.DataFrame({"y": y, "p": s, "site": site})
+
+    def looked(*batch, **columns):
+        w = trueness.watch("recall", threshold=0.3, at_least=0.6)
+        w.update(*batch, **columns)
+        return w.value, w.low, w.high, w.evidence
+
+    expected = looked(trueness.tally(y, s))
+    assert looked(y, s) == looked(y.tolist(), s.tolist()) == expected
+    assert looked(frame, label="y", score="p") == expected
+    groups = trueness.watch("recall", threshold=0.3, at_least=0.6, by="site")
+    groups.update(y, s, by=site)
+    assert set(groups.groups) == {"north", "south"}
+    flagged = trueness.watch("flagged_share", threshold=0.3, at_most=0.9)
+    assert flagged.update(s).value == pytest.approx((s >= 0.3).mean())
+    votes = {"a": (s > 0.5) * 1, "b": (s > 0.4) * 1}
+    judged = trueness.watch("prevalence", judges=["a", "b"], at_least=0.2)
+    assert judged.update(y, votes).looks == 1
+    for wrong in ((), (y, s, s), (y,)):
+        with pytest.raises(InputError, match=r"Type .*y_true, y_score"):
+            looked(*wrong)
+
+
 def test_scores_that_change_without_any_label():
     rng = np.random.default_rng(7)
 

@@ -16,6 +16,7 @@ from typing import Any, final
 from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
 from trueness.watches.states import write_state
+from trueness.watches.sums import is_batch
 from trueness.watches.watching import Watch
 
 
@@ -104,24 +105,25 @@ class GroupWatch:
         return f"{len(loud)} of {len(self.groups)} groups: {said}"
 
     def update(
-        self, batch: Any, *, name: str | None = None, **columns: Any
+        self, *batch: Any, name: str | None = None, **columns: Any
     ) -> GroupWatch:
         """Look at another batch, and give the watch itself.
 
         Parameters
         ----------
         batch
-            A mapping from group to tally (to panel, for a rate from judges); or a frame
+            A mapping from group to tally (to panel, for a rate from judges); a frame
             with the columns that ``tally`` takes, whose groups are those of the column
-            that the watch was begun with.
+            that the watch was begun with; or labels, scores and ``by=``.
         name
             What the batch is called; it is counted once in each group.
         """
-        if not isinstance(batch, Mapping):
-            batch = self._counted(batch, columns)
+        is_batch(batch)
+        given = batch[0] if len(batch) == 1 else None
+        parts = given if isinstance(given, Mapping) else self._counted(batch, columns)
         before = self.alarm
         looked = False
-        for group, part in batch.items():
+        for group, part in parts.items():
             one = self._watch_of(str(group))
             seen = one.looks
             one.update(part, name=name)
@@ -131,12 +133,13 @@ class GroupWatch:
             self._since = name if name is not None else f"look {self._looks}"
         return self
 
-    def _counted(self, frame: Any, columns: dict[str, Any]) -> Any:
+    def _counted(self, batch: tuple[Any, ...], columns: dict[str, Any]) -> Any:
         frames = door("data.frames")
         columns = {"by": self._by, **columns}
-        if self._about["judges"]:
-            return frames.panel(frame, scores=self._about["judges"], **columns)
-        return frames.tally(frame, **columns)
+        if self._about["judges"] and len(batch) == 1:
+            columns["scores"] = self._about["judges"]
+        count = frames.panel if self._about["judges"] else frames.tally
+        return count(*batch, **columns)
 
     def _watch_of(self, group: str) -> Watch:
         if group not in self.groups:

@@ -185,16 +185,20 @@ def rate_limits(state: dict[str, Any], alpha: float) -> tuple[float, float]:
     return low, _evidence.edge(ruled_out(1), value, 1.0)
 
 
-def judged_panel(batch: Any, judges: list[str], columns: dict[str, Any]) -> Panel:
-    """Read the verdicts of a batch: a panel, or a frame with the columns of judges."""
-    if not isinstance(batch, Panel):
-        batch = door("data.frames").panel(batch, scores=judges, **columns)
-    if not isinstance(batch, Panel):
+def judged_panel(
+    batch: tuple[Any, ...], judges: list[str], columns: dict[str, Any]
+) -> Panel:
+    """Read the verdicts of a batch: a panel, a frame with the judges, or columns."""
+    found: Any = batch[0] if len(batch) == 1 else None
+    if not isinstance(found, Panel):
+        named = {"scores": judges} if len(batch) == 1 else {}
+        found = door("data.frames").panel(*batch, **named, **columns)
+    if not isinstance(found, Panel):
         raise InputError("A batch is one panel of verdicts; found groups.")
-    gone = [j for j in judges if j not in batch.names]
+    gone = [j for j in judges if j not in found.names]
     if gone:
         raise InputError(
             f"This watch needs the verdicts of {', '.join(judges)}; the batch has no "
             f"{gone[0]!r}."
         )
-    return batch[judges]
+    return found[judges]

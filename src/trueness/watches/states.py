@@ -20,7 +20,8 @@ from trueness.data.storage import read_columns, replacing, write_columns
 
 VERSION = 2
 _TABLES = (".parquet", ".pq")
-_LARGEST = 1e300
+_LARGEST = 1e306  # above the largest evidence that is written
+MOST_EVIDENCE = 700.0  # as a logarithm: the exponential is still a number
 _NUMBERS = ("look", "n", "value", "low", "high", "evidence")
 
 
@@ -91,6 +92,8 @@ def _wrong(held: Any) -> str:
         about.setdefault("judges", [])  # files of version 1 knew no judges
         earlier: dict[str, Any] = {"labels": {}, "yes": 0.0, "judged": state.get("n")}
         state |= {k: v for k, v in earlier.items() if k not in state}
+        if isinstance(state.get("peak"), float):  # was without a limit once
+            state["peak"] = min(state["peak"], MOST_EVIDENCE)
     return _first_wrong(about, _ABOUT) or _first_wrong(state, _STATE)
 
 

@@ -111,6 +111,16 @@ def _grow(state: dict[str, Any], gained: Floats) -> None:
     state["wealth"] = (before + gained).tolist()
 
 
+def is_batch(batch: tuple[Any, ...]) -> None:
+    """Stop at what no batch is made of."""
+    if len(batch) not in (1, 2):
+        raise InputError(
+            f"update takes one batch; found {len(batch)} arguments. Type "
+            'w.update(y_true, y_score), w.update(frame, label="y", score="p") or '
+            "w.update(tally)."
+        )
+
+
 def outputs(x: Tally | Panel) -> Floats:
     """Give the scores, or the rows of verdicts."""
     return x.score if isinstance(x, Tally) else x.rows

@@ -35,10 +35,19 @@ from trueness.watches.judged import (
     rate_limits,
     rate_value,
 )
-from trueness.watches.states import read_state, write_state
-from trueness.watches.sums import T, add_batch, like, outputs, packed, unpacked
+from trueness.watches.states import MOST_EVIDENCE, read_state, write_state
+from trueness.watches.sums import (
+    T,
+    add_batch,
+    is_batch,
+    like,
+    outputs,
+    packed,
+    unpacked,
+)
 
 KINDS = ("auc", "brier", "calibration", "scores", "flagged_share", "prevalence")
+_NO_LABELS = ("scores", "flagged_share")
 _NO_THRESHOLD = ("auc", "brier", "calibration", "scores", "prevalence")
 _SUMS = dict.fromkeys(("n", "total", "squares", "judged", "yes"), 0.0)
 
@@ -174,13 +183,15 @@ class Watch:
             f"{evidence} (the alarm is raised at {line:g})."
         )
 
-    def update(self, batch: Any, *, name: str | None = None, **columns: Any) -> Watch:
+    def update(self, *batch: Any, name: str | None = None, **columns: Any) -> Watch:
         """Look at another batch, and give the watch itself.
 
         Parameters
         ----------
         batch
-            A tally; or a frame with ``label=`` and ``score=``.
+            A tally; labels and scores; a frame with ``label=`` and ``score=``; for
+            what needs no labels, scores. For a rate from judges a panel, or what makes
+            one.
         name
             What the batch is called. A batch whose name was seen before is not counted
             again: the same batch changes nothing, and one whose unknown cases have
@@ -188,11 +199,12 @@ class Watch:
             When a case gets its label must not depend on the label nor, for a rate
             from judges, on the verdicts.
         """
+        is_batch(batch)
         found: Tally | Panel
         if self.judges:
             found = judged_panel(batch, list(self.judges), columns)
         else:
-            found = _tally(batch, columns)
+            found = _tally(batch, columns, self._about["metric"] in _NO_LABELS)
         if not isinstance(name, str | None):
             raise InputError(f"The name of a batch is text; found {described(name)}.")
         told = self._told(found, name)
@@ -490,11 +502,16 @@ def _baseline_limits(
     return limits.low, limits.high
 
 
-def _tally(batch: Any, columns: Mapping[str, Any]) -> Tally:
-    if isinstance(batch, Tally):
-        found: Any = batch
+def _tally(
+    batch: tuple[Any, ...], columns: Mapping[str, Any], scores_only: bool
+) -> Tally:
+    alone = batch[0] if len(batch) == 1 else None
+    if isinstance(alone, Tally):
+        found: Any = alone
     else:
-        found = door("data.frames").tally(batch, **columns)
+        plain = isinstance(alone, list) or getattr(alone, "ndim", 0) == 1
+        given = (None, alone) if scores_only and plain else batch
+        found = door("data.frames").tally(*given, **columns)
     refuse_weights(found, "watch")
     if not isinstance(found, Tally):
         raise InputError("A batch is one tally; found groups. Watch each on its own.")
@@ -527,7 +544,7 @@ def look(about: dict[str, Any], state: dict[str, Any], name: str | None) -> None
     else:
         found, value, low, high = _of_share(about, n, total, alpha)
     # a bound of 1 that is missed is beyond all evidence, which JSON cannot hold
-    found = min(float(found), _MOST_EVIDENCE)
+    found = min(float(found), MOST_EVIDENCE)
     state["peak"] = max(state["peak"], found)
     if state["since"] is None and state["peak"] >= -math.log(alpha):
         state["since"] = name if name is not None else f"look {state['looks']}"
@@ -543,7 +560,6 @@ def look(about: dict[str, Any], state: dict[str, Any], name: str | None) -> None
 
 
 _KEPT = 2000
-_MOST_EVIDENCE = 700.0  # as a logarithm: the exponential is still a number
 
 
 def _of_share(
