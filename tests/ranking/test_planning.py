@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import trueness
+from trueness.ranking import sample_sizes
 from trueness.ranking.sample_sizes import VARIANCES
 
 
@@ -147,3 +148,29 @@ def test_errors():
         trueness.plan_auc(auc=0.8, null=0.7, method="obuchowski")
     with pytest.raises(trueness.InputError, match="below 10"):
         trueness.plan_auc(auc=0.8, half_width=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("share", "method", "model", "random"),
+    [
+        (0.006, "score", "binormal", False),
+        (0.01, "score", "binormal", True),
+        (0.992, "delong", "hanley-mcneil", True),
+        (0.01, "score", "fermi-dirac", False),
+    ],
+)
+def test_a_crowd_is_as_good_as_its_population(
+    share, method, model, random, monkeypatch
+):
+    design = sample_sizes._Design(0.85, 0.7, share, 0.95, method, model, random)
+    quick = sample_sizes._small(design, 2200, True)
+    monkeypatch.setattr(sample_sizes, "_CROWD", 10**9)  # every case is drawn
+    slow = sample_sizes._small(design, 2200, True)
+    assert quick.power == pytest.approx(slow.power, abs=0.02)
+    assert quick.half_width == pytest.approx(slow.half_width, rel=0.02)
+
+
+def test_a_rare_condition_is_planned_at_once():
+    plan = trueness.plan_auc(auc=0.9, null=0.7, prevalence=1e-9)
+    assert 10 <= plan.n_pos <= 25
+    assert plan.power >= 0.9

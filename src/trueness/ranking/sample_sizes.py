@@ -304,7 +304,7 @@ def _delong_ends(
 def _small(d: _Design, n: int, width: bool) -> Reach:
     """By drawing samples; one without both classes excludes nothing."""
     rng = np.random.default_rng(0)
-    step = max(1, (1 << 21) // n)
+    step = max(1, (1 << 21) // min(n, _CROWD))
     parts = [
         _placed(d, n, min(step, _SAMPLES - start), rng)
         for start in range(0, _SAMPLES, step)
@@ -325,8 +325,10 @@ def _placed(
     if d.random:
         n_pos = rng.binomial(n, d.share, samples)
         n_pos = n_pos[(n_pos > 0) & (n_pos < n)]
+    if n_pos.size and max(split_cases(n, d.share)) >= _CROWD:
+        return _placed_in_a_crowd(d, n, n_pos, rng)
     label = np.arange(n) < n_pos[:, None]
-    score = DRAWS[d.model](rng, label, d.area, d.share)
+    score = DRAWS[d.model](rng, label, d.area, d.share, n)
     label = np.take_along_axis(label, np.argsort(-score, axis=1), axis=1)
     above = np.cumsum(label, axis=1)
     size, rest = n_pos[:, None], n - n_pos[:, None]
@@ -335,6 +337,41 @@ def _placed(
     a = np.where(label, below, 0).sum(axis=1) / n_pos / (n - n_pos)
     pos = _spread(below / rest, label, a, n_pos)
     neg = _spread(above / size, ~label, a, n - n_pos)
+    return a, pos, neg, n_pos, n - n_pos
+
+
+# a class of so many cases is as good as its population, of which so many are drawn
+_CROWD, _POPULATION = 2000, 200_000
+
+
+def _placed_in_a_crowd(
+    d: _Design, n: int, n_pos: Array, rng: np.random.Generator
+) -> tuple[Array, ...]:
+    r"""Draw the smaller class only, and place it in the population of the larger one.
+
+    With places u of the r smaller ones, each case x of the crowd has the placement
+    :math:`G(x)`, the share of the r beyond it, and
+
+    .. math:: E\,G^2 = \frac{1}{r^2} \sum_{i,j} \min(u_i, u_j)
+              = \frac{1}{r^2} \sum_k (2k - 1)\, u_{(k)}, \qquad
+              u_{(1)} \ge u_{(2)} \ge \dots
+
+    What the crowd, itself a sample, adds to the AUC is normal with that spread.
+    """
+    rare = d.share < 0.5
+    few, many = (n_pos, n - n_pos) if rare else (n - n_pos, n_pos)
+    draw, k = DRAWS[d.model], np.arange(1, few.max() + 1)
+    asked = (d.area, d.share, _POPULATION)
+    crowd = np.sort(draw(rng, np.full((1, _POPULATION), not rare), *asked)[0])
+    score = draw(rng, np.full((few.size, k.size), rare), *asked)
+    met = k <= few[:, None]
+    place = np.searchsorted(crowd, score) / _POPULATION
+    u = np.where(met, place if rare else 1 - place, 0.0)
+    a = u.sum(axis=1) / few
+    squares = -np.sort(-u, axis=1) @ (2.0 * k - 1) / few**2
+    spreads = [_spread(u, met, a, few), np.maximum(squares - a**2, 0.0)]
+    a = np.clip(a + rng.normal(size=a.size) * np.sqrt(spreads[1] / many), 0.0, 1.0)
+    pos, neg = spreads if rare else spreads[::-1]
     return a, pos, neg, n_pos, n - n_pos
 
 
@@ -365,7 +402,7 @@ def _perfect_is_rare(d: _Design, n: int) -> bool:
 
 
 def _normal_scores(
-    rng: np.random.Generator, label: Array, area: float, share: float
+    rng: np.random.Generator, label: Array, area: float, share: float, n: int
 ) -> Array:
     from scipy.special import ndtri
 
@@ -373,16 +410,15 @@ def _normal_scores(
 
 
 def _exponential_scores(
-    rng: np.random.Generator, label: Array, area: float, share: float
+    rng: np.random.Generator, label: Array, area: float, share: float, n: int
 ) -> Array:
     return rng.exponential(size=label.shape) * np.where(label, area / (1 - area), 1.0)
 
 
 def _fermi_scores(
-    rng: np.random.Generator, label: Array, area: float, share: float
+    rng: np.random.Generator, label: Array, area: float, share: float, n: int
 ) -> Array:
     """Put each case at a rank by its class; cases at one rank are in random order."""
-    n = label.shape[1]
     fd = fermi_dirac(n=n, n_pos=split_cases(n, share)[0], auc=area)
     p = fd.probability(np.arange(1, n + 1))
     u = rng.random(label.shape)
@@ -421,7 +457,7 @@ SPREADS: dict[str, Spreads] = {
 VARIANCES: dict[str, Callable[[float, int, int], float]] = {
     name: partial(_variance, spread) for name, spread in SPREADS.items()
 }
-DRAWS: dict[str, Callable[[np.random.Generator, Array, float, float], Array]] = {
+DRAWS: dict[str, Callable[[np.random.Generator, Array, float, float, int], Array]] = {
     "binormal": _normal_scores,
     "hanley-mcneil": _exponential_scores,
     "fermi-dirac": _fermi_scores,
