@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import trueness
+from trueness.comparison import auc_sizes
 from trueness.ranking import sample_sizes
 from trueness.ranking.sample_sizes import VARIANCES
 
@@ -164,7 +165,7 @@ def test_a_crowd_is_as_good_as_its_population(
 ):
     design = sample_sizes._Design(0.85, 0.7, share, 0.95, method, model, random)
     quick = sample_sizes._small(design, 2200, True)
-    monkeypatch.setattr(sample_sizes, "_CROWD", 10**9)  # every case is drawn
+    monkeypatch.setattr(sample_sizes, "CROWD", 10**9)  # every case is drawn
     slow = sample_sizes._small(design, 2200, True)
     assert quick.power == pytest.approx(slow.power, abs=0.02)
     assert quick.half_width == pytest.approx(slow.half_width, rel=0.02)
@@ -174,3 +175,15 @@ def test_a_rare_condition_is_planned_at_once():
     plan = trueness.plan_auc(auc=0.9, null=0.7, prevalence=1e-9)
     assert 10 <= plan.n_pos <= 25
     assert plan.power >= 0.9
+
+
+@pytest.mark.parametrize(("share", "rho"), [(0.02, 0.5), (0.98, -0.2)])
+def test_a_crowd_of_the_difference_is_as_good_as_its_population(
+    share, rho, monkeypatch
+):
+    pair = auc_sizes._SizedPair(0.9, 0.75, rho, share, 0.95)
+    quick = auc_sizes._small(pair, 2200)
+    monkeypatch.setattr(auc_sizes, "CROWD", 10**9)  # every case is drawn
+    slow = auc_sizes._small(pair, 2200)
+    assert quick.power == pytest.approx(slow.power, abs=0.04)
+    assert quick.half_width == pytest.approx(slow.half_width, rel=0.02)

@@ -15,7 +15,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.search import smallest
 from trueness.comparison.contrasts import ContrastPart, freedom, variance
 from trueness.ranking.auc_intervals import student_quantile
-from trueness.ranking.sample_sizes import VARIANCES, Plan, Reach, split_cases
+from trueness.ranking.sample_sizes import CROWD, VARIANCES, Plan, Reach, split_cases
 
 # from this many cases of the smaller class on the difference is normal enough
 _MANY = 150
@@ -129,27 +129,80 @@ def _small(d: _SizedPair, n: int) -> Reach:
     """By the paired test of ``compare_auc`` in samples drawn from the model."""
     from scipy.special import ndtri
 
-    rng, (pos, neg) = np.random.default_rng(0), split_cases(n, d.share)
-    label = np.arange(n) < pos
+    rng, sizes = np.random.default_rng(0), split_cases(n, d.share)
     shift = math.sqrt(2) * ndtri([d.first, d.second])
+    draw = _drawn_in_a_crowd if max(sizes) >= CROWD else _drawn
     power, wide, done = 0.0, 0.0, 0
     while done < _SAMPLES:
-        some = min(max(1, (1 << 19) // n), _SAMPLES - done)
-        z = rng.normal(size=(2, some, n))
-        # two binormal scores of the same cases, correlated within the classes
-        z[1] = d.rho * z[0] + math.sqrt(1 - d.rho**2) * z[1]
-        placed = [_placements(z[k] + shift[k] * label, pos) for k in (0, 1)]
-        gap = placed[0] - placed[1]
-        up, down = gap[:, :pos], gap[:, pos:]
-        parts = (
-            ContrastPart(up.var(axis=1, ddof=1), pos),
-            ContrastPart(down.var(axis=1, ddof=1), neg),
-        )
+        some = min(max(1, (1 << 19) // min(n, CROWD)), _SAMPLES - done)
+        found, parts = draw(d, shift, sizes, some, rng)
         half = student_quantile(freedom(parts), d.level) * np.sqrt(variance(parts))
-        power += float(np.sum(np.abs(up.mean(axis=1)) > half))
+        power += float(np.sum(np.abs(found) > half))
         wide += float(np.sum(half))
         done += some
     return Reach(power / _SAMPLES, wide / _SAMPLES)
+
+
+_Parts = tuple[ContrastPart, ContrastPart]
+
+
+def _drawn(
+    d: _SizedPair,
+    shift: Floats,
+    sizes: tuple[int, int],
+    samples: int,
+    rng: np.random.Generator,
+) -> tuple[Floats, _Parts]:
+    """Draw differences of AUCs, with the spreads of both classes."""
+    pos, neg = sizes
+    label = np.arange(pos + neg) < pos
+    z = _two_scores(d, (samples, pos + neg), rng)
+    placed = [_placements(z[k] + shift[k] * label, pos) for k in (0, 1)]
+    gap = placed[0] - placed[1]
+    up, down = gap[:, :pos], gap[:, pos:]
+    spreads = (part.var(axis=1, ddof=1) for part in (up, down))
+    return up.mean(axis=1), (
+        ContrastPart(next(spreads), pos),
+        ContrastPart(next(spreads), neg),
+    )
+
+
+def _drawn_in_a_crowd(
+    d: _SizedPair,
+    shift: Floats,
+    sizes: tuple[int, int],
+    samples: int,
+    rng: np.random.Generator,
+) -> tuple[Floats, _Parts]:
+    """Draw the smaller class only, and place it in the population of the larger one.
+
+    The model is the same with both classes interchanged and the signs of scores turned,
+    so that it does not matter which one is small. What the crowd, itself a sample, adds
+    to the difference is normal.
+    """
+    from scipy.special import ndtr
+
+    few, many = min(sizes), max(sizes)
+    z = _two_scores(d, (samples, few), rng) + shift[:, None, None]
+    crowd = _two_scores(d, (CROWD,), rng)
+    gap = ndtr(z[0]) - ndtr(z[1])
+    z.sort(axis=2)
+    below = [
+        np.array([np.searchsorted(row, crowd[k]) for row in z[k]]) / few for k in (0, 1)
+    ]
+    spread = (below[0] - below[1]).var(axis=1)
+    noise = rng.normal(size=samples) * np.sqrt(spread / many)
+    parts = ContrastPart(gap.var(axis=1, ddof=1), few), ContrastPart(spread, many)
+    return gap.mean(axis=1) + noise, parts
+
+
+def _two_scores(
+    d: _SizedPair, shape: tuple[int, ...], rng: np.random.Generator
+) -> Floats:
+    """Draw two normal scores of the same cases, correlated within their class."""
+    z = rng.normal(size=(2, *shape))
+    z[1] = d.rho * z[0] + math.sqrt(1 - d.rho**2) * z[1]
+    return z
 
 
 def _placements(score: Floats, pos: int) -> Floats:

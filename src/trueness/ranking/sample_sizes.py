@@ -304,7 +304,7 @@ def _delong_ends(
 def _small(d: _Design, n: int, width: bool) -> Reach:
     """By drawing samples; one without both classes excludes nothing."""
     rng = np.random.default_rng(0)
-    step = max(1, (1 << 21) // min(n, _CROWD))
+    step = max(1, (1 << 21) // min(n, CROWD))
     parts = [
         _placed(d, n, min(step, _SAMPLES - start), rng)
         for start in range(0, _SAMPLES, step)
@@ -325,7 +325,7 @@ def _placed(
     if d.random:
         n_pos = rng.binomial(n, d.share, samples)
         n_pos = n_pos[(n_pos > 0) & (n_pos < n)]
-    if n_pos.size and max(split_cases(n, d.share)) >= _CROWD:
+    if n_pos.size and max(split_cases(n, d.share)) >= CROWD:
         return _placed_in_a_crowd(d, n, n_pos, rng)
     label = np.arange(n) < n_pos[:, None]
     score = DRAWS[d.model](rng, label, d.area, d.share, n)
@@ -341,7 +341,7 @@ def _placed(
 
 
 # a class of so many cases is as good as its population, of which so many are drawn
-_CROWD, _POPULATION = 2000, 200_000
+CROWD, _POPULATION = 2000, 200_000
 
 
 def _placed_in_a_crowd(
