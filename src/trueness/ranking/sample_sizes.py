@@ -263,7 +263,8 @@ def _large(d: _Design, n: int, width: bool) -> Reach:
     a = np.clip(d.area + quantile * _sd(d.area, d.share, n, d.model), 1e-9, 1 - 1e-9)
     pos, neg = SPREADS[d.model](d.area, n_pos, n_neg)
     # the spread follows the AUC of the sample as that of the exponential model does
-    scale = np.maximum(*exponential_spread(a)) / max(exponential_spread(d.area))
+    area = min(max(d.area, 1e-9), 1 - 1e-9)
+    scale = np.maximum(*exponential_spread(a)) / max(exponential_spread(area))
     return _answered(d, a, pos * scale, neg * scale, n_pos, n_neg, width)
 
 
