@@ -160,6 +160,7 @@ def _without_truth(traps: Panel) -> list[Any]:
     tests = panel(scan(samples.path("hiv")), scores=names, count="count")
     found = latent_class(tests, rng=0)
     p, best = found.prevalence, best_combination(found)
+    doubt = "The tests err together; by how much, only labels of some people can show."
     return [
         f"Four HIV tests on {tests.n} people, and it is not known who is infected. "
         f"From the agreement of the tests, {percent(p.value)} are (95 % credible "
@@ -167,6 +168,7 @@ def _without_truth(traps: Panel) -> list[Any]:
         f"V1 finds {percent(found.sensitivity['V1'].value)} of them, V2 "
         f"{percent(found.sensitivity['V2'].value)}. The best rule to combine them: "
         f"{best.formula}.",
+        *([] if found.identified else [doubt]),
     ]
 
 
