@@ -2,6 +2,7 @@
 
 import gzip
 import sqlite3
+from contextlib import closing
 from time import perf_counter
 
 import duckdb
@@ -182,7 +183,7 @@ def test_a_quote_in_the_name_of_a_file(tmp_path):
 
 @pytest.mark.parametrize("name", ["x.sqlite", "x.sqlite3", "x.db"])
 def test_sqlite_is_refused_at_once(tmp_path, name):
-    with sqlite3.connect(tmp_path / name) as connection:
+    with closing(sqlite3.connect(tmp_path / name)) as connection, connection:
         connection.execute("CREATE TABLE t (y, p)")
     settings = {"extension_directory": tmp_path / "none"}
     began = perf_counter()
