@@ -174,10 +174,8 @@ from trueness.threshold.guarantees import (
     guaranteed_threshold as guaranteed_threshold,
 )
 from trueness.ranking.auc_intervals import auc as auc
-from trueness.nogold.posterior import (
-    LatentPosterior as LatentPosterior,
-    latent_class as latent_class,
-)
+from trueness.nogold.fitting import latent_class as latent_class
+from trueness.nogold.posterior import LatentPosterior as LatentPosterior
 from trueness.nogold.maximum import (
     LatentMaximum as LatentMaximum,
     latent_maximum as latent_maximum,

@@ -25,7 +25,7 @@ from trueness.data.files import scan
 from trueness.data.frames import leaves, panel
 from trueness.ensembles.crossfit import compare_combiners
 from trueness.nogold.combinations.best import best_combination
-from trueness.nogold.posterior import latent_class
+from trueness.nogold.fitting import latent_class
 from trueness.ranking.auc_intervals import auc
 from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.validation import validate_threshold

@@ -23,7 +23,8 @@ from trueness.cli._words import noted
 from trueness.nogold.combinations.best import best_combination
 from trueness.nogold.combinations.records import Combination
 from trueness.nogold.dependence import Dependence, conditional_dependence
-from trueness.nogold.posterior import LatentPosterior, latent_class
+from trueness.nogold.fitting import latent_class
+from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.sentences import dependence_sentence
 
 

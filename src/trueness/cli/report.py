@@ -191,7 +191,7 @@ def _figure(panel: Any, request: Request) -> Any:
     plots = door("plots")
     if isinstance(panel, dict) or (panel.n_pos and panel.n_neg):
         return plots.roc(panel)
-    from trueness.nogold.posterior import latent_class
+    from trueness.nogold.fitting import latent_class
 
     return plots.posterior_densities(
         latent_class(panel, rng=request.seed, level=request.level)

@@ -2,7 +2,7 @@
 
 Questions
 ---------
-How good is each test, how common is the condition?   ``posterior`` (``latent_class``)
+How good is each test, how common is the condition?   ``fitting`` (``latent_class``)
 The same without a prior.                             ``maximum`` (``latent_maximum``),
                                                       ``profile``
 Do the tests err together?                            ``shared_errors``,
@@ -29,7 +29,7 @@ the votes (``truth_given_votes``) and averages over all cases (``verdicts`` read
 ``rate_by_truth`` where labels were chosen by truth; ``paired_rates`` where systems
 answered the same items).
 
-Read ``model`` first, then ``posterior``, ``identifiability``, ``dependence`` with
-``pair_tests``; ``sampling`` and ``combinations`` can be read on their own. The maths is
-on the page ``docs/maths/nogold.md``.
+Read ``model`` first, then ``fitting``, ``posterior``, ``identifiability``,
+``dependence`` with ``pair_tests``; ``sampling`` and ``combinations`` can be read on
+their own. The maths is on the page ``docs/maths/nogold.md``.
 """

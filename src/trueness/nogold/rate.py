@@ -33,6 +33,7 @@ from trueness.counts.answers import whole_cases
 from trueness.counts.values import Panel
 from trueness.nogold import rate_by_truth as _by_truth
 from trueness.nogold import truth_given_votes as _truth
+from trueness.nogold.fitting import latent_class
 from trueness.nogold.judges import (
     Judge,
     by_counts,
@@ -41,7 +42,7 @@ from trueness.nogold.judges import (
     nothing,
 )
 from trueness.nogold.label_plans import LabelPlan, plan_next
-from trueness.nogold.posterior import estimate, latent_class
+from trueness.nogold.posterior import estimate
 from trueness.nogold.verdicts import (
     Votes,
     distinct,

@@ -17,7 +17,8 @@ from trueness.ensembles.without_labels import Agreement, agreement
 from trueness.nogold.combinations.best import best_combination
 from trueness.nogold.combinations.records import Combination
 from trueness.nogold.dependence import conditional_dependence
-from trueness.nogold.posterior import LatentPosterior, latent_class
+from trueness.nogold.fitting import latent_class
+from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.sentences import (
     combination_sentence,
     credible_sentence,
