@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
 from pathlib import Path
 from urllib.parse import urlencode
@@ -768,6 +769,20 @@ def test_a_job_that_nobody_waits_for_is_stopped(monkeypatch):
 def endless_loop():
     while True:
         time.sleep(0.001)
+
+
+def test_many_questions_at_once_are_all_answered(small):
+    kinds = ["scores", "judges", "tests", "leaves"]
+    questions_of = [
+        f"/look?file={file}&kind={kind}&label={label}&level=0.{90 + k}"
+        for k in range(4)
+        for file in ("given", "sample:judges")
+        for kind in kinds
+        for label in ("y", "human")
+    ]
+    with running(small) as server, ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(server.ask, questions_of))
+    assert [a.text for a in answers if a.status != 200] == []
 
 
 def test_few_counts_stay_in_memory(small):

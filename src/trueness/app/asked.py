@@ -262,6 +262,11 @@ def _limit(text: str, by: str | None) -> Any:
 
 def complete(file: Filed, asked: Asked) -> tuple[Asked, Chosen | None]:
     """Guess what was left open; None, and a problem, where that is not possible."""
+    with file.lock:  # guessing reads some rows
+        return _complete(file, asked)
+
+
+def _complete(file: Filed, asked: Asked) -> tuple[Asked, Chosen | None]:
     source = file.source
     kind = asked.kind or ("judges" if file.judges else guess_kind(source))
     option, guess = KINDS[kind]

@@ -38,13 +38,14 @@ SHOWN_SAMPLES = ("west_nile", "hiv", "leaves", "judges")
 class Filed:
     """A file on the shelf: its word, its name for people, and where it lies.
 
-    ``typed`` is what a person would type after ``trueness report``.
+    ``typed`` is what a person would type after ``trueness report``. Whoever reads the
+    rows holds the ``lock``: DuckDB refuses two threads on one connection.
     """
 
     word: str
     typed: str
     place: str
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: threading.RLock = field(default_factory=threading.RLock)
 
     @cached_property
     def _opened(self) -> tuple[Source, tuple[str, ...]]:

@@ -89,7 +89,15 @@ class Source:
         if not path.is_file() or path.stat().st_size > _IN_MEMORY:
             return rows
         with reading():
-            return duckdb.from_arrow(rows.to_arrow_table())
+            return in_memory(rows.to_arrow_table())
+
+
+def in_memory(table: Any) -> Any:
+    """Give an Arrow table as rows that DuckDB reads.
+
+    They have a connection of their own: one of all would refuse a second thread.
+    """
+    return duckdb.cursor().from_arrow(table)
 
 
 def groups_of(rows: Any, column: str) -> Iterator[tuple[Any, Any]]:
@@ -156,7 +164,7 @@ def _spooled(stream: IO[bytes], name: str, decimal: str | None) -> Any:
             shutil.copyfileobj(stream, file)
         _not_empty(path, name)
         rows = scan(path, keep_order=True, decimal=decimal).to_arrow_table()
-    return duckdb.from_arrow(rows)
+    return in_memory(rows)
 
 
 def _scan(file: str, ordered: bool, decimal: str | None) -> Any:

@@ -7,14 +7,13 @@ Logs are read by ``data/verdict_logs.py``. Labels may come from a file of their 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import duckdb
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import nearest
-from trueness.cli._source import Source, is_local, names_of, open_source
+from trueness.cli._source import Source, in_memory, is_local, names_of, open_source
 from trueness.data.engines import quoted, reading
 from trueness.data.verdict_logs import ITEM, SYSTEM, is_log, read_verdicts
 
@@ -31,7 +30,7 @@ def open_verdicts(file: str) -> tuple[Source, tuple[str, ...]]:
     columns = {
         k: pa.array(v.tolist(), from_pandas=True) for k, v in log.columns.items()
     }
-    return _made(file, duckdb.from_arrow(pa.table(columns))), log.judges
+    return _made(file, in_memory(pa.table(columns))), log.judges
 
 
 def in_log(source: Source, name: str) -> str | None:
@@ -80,9 +79,7 @@ def widened(
         )
     with reading():
         rows = source.rows.aggregate(*wide_sql(names, judge, verdict, keys, label))
-        return _made(source.name, duckdb.from_arrow(rows.to_arrow_table())), tuple(
-            names
-        )
+        return _made(source.name, in_memory(rows.to_arrow_table())), tuple(names)
 
 
 def wide_sql(
@@ -159,10 +156,11 @@ def with_labels(
         f"CAST({quoted(k)} AS VARCHAR) AS k{i}" for i, k in enumerate(keys)
     )
     left = source.rows.project(f"*, {text}").set_alias("l")
-    right = duckdb.from_arrow(
+    memory = duckdb.cursor()
+    right = memory.from_arrow(
         other.rows.project(f"{text}, {quoted(label)}").to_arrow_table()
     )
-    left = duckdb.from_arrow(left.to_arrow_table())
+    left = memory.from_arrow(left.to_arrow_table())
     on = ", ".join(f"k{i}" for i in range(len(keys)))
     with reading():
         matched = (
@@ -175,11 +173,7 @@ def with_labels(
             )
         rows = left.join(right, on, how="left")
         columns = ", ".join(quoted(c) for c in (*source.types, label))
-        return replace(
-            _made(
-                source.name, duckdb.from_arrow(rows.project(columns).to_arrow_table())
-            )
-        )
+        return _made(source.name, in_memory(rows.project(columns).to_arrow_table()))
 
 
 def numbered(rows: Any, item: str, name: str) -> Any:
