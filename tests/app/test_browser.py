@@ -366,6 +366,36 @@ def test_a_table_of_verdicts_is_judged(browser, served, tmp_path):
         assert "--verdict said --item item" in page.inner_text("[data-line=command]")
 
 
+def test_a_section_that_comes_late_leaves_the_slider_where_it_was_moved(
+    browser, served
+):
+    with opened(browser, served, "/look?file=given") as page:
+        settled(page)
+        late, holds = {}, [True]
+
+        def hold(route):
+            path, _, query = route.request.url.partition("?")
+            if holds[0] and "quick" not in query:
+                late[path.rpartition("/")[2]] = route
+            else:
+                route.continue_()
+
+        page.route(re.compile("/section/threshold|/at[?]"), hold)
+        page.goto(f"http://{served.own}/look?file=given&level=0.91")
+        while len(late) < 2:
+            page.wait_for_timeout(50)
+        page.locator("#threshold").evaluate(
+            "e => { e.value = 4; e.dispatchEvent(new Event('input')); }"
+        )
+        holds[0] = False
+        late["threshold"].continue_()
+        page.wait_for_selector("[data-section=threshold]:not([aria-busy])")
+        late["at"].continue_()
+        settled(page)
+        assert page.locator("#threshold").input_value() == "4"
+        until(page, "() => new URLSearchParams(location.search).get('at') === '4'")
+
+
 def test_the_slider_works_by_keyboard_and_speaks(browser, served):
     with opened(browser, served, "/look?file=given") as page:
         settled(page)

@@ -15,6 +15,7 @@ window.workbench = (() => {
   const bench = { begin: null, lookUp };
   let query = main ? main.dataset.query : "";
   let now = null, last = null, asking = false, next = null, dirty = false, timer = 0;
+  let aimed = null; // the step of the slider that was asked for last
   // changed: the threshold may move; owed: so may every section, until all are asked for
   let changed = false, owed = false;
   // which round of asking a section waits for: an older one must not answer
@@ -87,7 +88,7 @@ window.workbench = (() => {
     if (wanted === query) return;
     query = wanted;
     owed ||= moves;
-    if (moves) now = last = null;
+    if (moves) now = last = aimed = null;
     const mine = hold(owed ? null : ASIDE);
     remember(dirty ? "replaceState" : "pushState");
     dirty = true;
@@ -216,7 +217,7 @@ window.workbench = (() => {
     body.made = text;
     if (same) {
       const back = find("#back"); // not there where no threshold can be chosen
-      if (slides && !now && back) back.click();
+      if (slides && aimed === null && back) back.click();
       return;
     }
     const slider = find("#threshold"), focused = document.activeElement;
@@ -245,7 +246,7 @@ window.workbench = (() => {
   function begin(again) {
     const given = new URLSearchParams(location.search), choice = find("#model");
     let at;
-    if (now) at = now.at;
+    if (aimed !== null) at = aimed;
     else if (!again && given.has("at")) at = Number(given.get("at"));
     const data = JSON.parse(find("#data").textContent);
     // the best one is looked at first, and the address and the lines say so
@@ -271,6 +272,7 @@ window.workbench = (() => {
 
   async function lookUp(model, at, then) {
     next = [model, at, then];
+    aimed = at; // a section that comes meanwhile must not take the slider back
     if (asking) return;
     asking = true;
     while (next) {
@@ -283,6 +285,7 @@ window.workbench = (() => {
         const found = await answer.json();
         now = { model: which.index, at: found.at, cut: found.values.threshold };
         last = { ...found, model: which.index };
+        if (!next) aimed = found.at;
         find("[data-line=flagged]").textContent = found.flagged;
         tellNow(last, show);
       } catch { await later(300); }

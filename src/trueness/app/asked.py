@@ -86,6 +86,12 @@ MEMORY = "it needs more memory than is allowed; are there very many columns?"
 NOTHING = "-"  # in an address: none of the columns, also where one would be guessed
 
 
+_COLUMNS = (
+    *("label", "positive", "by", "count", "weight", "rule", "yes"),
+    *("verdict", "item", "system"),
+)
+
+
 @final
 @dataclass(frozen=True)
 class Asked:
@@ -154,71 +160,70 @@ class Asked:
                 self.labelled, self.verdict, self.item, self.system)  # fmt: skip
 
 
+@final
+class _Form:
+    """The fields of an address; what cannot be read is a problem of its field."""
+
+    def __init__(self, query: QueryParams) -> None:
+        self.query = query
+        self.problems: dict[str, str] = {}
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        return tuple(s for t in self.query.getlist(name) if (s := t.strip()))
+
+    def text(self, name: str) -> str:
+        return self.query.get(name, "").strip()
+
+    def number(self, name: str, check: Callable[[Any, str], float]) -> float | None:
+        text = self.text(name)
+        try:
+            return check(float(text), FIELDS.get(name, name)) if text else None
+        except InputError as err:
+            self.problems[name] = str(err)
+        except ValueError:
+            self.problems[name] = f"{text!r} is not a number."
+        return None
+
+    def one_of(self, name: str, names: Any) -> str | None:
+        text = self.query.get(name) or None
+        if text is None or text in names:
+            return text
+        self.problems[name] = f"{text!r} is none of {', '.join(names)}."
+        return None
+
+
 def read(query: QueryParams) -> Asked:
     """Read an address; what cannot be read is a problem of its field."""
-    problems: dict[str, str] = {}
-
-    def number(name: str, check: Callable[[Any, str], float]) -> float | None:
-        text = query.get(name, "").strip()
-        if not text:
-            return None
-        try:
-            return check(float(text), FIELDS.get(name, name))
-        except ValueError as err:
-            problems[name] = (
-                str(err)
-                if isinstance(err, InputError)
-                else f"{text!r} is not a number."
-            )
-            return None
-
-    def known_one(name: str, names: Any) -> str | None:
-        text = query.get(name) or None
-        if text is not None and text not in names:
-            problems[name] = f"{text!r} is none of {', '.join(names)}."
-            return None
-        return text
-
+    form = _Form(query)
+    # names of columns are taken as they are: a space may belong to them
+    columns: dict[str, Any] = {name: query.get(name) or None for name in _COLUMNS}
     asked = Asked(
-        file=query.get("file", ""),
-        kind=known_one("kind", KINDS),
-        label=query.get("label") or None,
-        positive=query.get("positive") or None,
+        **columns,
         columns=tuple(dict.fromkeys(filter(None, query.getlist("column")))),
-        by=query.get("by") or None,
-        count=query.get("count") or None,
-        weight=query.get("weight") or None,
-        rule=query.get("rule") or None,
-        yes=query.get("yes") or None,
-        labelled=known_one("labelled", LABELLED),
-        verdict=query.get("verdict") or None,
-        item=query.get("item") or None,
-        system=query.get("system") or None,
-        goal=known_one("goal", ("maximize", "minimize")) or "maximize",
-        objective=query.get("objective", "").strip(),
-        subject_to=tuple(s for t in query.getlist("subject_to") if (s := t.strip())),
-        cost_fp=number("cost_fp", _cost),
-        cost_fn=number("cost_fn", _cost),
-        prevalence=query.get("prevalence", "").strip(),
-        level=number("level", fraction) or 0.95,
-        calibrate=known_one("calibrate", CALIBRATORS) or "auto",
-        half_width=number("half_width", fraction),
+        file=query.get("file", ""),
+        kind=form.one_of("kind", KINDS),
+        labelled=form.one_of("labelled", LABELLED),
+        goal=form.one_of("goal", ("maximize", "minimize")) or "maximize",
+        objective=form.text("objective"),
+        subject_to=form.texts("subject_to"),
+        cost_fp=form.number("cost_fp", _cost),
+        cost_fn=form.number("cost_fn", _cost),
+        prevalence=form.text("prevalence"),
+        level=form.number("level", fraction) or 0.95,
+        calibrate=form.one_of("calibrate", CALIBRATORS) or "auto",
+        half_width=form.number("half_width", fraction),
         classifier=query.get("classifier", ""),
-        combine=known_one("combine", COMBINERS) or "",
+        combine=form.one_of("combine", COMBINERS) or "",
+    )
+    problems = form.problems | _unreadable(asked)
+    limits = enumerate(asked.subject_to)
+    return replace(  # what is wrong is not asked for, so that the rest is shown
+        asked,
+        objective="" if "objective" in problems else asked.objective,
+        prevalence="" if "prevalence" in problems else asked.prevalence,
+        subject_to=tuple(s for k, s in limits if f"subject_to_{k}" not in problems),
         problems=problems,
     )
-    problems |= _unreadable(asked)
-    if problems:  # what is wrong is not asked for, so that the rest is shown
-        asked = replace(
-            asked,
-            objective="" if "objective" in problems else asked.objective,
-            prevalence="" if "prevalence" in problems else asked.prevalence,
-            subject_to=tuple(
-                s for k, s in enumerate(asked.subject_to)
-                if f"subject_to_{k}" not in problems
-            ),
-        )  # fmt: skip
-    return asked
 
 
 def _cost(value: Any, name: str) -> float:
@@ -294,13 +299,7 @@ def _complete(file: Filed, asked: Asked) -> tuple[Asked, Chosen | None]:
         )
 
     try:
-        if kind != "scores" and given.weight != NOTHING:
-            raise InputError(
-                f"--weight is for scores with labels; {WHOLE[kind]}. Choose "
-                f"{WEIGHS_ONE!r} there."
-            )
-        if given.rule != NOTHING:
-            known(source, given.rule, "--rule")
+        _fits(source, given)
         chosen = chosen_by(guess)
     except InputError as err:
         text = str(err)
@@ -321,6 +320,17 @@ def _complete(file: Filed, asked: Asked) -> tuple[Asked, Chosen | None]:
         system=chosen.by if kind == "judges" else None,
     )
     return found, chosen
+
+
+def _fits(source: Source, asked: Asked) -> None:
+    """Refuse weights where cases are counted whole, and a rule that is not there."""
+    if asked.kind in WHOLE and asked.weight != NOTHING:
+        raise InputError(
+            f"--weight is for scores with labels; {WHOLE[asked.kind]}. Choose "
+            f"{WEIGHS_ONE!r} there."
+        )
+    if asked.rule not in (None, NOTHING):
+        known(source, asked.rule, "--rule")
 
 
 def wide_table(
