@@ -238,6 +238,8 @@ def test_a_cut_for_each_group_two_cuts_and_a_range(small, tmp_path):
     listed = run("threshold", "--list-metrics")
     assert listed.exit_code == 0
     assert "deferred" in listed.stdout
+    told = json.loads(run("threshold", "--list-metrics", "--json").stdout)["result"]
+    assert told["metrics"]["recall"].startswith("Which share of the positives")
 
 
 def test_threshold_by_hand(small):

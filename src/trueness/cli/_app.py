@@ -95,11 +95,15 @@ class OnDemand(TyperGroup):
             self.commands = loaded
 
 
+WORDS = "trueness.words"  # the words of a line, in the context of its command
+
+
 class Careful(TyperCommand):
     """A command that refuses what was typed twice, rather than take the last."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words of a line."""
+        """Read the words of a line; an option that ends at once may look at them."""
+        ctx.meta[WORDS] = tuple(args)
         rest: list[str] = super().parse_args(ctx, list(args))
         options = {o: p for p in self.params for o in p.opts if o.startswith("-")}
         typed = [

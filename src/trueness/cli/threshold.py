@@ -25,6 +25,7 @@ from trueness._core.numbers import (
 from trueness._core.progress import progress
 from trueness._core.records import Estimate
 from trueness.cli import _zones
+from trueness.cli._app import WORDS
 from trueness.cli._columns import Request, count_panel, count_tally, one_score
 from trueness.cli._command import Columns, command
 from trueness.cli._options import (
@@ -42,6 +43,7 @@ from trueness.cli._shell import (
     cases_sentence,
     each_group,
     say,
+    show,
     table,
 )
 from trueness.cli._words import noted
@@ -71,6 +73,20 @@ class _Cut(NamedTuple):
     result: dict[str, Any]
     parts: list[Any]
     chart: Any
+
+
+def _list_metrics(ctx: typer.Context, asked: bool) -> None:
+    """Print what can be maximised, minimised and bounded, and end."""
+    if not asked:
+        return
+    known = {name: m.question for name, m in {**METRICS, **COUNTS}.items()}
+    for name, family in METRIC_FAMILIES.items():
+        given = ", ".join(f"{k}=" for k in inspect.signature(family).parameters)
+        known[f"{name}({given})"] = (family.__doc__ or "").strip().splitlines()[0]
+    lines: list[Any] = [f"{name:23} {question}" for name, question in known.items()]
+    answer = CommandAnswer("threshold", {"metrics": known}, lines)
+    show(answer, as_json="--json" in ctx.meta[WORDS])
+    raise typer.Exit
 
 
 @command(Columns("score", Scores, one_score))
@@ -110,7 +126,7 @@ def threshold(
             "--list-metrics",
             help="Show every metric and count that can be named, and end.",
             is_eager=True,
-            callback=lambda asked: _list_metrics() if asked else None,
+            callback=_list_metrics,
         ),
     ] = False,
 ) -> CommandAnswer:
@@ -203,18 +219,6 @@ def _objective(maximize: str | None, minimize: str | None, two: bool) -> dict[st
     if minimize is not None or (two and maximize is None):
         return {"minimize": minimize or "defer"}
     return {"maximize": maximize or DEFAULT}
-
-
-def _list_metrics() -> None:
-    """Print what can be maximised, minimised and bounded, and end."""
-    known = {**METRICS, **COUNTS}
-    for name, m in known.items():
-        typer.echo(f"{name:24}{m.question}")
-    for name, family in METRIC_FAMILIES.items():
-        words = (family.__doc__ or "").strip().splitlines()[0]
-        given = ", ".join(f"{k}=" for k in inspect.signature(family).parameters)
-        typer.echo(f"{name}({given})  {words}")
-    raise typer.Exit
 
 
 def _empty(**parts: Any) -> dict[str, Any]:
