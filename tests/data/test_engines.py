@@ -1,10 +1,13 @@
 """Every engine means the same: one table of cases, all engines identical."""
 
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import duckdb
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -454,3 +457,25 @@ def test_bad_weights_in_an_engine(lazy_engine):
     frame = lazy_engine({"y": [0, 1], "s": [0.1, 0.9], "w": [1.0, 2.0]})
     with pytest.raises(InputError, match="at_most"):
         trueness.tally(frame, label="y", score="s", weight="w", at_most=5)
+
+
+@pytest.mark.parametrize("opened_by", [duckdb.read_csv, trueness.scan])
+def test_threads_share_a_relation_of_duckdb(opened_by, tmp_path):
+    rng = np.random.default_rng(5)
+    y, p = rng.integers(0, 2, 50_000), rng.random(50_000)
+    path = tmp_path / "cases.csv"
+    pd.DataFrame({"y": y, "p": p, "q": p**2}).to_csv(path, index=False)
+    rows, start = opened_by(str(path)), threading.Barrier(6)
+
+    def ask(k):
+        start.wait()
+        if k % 3 == 0:
+            return trueness.tally(rows, label="y", score="p").n
+        if k % 3 == 1:
+            return trueness.panel(rows, label="y", scores=["p", "q"]).n
+        return trueness.exact_auc(rows, label="y", score="p").value
+
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(ask, range(6)))
+    assert found[:2] == found[3:5] == [50_000, 50_000]
+    assert found[2] == found[5]

@@ -19,8 +19,9 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, nullcontext
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -35,12 +36,32 @@ from trueness.counts.values import Tally, tally_of_rows
 from trueness.data.batches import KeyCounter
 from trueness.data.columns import column, is_frame
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _BATCH = 1 << 18
 _ENGINES = {"_duckdb", "duckdb", "ibis", "polars", "py4j", "pyarrow", "pyspark"}
 # the last connections that Trueness opened: Ctrl-C interrupts what they do
 CONNECTIONS: deque[Any] = deque(maxlen=16)
 atexit.register(CONNECTIONS.clear)  # none is left behind when Python ends
+_TURNS = threading.RLock()
 _MOST_LABELS = 100  # a label column with more values is some other column
+
+
+def in_turn(counts: Callable[P, T]) -> Callable[P, T]:
+    """Let a function read the relations of DuckDB for one thread at a time.
+
+    DuckDB refuses a second thread on one connection, and a relation does not say which
+    is its own. Little is lost: DuckDB uses all cores for one question.
+    """
+
+    @wraps(counts)
+    def counted(*args: P.args, **kwargs: P.kwargs) -> T:
+        frame = args[0] if args else None
+        ours = type(frame).__module__.startswith(("duckdb", "_duckdb"))
+        with _TURNS if ours else nullcontext():
+            return counts(*args, **kwargs)
+
+    return counted
 
 
 def open_frame(frame: Any) -> Any:

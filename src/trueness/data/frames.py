@@ -313,6 +313,7 @@ def leaves(
     return Leaves(names, *split_counts(labels, cases))
 
 
+@engines.in_turn
 def _leaves_frame(
     frame: Any, node: Any, label: Any, positive: Any, count: Any
 ) -> Leaves:
@@ -341,6 +342,7 @@ def _coarse(t: Tally, at_most: int | None) -> Tally:
     return t if at_most is None else t.coarse(at_most)
 
 
+@engines.in_turn
 def _tally_frame(
     frame: Any, roles: dict[str, Any], positive: Any, at_most: int | None
 ) -> Any:
@@ -380,6 +382,7 @@ def _tally_frame(
     )
 
 
+@engines.in_turn
 def _panel_frame(frame: Any, roles: dict[str, Any], scores: Any, positive: Any) -> Any:
     if isinstance(scores, str) or not isinstance(scores, Sequence) or not scores:
         raise InputError(

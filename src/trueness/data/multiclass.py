@@ -223,6 +223,7 @@ def _numbers(values: Array, what: str) -> Array:
     return _columns.finite_scores(_columns.numeric_scores(values, what), what)
 
 
+@engines.in_turn
 def _of_frame(frame: Any, label: Any, scores: Any, what: str) -> tuple[Any, Any]:
     if isinstance(scores, str) or not isinstance(scores, Sequence) or label is None:
         raise InputError(

@@ -32,6 +32,7 @@ from trueness.data.columns import is_frame
 from trueness.data.engines import (
     chosen_by,
     collect,
+    in_turn,
     is_lazy,
     open_frame,
     quoted,
@@ -45,6 +46,7 @@ _LONGEST = 64
 _GONE = -1.7976931348623157e308
 
 
+@in_turn
 def apply(
     frame: Any, map: Map, column: str | None = None, *, name: str | None = None
 ) -> Any:

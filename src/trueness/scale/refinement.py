@@ -123,6 +123,7 @@ class ScoreSource(NamedTuple):
         return Refined(answer, low, high, passes, rows, len(t), seconds)
 
 
+@engines.in_turn
 def exact_threshold(
     frame: Any,
     *,
@@ -208,6 +209,7 @@ def exact_threshold(
     return source.done(known, low, high, point)
 
 
+@engines.in_turn
 def exact_auc(
     frame: Any,
     *,
