@@ -58,7 +58,18 @@ def test_threshold_and_calibrate(rows):
     assert found.exit_code == 0, found.stderr
     want = trueness.best_threshold(frame, "f1", label="y", score="p", weight="w")
     assert json.loads(found.stdout)["result"]["value"] == pytest.approx(want.value)
-    refused = run("threshold", path, *words, "--validate")
+    found = run("threshold", path, *words, "--validate")
+    assert found.exit_code == 0, found.stderr
+    assert "If the choice were repeated" in found.stdout
+    refused = run(
+        "threshold",
+        path,
+        *words,
+        "--subject-to",
+        "recall >= 0.5",
+        "--guarantee",
+        "0.95",
+    )
     assert refused.exit_code == 2
     assert "needs whole cases" in refused.stderr
     assert "weight=" not in refused.stderr

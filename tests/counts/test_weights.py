@@ -213,6 +213,9 @@ def analyses():
             yield pytest.param(f, id=name)
 
 
+# a refusal says why whole cases are needed, and what to type instead
+REFUSED = r"needs whole cases and does not take weights\. [A-Z].+\. Leave weight= out"
+OF_GROUPS = ("group_thresholds", "gap_price")
 # what these need beside counts
 WORDS = {
     "rates": {"threshold": 0.5},
@@ -221,9 +224,11 @@ WORDS = {
     "metrics_table": {"threshold": 0.5},
     "partial_auc": {"fpr": (0, 0.5)},
     "best_threshold": {"maximize": "f1"},
-    "validate_threshold": {"maximize": "f1"},
+    "validate_threshold": {"maximize": "f1", "replicates": 50},
     "best_thresholds": {"maximize": "f1"},
-    "validate_thresholds": {"maximize": "f1"},
+    "validate_thresholds": {"maximize": "f1", "replicates": 20},
+    "best_decision": {"replicates": 20, "mixture": True},
+    "group_thresholds": {"subject_to": "recall_gap <= 0.2"},
     "guaranteed_threshold": {"subject_to": "recall >= 0.5"},
     "guaranteed_thresholds": {"subject_to": "recall >= 0.5"},
     "pareto": {"metrics": ["recall", "precision"]},
@@ -240,11 +245,13 @@ def test_an_analysis_takes_weights_or_says_that_it_does_not(analysis):
     s = 1 / (1 + np.exp(-s))
     panel = trueness.panel(y, {"a": s, "b": np.sqrt(s)}, weight=w)
     x = panel if analysis.takes == "panel" else panel["a"]
+    if analysis.__name__ in OF_GROUPS:
+        x = dict(zip("xy", (panel["a"], panel["b"]), strict=True))
     words = WORDS.get(analysis.__name__, {})
     if analysis.weights:
         assert analysis(x, **words) is not None
         return
-    with pytest.raises(InputError, match="needs whole cases and does not take weights"):
+    with pytest.raises(InputError, match=REFUSED):
         analysis(x)
 
 
@@ -276,7 +283,10 @@ def test_the_unit_of_weight_does_not_matter(analysis):
         scores = {"a": s[some], "b": np.sqrt(s[some])}
         labels = [y[i] for i in np.flatnonzero(some)]
         panel = trueness.panel(labels, scores, weight=factor * w[some])
-        return dict(shown(analysis(panel if takes else panel["a"], **words)))
+        groups = {"x": panel["a"], "y": panel["b"]}
+        if not takes:
+            panel = groups if analysis.__name__ in OF_GROUPS else panel["a"]
+        return dict(shown(analysis(panel, **words)))
 
     takes = analysis.takes == "panel"
     want = ask(np.full(60, True), 1.0)
@@ -320,11 +330,11 @@ def test_functions_of_counts_without_a_decorator_refuse_too():
                 if q.default is q.empty and q.name != first.name
             ]
             words |= {k: trueness.auc for k in needed}
-        with pytest.raises(InputError, match="does not take weights"):
+        with pytest.raises(InputError, match=REFUSED):
             f(*args, **words)
     assert isinstance(p, counted)
     for f in (trueness.prevalence, trueness.plan_labels):
-        with pytest.raises(InputError, match="does not take weights"):
+        with pytest.raises(InputError, match=REFUSED):
             f(p)
 
 
@@ -343,13 +353,13 @@ def test_streams_keep_weights(tmp_path):
 
 def test_watches_refuse_weights():
     t = trueness.tally([0, 1], [0.1, 0.9], weight=[1, 2])
-    with pytest.raises(InputError, match="watch needs whole cases"):
+    with pytest.raises(InputError, match="watch " + REFUSED):
         trueness.watch("accuracy", threshold=0.5, at_least=0.5).update(t)
 
 
 def test_words_of_other_libraries():
     t = trueness.tally([0, 1], [0.1, 0.9], weight=[1, 2])
-    with pytest.raises(InputError, match="does not take weights"):
+    with pytest.raises(InputError, match=REFUSED):
         trueness.fermi_dirac([0, 1], [0.1, 0.9], sample_weight=[1, 2])
     with pytest.raises(InputError, match="which mean the same"):
         trueness.auc([0, 1], [0.1, 0.9], sample_weight=[1, 2], weight=[1, 2])

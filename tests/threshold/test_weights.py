@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -75,3 +77,98 @@ def test_net_benefit_by_hand():
     curve = trueness.decision_curve(t, threshold=[0.5])
     assert curve.net_benefit[0] == pytest.approx(1 / 10 - 3 / 10)
     assert trueness.cost_curve([1, 0], [2, 1], sample_weight=[1, 3]).cost.max() == 0
+
+
+def cells(y, s, w, cut):
+    """Add up the weights of tp, fp, fn and tn, case by case."""
+    pos, flag = y == 1, s >= cut
+    kinds = (flag & pos, flag & ~pos, ~flag & pos, ~flag & ~pos)
+    return np.array([w[k].sum() for k in kinds])
+
+
+def of_kind(n, seed, kind):
+    rng = np.random.default_rng(seed)
+    s = rng.integers(0, 6, n) / 10
+    w = {"any": rng.exponential(size=n) + 0.01, "whole": rng.integers(1, 5, n) + 0.0}
+    return (rng.random(n) < 0.2 + 0.6 * s).astype(int), s, w.get(kind, 1e50 * w["any"])
+
+
+@pytest.mark.parametrize("kind", ["any", "whole", "huge"])
+def test_two_thresholds_try_every_pair(kind):
+    y, s, w = of_kind(60, 3, kind)
+    t = trueness.tally(y, s, weight=w)
+    places = [np.inf, *np.unique(s)[::-1]]
+    costs, shares = [], []
+    for i, high in enumerate(places):
+        for low in places[i:]:
+            (tp, fp, *_), (tp2, fp2, fn, tn) = cells(y, s, w, high), cells(y, s, w, low)
+            doubt = tp2 + fp2 - tp - fp
+            if tp + fp <= 0.3 * w.sum() and fn + tn > 0 and tn / (fn + tn) >= 0.5:
+                costs.append(fp + 2 * fn + 0.4 * doubt)
+            if doubt <= 0.2 * w.sum() and tp + fp + fn > 0:
+                shares.append(2 * tp / (2 * tp + fp + fn))
+    limits = [f"flagged <= {float(0.3 * w.sum())!r}", "npv below >= 0.5"]
+    price = "cost(fp=1, fn=2, defer=0.4)"
+    z = trueness.best_thresholds(t, minimize=price, subject_to=limits)
+    assert z.value == pytest.approx(min(costs), rel=1e-9)
+    assert sum(z.confusion.cells) + z.deferred_pos + z.deferred_neg == pytest.approx(
+        w.sum()
+    )
+    z = trueness.best_thresholds(t, "f1", "defer <= 0.2")
+    assert z.value == pytest.approx(max(shares), rel=1e-9)
+    assert any("sums of weights" in note for note in z.notes)
+
+
+@pytest.mark.parametrize("kind", ["any", "whole", "huge"])
+def test_group_thresholds_try_every_choice(kind):
+    data = {g: of_kind(50, k, kind) for k, g in enumerate("abc")}
+    groups = {g: trueness.tally(y, s, weight=w) for g, (y, s, w) in data.items()}
+    most = float(0.4 * sum(w.sum() for *_, w in data.values()))
+    places = [[np.inf, *np.unique(s)] for _, s, _ in data.values()]
+    right, f1 = [], []
+    for cuts in product(*places):
+        each = [cells(*data[g], c) for g, c in zip("abc", cuts, strict=True)]
+        tp, fp, fn, tn = np.sum(each, axis=0)
+        if np.ptp([c[0] / (c[0] + c[2]) for c in each]) <= 0.2:
+            right.append((tp + tn) / (tp + fp + fn + tn))
+            if tp + fp <= most:
+                f1.append(2 * tp / (2 * tp + fp + fn))
+    g = trueness.group_thresholds(groups, "accuracy", "recall_gap <= 0.2")
+    assert g.proved
+    assert g.value == pytest.approx(max(right), rel=1e-9)
+    limits = ["recall_gap <= 0.2", f"flagged <= {most!r}"]
+    g = trueness.group_thresholds(groups, "f1", limits)
+    assert g.proved
+    assert g.value == pytest.approx(max(f1), rel=1e-9)
+    gap = g.gaps["recall_gap"]
+    assert gap.low <= gap.value <= gap.high
+    assert gap.high - gap.low > 0.1
+
+
+def test_weights_of_one_choose_and_validate_as_counts():
+    y, p, _ = sample(120)
+    both = [
+        (trueness.tally(y, p, **k), trueness.panel(y, {"a": p, "b": p**2 + y}, **k))
+        for k in ({"weight": np.full(y.size, 1.0)}, {})
+    ]
+    price = "cost(fp=1, fn=2, defer=0.4)"
+    for ask in (
+        lambda t, _: trueness.validate_threshold(t, "f1", replicates=60),
+        lambda t, _: trueness.validate_thresholds(t, minimize=price, replicates=20),
+        lambda _, p: trueness.best_decision(p, "f1", replicates=20),
+    ):
+        one, two = (ask(*x).corrected for x in both)
+        found, want = ((e.value, e.low, e.high) for e in (one, two))
+        np.testing.assert_allclose(found, want, rtol=1e-6)
+
+
+def test_a_weighted_operating_point_knows_how_few_its_cases_are():
+    """Sums of weights in the thousands are no thousands of cases."""
+    y, p, w = sample()
+    point = trueness.best_threshold(trueness.tally(y, p, weight=1000 * w), "f1")
+    t = trueness.tally(y, p, weight=w)
+    want = trueness.at_threshold(t, point.threshold)["recall"]
+    found = point.metrics["recall"]
+    assert (found.low, found.high) == pytest.approx((want.low, want.high))
+    robust = trueness.best_threshold(t, "f1", prevalence=(0.1, 0.5)).robust
+    assert robust.regret >= robust.smallest_regret >= 0

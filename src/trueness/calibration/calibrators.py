@@ -68,7 +68,8 @@ def calibrate(
     fit = CALIBRATORS[_options.choice(method, CALIBRATORS, "method")]
     if t.weighted and method not in WEIGHTED:
         if method != "auto":
-            refuse_weights(t, f"calibrate(method={method!r})")
+            why = f"It is fitted case by case; {', '.join(WEIGHTED)} take weights."
+            refuse_weights(t, f"calibrate(method={method!r})", why)
         fit = beta if len(t) and 0 <= t.score[-1] <= t.score[0] <= 1 else platt
     known = [name for name in signature(fit).parameters if name != "t"]
     _options.options(options, known, f"method={method!r}")

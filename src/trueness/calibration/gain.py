@@ -70,7 +70,10 @@ class _Rows(NamedTuple):
     pos: Ints
 
 
-@of_counts
+@of_counts(
+    weights="It deals whole cases into folds. Calibrate on some of the cases, and look "
+    "at the others: calibrate, brier and log_loss take weights."
+)
 def calibration_gain(
     t: Tally | Mapping[Any, Tally],
     *,

@@ -55,7 +55,10 @@ class CalibrationIndex(Answer):
     notes: tuple[str, ...] = ()
 
 
-@of_tally(weights="calibration_line, brier and reliability take weights.")
+@of_tally(
+    weights="Its curve has the spread of cases of equal weight. calibration_line, "
+    "brier and reliability take weights."
+)
 def calibration_index(
     t: Tally,
     *,

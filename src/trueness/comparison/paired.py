@@ -175,7 +175,8 @@ def compare_metric(
             f'found {chosen.name}. Type method="bootstrap".'
         )
     if method == "mcnemar":
-        refuse_weights(panel, "McNemar's test")
+        why = 'It counts single cases on which two differ. Type method="bootstrap".'
+        refuse_weights(panel, "McNemar's test", why)
     exact = weighed if method != "bootstrap" and not panel.weighted else None
     fixed = sampling == "case-control" or prevalence is not None
     df = _freedom(panel, flags, chosen) if panel.weighted else None

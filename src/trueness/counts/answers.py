@@ -68,7 +68,7 @@ class _Question(NamedTuple):
     def stop_weights(self, x: Any) -> None:
         """Stop at weighted cases, unless the analysis was taught them."""
         if self.weights is not True:
-            refuse_weights(x, self.name, self.weights or "")
+            refuse_weights(x, self.name, self.weights or "It counts single cases.")
 
 
 @overload
@@ -105,16 +105,19 @@ def _opened(analysis: Any, takes: str, weights: bool | str) -> Any:
     return _open(analysis, takes, weights)
 
 
-def whole_cases(analysis: F) -> F:
-    """Let an analysis that takes counts as they are refuse weighted ones."""
+def whole_cases(why: str) -> Callable[[F], F]:
+    """Let an analysis that takes counts as they are refuse weighted ones, and why."""
 
-    @wraps(analysis)
-    def call(*args: Any, **options: Any) -> Any:
-        for x in (*args, *options.values()):
-            refuse_weights(x, analysis.__name__)
-        return analysis(*args, **options)
+    def closed(analysis: F) -> F:
+        @wraps(analysis)
+        def call(*args: Any, **options: Any) -> Any:
+            for x in (*args, *options.values()):
+                refuse_weights(x, analysis.__name__, why)
+            return analysis(*args, **options)
 
-    return call  # type: ignore[return-value]  # the same arguments, the same answer
+        return call  # type: ignore[return-value]  # same arguments, same answer
+
+    return closed
 
 
 def are_weighted(x: Any) -> bool:
@@ -124,18 +127,13 @@ def are_weighted(x: Any) -> bool:
     return isinstance(x, (Tally, Panel)) and x.weighted
 
 
-def refuse_weights(x: Any, name: str, why: str = "") -> None:
-    """Stop an analysis that needs whole cases at weighted ones."""
+def refuse_weights(x: Any, name: str, why: str) -> None:
+    """Stop an analysis that needs whole cases at weighted ones, and say why."""
     if are_weighted(x):
         raise NeedsWholeCases(
-            " ".join(
-                [
-                    f"{name} needs whole cases and does not take weights.",
-                    *([why] if why else []),
-                    "Leave weight= out, or, where a row stands for several cases, type "
-                    "count= with whole numbers.",
-                ]
-            )
+            f"{name} needs whole cases and does not take weights. {why} Leave weight= "
+            "out, or, where a row stands for several cases, type count= with whole "
+            "numbers."
         )
 
 

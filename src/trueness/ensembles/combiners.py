@@ -50,6 +50,11 @@ from trueness.ensembles.rank_tables import rank_columns, rank_rows, reference_of
 from trueness.ensembles.without_labels import agreement
 from trueness.fermi.distribution import finite_lines
 
+_RANKS = (
+    "It is fitted to the ranks of single cases. Fit it without weights, and apply it "
+    "to the weighted panel: panel.combine(map)."
+)
+
 
 @register("fidel")
 @final
@@ -133,7 +138,7 @@ class FiDEL(RankMap):
         )
 
 
-@of_panel
+@of_panel(weights=_RANKS)
 def fidel(
     panel: Panel,
     *,
@@ -312,7 +317,7 @@ def _mean_of_seen(value: Floats, fill: float) -> Floats:
     return np.where(count > 0, total / np.maximum(count, 1), fill)
 
 
-@of_panel
+@of_panel(weights=_RANKS)
 def wisdom_of_crowds(panel: Panel) -> WisdomOfCrowds:
     """What if every classifier's ranking counts the same? The mean rank.
 
@@ -351,7 +356,7 @@ class BestSingle(Map):
         return np.where(np.isnan(value), self.middle, value)
 
 
-@of_panel
+@of_panel(weights="Its AUCs are those of single cases: compare_auc takes weights.")
 def best_single(panel: Panel) -> BestSingle:
     """Which one classifier has the highest AUC? The first of them in a tie.
 
@@ -384,7 +389,7 @@ class MeanScore(Map):
         return _mean_of_seen(rows_of(rows, self.names), self.fill)
 
 
-@of_panel
+@of_panel(weights=True)
 def mean_score(panel: Panel) -> MeanScore:
     """What if the outputs are averaged as they are?
 

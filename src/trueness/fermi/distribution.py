@@ -337,7 +337,7 @@ def finite_lines(n: ArrayLike, n_pos: ArrayLike, auc: ArrayLike) -> Floats:
     return np.array([finite_line(*numbers) for numbers in each]).T
 
 
-@whole_cases
+@whole_cases("A rank counts the single cases above it. auc takes weights.")
 def midranks(t: Tally, score: ArrayLike | None = None) -> Floats:
     """Which rank would these scores have among the cases of a tally?
 

@@ -220,7 +220,8 @@ def check(
         (groups, "groups"),
         (baseline, "baseline"),
     ):
-        refuse_weights(given, f"check with {name}=")
+        why = "Give groups as a mapping of tallies, a baseline in a panel, as data."
+        refuse_weights(given, f"check with {name}=", why)
     whole, spread = _parts(data)
     panels: dict[str, Panel] = {}
     if isinstance(data, Panel):
@@ -434,7 +435,8 @@ def _judged(r: Requirement, panels: Mapping[str, Panel]) -> list[_Claim]:
     data = panels.get(",".join(r.judges), panels.get(""))
     if data is None:
         raise InputError("A rate from judges needs a panel of their verdicts, 0 or 1.")
-    refuse_weights(data, "a rate from judges")
+    why = "Its likelihood is that of independent cases. Ask for a metric of labels."
+    refuse_weights(data, "a rate from judges", why)
     votes = data[list(r.judges)]
     votes = votes if r.labelled else votes.hide()
     said = f"from {len(r.judges)} judges, {votes.n_pos + votes.n_neg:,} labels"

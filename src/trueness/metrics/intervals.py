@@ -48,6 +48,19 @@ class Weighed(NamedTuple):
         square, fourth = self.square[some].sum(), self.fourth[some].sum()
         return student_factor(square**2 / fourth - 1 if fourth > 0 else 0.0, level)
 
+    def cases(self, c: Confusion, yes: Any, no: Any, level: float) -> float:
+        """As how many equal cases does the share of some cells among others count?
+
+        Fewer by Student's factor, which an interval from its own quantiles lacks.
+        """
+        cells = np.array(c.cells, dtype=np.float64)
+        over, under = cells[yes].sum(), cells[[*yes, *no]].sum()
+        squares = self.square[yes].sum(), self.square[no].sum()
+        share = min(over / under, 1.0)
+        number = float(equal_cases(share, under, *squares, self.most))
+        inner = 0 < share < 1
+        return number / self.wider([*yes, *no], level) ** 2 if inner else number
+
 
 def estimates(
     c: Confusion,
@@ -76,7 +89,8 @@ def estimates(
     free = prevalence is None and sampling == "case-control"
     if free:
         wanted = [m for m in wanted if not depends_on_prevalence(m)]
-    drawn = _drawn(c, prevalence, sampling, _options.generator(rng), weighed, level)
+    words: Any = {"prevalence": prevalence, "sampling": sampling}
+    drawn = drawn_cells(c, _options.generator(rng), weighed, level, **words)
     used = c.at_prevalence(prevalence)
     return {
         m.name: _estimate(m, c, used, drawn, level, prevalence, weighed) for m in wanted
@@ -116,12 +130,9 @@ def _wilson(
         return math.nan, math.nan
     if weighed is not None:
         part, whole = (np.array(w or ()) for w in m.ratio)
-        share, inside = min(over / under, 1.0), whole > 0
-        yes, no = weighed.square @ part, weighed.square @ (whole - part)
-        cases = float(equal_cases(share, under, yes, no, weighed.most))
-        if 0 < share < 1:
-            cases /= weighed.wider(inside, level) ** 2
-        over, under = share * cases, cases
+        yes, no = np.flatnonzero(part), np.flatnonzero(whole - part)
+        cases = weighed.cases(c, yes, no, level)
+        over, under = min(over / under, 1.0) * cases, cases
     low, high = wilson(over, under, level)
     return float(low), float(high)
 
@@ -180,13 +191,15 @@ def _middle(values: Floats, level: float) -> tuple[float, float]:
     return float(ends[0]), float(ends[1])
 
 
-def _drawn(
+def drawn_cells(
     c: Confusion,
-    prevalence: float | None,
-    sampling: str,
     rng: np.random.Generator,
     weighed: Weighed | None,
     level: float,
+    *,
+    prevalence: float | None = None,
+    sampling: str = "cohort",
+    number: int = _DRAWS,
 ) -> Confusion:
     """Draw confusion matrices that could have given this one."""
     counts = np.array([c.tp, c.fn, c.fp, c.tn], dtype=np.float64)
@@ -194,7 +207,7 @@ def _drawn(
     scale = np.ones(4) if weighed is None else _scales(counts, weighed, level)
     shape = counts[:, None] / scale[:, None] + _JEFFREYS
     # gamma variables over their sum are a Dirichlet draw
-    weight = rng.standard_gamma(shape, (4, _DRAWS)) * scale[:, None]
+    weight = rng.standard_gamma(shape, (4, number)) * scale[:, None]
     if prevalence is not None or sampling == "case-control":
         # rates of both classes, each by itself
         pos, neg = weight[:2].sum(axis=0), weight[2:].sum(axis=0)

@@ -132,7 +132,10 @@ class LabelNumber(Record):
     notes: tuple[str, ...]
 
 
-@whole_cases
+@whole_cases(
+    "Its likelihood is that of independent cases. Of weighted cases that are all "
+    "labelled, at_threshold gives shares."
+)
 def plan_labels(
     panel: Any = None,
     *,

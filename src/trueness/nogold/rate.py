@@ -136,7 +136,10 @@ class Rate(Record):
         return "\n".join([head, *lines, *(f"  Note: {n}" for n in self.notes)])
 
 
-@whole_cases
+@whole_cases(
+    "Its likelihood is that of independent cases. Of weighted cases that are all "
+    "labelled, at_threshold gives shares."
+)
 def prevalence(
     panel: Any,
     *,

@@ -77,7 +77,10 @@ class RateComparison(Record):
     notes: tuple[str, ...]
 
 
-@whole_cases
+@whole_cases(
+    "Its likelihood is that of independent cases. Of weighted cases that are all "
+    "labelled, at_threshold gives shares."
+)
 def compare_prevalence(
     systems: Mapping[str, Any],
     *,

@@ -193,7 +193,7 @@ def auc_forest(
     return drawn(figures.auc_figure(named(x), level=level), title, ax)
 
 
-@of_counts
+@of_counts(weights=True)
 def leakage(x: Source, *, title: str = "", ax: Any = None) -> Any:
     """Which share of the positives is missed at each specificity? A chart of G.
 
@@ -209,7 +209,7 @@ def leakage(x: Source, *, title: str = "", ax: Any = None) -> Any:
     return drawn(figures.leakage_figure(named(x)), title, ax)
 
 
-@of_counts
+@of_counts(weights="The likelihood of fit_binormal is that of independent cases.")
 def binormal_fit(t: Tally, *, title: str = "", ax: Any = None) -> Any:
     """Does a binormal curve fit? The ROC curve of the data and the fitted one.
 

@@ -353,7 +353,8 @@ def _request(
     _options.choice(kind, ("simultaneous", "pointwise"), "kind")
     _options.choice(method, ("bootstrap", "kolmogorov"), "method")
     if method == "kolmogorov":
-        refuse_weights(t, "method='kolmogorov'")
+        why = 'Its limits hold for single cases. Type method="bootstrap".'
+        refuse_weights(t, "method='kolmogorov'", why)
         _options.choice(kind, ("simultaneous",), "kind with method='kolmogorov'")
     number = _options.whole_number(replicates, "replicates", at_least=100)
     if together is not None and method != "bootstrap":

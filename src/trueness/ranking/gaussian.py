@@ -164,7 +164,9 @@ _BINS = 400
 _STEPS = 200
 
 
-@of_tally
+@of_tally(
+    weights="Its likelihood is that of independent cases. auc and roc take weights."
+)
 def fit_binormal(t: Tally, *, level: float = 0.95) -> BinormalFit:
     r"""Which binormal curve fits these counts best?
 

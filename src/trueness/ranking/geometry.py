@@ -177,7 +177,7 @@ def chord(x: Floats, y: Floats, i: Any, j: Any, u: Any) -> Any:
     return y[i] + np.clip(part, 0, 1) * (y[j] - y[i])
 
 
-@of_tally
+@of_tally(weights=True)
 def leakage(t: Tally) -> Leakage:
     r"""Which share of positives leaks to the negative side at each specificity?
 

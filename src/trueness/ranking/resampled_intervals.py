@@ -190,7 +190,7 @@ def unseen(
     distances are added as squares (the method of variance estimates recovery).
     """
     neg, pos = t.neg.astype(np.float64), t.pos.astype(np.float64)
-    q_pos, q_neg = (_missed(e.number, r.level) for e in sizes(t))
+    q_pos, q_neg = (_missed(n, r.level) for n in _equal(t))
     worse = [(neg, _moved(pos, q_pos, -1)), (_moved(neg, q_neg, 0), pos)]
     better = [(neg, _moved(pos, q_pos, 0)), (_moved(neg, q_neg, -1), pos)]
     if not r.stratified:
@@ -201,6 +201,20 @@ def unseen(
         value + sign * _far(r, e, value, sign) for sign, e in ((-1, worse), (1, better))
     )
     return _inside(r, value, low, high, f"unseen cases for {name}", sd)
+
+
+def _equal(t: Tally) -> list[float]:
+    """As how many equal cases do positives and negatives count, for what they lack?
+
+    A weighted case of a kind that was not seen may weigh as much as the heaviest.
+    """
+    if not t.weighted:
+        return [e.number for e in sizes(t)]
+    squares = t.squares[1], t.squares[0]
+    return [
+        float(own.sum() / np.max(q[own > 0] / own[own > 0]))
+        for own, q in zip((t.pos, t.neg), squares, strict=True)
+    ]
 
 
 def _missed(n: float, level: float) -> float:

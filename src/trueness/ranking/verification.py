@@ -49,7 +49,11 @@ def remarks(t: Tally, unlabelled: str, stacklevel: int = 4) -> tuple[str, ...]:
     if not t.n_unknown or not t.n_pos + t.n_neg:
         return ()
     if unlabelled == AT_RANDOM:
-        refuse_weights(t, f"unlabelled={AT_RANDOM!r}")
+        why = (
+            "It imputes labels of single cases. Leave the unlabelled out, and multiply "
+            "the weight of each labelled case by one over its chance of a label."
+        )
+        refuse_weights(t, f"unlabelled={AT_RANDOM!r}", why)
         return _assumed(t)
     if t.weighted:
         return (

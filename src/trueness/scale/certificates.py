@@ -291,7 +291,10 @@ def _only_inside(t: Tally, given: Given) -> Bounds | None:
     return Bounds(np.nan, low, high, f"best {asked.name}", _bins(t))
 
 
-@whole_cases
+@whole_cases(
+    "The limits of bins are proved for counts. Weights are added up exactly by a tally "
+    "without at_most=."
+)
 def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
     """Between which numbers does the exact answer lie, when scores are in bins?
 

@@ -288,7 +288,8 @@ def _first(
     """
     counted, began = frame, perf_counter()
     at_most = _options.whole_number(at_most, "at_most", at_least=1)
-    refuse_weights(frame, "An exact answer")
+    why = "It halves bins of counts. A tally without at_most= is exact, and takes them."
+    refuse_weights(frame, "An exact answer", why)
     if _looks_up(frame):
         known = frame.coarse(at_most)
         return ScoreSource(frame, {}, None, [frame.n], began), known

@@ -10,7 +10,7 @@ are those that the Fermi-Dirac law expects from ranks, AUC and prevalence.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from trueness.counts.values import Tally
 from trueness.fermi.distribution import FermiDirac, fermi_dirac
 from trueness.metrics import exact
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
-from trueness.metrics.confusion import Confusion, sweep
+from trueness.metrics.confusion import Confusion, sweep, swept
 
 Interval = tuple[float, float]
 # values are sums of a few quotients: their rounding errors stay below some tens of
@@ -38,6 +38,8 @@ class Cuts(NamedTuple):
 
     ``seen`` are the counts; ``used`` the same at the prevalence of use, or what a model
     expects there (then ``counted`` is false, and nothing is compared in whole numbers).
+    Where weights are counted as whole numbers (``whole_cuts``), ``seen`` has so many
+    units of weight, ``scale`` says so, and ``unit`` is the weight of one.
     """
 
     score: Floats
@@ -47,6 +49,7 @@ class Cuts(NamedTuple):
     asked: float | None = None
     counted: bool = True
     weighted: bool = False
+    unit: float = 1.0
 
     @property
     def prevalence(self) -> float:
@@ -65,8 +68,22 @@ class Cuts(NamedTuple):
         """How many negative cases, or how much do they weigh?"""
         return self._number(self.seen[0].tn)
 
+    @property
+    def positives(self) -> Fraction:
+        """How many positive cases, or how much weight of them, are there in use?"""
+        return Fraction(self.n_pos * self.scale.up, self.scale.unit)
+
+    @property
+    def negatives(self) -> Fraction:
+        """How many negative cases, or how much weight of them, are there in use?"""
+        return Fraction(self.n_neg * self.scale.down, self.scale.unit)
+
+    def weigh(self, count: Any) -> Any:
+        """Give counts as they are, and units of weight as weights."""
+        return count if self.unit == 1 and not self.weighted else count * self.unit
+
     def _number(self, count: Any) -> Any:
-        if self.weighted:
+        if self.weighted and not self.counted:
             return float(count)
         # an expected number of cases need not be whole
         return int(count) if isinstance(count, np.integer) else round(float(count))
@@ -83,16 +100,62 @@ def all_cuts(t: Tally, prevalence: float | None, what: str) -> Cuts:
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence")
         _cases.both_classes(t, f"{what} at another prevalence")
-    if t.weighted:
-        seen = sweep(t)
-        used = seen.at_prevalence(prevalence)
-        kind = {"counted": False, "weighted": True}
-        return Cuts(t.labelled().score, seen, used, exact.Scale(), prevalence, **kind)
     return make_cuts(t.labelled().score, sweep(t), prevalence)
 
 
+# units in which weights are counted, in all: rounding moves no sum of a thousand rows
+# by more than 1e-9 of it, and few products of two sums need more than 64 bits
+_UNITS = 1 << 40
+
+
+def weight_unit(tallies: Iterable[Tally]) -> float:
+    """In which unit are the weights of these whole numbers, or nearly so?
+
+    A power of two, so that nothing but the last bits of small weights is lost; one
+    where all weights are whole.
+
+    >>> weight_unit([Tally([1.0], pos=[3], neg=[2])])
+    1.0
+    """
+    rows = [c for t in tallies for c in (t.pos, t.neg)]
+    total = float(sum(c.sum() for c in rows))
+    if total < _UNITS and all((c == np.rint(c)).all() for c in rows):
+        return 1.0
+    return math.ldexp(1.0, math.frexp(total / _UNITS)[1])
+
+
+def whole_cuts(
+    t: Tally, prevalence: float | None, what: str, unit: float | None = None
+) -> Cuts:
+    """Count right and wrong cases at every cut in whole numbers, weights too.
+
+    Searches over several cuts at once compare sums in whole numbers, so that ties are
+    ties and a bound is met or not. Weights become multiples of a ``unit``.
+    """
+    cuts = all_cuts(t, prevalence, what)
+    if not t.weighted:
+        return cuts
+    t, unit = t.labelled(), weight_unit([t]) if unit is None else unit
+    seen = swept(*(np.rint(c / unit).astype(np.int64) for c in (t.pos, t.neg)))
+    return in_units(t.score, seen, unit, prevalence)
+
+
+def in_units(
+    score: Floats, seen: Confusion, unit: float, prevalence: float | None = None
+) -> Cuts:
+    """Make cuts of units of weight."""
+    scale = exact.scale_to(prevalence, int(seen[0].fn), int(seen[0].tn))
+    over, under = unit.as_integer_ratio()
+    scale = exact.Scale(scale.up * over, scale.down * over, scale.unit * under)
+    used = Confusion(*(c * unit for c in seen.cells)).at_prevalence(prevalence)
+    return Cuts(score, seen, used, scale, prevalence, weighted=True, unit=unit)
+
+
 def make_cuts(score: Floats, seen: Confusion, prevalence: float | None) -> Cuts:
-    """Put counts that were made already at the prevalence of use."""
+    """Put counts or weights that were added up already at the prevalence of use."""
+    if np.asarray(seen.tp).dtype.kind == "f":
+        used, kind = seen.at_prevalence(prevalence), {"counted": False}
+        return Cuts(score, seen, used, exact.Scale(), prevalence, weighted=True, **kind)
     if prevalence is None:
         return Cuts(score, seen, seen, exact.Scale())
     n_pos, n_neg = int(seen[0].fn), int(seen[0].tn)

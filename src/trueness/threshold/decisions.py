@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from trueness._core.arrays import Floats, Ints
+from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, NotEnoughCases
@@ -24,10 +24,17 @@ from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_panel
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel
+from trueness.counts.weights import remark
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import Confusion, swept
 from trueness.metrics.grammar import constraints as read_constraints
-from trueness.threshold.cuts import Cuts, all_cuts, make_cuts, most_balanced
+from trueness.threshold.cuts import (
+    Cuts,
+    make_cuts,
+    most_balanced,
+    weight_unit,
+    whole_cuts,
+)
 from trueness.threshold.milp import linear_fraction, rows_of
 from trueness.threshold.operating_point import (
     ConstraintLike,
@@ -37,9 +44,10 @@ from trueness.threshold.operating_point import (
 )
 from trueness.threshold.robust import best_of
 from trueness.threshold.validation import (
+    Resample,
+    class_sizes,
     interval_of_draws,
     most_of,
-    poisson_cells,
     rate_draws,
 )
 
@@ -97,7 +105,7 @@ class Decision(Record):
     notes: tuple[str, ...] = ()
 
 
-@of_panel
+@of_panel(weights=True)
 def best_decision(
     p: Panel,
     maximize: str | Metric = "accuracy",
@@ -166,6 +174,7 @@ def best_decision(
         np.array([r.whole for r in runs]),
         prevalence,
         generator,
+        class_sizes(point.confusion, point.weighed, level),
     )
     mixed, worth = _mixed(task) if mixture else ((), math.nan)
     return Decision(
@@ -181,6 +190,7 @@ def best_decision(
         notes=(
             "The best of several classifiers looks better than it is; corrected "
             "allows for the choice of classifier and threshold.",
+            *remark(p),
         ),
     )
 
@@ -211,9 +221,13 @@ class _DecisionTask(NamedTuple):
 
 class _DecisionRun(NamedTuple):
     name: str
-    left: tuple[int, ...]
+    left: tuple[float, ...]
     bag: tuple[float, float]
     whole: tuple[float, float]
+
+
+# of each row of the panel: positives, negatives
+_Classes = tuple[Array, Array]
 
 
 class _Column(NamedTuple):
@@ -223,13 +237,14 @@ class _Column(NamedTuple):
     score: Floats
     place: Ints
 
-    def swept(self, pos: Ints, neg: Ints) -> Confusion:
+    def swept(self, pos: Array, neg: Array) -> Confusion:
         """Count positives and negatives of the rows at every cut."""
         counts = (
             np.bincount(self.place, weights=cases, minlength=self.score.size)
             for cases in (pos, neg)
         )
-        return swept(*(n.astype(np.int64) for n in counts))
+        whole = pos.dtype.kind != "f"  # counts, also those of a small type
+        return swept(*(n.astype(np.int64) if whole else n for n in counts))
 
 
 def _columns(p: Panel) -> list[_Column]:
@@ -242,15 +257,16 @@ def _columns(p: Panel) -> list[_Column]:
 
 def _repeat(task: _DecisionTask, replicates: int, rng: np.random.Generator) -> Any:
     columns = _columns(task.panel)
-    cells = np.stack([task.panel.pos, task.panel.neg])
+    draw = Resample(task.panel)
     for _ in steps(range(replicates), "Bootstrap", unit="samples"):
-        yield _run(task, columns, *poisson_cells(cells, rng))
+        pos, neg, pos_out, neg_out = draw(rng)
+        yield _run(task, columns, (pos, neg), (pos_out, neg_out))
 
 
 def _run(
-    task: _DecisionTask, columns: list[_Column], bag: Ints, out: Ints
+    task: _DecisionTask, columns: list[_Column], bag: _Classes, out: _Classes
 ) -> _DecisionRun | None:
-    if not bag.sum(axis=1).all():
+    if not all(own.any() for own in bag):
         return None
     best, top = None, -math.inf
     for column in columns:
@@ -264,7 +280,7 @@ def _run(
     if best is None:
         return None
     column, at, rates = best
-    left = tuple(int(n) for n in column.swept(*out)[at].cells)
+    left = tuple(n.item() for n in column.swept(*out)[at].cells)
     whole = column.swept(task.panel.pos, task.panel.neg)[at]
     return _DecisionRun(column.name, left, rates, _rates(whole))
 
@@ -282,9 +298,11 @@ def _mixed(task: _DecisionTask) -> tuple[tuple[Part, ...], float]:
     """Find the best mixture of cuts: a linear program over corners of the hull."""
     from scipy.optimize import linprog
 
+    each = {n: task.panel[n] for n in task.panel.names}
+    unit = weight_unit(each.values()) if task.panel.weighted else None
     cuts = {
-        n: all_cuts(task.panel[n], task.prevalence, "best_decision")
-        for n in task.panel.names
+        n: whole_cuts(t, task.prevalence, "best_decision", unit)
+        for n, t in each.items()
     }
     first = next(iter(cuts.values()))
     corners = _corners(cuts)

@@ -13,7 +13,7 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.records import Record
-from trueness.counts.answers import of_counts, whole_cases
+from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Metric
 from trueness.threshold.group_cuts import group_thresholds, read_limits, several
@@ -48,8 +48,7 @@ class GapPrice(Record):
     objective: str
 
 
-@of_counts
-@whole_cases
+@of_counts(weights=True)
 def gap_price(
     groups: Mapping[Any, Tally],
     limit: str = "recall_gap",

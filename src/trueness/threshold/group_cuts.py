@@ -21,9 +21,9 @@ import numpy as np
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError
-from trueness._core.records import Estimate, Record
+from trueness._core.records import Estimate, Record, brief
 from trueness._core.search import largest_quotient
-from trueness.counts.answers import of_counts, whole_cases
+from trueness.counts.answers import are_weighted, of_counts
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
@@ -31,19 +31,23 @@ from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import BOUNDS, one_or_more
 from trueness.metrics.grammar import constraint as read_constraint
 from trueness.metrics.grammar import metric as read_metric
+from trueness.metrics.intervals import drawn_cells
+from trueness.threshold.at_cut import weighed_cells
 from trueness.threshold.cuts import (
     Cuts,
     Interval,
-    all_cuts,
     best_cuts,
     exact_values,
     holds,
+    in_units,
     interval_of,
     met_by,
     most_balanced,
     threshold_of,
     value_at,
     values_of,
+    weight_unit,
+    whole_cuts,
 )
 from trueness.threshold.group_search import (
     Gap,
@@ -53,6 +57,7 @@ from trueness.threshold.group_search import (
     solve,
 )
 from trueness.threshold.operating_point import (
+    WEIGHED,
     ConstraintLike,
     objective_text,
     read_objective,
@@ -65,6 +70,8 @@ _BETWEEN = re.compile(
 )
 _GROUPS = re.compile(r"_(gap|ratio|min|max)\s*[<>]")
 _DRAWS = 4000
+# bounds are sums in floating point: of weights no proof goes beyond so small a part
+_ROUNDING = Fraction(1, 10**9)
 
 
 @final
@@ -83,7 +90,8 @@ class GroupThresholds(Record):
     bound : float
         No choice of thresholds is better than this.
     proved : bool
-        Whether ``value`` is proved to be the best there is.
+        Whether ``value`` is proved to be the best there is (of weighted cases: to nine
+        digits of all their weight).
     confusions : dict of str to Confusion
         The confusion matrix of each group.
     gaps : dict of str to Estimate
@@ -126,8 +134,8 @@ class GroupThresholds(Record):
         lines = [f"GroupThresholds: {self.objective} = {self.value:.6g} ({proof})"]
         lines += [
             f"  {name}: threshold {at:.6g}, flagged "
-            f"{int(self.confusions[name].tp + self.confusions[name].fp):,} of "
-            f"{int(sum(self.confusions[name].cells)):,}"
+            f"{brief(self.confusions[name].tp + self.confusions[name].fp)} of "
+            f"{brief(sum(self.confusions[name].cells))}"
             for name, at in self.thresholds.items()
         ]
         lines += [f"  {name}: {e!r}" for name, e in self.gaps.items()]
@@ -167,8 +175,7 @@ class Between(NamedTuple):
         return low / high if high else math.nan
 
 
-@of_counts
-@whole_cases
+@of_counts(weights=True)
 def group_thresholds(
     groups: Mapping[Any, Tally],
     maximize: str | Metric = "accuracy",
@@ -248,7 +255,8 @@ def group_thresholds(
     time_limit = _options.positive_number(time_limit, "time_limit")
     shown, objective = read_objective(maximize, minimize)
     between, totals = read_limits(subject_to)
-    cuts = [all_cuts(t, None, "group_thresholds") for t in tallies.values()]
+    unit = weight_unit(tallies.values()) if are_weighted(tallies) else None
+    cuts = [whole_cuts(t, None, "group_thresholds", unit) for t in tallies.values()]
     whole = _pooled(cuts)
     ask = _Ask(cuts, whole, between, totals)
     goal, start = _quotient(objective, ask), time.monotonic()
@@ -268,15 +276,19 @@ def group_thresholds(
         value=float(sign * value),
         bound=float(sign * bound),
         proved=bound == value,
-        confusions={name: c.seen[k] for name, c, k in each},
-        gaps=_gap_estimates(ask, found.cuts, level, _options.generator(rng)),
+        confusions={
+            name: Confusion(*map(c.weigh, c.seen[k].cells)) for name, c, k in each
+        },
+        gaps=_gap_estimates(
+            ask, found.cuts, [*tallies.values()], level, _options.generator(rng)
+        ),
         constraints={repr(c): _total_value(ask, c, found.cuts) for c in totals},
         common_threshold=common[0],
         common_value=sign * common[1],
         common_gaps=common[2],
         free_value=float(sign * at),
         objective=objective_text(shown, objective),
-        notes=_NOTES if bound == value else (_UNPROVED, *_NOTES),
+        notes=_notes(whole, proved=bound == value),
     )
 
 
@@ -291,6 +303,14 @@ _UNPROVED = (
     "The time limit was reached before the proof was complete: other "
     "thresholds could be better, up to the bound. Give a longer time_limit."
 )
+
+
+def _notes(whole: Cuts, proved: bool) -> tuple[str, ...]:
+    return (
+        *(() if proved else (_UNPROVED,)),
+        *_NOTES,
+        *((WEIGHED,) if whole.weighted else ()),
+    )
 
 
 def asks_for_groups(constraints: Iterable[Any]) -> bool:
@@ -360,9 +380,15 @@ def _between(found: re.Match[str], text: str) -> Between:
 def _pooled(cuts: list[Cuts]) -> Cuts:
     """Give the totals of all groups as one tally that is not cut."""
     pos, neg = sum(c.n_pos for c in cuts), sum(c.n_neg for c in cuts)
-    zero = np.zeros(1, dtype=np.int64)
-    seen = Confusion(zero, zero, zero + pos, zero + neg)
-    return Cuts(np.zeros(0), seen, seen, cuts[0].scale)
+    zero = np.zeros(1, dtype=np.int64)  # nothing is flagged
+    return _like(cuts[0], np.zeros(0), Confusion(zero, zero, zero + pos, zero + neg))
+
+
+def _like(one: Cuts, score: Any, seen: Confusion) -> Cuts:
+    """Make cuts in the unit of others."""
+    if one.weighted:
+        return in_units(score, seen, one.unit)
+    return Cuts(score, seen, seen, one.scale)
 
 
 def _optimum(
@@ -378,9 +404,10 @@ def _optimum(
     def best(form: Form) -> GroupAnswer:
         u, constant, _ = _parts(ask, form)
         answer = solve(GroupProblem(u, rows, gaps, allowed, agrees), until)
-        return answer._replace(
-            value=answer.value + constant, bound=answer.bound + constant
-        )
+        reach = sum(int(abs(x).max()) for x in u) if ask.whole.weighted else 0
+        close = answer.bound - answer.value <= _ROUNDING * reach
+        bound = answer.value if close else answer.bound
+        return answer._replace(value=answer.value + constant, bound=bound + constant)
 
     if under.is_constant:
         answer, unit = best(over), _parts(ask, over)[2] * under.const
@@ -394,7 +421,8 @@ def _optimum(
         return answer, q, q
     # over - q under is at most the bound left: q is off by that over the least under
     left = Fraction(max(0, again.bound)) / _parts(ask, over.plus(under, -q))[2]
-    least = min((abs(w) for w in under[:4] if w), default=Fraction(1))
+    one = ask.whole.positives / ask.whole.n_pos  # what a case, or a unit, counts
+    least = one * min((abs(w) for w in under[:4] if w), default=Fraction(1))
     return answer, q, q + left / least
 
 
@@ -403,22 +431,28 @@ def _quotient(m: Metric, ask: _Ask) -> ZoneQuotient:
     return quotient(m, ask.whole, all_decided=True)
 
 
-def _parts(ask: _Ask, form: Form) -> tuple[list[Any], int, int]:
-    """Write a sum of counts over groups in whole numbers: parts, constant, multiple."""
-    times = math.lcm(*(w.denominator for w in (*form[:4], form.const)))
+def _parts(ask: _Ask, form: Form) -> tuple[list[Any], Fraction, Fraction]:
+    """Write a sum over groups: whole parts, a constant, and how much too large both."""
+    up, _, unit = ask.whole.scale  # a count is up / unit; no prevalence is asked for
+    times = math.lcm(*(w.denominator for w in form[:4]))
     tp, fp, fn, tn = (int(w * times) for w in form[:4])
+    n_pos, n_neg = ask.whole.n_pos, ask.whole.n_neg
+    # beyond 64 bits Python's integers: slow, and never wrong
+    largest = (abs(tp) + abs(fn)) * n_pos + (abs(fp) + abs(tn)) * n_neg
+    kind: Any = np.int64 if largest < 2**61 else object
     # fn and tn are totals less tp and fp: only differences of weights go with the cuts
     parts = [
-        c.seen.tp.astype(np.int64) * (tp - fn) + c.seen.fp.astype(np.int64) * (fp - tn)
+        c.seen.tp.astype(kind) * (tp - fn) + c.seen.fp.astype(kind) * (fp - tn)
         for c in ask.cuts
     ]
-    fixed = fn * ask.whole.n_pos + tn * ask.whole.n_neg
-    return parts, fixed + int(form.const * times), times
+    multiple = Fraction(times * unit, up)
+    return parts, fn * n_pos + tn * n_neg + form.const * multiple, multiple
 
 
 def _row(ask: _Ask, form: Form, strict: bool) -> GroupRow:
     parts, constant, _ = _parts(ask, form)
-    return GroupRow(parts, constant - (1 if strict else 0))
+    # of whole x: x + c >= 0 is x + floor(c) >= 0, and x + c > 0 is x + ceil(c) > 0
+    return GroupRow(parts, math.ceil(constant) - 1 if strict else math.floor(constant))
 
 
 def _total_rows(ask: _Ask, c: Constraint) -> list[GroupRow]:
@@ -431,7 +465,7 @@ def _total_rows(ask: _Ask, c: Constraint) -> list[GroupRow]:
 def _at(ask: _Ask, form: Form, cuts: Sequence[int]) -> Fraction:
     parts, constant, times = _parts(ask, form)
     total = sum(int(u[k]) for u, k in zip(parts, cuts, strict=True))
-    return Fraction(total + constant, times)
+    return (total + constant) / times
 
 
 def _ratio(ask: _Ask, q: ZoneQuotient, cuts: Sequence[int] | None) -> Fraction | None:
@@ -501,7 +535,7 @@ def _common(ask: _Ask, objective: Metric) -> tuple[float, float, dict[str, float
     ]
     parts = [c.seen[at].cells for c, at in zip(ask.cuts, places, strict=True)]
     seen = Confusion(*np.sum(parts, axis=0))
-    cuts = Cuts(score, seen, seen, ask.whole.scale)
+    cuts = _like(ask.whole, score, seen)
     best = best_cuts(cuts, objective, met_by([cuts], ask.totals).all(axis=0))
     if not best.size:
         return math.nan, math.nan, {}
@@ -516,11 +550,16 @@ def _common(ask: _Ask, objective: Metric) -> tuple[float, float, dict[str, float
 
 
 def _gap_estimates(
-    ask: _Ask, cuts: Sequence[int], level: float, rng: np.random.Generator
+    ask: _Ask,
+    cuts: Sequence[int],
+    tallies: Sequence[Tally],
+    level: float,
+    rng: np.random.Generator,
 ) -> dict[str, Estimate]:
     """Give each difference between groups with an interval, the cuts taken as fixed."""
     found = {}
-    drawn = [_posterior(c.seen[k], rng) for c, k in zip(ask.cuts, cuts, strict=True)]
+    each = zip(ask.cuts, cuts, tallies, strict=True)
+    drawn = [_posterior(c, k, t, level, rng) for c, k, t in each]
     for b in ask.between:
         if b.kind in ("min", "max"):
             continue
@@ -547,7 +586,14 @@ def _values(ask: _Ask, b: Between, cuts: Sequence[int]) -> list[float]:
     return [float(values_of(c, b.metric)[k]) for c, k in pairs]
 
 
-def _posterior(c: Confusion, rng: np.random.Generator) -> Confusion:
+def _posterior(
+    cuts: Cuts, k: int, t: Tally, level: float, rng: np.random.Generator
+) -> Confusion:
+    c = cuts.seen[k]
+    if cuts.weighted:
+        weighed = weighed_cells(t, threshold_of(cuts.score, k))
+        c = Confusion(*map(cuts.weigh, c.cells))
+        return drawn_cells(c, rng, weighed, level, number=_DRAWS)
     tp, fp, fn, tn = map(int, c.cells)
     # Jeffreys: both rates and the share of positives, each by itself
     recall = rng.beta(tp + 0.5, fn + 0.5, _DRAWS)

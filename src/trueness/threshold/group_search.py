@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +44,7 @@ _BATCH = 1 << 13  # ranges of v that are judged at once
 # 10^6 are further apart, and what is found is checked in fractions
 _CLOSE = 1e-15
 _TRIES = 400  # values of v that are tried for a first answer
+_NOTHING = -(1 << 300)  # below every sum, also of weights beyond 64 bits
 _PRICES = 8  # that are kept at once: each takes as much memory as the cuts
 
 
@@ -89,8 +91,8 @@ class GroupAnswer(NamedTuple):
     """The best cuts found, their value, and the proof: nothing is above ``bound``."""
 
     cuts: list[int] | None
-    value: int
-    bound: int
+    value: int | Fraction  # whole, until a constant is added
+    bound: int | Fraction
     judged: int
 
 
@@ -298,7 +300,7 @@ class _Search:
     def __init__(self, p: GroupProblem, until: float) -> None:
         self.p, self.until, self.judged = p, until, 0
         self.best: list[int] | None = None
-        self.value = -(1 << 62)
+        self.value = _NOTHING
         self.prices: list[_Price] = []
         self.steps = [
             np.unique(np.concatenate([v[np.isfinite(v)] for v in g.value]))
@@ -535,8 +537,9 @@ def _program(
         for g, k in enumerate(cuts):
             hit[ends[g] + np.searchsorted(places[g], k)] = 1.0
         rules.append(LinearConstraint(hit, -np.inf, len(cuts) - 1))
+    worth = np.concatenate(_at(p.objective, places))
     result = milp(
-        -np.concatenate(_at(p.objective, places)),
+        -worth / max(1.0, float(np.abs(worth).max(initial=0.0)) / 1e12),
         integrality=np.ones(ends[-1]),
         bounds=Bounds(0, 1),
         constraints=rules,

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -19,13 +19,14 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
 from trueness._core.records import Answer, Estimate, brief, within
-from trueness.counts.answers import of_tally, refuse_weights
+from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
-from trueness.metrics.intervals import estimates
+from trueness.metrics.intervals import Weighed, estimates
+from trueness.threshold.at_cut import weighed_cells
 from trueness.threshold.cuts import (
     Cuts,
     Interval,
@@ -98,6 +99,8 @@ class OperatingPoint(Answer):
         while ``bounds`` holds the value that it has.
     robust : RobustCut or None
         For a range of prevalences: regret, and how the best threshold moves across it.
+    weighed : Weighed or None
+        Of weighted cases: how much the weights of the four cells vary.
     notes : tuple of str
         What to keep in mind.
     """
@@ -115,6 +118,7 @@ class OperatingPoint(Answer):
     certificate: Certificate | None = None
     threshold_bounds: Interval | None = None
     robust: RobustCut | None = None
+    weighed: Weighed | None = None
     notes: tuple[str, ...] = ()
 
     @cached_property
@@ -124,14 +128,20 @@ class OperatingPoint(Answer):
         The metrics are for the prevalence of use. :func:`validate_threshold` gives
         intervals that allow for the choice of the threshold.
         """
-        return estimates(self.confusion, prevalence=self._in_use)
+        words: Any = {"prevalence": self._in_use, "weighed": self.weighed}
+        return estimates(self.confusion, **words)
 
     @property
     def _in_use(self) -> float | None:
         """Give the prevalence of use, where it is not that of the cases."""
         c = self.confusion
         here = (c.tp + c.fn) / (c.tp + c.fp + c.fn + c.tn)
-        return None if here == self.prevalence else self.prevalence
+        # sums of weights in another order differ in the last digit
+        return (
+            None
+            if math.isclose(here, self.prevalence, rel_tol=1e-12)
+            else (self.prevalence)
+        )
 
     def __repr__(self) -> str:
         """Give the threshold and what follows from it, in a few lines."""
@@ -146,9 +156,11 @@ class OperatingPoint(Answer):
         for text, value in self.constraints.items():
             stops = " (limiting)" if text in self.binding else ""
             lines.append(f"  {text}: {value:.6g}{stops}")
-        if np.asarray(c.tp).dtype.kind in "iu":  # what is expected has no interval
+        counted = np.asarray(c.tp).dtype.kind in "iu"
+        if counted or self.weighed is not None:  # what is expected has no interval
             shown = [read_metric(name) for name in _SHOWN]
-            found = estimates(c, shown, prevalence=self._in_use)
+            words: Any = {"prevalence": self._in_use, "weighed": self.weighed}
+            found = estimates(c, shown, **words)
             lines += [f"  {e!r}" for e in found.values() if math.isfinite(e.value)]
         lines.append(f"  prevalence {self.prevalence:.4g}, by {self.method}")
         if self.robust is not None:
@@ -290,16 +302,14 @@ def best_threshold(
     share = read_prevalence(prevalence)
     check_sampling(sampling, share, metrics, "best_threshold")
     if share is not None and share.is_range:
-        refuse_weights(t, "best_threshold with a range of prevalences")
-        return _in_the_worst_case(t, share, shown, objective, bounds, method)
+        point = _in_the_worst_case(t, share, shown, objective, bounds, method)
+        return _with_weights(point, t)
     cuts = _cuts(t, method, None if share is None else share.value, auc)
     problem = pose(cuts, objective, bounds)
     stop_infeasible(cuts, bounds, problem.met)
     stop_undefined(cuts, shown, problem.allowed)
     found = METHODS[method](problem)
-    point = _point(problem, found, shown, method)
-    if t.weighted:
-        point = replace(point, notes=(_WEIGHED,))
+    point = _with_weights(_point(problem, found, shown, method), t)
     if share is None or share.level is None:
         return point
     note = (
@@ -309,7 +319,15 @@ def best_threshold(
     return replace(point, notes=(*point.notes, note))
 
 
-_WEIGHED = (
+def _with_weights(point: OperatingPoint, t: Tally) -> OperatingPoint:
+    """Say of weighted cases what the numbers are, and how much the weights vary."""
+    if not t.weighted:
+        return point
+    weighed = weighed_cells(t, point.threshold)
+    return replace(point, weighed=weighed, notes=(WEIGHED, *point.notes))
+
+
+WEIGHED = (
     "Cases are weighted: the confusion matrix, and counts such as flagged in objective "
     "and constraints, are sums of weights. With weights that add up to the population, "
     "flagged <= 500 means 500 of the population and not of the sample."

@@ -20,14 +20,16 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.progress import steps
-from trueness._core.records import Answer, Estimate
+from trueness._core.records import Answer, Estimate, brief
 from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed, multiplicities
 from trueness.counts.values import Panel, Tally
+from trueness.counts.weights import remark, whole_draws
 from trueness.metrics.algebra import Constraint, Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import constraints as read_constraints
+from trueness.metrics.intervals import Weighed
 from trueness.threshold.cuts import most_balanced, threshold_of
 from trueness.threshold.operating_point import (
     ConstraintLike,
@@ -99,10 +101,7 @@ class Validation(Answer):
     notes: tuple[str, ...] = ()
 
 
-@of_tally(
-    weights="It leaves out whole cases. best_threshold and at_threshold take "
-    "weights: choose on some of the cases, and look at the others."
-)
+@of_tally(weights=True)
 def validate_threshold(
     t: Tally,
     maximize: str | Metric = "accuracy",
@@ -188,7 +187,8 @@ def validate_threshold(
     left = np.array([r.left for r in runs])
     pooled = float(_worst(_left_out(task, left.sum(axis=0)), task))
     bag, whole = (np.array([getattr(r.again, k) for r in runs]) for k in _RATES)
-    draws = [rate_draws(point.confusion, bag, whole, s, rng) for s in task.ends]
+    worth = class_sizes(point.confusion, point.weighed, level)
+    draws = [rate_draws(point.confusion, bag, whole, s, rng, worth) for s in task.ends]
     cuts = np.array([r.again.threshold for r in runs])
     return Validation(
         point=point,
@@ -232,7 +232,7 @@ class _Task(NamedTuple):
 class _Run(NamedTuple):
     again: Again
     inside: float
-    left: tuple[int, ...]  # tp, fp, fn, tn of the cases left out
+    left: tuple[float, ...]  # tp, fp, fn, tn of the cases left out
 
 
 def most_of(
@@ -245,8 +245,8 @@ def most_of(
     raise NotEnoughCases(
         f"{what} needs a choice in most bootstrap samples; in "
         f"{replicates - len(runs):,} of {replicates:,} {lacking}. Loosen the "
-        f"constraints, or collect more than {x.n_pos:,} positives and {x.n_neg:,} "
-        "negatives."
+        f"constraints, or collect more than {brief(x.n_pos)} positives and "
+        f"{brief(x.n_neg)} negatives."
     )
 
 
@@ -268,7 +268,7 @@ def _notes(task: _Task) -> tuple[str, ...]:
         )
     elif task.share.is_range:
         notes.append("Values are the worst over the range of prevalences.")
-    return tuple(notes)
+    return (*notes, *remark(task.tally))
 
 
 def spread(value: float, values: Floats, level: float) -> Estimate:
@@ -293,13 +293,13 @@ def repeated(
     """
     draw = Resample(t)
     # one place for the counts of all samples: fresh memory costs more than the sums
-    space = np.zeros((4, len(t) + 1), dtype=np.int64)
+    space = np.zeros((4, len(t) + 1), dtype=t.pos.dtype)
     for _ in steps(range(replicates), "Bootstrap", unit="samples"):
         yield run(space, *draw(rng))
 
 
 def _run(
-    task: _Task, space: Ints, pos: Array, neg: Array, pos_out: Array, neg_out: Array
+    task: _Task, space: Array, pos: Array, neg: Array, pos_out: Array, neg_out: Array
 ) -> _Run | None:
     seen = sample_counts(space, pos, neg, both=task.share is not None)
     if seen is None:
@@ -311,8 +311,8 @@ def _run(
         return None
     at = most_balanced(cuts[0], best)
     again = chosen_again(task.tally, seen, at, pos, neg)
-    tp, fp = int(pos_out[: again.row].sum()), int(neg_out[: again.row].sum())
-    left = (tp, fp, int(pos_out.sum()) - tp, int(neg_out.sum()) - fp)
+    rows = slice(again.row), slice(again.row, None)
+    left = tuple(out[r].sum().item() for r in rows for out in (pos_out, neg_out))
     return _Run(again, float(_worst([c.used[at] for c in cuts], task)), left)
 
 
@@ -335,7 +335,7 @@ def chosen_again(t: Tally, seen: Confusion, at: int, pos: Array, neg: Array) -> 
     bag = [
         float(c[at]) / float(c[-1]) if c[-1] else math.nan for c in (seen.tp, seen.fp)
     ]
-    whole = [int(t.pos[:k].sum()) / t.n_pos, int(t.neg[:k].sum()) / t.n_neg]
+    whole = [float(t.pos[:k].sum() / t.n_pos), float(t.neg[:k].sum() / t.n_neg)]
     return Again(threshold, k, bag, whole)
 
 
@@ -346,15 +346,15 @@ def _worst(found: Iterable[Confusion], task: _Task) -> Any:
 
 
 def sample_counts(
-    space: Ints, pos: Array, neg: Array, *, both: bool
+    space: Array, pos: Array, neg: Array, *, both: bool
 ) -> Confusion | None:
     """Count a sample at all cuts of the tally; None where it has too few classes.
 
     A row that the sample has no case of repeats the cut before it.
     """
     tp, fp, fn, tn = space
-    np.cumsum(pos, out=tp[1:], dtype=np.int64)
-    np.cumsum(neg, out=fp[1:], dtype=np.int64)
+    np.cumsum(pos, out=tp[1:], dtype=tp.dtype)
+    np.cumsum(neg, out=fp[1:], dtype=fp.dtype)
     if not (tp[-1] + fp[-1]) or (both and not (tp[-1] and fp[-1])):
         return None
     np.subtract(tp[-1], tp, out=fn)
@@ -375,9 +375,10 @@ def _sample_threshold(score: Floats, at: int, below: Array) -> float:
     return threshold_of(np.array(near), min(at, 1))
 
 
-def _left_out(task: _Task, counts: Ints) -> list[Confusion]:
+def _left_out(task: _Task, counts: Array) -> list[Confusion]:
     """Scale counts (..., 4) of cases left out to as many as the tally has."""
-    times = task.tally.n / np.maximum(counts.sum(axis=-1, keepdims=True), 1)
+    total = counts.sum(axis=-1, keepdims=True)
+    times = task.tally.n / np.where(total > 0, total, 1)
     c = Confusion(*np.moveaxis(counts * times, -1, 0))
     return [_in_use(c, share) for share in task.ends]
 
@@ -386,12 +387,13 @@ class Resample:
     """Which cases enter a bootstrap sample, and which are left out?
 
     Each case is taken a Poisson(1) number of times. Calling gives, for every row of the
-    tally, the positives and negatives taken and the positives and negatives left out.
+    tally, the positives and negatives taken and the positives and negatives left out;
+    of weighted cases their weights, the cases of a row being taken for equal ones.
     """
 
-    def __init__(self, t: Tally) -> None:
-        self.cells = np.column_stack([t.pos, t.neg])
-        self.n, self.rows = t.n_pos + t.n_neg, len(t)
+    def __init__(self, t: Tally | Panel) -> None:
+        self.cells, self.weight = whole_cells(t)
+        self.n, self.rows = int(self.cells.sum()), len(t.pos)
         # a round of binomials costs about as much a cell as some tens of cases
         self.by_case = self.n < 40 * self.rows
         if self.by_case:
@@ -402,7 +404,11 @@ class Resample:
 
     def __call__(self, rng: np.random.Generator) -> tuple[Array, ...]:
         """Draw one sample."""
-        return self._cases(rng) if self.by_case else self._cells(rng)
+        drawn = self._cases(rng) if self.by_case else self._cells(rng)
+        if self.weight is None:
+            return drawn
+        pos, neg = self.weight.T
+        return tuple(n * w for n, w in zip(drawn, (pos, neg, pos, neg), strict=True))
 
     def _cases(self, rng: np.random.Generator) -> tuple[Array, ...]:
         """Say for each case how often it is taken."""
@@ -417,6 +423,16 @@ class Resample:
     def _cells(self, rng: np.random.Generator) -> tuple[Array, ...]:
         bag, out = poisson_cells(self.cells, rng)
         return (*bag.T, *out.T)
+
+
+def whole_cells(t: Tally | Panel) -> tuple[Ints, Floats | None]:
+    """How many positives and negatives has each row, and what does each weigh?"""
+    if not t.weighted:
+        return np.column_stack([t.pos, t.neg]), None
+    neg, pos, _ = t.squares
+    number, weight = zip(whole_draws(t.pos, pos), whole_draws(t.neg, neg), strict=True)
+    heavy = np.column_stack(weight)
+    return np.where(heavy > 0, np.column_stack(number), 0), heavy
 
 
 def poisson_cells(cells: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
@@ -475,29 +491,52 @@ def rate_draws(
     whole: Floats,
     share: Share | float | None,
     rng: np.random.Generator,
+    worth: ClassSizes,
 ) -> Confusion:
     """Draw confusion matrices of the chosen rule in the population.
 
     ``bag`` and ``whole`` are recall and fpr of the repeated choices, in their samples
-    and of all cases.
+    and of all cases; ``worth`` says as how many cases those of the rule count.
     """
-    sizes = int(c.tp + c.fn), int(c.fp + c.tn)
-    rates = []
-    for k, (seen, n) in enumerate(zip((c.tp, c.fp), sizes, strict=True)):
-        rate, cases = without_optimism(int(seen), n, bag[:, k], whole[:, k])
+    rates, n = [], c.tp + c.fp + c.fn + c.tn
+    seen = c.tp / (c.tp + c.fn), c.fp / (c.fp + c.tn)
+    for k, (rate, cases) in enumerate(zip(seen, worth[:2], strict=True)):
+        rate, cases = without_optimism(float(rate), cases, bag[:, k], whole[:, k])
         # Jeffreys' prior: half a case of each kind
         rates.append(rng.beta(rate * cases + 0.5, (1 - rate) * cases + 0.5, size=DRAWS))
     part: Any = share.draw(rng, DRAWS) if isinstance(share, Share) else share
     if part is None:
-        part = rng.beta(sizes[0] + 0.5, sizes[1] + 0.5, DRAWS)
+        part = worth.draw_share(float((c.tp + c.fn) / n), rng)
     recall, fpr = rates
-    return Confusion.of_rates(recall, fpr, part, sum(sizes))
+    return Confusion.of_rates(recall, fpr, part, n)
+
+
+class ClassSizes(NamedTuple):
+    """As how many equal cases do positives, negatives and all cases count?"""
+
+    pos: float
+    neg: float
+    every: float
+
+    def draw_share(self, share: float, rng: np.random.Generator) -> Floats:
+        """Draw shares of positives that could have given this one (Jeffreys)."""
+        n = self.every
+        return rng.beta(share * n + 0.5, (1 - share) * n + 0.5, DRAWS)
+
+
+def class_sizes(c: Confusion, weighed: Weighed | None, level: float) -> ClassSizes:
+    """As how many cases do those at a cut count? Weighted ones as fewer."""
+    tp, fp, fn, tn = (float(x) for x in c.cells)
+    if weighed is None:
+        return ClassSizes(tp + fn, fp + tn, tp + fp + fn + tn)
+    sides = [([0], [2]), ([1], [3]), ([0, 2], [1, 3])]
+    return ClassSizes(*(weighed.cases(c, yes, no, level) for yes, no in sides))
 
 
 def without_optimism(
-    seen: int, n: int, bag: Floats, whole: Floats
+    rate: float, n: float, bag: Floats, whole: Floats
 ) -> tuple[float, float]:
-    """Which rate is left of a chosen cut, and how many cases is it worth?
+    """Which rate is left of a chosen cut, and how many of n cases is it worth?
 
     The rate of a class in the sample is its rate in the population, plus chance, plus
     what the choice made of chance. The repeated choices, judged by their samples
@@ -510,7 +549,7 @@ def without_optimism(
     shift = float(lead.mean()) if lead.size else 0.0
     binomial = float((whole * (1 - whole)).mean()) / n
     times = max(1.0, float(lead.var()) / binomial) if binomial else 1.0
-    return min(max(seen / n - shift, 0.0), 1.0), n / times
+    return min(max(rate - shift, 0.0), 1.0), n / times
 
 
 def _quantiles(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
@@ -23,9 +23,18 @@ from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
+from trueness.counts.weights import remark
 from trueness.metrics.algebra import Metric, as_fraction
 from trueness.metrics.confusion import Confusion
-from trueness.threshold.cuts import Cuts, Interval, all_cuts, make_cuts
+from trueness.threshold.at_cut import confusion, weighed_cells
+from trueness.threshold.cuts import (
+    Cuts,
+    Interval,
+    all_cuts,
+    in_units,
+    make_cuts,
+    whole_cuts,
+)
 from trueness.threshold.guarantees import Proof, proofs_at, prove
 from trueness.threshold.operating_point import ConstraintLike, read_objective
 from trueness.threshold.pairs import Sum, best_pairs
@@ -33,6 +42,7 @@ from trueness.threshold.validation import (
     DRAWS,
     Again,
     chosen_again,
+    class_sizes,
     interval_of_draws,
     most_of,
     repeated,
@@ -124,9 +134,7 @@ class _Outcome(NamedTuple):
             return np.true_divide(over, under)
 
 
-@of_tally(
-    weights="It leaves out whole cases. best_threshold and at_threshold take weights."
-)
+@of_tally(weights=True)
 def validate_thresholds(
     t: Tally,
     maximize: str | Metric | None = None,
@@ -176,14 +184,14 @@ def validate_thresholds(
     rng = _options.generator(rng)
     shown, objective = read_objective(maximize, minimize)
     bounds = read_sided(subject_to)
-    cuts = all_cuts(t, prevalence, "validate_thresholds")
+    cuts = whole_cuts(t, prevalence, "validate_thresholds")
     task = _ZoneTask(t.labelled(), cuts, objective, bounds)
     tried = repeated(task.tally, replicates, rng, partial(_run, task))
     lacking = "no pair of thresholds met the constraints"
     runs = most_of(tried, replicates, "validate_thresholds", lacking, t)
     left = _outcome(task, np.array([r.left for r in runs], dtype=np.float64).T)
     pooled = _outcome(task, np.sum([r.left for r in runs], axis=0, dtype=np.float64))
-    drawn = _posterior(task, zones, runs, rng)
+    drawn = _posterior(task, zones, runs, level, rng)
     expected = float(pooled.measure(shown, cuts))
     return ZoneValidation(
         zones=zones,
@@ -201,6 +209,7 @@ def validate_thresholds(
         notes=(
             "The cases are assumed to be independent and like those in use; what a "
             "person decides about the deferred cases is not included.",
+            *remark(t),
         ),
     )
 
@@ -215,16 +224,21 @@ class _ZoneTask(NamedTuple):
 class _ZoneRun(NamedTuple):
     upper: Again
     lower: Again
-    left: tuple[int, ...]  # flagged, doubtful and cleared; positives and negatives
+    left: tuple[float, ...]  # flagged, doubtful, cleared; positives and negatives
 
 
 def _run(
-    task: _ZoneTask, space: Ints, pos: Array, neg: Array, pos_out: Array, neg_out: Array
+    task: _ZoneTask,
+    space: Array,
+    pos: Array,
+    neg: Array,
+    pos_out: Array,
+    neg_out: Array,
 ) -> _ZoneRun | None:
     seen = sample_counts(space, pos, neg, both=True)
     if seen is None:
         return None
-    cuts = make_cuts(task.tally.score, seen, task.cuts.asked)
+    cuts = _sampled(task.cuts, seen)
     found, _ = choose_pair(cuts, task.objective, task.bounds)
     if found is None:
         return None
@@ -239,49 +253,69 @@ def _run(
     )
 
 
-def _zone_counts(pos: Array, neg: Array, rows: list[int]) -> tuple[int, ...]:
+def _sampled(whole: Cuts, seen: Confusion) -> Cuts:
+    """Give the cuts of a sample: of weights in the unit of all cases."""
+    if not whole.weighted:
+        return make_cuts(whole.score, seen, whole.asked)
+    units = Confusion(*(np.rint(c / whole.unit).astype(np.int64) for c in seen.cells))
+    return in_units(whole.score, units, whole.unit, whole.asked)
+
+
+def _zone_counts(pos: Array, neg: Array, rows: list[int]) -> tuple[float, ...]:
     counts = []
     for part in (slice(0, rows[0]), slice(*rows), slice(rows[1], None)):
-        counts += [int(pos[part].sum()), int(neg[part].sum())]
+        counts += [pos[part].sum().item(), neg[part].sum().item()]
     return tuple(counts)
 
 
 def _outcome(task: _ZoneTask, counts: Floats) -> _Outcome:
     """Scale counts in the zones to the number of cases and prevalence of use."""
-    n = task.cuts.n_pos + task.cuts.n_neg
+    n = float(task.cuts.positives + task.cuts.negatives)
     pos, neg = counts[0::2].sum(axis=0), counts[1::2].sum(axis=0)
     if task.cuts.asked is None:
-        times = n / np.maximum(pos + neg, 1)
+        times = n / np.where(pos + neg > 0, pos + neg, 1)
         return _Outcome(*(c * times for c in counts))
-    up = n * task.cuts.asked / np.maximum(pos, 1)
-    down = n * (1 - task.cuts.asked) / np.maximum(neg, 1)
+    up = n * task.cuts.asked / np.where(pos > 0, pos, 1)
+    down = n * (1 - task.cuts.asked) / np.where(neg > 0, neg, 1)
     return _Outcome(*(c * (down if k % 2 else up) for k, c in enumerate(counts)))
 
 
 def _posterior(
-    task: _ZoneTask, zones: Zones, runs: list[_ZoneRun], rng: np.random.Generator
+    task: _ZoneTask,
+    zones: Zones,
+    runs: list[_ZoneRun],
+    level: float,
+    rng: np.random.Generator,
 ) -> _Outcome:
     """Draw outcomes of the chosen rule in the population; see ``validation.py``."""
     bag, whole = (
         np.array([getattr(r.upper, k) + getattr(r.lower, k) for r in runs])
         for k in ("bag", "whole")
     )
-    c, n_pos, n_neg = zones.confusion, task.cuts.n_pos, task.cuts.n_neg
-    seen = (int(c.tp), zones.deferred_pos), (int(c.fp), zones.deferred_neg)
-    n, parts = n_pos + n_neg, []
-    for k, (size, (yes, doubt)) in enumerate(zip((n_pos, n_neg), seen, strict=True)):
-        # the shares from the upper cut on, and from the lower one on
+    parts = []
+    # the shares from the upper cut on, and from the lower one on
+    cuts = [confusion(task.tally, cut) for cut in (zones.upper, zones.lower)]
+    sizes = [
+        class_sizes(c, weighed_cells(task.tally, cut), level)
+        for c, cut in zip(cuts, (zones.upper, zones.lower), strict=True)
+    ]
+    for k in (0, 1):
         (high, many), (low, few) = (
-            without_optimism(y, size, bag[:, at], whole[:, at])
-            for y, at in ((yes, k), (yes + doubt, k + 2))
+            without_optimism(_rates(c)[k], size[k], bag[:, at], whole[:, at])
+            for c, size, at in zip(cuts, sizes, (k, k + 2), strict=True)
         )
         shares = np.array([high, max(low - high, 0.0), 1 - max(high, low)])
         parts.append(rng.dirichlet(shares * min(many, few) + 0.5, DRAWS).T)
     share: Any = task.cuts.asked
     if share is None:
-        share = rng.beta(n_pos + 0.5, n_neg + 0.5, DRAWS)
+        share = sizes[0].draw_share(task.cuts.prevalence, rng)
+    n = float(task.cuts.positives + task.cuts.negatives)
     (tp, dp, fn), (fp, dn, tn) = n * share * parts[0], n * (1 - share) * parts[1]
     return _Outcome(tp, fp, dp, dn, fn, tn)
+
+
+def _rates(c: Confusion) -> tuple[float, float]:
+    return float(c.tp / (c.tp + c.fn)), float(c.fp / (c.fp + c.tn))
 
 
 def _metrics(

@@ -18,7 +18,7 @@ import numpy as np
 
 from trueness._core.arrays import Array
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
-from trueness._core.records import Record
+from trueness._core.records import Record, brief
 from trueness._core.search import largest_quotient
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
@@ -30,13 +30,14 @@ from trueness.metrics.grammar import metric as read_metric
 from trueness.threshold.cuts import (
     Cuts,
     Interval,
-    all_cuts,
     holds,
     interval_of,
     threshold_of,
     value_at,
+    whole_cuts,
 )
 from trueness.threshold.operating_point import (
+    WEIGHED,
     ConstraintLike,
     objective_text,
     read_objective,
@@ -67,7 +68,8 @@ class Zones(Record):
     confusion : Confusion
         The confusion matrix of the cases of the tally that are decided.
     deferred_pos, deferred_neg : int
-        Positives and negatives between the two thresholds.
+        Positives and negatives between the two thresholds; of weighted cases, like the
+        confusion matrix, sums of weights.
     defer : float
         The share of all cases that is deferred, at the prevalence of use.
     single : float
@@ -92,8 +94,8 @@ class Zones(Record):
     upper_interval: Interval
     value: float
     confusion: Confusion
-    deferred_pos: int
-    deferred_neg: int
+    deferred_pos: float
+    deferred_neg: float
     defer: float
     single: float
     pairs: tuple[tuple[Interval, Interval], ...]
@@ -110,11 +112,12 @@ class Zones(Record):
             f"Zones: {self.objective} = {self.value:.6g}"
             + (f" (a single threshold: {self.single:.6g})" if self.single == self.single
                else ""),
-            f"  positive from {self.upper:.6g} on: {int(c.tp):,} positives, "
-            f"{int(c.fp):,} negatives",
-            f"  deferred from {self.lower:.6g} on: {self.deferred_pos:,} positives, "
-            f"{self.deferred_neg:,} negatives, {100 * self.defer:.3g}% of all cases",
-            f"  negative below: {int(c.fn):,} positives, {int(c.tn):,} negatives",
+            f"  positive from {self.upper:.6g} on: {brief(c.tp)} positives, "
+            f"{brief(c.fp)} negatives",
+            f"  deferred from {self.lower:.6g} on: {brief(self.deferred_pos)} "
+            f"positives, {brief(self.deferred_neg)} negatives, {100 * self.defer:.3g}% "
+            "of all cases",
+            f"  negative below: {brief(c.fn)} positives, {brief(c.tn)} negatives",
             *(f"  {text}: {value:.6g}" for text, value in self.constraints.items()),
             f"  prevalence {self.prevalence:.4g}"
             + (f"; {others} more pairs are as good" if others else ""),
@@ -166,7 +169,7 @@ class Sided(NamedTuple):
         return repr(c).replace(f" {c.sign} ", f"{side} {c.sign} ", 1)
 
 
-@of_tally(weights="best_threshold takes weights.")
+@of_tally(weights=True)
 def best_thresholds(
     t: Tally,
     maximize: str | Metric | None = None,
@@ -240,7 +243,7 @@ def best_thresholds(
         )
     shown, objective = read_objective(maximize, minimize)
     bounds = read_sided(subject_to)
-    cuts = all_cuts(t, prevalence, "best_thresholds")
+    cuts = whole_cuts(t, prevalence, "best_thresholds")
     return _zones(cuts, shown, objective, bounds)
 
 
@@ -288,6 +291,8 @@ def _zones(
         "These thresholds were tuned on the same data, so the results are "
         "optimistic; validate_thresholds says what to expect on new cases."
     ]
+    if cuts.weighted:
+        notes.append(WEIGHED)
     if not found.all_listed:
         notes.append(
             "More than 1,000 pairs of thresholds are optimal; not all are listed."
@@ -295,9 +300,9 @@ def _zones(
     return Zones(
         **two_cuts(cuts, i, j),
         value=float(sign * (value or 0)),
-        deferred_pos=int(seen.tp[j] - seen.tp[i]),
-        deferred_neg=int(seen.fp[j] - seen.fp[i]),
-        defer=float(_deferred(cuts, i, j)) / (cuts.n_pos + cuts.n_neg),
+        deferred_pos=cuts.weigh(int(seen.tp[j] - seen.tp[i])),
+        deferred_neg=cuts.weigh(int(seen.fp[j] - seen.fp[i])),
+        defer=float(_deferred(cuts, i, j)) / float(cuts.positives + cuts.negatives),
         single=sign * _single(cuts, objective, bounds),
         pairs=tuple(
             (interval_of(cuts.score, b), interval_of(cuts.score, a)) for a, b in listed
@@ -317,7 +322,9 @@ def two_cuts(cuts: Cuts, i: int, j: int) -> dict[str, Any]:
         "upper": threshold_of(cuts.score, i),
         "lower_interval": interval_of(cuts.score, j),
         "upper_interval": interval_of(cuts.score, i),
-        "confusion": Confusion(seen.tp[i], seen.fp[i], seen.fn[j], seen.tn[j]),
+        "confusion": Confusion(
+            *map(cuts.weigh, (seen.tp[i], seen.fp[i], seen.fn[j], seen.tn[j]))
+        ),
     }
 
 
@@ -398,18 +405,17 @@ def _fixed(q: ZoneQuotient, cuts: Cuts) -> ZoneQuotient:
     under = q.under
     if under.tp != under.fn or under.fp != under.tn:
         return q
-    size = under.tp * cuts.n_pos + under.fp * cuts.n_neg + under.const
+    size = under.tp * cuts.positives + under.fp * cuts.negatives + under.const
     return ZoneQuotient(q.over, _ZERO._replace(const=size))
 
 
 def _part(part: Metric, cuts: Cuts, whole: Metric) -> ZoneQuotient:
-    n = Fraction(cuts.n_pos + cuts.n_neg)
+    pos, neg = cuts.positives, cuts.negatives
     if part.name in ("defer", "deferred"):
-        every = _ONE if part.name == "deferred" else _ZERO._replace(const=n)
+        every = _ONE if part.name == "deferred" else _ZERO._replace(const=pos + neg)
         return ZoneQuotient(_ZERO._replace(defer=Fraction(1)), every)
     if part.name in _TOTALS:
-        share = as_fraction(cuts.prevalence) if cuts.asked else Fraction(cuts.n_pos, n)
-        size = {"cases": n, "positives": n * share, "negatives": n * (1 - share)}
+        size = {"cases": pos + neg, "positives": pos, "negatives": neg}
         return ZoneQuotient(_ZERO._replace(const=size[part.name]), _ONE)
     if part.ratio is None:
         raise _not_a_quotient(whole)
@@ -543,7 +549,7 @@ def _infeasible(cuts: Cuts, bounds: tuple[Sided, ...]) -> Exception:
         if best_pairs(_sum(cuts, _ZERO), _rows(cuts, bound)) is None:
             return Infeasible(
                 f"{bound} cannot be met by any pair of thresholds of these "
-                f"{cuts.n_pos:,} positives and {cuts.n_neg:,} negatives. Loosen it."
+                f"{_sizes(cuts)}. Loosen it."
             )
     if bounds:
         return Infeasible(
@@ -552,5 +558,10 @@ def _infeasible(cuts: Cuts, bounds: tuple[Sided, ...]) -> Exception:
         )
     return NotEnoughCases(
         "The objective is undefined for every pair of thresholds; this tally has "
-        f"{cuts.n_pos:,} positives and {cuts.n_neg:,} negatives."
+        f"{_sizes(cuts)}."
     )
+
+
+def _sizes(cuts: Cuts) -> str:
+    pos, neg = (cuts.weigh(n) for n in (cuts.n_pos, cuts.n_neg))
+    return f"{brief(pos)} positives and {brief(neg)} negatives"

@@ -49,6 +49,10 @@ from trueness.watches.sums import (
 KINDS = ("auc", "brier", "calibration", "scores", "flagged_share", "prevalence")
 _NO_LABELS = ("scores", "flagged_share")
 _NO_THRESHOLD = ("auc", "brier", "calibration", "scores", "prevalence")
+_ONE_BY_ONE = (
+    "Its evidence is a product over single cases, one after another. Ask check about "
+    "each batch, which takes weights, or watch the cases without them."
+)
 _SUMS = dict.fromkeys(("n", "total", "squares", "judged", "yes"), 0.0)
 
 
@@ -261,7 +265,7 @@ class Watch:
         return {"about": self._about, "state": self._state}
 
 
-@whole_cases
+@whole_cases(_ONE_BY_ONE)
 def watch(
     what: str,
     *,
@@ -512,7 +516,7 @@ def _tally(
         plain = isinstance(alone, list) or getattr(alone, "ndim", 0) == 1
         given = (None, alone) if scores_only and plain else batch
         found = door("data.frames").tally(*given, **columns)
-    refuse_weights(found, "watch")
+    refuse_weights(found, "watch", _ONE_BY_ONE)
     if not isinstance(found, Tally):
         raise InputError("A batch is one tally; found groups. Watch each on its own.")
     return found
