@@ -8,8 +8,7 @@ import pytest
 import trueness
 from no_gold import table
 from trueness.nogold import pair_tests as _pair_scores
-from trueness.nogold.maximum import highest
-from trueness.nogold.model import Independent, read_patterns, read_prior
+from trueness.nogold.model import read_patterns
 from trueness.nogold.pair_tests import PairRates
 
 NAN = np.nan
@@ -100,10 +99,8 @@ def test_slopes_with_labels_and_missing_votes():
 
 def fitted(panel):
     patterns = read_patterns(panel)
-    model = Independent(patterns, read_prior(None, patterns, ordered=False))
-    theta, _ = highest(model, np.random.default_rng(0))
-    rates = _pair_scores.from_coordinates(*model.split(theta[None]))
-    return _pair_scores._inside(rates), _pair_scores.complete(patterns)
+    rates = _pair_scores._inside(_pair_scores.most_likely(patterns))
+    return rates, _pair_scores.complete(patterns)
 
 
 def test_four_classifiers_cannot_tell_a_pair_from_the_others():

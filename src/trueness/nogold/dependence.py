@@ -23,12 +23,12 @@ from trueness.nogold import _checks as _votes
 from trueness.nogold import pair_tests as _pair_tests
 from trueness.nogold.copies import Copied
 from trueness.nogold.identifiability import degrees_of_freedom
-from trueness.nogold.maximum import highest
-from trueness.nogold.model import Independent, read_prior
+from trueness.nogold.model import Independent
 from trueness.nogold.posterior import LatentPosterior
 
 Rng = np.random.Generator
 DRAWS = 4000  # of the posterior, for the predictive check
+FOUR = np.array([(1.0, 1.0), (1.0, 0.0), (0.0, 1.0), (0.0, 0.0)])  # votes of a pair
 
 
 @final
@@ -151,7 +151,10 @@ def conditional_dependence(
     adjusted = np.array(holm(p.tolist()))
     overall = float(adjusted.min())
     if few:
-        found = _refitted(model, flat, replicates, rng)
+        draws = _pair_tests.from_posterior(flat, replicates, rng)
+        fit = _pair_tests.most_likely(model.patterns)
+        table = _pair_tests.complete(model.patterns)
+        found = _pair_tests.p_values(fit, draws, table, rng)
         score, adjusted, overall = found.score, found.adjusted, found.overall
         p = np.where(np.isnan(found.residual), p, found.residual)
     return Dependence(
@@ -173,27 +176,13 @@ def _power(post: LatentPosterior) -> str:
     )
 
 
-def _refitted(
-    model: Independent, flat: Mapping[str, Floats], replicates: int, rng: Rng
-) -> _pair_tests.PairValues:
-    """Give the p-values of each pair, by tables that are drawn and fitted again."""
-    free = Independent(model.patterns, read_prior(None, model.patterns, ordered=False))
-    theta, _ = highest(free, rng)
-    fit = _pair_tests.from_coordinates(*free.split(theta[None]))
-    at = rng.integers(len(flat["sensitivity"]), size=replicates)
-    phi, alpha, spec = (flat[k][at] for k in flat)
-    draws = _pair_tests.PairRates(phi, alpha, 1 - spec)
-    table = _pair_tests.complete(model.patterns)
-    return _pair_tests.p_values(fit, draws, table, rng)
-
-
 def _predictive(
     model: Any, flat: Mapping[str, Floats], i: int, j: int, rng: Rng
 ) -> tuple[float, float, float]:
     """Give the observed and the mean expected correlation of a pair, and p."""
     patterns = model.patterns
     rows = np.full((4, len(patterns.names)), np.nan)
-    rows[:, [i, j]] = (1, 1), (1, 0), (0, 1), (0, 0)
+    rows[:, [i, j]] = FOUR
     a, b = model.class_probabilities(flat, rows)
     both = ~np.isnan(patterns.rows[:, [i, j]]).any(axis=1)
     where = 2 * (patterns.rows[both, i] == 0) + (patterns.rows[both, j] == 0)
@@ -217,8 +206,5 @@ def _predictive(
 
 
 def _correlation(table: Floats) -> Floats:
-    """Give the correlation of two votes from counts 11, 10, 01, 00; 0 if constant."""
-    n11, n10, n01, n00 = (c.astype(np.float64) for c in table.T)
-    top = n11 * n00 - n10 * n01
-    size = np.sqrt((n11 + n10) * (n01 + n00) * (n11 + n01) * (n10 + n00))
-    return np.where(size > 0, top / np.where(size > 0, size, 1), 0.0)
+    """Give the correlation of two votes from counts (n, 4); 0 if one is constant."""
+    return _pair_tests.correlations(table[:, None], FOUR)[:, 0]

@@ -33,8 +33,6 @@ from trueness.nogold.model import (
     read_patterns,
     read_prior,
 )
-
-# effective draws of models that are only compared
 from trueness.nogold.posterior import LatentPosterior, estimate
 from trueness.nogold.predictive import left_out, pointwise, spread
 from trueness.nogold.random_effect import RandomEffect

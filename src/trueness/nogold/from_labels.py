@@ -23,6 +23,7 @@ from trueness._core.arrays import Floats
 from trueness.nogold import truth_given_votes as _truth
 from trueness.nogold.copies import originals
 from trueness.nogold.model import Patterns, Prior, parameter_labels
+from trueness.nogold.verdicts import shares
 
 Rng = np.random.Generator
 LEAST = 5  # labels of each class, below which they do not say enough
@@ -60,9 +61,7 @@ class FromLabels:
         x = x[:, sorted(set(originals(x)))]  # copies count once
         b, worth = _truth.weighted_coefficients(_truth.Labelled(x, pos, neg), rng, n)
         p = _truth.probabilities(b, x)
-        # Bayesian bootstrap of the vote patterns: Dirichlet weights
-        w = rng.standard_gamma(total, (n, total.size))
-        w /= w.sum(axis=1, keepdims=True)
+        w = shares(total, n, rng)
         # joint shares; accuracies are sums of them over patterns with a vote, over the
         # share of the class, so that rate and accuracies always agree
         positive, negative = w * p, w * (1 - p)

@@ -13,12 +13,13 @@ case once, and those whose verdict is always the same not at all.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
-from trueness._core.arrays import Floats
+from trueness._core.arrays import Array, Floats
 from trueness._core.records import Estimate, Record
 from trueness.counts.values import Panel
 from trueness.nogold.posterior import estimate
@@ -51,32 +52,37 @@ def nothing(level: float, why: str) -> Estimate:
 
 def by_shares(panel: Panel, pos: Floats, neg: Floats, level: float) -> dict[str, Judge]:
     """Give each judge's accuracies from the shares of patterns in both classes."""
-    out = {}
-    for k, (name, column) in enumerate(zip(panel.names, panel.rows.T, strict=True)):
-        if graded(panel)[k]:
-            out[name] = Judge(nothing(level, "graded"), nothing(level, "graded"))
-            continue
-        yes, no = (column == 1).astype(float), (column == 0).astype(float)
-        hit, miss, alarm, quiet = pos @ yes, pos @ no, neg @ yes, neg @ no
-        out[name] = Judge(
-            estimate(hit / np.maximum(hit + miss, 1e-300), level),
-            estimate(quiet / np.maximum(alarm + quiet, 1e-300), level),
-        )
-    return out
+
+    def share(of: Floats, right: Floats, wrong: Floats) -> Floats:
+        good, bad = of @ right, of @ wrong
+        return np.asarray(good / np.maximum(good + bad, 1e-300))
+
+    return _each(panel, level, lambda y, n: (share(pos, y, n), share(neg, n, y)))
 
 
 def by_counts(panel: Panel, level: float, rng: Rng) -> dict[str, Judge]:
     """Give each judge's accuracies from labelled cases alone (prior of Jeffreys)."""
+
+    def share(of: Array, right: Floats, wrong: Floats) -> Floats:
+        return rng.beta(of @ right + 0.5, of @ wrong + 0.5, DRAWS)
+
+    return _each(
+        panel, level, lambda y, n: (share(panel.pos, y, n), share(panel.neg, n, y))
+    )
+
+
+def _each(
+    panel: Panel, level: float, draws: Callable[[Floats, Floats], tuple[Floats, Floats]]
+) -> dict[str, Judge]:
+    """Summarise draws of both accuracies, given who said yes and who said no."""
     out = {}
     for k, (name, column) in enumerate(zip(panel.names, panel.rows.T, strict=True)):
-        if graded(panel)[k]:
-            out[name] = Judge(nothing(level, "graded"), nothing(level, "graded"))
-            continue
-        sides = []
-        for count, right in ((panel.pos, 1), (panel.neg, 0)):
-            good, bad = count[column == right].sum(), count[column == 1 - right].sum()
-            sides.append(estimate(rng.beta(good + 0.5, bad + 0.5, DRAWS), level))
-        out[name] = Judge(*sides)
+        said = (column == 1).astype(float), (column == 0).astype(float)
+        out[name] = (
+            Judge(nothing(level, "graded"), nothing(level, "graded"))
+            if graded(panel)[k]
+            else Judge(*(estimate(d, level) for d in draws(*said)))
+        )
     return out
 
 

@@ -19,6 +19,7 @@ empty patterns, chi-square with two degrees of freedom is too optimistic.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import combinations, product
 from typing import NamedTuple
 
@@ -166,6 +167,21 @@ def deviance(rates: PairRates, table: PairTable) -> Floats:
     return np.asarray(2 * sum(term.sum(axis=(1, 2)) for term in terms))
 
 
+def most_likely(patterns: Patterns) -> PairRates:
+    """Fit independent errors, one row of rates."""
+    free = Independent(patterns, read_prior(None, patterns, ordered=False))
+    theta, _ = highest(free, np.random.default_rng(0))
+    return PairRates(*(expit(part) for part in free.split(theta[None])))
+
+
+def from_posterior(flat: Mapping[str, Floats], n: int, rng: Rng) -> PairRates:
+    """Choose n draws of the posterior, to draw tables from."""
+    at = rng.integers(len(flat["sensitivity"]), size=n)
+    names = ("prevalence", "sensitivity", "specificity")
+    phi, alpha, spec = (flat[name][at] for name in names)
+    return PairRates(phi, alpha, 1 - spec)
+
+
 def _beyond(seen: Floats, drawn: Floats) -> Floats:
     """How often is a drawn statistic as large? Rounding must not break a tie."""
     return np.asarray((1 + (drawn >= seen * (1 - 1e-9)).sum(axis=0)) / (1 + len(drawn)))
@@ -176,9 +192,7 @@ def strengths(patterns: Patterns) -> Floats:
 
     The score statistic; beyond ten classifiers the residual correlation of the votes.
     """
-    free = Independent(patterns, read_prior(None, patterns, ordered=False))
-    theta, _ = highest(free, np.random.default_rng(0))
-    fit = _inside(from_coordinates(*free.split(theta[None])))
+    fit = _inside(most_likely(patterns))
     if len(patterns.names) <= MOST_SCORED:
         return np.asarray(statistic(fit, complete(patterns))[0][0])
     counts = (c[None] for c in (patterns.unknown, patterns.pos, patterns.neg))
@@ -346,8 +360,3 @@ def refit(rates: PairRates, table: PairTable) -> PairRates:
 def _rate(count: Floats, ones: Floats, zeros: Floats) -> Floats:
     yes, no = count @ ones, count @ zeros
     return np.asarray(yes / np.maximum(yes + no, 1e-12))
-
-
-def from_coordinates(phi: Floats, alpha: Floats, beta: Floats) -> PairRates:
-    """Read logits, as the maximum of the likelihood is given."""
-    return PairRates(expit(phi), expit(alpha), expit(beta))

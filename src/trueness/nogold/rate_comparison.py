@@ -1,7 +1,8 @@
-r"""Which system has the higher true rate, and how many labels does an answer take?
+"""Which system has the higher true rate?
 
-``compare_prevalence`` compares the rates of several systems whose answers were judged;
-``plan_labels`` says how many labels an interval of a given width takes.
+``compare_prevalence`` compares the rates of several systems whose answers were judged,
+each by judges of its own accuracy or all by the same, in pairs where they answered the
+same items (``paired_rates``).
 """
 
 from __future__ import annotations

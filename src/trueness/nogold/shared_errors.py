@@ -21,8 +21,7 @@ from trueness._core.records import Record
 from trueness.nogold import pair_tests as _pairs
 from trueness.nogold.dependent import Dependent, log_normal
 from trueness.nogold.identifiability import degrees_of_freedom
-from trueness.nogold.maximum import highest
-from trueness.nogold.model import Independent, read_prior
+from trueness.nogold.model import Independent
 from trueness.nogold.random_effect import RandomEffect, spread_of
 
 Rng = np.random.Generator
@@ -60,16 +59,9 @@ def check(model: Independent, flat: Mapping[str, Floats], rng: Rng) -> SharedErr
         )
     if names > _pairs.MOST_SCORED:
         return SharedErrors(False, np.nan, TOO_MANY.format(names=names))
-    model = Independent(patterns, read_prior(None, patterns, ordered=False))
-    theta, _ = highest(model, np.random.default_rng(0))
-    fit = _pairs.from_coordinates(*model.split(theta[None]))
-    table, p = _pairs.complete(patterns), np.nan
+    fit, table, p = _pairs.most_likely(patterns), _pairs.complete(patterns), np.nan
     for replicates in (FIRST, MORE):
-        at = rng.integers(len(flat["sensitivity"]), size=replicates)
-        phi, alpha, spec = (
-            flat[k][at] for k in ("prevalence", "sensitivity", "specificity")
-        )
-        draws = _pairs.PairRates(phi, alpha, 1 - spec)
+        draws = _pairs.from_posterior(flat, replicates, rng)
         p = _pairs.p_values(fit, draws, table, rng).overall
         if not p <= DOUBT:
             break
@@ -142,9 +134,11 @@ def chosen_note(
 ) -> str:
     """Say which model was chosen and what it changed."""
     name = next(iter(chosen.sensitivity))
-    before, after = (_interval(p, name) for p in (tried["none"], chosen))
+    before, after = (_intervals(p, name) for p in (tried["none"], chosen))
     others = ", ".join(
-        f"{word} {_rates(post)}" for word, post in tried.items() if word != "none"
+        f"{word} {_intervals(post, name, 2)[0]}"
+        for word, post in tried.items()
+        if word != "none"
     )
     what = (
         "None of three models of shared errors predicts the votes better, so the one "
@@ -166,7 +160,7 @@ def chosen_note(
 def by_labels_note(found: SharedErrors, before: Any, after: Any) -> str:
     """Say that the labels were asked, why, and what it changed."""
     name = next(iter(after.sensitivity))
-    a, b = _interval(before, name), _interval(after, name)
+    a, b = _intervals(before, name), _intervals(after, name)
     doubt = "cast doubt on" if found.p_value <= DOUBT else "hardly tell shared from"
     why = (
         f"The votes {doubt} independent errors (p = {found.p_value:.2g})"
@@ -182,19 +176,14 @@ def by_labels_note(found: SharedErrors, before: Any, after: Any) -> str:
     )
 
 
-def _interval(post: Any, name: str) -> tuple[str, str]:
+def _intervals(post: Any, name: str, digits: int = 3) -> list[str]:
+    """Write the prevalence, of the first population, and a sensitivity."""
     phi = post.prevalence
     first = phi if hasattr(phi, "low") else next(iter(phi.values()))
-    return tuple(  # type: ignore[return-value]
-        f"{e.value:.3f} ({e.low:.3f} to {e.high:.3f})"
+    return [
+        f"{e.value:.{digits}f} ({e.low:.{digits}f} to {e.high:.{digits}f})"
         for e in (first, post.sensitivity[name])
-    )
-
-
-def _rates(post: Any) -> str:
-    phi = post.prevalence
-    first = phi if hasattr(phi, "low") else next(iter(phi.values()))
-    return f"{first.value:.2f} ({first.low:.2f} to {first.high:.2f})"
+    ]
 
 
 @final
