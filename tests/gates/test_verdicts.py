@@ -150,11 +150,27 @@ def test_gaps_between_groups():
 
 
 def test_a_prevalence_from_judges():
-    p = trueness.simulate_panel(2000, 600, {"A": 0.95, "B": 0.93, "C": 0.94}, rng=3)
-    votes = p.vote(dict.fromkeys("ABC", 0.8))
-    rule = {"metric": "prevalence", "judges": ["A", "B", "C"]}
+    aucs = {"A": 0.95, "B": 0.93, "C": 0.94, "D": 0.92, "E": 0.95}
+    votes = trueness.simulate_panel(2000, 600, aucs, rng=3).vote(
+        dict.fromkeys(aucs, 0.8)
+    )
+    rule = {"metric": "prevalence", "judges": list(aucs)}
     assert trueness.check(votes, [{**rule, "at_least": 0.2}]).verdict == "holds"
     assert trueness.check(votes, [{**rule, "at_least": 0.5}]).verdict == "fails"
+
+
+def test_judges_that_cannot_tell_decide_nothing():
+    """Three judges may repeat each other's errors, and no verdict would show it."""
+    aucs = {"A": 0.95, "B": 0.93, "C": 0.94}
+    votes = trueness.simulate_panel(2000, 600, aucs, rng=3).vote(
+        dict.fromkeys(aucs, 0.8)
+    )
+    found = trueness.check(
+        votes, [{"metric": "prevalence", "judges": list(aucs), "at_least": 0.01}]
+    )
+    assert found.verdict == "cannot tell yet"
+    assert "verdicts alone do not determine the rate" in found.verdicts[0].reason
+    assert found.verdicts[0].more is None
 
 
 def test_facts_have_no_doubt():

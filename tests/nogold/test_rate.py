@@ -5,6 +5,7 @@ import pytest
 from scipy.special import expit
 
 import trueness
+from trueness.nogold.sentences import difference_sentences, rate_sentences
 
 
 def judged(rng, n, rate, sens, spec, labels, how="random", shared=0.0):
@@ -65,6 +66,26 @@ def test_right_although_judges_share_their_errors(how):
         r = trueness.prevalence(trueness.panel(y, x), labelled=word, rng=i)
         held += r.low <= 0.8 <= r.high
     assert held >= 34  # of 40; 38 are expected, 33 or fewer have a chance of 1 in 300
+
+
+def test_verdicts_alone_are_not_called_a_corrected_rate(rng):
+    """Three judges that repeat each other: no sentence for a paper is sure of it."""
+    y = rng.random(600) < 0.7
+    luck = rng.random((600, 3))
+    luck = np.where(rng.random((600, 1)) < 0.6, luck[:, :1], luck)
+    said = np.where(y[:, None], luck < 0.8, luck < 0.3).astype(float)
+    columns = {f"J{k}": v for k, v in enumerate(said.T)}
+    alone = trueness.prevalence(trueness.panel(None, columns))
+    assert not alone.identified
+    assert "do not determine the true rate" in rate_sentences(alone)[1]
+    both = {s: trueness.panel(None, columns) for s in ("A", "B")}
+    apart = trueness.compare_prevalence(both)
+    assert not apart.identified
+    assert "do not determine the rates" in difference_sentences(apart)[0]
+    known = trueness.panel(np.where(np.arange(600) < 80, y, np.nan), columns)
+    sure = trueness.prevalence(known, labelled="random")
+    assert sure.identified
+    assert "Corrected for the judges' errors it is" in rate_sentences(sure)[1]
 
 
 def test_a_copied_judge_counts_once(rng):

@@ -331,7 +331,7 @@ RESULTS: dict[str, Schema] = {
                 **{
                     name: field(Rate, name)
                     for name in ("effective_judges", "labelled", "labels", "cases",
-                                 "notes")
+                                 "identified", "notes")
                 },
             )
         ),

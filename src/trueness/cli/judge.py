@@ -483,6 +483,7 @@ def judge_result(
                 "labelled": r.labelled,
                 "labels": r.labels,
                 "cases": r.cases,
+                "identified": r.identified,
                 "notes": list(r.notes),
                 "sentences": rate_sentences(r, "" if s == ALL else s),
                 "next": plans[s].get("next"),

@@ -39,6 +39,7 @@ from trueness.gates.requirements import Requirement, requirement
 from trueness.threshold.at_cut import confusion
 
 HOLDS, FAILS, OPEN = "holds", "fails", "cannot tell yet"
+UNDETERMINED = "undetermined"  # what an interval is of that the data say nothing about
 
 
 @final
@@ -440,13 +441,16 @@ def _judged(r: Requirement, panels: Mapping[str, Panel]) -> list[_Claim]:
     votes = data[list(r.judges)]
     votes = votes if r.labelled else votes.hide()
     said = f"from {len(r.judges)} judges, {votes.n_pos + votes.n_neg:,} labels"
-    draws = cache(
-        lambda: door("nogold.rate").prevalence(votes, labelled=r.labelled, rng=0).draws
+    found = cache(
+        lambda: door("nogold.rate").prevalence(votes, labelled=r.labelled, rng=0)
     )
 
     def limits(alpha: float) -> Interval:
-        low, high = (float(q) for q in np.quantile(draws(), [alpha, 1 - alpha]))
-        return Interval(float(np.mean(draws())), low, high, votes.n, "judged")
+        rate = found()
+        if not rate.identified:  # verdicts that fit other rates as well decide nothing
+            return Interval(rate.value, 0.0, 1.0, votes.n, UNDETERMINED)
+        low, high = (float(q) for q in np.quantile(rate.draws, [alpha, 1 - alpha]))
+        return Interval(float(np.mean(rate.draws)), low, high, votes.n, "judged")
 
     sides = ((r.at_least, 1, ">="), (r.at_most, -1, "<="))
     return [
@@ -534,7 +538,7 @@ def _more(c: _Claim, i: Interval) -> int | None:
     """
     away = abs(i.value - c.bound)
     reach = i.value - i.low if i.value > c.bound else i.high - i.value
-    if away == 0 or reach <= 0 or not isfinite(reach):
+    if away == 0 or reach <= 0 or not isfinite(reach) or i.what == UNDETERMINED:
         return None
     return max(1, ceil(i.n * ((reach / away) ** 2 - 1)))
 
@@ -546,6 +550,11 @@ def _where(group: str) -> str:
 def _reason(c: _Claim, verdict: str, i: Interval, more: int | None) -> str:
     of = f" ({c.said})" if c.said else ""
     head = f"{_where(c.group)}{c.text}{of}: measured {i.value:.4g}"
+    if i.what == UNDETERMINED:
+        return (
+            f"{head} in {i.n:,} cases, but these verdicts alone do not determine the "
+            "rate. Label some cases, and state how they were chosen."
+        )
     cases = (
         f"in {i.n:,} cases" if i.what == "labelled" else f"in {i.n:,} {i.what} cases"
     )
@@ -577,8 +586,9 @@ def _notes(
     notes = [f"{whose} are assumed to be independent, and like future cases."]
     if any(r.judges and r.labelled is None for r in asked):
         notes.append(
-            "A rate from judges without labels rests on a model in which their "
-            "errors are independent. With labels, state how these were chosen: "
+            "A rate from judges without labels rests on a model of their errors. "
+            "Three judges cannot show whether it is right, and then nothing is "
+            "decided. With labels, state how these were chosen: "
             'labelled = "random".'
         )
     if adjust == "none" and len(asked) > 1:

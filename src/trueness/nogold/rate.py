@@ -80,6 +80,9 @@ class Rate(Record):
         How the labelled cases were chosen: random, by verdict, by truth, or none.
     labels, cases : int
         How many labels there are, and how many cases.
+    identified : bool
+        Whether labels or verdicts determine the rate. False where there are no labels
+        and errors that the judges may share would give another rate; ``notes`` say so.
     notes : tuple of str
         What is assumed, and what the data say about it.
     """
@@ -94,6 +97,7 @@ class Rate(Record):
     labelled: str
     labels: int
     cases: int
+    identified: bool
     notes: tuple[str, ...]
     _draws: Floats
     _panel: Panel
@@ -259,6 +263,8 @@ def _rate(
     labelled: str,
     level: float,
     more: tuple[str, ...] = (),
+    *,
+    identified: bool = True,
 ) -> Rate:
     """Write down a rate, given draws from its posterior."""
     whole = estimate(theta, level)
@@ -273,6 +279,7 @@ def _rate(
         labelled,
         panel.n_pos + panel.n_neg,
         panel.n,
+        identified,
         (ASSUMED[labelled], *more),
         theta,
         panel,
@@ -328,7 +335,10 @@ def _without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
     theta = post.flat["prevalence"][:, 0]
     judges = {n: Judge(post.sensitivity[n], post.specificity[n]) for n in post.names}
     worth = nothing(level, "no labels")
-    return _rate(panel, theta, judges, worth, "none", level, post.notes)
+    return _rate(
+        *(panel, theta, judges, worth, "none", level, post.notes),
+        identified=post.identified,
+    )
 
 
 ASSUMED = {

@@ -59,6 +59,8 @@ class RateComparison(Record):
         The rate of each.
     judges : str
         "shared" or "per system".
+    identified : bool
+        Whether labels or verdicts determine the rates; as for ``prevalence``.
     notes : tuple of str
         What is assumed, and what the data say about it.
     """
@@ -75,6 +77,7 @@ class RateComparison(Record):
     adjusted_p_value: Floats
     rates: Mapping[str, Estimate]
     judges: str
+    identified: bool
     notes: tuple[str, ...]
 
 
@@ -158,6 +161,7 @@ def compare_prevalence(
             {n: p for n, (p, _) in both.items()},
             [rows for _, rows in both.values()],
         )
+    identified = True
     if judges == "shared":
         draws, notes = _shared(panels, labelled, rng)
     else:
@@ -166,6 +170,7 @@ def compare_prevalence(
             for n, p in panels.items()
         }
         draws = {n: r.draws for n, r in each.items()}
+        identified = all(r.identified for r in each.values())
         notes = tuple(dict.fromkeys(note for r in each.values() for note in r.notes))
     if item is None:
         notes = (*notes, APART)
@@ -174,7 +179,8 @@ def compare_prevalence(
         draws = _paired.coupled(draws, r, rng)
         notes = (*notes, _together(by_item, r))
     p_same = _same_judges(panels, labelled)
-    return _compared(draws, judges, level, (*notes, *_said(p_same, judges)))
+    notes = (*notes, *_said(p_same, judges))
+    return _compared(draws, judges, level, notes, identified=identified)
 
 
 APART = (
@@ -296,7 +302,12 @@ def _said(p: float, judges: str) -> tuple[str, ...]:
 
 
 def _compared(
-    draws: Mapping[str, Floats], judges: str, level: float, notes: tuple[str, ...]
+    draws: Mapping[str, Floats],
+    judges: str,
+    level: float,
+    notes: tuple[str, ...],
+    *,
+    identified: bool,
 ) -> RateComparison:
     pairs = list(combinations(draws, 2))
     gap = np.array([draws[a] - draws[b] for a, b in pairs])
@@ -320,5 +331,6 @@ def _compared(
         np.array(holm(p.tolist())),
         MappingProxyType({n: estimate(d, level) for n, d in draws.items()}),
         judges,
+        identified,
         notes,
     )

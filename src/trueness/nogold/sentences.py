@@ -25,6 +25,10 @@ from trueness.nogold.rate_comparison import RateComparison
 MOST_PAIRS = 10  # differences that are said in words; a table has all
 
 DOUBT = 0.05
+UNSURE = (
+    "These verdicts alone do not determine the rates, so the differences hold only if "
+    "the model of the judges' errors is right; label some cases."
+)
 
 
 def dependence_sentence(d: Dependence) -> str:
@@ -83,11 +87,17 @@ def rate_sentences(r: Rate, system: str = "") -> list[str]:
     if not np.isfinite(raw):  # grades are calibrated by the labels, not cut
         means = [f"{v:.3g} by {shown(n)}" for n, v in r.naive.items()]
         first, it = f"{head} mean grade is {listed(means)}.", "the pass rate"
+    value = (
+        f"{points(r.value, width)} % ({level_text(r.level)} interval "
+        f"{points(r.low, width)} to {points(r.high, width)})"
+    )
     lines = [
         first,
-        f"Corrected for the {whose} errors {it} is {points(r.value, width)} % "
-        f"({level_text(r.level)} interval {points(r.low, width)} to "
-        f"{points(r.high, width)}).",
+        f"Corrected for the {whose} errors {it} is {value}."
+        if r.identified
+        else "These verdicts alone do not determine the true rate: one model of the "
+        f"judges' errors gives {value}, but others explain the verdicts as well and "
+        "give other rates. Label some cases.",
     ]
     worth = r.effective_judges.value
     if several and np.isfinite(worth):
@@ -103,6 +113,8 @@ def difference_sentences(c: RateComparison) -> list[str]:
     order = np.argsort(c.adjusted_p_value, kind="stable")
     level = next(iter(c.rates.values())).level
     lines = [_difference_sentence(c, int(k), level) for k in order[:MOST_PAIRS]]
+    if not c.identified:
+        lines.insert(0, UNSURE)
     if order.size > MOST_PAIRS:
         lines.append(
             f"The other {counted(order.size - MOST_PAIRS, 'pair')}: see below."

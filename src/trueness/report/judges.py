@@ -142,6 +142,8 @@ def _tiles(rates: Mapping[str, Rate], texts: Mapping[str, str]) -> tuple[Tile, .
 def _rate_tile(name: str, r: Rate) -> Tile:
     width = r.high - r.low
     ends = f"{points(r.low, width)} to {points(r.high, width)} %"
+    if not r.identified:
+        ends = f"{ends}; not determined without labels"
     return Tile(name, f"{points(r.value, width)} %", ends)
 
 
