@@ -3,9 +3,10 @@
     python benchmarks/study_ranking.py [SAMPLES] [PART ...]
 
 Parts: precision (average precision in a cohort), few (one to three positives: average
-precision and partial areas), band (the whole precision-recall curve), missing (labels
-missing at random given the score), differ (size and power of the test that labelled and
-unlabelled cases differ), h (the H-measure), plan (power and width that plans promise).
+precision and partial areas), band (the whole precision-recall curve), length (how far
+it is from the data, in standard errors), missing (labels missing at random given the
+score), differ (size and power of the test that labelled and unlabelled cases differ), h
+(the H-measure), plan (power and width that plans promise).
 Every line is one design: the share of samples whose interval holds the truth, and its
 mean width. Written to results/ranking.json, and shown in docs/maths/ranking.md.
 """
@@ -26,6 +27,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import beta
 
 import trueness
+from trueness.ranking.likelihood_bands import divergence
 
 HERE = Path(__file__).parent
 Line = dict[str, Any]
@@ -102,22 +104,74 @@ def few(samples: int) -> Iterator[Line]:
 
 
 def band(samples: int) -> Iterator[Line]:
+    """Give the whole precision-recall curve: how often it is held, by which width."""
     rng = np.random.default_rng(41)
-    designs = [(50, 0.3, 0.8, 1.0), (100, 0.1, 0.8, 1.0), (200, 0.5, 0.7, 1.0)]
-    designs += [(300, 0.1, 0.9, 1.5), (1000, 0.05, 0.8, 1.0), (500, 0.02, 0.9, 1.0)]
-    for n, share, area, spread in designs:
-        whole, width = [], []
+    # cases, prevalence, AUC, spread, scores per standard deviation (0: no ties), share
+    # of positives by design (0: a cohort)
+    designs = [(100, 0.1, 0.8, 1.0, 0, 0), (100, 0.5, 0.9, 1.0, 4, 0)]
+    designs += [(300, 0.03, 0.85, 1.0, 2, 0), (300, 0.1, 0.9, 1.5, 0, 0)]
+    designs += [(300, 0.5, 0.7, 1.0, 0, 0), (1000, 0.03, 0.9, 1.5, 0, 0)]
+    designs += [(1000, 0.1, 0.75, 1.0, 1, 0), (5000, 0.05, 0.8, 1.0, 0, 0)]
+    designs += [(5000, 0.5, 0.8, 1.0, 3, 0), (200, 0.03, 0.8, 1.0, 0, 0.5)]
+    designs += [(500, 0.1, 0.9, 1.0, 0, 0.2), (2000, 0.05, 0.8, 1.5, 0, 0.3)]
+    for n, share, area, spread, levels, design in designs:
+        held: dict[str, list[bool]] = {"likelihood": [], "bootstrap": []}
+        width: dict[str, list[float]] = {name: [] for name in held}
         for k in range(max(100, samples // 4)):
-            y = cohort(rng, n, share)
-            t = trueness.tally(y, normal(rng, y, area, spread))
-            b = trueness.precision_recall_band(t, rng=k, replicates=200, points=50)
-            x = np.sqrt(1 + spread**2) * ndtri(area) + spread * ndtri(1 - b.recall)
-            true = share * b.recall / (share * b.recall + (1 - share) * ndtr(-x))
-            whole.append(bool(((b.low <= true) & (true <= b.high)).all()))
-            width.append(float(np.mean(b.high - b.low)))
-        line = {"n": n, "prevalence": share, "AUC": area, "spread": spread}
-        hold = round(float(np.mean(whole)), 3)
-        yield {**line, "whole curve": hold, "width": round(float(np.mean(width)), 3)}
+            y = np.arange(n) < n * design if design else cohort(rng, n, share)
+            s = normal(rng, y, area, spread)
+            t = trueness.tally(y, np.floor(s * levels) / levels if levels else s)
+            how = {"prevalence": share, "sampling": "case-control"} if design else {}
+            for name in held if k < 25 else ("likelihood",):
+                b = trueness.precision_recall_band(t, method=name, rng=k, **how)
+                true = true_curve(b.recall, share, area, spread, levels)
+                inside = (b.low <= true + 1e-12) & (true <= b.high + 1e-12)
+                held[name].append(bool(inside.all()))
+                width[name].append(float(np.mean(b.high - b.low)))
+        yield {
+            "n": n, "prevalence": share, "AUC": area, "spread": spread,
+            "levels": levels, "positives by design": design,
+            "whole curve": round(float(np.mean(held["likelihood"])), 3),
+            "width": round(float(np.mean(width["likelihood"])), 3),
+            "bootstrap (25 samples)": round(float(np.mean(width["bootstrap"])), 3),
+        }  # fmt: skip
+
+
+def true_curve(
+    recall: np.ndarray, share: float, area: float, spread: float, levels: int
+) -> np.ndarray:
+    shift = np.sqrt(1 + spread**2) * ndtri(area)
+    fpr = ndtr(-shift - spread * ndtri(1 - recall))
+    if levels:
+        edge = np.arange(12, -8, -1 / levels)
+        fpr = np.interp(recall, ndtr((shift - edge) / spread), ndtr(-edge))
+    return share * recall / (share * recall + (1 - share) * fpr)
+
+
+def length(samples: int) -> Iterator[Line]:
+    """How far from the data is the true curve? What ``kappa`` was fitted to."""
+    recall = np.linspace(0, 1, 102)[1:]
+    for n_pos, times in [(5, 10), (15, 30), (50, 1), (50, 30), (150, 1), (150, 10)]:
+        for random in (True, False):
+            rng, n = np.random.default_rng(n_pos), n_pos * (times + 1)
+            share, far = 1 / (times + 1), []
+            fpr = ndtr(-np.sqrt(2) * ndtri(0.8) - ndtri(1 - recall))
+            for _ in range(samples):
+                y = cohort(rng, n, share) if random else np.arange(n) < n_pos
+                s = normal(rng, y, 0.8, 1.0)
+                pos, neg = np.sort(s[y == 1])[::-1], np.sort(s[y == 0])
+                fp = neg.size - np.searchsorted(neg, pos)
+                low, high = np.append(0, fp)[:, None], np.append(fp, neg.size)[:, None]
+                ratio = (1 - share) / share if random else neg.size / pos.size
+                seen = np.clip(ratio * fpr * pos.size, low, high)
+                cases = seen + pos.size if random else neg.size
+                q = ratio * fpr / (1 + ratio * fpr) if random else fpr
+                found = np.arange(pos.size + 1)[:, None] / pos.size
+                lost = pos.size * divergence(found, recall)
+                lost = lost + cases * divergence(seen / cases, q)
+                far.append(np.sqrt(2 * lost.min(axis=0).max()))
+            ends = np.quantile(far, [0.8, 0.9, 0.95, 0.99]).round(2).tolist()
+            yield {"positives": n_pos, "n": n, "cohort": random, "quantiles": ends}
 
 
 def missing(samples: int) -> Iterator[Line]:
@@ -313,6 +367,7 @@ PARTS: dict[str, Callable[[int], Iterator[Line]]] = {
     "precision": precision,
     "few": few,
     "band": band,
+    "length": length,
     "missing": missing,
     "differ": differ,
     "h": h,

@@ -280,8 +280,10 @@ def test_band_corners():
             assert (band.low <= band.tpr).all()
             assert (band.tpr <= band.high).all()
             assert (band.high > band.low).any()
+        for method in ("likelihood", "bootstrap", "kolmogorov"):
             pr = trueness.precision_recall_band(t, method=method, replicates=100)
             assert (pr.low <= pr.precision + 1e-12).all()
+            assert (pr.precision <= pr.high + 1e-12).all()
 
 
 def test_band_errors():

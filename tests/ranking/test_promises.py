@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 from scipy.integrate import quad
 
 import trueness
@@ -143,16 +143,61 @@ def test_average_precision_in_a_cohort_covers(rng):
 def test_the_band_of_a_cohort_holds_the_whole_curve(rng):
     n, share, area = 200, 0.3, 0.8
     held = []
-    for k in range(60):
+    for _ in range(120):
         n_pos = rng.binomial(n, share)
         y, s = normal_cases(rng, n_pos, n - n_pos, area)
         t = trueness.tally(y, s)
-        band = trueness.precision_recall_band(t, rng=k, replicates=100, points=25)
+        band = trueness.precision_recall_band(t, points=25)
         x = np.sqrt(2) * stats.norm.ppf(area) + stats.norm.ppf(1 - band.recall)
         true = share * band.recall
         true = true / (true + (1 - share) * stats.norm.sf(x))
         held.append(((band.low <= true) & (true <= band.high)).all())
-    assert np.mean(held) >= 0.9
+    assert 0.9 <= np.mean(held) <= 0.995
+
+
+def rarely_seen(seen, n, share):
+    """How unlikely is a number of cases? -log of the binomial likelihood ratio."""
+    p = np.array([seen, n - seen]) / n
+    return n * special.rel_entr(p, [share, 1 - share]).sum()
+
+
+@pytest.mark.parametrize("prevalence", [None, 0.2])
+def test_the_band_holds_what_some_threshold_makes_likely(rng, prevalence):
+    """A slow twin: every threshold, every number of false alarms on a fine grid."""
+    y, s = normal_cases(rng, 12, 30, 0.8)
+    t = trueness.tally(y, s)
+    band = trueness.precision_recall_band(t, kind="pointwise", prevalence=prevalence)
+    share = prevalence or 12 / 42
+    most = stats.norm.ppf(0.975) ** 2 / 2
+    counts = [(y[s >= c].sum(), (1 - y[s >= c]).sum()) for c in [np.inf, *s]]
+    for j in (8, 40, 77):
+        r, inside = band.recall[j], []
+        for precision in np.arange(0.005, 1, 0.005):
+            alarms = r * (1 / precision - 1)  # for each positive
+            fpr = min(alarms * share / (1 - share), 1.0)
+            far = []
+            for tp, fp in counts:
+                cases = (30, fpr) if prevalence else (fp + 12, alarms / (1 + alarms))
+                far.append(rarely_seen(tp, 12, r) + rarely_seen(fp, *cases))
+            if min(far) <= most:
+                inside.append(precision)
+        # points between two positives are part of the curve: the band may hold more
+        assert band.low[j] <= inside[0] + 0.005
+        assert band.high[j] >= inside[-1] - 0.005
+        assert band.high[j] - band.low[j] <= inside[-1] - inside[0] + 0.1
+
+
+def test_the_band_is_narrower_than_the_bootstrap_and_wider_than_a_point(rng):
+    t = trueness.tally(*normal_cases(rng, 40, 160, 0.85))
+    width = {}
+    for how in ("likelihood", "bootstrap", "kolmogorov"):
+        band = trueness.precision_recall_band(t, method=how, replicates=200)
+        width[how] = (band.high - band.low).mean()
+    point = trueness.precision_recall_band(t, kind="pointwise")
+    assert width["likelihood"] < 0.9 * width["bootstrap"] < width["kolmogorov"]
+    assert (point.high - point.low).mean() < width["likelihood"]
+    assert (point.low <= point.precision).all()
+    assert (point.precision <= point.high).all()
 
 
 SHARE_MATTERS = [

@@ -34,6 +34,7 @@ from trueness.ranking.clusters import (
     share_variance,
 )
 from trueness.ranking.curves import precision_at
+from trueness.ranking.likelihood_bands import likely_alarms
 
 
 @final
@@ -179,7 +180,7 @@ def precision_recall_band(
     prevalence: float | None = None,
     sampling: str = "cohort",
     kind: str = "simultaneous",
-    method: str = "bootstrap",
+    method: str | None = None,
     level: float = 0.95,
     points: int = 101,
     rng: Seed = 0,
@@ -199,17 +200,29 @@ def precision_recall_band(
         How the cases were collected. ``"cohort"``: as they came, so that the share of
         positives is uncertain too, unless ``prevalence`` is given. ``"case-control"``:
         a fixed number of each class by design; then ``prevalence`` must be given.
-    kind, method, level, points, rng, replicates, cluster
-        As in :func:`roc_band`.
+    method
+        ``"likelihood"``: precisions at which the counts are likely (the default).
+        ``"bootstrap"``: wider; the default for weighted cases and with ``cluster=``.
+        ``"kolmogorov"``: the widest, as in :func:`roc_band`.
+    kind, level, points, rng, replicates, cluster
+        As in :func:`roc_band`. Only the bootstrap draws.
 
     Notes
     -----
     The odds of precision are the odds of the prevalence times recall over the false
-    positive rate, eq. (21) of Sameni (2025). The bootstrap band is made for the
-    logarithm of these odds; in a cohort all cases are drawn together, so that the share
-    of positives varies as it does in such samples. The Kolmogorov band is that of the
-    ROC curve with the classes exchanged; in a cohort it is combined with Wilson's
-    interval of the share of positives.
+    positive rate, eq. (21) of Sameni (2025). The likelihood band holds, at each recall,
+    the precisions for which some threshold makes the numbers of positives found and of
+    false alarms likely, by the empirical likelihood ratio of Claeskens et al. (2003);
+    how likely they must be for the whole curve follows Naiman's inequality (1986). The
+    bootstrap band is made for the logarithm of the odds; in a cohort all cases are
+    drawn together, so that the share of positives varies as it does in such samples.
+    The Kolmogorov band is that of the ROC curve with the classes exchanged; in a cohort
+    it is combined with Wilson's interval of the share of positives.
+
+    References
+    ----------
+    Claeskens et al. (2003), Can. J. Stat. 31:173, doi:10.2307/3316066; Naiman (1986),
+    Ann. Stat. 14:896.
 
     Examples
     --------
@@ -222,7 +235,11 @@ def precision_recall_band(
     together = None if cluster is None else clusters(cluster, "precision_recall_band")
     t = t.labelled() if together is None else together.tally(0)
     _cases.both_classes(t, "precision_recall_band")
-    asked = _request(t, kind, method, level, rng, replicates, together)
+    if method is None:
+        alike = together is None and not t.weighted
+        method = "likelihood" if alike else "bootstrap"
+    methods = ("likelihood", "bootstrap", "kolmogorov")
+    asked = _request(t, kind, method, level, rng, replicates, together, methods)
     points = _options.whole_number(points, "points", at_least=3)
     recall = np.linspace(0, 1, points + 1)[1:]
     share = t.prevalence
@@ -245,9 +262,14 @@ def _precision_band(
     grid = (1 - recall)[::-1]
     fpr = 1 - height(running_shares(mirror.neg), running_shares(mirror.pos), grid)[::-1]
     value = precision_at(fpr, recall, share)
-    if asked.method == "bootstrap":
+    if asked.method != "kolmogorov":
         odds = (1 - share) / share * t.n_pos / t.n_neg
-        alarms = _false_alarms(mirror, fpr, recall, random, asked)
+        if asked.method == "likelihood":
+            counts = few_rows(t)
+            few, many = likely_alarms(counts, recall, random, asked.level, asked.kind)
+            alarms = many, few
+        else:
+            alarms = _false_alarms(mirror, fpr, recall, random, asked)
         low, high = (recall / (recall + odds * a) for a in alarms)
         return value, np.minimum(low, value), np.maximum(high, value)
     level = math.sqrt(asked.level) if random else asked.level
@@ -349,12 +371,14 @@ def _request(
     rng: Seed,
     replicates: int,
     together: Clusters | None,
+    methods: tuple[str, ...] = ("bootstrap", "kolmogorov"),
 ) -> _BandRequest:
     _options.choice(kind, ("simultaneous", "pointwise"), "kind")
-    _options.choice(method, ("bootstrap", "kolmogorov"), "method")
-    if method == "kolmogorov":
+    _options.choice(method, methods, "method")
+    if method != "bootstrap":
         why = 'Its limits hold for single cases. Type method="bootstrap".'
-        refuse_weights(t, "method='kolmogorov'", why)
+        refuse_weights(t, f"method={method!r}", why)
+    if method == "kolmogorov":
         _options.choice(kind, ("simultaneous",), "kind with method='kolmogorov'")
     number = _options.whole_number(replicates, "replicates", at_least=100)
     if together is not None and method != "bootstrap":
