@@ -246,7 +246,7 @@ def patients(rng, m=30, size=8):
 @pytest.mark.parametrize("band", [trueness.roc_band, trueness.precision_recall_band])
 def test_bands_of_clusters_are_wider(rng, band):
     c, y, p = patients(rng)
-    asked = {"points": 21, "replicates": 300}
+    asked = {"points": 21, "replicates": 300, "method": "bootstrap"}
     own, plain = band(y, p, cluster=c, **asked), band(y, p, **asked)
     # clusters of one case: the same cases, but Student's quantile
     single = band(y, p, cluster=np.arange(y.size), **asked)
