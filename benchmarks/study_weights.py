@@ -1,6 +1,7 @@
 """Do intervals of weighted cases hold the truth of the population?
 
     python benchmarks/study_weights.py [SAMPLES]
+    python benchmarks/study_weights.py bands [SAMPLES]
     python benchmarks/study_weights.py speed [CASES]
 
 Cases of an endless population (30 % positives, normal scores one unit apart; the true
@@ -8,7 +9,9 @@ probability of each case is its second score) are drawn with unequal chances, wh
 with the score, with something else, with both, or with the class, and are weighted by
 one over the chance. The weights of a sample have the coefficient of variation shown.
 Share of 95 % intervals that hold the truth; for comparisons of two classifiers that are
-equally good, share of p-values below 5 %.
+equally good, share of p-values below 5 %. ``bands``: whole ROC and precision-recall
+bands, and the mean over their grids of pointwise ones, of the band of the reliability
+curve (a quarter of the samples) and of the decision curve at six thresholds.
 """
 
 from __future__ import annotations
@@ -114,6 +117,62 @@ def rows(samples: int = 200, sizes=(200, 1000)):
             yield (design, f"{varied:.1f}", n, *shares, f"{rejected / samples:.3f}")
 
 
+def within(low, high, truth) -> np.ndarray:
+    """Which of these limits hold the truth?"""
+    return (low <= truth + 1e-12) & (truth <= high + 1e-12)
+
+
+def band_shares(y, a, w, slow: bool) -> list[float]:
+    """Which shares of the bands of one sample hold the true curves?"""
+    t, p = trueness.tally(y, a, weight=w), trueness.tally(y, probability(a), weight=w)
+    found = []
+    for kind in ("simultaneous", "pointwise"):
+        words = {"kind": kind, "replicates": 200}
+        roc, pr = (
+            trueness.roc_band(t, **words),
+            trueness.precision_recall_band(t, **words),
+        )
+        tpr = ndtr(SHIFT + ndtri(roc.fpr))
+        fpr = ndtr(ndtri(pr.recall) - SHIFT)
+        hits = PREVALENCE * pr.recall
+        inner = (pr.recall > 0.02) & (pr.recall < 1)
+        precision = np.divide(hits, hits + (1 - PREVALENCE) * fpr, where=inner)
+        for held in (
+            within(roc.low, roc.high, tpr),
+            within(pr.low, pr.high, precision)[inner],
+        ):
+            found.append(float(held.all() if kind == "simultaneous" else held.mean()))
+    at = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    cut = np.log(at / (1 - at)) - np.log(PREVALENCE / (1 - PREVALENCE)) + SHIFT**2 / 2
+    worth = PREVALENCE * ndtr(SHIFT - cut / SHIFT)
+    worth -= (1 - PREVALENCE) * ndtr(-cut / SHIFT) * at / (1 - at)
+    curve = trueness.decision_curve(p, threshold=at)
+    found.append(float(within(curve.low, curve.high, worth).mean()))
+    if not slow:
+        return [*found, np.nan]
+    r = trueness.reliability(p, replicates=200)
+    held = within(r.confidence_low, r.confidence_high, r.score)  # calibrated
+    return [*found, float(held[(r.score > 0.1) & (r.score < 0.7)].mean())]
+
+
+def bands(samples: int) -> None:
+    head = ("chance by", "CV", "cases", "ROC band", "precision-recall band",
+            "ROC, pointwise", "precision-recall, pointwise", "net benefit",
+            "reliability")  # fmt: skip
+    print("| " + " | ".join(head) + " |\n|" + " --- |" * len(head))
+    for design in ("other", "score"):
+        for spread in (0.5, 1, 2):
+            for n in (1000, 5000):
+                rng, found, varied = np.random.default_rng(3), [], []
+                for k in range(samples):
+                    y, a, _, w = drawn(rng, design, spread, n)
+                    varied.append(w.std() / w.mean())
+                    found.append(band_shares(y, a, w, slow=k % 4 == 0))
+                shares = " | ".join(f"{x:.3f}" for x in np.nanmean(found, axis=0))
+                cv = f"{np.mean(varied):.1f}"
+                print(f"| {design} | {cv} | {n} | {shares} |", flush=True)
+
+
 def speed(n: int) -> None:
     """Print how many times longer it takes to weigh than to count."""
     rng = np.random.default_rng(0)
@@ -145,6 +204,9 @@ def fastest(f, *args, **words) -> float:
 def main() -> None:
     if sys.argv[1:2] == ["speed"]:
         speed(int(float(sys.argv[2])) if len(sys.argv) > 2 else 10**6)
+        return
+    if sys.argv[1:2] == ["bands"]:
+        bands(int(sys.argv[2]) if len(sys.argv) > 2 else 200)
         return
     samples = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     print("| " + " | ".join(HEAD) + " |")

@@ -433,10 +433,18 @@ def test_scores_with_parts_are_refused_in_words(tmp_path):
         trueness.tally([1, 0], [{"a": 0.5}, {"a": 0.1}])
 
 
-def test_every_engine_adds_up_weights(engine):
+@pytest.mark.parametrize("kind", ["any", "whole", "far apart", "huge", "tiny"])
+def test_every_engine_adds_up_weights(engine, kind):
     rng = np.random.default_rng(3)
     y, s = rng.integers(0, 2, 60), rng.integers(0, 9, 60) / 8
-    w = rng.exponential(size=60)
+    w = rng.exponential(size=60) * (rng.random(60) < 0.9)
+    w = {
+        "any": w,
+        "whole": rng.integers(0, 5, 60),
+        "far apart": w * 10.0 ** rng.integers(-200, 30, 60),
+        "huge": 1e59 * w / w.max(),
+        "tiny": 1e-59 * w / w.max(),
+    }[kind]
     frame = engine({"y": y.tolist(), "s": s.tolist(), "w": w.tolist()})
     found = trueness.tally(frame, label="y", score="s", weight="w")
     want = trueness.tally(y, s, weight=w)
@@ -448,9 +456,13 @@ def test_every_engine_adds_up_weights(engine):
 
 
 def test_bad_weights_in_an_engine(lazy_engine):
-    for wrong in ([1.0, -1.0], [1.0, None], [1.0, float("inf")]):
+    for wrong in ([1.0, -1.0], [1.0, None], [1.0, np.inf], [1.0, np.nan]):
         frame = lazy_engine({"y": [0, 1], "s": [0.1, 0.9], "w": wrong})
         with pytest.raises(InputError, match="finite numbers"):
+            trueness.tally(frame, label="y", score="s", weight="w")
+    for wrong in ([1.0, 1e300], [1e-300, 1e-300]):
+        frame = lazy_engine({"y": [0, 1], "s": [0.1, 0.9], "w": wrong})
+        with pytest.raises(InputError, match="must lie between"):
             trueness.tally(frame, label="y", score="s", weight="w")
     frame = lazy_engine({"y": [0, 1], "s": [0.1, 0.9], "w": [1.0, 1.0]})
     assert not trueness.tally(frame, label="y", score="s", weight="w").weighted

@@ -145,21 +145,34 @@ def test_group_thresholds_try_every_choice(kind):
     assert gap.high - gap.low > 0.1
 
 
-def test_weights_of_one_choose_and_validate_as_counts():
-    y, p, _ = sample(120)
+def test_equal_weights_choose_and_validate_as_counts():
+    """Of equal weights only Student's quantile is left, for a spread not known."""
+    y, p, _ = sample(150)
     both = [
         (trueness.tally(y, p, **k), trueness.panel(y, {"a": p, "b": p**2 + y}, **k))
-        for k in ({"weight": np.full(y.size, 1.0)}, {})
+        for k in ({"weight": np.full(y.size, 2.5)}, {})
     ]
-    price = "cost(fp=1, fn=2, defer=0.4)"
     for ask in (
         lambda t, _: trueness.validate_threshold(t, "f1", replicates=60),
-        lambda t, _: trueness.validate_thresholds(t, minimize=price, replicates=20),
+        lambda t, _: trueness.validate_thresholds(
+            t, "f1", "defer <= 0.2", replicates=20
+        ),
         lambda _, p: trueness.best_decision(p, "f1", replicates=20),
     ):
         one, two = (ask(*x).corrected for x in both)
-        found, want = ((e.value, e.low, e.high) for e in (one, two))
-        np.testing.assert_allclose(found, want, rtol=1e-6)
+        assert one.value == pytest.approx(two.value, rel=1e-9)
+        assert one.low == pytest.approx(two.low, abs=0.03)
+        assert one.high == pytest.approx(two.high, abs=0.03)
+
+
+def test_more_unequal_weights_are_less_sure():
+    y, p, w = sample()
+    same, apart = (
+        trueness.validate_threshold(trueness.tally(y, p, weight=v), "f1", replicates=99)
+        for v in (np.full(y.size, 2.0), w**2)
+    )
+    wide = [v.corrected.high - v.corrected.low for v in (same, apart)]
+    assert wide[1] > 1.5 * wide[0]
 
 
 def test_a_weighted_operating_point_knows_how_few_its_cases_are():

@@ -59,12 +59,18 @@ def _weigh_in_parts(score: Array, code: Array, weight: Floats) -> tuple[Array, .
     # NumPy sorts bytes by counting them: each part is read from front to back
     order = np.argsort(part, kind="stable")
     edges = np.cumsum(np.bincount(part, minlength=parts))[:-1]
-    done = [
-        _weigh_sorted(score.take(at), code.take(at), weight.take(at))
-        for at in np.split(order, edges)
-        if at.size
-    ]
-    return tuple(np.concatenate(column) for column in zip(*done, strict=True))
+    # room for as many rows as cases, of which only what is written takes memory: joined
+    # afterwards, the parts would be in memory twice, and fresh memory costs most here
+    there = [True, *[bool((code == k).any()) for k in range(3)] * 2]
+    out, m = [np.empty(score.size) if s else None for s in there], 0
+    for at in np.split(order, edges):
+        found = _weigh_sorted(score.take(at), code.take(at), weight.take(at))
+        rows = slice(m, m := m + found[0].size)
+        for whole, own in zip(out, found, strict=True):
+            if whole is not None:
+                whole[rows] = own
+    zero = np.broadcast_to(np.float64(0), m)
+    return tuple(zero if whole is None else whole[:m] for whole in out)
 
 
 def _weigh_sorted(score: Array, code: Array, weight: Floats) -> tuple[Array, ...]:
