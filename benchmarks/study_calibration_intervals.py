@@ -9,13 +9,11 @@ Where scores lie: "flat" (0 to 1), "ends" (near 0 and 1), "few" (five values), "
 (half and twice the log-odds), "shifted" (log-odds + 1), "step" (0.25 below the middle,
 0.6 above).
 
-Parts: "scores" (Brier score, log loss, MCB, DSC, UNC), "errors" (plain, debiased and
-root mean square error, equal width, ICI, E50, E90), "band" (the confidence band of the
+Parts: "scores" (Brier score, log loss, MCB, DSC, UNC), "band" (confidence band of the
 reliability curve, counted at the scores of the sample), "fixed" (a case-control sample
-at its true share), "curves" (errors of continuous scores with normal log-odds, against
-the population values of the same errors: those of 2,000 quantiles with 10^9 cases each;
-"mean" is ICI against the mean distance itself). One row a design and size: the share of
-samples whose 95 % interval holds the truth.
+at its true share), "parts" and "fixed parts" (MCB and DSC of Brier score and log loss,
+normal log-odds, single scores and eight ties). One row a design and size: the share of
+samples whose 95 % interval holds the truth. Errors are in study_calibration_errors.py.
 """
 
 from __future__ import annotations
@@ -97,13 +95,10 @@ def true_scores(d: Design) -> dict[str, float]:
     log = -float(mass @ (share * np.log(score) + (1 - share) * np.log1p(-score)))
     unc = rho * (1 - rho)
     # isotonic recalibration of a share that falls nowhere is the share itself
-    return {
-        "brier": brier,
-        "log": log,
-        "mcb": brier - left,
-        "dsc": unc - left,
-        "unc": unc,
-    }
+    best = -float(mass @ (share * np.log(share) + (1 - share) * np.log1p(-share)))
+    whole = -(rho * np.log(rho) + (1 - rho) * np.log1p(-rho))
+    found = {"brier": brier, "mcb": brier - left, "dsc": unc - left, "unc": unc}
+    return found | {"log": log, "log mcb": log - best, "log dsc": whole - best}
 
 
 def scores(t, rng, d: Design, **asked) -> dict[str, bool]:
@@ -112,34 +107,6 @@ def scores(t, rng, d: Design, **asked) -> dict[str, bool]:
     log = trueness.log_loss(t, replicates=20, rng=rng, **asked)
     found = {"brier": b, "log": log, "mcb": b.mcb, "dsc": b.dsc, "unc": b.unc}
     return {k: e.low <= true[k] <= e.high for k, e in found.items()}
-
-
-def true_errors(d: Design) -> dict[str, float]:
-    """Give errors of the population: mean distance, root mean square, quantiles."""
-    score, mass, share = d
-    away = np.abs(share - score)
-    order = np.argsort(away)
-    upto = np.cumsum(mass[order])
-    e50, e90 = (float(away[order][np.searchsorted(upto, q)]) for q in (0.5, 0.9))
-    mean, root = float(mass @ away), float(np.sqrt(mass @ away**2))
-    width = np.add.reduceat(mass * (share - score), equal_width(score))
-    plain = {"plain": mean, "debiased": mean, "rms": root, "ici": mean}
-    return plain | {"width": float(np.abs(width).sum()), "e50": e50, "e90": e90}
-
-
-def equal_width(score: np.ndarray, bins: int = 15) -> np.ndarray:
-    number = np.searchsorted(np.arange(1, bins) / bins, score, side="left")
-    return np.flatnonzero(np.diff(number, prepend=-1))
-
-
-def errors(t, rng, d: Design) -> dict[str, bool]:
-    true = true_errors(d)
-    e = trueness.calibration_error(t, replicates=100, rng=rng)
-    w = trueness.calibration_error(t, binning="equal width", replicates=100, rng=rng)
-    i = trueness.calibration_index(t, replicates=100, rng=rng)
-    found = {"plain": e.plain, "debiased": e.debiased, "rms": e.rms, "width": w.plain}
-    found |= {"ici": i.ici, "e50": i.e50, "e90": i.e90}
-    return {k: x.low - 1e-9 <= true[k] <= x.high for k, x in found.items()}
 
 
 def band(t, rng, d: Design) -> dict[str, float]:
@@ -159,53 +126,46 @@ def fixed(t, rng, d: Design) -> dict[str, bool]:
     return scores(t, rng, d, prevalence=rho, sampling="case-control")
 
 
-CENTRES = {0.5: 0.0, 0.1: -2.8}  # share of positives of calibrated scores
+QUANTILES = norm.ppf((np.arange(2000) + 0.5) / 2000)
+CENTRES = {0.05: -3.6, 0.2: -1.8, 0.5: 0.0}  # share of positives of calibrated scores
 BENDS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "calibrated": lambda p: p,
     "overconfident": lambda p: logistic(0.6 * np.log(p / (1 - p))),
-    "underconfident": lambda p: logistic(1.7 * np.log(p / (1 - p))),
     "too high": lambda p: logistic(np.log(p / (1 - p)) - 0.8),
-    "S": lambda p: np.clip(p + 0.12 * np.sin(2 * np.pi * p), 0, 1),
-    "far too high": lambda p: 0.4 * p,
-    "nearly": lambda p: logistic(0.85 * np.log(p / (1 - p)) - 0.1),
+    "plateau": lambda p: np.clip(p, *np.quantile(p, [0.3, 0.8])),
 }
+GROUPS = {"single": 2000, "ties": 8}  # distinct scores
 
 
-def found_errors(t, **asked) -> dict[str, object]:
-    e = trueness.calibration_error(t, **asked)
-    i = trueness.calibration_index(t, **asked)
-    index = {"ici": i.ici, "e50": i.e50, "e90": i.e90, "largest": i.largest}
-    return {"plain": e.plain, "debiased": e.debiased, "rms": e.rms} | index
-
-
-def curves(samples: int, seed: int) -> Iterator[tuple[object, ...]]:
-    quantiles = norm.ppf((np.arange(2000) + 0.5) / 2000)
-    for n, share, bend in product((200, 1000, 5000), CENTRES, BENDS):
-        rng = np.random.default_rng([seed, n, int(100 * share)])
-        f, p = BENDS[bend], logistic(CENTRES[share] + 1.4 * quantiles)
-        up = np.rint(1e9 * f(p)).astype(np.int64)[::-1]
-        many = trueness.Tally(p[::-1], neg=10**9 - up, pos=up)
-        true = {k: e.value for k, e in found_errors(many, replicates=20).items()}
-        held: dict[str, list[bool]] = {k: [] for k in (*true, "mean")}
+def parts(samples: int, seed: int, fixed: bool = False) -> Iterator[tuple[object, ...]]:
+    """Give MCB and DSC of both losses, of a cohort or of a case-control sample."""
+    for groups, share, bend, n in product(GROUPS, CENTRES, BENDS, (100, 500, 5000)):
+        rng = np.random.default_rng([seed, n, int(100 * share), *map(ord, bend)])
+        p = logistic(CENTRES[share] + 1.4 * QUANTILES)
+        p = p.reshape(GROUPS[groups], -1).mean(axis=1)
+        d = p, np.full(p.size, 1 / p.size), BENDS[bend](p)
+        true, asked = true_scores(d), {}
+        if fixed:
+            asked = {"prevalence": float(d[2].mean()), "sampling": "case-control"}
+        held = []
         for _ in range(samples):
-            s = logistic(CENTRES[share] + 1.4 * rng.normal(size=n))
-            t = trueness.tally(rng.random(n) < f(s), s, positive=True)
-            got = found_errors(t, replicates=100, rng=rng)
-            wanted = [*((k, x, true[k]) for k, x in got.items())]
-            wanted.append(("mean", got["ici"], float(np.abs(f(p) - p).mean())))
-            for k, x, value in wanted:
-                held[k].append(x.low - 1e-6 <= value <= x.high + 1e-6)
-        cells = [(k, round(float(np.mean(h)), 3)) for k, h in held.items()]
-        yield n, bend, round(float(f(p).mean()), 3), *cells
+            t = (draw_fixed if fixed else draw)(rng, n, d)
+            b = trueness.brier(t, replicates=200, rng=rng, **asked)
+            e = trueness.log_loss(t, replicates=200, rng=rng, **asked)
+            found = {"mcb": b.mcb, "dsc": b.dsc, "log mcb": e.mcb, "log dsc": e.dsc}
+            held.append([x.low - 1e-9 <= true[k] <= x.high for k, x in found.items()])
+        cells = [f"{x:.2f}" for x in np.mean(held, axis=0)]
+        start = groups, bend, f"{d[2].mean():.2f}", f"{n:,}"
+        yield ("| " + " | ".join([*start, *cells]) + " |",)
 
 
-PARTS = {"scores": scores, "errors": errors, "band": band, "fixed": fixed}
+PARTS = {"scores": scores, "band": band, "fixed": fixed}
 
 
 def rows(part: str, samples: int, seed: int) -> Iterator[tuple[object, ...]]:
     warnings.simplefilter("error")
-    if part == "curves":
-        yield from curves(samples, seed)
+    if part in ("parts", "fixed parts"):
+        yield from parts(samples, seed, part == "fixed parts")
         return
     for place, worth in DESIGNS:
         d = design(place, worth)

@@ -18,13 +18,13 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.records import Answer, Estimate
-from trueness.calibration.drawn_labels import probability_rows
+from trueness.calibration.drawn_labels import pooled, probability_rows
+from trueness.calibration.error_intervals import error_estimates
 from trueness.calibration.fixed_shares import (
     fixed_share,
     noted,
     weighed,
 )
-from trueness.calibration.likely_curves import error_estimates
 from trueness.calibration.monotone import equal_mass
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
@@ -156,14 +156,16 @@ def calibration_error(
     replicates = _options.whole_number(replicates, "replicates", at_least=20)
     generator = _options.generator(rng)
     place = partial(BINNINGS[_options.choice(binning, BINNINGS, "binning")], bins=bins)
-    # draws need fewer digits
-    statistic = partial(_errors, place=place, fine=_COARSE)
-    values = statistic(score, pos, neg, fine=_FINE)
     start = place(score, pos + neg)
+    values = _errors(score, pos, neg, start=start, fine=_FINE)
     chance = _chance(score, pos + neg, start)
-    truth, signs = partial(_true_errors, place=place), partial(_signs, place=place)
+    rows = pooled(score, pos, neg)
+    at = place(rows[0], rows[1] + rows[2])
+    # draws need fewer digits
+    statistic = partial(_errors, start=at, fine=_COARSE)
+    truth, signs = partial(_true_errors, start=at), partial(_signs, start=at)
     ask = (statistic, truth, signs, level, replicates, generator, fixed)
-    plain, debiased, rms, smooth = error_estimates(values, (score, pos, neg), *ask)
+    (plain, debiased, rms, smooth), bent = error_estimates(values.tolist(), rows, *ask)
     warning = (
         "By chance, even perfectly calibrated scores would have a plain error of "
         f"{chance:.3g} here. The error depends on the number of cases and on the "
@@ -171,65 +173,56 @@ def calibration_error(
     )
     return CalibrationError(
         *(plain, debiased, rms, smooth, int(start.size), chance, warning, binning),
-        notes=noted(fixed),
+        notes=bent + noted(fixed),
     )
 
 
 def _errors(
-    score: Floats,
-    pos: Array,
-    neg: Array,
-    *,
-    place: Callable[[Floats, Array], Array],
-    fine: tuple[int, int],
-) -> tuple[float, float, float, float]:
+    score: Floats, pos: Array, neg: Array, *, start: Array, fine: tuple[int, int]
+) -> Floats:
+    """Give plain, debiased, root mean square and smooth error (..., 4) of samples."""
     cases = pos + neg
-    start = place(score, cases)
-    total = np.add.reduceat(cases, start)
-    weight = total / total.sum()
-    share = np.add.reduceat(pos, start) / total
-    gap = share - np.add.reduceat(score * cases, start) / total
-    plain = float(weight @ np.abs(gap))
+    total = np.add.reduceat(cases, start, axis=-1)
+    weight = total / total.sum(axis=-1, keepdims=True)
+    some = np.maximum(total, 1e-300)
+    share = np.add.reduceat(pos, start, axis=-1) / some
+    gap = share - np.add.reduceat(score * cases, start, axis=-1) / some
+    plain = (weight * np.abs(gap)).sum(axis=-1)
     # a bin of one case has no variance of its own: its share says nothing
     noise = share * (1 - share) / np.maximum(total - 1, 1)
-    debiased = max(0.0, plain - float(weight @ (folded_mean(gap, noise) - abs(gap))))
-    square = float(weight @ (gap**2 - noise))
+    bias = (weight * (folded_mean(gap, noise) - np.abs(gap))).sum(axis=-1)
+    square = (weight * (gap**2 - noise)).sum(axis=-1)
     smooth = smooth_error(score, pos, neg, *fine)
-    return plain, debiased, math.sqrt(max(0.0, square)), smooth
+    found = plain, np.maximum(plain - bias, 0.0), np.sqrt(np.maximum(square, 0.0))
+    return np.stack([*found, smooth], axis=-1)
 
 
 def _true_errors(
-    score: Floats,
-    cases: Array,
-    shares: Floats,
-    *,
-    place: Callable[[Floats, Array], Array],
-) -> tuple[float, float, float, float]:
-    """Give the errors of known shares: without noise there is no bias to take off."""
-    met = cases > 0
-    score, cases, shares = score[met], cases[met], shares[met]
-    start = place(score, cases)
-    total = np.add.reduceat(cases, start)
-    gap = np.add.reduceat(cases * (shares - score), start)
-    n = total.sum()
-    plain, square = np.abs(gap).sum() / n, (gap**2 / total).sum() / n
+    score: Floats, cases: Array, shares: Floats, *, start: Array
+) -> Floats:
+    """Give the errors of known shares, of the bins and of single scores (2, ..., 4).
+
+    Without noise there is no bias to take off.
+    """
     smooth = smooth_error(score, cases * shares, cases * (1 - shares), *_COARSE)
-    return float(plain), float(plain), math.sqrt(square), smooth
+    n, found = cases.sum(axis=-1), []
+    for at in (start, np.arange(score.size)):
+        total = np.add.reduceat(cases, at, axis=-1)
+        gap = np.add.reduceat(cases * (shares - score), at, axis=-1)
+        plain = np.abs(gap).sum(axis=-1) / n
+        square = (gap**2 / np.maximum(total, 1e-300)).sum(axis=-1) / n
+        found.append(np.stack([plain, plain, np.sqrt(square), smooth], axis=-1))
+    return np.stack(found)
 
 
 def _signs(
-    score: Floats,
-    cases: Array,
-    shares: Floats,
-    *,
-    place: Callable[[Floats, Array], Array],
+    score: Floats, cases: Array, shares: Floats, *, start: Array
 ) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats], None, None]:
     """On which side of the scores is the true share: in the row's bin, and in the row?
 
     A bin in which the curve crosses the scores hides a part of the error. An interval
     from the bins' lower end to the rows' upper end holds the error either way.
     """
-    start = place(score, cases)
     gap = np.add.reduceat(cases * (shares - score), start)
     sign = np.where(gap < 0, -1.0, 1.0)
     binned = np.repeat(sign, np.diff(start, append=score.size))
@@ -277,32 +270,36 @@ def _chance(score: Floats, cases: Array, start: Array) -> float:
 
 def smooth_error(
     score: Floats, pos: Array, neg: Array, halvings: int = 40, cells: int = 4096
-) -> float:
-    """Give the smooth calibration error (Błasiok and Nakkiran 2023).
+) -> Any:
+    """Give the smooth calibration error (Błasiok and Nakkiran 2023) of each sample.
 
-    The Gaussian reflected at 0 and 1 is the heat kernel there, so smoothing damps each
-    term of a cosine series on its own.
+    Scores are in order, ``pos`` and ``neg`` (..., m). The Gaussian reflected at 0 and 1
+    is the heat kernel there, so smoothing damps each term of a cosine series on its
+    own.
     """
     from scipy.fft import dct
 
     cases = pos + neg
     place = np.clip((score * cells).astype(int), 0, cells - 1)
-    residual = np.bincount(place, pos - cases * score, cells) / cases.sum()
+    start = np.flatnonzero(np.diff(place, prepend=-1))
+    residual = np.zeros((*cases.shape[:-1], cells))
+    sums = np.add.reduceat(pos - cases * score, start, axis=-1)
+    residual[..., place[start]] = sums / cases.sum(axis=-1, keepdims=True)
     series = dct(residual, type=2, norm="ortho")
-    low, high = 1e-4, 1.0
-    if _smoothed(series, low) <= low:
-        return _smoothed(series, low)
+    low = np.full(cases.shape[:-1], 1e-4)
+    high, least = np.ones_like(low), _smoothed(series, low)
     for _ in range(halvings):  # the error falls as the width grows: halve the interval
-        middle = math.sqrt(low * high)
-        if _smoothed(series, middle) > middle:
-            low = middle
-        else:
-            high = middle
-    return high
+        middle = np.sqrt(low * high)
+        above = _smoothed(series, middle) > middle
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return np.where(least <= 1e-4, least, high)[()]
 
 
-def _smoothed(series: Floats, width: float) -> float:
+def _smoothed(series: Floats, width: Floats) -> Floats:
     from scipy.fft import idct
 
-    damping = np.exp(-((np.pi * width * np.arange(series.size)) ** 2) / 2)
-    return float(np.abs(idct(series * damping, type=2, norm="ortho")).sum())
+    damping = np.exp(
+        -((np.pi * width[..., None] * np.arange(series.shape[-1])) ** 2) / 2
+    )
+    smooth = np.abs(idct(series * damping, type=2, norm="ortho"))
+    return np.asarray(smooth.sum(axis=-1))

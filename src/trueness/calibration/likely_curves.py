@@ -1,235 +1,209 @@
-r"""Which true errors of calibration go with what was seen?
+r"""Which curves of the share of positives go with what was seen?
 
-Noise enlarges every calibration error: a bin, or a smoother, takes some of it for a
-departure from the score. So intervals do not start from the error that was seen but
-from a smooth curve of the share of positives with few parameters,
+Bins and smoothers take noise for a departure from the score. A likely curve does so
+less: it is the calibration line, which has two parameters, and departs from it only as
+far as the cases demand,
 
-.. math:: \mathrm{logit}\, f(p) = \mathrm{logit}\, p + \sum_{k \le K} \gamma_k B_k(p),
+.. math:: \mathrm{logit}\, f(p) = \mathrm{logit}\, p + a + b\,\mathrm{logit}\, p + d(p),
 
-with polynomials :math:`B_k` in the log-odds and K chosen by Akaike's criterion.
-
-- A mean absolute error is the mean of :math:`s(p) (y - p)` with s the sign of
-  :math:`f(p) - p`. The curve is needed for the signs only, and those in doubt are where
-  the error is smallest; given the signs, it is a mean over cases and has its interval.
-- Any other error :math:`\theta(\gamma)` takes the values that it has on the ellipsoid
-  :math:`(\gamma - \hat\gamma)^T V^{-1} (\gamma - \hat\gamma) = z^2`: the profile
-  interval, :math:`\hat\theta \pm z\,\mathrm{sd}` where the error is nearly linear, and
-  right where it is not. What other scores would change is added in squares.
+with d constant within parts of equal information and normal, of standard deviation
+:math:`\tau` and with a correlation that falls with the distance of two parts. How large
+departures are, how far they reach and whether they are rough or smooth is not chosen:
+each possibility counts as much as its restricted likelihood says (the likelihood of
+what a line cannot take up), with the line alone, :math:`\tau = 0`, as likely beforehand
+as all others together. Jumps, waves and plateaus are found in this way where there are
+cases enough to show them, and calibration lines stay lines.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from statistics import NormalDist
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
-from trueness._core.records import Estimate
-from trueness.calibration.drawn_labels import by_chance, pooled
 from trueness.calibration.fixed_shares import FixedShare, class_sandwich
 from trueness.calibration.logistic import fit_logistic
-from trueness.calibration.mean_losses import mean_estimate
 from trueness.calibration.monotone import equal_mass
 
 Rows = tuple[Floats, Array, Array]
-Errors = Callable[[Floats, Array, Array], tuple[float, ...]]
-# the errors of scores, cases and their true shares of positives
-Truth = Callable[[Floats, Array, Floats], tuple[float, ...]]
-# of a mean absolute error the signs of rows for its lower and for its upper end; of
-# another error nothing
-Signs = Callable[[Floats, Array, Floats], Sequence[tuple[Floats, Floats] | None]]
-METHOD = "likely curves"
-_DEGREES, _MANY = 6, 50
-# pairs of directions in which the ellipsoid is looked at, besides each error's own
-# gradient, which is where the ends of a nearly linear error lie; draws of other scores
-_DIRECTIONS, _SCORES = 40, 60
-_PARTS = 20  # of the cases, in which a curve may be contradicted
 _CLIP = 1e-6  # log-odds of scores of 0 and 1
+# departures: in how many parts, each with the information of 20 cases of probability
+# one half; how far they reach, as a share of all information (rough ones fall like
+# exp(-x), smooth ones like exp(-x^2)); their standard deviations, in log-odds
+_PARTS, _INFORMATION = 40, 5.0
+_ROUGH, _SMOOTH = (0.02, 0.1, 0.4), (0.15, 0.5)
+_SIZES = np.array([0.1, 0.2, 0.4, 0.8, 1.6])
+# possibilities that are less likely than the best by this factor are left out
+_UNLIKELY = math.exp(-3.0)
+_PASSES = 20
 
 
-class LikelyCurves(NamedTuple):
-    """Likely curves: log-odds ``base + basis @ (centre + root @ u)``, u standard."""
+class Curve(NamedTuple):
+    """Log-odds ``base + basis @ beta`` with the prior precision of beta."""
 
     base: Floats
     basis: Floats
-    centre: Floats
-    root: Floats
+    beta: Floats
+    precision: Floats
 
-    def at(self, u: Floats) -> Floats:
-        """Give the share of positives at each row, for one u (k,)."""
-        odds = self.base + self.basis @ (self.centre + self.root @ u)
-        return np.asarray(1 / (1 + np.exp(-np.clip(odds, -40, 40))))
+    def at(self, beta: Floats) -> Floats:
+        """Give the share of positives at each row, for each beta (..., k)."""
+        return np.asarray(1 / (1 + np.exp(-self.odds(beta))))
+
+    def odds(self, beta: Floats) -> Floats:
+        """Give the log-odds, of which exp is a number."""
+        return np.clip(self.base + beta @ self.basis.T, -40, 40)
+
+
+class LikelyCurves(NamedTuple):
+    """Most likely curves, the covariance of each one's beta, and their weights.
+
+    ``line`` is the probability that there is no departure from the calibration line.
+    """
+
+    curves: tuple[Curve, ...]
+    covariances: tuple[Floats, ...]
+    weights: tuple[float, ...]
+    line: float
 
     @property
     def middle(self) -> Floats:
-        """Give the most likely one."""
-        return self.at(np.zeros(self.centre.size))
+        """Give the mean of the curves: the share of positives at each row."""
+        pairs = zip(self.curves, self.weights, strict=True)
+        return np.asarray(sum(w * c.at(c.beta) for c, w in pairs))
+
+    def drawn(self, number: int, rng: np.random.Generator) -> Floats:
+        """Draw about so many curves (d, m), each with another on its other side."""
+        found = []
+        for c, covariance, weight in zip(*self[:3], strict=True):
+            values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+            root = vectors * np.sqrt(np.maximum(values, 0.0))
+            u = rng.standard_normal((math.ceil(weight * number / 2), c.beta.size))
+            away = u @ root.T
+            found.append(c.at(c.beta + np.concatenate([away, -away])))
+        return np.concatenate(found)
 
 
-def likely_curve(rows: Rows, fixed: FixedShare | None = None) -> LikelyCurves:
-    """Fit the polynomial whose degree Akaike's criterion prefers.
+def likely_curves(rows: Rows, fixed: FixedShare | None = None) -> LikelyCurves:
+    """Fit the calibration line and its possible departures.
 
-    It is a cubic at least where each class has 50 cases, else a straight line. One
-    calibrated case is spread over the rows, so that separated classes have a finite
+    One calibrated case is spread over the rows, so that separated classes have a finite
     curve too.
     """
     score, pos, neg = rows
     cases = np.asarray(pos + neg, dtype=np.float64)
-    spread = cases / cases.sum()
-    up, down = pos + spread * score, neg + spread * (1 - score)
+    up = pos + cases / cases.sum() * score
+    cases = cases + cases / cases.sum()
+    line = _line(score, up, cases)
+    curves, covariances, weights = [], [], []
+    for start, weight in _departures(line, up, cases):
+        curve, covariance = _most_likely(start, up, cases)
+        if fixed is not None:  # each class has its own spread, and the share none
+            f = curve.at(curve.beta)
+            counts = pos / fixed.weights[0], neg / fixed.weights[1]
+            meat = class_sandwich(fixed, curve.basis, (1 - f, -f), counts)
+            covariance = covariance @ (meat + curve.precision) @ covariance
+        curves.append(curve)
+        covariances.append(covariance)
+        weights.append(weight)
+    alone = sum(
+        w for c, w in zip(curves, weights, strict=True) if c.basis is line.basis
+    )
+    return LikelyCurves(tuple(curves), tuple(covariances), tuple(weights), alone)
+
+
+def _line(score: Floats, up: Floats, cases: Floats) -> Curve:
+    """Fit intercept and slope of the log-odds, the slope as far as scores differ."""
     p = np.clip(score, _CLIP, 1 - _CLIP)
     base = np.log(p) - np.log1p(-p)
-    basis = _polynomials(base, spread)
-    # an S-shaped curve that is missed costs more than a bend that is not needed
-    many = min(float(pos.sum()), float(neg.sum())) >= _MANY
-    most = basis.shape[1]
-    fits = [
-        fit_logistic(list(basis[:, 1:k].T), up, down, offset=base)
-        for k in range(min(4 if many else 2, most), most + 1)
-    ]
-    fit = max(fits, key=lambda f: f.log_likelihood - f.coefficients.size)
-    columns = basis[:, : fit.coefficients.size]
-    shares = LikelyCurves(
-        base, columns, fit.coefficients, np.zeros((columns.shape[1],) * 2)
-    )
-    covariance = fit.covariance
-    if fixed is not None:  # each class has its own spread, and the share none
-        f = shares.middle
-        counts = pos / fixed.weights[0], neg / fixed.weights[1]
-        meat = class_sandwich(fixed, columns, (1 - f, -f), counts)
-        covariance = covariance @ meat @ covariance
-    return shares._replace(root=_root(covariance))
+    away = base - cases @ base / cases.sum()
+    spread = math.sqrt(cases @ away**2 / cases.sum())
+    columns = [away / spread] if spread > 1e-9 else []
+    beta = fit_logistic(columns, up, cases - up, offset=base).coefficients
+    basis = np.stack([np.ones(base.size), *columns], axis=1)
+    return Curve(base, basis, beta, np.zeros((beta.size, beta.size)))
 
 
-def _polynomials(x: Floats, weight: Floats) -> Floats:
-    """Give 1 and orthogonal polynomials of x (m, k), as many as x has values for."""
-    mean = weight @ x
-    spread = math.sqrt(weight @ (x - mean) ** 2)
-    degree = min(_DEGREES, np.unique(x).size - 1) if spread > 0 else 0
-    powers = np.vander((x - mean) / (spread or 1.0), degree + 1, increasing=True)
-    root = np.sqrt(weight)[:, None]
-    basis = np.linalg.qr(powers * root)[0] / root
-    basis[:, 0] = 1.0
-    return np.asarray(basis)
+def _departures(
+    line: Curve, up: Floats, cases: Floats
+) -> Iterator[tuple[Curve, float]]:
+    """Give the line and curves that depart from it, and how likely each is."""
+    k, f = line.beta.size, line.at(line.beta)
+    weight = np.maximum(cases * f * (1 - f), 1e-9)
+    parts = int(min(_PARTS, weight.sum() / _INFORMATION))
+    start = equal_mass(weight, max(parts, 1))
+    if start.size <= k + 1:
+        yield line, 1.0
+        return
+    inside = np.add.reduceat(weight, start)
+    place = (np.cumsum(inside) - inside / 2) / inside.sum()
+    apart = np.abs(place[:, None] - place)
+    kernels = [np.exp(-apart / reach) for reach in _ROUGH]
+    kernels += [np.exp(-((apart / reach) ** 2)) for reach in _SMOOTH]
+    columns = np.add.reduceat(line.basis * weight[:, None], start) / inside[:, None]
+    off = np.add.reduceat(up - cases * f, start)
+    likely = _restricted(off, inside, columns, kernels)
+    steps = np.repeat(np.eye(start.size), np.diff(start, append=f.size), axis=0)
+    basis = np.concatenate([line.basis, steps], axis=1)
+    beta = np.concatenate([line.beta, np.zeros(start.size)])
+    for (j, i), share in likely:
+        if j < 0:
+            yield line, share
+            continue
+        precision = np.zeros((beta.size, beta.size))
+        # smooth kernels of many parts are singular but for a little
+        kernel = kernels[j] + 1e-8 * np.eye(start.size)
+        precision[k:, k:] = np.linalg.inv(kernel) / _SIZES[i] ** 2
+        yield Curve(line.base, basis, beta, precision), share
 
 
-def _root(covariance: Floats) -> Floats:
-    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+def _restricted(
+    off: Floats, inside: Floats, columns: Floats, kernels: list[Floats]
+) -> list[tuple[tuple[int, int], float]]:
+    r"""How likely are a kernel and a size of departures? (-1, 0) is none.
 
-
-def error_estimates(
-    values: Sequence[float],
-    rows: Rows,
-    statistic: Errors,
-    truth: Truth,
-    signs: Signs,
-    level: float,
-    replicates: int,
-    rng: np.random.Generator,
-    fixed: FixedShare | None = None,
-) -> list[Estimate]:
-    """Give the intervals of errors between 0 and 1 that noise enlarges.
-
-    ``statistic`` gives the errors of a sample, ``truth`` those of true shares. An
-    interval starts at 0 unless the error is above what calibrated scores show.
+    The residuals of parts, over the root of their information, less what the line takes
+    up, are :math:`z \sim N(0, I + \tau^2 R)`; the eigenvalues of R give every size.
     """
-    rows = pooled(*rows)
-    score, pos, neg = rows
-    seen = np.array(statistic(*rows))
-    chance = by_chance(*rows, statistic, level, replicates, rng, fixed)
-    curve = likely_curve(rows, fixed)
-    ends, added = profiles(curve, score, pos + neg, truth, level, rng)
-    for j, both in enumerate(signs(score, pos + neg, curve.middle)):
-        if both is not None:
-            sides = both[0], seen_sides(rows, curve.middle, both[1])
-            low, high = (signed_mean(rows, sign, level, fixed) for sign in sides)
-            ends[:, j] = low.low - added[j], high.high
-    ends[0] = np.where(seen <= chance, 0.0, np.clip(ends[0], 0.0, 1.0))
-    return [
-        Estimate(v, min(low, v), max(min(high, 1.0), v), level, METHOD)
-        for v, low, high in zip(values, *ends.tolist(), strict=True)
-    ]
+    root = np.sqrt(inside)[:, None]
+    rest = np.linalg.qr(columns * root, mode="complete")[0][:, columns.shape[1] :]
+    z = rest.T @ (off / root[:, 0])
+    found = {(-1, 0): -float(z @ z) / 2}
+    prior = math.log(len(kernels) * _SIZES.size)
+    for j, kernel in enumerate(kernels):
+        values, vectors = np.linalg.eigh((root * rest).T @ kernel @ (root * rest))
+        v = 1 + _SIZES[:, None] ** 2 * np.maximum(values, 0.0)
+        value = -((vectors.T @ z) ** 2 / v + np.log(v)).sum(axis=1) / 2 - prior
+        found |= {(j, i): float(x) for i, x in enumerate(value)}
+    best = max(found.values())
+    weights = {k: math.exp(x - best) for k, x in found.items()}
+    kept = {k: w for k, w in weights.items() if w > _UNLIKELY}
+    return [(k, w / sum(kept.values())) for k, w in kept.items()]
 
 
-def seen_sides(rows: Rows, shares: Floats, sign: Floats) -> Floats:
-    """Correct the signs where the cases contradict the curve.
+def _most_likely(start: Curve, up: Floats, cases: Floats) -> tuple[Curve, Floats]:
+    """Climb to the most likely beta by Newton's method, and give its covariance."""
 
-    A curve of few parameters cannot jump. In a twentieth of the cases whose positives
-    lie on the other side of the scores, and more than two standard errors off the
-    curve, the side is the one that was seen: the error can only become larger.
-    """
-    score, pos, neg = rows
-    cases = pos + neg
-    start = equal_mass(cases, _PARTS)
-    off, gap = (np.add.reduceat(pos - cases * p, start) for p in (shares, score))
-    noise = np.sqrt(np.add.reduceat(cases * shares * (1 - shares), start))
-    other = np.add.reduceat(cases * sign, start) * gap < 0
-    turned = other & (np.abs(off) > 2 * noise)
-    parts = np.diff(start, append=score.size)
-    return np.where(np.repeat(turned, parts), np.repeat(np.sign(gap), parts), sign)
+    def height(beta: Floats) -> float:
+        odds = start.odds(beta)
+        likelihood = up @ odds - cases @ np.logaddexp(0.0, odds)
+        return float(likelihood - beta @ start.precision @ beta / 2)
 
-
-def signed_mean(
-    rows: Rows, sign: Floats, level: float, fixed: FixedShare | None
-) -> Estimate:
-    """How large is the mean of s (y - p), and between which values may it lie?"""
-    score, pos, neg = rows
-    losses = -sign * score, sign * (1 - score)
-    if fixed is None:
-        return mean_estimate(losses, neg, pos, level, 1.0, -1.0)
-    counts = pos / fixed.weights[0], neg / fixed.weights[1]
-    return fixed.mean(losses, counts, level, 1.0)
-
-
-def profiles(
-    curve: LikelyCurves,
-    score: Floats,
-    cases: Array,
-    truth: Truth,
-    level: float,
-    rng: np.random.Generator,
-) -> tuple[Floats, Floats]:
-    """Between which values do errors lie on the ellipsoid of likely curves? (2, j)
-
-    And what does noise of the curve add to each: a curve of k parameters departs from
-    the scores even where the true one does not. Lower ends are less by that much.
-    """
-
-    def errors(us: Floats) -> Floats:
-        return np.array([truth(score, cases, curve.at(u)) for u in us])
-
-    k, z = curve.centre.size, NormalDist().inv_cdf((1 + level) / 2)
-    steps = np.eye(k) / 2
-    middle = errors(np.zeros((1, k)))[0]
-    slopes = (errors(steps) - errors(-steps)).T
-    noise = rng.standard_normal((_DIRECTIONS, k))
-    added = errors(np.concatenate([noise, -noise])).mean(axis=0) - middle
-    ways = np.concatenate([noise, slopes])
-    length = np.linalg.norm(ways, axis=1, keepdims=True)
-    ways = z * ways / np.where(length > 0, length, 1.0)
-    around = errors(np.concatenate([ways, -ways]))
-    other = z * _other_scores(curve.middle, score, cases, truth, rng)
-    low = middle - np.hypot(np.minimum(around.min(axis=0) - middle, 0), other)
-    high = middle + np.hypot(np.maximum(around.max(axis=0) - middle, 0), other)
-    added = np.maximum(added, 0.0)
-    return np.stack([low - added, high]), added
-
-
-def _other_scores(
-    shares: Floats,
-    score: Floats,
-    cases: Array,
-    truth: Truth,
-    rng: np.random.Generator,
-) -> Floats:
-    """How much do errors of one curve vary between samples of scores?"""
-    n = float(cases.sum())
-    # no more than NumPy can draw; of weighed cases, the nearest whole number
-    whole = round(min(max(n, 1.0), 2.0**53))
-    drawn = rng.multinomial(whole, cases / n, size=_SCORES)
-    found = [truth(score, counts, shares) for counts in drawn]
-    return np.asarray(np.std(found, axis=0, ddof=1))
+    beta = start.beta
+    value = height(beta)
+    for _ in range(_PASSES):
+        f = start.at(beta)
+        weight = np.maximum(cases * f * (1 - f), 1e-12)
+        information = (start.basis * weight[:, None]).T @ start.basis + start.precision
+        slope = (up - cases * f) @ start.basis - start.precision @ beta
+        step = np.linalg.lstsq(information, slope, rcond=1e-13)[0]
+        while (ahead := height(beta + step)) < value - 1e-9 * (1 + abs(value)):
+            step = step / 2
+        beta, value = beta + step, ahead
+        if np.abs(step).max() < 1e-4:  # far below the standard error of any step
+            break
+    covariance = np.linalg.pinv(information, hermitian=True)
+    return start._replace(beta=beta), np.asarray(covariance, dtype=np.float64)

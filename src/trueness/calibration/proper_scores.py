@@ -41,7 +41,7 @@ from trueness.calibration.inversion import (
     gradients,
     inverted,
 )
-from trueness.calibration.likely_curves import likely_curve
+from trueness.calibration.likely_curves import likely_curves
 from trueness.calibration.mean_losses import (
     Squares,
     effective_cases,
@@ -295,7 +295,7 @@ def _miscalibration(
     pairs = _paired(rows, doubted(rows[1], rows[2], 0.5), loss, level, most)
     # isotonic regression follows noise, which takes the lower end up: a curve of few
     # parameters does so less
-    curve = np.clip(likely_curve(rows).middle, _TINY, 1 - _TINY)
+    curve = np.clip(likely_curves(rows).middle, _TINY, 1 - _TINY)
     smooth = _paired(rows, curve, loss, level, most)
     low = 0.0 if seen <= chance else min(low**2, max(min(pairs.low, smooth.low), 0.0))
     return _part(mcb, (low, max(high**2, pairs.high)), level, most)

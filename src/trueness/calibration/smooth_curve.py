@@ -18,8 +18,8 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.records import Answer, Estimate
 from trueness.calibration.drawn_labels import pooled, probability_rows
+from trueness.calibration.error_intervals import error_estimates
 from trueness.calibration.fixed_shares import fixed_share, noted, weighed
-from trueness.calibration.likely_curves import error_estimates
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 
@@ -128,27 +128,44 @@ def calibration_index(
     replicates = _options.whole_number(replicates, "replicates", at_least=20)
     rows = pooled(score, pos, neg, _ROWS)
     values = _distances(*rows, span=span, points=_POINTS)
-    statistic = partial(_distances, span=span, points=_FEWER[1])
     few = pooled(score, pos, neg, _FEWER[0])
     generator = _options.generator(rng)
-    truth = partial(_true_distances, smoother=_smoother(few, span))
+    smoother = _smoother(few, span)
+    statistic = partial(_drawn_distances, span=span, smoother=smoother)
+    truth = partial(_true_distances, smoother=smoother)
     ask = (statistic, truth, _signs, level, replicates, generator, fixed)
-    parts = error_estimates(values, few, *ask)
+    (ici, e50, e90, largest), bent = error_estimates(values.tolist(), few, *ask)
     notes = (
         "By chance, even perfectly calibrated scores have an index above 0; it says "
         "nothing about discrimination.",
+        *bent,
         *noted(fixed),
     )
-    return CalibrationIndex(parts[0], parts[1], parts[2], parts[3], span, notes)
+    return CalibrationIndex(ici, e50, e90, largest, span, notes)
 
 
 def _distances(
     score: Floats, pos: Array, neg: Array, *, span: float, points: int
-) -> tuple[float, float, float, float]:
+) -> Floats:
     cases = (pos + neg).astype(np.float64)
     at = _points(score, points)
     fitted = np.interp(score, at, loess(score, pos / cases, cases, at, span))
     return _summary(np.abs(fitted - score), cases)
+
+
+def _drawn_distances(
+    score: Floats, pos: Array, neg: Array, *, span: float, smoother: Floats
+) -> Floats:
+    """Give the distances of samples (..., 4); a cohort has the same cases in all."""
+    cases = pos + neg
+    if pos.ndim == 1 or (cases == cases[0]).all():
+        return _summary(np.abs(pos / cases @ smoother.T - score), cases)
+    found = []
+    for up, down in zip(pos, neg, strict=True):
+        at = np.flatnonzero(up + down)
+        rows = score[at], up[at], down[at]
+        found.append(_distances(*rows, span=span, points=_FEWER[1]))
+    return np.array(found)
 
 
 def _smoother(rows: tuple[Floats, Array, Array], span: float) -> Floats:
@@ -162,9 +179,10 @@ def _smoother(rows: tuple[Floats, Array, Array], span: float) -> Floats:
 
 def _true_distances(
     score: Floats, cases: Array, shares: Floats, *, smoother: Floats
-) -> tuple[float, float, float, float]:
-    """Give the distances of known shares, smoothed as those of the sample are."""
-    return _summary(np.abs(smoother @ shares - score), cases.astype(np.float64))
+) -> Floats:
+    """Give the distances of known shares, smoothed and as they are (2, ..., 4)."""
+    curves = shares @ smoother.T, shares
+    return np.stack([_summary(np.abs(f - score), cases) for f in curves])
 
 
 def _points(score: Floats, most: int) -> Floats:
@@ -175,10 +193,15 @@ def _points(score: Floats, most: int) -> Floats:
     return np.asarray(score[some])
 
 
-def _summary(away: Floats, cases: Floats) -> tuple[float, float, float, float]:
-    order = np.argsort(away)
-    e50, e90 = _quantiles(away[order], cases[order], (0.5, 0.9))
-    return float(away @ cases / cases.sum()), e50, e90, float(away.max())
+def _summary(away: Floats, cases: Array) -> Floats:
+    """Give mean, median, 90th percentile and maximum of distances (..., 4)."""
+    away, cases = np.broadcast_arrays(away, cases.astype(np.float64))
+    order = np.argsort(away, axis=-1)
+    ranked, upto = (np.take_along_axis(x, order, axis=-1) for x in (away, cases))
+    upto = np.cumsum(upto, axis=-1)
+    mean = (away * cases).sum(axis=-1) / cases.sum(axis=-1)
+    quantiles = [_quantile(ranked, upto, share) for share in (0.5, 0.9)]
+    return np.stack([mean, *quantiles, ranked[..., -1]], axis=-1)
 
 
 def _signs(
@@ -189,17 +212,18 @@ def _signs(
     return (sign, sign), None, None, None
 
 
-def _quantiles(values: Floats, cases: Floats, shares: tuple[float, ...]) -> list[float]:
-    """Give quantiles of counted, ascending values as NumPy and R do of single ones."""
-    upto = np.cumsum(cases)
-    out = []
-    for share in shares:
-        place = share * (upto[-1] - 1)
-        low, high = np.searchsorted(upto, [np.floor(place), np.ceil(place)], "right")
-        low, high = np.minimum([low, high], values.size - 1)
-        part = place - np.floor(place)
-        out.append(float(values[low] * (1 - part) + values[high] * part))
-    return out
+def _quantile(values: Floats, upto: Floats, share: float) -> Floats:
+    """Give a quantile of ascending values as NumPy and R do of single ones.
+
+    ``upto`` says how many cases have each value or a smaller one.
+    """
+    place = share * (upto[..., -1:] - 1)
+    ends = []
+    for at in (np.floor(place), np.ceil(place)):
+        met = np.minimum((upto <= at).sum(axis=-1), values.shape[-1] - 1)
+        ends.append(np.take_along_axis(values, met[..., None], axis=-1)[..., 0])
+    part = (place - np.floor(place))[..., 0]
+    return np.asarray(ends[0] * (1 - part) + ends[1] * part)
 
 
 def loess(x: Floats, y: Floats, weight: Floats, at: Floats, span: float) -> Floats:

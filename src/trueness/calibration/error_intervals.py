@@ -1,0 +1,146 @@
+r"""Between which values does a calibration error lie?
+
+Noise enlarges every calibration error, so intervals do not start from the error that
+was seen but from the curves that are likely after it (``likely_curves``).
+
+- A mean absolute error is the mean of :math:`s(p) (y - p)` with s the sign of
+  :math:`f(p) - p`. The curve is needed for the signs only, and those in doubt are where
+  the error is smallest; given the signs, it is a mean over cases and has its interval.
+- Every error has a value for each likely curve, at scores drawn anew: the interval
+  holds the middle 95 % of them.
+- A curve that is fitted to noise departs from the scores even where the true one does
+  not. With e the error of the mean curve and :math:`e + \delta` the mean error of
+  likely curves, noise of the same size was in the mean curve before; an interval is
+  longer by a multiple of :math:`|\delta|` at its lower or upper end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.records import Estimate
+from trueness.calibration.drawn_labels import labels_drawn
+from trueness.calibration.fixed_shares import FixedShare
+from trueness.calibration.likely_curves import LikelyCurves, Rows, likely_curves
+from trueness.calibration.mean_losses import mean_estimate
+
+# the errors (..., j) of scores, positives and negatives of samples
+Errors = Callable[[Floats, Array, Array], Floats]
+# the errors (v, ..., j) of scores, cases and their true shares of positives, each read
+# in v ways: of bins and of single scores, of a smoothed curve and of the curve itself
+Truth = Callable[[Floats, Array, Floats], Floats]
+# of a mean absolute error the signs of rows for its lower and for its upper end; of
+# another error nothing
+Signs = Callable[[Floats, Array, Floats], Sequence[tuple[Floats, Floats] | None]]
+METHOD = "likely curves"
+_DRAWS = 300  # likely curves that are looked at
+_TOGETHER = 500  # draws of labels that are looked at together
+# What noise adds to |x| at x = 0 is .80 of its standard deviation; once more noise adds
+# (sqrt(2) - 1) as much. So of delta, the mean curve has up to 2.4, curves drawn about
+# it up to 3.4.
+_IN_MIDDLE, _IN_DRAWS = 2.0, 3.0
+
+
+def error_estimates(
+    values: Sequence[float],
+    rows: Rows,
+    statistic: Errors,
+    truth: Truth,
+    signs: Signs,
+    level: float,
+    replicates: int,
+    rng: np.random.Generator,
+    fixed: FixedShare | None = None,
+) -> tuple[list[Estimate], tuple[str, ...]]:
+    """Give the intervals of errors between 0 and 1 that noise enlarges, and notes.
+
+    ``statistic`` gives the errors of samples, ``truth`` those of true shares. An
+    interval starts at 0 unless the error is above what calibrated scores show.
+    """
+    score, pos, neg = rows
+    chance = _by_chance(rows, statistic, level, replicates, rng, fixed)
+    curves = likely_curves(rows, fixed)
+    ends, added = _of_curves(curves, score, pos + neg, truth, level, rng)
+    for j, both in enumerate(signs(score, pos + neg, curves.middle)):
+        if both is not None:
+            low, high = (signed_mean(rows, sign, level, fixed) for sign in both)
+            ends[0, j] = low.low - _IN_MIDDLE * added[j]
+            ends[1, j] = max(high.high, ends[1, j])
+    ends[0] = np.where(statistic(*rows) <= chance, 0.0, np.clip(ends[0], 0.0, 1.0))
+    found = [
+        Estimate(v, min(low, v), max(min(high, 1.0), v), level, METHOD)
+        for v, low, high in zip(values, *ends.tolist(), strict=True)
+    ]
+    return found, _bent(curves.line)
+
+
+def _by_chance(
+    rows: Rows,
+    statistic: Errors,
+    level: float,
+    replicates: int,
+    rng: np.random.Generator,
+    fixed: FixedShare | None,
+) -> Floats:
+    """Which upper quantiles have the errors of calibrated scores? (j,)"""
+    score, pos, neg = rows
+    drawn = labels_drawn(pos + neg, score, replicates, rng, fixed)
+    found = []
+    while some := list(islice(drawn, _TOGETHER)):
+        up, down = np.array(some).transpose(1, 0, 2)
+        found.append(statistic(score, up, down))
+    return np.asarray(np.quantile(np.concatenate(found), (1 + level) / 2, axis=0))
+
+
+def _of_curves(
+    curves: LikelyCurves,
+    score: Floats,
+    cases: Array,
+    truth: Truth,
+    level: float,
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """Between which values do errors of likely curves lie (2, j), and what adds noise?
+
+    An error that can be read in two ways has an interval that holds both.
+    """
+    n = float(cases.sum())
+    # no more than NumPy can draw; of weighed cases, the nearest whole number
+    whole = round(min(max(n, 1.0), 2.0**53))
+    drawn = curves.drawn(_DRAWS, rng)
+    others = rng.multinomial(whole, cases / n, size=len(drawn))
+    found = truth(score, others, drawn)
+    delta = found.mean(axis=1) - truth(score, cases, curves.middle)
+    # a median may become smaller by noise
+    added, taken = np.maximum(delta, 0.0), np.maximum(-delta, 0.0)
+    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], axis=1)
+    low = low - _IN_DRAWS * added - taken
+    high = high + _IN_DRAWS * taken + added
+    return np.stack([low.min(axis=0), high.max(axis=0)]), added.max(axis=0)
+
+
+def signed_mean(
+    rows: Rows, sign: Floats, level: float, fixed: FixedShare | None
+) -> Estimate:
+    """How large is the mean of s (y - p), and between which values may it lie?"""
+    score, pos, neg = rows
+    losses = -sign * score, sign * (1 - score)
+    if fixed is None:
+        return mean_estimate(losses, neg, pos, level, 1.0, -1.0)
+    counts = pos / fixed.weights[0], neg / fixed.weights[1]
+    return fixed.mean(losses, counts, level, 1.0, -1.0)
+
+
+def _bent(line: float) -> tuple[str, ...]:
+    """Say that no slope and intercept describe the curve, where the cases say so."""
+    if line > 0.05:
+        return ()
+    return (
+        "The share of positives does not follow a straight line in the log-odds of the "
+        f"score (probability of a line: {line:.2g}): a slope and an intercept do not "
+        "describe the miscalibration. Look at reliability.",
+    )
