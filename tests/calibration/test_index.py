@@ -137,3 +137,13 @@ def test_indices_agree_with_r():
     line = trueness.calibration_line(y, p, cluster=cluster)
     assert line.slope.sd == pytest.approx(found["slope_jackknife"], rel=0.01)
     assert line.intercept.sd == pytest.approx(found["intercept_jackknife"], rel=0.01)
+
+
+def test_hosmer_and_lemeshow_say_that_bins_expect_too_few(rng):
+    """With 10 expected positives in 10 bins, 8 % of calibrated samples are rejected."""
+    for centre, said in ((-4.5, True), (0, False)):
+        p = 1 / (1 + np.exp(-centre - rng.normal(size=500)))
+        test = trueness.calibration_test(
+            rng.random(500) < p, p, positive=True, method="hosmer-lemeshow"
+        )
+        assert any("too small" in note for note in test.notes) == said

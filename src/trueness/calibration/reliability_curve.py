@@ -29,6 +29,7 @@ from trueness.calibration.fixed_shares import (
     weighed,
 )
 from trueness.calibration.inversion import Draws
+from trueness.calibration.likely_curves import likely_curves
 from trueness.calibration.mean_losses import squared_rows
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
@@ -112,15 +113,21 @@ def reliability(
     Consistency band: labels are drawn from the scores themselves and the curve is
     fitted again. Confidence band: labels are drawn from the fitted curve, where a block
     without positives, or without negatives, gets the share (k + 1) / (n + 2) instead of
-    0 or 1, since 10 positives of 10 do not prove a share of 1. Both bands are pointwise
-    quantiles. With up to 500 distinct scores the curve has them all; with more it has
-    the ends of the isotonic blocks and 500 quantiles. More than 4,000 distinct scores
-    are pooled to 4,000 for the bands, not for the curve.
+    0 or 1, since 10 positives of 10 do not prove a share of 1. The bootstrap from a
+    curve with steps is not consistent (Sen, Banerjee and Woodroofe 2010), and too sure
+    at the ends of a flat curve; so labels are also drawn from a smooth curve (the mean
+    of likely ones), and the band holds the fitted curve less the errors that fits to
+    these labels have. Both bands are pointwise quantiles. With up to 500 distinct
+    scores the curve has them all; with more it has the ends of the isotonic blocks and
+    500 quantiles. More than 1,000 distinct scores are pooled to 1,000 for the bands,
+    not for the curve.
 
     References
     ----------
     T. Dimitriadis, T. Gneiting, A. Jordan, PNAS 118 (2021) e2016191118,
-    doi:10.1073/pnas.2016191118.
+    doi:10.1073/pnas.2016191118. B. Sen, M. Banerjee, M. Woodroofe, Inconsistency of
+    bootstrap: the Grenander estimator, Annals of Statistics 38 (2010) 1953,
+    doi:10.1214/09-AOS777.
 
     Examples
     --------
@@ -139,14 +146,21 @@ def reliability(
     squares = squared_rows(t) if fixed is None else _squares(fixed, pos, neg)
     rows = pooled_columns(score, [pos, neg, *(squares or ())])
     draws = fixed if fixed is not None else _draws(rows[1])
-    bands = [
-        _band(rows, draws, chance, at, replicates, level, generator)
-        for chance in (rows[0], _doubted(rows[1]))
-    ]
+    likely = likely_curves(_as_cases(*rows), fixed).middle
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    consistent, again, beside = (
+        np.quantile(
+            _redrawn(rows, draws, chance, at, replicates, generator), tails, axis=0
+        )
+        for chance in (rows[0], _doubted(rows[1]), likely)
+    )
+    errors = beside - np.interp(at, rows[0], likely)
     # the curve itself is among what is possible
-    bands[1] = np.minimum(bands[1][0], fitted), np.maximum(bands[1][1], fitted)
+    low = np.minimum.reduce([again[0], fitted, fitted - errors[1]])
+    high = np.maximum.reduce([again[1], fitted, fitted - errors[0]])
+    bands = consistent[0], consistent[1], np.maximum(low, 0.0), np.minimum(high, 1.0)
     n_pos, n_neg = (x.sum().item() for x in counts)
-    found = *bands[0], *bands[1], level, n_pos + n_neg, n_pos
+    found = *bands, level, n_pos + n_neg, n_pos
     return Reliability(at, fitted, *found, noted(fixed))
 
 
@@ -154,6 +168,14 @@ def _draws(columns: list[Array]) -> Draws | None:
     """Of weighted cases: as how many of which weight is each row drawn?"""
     pos, neg, *squares = columns
     return whole_draws(pos + neg, squares[0] + squares[1]) if squares else None
+
+
+def _as_cases(score: Floats, columns: list[Array]) -> tuple[Floats, Array, Array]:
+    """Scale weighted rows to as many cases as they are worth."""
+    pos, neg, *squares = columns
+    total = float(pos.sum() + neg.sum())
+    scale = total / float(squares[0].sum() + squares[1].sum()) if squares else 1.0
+    return score, pos * scale, neg * scale
 
 
 def _squares(fixed: FixedShare, pos: Array, neg: Array) -> tuple[Array, Array]:
@@ -187,16 +209,15 @@ def _points(score: Floats, fitted: Floats, start: Array) -> Floats:
     return np.asarray(score[np.union1d(ends, spread)])
 
 
-def _band(
+def _redrawn(
     rows: tuple[Floats, list[Array]],
     draws: Draws | FixedShare | None,
     chance: Floats,
     at: Floats,
     replicates: int,
-    level: float,
     rng: np.random.Generator,
-) -> tuple[Floats, Floats]:
-    """Draw labels with these chances, fit again, and take quantiles at each point."""
+) -> Floats:
+    """Draw labels with these chances, fit again, and give the curves at the points."""
     curves = np.empty((replicates, at.size))
     score, columns = rows
     labels = labels_drawn(columns[0] + columns[1], chance, replicates, rng, draws)
@@ -205,5 +226,4 @@ def _band(
     ):
         some = np.flatnonzero(pos + neg)
         curves[k] = np.interp(at, score[some], _curve(pos[some], neg[some])[0])
-    low, high = np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return low, high
+    return curves
