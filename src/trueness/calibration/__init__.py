@@ -23,7 +23,7 @@ Reading order
     ``formulas`` (what a map computes), ``maps`` (the record and its file), ``logistic``
     and ``parametric``, ``monotone``, ``by_rank`` (the methods), ``blending``
     ("auto"), ``calibrators`` (the table); then ``mean_losses``, ``drawn_labels``,
-    ``inversion`` and ``likely_curves`` (intervals), ``proper_scores``,
+    ``inversion``, ``likely_curves`` and ``error_intervals``, ``proper_scores``,
     ``reliability_curve``, ``slope``, ``hypotheses``, ``errors``, ``smooth_curve``,
     ``gain``.
 

@@ -6,8 +6,8 @@ was seen but from the curves that are likely after it (``likely_curves``).
 - A mean absolute error is the mean of :math:`s(p) (y - p)` with s the sign of
   :math:`f(p) - p`. The curve is needed for the signs only, and those in doubt are where
   the error is smallest; given the signs, it is a mean over cases and has its interval.
-- Every error has a value for each likely curve, at scores drawn anew: the interval
-  holds the middle 95 % of them.
+- Every error has a value for each likely curve, at scores drawn anew, and the middle
+  95 % of them are an interval. That of a mean absolute error holds both.
 - A curve that is fitted to noise departs from the scores even where the true one does
   not. With e the error of the mean curve and :math:`e + \delta` the mean error of
   likely curves, noise of the same size was in the mean curve before; an interval is
@@ -33,8 +33,8 @@ Errors = Callable[[Floats, Array, Array], Floats]
 # the errors (v, ..., j) of scores, cases and their true shares of positives, each read
 # in v ways: of bins and of single scores, of a smoothed curve and of the curve itself
 Truth = Callable[[Floats, Array, Floats], Floats]
-# of a mean absolute error the signs of rows for its lower and for its upper end; of
-# another error nothing
+# of a mean absolute error the signs of rows for its lower and for its upper end, 0 for
+# none; of another error nothing
 Signs = Callable[[Floats, Array, Floats], Sequence[tuple[Floats, Floats] | None]]
 METHOD = "likely curves"
 _DRAWS = 300  # likely curves that are looked at
@@ -68,8 +68,8 @@ def error_estimates(
     for j, both in enumerate(signs(score, pos + neg, curves.middle)):
         if both is not None:
             low, high = (signed_mean(rows, sign, level, fixed) for sign in both)
-            ends[0, j] = low.low - _IN_MIDDLE * added[j]
-            ends[1, j] = max(high.high, ends[1, j])
+            ends[0, j] = min(ends[0, j], low.low - _IN_MIDDLE * added[j])
+            ends[1, j] = max(ends[1, j], high.high)
     ends[0] = np.where(statistic(*rows) <= chance, 0.0, np.clip(ends[0], 0.0, 1.0))
     found = [
         Estimate(v, min(low, v), max(min(high, 1.0), v), level, METHOD)

@@ -217,17 +217,19 @@ def _true_errors(
 
 def _signs(
     score: Floats, cases: Array, shares: Floats, *, start: Array
-) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats], None, None]:
+) -> tuple[tuple[Floats, Floats] | None, ...]:
     """On which side of the scores is the true share: in the row's bin, and in the row?
 
     A bin in which the curve crosses the scores hides a part of the error. An interval
-    from the bins' lower end to the rows' upper end holds the error either way.
+    from the bins' lower end to the rows' upper end holds the error either way. The
+    smooth error is at most the mean distance, so what is not known of that is not known
+    of it.
     """
     gap = np.add.reduceat(cases * (shares - score), start)
     sign = np.where(gap < 0, -1.0, 1.0)
     binned = np.repeat(sign, np.diff(start, append=score.size))
     both = binned, np.where(shares < score, -1.0, 1.0)
-    return both, both, None, None
+    return both, both, None, (binned, np.zeros(score.size))
 
 
 def _by_mass(score: Floats, cases: Array, *, bins: int) -> Array:

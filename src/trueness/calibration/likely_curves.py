@@ -9,16 +9,15 @@ far as the cases demand,
 with d constant within parts of equal information and normal, of standard deviation
 :math:`\tau` and with a correlation that falls with the distance of two parts. How large
 departures are, how far they reach and whether they are rough or smooth is not chosen:
-each possibility counts as much as its restricted likelihood says (the likelihood of
-what a line cannot take up), with the line alone, :math:`\tau = 0`, as likely beforehand
-as all others together. Jumps, waves and plateaus are found in this way where there are
-cases enough to show them, and calibration lines stay lines.
+each possibility, the line alone with :math:`\tau = 0` among them, counts as much as its
+restricted likelihood says (the likelihood of what a line cannot take up). Jumps, waves
+and plateaus are found in this way where there are cases enough to show them, and
+calibration lines stay nearly lines.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +34,8 @@ _CLIP = 1e-6  # log-odds of scores of 0 and 1
 # exp(-x), smooth ones like exp(-x^2)); their standard deviations, in log-odds
 _PARTS, _INFORMATION = 40, 5.0
 _ROUGH, _SMOOTH = (0.02, 0.1, 0.4), (0.15, 0.5)
-_SIZES = np.array([0.1, 0.2, 0.4, 0.8, 1.6])
+_SIZES = (0.1, 0.2, 0.4, 0.8, 1.6)
+_LINE = (0, 0.0)  # no departures, whatever their reach
 # possibilities that are less likely than the best by this factor are left out
 _UNLIKELY = math.exp(-3.0)
 _PASSES = 20
@@ -61,7 +61,8 @@ class Curve(NamedTuple):
 class LikelyCurves(NamedTuple):
     """Most likely curves, the covariance of each one's beta, and their weights.
 
-    ``line`` is the probability that there is no departure from the calibration line.
+    ``line`` is the probability that there is no departure from the calibration line, if
+    that was as likely as not before the cases were seen.
     """
 
     curves: tuple[Curve, ...]
@@ -97,9 +98,9 @@ def likely_curves(rows: Rows, fixed: FixedShare | None = None) -> LikelyCurves:
     cases = np.asarray(pos + neg, dtype=np.float64)
     up = pos + cases / cases.sum() * score
     cases = cases + cases / cases.sum()
-    line = _line(score, up, cases)
+    alone, possible = _departures(_line(score, up, cases), up, cases)
     curves, covariances, weights = [], [], []
-    for start, weight in _departures(line, up, cases):
+    for start, weight in possible:
         curve, covariance = _most_likely(start, up, cases)
         if fixed is not None:  # each class has its own spread, and the share none
             f = curve.at(curve.beta)
@@ -109,9 +110,6 @@ def likely_curves(rows: Rows, fixed: FixedShare | None = None) -> LikelyCurves:
         curves.append(curve)
         covariances.append(covariance)
         weights.append(weight)
-    alone = sum(
-        w for c, w in zip(curves, weights, strict=True) if c.basis is line.basis
-    )
     return LikelyCurves(tuple(curves), tuple(covariances), tuple(weights), alone)
 
 
@@ -129,15 +127,14 @@ def _line(score: Floats, up: Floats, cases: Floats) -> Curve:
 
 def _departures(
     line: Curve, up: Floats, cases: Floats
-) -> Iterator[tuple[Curve, float]]:
-    """Give the line and curves that depart from it, and how likely each is."""
+) -> tuple[float, list[tuple[Curve, float]]]:
+    """How likely is the line alone? And give likely curves, with their weights."""
     k, f = line.beta.size, line.at(line.beta)
     weight = np.maximum(cases * f * (1 - f), 1e-9)
     parts = int(min(_PARTS, weight.sum() / _INFORMATION))
     start = equal_mass(weight, max(parts, 1))
     if start.size <= k + 1:
-        yield line, 1.0
-        return
+        return 1.0, [(line, 1.0)]
     inside = np.add.reduceat(weight, start)
     place = (np.cumsum(inside) - inside / 2) / inside.sum()
     apart = np.abs(place[:, None] - place)
@@ -146,24 +143,28 @@ def _departures(
     columns = np.add.reduceat(line.basis * weight[:, None], start) / inside[:, None]
     off = np.add.reduceat(up - cases * f, start)
     likely = _restricted(off, inside, columns, kernels)
+    others = (sum(likely.values()) - likely[_LINE]) / (len(likely) - 1)
+    kept = {j: x for j, x in likely.items() if x > _UNLIKELY}
     steps = np.repeat(np.eye(start.size), np.diff(start, append=f.size), axis=0)
     basis = np.concatenate([line.basis, steps], axis=1)
     beta = np.concatenate([line.beta, np.zeros(start.size)])
-    for (j, i), share in likely:
-        if j < 0:
-            yield line, share
-            continue
-        precision = np.zeros((beta.size, beta.size))
-        # smooth kernels of many parts are singular but for a little
-        kernel = kernels[j] + 1e-8 * np.eye(start.size)
-        precision[k:, k:] = np.linalg.inv(kernel) / _SIZES[i] ** 2
-        yield Curve(line.base, basis, beta, precision), share
+    found = []
+    for (j, size), x in kept.items():
+        curve = line
+        if size > 0:
+            precision = np.zeros((beta.size, beta.size))
+            # smooth kernels of many parts are singular but for a little
+            kernel = kernels[j] + 1e-8 * np.eye(start.size)
+            precision[k:, k:] = np.linalg.inv(kernel) / size**2
+            curve = Curve(line.base, basis, beta, precision)
+        found.append((curve, x / sum(kept.values())))
+    return likely[_LINE] / (likely[_LINE] + others), found
 
 
 def _restricted(
     off: Floats, inside: Floats, columns: Floats, kernels: list[Floats]
-) -> list[tuple[tuple[int, int], float]]:
-    r"""How likely are a kernel and a size of departures? (-1, 0) is none.
+) -> dict[tuple[int, float], float]:
+    r"""How likely are a kernel and a size of departures? The best one is 1.
 
     The residuals of parts, over the root of their information, less what the line takes
     up, are :math:`z \sim N(0, I + \tau^2 R)`; the eigenvalues of R give every size.
@@ -171,17 +172,15 @@ def _restricted(
     root = np.sqrt(inside)[:, None]
     rest = np.linalg.qr(columns * root, mode="complete")[0][:, columns.shape[1] :]
     z = rest.T @ (off / root[:, 0])
-    found = {(-1, 0): -float(z @ z) / 2}
-    prior = math.log(len(kernels) * _SIZES.size)
+    found = {_LINE: -float(z @ z) / 2}
+    sizes = np.array(_SIZES)[:, None]
     for j, kernel in enumerate(kernels):
         values, vectors = np.linalg.eigh((root * rest).T @ kernel @ (root * rest))
-        v = 1 + _SIZES[:, None] ** 2 * np.maximum(values, 0.0)
-        value = -((vectors.T @ z) ** 2 / v + np.log(v)).sum(axis=1) / 2 - prior
-        found |= {(j, i): float(x) for i, x in enumerate(value)}
+        v = 1 + sizes**2 * np.maximum(values, 0.0)
+        value = -((vectors.T @ z) ** 2 / v + np.log(v)).sum(axis=1) / 2
+        found |= {(j, s): float(x) for s, x in zip(_SIZES, value, strict=True)}
     best = max(found.values())
-    weights = {k: math.exp(x - best) for k, x in found.items()}
-    kept = {k: w for k, w in weights.items() if w > _UNLIKELY}
-    return [(k, w / sum(kept.values())) for k, w in kept.items()]
+    return {k: math.exp(x - best) for k, x in found.items()}
 
 
 def _most_likely(start: Curve, up: Floats, cases: Floats) -> tuple[Curve, Floats]:

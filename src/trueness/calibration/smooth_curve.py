@@ -135,6 +135,11 @@ def calibration_index(
     truth = partial(_true_distances, smoother=smoother)
     ask = (statistic, truth, _signs, level, replicates, generator, fixed)
     (ici, e50, e90, largest), bent = error_estimates(values.tolist(), few, *ask)
+    if bent:
+        bent += (
+            "The median and the percentiles (e50, e90) of such a curve are known less "
+            "well than their intervals say.",
+        )
     notes = (
         "By chance, even perfectly calibrated scores have an index above 0; it says "
         "nothing about discrimination.",
