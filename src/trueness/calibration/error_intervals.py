@@ -7,7 +7,8 @@ was seen but from the curves that are likely after it (``likely_curves``).
   :math:`f(p) - p`. The curve is needed for the signs only, and those in doubt are where
   the error is smallest; given the signs, it is a mean over cases and has its interval.
 - Every error has a value for each likely curve, at scores drawn anew, and the middle
-  95 % of them are an interval. That of a mean absolute error holds both.
+  95 % of them are an interval. The upper end of a mean absolute error is the larger of
+  both, because a sign may be wrong.
 - A curve that is fitted to noise departs from the scores even where the true one does
   not. With e the error of the mean curve and :math:`e + \delta` the mean error of
   likely curves, noise of the same size was in the mean curve before; an interval is
@@ -33,9 +34,10 @@ Errors = Callable[[Floats, Array, Array], Floats]
 # the errors (v, ..., j) of scores, cases and their true shares of positives, each read
 # in v ways: of bins and of single scores, of a smoothed curve and of the curve itself
 Truth = Callable[[Floats, Array, Floats], Floats]
-# of a mean absolute error the signs of rows for its lower and for its upper end, 0 for
-# none; of another error nothing
-Signs = Callable[[Floats, Array, Floats], Sequence[tuple[Floats, Floats] | None]]
+# of a mean absolute error the signs of rows for its lower and its upper end; for the
+# lower one alone of an error that is at most such a mean; of another error nothing
+Sides = tuple[Floats, Floats | None] | None
+Signs = Callable[[Floats, Array, Floats], Sequence[Sides]]
 METHOD = "likely curves"
 _DRAWS = 300  # likely curves that are looked at
 _TOGETHER = 500  # draws of labels that are looked at together
@@ -66,10 +68,14 @@ def error_estimates(
     curves = likely_curves(rows, fixed)
     ends, added = _of_curves(curves, score, pos + neg, truth, level, rng)
     for j, both in enumerate(signs(score, pos + neg, curves.middle)):
-        if both is not None:
-            low, high = (signed_mean(rows, sign, level, fixed) for sign in both)
-            ends[0, j] = min(ends[0, j], low.low - _IN_MIDDLE * added[j])
-            ends[1, j] = max(ends[1, j], high.high)
+        if both is None:
+            continue
+        low = signed_mean(rows, both[0], level, fixed).low - _IN_MIDDLE * added[j]
+        if both[1] is None:
+            ends[0, j] = min(ends[0, j], low)
+        else:
+            high = signed_mean(rows, both[1], level, fixed).high
+            ends[:, j] = low, max(ends[1, j], high)
     ends[0] = np.where(statistic(*rows) <= chance, 0.0, np.clip(ends[0], 0.0, 1.0))
     found = [
         Estimate(v, min(low, v), max(min(high, 1.0), v), level, METHOD)

@@ -19,7 +19,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.records import Answer, Estimate
 from trueness.calibration.drawn_labels import pooled, probability_rows
-from trueness.calibration.error_intervals import error_estimates
+from trueness.calibration.error_intervals import Sides, error_estimates
 from trueness.calibration.fixed_shares import (
     fixed_share,
     noted,
@@ -217,7 +217,7 @@ def _true_errors(
 
 def _signs(
     score: Floats, cases: Array, shares: Floats, *, start: Array
-) -> tuple[tuple[Floats, Floats] | None, ...]:
+) -> tuple[Sides, ...]:
     """On which side of the scores is the true share: in the row's bin, and in the row?
 
     A bin in which the curve crosses the scores hides a part of the error. An interval
@@ -229,7 +229,7 @@ def _signs(
     sign = np.where(gap < 0, -1.0, 1.0)
     binned = np.repeat(sign, np.diff(start, append=score.size))
     both = binned, np.where(shares < score, -1.0, 1.0)
-    return both, both, None, (binned, np.zeros(score.size))
+    return both, both, None, (binned, None)
 
 
 def _by_mass(score: Floats, cases: Array, *, bins: int) -> Array:
