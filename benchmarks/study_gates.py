@@ -11,7 +11,7 @@ import sys
 from statistics import NormalDist
 
 import numpy as np
-from scipy import integrate
+from scipy import integrate, stats
 
 import trueness
 from trueness.gates.verdicts import check
@@ -100,6 +100,61 @@ def on_the_bound_of_probabilities(
         rows(n, prevalence, exact, np.array(said))
 
 
+def normal_tails(auc, spread):
+    """Shares of positives and negatives from a score on; positives spread more."""
+    gap = PHI.inv_cdf(auc) * np.hypot(1, spread)
+    x = np.linspace(12 + 4 * spread, -12, 60_001)
+    return stats.norm.sf(x, gap, spread), stats.norm.sf(x), x
+
+
+def skewed_tails(auc, _):
+    """The same of exponential scores, whose means have the odds of the AUC."""
+    x = np.concatenate([np.geomspace(80 * auc / (1 - auc), 1e-6, 60_000), [0]])
+    return np.exp(-x * (1 - auc) / auc), np.exp(-x), x
+
+
+PRECISIONS = (  # cases, prevalence, AUC, law, spread of positives, levels of scores
+    (200, 0.1, 0.85, normal_tails, 1.0, None),
+    (200, 0.3, 0.75, normal_tails, 1.0, None),
+    (200, 0.5, 0.9, normal_tails, 1.0, None),
+    (300, 0.15, 0.95, normal_tails, 1.5, None),
+    (300, 0.2, 0.8, skewed_tails, 1.0, None),
+    (400, 0.4, 0.7, normal_tails, 1.0, 8),
+    (600, 0.05, 0.65, normal_tails, 1.0, None),
+    (1000, 0.03, 0.85, skewed_tails, 1.0, None),
+    (1000, 0.1, 0.9, normal_tails, 1.0, 12),
+    (2000, 0.2, 0.97, normal_tails, 1.0, None),
+    (2000, 0.05, 0.75, normal_tails, 2.0, None),
+    (5000, 0.03, 0.9, normal_tails, 1.0, None),
+    (5000, 0.5, 0.65, skewed_tails, 1.0, None),
+)
+
+
+def precisions(replicates, rng):
+    """Average precision on its bound, over laws, tails and ties; both ends."""
+    for n, prevalence, auc, law, spread, levels in PRECISIONS:
+        tpr, fpr, _ = law(auc, spread)
+        if levels:  # the scores fall into as many levels: the curve has these corners
+            at = np.searchsorted(fpr + tpr, 2 * np.arange(1, levels) / levels)
+            tpr, fpr = (np.array([0, *x[at], 1]) for x in (tpr, fpr))
+        tp, fp = prevalence * tpr, (1 - prevalence) * fpr
+        with np.errstate(invalid="ignore"):
+            purity = np.nan_to_num(tp / (tp + fp), nan=1.0)
+        middle = purity[1:] if levels else 0.5 * (purity[1:] + purity[:-1])
+        truth = np.diff(tpr) @ middle
+        said = np.zeros((replicates, 3))
+        for k in range(replicates):
+            y = rng.random(n) < prevalence
+            u = rng.random(n)
+            score = -np.where(y, np.searchsorted(tpr, u), np.searchsorted(fpr, u))
+            t = trueness.tally(y * 1, score)
+            one, two = (trueness.average_precision(t, level=q) for q in (0.9, 0.95))
+            said[k] = one.low > truth, one.high < truth, two.low <= truth <= two.high
+        row = " | ".join(f"{r:.3f}" for r in said.mean(axis=0))
+        name = f"{law.__name__[:6]}, {levels} levels" if levels else law.__name__[:6]
+        print(f"| {n} | {prevalence:.0%} | {auc}, {name} | {truth:.2f} | {row} |")
+
+
 def calibration_errors(replicates, rng):
     """The calibration error alone, which takes a third of a second."""
     number = max(20, replicates // 10)
@@ -140,6 +195,44 @@ def gaps(replicates, rng):
 
 
 WORDS = ("holds", "fails")
+
+
+def partial(replicates, rng):
+    """The partial AUC to a false positive rate of .1, scaled from .5 to 1."""
+    for n, prevalence, area in (
+        (200, 0.2, 0.8),
+        (200, 0.5, 0.9),
+        (1000, 0.1, 0.8),
+        (1000, 0.3, 0.95),
+    ):
+        gap = np.sqrt(2) * PHI.inv_cdf(area)
+        under = integrate.quad(lambda f, g=gap: PHI.cdf(g + PHI.inv_cdf(f)), 0, 0.1)[0]
+        true = 0.5 * (1 + (under - 0.005) / (0.1 - 0.005))  # McClish (1989)
+        asked = [f"partial_auc >= {true:.12f}"]
+        said = [called(rng, n, prevalence, gap, asked) for _ in range(replicates)]
+        rows(n, prevalence, [f"partial AUC, AUC {area}"], np.array(said))
+
+
+def weights(replicates, rng):
+    """Weighted cases, two equally good classifiers: recall and AUC not worse."""
+    rules = [
+        {"metric": "recall", "threshold": 0.7, "not_worse_than": "old"},
+        {"metric": "auc", "not_worse_than": "old"},
+    ]
+    for n, prevalence, spread in ((300, 0.4, 0.8), (300, 0.4, 1.5), (1000, 0.2, 0.8)):
+        sigma = np.sqrt(np.log1p(spread**2))  # of lognormal weights with this variation
+        said = []
+        for _ in range(replicates):
+            y = rng.random(n) < prevalence
+            shared = rng.normal(size=n) + 1.2 * y
+            s = shared + 0.7 * rng.normal(size=(2, n))
+            w = rng.lognormal(0, sigma, n)
+            scores = {"new": s[0], "old": s[1]}
+            p = trueness.panel(y * 1, scores, weight=w)
+            found = check(p, rules, adjust="none")
+            said.append([v.verdict for v in found.verdicts])
+        names = [f"{m}, weights vary by {spread}" for m in ("recall", "AUC")]
+        rows(n, prevalence, names, np.array(said))
 
 
 def judges(replicates, rng):
@@ -292,8 +385,11 @@ def baselines(replicates, rng):
 PARTS = {
     "bounds": on_the_bound,
     "probabilities": on_the_bound_of_probabilities,
+    "precision": precisions,
     "calibration": calibration_errors,
     "gaps": gaps,
+    "partial": partial,
+    "weights": weights,
     "judges": judges,
     "clusters": clusters,
     "family": family,

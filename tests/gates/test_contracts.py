@@ -72,13 +72,39 @@ MISTAKES = {
     HEAD
     + "levle = 0.9\n"
     + AUC: r"line 3: there is no key 'levle'. Did you mean 'level'",
-    HEAD + "level = 2\n" + AUC: r"line 3: level must be between 0 and 1",
+    HEAD + "level = 2\n" + AUC: r"line 3: level must be between 0.5 and 1",
+    HEAD + "level = 0.3\n" + AUC: r"line 3: level must be between 0.5 and 1",
     HEAD + 'adjust = "bonferoni"\n' + AUC: r"line 3: adjust must be one of 'holm'",
     HEAD
     + AUC.replace('"auc"', '"acu"'): r"line 5\): There is no metric 'acu'. Did you",
     HEAD + AUC.replace("0.7", '"0.7"'): r"line 6\): at_least must be a finite number",
     HEAD + AUC.replace("at_least", "at_lest"): r"line 6\): A requirement has no field",
-    HEAD + AUC.replace("0.7", "70"): "auc lies between 0 and 1; the bound 70 is",
+    HEAD + AUC.replace("0.7", "70"): r"the bound 70 is .* Write 0.7 for 70 %",
+    HEAD + AUC + "at_most = 0.5\n": r"line 6\): auc cannot be at_least 0.7 and at_most",
+    HEAD + AUC + AUC.replace("at_least", "at_most").replace("0.7", "0.6"): (
+        r"requirement 2 \(line 8\): auc <= 0.6 contradicts requirement 1, auc >= 0.7"
+    ),
+    HEAD + AUC + "margin = 0.1\n": r"line 7\): margin goes with not_worse_than",
+    HEAD + AUC + "fpr = [0, 0.1]\n": r"line 7\): fpr goes with partial_auc",
+    HEAD
+    + AUC.replace("auc", "partial_auc")
+    + 'fpr = ["a", "b"]\n': r"line 7\): fpr must be two numbers",
+    HEAD
+    + AUC.replace("auc", "partial_auc")
+    + "fpr = [0.3, 0.1]\n": r"line 7\): fpr must rise",
+    HEAD + AUC.replace("at_least = 0.7", 'not_worse_than = "old"\nby = "site"'): (
+        r"line 7\): by does not go with not_worse_than"
+    ),
+    HEAD + AUC.replace("at_least = 0.7", 'by = "site"\ngap_at_most = 10'): (
+        r"line 7\): gap_at_most must be between 0 and 1.* Write 0.1 for 10 %"
+    ),
+    HEAD + AUC.replace("at_least = 0.7", 'not_worse_than = "old"\nmargin = 2'): (
+        r"line 7\): margin must be between 0 and 1"
+    ),
+    HEAD + AUC.replace("auc", "positives").replace("at_least", "gap_at_most"): (
+        "gap_at_most does not go with positives, which is counted"
+    ),
+    HEAD + AUC.replace("[[require]]", "[require]"): r"line 4: write \[\[require\]\]",
     HEAD: "requires nothing",
     HEAD + "[[require]\n": "is not TOML",
 }
@@ -90,6 +116,38 @@ def test_every_mistake_is_named_with_its_line(text, folder):
     with pytest.raises(InputError, match=MISTAKES[text]):
         read_contract(path)
     assert run(path, "new.parquet").exit_code == 2
+
+
+def test_every_part_of_a_requirement_is_judged(folder):
+    """A bound beside a gap or a baseline was once passed over."""
+    strict = AUC.replace("0.7", "0.99")
+    for more in ('not_worse_than = "old"\nmargin = 0.1\n', 'by = "site"\n'):
+        gap = "gap_at_most = 0.9\n" if "by" in more else ""
+        assert run(contract(HEAD + strict + more + gap), "new.parquet").exit_code == 4
+        held = run(contract(HEAD + AUC + more + gap), "new.parquet", "--json")
+        found = json.loads(held.stdout)["result"]["verdicts"]
+        assert len(found) == (3 if gap else 2)
+        assert held.exit_code == 0
+
+
+def test_what_was_probably_not_meant_is_said(folder):
+    done = run(contract(HEAD + AUC + AUC), "new.parquet")
+    assert done.exit_code == 0
+    assert "auc >= 0.7 was required 2 times; it counts once." in done.stdout
+    cut = AUC.replace("auc", "recall") + "threshold = 30\n"
+    done = run(contract(HEAD + cut), "new.parquet")
+    assert done.exit_code == 4
+    assert "no score reaches the threshold 30" in done.stdout
+    mark = contract("\ufeff" + HEAD + AUC.replace('"auc"', '" auc "'))
+    assert run(mark, "new.parquet").exit_code == 0
+
+
+def test_a_group_without_positives_is_named(folder):
+    frame = pd.read_parquet("new.parquet")
+    frame[(frame.site == "north") | (frame.y == 0)].to_parquet("none.parquet")
+    done = run(contract(HEAD + AUC + 'by = "site"\n'), "none.parquet")
+    assert done.exit_code == 3
+    assert "In site = south: auc needs at least one positive" in done.stderr
 
 
 def test_columns_that_are_not_there(folder):
@@ -142,6 +200,64 @@ def test_a_baseline_is_paired_case_by_case_or_not_at_all(folder):
     twice = run(path, "new.parquet", "--baseline", "twice.parquet")
     assert twice.exit_code == 2
     assert "3 rows repeat a value of the key 'id'" in twice.stderr
+
+
+def test_baselines_that_do_not_fit(folder):
+    better = '[[require]]\nmetric = "auc"\nnot_worse_than = "baseline"\nmargin = 0.1\n'
+    path, last = (
+        contract(HEAD + 'key = "id"\n' + better),
+        pd.read_parquet("last.parquet"),
+    )
+
+    def against(frame, code, words, contract=path):
+        frame.to_parquet("b.parquet")
+        done = run(contract, "new.parquet", "--baseline", "b.parquet")
+        assert done.exit_code == code, done.stderr
+        assert words in done.stderr + done.stdout
+
+    against(last.iloc[:0], 2, "has no rows")
+    against(last.drop(columns="id"), 2, "has no column 'id' for key")
+    against(last.assign(id=last.id + 5000), 3, "No case of new.parquet has a baseline")
+    against(last.assign(id="a" + last.id.astype(str)), 3, "No case of new.parquet has")
+    against(last.assign(id=last.id.astype(str)), 0, "Every requirement holds")
+    against(last.assign(y=1 - last.y), 2, "800 of 800 cases have another 'y'")
+    gone = last.assign(p=last.p.where(last.id >= 80))
+    against(gone, 0, "80 of 800 rows have no baseline score")
+    apart = contract(HEAD + better, "apart.toml")
+    against(gone, 0, "10.0% of the rows of b.parquet have no score", apart)
+    none = run(
+        contract(HEAD + better.replace('"baseline"', '"odl"'), "n.toml"), "new.parquet"
+    )
+    assert "Did you mean 'old'?" in none.stderr
+
+
+def test_options_of_the_other_use_are_refused(folder):
+    q = contract(HEAD + AUC)
+    assert "goes with --init" in run(q, "new.parquet", "--label", "y").stderr
+    done = run("--init", "new.parquet", "--junit", "o.xml")
+    assert done.exit_code == 2
+    assert "--junit does not go with --init" in done.stderr
+
+
+@pytest.mark.parametrize("odd", ["text", "constant", "reversed", "gaps", "perfect"])
+def test_a_first_contract_of_odd_data_holds(odd, folder):
+    frame = pd.read_parquet("new.parquet")
+    p, y = frame.p, frame.y
+    changed = {
+        "text": {"y": np.where(y == 1, 'si"ck', "well")},
+        "constant": {"p": 0.5},
+        "reversed": {"p": 1 - p},
+        "gaps": {"p": p.where(frame.id % 7 > 0), "y": y.where(frame.id % 5 > 0)},
+        "perfect": {"p": y * 0.8},
+    }
+    frame.assign(**changed[odd]).to_parquet("odd.parquet")
+    words = ["--positive", 'si"ck'] if odd == "text" else []
+    done = run("--init", "odd.parquet", "--label", "y", "--score", "p", *words)
+    assert done.exit_code == 0, done.stderr
+    assert run("quality.toml", "odd.parquet").exit_code == 0
+    text = Path("quality.toml").read_text()
+    assert ("missing_scores" in text) == (odd == "gaps")
+    assert ("threshold" in text) == (odd not in ("constant", "reversed"))
 
 
 def test_missing_scores_are_counted_and_left_out(folder):

@@ -246,3 +246,12 @@ def test_a_level_of_a_coin_is_refused():
     t = trueness.Tally([0.9, 0.1], neg=[5, 45], pos=[45, 5])
     with pytest.raises(trueness.InputError, match="must be above"):
         trueness.check(t, ["auc >= 0.5"], level=0.5)
+
+
+def test_flagged_adds_weights_as_they_are():
+    """Weights of 0.4, 0.4 and 2.9 were once cut to whole numbers, one by one."""
+    t = trueness.tally([1, 0, 0, 1], [0.9, 0.8, 0.7, 0.1], weight=[0.4, 0.4, 2.9, 5])
+    rule = {"metric": "flagged", "threshold": 0.5}
+    found = trueness.check(t, [{**rule, "at_least": 3.6}, {**rule, "at_most": 3.69}])
+    assert [v.verdict for v in found.verdicts] == ["holds", "fails"]
+    assert found.verdicts[0].value == pytest.approx(0.4 + 0.4 + 2.9)

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import trueness
 from conftest import tied_cases
 from trueness import Tally
+from trueness.ranking.mean_precision import _left_out
 
 PROC = json.loads((Path(__file__).parents[1] / "reference" / "proc.json").read_text())
 
@@ -102,23 +104,67 @@ def test_average_precision_by_hand():
     assert at == pytest.approx(2 / 4 * p[0] + 1 / 4 * p[1] + 1 / 4 * p[2])
 
 
-def test_average_precision_error_is_the_jackknifes(rng):
-    """Influence values against leaving out each case, in long data."""
-    y, s = tied_cases(rng, 400, levels=40)
-    t = trueness.tally(y, s)
-    full = trueness.average_precision(t, prevalence=t.prevalence)
-    left = np.array(
-        [average_precision_score(np.delete(y, i), np.delete(s, i)) for i in range(400)]
+def precision_of(neg, pos, share=None):
+    """AP of counts that may be fractions, at a given prevalence or the sample's."""
+    tp, fp = np.cumsum(pos), np.cumsum(neg)
+    odds = 1.0 if share is None else (1 - share) / share * tp[-1] / fp[-1]
+    return float(pos @ (tp / np.maximum(tp + odds * fp, 1e-300))) / tp[-1]
+
+
+@pytest.mark.parametrize("share", [None, 0.2])
+@pytest.mark.parametrize("levels", [7, 1000])
+def test_average_precision_leaves_out_every_case(rng, share, levels):
+    """The jackknife in long data, and the curvature by differences."""
+    t = trueness.tally(*tied_cases(rng, 150, levels=levels))
+    value = precision_of(t.neg, t.pos, share)
+    left, where = [], []
+    for k, counts in enumerate((t.pos, t.neg)):
+        each = np.repeat(np.arange(len(t)), counts)
+        parts = [np.array([t.neg, t.pos], float) for _ in each]
+        for part, row in zip(parts, each, strict=True):
+            part[1 - k, row] -= 1
+        left.append(np.array([precision_of(*part, share) for part in parts]))
+        where.append(each)
+    groups = left if share else [np.concatenate(left)]
+    sizes = [g.size for g in groups]
+    square = sum(
+        (n - 1) / n * ((g - g.mean()) ** 2).sum()
+        for n, g in zip(sizes, groups, strict=True)
     )
-    square = 0.0
+    bias = sum((n - 1) * (g.mean() - value) for n, g in zip(sizes, groups, strict=True))
+    odds = 1.0 if share is None else (1 - share) / share * t.n_pos / t.n_neg
+    found = _left_out(t, odds, fixed=share is not None)
+    assert (found.value, found.sd, found.bias) == pytest.approx(
+        (value, np.sqrt(square), bias), rel=1e-9
+    )
+    middle = [g.mean() for g in groups]
+    change = [m - g for m, g in zip([middle[0], middle[-1]], left, strict=True)]
+    d = np.concatenate(change)
+    assert found.a == pytest.approx((d**3).sum() / 6 / (d @ d) ** 1.5)
+    turn = np.zeros((2, len(t)))
     for k in (0, 1):
-        part = left[y == k]
-        square += (part.size - 1) / part.size * ((part - part.mean()) ** 2).sum()
-    assert full.sd == pytest.approx(np.sqrt(square), rel=0.02)
-    # a cohort: all cases together
-    square = 399 / 400 * ((left - left.mean()) ** 2).sum()
-    found = trueness.average_precision(t).sd
-    assert found == pytest.approx(np.sqrt(square), rel=0.02)
+        turn[1 - k, where[k]] = change[k]
+
+    def along(h):
+        return precision_of(*(np.array([t.neg, t.pos]) * (1 + h * turn)), share)
+
+    h = 0.05 / np.sqrt(d @ d)
+    curve = (along(h) - 2 * value + along(-h)) / h**2 / 2 / (d @ d) ** 1.5
+    assert found.c == pytest.approx(curve, abs=1e-4)
+
+
+def test_either_end_of_average_precision_errs_alone_in_5_percent(rng):
+    """AUC .8 and 40 of 200 positive: the lower end lay above in 8 % once."""
+    z = (np.arange(20_000) + 0.5) / 20_000
+    fpr = stats.norm.sf(stats.norm.isf(z) + np.sqrt(2) * stats.norm.ppf(0.8))
+    true = np.mean(0.2 * z / (0.2 * z + 0.8 * fpr))
+    said = []
+    for _ in range(1500):
+        y = (rng.random(200) < 0.2).astype(int)
+        s = rng.normal(size=200) + np.sqrt(2) * stats.norm.ppf(0.8) * y
+        found = trueness.average_precision(trueness.tally(y, s), level=0.9)
+        said.append((found.low > true, found.high < true))
+    assert np.mean(said, axis=0).max() <= 0.067  # .05 and three standard errors
 
 
 @pytest.mark.parametrize("method", ["logit", "bca", "bootstrap"])

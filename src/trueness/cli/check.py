@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.options import choice
 from trueness._core.checks.words import nearest
 from trueness._core.doors import door
@@ -59,24 +59,35 @@ def check(
         bool, typer.Option("--init", help="Write a first contract from the data.")
     ] = False,
     output: Annotated[
-        Path,
+        Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="The file that --init writes."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The file that --init writes (by default quality.toml).",
         ),
-    ] = Path("quality.toml"),
+    ] = None,
     label: Annotated[
         str | None, typer.Option(help="For --init: column with the labels.")
     ] = None,
     score: Annotated[
         str | None, typer.Option(help="For --init: column with the scores.")
     ] = None,
+    positive: Annotated[
+        str | None, typer.Option(help="For --init: label that counts as positive.")
+    ] = None,
 ) -> CommandAnswer:
     """Do these predictions meet the requirements? For CI; allows for sampling error.
 
     Example: trueness check --init sample:west_nile --label virus --score boosting
     """
+    first = {"label": label, "score": score, "positive": positive, "output": output}
+    later = {"baseline": baseline, "undecided": undecided, "junit": junit}
+    later["markdown"] = markdown
+    _fitting(later if init else first, init)
     if init:
-        return _first(contract if file is None else file, label, score, output)
+        words = label, score, positive
+        return _first(contract if file is None else file, *words, output)
     if file is None:
         raise InputError(
             "A check needs a contract and predictions. Type trueness check "
@@ -91,6 +102,17 @@ def check(
     if markdown is not None:
         _write(markdown, found.to_markdown())
     return _answer(found, counted, undecided or asked.undecided, contract)
+
+
+def _fitting(others: dict[str, Any], init: bool) -> None:
+    """Stop at options of the other use, which would be ignored."""
+    for name, given in others.items():
+        if given is not None:
+            raise InputError(
+                f"--{name} does not go with --init, which only writes a contract."
+                if init
+                else f"--{name} goes with --init; a check reads it in the contract."
+            )
 
 
 def _write(path: Path, text: str) -> None:
@@ -277,31 +299,66 @@ def _baseline(
     if file is None:
         for r in asked.requirements:
             if r.not_worse_than and r.not_worse_than not in source.types:
+                near = nearest(r.not_worse_than, list(source.types))
                 raise InputError(
                     f"{r} needs a baseline. Type --baseline last_release.parquet, or "
-                    f"name a column of {source.name} with its scores."
+                    f"name a column of {source.name} with its scores.{near}"
                 )
         return None, None
     other = open_source(file)
-    column = _known(other, score, "score")
-    if asked.key and asked.key in source.types and asked.key in other.types:
-        key, name = quoted(asked.key), quoted(column)
-        for one in (source, other):
-            _once(one, asked.key)
-        right = other.rows.project(f"{key}, {name} AS trueness_baseline")
-        here = rows.to_arrow_table()
-        both = here.join(right.to_arrow_table(), asked.key)
-        both = both.filter(both["trueness_baseline"].is_valid())
-        if both.num_rows < here.num_rows:
-            say(
-                f"{here.num_rows - both.num_rows:,} of {here.num_rows:,} rows have no "
-                f"baseline score with the same {asked.key!r}; the comparison leaves "
-                f"them out."
-            )
-        made = panel(both, [score, "trueness_baseline"], **options)
-        return None, made
+    old, lost = _without_missing(other, _known(other, score, "score"))
+    if lost:
+        say(f"{lost:.1%} of the rows of {other.name} have no score; they are left out.")
+    if asked.key:
+        return None, _joined(asked.key, source, rows, other, old, score, options)
     label = {**options, "label": _known(other, str(options["label"]), "label")}
-    return tally(other.rows, score=column, **label), None
+    return tally(old, score=score, **label), None
+
+
+def _joined(
+    key: str,
+    source: Source,
+    rows: Any,
+    other: Source,
+    old: Any,
+    score: str,
+    options: dict[str, Any],
+) -> Panel:
+    """Put the baseline's score beside the candidate's, case by case."""
+    for one in (source, other):
+        _once(one, _known(one, key, "key"))
+    name, label = quoted(key), str(options["label"])
+    if source.types[key] != other.types[key]:  # 7 and "7" name the same case
+        as_text = f"* REPLACE (CAST({name} AS VARCHAR) AS {name})"
+        rows, old = rows.project(as_text), old.project(as_text)
+    said = quoted(label) if label in other.types else "NULL"
+    wanted = f"{name}, {quoted(score)} AS trueness_baseline, {said} AS trueness_label"
+    here = rows.to_arrow_table()
+    both = here.join(old.project(wanted).to_arrow_table(), key)
+    both = both.filter(both["trueness_baseline"].is_valid())
+    if not both.num_rows:
+        raise NotEnoughCases(
+            f"No case of {source.name} has a baseline score: the values of {key!r} in "
+            f"{other.name} are others. Leave key out of the contract for an unpaired "
+            f"comparison."
+        )
+    if both.num_rows < here.num_rows:
+        say(
+            f"{here.num_rows - both.num_rows:,} of {here.num_rows:,} rows have no "
+            f"baseline score with the same {key!r}; the comparison leaves them out."
+        )
+    pairs = zip(
+        both[label].to_pylist(), both["trueness_label"].to_pylist(), strict=True
+    )
+    if source.types[label] == other.types.get(label):
+        differ = sum(a != b for a, b in pairs if a is not None and b is not None)
+        if differ:
+            raise InputError(
+                f"{differ:,} of {both.num_rows:,} cases have another {label!r} in "
+                f"{other.name} than in {source.name}. Is {key!r} the key of the cases?"
+            )
+    made: Panel = panel(both, [score, "trueness_baseline"], **options)
+    return made
 
 
 def _once(source: Source, key: str) -> None:
@@ -318,16 +375,28 @@ def _once(source: Source, key: str) -> None:
 
 
 def _first(
-    file: str, label: str | None, score: str | None, output: Path
+    file: str,
+    label: str | None,
+    score: str | None,
+    positive: str | None,
+    output: Path | None,
 ) -> CommandAnswer:
     """Write a first contract with what these data can prove."""
-    source = open_source(file)
+    source, path = open_source(file), output or Path("quality.toml")
     scores = [] if score is None else [score]
-    chosen = choose(source, option="score", scores=scores, guess=one_score, label=label)
+    chosen = choose(
+        source,
+        option="score",
+        scores=scores,
+        guess=one_score,
+        label=label,
+        positive=positive,
+    )
     named = str(chosen.label), chosen.scores[0]
-    t = tally(source.rows, label=named[0], score=named[1], positive=chosen.positive)
-    if output.exists():
-        raise InputError(f"{output} exists already. Choose another file with -o.")
-    _write(output, first_contract(t, *named))
-    found, counted = _checked(read_contract(output), file, None)
-    return _answer(found, counted, "report", str(output))
+    rows, missing = _without_missing(source, named[1])
+    t = tally(rows, label=named[0], score=named[1], positive=chosen.positive)
+    if path.exists():
+        raise InputError(f"{path} exists already. Choose another file with -o.")
+    _write(path, first_contract(t, *named, positive=chosen.positive, missing=missing))
+    found, counted = _checked(read_contract(path), file, None)
+    return _answer(found, counted, "report", str(path))

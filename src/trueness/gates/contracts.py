@@ -7,6 +7,7 @@ JSON Schema, so that editors complete and check it.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import tomllib
@@ -18,7 +19,12 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, nearest
 from trueness.counts.values import Tally
 from trueness.gates.measures import FACTS, MEASURES
-from trueness.gates.requirements import LABELLED, Requirement, requirement
+from trueness.gates.requirements import (
+    LABELLED,
+    Requirement,
+    contradiction,
+    requirement,
+)
 from trueness.metrics.definitions import METRICS
 from trueness.ranking.auc_intervals import auc
 
@@ -54,7 +60,7 @@ def read_contract(path: str | Path) -> Contract:
             f"trueness check --init predictions.parquet."
         )
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")  # some editors put a mark first
         held = tomllib.loads(text)
     except UnicodeDecodeError:
         raise InputError(f"{path} must be UTF-8 text.") from None
@@ -97,16 +103,22 @@ def _contract(held: dict[str, Any], text: str, path: str) -> Contract:
 
 def _share(value: Any, name: str, text: str, path: str) -> float:
     plain = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not plain or not 0 < value < 1:
+    if not plain or not 0.5 < value < 1:
         line = _line(text, rf"^\s*{name}\s*=")
         raise InputError(
-            f"{path}{line}: {name} must be between 0 and 1, such as 0.95; found "
+            f"{path}{line}: {name} must be between 0.5 and 1, such as 0.95; found "
             f"{described(value)}."
         )
     return float(value)
 
 
 def _required(given: Any, text: str, path: str) -> tuple[Requirement, ...]:
+    if isinstance(given, dict):
+        where = _line(text, r"^\s*\[\s*require")
+        raise InputError(
+            f"{path}{where}: write [[require]] with two brackets, since there may be "
+            f"several."
+        )
     if not isinstance(given, list) or not given:
         raise InputError(
             f"{path} requires nothing. Add a table:\n"
@@ -127,6 +139,14 @@ def _required(given: Any, text: str, path: str) -> tuple[Requirement, ...]:
                 f"{path}, requirement {k + 1}"
                 f"{_within(text, line, one, str(err))}: {err}"
             ) from None
+    against = contradiction(found)
+    if against is not None:
+        first, second = against
+        at = f" (line {starts[second]})" if second < len(starts) else ""
+        raise InputError(
+            f"{path}, requirement {second + 1}{at}: {found[second]} contradicts "
+            f"requirement {first + 1}, {found[first]}; nothing can meet both."
+        )
     return tuple(found)
 
 
@@ -157,14 +177,18 @@ def _speaks(message: str, key: str, value: Any) -> bool:
 
 def _line(text: str, pattern: str) -> str:
     found = re.search(pattern, text, re.MULTILINE)
-    return f", line {text[: found.start()].count(chr(10)) + 1}" if found else ""
+    # its end, since empty lines before it match as well
+    return f", line {text[: found.end()].count(chr(10)) + 1}" if found else ""
 
 
-def first_contract(t: Tally, label: str, score: str) -> str:
+def first_contract(
+    t: Tally, label: str, score: str, *, positive: Any = None, missing: float = 0.0
+) -> str:
     """Write a contract that these data meet, with honest numbers: lower limits.
 
     The bounds are what the data can prove at 95 %, rounded down, so the file passes
-    its own contract; raise them to what you need.
+    its own contract; raise them to what you need. ``missing`` is the share of cases
+    that have no score. Where no threshold is better than none, none is required.
     """
     a = auc(t, level=0.90)
     cut = _best_cut(t)
@@ -173,6 +197,7 @@ def first_contract(t: Tally, label: str, score: str) -> str:
         "# these cases can prove at 95 % confidence. Change them to what you need.",
         f"label = {_toml(label)}",
         f"score = {_toml(score)}",
+        *([] if positive is None else [f"positive = {_value(positive)}"]),
         "",
         "[[require]]",
         'metric = "positives"',
@@ -182,7 +207,7 @@ def first_contract(t: Tally, label: str, score: str) -> str:
         'metric = "auc"',
         f"at_least = {_down(_proved(t, {'metric': 'auc', 'at_least': 0.0}, a.low))}",
     ]
-    for name in ("recall", "precision"):
+    for name in ("recall", "precision") if math.isfinite(cut) else ():
         fields = {"metric": name, "at_least": 0.0, "threshold": cut}
         low = _down(_proved(t, fields, 0.0))
         lines += ["", "[[require]]", f'metric = "{name}"', f"threshold = {cut:.6g}"]
@@ -193,6 +218,9 @@ def first_contract(t: Tally, label: str, score: str) -> str:
             ("highest_score", "at_most = 1"),
         ):
             lines += ["", "[[require]]", f'metric = "{name}"', bound]
+    if missing:
+        bound = f"at_most = {math.ceil(missing * 1000) / 1000:g}"
+        lines += ["", "[[require]]", 'metric = "missing_scores"', bound]
     return "\n".join([*lines, ""])
 
 
@@ -215,8 +243,15 @@ def _down(value: float) -> float:
 
 
 def _toml(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
+    """Write text as TOML does: JSON's escapes are TOML's, but for one control."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _value(label: Any) -> str:
+    plain = getattr(label, "item", lambda: label)()
+    if isinstance(plain, bool):
+        return "true" if plain else "false"
+    return f"{plain!r}" if isinstance(plain, (int, float)) else _toml(str(plain))
 
 
 def _properties() -> dict[str, Any]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, final
 
 from trueness._core.checks.errors import InputError
@@ -119,6 +119,37 @@ def requirement(given: Any) -> Requirement:
     )
 
 
+def single(r: Requirement) -> list[Requirement]:
+    """Give the bound, the gap and the comparison that a requirement asks for."""
+    alone: dict[str, Any] = {"at_least": None, "at_most": None, "gap_at_most": None}
+    alone |= {"not_worse_than": None, "margin": 0.0}
+    parts = []
+    for names in (("at_least", "at_most"), ("gap_at_most",), ("not_worse_than",)):
+        given = {k: getattr(r, k) for k in names if getattr(r, k) is not None}
+        if given:
+            more = {"margin": r.margin} if "not_worse_than" in given else {}
+            parts.append(replace(r, **{**alone, **given, **more}))
+    return parts
+
+
+def contradiction(asked: Sequence[Requirement]) -> tuple[int, int] | None:
+    """Which two requirements can no predictions meet? Places in the list."""
+    bounds: dict[Requirement, tuple[int, float]] = {}
+    for way, name in ((1, "at_least"), (-1, "at_most")):
+        for k, r in enumerate(asked):
+            bound = getattr(r, name)
+            if bound is None:
+                continue
+            same = replace(r, at_least=None, at_most=None, gap_at_most=None)
+            same = replace(same, not_worse_than=None, margin=0.0)
+            held = bounds.get(same)
+            if way < 0 and held is not None and held[1] > bound:
+                return (held[0], k) if held[0] < k else (k, held[0])
+            if way > 0 and (held is None or bound > held[1]):
+                bounds[same] = (k, bound)
+    return None
+
+
 def _from_text(text: str) -> Requirement:
     found = _TEXT.match(text)
     if not found:
@@ -129,7 +160,7 @@ def _from_text(text: str) -> Requirement:
     numbers = {k: _number(found[k], text) for k in ("bound", "at") if found[k]}
     more = found["sign"].startswith(">")
     return Requirement(
-        found["what"],
+        found["what"].strip(),
         at_least=numbers["bound"] if more else None,
         at_most=None if more else numbers["bound"],
         threshold=numbers.get("at"),
@@ -187,9 +218,14 @@ def _typed(name: str, value: Any, kind: str) -> Any:
     if kind == "number" and plain and math.isfinite(value):
         return float(value)
     if kind == "text" and isinstance(value, str):
-        return value
+        return value.strip()
     listed = isinstance(value, (list, tuple))
-    if kind == "two numbers" and listed and len(value) == 2:
+    pair = listed and len(value) == 2 and not any(isinstance(v, bool) for v in value)
+    if (
+        kind == "two numbers"
+        and pair
+        and all(isinstance(v, (int, float)) for v in value)
+    ):
         return tuple(float(v) for v in value)
     if kind == "names" and listed and all(isinstance(v, str) for v in value):
         return tuple(value)
@@ -211,28 +247,76 @@ def _checked(r: Requirement) -> Requirement:
             f"{r.metric} needs a bound. Give at_least, at_most, gap_at_most or "
             "not_worse_than."
         )
-    if r.gap_at_most is not None and not r.by:
-        raise InputError(f"gap_at_most of {r.metric} needs groups. Give by as well.")
     _judged(r)
-    if r.margin < 0:
-        raise InputError(f"margin must be zero or more; found {r.margin:g}.")
+    if r.is_fact:
+        _counted(r)
     if r.metric in MEASURES or r.metric in FACTS or r.metric == "missing_scores":
         if r.threshold is not None:
             raise InputError(
                 f"{r.metric} does not depend on a threshold; leave out threshold "
                 f"{r.threshold:g}."
             )
-        if r.metric in MEASURES:
-            _possible(r, RANGES.get(r.metric, (0.0, 1.0)))
-        return r
-    found = _known(r)
-    if r.threshold is None:
-        raise InputError(
-            f"{r.metric} needs a threshold: which scores are flagged? Give threshold, "
-            f'or write "{r.metric} >= 0.9 at 0.5".'
-        )
-    _possible(r, found.range)
+        ends = RANGES.get(r.metric, (0.0, 1.0))
+        if r.metric in FACTS and not r.metric.endswith("_share"):
+            ends = (-math.inf, math.inf)
+    else:
+        ends = _known(r).range
+        if r.threshold is None:
+            raise InputError(
+                f"{r.metric} needs a threshold: which scores are flagged? Give "
+                f'threshold, or write "{r.metric} >= 0.9 at 0.5".'
+            )
+    _possible(r, ends)
+    _compared(r, ends)
     return r
+
+
+def _counted(r: Requirement) -> None:
+    """Stop where a fact about the file is treated as an estimate."""
+    wrong = {
+        "gap_at_most": r.gap_at_most is not None,
+        "not_worse_than": r.not_worse_than is not None,
+        "by": r.by is not None and r.metric == "missing_scores",
+    }
+    for name in (k for k, found in wrong.items() if found):
+        raise InputError(
+            f"{name} does not go with {r.metric}, which is counted in the whole file; "
+            f"give at_least or at_most."
+        )
+
+
+def _compared(r: Requirement, ends: tuple[float, float]) -> None:
+    """Stop at fields that speak of nothing, or of what cannot be."""
+    wide = ends[1] - ends[0]
+    if r.gap_at_most is not None and not r.by:
+        raise InputError(f"gap_at_most of {r.metric} needs groups. Give by as well.")
+    if r.margin and r.not_worse_than is None:
+        raise InputError("margin goes with not_worse_than; leave it out, or give both.")
+    if r.not_worse_than is not None and r.by:
+        raise InputError(
+            "by does not go with not_worse_than: a baseline is compared over all "
+            "cases. Leave one of the two out, or write two requirements."
+        )
+    for name, size in (("margin", r.margin), ("gap_at_most", r.gap_at_most)):
+        if size is not None and not 0 <= size <= wide:
+            raise InputError(
+                f"{name} must be between 0 and {wide:g}, the range of {r.metric}; "
+                f"found {size:g}.{_percent(size, wide)}"
+            )
+    if r.fpr is not None:
+        if r.metric != "partial_auc":
+            raise InputError(f"fpr goes with partial_auc; {r.metric} has none.")
+        if not 0 <= r.fpr[0] < r.fpr[1] <= 1:
+            raise InputError(
+                f"fpr must rise from its first to its second number, both from 0 to 1; "
+                f"found {list(r.fpr)}. Write [0, 0.1]."
+            )
+
+
+def _percent(bound: float, high: float) -> str:
+    """Hint at per cent that were meant as a share."""
+    meant = high == 1 and 1 < bound <= 100
+    return f" Write {bound / 100:g} for {bound:g} %." if meant else ""
 
 
 def _judged(r: Requirement) -> None:
@@ -276,5 +360,11 @@ def _possible(r: Requirement, ends: tuple[float, float]) -> None:
         if bound is not None and not low <= bound <= high:
             raise InputError(
                 f"{r.metric} lies between {low:g} and {high:g}; the bound {bound:g} "
-                "is outside that range."
+                f"is outside that range.{_percent(bound, high)}"
             )
+    most = math.inf if r.at_most is None else r.at_most
+    if r.at_least is not None and r.at_least > most:
+        raise InputError(
+            f"{r.metric} cannot be at_least {r.at_least:g} and at_most {most:g}; "
+            f"one of the two bounds is wrong."
+        )

@@ -35,7 +35,12 @@ from trueness.gates.measures import (
     FACTS,
     Interval,
 )
-from trueness.gates.requirements import Requirement, requirement
+from trueness.gates.requirements import (
+    Requirement,
+    contradiction,
+    requirement,
+    single,
+)
 from trueness.threshold.at_cut import confusion
 
 HOLDS, FAILS, OPEN = "holds", "fails", "cannot tell yet"
@@ -270,9 +275,13 @@ def check_all(
     _options.choice(adjust, ("holm", "none"), "adjust")
     if not asked and not facts:
         raise InputError('A check needs requirements; found none. Type ["auc >= 0.8"].')
+    against = contradiction(asked)
+    if against is not None:
+        first, second = (str(asked[k]) for k in against)
+        raise InputError(f"{first} contradicts {second}: nothing can meet both.")
     claims: list[_Claim] = []
     known = list(facts)
-    for r in asked:
+    for r in dict.fromkeys(one for several in asked for one in single(several)):
         if r.judges:
             claims += _judged(r, panels)
         elif r.not_worse_than is not None:
@@ -287,8 +296,30 @@ def check_all(
                 claims += [c for n, t in held.items() for c in _bounds(r, n, t, tied)]
     found = (*known, *_decide(claims, 1 - level, adjust))
     return Check(
-        _together(found), found, level, adjust, _notes(asked, baseline, adjust, tied)
+        _together(found),
+        found,
+        level,
+        adjust,
+        (*_notes(asked, baseline, adjust, tied), *_odd(asked, whole)),
     )
+
+
+def _odd(asked: Sequence[Requirement], whole: Tally) -> list[str]:
+    """Say what was probably not meant: a requirement twice, a threshold far away."""
+    said = []
+    for r in dict.fromkeys(asked):
+        if list(asked).count(r) > 1:
+            said.append(
+                f"{r} was required {list(asked).count(r)} times; it counts once."
+            )
+    for cut in dict.fromkeys(r.threshold for r in asked if r.threshold is not None):
+        if whole.score.size and not whole.score[-1] <= cut <= whole.score[0]:
+            which = (
+                "no score reaches" if cut > whole.score[0] else "all scores are above"
+            )
+            ends = f"{whole.score[-1]:.4g} to {whole.score[0]:.4g}"
+            said.append(f"The scores run from {ends}: {which} the threshold {cut:g}.")
+    return said
 
 
 def _clusters(given: Any, panels: Mapping[str, Panel]) -> dict[str, Any]:
@@ -506,7 +537,12 @@ def _decide(claims: Sequence[_Claim], alpha: float, adjust: str) -> list[Verdict
 
 def _beyond(claim: _Claim, alpha: float, way: int) -> bool:
     """Is the whole one-sided interval on the good (way 1) or the bad (-1) side?"""
-    i = claim.limits(alpha)
+    try:
+        i = claim.limits(alpha)
+    except NotEnoughCases as err:
+        group = claim.group.replace("=", " = ", 1)
+        where = f"In {group}: " if group else ""
+        raise NotEnoughCases(f"{where}{err}") from None
     good = claim.side * way
     return i.low > claim.bound if good > 0 else i.high < claim.bound
 

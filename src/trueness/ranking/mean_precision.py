@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +15,6 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.records import Estimate
 from trueness.counts.answers import of_tally
-from trueness.counts.placements import pooled_moments
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.counts.weights import remark
@@ -105,7 +106,7 @@ def average_precision(
     asked = asked._replace(stratified=prevalence is not None)
     if method == "logit":
         odds = 1.0 if share is None else (1 - share) / share * t.n_pos / t.n_neg
-        found = (_weighted if t.weighted else _by_influence)(t, odds, asked)
+        found = (_weighted if t.weighted else _by_jackknife)(t, odds, asked)
     else:
         found = resampled(t, asked, method)
     notes = found.notes + remark(t)
@@ -125,74 +126,174 @@ def _average_precisions(neg: Array, pos: Array, share: float | None) -> Floats:
     return np.asarray(np.divide(total, found, out=out, where=found > 0))
 
 
-def _by_influence(t: Tally, odds: float, asked: Resampling) -> Estimate:
-    """Make the interval on the logit scale, about the value less its bias."""
-    s = _spread(t, odds, fixed=asked.stratified)
+def _by_jackknife(t: Tally, odds: float, asked: Resampling) -> Estimate:
+    r"""Make the interval on the logit scale, about the value less its bias.
+
+    With :math:`T = (g(\hat\theta) - g(\theta)) / \hat s_g`, the upper end of level
+    :math:`\alpha` that errs by :math:`O(1/n)` and not :math:`O(1/\sqrt n)` lies at
+
+    .. math:: g(\hat\theta) + \hat s_g \{z + (a + c) + (2a + c_g) z^2\}
+
+    DiCiccio and Efron (1996), sec. 4: a is the acceleration, c the curvature of AP in
+    the direction of the changes that single cases make, and :math:`c_g = c + s g''/2g'`
+    that of its logit. The bias is taken off before.
+    """
+    if min(t.n_pos, t.n_neg) < 2:
+        return unseen(t, asked, asked.value(t), "logit", math.nan)
+    s = _left_out(t, odds, fixed=asked.stratified)
     if not s.sd > 1e-12 or s.value >= 1:
         return unseen(t, asked, s.value, "logit", s.sd)
     centre = min(max(s.value - s.bias, 1e-3 * s.value), 1 - 1e-3 * (1 - s.value))
-    quantile = float(student_quantile(s.df, asked.level))
-    low, high = logit_ends(centre, math.hypot(s.sd, s.bias), quantile)
+    bend = -0.5 * s.sd * (1 - 2 * centre) / (centre * (1 - centre))  # of the logit
+    # beyond a half the expansion says nothing: few cases, and nearly all alike
+    shift, skew = np.clip([s.a + s.c, 2 * s.a + s.c + bend], -0.5, 0.5)
+    z = NormalDist().inv_cdf((1 + asked.level) / 2)
+    quantile, sd = float(student_quantile(s.df, asked.level)), math.hypot(s.sd, s.bias)
+    low, _ = logit_ends(centre, sd, quantile * _stretch(-skew * z) - shift)
+    _, high = logit_ends(centre, sd, quantile * _stretch(skew * z) + shift)
     low, high = min(low, s.value), max(high, s.value)
     return Estimate(s.value, low, high, asked.level, "logit", s.sd)
 
 
+def _stretch(x: float) -> float:
+    """Give 1 + x to first order, so that z times it grows with z for either sign."""
+    return 1 + x if x >= 0 else 1 / (1 - x)
+
+
 class _PrecisionSpread(NamedTuple):
-    """AP, how far other samples would be from it, its bias, degrees of freedom."""
+    """AP, how far other samples would be from it, and how lopsided they are."""
 
     value: float
     sd: float
     bias: float
+    a: float  # acceleration: a sixth of the skewness of the changes
+    c: float  # curvature of AP in the direction of the changes
     df: float
 
 
-def _spread(t: Tally, odds: float, *, fixed: bool) -> _PrecisionSpread:
-    r"""How far would other samples be from this AP? One walk down the rows.
+class _Walk(NamedTuple):
+    """The rows of a block: positives, negatives, both down to a row, terms of AP."""
 
-    With T true and F false positives (times the odds k) up to a row, S = T + F and
-    precision T/S, one more case of row j changes P times AP by
+    pos: Array
+    neg: Array
+    tp: Array
+    fp: Array
+    kept: list[Floats]  # terms of rows above a positive, and a negative, left out
+    cut: list[Floats]  # terms of its own row and those below
 
-    .. math:: l_+ = \frac{T_j}{S_j} + \sum_{i \ge j} \frac{p_i F_i}{S_i^2} - AP, \qquad
-              l_- = -k \sum_{i \ge j} \frac{p_i T_i}{S_i^2},
 
-    with p positives in a row. A sum from j on is a constant less the sum before j. When
-    the class counts are fixed the means of both classes are taken off; when they are
-    random nothing is, since all effects add up to zero. The bias is half the sum of the
-    second derivatives by each case,
-
-    .. math:: \frac1P \sum_i p_i \frac{F_i}{S_i^2} \left(1 - \frac{T_i}{P}
-              + (k - 1) \frac{T_i}{S_i}\right).
-    """
-    gains, losses = [], []
-    total = bias = hit = miss = 0.0
+def _walk(t: Tally, odds: Floats) -> Iterator[_Walk]:
+    """Go down the rows; the two odds are those without a positive, and a negative."""
     tp = fp = 0
     for b in blocks(len(t)):
         pos, neg = t.pos[b], t.neg[b]
         tps, fps = np.cumsum(pos) + tp, np.cumsum(neg) + fp
         tp, fp = tps[-1], fps[-1]
-        flagged = tps + odds * fps
-        precision, share = tps / flagged, pos / flagged
-        total += float((pos * precision).sum())
-        hits = share * precision
-        misses = share - hits
-        gains.append(_moments(precision + misses - np.cumsum(misses) - miss, pos))
-        losses.append(_moments(np.cumsum(hits) - hits + hit, neg))
-        hit, miss = hit + float(hits.sum()), miss + float(misses.sum())
-        bias += float(misses @ (1 - tps / t.n_pos + (odds - 1) * precision))
-    value = total / t.n_pos
-    (_, gain, up), (_, loss, down) = (
-        pooled_moments(np.array(x)) for x in (gains, losses)
-    )
-    # the sums were taken before j: what is missing is one constant for each class
-    squares = np.array([up, odds**2 * down])
-    sizes = np.array([t.n_pos, t.n_neg])
+        kept = [pos * tps / np.maximum(tps + k * fps, 1e-300) for k in odds]
+        less = np.maximum(tps - 1, 0), np.maximum(fps - 1, 0)
+        under = np.maximum(less[0] + odds[0] * fps, 1e-300)
+        other = np.maximum(tps + odds[1] * less[1], 1e-300)
+        cut = [pos * less[0] / under, pos * tps / other]
+        yield _Walk(pos, neg, tps, fps, kept, cut)
+
+
+def _left_out(t: Tally, odds: float, *, fixed: bool) -> _PrecisionSpread:
+    r"""How does AP change without each of the cases? Two walks down the rows.
+
+    With T true and F false positives up to a row, P times AP is the sum of
+    :math:`p_i T_i / (T_i + k F_i)` over rows with p positives. Without one positive of
+    row j, the terms below j are :math:`p_i (T_i - 1) / (T_i - 1 + k F_i)`; without one
+    negative :math:`p_i T_i / (T_i + k (F_i - 1))`: sums down to j and from j on give
+    the jackknife exactly, in O(m). When the class counts are fixed, each class is a
+    sample of its own, and k, the odds by which negatives count, changes with its size.
+    """
+    n_pos, n_neg = int(t.n_pos), int(t.n_neg)
+    sizes = np.array([n_pos, n_neg])
+    each = np.array([(n_pos - 1) / n_pos, n_neg / (n_neg - 1)]) if fixed else np.ones(2)
+    value, below, means = _whole_and_means(t, odds, odds * each)
+    n = sizes.sum()
     if fixed:
-        squares = squares * sizes / np.maximum(sizes - 1, 1)
+        bias = float((sizes - 1) @ (means - value))
     else:
-        means = np.array([gain + miss - value, odds * (loss - hit)])
-        squares = (squares + sizes * means**2) * sizes.sum() / (sizes.sum() - 1)
-    sd = math.sqrt(squares.sum()) / t.n_pos if sizes.min() > 1 else math.nan
-    return _PrecisionSpread(value, sd, bias / t.n_pos, _freedom(squares, sizes))
+        means = np.full(2, sizes @ means / n)
+        bias = float((n - 1) * (means[0] - value))
+    powers, second = _changes(t, odds, odds * each, below, means, value)
+    lost = (sizes - 1) / sizes if fixed else np.full(2, (n - 1) / n)
+    square, cube, fourth = powers.sum(axis=0)
+    if not square > 0:
+        return _PrecisionSpread(value, 0.0, bias, 0.0, 0.0, 1.0)
+    # the variance of a variance is that of squares: few large changes tell little
+    df = 2 / max(fourth / square**2 - 1 / n, 1e-9)
+    skew, curve = cube / (6 * square**1.5), second / (2 * square**1.5)
+    sd = math.sqrt(lost @ powers[:, 0])
+    return _PrecisionSpread(value, sd, bias, skew, curve, max(1.0, df))
+
+
+def _whole_and_means(
+    t: Tally, odds: float, each: Floats
+) -> tuple[float, Floats, Floats]:
+    """Give AP, the sums of all terms with a case less, and the mean AP without one.
+
+    Counted by terms, not by cases: a term is kept as it is for the cases below it and
+    cut for those above.
+    """
+    total, below, means = 0.0, np.zeros(2), np.zeros(2)
+    n_pos, n_neg = int(t.n_pos), int(t.n_neg)
+    for w in _walk(t, each):
+        whole = w.pos * w.tp / np.maximum(w.tp + odds * w.fp, 1e-300)
+        total += float(whole.sum())
+        below += [float(cut.sum()) for cut in w.cut]
+        above = w.tp - 1, w.fp  # a positive is cut by all others, not by itself
+        means[0] += float(w.kept[0] @ (n_pos - w.tp) + w.cut[0] @ above[0])
+        means[1] += float(w.kept[1] @ (n_neg - w.fp) + w.cut[1] @ above[1])
+    means /= np.array([n_pos * (n_pos - 1), n_neg * n_pos], np.float64)
+    return total / n_pos, below, means
+
+
+def _changes(
+    t: Tally,
+    odds: float,
+    each: Floats,
+    below: Floats,
+    means: Floats,
+    value: float,
+) -> tuple[Floats, float]:
+    r"""Give sums of powers 2, 3, 4 of the changes by class, and AP's second derivative.
+
+    It is taken in the direction d of the changes, with counts :math:`p (1 + h d)`: with
+    :math:`X = k (T' F - T F') / S^2` the slope of T/S,
+
+    .. math:: A' = \sum p (d\,T/S + X), \quad A'' = \sum 2 p X (d - S'/S), \quad
+        AP'' = \frac{A''}{P} - \frac{2 A' P'}{P^2} + \frac{2\,AP\,P'^2}{P^2}.
+    """
+    powers = np.zeros((2, 3))
+    kept, cut, turned = np.zeros(2), np.zeros(2), np.zeros(2)
+    first = second = 0.0
+    n_pos = int(t.n_pos)
+    for w in _walk(t, each):
+        d = []
+        for k, size in enumerate((n_pos - 1, n_pos)):
+            up, down = np.cumsum(w.kept[k]), np.cumsum(w.cut[k])
+            left = kept[k] + up - w.kept[k] + below[k] - cut[k] - down + w.cut[k]
+            if k == 0:  # the case itself is gone from its row
+                left = left - w.cut[0] / np.maximum(w.pos, 1)
+            d.append(means[k] - left / size)
+            kept[k] += up[-1]
+            cut[k] += down[-1]
+        counts = w.pos, w.neg
+        for k in (0, 1):
+            square = counts[k] * d[k] ** 2
+            powers[k] += [float(square.sum()), square @ d[k], square @ d[k] ** 2]
+        tps, fps = (
+            np.cumsum(c * x) + y for c, x, y in zip(counts, d, turned, strict=True)
+        )
+        turned = np.array([tps[-1], fps[-1]])
+        flagged = np.maximum(w.tp + odds * w.fp, 1e-300)
+        slope = odds * (tps * w.fp - w.tp * fps) / flagged**2
+        first += float(w.pos @ (d[0] * w.tp / flagged + slope))
+        second += float(2 * w.pos * slope @ (d[0] - (tps + odds * fps) / flagged))
+    more = turned[0] / n_pos
+    return powers, second / n_pos - 2 * first / n_pos * more + 2 * value * more**2
 
 
 # cells (rows times cases left out) that the jackknife of weighted cases may take
@@ -241,16 +342,3 @@ def _without(t: Tally, asked: Resampling, heavy: Array) -> Floats:
         whole[some, at] -= square[at] / own[at]
         left.append(np.maximum(whole, 0.0))
     return asked.value(t) - asked.statistic(left[1], left[0])
-
-
-def _freedom(squares: Floats, sizes: Array) -> float:
-    """Give Satterthwaite's degrees of freedom, at least one."""
-    doubt = float((squares**2 / np.maximum(sizes - 1, 1)).sum())
-    return max(1.0, float(squares.sum()) ** 2 / doubt) if doubt > 0 else 1e9
-
-
-def _moments(values: Floats, weight: Array) -> tuple[int, float, float]:
-    """Give number, mean and sum of squares about the mean."""
-    n = int(weight.sum())
-    mean = float((weight * values).sum()) / max(n, 1)
-    return n, mean, float((weight * (values - mean) ** 2).sum())
