@@ -276,11 +276,15 @@ def _hidden(share: Floats, mean: float, sd: float, rho: float) -> Floats:
 
 
 def softened_auc(t: Tally) -> float:
-    """Give the AUC, with half a pair turned round where all pairs agree."""
+    """Give the AUC, with half a pair turned round where all pairs agree.
+
+    It is never 1, however many pairs there are.
+    """
     p = placements(t)
     pairs = t.n_pos * t.n_neg
     if p.auc == 1:
-        return (pairs - 0.5) / pairs if pairs > 1 else 0.75
+        most = math.nextafter(1, 0)
+        return min((pairs - 0.5) / pairs, most) if pairs > 1 else 0.75
     if p.auc == 0:
         return 0.5 / pairs if pairs > 1 else 0.25
     return p.auc
