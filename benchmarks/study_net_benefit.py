@@ -1,11 +1,13 @@
-"""Do the intervals of ``decision_curve`` hold the net benefit of the population?
+"""Do the intervals of decision curves and cost curves hold the truth?
 
     python benchmarks/study_net_benefit.py [SAMPLES]
 
 Cohorts (the number of positives is random) of two normal distributions, scores that are
 the true probabilities. Share of 95 % intervals of the net benefit and of the
 standardised net benefit that hold the truth, smallest and largest over the thresholds
-0.05, 0.1, 0.2, 0.4 and 0.6 at which something is flagged in the population.
+0.05, 0.1, 0.2, 0.4 and 0.6 at which something is flagged in the population; and of the
+intervals of ``cost_curve`` (a quarter of the samples) that hold the cost of the chosen
+threshold, over the weights 0.1, 0.3, 0.5, 0.7 and 0.9.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from scipy.special import ndtr
 import trueness
 
 AT = np.array([0.05, 0.1, 0.2, 0.4, 0.6])
+WEIGHT = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
 
 
 class Row(NamedTuple):
@@ -27,14 +30,21 @@ class Row(NamedTuple):
     shift: float
     net_benefit: str
     standardised: str
+    cost: str
 
 
 def rows(samples: int = 1000):
     for n, share, shift in [
+        (60, 0.5, 1.5),
+        (80, 0.2, 1.0),
         (100, 0.3, 1.0),
+        (150, 0.3, 2.0),
         (200, 0.1, 1.5),
+        (250, 0.05, 1.5),
         (300, 0.2, 1.5),
+        (400, 0.1, 0.7),
         (500, 0.5, 0.7),
+        (700, 0.02, 2.0),
         (1000, 0.05, 2.0),
         (3000, 0.1, 1.0),
     ]:
@@ -42,8 +52,8 @@ def rows(samples: int = 1000):
         cut = np.log(AT / (1 - AT) * (1 - share) / share) / shift + shift / 2
         tpr, fpr = ndtr(shift - cut), ndtr(-cut)
         truth = share * tpr - (1 - share) * AT / (1 - AT) * fpr
-        hits, standard = np.zeros(AT.size), np.zeros(AT.size)
-        for _ in range(samples):
+        hits, standard, cost = np.zeros(AT.size), np.zeros(AT.size), []
+        for k in range(samples):
             y = rng.random(n) < share
             y[:2] = False, True
             x = rng.normal(size=n) + shift * y
@@ -53,6 +63,12 @@ def rows(samples: int = 1000):
             hits += (d.low <= truth) & (truth <= d.high)
             low, high = d.standardised_low, d.standardised_high
             standard += (low <= truth / share) & (truth / share <= high)
+            if k % 4 == 0:
+                c = trueness.cost_curve(y, x, weight=WEIGHT)
+                miss, alarm = ndtr(c.threshold - shift), ndtr(-c.threshold)
+                true = WEIGHT * miss + (1 - WEIGHT) * alarm
+                cost.append((c.low <= true) & (true <= c.high))
+        held = np.mean(cost, axis=0)
         seen = share * tpr * n >= 5  # with fewer expected there is little to see
         yield Row(
             n,
@@ -61,6 +77,7 @@ def rows(samples: int = 1000):
             f"{min(hits[seen]) / samples:.3f} to {max(hits[seen]) / samples:.3f}",
             f"{min(standard[seen]) / samples:.3f} to "
             f"{max(standard[seen]) / samples:.3f}",
+            f"{min(held):.3f} to {max(held):.3f}",
         )
 
 

@@ -20,9 +20,11 @@ from trueness._core.checks import options as _options
 from trueness._core.isotonic import concave_corners
 from trueness._core.records import Answer
 from trueness.counts.answers import of_tally
+from trueness.counts.resampling import Seed, replicates
 from trueness.counts.values import Tally
 from trueness.counts.weights import equal_cases, heaviest, sizes, student_factor
 from trueness.metrics.confusion import sweep
+from trueness.ranking.bands import few_rows, running_shares
 from trueness.threshold.cuts import thresholds_of
 
 
@@ -62,7 +64,11 @@ class CostCurve(Answer):
 
 @of_tally(weights=True)
 def cost_curve(
-    t: Tally, *, weight: ArrayLike | None = None, level: float = 0.95
+    t: Tally,
+    *,
+    weight: ArrayLike | None = None,
+    level: float = 0.95,
+    rng: Seed = 0,
 ) -> CostCurve:
     r"""How low can the cost of errors be, whatever the prevalence and costs are?
 
@@ -81,18 +87,23 @@ def cost_curve(
         cases are given to :func:`tally`, or by ``sample_weight=``.)
     level
         Confidence level of the intervals.
+    rng
+        Seed or generator of the samples in which the choice is repeated.
 
     Notes
     -----
-    The interval is for the cost of the chosen threshold, as if the threshold had been
-    fixed before: Wilson intervals of both rates, combined by Zou and Donner's method.
-    :func:`validate_threshold` says how optimistic the choice is. Of several thresholds
-    with equal cost the one that flags the fewest cases is given. The time is O(m) for m
+    The interval is for the cost of the chosen threshold in the population. Wilson
+    intervals of both rates are combined by Zou and Donner's method, moved by the
+    optimism of the choice and widened where the choice varies: the threshold is chosen
+    again in 200 bootstrap samples and its cost there is compared with that among all
+    cases (Efron 1983), as in :func:`validate_threshold`. Of several thresholds with
+    equal cost the one that flags the fewest cases is given. The time is O(m) for m
     distinct scores.
 
     References
     ----------
     Drummond, Holte 2006, Mach. Learn. 65:95, doi:10.1007/s10994-006-8199-5.
+    Efron 1983, J. Am. Stat. Assoc. 78:316, doi:10.2307/2288636.
     Zou, Donner 2008, Stat. Med. 27:1693, doi:10.1002/sim.3095.
 
     Examples
@@ -115,11 +126,12 @@ def cost_curve(
     sure = Certainty(t, score[np.maximum(at, 1) - 1], at > 0, level)
     rates = sure.rate("fn", "pos"), sure.rate("fp", "neg")
     below, above = _spread((w, 1 - w), rates, np.zeros(w.size))
+    gain, times = _choice_of_cost(t, w, rng)
     return CostCurve(
         weight=w,
         cost=cost,
-        low=cost - below,
-        high=cost + above,
+        low=np.clip(cost + gain - times * below, 0, cost),
+        high=np.clip(cost + gain + times * above, cost, 1),
         trivial=np.minimum(w, 1 - w),
         threshold=thresholds_of(score, at),
         recall=tp / t.n_pos,
@@ -138,6 +150,38 @@ def _cheapest(tp: Array, fp: Array, w: Floats) -> Ints:
     gain = tp[at] / tp[-1], fp[at] / fp[-1]
     worth = w[:, None] * gain[0] - (1 - w)[:, None] * gain[1]
     return np.asarray(at[np.argmax(worth, axis=1)], dtype=np.int64)
+
+
+def _choice_of_cost(t: Tally, w: Floats, rng: Seed) -> tuple[Floats, Floats]:
+    """How much cheaper does the choice look than it is, and how much wider is a limit?
+
+    A cost that was chosen in a sample, less its cost among all cases, is what the
+    choice makes of chance: its mean is the optimism. Where it varies more than two
+    binomial rates do, limits are wider by the ratio of the standard deviations.
+    """
+    counts = few_rows(t)
+    tp, fp = (running_shares(c) for c in (counts.pos, counts.neg))
+    n_pos, n_neg = (e.number for e in sizes(t))
+    lead, varies = [], []
+    for neg, pos in replicates(counts, _REPEATED, rng):
+        for n, p in zip(neg, pos, strict=True):
+            if not (n.any() and p.any()):
+                continue
+            seen = running_shares(p), running_shares(n)
+            at = _cheapest(*seen, w)
+            there, alarm = tp[at], fp[at]
+            lead.append(w * (there - seen[0][at]) + (1 - w) * (seen[1][at] - alarm))
+            varies.append(
+                w**2 * there * (1 - there) / n_pos
+                + (1 - w) ** 2 * alarm * (1 - alarm) / n_neg
+            )
+    chance = np.mean(varies, axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(chance > 0, np.var(lead, axis=0) / chance, 1.0)
+    return -np.mean(lead, axis=0), np.sqrt(np.maximum(ratio, 1.0))
+
+
+_REPEATED = 200  # samples in which the cheapest threshold is chosen again
 
 
 class WilsonShare(NamedTuple):
