@@ -366,3 +366,27 @@ def test_how_it_reads():
     assert rare.metrics["precision"].value == there["precision"].value
     assert "1 more optimal" in repr(best_threshold(HAND))
     assert "in (1, inf)" in repr(best_threshold(Tally([1.0], neg=[1])))
+
+
+@pytest.mark.parametrize("goal", ["recall", "specificity", "precision", "f1"])
+@pytest.mark.parametrize("bound", [(), "flagged <= 12", "precision >= 0.4"])
+def test_no_optimal_threshold_is_better_in_one_error_and_worse_in_none(goal, bound):
+    rng = np.random.default_rng(8)
+    for _ in range(40):
+        y, s = rng.random(30) < 0.5, rng.integers(0, 12, 30) + rng.integers(0, 3, 30)
+        try:
+            point = trueness.best_threshold(y, s + 2 * y, goal, bound)
+        except (trueness.Infeasible, trueness.NotEnoughCases):
+            continue
+        best = [trueness.confusion(y, s + 2 * y, high) for _, high in point.intervals]
+        mine = point.confusion
+        for other in best:
+            worse = other.fp > mine.fp or other.fn > mine.fn
+            assert worse or (other.fp, other.fn) == (mine.fp, mine.fn)
+
+
+def test_of_equal_recalls_the_one_with_fewer_false_positives_is_taken():
+    # two positives found at 3 and at 2; the last two cannot be, by the constraint
+    t = Tally([4, 3, 2, 1], pos=[1, 1, 0, 2], neg=[0, 0, 2, 9])
+    point = trueness.best_threshold(t, "recall", "flagged <= 5")
+    assert (point.confusion.tp, point.confusion.fp) == (2, 0)

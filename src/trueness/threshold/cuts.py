@@ -313,12 +313,23 @@ def best_cuts(cuts: Cuts, metric: Metric, allowed: Array) -> Ints:
     return at[exact_values(cuts, metric, at).best()]
 
 
+def _undominated(seen: Confusion, at: Ints) -> Ints:
+    """Leave out cuts with more false positives, or fewer true ones, for nothing."""
+    # both counts only rise along the cuts: equal ones stand together
+    tp, fp = seen.tp[at], seen.fp[at]
+    least = fp[np.searchsorted(tp, tp, side="left")]
+    most = tp[np.searchsorted(fp, fp, side="right") - 1]
+    return np.asarray(at[(fp == least) & (tp == most)])
+
+
 def most_balanced(cuts: Cuts, at: Ints) -> int:
     """Which of several cuts flags nearest to as many cases as are positive?
 
     The smallest absolute difference of false positives and false negatives; then the
-    one that flags fewer.
+    one that flags fewer. A cut that makes an error more than another one of them, and
+    none less, is never taken.
     """
+    at = _undominated(cuts.seen, at)
     fp, fn = cuts.used[at].fp, cuts.used[at].fn
     if cuts.counted:
         tp, fp = cuts.seen.tp[at], cuts.seen.fp[at]

@@ -263,9 +263,11 @@ def best_threshold(
     -----
     The thresholds that flag the same cases are an interval (low, high]. Of several
     optimal thresholds, the one is returned at which the number of flagged cases is
-    closest to the number of positives (smallest abs(fp - fn), then fewer flagged); the
-    middle of its interval is given, and ``intervals`` has the others. The threshold
-    that flags nothing is +inf; the one that flags everything is the lowest score.
+    closest to the number of positives (smallest abs(fp - fn), then fewer flagged), but
+    none that has more false positives than another with the same true positives, or
+    fewer true positives with the same false ones; the middle of its interval is given,
+    and ``intervals`` has the others. The threshold that flags nothing is +inf; the one
+    that flags everything is the lowest score.
 
     Equal values are recognised in whole numbers, with 0.7 meaning seven tenths; only
     sums with square roots (mcc, g_mean) are compared to 30 digits. An undefined value
