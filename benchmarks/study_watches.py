@@ -181,8 +181,8 @@ def judged_delays(streams, rng):
 
 def delays(streams, rng):
     """Recall must be .90 and falls at once: how many positives until the alarm?"""
-    print("\n| recall falls to | watch, median positives | fixed test, 80 % power |")
-    print("| --- | --- | --- |")
+    print("\n| recall falls to | watch, median positives | fixed test | daily test |")
+    print("| --- | --- | --- | --- |")
     for true in (0.88, 0.85, 0.80):
         x = rng.random((streams, 20_000)) < true
         n = np.arange(1, 20_001)
@@ -191,7 +191,80 @@ def delays(streams, rng):
         sizes = np.unique(np.geomspace(10, 20_000, 400).astype(int))
         cut = binom.ppf(0.05, sizes, 0.9) - 1
         fixed = sizes[np.argmax(binom.cdf(cut, sizes, true) >= 0.8)]
-        print(f"| {true:.2f} | {int(np.median(first)):,} | {fixed:,} |")
+        days = np.arange(50, 20_001, 50)  # 50 positives a day, a 5 % test every day
+        lost = binom.cdf(x.cumsum(1)[:, days - 1], days, 0.9) <= 0.05
+        daily = days[np.where(lost.any(1), lost.argmax(1), -1)]
+        both = int(np.median(first)), fixed, int(np.median(daily))
+        print(f"| {true:.2f} | " + " | ".join(f"{v:,}" for v in both) + " |")
+
+
+DAYS, PER_DAY = 365, 50
+
+
+def drifting(rng, streams, recall):
+    """Positives found by day so far, when the true recall of a day is given."""
+    return rng.binomial(PER_DAY, np.broadcast_to(recall, (streams, DAYS))).cumsum(1)
+
+
+def drifts(streams, rng):
+    """A year of 50 positives a day, recall at least .9: what does the watch see?"""
+    day = np.arange(DAYS)
+    late = day >= 180
+    kinds = {
+        "falls to .85 on day 1": np.full(DAYS, 0.85),
+        "is .90 and falls to .85 on day 181": np.where(late, 0.85, 0.90),
+        "is .93 and falls to .85 on day 181": np.where(late, 0.85, 0.93),
+        "is .93 and falls to .70 on day 181": np.where(late, 0.70, 0.93),
+        "slides from .93 to .85 over the year": 0.93 - 0.08 * day / DAYS,
+        "season: .90 plus or minus .03": 0.90 + 0.03 * np.sin(2 * np.pi * day / DAYS),
+        "season that begins low": 0.90 - 0.03 * np.sin(2 * np.pi * day / DAYS),
+        "one week at .60, else .92": np.where((day >= 100) & (day < 107), 0.6, 0.92),
+    }
+    n = PER_DAY * (day + 1)
+    print("\n| true recall | ever an alarm | median day of the alarm | since day 181 |")
+    print("| --- | --- | --- | --- |")
+    for name, recall in kinds.items():
+        whole = drifting(rng, streams, recall)
+        path = share_paths(whole, n, 0.9) >= LINE
+        new = whole[:, 180:] - whole[:, [179]]  # a watch that was begun anew that day
+        fresh = share_paths(new, n[: DAYS - 180], 0.9) >= LINE
+        cells = [
+            f"{p.any(1).mean():.2f}, day {d + np.median(p.argmax(1)[p.any(1)]):.0f}"
+            if p.any()
+            else "0"
+            for p, d in ((path, 1), (fresh, 181))
+        ]
+        print(f"| {name} | " + " | ".join(cells) + " |")
+
+
+def shifts(streams, rng):
+    """Prevalence falls from .3 to .15 alone; one of five groups falls to .80."""
+    n, recall, fpr = 200, 0.9, 0.1
+    for share in (0.3, 0.15):
+        pos = rng.binomial(n, share, (streams, DAYS))
+        tp, fp = rng.binomial(pos, recall), rng.binomial(n - pos, fpr)
+        ppv = 0.3 * recall / (0.3 * recall + 0.7 * fpr)
+        kinds = {
+            "recall": (tp, pos, recall),
+            "precision": (tp, tp + fp, ppv),
+            "flagged share at least": (tp + fp, n + 0 * pos, 0.3 * recall + 0.7 * fpr),
+        }
+        for name, (k, m, bound) in kinds.items():
+            path = share_paths(k.cumsum(1), m.cumsum(1), bound) >= LINE
+            first = np.where(path.any(1), path.argmax(1) + 1, np.inf)
+            print(
+                f"| {share} | {name} | {path.any(1).mean():.3f} | {np.median(first)} |"
+            )
+    k = rng.binomial(10, np.array([0.92] * 4 + [0.80])[:, None], (streams, 5, DAYS))
+    m = 10 * np.arange(1, DAYS + 1)
+    whole = share_paths(k.sum(1).cumsum(1), 5 * m, 0.9) >= LINE
+    parts = share_paths(k.cumsum(2), m, 0.9) >= LINE + np.log(5)
+    for name, path in (("all cases", whole), ("five groups", parts.any(1))):
+        first = np.where(path.any(1), path.argmax(1) + 1, np.inf)
+        print(
+            f"| one of five falls | {name} | {path.any(1).mean():.3f} | "
+            f"{np.median(first)} |"
+        )
 
 
 def daily(streams, rng):
@@ -451,4 +524,6 @@ elif __name__ == "__main__":
     delays(min(number, 300), generator)
     judged_delays(min(number, 100), generator)
     daily(2000, generator)
+    drifts(400, generator)
+    shifts(400, generator)
     cost(generator)

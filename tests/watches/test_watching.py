@@ -274,6 +274,33 @@ def test_the_command_line(tmp_path, monkeypatch):
     assert Path("w.svg").read_text().startswith("<svg")
 
 
+def test_a_file_under_another_name_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(9)
+    frame = pd.DataFrame({"y": rng.integers(0, 2, 60), "p": rng.random(60)})
+    frame["site"] = np.where(rng.random(60) < 0.5, "north", "south")
+    frame.to_csv("monday.csv", index=False)
+    frame.to_csv("2026-11-16T00:30:00+02:00.csv", index=False)
+    frame.head(3).to_csv("few.csv", index=False)
+    frame.head(3).to_csv("again.csv", index=False)
+    begin = ["--metric", "auc", "--at-least", "0.1"]
+    for state, by in (("one.json", []), ("groups.json", ["--by", "site"])):
+
+        def run(file, *words, state=state):
+            columns = ["--label", "y", "--score", "p"]
+            return CliRunner().invoke(app, ["watch", state, file, *columns, *words])
+
+        assert run("monday.csv", *begin, *by).exit_code == 0
+        for other in ("./monday.csv", "2026-11-16T00:30:00+02:00.csv"):
+            done = run(other)
+            assert done.exit_code == 2
+            assert "exactly the cases of the batch 'monday.csv'" in done.stderr
+        assert trueness.load_watch(state).looks == 1
+        assert run("./monday.csv", "--name", "another day").exit_code == 0
+        # three cases may well be equal
+        assert [run(f).exit_code for f in ("few.csv", "again.csv")] == [0, 0]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -129,6 +129,13 @@ def watch(
         t = count(source.rows, **columns)
         parts = t if by is None else count(source.rows, by=by, **columns)
         before = held.looks
+        again = held.twin(parts) if name is None else None
+        if again not in (None, source.name):
+            raise InputError(
+                f"{source.name} has exactly the cases of the batch {again!r}, which "
+                f"was counted before. If these are other cases, add --name with a "
+                f"name of their own."
+            )
         held.update(parts, name=name or source.name)
         held.save(state)
     request = Request(source, chosen, source.rows, 0.95, 0)

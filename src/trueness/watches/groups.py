@@ -133,6 +133,12 @@ class GroupWatch:
             self._since = name if name is not None else f"look {self._looks}"
         return self
 
+    def twin(self, parts: Mapping[Any, Any]) -> str | None:
+        """Name the batch that had exactly the cases of one of these groups."""
+        known = ((self.groups.get(str(g)), x) for g, x in parts.items())
+        found = (one.twin(x) for one, x in known if one is not None)
+        return next((name for name in found if name is not None), None)
+
     def _counted(self, batch: tuple[Any, ...], columns: dict[str, Any]) -> Any:
         frames = door("data.frames")
         columns = {"by": self._by, **columns}

@@ -241,6 +241,18 @@ class Watch:
             return None
         return late
 
+    def twin(self, x: Tally | Panel) -> str | None:
+        """Name the batch that had exactly these cases, if chance can hardly explain it.
+
+        Batches of a few distinct outputs are often equal; only longer ones are
+        compared.
+        """
+        if len(outputs(x)) < _LONG:
+            return None
+        mark = _fingerprint(x)
+        kept = self._state["batches"].items()
+        return next((name for name, held in kept if held["mark"] == mark), None)
+
     def _remember(self, x: Tally | Panel, name: str | None) -> None:
         """Keep what was counted under this name, for a file that comes twice."""
         if name is not None:
@@ -564,6 +576,7 @@ def look(about: dict[str, Any], state: dict[str, Any], name: str | None) -> None
 
 
 _KEPT = 2000
+_LONG = 20  # distinct outputs from which on two batches are not equal by chance
 
 
 def _of_share(
