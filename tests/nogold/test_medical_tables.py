@@ -30,7 +30,9 @@ def test_posteriors_are_those_of_jags(name):
         mean, sd, error = JAGS[name][label]
         ours = 1 - s["mean"][i] if label.startswith("beta") else s["mean"][i]
         assert abs(ours - mean) < 4 * np.hypot(error, s["mcse"][i]), label
-        assert s["sd"][i] == pytest.approx(sd, rel=0.08), label
+        # a standard deviation from m independent draws is known to 1 / sqrt(2 m)
+        scatter = error / sd / np.sqrt(2)
+        assert s["sd"][i] == pytest.approx(sd, rel=0.04 + 4 * scatter), label
 
 
 def _as_in_bugs(label, post):

@@ -146,7 +146,7 @@ RUNS = {
     "pleural_dayton1998": (TABLE, 20_000),
     "pathologists_holmquist1967": (TABLE, 20_000),
     "dentists_espeland1989": (TABLE, 20_000),
-    "hiv_alvord1988": (EFFECT, 10_000),
+    "hiv_alvord1988": (EFFECT, 4_000),
 }
 
 if __name__ == "__main__":
