@@ -16,6 +16,7 @@ from scipy.special import ndtri
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.numbers import counted
 from trueness._core.records import Record
 from trueness.counts.answers import whole_cases
 from trueness.counts.values import Panel
@@ -216,7 +217,7 @@ def _from_panel(panel: Any) -> tuple[Floats, Votes, tuple[str, ...]]:
         )
     b = _truth.mode(_truth.Labelled(v.x, v.pos, v.neg))
     known = int(v.pos.sum() + v.neg.sum())
-    note = f"The judges are assumed to be as accurate as {known:,} labels show."
+    note = f"The judges are assumed to be as accurate as {counted(known, 'label')} say."
     return _truth.probabilities(b[None], v.x)[0], v, (note,)
 
 
