@@ -5,6 +5,7 @@ import pytest
 from scipy.special import expit
 
 import trueness
+from trueness.nogold import truth_given_votes as truth
 from trueness.nogold.sentences import difference_sentences, rate_sentences
 
 
@@ -66,6 +67,27 @@ def test_right_although_judges_share_their_errors(how):
         r = trueness.prevalence(trueness.panel(y, x), labelled=word, rng=i)
         held += r.low <= 0.8 <= r.high
     assert held >= 34  # of 40; 38 are expected, 33 or fewer have a chance of 1 in 300
+
+
+def test_draws_have_the_spread_of_the_sandwich(rng):
+    """Case by case: I^-1 M I^-1, with M from squared residuals and leverages."""
+    x = rng.integers(0, 2, (300, 3)) - 0.5
+    y = rng.random(300) < expit(x @ [1.0, 0.5, 2.0] + 3 * x[:, 0] * x[:, 1])
+    data = truth.Labelled(x, y.astype(float), 1.0 - y)
+    mode, information = truth.mode_and_information(data)
+    inverse, middle = np.linalg.inv(information), information.copy()
+    few = min(y.sum(), 300 - y.sum())
+    for row, label in zip(x, y, strict=True):
+        z = np.r_[1.0, row]
+        p = expit(z @ mode)
+        h = p * (1 - p) * (z @ inverse @ z)
+        change = (label - p) ** 2 / (1 - h) ** 2 - p * (1 - p)
+        middle += few / (few + 10) * change * np.outer(z, z)
+    stretch = truth._stretch(data, mode, information)
+    sandwich = inverse @ middle @ inverse
+    assert stretch @ inverse @ stretch.T == pytest.approx(sandwich, rel=1e-9)
+    draws = truth.coefficients(data, rng, 20_000)
+    assert np.diag(np.cov(draws.T)) == pytest.approx(np.diag(sandwich), rel=0.12)
 
 
 def test_verdicts_alone_are_not_called_a_corrected_rate(rng):
