@@ -1,12 +1,13 @@
 """Do reader studies keep their level, and is planned power reached?
 
-    python benchmarks/study_readers.py [size | margin | plan] [STUDIES]
+    python benchmarks/study_readers.py [size | groups | margin | plan] [STUDIES]
 
 Studies by the model of Roe and Metz (1997): variances of readers .01, of their
 interplay with treatments as given, of cases .3, cases and treatments .3, cases and
 readers .2, and the rest .2, so that the scores of a class have variance 1 and the AUC
 of a reader with shift m is Phi(m / sqrt(2)). ``size``: shares of p < 0.05 for equal
-treatments. ``margin``: the first treatment is worse by exactly the margin; shares of
+treatments; ``groups``: for groups of readers with cases of their own, and for missing
+readings. ``margin``: the first treatment is worse by exactly the margin; shares of
 studies that call it non-inferior or equivalent. ``plan``: power that ``plan_readers``
 promises, from components that are means over many pilot studies, and the share of new
 studies that find the difference. Tables are in docs/maths/readers.md.
@@ -112,6 +113,38 @@ def size(rng: np.random.Generator, studies: int) -> None:
             *(share(one, 0.05) for one in p))  # fmt: skip
 
 
+def split(rng: np.random.Generator, number: int, d: Design, missing: float) -> Any:
+    """Draw groups of readers that have no case in common; leave some readings out."""
+    parts = [study(rng, d) for _ in range(number)]
+    for k, part in enumerate(parts):
+        part["reader"] = part["reader"] + k * d.readers
+        part["case"] = part["case"] + k * sum(d.cases)
+    whole = {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
+    kept = rng.random(whole["case"].size) >= missing
+    return {k: v[kept] for k, v in whole.items()}
+
+
+def groups(rng: np.random.Generator, studies: int) -> None:
+    head("groups", "readers", "cases", "AUC", "interplay", "missing", "jackknife",
+         "delong", "unbiased")  # fmt: skip
+    for number, d, missing in (
+        (2, Design(3, (30, 30), 0.8, 0.05), 0.0),
+        (3, Design(2, (20, 20), 0.86), 0.0),
+        (4, Design(3, (20, 40), 0.7, 0.1), 0.0),
+        (1, Design(5, (40, 40), 0.8, 0.05), 0.15),
+        (2, Design(4, (30, 30), 0.86, 0.02), 0.1),
+    ):
+        p: list[list[float]] = []
+        for _ in range(studies):
+            data = split(rng, number, d, missing)
+            ways = ("jackknife", "delong", "unbiased")
+            found = [trueness.reader_study(data, covariance=way) for way in ways]
+            p.append([f.p_value for f in found])
+        shares = [share(list(one), 0.05) for one in np.transpose(p)]
+        shown = (f"{x:g}" for x in (d.area, d.interplay, missing))
+        row(number, d.readers, d.size, *shown, *shares)
+
+
 def margin(rng: np.random.Generator, studies: int) -> None:
     head("design", "readers", "cases", "AUC", "interplay", "margin", "covariance",
          "non-inferior, 2.5 %", "non-inferior, 5 %", "equivalent, 5 %",
@@ -203,6 +236,6 @@ def plan(rng: np.random.Generator, studies: int) -> None:
 if __name__ == "__main__":
     asked = sys.argv[1] if len(sys.argv) > 1 else "size"
     many = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
-    {"size": size, "margin": margin, "plan": plan}[asked](
+    {"size": size, "groups": groups, "margin": margin, "plan": plan}[asked](
         np.random.default_rng(20261116), many
     )

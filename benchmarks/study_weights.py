@@ -2,6 +2,7 @@
 
     python benchmarks/study_weights.py [SAMPLES]
     python benchmarks/study_weights.py bands [SAMPLES]
+    python benchmarks/study_weights.py validate [SAMPLES]
     python benchmarks/study_weights.py speed [CASES]
 
 Cases of an endless population (30 % positives, normal scores one unit apart; the true
@@ -12,6 +13,7 @@ Share of 95 % intervals that hold the truth; for comparisons of two classifiers 
 equally good, share of p-values below 5 %. ``bands``: whole ROC and precision-recall
 bands, and the mean over their grids of pointwise ones, of the band of the reliability
 curve (a quarter of the samples) and of the decision curve at six thresholds.
+``validate``: a threshold chosen for F1, and what ``validate_threshold`` says of it.
 """
 
 from __future__ import annotations
@@ -173,6 +175,27 @@ def bands(samples: int) -> None:
                 print(f"| {design} | {cv} | {n} | {shares} |", flush=True)
 
 
+def validate(samples: int) -> None:
+    for design, spread, n in (("other", 1, 200), ("other", 2, 200), ("score", 1, 200),
+                              ("class", 2, 200), ("other", 2, 1000)):  # fmt: skip
+        rng, held = np.random.default_rng(5), []
+        for _ in range(samples):
+            y, a, _, w = drawn(rng, design, spread, n)
+            t = trueness.tally(y, a, weight=w)
+            v = trueness.validate_threshold(t, "f1", replicates=150)
+            tpr, fpr = ndtr(SHIFT - v.point.threshold), ndtr(-v.point.threshold)
+            hits, alarms = PREVALENCE * tpr, (1 - PREVALENCE) * fpr
+            truth = {
+                "f1": 2 * hits / (hits + alarms + PREVALENCE),
+                "recall": tpr,
+                "precision": hits / (hits + alarms),
+                "fpr": fpr,
+            }
+            found = {**v.metrics, "f1": v.corrected}
+            held.append([found[k].low <= x <= found[k].high for k, x in truth.items()])
+        print("|", design, spread, n, np.mean(held, axis=0).round(3), "|", flush=True)
+
+
 def speed(n: int) -> None:
     """Print how many times longer it takes to weigh than to count."""
     rng = np.random.default_rng(0)
@@ -207,6 +230,9 @@ def main() -> None:
         return
     if sys.argv[1:2] == ["bands"]:
         bands(int(sys.argv[2]) if len(sys.argv) > 2 else 200)
+        return
+    if sys.argv[1:2] == ["validate"]:
+        validate(int(sys.argv[2]) if len(sys.argv) > 2 else 120)
         return
     samples = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     print("| " + " | ".join(HEAD) + " |")

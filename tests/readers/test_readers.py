@@ -9,6 +9,15 @@ import pytest
 from scipy import stats
 
 import trueness
+from trueness.readers.analysis import (
+    ReaderModel,
+    _components,
+    _difference,
+    _mean,
+    _squares,
+    _StudyQuestion,
+    denominator,
+)
 from trueness.readers.covariances import COVARIANCES, results
 from trueness.readers.design import endpoint, readings
 from trueness.readers.planning import reader_power
@@ -549,3 +558,69 @@ def test_the_command_says_what_is_equivalent():
     assert "are equivalent" in " ".join(wide.split())
     narrow = CliRunner().invoke(app, [*words, "0.05", "--pairs", "pooled"]).output
     assert "are equivalent" not in " ".join(narrow.split())
+
+
+# Federica Zanca's study, 5 treatments and 4 readers, as OR-DBM MRMC 2.51 of the
+# University of Iowa prints it (in inst/Iowa of RJafroc): AUCs of the readers,
+# Var(Error) and Cov2 of each treatment, and Var(Error), Cov1, Cov2, Cov3 of all.
+ZANCA = [
+    ([0.90425, 0.79820, 0.81175, 0.86645], 0.00071053, 0.00021119),
+    ([0.86425, 0.84470, 0.82050, 0.87160], 0.00075106, 0.00026649),
+    ([0.81295, 0.81635, 0.75275, 0.85730], 0.00087587, 0.00024646),
+    ([0.90235, 0.83150, 0.78865, 0.87980], 0.00072652, 0.00022043),
+    ([0.84140, 0.77300, 0.77115, 0.84800], 0.00088163, 0.00022200),
+]
+ZANCA_ERRORS = (0.00078912, 0.00029480, 0.00023331, 0.00021213)
+
+
+def test_five_treatments_as_the_program_of_iowa_prints_them():
+    """From the printed table and covariances on, which have eight decimals."""
+    table = np.array([row for row, *_ in ZANCA])
+    own = [(float(np.var(r, ddof=1)), var, cov) for r, var, cov in ZANCA]
+    squares = _squares(table, False, own, np.full(5, 4))
+    assert squares == pytest.approx((0.00189696, 0.00729418, 0.00046221), abs=1e-8)
+    parts = _components(squares, ZANCA_ERRORS, False, 5)
+    assert parts.reader == pytest.approx(0.00128372, abs=1e-8)
+    assert parts.interaction == 0  # printed as -0.00001093
+    model = ReaderModel(table, False, parts, tuple(own), np.full(5, 4))
+    asked = _StudyQuestion("random", "random", 0.95, np.nan, False)
+    total, df = denominator(model, asked, 4.0)
+    assert (total, df) == pytest.approx((0.00054695, 16.80), abs=0.005)
+    assert total == pytest.approx(0.00054695, abs=5e-8)
+    assert stats.f.sf(squares[0] / total, 4, df) == pytest.approx(0.0305, abs=1e-4)
+    first = _difference(model, asked, (0, 2))
+    assert (first.value, first.sd) == pytest.approx((0.03533, 0.01654), abs=1e-5)
+    fixed = asked._replace(readers="fixed")
+    x2 = 4 * squares[0] / denominator(model, fixed, 4.0).value
+    assert x2 == pytest.approx(13.60126, abs=1e-3)
+    assert _difference(model, fixed, (0, 2)).sd == pytest.approx(0.01670, abs=1e-5)
+    end = endpoint("auc", None)
+    means = [_mean(model, k, asked, end, "") for k in range(5)]
+    assert [m.sd for m in means] == pytest.approx(
+        [0.02857824, 0.01992816, 0.02664789, 0.02940870, 0.02575835], abs=2e-7
+    )
+    assert (means[1].low, means[1].high) == pytest.approx(
+        (0.80942311, 0.89110189), abs=1e-6
+    )
+    sds = [_mean(model, k, fixed, end, "").sd for k in range(5)]
+    assert sds == pytest.approx(
+        [0.01833087, 0.01968838, 0.02009512, 0.01862661, 0.01967001], abs=2e-7
+    )
+
+
+def test_groups_of_readers_with_cases_of_their_own():
+    """A split plot: the variance of a difference is that of all readers together."""
+    rng = np.random.default_rng(8)
+    parts = [simulated(rng, readers=3, cases=(25, 25)) for _ in range(2)]
+    data = {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
+    group = np.repeat([0, 1], len(parts[0]["case"]))
+    data["reader"] = data["reader"] + 3 * group
+    data["case"] = data["case"] + 50 * group
+    found = trueness.reader_study(data, readers="fixed")
+    # groups share nobody: the mean difference of both has half the mean variance
+    alone = [trueness.reader_study(p, readers="fixed").pairs[0] for p in parts]
+    value = np.mean([a.difference.value for a in alone])
+    assert found.pairs[0].difference.value == pytest.approx(value)
+    sd = np.sqrt(np.sum([a.difference.sd**2 for a in alone])) / 2
+    # the jackknife of 100 cases in the place of 50
+    assert found.pairs[0].difference.sd == pytest.approx(sd, rel=0.02)
