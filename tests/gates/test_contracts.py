@@ -1,6 +1,9 @@
 """Contracts: every kind of mistake with its line, the schema, the command line."""
 
 import json
+import os
+import subprocess
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -296,12 +299,25 @@ def test_the_schema_is_written_down_and_right():
             jsonschema.validate(bad, SCHEMA)
 
 
-def test_the_action_names_what_the_command_takes():
+@pytest.mark.parametrize(
+    ("code", "verdict"),
+    [(0, "holds"), (4, "fails"), (5, "cannot tell yet"), (2, "error"), (3, "error")],
+)
+def test_the_action_passes_on_what_the_command_says(code, verdict, tmp_path):
+    """Its shell script, with a command that only writes a summary and ends so."""
     text = (ROOT / "action.yml").read_text()
-    for word in (
-        "trueness check",
-        "--markdown",
-        "GITHUB_STEP_SUMMARY",
-        "GITHUB_OUTPUT",
-    ):
-        assert word in text
+    script = textwrap.dedent(text[text.rindex("run: |") + len("run: |") :])
+    names = ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
+    env = {k: str(tmp_path / k) for k in names} | {"RUNNER_TEMP": str(tmp_path)}
+    env |= {"CONTRACT": "a b.toml", "PREDICTIONS": "p.csv", "BASELINE": "l.csv"}
+    env |= {"UNDECIDED": "report", "PATH": os.environ["PATH"]}
+    (tmp_path / "trueness-check.md").write_text("of an earlier step")
+    written = 'echo "## Quality: new" > "${@: -1}"' if code in (0, 4, 5) else ":"
+    said = 'echo "$# $2 $3 $5" > "$RUNNER_TEMP/said"'
+    stub = f"trueness() {{ {said}; {written}; return {code}; }}\n"
+    done = subprocess.run(["bash", "-e", "-c", stub + script], env=env, check=False)
+    assert done.returncode == code
+    assert f"verdict={verdict}\nexit-code={code}\n" in Path(env[names[0]]).read_text()
+    summary = Path(env[names[1]]).read_text()
+    assert summary.startswith("## Quality: " + ("new" if verdict != "error" else "not"))
+    assert (tmp_path / "said").read_text() == "11 a b.toml p.csv l.csv\n"
