@@ -41,7 +41,7 @@ from trueness.calibration.inversion import (
     gradients,
     inverted,
 )
-from trueness.calibration.likely_curves import likely_curves
+from trueness.calibration.likely_curves import Rows, likely_curves
 from trueness.calibration.mean_losses import (
     Squares,
     effective_cases,
@@ -278,7 +278,7 @@ def _proper_score(
 
 def _miscalibration(
     mcb: float,
-    rows: tuple[Floats, Array, Array],
+    rows: Rows,
     loss: _Loss,
     level: float,
     replicates: int,
@@ -292,37 +292,47 @@ def _miscalibration(
     ask = (_rooted(1, loss), _rooted(1, loss), level, replicates, rng, math.sqrt(most))
     ((low, high),) = inverted(np.array([seen]), rows, departures(rows), *ask, draws)
     chance = by_chance(*rows, _rooted(1, loss), level, replicates, rng, draws)[0]
-    pairs = _paired(rows, doubted(rows[1], rows[2], 0.5), loss, level, most)
-    # isotonic regression follows noise, which takes the lower end up: a curve of few
-    # parameters does so less
-    curve = np.clip(likely_curves(rows).middle, _TINY, 1 - _TINY)
-    smooth = _paired(rows, curve, loss, level, most)
+    pairs = _paired(rows, rows[0], doubted(rows[1], rows[2], 0.5), loss, level, draws)
+    # isotonic regression follows noise, which takes the lower end up: a likely curve
+    # does so less
+    smooth = _paired(rows, rows[0], _likely(rows, draws), loss, level, draws)
     low = 0.0 if seen <= chance else min(low**2, max(min(pairs.low, smooth.low), 0.0))
     return _part(mcb, (low, max(high**2, pairs.high)), level, most)
 
 
+def _likely(rows: Rows, draws: Draws | FixedShare | None) -> Floats:
+    """Give the mean of likely curves, which a log loss can bear."""
+    fixed = draws if isinstance(draws, FixedShare) else None
+    return np.clip(likely_curves(rows, fixed).middle, _TINY, 1 - _TINY)
+
+
 def _paired(
-    rows: tuple[Floats, Array, Array],
-    curve: Floats,
+    rows: Rows,
+    before: Floats,
+    after: Floats,
     loss: _Loss,
     level: float,
-    most: float,
+    draws: Draws | FixedShare | None,
 ) -> Estimate:
-    """How much less do the same cases lose by the recalibrated scores, on average?
+    """How much less do the same cases lose by the curve ``after``, on average?
 
     Recalibration is where the loss is least, so that, to first order, MCB varies as the
-    mean difference of the losses of the same cases does. Far from calibrated scores the
-    truths of ``inversion`` are too sure of themselves, and this one is the wider.
+    mean difference of the losses of the same cases does, and DSC likewise. The truths
+    of ``inversion`` go in one direction only, and are too sure of themselves far from
+    where they start.
     """
-    score, pos, neg = rows
-    pairs = zip(loss(score), loss(curve), strict=True)
-    by_neg, by_pos = (before - after for before, after in pairs)
-    return mean_estimate((by_neg, by_pos), neg, pos, level, most, -math.inf)
+    _, pos, neg = rows
+    pairs = zip(loss(before), loss(after), strict=True)
+    by_neg, by_pos = (one - other for one, other in pairs)
+    if isinstance(draws, FixedShare):
+        counts = pos / draws.weights[0], neg / draws.weights[1]
+        return draws.mean((by_neg, by_pos), counts, level, math.inf, -math.inf)
+    return mean_estimate((by_neg, by_pos), neg, pos, level, math.inf, -math.inf)
 
 
 def _discrimination(
     dsc: float,
-    rows: tuple[Floats, Array, Array],
+    rows: Rows,
     loss: _Loss,
     level: float,
     replicates: int,
@@ -347,8 +357,15 @@ def _discrimination(
     if rows[0].size == 1:  # one score for all: others may not have been met
         square, n = NormalDist().inv_cdf((1 + level) / 2) ** 2, rows[1] + rows[2]
         high = math.sqrt(whole * square / (float(n[0]) + square))
-    ends = low**2 / whole * unc.low, high**2 / whole * unc.high
-    return _part(dsc, ends, level, max(unc.high, dsc))
+    # the likely curve takes up less noise, the isotonic one misses less
+    share, start = pool_violators(rows[1], rows[2])
+    doubt = 0.25 / float(rows[1].sum() + rows[2].sum())  # a share of 0 is not certain
+    steps = np.clip(np.repeat(share, np.diff(start)), doubt, 1 - doubt)
+    curves = _likely(rows, draws), steps
+    less, more = (_paired(rows, family.base, c, loss, level, draws) for c in curves)
+    low = max(min(low**2 / whole * unc.low, less.low), 0.0)
+    high = max(high**2 / whole * unc.high, more.high)
+    return _part(dsc, (low, high), level, max(unc.high, dsc))
 
 
 def _rooted(part: int, loss: _Loss) -> Callable[[Floats, Array, Array], tuple[float]]:
