@@ -153,8 +153,8 @@ def validate_threshold(
     has, or with fewer when that difference varies more than a binomial count would. The
     prevalence is drawn too, unless it is given. All metrics are then quantiles of the
     same draws. These intervals covered the metric of the chosen rule in the population
-    in 92 to 97 % of samples; intervals that take the threshold as fixed covered it in
-    79 to 92 % (``benchmarks/study_validation.py``). The time per sample is O(m) or
+    in 92 to 98 % of samples; intervals that take the threshold as fixed covered it in
+    79 to 97 % (``benchmarks/study_validation.py``). The time per sample is O(m) or
     O(n), whichever is less.
 
     References
