@@ -2,11 +2,11 @@
 
     python benchmarks/study_comparison.py [PART] [SAMPLES]
 
-PART is one of pairs, unpaired, all-equal, metrics, curves, clusters, cluster-bands;
-prints a table for docs/maths/ranking.md. Samples come from normal scores of classifiers
-that are equally good and share part of their noise; "wide": their positives spread
-differently (standard deviations 1 to 2), so that their curves cross though their areas
-are equal.
+PART is one of pairs, unpaired, all-equal, metrics, margins, curves, clusters,
+cluster-bands; prints a table for docs/maths/ranking.md. Samples come from normal scores
+of classifiers that are equally good and share part of their noise; "wide": their
+positives spread differently (standard deviations 1 to 2), so that their curves cross
+though their areas are equal.
 """
 
 from __future__ import annotations
@@ -140,6 +140,38 @@ def metrics(samples: int) -> Iterator[list[str]]:
             yield [name, str(n), *row]
 
 
+def margins(samples: int) -> Iterator[list[str]]:
+    """Type I error of non-inferiority: the first is worse by exactly the margin."""
+    yield ["of", "cases", "margin", "p below 0.05"]
+    rng = np.random.default_rng(SEED)
+    for cases, auc, margin in (
+        ((10, 100), 0.75, 0.1), ((20, 40), 0.8, 0.05), ((60, 120), 0.85, 0.05),
+        ((100, 100), 0.9, 0.03),
+    ):  # fmt: skip
+        p = [
+            trueness.compare_auc(drawn, margin=margin).pairs[0].p_noninferior
+            for drawn in panels(rng, samples, cases, 2, auc, gain=-margin)
+        ]
+        yield ["AUC", "{} + {}".format(*cases), str(margin), rejected(p)]
+    for name, n, margin, tpr, fpr in (
+        ("accuracy", 200, 0.05, 0.75, 0.25), ("recall", 150, 0.1, 0.7, 0.2),
+        ("recall", 600, 0.1, 0.7, 0.2), ("specificity", 400, 0.05, 0.8, 0.25),
+        ("f1", 400, 0.05, 0.8, 0.29833), ("f1", 1500, 0.05, 0.8, 0.29833),
+    ):  # fmt: skip
+        p = []
+        for _ in range(samples):
+            y = np.arange(n) < rng.binomial(n, 0.4)
+            u, v = rng.random((2, n))
+            v = np.where(rng.random(n) < 0.5, u, v)  # half of the errors are shared
+            votes = u < np.where(y, tpr, fpr), v < np.where(y, 0.8, 0.2)
+            drawn = trueness.panel(y, {"a": votes[0] * 1.0, "b": votes[1] * 1.0})
+            found = trueness.compare_metric(
+                drawn, name, margin=margin, rng=rng, replicates=1000
+            )
+            p.append(found.pairs[0].p_noninferior)
+        yield [name, str(n), str(margin), rejected(p)]
+
+
 def curves(samples: int) -> Iterator[list[str]]:
     """Better somewhere: level and power beside DeLong's; does the margin hold?"""
     yield ["cases", "AUCs", "shape", "p_better", "p_worse", "DeLong", "margin holds"]
@@ -252,6 +284,7 @@ PARTS = {
     "unpaired": (unpaired, 500),
     "all-equal": (all_equal, 500),
     "metrics": (metrics, 500),
+    "margins": (margins, 500),
     "curves": (curves, 400),
     "clusters": (clusters, 300),
 }
