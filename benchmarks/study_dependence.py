@@ -3,7 +3,8 @@
 Four or five tests, 95 % level. Independent: the share of pairs with p < .05 must not be
 above .05. Together: the first two tests share a part of their errors in negatives, and
 the share counts their pair alone. With four tests a score test of a pair is that of the
-other two as well.
+other two as well. One overall test, and how often the answer says that these votes
+cannot tell, stand beside them.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ class Row(NamedTuple):
     repeats: int
     predictive_below_05: float
     score_below_05: float
+    overall_below_05: float
+    not_identified: float
 
 
 def votes(
@@ -52,11 +55,16 @@ def study(
         post = trueness.latent_class(p, rng=rng, draws=500)
         d = trueness.conditional_dependence(post, rng=rng, replicates=199)
         pairs = slice(0, 1) if shared else slice(None)
-        below.append([np.mean(p[pairs] < 0.05) for p in (d.p_value, d.score_p_value)])
-    predictive, score = np.mean(below, axis=0)
-    yield Row(
-        name, k, n, shared, repeats, round(float(predictive), 3), round(float(score), 3)
-    )
+        below.append(
+            [
+                np.mean(d.p_value[pairs] < 0.05),
+                np.mean(d.score_p_value[pairs] < 0.05),
+                d.overall_p_value <= 0.05,
+                not post.identified,
+            ]
+        )
+    found = (round(float(share), 3) for share in np.mean(below, axis=0))
+    yield Row(name, k, n, shared, repeats, *found)
 
 
 def rows() -> Iterator[Row]:

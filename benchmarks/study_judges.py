@@ -9,7 +9,8 @@ not installed are left out: ``pip install ppi-python judgy truescore``.
 
 ``python study_judges.py 400 random`` makes 400 samples of each design with labels
 at random (or ``verdict``, ``truth``); ``ours`` as a third word leaves
-the peers out.
+the peers out. ``python study_judges.py 400 other`` has four judges whose errors go
+together in other ways.
 """
 
 from __future__ import annotations
@@ -57,15 +58,21 @@ def design(
     if how == "truth":
         y = np.r_[y, np.arange(labels) % 2 == 0]
     x = verdicts(rng, y, judges, rho)
-    order = rng.permutation(CASES)
-    if how == "truth":
-        order = np.arange(CASES, y.size)
+    at = np.arange(CASES, y.size) if how == "truth" else chosen(x, labels, how, rng)
+    known = np.full(y.size, np.nan)
+    known[at] = y[at]
+    return x, known
+
+
+def chosen(
+    x: np.ndarray, labels: int, how: str, rng: np.random.Generator
+) -> np.ndarray:
+    """Choose cases to label: any, or as many with a majority of yes as of no."""
+    order = rng.permutation(len(x))
     if how == "verdict":
         yes = x[order].mean(axis=1) > 0.5
         order = np.r_[order[yes][: labels // 2], order[~yes][: labels // 2]]
-    known = np.full(y.size, np.nan)
-    known[order[:labels]] = y[order[:labels]]
-    return x, known
+    return order[:labels]
 
 
 def ours(x: np.ndarray, y: np.ndarray, how: str) -> tuple[float, float]:
@@ -150,6 +157,46 @@ def study(how: str, repeats: int, methods: dict[str, Callable[..., tuple]]) -> N
                 print("| " + " | ".join(map(str, row)) + " |", flush=True)
 
 
+def other(kind: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Draw truth (a rate of .7) and verdicts of four judges, 1,500 cases."""
+    sens, spec = np.array([0.85, 0.8, 0.75, 0.8]), np.array([0.75, 0.8, 0.7, 0.7])
+    y, z = rng.random(1500) < 0.7, rng.standard_normal((1500, 4))
+    if kind == "worse than chance":
+        sens, spec = 1.1 - sens, 1.1 - spec
+    if kind == "difficulty":  # cases that are hard for all of them
+        z = (z + 1.2 * rng.standard_normal((1500, 1))) / np.sqrt(1 + 1.2**2)
+    hard = (rng.random((1500, 1)) < 0.25) & (kind == "a quarter hard")
+    if kind == "one ancestor":
+        z[:, :3] = 0.9 * rng.standard_normal((1500, 1)) + np.sqrt(0.19) * z[:, :3]
+    x = np.where(y[:, None], z < ndtri(sens), z < ndtri(1 - spec))
+    leader = rng.random((1500, 1)) < 0.5
+    x = np.where(hard, leader ^ (rng.random(x.shape) < 0.2), x).astype(float)
+    return y, np.column_stack([x, 1 - x[:, 0]]) if kind == "opposite" else x
+
+
+OTHER = (
+    "worse than chance",
+    "a quarter hard",
+    "difficulty",
+    "one ancestor",
+    "opposite",
+)
+
+
+def study_other(repeats: int) -> None:
+    print("| errors | labels | trueness |\n| --- | --- | --- |")
+    for kind in OTHER:
+        for how in ("random", "verdict"):
+            rng, ends = np.random.default_rng([len(kind), len(how)]), []
+            for _ in range(repeats):
+                y, x = other(kind, rng)
+                known = np.full(y.size, np.nan)
+                at = chosen(x, 80, how, rng)
+                known[at] = y[at]
+                ends.append(answer(ours, x, known, how))
+            print(f"| {kind} | {how} | {cell(np.array(ends), 0.7)} |", flush=True)
+
+
 def answer(f: Callable[..., tuple], x: np.ndarray, y: np.ndarray, how: str) -> tuple:
     try:
         return f(x, y, how)
@@ -170,6 +217,9 @@ def cell(a: np.ndarray, rate: float) -> str:
 
 def main(repeats: str = "300", how: str = "", who: str = "all") -> None:
     methods = {"trueness": ours} if who == "ours" else METHODS
+    if how == "other":
+        study_other(int(repeats))
+        return
     for kind in [how] if how else WORDS:
         study(kind, int(repeats), methods)
 
