@@ -20,7 +20,7 @@ from scipy.stats import binom, norm
 import trueness
 from trueness.watches.evidence import BETS, share_evidence
 from trueness.watches.judged import add_judged, add_late, rate_evidence
-from trueness.watches.ranks import POWERS, _bets, _merged, _ranks, rank_wealth
+from trueness.watches.ranks import POWERS, _bets, _ranks, rank_wealth
 
 LINE = np.log(20)
 
@@ -277,17 +277,23 @@ def daily(streams, rng):
 
 
 def cost(rng):
-    t = trueness.tally((rng.random(10**6) < 0.3).astype(int), rng.random(10**6))
-    for what in (
-        {"what": "recall", "threshold": 0.3},
-        {"what": "auc"},
-        {"what": "brier"},
+    """One update with a million distinct scores, after one that loads what it needs."""
+    t, little = (
+        trueness.tally((rng.random(n) < 0.3).astype(int), rng.random(n))
+        for n in (10**6, 1000)
+    )
+    for what, more in (
+        ("recall", {"threshold": 0.3, "at_least": 0.4}),
+        ("flagged_share", {"threshold": 0.3, "at_most": 0.9}),
+        ("auc", {"at_least": 0.4}),
+        ("brier", {"at_most": 0.4}),
+        ("calibration", {}),
+        ("scores", {"baseline": little}),
     ):
-        side = {"at_most": 0.4} if what["what"] == "brier" else {"at_least": 0.4}
-        w = trueness.watch(**what, **side)
-        begin = time.perf_counter()
+        w = trueness.watch(what, **more).update(little)
+        begin = time.process_time()
         w.update(t)
-        print(f"{what['what']}: {1000 * (time.perf_counter() - begin):.0f} ms")
+        print(f"{what}: {1000 * (time.process_time() - begin):.0f} ms", flush=True)
 
 
 # ---- every kind, with single cases and with irregular batches
@@ -385,11 +391,7 @@ def rank_paths(streams, looks, rng):
             if digits is not None:
                 old, new = old.round(digits), new.round(digits)
             old, counts = np.unique(old, return_counts=True)
-            p = np.empty(looks)
-            for start in range(0, looks, 1000):
-                block = new[start : start + 1000]
-                p[start : start + 1000] = _ranks(old, counts * 1.0, block, rng)
-                old, counts = _merged(old, counts * 1.0, block)
+            p = _ranks(old, counts * 1.0, new, rng)
             ends = [np.clip(x, 1e-300, 1) for x in (p, 1 - p, 1 - abs(2 * p - 1))]
             sums = np.cumsum(np.log(ends), axis=1)[:, None]  # as in ranks._bets
             n, power = np.arange(1, looks + 1), POWERS[:, None]

@@ -16,7 +16,7 @@ import trueness
 from trueness import InputError, Tally
 from trueness.cli import app
 from trueness.watches.evidence import mean_evidence, share_evidence, share_limits
-from trueness.watches.ranks import _ranks, rank_wealth
+from trueness.watches.ranks import _earlier, _ranks, rank_wealth
 
 
 def cut(tp, fp, fn, tn, unknown=(0, 0)):
@@ -87,6 +87,14 @@ def test_ranks_among_all_before_are_fair_bets():
     old, counts = np.unique(rng.normal(size=500), return_counts=True)
     moved = rank_wealth(old, counts * 1.0, rng.normal(size=200) + 1, rng)
     assert np.logaddexp.reduce(moved) - math.log(30) > math.log(20)
+
+
+@pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 1500])
+def test_ranks_among_earlier_scores_are_those_of_counting(n, rng):
+    x = rng.normal(size=n).round(1)
+    less, ties = _earlier(x)
+    assert less.tolist() == [(x[:k] < x[k]).sum() for k in range(n)]
+    assert ties.tolist() == [(x[:k] == x[k]).sum() for k in range(n)]
 
 
 def test_batches_of_any_size_give_the_same():
