@@ -7,9 +7,9 @@ was seen but from the curves that are likely after it (``likely_curves``).
   :math:`f(p) - p`. The curve is needed for the signs only, and those in doubt are where
   the error is smallest; given the signs, it is a mean over cases and has its interval.
 - Every error has a value for each likely curve, at scores drawn anew, and the middle
-  95 % of them are an interval. The upper end of a mean absolute error goes towards the
-  upper end of these, if that is larger, as far as a departure from the line is likely:
-  then signs may be wrong.
+  95 % of them are an interval. The ends of a mean absolute error go towards the ends of
+  these, if they lie farther out, as far as a departure from the line is likely: then
+  signs may be wrong.
 - A curve that is fitted to noise departs from the scores even where the true one does
   not. With e the error of the mean curve and :math:`e + \delta` the mean error of
   likely curves, noise of the same size was in the mean curve before; an interval is
@@ -76,8 +76,9 @@ def error_estimates(
             ends[0, j] = min(ends[0, j], low)
         else:
             high = signed_mean(rows, both[1], level, fixed).high
-            more = max(ends[1, j] - high, 0.0)
-            ends[:, j] = low, high + (1 - curves.line) * more
+            less, more = max(low - ends[0, j], 0.0), max(ends[1, j] - high, 0.0)
+            ends[0, j] = low - (1 - curves.line) * less
+            ends[1, j] = high + (1 - curves.line) * more
     ends[0] = np.where(statistic(*rows) <= chance, 0.0, np.clip(ends[0], 0.0, 1.0))
     found = [
         Estimate(v, min(low, v), max(min(high, 1.0), v), level, METHOD)
