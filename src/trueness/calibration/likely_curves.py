@@ -134,7 +134,7 @@ def _departures(
     parts = int(min(_PARTS, weight.sum() / _INFORMATION))
     start = equal_mass(weight, max(parts, 1))
     if start.size <= k + 1:
-        return 1.0, [(line, 1.0)]
+        return 0.5, [(line, 1.0)]  # so few cases cannot tell
     inside = np.add.reduceat(weight, start)
     place = (np.cumsum(inside) - inside / 2) / inside.sum()
     apart = np.abs(place[:, None] - place)
