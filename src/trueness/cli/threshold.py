@@ -53,7 +53,7 @@ from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS
 from trueness.metrics.words import cases_of, constraint_text, is_share, text_of
 from trueness.threshold import operating_point as operating
 from trueness.threshold.at_cut import AtThreshold, at_threshold, confusion
-from trueness.threshold.group_cuts import asks_for_groups
+from trueness.threshold.group_limits import asks_for_groups
 from trueness.threshold.guarantees import (
     GuaranteedThreshold,
     Proof,

@@ -22,7 +22,7 @@ from trueness.ranking.auc_intervals import auc
 from trueness.ranking.clusters import CLUSTER
 from trueness.report.slider import Steps, steps
 from trueness.threshold.at_cut import confusion
-from trueness.threshold.group_cuts import asks_for_groups
+from trueness.threshold.group_limits import asks_for_groups
 from trueness.threshold.operating_point import (
     DEFAULT,
     OperatingPoint,

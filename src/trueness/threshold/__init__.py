@@ -7,6 +7,7 @@ Which cuts are worth considering when several metrics count?   ``fronts``
 What do errors cost, what is acting on the scores worth?       ``costs``
 Where do yes and no end, and where should a person look?       ``zones``, ``pairs``
 Which cut for each group, so that all are treated alike?       ``group_cuts``
+How is it said how far groups may differ?                      ``group_limits``
 What does it cost to let groups differ less?                   ``gap_prices``
 What remains of the choice on other cases?                     ``validation``
 Which cut keeps a promise in the population?                   ``guarantees``, ``risks``

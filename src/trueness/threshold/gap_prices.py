@@ -16,7 +16,8 @@ from trueness._core.records import Record
 from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Metric
-from trueness.threshold.group_cuts import group_thresholds, read_limits, several
+from trueness.threshold.group_cuts import group_thresholds
+from trueness.threshold.group_limits import read_limits, several
 from trueness.threshold.operating_point import objective_text, read_objective
 
 
