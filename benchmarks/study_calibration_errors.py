@@ -111,7 +111,7 @@ DESIGNS = (
     ("trees", "segment", 2000),
     ("trees", "wave", 1000),
 )
-NUMBERS = ["plain", "binned", "debiased", "rms", "smooth", "ici", "e50", "e90"]
+NUMBERS = ["plain", "binned", "debiased", "rms", "smooth", "ICI", "E50", "E90"]
 
 
 def truths(p: np.ndarray, f: np.ndarray) -> dict[str, float]:
