@@ -14,7 +14,7 @@ import numpy as np
 from scipy import integrate, stats
 
 import trueness
-from trueness.gates.verdicts import check
+from trueness.gates.checking import check
 
 PHI = NormalDist()
 SIZES = ((40, 0.5), (200, 0.2), (1000, 0.1))

@@ -31,11 +31,8 @@ from trueness.calibration.calibrators import (
     CALIBRATORS as CALIBRATORS,
     calibrate as calibrate,
 )
-from trueness.gates.verdicts import (
-    Check as Check,
-    Verdict as Verdict,
-    check as check,
-)
+from trueness.gates.checking import check as check
+from trueness.gates.verdicts import Check as Check, Verdict as Verdict
 from trueness.watches.groups import GroupWatch as GroupWatch
 from trueness.watches.watching import (
     Watch as Watch,

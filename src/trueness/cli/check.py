@@ -12,7 +12,6 @@ from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.options import choice
 from trueness._core.checks.words import nearest
 from trueness._core.doors import door
-from trueness._core.numbers import level_text
 from trueness.cli._columns import Chosen, Request, choose, one_score
 from trueness.cli._command import command
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, say, table
@@ -22,9 +21,10 @@ from trueness.counts.values import Panel, Tally, panel_of_rows
 from trueness.data.engines import quoted
 from trueness.data.frames import panel, tally
 from trueness.data.storage import replacing
+from trueness.gates.checking import check_all
 from trueness.gates.contracts import Contract, first_contract, read_contract
 from trueness.gates.requirements import Requirement
-from trueness.gates.verdicts import FAILS, HOLDS, OPEN, Check, check_all, fact
+from trueness.gates.verdicts import FAILS, HOLDS, OPEN, Check, fact
 from trueness.ranking.clusters import CLUSTER
 
 _NUMBER = "trueness_cluster"
@@ -134,7 +134,7 @@ def _answer(
         for v in found.ordered()
     ]
     parts: list[Any] = [counted.pop("sentence")]
-    head = ["verdict", "requirement", "measured", f"{level_text(found.level)} limits"]
+    head = ["verdict", "requirement", "measured", "limits"]
     parts.append(table(head, rows, most=120))  # a requirement is read to its end
     parts += [v.reason for v in found.ordered() if v.verdict != HOLDS]
     parts += noted(found.notes)

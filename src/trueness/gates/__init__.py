@@ -4,7 +4,8 @@
 What is required, in words or in a table?                  ``requirements``
 Which contract does a file hold, and is it well formed?    ``contracts``
 Between which numbers does a measure lie, one-sided?       ``measures``
-Does each requirement hold, fail, or cannot it be told?    ``verdicts``
+Which claims do requirements make about these data?        ``checking``
+Does each of them hold, fail, or cannot it be told yet?    ``verdicts``
 What do a build server and a pull request want to read?    ``writers``
 =========================================================  =====================
 
@@ -15,6 +16,6 @@ with the number of cases that would tell::
 
     text, table, TOML --> Requirement --limits(alpha)--> Verdict --> Check
 
-Read ``verdicts`` first, then ``measures``. How often a gate errs when the truth is
-exactly on the limit is measured in ``docs/maths/gates.md``.
+Read ``verdicts`` first, then ``checking`` and ``measures``. How often a gate errs when
+the truth is exactly on the limit is measured in ``docs/maths/gates.md``.
 """

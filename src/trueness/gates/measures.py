@@ -270,7 +270,7 @@ _FEW = 20
 
 def _calibration(t: Tally, alpha: float, **options: Any) -> Interval:
     _probabilities(t, "calibration_error")
-    found = calibration_error(t, level=1 - 2 * alpha, replicates=200).debiased
+    found = calibration_error(t, level=1 - 2 * alpha).debiased
     return _estimate(found, _labelled(t))
 
 

@@ -364,10 +364,13 @@ def _scoring_step(
     dz, dw = _phi(cuts), _phi(w[1:-1])
     # derivatives of the bins by alpha and b: differences at their two edges
     by = np.stack([np.diff(_padded(cuts * dw)), np.diff(_padded(-dw))])
-    band, border = _information(dz, alpha * dw, p, q, total_neg, total_pos, by)
-    slope = np.concatenate([by @ (pos / q), _by_cut(dz, neg / p)])
-    slope[2:] += _by_cut(alpha * dw, pos / q)
-    corner = total_pos * (by / q) @ by.T
+    with np.errstate(over="ignore", invalid="ignore"):
+        band, border = _information(dz, alpha * dw, p, q, total_neg, total_pos, by)
+        slope = np.concatenate([by @ (pos / q), _by_cut(dz, neg / p)])
+        slope[2:] += _by_cut(alpha * dw, pos / q)
+        corner = total_pos * (by / q) @ by.T
+    if not all(np.isfinite(x).all() for x in (band, border, slope, corner)):
+        raise np.linalg.LinAlgError("very many cases where there should be none")
     solved = solveh_banded(band, np.column_stack([border.T, slope[2:]]))
     # Schur complement: what is left of the information of (alpha, b) without the cuts
     schur = corner - border @ solved[:, :2]

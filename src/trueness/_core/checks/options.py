@@ -187,7 +187,8 @@ def not_negative(value: object, what: str) -> float:
 
 def share_range(value: object, what: str) -> tuple[float, float]:
     """Pass on two shares, the lower one first: 0 <= low < high <= 1."""
-    pair = list(value) if isinstance(value, Sequence | np.ndarray) else []
+    several = isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1
+    pair = list(value) if several else []  # type: ignore[call-overload]
     if len(pair) != 2:
         raise InputError(
             f"{what} must be two numbers between 0 and 1; found {described(value)}. "
