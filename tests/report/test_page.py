@@ -436,7 +436,7 @@ def test_two_cuts_a_range_and_several_classifiers_have_their_sections(panel):
     best = trueness.best_decision(panel, minimize=cost, replicates=200)
     found = section(page, "decision")
     assert f"{best.classifier} should decide" in found.words[0]
-    assert f"{best.corrected.value:.4g}"[:3] in found.words[1]
+    assert f"expect {best.corrected.value:.0f} (" in found.words[1]
     assert "The chosen threshold minimises cost(fp=1, fn=10)." in page.operating.words
 
 

@@ -161,7 +161,7 @@ class Asked:
 
 
 @final
-class _Form:
+class _AddressFields:
     """The fields of an address; what cannot be read is a problem of its field."""
 
     def __init__(self, query: QueryParams) -> None:
@@ -194,28 +194,28 @@ class _Form:
 
 def read(query: QueryParams) -> Asked:
     """Read an address; what cannot be read is a problem of its field."""
-    form = _Form(query)
+    fields = _AddressFields(query)
     # names of columns are taken as they are: a space may belong to them
     columns: dict[str, Any] = {name: query.get(name) or None for name in _COLUMNS}
     asked = Asked(
         **columns,
         columns=tuple(dict.fromkeys(filter(None, query.getlist("column")))),
         file=query.get("file", ""),
-        kind=form.one_of("kind", KINDS),
-        labelled=form.one_of("labelled", LABELLED),
-        goal=form.one_of("goal", ("maximize", "minimize")) or "maximize",
-        objective=form.text("objective"),
-        subject_to=form.texts("subject_to"),
-        cost_fp=form.number("cost_fp", _cost),
-        cost_fn=form.number("cost_fn", _cost),
-        prevalence=form.text("prevalence"),
-        level=form.number("level", fraction) or 0.95,
-        calibrate=form.one_of("calibrate", CALIBRATORS) or "auto",
-        half_width=form.number("half_width", fraction),
+        kind=fields.one_of("kind", KINDS),
+        labelled=fields.one_of("labelled", LABELLED),
+        goal=fields.one_of("goal", ("maximize", "minimize")) or "maximize",
+        objective=fields.text("objective"),
+        subject_to=fields.texts("subject_to"),
+        cost_fp=fields.number("cost_fp", _cost),
+        cost_fn=fields.number("cost_fn", _cost),
+        prevalence=fields.text("prevalence"),
+        level=fields.number("level", fraction) or 0.95,
+        calibrate=fields.one_of("calibrate", CALIBRATORS) or "auto",
+        half_width=fields.number("half_width", fraction),
         classifier=query.get("classifier", ""),
-        combine=form.one_of("combine", COMBINERS) or "",
+        combine=fields.one_of("combine", COMBINERS) or "",
     )
-    problems = form.problems | _unreadable(asked)
+    problems = fields.problems | _unreadable(asked)
     limits = enumerate(asked.subject_to)
     return replace(  # what is wrong is not asked for, so that the rest is shown
         asked,

@@ -41,7 +41,7 @@ _UNLIKELY = math.exp(-3.0)
 _PASSES = 20
 
 
-class Curve(NamedTuple):
+class LikelyCurve(NamedTuple):
     """Log-odds ``base + basis @ beta`` with the prior precision of beta."""
 
     base: Floats
@@ -65,7 +65,7 @@ class LikelyCurves(NamedTuple):
     that was as likely as not before the cases were seen.
     """
 
-    curves: tuple[Curve, ...]
+    curves: tuple[LikelyCurve, ...]
     covariances: tuple[Floats, ...]
     weights: tuple[float, ...]
     line: float
@@ -113,7 +113,7 @@ def likely_curves(rows: Rows, fixed: FixedShare | None = None) -> LikelyCurves:
     return LikelyCurves(tuple(curves), tuple(covariances), tuple(weights), alone)
 
 
-def _line(score: Floats, up: Floats, cases: Floats) -> Curve:
+def _line(score: Floats, up: Floats, cases: Floats) -> LikelyCurve:
     """Fit intercept and slope of the log-odds, the slope as far as scores differ."""
     p = np.clip(score, _CLIP, 1 - _CLIP)
     base = np.log(p) - np.log1p(-p)
@@ -122,12 +122,12 @@ def _line(score: Floats, up: Floats, cases: Floats) -> Curve:
     columns = [away / spread] if spread > 1e-9 else []
     beta = fit_logistic(columns, up, cases - up, offset=base).coefficients
     basis = np.stack([np.ones(base.size), *columns], axis=1)
-    return Curve(base, basis, beta, np.zeros((beta.size, beta.size)))
+    return LikelyCurve(base, basis, beta, np.zeros((beta.size, beta.size)))
 
 
 def _departures(
-    line: Curve, up: Floats, cases: Floats
-) -> tuple[float, list[tuple[Curve, float]]]:
+    line: LikelyCurve, up: Floats, cases: Floats
+) -> tuple[float, list[tuple[LikelyCurve, float]]]:
     """How likely is the line alone? And give likely curves, with their weights."""
     k, f = line.beta.size, line.at(line.beta)
     weight = np.maximum(cases * f * (1 - f), 1e-9)
@@ -156,7 +156,7 @@ def _departures(
             # smooth kernels of many parts are singular but for a little
             kernel = kernels[j] + 1e-8 * np.eye(start.size)
             precision[k:, k:] = np.linalg.inv(kernel) / size**2
-            curve = Curve(line.base, basis, beta, precision)
+            curve = LikelyCurve(line.base, basis, beta, precision)
         found.append((curve, x / sum(kept.values())))
     return likely[_LINE] / (likely[_LINE] + others), found
 
@@ -183,7 +183,9 @@ def _restricted(
     return {k: math.exp(x - best) for k, x in found.items()}
 
 
-def _most_likely(start: Curve, up: Floats, cases: Floats) -> tuple[Curve, Floats]:
+def _most_likely(
+    start: LikelyCurve, up: Floats, cases: Floats
+) -> tuple[LikelyCurve, Floats]:
     """Climb to the most likely beta by Newton's method, and give its covariance."""
 
     def height(beta: Floats) -> float:
