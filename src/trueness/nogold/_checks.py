@@ -211,12 +211,12 @@ def complete_votes(rows: Any, names: Sequence[str]) -> NDArray[np.float64]:
     return votes
 
 
-def latent_posterior(post: Any) -> None:
+def latent_posterior(post: Any, what: str) -> None:
     """Stop when this is not what latent_class gives."""
     if not hasattr(post, "draws") or not hasattr(post, "probability"):
         raise InputError(
-            f"Combinations need a posterior; found {type(post).__name__}. Type "
-            f"trueness.best_combination(trueness.latent_class(panel))."
+            f"{what} needs a posterior; found {type(post).__name__}. Type "
+            f"trueness.{what}(trueness.latent_class(panel))."
         )
 
 

@@ -131,7 +131,7 @@ def conditional_dependence(
     Dendukuri, Joseph 2001, Biometrics 57:158, doi:10.1111/j.0006-341X.2001.00158.x.
     Westfall, Young 1993, Resampling-Based Multiple Testing (the adjustment).
     """
-    _votes.latent_posterior(post)
+    _votes.latent_posterior(post, "conditional_dependence")
     replicates = _options.whole_number(replicates, "replicates", at_least=19)
     rng = _options.generator(rng)
     post = post.independent  # the question is whether independent errors suffice

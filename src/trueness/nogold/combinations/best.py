@@ -310,7 +310,7 @@ def best_combination(
     """
     c = read_criterion(criterion)
     _options.choice(rule, RULES, "rule")
-    _votes.latent_posterior(post)
+    _votes.latent_posterior(post, "best_combination")
     # the paper's criteria do not look at the prevalence
     free = c.name in CRITERIA
     s = _votes.population(population, post.populations, prevalence, single=free)

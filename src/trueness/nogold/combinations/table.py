@@ -122,7 +122,7 @@ def all_combinations(post: LatentPosterior) -> CombinationTable:
     Keith, Davey, Boyd 2012, Tables 2 to 4. With four classifiers 500 draws are used,
     with fewer all of them.
     """
-    _votes.latent_posterior(post)
+    _votes.latent_posterior(post, "all_combinations")
     _votes.at_most_classifiers(len(post.names), ENUMERATED)
     a, b, _ = pattern_probabilities(post, 500 if len(post.names) > 3 else None)
     members = members_of(len(post.names))
@@ -199,7 +199,7 @@ def combination_front(post: LatentPosterior) -> CombinationFront:
     post
         From :func:`trueness.latent_class`.
     """
-    _votes.latent_posterior(post)
+    _votes.latent_posterior(post, "combination_front")
     _votes.at_most_classifiers(len(post.names), 10)
     a, b, _ = pattern_probabilities(post)
     sens, spec, members = front(a.mean(axis=0), b.mean(axis=0))
