@@ -69,13 +69,17 @@ def on_ibis(columns):
     return backend.table("cases")
 
 
+def converted(columns, backend):
+    # pandas before 3 casts huge numbers to see whether they are whole
+    with np.errstate(invalid="ignore"):
+        return pd.DataFrame(columns).convert_dtypes(dtype_backend=backend)
+
+
 # a new dataframe engine is one line: a function from columns to its frame
 EAGER = {
     "pandas": pd.DataFrame,
-    "pandas-nullable": lambda columns: pd.DataFrame(columns).convert_dtypes(),
-    "pandas-arrow": lambda columns: pd.DataFrame(columns).convert_dtypes(
-        dtype_backend="pyarrow"
-    ),
+    "pandas-nullable": lambda columns: converted(columns, "numpy_nullable"),
+    "pandas-arrow": lambda columns: converted(columns, "pyarrow"),
     "polars": lambda columns: pl.DataFrame(columns, strict=False, nan_to_null=True),
     "pyarrow": arrow,
     "pyarrow-chunked": lambda columns: pa.concat_tables(
