@@ -160,9 +160,7 @@ def _without_truth(traps: Panel) -> list[Any]:
     tests = panel(scan(samples.path("hiv")), scores=names, count="count")
     found = latent_class(tests, rng=0)
     p, best = found.prevalence, best_combination(found)
-    doubt = (
-        "The tests make the same errors; how many, only the labels of some people show."
-    )
+    doubt = "The tests make the same errors; only labels of some people show how many."
     return [
         f"Four HIV tests on {tests.n} people, and it is not known who is infected. "
         f"From the agreement of the tests, {percent(p.value)} are (95 % credible "
