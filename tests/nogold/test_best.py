@@ -412,8 +412,10 @@ def test_bad_posteriors():
         trueness.best_combination(
             trueness.latent_maximum(table("chloroplast_reconstructed"))
         )
-    with pytest.raises(trueness.InputError, match="need a posterior"):
+    with pytest.raises(trueness.InputError, match="needs a posterior"):
         trueness.best_combination(table("swineflu_recovered"))
+    with pytest.raises(trueness.InputError, match="conditional_dependence needs"):
+        trueness.conditional_dependence(table("swineflu_recovered"))
     post = trueness.latent_class(table("huiwalter1980_tuberculin"), rng=0, draws=500)
     assert trueness.best_combination(post).formula
     with pytest.raises(trueness.InputError, match="Say which population"):
