@@ -353,7 +353,7 @@ def test_progress_is_shown_on_a_terminal_only(terminal, capsys):
 def test_a_bar_knows_its_end_where_that_costs_nothing(terminal, tmp_path):
     import narwhals as nw
 
-    from trueness.data.engines import known_rows
+    from trueness.data.streaming import known_rows
 
     pl.DataFrame({"p": [0.1, 0.2, 0.3]}).write_parquet(tmp_path / "a.parquet")
     pl.DataFrame({"p": [0.1, 0.2, 0.3]}).write_csv(tmp_path / "a.csv")

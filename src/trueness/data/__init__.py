@@ -7,10 +7,10 @@ Questions: how is a frame of any library, a file or a table in a warehouse count
 
 Flow: arrays go through ``columns`` into ``counts``. A frame goes through ``frames``; a
 lazy one is counted by its own engine (``engines``), by streaming batches of one score
-column (``batches``), or into bins when it has too many scores (``engine_bins``).
-A path becomes a lazy frame in ``files``; the log of an evaluation becomes a table of
-verdicts in ``verdict_logs``, one function per format. ``storage`` writes counts, all or
-nothing.
+column (``streaming``, ``batches``), or into bins when it has too many scores
+(``engine_bins``). A path becomes a lazy frame in ``files``; the log of an evaluation
+becomes a table of verdicts in ``verdict_logs``, one function per format. ``storage``
+writes counts, all or nothing.
 
 Read ``frames`` first, then ``columns``, ``engines``, ``files``. Maths: none but exact
 counting; ``docs/maths/scale.md`` says what bins cost.

@@ -31,7 +31,7 @@ from trueness.counts.counting import (
     split_counts,
 )
 from trueness.counts.values import Panel, Tally
-from trueness.data import engines
+from trueness.data import engines, streaming
 from trueness.data.columns import column, is_frame, on_device, several_columns
 from trueness.data.engine_bins import binned_tally
 
@@ -368,8 +368,8 @@ def _tally_frame(
                 )
             rows = engines.by_role(opened, wanted)
             return binned_tally(rows, wanted, positive, at_most)
-        if engines.can_stream(opened, wanted):
-            return engines.stream(opened, wanted, positive)
+        if streaming.can_stream(opened, wanted):
+            return streaming.stream(opened, wanted, positive)
     found = engines.read(opened, roles)
     return tally(
         found.get("label"),
