@@ -34,11 +34,8 @@ from trueness.calibration.calibrators import (
 from trueness.gates.checking import check as check
 from trueness.gates.verdicts import Check as Check, Verdict as Verdict
 from trueness.watches.groups import GroupWatch as GroupWatch
-from trueness.watches.watching import (
-    Watch as Watch,
-    load_watch as load_watch,
-    watch as watch,
-)
+from trueness.watches.questions import load_watch as load_watch, watch as watch
+from trueness.watches.watching import Watch as Watch
 from trueness.scale.certificates import Bounds as Bounds, bounds as bounds
 from trueness.nogold.combinations.table import (
     all_combinations as all_combinations,

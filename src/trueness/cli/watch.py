@@ -16,8 +16,8 @@ from trueness.cli._shell import CommandAnswer, about, cases_sentence, table
 from trueness.cli._source import open_source
 from trueness.data.frames import panel, tally
 from trueness.data.storage import alone
-from trueness.watches.watching import load_watch
-from trueness.watches.watching import watch as new_watch
+from trueness.watches.questions import load_watch
+from trueness.watches.questions import watch as new_watch
 
 
 @command()

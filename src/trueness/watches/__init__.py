@@ -3,6 +3,7 @@
 ====================================================  =================
 How much evidence is there against a bound by now?    ``evidence``
 Which scores are new: do they rank as the old ones?   ``ranks``
+What may be watched, and against which bound?         ``questions``
 What is watched, batch by batch?                      ``watching``
 What does a batch tell, of each kind?                 ``sums``
 The true rate, by judges and a trickle of labels?     ``judged``
