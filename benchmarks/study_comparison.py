@@ -3,10 +3,10 @@
     python benchmarks/study_comparison.py [PART] [SAMPLES]
 
 PART is one of pairs, unpaired, all-equal, metrics, margins, curves, clusters,
-cluster-bands; prints a table for docs/maths/ranking.md. Samples come from normal scores
-of classifiers that are equally good and share part of their noise; "wide": their
-positives spread differently (standard deviations 1 to 2), so that their curves cross
-though their areas are equal.
+cluster-bands; prints a table for docs/maths/comparison.md or clusters.md. Samples come
+from normal scores of classifiers that are equally good and share part of their noise;
+"wide": their positives spread differently (standard deviations 1 to 2), so that their
+curves cross though their areas are equal.
 """
 
 from __future__ import annotations

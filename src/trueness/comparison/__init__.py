@@ -24,5 +24,5 @@ cases) by the sums of their variances::
 
 Read ``results.py`` and ``contrasts.py`` (tests for few cases) first, then ``aucs.py``,
 ``redraws.py``, ``paired.py``, ``groups.py`` and ``dominance.py``. The mathematics and
-the measured error rates are in ``docs/maths/ranking.md``.
+the measured error rates are in ``docs/maths/comparison.md``.
 """

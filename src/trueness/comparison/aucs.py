@@ -94,10 +94,10 @@ def compare_auc(
     score intervals are combined (MOVER) in unpaired comparisons, and where a variance
     is unknown (one positive) or is zero though the classifiers are not copies (both
     perfect). The test that all AUCs are equal uses Hotelling's statistic, or Brunner's
-    where cases are few; ``docs/maths/ranking.md`` has their measured error rates. Cases
-    without a label change nothing; cases for which a classifier gave no output must be
-    left out first (``panel.observed()``). The time is O(K m log m + K^2 m) for K
-    classifiers and m distinct rows.
+    where cases are few; ``docs/maths/comparison.md`` has their measured error rates.
+    Cases without a label change nothing; cases for which a classifier gave no output
+    must be left out first (``panel.observed()``). The time is O(K m log m + K^2 m) for
+    K classifiers and m distinct rows.
 
     References
     ----------

@@ -172,7 +172,7 @@ def dominates(
     little power is lost against DeLong's test, and curves that cross are found too.
     *Nowhere worse.* A one-sided bound is computed at each false positive rate; the
     worst of them holds without an adjustment for their number, since all must be passed
-    (Berger 1982). ``docs/maths/ranking.md`` has measured error rates.
+    (Berger 1982). ``docs/maths/comparison.md`` has measured error rates.
 
     References
     ----------

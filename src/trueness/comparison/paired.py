@@ -127,9 +127,9 @@ def compare_metric(
     case, four such cases against none would be significant, although two equal
     classifiers give that result in one of eight samples with four such cases. McNemar's
     exact p-value is that of the binomial test on the cases on which two classifiers
-    differ. Measured error rates are in ``docs/maths/ranking.md``. A larger value counts
-    as better when a margin is tested. For a metric that is better when lower, such as a
-    cost, the two p-values of non-inferiority are therefore interchanged:
+    differ. Measured error rates are in ``docs/maths/comparison.md``. A larger value
+    counts as better when a margin is tested. For a metric that is better when lower,
+    such as a cost, the two p-values of non-inferiority are therefore interchanged:
     ``p_noninferior_second`` is that of the first.
 
     References
