@@ -19,21 +19,20 @@ from typing import Any
 SHOWN = tuple(  # words in a text, as everybody reads them
     """
     tally panel leaves scan one_vs_rest read_tally read_panel Tally Panel Leaves
-    at_threshold metric constraint METRICS Metric Constraint Confusion sweep
+    at_threshold metric constraint METRICS Metric Constraint Confusion
     auc average_precision partial_auc roc precision_recall det gain_curve lift_curve
     roc_band precision_recall_band plan_auc
-    compare_auc compare_metric compare_statistic compare_groups cluster_bootstrap
-    dominates reader_study
+    compare_auc compare_metric compare_groups dominates reader_study
     best_threshold best_thresholds validate_threshold guaranteed_threshold pareto
     cost_curve decision_curve
     calibrate CALIBRATORS at_prevalence apply save_map load_map reliability brier
-    log_loss calibration_error calibration_line calibration_test calibration_gain
+    log_loss calibration_error calibration_line calibration_test
     fermi_dirac
     fidel wisdom_of_crowds mean_score best_single COMBINERS compare_combiners agreement
-    latent_class latent_maximum conditional_dependence best_combination
-    all_combinations cost_rule prevalence
-    confidence_level utility_level tree_levels plan_leaf top_probability compare_splits
-    bounds exact_auc exact_threshold Stream
+    latent_class conditional_dependence best_combination cost_rule
+    prevalence compare_prevalence plan_labels
+    confidence_level utility_level
+    bounds Stream
     check watch
     Estimate InputError NotEnoughCases Infeasible NotConverged Optimistic
     DoubtfulAssumption
