@@ -179,6 +179,7 @@ def command_lines(name: str, command: Any) -> list[str]:
     """Give the help of one command as Markdown."""
     text = inspect.getdoc(inspect.unwrap(command.callback))
     question, _, example = text.partition("Example: ")
+    question = question.partition("\n--")[0]  # the options are in the table
     out = [f"## {name}", "", " ".join(question.split()), ""]
     if example:
         out += ["```sh", " ".join(example.split()), "```", ""]

@@ -267,6 +267,17 @@ def test_examples_work_as_shown(name, tmp_path, monkeypatch):
     assert "Took" not in result.stderr or name == "report"
 
 
+@pytest.mark.parametrize("name", [*NAMES, "app"])
+def test_every_option_says_what_it_means(name):
+    command = ROOT
+    for part in name.split():
+        command = command.get_command(None, part)
+    silent = [p.name for p in command.params if not p.help]
+    assert not silent
+    # what the documentation explains is an option, and not a line of the help
+    assert not re.search(r"^--", command.help.partition("Example:")[0], re.MULTILINE)
+
+
 def test_version_and_help():
     assert run("--version").stdout == f"trueness {trueness.__version__}\n"
     text = " ".join(run("--help").stdout.split())

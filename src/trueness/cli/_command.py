@@ -2,7 +2,8 @@
 
 ``command`` adds the options that all commands share, opens the file, chooses its
 columns, and shows the answer, as text, JSON and figure; so a new command is a function
-that takes a :class:`Request` and its own options and gives an ``Answer``.
+that takes a :class:`Request` and its own options and gives an ``Answer``. What its own
+options mean is said in its documentation, a line for each: ``--output, -o FILE: ...``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from pathlib import Path
+from typing import Annotated, Any, final, get_args
+
+import typer
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.options import fraction
@@ -58,7 +62,8 @@ def command(
     """Make a command of a function; ``without`` names shared options it cannot use."""
 
     def make(function: Callable[..., CommandAnswer]) -> Callable[..., None]:
-        own = list(inspect.signature(function, eval_str=True).parameters.values())
+        own = inspect.signature(function, eval_str=True).parameters.values()
+        documentation, meanings = _documented(inspect.getdoc(function) or "")
         shared = {} if columns is None else _shared(columns, without)
 
         @functools.wraps(function)
@@ -80,19 +85,55 @@ def command(
         ends = {k: v for k, v in _options.LAST.items() if k not in without}
         added = {**shared, **ends}
         parameters = {name: _parameter(name, *about) for name, about in added.items()}
-        mine = [
-            p.replace(kind=p.KEYWORD_ONLY) for p in own if p.annotation is not Request
-        ]
-        order = _order(list(shared), [p.name for p in mine])
-        parameters |= {p.name: p for p in mine}
+        mine = {
+            p.name: _parameter(p.name, _option(p, meanings), p.default)
+            for p in own
+            if p.annotation is not Request
+        }
+        order = _order(list(shared), list(mine))
+        parameters |= mine
         run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [parameters[name] for name in order if name in parameters]
         )
         run.__annotations__ = {}
-        run.__doc__ = _help(inspect.getdoc(function) or "")
+        run.__doc__ = _help(documentation)
         return run
 
     return make
+
+
+_MEANING = re.compile(
+    r"^(--[\w/-]+)(?:, (-\w))?(?: ([A-Z]+))?: (.*(?:\n +.*)*)\n", re.MULTILINE
+)
+
+
+def _documented(text: str) -> tuple[str, dict[str, re.Match[str]]]:
+    r"""Tell what a command does from what its options mean.
+
+    >>> text, found = _documented("A question?\n\n--at SHARE: Where to cut.\n\nSo.")
+    >>> text, found["at"].groups()
+    ('A question?\n\nSo.', ('--at', None, 'SHARE', 'Where to cut.'))
+    """
+    found = {_name(m[1]): m for m in _MEANING.finditer(text)}
+    return re.sub(r"\n{3,}", "\n\n", _MEANING.sub("", text)), found
+
+
+def _name(option: str) -> str:
+    return option.partition("/")[0].removeprefix("--").replace("-", "_")
+
+
+def _option(p: inspect.Parameter, meanings: dict[str, re.Match[str]]) -> Any:
+    """Make an option of a parameter that the documentation explains."""
+    if p.name not in meanings:
+        return p.annotation  # one of ``_options``, or an argument: it says all itself
+    names, metavar = meanings[p.name].group(1, 2), meanings[p.name][3]
+    about: dict[str, Any] = {"help": " ".join(meanings[p.name][4].split())}
+    if metavar == "COLUMN":
+        about["autocompletion"] = _options.column_names
+    if Path in (p.annotation, *get_args(p.annotation)):
+        about["rich_help_panel"] = "Output"
+    option = typer.Option(*filter(None, names), metavar=metavar, **about)
+    return Annotated[p.annotation, option]
 
 
 def _help(text: str) -> str:

@@ -33,13 +33,13 @@ def apply(
     map: Fitted,
     file: File,
     output: Rows = None,
-    score: Annotated[
-        str | None,
-        typer.Option("--score", "-s", help="Column with the scores.", metavar="COLUMN"),
-    ] = None,
-    column: Annotated[str | None, typer.Option(help="Name of the new column.")] = None,
+    score: str | None = None,
+    column: str | None = None,
 ) -> CommandAnswer:
     """What are the scores of new rows? Applies a map saved by calibrate or combine.
+
+    --score, -s COLUMN: Column with the scores.
+    --column: Name of the new column.
 
     Example: trueness apply map.json sample:west_nile --score adaboost \
 -o calibrated.parquet

@@ -32,17 +32,15 @@ def calibrate(
     method: Annotated[
         str, typer.Option(help=f"One of {', '.join(calibration.CALIBRATORS)}.")
     ] = "auto",
-    folds: Annotated[
-        int,
-        typer.Option(
-            help="Folds of the cross-fitting, which checks the map on new cases."
-        ),
-    ] = 5,
+    folds: int = 5,
     output: Rows = None,
-    column: Annotated[str | None, typer.Option(help="Name of the new column.")] = None,
+    column: str | None = None,
     save: Save = None,
 ) -> CommandAnswer:
     """What does a score mean as a probability? Fits a map and applies it.
+
+    --folds: Folds of the cross-fitting, which checks the map on new cases.
+    --column: Name of the new column.
 
     Example: trueness calibrate sample:west_nile --label virus --score adaboost \
 -o calibrated.parquet --save map.json

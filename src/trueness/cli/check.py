@@ -29,7 +29,6 @@ from trueness.ranking.clusters import CLUSTER
 
 _NUMBER = "trueness_cluster"
 CODES = {HOLDS: 0, FAILS: 4, OPEN: 5}
-_Out = Annotated[Path | None, typer.Option(metavar="FILE", rich_help_panel="Output")]
 
 
 @command()
@@ -40,44 +39,27 @@ def check(
     file: Annotated[
         str | None, typer.Argument(help="The predictions.", metavar="FILE")
     ] = None,
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Predictions of the baseline, which these must not be worse than.",
-        ),
-    ] = None,
-    undecided: Annotated[
-        str | None,
-        typer.Option(
-            help="What cannot be decided yet: report it (exit 5), pass or fail."
-        ),
-    ] = None,
-    junit: _Out = None,
-    markdown: _Out = None,
-    init: Annotated[
-        bool, typer.Option("--init", help="Write a first contract from the data.")
-    ] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="The file that --init writes (by default quality.toml).",
-        ),
-    ] = None,
-    label: Annotated[
-        str | None, typer.Option(help="For --init: column with the labels.")
-    ] = None,
-    score: Annotated[
-        str | None, typer.Option(help="For --init: column with the scores.")
-    ] = None,
-    positive: Annotated[
-        str | None, typer.Option(help="For --init: label that counts as positive.")
-    ] = None,
+    baseline: str | None = None,
+    undecided: str | None = None,
+    junit: Path | None = None,
+    markdown: Path | None = None,
+    init: bool = False,
+    output: Path | None = None,
+    label: str | None = None,
+    score: str | None = None,
+    positive: str | None = None,
 ) -> CommandAnswer:
     """Do these predictions meet the requirements? For CI; allows for sampling error.
+
+    --baseline FILE: Predictions of the baseline, which these must not be worse than.
+    --undecided: What cannot be decided yet: report it (exit 5), pass or fail.
+    --junit FILE: Write the verdicts as JUnit XML, which build servers read.
+    --markdown FILE: Write the verdicts as Markdown, for a pull request.
+    --init: Write a first contract from the data.
+    --output, -o FILE: The file that --init writes (by default quality.toml).
+    --label COLUMN: For --init: column with the labels.
+    --score COLUMN: For --init: column with the scores.
+    --positive: For --init: label that counts as positive.
 
     Example: trueness check --init sample:west_nile --label virus --score boosting
     """

@@ -30,10 +30,12 @@ def combine(
         typer.Option(help=f"One of {', '.join(COMBINERS)}; by default the best one."),
     ] = None,
     output: Rows = None,
-    column: Annotated[str, typer.Option(help="Name of the new column.")] = "combined",
+    column: str = "combined",
     save: Save = None,
 ) -> CommandAnswer:
     """Would they be better together? Compares ways to combine scores, applies one.
+
+    --column: Name of the new column.
 
     Example: trueness combine sample:west_nile --label virus --score boosting \
 --score logistic --score forest -o combined.parquet

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 import trueness.report as report
 from trueness import plots, samples
@@ -36,14 +34,11 @@ LIMIT = "recall >= 0.8"
 
 @command()
 def demo(
-    folder: Annotated[
-        Path,
-        typer.Option(
-            "--folder", "-o", help="Folder for the files.", rich_help_panel="Output"
-        ),
-    ] = Path("demo_output"),
+    folder: Path = Path("demo_output"),
 ) -> CommandAnswer:
     """Evaluate the sample data, say what was found and write a report.
+
+    --folder, -o: Folder for the files.
 
     Example: trueness demo
     """

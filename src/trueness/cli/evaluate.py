@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from trueness._core.checks.cases import both_classes
 from trueness._core.checks.errors import InputError
@@ -51,10 +49,7 @@ Groups = dict[str, dict[str, Tally]]
 def evaluate(
     request: Request,
     cluster: Cluster = None,
-    at: Annotated[
-        float | None,
-        typer.Option(help="Threshold in use: also every metric there."),
-    ] = None,
+    at: float | None = None,
     prevalence: Prevalence = None,
     sampling: Sampling = "cohort",
 ) -> CommandAnswer:
@@ -62,6 +57,8 @@ def evaluate(
 
     A label with more than two classes is answered class by class, when there is a score
     for each of them.
+
+    --at: Threshold in use: also every metric there.
 
     Example: trueness evaluate sample:west_nile --label virus --score boosting
     """

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.options import choice, fraction
@@ -25,7 +23,6 @@ from trueness.cli._options import (
     Positive,
     Seed,
     Yes,
-    column_names,
 )
 from trueness.cli._shell import CommandAnswer, about, each_group, say, table
 from trueness.cli._source import Source, names_of
@@ -67,92 +64,44 @@ HOW = {
 _NUMBER = "trueness_item"
 
 
-def _column(*names: str, help: str) -> Any:
-    return typer.Option(
-        *names, help=help, metavar="COLUMN", autocompletion=column_names
-    )
-
-
 @command()
 def judge(
     file: File,
-    judge: Annotated[
-        list[str] | None,
-        _column(
-            "--judge",
-            help="Column with the verdicts of a judge, 0 and 1 or grades; repeat it "
-            "for each. With --verdict, the column with the names of the judges.",
-        ),
-    ] = None,
+    judge: list[str] | None = None,
     label: Label = None,
-    labelled: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOW",
-            help='How the labelled cases were chosen: random, "by verdict" or '
-            '"by truth".',
-        ),
-    ] = None,
-    system: Annotated[
-        str | None, _column("--system", help="Column with the systems to compare.")
-    ] = None,
-    item: Annotated[
-        str | None, _column("--item", help="Column with the items that were answered.")
-    ] = None,
-    verdict: Annotated[
-        str | None,
-        _column("--verdict", help="Of a table with a row per verdict: its column."),
-    ] = None,
+    labelled: str | None = None,
+    system: str | None = None,
+    item: str | None = None,
+    verdict: str | None = None,
     yes: Yes = None,
-    abstain: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="VALUE",
-            help="Verdict that counts as missing, such as unsure; repeat it for "
-            "several.",
-        ),
-    ] = None,
-    labels: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="File with the labels, joined by --item."),
-    ] = None,
-    judges: Annotated[
-        str,
-        typer.Option(
-            metavar="HOW",
-            help='Are judges equally good on all systems ("shared"), or not ("per '
-            'system")?',
-        ),
-    ] = "per system",
-    next: Annotated[
-        int,
-        typer.Option(
-            metavar="NUMBER", help="Number of cases to label next; answers which."
-        ),
-    ] = 0,
-    width: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Wanted width of the interval; answers how many labels it takes.",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write a report with figures to this HTML file.",
-            rich_help_panel="Output",
-        ),
-    ] = None,
+    abstain: list[str] | None = None,
+    labels: str | None = None,
+    judges: str = "per system",
+    next: int = 0,
+    width: float | None = None,
+    output: Path | None = None,
     positive: Positive = None,
     count: Count = None,
     level: Level = 0.95,
     seed: Seed = 0,
 ) -> CommandAnswer:
     """What is the true pass rate if judges make errors? Reads tables and logs.
+
+    --judge COLUMN: Column with the verdicts of a judge, 0 and 1 or grades; repeat it
+        for each. With --verdict, the column with the names of the judges.
+    --labelled HOW: How the labelled cases were chosen: random, "by verdict" or "by
+        truth".
+    --system COLUMN: Column with the systems to compare.
+    --item COLUMN: Column with the items that were answered.
+    --verdict COLUMN: Of a table with a row per verdict: its column.
+    --abstain VALUE: Verdict that counts as missing, such as unsure; repeat it for
+        several.
+    --labels FILE: File with the labels, joined by --item.
+    --judges HOW: Are judges equally good on all systems ("shared"), or not ("per
+        system")?
+    --next NUMBER: Number of cases to label next; answers which.
+    --width SHARE: Wanted width of the interval; answers how many labels it takes.
+    --output, -o FILE: Write a report with figures to this HTML file.
 
     Example: trueness judge sample:judges --judge skywork_gemma_27b \
 --judge internlm2_20b --label human --labelled random

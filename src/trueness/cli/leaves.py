@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
@@ -46,11 +45,11 @@ def guess_node(source: Source, taken: set[str | None]) -> tuple[str, ...]:
 def leaves(
     request: Request,
     rule: Rule = None,
-    confidence: Annotated[
-        float, typer.Option(help="Probability P(C) from which a leaf is trusted.")
-    ] = 0.95,
+    confidence: float = 0.95,
 ) -> CommandAnswer:
     """Can this leaf be trusted? Confidence and utility of every leaf of a tree.
+
+    --confidence: Probability P(C) from which a leaf is trusted.
 
     Example: trueness leaves sample:leaves --node leaf --label virus --count n
     """

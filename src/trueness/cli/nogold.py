@@ -5,9 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
@@ -51,23 +49,16 @@ VOTES = Columns("vote", Votes, guess_votes, least=2, needs_label=False)
 def nogold(
     request: Request,
     yes: Yes = None,
-    criterion: Annotated[
-        str,
-        typer.Option(
-            help="Criterion of the best combination: product, squares, sum or min of "
-            'sensitivity and specificity, or a metric such as "cost(fp=1, '
-            'fn=5)".'
-        ),
-    ] = "product",
-    dependence: Annotated[
-        str,
-        typer.Option(help='May tests make the same errors? "none" or "random effect".'),
-    ] = "none",
-    draws: Annotated[
-        int, typer.Option(help="Effective number of posterior draws.")
-    ] = 10_000,
+    criterion: str = "product",
+    dependence: str = "none",
+    draws: int = 10_000,
 ) -> CommandAnswer:
     """How good is each test, and how common is the condition, if the truth is unknown?
+
+    --criterion: Criterion of the best combination: product, squares, sum or min of
+        sensitivity and specificity, or a metric such as "cost(fp=1, fn=5)".
+    --dependence: May tests make the same errors? "none" or "random effect".
+    --draws: Effective number of posterior draws.
 
     Example: trueness nogold sample:hiv --vote V1 --vote V2 --vote V3 --vote V4 \
 --count count

@@ -40,27 +40,24 @@ Power = Annotated[
 @plan.command(name="auc", cls=Careful)
 @command()
 def plan_for_auc(
-    auc: Annotated[float, typer.Option(help="The AUC that you expect.")],
+    auc: float,
     prevalence: Share = 0.5,
     half_width: HalfWidth = None,
     null: Null = None,
     power: Power = None,
-    method: Annotated[
-        str, typer.Option(help="The interval that will be reported: score, delong.")
-    ] = "score",
+    method: str = "score",
     model: Annotated[
         str,
         typer.Option(help=f"Model of the scores: {', '.join(planning.VARIANCES)}."),
     ] = "binormal",
-    sampling: Annotated[
-        str,
-        typer.Option(
-            help="case-control: the number of positives is fixed; cohort: random."
-        ),
-    ] = "case-control",
+    sampling: str = "case-control",
     level: Level = 0.95,
 ) -> CommandAnswer:
     """How many cases are needed to know an AUC well enough?
+
+    --auc: The AUC that you expect.
+    --method: The interval that will be reported: score, delong.
+    --sampling: case-control: the number of positives is fixed; cohort: random.
 
     Example: trueness plan auc --auc 0.8 --prevalence 0.1 --half-width 0.03
     """
@@ -106,19 +103,20 @@ def plan_for_auc(
 @plan.command(name="difference", cls=Careful)
 @command()
 def plan_for_difference(
-    first: Annotated[float, typer.Option(help="One AUC that you expect.")],
-    second: Annotated[float, typer.Option(help="The other, on the same cases.")],
-    correlation: Annotated[
-        float, typer.Option(help="Correlation of the two scores within a class.")
-    ] = 0.5,
+    first: float,
+    second: float,
+    correlation: float = 0.5,
     prevalence: Share = 0.5,
     half_width: HalfWidth = None,
-    power: Annotated[
-        float | None, typer.Option(help="Wanted power of the paired test (0.9).")
-    ] = None,
+    power: float | None = None,
     level: Level = 0.95,
 ) -> CommandAnswer:
     """How many cases are needed to show that two AUCs on the same cases differ?
+
+    --first: One AUC that you expect.
+    --second: The other, on the same cases.
+    --correlation: Correlation of the two scores within a class.
+    --power: Wanted power of the paired test (0.9).
 
     Example: trueness plan difference --first 0.85 --second 0.8 --power 0.8
     """
@@ -143,20 +141,20 @@ def plan_for_difference(
 @plan.command(name="rate", cls=Careful)
 @command()
 def plan_for_rate(
-    rate: Annotated[
-        str, typer.Option(help="Which rate: recall, specificity or precision.")
-    ],
-    value: Annotated[float, typer.Option(help="The rate that you expect.")],
+    rate: str,
+    value: float,
     prevalence: Share = 0.5,
-    recall: Annotated[
-        float | None, typer.Option(help="For precision: the recall that you expect.")
-    ] = None,
+    recall: float | None = None,
     half_width: HalfWidth = None,
     null: Null = None,
     power: Power = None,
     level: Level = 0.95,
 ) -> CommandAnswer:
     """How many cases are needed to know recall, specificity or precision well enough?
+
+    --rate: Which rate: recall, specificity or precision.
+    --value: The rate that you expect.
+    --recall: For precision: the recall that you expect.
 
     Example: trueness plan rate --rate recall --value 0.9 --prevalence 0.1 --null 0.8
     """
@@ -181,15 +179,15 @@ def plan_for_rate(
 @plan.command(cls=Careful)
 @command()
 def leaf(
-    p: Annotated[float, typer.Option(help="Share of the larger class in the leaf.")],
-    confidence: Annotated[
-        float | None, typer.Option(help="Wanted level of confidence P(C).")
-    ] = None,
-    utility: Annotated[
-        float | None, typer.Option(help="Wanted level of utility P(U).")
-    ] = None,
+    p: float,
+    confidence: float | None = None,
+    utility: float | None = None,
 ) -> CommandAnswer:
     """How many cases does a leaf need to be trusted?
+
+    --p: Share of the larger class in the leaf.
+    --confidence: Wanted level of confidence P(C).
+    --utility: Wanted level of utility P(U).
 
     Example: trueness plan leaf --p 0.75 --confidence 0.95
     """

@@ -11,7 +11,6 @@ from trueness._core.progress import progress
 from trueness._core.records import shown
 from trueness.cli._columns import Request
 from trueness.cli._command import ONE_SCORE, command
-from trueness.cli._options import column_names
 from trueness.cli._shell import CommandAnswer, about, table
 from trueness.cli._words import noted
 from trueness.counts.values import Tally
@@ -19,52 +18,37 @@ from trueness.readers.analysis import ReaderStudy, reader_study
 from trueness.readers.covariances import COVARIANCES
 
 
-def _column(help: str) -> Any:
-    return typer.Option(help=help, metavar="COLUMN", autocompletion=column_names)
-
-
 @command(ONE_SCORE, without=("seed", "count", "weight", "by"))
 def readers(
     request: Request,
-    reader: Annotated[str, _column("Column with the readers.")] = "reader",
-    treatment: Annotated[str, _column("Column with the treatments.")] = "treatment",
-    case: Annotated[str, _column("Column with the cases.")] = "case",
-    metric: Annotated[
-        str,
-        typer.Option(help="auc, or a metric at a threshold: recall, specificity, ..."),
-    ] = "auc",
-    threshold: Annotated[
-        float | None, typer.Option(help="The threshold of such a metric.")
-    ] = None,
-    fixed: Annotated[
-        str | None,
-        typer.Option(
-            help="What is taken as fixed, not as a sample: readers, or cases.",
-            metavar="WHAT",
-        ),
-    ] = None,
+    reader: str = "reader",
+    treatment: str = "treatment",
+    case: str = "case",
+    metric: str = "auc",
+    threshold: float | None = None,
+    fixed: str | None = None,
     covariance: Annotated[
         str,
         typer.Option(
             help=f"How the covariances are estimated: {', '.join(COVARIANCES)}."
         ),
     ] = "jackknife",
-    method: Annotated[
-        str, typer.Option(help="obuchowski-rockette, or gallas (one-shot variance).")
-    ] = "obuchowski-rockette",
-    pairs: Annotated[
-        str,
-        typer.Option(
-            help="Where some treatments share more cases than others: own covariances "
-            "of each pair, or pooled as in MRMCaov."
-        ),
-    ] = "own",
-    margin: Annotated[
-        float | None,
-        typer.Option(help="Largest loss that would not matter (for non-inferiority)."),
-    ] = None,
+    method: str = "obuchowski-rockette",
+    pairs: str = "own",
+    margin: float | None = None,
 ) -> CommandAnswer:
     """Do readers do better with one treatment? Multi-reader multi-case studies.
+
+    --reader COLUMN: Column with the readers.
+    --treatment COLUMN: Column with the treatments.
+    --case COLUMN: Column with the cases.
+    --metric: auc, or a metric at a threshold: recall, specificity, ...
+    --threshold: The threshold of such a metric.
+    --fixed WHAT: What is taken as fixed, not as a sample: readers, or cases.
+    --method: obuchowski-rockette, or gallas (one-shot variance).
+    --pairs: Where some treatments share more cases than others: own covariances of each
+        pair, or pooled as in MRMCaov.
+    --margin: Largest loss that would not matter (for non-inferiority).
 
     Example: trueness readers sample:readers --label truth --score rating
     """

@@ -48,30 +48,15 @@ def report(
     vote: Votes = None,
     yes: Yes = None,
     cluster: Cluster = None,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            help="HTML file to write.",
-            rich_help_panel="Output",
-        ),
-    ] = Path("report.html"),
+    output: Path = Path("report.html"),
     maximize: Maximize = None,
     minimize: Minimize = None,
     subject_to: SubjectTo = None,
-    cost_fp: Annotated[
-        float | None, typer.Option(help="Cost of a false positive.")
-    ] = None,
-    cost_fn: Annotated[
-        float | None, typer.Option(help="Cost of a false negative (a missed positive).")
-    ] = None,
+    cost_fp: float | None = None,
+    cost_fn: float | None = None,
     prevalence: PrevalenceRange = None,
     sampling: Sampling = "cohort",
-    at: Annotated[
-        float | None,
-        typer.Option(help="Threshold in use, instead of the best one."),
-    ] = None,
+    at: float | None = None,
     calibrate: Annotated[
         str,
         typer.Option(
@@ -80,22 +65,8 @@ def report(
             f"{', '.join(CALIBRATORS)}.",
         ),
     ] = "",
-    half_width: Annotated[
-        float | None,
-        typer.Option(
-            metavar="WIDTH",
-            help="Add how many cases an interval of the AUC of plus or minus this "
-            "width needs.",
-        ),
-    ] = None,
-    classifier: Annotated[
-        str,
-        typer.Option(
-            metavar="COLUMN",
-            help="Score that --calibrate and --half-width are about; by default the "
-            "one that ranks best.",
-        ),
-    ] = "",
+    half_width: float | None = None,
+    classifier: str = "",
     combine: Annotated[
         str,
         typer.Option(
@@ -104,9 +75,19 @@ def report(
             f"the best one: {', '.join(COMBINERS)}.",
         ),
     ] = "",
-    title: Annotated[str, typer.Option(help="Title of the report.")] = "",
+    title: str = "",
 ) -> CommandAnswer:
     """Write a report: one HTML file that works offline, to be sent to anyone.
+
+    --output, -o: HTML file to write.
+    --cost-fp: Cost of a false positive.
+    --cost-fn: Cost of a false negative (a missed positive).
+    --at: Threshold in use, instead of the best one.
+    --half-width WIDTH: Add how many cases an interval of the AUC of plus or minus this
+        width needs.
+    --classifier COLUMN: Score that --calibrate and --half-width are about; by default
+        the one that ranks best.
+    --title: Title of the report.
 
     Example: trueness report sample:west_nile --label virus -o report.html
     """

@@ -97,29 +97,10 @@ def threshold(
     subject_to: SubjectTo = None,
     prevalence: PrevalenceRange = None,
     sampling: Sampling = "cohort",
-    at: Annotated[
-        float | None,
-        typer.Option(help="Evaluate this threshold instead of looking for the best."),
-    ] = None,
-    validate: Annotated[
-        bool,
-        typer.Option(
-            "--validate", help="Estimate what to expect on new cases (bootstrap)."
-        ),
-    ] = False,
-    guarantee: Annotated[
-        float | None,
-        typer.Option(
-            help="Confidence with which the constraints must hold on new cases."
-        ),
-    ] = None,
-    mixture: Annotated[
-        bool,
-        typer.Option(
-            "--mixture",
-            help="With several scores: also the best mixture of two thresholds.",
-        ),
-    ] = False,
+    at: float | None = None,
+    validate: bool = False,
+    guarantee: float | None = None,
+    mixture: bool = False,
     list_metrics: Annotated[
         bool,
         typer.Option(
@@ -135,6 +116,11 @@ def threshold(
     A price for deferred cases, --minimize "cost(fp=1, fn=10, defer=0.3)", asks for two
     thresholds; a limit on groups, --by site --subject-to "recall_gap <= 0.02", for one
     in each group; several --score for the one that should decide.
+
+    --at: Evaluate this threshold instead of looking for the best.
+    --validate: Estimate what to expect on new cases (bootstrap).
+    --guarantee: Confidence with which the constraints must hold on new cases.
+    --mixture: With several scores: also the best mixture of two thresholds.
 
     Example: trueness threshold sample:west_nile --label virus --score boosting \
 --maximize f1 --subject-to "recall >= 0.8" --validate

@@ -30,55 +30,31 @@ def watch(
     ],
     file: Annotated[str, typer.Argument(help="The new batch.", metavar="FILE")],
     label: Label = None,
-    score: Annotated[
-        str | None, typer.Option("--score", "-s", help="Column with the scores.")
-    ] = None,
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            help="For a new watch: recall, auc, brier, calibration, scores, ..."
-        ),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(help="For a new watch: a case is flagged from this score on."),
-    ] = None,
-    at_least: Annotated[
-        float | None,
-        typer.Option(help="For a new watch: the metric must be this or more."),
-    ] = None,
-    at_most: Annotated[
-        float | None,
-        typer.Option(help="For a new watch: the metric must be this or less."),
-    ] = None,
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="For a new watch: earlier predictions as a baseline."
-        ),
-    ] = None,
-    margin: Annotated[
-        float,
-        typer.Option(
-            help="For a new watch: how much worse than the baseline is allowed."
-        ),
-    ] = 0.0,
-    near: Annotated[
-        float | None,
-        typer.Option(help="For a new watch: calibration of scores near this value."),
-    ] = None,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option(help="For prevalence: column with verdicts; repeat it for each."),
-    ] = None,
+    score: str | None = None,
+    metric: str | None = None,
+    threshold: float | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    baseline: str | None = None,
+    margin: float = 0.0,
+    near: float | None = None,
+    judge: list[str] | None = None,
     by: By = None,
-    name: Annotated[
-        str | None,
-        typer.Option(help="Name of the batch (by default the name of the file)."),
-    ] = None,
+    name: str | None = None,
     positive: Positive = None,
 ) -> CommandAnswer:
     """Is it still good? Monitors new batches; looking often causes no false alarms.
+
+    --score, -s COLUMN: Column with the scores.
+    --metric: For a new watch: recall, auc, brier, calibration, scores, ...
+    --threshold: For a new watch: a case is flagged from this score on.
+    --at-least: For a new watch: the metric must be this or more.
+    --at-most: For a new watch: the metric must be this or less.
+    --baseline FILE: For a new watch: earlier predictions as a baseline.
+    --margin: For a new watch: how much worse than the baseline is allowed.
+    --near: For a new watch: calibration of scores near this value.
+    --judge COLUMN: For prevalence: column with verdicts; repeat it for each.
+    --name: Name of the batch (by default the name of the file).
 
     Example: trueness watch state.json sample:west_nile --label virus --score boosting
     --metric auc --at-least 0.7

@@ -31,27 +31,18 @@ def app(
     port: Annotated[
         int, typer.Option(help="Port; 0 takes one that is free.", min=0, max=65535)
     ] = 0,
-    browser: Annotated[
-        bool,
-        typer.Option(
-            "--browser/--no-browser",
-            help="Open the page in a browser, or only print its address.",
-        ),
-    ] = True,
+    browser: bool = True,
     limit: Annotated[
         int, typer.Option(metavar="MB", help="Largest upload, in megabytes.", min=1)
     ] = 512,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; this machine only by default.")
-    ] = "127.0.0.1",
-    i_know: Annotated[
-        bool,
-        typer.Option(
-            "--i-know", help="Allow another --host: others can then reach the page."
-        ),
-    ] = False,
+    host: str = "127.0.0.1",
+    i_know: bool = False,
 ) -> CommandAnswer:
     """Look around in the browser: choose columns, move the threshold, take the report.
+
+    --browser/--no-browser: Open the page in a browser, or only print its address.
+    --host: Address to listen on; this machine only by default.
+    --i-know: Allow another --host: others can then reach the page.
 
     Example: trueness app sample:west_nile
     """
