@@ -10,6 +10,7 @@ import trueness
 from conftest import tied_cases
 from trueness import Tally
 from trueness.comparison.dominance import dominance_of_pairs
+from trueness.comparison.sentences import dominance_sentence
 
 GOOD = Tally([3, 2, 1], pos=[6, 3, 1], neg=[0, 2, 8])
 POOR = Tally([3, 2, 1], pos=[3, 4, 3], neg=[2, 4, 4])
@@ -187,6 +188,18 @@ def test_a_tested_margin(rng):
     assert quick(p, margin=min(0.9, far.margin + 0.01)).p_noninferior < 0.05
     assert np.isnan(quick(p).p_noninferior)
     assert quick(p, "a", "a", margin=0.01).p_noninferior == 0
+
+
+def test_the_margin_of_the_first_is_that_of_the_pair_turned_round(rng):
+    p = two_curves(rng, 300, [0.9, 0.75])
+    both = dominance_of_pairs(p, [("a", "b"), ("b", "a")], replicates=100)
+    there, back = both.values()
+    assert there.margin_first == pytest.approx(back.margin)
+    assert there.margin == pytest.approx(back.margin_first)
+    # whichever comes first, the sentence says how much the worse could be better
+    said = f"a is nowhere better by more than {there.margin:.2g} in recall."
+    assert dominance_sentence(there, "b", "a").endswith(said)
+    assert dominance_sentence(back, "a", "b").endswith(said)
 
 
 def test_perfect_against_wrong():

@@ -78,6 +78,8 @@ class Dominance(Record):
     margin : float
         With the confidence of ``level`` the second is nowhere better by more than this,
         in true positive rate: non-inferiority of the whole curve.
+    margin_first : float
+        The same of the first: it is nowhere better by more than this.
     tested_margin, p_noninferior : float
         The margin that was asked about, and the p-value of "the second is better by
         more than that at some false positive rate"; NaN when no margin was given.
@@ -102,6 +104,7 @@ class Dominance(Record):
     range_worse: tuple[float, ...]
     p_value: float
     margin: float
+    margin_first: float
     tested_margin: float
     p_noninferior: float
     surely_better: Ranges
@@ -278,7 +281,8 @@ def _dominance(
         sure.better.place,
         sure.worse.place,
         min(1.0, 2 * min(sure.better.p_value, sure.worse.p_value)),
-        _largest_loss(sure, asked.level),
+        _most_better(-sure.difference, sure, asked.level),
+        _most_better(sure.difference, sure, asked.level),
         asked.margin,
         _noninferior(sure, asked.margin),
         _where(asked.grid, sure.low > 0),
@@ -479,10 +483,10 @@ def _somewhere(scan: _Scan, sign: int, rng: np.random.Generator) -> _Somewhere:
     return _Somewhere(p, (float(scan.low[best]), float(scan.high[best])))
 
 
-def _largest_loss(sure: _Sure, level: float) -> float:
-    """By how much could the second be better, at the worst false positive rate?"""
+def _most_better(lead: Floats, sure: _Sure, level: float) -> float:
+    """By how much could one that leads so be better, at some false positive rate?"""
     z = NormalDist().inv_cdf(level)
-    return float(np.clip(z * sure.error - sure.difference, 0.0, 1.0).max())
+    return float(np.clip(lead + z * sure.error, 0.0, 1.0).max())
 
 
 def _noninferior(sure: _Sure, margin: float) -> float:

@@ -17,9 +17,13 @@ def dominance_sentence(d: Dominance, first: str, second: str) -> str:
     lies = f"The curve of {upper} is above that of {lower} at every false positive rate"
     if d.verdict == "crosses":
         lies = f"The curves of {first} and {second} cross"
+    # what is excluded matters most of the one that is not known to be better
+    other, most = second, d.margin
+    if d.p_worse < min(d.p_better, 1 - d.level):
+        other, most = first, d.margin_first
     return (
         f"{lies}; {_evidence(d, first, second)}. With {level_text(d.level)} confidence "
-        f"{second} is nowhere better by more than {d.margin:.2g} in recall."
+        f"{other} is nowhere better by more than {most:.2g} in recall."
     )
 
 
