@@ -10,6 +10,10 @@ was seen but from the curves that are likely after it (``likely_curves``).
   95 % of them are an interval. The ends of a mean absolute error go towards the ends of
   these, if they lie farther out, as far as a departure from the line is likely: then
   signs may be wrong.
+- Noise that is fitted spreads distances, which moves their quantiles. A quantile of
+  the distance is therefore bounded by a band about the curves: a band holds the true
+  curve not at every score but at a known share of the scores (Nychka 1988), so that
+  bounds at all scores but that share bound a quantile that is so much lower or higher.
 - A curve that is fitted to noise departs from the scores even where the true one does
   not. With e the error of the mean curve and :math:`e + \delta` the mean error of
   likely curves, noise of the same size was in the mean curve before; an interval is
@@ -39,6 +43,10 @@ Truth = Callable[[Floats, Array, Floats], Floats]
 # lower one alone of an error that is at most such a mean; of another error nothing
 Sides = tuple[Floats, Floats | None] | None
 Signs = Callable[[Floats, Array, Floats], Sequence[Sides]]
+# of the distances of a band's nearest and farthest curves from the scores, pointwise,
+# and of all that are likely at once: lower and upper ends (2, j) of errors; NaN for
+# those that have none
+Within = Callable[[Floats, Floats, Floats, Array], Floats]
 METHOD = "likely curves"
 _DRAWS = 300  # likely curves that are looked at
 _TOGETHER = 500  # draws of labels that are looked at together
@@ -58,6 +66,7 @@ def error_estimates(
     replicates: int,
     rng: np.random.Generator,
     fixed: FixedShare | None = None,
+    within: Within | None = None,
 ) -> tuple[list[Estimate], tuple[str, ...]]:
     """Give the intervals of errors between 0 and 1 that noise enlarges, and notes.
 
@@ -67,7 +76,8 @@ def error_estimates(
     score, pos, neg = rows
     chance = _by_chance(rows, statistic, level, replicates, rng, fixed)
     curves = likely_curves(rows, fixed)
-    ends, added = _of_curves(curves, score, pos + neg, truth, level, rng)
+    drawn = curves.drawn(_DRAWS, rng)
+    ends, added = _of_curves(curves, drawn, score, pos + neg, truth, level, rng)
     for j, both in enumerate(signs(score, pos + neg, curves.middle)):
         if both is None:
             continue
@@ -79,6 +89,9 @@ def error_estimates(
             less, more = max(low - ends[0, j], 0.0), max(ends[1, j] - high, 0.0)
             ends[0, j] = low - (1 - curves.line) * less
             ends[1, j] = high + (1 - curves.line) * more
+    if within is not None:
+        low, high = within(*_band(drawn, score, level), pos + neg)
+        ends = np.stack([np.fmin(ends[0], low), np.fmax(ends[1], high)])
     ends[0] = np.where(statistic(*rows) <= chance, 0.0, np.clip(ends[0], 0.0, 1.0))
     found = [
         Estimate(v, min(low, v), max(min(high, 1.0), v), level, METHOD)
@@ -107,6 +120,7 @@ def _by_chance(
 
 def _of_curves(
     curves: LikelyCurves,
+    drawn: Floats,
     score: Floats,
     cases: Array,
     truth: Truth,
@@ -120,7 +134,6 @@ def _of_curves(
     n = float(cases.sum())
     # no more than NumPy can draw; of weighed cases, the nearest whole number
     whole = round(min(max(n, 1.0), 2.0**53))
-    drawn = curves.drawn(_DRAWS, rng)
     others = rng.multinomial(whole, cases / n, size=len(drawn))
     found = truth(score, others, drawn)
     delta = found.mean(axis=1) - truth(score, cases, curves.middle)
@@ -130,6 +143,19 @@ def _of_curves(
     low = low - _IN_DRAWS * added - taken
     high = high + _IN_DRAWS * taken + (1 - curves.line) * added
     return np.stack([low.min(axis=0), high.max(axis=0)]), added.max(axis=0)
+
+
+def _band(drawn: Floats, score: Floats, level: float) -> tuple[Floats, Floats, Floats]:
+    """How near and how far is the curve at each score, and how near at all at once?"""
+    low, high = np.quantile(drawn, [1 - level, level], axis=0)
+    farthest = np.maximum(high - score, score - low)
+    middle, sd = drawn.mean(axis=0), drawn.std(axis=0) + 1e-12
+    reach = np.quantile((np.abs(drawn - middle) / sd).max(axis=1), level)
+    near, all_near = (
+        np.maximum(np.maximum(a - score, score - b), 0.0)
+        for a, b in ((low, high), (middle - reach * sd, middle + reach * sd))
+    )
+    return near, farthest, all_near
 
 
 def signed_mean(

@@ -16,7 +16,12 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.isotonic import pool_violators
 from trueness._core.records import Answer
-from trueness.calibration.drawn_labels import chance_draws, pooled, probability_rows
+from trueness.calibration.drawn_labels import (
+    chance_draws,
+    labels_drawn,
+    pooled,
+    probability_rows,
+)
 from trueness.calibration.fixed_shares import (
     FixedShare,
     class_sandwich,
@@ -99,9 +104,10 @@ def calibration_test(
         freedom of "hosmer-lemeshow" are the number of bins minus this number. Use 0 for
         cases that the model has not seen; R's ``hoslem.test`` uses 2.
     replicates
-        Number of draws of "isotonic".
+        Number of draws of "isotonic", and of the others where cases are too few for the
+        chi-squared law.
     rng
-        Seed or NumPy generator of "isotonic".
+        Seed or NumPy generator of these draws.
 
     Notes
     -----
@@ -142,9 +148,15 @@ def calibration_test(
         statistic, p_value = _weighed_test(method, fixed, rows, replicates, generator)
     elif method == "hosmer-lemeshow":
         statistic, p_value = _hosmer_lemeshow(*rows, bins, parameters)
-        notes += _sparse(*rows, bins)
     else:
         statistic, p_value = test(*rows, replicates, generator)
+    if fixed is None and method in _LAWS:
+        few, of = _LAWS[method]
+        if said := few(score, pos + neg, bins):
+            drawn = parameters == 0 and not math.isnan(p_value)
+            if drawn:
+                p_value = _exact(rows, of, bins, replicates, generator)
+            notes += (said + (_DRAWN if drawn else _TOO_SMALL),)
     return CalibrationTest(float(statistic), float(p_value), method, notes)
 
 
@@ -182,31 +194,62 @@ def _hosmer_lemeshow(
 ) -> tuple[float, float]:
     from scipy.special import gammaincc
 
-    cases = pos + neg
-    start = equal_mass(cases, bins)
-    total, seen, mean = (np.add.reduceat(x, start) for x in (cases, pos, cases * p))
-    spread = mean * (1 - mean / total)
-    told = spread > 0  # bins of scores 0 or 1, which were right, tell nothing
-    freedom = int(told.sum()) - parameters
+    total, mean = _expected(p, pos + neg, bins)
+    freedom = int((mean * (1 - mean / total) > 0).sum()) - parameters
     if freedom < 1:
         return math.nan, math.nan
-    statistic = float(((seen - mean)[told] ** 2 / spread[told]).sum())
+    statistic = float(_pearson(p, pos + neg, pos, bins))
     return statistic, float(gammaincc(freedom / 2, statistic / 2))
 
 
-def _sparse(p: Floats, pos: Array, neg: Array, bins: int) -> tuple[str, ...]:
-    """Say that bins expect too few cases of a class for the chi-squared law."""
-    cases = pos + neg
+def _expected(p: Floats, cases: Array, bins: int) -> tuple[Array, Floats]:
+    """Give cases and expected positives of bins of equally many cases."""
     start = equal_mass(cases, bins)
-    total, mean = (np.add.reduceat(x, start) for x in (cases, cases * p))
+    return np.add.reduceat(cases, start), np.add.reduceat(cases * p, start)
+
+
+def _pearson(p: Floats, cases: Array, up: Array, bins: int) -> Floats:
+    """Give Hosmer and Lemeshow's statistic of positives (..., m)."""
+    total, mean = _expected(p, cases, bins)
+    seen = np.add.reduceat(up, equal_mass(cases, bins), axis=-1)
+    spread = mean * (1 - mean / total)
+    told = spread > 0  # bins of scores 0 or 1, which were right, tell nothing
+    away = (seen - mean) ** 2 / np.where(told, spread, np.inf)
+    return np.asarray(away.sum(axis=-1))
+
+
+def _sparse(p: Floats, cases: Array, bins: int) -> str:
+    """Say that bins expect too few cases of a class for the chi-squared law."""
+    total, mean = _expected(p, cases, bins)
     few = int((np.minimum(mean, total - mean) < 1).sum())
-    if few <= _SPARSE * start.size:
-        return ()
+    if few <= _SPARSE * mean.size:
+        return ""
     return (
-        f"{few} of {start.size} bins expect less than one positive or less than one "
-        "negative, so the p-value is too small: calibrated scores are rejected at the "
-        '5 % level in 7 to 12 % of samples. Use fewer bins or method="isotonic".',
+        f"{few} of {mean.size} bins expect less than one positive or less than one "
+        "negative, too few for the chi-squared law"
     )
+
+
+def _rare(p: Floats, cases: Array, bins: int) -> str:
+    """Say that the scores expect too few cases of a class for the chi-squared law."""
+    expected = min(float(cases @ p), float(cases @ (1 - p)))
+    if expected >= _FEW:
+        return ""
+    return (
+        f"The scores expect {expected:.3g} cases of the rarer class, too few for the "
+        "chi-squared law"
+    )
+
+
+def _exact(
+    rows: Any, of: Callable[..., Floats], bins: int, replicates: int, rng: Any
+) -> float:
+    """How often have labels drawn from the scores so large a statistic?"""
+    p, pos, neg = pooled(*rows)
+    drawn = (up for up, _ in labels_drawn(pos + neg, p, replicates, rng))
+    found = of(p, pos + neg, np.stack([pos, *drawn]), bins)
+    # rounding must not part what is equal
+    return float((found >= found[0] - 1e-9 * (1 + found[0])).mean())
 
 
 def _spiegelhalter(
@@ -224,21 +267,53 @@ def _cox(
     p: Floats, pos: Array, neg: Array, replicates: int, rng: Any
 ) -> tuple[float, float]:
     # scores of 0 and 1 were right: they add nothing to either likelihood
-    inner = (p > 0) & (p < 1)
-    p, pos, neg = p[inner], pos[inner], neg[inner]
-    if not p.size:
+    inner = int(((p > 0) & (p < 1)).sum())
+    if not inner:
         return math.nan, math.nan
-    logit = log_odds(p)
-    free = fit_logistic([logit], pos, neg).log_likelihood
-    fixed = float(pos @ np.log(p) + neg @ np.log1p(-p))
-    statistic = max(0.0, 2 * (free - fixed))
-    freedom = 2 if p.size > 1 else 1
-    tail = (
-        math.exp(-statistic / 2)
-        if freedom == 2
-        else math.erfc(math.sqrt(statistic / 2))
-    )
-    return statistic, tail
+    statistic = float(_likelihood_ratio(p, pos + neg, pos, 0))
+    if inner == 1:
+        return statistic, math.erfc(math.sqrt(statistic / 2))
+    return statistic, math.exp(-statistic / 2)
+
+
+def _likelihood_ratio(p: Floats, cases: Array, up: Array, bins: int) -> Floats:
+    """Give twice what slope and intercept add to the log-likelihood of (..., m).
+
+    Newton's method on all samples at once. Of separated classes the likelihood has no
+    maximum but a limit, which steps of at most 2 standard deviations approach.
+    """
+    inner = (p > 0) & (p < 1)
+    cases, up, base = cases[inner], up[..., inner], log_odds(p[inner])
+    away = base - cases @ base / cases.sum()
+    spread = math.sqrt(cases @ away**2 / cases.sum())
+    x = np.stack([np.ones(base.size), away / spread if spread > 1e-9 else 0 * away])
+    products = np.stack([x[0], x[1], x[1] ** 2])
+    beta, step = np.zeros((*up.shape[:-1], 2)), np.zeros((*up.shape[:-1], 2))
+    start = up @ base - cases @ np.logaddexp(0.0, base)
+    height = np.full(start.shape, -np.inf)
+    for _ in range(_PASSES):
+        odds = base + (beta + step) @ x
+        ahead = (up * odds - cases * np.logaddexp(0.0, odds)).sum(axis=-1)
+        gain, better = ahead - height, (ahead >= height)[..., None]
+        beta, height = np.where(better, beta + step, beta), np.maximum(ahead, height)
+        if (np.abs(gain) < 1e-9).all():
+            break
+        f = 1 / (1 + np.exp(-np.clip(odds, -500, 500)))
+        slope = (up - cases * f) @ x.T
+        # the inverse of [[a, b], [b, c]]; a little is added for scores that are equal
+        a, b, c = np.moveaxis((cases * f * (1 - f)) @ products.T, -1, 0) + 1e-300
+        a, c = a * (1 + 1e-9), c + 1e-9 * a
+        newton = np.stack(
+            [
+                c * slope[..., 0] - b * slope[..., 1],
+                a * slope[..., 1] - b * slope[..., 0],
+            ],
+            axis=-1,
+        )
+        newton /= (a * c - b * b)[..., None]
+        newton /= np.maximum(np.abs(newton).max(axis=-1, keepdims=True) / 2, 1.0)
+        step = np.where(better, newton, step / 2)
+    return np.asarray(np.maximum(2 * (height - start), 0.0))
 
 
 def _isotonic(
@@ -268,6 +343,19 @@ def _mcb(p: Floats, pos: Array, neg: Array) -> tuple[float]:
 
 # with a fifth of such bins, 5.5 % of calibrated samples are rejected; with a third, 7 %
 _SPARSE = 0.2
+# with 15 expected cases of the rarer class, Cox's test rejects up to 8 %
+_FEW = 30
+_DRAWN = ": the p-value is that of labels drawn from the scores, which is exact."
+_TOO_SMALL = (
+    ", so the p-value is too small: calibrated scores are rejected at the 5 % level in "
+    '7 to 12 % of samples. Use fewer bins or method="isotonic".'
+)
+_PASSES = 100
+# tests with a law of many cases: a sentence where there are too few, and the statistic
+_Law = tuple[Callable[[Floats, Array, int], str], Callable[..., Floats]]
+_LAWS: Mapping[str, _Law] = MappingProxyType(
+    {"cox": (_rare, _likelihood_ratio), "hosmer-lemeshow": (_sparse, _pearson)}
+)
 _Test = Callable[..., tuple[float, float]]
 
 
