@@ -12,7 +12,7 @@ was seen but from the curves that are likely after it (``likely_curves``).
   signs may be wrong.
 - Noise that is fitted spreads distances, which moves their quantiles. A quantile of
   the distance is therefore bounded by a band about the curves: a band holds the true
-  curve not at every score but at a known share of the scores (Nychka 1988), so that
+  curve not at every score but at a known share of the scores (Wahba 1983), so that
   bounds at all scores but that share bound a quantile that is so much lower or higher.
 - A curve that is fitted to noise departs from the scores even where the true one does
   not. With e the error of the mean curve and :math:`e + \delta` the mean error of
