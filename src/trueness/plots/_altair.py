@@ -15,7 +15,16 @@ from trueness._core.figures import (
     Line,
     Matrix,
 )
-from trueness.plots._theme import CELL, COLOURS, GREY, alt, frame, on_cell, styled
+from trueness.plots._theme import (
+    CELL,
+    COLOURS,
+    GREY,
+    alt,
+    frame,
+    on_cell,
+    stacked,
+    styled,
+)
 
 LABEL = 420
 ONE = "classifier"  # what a tally, which has no name, is called
@@ -224,21 +233,22 @@ def bars(figure: Bars, title: str) -> Any:
 
 def spread(figure: Bars) -> Any:
     """Draw the shares of negatives and positives, without a look of their own."""
-    columns: Columns = {k: [] for k in ("name", "label", "score", "share", "at")}
-    for name in figure.neg:
-        for label, heights in zip(
-            ("negative", "positive"), figure.shares(name), strict=True
-        ):
-            steps = [0.0, *heights.repeat(2).tolist(), 0.0]
-            columns["score"] += figure.edges.repeat(2).tolist()
-            columns["share"] += steps
-            columns["at"] += range(len(steps))
-            columns["name"] += [name] * len(steps)
-            columns["label"] += [label] * len(steps)
-    scale = alt.Scale(domain=["negative", "positive"], range=[COLOURS[5], COLOURS[1]])
+    labels, edges = ("negative", "positive"), figure.edges.repeat(2)
+    steps = stacked(
+        {
+            "name": name,
+            "label": label,
+            "score": edges,
+            "share": [0.0, *heights.repeat(2), 0.0],
+            "at": range(edges.size),
+        }
+        for name in figure.neg
+        for label, heights in zip(labels, figure.shares(name), strict=True)
+    )
+    scale = alt.Scale(domain=list(labels), range=[COLOURS[5], COLOURS[1]])
     across = alt.Scale(nice=False, zero=False)
     return (
-        alt.Chart(frame(columns))
+        alt.Chart(steps)
         .mark_area(opacity=0.35, line=True, interpolate="linear")
         .encode(
             x=alt.X("score:Q", title="Score", scale=across),

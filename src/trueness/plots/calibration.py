@@ -25,7 +25,7 @@ from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
 from trueness.plots._altair import ONE, position, straight
 from trueness.plots._source import Source, drawn, named
-from trueness.plots._theme import COLOURS, GREY, SIZE, alt, frame, styled
+from trueness.plots._theme import COLOURS, GREY, SIZE, alt, frame, stacked, styled
 
 PROBABILITY = Axis("probability", "Probability")
 
@@ -54,10 +54,8 @@ def reliability(
         are probabilities.
     level, replicates, rng
         As in :func:`trueness.reliability`.
-    title
-        Shown above the figure.
-    ax
-        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    title, ax
+        As in :func:`trueness.plots.roc`.
     """
     found = {
         name: corp(t, level=level, replicates=replicates, rng=rng)
@@ -165,14 +163,13 @@ def calibration_maps(
     _cases.some_labels(t, "calibration_maps")
     t = t.labelled()
     grid = np.linspace(t.score[-1], t.score[0], 400)
-    columns: dict[str, list[Any]] = {"score": [], "probability": [], "method": []}
-    for name, c in maps.items():
-        columns["score"] += grid.tolist()
-        columns["probability"] += c(grid).tolist()
-        columns["method"] += [name] * grid.size
+    curves = stacked(
+        {"score": grid, "probability": c(grid), "method": name}
+        for name, c in maps.items()
+    )
     x = alt.X("score:Q", title="Score", scale=alt.Scale(zero=False, nice=False))
     lines = (
-        alt.Chart(frame(columns))
+        alt.Chart(curves)
         .mark_line()
         .encode(
             x=x,
@@ -236,14 +233,12 @@ def decomposition(scores: Mapping[str, ProperScore], *, title: str = "") -> Any:
 
 def _equal_loss(most: tuple[float, float], x: Any, y: Any) -> Any:
     """Draw lines mcb - dsc = constant."""
-    columns: dict[str, list[Any]] = {"dsc": [], "mcb": [], "line": []}
+    lines = []
     for k, shift in enumerate(np.linspace(-most[0], most[1], 9)):
         ends = max(0.0, -shift), min(most[0], most[1] - shift)
-        columns["dsc"] += ends
-        columns["mcb"] += [end + shift for end in ends]
-        columns["line"] += [k, k]
+        lines.append({"dsc": ends, "mcb": [v + shift for v in ends], "line": [k, k]})
     return (
-        alt.Chart(frame(columns))
+        alt.Chart(stacked(lines))
         .mark_line(color=GREY, strokeWidth=0.5, strokeDash=[2, 3])
         .encode(x=x, y=y, detail="line:N")
     )

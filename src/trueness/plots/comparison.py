@@ -47,9 +47,7 @@ def comparison(found: Comparison, *, title: str = "", ax: Any = None) -> Any:
     ----------
     found
         From :func:`trueness.compare_auc` or :func:`trueness.compare_metric`.
-    title
-        Shown above the figure.
-    ax
-        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    title, ax
+        As in :func:`trueness.plots.roc`.
     """
     return drawn(figures.pairs_figure(found), title, ax)

@@ -12,7 +12,7 @@ from trueness.ensembles.correlated import CorrelatedFiDEL
 from trueness.ensembles.crossfit import CombinerComparison
 from trueness.ensembles.figures import combiner_figure, rank_correlation_figure
 from trueness.plots._source import drawn
-from trueness.plots._theme import alt, frame, styled
+from trueness.plots._theme import alt, stacked, styled
 
 
 def combiners(
@@ -24,10 +24,8 @@ def combiners(
     ----------
     comparison
         From :func:`trueness.compare_combiners`.
-    title
-        Shown above the figure.
-    ax
-        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    title, ax
+        As in :func:`trueness.plots.roc`.
     """
     return drawn(combiner_figure(comparison), title, ax)
 
@@ -73,14 +71,13 @@ def combiner_lines(
         Shown above the figure.
     """
     values = np.asarray(x, dtype=np.float64)
-    columns: dict[str, list[Any]] = {k: [] for k in ("x", "auc", "half", "combiner")}
-    for name, found in aucs.items():
-        half = np.zeros(values.size) if errors is None else np.asarray(errors[name])
-        columns["x"] += list(values)
-        columns["auc"] += list(np.asarray(found, dtype=np.float64))
-        columns["half"] += list(half)
-        columns["combiner"] += [name] * values.size
-    base = alt.Chart(frame(columns)).encode(
+    none = np.zeros(values.size)
+    half = {k: none if errors is None else np.asarray(errors[k]) for k in aucs}
+    rows = stacked(
+        {"x": values, "auc": np.asarray(v, float), "half": half[k], "combiner": k}
+        for k, v in aucs.items()
+    )
+    base = alt.Chart(rows).encode(
         x=alt.X("x:Q", title=x_title, scale=alt.Scale(nice=False, padding=8)),
         y=alt.Y("auc:Q", title="AUC on unseen cases", scale=alt.Scale(zero=False)),
         color=alt.Color("combiner:N", title=None, sort=list(aucs)),

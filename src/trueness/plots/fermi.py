@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from trueness._core.figures import POINTS
 from trueness.fermi.distribution import FermiDirac
 from trueness.fermi.distribution import fermi_dirac as solve
-from trueness.plots._theme import GREY, SIZE, alt, frame, styled
+from trueness.plots._theme import GREY, SIZE, alt, frame, stacked, styled
 
 
 def rank_probability(
@@ -42,7 +42,8 @@ def rank_probability(
     colour = alt.Color("name:N", title=None, legend=None if len(several) == 1 else {})
     x = alt.X("rank:Q", title="rank (1 is the highest score)")
     y = alt.Y("p:Q", title="share of positives", scale=alt.Scale(domain=[0, 1]))
-    line = alt.Chart(_curves(several)).mark_line().encode(x=x, y=y, color=colour)
+    line = alt.Chart(stacked(_curve(name, f) for name, f in several.items()))
+    line = line.mark_line().encode(x=x, y=y, color=colour)
     rule = (
         alt.Chart(_thresholds(several))
         .mark_rule(strokeDash=[4, 3])
@@ -50,20 +51,20 @@ def rank_probability(
     )
     layers = [line, rule]
     if seen:
-        dots = alt.Chart(_observed(seen)).mark_circle(size=14, opacity=0.7)
+        shares = {name: np.asarray(share) for name, share in seen.items()}
+        points = stacked(
+            {"name": name, "rank": range(1, p.size + 1), "p": p}
+            for name, p in shares.items()
+        )
+        dots = alt.Chart(points).mark_circle(size=14, opacity=0.7)
         layers.append(dots.encode(x="rank:Q", y="p:Q", color=colour))
     text = "Probability of being positive by rank; dashed: the threshold r*."
     return styled(alt.layer(*layers), title, text)
 
 
-def _curves(several: dict[str, FermiDirac]) -> Any:
-    columns: dict[str, list[Any]] = {"name": [], "rank": [], "p": []}
-    for name, fd in several.items():
-        rank = np.linspace(1, fd.n, min(fd.n, POINTS))
-        columns["name"] += [name] * rank.size
-        columns["rank"] += list(rank)
-        columns["p"] += list(fd.probability(rank))
-    return frame(columns)
+def _curve(name: str, fd: FermiDirac) -> dict[str, Any]:
+    rank = np.linspace(1, fd.n, min(fd.n, POINTS))
+    return {"name": name, "rank": rank, "p": fd.probability(rank)}
 
 
 def _thresholds(several: dict[str, FermiDirac]) -> Any:
@@ -71,16 +72,6 @@ def _thresholds(several: dict[str, FermiDirac]) -> Any:
     return frame(
         {"name": list(inside), "rank": [f.rank_threshold for f in inside.values()]}
     )
-
-
-def _observed(seen: dict[str, ArrayLike]) -> Any:
-    columns: dict[str, list[Any]] = {"name": [], "rank": [], "p": []}
-    for name, share in seen.items():
-        p = np.asarray(share)
-        columns["name"] += [name] * p.size
-        columns["rank"] += list(range(1, p.size + 1))
-        columns["p"] += list(p)
-    return frame(columns)
 
 
 def fermi_parameters(n: int = 1000) -> Any:
@@ -91,20 +82,20 @@ def fermi_parameters(n: int = 1000) -> Any:
     n
         Number of cases; beta n and mu / n hardly depend on it.
     """
-    columns: dict[str, list[Any]] = {k: [] for k in ("prevalence", "auc", "b", "m")}
+    area, parts = np.linspace(0.52, 0.98, 47), []
     for rho in (0.1, 0.3, 0.5, 0.7, 0.9):
-        for area in np.linspace(0.52, 0.98, 47):
-            fd = solve(n=n, prevalence=rho, auc=float(area))
-            row = (f"{rho:g}", area, fd.beta * n, fd.mu / n)
-            for name, value in zip(columns, row, strict=True):
-                columns[name].append(value)
-    base = alt.Chart(frame(columns)).mark_line(clip=True)
+        found = [solve(n=n, prevalence=rho, auc=float(a)) for a in area]
+        b, m = [fd.beta * n for fd in found], [fd.mu / n for fd in found]
+        parts.append({"prevalence": f"{rho:g}", "auc": area, "b": b, "m": m})
+    base = alt.Chart(stacked(parts)).mark_line(clip=True)
     colour = alt.Color("prevalence:N", title="prevalence")
     x = alt.X("auc:Q", title="AUC", scale=alt.Scale(zero=False))
-    b = alt.Y("b:Q", title="beta n")
-    m = alt.Y("m:Q", title="mu / n", scale=alt.Scale(domain=[-2, 3]))
+    both = (
+        alt.Y("b:Q", title="beta n"),
+        alt.Y("m:Q", title="mu / n", scale=alt.Scale(domain=[-2, 3])),
+    )
     pair = alt.hconcat(
-        *(base.encode(x=x, y=y, color=colour).properties(width=SIZE) for y in (b, m))
+        *(base.encode(x=x, y=y, color=colour).properties(width=SIZE) for y in both)
     )
     return styled(pair, "", "beta n and mu / n by AUC, for five prevalences.")
 

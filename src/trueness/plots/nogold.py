@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,27 +21,23 @@ from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.rate import Rate
 from trueness.plots import _altair
 from trueness.plots._source import drawn
-from trueness.plots._theme import COLOURS, GREY, alt, frame, on_cell, styled
+from trueness.plots._theme import COLOURS, GREY, alt, frame, on_cell, stacked, styled
 
 BINS = 60
 
 
 def posterior_densities(post: LatentPosterior) -> Any:
     """Draw the posterior of every parameter over its prior (Keith 2012, Figs 1, 2)."""
-    colour = alt.Color(
-        "of:N",
-        title=None,
-        scale=alt.Scale(domain=["posterior", "prior"], range=[COLOURS[0], GREY]),
-        legend=alt.Legend(orient="bottom"),
-    )
+    scale = alt.Scale(domain=["posterior", "prior"], range=[COLOURS[0], GREY])
+    legend = alt.Legend(orient="bottom")
     order = [str(n) for n in post.diagnostics.parameter]
     base = (
-        alt.Chart(frame(_densities(post)))
+        alt.Chart(stacked(_densities(post)))
         .mark_area(opacity=0.45, line=True)
         .encode(
             x=alt.X("value:Q", title=None, scale=alt.Scale(zero=False, nice=False)),
             y=alt.Y("density:Q", title=None, axis=None, stack=None),
-            color=colour,
+            color=alt.Color("of:N", title=None, scale=scale, legend=legend),
         )
         .properties(width=170, height=80)
         .facet(facet=alt.Facet("parameter:N", title=None, sort=order), columns=3)
@@ -50,24 +46,17 @@ def posterior_densities(post: LatentPosterior) -> Any:
     return styled(base, "", "Posterior and prior density of every parameter")
 
 
-def _densities(post: LatentPosterior) -> dict[str, list[Any]]:
+def _densities(post: LatentPosterior) -> Iterator[dict[str, Any]]:
     """Give the density of every parameter after and before the data were seen."""
     model = post.model
     prior = model.natural(model.prior_draws(20_000, np.random.default_rng(0)))
     before = np.concatenate([prior[k] for k in prior], axis=1)
     after = np.concatenate([post.flat[k] for k in prior], axis=1)
-    columns: dict[str, list[Any]] = {
-        k: [] for k in ("parameter", "value", "density", "of")
-    }
     for i, name in enumerate(post.diagnostics.parameter):
         low, high = _range(after[:, i])
         for of, draws in (("posterior", after[:, i]), ("prior", before[:, i])):
             at, density = _density(draws, low, high)
-            columns["parameter"] += [str(name)] * at.size
-            columns["value"] += at.tolist()
-            columns["density"] += density.tolist()
-            columns["of"] += [of] * at.size
-    return columns
+            yield {"parameter": str(name), "value": at, "density": density, "of": of}
 
 
 def _range(draws: Floats) -> tuple[float, float]:
@@ -173,10 +162,8 @@ def judge_rates(rates: Mapping[str, Rate], *, title: str = "", ax: Any = None) -
     ----------
     rates
         A mapping from system to its answer from :func:`trueness.prevalence`.
-    title
-        Shown above the figure.
-    ax
-        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    title, ax
+        As in :func:`trueness.plots.roc`.
     """
     figure = figures.rates_figure(rates)
     title = (
@@ -192,10 +179,8 @@ def judge_plane(found: Rate, *, title: str = "", ax: Any = None) -> Any:
     ----------
     found
         From :func:`trueness.prevalence`.
-    title
-        Shown above the figure.
-    ax
-        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    title, ax
+        As in :func:`trueness.plots.roc`.
     """
     return drawn(figures.judges_figure(found), title, ax)
 
@@ -207,10 +192,8 @@ def judge_errors(panel: Panel, *, title: str = "", ax: Any = None) -> Any:
     ----------
     panel
         Verdicts of judges, with some labels.
-    title
-        Shown above the figure.
-    ax
-        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    title, ax
+        As in :func:`trueness.plots.roc`.
     """
     return drawn(figures.errors_figure(panel), title, ax)
 
@@ -222,9 +205,7 @@ def judge_labels(found: Rate, panel: Panel, *, title: str = "", ax: Any = None) 
     ----------
     found, panel
         The answer of :func:`trueness.prevalence`, and the panel that it was given.
-    title
-        Shown above the figure.
-    ax
-        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    title, ax
+        As in :func:`trueness.plots.roc`.
     """
     return drawn(figures.labels_figure(found, panel), title, ax)

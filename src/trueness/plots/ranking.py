@@ -59,19 +59,10 @@ def precision_recall(
 
     Parameters
     ----------
-    x
-        A tally, a panel, or a mapping from name to tally.
     prevalence
         Share of positives for which precision is shown; that of each sample when None.
-    band
-        ``"simultaneous"`` or ``"pointwise"``: also draw the 95 % band.
-    title
-        Shown above the figure.
-    points
-        The largest number of points that a curve is drawn with; see
-        :func:`trueness.simplify`.
-    ax
-        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    x, band, title, points, ax
+        As in :func:`roc`.
     """
     asked: dict[str, Any] = {"prevalence": prevalence, "band": band, "points": points}
     return drawn(figures.precision_recall_figure(named(x), **asked), title, ax)
@@ -83,14 +74,8 @@ def det(x: Source, *, title: str = "", points: int = POINTS, ax: Any = None) -> 
 
     Parameters
     ----------
-    x
-        A tally, a panel, or a mapping from name to tally.
-    title
-        Shown above the figure.
-    points
-        The largest number of points that a curve is drawn with.
-    ax
-        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    x, title, points, ax
+        As in :func:`roc`.
     """
     return drawn(figures.det_figure(named(x), points=points), title, ax)
 
@@ -108,17 +93,11 @@ def gain_curve(
 
     Parameters
     ----------
-    x
-        A tally, a panel, or a mapping from name to tally.
     prevalence
         Share of positives where the classifier will be used; that of each sample when
         None.
-    title
-        Shown above the figure.
-    points
-        The largest number of points that a curve is drawn with.
-    ax
-        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    x, title, points, ax
+        As in :func:`roc`.
     """
     asked: dict[str, Any] = {"prevalence": prevalence, "points": points}
     return drawn(figures.gain_figure(named(x), **asked), title, ax)
@@ -137,17 +116,8 @@ def lift_curve(
 
     Parameters
     ----------
-    x
-        A tally, a panel, or a mapping from name to tally.
-    prevalence
-        Share of positives where the classifier will be used; that of each sample when
-        None.
-    title
-        Shown above the figure.
-    points
-        The largest number of points that a curve is drawn with.
-    ax
-        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    x, prevalence, title, points, ax
+        As in :func:`gain_curve`.
     """
     asked: dict[str, Any] = {"prevalence": prevalence, "points": points}
     return drawn(figures.lift_figure(named(x), **asked), title, ax)
@@ -161,14 +131,10 @@ def score_distributions(
 
     Parameters
     ----------
-    x
-        A tally, a panel, or a mapping from name to tally.
     bins
         How many bins of equal width between the smallest and the largest score.
-    title
-        Shown above the figure.
-    ax
-        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    x, title, ax
+        As in :func:`roc`.
     """
     return drawn(figures.score_figure(named(x), bins), title, ax)
 
@@ -185,10 +151,8 @@ def auc_forest(
         A tally, a panel, or a mapping from name to tally, for example of groups.
     level
         Confidence level of the intervals.
-    title
-        Shown above the figure.
-    ax
-        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    title, ax
+        As in :func:`roc`.
     """
     return drawn(figures.auc_figure(named(x), level=level), title, ax)
 
@@ -199,12 +163,8 @@ def leakage(x: Source, *, title: str = "", ax: Any = None) -> Any:
 
     Parameters
     ----------
-    x
-        A tally, a panel, or a mapping from name to tally.
-    title
-        Shown above the figure.
-    ax
-        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    x, title, ax
+        As in :func:`roc`.
     """
     return drawn(figures.leakage_figure(named(x)), title, ax)
 

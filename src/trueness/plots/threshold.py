@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -67,11 +67,7 @@ def operating_point(
     c = point.confusion
     place = {"fpr": [c.fp / t.n_neg], "tpr": [c.tp / t.n_pos], "cut": [point.threshold]}
     place["value"] = [point.value]
-    dot = _plane(
-        alt.Chart(frame(place)).mark_point(
-            color=COLOURS[1], filled=True, size=110, opacity=1
-        )
-    ).encode(tooltip=[alt.Tooltip(f"{k}:Q", format=".4g") for k in place])
+    tips = [alt.Tooltip(f"{k}:Q", format=".4g") for k in place]
     shown = read_metric(maximize if minimize is None else minimize)
     worth = Constraint(shown, ">=" if minimize is None else "<=", point.value)
     layers = [
@@ -79,7 +75,7 @@ def operating_point(
         _diagonal(),
         _equal_worth(t, worth, point.prevalence),
         _roc_line(t),
-        dot,
+        _dots(place, 110).encode(tooltip=tips),
     ]
     about = (
         f"ROC plane: {point.objective}"
@@ -105,53 +101,45 @@ def guaranteed_cut(t: Tally, found: GuaranteedThreshold, *, title: str = "") -> 
     asked = read_constraints([proof.constraint for proof in found.proofs])
     c = sweep(t)[int(np.searchsorted(-t.score, -found.threshold, side="right"))]
     place = {"fpr": [c.fp / t.n_neg], "tpr": [c.tp / t.n_pos]}
-    dot = _plane(
-        alt.Chart(frame(place)).mark_point(
-            color=COLOURS[1], filled=True, size=110, opacity=1
-        )
-    )
-    layers = [*_region(t, asked, t.prevalence), _diagonal(), _roc_line(t), dot]
+    region, dot = _region(t, asked, t.prevalence), _dots(place, 110)
+    layers = [*region, _diagonal(), _roc_line(t), dot]
     words = "ROC plane with the threshold at which " + " and ".join(map(repr, asked))
     return styled(alt.layer(*layers), title, f"{words} can be guaranteed.")
 
 
-def _plane(chart: Any) -> Any:
+def _plane(columns: Mapping[str, Any], up: str = "tpr") -> Any:
+    """Lay columns on the ROC plane; what marks them is for who calls."""
     unit = alt.Scale(domain=[0, 1], nice=False)
-    return chart.encode(
+    return alt.Chart(frame(dict(columns))).encode(
         x=alt.X("fpr:Q", title="False positive rate", scale=unit),
-        y=alt.Y("tpr:Q", title="True positive rate (recall)", scale=unit),
+        y=alt.Y(f"{up}:Q", title="True positive rate (recall)", scale=unit),
     )
+
+
+def _dots(columns: Mapping[str, Any], size: int) -> Any:
+    mark: Any = {"color": COLOURS[1], "filled": True, "size": size, "opacity": 1}
+    return _plane(columns).mark_point(**mark)
 
 
 def _diagonal() -> Any:
-    return _plane(
-        alt.Chart(frame({"fpr": [0, 1], "tpr": [0, 1]})).mark_line(
-            color=GREY, strokeDash=[4, 4], strokeWidth=1
-        )
-    )
+    ends = {"fpr": [0, 1], "tpr": [0, 1]}
+    return _plane(ends).mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1)
 
 
 def _roc_line(t: Tally) -> Any:
     curve = simplify(roc_curve(t), points=POINTS)
     columns = {"fpr": curve.fpr, "tpr": curve.tpr, "cut": curve.threshold}
     order = alt.Order("cut:Q", sort="descending")
-    chart = alt.Chart(frame(columns)).mark_line(color=COLOURS[0]).encode(order=order)
-    return _plane(chart)
+    return _plane(columns).mark_line(color=COLOURS[0]).encode(order=order)
 
 
 def _equal_worth(t: Tally, worth: Constraint, prevalence: float) -> Any:
     """Join the rates at which the objective is what it is at the best cut."""
     region = feasible_region((worth,), prevalence, t.n_pos + t.n_neg)
-    edge = [
-        (u, low if low > 0 else high)
-        for u, low, high in zip(
-            region["fpr"], region["low"], region["high"], strict=True
-        )
-        if low > 0 or high < 1
-    ]
+    ends = zip(region["fpr"], region["low"], region["high"], strict=True)
+    edge = [(u, low or high) for u, low, high in ends if low > 0 or high < 1]
     columns = {"fpr": [u for u, _ in edge], "tpr": [v for _, v in edge]}
-    mark: Any = {"color": COLOURS[1], "strokeWidth": 1, "opacity": 0.8}
-    return _plane(alt.Chart(frame(columns)).mark_line(**mark))
+    return _plane(columns).mark_line(color=COLOURS[1], strokeWidth=1, opacity=0.8)
 
 
 def _region(t: Tally, bounds: tuple[Constraint, ...], prevalence: float) -> list[Any]:
@@ -159,18 +147,8 @@ def _region(t: Tally, bounds: tuple[Constraint, ...], prevalence: float) -> list
     if not bounds:
         return []
     data = feasible_region(bounds, prevalence, t.n_pos + t.n_neg)
-    unit = alt.Scale(domain=[0, 1], nice=False)
-    area = (
-        alt.Chart(frame(data))
-        .mark_area(color=COLOURS[2], opacity=0.22, line=False)
-        .encode(
-            x=alt.X("fpr:Q", title="False positive rate", scale=unit),
-            y=alt.Y("low:Q", title="True positive rate (recall)", scale=unit),
-            y2="high:Q",
-            detail="part:N",
-        )
-    )
-    return [area]
+    area = _plane(data, "low").mark_area(color=COLOURS[2], opacity=0.22, line=False)
+    return [area.encode(y2="high:Q", detail="part:N")]
 
 
 @of_counts(weights=True)
@@ -240,20 +218,12 @@ def pareto_plane(
         "fpr": front.confusion.fp[some] / t.n_neg,
         "tpr": front.confusion.tp[some] / t.n_pos,
         "cut": front.threshold[some],
-        **{name: values[some] for name, values in front.values.items()},
     }
+    titles = {"cut": "threshold"}
     # names such as "0.5*f1 + 0.5*recall" are data, not paths into it
-    named = {f"m{k}": columns.pop(name) for k, name in enumerate(front.values)}
-    tips = [alt.Tooltip("cut:Q", title="threshold", format=".4g")]
-    tips += [
-        alt.Tooltip(f"{key}:Q", title=name, format=".4g")
-        for key, name in zip(named, front.values, strict=True)
-    ]
-    dots = _plane(
-        alt.Chart(frame(columns | named)).mark_point(
-            color=COLOURS[1], filled=True, size=26, opacity=1
-        )
-    ).encode(tooltip=tips)
+    for k, (name, values) in enumerate(front.values.items()):
+        columns[f"m{k}"], titles[f"m{k}"] = values[some], name
+    dots = _dots(columns, 26).encode(tooltip=_tips(titles))
     region = _region(t, read_constraints(subject_to), front.prevalence)
     about = "ROC plane with the Pareto front of " + ", ".join(front.values)
     layers = [*region, _diagonal(), _roc_line(t), dots]
@@ -263,6 +233,10 @@ def pareto_plane(
 def _thinned(size: int) -> Array:
     """Choose at most ``POINTS`` of so many, both ends among them."""
     return np.unique(np.linspace(0, size - 1, min(size, POINTS)).round().astype(int))
+
+
+def _tips(titles: Mapping[str, str]) -> list[Any]:
+    return [alt.Tooltip(f"{k}:Q", title=t, format=".4g") for k, t in titles.items()]
 
 
 def _pair(x: str, y: str, every: dict[str, Any], best: dict[str, Any]) -> Any:
@@ -275,15 +249,8 @@ def _pair(x: str, y: str, every: dict[str, Any], best: dict[str, Any]) -> Any:
         alt.Chart(frame(grey)).mark_point(color=GREY, size=12, opacity=0.4)
     ).encode(**axes)
     front = {"x": best[x], "y": best[y], "cut": best["cut"]}
-    line = alt.Chart(frame(front)).encode(
-        **axes,
-        order=alt.Order("x:Q"),
-        tooltip=[
-            alt.Tooltip("x:Q", title=x, format=".4g"),
-            alt.Tooltip("y:Q", title=y, format=".4g"),
-            alt.Tooltip("cut:Q", title="threshold", format=".4g"),
-        ],
-    )
+    tips = _tips({"x": x, "y": y, "cut": "threshold"})
+    line = alt.Chart(frame(front)).encode(**axes, order=alt.Order("x:Q"), tooltip=tips)
     return alt.layer(
         all_cuts_layer,
         line.mark_line(color=COLOURS[0], interpolate="linear"),
@@ -301,14 +268,10 @@ def cost_curve(
 
     Parameters
     ----------
-    x
-        A tally, a panel, or a mapping from name to tally.
     level
         Confidence level of the bands.
-    title
-        Shown above the figure.
-    ax
-        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    x, title, ax
+        As in :func:`trueness.plots.roc`.
     """
     return drawn(cost_curve_figure(named(x), level=level), title, ax)
 
@@ -336,10 +299,8 @@ def decision_curve(
         Confidence level of the bands.
     standardised
         Divide by the prevalence, so that 1 is the best possible.
-    title
-        Shown above the figure.
-    ax
-        Axes of matplotlib to draw on; they are returned. An Altair chart when None.
+    title, ax
+        As in :func:`trueness.plots.roc`.
     """
     tallies = named(x)
     if list(tallies) == [ONE]:

@@ -71,10 +71,8 @@ def gap_price(found: GapPrice, *, title: str = "", ax: Any = None) -> Any:
     ----------
     found
         What :func:`trueness.gap_price` gave.
-    title
-        Shown above the figure.
-    ax
-        Axes of matplotlib to draw on.
+    title, ax
+        As in :func:`trueness.plots.roc`.
     """
     return drawn(gap_price_figure(found), title, ax)
 
@@ -86,10 +84,8 @@ def prevalence_path(found: OperatingPoint, *, title: str = "", ax: Any = None) -
     ----------
     found
         What :func:`trueness.best_threshold` gave for ``prevalence=(low, high)``.
-    title
-        Shown above the figure.
-    ax
-        Axes of matplotlib to draw on.
+    title, ax
+        As in :func:`trueness.plots.roc`.
     """
     return drawn(prevalence_figure(found), title, ax)
 
@@ -101,9 +97,7 @@ def best_decision(found: Decision, *, title: str = "", ax: Any = None) -> Any:
     ----------
     found
         What :func:`trueness.best_decision` gave.
-    title
-        Shown above the figure.
-    ax
-        Axes of matplotlib to draw on.
+    title, ax
+        As in :func:`trueness.plots.roc`.
     """
     return drawn(decision_choice_figure(found), title, ax)
