@@ -21,6 +21,7 @@ import numpy as np
 
 from trueness._core.records import Estimate
 from trueness.calibration.gain import CalibrationGain
+from trueness.cli import _fields
 from trueness.comparison.dominance import Dominance
 from trueness.comparison.results import Comparison, Pair
 from trueness.ensembles.crossfit import CombinerComparison
@@ -170,18 +171,11 @@ _COUNTS = {k: whole(v) for k, v in {
     "tp": "true positives", "fp": "false positives", "fn": "false negatives",
     "tn": "true negatives"}.items()}  # fmt: skip
 _CUT = {
-    **{
-        name: field(OperatingPoint, name)
-        for name in ("threshold", "interval", "objective", "value", "constraints",
-                     "binding", "intervals", "prevalence", "method", "notes")
-    },
+    **of(OperatingPoint, *_fields.POINT)["properties"],
     "confusion": keys(**_COUNTS),
     "metrics": each(number("every metric at the threshold")),
     "estimates": each(ESTIMATE),
-    "validation": of(
-        Validation, "threshold", "corrected", "optimism", "metrics", "holds", "failed",
-        "prevalence", "notes",
-    ),
+    "validation": of(Validation, *_fields.VALIDATION),
     "guarantee": keys(
         confidence=number("confidence with which all constraints hold at once"),
         proofs=several(of(Proof)),
@@ -191,25 +185,21 @@ _CUT = {
     "decision": each(value("anything", "which of several scores should decide")),
 }  # fmt: skip
 _CALIBRATED = {
-    "brier": of(CalibrationGain, "before", "in_sample", "cross_fitted", "gain"),
+    "brier": of(CalibrationGain, *_fields.GAIN),
     "slope": ESTIMATE,
     "intercept": ESTIMATE,
     "folds": field(CalibrationGain, "folds"),
 }
-_BETTER = (
-    *("verdict", "p_value", "p_better", "p_worse", "range_better", "range_worse"),
-    *("fpr_better", "fpr_worse", "surely_better", "surely_worse", "margin"),
-)
 _COMPARED = {
     "auc": each(ESTIMATE),
     "pairs": several(of(Pair)),
-    "omnibus": of(Comparison, "statistic", "df", "p_value"),
+    "omnibus": of(Comparison, *_fields.OMNIBUS),
     "method": field(Comparison, "method"),
     "dominance": several(
         keys(
             first=text("a score"),
             second=text("another"),
-            **{name: field(Dominance, name) for name in _BETTER},
+            **of(Dominance, *_fields.DOMINANCE)["properties"],
         )
     ),
 }
@@ -235,8 +225,8 @@ _TREE = {
             **{name: field(LeafReport, name, row=True) for name in _LEAF},
         )
     ),
-    "tree": of(TreeLevels, "n", "confidence", "utility"),
-    **{name: field(LeafReport, name) for name in ("wanted", "level", "method")},
+    "tree": of(TreeLevels, *_fields.TREE),
+    **of(LeafReport, *_fields.LEAVES)["properties"],
 }
 _WATCHED = {
     "alarm": value("yes or no", "whether the alarm was ever raised"),
@@ -274,12 +264,8 @@ RESULTS: dict[str, Schema] = {
     "readers": keys(
         means=each(ESTIMATE),
         readers=each(each(number("result of a reader, by treatment"))),
-        equality=of(ReaderStudy, "statistic", "df1", "df2", "p_value"),
-        **{
-            name: field(ReaderStudy, name)
-            for name in ("metric", "pairs", "components", "design", "assumed",
-                         "method", "notes")
-        },
+        equality=of(ReaderStudy, *_fields.EQUALITY),
+        **of(ReaderStudy, *_fields.STUDY)["properties"],
     ),
     "calibrate": keys(
         method=text("how the map was fitted"),
@@ -308,14 +294,8 @@ RESULTS: dict[str, Schema] = {
         tests=each(keys(sensitivity=ESTIMATE, specificity=ESTIMATE)),
         identified=field(LatentPosterior, "identified"),
         notes=several(text("what the answer assumes and what to keep in mind")),
-        dependence=several(
-            of(Dependence, "first", "second", "residual", "p_value", "score_p_value",
-               row=True)
-        ),
-        combination=of(
-            Combination, "criterion", "formula", "sensitivity", "specificity",
-            "probability_best", "gap"
-        ),
+        dependence=several(of(Dependence, *_fields.DEPENDENCE, row=True)),
+        combination=of(Combination, *_fields.COMBINATION),
         groups=each(keys(prevalence=ESTIMATE)),
     ),
     "judge": keys(
@@ -328,11 +308,7 @@ RESULTS: dict[str, Schema] = {
                 sentences=several(text("what was found, as a sentence for a paper")),
                 next=of(LabelPlan),
                 needed=of(LabelNumber),
-                **{
-                    name: field(Rate, name)
-                    for name in ("effective_judges", "labelled", "labels", "cases",
-                                 "identified", "notes")
-                },
+                **of(Rate, *_fields.RATE)["properties"],
             )
         ),
         differences=several(of(RateComparison, *PER_PAIR, row=True)),

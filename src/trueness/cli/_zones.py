@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from trueness._core.doors import door
 from trueness.cli._columns import Request
+from trueness.cli._fields import CUT, POINT, fields_of
 from trueness.cli._shell import table
 from trueness.cli._words import noted
 from trueness.counts.values import Panel, Tally
@@ -31,10 +32,21 @@ from trueness.threshold.zones import best_thresholds
 _HEAD = ["cases", "positive", "negative"]
 
 
-def two_cuts(
-    given: dict[str, Any], request: Request, validate: bool, t: Tally
-) -> tuple[dict[str, Any], list[Any], Any]:
-    """Find two cuts: the parts of the answer that differ, its words, its figure."""
+class Cut(NamedTuple):
+    """What was found: for programs, for people, and as a figure."""
+
+    result: dict[str, Any]
+    parts: list[Any]
+    chart: Any
+
+
+def every_key(**known: Any) -> dict[str, Any]:
+    """Give every key of the answer; null where there is nothing to say."""
+    return dict.fromkeys(CUT) | known
+
+
+def two_cuts(given: dict[str, Any], request: Request, validate: bool, t: Tally) -> Cut:
+    """Find two cuts."""
     z = best_thresholds(t, **given)
     checked = None
     if validate:
@@ -47,35 +59,32 @@ def two_cuts(
             "'above' is about the cases called positive, 'below' about those called "
             "negative.",
         ]
-    result = {
-        "objective": z.objective,
-        "value": z.value,
-        "constraints": z.constraints,
-        "prevalence": z.prevalence,
-        "method": "pair of thresholds, exact",
-        "notes": z.notes,
-        "zones": z.to_dict() | {"validation": checked and checked.to_dict()},
-    }
-    return result, parts, lambda: door("plots").zones(t, z)
+    same = ("objective", "value", "constraints", "prevalence", "notes")
+    result = every_key(
+        **fields_of(z, same),
+        method="pair of thresholds, exact",
+        zones=z.to_dict() | {"validation": checked and checked.to_dict()},
+    )
+    return Cut(result, parts, lambda: door("plots").zones(t, z))
 
 
 def two_promised_cuts(
     bounds: list[str], confidence: float, prevalence: Any, request: Request, t: Tally
-) -> tuple[dict[str, Any], list[Any], Any]:
+) -> Cut:
     """Find two cuts with a guarantee."""
     z = guaranteed_thresholds(
         t, bounds, confidence=confidence, prevalence=prevalence, rng=request.seed
     )
     words = [guaranteed_zone_sentence(z), table(_HEAD, zone_rows(z))]
-    result = {
-        "constraints": {p.constraint: p.value for p in z.proofs},
-        "prevalence": t.prevalence,
-        "method": "guaranteed pair of thresholds",
-        "notes": z.notes,
-        "zones": z.to_dict(),
-        "guarantee": {"confidence": z.confidence, "proofs": z.proofs},
-    }
-    return result, words, lambda: door("plots").zones(t, z)
+    result = every_key(
+        constraints={p.constraint: p.value for p in z.proofs},
+        prevalence=t.prevalence,
+        method="guaranteed pair of thresholds",
+        notes=z.notes,
+        zones=z.to_dict(),
+        guarantee=fields_of(z, ("confidence", "proofs")),
+    )
+    return Cut(result, words, lambda: door("plots").zones(t, z))
 
 
 def cuts_of_groups(
@@ -83,20 +92,17 @@ def cuts_of_groups(
     wanted: dict[str, Any],
     bounds: list[str],
     request: Request,
-) -> tuple[dict[str, Any], list[Any], Any]:
+) -> Cut:
     """Find a cut for each group under limits on their differences."""
     g = group_thresholds(
         groups, **wanted, subject_to=bounds, level=request.level, rng=request.seed
     )
-    result = {
-        "objective": g.objective,
-        "value": g.value,
-        "constraints": g.constraints,
-        "method": "a threshold for each group, "
-        + ("proved optimal" if g.proved else "best found within the time limit"),
-        "notes": g.notes,
-        "group_cuts": g.to_dict(),
-    }
+    how = "proved optimal" if g.proved else "best found within the time limit"
+    result = every_key(
+        **fields_of(g, ("objective", "value", "constraints", "notes")),
+        method=f"a threshold for each group, {how}",
+        group_cuts=g.to_dict(),
+    )
     limit = next(iter(g.gaps), None)
 
     def chart() -> Any:
@@ -107,23 +113,23 @@ def cuts_of_groups(
 
     rows = table(list(GROUP_HEAD), group_rows(g))
     first, *rest = group_sentences(g)
-    return result, [first, rows, *rest, *noted(g.notes)], chart
+    return Cut(result, [first, rows, *rest, *noted(g.notes)], chart)
+
+
+def at_cut(confusion: Any, found: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Give counts and metrics at a threshold, and whatever else is known of it."""
+    values = {name: e.value for name, e in found.items()}
+    return every_key(confusion=confusion, metrics=values, estimates=found, **more)
 
 
 def point_numbers(point: Any, found: dict[str, Any]) -> dict[str, Any]:
     """Give the numbers of a chosen threshold as ``--json`` writes them."""
-    same = (
-        *("threshold", "interval", "objective", "value", "constraints", "binding"),
-        *("intervals", "confusion", "prevalence", "method", "notes"),
-    )
-    values = {name: e.value for name, e in found.items()}
-    found = {"metrics": values, "estimates": found}
-    return {name: getattr(point, name) for name in same} | found
+    return at_cut(point.confusion, found, **fields_of(point, POINT))
 
 
 def among_several(
     p: Panel, given: dict[str, Any], mixture: bool, request: Request
-) -> tuple[dict[str, Any], list[Any], Any]:
+) -> Cut:
     """Find the classifier that should decide, and its cut."""
     d = best_decision(
         p, **given, mixture=mixture, level=request.level, rng=request.seed
@@ -136,4 +142,4 @@ def among_several(
     }
     rows = [[k, v, f"{100 * d.chosen[k]:.0f} %"] for k, v in d.values.items()]
     parts = [*decision_sentences(d), table(["score", "at its best", "chosen"], rows)]
-    return result, parts, lambda: door("plots").best_decision(d)
+    return Cut(result, parts, lambda: door("plots").best_decision(d))

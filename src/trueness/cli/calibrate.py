@@ -20,6 +20,7 @@ from trueness.calibration.maps import Map
 from trueness.calibration.sentences import gain_rows, gain_sentences, line_after
 from trueness.cli._columns import Request, count_tally
 from trueness.cli._command import ONE_SCORE, command
+from trueness.cli._fields import GAIN, fields_of
 from trueness.cli._options import Rows, Save
 from trueness.cli._outputs import check_rows, save_fitted, write_rows
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, table
@@ -102,12 +103,11 @@ def _gains(
 
 
 def _numbers_of(found: CalibrationGain | None) -> dict[str, Any]:
-    keys = ("before", "in_sample", "cross_fitted", "gain")
     if found is None:
         return {"brier": None, "slope": None, "intercept": None, "folds": None}
     line = line_after(found)
     return {
-        "brier": {k: getattr(found, k) for k in keys},
+        "brier": fields_of(found, GAIN),
         "slope": line and line.slope,
         "intercept": line and line.intercept,
         "folds": found.folds,

@@ -11,6 +11,7 @@ from trueness._core.progress import progress
 from trueness._core.records import shown
 from trueness.cli._columns import Request, count_clusters, count_panel
 from trueness.cli._command import TWO_SCORES, command
+from trueness.cli._fields import DOMINANCE, OMNIBUS, fields_of
 from trueness.cli._options import Cluster
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, each_group, table
 from trueness.cli._words import noted
@@ -126,28 +127,10 @@ def _result(found: Comparison, better: Pairs) -> dict[str, Any]:
     return {
         "auc": dict(zip(found.names, found.values, strict=True)),
         "pairs": found.pairs,
-        "omnibus": {
-            "statistic": found.statistic,
-            "df": found.df,
-            "p_value": found.p_value,
-        },
+        "omnibus": fields_of(found, OMNIBUS),
         "method": found.method,
         "dominance": [
-            {
-                "first": a,
-                "second": b,
-                "verdict": d.verdict,
-                "p_value": d.p_value,
-                "p_better": d.p_better,
-                "p_worse": d.p_worse,
-                "range_better": d.range_better,
-                "range_worse": d.range_worse,
-                "fpr_better": d.fpr_better,
-                "fpr_worse": d.fpr_worse,
-                "surely_better": d.surely_better,
-                "surely_worse": d.surely_worse,
-                "margin": d.margin,
-            }
+            {"first": a, "second": b, **fields_of(d, DOMINANCE)}
             for (a, b), d in better.items()
         ],
     }

@@ -15,6 +15,7 @@ from trueness._core.progress import progress
 from trueness._core.records import Estimate, shown
 from trueness.cli._columns import Request, choose, count_panel, with_verdicts
 from trueness.cli._command import command
+from trueness.cli._fields import RATE, fields_of
 from trueness.cli._options import (
     Count,
     File,
@@ -111,8 +112,8 @@ def judge(
     if labelled is not None:
         choice(labelled, LABELLED, "--labelled")
     with progress("Reading", unit=""):
-        source, named, item, system = _opened(
-            file, judge, verdict, item, system, label, labels
+        source, named, item, system = as_wide(
+            *open_verdicts(file), judge, verdict, item, system, label, labels
         )
         request = request_of(
             source, named, label, positive or yes, count, system, level, seed
@@ -144,19 +145,6 @@ def judge(
     )
 
 
-def _opened(
-    file: str,
-    judge: Sequence[str] | None,
-    verdict: str | None,
-    item: str | None,
-    system: str | None,
-    label: str | None,
-    labels: str | None,
-) -> tuple[Source, tuple[str, ...], str | None, str | None]:
-    """Open the file as a wide table: a row per answer, a column per judge."""
-    return as_wide(*open_verdicts(file), judge, verdict, item, system, label, labels)
-
-
 def as_wide(
     source: Source,
     of_log: tuple[str, ...],
@@ -167,7 +155,7 @@ def as_wide(
     label: str | None,
     labels: str | None = None,
 ) -> tuple[Source, tuple[str, ...], str | None, str | None]:
-    """Make a wide table of verdicts; name its judges, its items and its systems."""
+    """Make a wide table: a row per answer, a column per judge; name them, too."""
     if of_log:
         item = item or in_log(source, "item")
         system = system or in_log(source, "system")
@@ -428,25 +416,18 @@ def judge_result(
                 "raw": raw_rate(r),
                 "naive": dict(r.naive),
                 "judges": dict(r.judges),
-                "effective_judges": r.effective_judges,
-                "labelled": r.labelled,
-                "labels": r.labels,
-                "cases": r.cases,
-                "identified": r.identified,
-                "notes": list(r.notes),
+                **fields_of(r, RATE),
                 "sentences": rate_sentences(r, "" if s == ALL else s),
                 "next": plans[s].get("next"),
                 "needed": plans[s].get("needed"),
             }
             for s, r in rates.items()
         },
-        "differences": [] if compared is None else _differences(compared),
-        "notes": [] if compared is None else list(compared.notes),
-        "sentences": [] if compared is None else difference_sentences(compared),
+        "differences": [
+            fields_of(compared, PER_PAIR, row=k) for k in range(len(compared.first))
+        ]
+        if compared
+        else [],
+        "notes": list(compared.notes) if compared else [],
+        "sentences": difference_sentences(compared) if compared else [],
     }
-
-
-def _differences(c: RateComparison) -> list[dict[str, Any]]:
-    return [
-        {name: getattr(c, name)[k] for name in PER_PAIR} for k in range(len(c.first))
-    ]

@@ -12,6 +12,7 @@ from trueness._core.doors import door
 from trueness._core.progress import progress
 from trueness.cli._columns import Request, naming
 from trueness.cli._command import Columns, command
+from trueness.cli._fields import LEAVES, TREE, fields_of
 from trueness.cli._options import Node, Rule
 from trueness.cli._shell import CommandAnswer, about, each_group, table
 from trueness.cli._source import Source, groups_of, names_of
@@ -124,12 +125,6 @@ def _by_group(request: Request) -> dict[Any, Leaves]:
 def _result(r: LeafReport) -> dict[str, Any]:
     return {
         "leaves": leaf_numbers(r),
-        "tree": {
-            "n": r.tree.n,
-            "confidence": r.tree.confidence,
-            "utility": r.tree.utility,
-        },
-        "wanted": r.wanted,
-        "level": r.level,
-        "method": r.method,
+        "tree": fields_of(r.tree, TREE),
+        **fields_of(r, LEAVES),
     }

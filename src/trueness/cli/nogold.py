@@ -14,6 +14,7 @@ from trueness._core.progress import progress
 from trueness._core.records import Estimate, shown
 from trueness.cli._columns import Request, count_panel, with_verdicts
 from trueness.cli._command import Columns, command
+from trueness.cli._fields import COMBINATION, DEPENDENCE, fields_of
 from trueness.cli._options import Votes, Yes
 from trueness.cli._shell import CommandAnswer, about, say, table
 from trueness.cli._source import Source, names_of
@@ -126,26 +127,11 @@ def _result(
             }
             for name in found.names
         },
-        "identified": found.identified,
-        "notes": found.notes,
+        **fields_of(found, ("identified", "notes")),
         "dependence": [
-            {
-                "first": str(joint.first[i]),
-                "second": str(joint.second[i]),
-                "residual": joint.residual[i],
-                "p_value": joint.p_value[i],
-                "score_p_value": joint.score_p_value[i],
-            }
-            for i in range(len(joint.first))
+            fields_of(joint, DEPENDENCE, row=i) for i in range(len(joint.first))
         ],
-        "combination": {
-            "criterion": best.criterion,
-            "formula": best.formula,
-            "sensitivity": best.sensitivity,
-            "specificity": best.specificity,
-            "probability_best": best.probability_best,
-            "gap": best.gap,
-        },
+        "combination": fields_of(best, COMBINATION),
         "groups": {g: {"prevalence": p} for g, p in groups.items()},
     }
 

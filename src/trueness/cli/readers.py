@@ -11,6 +11,7 @@ from trueness._core.progress import progress
 from trueness._core.records import shown
 from trueness.cli._columns import Request
 from trueness.cli._command import ONE_SCORE, command
+from trueness.cli._fields import EQUALITY, STUDY, fields_of
 from trueness.cli._shell import CommandAnswer, about, table
 from trueness.cli._words import noted
 from trueness.counts.values import Tally
@@ -138,7 +139,6 @@ def _sentences(found: ReaderStudy) -> list[str]:
 
 def _result(found: ReaderStudy) -> dict[str, Any]:
     return {
-        "metric": found.metric,
         "means": dict(zip(found.treatments, found.means, strict=True)),
         "readers": {
             t: {
@@ -148,16 +148,6 @@ def _result(found: ReaderStudy) -> dict[str, Any]:
             }
             for t, row in zip(found.treatments, found.results, strict=True)
         },
-        "pairs": found.pairs,
-        "equality": {
-            "statistic": found.statistic,
-            "df1": found.df1,
-            "df2": found.df2,
-            "p_value": found.p_value,
-        },
-        "components": found.components,
-        "design": found.design,
-        "assumed": found.assumed,
-        "method": found.method,
-        "notes": found.notes,
+        "equality": fields_of(found, EQUALITY),
+        **fields_of(found, STUDY),
     }

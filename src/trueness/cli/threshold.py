@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from functools import partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -28,6 +28,7 @@ from trueness.cli import _zones
 from trueness.cli._app import WORDS
 from trueness.cli._columns import Request, count_panel, count_tally, one_score
 from trueness.cli._command import Columns, command
+from trueness.cli._fields import VALIDATION, fields_of
 from trueness.cli._options import (
     Maximize,
     Minimize,
@@ -47,6 +48,7 @@ from trueness.cli._shell import (
     table,
 )
 from trueness.cli._words import noted
+from trueness.cli._zones import Cut, at_cut, every_key
 from trueness.counts.values import Tally
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS
@@ -65,14 +67,6 @@ from trueness.threshold.validation import Validation, validate_threshold
 from trueness.threshold.zones import asks_for_two_cuts
 
 SHOWN = ("recall", "specificity", "precision", "npv", "accuracy", "f1", "mcc")
-
-
-class _Cut(NamedTuple):
-    """What was found: for programs, for people, and as a figure."""
-
-    result: dict[str, Any]
-    parts: list[Any]
-    chart: Any
 
 
 def _list_metrics(ctx: typer.Context, asked: bool) -> None:
@@ -138,15 +132,16 @@ def threshold(
         given = wanted | {"subject_to": bounds, "prevalence": share}
         if two:
             fits_sampling(sampling, share, "This threshold")
-            find = partial(_two, given, request, validate)
+            find = partial(_zones.two_cuts, given, request, validate)
         else:
             find = partial(_best, given | {"sampling": sampling}, request, validate)
     else:
         _fits_a_guarantee(bounds, validate)
         fits_sampling(sampling, share, "This threshold")
-        two = asks_for_two_cuts([*bounds])
-        promised = _promised_two if two else _promised
-        find = partial(promised, wanted, bounds, guarantee, share, request)
+        asked = (bounds, guarantee, share, request)
+        find = partial(_promised, wanted, *asked)
+        if asks_for_two_cuts([*bounds]):
+            find = partial(_zones.two_promised_cuts, *asked)
     if len(request.chosen.scores) > 1:
         _one_question(at, validate, guarantee, request.chosen.by, wanted, bounds)
         fits_sampling(sampling, share, "This threshold")
@@ -189,13 +184,13 @@ def _one_question(
 
 
 def _among(request: Request, given: dict[str, Any], mixture: bool) -> CommandAnswer:
-    """CommandAnswer with the classifier that should decide."""
+    """Say which classifier should decide, and its cut."""
     with progress("Counting", unit=""):
         p = count_panel(request)
     result, parts, chart = _zones.among_several(p, given, mixture, request)
-    whole = _empty(**result) | {"groups": {}}
     parts = [cases_sentence(p), *parts, _matrix(result["confusion"])]
-    return CommandAnswer("threshold", whole, parts, chart, about(request, p))
+    result["groups"] = {}
+    return CommandAnswer("threshold", result, parts, chart, about(request, p))
 
 
 def _objective(maximize: str | None, minimize: str | None, two: bool) -> dict[str, Any]:
@@ -207,34 +202,6 @@ def _objective(maximize: str | None, minimize: str | None, two: bool) -> dict[st
     return {"maximize": maximize or DEFAULT}
 
 
-def _empty(**parts: Any) -> dict[str, Any]:
-    """Give every key of the answer; null where there is nothing to say."""
-    keys = (
-        *("threshold", "interval", "objective", "value", "constraints", "binding"),
-        *("intervals", "confusion", "metrics", "estimates", "prevalence"),
-        *("method", "notes"),
-        *("validation", "guarantee", "zones", "group_cuts", "decision"),
-    )
-    return dict.fromkeys(keys) | parts
-
-
-def _two(wanted: dict[str, Any], request: Request, validate: bool, t: Tally) -> _Cut:
-    result, parts, chart = _zones.two_cuts(wanted, request, validate, t)
-    return _Cut(_empty(**result), parts, chart)
-
-
-def _promised_two(
-    wanted: dict[str, Any],
-    bounds: list[str],
-    confidence: float,
-    share: Any,
-    request: Request,
-    t: Tally,
-) -> _Cut:
-    found = _zones.two_promised_cuts(bounds, confidence, share, request, t)
-    return _Cut(_empty(**found[0]), *found[1:])
-
-
 def _by_groups(
     request: Request,
     t: Tally,
@@ -242,7 +209,7 @@ def _by_groups(
     wanted: dict[str, Any],
     bounds: list[str],
 ) -> CommandAnswer:
-    """CommandAnswer with a cut for each group."""
+    """Say where each group is cut."""
     if not groups:
         raise InputError(
             "Limits on differences between groups need groups. Type --by COLUMN."
@@ -250,17 +217,16 @@ def _by_groups(
     with progress("Looking for the best thresholds", unit=""):
         result, parts, chart = _zones.cuts_of_groups(groups, wanted, bounds, request)
     cuts = result["group_cuts"]
-    each = {
-        name: _empty(
+    result["groups"] = {
+        name: every_key(
             threshold=cuts["thresholds"][str(name)],
             interval=cuts["intervals"][str(name)],
             confusion=cuts["confusions"][str(name)],
         )
         for name in groups
     }
-    whole = _empty(**result) | {"groups": each}
     words = [cases_sentence(t), *parts]
-    return CommandAnswer("threshold", whole, words, chart, about(request, t))
+    return CommandAnswer("threshold", result, words, chart, about(request, t))
 
 
 def _one_share(share: float | tuple[float, float] | None) -> float | None:
@@ -271,7 +237,7 @@ def _one_share(share: float | tuple[float, float] | None) -> float | None:
     return share
 
 
-def _best(wanted: dict[str, Any], request: Request, validate: bool, t: Tally) -> _Cut:
+def _best(wanted: dict[str, Any], request: Request, validate: bool, t: Tally) -> Cut:
     point = operating.best_threshold(t, **wanted)
     checked = None
     if validate:
@@ -283,31 +249,21 @@ def _best(wanted: dict[str, Any], request: Request, validate: bool, t: Tally) ->
     parts += _checked_parts(checked) if checked else [_metrics_table(found)]
     parts += _for_prevalence(used, t)
     result = _zones.point_numbers(point, found)
-    result["validation"] = checked and _validation(checked)
+    result["validation"] = checked and fields_of(checked, VALIDATION)
     if point.robust is not None:
-        return _Cut(
-            _empty(**result), parts, lambda: door("plots").prevalence_path(point)
-        )
+        return Cut(result, parts, lambda: door("plots").prevalence_path(point))
     drawn = {k: v for k, v in wanted.items() if k != "sampling"}
-    return _Cut(
-        _empty(**result), parts, lambda: door("plots").operating_point(t, **drawn)
-    )
+    return Cut(result, parts, lambda: door("plots").operating_point(t, **drawn))
 
 
 def _given(
     at: float, prevalence: float | None, sampling: str, request: Request, t: Tally
-) -> _Cut:
+) -> Cut:
     """Evaluate a threshold that was chosen beforehand."""
     both_classes(t, "threshold")
     c, found = confusion(t, at), _estimates(t, at, prevalence, request, sampling)
-    result = {
-        "threshold": at,
-        "confusion": c,
-        "metrics": _values(found),
-        "estimates": found,
-        "prevalence": t.prevalence if prevalence is None else prevalence,
-        "method": "given",
-    }
+    share = t.prevalence if prevalence is None else prevalence
+    result = at_cut(c, found, threshold=at, prevalence=share, method="given")
     parts = [
         f"Flagging every case with a score of {at:g} or more:",
         _matrix(c),
@@ -316,7 +272,7 @@ def _given(
         "threshold was chosen beforehand and not on these cases.",
         *_for_prevalence(prevalence, t),
     ]
-    return _Cut(_empty(**result), parts, lambda: door("plots").roc(t))
+    return Cut(result, parts, lambda: door("plots").roc(t))
 
 
 def _estimates(
@@ -331,10 +287,6 @@ def _estimates(
     asked["sampling"] = sampling
     found: AtThreshold = at_threshold(t, threshold, **asked, rng=request.seed)
     return found.metrics
-
-
-def _values(found: dict[str, Estimate]) -> dict[str, float]:
-    return {name: e.value for name, e in found.items()}
 
 
 def _for_prevalence(prevalence: float | None, t: Tally) -> list[str]:
@@ -352,12 +304,6 @@ def _only_at(*others: Any) -> None:
             "--at evaluates one threshold, so there is nothing to choose. Leave out "
             "--maximize, --minimize, --subject-to, --validate and --guarantee."
         )
-
-
-def _validation(v: Validation) -> dict[str, Any]:
-    names = ("threshold", "corrected", "optimism", "metrics", "holds", "failed",
-             "prevalence", "notes")  # fmt: skip
-    return {name: getattr(v, name) for name in names}
 
 
 def _fits_a_guarantee(bounds: list[str], validate: bool) -> None:
@@ -381,30 +327,26 @@ def _promised(
     share: Any,
     request: Request,
     t: Tally,
-) -> _Cut:
+) -> Cut:
     g = guaranteed_threshold(
         t, bounds, confidence=confidence, **wanted, prevalence=share, rng=request.seed
     )
     c, found = confusion(t, g.threshold), _estimates(t, g.threshold, None, request)
     goal = next((f"{k} {v}" for k, v in wanted.items() if v is not None), None)
-    result = {
-        "threshold": g.threshold,
-        "interval": g.interval,
-        "objective": goal,
-        "constraints": {p.constraint.split()[0]: p.value for p in g.proofs},
-        "binding": [],
-        "intervals": [g.interval],
-        "confusion": c,
-        "metrics": _values(found),
-        "estimates": found,
-        "prevalence": t.prevalence,
-        "method": g.method,
-        "notes": (),
-        "guarantee": {"confidence": g.confidence, "proofs": g.proofs},
-    }
+    result = at_cut(
+        c,
+        found,
+        **fields_of(g, ("threshold", "interval", "method")),
+        objective=goal,
+        constraints={p.constraint.split()[0]: p.value for p in g.proofs},
+        binding=[],
+        intervals=[g.interval],
+        prevalence=t.prevalence,
+        notes=(),
+        guarantee=fields_of(g, ("confidence", "proofs")),
+    )
     parts = [*_promise_sentences(g), _matrix(c), _metrics_table(found)]
-    chart = lambda: door("plots").guaranteed_cut(t, g)  # noqa: E731 - as the others
-    return _Cut(_empty(**result), parts, chart)
+    return Cut(result, parts, lambda: door("plots").guaranteed_cut(t, g))
 
 
 def _promise_sentences(g: GuaranteedThreshold) -> list[str]:
