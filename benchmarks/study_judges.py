@@ -9,14 +9,16 @@ not installed are left out: ``pip install ppi-python judgy truescore``.
 
 ``python study_judges.py 400 random`` makes 400 samples of each design with labels
 at random (or ``verdict``, ``truth``); ``ours`` as a third word leaves
-the peers out. ``python study_judges.py 400 other`` has four judges whose errors go
-together in other ways.
+the peers out, and a fourth is the seed. ``python study_judges.py 400 other`` has four
+judges whose errors go together in other ways; ``python study_judges.py 100 choices``
+labels cases by verdict in other ways.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 from scipy.special import ndtri
@@ -33,7 +35,12 @@ WORDS = {"random": "random", "verdict": "by verdict", "truth": "by truth"}
 
 
 def verdicts(
-    rng: np.random.Generator, y: np.ndarray, judges: int, correlation: float
+    rng: np.random.Generator,
+    y: np.ndarray,
+    judges: int,
+    correlation: float,
+    sens: np.ndarray = SENS,
+    spec: np.ndarray = SPEC,
 ) -> np.ndarray:
     """Draw verdicts whose errors correlate by about this much within either class."""
     spread = spread_of(0.8, correlation)  # of a case's own ease: rho is its share
@@ -41,7 +48,7 @@ def verdicts(
     own = rng.standard_normal((y.size, judges))
     common = rng.standard_normal((y.size, 1))
     z = np.sqrt(rho) * common + np.sqrt(1 - rho) * own
-    cut = np.where(y[:, None], ndtri(SENS[:judges]), ndtri(1 - SPEC[:judges]))
+    cut = np.where(y[:, None], ndtri(sens[:judges]), ndtri(1 - spec[:judges]))
     return (z < cut).astype(float)
 
 
@@ -140,13 +147,16 @@ METHODS: dict[str, Callable[..., tuple[float, float]]] = {
 }
 
 
-def study(how: str, repeats: int, methods: dict[str, Callable[..., tuple]]) -> None:
+def study(
+    how: str, repeats: int, methods: dict[str, Callable[..., tuple]], seed: int
+) -> None:
     print("| labels | judges | n | rate | error corr. | " + " | ".join(methods) + " |")
     print("| --- " * (5 + len(methods)) + "|")
     for judges, rho in JUDGES:
         for labels in LABELS:
             for rate in RATES:
-                rng = np.random.default_rng([judges, labels, int(100 * rate)])
+                what = [seed, judges, labels, int(100 * rate), int(100 * rho), len(how)]
+                rng = np.random.default_rng(what)
                 ends: dict[str, list[tuple[float, float]]] = {m: [] for m in methods}
                 for _ in range(repeats):
                     x, y = design(rng, judges, labels, rate, rho, how)
@@ -183,11 +193,11 @@ OTHER = (
 )
 
 
-def study_other(repeats: int) -> None:
+def study_other(repeats: int, seed: int) -> None:
     print("| errors | labels | trueness |\n| --- | --- | --- |")
     for kind in OTHER:
         for how in ("random", "verdict"):
-            rng, ends = np.random.default_rng([len(kind), len(how)]), []
+            rng, ends = np.random.default_rng([seed, len(kind), len(how)]), []
             for _ in range(repeats):
                 y, x = other(kind, rng)
                 known = np.full(y.size, np.nan)
@@ -195,6 +205,48 @@ def study_other(repeats: int) -> None:
                 known[at] = y[at]
                 ends.append(answer(ours, x, known, how))
             print(f"| {kind} | {how} | {cell(np.array(ends), 0.7)} |", flush=True)
+
+
+def choices(x: np.ndarray, labels: int, rng: np.random.Generator) -> dict:
+    """Choose cases in other ways that depend on the verdicts only."""
+    order = rng.permutation(len(x))
+    mean, code = x[order].mean(axis=1), x[order] @ 2.0 ** np.arange(x.shape[1])
+    turn = np.zeros(len(x))
+    for c in np.unique(code):
+        turn[code == c] = np.arange((code == c).sum())
+    split, first = (mean > 0) & (mean < 1), x[order, 0] == 1
+    most = int(0.7 * labels)
+    return {
+        "as many of each pattern": order[np.argsort(turn, kind="stable")][:labels],
+        "70 % where judges disagree": np.r_[
+            order[split][:most], order[~split][: labels - most]
+        ],
+        "half where the first judge says no": np.r_[
+            order[first][: labels // 2], order[~first][: labels // 2]
+        ],
+    }
+
+
+def study_choices(repeats: int, seed: int) -> None:
+    """Cases labelled in other ways, with judges of random accuracy, by rate."""
+    rng, ends = np.random.default_rng([seed, 5]), {}
+    for judges, labels, rate in product((2, 3, 5), LABELS, RATES):
+        for _ in range(repeats):
+            sens, spec = rng.uniform(0.7, 0.95, judges), rng.uniform(0.65, 0.92, judges)
+            y = rng.random(CASES) < rate
+            x = verdicts(rng, y, judges, rng.choice([0.0, 0.3, 0.6]), sens, spec)
+            for name, at in choices(x, labels, rng).items():
+                known = np.full(CASES, np.nan)
+                known[at] = y[at]
+                found = answer(ours, x, known, "verdict")
+                for key in ((name, f"rate {rate}"), (name, f"{labels} labels")):
+                    ends.setdefault(key, []).append((*found, rate))
+    print("| labelled | cells | trueness | below | above |\n" + "| --- " * 5 + "|")
+    for (name, cells), rows in sorted(ends.items()):
+        low, high, rate = np.array(rows).T
+        parts = (low <= rate) & (rate <= high), high < rate, low > rate
+        a, b, c = (f"{p.mean():.3f}" for p in parts)
+        print(f"| {name} | {cells} | {a} ({(high - low).mean():.3f}) | {b} | {c} |")
 
 
 def answer(f: Callable[..., tuple], x: np.ndarray, y: np.ndarray, how: str) -> tuple:
@@ -215,13 +267,16 @@ def cell(a: np.ndarray, rate: float) -> str:
     return f"{held:.3f} ({width:.3f})"
 
 
-def main(repeats: str = "300", how: str = "", who: str = "all") -> None:
+def main(
+    repeats: str = "300", how: str = "", who: str = "all", seed: str = "0"
+) -> None:
     methods = {"trueness": ours} if who == "ours" else METHODS
-    if how == "other":
-        study_other(int(repeats))
+    more = {"other": study_other, "choices": study_choices}
+    if how in more:
+        more[how](int(repeats), int(seed))
         return
     for kind in [how] if how else WORDS:
-        study(kind, int(repeats), methods)
+        study(kind, int(repeats), methods, int(seed))
 
 
 if __name__ == "__main__":

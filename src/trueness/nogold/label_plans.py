@@ -256,4 +256,4 @@ def _expected(
         f"{sensitivity:g}, specificity {specificity:g} and an error correlation of "
         f"{correlation:g}, {cases:,} cases.",
     )
-    return rate * a / total, Votes(x, cases * total, none, none, rows), notes
+    return rate * a / total, Votes(x, cases * total, none, none, none > 0), notes

@@ -85,10 +85,9 @@ def _patterns_of(panel: Panel, judges: list[str]) -> Array:
     return np.array([at[row.tobytes()] for row in np.ascontiguousarray(rows)])
 
 
-def by_votes(x: Floats, v: Votes) -> Influence:
+def by_votes(data: _truth.Labelled, v: Votes) -> Influence:
     """Give the influence of a case of each pattern where labels train a regression."""
-    known = _truth.Labelled(x, v.pos, v.neg)
-    p, step = _steps(known, v.total)
+    p, step = _steps(data, v.total)
     cases = v.total.sum()
     seen = (p - v.total @ p / cases) / cases
     return np.column_stack([seen, seen + step * (1 - p), seen - step * p])
@@ -122,10 +121,10 @@ def by_truth(panel: Panel, theta: float) -> Influence:
     )
 
 
-def shared(votes: list[Votes], x: Floats, at: Array) -> list[list[Influence]]:
+def shared(
+    votes: list[Votes], data: _truth.Labelled, at: Array
+) -> list[list[Influence]]:
     """Give the influence of cases of each system on each rate, with common judges."""
-    pos, neg = (np.concatenate([v[i] for v in votes]) for i in (2, 3))
-    data = _truth.Labelled(x, pos, neg)
     out = []
     for s, v in enumerate(votes):
         total = np.concatenate(

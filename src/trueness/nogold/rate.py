@@ -11,7 +11,7 @@ estimators are right:
 ``by truth``
     labels say only how verdicts are spread in either class, and the cases without a
     label are a mixture of both (Rogan, Gladen 1978, doi:10.1093/oxfordjournals.aje.
-    a112510; here with several judges, and by Bayes);
+    a112510; here with several judges);
 no labels
     a latent class model (:func:`trueness.latent_class`).
 """
@@ -28,6 +28,7 @@ import numpy as np
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.numbers import p_is
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import whole_cases
 from trueness.counts.values import Panel
@@ -47,6 +48,7 @@ from trueness.nogold.verdicts import (
     Votes,
     distinct,
     never_labelled,
+    random_p_value,
     raw_shares,
     read_verdicts,
     read_votes,
@@ -55,9 +57,12 @@ from trueness.nogold.verdicts import (
 
 Rng = np.random.Generator
 LABELLED = ("random", "by verdict", "by truth")
-# cases by which the labelled share of a pattern leans on that of similar patterns
+# cases by which the labelled share of a pattern leans on that of its group
 LEAN = 30.0
+# by how much the log odds may depend a priori on a standard deviation of that share
+TILT = 0.5
 FEW = 10  # labels of a class below which a note warns
+DOUBT = 0.01  # p-value below which labels are not believed to be at random
 
 
 @final
@@ -68,7 +73,7 @@ class Rate(Record):
     Attributes
     ----------
     value, low, high, level : float
-        The rate: posterior mean and equal-tailed interval.
+        The rate: mean of its draws and equal-tailed interval.
     naive : mapping from judge to float
         The raw share of yes verdicts, without correction for the errors of the judge.
     judges : mapping from judge to Judge
@@ -104,7 +109,7 @@ class Rate(Record):
 
     @property
     def draws(self) -> Floats:
-        """Give draws from the posterior of the rate."""
+        """Give the draws behind the rate and its interval."""
         return self._draws
 
     def label_next(self, labels: int) -> LabelPlan:
@@ -222,7 +227,8 @@ def prevalence(
     else:
         theta, judges = _by_votes(panel, labelled, level, rng)
     worth = effective_judges(panel, level, rng)
-    return _rate(panel, theta, judges, worth, labelled, level, _notes(panel, labelled))
+    notes = _notes(panel, labelled, judges)
+    return _rate(panel, theta, judges, worth, labelled, level, notes)
 
 
 def _by_votes(
@@ -230,29 +236,46 @@ def _by_votes(
 ) -> tuple[Floats, dict[str, Judge]]:
     """Post-stratify: the truth given the votes from labels, the votes from all."""
     v = read_votes(panel)
-    x = design(v, labelled)
-    b = _truth.coefficients(_truth.Labelled(x, v.pos, v.neg), rng)
-    p = _truth.probabilities(b, x)
+    data = design(v, labelled)
+    b = _truth.coefficients(data, rng)
+    p = _truth.probabilities(b, data.x)
     w = shares(v.total, len(p), rng)
     return (w * p).sum(axis=1), by_shares(panel, w * p, w * (1 - p), level)
 
 
-def design(v: Votes, labelled: str) -> Floats:
-    """Add how often each pattern was labelled, where that depends on the verdicts.
+def design(v: Votes, labelled: str) -> _truth.Labelled:
+    """Describe the verdicts for a regression that allows for how cases were chosen.
 
-    Fitted and observed positives then agree also within the groups of patterns that
-    were labelled equally often, which makes the choice of the cases harmless.
+    Where that depends on the verdicts, cases with a majority of yes and of no have
+    intercepts of their own, as they were hardly labelled equally often. Nothing then
+    pulls the odds of one group, often large and nearly pure, towards those of the
+    other, and one judge has two shares that do not know of each other. How often each
+    pattern was labelled within its group is a regressor, so that fitted and observed
+    positives agree also among patterns that were labelled equally often.
     """
     known = v.pos + v.neg
-    if labelled == "random" or v.x.shape[1] == 1 or (known == v.total).all():
-        return v.x
-    yes = np.asarray(v.raw.mean(axis=1, keepdims=True) > 0.5, np.float64)
-    yes = yes - v.total @ yes / v.total.sum()
-    data = _truth.Labelled(np.hstack([v.x, yes]), known, v.total - known)
-    expected = _truth.probabilities(_truth.mode(data)[None], data.x)[0]
-    share = np.log((known + LEAN * expected) / (v.total + LEAN))
-    share = share - v.total @ share / v.total.sum()
-    return np.column_stack([v.x, yes, share])
+    if labelled == "random" or (known == v.total).all():
+        return _truth.Labelled(v.x, v.pos, v.neg)
+    half = np.column_stack([~v.yes, v.yes]).astype(float)
+    half = half[:, v.total @ half > 0]
+    cases, sides = v.total @ half, half.shape[1]
+
+    def within(a: Floats) -> Floats:
+        return np.asarray(a - half @ ((half.T * v.total) @ a / cases[:, None]))
+
+    usual = half @ ((known @ half + 0.5) / (cases + 1))
+    share = within(np.log((known + LEAN * usual) / (v.total + LEAN))[:, None])
+    share /= max(float(np.sqrt(v.total @ share**2 / cases.sum())[0]), 1e-9)
+    # the first columns tell the groups apart; the prior adds cases to each of them
+    side = np.eye(sides)[:, 1:] - (cases / cases.sum())[1:]
+    x = np.hstack([half @ side, within(v.x), share])
+    groups = np.hstack([side, np.zeros((sides, x.shape[1] - side.shape[1]))])
+    width = v.x.shape[1]
+    spread = np.r_[np.full(sides - 1, np.inf), np.full(width, _truth.SLOPE), TILT]
+    varies = np.abs(x).max(axis=0) > 1e-9
+    return _truth.Labelled(
+        x[:, varies], v.pos, v.neg, groups[:, varies], spread[varies]
+    )
 
 
 def _rate(
@@ -286,9 +309,24 @@ def _rate(
     )
 
 
-def _notes(panel: Panel, labelled: str) -> tuple[str, ...]:
+def _notes(panel: Panel, labelled: str, judges: Mapping[str, Judge]) -> tuple[str, ...]:
     """Say what is doubtful."""
     out = []
+    p = random_p_value(read_votes(panel)) if labelled == "random" else 1.0
+    if p < DOUBT:
+        out.append(
+            "The labelled cases do not look like a random sample: their verdicts "
+            f"differ from those of the other cases ({p_is(p)}). If they were chosen by "
+            'what the judges said, pass labelled="by verdict".'
+        )
+    p = _by_truth.outside(panel) if labelled == "by truth" else 1.0
+    if p < DOUBT:
+        out.append(
+            "No rate explains these verdicts: among cases without a label a yes is "
+            "more common than among labelled positives, or less common than among "
+            f"labelled negatives ({p_is(p)}). Do the labelled cases come from another "
+            "population?"
+        )
     kept = distinct(panel)
     twins = [n for k, n in enumerate(panel.names) if k not in kept]
     if twins:
@@ -303,13 +341,20 @@ def _notes(panel: Panel, labelled: str) -> tuple[str, ...]:
                 f"{name} gives the verdict {said[0]:g} in every case, which carries "
                 "no information."
             )
+    for name, judge in judges.items():
+        if judge.sensitivity.high + judge.specificity.high < 1:
+            out.append(
+                f"{name} is worse than chance: it says yes more often to negative "
+                "cases than to positive ones. Is its yes coded as no?"
+            )
     for word, count in (("positive", panel.n_pos), ("negative", panel.n_neg)):
         if count < FEW:
-            verb = "is" if count == 1 else "are"
+            some = f"Only {count} of" if count else "None of"
             out.append(
-                f"Only {count} of the labels {verb} {word}, so the accuracy of the "
-                f"judges on {word} cases is poorly known. label_next says which cases "
-                "to label."
+                f"{some} the labels {'is' if count < 2 else 'are'} {word}, so the "
+                f"accuracy of the judges on {word} cases is "
+                f"{'poorly known' if count else 'unknown'}. label_next says which "
+                "cases to label."
             )
     unseen = never_labelled(panel)
     if labelled != "by truth" and unseen > 0.05:

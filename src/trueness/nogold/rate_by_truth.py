@@ -6,21 +6,21 @@ without a label say how common a "yes" is,
 
 .. math:: q = \theta A + (1 - \theta) B
 
-(Rogan, Gladen 1978, doi:10.1093/oxfordjournals.aje.a112510; here by Bayes, with the
-uniform prior for theta and that of Jeffreys for A and B). Several judges are made one
-first (``one_verdict``).
+(Rogan, Gladen 1978, doi:10.1093/oxfordjournals.aje.a112510), solved for theta with
+draws of A, B and q (a generalised confidence interval: Weerahandi 1993, J. Am. Stat.
+Assoc. 88:899, doi:10.1080/01621459.1993.10476355). Several judges are made one first
+(``one_verdict``).
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import betainc, betaincinv
+from scipy.special import ndtr
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import NotEnoughCases
 from trueness.counts.values import Panel
-from trueness.nogold.sampling.tempering import resample
-from trueness.nogold.truth_given_votes import DRAWS, PROPOSALS
+from trueness.nogold.truth_given_votes import DRAWS
 from trueness.nogold.verdicts import read_votes
 
 Rng = np.random.Generator
@@ -63,21 +63,30 @@ def mixture_share(
     unknown: tuple[float, float],
     rng: Rng,
 ) -> Floats:
-    r"""Draw theta from its posterior, given counts of yes and no.
+    """Draw theta, given counts of yes and no in either class and without a label.
 
-    Given A and B, a uniform theta makes q uniform between B and A. So the probability
-    of the unlabelled counts is that of the Beta distribution between B and A, over
-    \|A - B\|: draws of (A, B) are weighted by it, and q is then drawn from the Beta
-    distribution between them, by its inverse.
+    Each share has the posterior of Jeffreys, and theta is what they solve to, moved to
+    0 or 1 where that lies outside. A posterior of theta between 0 and 1 alone would end
+    before a rate near 1 too often: at .97, with 50 labels, in 5 to 7 % of samples.
+    Where positives do not say yes more often than negatives, nothing is known.
     """
-    a, b = (rng.beta(y + 0.5, n + 0.5, PROPOSALS) for y, n in (pos, neg))
-    shape = unknown[0] + 1, unknown[1] + 1
-    low, high = (betainc(*shape, end(a, b)) for end in (np.minimum, np.maximum))
-    with np.errstate(divide="ignore"):  # no chance at all: never chosen
-        weight = np.log(np.maximum(high - low, 0)) - np.log(np.abs(a - b))
-    if not np.isfinite(weight).any():  # q is far outside of all: the nearer end
-        weight = np.zeros(a.size)
-    at = rng.permutation(resample(weight, DRAWS, rng))
-    a, b, low, high = a[at], b[at], low[at], high[at]
-    q = betaincinv(*shape, low + (high - low) * rng.random(at.size))
-    return np.asarray(np.clip((q - b) / (a - b), 0.0, 1.0))
+    a, b, q = (rng.beta(y + 0.5, n + 0.5, DRAWS) for y, n in (pos, neg, unknown))
+    gap = np.where(a > b, a - b, np.inf)
+    return np.where(a > b, np.clip((q - b) / gap, 0.0, 1.0), rng.random(DRAWS))
+
+
+def outside(panel: Panel) -> float:
+    """How surely does q lie beyond the shares of both classes? A p-value.
+
+    Then no rate explains it: labelled cases are not like the others.
+    """
+    yes = one_verdict(panel)
+    q, *ends = (
+        ((c[yes].sum() + 0.5) / (c.sum() + 1), c.sum() + 1.0)
+        for c in (panel.unknown, panel.neg, panel.pos)
+    )
+    below, above = (
+        sign * (q[0] - end) / np.sqrt(q[0] * (1 - q[0]) / q[1] + end * (1 - end) / n)
+        for sign, (end, n) in zip((-1, 1), ends, strict=True)
+    )
+    return float(2 * ndtr(-max(below, above)))

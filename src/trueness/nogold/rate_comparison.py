@@ -203,7 +203,8 @@ def _correlation(
             "known which answers are right. Leave item= out, or label some cases."
         )
     if judges == "shared":
-        return _paired.correlation(by_item, _paired.shared(*_stacked(panels)))  # type: ignore[arg-type]
+        every = _paired.shared(*_stacked(panels, labelled))
+        return _paired.correlation(by_item, every)  # type: ignore[arg-type]
     own = [
         _paired.influence_alone(p, labelled, float(draws[n].mean()), design)
         for n, p in panels.items()
@@ -233,10 +234,9 @@ def _shared(
             f'judges="shared" needs labels at random or by verdict; found labelled='
             f'{labelled!r}. Type judges="per system".'
         )
-    votes, x, at = _stacked(panels)
-    data = _truth.Labelled(x, *(np.concatenate([v[i] for v in votes]) for i in (2, 3)))
+    votes, data, at = _stacked(panels, labelled)
     b = _truth.coefficients(data, rng)
-    p = _truth.probabilities(b, x)
+    p = _truth.probabilities(b, data.x)
     draws = {
         n: (shares(v.total, len(p), rng) * p[:, at == s]).sum(axis=1)
         for s, (n, v) in enumerate(zip(panels, votes, strict=True))
@@ -245,7 +245,9 @@ def _shared(
     return draws, (note,)
 
 
-def _stacked(panels: Mapping[str, Panel]) -> tuple[list[Votes], Floats, Array]:
+def _stacked(
+    panels: Mapping[str, Panel], labelled: str
+) -> tuple[list[Votes], _truth.Labelled, Array]:
     """Put the patterns of all systems below each other, with columns for systems."""
     first = next(iter(panels.values()))
     for name, p in panels.items():
@@ -258,8 +260,16 @@ def _stacked(panels: Mapping[str, Panel]) -> tuple[list[Votes], Floats, Array]:
     votes = [read_votes(p[list(first.names)], like=whole) for p in panels.values()]
     at = np.repeat(np.arange(len(votes)), [len(v.x) for v in votes])
     system = (at[:, None] == np.arange(1, len(votes))).astype(float)
-    x = np.column_stack([np.vstack([v.x for v in votes]), system - system.mean(axis=0)])
-    return votes, x, at
+    data = design(Votes(*map(np.concatenate, zip(*votes, strict=True))), labelled)
+    more = system - system.mean(axis=0)
+    data = data._replace(x=np.column_stack([data.x, more]))
+    if data.groups is not None and data.spread is not None:
+        none = np.zeros((len(data.groups), more.shape[1]))
+        wide = np.full(more.shape[1], _truth.SLOPE)
+        data = data._replace(
+            groups=np.hstack([data.groups, none]), spread=np.r_[data.spread, wide]
+        )
+    return votes, data, at
 
 
 def _same_judges(panels: Mapping[str, Panel], labelled: str | None) -> float:
@@ -268,12 +278,11 @@ def _same_judges(panels: Mapping[str, Panel], labelled: str | None) -> float:
         return np.nan
     if len({frozenset(p.names) for p in panels.values()}) > 1:
         return np.nan
-    votes, x, at = _stacked(panels)
-    pos, neg = (np.concatenate([v[i] for v in votes]) for i in (2, 3))
+    votes, data, at = _stacked(panels, "random")
     k = votes[0].x.shape[1]
-    own = [x[:, :k] * (at == s)[:, None] for s in range(1, len(votes))]
-    wide = np.column_stack([x, *own])
-    values = [_highest(_truth.Labelled(z, pos, neg)) for z in (x, wide)]
+    own = [data.x[:, :k] * (at == s)[:, None] for s in range(1, len(votes))]
+    wide = data._replace(x=np.column_stack([data.x, *own]))
+    values = [_highest(d) for d in (data, wide)]
     return float(chdtrc(k * (len(votes) - 1), max(2 * (values[1] - values[0]), 0.0)))
 
 
@@ -316,7 +325,8 @@ def _compared(
     # the largest of all standardised distances: one band for all pairs
     most = np.abs((gap - mean[:, None]) / sd[:, None]).max(axis=0)
     reach = np.quantile(most, level) * sd
-    better = ((gap > 0).sum(axis=1) + 0.5) / (gap.shape[1] + 1)
+    # equal draws, as of two rates of 1, speak for neither
+    better = (np.heaviside(gap, 0.5).sum(axis=1) + 0.5) / (gap.shape[1] + 1)
     p = 2 * np.minimum(better, 1 - better)
     return RateComparison(
         np.array([a for a, _ in pairs]),

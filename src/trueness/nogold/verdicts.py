@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import chdtrc
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import InputError, NotEnoughCases
@@ -26,7 +27,7 @@ class Votes(NamedTuple):
     total: Floats
     pos: Floats
     neg: Floats
-    raw: Floats  # (m, K), as they came
+    yes: Array  # (m,), where more judges say yes than no, or grades are above average
 
 
 def read_verdicts(data: Any) -> Panel:
@@ -62,8 +63,9 @@ def read_votes(panel: Panel, like: Panel | None = None) -> Votes:
     mean, scale = centre(whole)
     value = np.where(np.isnan(panel.rows), mean, panel.rows)
     kept = distinct(whole)
-    x = ((value - mean) / scale)[:, kept]
-    return Votes(x, total, pos, neg, value[:, kept])
+    x = (value - mean) / scale
+    lean = np.where(graded(whole), x, value - 0.5)[:, kept].mean(axis=1)
+    return Votes(x[:, kept], total, pos, neg, lean > 0)
 
 
 def centre(panel: Panel) -> tuple[Floats, Floats]:
@@ -115,3 +117,22 @@ def never_labelled(panel: Panel) -> float:
         return 0.0
     known = panel.pos + panel.neg
     return float(panel.unknown[known == 0].sum() / panel.n)
+
+
+def random_p_value(v: Votes) -> float:
+    """Could labels at random have fallen on cases with these verdicts?
+
+    The mean verdict of each judge, and how far a case is from the average, are compared
+    between labelled and all cases (Hotelling's test, with the covariance that a sample
+    without replacement has).
+    """
+    known, cases = v.pos + v.neg, v.total.sum()
+    z = np.column_stack([v.x, v.x.mean(axis=1) ** 2])
+    z = z - v.total @ z / cases
+    mean, left = known @ z / known.sum(), 1 - known.sum() / cases
+    if left <= 0:
+        return 1.0
+    covariance = (z.T * v.total) @ z / cases * left / known.sum()
+    rank = int(np.linalg.matrix_rank(covariance, hermitian=True))
+    square = float(mean @ np.linalg.pinv(covariance, hermitian=True) @ mean)
+    return float(chdtrc(rank, square)) if rank else 1.0
