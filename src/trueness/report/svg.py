@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from trueness._core.arrays import Array
 from trueness._core.figures import Bars, Crosses, Curves, Intervals, Line, Matrix
@@ -73,26 +73,50 @@ def _share(values: Any, low: float, high: float) -> Array:
 
 def drawing(axes: Axes, marks: Sequence[Markup], description: str) -> Markup:
     """Put marks on axes; the description is what a screen reader says."""
-    x, y = axes.x, axes.y
-    return Markup(
-        '<svg class="figure" viewBox="0 0 {w} {h}" role="img" aria-label="{text}" '
-        'data-ranges="{x0:.9g} {x1:.9g} {y0:.9g} {y1:.9g}" data-plot="{plot}">'
-        "{axes}{marks}</svg>"
-    ).format(
-        plot=f"{axes.left} {TOP} {WIDTH - RIGHT} {axes.height - BOTTOM}",
-        w=WIDTH,
-        h=axes.height,
-        text=description,
-        x0=x[0],
-        x1=x[1],
-        y0=y[0],
-        y1=y[1],
-        axes=_axes(axes),
-        marks=Markup("").join(marks),
+    return _picture(
+        axes.height,
+        description,
+        [*_axes(axes), *marks],
+        data_ranges=" ".join(f"{end:.9g}" for end in (*axes.x, *axes.y)),
+        data_plot=f"{axes.left} {TOP} {WIDTH - RIGHT} {axes.height - BOTTOM}",
     )
 
 
-def _axes(axes: Axes) -> Markup:
+def _picture(
+    height: float, description: str, marks: Sequence[Markup], **data: str
+) -> Markup:
+    return element(
+        "svg",
+        "figure",
+        Markup("").join(marks),
+        viewBox=f"0 0 {WIDTH} {height:.0f}",
+        role="img",
+        aria_label=description,
+        **data,
+    )
+
+
+def element(
+    tag: str, kind: str | None, inside: str | None = None, /, **given: Any
+) -> Markup:
+    """Write a mark of this class with its attributes; those that are None are left out.
+
+    >>> print(element("line", "rule", x1=1.04, data_x="a < b"))
+    <line class="rule" x1="1" data-x="a &lt; b"/>
+    """
+    words = Markup("").join(
+        Markup(' {}="{}"').format(
+            name.replace("_", "-"), value if isinstance(value, str) else _place(value)
+        )
+        for name, value in {"class": kind, **given}.items()
+        if value is not None
+    )
+    if inside is None:
+        return Markup("<{}{}/>").format(tag, words)
+    return Markup("<{0}{1}>{2}</{0}>").format(tag, words, inside)
+
+
+def _axes(axes: Axes) -> list[Markup]:
     left, right = axes.left, WIDTH - RIGHT
     bottom, middle = axes.height - BOTTOM, (axes.height - BOTTOM + TOP) / 2
     parts = []
@@ -105,13 +129,9 @@ def _axes(axes: Axes) -> Markup:
         parts.append(_segment("grid", left, at, right, at))
         parts.append(_text("tick end", left - 6, at + 4, text))
     parts.append(_text("title mid", (left + right) / 2, axes.height - 8, axes.x_label))
-    parts.append(
-        Markup(
-            '<text class="title mid" transform="translate(14 {y:.1f}) rotate(-90)">'
-            "{text}</text>"
-        ).format(y=middle, text=axes.y_label)
-    )
-    return Markup("").join(parts)
+    turned = f"translate(14 {middle:.1f}) rotate(-90)"
+    parts.append(element("text", "title mid", axes.y_label, transform=turned))
+    return parts
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[tuple[float, str]]:
@@ -129,9 +149,8 @@ def ticks(low: float, high: float, about: int = 5) -> list[tuple[float, str]]:
 
 def line(axes: Axes, x: Any, y: Any, kind: str = "", data: str = "") -> Markup:
     """Draw a curve."""
-    return Markup('<path class="line {kind}"{data} d="{path}"/>').format(
-        kind=kind, data=_data(data), path=_path(axes, x, y)
-    )
+    path = _path(axes, x, y)
+    return element("path", f"line {kind}", data_model=data or None, d=path)
 
 
 def area(axes: Axes, x: Any, low: Any, high: Any, kind: str, data: str = "") -> Markup:
@@ -143,9 +162,8 @@ def area(axes: Axes, x: Any, low: Any, high: Any, kind: str, data: str = "") -> 
 
 def polygon(axes: Axes, x: Any, y: Any, kind: str, data: str = "") -> Markup:
     """Fill a region given by its corners."""
-    return Markup('<path class="area {kind}"{data} d="{path}Z"/>').format(
-        kind=kind, data=_data(data), path=_path(axes, x, y)
-    )
+    path = f"{_path(axes, x, y)}Z"
+    return element("path", f"area {kind}", data_model=data or None, d=path)
 
 
 def dot(axes: Axes, x: float, y: float, kind: str = "", follow: str = "") -> Markup:
@@ -155,47 +173,31 @@ def dot(axes: Axes, x: float, y: float, kind: str = "", follow: str = "") -> Mar
     """
     seen = axes.x[0] <= x <= axes.x[1] and min(axes.y) <= y <= max(axes.y)
     at = (x, y) if seen else (axes.x[0], axes.y[0])
-    return Markup(
-        '<circle class="dot {kind}"{follow}{gone} cx="{x}" cy="{y}" r="5"/>'
-    ).format(
-        kind=kind,
-        follow=_follow(follow),
-        gone="" if seen else Markup(' visibility="hidden"'),
-        x=_place(axes.px(at[0])),
-        y=_place(axes.py(at[1])),
-    )
+    follows = {**_follow(follow), "visibility": None if seen else "hidden"}
+    place = {"cx": axes.px(at[0]), "cy": axes.py(at[1])}
+    return element("circle", f"dot {kind}", **follows, **place, r=5)
 
 
 def upright(axes: Axes, x: float, kind: str = "", follow: str = "") -> Markup:
     """Draw a line from bottom to top; ``follow`` names the quantity that moves it."""
-    at = _place(axes.px(x))
-    return Markup(
-        '<line class="{kind}"{follow} x1="{x}" x2="{x}" y1="{a}" y2="{b}"/>'
-    ).format(
-        kind=kind, follow=_follow(follow), x=at, a=TOP, b=_place(axes.py(axes.y[0]))
-    )
+    at, foot = axes.px(x), axes.py(axes.y[0])
+    return element("line", kind, **_follow(follow), x1=at, x2=at, y1=TOP, y2=foot)
 
 
 def tilted(axes: Axes, left: float, right: float, kind: str, follow: str) -> Markup:
     """Draw a line from edge to edge; ``follow`` names its heights there."""
-    names = follow.split()
-    return Markup(
-        '<line class="{kind}" data-left="{from_}" data-right="{to}" '
-        'x1="{a}" x2="{b}" y1="{c}" y2="{d}"/>'
-    ).format(
-        kind=kind, from_=names[0], to=names[1], a=_place(axes.px(axes.x[0])),
-        b=_place(axes.px(axes.x[1])), c=_place(axes.py(left)), d=_place(axes.py(right)),
-    )  # fmt: skip
+    names = dict(zip(("data_left", "data_right"), follow.split(), strict=True))
+    (x1, x2), (y1, y2) = axes.px(axes.x), axes.py([left, right])
+    return element("line", kind, **names, x1=x1, x2=x2, y1=y1, y2=y2)
 
 
 def clipped(axes: Axes, marks: Sequence[Markup]) -> Markup:
     """Cut off what leaves the axes: an inner drawing does so by itself."""
-    left, top = axes.left, TOP
-    width, height = WIDTH - left - RIGHT, axes.height - TOP - BOTTOM
-    return Markup(
-        '<svg x="{x}" y="{y}" width="{w}" height="{h}" viewBox="{x} {y} {w} {h}">'
-        "{marks}</svg>"
-    ).format(x=left, y=top, w=width, h=height, marks=Markup("").join(marks))
+    left, width = axes.left, WIDTH - axes.left - RIGHT
+    height = axes.height - TOP - BOTTOM
+    place = {"x": left, "y": TOP, "width": width, "height": height}
+    box = " ".join(map(str, place.values()))
+    return element("svg", None, Markup("").join(marks), **place, viewBox=box)
 
 
 def only(k: int) -> str:
@@ -389,7 +391,7 @@ def _diamond(axes: Axes, x: float, y: float) -> Markup:
     a, b = float(axes.px(x)), float(axes.py(y))
     corners = ((a, b - 6), (a + 6, b), (a, b + 6), (a - 6, b))
     places = "L".join(f"{_place(p)} {_place(q)}" for p, q in corners)
-    return Markup('<path class="line c1" d="M{}Z"/>').format(places)
+    return element("path", "line c1", d=f"M{places}Z")
 
 
 def crosses(figure: Crosses, *, of: str, title: str, note: str) -> Figure:
@@ -444,30 +446,17 @@ def matrix(figure: Matrix, *, title: str, note: str) -> Figure:
             _text("tick mid", middle, TOP + tall * (size - 1) + 15, str(j + 1))
         )
     text = f"{title}: {figure.label} of each pair. {note}"
-    picture = Markup(
-        '<svg class="figure" viewBox="0 0 {w} {h}" role="img" aria-label="{text}">'
-        "{marks}</svg>"
-    ).format(w=WIDTH, h=f"{height:.0f}", text=text, marks=Markup("").join(marks))
-    return Figure(
-        title, picture, note, grid(title, ("first", "second", figure.label), rows)
-    )
+    numbers = grid(title, ("first", "second", figure.label), rows)
+    return Figure(title, _picture(height, text, marks), note, numbers)
 
 
 def _cell(
     x: float, y: float, wide: float, tall: float, kind: str, value: float
 ) -> Markup:
-    return Markup(
-        '<rect class="area {kind}" fill-opacity="{o:.2f}" x="{x}" y="{y}" width="{w}" '
-        'height="{h}"/>{text}'
-    ).format(
-        kind=kind,
-        o=abs(value),
-        x=_place(x + 1),
-        y=_place(y + 1),
-        w=_place(wide - 2),
-        h=_place(tall - 2),
-        text=_text("name mid", x + wide / 2, y + tall / 2 + 4, f"{value:.2f}"),
-    )
+    place = {"x": x + 1, "y": y + 1, "width": wide - 2, "height": tall - 2}
+    text = _text("name mid", x + wide / 2, y + tall / 2 + 4, f"{value:.2f}")
+    shade = f"{abs(value):.2f}"
+    return element("rect", f"area {kind}", fill_opacity=shade, **place) + text
 
 
 def _name_lines(name: str) -> list[str]:
@@ -492,15 +481,11 @@ def _padded(low: float, high: float) -> tuple[float, float]:
 
 
 def _segment(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
-    return Markup('<line class="{kind}" x1="{a}" y1="{b}" x2="{c}" y2="{d}"/>').format(
-        kind=kind, a=_place(x1), b=_place(y1), c=_place(x2), d=_place(y2)
-    )
+    return element("line", kind, x1=x1, y1=y1, x2=x2, y2=y2)
 
 
 def _text(kind: str, x: float, y: float, text: str) -> Markup:
-    return Markup('<text class="{kind}" x="{x}" y="{y}">{text}</text>').format(
-        kind=kind, x=_place(x), y=_place(y), text=text
-    )
+    return element("text", kind, text, x=x, y=y)
 
 
 def _path(axes: Axes, x: Any, y: Any) -> str:
@@ -515,13 +500,6 @@ def _place(value: Any) -> str:
     return f"{float(value):.1f}".removesuffix(".0")
 
 
-def _data(model: str) -> Markup:
-    return Markup(' data-model="{}"').format(model) if model else Markup("")
-
-
-def _follow(names: str) -> Markup:
-    if not names:
-        return Markup("")
-    x, _, y = names.partition(" ")
-    more = Markup(' data-y="{}"').format(y) if y else Markup("")
-    return Markup(' data-x="{}"').format(escape(x)) + more
+def _follow(names: str) -> dict[str, str]:
+    """Name the quantities that move a mark: one across, or two."""
+    return dict(zip(("data_x", "data_y"), names.split(), strict=False))
