@@ -109,7 +109,7 @@ def _answer(
     rows = [
         [
             v.verdict,
-            f"{v.group}: {v.requirement}" if v.group else v.requirement,
+            v.name,
             f"{v.value:.4g}",
             "exact" if v.low == v.high else f"{v.low:.4g} to {v.high:.4g}",
         ]

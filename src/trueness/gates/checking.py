@@ -7,6 +7,7 @@ decide all claims together.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import combinations
@@ -22,21 +23,14 @@ from trueness._core.numbers import level_text
 from trueness.counts.answers import refuse_weights
 from trueness.counts.values import Panel, Tally
 from trueness.gates.limits import (
+    Limits,
     difference_limits,
     limits_of,
     paired_limits,
     size_limits,
 )
-from trueness.gates.measures import (
-    FACTS,
-    Interval,
-)
-from trueness.gates.requirements import (
-    Requirement,
-    contradiction,
-    requirement,
-    single,
-)
+from trueness.gates.measures import FACTS, Interval
+from trueness.gates.requirements import Requirement, contradiction, requirement, single
 from trueness.gates.verdicts import (
     UNDETERMINED,
     Check,
@@ -112,11 +106,8 @@ def check(
     >>> [v.verdict for v in c.verdicts]
     ['holds', 'cannot tell yet']
     """
-    for given, name in (
-        (groups, "groups"),
-        (baseline, "baseline"),
-    ):
-        why = "Give groups as a mapping of tallies, a baseline in a panel, as data."
+    why = "Give groups as a mapping of tallies, a baseline in a panel, as data."
+    for name, given in {"groups": groups, "baseline": baseline}.items():
         refuse_weights(given, f"check with {name}=", why)
     whole, spread = _parts(data)
     panels: dict[str, Panel] = {}
@@ -185,27 +176,17 @@ def check_all(
             else:
                 claims += [c for n, t in held.items() for c in _bounds(r, n, t, tied)]
     found = (*known, *decide(claims, 1 - level, adjust))
-    return Check(
-        together(found),
-        found,
-        level,
-        adjust,
-        (
-            *_notes(asked, baseline, adjust, tied),
-            *_sure(level, adjust, len(claims)),
-            *_odd(asked, whole),
-        ),
-    )
+    notes = [*_notes(asked, baseline, adjust, tied), *_sure(level, adjust, len(claims))]
+    notes += _odd(asked, whole)
+    return Check(together(found), found, level, adjust, tuple(notes))
 
 
 def _odd(asked: Sequence[Requirement], whole: Tally) -> list[str]:
     """Say what was probably not meant: a requirement twice, a threshold far away."""
     said = []
-    for r in dict.fromkeys(asked):
-        if list(asked).count(r) > 1:
-            said.append(
-                f"{r} was required {list(asked).count(r)} times; it counts once."
-            )
+    for r, times in Counter(asked).items():
+        if times > 1:
+            said.append(f"{r} was required {times} times; it counts once.")
     for cut in dict.fromkeys(r.threshold for r in asked if r.threshold is not None):
         if whole.score.size and not whole.score[-1] <= cut <= whole.score[0]:
             which = (
@@ -301,12 +282,15 @@ def _of_group(tied: Mapping[str, Any], group: str) -> Any:
 def _bounds(
     r: Requirement, group: str, t: Tally, tied: Mapping[str, Any]
 ) -> list[Claim]:
-    limits = limits_of(r, t, _of_group(tied, group))
-    sides = ((r.at_least, 1, ">="), (r.at_most, -1, "<="))
+    return _sided(r, group, limits_of(r, t, _of_group(tied, group)))
+
+
+def _sided(r: Requirement, group: str, limits: Limits, said: str = "") -> list[Claim]:
+    """Make a claim of each bound that a requirement has."""
     at = "" if r.threshold is None else f" at {r.threshold:g}"
     return [
-        Claim(f"{r.metric} {sign} {bound:g}{at}", group, bound, side, limits)
-        for bound, side, sign in sides
+        Claim(f"{r.metric} {sign} {bound:g}{at}", group, bound, side, limits, said)
+        for bound, side, sign in ((r.at_least, 1, ">="), (r.at_most, -1, "<="))
         if bound is not None
     ]
 
@@ -377,12 +361,7 @@ def _judged(r: Requirement, panels: Mapping[str, Panel]) -> list[Claim]:
         low, high = (float(q) for q in np.quantile(rate.draws, [alpha, 1 - alpha]))
         return Interval(float(np.mean(rate.draws)), low, high, votes.n, "judged")
 
-    sides = ((r.at_least, 1, ">="), (r.at_most, -1, "<="))
-    return [
-        Claim(f"prevalence {sign} {bound:g}", "", bound, side, limits, said)
-        for bound, side, sign in sides
-        if bound is not None
-    ]
+    return _sided(r, "", limits, said)
 
 
 def _facts(r: Requirement, groups: dict[str, Tally]) -> list[Verdict]:
@@ -413,11 +392,8 @@ def _sure(level: float, adjust: str, claims: int) -> list[str]:
 
 
 def _notes(
-    asked: Sequence[Requirement],
-    baseline: Any,
-    adjust: str,
-    tied: Mapping[str, Any],
-) -> tuple[str, ...]:
+    asked: Sequence[Requirement], baseline: Any, adjust: str, tied: Mapping[str, Any]
+) -> list[str]:
     whose = "Clusters" if tied else "Cases"
     notes = [f"{whose} are assumed to be independent, and like future cases."]
     if any(r.judges and r.labelled is None for r in asked):
@@ -436,4 +412,4 @@ def _notes(
         notes.append(
             "The baseline was measured on other cases, so the comparison is unpaired."
         )
-    return tuple(notes)
+    return notes

@@ -11,6 +11,7 @@ of its own analysis at level ``1 - 2 alpha``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -33,6 +34,7 @@ from trueness.ranking.mean_precision import average_precision
 from trueness.ranking.partial_areas import partial_auc
 from trueness.threshold.at_cut import at_threshold
 
+_FEW = 20  # replicates where no bootstrap is looked at
 _BISECTIONS = 60
 _DOUBLINGS = 20
 
@@ -45,6 +47,9 @@ class Interval(NamedTuple):
     high: float
     n: int
     what: str  # which cases tell
+
+
+_Measure = Callable[..., Interval]  # of a tally, at an alpha
 
 
 def share_limits(k: int, n: int, alpha: float) -> tuple[float, float]:
@@ -123,10 +128,8 @@ def _two_kinds_limits(
     # true positives against false ones, and c becomes c / (2 - c))
     w = _weights(ratio, 0.5 * (span[0] + span[1]))
     k, n = int(counts[w > 0].sum()), int(counts[w != 0].sum())
-    return (
-        _solve(ratio, share_limits(k, n, alpha)[0], span),
-        _solve(ratio, share_limits(k, n, alpha)[1], span),
-    )
+    low, high = (_solve(ratio, end, span) for end in share_limits(k, n, alpha))
+    return low, high
 
 
 def _solve(ratio: Ratio, share: float, span: tuple[float, float]) -> float:
@@ -169,11 +172,8 @@ def _tilted_limits(metric: Metric, counts: Any, alpha: float) -> Interval:
     ends = [_tilted(metric, value, start, slope, n, way, q) for way in (-1.0, 1.0)]
     # the delta method errs on the other side of small samples: the wider of both
     half = q * float(np.sqrt(slope**2 @ start / n))
-    low, high = metric.range
-    low, high = (
-        max(low, min(ends[0], value - half)),
-        min(high, max(ends[1], value + half)),
-    )
+    low = max(metric.range[0], min(ends[0], value - half))
+    high = min(metric.range[1], max(ends[1], value + half))
     return Interval(value, low, high, n, "labelled")
 
 
@@ -233,50 +233,25 @@ def _labelled(t: Tally) -> int:
     return t.n_pos + t.n_neg
 
 
-def _auc(t: Tally, alpha: float, **options: Any) -> Interval:
-    return _estimate(auc(t, level=1 - 2 * alpha), _labelled(t))
+def _of_analysis(ask: Callable[..., Any], probabilities: str = "") -> _Measure:
+    """Take the interval of an analysis, at the level at which one side may err.
 
+    ``probabilities`` names a measure that needs scores from 0 to 1.
+    """
 
-def _partial(t: Tally, alpha: float, **options: Any) -> Interval:
-    span = options.get("fpr") or (0.0, 0.1)
-    e = partial_auc(t, fpr=tuple(span), corrected=True, level=1 - 2 * alpha)
-    return _estimate(e, _labelled(t))
-
-
-def _precision(t: Tally, alpha: float, **options: Any) -> Interval:
-    return _estimate(average_precision(t, level=1 - 2 * alpha), _labelled(t))
-
-
-def _probabilities(t: Tally, name: str) -> None:
-    if t.score.size and (t.score[-1] < 0 or t.score[0] > 1):
-        raise InputError(
-            f"{name} needs probabilities; the scores run from {t.score[-1]:.4g} to "
-            f"{t.score[0]:.4g}. Calibrate them first."
-        )
-
-
-def _scored(function: Any) -> Callable[..., Interval]:
     def limits(t: Tally, alpha: float, **options: Any) -> Interval:
-        _probabilities(t, function.__name__)
-        # the bootstrap is for its parts, which no requirement speaks of
-        found = function(t, level=1 - 2 * alpha, replicates=_FEW)
-        return _estimate(found, _labelled(t))
+        if probabilities and t.score.size and (t.score[-1] < 0 or t.score[0] > 1):
+            raise InputError(
+                f"{probabilities} needs probabilities; the scores run from "
+                f"{t.score[-1]:.4g} to {t.score[0]:.4g}. Calibrate them first."
+            )
+        return _estimate(ask(t, level=1 - 2 * alpha, **options), _labelled(t))
 
     return limits
 
 
-_FEW = 20
-
-
-def _calibration(t: Tally, alpha: float, **options: Any) -> Interval:
-    _probabilities(t, "calibration_error")
-    found = calibration_error(t, level=1 - 2 * alpha).debiased
-    return _estimate(found, _labelled(t))
-
-
-def _slope(t: Tally, alpha: float, **options: Any) -> Interval:
-    line = calibration_line(t, level=1 - 2 * alpha)
-    return _estimate(line.slope, _labelled(t))
+def _partial(t: Tally, *, level: float, fpr: Any = (0.0, 0.1)) -> Any:
+    return partial_auc(t, fpr=tuple(fpr), corrected=True, level=level)
 
 
 def paired_auc_limits(two: Panel, alpha: float) -> Interval:
@@ -376,14 +351,23 @@ def _prevalence(t: Tally, alpha: float, **options: Any) -> Interval:
 
 
 # a measure of a whole tally: its limits, and which way is better
-MEASURES: dict[str, tuple[Callable[..., Interval], str]] = {
-    "auc": (_auc, "higher"),
-    "partial_auc": (_partial, "higher"),
-    "average_precision": (_precision, "higher"),
-    "brier": (_scored(brier), "lower"),
-    "log_loss": (_scored(log_loss), "lower"),
-    "calibration_error": (_calibration, "lower"),
-    "calibration_slope": (_slope, "none"),
+MEASURES: dict[str, tuple[_Measure, str]] = {
+    "auc": (_of_analysis(auc), "higher"),
+    "partial_auc": (_of_analysis(_partial), "higher"),
+    "average_precision": (_of_analysis(average_precision), "higher"),
+    # the bootstrap is for their parts, which no requirement speaks of
+    "brier": (_of_analysis(partial(brier, replicates=_FEW), "brier"), "lower"),
+    "log_loss": (_of_analysis(partial(log_loss, replicates=_FEW), "log_loss"), "lower"),
+    "calibration_error": (
+        _of_analysis(
+            lambda t, **o: calibration_error(t, **o).debiased, "calibration_error"
+        ),
+        "lower",
+    ),
+    "calibration_slope": (
+        _of_analysis(lambda t, **o: calibration_line(t, **o).slope),
+        "none",
+    ),
     "prevalence": (_prevalence, "none"),
 }
 

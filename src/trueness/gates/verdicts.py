@@ -17,15 +17,9 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.doors import door
 from trueness._core.records import Record
-from trueness.gates.limits import (
-    Limits,
-)
-from trueness.gates.measures import (
-    Interval,
-)
-from trueness.gates.requirements import (
-    Requirement,
-)
+from trueness.gates.limits import Limits
+from trueness.gates.measures import Interval
+from trueness.gates.requirements import Requirement
 
 HOLDS, FAILS, OPEN = "holds", "fails", "cannot tell yet"
 UNDETERMINED = "undetermined"  # what an interval is of that the data say nothing about
@@ -68,6 +62,11 @@ class Verdict(Record):
     cases: int
     more: int | None
     reason: str
+
+    @property
+    def name(self) -> str:
+        """Name the requirement, after its group where it has one."""
+        return f"{_where(self.group)}{self.requirement}"
 
 
 @final
@@ -191,18 +190,8 @@ def _verdict(
     way = -1 if verdict == FAILS else 1
     i = c.limits(share[k, way])
     more = _more(c, i) if verdict == OPEN else None
-    return Verdict(
-        c.text,
-        c.group,
-        verdict,
-        i.value,
-        i.low,
-        i.high,
-        c.bound,
-        i.n,
-        more,
-        _reason(c, verdict, i, more),
-    )
+    told = (c.bound, i.n, more, _reason(c, verdict, i, more))
+    return Verdict(c.text, c.group, verdict, i.value, i.low, i.high, *told)
 
 
 def _more(c: Claim, i: Interval) -> int | None:
@@ -229,12 +218,10 @@ def _reason(c: Claim, verdict: str, i: Interval, more: int | None) -> str:
             f"{head} in {i.n:,} cases, but these verdicts alone do not determine the "
             "rate. Label some cases, and state how they were chosen."
         )
-    cases = (
-        f"in {i.n:,} cases" if i.what == "labelled" else f"in {i.n:,} {i.what} cases"
-    )
+    kind = "" if i.what == "labelled" else f"{i.what} "
     lower = (c.side > 0) == (verdict != FAILS)
     name, limit = ("lower", i.low) if lower else ("upper", i.high)
-    text = f"{head} {cases}, {name} limit {limit:.4g}"
+    text = f"{head} in {i.n:,} {kind}cases, {name} limit {limit:.4g}"
     if verdict == OPEN:
         ask = (
             f"about {more:,} more such cases would be enough to decide"

@@ -22,8 +22,7 @@ def junit(check: Check) -> str:
         f'failures="{fails}" errors="0" skipped="{open_}">',
     ]
     for v in found:
-        name = quoteattr(f"{v.group}: {v.requirement}" if v.group else v.requirement)
-        lines.append(f'<testcase classname="trueness.check" name={name}>')
+        lines.append(f'<testcase classname="trueness.check" name={quoteattr(v.name)}>')
         if v.verdict == "fails":
             lines.append(f"<failure message={quoteattr(v.reason)}/>")
         elif v.verdict == "cannot tell yet":
@@ -41,9 +40,8 @@ def markdown(check: Check, figure: bool = True) -> str:
         "| --- | --- | --- | --- | --- |",
     ]
     for v in check.ordered():
-        name = f"{v.group}: {v.requirement}" if v.group else v.requirement
         ends = "" if v.low == v.high else f"{v.low:.4g} to {v.high:.4g}"
-        cells = (name, f"{v.value:.4g}", ends, v.reason)
+        cells = (v.name, f"{v.value:.4g}", ends, v.reason)
         row = " | ".join(_cell(c) for c in cells)
         lines.append(f"| {_MARK[v.verdict]} {v.verdict} | {row} |")
     if figure:
@@ -61,11 +59,8 @@ def _cell(text: str) -> str:
 def bars(verdicts: list[Verdict], width: int = 40) -> list[str]:
     """Draw each interval against its bound, in letters: ``[--o--]`` and ``|``."""
     drawn = [v for v in verdicts if v.low < v.high]
-    names = [f"{v.group}: {v.requirement}" if v.group else v.requirement for v in drawn]
-    longest = max((len(n) for n in names), default=0)
-    return [
-        f"{n:<{longest}}  {_bar(v, width)}" for n, v in zip(names, drawn, strict=True)
-    ]
+    longest = max((len(v.name) for v in drawn), default=0)
+    return [f"{v.name:<{longest}}  {_bar(v, width)}" for v in drawn]
 
 
 def _bar(v: Verdict, width: int) -> str:

@@ -22,7 +22,7 @@ def verdict_lines(found: Check, *, title: str = "") -> Any:
     """
     drawn = [v for v in found.ordered() if v.low < v.high] or found.ordered()
     columns = {
-        "requirement": [f"{v.group}: {v.requirement}".lstrip(": ") for v in drawn],
+        "requirement": [v.name for v in drawn],
         "value": [v.value - v.bound for v in drawn],
         "low": [v.low - v.bound for v in drawn],
         "high": [v.high - v.bound for v in drawn],
