@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, final, get_args
 
-import typer
-
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.options import fraction
 from trueness._core.checks.words import listing
@@ -102,38 +100,28 @@ def command(
     return make
 
 
-_MEANING = re.compile(
-    r"^(--[\w/-]+)(?:, (-\w))?(?: ([A-Z]+))?: (.*(?:\n +.*)*)\n", re.MULTILINE
-)
+# an option may take several lines; all but its first are indented
+_EXPLAINED = re.compile(r"^--[\w/-]+[^:\n]*: .*(?:\n +.*)*\n", re.MULTILINE)
 
 
-def _documented(text: str) -> tuple[str, dict[str, re.Match[str]]]:
+def _documented(text: str) -> tuple[str, dict[str, str]]:
     r"""Tell what a command does from what its options mean.
 
-    >>> text, found = _documented("A question?\n\n--at SHARE: Where to cut.\n\nSo.")
-    >>> text, found["at"].groups()
-    ('A question?\n\nSo.', ('--at', None, 'SHARE', 'Where to cut.'))
+    >>> _documented("A question?\n\n--at SHARE: Where to cut.\n\nSo.")
+    ('A question?\n\nSo.', {'at': '--at SHARE: Where to cut.'})
     """
-    found = {_name(m[1]): m for m in _MEANING.finditer(text)}
-    return re.sub(r"\n{3,}", "\n\n", _MEANING.sub("", text)), found
+    found = [m.strip() for m in _EXPLAINED.findall(text)]
+    named = {re.split("[/, :]", m[2:])[0].replace("-", "_"): m for m in found}
+    return re.sub(r"\n{3,}", "\n\n", _EXPLAINED.sub("", text)), named
 
 
-def _name(option: str) -> str:
-    return option.partition("/")[0].removeprefix("--").replace("-", "_")
-
-
-def _option(p: inspect.Parameter, meanings: dict[str, re.Match[str]]) -> Any:
+def _option(p: inspect.Parameter, meanings: dict[str, str]) -> Any:
     """Make an option of a parameter that the documentation explains."""
     if p.name not in meanings:
         return p.annotation  # one of ``_options``, or an argument: it says all itself
-    names, metavar = meanings[p.name].group(1, 2), meanings[p.name][3]
-    about: dict[str, Any] = {"help": " ".join(meanings[p.name][4].split())}
-    if metavar == "COLUMN":
-        about["autocompletion"] = _options.column_names
-    if Path in (p.annotation, *get_args(p.annotation)):
-        about["rich_help_panel"] = "Output"
-    option = typer.Option(*filter(None, names), metavar=metavar, **about)
-    return Annotated[p.annotation, option]
+    writes = Path in (p.annotation, *get_args(p.annotation))
+    panel = _options.OUTPUT if writes else None
+    return Annotated[p.annotation, _options.option(meanings[p.name], panel)]
 
 
 def _help(text: str) -> str:

@@ -7,13 +7,14 @@ them it takes (see ``_command``). The other aliases belong to a few commands.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-_DATA, _OUT = "Data", "Output"
+OUTPUT = "Output"
 
 
 def column_names(incomplete: str) -> list[str]:
@@ -41,26 +42,32 @@ def _typed() -> list[str]:
         return line.split()[2:]
 
 
-def _column(*names: str, help: str) -> Any:
+_MEANING = re.compile(r"(--[\w/-]+)(?:, (-\w))?(?: ([A-Z]+))?: (.*)", re.DOTALL)
+
+
+def option(text: str, panel: str | None = None) -> Any:
+    """Make an option of how it is typed and what it means.
+
+    ``--output, -o FILE: Where to write.`` is typed with a file, whose letter is -o.
+    """
+    found = re.fullmatch(_MEANING, text)
+    assert found is not None, text  # noqa: S101 - a line of this program
+    long, short, metavar, meaning = found.groups()
     return typer.Option(
-        *names,
-        help=help,
-        metavar="COLUMN",
-        rich_help_panel=_DATA,
-        autocompletion=column_names,
+        *filter(None, (long, short)),
+        metavar=metavar,
+        help=" ".join(meaning.split()),
+        rich_help_panel=panel,
+        autocompletion=column_names if metavar == "COLUMN" else None,
     )
 
 
-def _data(*names: str, help: str, metavar: str) -> Any:
-    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=_DATA)
+def _data(text: str) -> Any:
+    return option(text, "Data")
 
 
-def _choice(metavar: str, help: str) -> Any:
-    return typer.Option(help=help, metavar=metavar)
-
-
-def _out(*names: str, help: str, metavar: str | None = None) -> Any:
-    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=_OUT)
+def _out(text: str) -> Any:
+    return option(text, OUTPUT)
 
 
 File = Annotated[
@@ -73,142 +80,121 @@ File = Annotated[
         show_default=False,
     ),
 ]
-Label = Annotated[str | None, _column("--label", "-l", help="Column with the labels.")]
+Label = Annotated[str | None, _data("--label, -l COLUMN: Column with the labels.")]
 Score = Annotated[
     list[str] | None,
-    _column(
-        "--score",
-        "-s",
-        help="Column with the scores; higher means more likely positive.",
+    _data(
+        "--score, -s COLUMN: Column with the scores; higher means more likely positive."
     ),
 ]
 Scores = Annotated[
     list[str] | None,
-    _column("--score", "-s", help="Column with scores; repeat it for several."),
+    _data("--score, -s COLUMN: Column with scores; repeat it for several."),
 ]
 Votes = Annotated[
     list[str] | None,
-    _column("--vote", help="Column with the verdicts of a test; repeat it for each."),
+    _data("--vote COLUMN: Column with the verdicts of a test; repeat it for each."),
 ]
 Yes = Annotated[
     str | None,
     _data(
-        "--yes",
-        metavar="VALUE",
-        help="Verdict that means positive, if verdicts are words and not 0 and 1.",
+        "--yes VALUE: Verdict that means positive, if verdicts are words and not 0 "
+        "and 1."
     ),
 ]
-Node = Annotated[str | None, _column("--node", help="Column with the leaves.")]
+Node = Annotated[str | None, _data("--node COLUMN: Column with the leaves.")]
 Rule = Annotated[
-    str | None, _column("--rule", help="Column with the rule of each leaf, in words.")
+    str | None, _data("--rule COLUMN: Column with the rule of each leaf, in words.")
 ]
 Positive = Annotated[
     str | None,
-    _data(
-        "--positive",
-        metavar="VALUE",
-        help="Label that counts as positive (not needed for 0/1).",
-    ),
+    _data("--positive VALUE: Label that counts as positive (not needed for 0/1)."),
 ]
 Decimal = Annotated[
     str | None,
     _data(
-        "--decimal",
-        metavar="SIGN",
-        help="Decimal sign in CSV, . or , (needed if 1,234 could be either).",
+        "--decimal SIGN: Decimal sign in CSV, . or , (needed if 1,234 could be either)."
     ),
 ]
 Count = Annotated[
     str | None,
-    _column("--count", help="Column with the number of cases that a row stands for."),
+    _data("--count COLUMN: Column with the number of cases that a row stands for."),
 ]
 Weight = Annotated[
     str | None,
-    _column(
-        "--weight",
-        help="Column with the weights of cases (survey weights, inverse "
-        "probabilities).",
+    _data(
+        "--weight COLUMN: Column with the weights of cases (survey weights, inverse "
+        "probabilities)."
     ),
 ]
 By = Annotated[
-    str | None, _column("--by", help="Column with groups; answers for each group too.")
+    str | None, _data("--by COLUMN: Column with groups; answers for each group too.")
 ]
 Cluster = Annotated[
     str | None,
-    _column(
-        "--cluster",
-        help="Column that says which cases belong together (patients, sites).",
+    _data(
+        "--cluster COLUMN: Column that says which cases belong together (patients, "
+        "sites)."
     ),
 ]
-Level = Annotated[float, _choice("SHARE", "Confidence level of the intervals.")]
-Seed = Annotated[int, _choice("NUMBER", "Seed of the random numbers.")]
-Json = Annotated[bool, _out("--json", help="Write JSON, for programs.")]
+Level = Annotated[float, option("--level SHARE: Confidence level of the intervals.")]
+Seed = Annotated[int, option("--seed NUMBER: Seed of the random numbers.")]
+Json = Annotated[bool, _out("--json: Write JSON, for programs.")]
 Plot = Annotated[
     Path | None,
-    _out(
-        "--plot",
-        help="Draw the figure to this .svg, .png, .pdf or .html.",
-        metavar="FILE",
-    ),
+    _out("--plot FILE: Draw the figure to this .svg, .png, .pdf or .html."),
 ]
-Debug = Annotated[bool, _out("--debug", help="Show the full traceback of an error.")]
-Quiet = Annotated[bool, _out("--quiet", "-q", help="Print only the answer and errors.")]
+Debug = Annotated[bool, _out("--debug: Show the full traceback of an error.")]
+Quiet = Annotated[bool, _out("--quiet, -q: Print only the answer and errors.")]
 
 Maximize = Annotated[
     str | None,
-    typer.Option(
-        metavar="METRIC",
-        help='What to maximise: "f1", "0.7*accuracy + 0.3*recall", ...',
+    option(
+        '--maximize METRIC: What to maximise: "f1", "0.7*accuracy + 0.3*recall", ...'
     ),
 ]
 Minimize = Annotated[
     str | None,
-    _choice("METRIC", 'What to minimise: "cost(fp=1, fn=20)", ...'),
+    option('--minimize METRIC: What to minimise: "cost(fp=1, fn=20)", ...'),
 ]
 SubjectTo = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="CONSTRAINT",
-        help='Constraint: "recall >= 0.9", "flagged <= 500"; repeat it for several.',
+    option(
+        '--subject-to CONSTRAINT: Constraint: "recall >= 0.9", "flagged <= 500"; '
+        "repeat it for several."
     ),
 ]
 Prevalence = Annotated[
     float | None,
-    typer.Option(
-        metavar="SHARE",
-        help="Prevalence (share of positives) where the score will be used, if it "
-        "differs.",
+    option(
+        "--prevalence SHARE: Prevalence (share of positives) where the score will be "
+        "used, if it differs."
     ),
 ]
 PrevalenceRange = Annotated[
     str | None,
-    typer.Option(
-        metavar="SHARE",
-        help="Prevalence where the score will be used, if it differs; 0.01:0.05 is a "
-        "range.",
+    option(
+        "--prevalence SHARE: Prevalence where the score will be used, if it differs; "
+        "0.01:0.05 is a range."
     ),
 ]
 Sampling = Annotated[
     str,
-    typer.Option(
-        metavar="HOW",
-        help='How the cases came: "cohort", or "case-control" when their number in '
-        "each class was fixed; then what rests on the share of positives needs "
-        "--prevalence.",
+    option(
+        '--sampling HOW: How the cases came: "cohort", or "case-control" when their '
+        "number in each class was fixed; then what rests on the share of positives "
+        "needs --prevalence."
     ),
 ]
 Rows = Annotated[
     Path | None,
     _out(
-        "--output",
-        "-o",
-        help="Write all rows with the new column to this .parquet or .csv.",
-        metavar="FILE",
+        "--output, -o FILE: Write all rows with the new column to this .parquet or "
+        ".csv."
     ),
 ]
 Save = Annotated[
-    Path | None,
-    _out("--save", help="Save what was fitted to this JSON file.", metavar="FILE"),
+    Path | None, _out("--save FILE: Save what was fitted to this JSON file.")
 ]
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.checks.options import whole_number
@@ -21,7 +20,7 @@ from trueness.calibration.sentences import gain_rows, gain_sentences, line_after
 from trueness.cli._columns import Request, count_tally
 from trueness.cli._command import ONE_SCORE, command
 from trueness.cli._fields import GAIN, fields_of
-from trueness.cli._options import Rows, Save
+from trueness.cli._options import Rows, Save, option
 from trueness.cli._outputs import check_rows, save_fitted, write_rows
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, table
 from trueness.counts.values import Tally
@@ -31,7 +30,7 @@ from trueness.counts.values import Tally
 def calibrate(
     request: Request,
     method: Annotated[
-        str, typer.Option(help=f"One of {', '.join(calibration.CALIBRATORS)}.")
+        str, option(f"--method: One of {', '.join(calibration.CALIBRATORS)}.")
     ] = "auto",
     folds: int = 5,
     output: Rows = None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 from trueness._core.checks.options import choice
 from trueness._core.doors import door
@@ -13,7 +12,7 @@ from trueness._core.progress import progress
 from trueness._core.records import shown
 from trueness.cli._columns import Request, count_panel
 from trueness.cli._command import TWO_SCORES, command
-from trueness.cli._options import Rows, Save
+from trueness.cli._options import Rows, Save, option
 from trueness.cli._outputs import check_rows, save_fitted, write_rows
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, each_group, table
 from trueness.counts.values import Panel
@@ -27,7 +26,7 @@ def combine(
     request: Request,
     method: Annotated[
         str | None,
-        typer.Option(help=f"One of {', '.join(COMBINERS)}; by default the best one."),
+        option(f"--method: One of {', '.join(COMBINERS)}; by default the best one."),
     ] = None,
     output: Rows = None,
     column: str = "combined",

@@ -12,7 +12,7 @@ from trueness._core.doors import door
 from trueness._core.numbers import level_text, percent
 from trueness.cli._app import Careful
 from trueness.cli._command import command
-from trueness.cli._options import Level
+from trueness.cli._options import Level, option
 from trueness.cli._shell import CommandAnswer
 from trueness.comparison.auc_sizes import plan_auc_difference
 from trueness.ranking import sample_sizes as planning
@@ -21,19 +21,17 @@ from trueness.trees.levels import confidence_level, plan_leaf, utility_level
 
 plan = typer.Typer(help="How many cases do I need? Sample sizes.", no_args_is_help=True)
 
-Share = Annotated[float, typer.Option(help="Share of positives.")]
+Share = Annotated[float, option("--prevalence: Share of positives.")]
 HalfWidth = Annotated[
-    float | None, typer.Option(help="Wanted half-width of the interval.")
+    float | None, option("--half-width: Wanted half-width of the interval.")
 ]
 Null = Annotated[
     float | None,
-    typer.Option(
-        help="Value from which it should be shown to differ (null hypothesis)."
-    ),
+    option("--null: Value from which it should be shown to differ (null hypothesis)."),
 ]
 Power = Annotated[
     float | None,
-    typer.Option(help="Wanted power of that test (0.9 by default with --null)."),
+    option("--power: Wanted power of that test (0.9 by default with --null)."),
 ]
 
 
@@ -47,8 +45,7 @@ def plan_for_auc(
     power: Power = None,
     method: str = "score",
     model: Annotated[
-        str,
-        typer.Option(help=f"Model of the scores: {', '.join(planning.VARIANCES)}."),
+        str, option(f"--model: Model of the scores: {', '.join(planning.VARIANCES)}.")
     ] = "binormal",
     sampling: str = "case-control",
     level: Level = 0.95,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
 from trueness._core.doors import door
 from trueness._core.progress import progress
 from trueness._core.records import shown
 from trueness.cli._columns import Request
 from trueness.cli._command import ONE_SCORE, command
 from trueness.cli._fields import EQUALITY, STUDY, fields_of
+from trueness.cli._options import option
 from trueness.cli._shell import CommandAnswer, about, table
 from trueness.cli._words import noted
 from trueness.counts.values import Tally
@@ -30,8 +29,9 @@ def readers(
     fixed: str | None = None,
     covariance: Annotated[
         str,
-        typer.Option(
-            help=f"How the covariances are estimated: {', '.join(COVARIANCES)}."
+        option(
+            "--covariance: How the covariances are estimated: "
+            f"{', '.join(COVARIANCES)}."
         ),
     ] = "jackknife",
     method: str = "obuchowski-rockette",

@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
 from trueness._core.progress import progress
@@ -33,6 +31,7 @@ from trueness.cli._options import (
     SubjectTo,
     Votes,
     Yes,
+    option,
     read_share,
 )
 from trueness.cli._shell import CommandAnswer, about, say
@@ -59,20 +58,18 @@ def report(
     at: float | None = None,
     calibrate: Annotated[
         str,
-        typer.Option(
-            metavar="METHOD",
-            help="Add what calibration by this method would change: "
-            f"{', '.join(CALIBRATORS)}.",
+        option(
+            "--calibrate METHOD: Add what calibration by this method would change: "
+            f"{', '.join(CALIBRATORS)}."
         ),
     ] = "",
     half_width: float | None = None,
     classifier: str = "",
     combine: Annotated[
         str,
-        typer.Option(
-            metavar="METHOD",
-            help="Way to combine several scores that the page speaks of, by default "
-            f"the best one: {', '.join(COMBINERS)}.",
+        option(
+            "--combine METHOD: Way to combine several scores that the page speaks of, "
+            f"by default the best one: {', '.join(COMBINERS)}."
         ),
     ] = "",
     title: str = "",
