@@ -129,11 +129,7 @@ def _verdicts(file: Filed, asked: Asked, chosen: Chosen) -> Counted:
 
 
 def _columns(chosen: Chosen) -> dict[str, Any]:
-    return {
-        "label": chosen.label,
-        "positive": chosen.positive,
-        "count": chosen.count,
-    }
+    return {"label": chosen.label, "positive": chosen.positive, "count": chosen.count}
 
 
 def _leaves(request: Request) -> Any:

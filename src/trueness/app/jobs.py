@@ -114,12 +114,7 @@ class Jobs:
             thread.start()
 
     def ask(
-        self,
-        what: Any,
-        make: Callable[[], Any],
-        tab: str,
-        lane: int,
-        topic: Any = None,
+        self, what: Any, make: Callable[[], Any], tab: str, lane: int, topic: Any = None
     ) -> Job:
         """Find a job, or begin it; a tab that asks is a tab that waits.
 

@@ -137,11 +137,7 @@ def start(shelf: Shelf, problem: str = "") -> str:
 
 
 def look(
-    file: Filed,
-    asked: Asked,
-    taken: Taken | None,
-    keys: list[str],
-    typed: QueryParams,
+    file: Filed, asked: Asked, taken: Taken | None, keys: list[str], typed: QueryParams
 ) -> str:
     """Write the page about a file; its sections are fetched by the script.
 

@@ -22,12 +22,7 @@ from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import (
-    FileResponse,
-    HTMLResponse,
-    JSONResponse,
-    Response,
-)
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from trueness._core.checks.errors import InputError
@@ -421,11 +416,7 @@ def application(workbench: Workbench, key: Key) -> Any:
 
 @contextmanager
 def prepared(
-    given: str | None,
-    *,
-    host: str = "127.0.0.1",
-    port: int = 0,
-    limit: int = LIMIT,
+    given: str | None, *, host: str = "127.0.0.1", port: int = 0, limit: int = LIMIT
 ) -> Iterator[tuple[str, uvicorn.Server, Callable[[], None]]]:
     """Get a server ready: its first address, itself, and what runs it."""
     clear_old()

@@ -141,8 +141,7 @@ Level = Annotated[float, option("--level SHARE: Confidence level of the interval
 Seed = Annotated[int, option("--seed NUMBER: Seed of the random numbers.")]
 Json = Annotated[bool, _out("--json: Write JSON, for programs.")]
 Plot = Annotated[
-    Path | None,
-    _out("--plot FILE: Draw the figure to this .svg, .png, .pdf or .html."),
+    Path | None, _out("--plot FILE: Draw the figure to this .svg, .png, .pdf or .html.")
 ]
 Debug = Annotated[bool, _out("--debug: Show the full traceback of an error.")]
 Quiet = Annotated[bool, _out("--quiet, -q: Print only the answer and errors.")]
@@ -154,8 +153,7 @@ Maximize = Annotated[
     ),
 ]
 Minimize = Annotated[
-    str | None,
-    option('--minimize METRIC: What to minimise: "cost(fp=1, fn=20)", ...'),
+    str | None, option('--minimize METRIC: What to minimise: "cost(fp=1, fn=20)", ...')
 ]
 SubjectTo = Annotated[
     list[str] | None,

@@ -33,9 +33,7 @@ LIMIT = "recall >= 0.8"
 
 
 @command()
-def demo(
-    folder: Path = Path("demo_output"),
-) -> CommandAnswer:
+def demo(folder: Path = Path("demo_output")) -> CommandAnswer:
     """Evaluate the sample data, say what was found and write a report.
 
     --folder, -o: Folder for the files.
@@ -146,7 +144,7 @@ def _which_leaves(traps: Panel) -> list[Any]:
     ]
     return [
         f"A small decision tree has {found.node.size} leaves; in {len(thin)} of them "
-        f"the cases are too few to trust the majority (leaves {listed(thin)}).",
+        f"the cases are too few to trust the majority (leaves {listed(thin)})."
     ]
 
 

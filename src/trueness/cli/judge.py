@@ -16,15 +16,7 @@ from trueness._core.records import Estimate, shown
 from trueness.cli._columns import Request, choose, count_panel, with_verdicts
 from trueness.cli._command import command
 from trueness.cli._fields import RATE, fields_of
-from trueness.cli._options import (
-    Count,
-    File,
-    Label,
-    Level,
-    Positive,
-    Seed,
-    Yes,
-)
+from trueness.cli._options import Count, File, Label, Level, Positive, Seed, Yes
 from trueness.cli._shell import CommandAnswer, about, each_group, say, table
 from trueness.cli._source import Source, names_of
 from trueness.cli._verdicts import (

@@ -20,12 +20,7 @@ from trueness.cli._verdicts import known
 from trueness.data import frames
 from trueness.data.engines import quoted
 from trueness.trees.leaf_counts import LeafReport, Leaves
-from trueness.trees.sentences import (
-    leaf_head,
-    leaf_numbers,
-    leaf_rows,
-    leaf_sentences,
-)
+from trueness.trees.sentences import leaf_head, leaf_numbers, leaf_rows, leaf_sentences
 
 NODE_NAMES = ("leaf", "node", "segment")
 
@@ -44,9 +39,7 @@ def guess_node(source: Source, taken: set[str | None]) -> tuple[str, ...]:
 
 @command(Columns("node", Node, guess_node), without=("seed", "weight"))
 def leaves(
-    request: Request,
-    rule: Rule = None,
-    confidence: float = 0.95,
+    request: Request, rule: Rule = None, confidence: float = 0.95
 ) -> CommandAnswer:
     """Can this leaf be trusted? Confidence and utility of every leaf of a tree.
 

@@ -176,9 +176,7 @@ def plan_for_rate(
 @plan.command(cls=Careful)
 @command()
 def leaf(
-    p: float,
-    confidence: float | None = None,
-    utility: float | None = None,
+    p: float, confidence: float | None = None, utility: float | None = None
 ) -> CommandAnswer:
     """How many cases does a leaf need to be trusted?
 

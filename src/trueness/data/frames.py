@@ -149,10 +149,7 @@ def tally(
         values.size,
         lambda at: _coarse(
             count_tally(
-                values[at],
-                _pick(labels, at),
-                _at(counts, at),
-                weight=_at(weights, at),
+                values[at], _pick(labels, at), _at(counts, at), weight=_at(weights, at)
             ),
             at_most,
         ),
@@ -331,10 +328,7 @@ def _leaves_frame(
         )
     found = engines.read(frame, {"label": label, "node": node, "count": count})
     return leaves(
-        found.get("label"),
-        found["node"],
-        positive=positive,
-        count=found.get("count"),
+        found.get("label"), found["node"], positive=positive, count=found.get("count")
     )
 
 

@@ -20,9 +20,7 @@ from trueness.estimators.confident_tree import ConfidentTree  # noqa: E402
 from trueness.estimators.fidel import FiDELClassifier  # noqa: E402
 from trueness.estimators.pruning import prune  # noqa: E402
 from trueness.estimators.scorers import metric_scorer  # noqa: E402
-from trueness.estimators.threshold_classifier import (  # noqa: E402
-    ThresholdClassifier,
-)
+from trueness.estimators.threshold_classifier import ThresholdClassifier  # noqa: E402
 from trueness.estimators.tree_leaves import leaf_report  # noqa: E402
 
 __all__ = [

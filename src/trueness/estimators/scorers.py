@@ -82,11 +82,7 @@ def metric_scorer(
 
 
 def _best_value(
-    y_true: Any,
-    y_score: Any,
-    metric: Metric,
-    subject_to: Any,
-    prevalence: float | None,
+    y_true: Any, y_score: Any, metric: Metric, subject_to: Any, prevalence: float | None
 ) -> float:
     y = np.asarray(y_true)
     # scikit-learn hands over the score of the larger label

@@ -17,12 +17,7 @@ from trueness._core.checks.errors import InputError
 from trueness.gpu.arrays import Library
 
 # float type -> integer type of the same size
-KEYS = {
-    "float16": "int16",
-    "bfloat16": "int16",
-    "float32": "int32",
-    "float64": "int64",
-}
+KEYS = {"float16": "int16", "bfloat16": "int16", "float32": "int32", "float64": "int64"}
 _BITS = {"int16": 16, "int32": 32, "int64": 64}
 
 

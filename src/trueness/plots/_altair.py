@@ -6,15 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from trueness._core.figures import (
-    Axis,
-    Bars,
-    Crosses,
-    Curves,
-    Intervals,
-    Line,
-    Matrix,
-)
+from trueness._core.figures import Axis, Bars, Crosses, Curves, Intervals, Line, Matrix
 from trueness.plots._theme import (
     CELL,
     COLOURS,

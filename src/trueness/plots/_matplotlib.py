@@ -13,15 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from trueness._core.checks.errors import InputError
-from trueness._core.figures import (
-    Axis,
-    Bars,
-    Crosses,
-    Curves,
-    Intervals,
-    Line,
-    Matrix,
-)
+from trueness._core.figures import Axis, Bars, Crosses, Curves, Intervals, Line, Matrix
 
 GREY, SHADE = "0.45", 0.2
 DASHES = ("--", ":", "-.")

@@ -66,11 +66,7 @@ def _shown_as_image(kind: Any) -> Any:
     def bundle(self: Any, *args: Any, **options: Any) -> Any:
         svg, text = _drawn(self)
         # Jupyter shows the image of a notebook that somebody else ran, not the SVG
-        return {
-            "text/html": image(svg, text),
-            "image/svg+xml": svg,
-            "text/plain": text,
-        }
+        return {"text/html": image(svg, text), "image/svg+xml": svg, "text/plain": text}
 
     more = {"_repr_mimebundle_": bundle, "__module__": kind.__module__}
     return type(kind.__name__, (kind,), more)

@@ -19,10 +19,7 @@ from trueness.trees.leaf_counts import LeafReport, Leaves
 from trueness.trees.levels import tree_levels
 from trueness.trees.splits import split_parameters
 
-_LEVELS = {
-    "confidence": "Level of confidence P(C)",
-    "utility": "Level of utility P(U)",
-}
+_LEVELS = {"confidence": "Level of confidence P(C)", "utility": "Level of utility P(U)"}
 
 
 _VERDICTS = {

@@ -51,10 +51,7 @@ def in_plain_words(
         ("How good is it?", (*_good(models), *findings)),
         ("How sure are we?", _sure(models, checked, options)),
         ("What should you do?", (*_advice(models, options), *advice)),
-        (
-            "What should you keep in mind?",
-            _mind(models, meaning, checked, options),
-        ),
+        ("What should you keep in mind?", _mind(models, meaning, checked, options)),
     )
 
 

@@ -324,10 +324,7 @@ def bars(figure: Bars, *, note: str, now: float | tuple[float, float]) -> Figure
     )
     head = ("classifier", "score", "negatives", "positives")
     return Figure(
-        figure.what,
-        drawing(axes, marks, text),
-        note,
-        grid(figure.what, head, rows),
+        figure.what, drawing(axes, marks, text), note, grid(figure.what, head, rows)
     )
 
 

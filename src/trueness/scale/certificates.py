@@ -190,8 +190,7 @@ def _proper_score(name: str) -> Attach:
         }
         parts = {
             k: replace(
-                getattr(answer, k),
-                limits=_holding(rounded_out(*v), getattr(answer, k)),
+                getattr(answer, k), limits=_holding(rounded_out(*v), getattr(answer, k))
             )
             for k, v in ends.items()
         }
@@ -228,9 +227,7 @@ def _calibration_line(answer: Any, t: Tally, given: Given) -> Any:
     )
 
 
-def _with_prevalence(
-    envelope: Callable[[Tally, float | None], CurveBounds],
-) -> Attach:
+def _with_prevalence(envelope: Callable[[Tally, float | None], CurveBounds]) -> Attach:
     return lambda answer, t, given: replace(
         answer, limits=envelope(t, given["prevalence"])
     )

@@ -29,12 +29,7 @@ from trueness.counts.values import Tally, tally_of_bins
 from trueness.data.engines import label_values
 from trueness.data.files import scan
 from trueness.data.frames import tally
-from trueness.data.storage import (
-    alone,
-    counts_of,
-    read_columns,
-    write_columns,
-)
+from trueness.data.storage import alone, counts_of, read_columns, write_columns
 
 
 @final

@@ -316,11 +316,7 @@ def look(about: dict[str, Any], state: dict[str, Any], name: str | None) -> None
     if state["since"] is None and state["peak"] >= -math.log(alpha):
         state["since"] = name if name is not None else f"look {state['looks']}"
     row = {"look": state["looks"], "name": name, "n": n, "value": value}
-    row |= {
-        "low": low,
-        "high": high,
-        "evidence": math.exp(found),
-    }
+    row |= {"low": low, "high": high, "evidence": math.exp(found)}
     state["history"].append(row)
     if len(state["history"]) > _KEPT:  # thin the past, keep both ends
         state["history"] = [*state["history"][:-100:2], *state["history"][-100:]]
