@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, final
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar, final
 
 from markupsafe import Markup
 
@@ -12,6 +13,7 @@ from trueness._core.checks.errors import NeedsWholeCases, NotEnoughCases
 from trueness._core.numbers import in_column
 from trueness._core.records import shown
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -95,6 +97,16 @@ def grid(caption: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Gr
     columns = (in_column(column) for column in zip(*rows, strict=True))
     texts = ([shown(text, 600) for text in column] for column in columns)
     return Grid(caption, tuple(head), tuple(zip(*texts, strict=True)))
+
+
+def where_possible(section: Callable[P, T]) -> Callable[P, T | None]:
+    """Let a section be left out, and nothing else, when there are too few cases."""
+
+    @wraps(section)
+    def made(*args: P.args, **options: P.kwargs) -> T | None:
+        return possible(lambda: section(*args, **options))
+
+    return made
 
 
 def possible(ask: Callable[[], T]) -> T | None:

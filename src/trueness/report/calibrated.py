@@ -11,25 +11,22 @@ from trueness.calibration.reliability_curve import reliability
 from trueness.calibration.sentences import gain_rows, gain_sentences
 from trueness.counts.values import Tally
 from trueness.report import svg
-from trueness.report._parts import Figure, Section, grid, possible
+from trueness.report._parts import Figure, Section, grid, where_possible
 from trueness.report.inputs import Model, ReportOptions, chosen_model
 
 BEFORE, AFTER = "as they are", "calibrated"
 FEW = 20  # replicates: no band is drawn
 
 
+@where_possible
 def section(models: Sequence[Model], options: ReportOptions) -> Section | None:
     """Calibrate one classifier, and judge it on cases that were not used for that."""
     if not options.calibrator:
         return None
     m, method = chosen_model(models, options), options.calibrator
-    found = possible(
-        lambda: calibration_gain(
-            m.tally, method=method, level=options.level, rng=options.rng
-        )
+    found = calibration_gain(
+        m.tally, method=method, level=options.level, rng=options.rng
     )
-    if found is None:
-        return None
     return Section(
         "calibrated",
         "What would calibration change?",

@@ -14,7 +14,7 @@ from trueness._core.numbers import percent
 from trueness.counts.values import Panel, Tally
 from trueness.ranking.figures import score_figure
 from trueness.report import svg
-from trueness.report._parts import Figure, Section, grid, possible
+from trueness.report._parts import Figure, Section, grid, where_possible
 from trueness.report.comparison import column, fewer
 from trueness.report.inputs import NAME, Model, ReportOptions
 from trueness.threshold.decisions import best_decision
@@ -43,22 +43,18 @@ MOST_ROWS = 20_000  # distinct outputs for which several classifiers are chosen 
 STEPS = np.array([0.01, 0.02, 0.05, 0.1, 0.2])  # of a limit whose price is drawn
 
 
+@where_possible
 def two_cuts(best: Model, options: ReportOptions) -> Section | None:
     """Say where yes and no end, when the question spoke of deferred cases."""
-    asked = options.two
-    if asked is None:
+    if options.two is None:
         return None
-    found = possible(
-        lambda: validate_thresholds(
-            best.tally,
-            **asked,
-            replicates=REPLICATES,
-            level=options.level,
-            rng=options.rng,
-        )
+    found = validate_thresholds(
+        best.tally,
+        **options.two,
+        replicates=REPLICATES,
+        level=options.level,
+        rng=options.rng,
     )
-    if found is None:
-        return None
     z = found.zones
     words = zone_sentences(z)
     rows = [[*row, int(row[1]) + int(row[2])] for row in zone_rows(z)]  # type: ignore[call-overload]
@@ -93,20 +89,14 @@ def two_cuts(best: Model, options: ReportOptions) -> Section | None:
     )
 
 
+@where_possible
 def prevalences(best: Model, options: ReportOptions) -> Section | None:
     """Say where to cut at the prevalence of use, or within its range."""
     if options.range is None:
         return None
-    point = possible(
-        lambda: best_threshold(
-            best.tally,
-            **options.choice,
-            subject_to=options.subject_to,
-            prevalence=options.range,
-        )
+    point = best_threshold(
+        best.tally, **{**options.choice, **options.limits, "prevalence": options.range}
     )
-    if point is None:
-        return None
     words, figures, tables = prevalence_sentences(point), [], []
     if point.robust is not None:
         data = prevalence_figure(point)
@@ -201,6 +191,7 @@ def _prices(
     return found
 
 
+@where_possible
 def classifiers(
     panel: Panel, models: Sequence[Model], options: ReportOptions
 ) -> Section | None:
@@ -213,10 +204,8 @@ def classifiers(
     asked: dict[str, Any] = {**options.choice, "subject_to": options.subject_to}
     asked |= {"level": options.level, "rng": options.rng, "replicates": REPLICATES}
     try:
-        d = possible(lambda: best_decision(kept, **asked))
+        d = best_decision(kept, **asked)
     except (Infeasible, InputError):  # missing outputs, or nobody keeps the constraints
-        return None
-    if d is None:
         return None
     words = decision_sentences(d)
     rows = [(k, v, percent(d.chosen[k])) for k, v in d.values.items()]

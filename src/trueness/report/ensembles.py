@@ -11,25 +11,20 @@ from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import compare_combiners
 from trueness.ensembles.figures import combiner_figure
 from trueness.report import svg
-from trueness.report._parts import Section, grid, possible
+from trueness.report._parts import Section, grid, where_possible
 from trueness.report.comparison import fewer
 from trueness.report.inputs import Model, ReportOptions
 
 
-def section(
-    panel: Panel, models: Sequence[Model], options: ReportOptions
-) -> Section | None:
+@where_possible
+def section(panel: Panel, models: Sequence[Model], options: ReportOptions) -> Section:
     """Compare ways to combine the classifiers, on cases they were not fitted on."""
     if options.combiner:
         choice(options.combiner, list(COMBINERS), "combiner")
     few, drawn = fewer(panel, options.rng)
     # in the order of the data, so that the same cases share a fold as elsewhere
     kept = few[[n for n in few.names if n in {m.key for m in models}]]
-    found = possible(
-        lambda: compare_combiners(kept, level=options.level, rng=options.rng)
-    )
-    if found is None:
-        return None
+    found = compare_combiners(kept, level=options.level, rng=options.rng)
     names = sorted(found.auc, key=lambda name: -found.auc[name].value)
     rows: list[tuple[object, ...]] = [
         *((n, found.auc[n], found.difference[n]) for n in names),

@@ -117,17 +117,21 @@ def _drawn(
     title: str,
     note: str,
     follow: str,
-    place: tuple[float, float],
+    place: tuple[float, float] | None = None,
     *,
     under: Sequence[Markup] = (),
     rule: str = "",
     x: tuple[float, float] | None = None,
     y: tuple[float, float] | None = None,
 ) -> Figure:
-    """Draw curves and the dot that moves; ``rule`` names what an upright follows."""
+    """Draw curves and the dot that moves; ``rule`` names what an upright follows.
+
+    The dot is at ``place``, or at the metrics that it is to ``follow``.
+    """
     axes = svg.axes_of(figure, x, y)
-    over = [svg.upright(axes, place[0], "now rule", rule)] if rule else []
-    over.append(svg.dot(axes, *place, "now", follow))
+    across, up = place or (models[0].steps.at_start(q) for q in follow.split())
+    over = [svg.upright(axes, across, "now rule", rule)] if rule else []
+    over.append(svg.dot(axes, across, up, "now", follow))
     names = [m.name for m in models]
     return svg.curves(
         figure, names, title=title, note=note, under=under, over=over, x=x, y=y
@@ -169,14 +173,12 @@ def _roc(models: Sequence[Model], options: ReportOptions, once: Once) -> Figure:
     figure = once(
         ("roc", options.sure), lambda: roc_figure(_tallies(models), **_bands(options))
     )
-    s = models[0].steps
     return _drawn(
         models,
         figure,
         "ROC curve",
         "Up and to the left is better; the dashed diagonal is guessing.",
         "fpr recall",
-        (s.at_start("fpr"), s.at_start("recall")),
         under=_shaded(models, options, "roc", figure),
     )
 
@@ -188,7 +190,6 @@ def _precision_recall(
         ("precision_recall", options.sure),
         lambda: precision_recall_figure(_tallies(models), **_bands(options)),
     )
-    s = models[0].steps
     share = percent(models[0].tally.prevalence)
     return _drawn(
         models,
@@ -197,21 +198,18 @@ def _precision_recall(
         f"Up and to the right is better; the dashed line is guessing, at the "
         f"prevalence of {share}.",
         "recall precision",
-        (s.at_start("recall"), s.at_start("precision")),
         under=_shaded(models, options, "precision_recall", figure),
     )
 
 
 def _capacity(models: Sequence[Model], options: ReportOptions, once: Once) -> Figure:
     figure = once("gain", lambda: gain_figure(_tallies(models)))
-    s = models[0].steps
     return _drawn(
         models,
         figure,
         "Capacity",
         "Share of the positives that is found when only so many cases can be handled.",
         "flagged_rate recall",
-        (s.at_start("flagged_rate"), s.at_start("recall")),
         under=_shaded(models, options, "gain", figure),
         rule="flagged_rate",
     )
