@@ -272,54 +272,60 @@ def complete(file: Filed, asked: Asked) -> tuple[Asked, Chosen | None]:
 
 
 def _complete(file: Filed, asked: Asked) -> tuple[Asked, Chosen | None]:
-    source = file.source
-    kind = asked.kind or ("judges" if file.judges else guess_kind(source))
-    option, guess = KINDS[kind]
-    given = replace(asked, kind=kind)
-    count = None if asked.count == NOTHING else asked.count or _counts(source, asked)
-    weight = asked.weight
-    if kind == "scores" and weight is None:
-        weight = _weights(source, asked)
-    given = replace(given, weight=weight or NOTHING, rule=_rules(source, given))
-
-    def chosen_by(guess: Guess) -> Chosen:
-        if kind == "judges":
-            return _judges(file, asked, count, guess)
-        return choose(
-            source,
-            option=option,
-            scores=asked.columns,
-            guess=guess,
-            label=asked.label,
-            positive=asked.positive,
-            count=count,
-            by=asked.by,
-            weight=None if weight == NOTHING else weight,
-            needs_label=kind != "tests",
-        )
-
+    given = _with_guesses(file, asked)
+    option, guess = KINDS[str(given.kind)]
     try:
-        _fits(source, given)
-        chosen = chosen_by(guess)
+        _fits(file.source, given)
+        chosen = _chosen(file, given, guess)
     except InputError as err:
         text = str(err)
         problems = {**asked.problems, field_of(text, option): in_page(text)}
         with suppress(InputError):  # the label may be clear all the same
-            given = replace(given, label=chosen_by(lambda *_: ()).label)
-        return replace(given, count=count, problems=problems), None
-    # in the order of the file, so that one choice has one address
-    is_long = kind == "judges" and asked.verdict is not None
-    if not is_long:
-        order = tuple(c for c in source.types if c in chosen.scores)
+            given = replace(given, label=_chosen(file, given, lambda *_: ()).label)
+        return replace(given, problems=problems), None
+    judges = given.kind == "judges"
+    is_long = judges and asked.verdict is not None
+    if not is_long:  # in the order of the file, so that one choice has one address
+        order = tuple(c for c in file.source.types if c in chosen.scores)
         chosen = replace(chosen, scores=order)
     found = replace(
         given,
         label=chosen.label or asked.label,
         columns=asked.columns if is_long else chosen.scores,
         count=chosen.count or NOTHING,
-        system=chosen.by if kind == "judges" else None,
+        system=chosen.by if judges else None,
     )
     return found, chosen
+
+
+def _with_guesses(file: Filed, asked: Asked) -> Asked:
+    """Guess what the columns are, and which of them count, weigh and explain."""
+    source = file.source
+    kind = asked.kind or ("judges" if file.judges else guess_kind(source))
+    count = None if asked.count == NOTHING else asked.count or _counts(source, asked)
+    weight = asked.weight
+    if kind == "scores" and weight is None:
+        weight = _weights(source, asked)
+    given = replace(asked, kind=kind, count=count, weight=weight or NOTHING)
+    return replace(given, rule=_rules(source, given))
+
+
+def _chosen(file: Filed, asked: Asked, guess: Guess) -> Chosen:
+    """Choose the columns as the command does that answers about such a file."""
+    if asked.kind == "judges":
+        return _judges(file, asked, guess)
+    return choose(
+        file.source,
+        option=KINDS[str(asked.kind)][0],
+        scores=asked.columns,
+        guess=guess,
+        label=asked.label,
+        positive=asked.positive,
+        count=asked.count,
+        by=asked.by,
+        weight=None if asked.weight == NOTHING else asked.weight,
+        needs_label=asked.kind != "tests",
+    )
 
 
 def _fits(source: Source, asked: Asked) -> None:
@@ -350,7 +356,7 @@ def wide_table(
     )  # fmt: skip
 
 
-def _judges(file: Filed, asked: Asked, count: str | None, guess: Guess) -> Chosen:
+def _judges(file: Filed, asked: Asked, guess: Guess) -> Chosen:
     """Choose as ``trueness judge`` does; labels and how they came are never guessed."""
     if asked.label is None:
         raise InputError(
@@ -360,10 +366,10 @@ def _judges(file: Filed, asked: Asked, count: str | None, guess: Guess) -> Chose
     label = None if asked.label == NOTHING else asked.label
     known(file.source, label, "--label")
     source, judges, item, system = wide_table(file, asked)
-    judges = judges or guess(source, {label, count, item, system})
+    judges = judges or guess(source, {label, asked.count, item, system})
     positive = asked.positive or asked.yes
     found = request_of(
-        source, judges, label, positive, count, system, asked.level, 0
+        source, judges, label, positive, asked.count, system, asked.level, 0
     ).chosen
     if label is not None and asked.labelled is None:
         raise InputError(

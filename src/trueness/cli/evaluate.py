@@ -22,6 +22,7 @@ from trueness.cli._columns import (
     count_tally,
 )
 from trueness.cli._command import SCORES, command
+from trueness.cli._fields import fields_of
 from trueness.cli._options import Cluster, Prevalence, Sampling
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, table
 from trueness.cli._words import noted
@@ -40,6 +41,7 @@ MEASURES = {
     "average_precision": "average precision",
     "brier": "Brier score",
 }
+AT_FIELDS = ("threshold", "confusion", "metrics")
 AT = ("recall", "specificity", "precision", "npv", "accuracy", "f1", "mcc")
 MOST_ROWS = 5_000_000  # for which all classes together are asked
 Groups = dict[str, dict[str, Tally]]
@@ -66,58 +68,74 @@ def evaluate(
     share = {"prevalence": prevalence, "sampling": sampling}
     ask = partial(measures, level=request.level, share=share)
     classes = classes_of(request)
-    if classes and cluster is not None:
-        raise InputError(
-            "--cluster is for a label with two values; found "
-            f"{len(classes)}. Leave it out, or keep the rows of two classes."
-        )
-    with progress("Counting", unit=""):
-        if classes:
-            tallies, groups = count_classes(request, classes), {}
-        else:
-            tallies = {s: count_tally(request, s) for s in request.chosen.scores}
-            groups = _groups(request) if request.chosen.by else {}
+    tallies, groups = _counted(request, classes)
     first = next(iter(tallies.values()))
     both_classes(first, "evaluate")
     with progress("Measuring", len(HOW) * len(tallies), "numbers") as measured:
         numbers = {s: ask(t, measured=measured) for s, t in tallies.items()}
         if cluster is not None:
-            whole = count_clusters(request)
-            for s, row in numbers.items():
-                one = whole[[s, CLUSTER]]
-                row["auc"] = auc(tallies[s], cluster=one, level=request.level)
+            _allow_for_clusters(numbers, tallies, request)
     by_group = {s: {g: ask(t) for g, t in found.items()} for s, found in groups.items()}
-    rows = [[name, *row.values()] for name, row in numbers.items()]
     together = _together(request, classes) if classes else None
-    head = _class_sentences(tallies, together) if classes else [cases_sentence(first)]
-    kind = "class" if classes else "score"
-    parts: list[Any] = [*head, _table([kind], rows)]
-    if groups:
-        parts.append(_group_table(str(request.chosen.by), by_group))
     used = {} if at is None else _at(at, tallies, request, share)
-    if used:
-        parts.append(f"Flagging every case with a score of {at:g} or more:")
-        parts.append(_at_table(kind, used))
-    told = prevalence is not None or sampling == "cohort"
-    parts.append(_legend(request.level, numbers, by_group, told))
-    if cluster is not None:
-        parts.append(
-            "The interval of the AUC allows for cases that share a value of "
-            f"{cluster}; the other intervals assume that all cases are independent."
-        )
-    parts += _notes(numbers) + _share_sentences(prevalence, sampling, first)
+    kind = "class" if classes else "score"
+    parts: list[Any] = [
+        *(_class_sentences(tallies, together) if classes else [cases_sentence(first)]),
+        _table([kind], [[name, *row.values()] for name, row in numbers.items()]),
+        *([_group_table(str(request.chosen.by), by_group)] if groups else []),
+        *(_at_parts(at, kind, used) if used else []),
+        _legend(request.level, numbers, by_group, share),
+        *([_CLUSTERED.format(cluster)] if cluster is not None else []),
+        *_notes(numbers),
+        *_share_sentences(prevalence, sampling, first),
+    ]
     return CommandAnswer(
         "evaluate",
         {
             "scores": numbers,
             "groups": by_group,
             "multiclass_auc": together,
-            "at": {k: _plain(x) for k, x in used.items()},
+            "at": {k: fields_of(x, AT_FIELDS) for k, x in used.items()},
         },
         parts,
         chart=lambda: door("plots").roc(_drawn(tallies, groups)),
         about=about(request, first),
     )
+
+
+_CLUSTERED = (
+    "The interval of the AUC allows for cases that share a value of {}; the other "
+    "intervals assume that all cases are independent."
+)
+
+
+def _counted(
+    request: Request, classes: dict[Any, str]
+) -> tuple[dict[str, Tally], Groups]:
+    """Count each score, in each group too, or each class against the rest."""
+    if classes and request.chosen.cluster is not None:
+        raise InputError(
+            "--cluster is for a label with two values; found "
+            f"{len(classes)}. Leave it out, or keep the rows of two classes."
+        )
+    scores = request.chosen.scores
+    with progress("Counting", unit=""):
+        if classes:
+            return count_classes(request, classes), {}
+        tallies = {s: count_tally(request, s) for s in scores}
+        if request.chosen.by is None:
+            return tallies, {}
+        parts = {s: count_tally(request, s, by=True) for s in scores}
+        return tallies, {s: {str(g): t for g, t in p.items()} for s, p in parts.items()}
+
+
+def _allow_for_clusters(
+    numbers: dict[str, Any], tallies: dict[str, Tally], request: Request
+) -> None:
+    whole = count_clusters(request)
+    for s, row in numbers.items():
+        one = whole[[s, CLUSTER]]
+        row["auc"] = auc(tallies[s], cluster=one, level=request.level)
 
 
 def _group_table(by: str, by_group: dict[str, Any]) -> Any:
@@ -129,9 +147,12 @@ def _group_table(by: str, by_group: dict[str, Any]) -> Any:
     return _table([by, "score"], rows)
 
 
-def _at_table(kind: str, used: dict[str, AtThreshold]) -> Any:
+def _at_parts(at: float | None, kind: str, used: dict[str, AtThreshold]) -> list[Any]:
     rows = [[name, *(x.metrics.get(m) for m in AT)] for name, x in used.items()]
-    return table([kind, *(text_of(m) for m in AT)], rows)
+    return [
+        f"Flagging every case with a score of {at:g} or more:",
+        table([kind, *(text_of(m) for m in AT)], rows),
+    ]
 
 
 def _together(request: Request, classes: dict[Any, str]) -> Estimate | None:
@@ -183,10 +204,6 @@ def _at(
     }
 
 
-def _plain(found: AtThreshold) -> dict[str, Any]:
-    return {k: getattr(found, k) for k in ("threshold", "confusion", "metrics")}
-
-
 def measures(
     t: Tally,
     level: float,
@@ -225,13 +242,6 @@ HOW: dict[str, Callable[..., Estimate | None]] = {
 }
 
 
-def _groups(request: Request) -> Groups:
-    return {
-        s: {str(g): t for g, t in count_tally(request, s, by=True).items()}
-        for s in request.chosen.scores
-    }
-
-
 def _drawn(tallies: dict[str, Tally], groups: Groups) -> dict[str, Tally]:
     """Draw a curve a score, and with groups one for each of them."""
     if not groups:
@@ -266,8 +276,12 @@ def _table(first: list[str], rows: list[list[Any]]) -> Any:
 
 
 def _legend(
-    level: float, numbers: dict[str, Any], groups: dict[str, Any], told: bool
+    level: float,
+    numbers: dict[str, Any],
+    groups: dict[str, Any],
+    share: dict[str, Any],
 ) -> str:
+    told = share["prevalence"] is not None or share["sampling"] == "cohort"
     text = f"In parentheses: {level_text(level)} confidence intervals."
     if told and any(row["brier"] is None for row in numbers.values()):
         text += " The Brier score needs probabilities, so scores from 0 to 1."

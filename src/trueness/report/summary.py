@@ -94,30 +94,28 @@ def summarise(
         at=at,
         classes=classes,
     )
-    f = Findings(data, options, groups)
+    return _page(Findings(data, options, groups), title or TITLE, facts)
+
+
+def _page(f: Findings, title: str, facts: tuple[tuple[str, str], ...]) -> Page:
+    """Work out every section that these cases allow, and what they say together."""
     made = {
         key: section
         for key, ask in steps(SECTIONS.items(), "Sections", len(SECTIONS))
         if (section := possible(partial(ask, f)))
     }
+    o, both = f.options, zip(f.meanings, f.models, strict=True)
+    probabilities = [x and x.probability(m.steps.threshold) for x, m in both]
+    every = [m.steps for m in f.models]
     return Page(
-        title=title or TITLE,
+        title=title,
         facts=facts,
         tiles=tiles(f.models, f.checked),
         summary=plain_words(f, list(made.values())),
         operating=made.pop("threshold"),
         sections=tuple(made.values()),
-        slider=slider(
-            [m.steps for m in f.models],
-            options.subject_to,
-            options.costs,
-            [
-                x and x.probability(m.steps.threshold)
-                for x, m in zip(f.meanings, f.models, strict=True)
-            ],
-            options.prevalence,
-        ),
-        command=command,
+        slider=slider(every, o.subject_to, o.costs, probabilities, o.prevalence),
+        command=o.command,
     )
 
 
