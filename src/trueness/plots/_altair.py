@@ -103,16 +103,13 @@ def lines(several: Sequence[Line], x: Axis, y: Axis) -> Any:
         for k, title in shown.items()
         if k in columns
     ]
-    return (
-        alt.Chart(frame(columns))
-        .mark_line(interpolate="linear", clip=True)
-        .encode(
-            x=position(alt.X, x),
-            y=position(alt.Y, y),
-            color=colour(columns["curve"]),
-            order=alt.Order("at:Q"),
-            tooltip=[alt.Tooltip("curve:N", title="Curve"), *tips],
-        )
+    line = alt.Chart(frame(columns)).mark_line(interpolate="linear", clip=True)
+    return line.encode(
+        x=position(alt.X, x),
+        y=position(alt.Y, y),
+        color=colour(columns["curve"]),
+        order=alt.Order("at:Q"),
+        tooltip=[alt.Tooltip("curve:N", title="Curve"), *tips],
     )
 
 
@@ -120,15 +117,12 @@ def bands(figure: Curves) -> Any:
     """Fill what lies between the columns ``low`` and ``high`` of each band."""
     columns = columns_of(figure.bands)
     low = Axis("low", figure.y.title, figure.y.low, figure.y.high)
-    return (
-        alt.Chart(frame(columns))
-        .mark_area(opacity=0.2, clip=True)
-        .encode(
-            x=position(alt.X, figure.x),
-            y=position(alt.Y, low),
-            y2=alt.Y2("high"),
-            color=colour(columns["curve"]),
-        )
+    area = alt.Chart(frame(columns)).mark_area(opacity=0.2, clip=True)
+    return area.encode(
+        x=position(alt.X, figure.x),
+        y=position(alt.Y, low),
+        y2=alt.Y2("high"),
+        color=colour(columns["curve"]),
     )
 
 
@@ -239,15 +233,12 @@ def spread(figure: Bars) -> Any:
     )
     scale = alt.Scale(domain=list(labels), range=[COLOURS[5], COLOURS[1]])
     across = alt.Scale(nice=False, zero=False)
-    return (
-        alt.Chart(steps)
-        .mark_area(opacity=0.35, line=True, interpolate="linear")
-        .encode(
-            x=alt.X("score:Q", title="Score", scale=across),
-            y=alt.Y("share:Q", title="Share of each class", stack=None),
-            color=alt.Color("label:N", title=None, scale=scale),
-            order=alt.Order("at:Q"),
-        )
+    area = alt.Chart(steps).mark_area(opacity=0.35, line=True, interpolate="linear")
+    return area.encode(
+        x=alt.X("score:Q", title="Score", scale=across),
+        y=alt.Y("share:Q", title="Share of each class", stack=None),
+        color=alt.Color("label:N", title=None, scale=scale),
+        order=alt.Order("at:Q"),
     )
 
 

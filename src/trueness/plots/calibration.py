@@ -96,12 +96,9 @@ def _share(r: Reliability) -> Any:
 
 def _band(band: Line, colour: str, opacity: float) -> Any:
     low = Axis("low", SHARE.title)
-    return (
-        alt.Chart(frame(dict(band.columns)))
-        .mark_area(color=colour, opacity=opacity)
-        .encode(
-            x=position(alt.X, SCORE).title(None), y=position(alt.Y, low), y2="high:Q"
-        )
+    area = alt.Chart(frame(dict(band.columns))).mark_area(color=colour, opacity=opacity)
+    return area.encode(
+        x=position(alt.X, SCORE).title(None), y=position(alt.Y, low), y2="high:Q"
     )
 
 
@@ -168,14 +165,11 @@ def calibration_maps(
         for name, c in maps.items()
     )
     x = alt.X("score:Q", title="Score", scale=alt.Scale(zero=False, nice=False))
-    lines = (
-        alt.Chart(curves)
-        .mark_line()
-        .encode(
-            x=x,
-            y=position(alt.Y, PROBABILITY),
-            color=alt.Color("method:N", title=None, sort=list(maps)),
-        )
+    lines = alt.Chart(curves).mark_line()
+    lines = lines.encode(
+        x=x,
+        y=position(alt.Y, PROBABILITY),
+        color=alt.Color("method:N", title=None, sort=list(maps)),
     )
     about = f"Probability against score by {', '.join(maps)}"
     return styled(alt.layer(_dots(t, bins, x), lines), title, about)
@@ -189,11 +183,8 @@ def _dots(t: Tally, bins: int, x: Any) -> Any:
         "score": np.add.reduceat(t.score * cases, start) / total,
         "probability": np.add.reduceat(t.pos, start) / total,
     }
-    return (
-        alt.Chart(frame(columns))
-        .mark_point(color=GREY, filled=True, opacity=0.7)
-        .encode(x=x, y=position(alt.Y, PROBABILITY))
-    )
+    points = alt.Chart(frame(columns)).mark_point(color=GREY, filled=True, opacity=0.7)
+    return points.encode(x=x, y=position(alt.Y, PROBABILITY))
 
 
 def decomposition(scores: Mapping[str, ProperScore], *, title: str = "") -> Any:

@@ -44,11 +44,8 @@ def rank_probability(
     y = alt.Y("p:Q", title="share of positives", scale=alt.Scale(domain=[0, 1]))
     line = alt.Chart(stacked(_curve(name, f) for name, f in several.items()))
     line = line.mark_line().encode(x=x, y=y, color=colour)
-    rule = (
-        alt.Chart(_thresholds(several))
-        .mark_rule(strokeDash=[4, 3])
-        .encode(x="rank:Q", color=colour)
-    )
+    rule = alt.Chart(_thresholds(several)).mark_rule(strokeDash=[4, 3])
+    rule = rule.encode(x="rank:Q", color=colour)
     layers = [line, rule]
     if seen:
         shares = {name: np.asarray(share) for name, share in seen.items()}

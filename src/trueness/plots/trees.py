@@ -72,15 +72,12 @@ def levels_by_n(
         for m in sizes
     ]
     names, at, value = (list(c) for c in zip(*rows, strict=True))
-    chart = (
-        alt.Chart(frame({"split": names, "n": at, "level": value}))
-        .mark_line()
-        .encode(
-            x=alt.X("n:Q", title="Cases n"),
-            y=alt.Y("level:Q", title=_LEVELS[level], scale=alt.Scale(zero=False)),
-            **_told_apart("split", list(known)),
-            tooltip=["split:N", "n:Q", alt.Tooltip("level:Q", format=".4f")],
-        )
+    chart = alt.Chart(frame({"split": names, "n": at, "level": value})).mark_line()
+    chart = chart.encode(
+        x=alt.X("n:Q", title="Cases n"),
+        y=alt.Y("level:Q", title=_LEVELS[level], scale=alt.Scale(zero=False)),
+        **_told_apart("split", list(known)),
+        tooltip=["split:N", "n:Q", alt.Tooltip("level:Q", format=".4f")],
     )
     words = f"{_LEVELS[level]} of {', '.join(known)} against the number of cases."
     return styled(chart, title, words)
@@ -131,18 +128,13 @@ def _likelihood_lines(top: int, n: int) -> Any:
             "curve": np.repeat(names, p.size),
         }
     )
-    return (
-        alt.Chart(curves)
-        .mark_line()
-        .encode(
-            x=alt.X(
-                "p:Q",
-                title="Larger class probability p",
-                scale=alt.Scale(domain=[0.5, 1]),
-            ),
-            y=alt.Y("height:Q", title="Likelihood (share of its maximum)"),
-            **_told_apart("curve", names),
-        )
+    line = alt.Chart(curves).mark_line()
+    return line.encode(
+        x=alt.X(
+            "p:Q", title="Larger class probability p", scale=alt.Scale(domain=[0.5, 1])
+        ),
+        y=alt.Y("height:Q", title="Likelihood (share of its maximum)"),
+        **_told_apart("curve", names),
     )
 
 
@@ -268,11 +260,8 @@ def _edges(
     )
     bottom = depth[end] - above[end]
     columns = {"x": x[start], "depth": depth[start], "x2": x[end], "depth2": bottom}
-    return (
-        alt.Chart(frame(columns))
-        .mark_rule(color="#c0c0c0")
-        .encode(**_place(), x2="x2:Q", y2="depth2:Q")
-    )
+    rules = alt.Chart(frame(columns)).mark_rule(color="#c0c0c0")
+    return rules.encode(**_place(), x2="x2:Q", y2="depth2:Q")
 
 
 def _questions(inner: Array, low: Any, x: Array, depth: Array, names: Any) -> Any:

@@ -43,14 +43,11 @@ def zones(t: Tally, found: Zones | GuaranteedZones, *, title: str = "") -> Any:
     ends = np.clip([low, found.lower, found.upper, high], low, high)
     bands = {"from": ends[:-1].tolist(), "to": ends[1:].tolist(), "zone": list(_ZONES)}
     colours = alt.Scale(domain=list(_ZONES), range=["#eef2f7", "#fdf0d5", "#e3f1e4"])
-    back = (
-        alt.Chart(frame(bands))
-        .mark_rect(opacity=0.9)
-        .encode(
-            x=alt.X("from:Q", title="Score"),
-            x2="to:Q",
-            fill=alt.Fill("zone:N", scale=colours, title=None, sort=list(_ZONES)),
-        )
+    back = alt.Chart(frame(bands)).mark_rect(opacity=0.9)
+    back = back.encode(
+        x=alt.X("from:Q", title="Score"),
+        x2="to:Q",
+        fill=alt.Fill("zone:N", scale=colours, title=None, sort=list(_ZONES)),
     )
     lines = (
         alt.Chart(frame({"cut": ends[1:3].tolist()}))
