@@ -15,11 +15,12 @@ No number is computed in the script of the page.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
+from inspect import signature
 from pathlib import Path
-from typing import Any, final
+from typing import Any, TypedDict, TypeVar, Unpack, final
 
 from trueness._core.doors import installed as _installed
 from trueness.counts.answers import of_counts
@@ -33,6 +34,7 @@ from trueness.report.summary import summarise  # noqa: E402
 
 __all__ = ["Report", "html", "write"]
 
+F = TypeVar("F", bound=Callable[..., Any])
 Objective = str | Metric | None
 Constraints = str | Constraint | Iterable[str | Constraint]
 
@@ -66,80 +68,55 @@ class Report:
         )
 
 
+class ReportWords(TypedDict, total=False):
+    """What can be asked of a report, word by word; :func:`write` says what it means."""
+
+    title: str
+    source: str
+    maximize: Objective
+    minimize: Objective
+    subject_to: Constraints
+    cost: Mapping[str, float] | None
+    groups: Mapping[Any, Panel | Tally] | None
+    level: float
+    rng: Any
+    at: float | None
+    prevalence: Any
+    sampling: str
+    calibrator: str
+    half_width: float | None
+    classifier: str
+    combiner: str
+    cluster: Any
+
+
+def _spelt_out(function: F) -> F:
+    """Show the words that are passed on one by one, with the defaults they have."""
+    own = signature(function)
+    passed_on = signature(summarise).parameters
+    given = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    given += [passed_on[name] for name in ReportWords.__annotations__]
+    function.__signature__ = own.replace(parameters=given)  # type: ignore[attr-defined]
+    return function
+
+
 @of_counts(weights=True)
-def html(
-    data: Panel | Tally,
-    *,
-    title: str = "",
-    source: str = "",
-    maximize: Objective = None,
-    minimize: Objective = None,
-    subject_to: Constraints = (),
-    cost: Mapping[str, float] | None = None,
-    groups: Mapping[Any, Panel | Tally] | None = None,
-    level: float = 0.95,
-    rng: Any = 0,
-    at: float | None = None,
-    prevalence: Any = None,
-    sampling: str = "cohort",
-    calibrator: str = "",
-    half_width: float | None = None,
-    classifier: str = "",
-    combiner: str = "",
-    cluster: Any = None,
-) -> str:
+@_spelt_out
+def html(data: Panel | Tally, **words: Unpack[ReportWords]) -> str:
     """What can be said about these classifiers, as one HTML page?
 
     Parameters as in :func:`trueness.report.write`.
     """
     from trueness import __version__
 
-    page = summarise(
-        data,
-        title=title,
-        source=source,
-        maximize=maximize,
-        minimize=minimize,
-        subject_to=subject_to,
-        cost=cost,
-        groups=groups,
-        level=level,
-        rng=rng,
-        at=at,
-        prevalence=prevalence,
-        sampling=sampling,
-        calibrator=calibrator,
-        half_width=half_width,
-        classifier=classifier,
-        combiner=combiner,
-        cluster=cluster,
-        classes=isinstance(data, Mapping),
-    )
+    page = summarise(data, **words, classes=isinstance(data, Mapping))
     return render(page, __version__)
 
 
 @of_counts(weights=True)
+@_spelt_out
 def write(
-    data: Panel | Tally,
-    path: str | os.PathLike[str],
-    *,
-    title: str = "",
-    source: str = "",
-    maximize: Objective = None,
-    minimize: Objective = None,
-    subject_to: Constraints = (),
-    cost: Mapping[str, float] | None = None,
-    groups: Mapping[Any, Panel | Tally] | None = None,
-    level: float = 0.95,
-    rng: Any = 0,
-    at: float | None = None,
-    prevalence: Any = None,
-    sampling: str = "cohort",
-    calibrator: str = "",
-    half_width: float | None = None,
-    classifier: str = "",
-    combiner: str = "",
-    cluster: Any = None,
+    data: Panel | Tally, path: str | os.PathLike[str], **words: Unpack[ReportWords]
 ) -> Report:
     """Write a report to a file, all or nothing.
 
@@ -196,26 +173,7 @@ def write(
     Report
         Where it was written; in a notebook it shows the page.
     """
-    text = html(
-        data,
-        title=title,
-        source=source,
-        maximize=maximize,
-        minimize=minimize,
-        subject_to=subject_to,
-        cost=cost,
-        groups=groups,
-        level=level,
-        rng=rng,
-        at=at,
-        prevalence=prevalence,
-        sampling=sampling,
-        calibrator=calibrator,
-        half_width=half_width,
-        classifier=classifier,
-        combiner=combiner,
-        cluster=cluster,
-    )
+    text = html(data, **words)
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return Report(Path(path), len(text.encode()))
