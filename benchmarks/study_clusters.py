@@ -1,15 +1,15 @@
 """Do intervals of clustered cases hold the truth, with few and unequal clusters?
 
     python benchmarks/study_clusters.py [SAMPLES] [CLUSTERS ...]
-    python benchmarks/study_clusters.py prevalence [SAMPLES]
     python benchmarks/study_clusters.py agreement | speed
 
-Clusters share a part of their scores (intra-cluster correlation), have 8 cases each or
-very unequal numbers (log-normal, 1 to 200), and hold both classes or one only. Normal
-scores one unit apart, 40 % positives. Share of 95 % intervals that hold the true AUC
-and the true recall at 1/2, and share of p-values below 5 % for two classifiers that are
-equally good. ``prevalence``: shares of positives differ between clusters, also in step
-with what the scores of a cluster share. ``agreement`` compares the error with that of
+Clusters share a part of their scores (intra-cluster correlation), and the scores of
+two classifiers are alike. Numbers of cases: "eight" each, "thirty" each, "uniform" from
+1 to 20, "lognormal", and "third", where one cluster has a third of all. Classes:
+"mixed" with the same share of positives in all clusters, "differ" (shares from a beta
+distribution), "apart" (one class in each cluster), "half" (one class in half of the
+clusters). Share of 95 % intervals that hold the truth, and share of p-values below 5 %
+for two classifiers that are equally good. ``agreement`` compares the error with that of
 the cluster bootstrap, ``speed`` counts a million rows in 10^5 clusters.
 """
 
@@ -18,110 +18,122 @@ from __future__ import annotations
 import sys
 from itertools import product
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, ndtr
+from scipy.special import expit, logit, ndtr, ndtri
 
 import trueness
 
-AUC, RECALL = float(ndtr(1 / np.sqrt(2))), float(ndtr(0.5))
-HEAD = ("clusters", "sizes", "classes", "correlation", "AUC", "recall", "two AUCs")
-DESIGNS = list(product(("equal", "unequal"), ("mixed", "apart"), (0.0, 0.4, 0.8)))
+
+class Design(NamedTuple):
+    """What is simulated; ``cut`` is the threshold's place between the two means."""
+
+    sizes: str
+    classes: str
+    alike: float
+    area: float
+    share: float
+    cut: float
 
 
-def drawn(rng: np.random.Generator, m: int, sizes: str, classes: str, alike: float):
+DESIGNS = (
+    Design("eight", "differ", 0.0, 0.76, 0.35, 0.6),
+    Design("lognormal", "mixed", 0.2, 0.88, 0.3, 0.5),
+    Design("uniform", "mixed", 0.9, 0.8, 0.45, 0.6),
+    Design("third", "apart", 0.4, 0.82, 0.5, 0.5),
+    Design("lognormal", "half", 0.7, 0.72, 0.4, 0.4),
+    Design("third", "mixed", 0.9, 0.7, 0.25, 0.7),
+    Design("thirty", "apart", 0.6, 0.9, 0.5, 0.6),
+    Design("third", "differ", 0.5, 0.94, 0.2, 0.5),
+)
+PAIRED = ("recall", "precision", "f1", "mcc")
+SHOWN = ("recall", "specificity", "precision", "npv", "f1", "mcc", "lift",
+         "lr_positive", "lr_negative", "diagnostic_odds_ratio")  # fmt: skip
+
+
+def sizes(rng: np.random.Generator, m: int, kind: str) -> np.ndarray:
+    if kind in ("eight", "thirty"):
+        return np.full(m, 8 if kind == "eight" else 30)
+    if kind == "uniform":
+        return rng.integers(1, 21, m)
+    if kind == "lognormal":
+        return np.clip(np.round(6 * np.exp(rng.normal(size=m))), 1, 300).astype(int)
+    some = rng.integers(2, 12, m - 1)
+    return np.append(some, max(2, some.sum() // 2))
+
+
+def drawn(rng: np.random.Generator, m: int, d: Design):
     """Draw labels, two scores and clusters; two clusters at least have each class."""
-    number = np.full(m, 8)
-    if sizes == "unequal":
-        number = np.clip(np.round(4 * np.exp(1.2 * rng.normal(size=m))), 1, 200)
-    cluster = np.repeat(np.arange(m), number.astype(int))
-    y = (rng.random(cluster.size) < 0.4).astype(int)
-    if classes == "apart":
-        y = np.isin(cluster, rng.permutation(m)[: max(2, round(0.4 * m))]).astype(int)
-    shared, own = rng.normal(size=(2, m)), rng.normal(size=(2, cluster.size))
-    score = y + np.sqrt(alike) * shared[:, cluster] + np.sqrt(1 - alike) * own
-    if min(np.unique(cluster[y == k]).size for k in (0, 1)) < 2:
-        return drawn(rng, m, sizes, classes, alike)
-    return y, *score, cluster
-
-
-def rows(samples: int, numbers: list[int]):
-    for m, design in product(numbers, DESIGNS):
-        rng = np.random.default_rng(9)
-        held, found, rejected = 0, 0, 0
-        for _ in range(samples):
-            y, a, b, cluster = drawn(rng, m, *design)
-            pair = trueness.compare_auc(y, {"a": a, "b": b}, cluster=cluster)
-            held += pair.values[0].low <= AUC <= pair.values[0].high
-            rejected += pair.pairs[0].p_value < 0.05
-            words = {"metrics": ["recall"], "cluster": cluster}
-            recall = trueness.at_threshold(y, a, 0.5, **words)["recall"]
-            found += recall.low <= RECALL <= recall.high
-        shares = (f"{x / samples:.3f}" for x in (held, found, rejected))
-        yield m, *design, *shares
-
-
-UNEQUAL = [("differ", 0.0, "geometric"), ("differ", 0.5, "geometric"),
-           ("with level", 0.3, "four"), ("same", 0.9, "geometric"),
-           ("differ", 0.3, "one large")]  # fmt: skip
-
-
-def uneven(rng: np.random.Generator, m: int, positives: str, alike: float, cases: str):
-    """Draw labels whose share differs between clusters, two scores, and clusters."""
-    number = {
-        "four": np.full(m, 4),
-        "geometric": rng.geometric(0.12, m),
-        "one large": np.append(max(20, 2 * m), rng.integers(1, 8, m - 1)),
-    }[cases]
-    cluster = np.repeat(np.arange(m), number)
-    shared, other = rng.normal(size=(2, m)), rng.normal(size=m)
-    mark = {"differ": other, "with level": shared[0], "same": np.zeros(m)}[positives]
-    share = expit(-0.6 + 1.2 * mark)
+    cluster = np.repeat(np.arange(m), sizes(rng, m, d.sizes))
+    pure = (rng.random(m) < d.share).astype(float)
+    share = {
+        "mixed": np.full(m, d.share),
+        "differ": rng.beta(2 * d.share, 2 - 2 * d.share, m),
+        "apart": pure,
+        "half": np.where(rng.random(m) < 0.5, pure, d.share),
+    }[d.classes]
     y = (rng.random(cluster.size) < share[cluster]).astype(int)
-    own = rng.normal(size=(2, cluster.size))
-    a, b = 0.9 * y + np.sqrt(alike) * shared[:, cluster] + np.sqrt(1 - alike) * own
+    shared, own = rng.normal(size=(2, m)), rng.normal(size=(2, cluster.size))
+    for x in (shared, own):
+        x[1] = 0.6 * x[0] + 0.8 * x[1]
+    noise = np.sqrt(d.alike) * shared[:, cluster] + np.sqrt(1 - d.alike) * own
     if min(np.unique(cluster[y == k]).size for k in (0, 1)) < 2:
-        return uneven(rng, m, positives, alike, cases)
-    return y, a, b, cluster
+        return drawn(rng, m, d)
+    return y, *(y * np.sqrt(2) * ndtri(d.area) + noise), cluster
 
 
-def asked(y, a, b, cluster) -> tuple[list, list[float]]:
-    """Give AUC, recall, precision and slope, and p-values of two AUCs and recalls."""
+def held(found, truth: float) -> float:
+    """Say whether an interval holds the truth; NaN where there is none."""
+    return float(found.low <= truth <= found.high) if found.low == found.low else np.nan
+
+
+def asked(y, a, b, cluster, d: Design, truth, cut: float) -> dict[str, float]:
+    """Which intervals hold the truth, and which p-values are below 5 %?"""
     words = {"cluster": cluster}
     both = {"a": a, "b": b}
     areas = trueness.compare_auc(y, both, **words)
-    at = trueness.at_threshold(y, a, 0.6, metrics=["recall", "precision"], **words)
-    line = trueness.calibration_line(y, expit(a - 0.9), **words)
-    two = trueness.compare_metric(y, both, metric="recall", thresholds=0.6, **words)
-    found = [areas.values[0], at["recall"], at["precision"], line.slope]
-    return found, [areas.pairs[0].p_value, two.pairs[0].p_value]
+    out = {"AUC": held(areas.values[0], d.area)}
+    at = trueness.at_threshold(y, a, cut, metrics=list(truth), **words)
+    out |= {k: held(e, truth[k]) for k, e in at.metrics.items()}
+    step = np.sqrt(2) * ndtri(d.area)
+    try:
+        true = expit(step * a - step**2 / 2 + logit(d.share))
+        line = trueness.calibration_line(y, true, **words)
+        out |= {"slope": held(line.slope, 1), "intercept": held(line.intercept, 0)}
+    except trueness.NotEnoughCases:  # a likelihood without a maximum
+        out |= {"slope": np.nan, "intercept": np.nan}
+    out["two AUCs"] = areas.pairs[0].p_value < 0.05
+    for name in PAIRED:
+        two = trueness.compare_metric(y, both, metric=name, thresholds=cut, **words)
+        p = two.pairs[0].p_value
+        out[f"two {name}"] = p < 0.05 if p == p else np.nan
+    return out
 
 
-def prevalence(samples: int) -> None:
-    """Print coverage where shares of positives differ between clusters."""
-    for design in UNEQUAL:
-        y, a, *_ = uneven(np.random.default_rng(1), 200_000, *design)
-        at = trueness.at_threshold(y, a, 0.6, metrics=["recall", "precision"])
-        line = trueness.calibration_line(y, expit(a - 0.9))
-        truth = [trueness.auc(y, a), at["recall"], at["precision"], line.slope]
-        for m in (5, 10, 30, 100):
-            rng, found = np.random.default_rng(77 + m), []
-            for _ in range(samples):
-                try:
-                    ends, p = asked(*uneven(rng, m, *design))
-                except trueness.NotEnoughCases:  # a likelihood without a maximum
-                    continue
-                pairs = zip(ends, truth, strict=True)
-                held = [e.low <= t.value <= e.high for e, t in pairs]
-                found.append([*held, *(x < 0.05 for x in p)])
-            shares = (f"{x:.3f}" for x in np.mean(found, axis=0))
-            print("|", " | ".join(map(str, (m, *design, *shares))), "|", flush=True)
+def rows(samples: int, numbers: list[int]):
+    for m, (k, d) in product(numbers, enumerate(DESIGNS)):
+        rng = np.random.default_rng([2026, m, k])
+        cut = d.cut * np.sqrt(2) * ndtri(d.area)
+        tpr, fpr = ndtr(np.sqrt(2) * ndtri(d.area) - cut), ndtr(-cut)
+        cells = (d.share * tpr, (1 - d.share) * fpr,
+                 d.share * (1 - tpr), (1 - d.share) * (1 - fpr))  # fmt: skip
+        truth = {name: float(metric(trueness.Confusion(*cells)))
+                 for name, metric in trueness.METRICS.items()
+                 if name != "flagged"}  # fmt: skip
+        each = [asked(*drawn(rng, m, d), d, truth, cut) for _ in range(samples)]
+        share = {k: np.nanmean([one[k] for one in each]) for k in each[0]}
+        least = min(truth, key=lambda name: share[name])
+        names = ("AUC", *SHOWN, "slope", "intercept", "two AUCs",
+                 *(f"two {name}" for name in PAIRED))  # fmt: skip
+        yield (m, *d, *(f"{share[name]:.3f}" for name in names),
+               f"{least} {share[least]:.3f}")  # fmt: skip
 
 
 def agreement(m: int = 200) -> None:
     """Print the errors by formula and by the cluster bootstrap."""
     for design in DESIGNS:
-        y, a, _, cluster = drawn(np.random.default_rng(1), m, *design)
+        y, a, _, cluster = drawn(np.random.default_rng(1), m, design)
         parts = trueness.tally(y, a, by=cluster)
         drawn_again = trueness.cluster_bootstrap(parts, trueness.auc, replicates=1000)
         formula = trueness.auc(y, a, cluster=cluster)
@@ -151,13 +163,8 @@ def main() -> None:
     if words[:1] in (["agreement"], ["speed"]):
         (agreement if words[0] == "agreement" else speed)()
         return
-    if words[:1] == ["prevalence"]:
-        prevalence(int(words[1]) if len(words) > 1 else 220)
-        return
     samples, *numbers = [int(w) for w in words] or [300]
-    print("| " + " | ".join(HEAD) + " |")
-    print("|" + " --- |" * len(HEAD))
-    for row in rows(samples, numbers or [5, 10, 20, 50, 200]):
+    for row in rows(samples, numbers or [5, 10, 20, 50]):
         print("| " + " | ".join(map(str, row)) + " |", flush=True)
 
 

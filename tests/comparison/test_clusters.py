@@ -213,6 +213,69 @@ def test_clusters_without_a_positive_are_no_part_of_a_recall(rng):
     assert found.low == pytest.approx(want)
 
 
+def test_clusters_without_a_flagged_case_are_no_part_of_a_precision(rng):
+    y, s, _, cluster = sample(rng, 6, size=(8, 12))
+    cut = float(np.quantile(s, 0.7))
+    dull = np.repeat([6, 7, 8], 5)  # nobody is flagged there
+    more = [*y, *np.tile([0, 1, 0, 1, 0], 3)], [*s, *np.full(15, cut - 1)]
+    asked = {"metrics": ["precision"]}
+    alone = trueness.at_threshold(y, s, cut, cluster=cluster, **asked)["precision"]
+    both = trueness.at_threshold(*more, cut, cluster=[*cluster, *dull], **asked)
+    both = both["precision"]
+    assert both.value == alone.value
+    # the variance is (m - 1) / m of the sum of squares, and limits have the larger one
+    assert (both.low, both.high) == pytest.approx((alone.low, alone.high), abs=0.03)
+    assert both.low <= alone.low
+    assert both.high >= alone.high
+
+
+def test_ratios_of_clusters_are_above_zero(rng):
+    """By hand: the jackknife of the logarithm, with half a case in each cell."""
+    y, s, _, cluster = sample(rng, 7, size=(8, 12))
+    found = trueness.at_threshold(y, s, 0.6, cluster=cluster)["lr_positive"]
+
+    def log_ratio(keep, n):
+        f = s[keep] >= 0.6
+        tp, fp = (f & (y[keep] == 1)).sum(), (f & (y[keep] == 0)).sum()
+        pos, neg = (y[keep] == 1).sum(), (y[keep] == 0).sum()
+        tp, fp, pos, neg = (x * n / keep.sum() for x in (tp, fp, pos, neg))
+        return np.log((tp + 0.5) / (pos + 1) / ((fp + 0.5) / (neg + 1)))
+
+    centre = log_ratio(np.ones(y.size, bool), y.size)
+    each = np.array([log_ratio(cluster != c, y.size) for c in range(7)])
+    away = each - each.mean()
+    df = min(2 * (away @ away) ** 2 / (away**4).sum() - 1, 6)
+    half = stats.t.ppf(0.975, max(df, 1)) * np.sqrt(6 / 7 * away @ away)
+    ends = np.exp([centre - half, centre + half])
+    assert (found.low, found.high) == pytest.approx(tuple(ends))
+    assert found.name == "lr_positive"
+
+
+def test_an_empty_cell_of_clusters_leaves_a_width(rng):
+    y, s, _, cluster = sample(rng, 6, size=(8, 12))
+    none = trueness.at_threshold(y, s, s.max() + 1, cluster=cluster)
+    assert np.isnan(none["precision"].value)
+    assert 0 < none["recall"].high < 1
+    assert none["recall"].low == none["recall"].value == 0
+    hard = float(s[y == 0].max()) + 1e-9  # no false positive
+    found = trueness.at_threshold(y, np.append(s[:-1], hard + 1), hard, cluster=cluster)
+    ratio = found["lr_positive"]
+    assert ratio.value == ratio.high == np.inf or ratio.low > 0
+    odds = found["diagnostic_odds_ratio"]
+    assert 0 < odds.low < odds.high
+
+
+def test_a_metric_of_clusters_may_be_below_zero(rng):
+    """A classifier at chance must not look better than chance."""
+    below = 0
+    for _ in range(40):
+        y, s, _, cluster = sample(rng, 6, auc=0.5, alike=0.8)
+        if min(np.unique(cluster[y == k]).size for k in (0, 1)) > 1:
+            found = trueness.at_threshold(y, s, 0.0, metrics=["mcc"], cluster=cluster)
+            below += found["mcc"].low > 0
+    assert below <= 4
+
+
 def test_a_million_rows_in_seconds(rng):
     n = 200_000
     y = rng.random(n) < 0.3

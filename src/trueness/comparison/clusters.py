@@ -114,11 +114,12 @@ def compare_clustered_metric(
     _cases.at_least_two(names, "compare_metric")
     Panel(names, c.rows[:1], [1]).vote(thresholds)  # checks the thresholds
     left = left_out(c, metric, flagged(names, c.rows, thresholds))
-    m = left.m
 
     def tested(i: int, j: int) -> tuple[Estimate, Test | None]:
         value = float(left.value[i] - left.value[j])
-        spread = left.spread(left.without[:, i] - left.without[:, j])
+        there = left.there[:, i] | left.there[:, j]
+        m = int(there.sum())
+        spread = left.spread(left.without[:, i] - left.without[:, j], there)
         sd, wide = math.sqrt(spread.variance), math.sqrt(spread.cautious)
         same = sd == 0 and value == 0
         if sd == 0:  # all clusters agree: they count as cases, half of one added to

@@ -114,7 +114,7 @@ def _estimate(
         low, high = _linearised(m, c, prevalence, level, weighed)
         method = "linearised"
     else:
-        low, high, method = *_middle(m(drawn), level), "posterior"
+        low, high, method = *middle(m(drawn), level), "posterior"
     # a value at the end of what is possible lies outside the middle of the draws
     return Estimate(
         value, min(low, value), max(high, value), level, method, name=m.name
@@ -161,10 +161,10 @@ def _linearised(
     variance = float(weighed.square @ slope**2) * number / max(number - 1, 1)
     normal = NormalDist().inv_cdf((1 + level) / 2)
     half = weighed.wider(slice(None), level) * normal * math.sqrt(variance)
-    return _on_scale(float(values[8]), half, m.range)
+    return on_scale(float(values[8]), half, m.range)
 
 
-def _on_scale(
+def on_scale(
     value: float, half: float, ends: tuple[float, float]
 ) -> tuple[float, float]:
     """Carry a distance to the scale on which the ends of a range are infinitely far."""
@@ -180,7 +180,8 @@ def _on_scale(
     return ends[0] + low, ends[0] + high
 
 
-def _middle(values: Floats, level: float) -> tuple[float, float]:
+def middle(values: Floats, level: float) -> tuple[float, float]:
+    """Between which draws lies their middle part?"""
     values = values[~np.isnan(values)]
     if not values.size:
         return math.nan, math.nan

@@ -225,7 +225,7 @@ def _by_clusters(
     """Give the metrics the intervals that clusters leave."""
     flags = c.rows[:, :1] >= cut
     return {
-        name: left_out_estimate(left_out(c, read_metric(name), flags), 0, level)
+        name: left_out_estimate(left_out(c, read_metric(name), flags), 0, level, name)
         for name in found
     }
 
