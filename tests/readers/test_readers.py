@@ -412,6 +412,51 @@ def test_margins(vandyke):
     assert "reject too often" in notes[-1]
 
 
+def test_margins_on_the_logit_scale(vandyke):
+    asked = {"margin": 0.05, **KEYS}
+    plain = trueness.reader_study(vandyke, **asked)
+    logit = trueness.reader_study(vandyke, **asked, scale="logit")
+    assert not any("reject too often" in note for note in logit.notes)
+    one, two = plain.pairs[0], logit.pairs[0]
+    assert two.difference.value == one.difference.value
+    # an AUC of .94 has more room below than above
+    assert two.p_noninferior > one.p_noninferior
+    # a p-value is the level at which the interval would end at the margin
+    for p, end, bound in ((two.p_noninferior, "low", -0.05), (two.p_value, "high", 0)):
+        level = 1 - 2 * p if end == "low" else 1 - p
+        again = trueness.reader_study(vandyke, **asked, scale="logit", level=level)
+        found = getattr(again.pairs[0].difference, end)
+        assert found == pytest.approx(bound, abs=1e-6)
+    mean, odds = logit.means[1], stats.t.ppf(0.975, 1e9)
+    low, high = (np.log(x / (1 - x)) for x in (mean.low, mean.high))
+    middle = np.log(mean.value / (1 - mean.value))
+    assert high - middle == pytest.approx(middle - low)
+    assert high - low > 2 * odds * mean.sd / mean.value / (1 - mean.value)
+
+
+def test_perfect_readers_on_the_logit_scale():
+    data = pd.DataFrame(
+        [(r, t, c, int(c > 4), float(c > 4) - (t == "b" and 4 < c < 6 + r % 3))
+         for r in range(4) for t in "ab" for c in range(10)],
+        columns=["reader", "treatment", "case", "label", "score"],
+    )  # fmt: skip
+    found = trueness.reader_study(data, scale="logit", margin=0.3)
+    assert found.means[0].low == found.means[0].high == 1
+    assert 0 < found.pairs[0].difference.low < found.pairs[0].difference.high <= 1
+    assert 0 <= found.pairs[0].p_noninferior < 0.05
+
+
+def test_readers_that_all_gain_the_same_show_no_spread():
+    data = pd.DataFrame(
+        [(r, t, c, int(c > 4), float(c > 4) - (t == "b" and c == 5 + r))
+         for r in range(4) for t in "ab" for c in range(10)],
+        columns=["reader", "treatment", "case", "label", "score"],
+    )  # fmt: skip
+    found = trueness.reader_study(data)
+    assert found.statistic == np.inf
+    assert "no spread" in found.notes[-1]
+
+
 @pytest.mark.parametrize("metric", [("auc", None), ("specificity", 0.7)])
 def test_equal_treatments_keep_the_level(rng, metric):
     p = []

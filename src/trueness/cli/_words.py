@@ -73,6 +73,7 @@ SENTENCES = (
     (r"\bvalidate_thresholds?(?= (?:says|allow))", "--validate"),
     (r"(Pass|Type) confidence=(\S+?)\.?$", r"Type --guarantee \2."),
     (r'Type readers="fixed"', "Type --fixed readers"),
+    (r'Type scale="logit"', "Type --scale logit"),
     (r"\b([Tt]his|[Tt]he) (?:tally|panel|frame)\b(?![.\[(])", r"\1 file"),
     (r"or sampling=\S+ if cases were not chosen by their label", "or leave it out"),
     (r"Leave weight= out, or, where", "Leave --weight out, or, where"),

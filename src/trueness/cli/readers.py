@@ -37,6 +37,7 @@ def readers(
     method: str = "obuchowski-rockette",
     pairs: str = "own",
     margin: float | None = None,
+    scale: str = "plain",
 ) -> CommandAnswer:
     """Do readers do better with one treatment? Multi-reader multi-case studies.
 
@@ -50,6 +51,8 @@ def readers(
     --pairs: Where some treatments share more cases than others: own covariances of each
         pair, or pooled as in MRMCaov.
     --margin: Largest loss that would not matter (for non-inferiority).
+    --scale: Where limits are symmetric: plain, or logit (tests against a margin then
+        keep their level near 1).
 
     Example: trueness readers sample:readers --label truth --score rating
     """
@@ -76,6 +79,7 @@ def readers(
             method=method,
             margin=margin,
             pairs=pairs,
+            scale=scale,
             level=request.level,
         )
     return CommandAnswer(

@@ -94,12 +94,9 @@ def mover_test(a: AucQuestion, b: AucQuestion) -> Test:
     .. math:: L = d - \sqrt{(a - l_a)^2 + (u_b - b)^2}
 
     Where the data show no spread at all, or too few cases to know it, the two score
-    intervals still have width (Zou and Donner 2008). The p-value of a null value is the
-    level at which the interval would end there.
+    intervals still have width (Zou and Donner 2008).
     """
     from scipy.special import ndtr
-
-    value = a.place.auc - b.place.auc
 
     def reach(z: float, up: bool) -> float:
         level = 2 * float(ndtr(z)) - 1
@@ -108,20 +105,37 @@ def mover_test(a: AucQuestion, b: AucQuestion) -> Test:
         other = b.place.auc - two[0] if up else two[1] - b.place.auc
         return math.hypot(own, other)
 
+    return reach_test(a.place.auc - b.place.auc, reach, math.inf, a.level)
+
+
+def reach_test(
+    value: float, reach: Callable[[float, bool], float], df: float, level: float
+) -> Test:
+    """Test a difference by how far its limits reach, down or up, at any quantile z.
+
+    The p-value of a null value is the level at which the interval would end there.
+    """
+    from scipy.special import ndtr, stdtr
+
+    normal = math.isinf(df)
+
     def errors(null: float) -> float:
-        """Give how many normal errors the null value lies below the difference."""
-        gap = abs(value - null)
+        """Give how many standard errors the null value lies below the difference."""
+        gap, z = abs(value - null), 1.0
         if gap == 0:
             return 0.0
-        z = 1.0
-        for _ in range(6):  # the reach is nearly proportional to z
-            width = max(reach(z, up=null > value), 1e-300)
-            z = min(max(z * gap / width, 1e-3), 8.2)
+        for _ in range(6 if normal else 60):  # the reach is nearly proportional to z
+            width = max(reach(z, null > value), 1e-300)
+            z = min(max(z * gap / width, 1e-3), 8.2 if normal else 1e3)
         return z if value > null else -z
 
-    low = max(-1.0, value - reach(a.z, up=False))
-    high = min(1.0, value + reach(a.z, up=True))
-    return Test(low, high, errors(0.0), lambda null: float(ndtr(-errors(null))))
+    def above(null: float) -> float:
+        z = -errors(null)
+        return float(ndtr(z) if normal else stdtr(df, z))
+
+    z = float(student_quantile(df, level))
+    ends = max(-1.0, value - reach(z, False)), min(1.0, value + reach(z, True))
+    return Test(*ends, errors(0.0), above)
 
 
 class Equality(NamedTuple):
