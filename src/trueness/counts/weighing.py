@@ -74,35 +74,28 @@ def _weigh_in_parts(score: Array, code: Array, weight: Floats) -> tuple[Array, .
 
 
 def _weigh_sorted(score: Array, code: Array, weight: Floats) -> tuple[Array, ...]:
+    """Put cases in order and add up those of the same score and class in one walk."""
     order, value = descending(score)
     new = np.ones(value.size, dtype=bool)
     np.not_equal(value[1:], value[:-1], out=new[1:])
-    present = [bool((code == k).any()) for k in range(3)]
-    zero = np.broadcast_to(np.float64(0), int(np.count_nonzero(new)))
-    own = [np.empty(value.size) if p else zero for p in present]
-    square = [np.empty(value.size) if p else zero for p in present]
+    present = np.array([(code == k).any() for k in range(3)])
+    kinds, column = int(present.sum()), np.cumsum(present) - 1
+    m, row = int(np.count_nonzero(new)), 0
+    sums = np.zeros((2, kinds, m))
     for b in blocks(value.size):  # what a block needs stays in the cache
         at = order[b]
-        kind, w = code.take(at), weight.take(at)
-        for k in np.flatnonzero(present):
-            np.multiply(w, kind == k, out=own[k][b])
-            np.multiply(own[k][b], own[k][b], out=square[k][b])
-    sums = [*own, *square]
-    if zero.size < value.size:
-        value = value[new]
-        sums = [c if c is zero else _run_sums(c, new) for c in sums]
-    return value, *sums
-
-
-def _run_sums(column: Floats, new: Array) -> Floats:
-    """Add up runs, which begin where ``new`` is set; few are longer than one."""
-    again = np.flatnonzero(~new)
-    if again.size > column.size // 8:
-        return np.asarray(np.add.reduceat(column, np.flatnonzero(new)))
-    out = column[new]
-    # as many runs began before an entry as entries that began one
-    np.add.at(out, again - np.arange(1, again.size + 1), column[again])
-    return out
+        # rows of this block: it may go on with the last one of the block before
+        cell = np.cumsum(new[b], dtype=np.int64) - (b.start == 0)
+        size = int(cell[-1]) + 1
+        cell += (column * size).take(code.take(at))
+        w = weight.take(at)
+        for out, x in zip(sums, (w, w * w), strict=True):
+            found = np.bincount(cell, x, kinds * size)
+            out[:, row : row + size] += found.reshape(kinds, size)
+        row += size - 1
+    zero = np.broadcast_to(np.float64(0), m)
+    each = [c[column[k]] if present[k] else zero for c in sums for k in range(3)]
+    return (value[new] if m < value.size else value), *each
 
 
 _NO_LABEL = np.zeros(1, dtype=bool)
