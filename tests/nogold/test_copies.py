@@ -5,6 +5,8 @@ import pytest
 
 import trueness
 from no_gold import simulate
+from trueness.nogold.copies import nearly_copied
+from trueness.nogold.model import read_patterns
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +94,19 @@ def test_the_rate_without_labels_names_every_judge(votes):
     r = trueness.prevalence(panel_of(votes[1], (0, 1, 0, 2)))
     assert set(r.judges) == {"T0", "T1", "T2", "T3"}
     assert r.judges["T2"] == r.judges["T0"]
+
+
+def test_a_judge_that_nearly_repeats_another_is_not_believed(rng):
+    """One in a hundred votes turned round: the two agree, and look nearly perfect."""
+    y = rng.random(800) < 0.6
+    x = (rng.random((800, 4)) < np.where(y, 0.85, 0.25)[:, None]).astype(float)
+    x[:, 3] = np.where(rng.random(800) < 0.01, 1 - x[:, 0], x[:, 0])
+    votes = {f"J{k}": column for k, column in enumerate(x.T)}
+    post = trueness.latent_class(trueness.panel(None, votes), draws=300)
+    assert post.sensitivity["J0"].low > 0.9  # which is wrong, and said to be doubtful
+    assert not post.identified
+    assert "J0 and J3 nearly always agree" in post.notes[0]
+    # four judges that are all nearly right agree in all pairs: nothing is odd
+    right = np.where(rng.random((800, 4)) < 0.01, 1 - y[:, None], y[:, None] * 1.0)
+    sharp = trueness.panel(None, {f"J{k}": column for k, column in enumerate(right.T)})
+    assert nearly_copied(read_patterns(sharp)) == ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, final
 
 import numpy as np
@@ -149,6 +150,39 @@ def copies_note(patterns: Patterns) -> str:
     )
 
 
+def nearly_copied(patterns: Patterns) -> str:
+    """Say which two nearly agree while no other pair does; nothing without such a pair.
+
+    By Cohen's kappa, agreement beyond chance: two that are nearly always right and two
+    of which one repeats the other look alike, but only if others are much worse.
+    """
+    pairs = list(combinations(range(len(patterns.names)), 2))
+    total = patterns.total.sum(axis=0)
+    apart = np.array([_disagreement(patterns.rows[:, pair], total) for pair in pairs])
+    if apart.size < 2:
+        return ""
+    order = np.argsort(apart)
+    if apart[order[0]] > NEAR or 3 * apart[order[0]] > apart[order[1]]:
+        return ""
+    a, b = (patterns.names[k] for k in pairs[order[0]])
+    return NEARLY.format(a=a, b=b)
+
+
+def _disagreement(votes: Floats, total: Floats) -> float:
+    """Give one minus kappa: disagreement in units of that of independent votes."""
+    seen = ~np.isnan(votes).any(axis=1)
+    x, w = votes[seen], total[seen] / max(total[seen].sum(), 1e-300)
+    a, b = w @ x
+    return float(w @ (x[:, 0] != x[:, 1]) / max(a * (1 - b) + b * (1 - a), 1e-300))
+
+
+NEAR = 0.05  # one minus kappa, below which one may repeat the other
+NEARLY = (
+    "{a} and {b} nearly always agree, and no other pair does. Either both are nearly "
+    "always right, which the answer assumes, or one repeats the errors of the other; "
+    "then these two are too good here and the others too bad. Label some cases, or "
+    "leave one of the two out."
+)
 ALL_AGREE = (
     "All classifiers agree in every case. These votes cannot show whether all of them "
     "are right or repeat each other's errors; the answer assumes the first. Label some "

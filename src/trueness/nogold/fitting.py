@@ -22,7 +22,13 @@ from trueness._core.checks.errors import NotConverged
 from trueness.counts.answers import of_panel
 from trueness.nogold import _checks as _votes
 from trueness.nogold import from_labels as _labels
-from trueness.nogold.copies import ALL_AGREE, Copied, copies_note, without_copies
+from trueness.nogold.copies import (
+    ALL_AGREE,
+    Copied,
+    copies_note,
+    nearly_copied,
+    without_copies,
+)
 from trueness.nogold.covariances import likely_pairs
 from trueness.nogold.dependent import Dependent
 from trueness.nogold.difficulty import Difficulty
@@ -171,14 +177,20 @@ def latent_class(
         base = Independent(*fewer[:2])
     post = posterior(base, method, draws, chains, level, rng)
     post = _checked(post, method, draws, chains, free=prior is None, rng=rng)
-    note = copies_note(patterns)
+    note, alone = copies_note(patterns), not isinstance(post.model, _labels.FromLabels)
     if fewer is not None:
         post = _with_copies(post, Copied(patterns, full, post.model, fewer[2]))
-    elif note == ALL_AGREE and not isinstance(post.model, _labels.FromLabels):
-        post = replace(post, identified=False)
-    else:
-        return post
-    return replace(post, notes=(note, *post.notes))
+    elif note != ALL_AGREE:  # copies of which the prior says something else
+        note = ""
+    free = prior is None and not (patterns.pos.any() or patterns.neg.any())
+    near = nearly_copied(base.patterns) if free else ""
+    unsure = alone and bool(near or note == ALL_AGREE)
+    said = [n for n in (note, near) if n] if fewer is not None or unsure else []
+    return replace(
+        post,
+        identified=post.identified and not unsure,
+        notes=(*said, *post.notes),
+    )
 
 
 def _with_copies(post: LatentPosterior, model: Copied) -> LatentPosterior:

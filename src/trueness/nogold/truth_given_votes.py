@@ -91,8 +91,10 @@ def _stretch(data: Labelled, mode: Floats, information: Floats) -> Floats:
 
     with leverages h (White 1982, Econometrica 50:1, doi:10.2307/1912526; HC3 of
     MacKinnon, White 1985, doi:10.1016/0304-4076(85)90158-7). Few labels of a class say
-    little about M, which is mixed with I accordingly. One verdict has a share of its
-    own for yes and for no, so that the formula cannot be wrong.
+    little about M, which is mixed with I accordingly, in each group of cases: where by
+    luck a group has too few of a class, its residuals are too small as well. One
+    verdict has a share of its own for yes and for no, so that the formula cannot be
+    wrong.
     """
     if data.x.shape[1] < 2:
         return np.eye(mode.size)
@@ -102,9 +104,12 @@ def _stretch(data: Labelled, mode: Floats, information: Floats) -> Floats:
     left = 1 - p * (1 - p) * np.einsum("ij,jk,ik->i", z, inverse, z)
     seen = (data.pos * (1 - p) ** 2 + data.neg * p**2) / np.maximum(left, LEFT) ** 2
     assumed = (data.pos + data.neg) * p * (1 - p)
-    few = min(data.pos.sum(), data.neg.sum())
-    trust = few / (few + ENOUGH)
-    middle = information + trust * (z * (seen - assumed)[:, None]).T @ z
+    at = np.zeros((1, data.x.shape[1])) if data.groups is None else data.groups
+    # a group is told by the first regressor; a single one holds all cases
+    group = (np.abs(data.x[:, :1] - at[:, 0]) < 1e-9) | (len(at) == 1)
+    few = np.minimum(data.pos @ group, data.neg @ group)
+    trust = group @ (few / (few + ENOUGH))
+    middle = information + (z * (trust * (seen - assumed))[:, None]).T @ z
     # deviations are L'^-1 u with I = L L' and u of unit variance; those of the result
     # are I^-1 C u with M = C C'
     factor = np.linalg.cholesky(information)
