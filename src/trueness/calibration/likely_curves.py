@@ -200,7 +200,7 @@ def _most_likely(
         weight = np.maximum(cases * f * (1 - f), 1e-12)
         information = (start.basis * weight[:, None]).T @ start.basis + start.precision
         slope = (up - cases * f) @ start.basis - start.precision @ beta
-        step = np.linalg.lstsq(information, slope, rcond=1e-13)[0]
+        step = _solved(information, slope)
         while (ahead := height(beta + step)) < value - 1e-9 * (1 + abs(value)):
             step = step / 2
         beta, value = beta + step, ahead
@@ -208,3 +208,14 @@ def _most_likely(
             break
     covariance = np.linalg.pinv(information, hermitian=True)
     return start._replace(beta=beta), np.asarray(covariance, dtype=np.float64)
+
+
+def _solved(information: Floats, slope: Floats) -> Floats:
+    """Give the step; where scores are too few for one, the shortest of all."""
+    try:
+        step = np.linalg.solve(information, slope)
+    except np.linalg.LinAlgError:
+        step = np.full(slope.size, np.inf)
+    if not np.abs(step).max() < 1e3:  # a thousand log-odds are no step
+        step = np.linalg.lstsq(information, slope, rcond=1e-13)[0]
+    return np.asarray(step, dtype=np.float64)
