@@ -57,5 +57,15 @@ def pool_violators(pos: Array, neg: Array) -> tuple[Floats, Array]:
     return share, start
 
 
+def isotonic_curve(pos: Array, neg: Array) -> Floats:
+    """Give the isotonic share of positives of every row.
+
+    >>> isotonic_curve(np.array([0, 1, 0, 2]), np.array([1, 0, 1, 0])).tolist()
+    [0.0, 0.5, 0.5, 1.0]
+    """
+    share, start = pool_violators(pos, neg)
+    return np.repeat(share, np.diff(start))
+
+
 def _shares(pos: Array, cases: Array, start: Array) -> Floats:
     return np.add.reduceat(pos, start[:-1]) / np.add.reduceat(cases, start[:-1])

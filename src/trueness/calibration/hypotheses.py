@@ -14,7 +14,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.isotonic import pool_violators
+from trueness._core.isotonic import isotonic_curve
 from trueness._core.records import Answer
 from trueness.calibration.drawn_labels import (
     chance_draws,
@@ -334,8 +334,7 @@ def _isotonic(
 
 def _mcb(p: Floats, pos: Array, neg: Array) -> tuple[float]:
     """Give the gain of isotonic recalibration in Brier score."""
-    share, start = pool_violators(pos, neg)
-    fitted, cases = np.repeat(share, np.diff(start)), pos + neg
+    fitted, cases = isotonic_curve(pos, neg), pos + neg
     # sum of (p-y)^2 - (fitted-y)^2 over the cases
     gain = (p - fitted) * ((p + fitted) * cases - 2 * pos)
     return (float(gain.sum() / cases.sum()),)

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
-from trueness._core.isotonic import pool_violators
+from trueness._core.isotonic import isotonic_curve, pool_violators
 from trueness.calibration.fixed_shares import FixedShare
 from trueness.counts.resampling import draw
 from trueness.ranking.auc_intervals import student_quantile
@@ -67,7 +67,7 @@ def departures(rows: Rows) -> Family:
     away = doubted(pos, neg, 0.5) - score
     if np.abs(away).max() < 1e-9:  # no direction is suggested: towards a coin
         away = 0.5 - score + 1e-6
-    seen = math.sqrt(cases @ (_isotonic(pos, neg) - score) ** 2 / n)
+    seen = math.sqrt(cases @ (isotonic_curve(pos, neg) - score) ** 2 / n)
     away = away / math.sqrt(cases @ away**2 / n)
     return Family(score, away, *_between(seen, n))
 
@@ -84,13 +84,8 @@ def gradients(rows: Rows) -> Family:
         lean = np.cumsum(cases) - cases / 2 - n / 2
     size = math.sqrt(cases @ lean**2 / n)
     lean = lean / size if size > 0 else lean
-    seen = math.sqrt(cases @ (_isotonic(pos, neg) - pos.sum() / n) ** 2 / n)
+    seen = math.sqrt(cases @ (isotonic_curve(pos, neg) - pos.sum() / n) ** 2 / n)
     return Family(np.full(lean.size, share), lean, *_between(seen, n))
-
-
-def _isotonic(pos: Array, neg: Array) -> Floats:
-    share, start = pool_violators(pos, neg)
-    return np.repeat(share, np.diff(start))
 
 
 def doubted(pos: Array, neg: Array, share: float) -> Floats:

@@ -21,7 +21,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
-from trueness._core.isotonic import pool_violators
+from trueness._core.isotonic import isotonic_curve, pool_violators
 from trueness._core.records import Answer, Estimate
 from trueness.calibration.drawn_labels import (
     by_chance,
@@ -358,9 +358,8 @@ def _discrimination(
         square, n = NormalDist().inv_cdf((1 + level) / 2) ** 2, rows[1] + rows[2]
         high = math.sqrt(whole * square / (float(n[0]) + square))
     # the likely curve takes up less noise, the isotonic one misses less
-    share, start = pool_violators(rows[1], rows[2])
     doubt = 0.25 / float(rows[1].sum() + rows[2].sum())  # a share of 0 is not certain
-    steps = np.clip(np.repeat(share, np.diff(start)), doubt, 1 - doubt)
+    steps = np.clip(isotonic_curve(rows[1], rows[2]), doubt, 1 - doubt)
     curves = _likely(rows, draws), steps
     less, more = (_paired(rows, family.base, c, loss, level, draws) for c in curves)
     low = max(min(low**2 / whole * unc.low, less.low), 0.0)

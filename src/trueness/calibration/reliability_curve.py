@@ -14,7 +14,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
-from trueness._core.isotonic import pool_violators
+from trueness._core.isotonic import isotonic_curve, pool_violators
 from trueness._core.progress import steps
 from trueness._core.records import Answer
 from trueness.calibration.drawn_labels import (
@@ -141,8 +141,8 @@ def reliability(
     level = _options.fraction(level, "level")
     replicates = _options.whole_number(replicates, "replicates", at_least=20)
     generator = _options.generator(rng)
-    at = _points(score, *_curve(pos, neg))
-    fitted = np.interp(at, score, _curve(pos, neg)[0])
+    at = _points(score, pool_violators(pos, neg)[1])
+    fitted = np.interp(at, score, isotonic_curve(pos, neg))
     squares = squared_rows(t) if fixed is None else _squares(fixed, pos, neg)
     rows = pooled_columns(score, [pos, neg, *(squares or ())])
     draws = fixed if fixed is not None else _draws(rows[1])
@@ -183,12 +183,6 @@ def _squares(fixed: FixedShare, pos: Array, neg: Array) -> tuple[Array, Array]:
     return pos * fixed.weights[0], neg * fixed.weights[1]
 
 
-def _curve(pos: Array, neg: Array) -> tuple[Floats, Array]:
-    """Give the isotonic value of every row, and where blocks start."""
-    share, start = pool_violators(pos, neg)
-    return np.repeat(share, np.diff(start)), start
-
-
 def _doubted(columns: list[Array]) -> Floats:
     """Give the isotonic value of every row, pure blocks taken by Laplace's rule."""
     pos, neg, *squares = columns
@@ -201,7 +195,7 @@ def _doubted(columns: list[Array]) -> Floats:
     return np.repeat(share, np.diff(start))
 
 
-def _points(score: Floats, fitted: Floats, start: Array) -> Floats:
+def _points(score: Floats, start: Array) -> Floats:
     if score.size <= _POINTS:
         return score
     ends = np.concatenate([start[:-1], start[1:] - 1])
@@ -225,5 +219,5 @@ def _redrawn(
         steps(labels, "Bootstrap", total=replicates, unit="samples")
     ):
         some = np.flatnonzero(pos + neg)
-        curves[k] = np.interp(at, score[some], _curve(pos[some], neg[some])[0])
+        curves[k] = np.interp(at, score[some], isotonic_curve(pos[some], neg[some]))
     return curves
