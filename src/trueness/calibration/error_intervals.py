@@ -43,10 +43,10 @@ Truth = Callable[[Floats, Array, Floats], Floats]
 # lower one alone of an error that is at most such a mean; of another error nothing
 Sides = tuple[Floats, Floats | None] | None
 Signs = Callable[[Floats, Array, Floats], Sequence[Sides]]
-# of the distances of a band's nearest and farthest curves from the scores, pointwise,
-# and of all that are likely at once: lower and upper ends (2, j) of errors; NaN for
-# those that have none
-Within = Callable[[Floats, Floats, Floats, Array], Floats]
+Band = tuple[Floats, Floats]  # the nearest and the farthest distance at each score
+# of a pointwise band, one of all scores at once and cases: lower and upper ends (2, j)
+# of errors; NaN for those that have none
+Within = Callable[[Band, Band, Array], Floats]
 METHOD = "likely curves"
 _DRAWS = 300  # likely curves that are looked at
 _TOGETHER = 500  # draws of labels that are looked at together
@@ -145,17 +145,17 @@ def _of_curves(
     return np.stack([low.min(axis=0), high.max(axis=0)]), added.max(axis=0)
 
 
-def _band(drawn: Floats, score: Floats, level: float) -> tuple[Floats, Floats, Floats]:
-    """How near and how far is the curve at each score, and how near at all at once?"""
+def _band(drawn: Floats, score: Floats, level: float) -> tuple[Band, Band]:
+    """How near and how far are curves from each score, one by one and all at once?"""
     low, high = np.quantile(drawn, [1 - level, level], axis=0)
-    farthest = np.maximum(high - score, score - low)
     middle, sd = drawn.mean(axis=0), drawn.std(axis=0) + 1e-12
-    reach = np.quantile((np.abs(drawn - middle) / sd).max(axis=1), level)
-    near, all_near = (
-        np.maximum(np.maximum(a - score, score - b), 0.0)
-        for a, b in ((low, high), (middle - reach * sd, middle + reach * sd))
-    )
-    return near, farthest, all_near
+    reach = np.quantile((np.abs(drawn - middle) / sd).max(axis=1), level) * sd
+    found = []
+    for a, b in ((low, high), (middle - reach, middle + reach)):
+        below, above = score - np.maximum(a, 0.0), np.minimum(b, 1.0) - score
+        near = np.maximum(np.maximum(-below, -above), 0.0)
+        found.append((near, np.maximum(below, above)))
+    return found[0], found[1]
 
 
 def signed_mean(

@@ -18,7 +18,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.records import Answer, Estimate
 from trueness.calibration.drawn_labels import pooled, probability_rows
-from trueness.calibration.error_intervals import error_estimates
+from trueness.calibration.error_intervals import Band, error_estimates
 from trueness.calibration.fixed_shares import fixed_share, noted, weighed
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
@@ -133,7 +133,7 @@ def calibration_index(
     replicates = _options.whole_number(replicates, "replicates", at_least=20)
     rows = pooled(score, pos, neg, _ROWS)
     values = _distances(*rows, span=span, points=_POINTS)
-    few = pooled(score, pos, neg, _FEWER[0])
+    few = _pooled_within(score, pos, neg, _FEWER[0])
     generator = _options.generator(rng)
     smoother = _smoother(few, span)
     statistic = partial(_drawn_distances, span=span, smoother=smoother)
@@ -148,6 +148,18 @@ def calibration_index(
         *noted(fixed),
     )
     return CalibrationIndex(ici, e50, e90, largest, span, notes)
+
+
+def _pooled_within(
+    score: Floats, pos: Array, neg: Array, most: int
+) -> tuple[Floats, Array, Array]:
+    """Pool rows but for the first and the last, where distances are often largest."""
+    if score.size <= most:
+        return score, pos, neg
+    inner = pooled(score[1:-1], pos[1:-1], neg[1:-1], most - 2)
+    whole = zip((score, pos, neg), inner, strict=True)
+    mean, up, down = (np.concatenate([x[:1], y, x[-1:]]) for x, y in whole)
+    return mean, up, down
 
 
 def _distances(
@@ -191,15 +203,15 @@ def _true_distances(
     return np.stack([_summary(np.abs(f - score), cases) for f in curves])
 
 
-def _within(near: Floats, far: Floats, all_near: Floats, cases: Array) -> Floats:
+def _within(pointwise: Band, at_once: Band, cases: Array) -> Floats:
     """Between which values do quantiles of the distance lie, of a curve in a band?"""
     ends = np.full((2, 4), np.nan)
-    for j, share in ((1, 0.5), (2, 0.9)):
-        for end, away, at in ((0, near, -_BEYOND), (1, far, _BEYOND)):
-            order = np.argsort(away)
-            upto = np.cumsum(cases[order], dtype=np.float64)
-            ends[end, j] = _quantile(away[order], upto, share + at)
-    ends[0, 3] = all_near.max()
+    for end, away, more in zip((0, 1), pointwise, (-_BEYOND, _BEYOND), strict=True):
+        order = np.argsort(away)
+        upto = np.cumsum(cases[order], dtype=np.float64)
+        for j, share in ((1, 0.5), (2, 0.9)):
+            ends[end, j] = _quantile(away[order], upto, share + more)
+        ends[end, 3] = at_once[end].max()
     return ends
 
 
