@@ -24,8 +24,8 @@ from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 
 # a band with 5 % of its curves beyond each end has the true curve beyond an end at
-# about 5 % of the scores
-_BEYOND = 0.05
+# about 5 % of the scores; a true distance of 0 is missed at both ends
+_BEYOND = -0.10, 0.05
 # rows that the curve is fitted to, and points at which it is; the bootstrap takes fewer
 _ROWS, _POINTS = 2000, 400
 _FEWER = 200, 50
@@ -206,7 +206,7 @@ def _true_distances(
 def _within(pointwise: Band, at_once: Band, cases: Array) -> Floats:
     """Between which values do quantiles of the distance lie, of a curve in a band?"""
     ends = np.full((2, 4), np.nan)
-    for end, away, more in zip((0, 1), pointwise, (-_BEYOND, _BEYOND), strict=True):
+    for end, away, more in zip((0, 1), pointwise, _BEYOND, strict=True):
         order = np.argsort(away)
         upto = np.cumsum(cases[order], dtype=np.float64)
         for j, share in ((1, 0.5), (2, 0.9)):
