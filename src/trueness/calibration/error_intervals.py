@@ -146,16 +146,28 @@ def _of_curves(
 
 
 def _band(drawn: Floats, score: Floats, level: float) -> tuple[Band, Band]:
-    """How near and how far are curves from each score, one by one and all at once?"""
-    low, high = np.quantile(drawn, [1 - level, level], axis=0)
+    """How near and how far are curves from each score, one by one and all at once?
+
+    One end of a band is too near or too far; but a curve on the scores is missed at
+    either, so each end of the band for near ones has half as many curves beyond.
+    """
+    tails = [(1 - level) / 2, (1 + level) / 2, 1 - level, level]
+    inner = np.quantile(drawn, tails, axis=0)
     middle, sd = drawn.mean(axis=0), drawn.std(axis=0) + 1e-12
     reach = np.quantile((np.abs(drawn - middle) / sd).max(axis=1), level) * sd
-    found = []
-    for a, b in ((low, high), (middle - reach, middle + reach)):
-        below, above = score - np.maximum(a, 0.0), np.minimum(b, 1.0) - score
-        near = np.maximum(np.maximum(-below, -above), 0.0)
-        found.append((near, np.maximum(below, above)))
-    return found[0], found[1]
+    outer = np.clip([middle - reach, middle + reach], 0.0, 1.0)
+    return (
+        (_near(score, inner[0], inner[1]), _far(score, inner[2], inner[3])),
+        (_near(score, outer[0], outer[1]), _far(score, outer[0], outer[1])),
+    )
+
+
+def _near(score: Floats, low: Floats, high: Floats) -> Floats:
+    return np.maximum(np.maximum(low - score, score - high), 0.0)
+
+
+def _far(score: Floats, low: Floats, high: Floats) -> Floats:
+    return np.maximum(score - low, high - score)
 
 
 def signed_mean(

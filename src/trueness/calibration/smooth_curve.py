@@ -23,8 +23,8 @@ from trueness.calibration.fixed_shares import fixed_share, noted, weighed
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 
-# a band with 5 % of its curves beyond each end has the true curve beyond an end at
-# about 5 % of the scores; a true distance of 0 is missed at both ends
+# a band has the true curve nearer or farther at about 5 % of the scores; for those on
+# the scores, which are alike, up to 10 % in most samples
 _BEYOND = -0.10, 0.05
 # rows that the curve is fitted to, and points at which it is; the bootstrap takes fewer
 _ROWS, _POINTS = 2000, 400
