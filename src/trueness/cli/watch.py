@@ -11,6 +11,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
 from trueness.cli._columns import Request, choose, one_score
 from trueness.cli._command import command
+from trueness.cli._fields import fields_of
 from trueness.cli._options import By, Label, Positive
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, table
 from trueness.cli._source import open_source
@@ -59,10 +60,13 @@ def watch(
     Example: trueness watch state.json sample:west_nile --label virus --score boosting
     --metric auc --at-least 0.7
     """
-    begin = (metric, threshold, at_least, at_most, near, baseline)
+    bound: dict[str, Any] = {"threshold": threshold, "near": near}
+    bound |= {"at_least": at_least, "at_most": at_most}
     source = open_source(file)
     with alone(state):  # two jobs at once must not lose what the other one counted
-        held = _held(state, begin) if state.exists() else None
+        held = None
+        if state.exists():
+            held = _held(state, (metric, baseline, *bound.values()))
         judges = list(judge or (held.judges if held is not None else ()))
         by = by or (held.by if held is not None else None)
         scores = [*judges] if judges else [] if score is None else [score]
@@ -88,34 +92,19 @@ def watch(
                     f"There is no watch in {state} yet. To begin one, add --metric "
                     f"recall --threshold 0.3 --at-least 0.9, for example."
                 )
-            old = None
             if baseline is not None:
-                old = tally(open_source(baseline).rows, **columns)
-            held = new_watch(
-                metric,
-                threshold=threshold,
-                at_least=at_least,
-                at_most=at_most,
-                near=near,
-                baseline=old,
-                margin=margin,
-                judges=judges or None,
-                by=by,
-            )
+                bound["baseline"] = tally(open_source(baseline).rows, **columns)
+            bound |= {"margin": margin, "judges": judges or None, "by": by}
+            held = new_watch(metric, **bound)
         t = count(source.rows, **columns)
         parts = t if by is None else count(source.rows, by=by, **columns)
-        before = held.looks
-        again = held.twin(parts) if name is None else None
-        if again not in (None, source.name):
-            raise InputError(
-                f"{source.name} has exactly the cases of the batch {again!r}, which "
-                f"was counted before. If these are other cases, add --name with a "
-                f"name of their own."
-            )
+        looks = held.looks
+        if name is None:
+            _not_a_copy(held.twin(parts), source.name)
         held.update(parts, name=name or source.name)
         held.save(state)
     request = Request(source, chosen, source.rows, 0.95, 0)
-    return _answer(held, before, about(request, t), cases_sentence(t))
+    return _answer(held, looks, about(request, t), cases_sentence(t))
 
 
 def _held(state: Path, begin: tuple[Any, ...]) -> Any:
@@ -128,6 +117,14 @@ def _held(state: Path, begin: tuple[Any, ...]) -> Any:
     return load_watch(state)
 
 
+def _not_a_copy(twin: str | None, name: str) -> None:
+    if twin not in (None, name):
+        raise InputError(
+            f"{name} has exactly the cases of the batch {twin!r}, which was counted "
+            f"before. If these are other cases, add --name with a name of their own."
+        )
+
+
 def _answer(held: Any, before: int, said: dict[str, Any], cases: str) -> CommandAnswer:
     counted = held.looks > before
     parts: list[Any] = [cases]
@@ -135,15 +132,11 @@ def _answer(held: Any, before: int, said: dict[str, Any], cases: str) -> Command
         parts.append("This batch was counted before, so nothing changed.")
     said_now = held.sentence()
     parts.append(f"{held.what}: {said_now}")
-    names = ("alarm", "since", "evidence", "looks")
-    result = {name: getattr(held, name) for name in names}
-    ends = ("value", "low", "high")
+    names, ends = ("alarm", "since", "evidence"), ("value", "low", "high")
+    result = fields_of(held, (*names, "looks"))
     result |= {name: getattr(held, name, None) for name in ends}
     grouped: dict[str, Any] = getattr(held, "groups", {})
-    result["groups"] = {
-        g: {name: getattr(w, name) for name in (*names[:3], *ends)}
-        for g, w in grouped.items()
-    }
+    result["groups"] = {g: fields_of(w, (*names, *ends)) for g, w in grouped.items()}
     if grouped:
         rows = [
             [g, "alarm" if w.alarm else "no alarm", w.value, w.low, w.high]
