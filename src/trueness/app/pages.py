@@ -180,18 +180,12 @@ def look(
 
 def operating(section: Section, slider: dict[str, Any]) -> str:
     """Write the section with the slider."""
-    texts = moving({})
-    texts["now"] = _texts(slider)
+    columns = {k: [v] for k, v in slider["now"].items()}
+    texts = moving({"models": [{"start": 0, "columns": columns}]})
     data = {k: v for k, v in slider.items() if k != "now"}
     return _render(
         "operating.html.j2", s=section, slider=slider, data=embedded(data), **texts
     )
-
-
-def _texts(slider: dict[str, Any]) -> dict[str, str]:
-    columns = {k: [v] for k, v in slider["now"].items()}
-    now: dict[str, str] = moving({"models": [{"start": 0, "columns": columns}]})["now"]
-    return now
 
 
 def section(

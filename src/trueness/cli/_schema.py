@@ -25,6 +25,7 @@ from trueness.cli import _fields
 from trueness.comparison.dominance import Dominance
 from trueness.comparison.results import Comparison, Pair
 from trueness.ensembles.crossfit import CombinerComparison
+from trueness.gates.verdicts import Verdict
 from trueness.nogold.combinations.records import Combination
 from trueness.nogold.dependence import Dependence
 from trueness.nogold.judges import Judge
@@ -336,20 +337,7 @@ RESULTS: dict[str, Schema] = {
         contract=text("the contract, as typed"),
         level=number("one minus the share of wrong verdicts on a bound"),
         adjust=text("how the number of requirements was allowed for"),
-        verdicts=several(
-            keys(
-                requirement=text("what was required"),
-                group=text("in which group"),
-                verdict=text("holds, fails or cannot tell yet"),
-                value=number("what was measured"),
-                low=number("lower one-sided limit"),
-                high=number("upper one-sided limit"),
-                bound=number("what it was compared with"),
-                cases=whole("the cases that count for it"),
-                more=whole("how many more such cases would be enough to decide"),
-                reason=text("why, in a sentence"),
-            )
-        ),
+        verdicts=several(of(Verdict)),
         notes=several(text("what was assumed")),
     ),
     "watch": keys(

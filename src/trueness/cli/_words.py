@@ -101,7 +101,7 @@ def for_the_shell(sentence: str, label: str | None = None) -> str:
     for pattern, instead in SENTENCES:
         text = re.sub(pattern, instead, text)
     text = re.sub(r"\bscores\[\d+\]=", "score=", text)
-    text = re.sub(r"\b([Pp])ass (?=[a-z_]+=)", lambda m: _case("type ", m[1]), text)
+    text = re.sub(r"\b([Pp])ass (?=[a-z_]+=)", _typed, text)
     text = _GIVEN.sub(_option, text)
     text = re.sub(
         rf"^({'|'.join(sorted(KNOWN))})(?= must\b)",
@@ -123,8 +123,8 @@ def noted(notes: Iterable[str]) -> list[str]:
     return [for_the_shell(note) for note in notes]
 
 
-def _case(word: str, first: str) -> str:
-    return word.capitalize() if first.isupper() else word
+def _typed(match: re.Match[str]) -> str:
+    return "Type " if match[1].isupper() else "type "
 
 
 def _option(match: re.Match[str]) -> str:

@@ -77,7 +77,9 @@ def calibrate(
         "calibrate",
         result,
         parts,
-        chart=lambda: door("plots").reliability(_crossed(found, t.map(fitted))),
+        chart=lambda: door("plots").reliability(
+            found.tally if found else t.map(fitted)
+        ),
         about=about(request, t),
     )
 
@@ -111,10 +113,6 @@ def _numbers_of(found: CalibrationGain | None) -> dict[str, Any]:
         "intercept": line and line.intercept,
         "folds": found.folds,
     }
-
-
-def _crossed(found: CalibrationGain | None, otherwise: Tally) -> Tally:
-    return otherwise if found is None else found.tally
 
 
 def _meaning(t: Tally, fitted: Map) -> list[list[float]]:

@@ -38,7 +38,8 @@ def compare(request: Request, cluster: Cluster = None) -> CommandAnswer:
     """
     with progress("Counting", unit=""):
         panel = count_panel(request)
-        groups = count_panel(request, by=True) if request.chosen.by else {}
+        held = count_panel(request, by=True) if request.chosen.by else {}
+        groups = {str(g): part for g, part in held.items()}
     with progress("Comparing", unit=""):
         whole = panel if cluster is None else count_clusters(request)
         together = None if cluster is None else whole
@@ -49,7 +50,7 @@ def compare(request: Request, cluster: Cluster = None) -> CommandAnswer:
         )
         result = _result(found, better)
         result["groups"] = {
-            g: f and _result(f, _dominance(groups_by_name(groups)[g], request))
+            g: f and _result(f, _dominance(groups[g], request))
             for g, f in by_group.items()
         }
     parts: list[Any] = [cases_sentence(panel), *_tables(found), *sentences(found)]
@@ -73,11 +74,6 @@ def compare(request: Request, cluster: Cluster = None) -> CommandAnswer:
         chart=lambda: door("plots").roc(panel),
         about=about(request, panel),
     )
-
-
-def groups_by_name(groups: dict[Any, Panel]) -> dict[str, Panel]:
-    """Name groups as they are shown."""
-    return {str(g): part for g, part in groups.items()}
 
 
 def _dominance(panel: Panel, request: Request) -> Pairs:

@@ -54,7 +54,9 @@ def leaves(
 
     with progress("Counting", unit=""):
         held = _count(request, request.rows)
-        groups = _by_group(request) if request.chosen.by else {}
+        by = request.chosen.by
+        parted = groups_of(request.rows, by) if by else ()
+        groups = {g: _count(request, rows) for g, rows in parted}
         found = judged(held)
         by_group = each_group(groups, judged)
     parts: list[Any] = [
@@ -108,11 +110,6 @@ def with_rules(found: LeafReport, request: Request, rule: str | None) -> LeafRep
     said = [rules.get(n) for n in found.node.tolist()]
     texts = np.array(["" if r is None else str(r) for r in said], dtype=object)
     return replace(found, rule=texts)
-
-
-def _by_group(request: Request) -> dict[Any, Leaves]:
-    parts = groups_of(request.rows, str(request.chosen.by))
-    return {g: _count(request, rows) for g, rows in parts}
 
 
 def _result(r: LeafReport) -> dict[str, Any]:

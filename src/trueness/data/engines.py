@@ -255,8 +255,10 @@ def _weight_sums() -> list[Any]:
 
 def _weights_of(found: Any, name: str, each: Any) -> Weights | None:
     """Read the sums that an engine made; None where every weight is one."""
+    import narwhals as nw
+
     total, square, least, most = (
-        found[k].cast(_float64()).fill_null(np.nan).to_numpy()
+        found[k].cast(nw.Float64).fill_null(np.nan).to_numpy()
         for k in ("weights", "squares", "least", "most")
     )
     lost = found["cases"].to_numpy() - found["given"].to_numpy()
@@ -271,12 +273,6 @@ def _weights_of(found: Any, name: str, each: Any) -> Weights | None:
         return None
     times = 1 if each is None else _columns.whole_counts(column(each, "count"), "count")
     return Weights(total * times, square * times)
-
-
-def _float64() -> Any:
-    import narwhals as nw
-
-    return nw.Float64
 
 
 def chosen_by(value: Any, edges: Any, pieces: Sequence[Any]) -> Any:

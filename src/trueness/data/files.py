@@ -245,11 +245,11 @@ def _opened(
     files = [file for place in places for file in _files(place)]
     kinds = {f: _format(f) for f in files}
     wrong = [f for f, kind in kinds.items() if kind is None]
-    if wrong or len(set(kinds.values())) > 1:
+    one_each = list({kind: file for file, kind in kinds.items()}.values())
+    if wrong or len(one_each) > 1:
         raise InputError(
             f"scan needs files of one kind, {listing(_FORMATS, 9)}, perhaps "
-            f"with {' or '.join(_COMPRESSED)}; found "
-            f"{listing(wrong or _one_each(kinds))}."
+            f"with {' or '.join(_COMPRESSED)}; found {listing(wrong or one_each)}."
         )
     kind = str(kinds[files[0]])
     _as_named(files, kind)
@@ -280,10 +280,6 @@ def _literal(file: str) -> str:
         return file
     here = os.path.join(".", file) if file.startswith("~") else file
     return re.sub(r"[*?\[]", r"[\g<0>]", here)
-
-
-def _one_each(kinds: Mapping[str, Any]) -> list[str]:
-    return list({kind: file for file, kind in kinds.items()}.values())
 
 
 def _files(place: str) -> list[str]:
@@ -472,7 +468,7 @@ def _json(connection: Any, files: list[str], union_by_name: bool) -> Any:
 
 def _database(place: str) -> str | None:
     """Which kind of database is this? None when it is a file of data."""
-    if _is_sqlite(place):
+    if _begins(place).startswith(b"SQLite format 3"):  # whatever it is called
         return "sqlite"
     scheme = place.split("://")[0] if "://" in place else ""
     return _DATABASES.get(scheme) or _DATABASES.get(os.path.splitext(place)[1])
@@ -489,11 +485,6 @@ def is_data(path: Path) -> bool:
         return any(sign in head.partition(b"\n")[0] for sign in b",;|\t")
     # what Trueness has written itself names its format at the beginning
     return bool(head) and not (b'"format"' in head or b'"trueness"' in head)
-
-
-def _is_sqlite(place: str) -> bool:
-    """Does this file begin as those of SQLite do, whatever it is called?"""
-    return _begins(place).startswith(b"SQLite format 3")
 
 
 def _begins(place: str) -> bytes:

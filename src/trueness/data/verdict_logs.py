@@ -240,7 +240,11 @@ _LONG = 200  # letters of a note that can be a label or a group
 
 def _inspect(file: str) -> Iterator[Row]:
     """Read a log of Inspect: eval.model, and id, epoch, scores, metadata of samples."""
-    head, samples = _eval(file) if file.lower().endswith(".eval") else _of_json(file)
+    if file.lower().endswith(".eval"):
+        head, samples = _eval(file)
+    else:
+        held = _json(file)
+        head, samples = held.get("eval") or {}, held.get("samples") or []
     system = str(head.get("model") or "")
     for s in samples:
         item = str(s.get("id"))
@@ -255,11 +259,6 @@ def _inspect(file: str) -> Iterator[Row]:
                 said[name] = value
         noted = {TASK: head.get("task"), **_plain(s.get("metadata"), "metadata.")}
         yield Row(item, system, said, noted)
-
-
-def _of_json(file: str) -> tuple[dict[str, Any], list[Any]]:
-    held = _json(file)
-    return held.get("eval") or {}, held.get("samples") or []
 
 
 def _eval(file: str) -> tuple[dict[str, Any], list[Any]]:

@@ -37,6 +37,7 @@ class Verdict(Record):
     group : str
         The group, or empty.
     verdict : {"holds", "fails", "cannot tell yet"}
+        Whether it holds.
     value : float
         The measured value.
     low, high : float

@@ -247,7 +247,10 @@ def _counted(lib: Library, scores: Any, is_pos: Any, known: Any, kind: str) -> T
     for counts in total.reshape(3, -1):
         at = np.flatnonzero(counts)
         parts.append((at - 2**15, counts[at]))
-    _check_finite(parts, kind)
+    low, high = ends(kind)
+    bad = sum(int(c[(k < low) | (k > high)].sum()) for k, c in parts)
+    if bad:
+        _refuse(bad)
     return _host_tally(parts, kind)
 
 
@@ -286,13 +289,6 @@ def _few(x: DeviceTally) -> Tally | None:
         counts = np.diff(np.append(at, x.lib.size(part))).astype(np.int64)
         counted.append((x.lib.host(x.lib.picked(part, at)), counts))
     return _host_tally(counted, x.kind)
-
-
-def _check_finite(parts: list[tuple[Any, Ints]], kind: str) -> None:
-    low, high = ends(kind)
-    bad = sum(int(c[(k < low) | (k > high)].sum()) for k, c in parts)
-    if bad:
-        _refuse(bad)
 
 
 def _refuse(bad: int) -> None:

@@ -46,17 +46,14 @@ def layers(figure: Curves) -> list[Any]:
     """Give bands, guides and lines, the lines on top."""
     named = [line.name for line in figure.guides if line.name]
     how = _told_apart(figure, named) if named else {}
-    found = [bands(figure).encode(**_only(how, "color"))] if figure.bands else []
+    coloured = {k: v for k, v in how.items() if k == "color"}
+    found = [bands(figure).encode(**coloured)] if figure.bands else []
     for line in figure.guides:
         if line.name:
             found.append(lines([line], figure.x, figure.y).encode(**how))
         else:
             found.append(straight(line, figure.x, figure.y))
     return [*found, lines(figure.lines, figure.x, figure.y).encode(**how)]
-
-
-def _only(how: dict[str, Any], name: str) -> dict[str, Any]:
-    return {k: v for k, v in how.items() if k == name}
 
 
 def _told_apart(figure: Curves, named: Sequence[str]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from trueness._core.checks.errors import InputError
-from trueness._core.figures import Axis, Bars, Crosses, Curves, Intervals, Line, Matrix
+from trueness._core.figures import Axis, Bars, Crosses, Curves, Intervals, Matrix
 
 GREY, SHADE = "0.45", 0.2
 DASHES = ("--", ":", "-.")
@@ -55,12 +55,9 @@ def _curves(ax: Axes, figure: Curves) -> None:
         ax.fill_between(band[x], band["low"], band["high"], linewidth=0, **shade)
     _axis(ax, "x", figure.x)
     _axis(ax, "y", figure.y)
-    if _has_names([*figure.lines, *figure.guides]):
+    named = {line.name for line in (*figure.lines, *figure.guides) if line.name}
+    if len(named) > 1:
         ax.legend()
-
-
-def _has_names(lines: list[Line]) -> bool:
-    return len({line.name for line in lines if line.name}) > 1
 
 
 def _axis(ax: Axes, side: str, axis: Axis) -> None:
