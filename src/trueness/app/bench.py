@@ -128,20 +128,16 @@ def _verdicts(file: Filed, asked: Asked, chosen: Chosen) -> Counted:
         return Counted(request, count_panel(request), systems, {"item": item})
 
 
-def _columns(chosen: Chosen) -> dict[str, Any]:
-    return {"label": chosen.label, "positive": chosen.positive, "count": chosen.count}
-
-
 def _leaves(request: Request) -> Any:
     chosen = request.chosen
-    return frames.leaves(request.rows, node=chosen.scores[0], **_columns(chosen))
+    return frames.leaves(request.rows, node=chosen.scores[0], **chosen.words)
 
 
 def _binned(request: Request) -> dict[str, Tally]:
     """Count each score by itself, so that memory is bounded whatever the rows."""
     chosen = request.chosen
     return {
-        score: frames.tally(request.rows, score=score, at_most=BINS, **_columns(chosen))
+        score: frames.tally(request.rows, score=score, at_most=BINS, **chosen.words)
         for score in chosen.scores
     }
 
@@ -155,7 +151,7 @@ def _binned_groups(request: Request) -> Mapping[Any, Tally] | None:
         score=chosen.scores[0],
         by=chosen.by,
         at_most=BINS // 10,
-        **_columns(chosen),
+        **chosen.words,
     )
     return found
 

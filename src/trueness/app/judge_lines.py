@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from trueness.app.asked import Asked, wide_table
 from trueness.app.shelf import Filed
@@ -42,10 +41,7 @@ def judge_lines(asked: Asked, chosen: Chosen, file: Filed) -> str:
     lines, item = _rows(asked, chosen, file), _item(asked, chosen, file)
     if file.judges:
         heads.insert(0, "import duckdb")
-    given: dict[str, Any] = {
-        k: getattr(chosen, k) for k in ("label", "positive", "count")
-    }
-    columns = "".join(f", {k}={v!r}" for k, v in given.items() if v is not None)
+    columns = "".join(f", {k}={v!r}" for k, v in chosen.words.items())
     level = "" if asked.level == 0.95 else f", level={asked.level:g}"
     how = f", labelled={asked.labelled!r}" if chosen.label else ""
     names = list(chosen.scores)

@@ -130,9 +130,7 @@ def combines(asked: Asked) -> bool:
 def _python(asked: Asked, chosen: Chosen, file: Filed) -> str:
     """Write a few lines of Python: the counts, the threshold, the report."""
     typed = file.typed
-    names = ("label", "positive", "count", "weight")
-    given = {k: getattr(chosen, k) for k in names}
-    columns = "".join(f", {k}={v!r}" for k, v in given.items() if v is not None)
+    columns = "".join(f", {k}={v!r}" for k, v in chosen.words.items())
     lines = ["import trueness", "", f"rows = {opened_line(typed)}"]
     if asked.rule not in (None, NOTHING):
         lines.insert(0, "import dataclasses\n")

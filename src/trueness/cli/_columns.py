@@ -44,6 +44,13 @@ class Chosen:
     cluster: str | None = None
     weight: str | None = None
 
+    @property
+    def words(self) -> dict[str, Any]:
+        """Give what the library needs to know beside the scores, word by word."""
+        names = ("label", "positive", "count", "weight")
+        given = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in given.items() if value is not None}
+
 
 @final
 @dataclass(frozen=True)
@@ -306,28 +313,14 @@ def count_panel(request: Request, by: bool = False) -> Any:
 def _count(how: Callable[..., Any], request: Request, by: bool, **columns: Any) -> Any:
     chosen = request.chosen
     with naming(chosen):
-        return how(
-            request.rows,
-            label=chosen.label,
-            positive=chosen.positive,
-            count=chosen.count,
-            weight=chosen.weight,
-            by=chosen.by if by else None,
-            **columns,
-        )
+        groups = chosen.by if by else None
+        return how(request.rows, **chosen.words, by=groups, **columns)
 
 
 def count_clusters(request: Request) -> Panel:
     """Count all scores together, with the number of the cluster as one more output."""
     chosen = request.chosen
-    words = {
-        "label": chosen.label,
-        "scores": list(chosen.scores),
-        "positive": chosen.positive,
-        "count": chosen.count,
-        "weight": chosen.weight,
-    }
-    given = {k: v for k, v in words.items() if v is not None}
+    given = {**chosen.words, "scores": list(chosen.scores)}
     with naming(chosen):
         found = clustered("trueness", "panel", (request.rows,), given, chosen.cluster)
     panel: Panel = found[0][1]

@@ -82,13 +82,7 @@ def leaves(
 def _count(request: Request, rows: Any) -> Leaves:
     chosen = request.chosen
     with naming(chosen):
-        return frames.leaves(
-            rows,
-            node=chosen.scores[0],
-            label=chosen.label,
-            positive=chosen.positive,
-            count=chosen.count,
-        )
+        return frames.leaves(rows, node=chosen.scores[0], **chosen.words)
 
 
 def with_rules(found: LeafReport, request: Request, rule: str | None) -> LeafReport:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -55,18 +55,20 @@ def meaning(m: Model, options: ReportOptions) -> Meaning | None:
         return None
     t, level, rng = m.tally, options.level, options.rng
     count = t.neg + t.pos
-    few: dict[str, Any] = (
-        {} if options.replicates else {"replicates": FEW}
-    )  # for a first look
     return Meaning(
         m.name,
-        reliability(t, level=level, rng=rng, **few),
+        reliability(t, level=level, rng=rng, **_replicates(options)),
         brier(t, level=level, replicates=FEW, rng=rng),
         log_loss(t, level=level, replicates=FEW, rng=rng),
         math.nan if t.weighted else calibration_test(t).p_value,
         float(t.score @ count / count.sum()),
         t.prevalence,
     )
+
+
+def _replicates(options: ReportOptions) -> dict[str, Any]:
+    """Draw few samples for a first look."""
+    return {} if options.replicates else {"replicates": FEW}
 
 
 def figure(models: Sequence[Model], found: Sequence[Meaning | None]) -> Figure | None:
