@@ -103,13 +103,21 @@ class Findings:
             ),
         )
 
-    def several(self) -> Panel | None:
-        """Give the panel, where there are several classifiers on the same cases."""
-        paired = isinstance(self.data, Panel) and len(self.data.names) > 1
-        return self.data if paired and isinstance(self.data, Panel) else None
-
 
 Asked = Callable[[Findings], Section | None]
+
+
+def _of_several(
+    section: Callable[[Panel, list[Model], ReportOptions], Section | None],
+) -> Asked:
+    """Ask where there are several classifiers on the same cases."""
+
+    def ask(f: Findings) -> Section | None:
+        if not isinstance(f.data, Panel) or len(f.data.names) < 2:
+            return None
+        return section(f.data, f.models, f.options)
+
+    return ask
 
 
 def _threshold(f: Findings) -> Section:
@@ -117,28 +125,8 @@ def _threshold(f: Findings) -> Section:
     return threshold.section(f.models, drawn, f.checked, f.options, f.once)
 
 
-def _comparison(f: Findings) -> Section | None:
-    panel = f.several()
-    return None if panel is None else comparison.section(panel, f.models, f.options)
-
-
-def _ensembles(f: Findings) -> Section | None:
-    panel = f.several()
-    return None if panel is None else ensembles.section(panel, f.models, f.options)
-
-
 def _groups(f: Findings) -> Section | None:
     return comparison.groups(f.groups, f.models[0], f.options) if f.groups else None
-
-
-def _decision(f: Findings) -> Section | None:
-    panel = f.several()
-    return None if panel is None else decisions.classifiers(panel, f.models, f.options)
-
-
-def _group_cuts(f: Findings) -> Section | None:
-    groups = f.groups or {}
-    return decisions.group_cuts(groups, f.models[0], f.options)
 
 
 # one line a section, in the order of the page; None where there is nothing to show
@@ -148,11 +136,13 @@ SECTIONS: Mapping[str, Asked] = {
     "scale": lambda f: scale.section(f.models[0], f.options),
     "zones": lambda f: decisions.two_cuts(f.models[0], f.options),
     "prevalence": lambda f: decisions.prevalences(f.models[0], f.options),
-    "comparison": _comparison,
-    "decision": _decision,
-    "ensembles": _ensembles,
+    "comparison": _of_several(comparison.section),
+    "decision": _of_several(decisions.classifiers),
+    "ensembles": _of_several(ensembles.section),
     "groups": _groups,
-    "group-cuts": _group_cuts,
+    "group-cuts": lambda f: decisions.group_cuts(
+        f.groups or {}, f.models[0], f.options
+    ),
     "calibration": lambda f: calibration.section(f.models, f.meanings),
     "calibrated": lambda f: calibrated.section(f.models, f.options),
     "planning": lambda f: planning.section(f.models, f.options),
