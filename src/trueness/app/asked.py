@@ -29,9 +29,8 @@ from trueness.cli._columns import (
 )
 from trueness.cli._options import read_share
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source
-from trueness.cli._verdicts import known
+from trueness.cli._verdicts import as_wide, guess_judges, known, request_of
 from trueness.cli._words import for_the_shell
-from trueness.cli.judge import as_wide, guess_judges, request_of
 from trueness.cli.leaves import NODE_NAMES, guess_node
 from trueness.cli.nogold import guess_votes
 from trueness.data.engines import quoted

@@ -19,7 +19,8 @@ from trueness._core.progress import progress
 from trueness.app.asked import NOTHING, WEIGHS_ONE, Asked, in_page, wide_table
 from trueness.app.shelf import Filed
 from trueness.cli._columns import Chosen, Request, count_panel, with_verdicts
-from trueness.cli.judge import ALL, compared_of, for_verdicts, rates_of
+from trueness.cli._verdicts import for_verdicts
+from trueness.cli.judge import ALL, compared_of, rates_of
 from trueness.cli.leaves import with_rules
 from trueness.counts.values import Panel, Tally
 from trueness.data import frames

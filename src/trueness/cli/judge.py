@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.checks.options import choice, fraction
 from trueness._core.doors import door
 from trueness._core.numbers import counted
 from trueness._core.progress import progress
 from trueness._core.records import Estimate, shown
-from trueness.cli._columns import Request, choose, count_panel, with_verdicts
+from trueness.cli._columns import Request, count_panel, with_verdicts
 from trueness.cli._command import command
 from trueness.cli._fields import RATE, fields_of
 from trueness.cli._options import Count, File, Label, Level, Positive, Seed, Yes
 from trueness.cli._shell import CommandAnswer, about, each_group, say, table
-from trueness.cli._source import Source, names_of
 from trueness.cli._verdicts import (
+    as_wide,
     first_twice,
-    in_log,
-    known,
+    for_verdicts,
     numbered,
     open_verdicts,
-    widened,
-    with_labels,
+    request_of,
 )
 from trueness.cli._words import for_the_shell
 from trueness.cli.report import command_line, write_page
 from trueness.counts.values import Panel
-from trueness.data.engines import quoted
 from trueness.nogold.figures import raw_rate
 from trueness.nogold.label_plans import plan_labels
 from trueness.nogold.rate import LABELLED, Rate, prevalence
@@ -134,116 +131,6 @@ def judge(
         _parts(rates, compared, plans),
         chart=lambda: _chart(rates),
         about=about(request, panel),
-    )
-
-
-def as_wide(
-    source: Source,
-    of_log: tuple[str, ...],
-    judge: Sequence[str] | None,
-    verdict: str | None,
-    item: str | None,
-    system: str | None,
-    label: str | None,
-    labels: str | None = None,
-) -> tuple[Source, tuple[str, ...], str | None, str | None]:
-    """Make a wide table: a row per answer, a column per judge; name them, too."""
-    if of_log:
-        item = item or in_log(source, "item")
-        system = system or in_log(source, "system")
-    known(source, item, "--item")
-    known(source, system, "--system")
-    named = tuple(judge or of_log)
-    if verdict is not None:
-        known(source, verdict, "--verdict")
-        if len(named) != 1 or item is None:
-            raise InputError(
-                "--verdict is for a table with a row per verdict, which needs --item "
-                "COLUMN and one --judge COLUMN with the names of the judges."
-            )
-        source, named = widened(
-            source,
-            judge=str(known(source, named[0], "--judge")),
-            verdict=verdict,
-            item=item,
-            system=system,
-            label=None if labels else known(source, label, "--label"),
-        )
-    if labels is not None:
-        if item is None or label is None:
-            raise InputError("--labels needs --item COLUMN and --label COLUMN.")
-        source = with_labels(source, labels, item=item, system=system, label=label)
-    return source, named, item, system
-
-
-def request_of(
-    source: Source,
-    named: tuple[str, ...],
-    label: str | None,
-    positive: str | None,
-    count: str | None,
-    system: str | None,
-    level: float,
-    seed: int,
-) -> Request:
-    """Which columns hold verdicts and labels, and which value means yes?"""
-    known(source, label, "--label")
-    if system is not None:
-        _all_named(source, system)
-    if label is not None and source.types[label] != "VARCHAR":
-        positive = positive if _is_value(source, label, positive) else None
-    chosen = choose(
-        source,
-        option="judge",
-        scores=named,
-        guess=guess_judges,
-        label=label,
-        positive=positive if label is not None else None,
-        count=count,
-        by=system,
-        needs_label=False,
-    )
-    if chosen.guessed:
-        say(f"Using {' and '.join(chosen.guessed)}: no other column fits.")
-    rows = source.rows
-    return Request(source, chosen, rows, level, seed)
-
-
-def _all_named(source: Source, system: str) -> None:
-    gone = f"count_if({quoted(system)} IS NULL), count(*)"
-    ((lost, n),) = source.rows.aggregate(gone).fetchall()
-    if lost:
-        raise InputError(
-            f"--system must name a system for every answer; column {system!r} is empty "
-            f"in {lost:,} of {n:,} rows."
-        )
-
-
-def for_verdicts(request: Request, yes: str | None) -> str | None:
-    """Is the word for yes one of the verdicts, or of the labels only?"""
-    source, chosen = request.source, request.chosen
-    words = any(source.types[c] == "VARCHAR" for c in chosen.scores)
-    if words or chosen.label is None or not _is_value(source, chosen.label, yes):
-        return yes
-    return None
-
-
-def _is_value(source: Source, label: str, positive: str | None) -> bool:
-    """Is the word for yes a value of a label that holds numbers or truth values?"""
-    return positive is not None and any(
-        str(v).lower() == positive.lower() for v in source.distinct(label, 2)
-    )
-
-
-def guess_judges(source: Source, taken: set[str | None]) -> tuple[str, ...]:
-    """Take every other column when all of them hold 0 and 1 only."""
-    free = [c for c in source.types if c not in taken]
-    binary = [c for c in free if all(v in (0, 1) for v in source.distinct(c, 2))]
-    if free and binary == free:
-        return tuple(free)
-    raise InputError(
-        "Which columns hold the verdicts of judges? Type --judge NAME for each. This "
-        f"file has the columns {names_of(source.types)}."
     )
 
 
