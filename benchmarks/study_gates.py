@@ -130,27 +130,40 @@ PRECISIONS = (  # cases, prevalence, AUC, law, spread of positives, levels of sc
 )
 
 
+def curve(law, auc, spread, levels):
+    """The true and false positive rates, with as many corners as scores have levels."""
+    tpr, fpr, _ = law(auc, spread)
+    if levels:
+        at = np.searchsorted(fpr + tpr, 2 * np.arange(1, levels) / levels)
+        tpr, fpr = (np.array([0, *x[at], 1]) for x in (tpr, fpr))
+    return tpr, fpr
+
+
+def ends(replicates, rng, cases, rates, truth, ask):
+    """How often does either one-sided limit err, and does the interval hold?"""
+    (n, prevalence), (tpr, fpr) = cases, rates
+    said = np.zeros((replicates, 3))
+    for k in range(replicates):
+        y = rng.random(n) < prevalence
+        u = rng.random(n)
+        score = -np.where(y, np.searchsorted(tpr, u), np.searchsorted(fpr, u))
+        t = trueness.tally(y * 1, score)
+        one, two = (ask(t, level=q) for q in (0.9, 0.95))
+        said[k] = one.low > truth, one.high < truth, two.low <= truth <= two.high
+    return " | ".join(f"{r:.3f}" for r in said.mean(axis=0))
+
+
 def precisions(replicates, rng):
     """Average precision on its bound, over laws, tails and ties; both ends."""
     for n, prevalence, auc, law, spread, levels in PRECISIONS:
-        tpr, fpr, _ = law(auc, spread)
-        if levels:  # the scores fall into as many levels: the curve has these corners
-            at = np.searchsorted(fpr + tpr, 2 * np.arange(1, levels) / levels)
-            tpr, fpr = (np.array([0, *x[at], 1]) for x in (tpr, fpr))
+        tpr, fpr = curve(law, auc, spread, levels)
         tp, fp = prevalence * tpr, (1 - prevalence) * fpr
         with np.errstate(invalid="ignore"):
             purity = np.nan_to_num(tp / (tp + fp), nan=1.0)
         middle = purity[1:] if levels else 0.5 * (purity[1:] + purity[:-1])
         truth = np.diff(tpr) @ middle
-        said = np.zeros((replicates, 3))
-        for k in range(replicates):
-            y = rng.random(n) < prevalence
-            u = rng.random(n)
-            score = -np.where(y, np.searchsorted(tpr, u), np.searchsorted(fpr, u))
-            t = trueness.tally(y * 1, score)
-            one, two = (trueness.average_precision(t, level=q) for q in (0.9, 0.95))
-            said[k] = one.low > truth, one.high < truth, two.low <= truth <= two.high
-        row = " | ".join(f"{r:.3f}" for r in said.mean(axis=0))
+        asked = (n, prevalence), (tpr, fpr), truth, trueness.average_precision
+        row = ends(replicates, rng, *asked)
         name = f"{law.__name__[:6]}, {levels} levels" if levels else law.__name__[:6]
         print(f"| {n} | {prevalence:.0%} | {auc}, {name} | {truth:.2f} | {row} |")
 
@@ -197,20 +210,39 @@ def gaps(replicates, rng):
 WORDS = ("holds", "fails")
 
 
+PARTIALS = (  # cases, prevalence, AUC, law, spread, levels, to which rate
+    (100, 0.5, 0.85, normal_tails, 1.0, None, 0.2),
+    (150, 0.3, 0.95, normal_tails, 1.0, None, 0.1),
+    (200, 0.5, 0.9, normal_tails, 1.0, None, 0.1),
+    (200, 0.1, 0.85, normal_tails, 1.0, None, 0.1),
+    (250, 0.6, 0.9, normal_tails, 1.5, None, 0.05),
+    (250, 0.4, 0.75, skewed_tails, 1.0, None, 0.15),
+    (300, 0.2, 0.9, normal_tails, 1.0, 10, 0.1),
+    (400, 0.05, 0.8, normal_tails, 1.0, None, 0.3),
+    (600, 0.3, 0.97, skewed_tails, 1.0, None, 0.1),
+    (1000, 0.2, 0.7, normal_tails, 1.0, None, 0.1),
+    (1000, 0.05, 0.92, normal_tails, 0.7, None, 0.02),
+)
+
+
 def partial(replicates, rng):
-    """The partial AUC to a false positive rate of .1, scaled from .5 to 1."""
-    for n, prevalence, area in (
-        (200, 0.2, 0.8),
-        (200, 0.5, 0.9),
-        (1000, 0.1, 0.8),
-        (1000, 0.3, 0.95),
-    ):
-        gap = np.sqrt(2) * PHI.inv_cdf(area)
-        under = integrate.quad(lambda f, g=gap: PHI.cdf(g + PHI.inv_cdf(f)), 0, 0.1)[0]
-        true = 0.5 * (1 + (under - 0.005) / (0.1 - 0.005))  # McClish (1989)
-        asked = [f"partial_auc >= {true:.12f}"]
-        said = [called(rng, n, prevalence, gap, asked) for _ in range(replicates)]
-        rows(n, prevalence, [f"partial AUC, AUC {area}"], np.array(said))
+    """The partial AUC on its bound, scaled from .5 to 1 (McClish 1989); both ends."""
+    for n, prevalence, auc, law, spread, levels, to in PARTIALS:
+        tpr, fpr = curve(law, auc, spread, levels)
+        f = np.linspace(0, to, 100_001)
+        under = np.trapezoid(np.interp(f, fpr, tpr), f)
+        truth = 0.5 * (1 + (under - to**2 / 2) / (to - to**2 / 2))
+
+        def ask(t, level, to=to):
+            return trueness.partial_auc(t, fpr=(0, to), corrected=True, level=level)
+
+        row = ends(replicates, rng, (n, prevalence), (tpr, fpr), truth, ask)
+        name = f"{law.__name__[:6]}, {levels} levels" if levels else law.__name__[:6]
+        print(
+            f"| {n} | {prevalence:.0%} | {auc}, {name}, {spread} | to {to} | "
+            f"{truth:.2f} | {row} |",
+            flush=True,
+        )
 
 
 def weights(replicates, rng):

@@ -81,7 +81,7 @@ def test_chance_and_ideal_on_mcclishs_scale():
         assert area(ideal, **part, corrected=True) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("method", ["bca", "bootstrap", "normal"])
+@pytest.mark.parametrize("method", ["logit", "bca", "bootstrap", "normal"])
 def test_intervals_cover_a_partial_area(rng, method):
     f = np.linspace(0, 0.3, 20_001)
     G = trueness.binormal(1, 1.2)
@@ -92,6 +92,24 @@ def test_intervals_cover_a_partial_area(rng, method):
         a = trueness.partial_auc(t, fpr=(0, 0.3), method=method, rng=k, replicates=200)
         hits += a.low <= truth <= a.high
     assert hits >= 67  # 0.95 of 80 is 76; four errors below
+
+
+def test_the_error_of_a_partial_area_is_that_of_leaving_cases_out(rng):
+    y = np.repeat([1, 0], [9, 14])
+    s = np.round(rng.normal(size=y.size) + y, 1)
+
+    def area(keep):
+        t = trueness.tally(y[keep], s[keep])
+        return trueness.partial_auc(t, fpr=(0, 0.4), replicates=100).value
+
+    variance = 0.0
+    for k in (1, 0):
+        own = np.flatnonzero(y == k)
+        left = np.array([area(np.arange(y.size) != i) for i in own])
+        variance += (own.size - 1) / own.size * np.sum((left - left.mean()) ** 2)
+    found = trueness.partial_auc(trueness.tally(y, s), fpr=(0, 0.4))
+    assert found.sd == pytest.approx(np.sqrt(variance))
+    assert found.method == "logit"
 
 
 def test_average_precision_by_hand():
@@ -209,11 +227,10 @@ CORNERS = {
 @pytest.mark.parametrize("method", ["bca", "bootstrap", "normal", "logit"])
 def test_corners_have_width(corner, method):
     t = CORNERS[corner]
-    answers = [trueness.average_precision(t, method=method, replicates=200)]
-    if method != "logit":
-        answers.append(
-            trueness.partial_auc(t, fpr=(0, 0.5), method=method, replicates=200)
-        )
+    answers = [
+        trueness.average_precision(t, method=method, replicates=200),
+        trueness.partial_auc(t, fpr=(0, 0.5), method=method, replicates=200),
+    ]
     for a in answers:
         assert a.low < a.high
         assert a.low <= a.value <= a.high

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -18,13 +17,14 @@ from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.counts.weights import remark
-from trueness.ranking.auc_intervals import logit_ends, student_quantile
 from trueness.ranking.resampled_intervals import (
     METHODS,
     Resampling,
+    SkewedSpread,
     checked,
     from_changes,
     resampled,
+    skewed,
     unseen,
 )
 
@@ -127,48 +127,10 @@ def _average_precisions(neg: Array, pos: Array, share: float | None) -> Floats:
 
 
 def _by_jackknife(t: Tally, odds: float, asked: Resampling) -> Estimate:
-    r"""Make the interval on the logit scale, about the value less its bias.
-
-    With :math:`T = (g(\hat\theta) - g(\theta)) / \hat s_g`, the upper end of level
-    :math:`\alpha` that errs by :math:`O(1/n)` and not :math:`O(1/\sqrt n)` lies at
-
-    .. math:: g(\hat\theta) + \hat s_g \{z + (a + c) + (2a + c_g) z^2\}
-
-    DiCiccio and Efron (1996), sec. 4: a is the acceleration, c the curvature of AP in
-    the direction of the changes that single cases make, and :math:`c_g = c + s g''/2g'`
-    that of its logit. The bias is taken off before.
-    """
+    """Make the interval on the logit scale, about the value less its bias."""
     if min(t.n_pos, t.n_neg) < 2:
         return unseen(t, asked, asked.value(t), "logit", math.nan)
-    s = _left_out(t, odds, fixed=asked.stratified)
-    if not s.sd > 1e-12 or s.value >= 1:
-        return unseen(t, asked, s.value, "logit", s.sd)
-    centre = min(max(s.value - s.bias, 1e-3 * s.value), 1 - 1e-3 * (1 - s.value))
-    bend = -0.5 * s.sd * (1 - 2 * centre) / (centre * (1 - centre))  # of the logit
-    # beyond a half the expansion says nothing: few cases, and nearly all alike
-    shift, skew = np.clip([s.a + s.c, 2 * s.a + s.c + bend], -0.5, 0.5)
-    z = NormalDist().inv_cdf((1 + asked.level) / 2)
-    quantile, sd = float(student_quantile(s.df, asked.level)), math.hypot(s.sd, s.bias)
-    low, _ = logit_ends(centre, sd, quantile * _stretch(-skew * z) - shift)
-    _, high = logit_ends(centre, sd, quantile * _stretch(skew * z) + shift)
-    low, high = min(low, s.value), max(high, s.value)
-    return Estimate(s.value, low, high, asked.level, "logit", s.sd)
-
-
-def _stretch(x: float) -> float:
-    """Give 1 + x to first order, so that z times it grows with z for either sign."""
-    return 1 + x if x >= 0 else 1 / (1 - x)
-
-
-class _PrecisionSpread(NamedTuple):
-    """AP, how far other samples would be from it, and how lopsided they are."""
-
-    value: float
-    sd: float
-    bias: float
-    a: float  # acceleration: a sixth of the skewness of the changes
-    c: float  # curvature of AP in the direction of the changes
-    df: float
+    return skewed(t, asked, _left_out(t, odds, fixed=asked.stratified), "logit")
 
 
 class _Walk(NamedTuple):
@@ -197,7 +159,7 @@ def _walk(t: Tally, odds: Floats) -> Iterator[_Walk]:
         yield _Walk(pos, neg, tps, fps, kept, cut)
 
 
-def _left_out(t: Tally, odds: float, *, fixed: bool) -> _PrecisionSpread:
+def _left_out(t: Tally, odds: float, *, fixed: bool) -> SkewedSpread:
     r"""How does AP change without each of the cases? Two walks down the rows.
 
     With T true and F false positives up to a row, P times AP is the sum of
@@ -221,12 +183,12 @@ def _left_out(t: Tally, odds: float, *, fixed: bool) -> _PrecisionSpread:
     lost = (sizes - 1) / sizes if fixed else np.full(2, (n - 1) / n)
     square, cube, fourth = powers.sum(axis=0)
     if not square > 0:
-        return _PrecisionSpread(value, 0.0, bias, 0.0, 0.0, 1.0)
+        return SkewedSpread(value, 0.0, bias, 0.0, 0.0, 1.0)
     # the variance of a variance is that of squares: few large changes tell little
     df = 2 / max(fourth / square**2 - 1 / n, 1e-9)
     skew, curve = cube / (6 * square**1.5), second / (2 * square**1.5)
     sd = math.sqrt(lost @ powers[:, 0])
-    return _PrecisionSpread(value, sd, bias, skew, curve, max(1.0, df))
+    return SkewedSpread(value, sd, bias, skew, curve, max(1.0, df))
 
 
 def _whole_and_means(

@@ -75,9 +75,9 @@ def partial_auc(
         Whether to give the area on McClish's scale: 1/2 for a random classifier, 1 for
         an ideal one.
     method
-        ``"bca"`` (the default), ``"bootstrap"`` (percentiles), ``"normal"`` (bootstrap
-        error), or ``"logit"`` (the default for weighted cases: a jackknife, which
-        leaves cases out one by one, on the logit scale, with Student's quantile).
+        ``"logit"`` (the default: a jackknife, which leaves cases out one by one, on the
+        logit scale, with Student's quantile), ``"bca"``, ``"bootstrap"`` (percentiles)
+        or ``"normal"`` (bootstrap error).
     level
         Confidence level of the interval.
     rng, replicates
@@ -95,9 +95,12 @@ def partial_auc(
     Ties are drawn as straight lines. Where no replicate differs (a perfect part of the
     curve) or a class has a single case, the interval extends to the value that would
     result from cases of a kind that the sample may have missed, at the same level (rule
-    of three). With few cases the bootstrap interval is widened by Student's factor. The
-    bootstrap uses at most 2000 corners of the curve; beyond that, neighbouring corners
-    are joined.
+    of three). The jackknife gives the logit interval its error, bias, skewness and
+    degrees of freedom. The bootstrap intervals are a little too narrow when few
+    negatives lie in the range; with few cases they are widened by Student's factor. The
+    jackknife uses at most 1000 and the bootstrap 2000 corners of the curve; beyond
+    that, neighbouring corners are joined. Measured coverage is in
+    ``docs/maths/ranking.md``.
 
     References
     ----------
@@ -112,17 +115,19 @@ def partial_auc(
     """
     t = t.labelled()
     _cases.both_classes(t, "partial_auc")
-    way = ("logit" if t.weighted else "bca") if method is None else method
-    _options.choice(way, ("logit", *METHODS), "method")
+    method = "logit" if method is None else method
+    _options.choice(method, ("logit", *METHODS), "method")
     part, statistic = _area_inside(fpr, tpr, corrected)
-    asked = checked(statistic, "bca" if way == "logit" else way, level, rng, replicates)
+    way = "bca" if method == "logit" else method
+    asked = checked(statistic, way, level, rng, replicates)
     if not corrected:
         asked = asked._replace(highest=part.best)
-    name = f"{way}, McClish" if corrected else way
-    if way == "logit":  # a run of a class may hold cases of very different weights
+    name = f"{method}, McClish" if corrected else method
+    if not t.weighted or method != "logit":
+        t = corners(t)  # but a run of a class may hold cases of very different weights
+    if method == "logit":
         found = by_leaving_out(t, asked, name)
     else:
-        t = corners(t)
         found = resampled(t, asked, name, coarser(t, _FINE))
     return replace(found, name="partial AUC", notes=found.notes + remark(t))
 
