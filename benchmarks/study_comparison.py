@@ -2,9 +2,10 @@
 
     python benchmarks/study_comparison.py [PART] [SAMPLES]
 
-PART is one of pairs, unpaired, all-equal, metrics, margins, curves, clusters,
-cluster-bands; prints a table for docs/maths/comparison.md or clusters.md. Samples come
-from normal scores of classifiers that are equally good and share part of their noise;
+PART is one of pairs, unpaired, all-equal, metrics, margins, paired-margins, curves,
+clusters, cluster-bands; prints a table for docs/maths/comparison.md or clusters.md.
+Samples come from normal scores of classifiers that are equally good and share part of
+their noise;
 "wide": their positives spread differently (standard deviations 1 to 2), so that their
 curves cross though their areas are equal.
 """
@@ -153,23 +154,85 @@ def margins(samples: int) -> Iterator[list[str]]:
             for drawn in panels(rng, samples, cases, 2, auc, gain=-margin)
         ]
         yield ["AUC", "{} + {}".format(*cases), str(margin), rejected(p)]
-    for name, n, margin, tpr, fpr in (
-        ("accuracy", 200, 0.05, 0.75, 0.25), ("recall", 150, 0.1, 0.7, 0.2),
-        ("recall", 600, 0.1, 0.7, 0.2), ("specificity", 400, 0.05, 0.8, 0.25),
-        ("f1", 400, 0.05, 0.8, 0.29833), ("f1", 1500, 0.05, 0.8, 0.29833),
-    ):  # fmt: skip
-        p = []
-        for _ in range(samples):
-            y = np.arange(n) < rng.binomial(n, 0.4)
-            u, v = rng.random((2, n))
-            v = np.where(rng.random(n) < 0.5, u, v)  # half of the errors are shared
-            votes = u < np.where(y, tpr, fpr), v < np.where(y, 0.8, 0.2)
-            drawn = trueness.panel(y, {"a": votes[0] * 1.0, "b": votes[1] * 1.0})
-            found = trueness.compare_metric(
-                drawn, name, margin=margin, rng=rng, replicates=1000
-            )
-            p.append(found.pairs[0].p_noninferior)
-        yield [name, str(n), str(margin), rejected(p)]
+
+
+METRICS = (
+    "recall", "specificity", "accuracy", "precision", "f1", "balanced_accuracy", "mcc",
+    "kappa",
+)  # fmt: skip
+
+
+def confused(share: float, tpr: float, fpr: float) -> trueness.Confusion:
+    """Give the shares of the four kinds of cases."""
+    pos, neg = share, 1 - share
+    return trueness.Confusion(
+        pos * tpr, neg * fpr, pos * (1 - tpr), neg * (1 - fpr)
+    )  # fmt: skip
+
+
+def worse_by(name: str, share: float, rates: tuple[float, float], margin: float,
+             way: float) -> tuple[float, float] | None:  # fmt: skip
+    """Give rates at which a metric is less by the margin; ``way`` is the recall's."""
+    metric = trueness.metric(name)
+
+    def at(x: float) -> tuple[float, float]:
+        return rates[0] * (1 - x * way), rates[1] + x * (1 - way) * (1 - rates[1])
+
+    bound = float(metric(confused(share, *rates))) - margin
+    low, high = 0.0, 0.98
+    if float(metric(confused(share, *at(high)))) > bound:
+        return None
+    for _ in range(50):
+        x = (low + high) / 2
+        above = float(metric(confused(share, *at(x)))) > bound
+        low, high = (x, high) if above else (low, x)
+    return at(low)
+
+
+def votes_of(rates: tuple[float, float], rho: float) -> np.ndarray:
+    """Give the shares of both, the first, the second and none flagged of a class."""
+    x, y = ndtri(np.array(rates))
+    u = (np.arange(4000) + 0.5) / 4000
+    # given the normal variable of the first, that of the second is normal again
+    both = np.mean(ndtr((y - rho * ndtri(u * ndtr(x))) / np.sqrt(1 - rho**2)))
+    both *= rates[0]
+    one, two = rates[0] - both, rates[1] - both
+    return np.maximum([both, one, two, 1 - both - one - two], 0.0)
+
+
+def paired_margins(samples: int) -> Iterator[list[str]]:
+    """Type I error of metrics at the margin, and of no difference; random designs."""
+    yield ["metric", "cases", "positives", "correlation", "margin", "rates",
+           "not worse", "no difference"]  # fmt: skip
+    rng = np.random.default_rng(SEED + 1)
+    rows = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    for name in METRICS:
+        done = 0
+        while done < 6:
+            n = int(np.exp(rng.uniform(np.log(50), np.log(1000))))
+            share, rho = rng.uniform(0.05, 0.5), rng.choice([0.0, 0.3, 0.6, 0.9])
+            margin = rng.uniform(0.02, 0.15)
+            rates = rng.uniform(0.5, 0.97), rng.uniform(0.02, 0.4)
+            way = {"recall": 1.0, "specificity": 0.0}.get(name, rng.choice([0, 0.5, 1]))
+            worse = worse_by(name, share, rates, margin, way)
+            if worse is None or worse[0] < 0.05 or worse[1] > 0.95:
+                continue
+            done += 1
+            found = []
+            for first in (worse, rates):
+                law = [votes_of(r, rho) for r in zip(first, rates, strict=True)]
+                cells = np.concatenate([share * law[0], (1 - share) * law[1]])
+                p = []
+                for c in rng.multinomial(n, cells / cells.sum(), samples):
+                    drawn = Panel(["a", "b"], rows, pos=c[:4], neg=c[4:])
+                    pair = trueness.compare_metric(
+                        drawn, name, margin=margin, method="bootstrap", rng=rng,
+                        replicates=1000,
+                    ).pairs[0]  # fmt: skip
+                    p.append(pair.p_noninferior if first is worse else pair.p_value)
+                found.append(rejected(p))
+            yield [name, str(n), f"{share:.2f}", f"{rho:g}", f"{margin:.2f}",
+                   f"{rates[0]:.2f}, {rates[1]:.2f}", *found]  # fmt: skip
 
 
 def curves(samples: int) -> Iterator[list[str]]:
@@ -285,6 +348,7 @@ PARTS = {
     "all-equal": (all_equal, 500),
     "metrics": (metrics, 500),
     "margins": (margins, 500),
+    "paired-margins": (paired_margins, 600),
     "curves": (curves, 400),
     "clusters": (clusters, 300),
 }

@@ -516,6 +516,28 @@ def test_drawn_shares_are_as_careful_as_mcnemar(won, lost):
     assert (pair.difference.low <= 0 <= pair.difference.high) == (pair.p_value >= 0.05)
 
 
+@pytest.mark.parametrize("metric", ["recall", "fnr", "f1"])
+def test_a_margin_adds_less_to_the_cases_that_speak_for_the_claim(metric, rng):
+    """Half a case for the one that is said to be no worse, a whole one against it."""
+    pos, neg = np.array([30, 1, 9, 10]), np.array([6, 3, 2, 60])
+    rows = np.array([[1, 1], [1, 0], [0, 1], [0, 0]])
+    added = np.array([0.5, 0.5, 1, 0.5, 0.5, 1, 0.5, 0.5])
+    law = np.concatenate([pos, neg]) + added
+    x = rng.dirichlet(law, 200_000)
+    tp, fp = x[:, :4] @ rows, x[:, 4:] @ rows
+    rate = {"f1": 2 * tp / (tp + fp + x[:, :4].sum(axis=1)[:, None])}
+    rate["recall"] = rate["fnr"] = tp / x[:, :4].sum(axis=1)[:, None]
+    lost = np.mean(rate[metric][:, 0] - rate[metric][:, 1] <= -0.2)
+    asked = {"metric": metric, "margin": 0.2, "replicates": 40_000}
+    for order in ([0, 1], [1, 0]):
+        p = Panel(["a", "b"], rows[:, order], pos=pos, neg=neg)
+        pair = trueness.compare_metric(p, **asked, method="bootstrap").pairs[0]
+        # a miss rate is better when lower: the two p-values change places
+        first = (order == [0, 1]) != (metric == "fnr")
+        found = pair.p_noninferior if first else pair.p_noninferior_second
+        assert found == pytest.approx(lost, abs=0.006)
+
+
 def test_a_metric_follows_how_the_cases_came(rng):
     y = np.repeat([1, 0], [50, 50])
     s = rng.normal(size=(100, 2)) + y[:, None] * [1.5, 0.5]
