@@ -249,6 +249,73 @@ def study_choices(repeats: int, seed: int) -> None:
         print(f"| {name} | {cells} | {a} ({(high - low).mean():.3f}) | {b} | {c} |")
 
 
+PAIRED = (  # which cases of the second system are labelled, and whose judges
+    ("random", "same items", "per system"),
+    ("random", "same items", "shared"),
+    ("random", "other items", "per system"),
+    ("verdict", "same items", "per system"),
+    ("verdict", "same items", "shared"),
+    ("truth", "same items", "per system"),
+)
+
+
+def two_systems(
+    rng: np.random.Generator, how: str, which: str
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Draw labels and verdicts of two systems on 800 items that are hard for both."""
+    labels, items = 100, 800
+    extra = labels if how == "truth" else 0
+    hard, luck = rng.standard_normal((2, items + extra))
+    out, order = {}, rng.permutation(items)
+    for system, rate in (("A", 0.8), ("B", 0.7)):
+        own = rng.standard_normal(items + extra)
+        y = np.sqrt(0.6) * hard + np.sqrt(0.4) * own < ndtri(rate)
+        if extra:
+            y[items:] = np.arange(extra) % 2 == 0
+        z = rng.standard_normal((items + extra, 2))
+        z = np.sqrt(0.4) * luck[:, None] + np.sqrt(0.6) * z
+        x = (z < np.where(y[:, None], ndtri(SENS[:2]), ndtri(1 - SPEC[:2]))) * 1.0
+        if how == "verdict":
+            at = chosen(x, labels, how, rng)
+        elif extra:
+            at = np.arange(items, items + extra)
+        else:
+            at = (
+                order[:labels]
+                if which == "same items" or system == "A"
+                else (order[labels : 2 * labels])
+            )
+        known = np.full(y.size, np.nan)
+        known[at] = y[at]
+        out[system] = known, np.column_stack([x, np.arange(y.size)])
+    return out
+
+
+def study_pairs(repeats: int, seed: int) -> None:
+    """Two systems that answered the same items, with rates .8 and .7."""
+    print("| labels | judges | not paired | item= |\n" + "| --- " * 4 + "|")
+    for how, which, judges in PAIRED:
+        rng = np.random.default_rng([seed, len(how), len(which), len(judges)])
+        ends: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
+        for _ in range(repeats):
+            data = two_systems(rng, how, which)
+            for paired, found in ends.items():
+                names = ("J0", "J1", "item") if paired else ("J0", "J1")
+                panels = {
+                    s: trueness.panel(y, dict(zip(names, x.T, strict=False)))
+                    for s, (y, x) in data.items()
+                }
+                c = trueness.compare_prevalence(
+                    panels,
+                    labelled=WORDS[how],
+                    judges=judges,
+                    item="item" if paired else None,
+                )
+                found.append((c.low[0], c.high[0]))
+        cells = " | ".join(cell(np.array(e), 0.1) for e in ends.values())
+        print(f"| {how}, {which} | {judges} | {cells} |", flush=True)
+
+
 def answer(f: Callable[..., tuple], x: np.ndarray, y: np.ndarray, how: str) -> tuple:
     try:
         return f(x, y, how)
@@ -271,7 +338,7 @@ def main(
     repeats: str = "300", how: str = "", who: str = "all", seed: str = "0"
 ) -> None:
     methods = {"trueness": ours} if who == "ours" else METHODS
-    more = {"other": study_other, "choices": study_choices}
+    more = {"other": study_other, "choices": study_choices, "pairs": study_pairs}
     if how in more:
         more[how](int(repeats), int(seed))
         return

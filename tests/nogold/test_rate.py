@@ -97,6 +97,20 @@ def test_labels_that_are_not_at_random_are_noticed():
     assert not any("random sample" in n for n in chosen.notes)
 
 
+def test_judges_chosen_where_they_agree_are_not_worth_one(rng):
+    """Labels where all three agree show no disagreement; all cases do."""
+    y, x = judged(rng, 2000, 0.7, [0.85] * 3, [0.75] * 3, 2000)
+    votes = np.column_stack(list(x.values()))
+    every = trueness.prevalence(trueness.panel(y, x), labelled="random")
+    agree = np.flatnonzero(np.isin(votes.sum(axis=1), [0, 3]))[:150]
+    known = np.full(2000, np.nan)
+    known[agree] = y[agree]
+    some = trueness.prevalence(trueness.panel(known, x), labelled="by verdict")
+    worth = some.effective_judges
+    assert every.effective_judges.value > 2.7
+    assert worth.low <= every.effective_judges.value <= worth.high
+
+
 def test_judges_and_labels_that_contradict_each_other_are_named():
     rows = [[1], [0]]
     wrong = trueness.Panel(["J"], rows, pos=[5, 45], neg=[40, 10], unknown=[400, 500])

@@ -86,8 +86,18 @@ def _each(
     return out
 
 
-def effective_judges(panel: Panel, level: float, rng: Rng) -> Estimate:
-    """How many independent judges is the panel worth, by the labelled cases?"""
+def effective_judges(
+    panel: Panel,
+    level: float,
+    rng: Rng,
+    both: tuple[Floats, Floats] | None = None,
+) -> Estimate:
+    """How many independent judges is the panel worth, by the labelled cases?
+
+    ``both`` are shares of the patterns in positives and negatives, (draws, patterns),
+    where labelled cases were chosen by their verdicts: judges agree more, or less, in
+    these than in all.
+    """
     # who always says the same errs independently of all others, but is worth nothing
     varies = [np.unique(c[~np.isnan(c)]).size > 1 for c in panel.rows.T]
     kept = [k for k in distinct(panel) if varies[k]]
@@ -95,13 +105,14 @@ def effective_judges(panel: Panel, level: float, rng: Rng) -> Estimate:
     if k <= 1:
         return Estimate(k, k, k, level, "one judge" if k else "constant verdicts")
     rows = panel.rows[:, kept]
-    seen = ~np.isnan(rows).any(axis=1) & (panel.pos + panel.neg > 0)
+    known = panel.pos + panel.neg > 0
+    seen = ~np.isnan(rows).any(axis=1) & (known | (both is not None))
     if panel.pos[seen].sum() < 2 and panel.neg[seen].sum() < 2:
         return nothing(level, "too few labels")
-    pos, neg = (
-        rng.standard_gamma(c[seen] + 0.0, (REPLICATES, int(seen.sum())))
-        for c in (panel.pos, panel.neg)
-    )
+    if both is None:
+        size = REPLICATES, panel.pos.size
+        both = rng.standard_gamma(panel.pos, size), rng.standard_gamma(panel.neg, size)
+    pos, neg = (share[:REPLICATES, seen] for share in both)
     r = _mean_correlation(rows[seen], pos, neg)
     return estimate(k / (1 + (k - 1) * np.clip(r, 0, 1)), level)
 

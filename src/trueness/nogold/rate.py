@@ -224,23 +224,26 @@ def prevalence(
     if labelled == "by truth":
         theta = _by_truth.draws(panel, rng)
         judges = by_counts(panel, level, rng)
+        worth = effective_judges(panel, level, rng)
     else:
-        theta, judges = _by_votes(panel, labelled, level, rng)
-    worth = effective_judges(panel, level, rng)
+        theta, judges, worth = _by_votes(panel, labelled, level, rng)
     notes = _notes(panel, labelled, judges)
     return _rate(panel, theta, judges, worth, labelled, level, notes)
 
 
 def _by_votes(
     panel: Panel, labelled: str, level: float, rng: Rng
-) -> tuple[Floats, dict[str, Judge]]:
+) -> tuple[Floats, dict[str, Judge], Estimate]:
     """Post-stratify: the truth given the votes from labels, the votes from all."""
     v = read_votes(panel)
     data = design(v, labelled)
     b = _truth.coefficients(data, rng)
     p = _truth.probabilities(b, data.x)
     w = shares(v.total, len(p), rng)
-    return (w * p).sum(axis=1), by_shares(panel, w * p, w * (1 - p), level)
+    pos, neg = w * p, w * (1 - p)
+    judges = by_shares(panel, pos, neg, level)
+    both = (pos, neg) if labelled == "by verdict" else None
+    return pos.sum(axis=1), judges, effective_judges(panel, level, rng, both)
 
 
 def design(v: Votes, labelled: str) -> _truth.Labelled:
