@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn import metrics as sk
 from sklearn.isotonic import IsotonicRegression
 
@@ -125,3 +126,49 @@ def test_calibration_line_as_the_survey_package():
     n = w.sum() ** 2 / (w**2).sum()
     sd = line.slope.sd * np.sqrt((n - 1) / n * 60 / 59)
     assert sd == pytest.approx(0.214016115419735, rel=1e-8)
+
+
+def test_weighted_tests_of_calibration_by_hand(rng):
+    """R: svyglm and svydesign give the same variance, but for n / (n - 1)."""
+    n = 90
+    y, w = rng.integers(0, 2, n), rng.lognormal(0, 0.8, n)
+    p = rng.uniform(0.1, 0.9, n)
+    x = np.stack([np.ones(n), np.log(p / (1 - p))])
+    beta = np.zeros(2)
+    for _ in range(30):  # Newton
+        m = 1 / (1 + np.exp(-beta @ x))
+        bread = np.linalg.inv((x * (w * m * (1 - m))) @ x.T)
+        beta = beta + bread @ (x @ (w * (y - m)))
+    number = w.sum() ** 2 / (w**2).sum()
+    for method, u, away in (
+        ("cox", bread @ (x * (w * (y - m))), beta - [0, 1]),
+        ("spiegelhalter", ((1 - 2 * p) * w * (y - p))[None], None),
+    ):
+        away = u.sum(axis=1) if away is None else away
+        variance = u @ u.T * number / (number - 1)
+        along = np.linalg.solve(variance, away)
+        wald, e, k = away @ along, along @ u, len(away)
+        df = max(4 / 3 * (e @ e) ** 2 / (e**4).sum(), k)
+        law = stats.f(k, df - k + 1)
+        found = trueness.calibration_test(y, p, weight=w, method=method)
+        assert found.statistic ** (2 if k == 1 else 1) == pytest.approx(wald)
+        assert found.p_value == pytest.approx(law.sf(wald * (df - k + 1) / (k * df)))
+        assert "Cases are weighted" in found.notes[-1]
+        # other units of weight change nothing
+        again = trueness.calibration_test(y, p, weight=1e6 * w, method=method)
+        assert again.p_value == pytest.approx(found.p_value)
+
+
+@pytest.mark.parametrize("method", ["isotonic", "hosmer-lemeshow"])
+def test_tests_that_draw_labels_refuse_weights(method):
+    with pytest.raises(trueness.InputError, match='method="cox"'):
+        trueness.calibration_test(
+            [0, 1, 1], [0.2, 0.6, 0.7], weight=[1, 2, 3.5], method=method
+        )
+
+
+def test_cox_needs_classes_that_overlap():
+    with pytest.raises(trueness.NotEnoughCases, match="overlap"):
+        trueness.calibration_test(
+            [0, 0, 1, 1], [0.2, 0.3, 0.6, 0.7], weight=[1, 2, 3, 1.5], method="cox"
+        )

@@ -12,8 +12,9 @@ from typing import Any, final
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
+from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.isotonic import isotonic_curve
 from trueness._core.records import Answer
 from trueness.calibration.drawn_labels import (
@@ -29,11 +30,12 @@ from trueness.calibration.fixed_shares import (
     noted,
     weighed,
 )
-from trueness.calibration.logistic import fit_logistic
+from trueness.calibration.logistic import fit_logistic, separated
 from trueness.calibration.monotone import equal_mass
 from trueness.calibration.slope import coefficients_vary, log_odds
-from trueness.counts.answers import of_tally
+from trueness.counts.answers import of_tally, refuse_weights
 from trueness.counts.values import Tally
+from trueness.counts.weights import effective, fourths, remark
 
 
 @final
@@ -60,10 +62,7 @@ class CalibrationTest(Answer):
     notes: tuple[str, ...] = ()
 
 
-@of_tally(
-    weights="Its statistics are those of independent cases of equal weight. "
-    "calibration_line, brier and reliability take weights."
-)
+@of_tally(weights=True)
 def calibration_test(
     t: Tally,
     *,
@@ -89,7 +88,9 @@ def calibration_test(
         labels drawn from the scores (Monte Carlo; exact level at any sample size; it
         can detect every monotone departure), "hosmer-lemeshow" compares the number of
         positives in bins of equally many cases with the sum of their scores (to
-        reproduce published numbers).
+        reproduce published numbers). The first two take weighted cases: variances are
+        then linearised, "cox" is Wald's test, and Student's and the F distribution have
+        the degrees of freedom of the weights.
     prevalence
         Share of positives where the probabilities are used: the cases are weighted to
         this share, which is treated as known. By default it is the share among the
@@ -141,9 +142,14 @@ def calibration_test(
     score, pos, neg = rows
     notes = _NOTES.get(method, ()) + noted(fixed)
     generator = _options.generator(rng)
+    if method not in _TAKE_WEIGHTS:
+        refuse_weights(t, f"method={method!r}", _UNKNOWN_WEIGHTS)
     if pos[score == 0].any() or neg[score == 1].any():
         # what was impossible has happened
         return CalibrationTest(math.inf, 0.0, method, notes)
+    if t.weighted:
+        found = _linearised(method, t.labelled())
+        return CalibrationTest(*found, method, notes + remark(t))
     if fixed is not None:
         statistic, p_value = _weighed_test(method, fixed, rows, replicates, generator)
     elif method == "hosmer-lemeshow":
@@ -187,6 +193,63 @@ def _weighed_test(
         return math.nan, math.nan
     z = float((up - (up + down) * p) @ (1 - 2 * p)) / math.sqrt(spread)
     return z, 2 * NormalDist().cdf(-abs(z))
+
+
+_TAKE_WEIGHTS = ("spiegelhalter", "cox")
+_UNKNOWN_WEIGHTS = (
+    "It draws other labels, and the weight of a case with another label is not known. "
+    'Type method="cox" or method="spiegelhalter".'
+)
+
+
+def _linearised(method: str, t: Tally) -> tuple[float, float]:
+    r"""Test weighted cases by linearised variances (Binder 1983).
+
+    With the influence :math:`u_i` of a case of weight w on what is tested, its variance
+    is :math:`V = \sum w_i^2 u_i u_i'` (times n / (n - 1)). Wald's statistic
+    :math:`d' V^{-1} d` of the departure d has Hotelling's law; with
+    :math:`e_i = w_i u_i' V^{-1} d`, what a case adds to it, its degrees of freedom are
+    :math:`\tfrac43 (\sum e_i^2)^2 / \sum e_i^4`, as of a jackknife.
+    """
+    from scipy.special import fdtrc
+
+    p = t.score
+    if method == "spiegelhalter":
+        unit = (1 - 2 * p)[:, None]
+        away = unit.T @ (t.pos - (t.pos + t.neg) * p)
+    else:
+        unit, away, p = _cox_influence(t)
+    rows = [(unit * (1 - p)[:, None], t.pos, t.squares[1]),
+            (unit * p[:, None], t.neg, t.squares[0])]  # fmt: skip
+    n = effective(np.append(t.pos, t.neg), np.append(*t.squares[1::-1])).number
+    parts = np.stack([(u.T * q) @ u for u, _, q in rows])
+    variance = parts.sum(axis=0) * n / max(n - 1, 1)
+    if not variance.any():
+        return math.nan, math.nan
+    along = np.linalg.pinv(variance, hermitian=True) @ away
+    wald, k = float(away @ along), len(away)
+    second = sum(float(q @ (u @ along) ** 2) for u, _, q in rows)
+    fourth = sum(float(fourths(w, q) @ (u @ along) ** 4) for u, w, q in rows)
+    df = max(4 / 3 * second**2 / fourth if fourth > 0 else math.inf, float(k))
+    p_value = float(fdtrc(k, df - k + 1, wald * (df - k + 1) / (k * df)))
+    return math.copysign(math.sqrt(wald), away[0]) if k == 1 else wald, p_value
+
+
+def _cox_influence(t: Tally) -> tuple[Floats, Floats, Floats]:
+    """What adds a case to intercept and slope, how far are they off, and the fit?"""
+    _cases.both_classes(t, "calibration_test")
+    logit = log_odds(t.score)
+    if logit[0] == logit[-1] or separated(logit, t.pos, t.neg):
+        raise NotEnoughCases(
+            "Cox's test of weighted cases needs two different scores and classes that "
+            'overlap. Type method="spiegelhalter".'
+        )
+    design = np.stack([np.ones(logit.size), logit], axis=1)
+    free = fit_logistic([logit], t.pos, t.neg).coefficients
+    p = 1 / (1 + np.exp(-np.clip(design @ free, -700, 700)))
+    information = (design.T * ((t.pos + t.neg) * p * (1 - p))) @ design
+    unit = design @ np.linalg.pinv(information, hermitian=True)
+    return unit, free - np.array([0.0, 1.0]), p
 
 
 def _hosmer_lemeshow(
