@@ -348,6 +348,16 @@ def test_the_calibration_line_leaves_out_clusters(rng):
     assert alone.slope.sd == pytest.approx(plain.slope.sd, rel=0.3)
 
 
+def test_few_clusters_are_left_out_of_the_slope_in_full(rng):
+    y, s, _, cluster = sample(rng, 8, size=(10, 20))
+    p = 1 / (1 + np.exp(-s))
+    each = np.array([trueness.calibration_line(y[cluster != c], p[cluster != c])
+                     .slope.value for c in range(8)])  # fmt: skip
+    away = each - each.mean()
+    found = trueness.calibration_line(y, p, cluster=cluster).slope
+    assert found.sd == pytest.approx(np.sqrt(7 / 8 * away @ away))
+
+
 def test_report_and_commands_take_clusters(rng, tmp_path):
     import json
 

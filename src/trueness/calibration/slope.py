@@ -33,6 +33,7 @@ from trueness.ranking.auc_intervals import student_quantile
 from trueness.ranking.clusters import Clusters, cluster_freedom, clusters
 
 _EPS = 2.0**-52
+_IN_FULL = 3_000_000  # rows times clusters that are fitted again without each cluster
 
 
 @final
@@ -93,7 +94,8 @@ def calibration_line(
     cluster
         Which cases belong together (patients, sites): a column of the data, or a
         mapping from cluster to tally. The variance is then that of the estimates with
-        one cluster left out at a time (one Newton step each), with Student's quantile.
+        one cluster left out at a time (with many clusters by one Newton step each),
+        with Student's quantile.
 
     References
     ----------
@@ -211,11 +213,15 @@ def _left_out(
 
     Without cluster c, whose score is U_c and whose information is I_c, a Newton step
     from the estimate of all moves it by (I - I_c)^-1 U_c, which is CR3 of sandwich
-    variances: it does not shrink with few clusters, as the plain sandwich does.
+    variances: it does not shrink with few clusters, as the plain sandwich does. Of few
+    clusters one step is too short for the slope: with ten clusters of one class each it
+    found half of its error, so they are left out in full.
     """
     logit = log_odds(c.rows[:, 0])
     both = np.stack([np.ones(logit.size), logit], axis=1)
     slope = _moved(c, both, both @ free)[:, 1]
+    if c.m * logit.size <= _IN_FULL:
+        slope = _refitted(c, logit, float(free[1]), slope)
     fixed = _moved(c, both[:, :1], shift + logit)[:, 0]
     made = []
     for value, part in ((float(free[1]), slope), (float(shift), fixed)):
@@ -224,6 +230,20 @@ def _left_out(
         ends = value - half * sd, value + half * sd
         made.append(Estimate(value, *ends, level, "clusters", sd))
     return made[0], made[1]
+
+
+def _refitted(c: Clusters, logit: Floats, slope: float, step: Floats) -> Floats:
+    """By how much does the slope move without each cluster? Where it has no maximum
+    without a cluster, by the Newton step.
+    """
+    moved = step.copy()
+    for k in range(c.m):
+        at = c.code != k
+        rows = logit[at], c.pos[at], c.neg[at]
+        if rows[1].any() and rows[2].any() and not separated(*rows):
+            other = fit_logistic([rows[0]], rows[1], rows[2])
+            moved[k] = slope - other.coefficients[1]
+    return moved
 
 
 def _moved(c: Clusters, design: Floats, eta: Floats) -> Floats:
