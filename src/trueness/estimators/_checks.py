@@ -25,19 +25,6 @@ def base_estimators(estimators: object) -> None:
         )
 
 
-def binary_target(kind: str, classes: Array) -> None:
-    """Stop when a target does not have two classes, in scikit-learn's words."""
-    if kind != "binary":
-        raise InputError(
-            f"Only binary classification is supported. The type of the target is "
-            f"{kind}."
-        )
-    if classes.size < 2:
-        raise InputError(
-            f"Two classes are needed; y has one class only, {listing(classes)}."
-        )
-
-
 def class_of(value: object, known: Sequence[Any], what: str) -> None:
     """Stop when a value is not one of the classes."""
     if not any(bool(k == value) for k in known):

@@ -34,7 +34,8 @@ def two_labels(y: Any, name: str) -> tuple[Any, Any]:
         )
     if len(classes) < 2:
         raise InputError(
-            f"{name} needs two classes in y; found one class: {listing(classes)}."
+            f"{name} needs two classes, and y has one class only; found one class: "
+            f"{listing(classes)}."
         )
     return y, classes
 

@@ -8,12 +8,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
-from trueness.estimators import _checks
+from trueness.estimators._scores import two_labels
 from trueness.estimators.pruning import prune
 from trueness.trees.leaf_counts import Leaves
 
@@ -87,9 +86,8 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> ConfidentTree:  # noqa: N803
         """Grow the tree and merge the splits that are not worth keeping."""
         X, y = validate_data(self, X, y)  # noqa: N806
-        check_classification_targets(y)
-        _checks.binary_target(type_of_target(y, input_name="y"), np.unique(y))
-        self.classes_, code = np.unique(y, return_inverse=True)
+        y, self.classes_ = two_labels(y, type(self).__name__)
+        code = np.searchsorted(self.classes_, y)
         random = check_random_state(self.random_state)
         held = self._held_out(len(code), random)
         tree = clone(self.estimator or DecisionTreeClassifier())

@@ -9,13 +9,11 @@ from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import Bunch, _safe_indexing, check_random_state, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import (
     _num_samples,
     check_consistent_length,
     check_is_fitted,
-    column_or_1d,
     indexable,
 )
 
@@ -23,8 +21,7 @@ from trueness._core.checks import options as _options
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import fidel
 from trueness.estimators import _checks
-
-_ONE_CLASS = "FiDELClassifier needs two classes; y has one class only, {!r}."
+from trueness.estimators._scores import two_labels
 
 
 class FiDELClassifier(
@@ -136,23 +133,9 @@ class FiDELClassifier(
         return self
 
     def _labels(self, X: Any, y: Any) -> Any:  # noqa: N803
-        if y is None:
-            raise ValueError(
-                "This FiDELClassifier estimator requires y to be passed, but the "
-                "target y is None."
-            )
-        y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        y, self.classes_ = two_labels(y, type(self).__name__)
         check_consistent_length(X, y)
-        self.classes_, label = np.unique(y, return_inverse=True)
-        if self.classes_.size == 1:
-            raise ValueError(_ONE_CLASS.format(self.classes_[0]))
-        if self.classes_.size > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is "
-                f"multiclass; y has {self.classes_.size} classes."
-            )
-        return label
+        return np.searchsorted(self.classes_, y)
 
     def _parts(self, X: Any, label: Any, groups: Any, models: int) -> list[Any]:  # noqa: N803
         if hasattr(self.cv, "split"):
