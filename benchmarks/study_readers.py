@@ -1,16 +1,17 @@
 """Do reader studies keep their level, and is planned power reached?
 
-    python benchmarks/study_readers.py [size | groups | margin | plan] [STUDIES]
+    python benchmarks/study_readers.py [WHAT] [STUDIES]
 
 Studies by the model of Roe and Metz (1997): variances of readers .01, of their
 interplay with treatments as given, of cases .3, cases and treatments .3, cases and
 readers .2, and the rest .2, so that the scores of a class have variance 1 and the AUC
 of a reader with shift m is Phi(m / sqrt(2)). ``size``: shares of p < 0.05 for equal
 treatments; ``groups``: for groups of readers with cases of their own, and for missing
-readings. ``margin``: the first treatment is worse by exactly the margin; shares of
-studies that call it non-inferior or equivalent. ``plan``: power that ``plan_readers``
-promises, from components that are means over many pilot studies, and the share of new
-studies that find the difference. Tables are in docs/maths/readers.md.
+readings; ``nested``: also for nested designs, with coverage. ``margin``: the first
+treatment is worse by exactly the margin; shares of studies that call it non-inferior or
+equivalent. ``plan``: power that ``plan_readers`` promises, from components that are
+means over many pilot studies, and the share of new studies that find the difference.
+Tables are in docs/maths/readers.md.
 """
 
 from __future__ import annotations
@@ -145,6 +146,30 @@ def groups(rng: np.random.Generator, studies: int) -> None:
         row(number, d.readers, d.size, *shown, *shares)
 
 
+def nested(rng: np.random.Generator, studies: int) -> None:
+    """Print sizes, and coverage of a difference of .06, of nested and split designs."""
+    head("design", "groups", "readers", "cases", "AUC", "interplay", "missing", "size",
+         "coverage")  # fmt: skip
+    for d, number, missing in (
+        (Design(4, (30, 50), 0.8, 0.04, "cases"), 1, 0.0),
+        (Design(5, (40, 40), 0.88, 0.0, "readers"), 1, 0.0),
+        (Design(6, (30, 60), 0.75, 0.06, "both"), 1, 0.0),
+        (Design(3, (35, 35), 0.83, 0.03), 2, 0.0),
+        (Design(2, (25, 40), 0.78, 0.05), 4, 0.0),
+        (Design(6, (50, 30), 0.9, 0.02), 1, 0.12),
+    ):
+        p, held = [], []
+        for _ in range(studies):
+            data = split(rng, number, d, missing)
+            p.append(trueness.reader_study(data).p_value)
+            data = split(rng, number, d._replace(loss=0.06), missing)
+            gap = trueness.reader_study(data).pairs[0].difference
+            held.append(gap.low <= -0.06 <= gap.high)
+        shown = (f"{x:g}" for x in (d.area, d.interplay, missing))
+        row(d.nested + " nested" if d.nested else "crossed", number, d.readers, d.size,
+            *shown, share(p, 0.05), float(np.mean(held)))  # fmt: skip
+
+
 def margin(rng: np.random.Generator, studies: int) -> None:
     head("design", "readers", "cases", "AUC", "interplay", "margin", "covariance",
          *(f"{x}, {scale}" for scale in ("plain", "logit")
@@ -244,6 +269,5 @@ def plan(rng: np.random.Generator, studies: int) -> None:
 if __name__ == "__main__":
     asked = sys.argv[1] if len(sys.argv) > 1 else "size"
     many = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
-    {"size": size, "groups": groups, "margin": margin, "plan": plan}[asked](
-        np.random.default_rng(20261116), many
-    )
+    parts = {"size": size, "groups": groups, "nested": nested, "margin": margin}
+    (parts | {"plan": plan})[asked](np.random.default_rng(20261116), many)

@@ -263,6 +263,9 @@ def test_an_empty_cell_of_clusters_leaves_a_width(rng):
     assert ratio.value == ratio.high == np.inf or ratio.low > 0
     odds = found["diagnostic_odds_ratio"]
     assert 0 < odds.low < odds.high
+    both = {"a": s, "b": y + 0.0, "c": y + 0.1}  # without a false positive
+    for name in ("lr_positive", "flagged"):
+        trueness.compare_metric(y, both, metric=name, thresholds=0.5, cluster=cluster)
 
 
 def test_a_metric_of_clusters_may_be_below_zero(rng):

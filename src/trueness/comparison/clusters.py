@@ -116,7 +116,7 @@ def compare_clustered_metric(
     left = left_out(c, metric, flagged(names, c.rows, thresholds))
 
     def tested(i: int, j: int) -> tuple[Estimate, Test | None]:
-        value = float(left.value[i] - left.value[j])
+        value = float(left.value[i]) - float(left.value[j])
         there = left.there[:, i] | left.there[:, j]
         m = int(there.sum())
         spread = left.spread(left.without[:, i] - left.without[:, j], there)
@@ -124,7 +124,7 @@ def compare_clustered_metric(
         same = sd == 0 and value == 0
         if sd == 0:  # all clusters agree: they count as cases, half of one added to
             # each side (Agresti and Min 2005)
-            won, lost = (m * abs(value) + 0.5) / (m + 2), 0.5 / (m + 2)
+            won, lost = (m * min(abs(value), 1.0) + 0.5) / (m + 2), 0.5 / (m + 2)
             sd = wide = math.sqrt((won + lost - (won - lost) ** 2) / (m + 2))
         test = student_test(value, wide, spread.df, level)
         found = Estimate(value, test.low, test.high, level, "clusters", sd)
@@ -132,6 +132,5 @@ def compare_clustered_metric(
 
     values = tuple(left_out_estimate(left, k, level) for k in range(len(names)))
     method = f"{metric.name}, clusters"
-    return _comparison(
-        names, values, left.value, left.influence, tested, margin, method
-    )
+    value = np.where(np.isfinite(left.value), left.value, np.nan)
+    return _comparison(names, values, value, left.influence, tested, margin, method)

@@ -391,13 +391,14 @@ def left_out(c: Clusters, metric: Metric, flags: Array) -> LeftOut:
     fp = np.column_stack([np.bincount(c.code, c.neg * f, c.m) for f in flags.T])
     pos, neg = (np.bincount(c.code, n, c.m)[:, None] for n in (c.pos, c.neg))
     cells = np.stack([tp, fp, pos - tp, neg - fp])
-    depends = np.array(cells_of(metric))
-    there = (cells[depends] > 0).any(axis=0)
-    values = _without_each(metric, cells, 0.0)
-    # a metric without value when one cluster is missing rests on that cluster alone
-    value, without = values[-1], np.where(np.isfinite(values), values, values[-1])[:-1]
-    each = np.tile([c.with_pos / pos.sum(), c.with_neg / neg.sum()], 2)
-    found = LeftOut(value, without, there, metric, cells.sum(axis=1), each)
+    there = (cells[np.array(cells_of(metric))] > 0).any(axis=0)
+    *each, value = _without_each(metric, cells, 0.0)
+    # a metric without value when one cluster is missing rests on that cluster alone; of
+    # an infinite one nothing is known
+    known = np.where(np.isfinite(value), value, np.nan)
+    without = np.where(np.isfinite(each), each, known)
+    fewer = np.tile([c.with_pos / pos.sum(), c.with_neg / neg.sum()], 2)
+    found = LeftOut(value, without, there, metric, cells.sum(axis=1), fewer)
     if metric.range != (0.0, math.inf):
         return found
     # half a case, of weighted ones the half of that whose weight is typical
