@@ -3,6 +3,7 @@
     python benchmarks/study_weights.py [SAMPLES]
     python benchmarks/study_weights.py bands [SAMPLES]
     python benchmarks/study_weights.py validate [SAMPLES]
+    python benchmarks/study_weights.py fresh [SAMPLES]
     python benchmarks/study_weights.py speed [CASES]
 
 Cases of an endless population (30 % positives, normal scores one unit apart; the true
@@ -26,9 +27,13 @@ from scipy.special import expit, ndtr, ndtri
 
 import trueness
 
-PREVALENCE, SHIFT, CUT = 0.3, 1.0, 0.8
+FRESH = sys.argv[1:2] == ["fresh"]  # another population, with other chances
+PREVALENCE, SHIFT, CUT = (0.15, 1.5, 1.0) if FRESH else (0.3, 1.0, 0.8)
 DESIGNS = [("other", 1), ("other", 2), ("both", 1), ("both", 2), ("score", 1),
            ("score", 2), ("class", 2)]  # fmt: skip
+if FRESH:
+    DESIGNS = [("other", 0.5), ("score", 0.5), ("other", 1.2), ("score", 1.2),
+               ("class", 1), ("both", 1.8), ("other", 2.2)]  # fmt: skip
 HEAD = ("chance by", "CV", "cases", "AUC", "AP", "partial AUC", "recall", "precision",
         "F1", "Brier", "net benefit", "two AUCs")  # fmt: skip
 
@@ -69,7 +74,8 @@ def truths() -> dict[str, float]:
     grid = np.linspace(0, 0.2, 20_001)[1:]
     p = probability(s)
     loss = PREVALENCE * pos * (1 - p) ** 2 + (1 - PREVALENCE) * neg * p**2
-    act = np.log(0.4 / 0.6) - np.log(PREVALENCE / (1 - PREVALENCE)) + SHIFT**2 / 2
+    act = np.log(0.4 / 0.6) - np.log(PREVALENCE / (1 - PREVALENCE))
+    act = act / SHIFT + SHIFT / 2
     return {
         "AUC": float(ndtr(SHIFT / np.sqrt(2))),
         "AP": float((pos * above[0] / (above[0] + above[1])).sum() * step),
@@ -106,7 +112,7 @@ def rows(samples: int = 200, sizes=(200, 1000)):
     truth = truths()
     for design, spread in DESIGNS:
         for n in sizes:
-            rng = np.random.default_rng(7)
+            rng = np.random.default_rng(8 if FRESH else 7)
             held, rejected, varied = dict.fromkeys(truth, 0), 0, 0.0
             for _ in range(samples):
                 y, a, b, w = drawn(rng, design, spread, n)
@@ -234,10 +240,11 @@ def main() -> None:
     if sys.argv[1:2] == ["validate"]:
         validate(int(sys.argv[2]) if len(sys.argv) > 2 else 120)
         return
-    samples = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    words = sys.argv[2:] if FRESH else sys.argv[1:]
+    samples = int(words[0]) if words else 200
     print("| " + " | ".join(HEAD) + " |")
     print("|" + " --- |" * len(HEAD))
-    for row in rows(samples):
+    for row in rows(samples, (300,) if FRESH else (200, 1000)):
         print("| " + " | ".join(map(str, row)) + " |", flush=True)
 
 

@@ -446,6 +446,13 @@ def test_perfect_readers_on_the_logit_scale():
     assert 0 <= found.pairs[0].p_noninferior < 0.05
 
 
+def test_a_ratio_on_the_logit_scale_is_not_cut_off(rng):
+    asked = {"metric": "lr_positive", "threshold": 0.5, "scale": "logit"}
+    found = trueness.reader_study(simulated(rng, 4, (40, 40)), **asked)
+    assert found.pairs[0].difference.high > 1
+    assert all(0 < mean.low < mean.value < mean.high for mean in found.means)
+
+
 def test_readers_that_all_gain_the_same_show_no_spread():
     data = pd.DataFrame(
         [(r, t, c, int(c > 4), float(c > 4) - (t == "b" and c == 5 + r))

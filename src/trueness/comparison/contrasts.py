@@ -105,7 +105,8 @@ def mover_test(a: AucQuestion, b: AucQuestion) -> Test:
         other = b.place.auc - two[0] if up else two[1] - b.place.auc
         return math.hypot(own, other)
 
-    return reach_test(a.place.auc - b.place.auc, reach, math.inf, a.level)
+    found = reach_test(a.place.auc - b.place.auc, reach, math.inf, a.level)
+    return found._replace(low=max(-1.0, found.low), high=min(1.0, found.high))
 
 
 def reach_test(
@@ -134,7 +135,7 @@ def reach_test(
         return float(ndtr(z) if normal else stdtr(df, z))
 
     z = float(student_quantile(df, level))
-    ends = max(-1.0, value - reach(z, False)), min(1.0, value + reach(z, True))
+    ends = value - reach(z, False), value + reach(z, True)
     return Test(*ends, errors(0.0), above)
 
 

@@ -240,8 +240,8 @@ def _respond(
     if isinstance(x, Tally) and x.binned and q.takes == "tally":
         if x.weighted:
             raise InputError(
-                f"{q.name} does not take weighted cases in bins. Count them without "
-                f"at_most=, or without weight=."
+                f"{q.name} does not take weighted cases in bins: how far bins can be "
+                "off is proved for counts. Count without at_most=, or without weight=."
             )
         return door("scale.certificates").limited(q.analysis, (x, *rest), options)
     if q.takes == "tally":
