@@ -273,3 +273,28 @@ def test_constraints_that_only_a_cut_inside_a_bin_meets(rng):
         trueness.bounds(
             "best_threshold", t, maximize="recall", subject_to="precision >= 2"
         )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_limits_of_weighted_bins_hold_the_exact_answer(seed):
+    rng = np.random.default_rng(seed)
+    y, w = rng.integers(0, 2, 150), rng.lognormal(0, 1.3, 150)
+    s = np.round(y + rng.normal(size=150), 1 + seed % 3)
+    t = trueness.tally(y, s, weight=w)
+    b = t.coarse(4 + seed)
+    for analysis in (trueness.auc, trueness.average_precision):
+        low, high = analysis(b).limits
+        assert low <= analysis(t).value <= high
+        assert low < high
+    for analysis, x, value in (
+        (trueness.roc, "fpr", "tpr"),
+        (trueness.precision_recall, "recall", "precision"),
+    ):
+        limits, exact = analysis(b).limits, analysis(t)
+        for at, height in zip(getattr(exact, x), getattr(exact, value), strict=True):
+            here = np.abs(limits.x - at) < 1e-12  # a corner has two ends
+            low = min(np.interp(at, limits.x, limits.low), *limits.low[here], 2)
+            high = max(np.interp(at, limits.x, limits.high), *limits.high[here], -1)
+            assert low - 1e-9 <= height <= high + 1e-9
+    with pytest.raises(InputError, match="best_threshold does not take weighted cases"):
+        trueness.best_threshold(b)

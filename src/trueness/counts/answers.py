@@ -238,11 +238,6 @@ def _respond(
     if isinstance(x, Mapping) and q.takes == "tally":
         return {name: _respond(q, part, rest, options) for name, part in x.items()}
     if isinstance(x, Tally) and x.binned and q.takes == "tally":
-        if x.weighted:
-            raise InputError(
-                f"{q.name} does not take weighted cases in bins: how far bins can be "
-                "off is proved for counts. Count without at_most=, or without weight=."
-            )
         return door("scale.certificates").limited(q.analysis, (x, *rest), options)
     if q.takes == "tally":
         _cases.one_classifier(x, q.name)

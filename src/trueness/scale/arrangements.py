@@ -86,9 +86,15 @@ def auc_ends(t: Tally) -> Ends:
     .. math:: A \pm \frac{\sum_i n_i^+ n_i^-}{2\, n_+ n_-}
 
     summed over the bins: half of the pairs that share one. Whole numbers divided once,
-    so that the ends are reached to the last digit.
+    so that the ends are reached to the last digit; sums of weights leave room for
+    rounding.
     """
     wide = t.high > t.score
+    if t.weighted:
+        half = float(t.pos[wide] @ t.neg[wide]) / (2 * t.n_pos * t.n_neg)
+        area = placements(t).auc
+        low, high = rounded_out(area - half, area + half)
+        return max(low, 0.0), min(high, 1.0)
     wins = placements(t).twice_wins
     # Python's integers: a product of counts may leave int64
     pairs = zip(t.pos[wide].tolist(), t.neg[wide].tolist(), strict=True)
@@ -102,7 +108,8 @@ def average_precision_ends(t: Tally, odds: float = 1.0) -> Ends:
 
     With a positives and b negatives (times ``odds``) above a bin of p and n, its
     positives see together at most :math:`p (a+p) / (a+p+b)` and at least
-    :math:`\sum_{j=1}^{p} (a+j) / (a+j+b+n)`: one by one, after all its negatives.
+    :math:`\sum_{j=1}^{p} (a+j) / (a+j+b+n)`: one by one, after all its negatives. Of
+    weighted cases they are taken to be infinitely many, and the sum is an integral.
     """
     pos, neg = t.pos.astype(np.float64), odds * t.neg
     tp, fp = np.cumsum(pos), np.cumsum(neg)
@@ -112,7 +119,10 @@ def average_precision_ends(t: Tally, odds: float = 1.0) -> Ends:
     least = most.copy()
     # sum of (a + j) / (a + j + b + n) = p - (b + n) sum of 1 / (a + j + b + n)
     a, p = (tp - pos)[wide], pos[wide]
-    least[wide] = p - fp[wide] * reciprocals(a + fp[wide], p)
+    start = a + fp[wide]
+    some = np.maximum(start, 1e-300)  # where nothing is above, nothing is taken off
+    parts = np.log1p(p / some) if t.weighted else reciprocals(start, p)
+    least[wide] = p - fp[wide] * parts
     low, high = float(least.sum()) / t.n_pos, float(most.sum()) / t.n_pos
     low, high = rounded_out(low - _ROUNDING, high)
     return max(low, 0.0), min(high, 1.0)

@@ -126,6 +126,12 @@ class Bounds(Record):
     __str__ = __repr__
 
 
+# whose limits hold for any masses of the two classes in a bin
+_OF_WEIGHTS = frozenset({
+    "auc", "average_precision", "det", "gain_curve", "lift_curve", "precision_recall",
+    "roc",
+})  # fmt: skip
+_BETWEEN = ("sweep", "thresholds")
 Given = Mapping[str, Any]
 Attach = Callable[[Any, Tally, Given], Any]
 
@@ -134,6 +140,13 @@ def limited(
     analysis: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
     """Ask an analysis about a binned tally, and say what the bins leave open."""
+    # what is counted between bins is exact
+    if args[0].weighted and analysis.__name__ not in {*_OF_WEIGHTS, *_BETWEEN}:
+        raise InputError(
+            f"{analysis.__name__} does not take weighted cases in bins: how far bins "
+            f"can be off is proved for counts. Count without at_most=, or without "
+            f"weight=; {', '.join(sorted(_OF_WEIGHTS))} take both."
+        )
     try:
         answer = analysis(*args, **options)
     except Infeasible as err:
