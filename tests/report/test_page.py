@@ -56,6 +56,7 @@ def test_the_summary_answers_five_questions_with_the_librarys_numbers(page, pane
 
 def test_prices_choose_the_cut(panel):
     page = summarise(panel["a"], cost={"fp": 1, "fn": 30})
+    assert "those in the table allow for it too" in page.operating.method
     assert "The chosen threshold minimises cost(fp=1, fn=30)." in page.operating.words
     best = trueness.best_threshold(panel["a"], minimize=trueness.cost(fp=1, fn=30))
     model = page.slider["models"][0]
@@ -147,6 +148,18 @@ def test_every_section_names_its_method_and_every_figure_describes_itself(page):
 def test_scores_that_are_no_probabilities_are_named(page):
     section = next(s for s in page.sections if s.key == "calibration")
     assert any("scores of b fall outside 0 to 1" in w for w in section.words)
+
+
+def test_a_log_loss_without_an_upper_limit_says_why():
+    y, p = np.tile([0, 1, 0, 1], 20), np.tile([0.2, 0.7, 0.4, 0.6], 20)
+    right, wrong = p.copy(), p.copy()
+    right[:2], wrong[:2] = (0, 1), (1, 0)
+    page = summarise(trueness.panel(y, {"right": right, "wrong": wrong, "p": p}))
+    found = next(s for s in page.sections if s.key == "calibration")
+    said = " ".join(found.words)
+    assert "The log loss of wrong is infinite: a score" in said
+    assert "The log loss of right has no upper limit: some" in said
+    assert " to infinite)" in render(page, "1.0")
 
 
 def test_steps_hold_exact_counts_and_the_chosen_cut(rng):
@@ -474,6 +487,7 @@ def test_a_threshold_that_is_given_is_shown_and_not_chosen(panel):
     wilson = trueness.at_threshold(panel["a"], 0.4)["recall"]
     assert f"{100 * wilson.low:.1f} %" in tile.detail
     assert "The threshold 0.4 was given." in page.operating.words
+    assert "take the given threshold as fixed" in page.operating.method
     assert "tuned" not in words(page)
     with pytest.raises(trueness.InputError, match="nothing to choose"):
         summarise(panel["a"], at=0.4, maximize="f1")

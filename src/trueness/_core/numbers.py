@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import floor, inf, isfinite, log10
+from math import floor, inf, isfinite, isnan, log10
 from statistics import median_low
 from typing import Any
 
@@ -18,6 +18,9 @@ def written(value: Any, places: int | None = None) -> str:
 
     >>> written(0.85184), written(12345), written(float("nan")), written(None)
     ('0.852', '12,345', 'undefined', '')
+    >>> from trueness import Estimate
+    >>> written(Estimate(0.1667, 0.1554, float("inf"), 0.95, "bounds"))
+    '0.167 (0.155 to infinite)'
     """
     if is_estimate(value):
         return _estimate(value, places)
@@ -53,12 +56,13 @@ def in_column(values: Sequence[Any], least: int = 0) -> list[str]:
 def _estimate(e: Any, places: int | None) -> str:
     if e.value == e.low == e.high:
         return written(float(e.value))
-    if not isfinite(e.high - e.low):
+    if isnan(e.high - e.low):
         return f"{written(float(e.value))} (no interval)"
     if places is None:
-        places = _places((e.high - e.low) / 2)
+        ends = [v for v in (e.low, e.high) if isfinite(v)]
+        places = _places((max(ends, default=inf) - min(ends, default=-inf)) / 2)
     value, low, high = (f"{v:,.{places}f}" for v in (e.value, e.low, e.high))
-    return f"{value} ({low} to {high})"
+    return f"{value} ({low} to {high})".replace("inf", "infinite")
 
 
 def _places(half: float) -> int:

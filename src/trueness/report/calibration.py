@@ -60,7 +60,7 @@ def meaning(m: Model, options: ReportOptions) -> Meaning | None:
         reliability(t, level=level, rng=rng, **_replicates(options)),
         brier(t, level=level, replicates=FEW, rng=rng),
         log_loss(t, level=level, replicates=FEW, rng=rng),
-        math.nan if t.weighted else calibration_test(t).p_value,
+        calibration_test(t).p_value,
         float(t.score @ count / count.sum()),
         t.prevalence,
     )
@@ -98,7 +98,7 @@ def section(models: Sequence[Model], found: Sequence[Meaning | None]) -> Section
     """Say which scores can be read as probabilities."""
     known = [x for x in found if x is not None]
     left_out = [m.name for m, x in zip(models, found, strict=True) if x is None]
-    words = [_sentence(x) for x in known]
+    words = [_sentence(x) for x in known] + _unbounded(known)
     if left_out:
         words.append(
             f"{outside(left_out)} Calibration would turn them into probabilities."
@@ -156,6 +156,28 @@ def _tables(
     )  # fmt: skip
 
 
+def _unbounded(known: Sequence[Meaning]) -> list[str]:
+    """Say why a log loss is infinite, or could be."""
+    out = []
+    worst = [x.name for x in known if math.isinf(x.log_loss.value)]
+    if worst:
+        out.append(
+            f"The log loss of {listed(worst)} is infinite: a score of exactly 0 or 1 "
+            "was wrong."
+        )
+    open_ended = [
+        x.name
+        for x in known
+        if math.isinf(x.log_loss.high) and math.isfinite(x.log_loss.value)
+    ]
+    if open_ended:
+        out.append(
+            f"The log loss of {listed(open_ended)} has no upper limit: some scores are "
+            "exactly 0 or 1, and one of them that is wrong would make it infinite."
+        )
+    return out
+
+
 def _part(x: ProperScore) -> Estimate:
     return Estimate(x.value, x.low, x.high, x.level, x.method)
 
@@ -166,7 +188,7 @@ def _sentence(x: Meaning) -> str:
         "the cases are positive"
     )
     if math.isnan(x.p_value):
-        return f"{said}. Whether that is chance is not tested on weighted cases."
+        return f"{said}. Whether that is chance cannot be tested by these scores."
     if x.doubted:
         return (
             f"{said}. Scores that were calibrated would rarely look like this "

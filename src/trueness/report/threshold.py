@@ -47,6 +47,12 @@ def section(
     ``once`` remembers the curves with their bands, which no objective changes.
     """
     stops = "every one" if options.live else "a few hundred"
+    table = (
+        "those in the table take the given threshold as fixed"
+        if isinstance(checked, AtThreshold)
+        else "those in the table allow for it too: the choice is repeated on bootstrap "
+        "samples and evaluated on the cases left out"
+    )
     drawn = [
         _roc(models, options, once),
         _precision_recall(models, options, once),
@@ -65,13 +71,12 @@ def section(
         tables=_metrics(models[0], checked),
         method=(
             "Every distinct score is tried as a threshold, so the chosen one is "
-            f"exactly the best; the slider stops at {stops} of them. Bands: "
-            "bootstrap; the whole true curve lies inside with the stated confidence. "
-            "Net benefit: Vickers and Elkin 2006, doi:10.1177/0272989X06295361. Cost "
-            "curve: Drummond and Holte 2006, doi:10.1007/s10994-006-8199-5. The "
-            "intervals in the table and in these two figures take the threshold as "
-            "fixed; what to expect on new cases comes from a bootstrap in which each "
-            "choice is evaluated on the cases left out."
+            f"exactly the best; the slider stops at {stops} of them. Bands of the ROC "
+            "and precision-recall curves hold the whole true curve with the stated "
+            "confidence. Net benefit: Vickers and Elkin 2006, "
+            "doi:10.1177/0272989X06295361; its intervals are for one threshold at a "
+            "time. Cost curve: Drummond and Holte 2006, doi:10.1007/s10994-006-8199-5; "
+            f"its intervals allow for the choice of the threshold, {table}."
         ),
         caveat=(
             "A threshold holds for cases like these. Where positives are rarer, "
