@@ -3,7 +3,7 @@
     python benchmarks/study_comparison.py [PART] [SAMPLES]
 
 PART is one of pairs, unpaired, all-equal, metrics, margins, paired-margins, curves,
-clusters, cluster-bands; prints a table for docs/maths/comparison.md or clusters.md.
+cluster-bands; prints a table for docs/maths/comparison.md or clusters.md.
 Samples come from normal scores of classifiers that are equally good and share part of
 their noise;
 "wide": their positives spread differently (standard deviations 1 to 2), so that their
@@ -267,36 +267,6 @@ def curves(samples: int) -> Iterator[list[str]]:
         ]
 
 
-def clusters(samples: int) -> Iterator[list[str]]:
-    """Coverage of the AUC of clustered cases, and level of the paired test."""
-    yield ["clusters", "alike", "labels", "AUC 0.7", "AUC 0.9", "AUC 0.97", "paired p"]
-    rng = np.random.default_rng(SEED)
-    for m in (5, 10, 20, 50):
-        for alike, shared in ((0.3, False), (0.7, False), (0.5, True)):
-            row = [str(m), f"{alike:g}", "of the cluster" if shared else "mixed"]
-            p: list[float] = []
-            for auc in (0.7, 0.9, 0.97):
-                held, plain = [], []
-                while len(held) < samples:
-                    c = np.repeat(np.arange(m), rng.integers(2, 10, m))
-                    lean = rng.beta(1, 1, m)[c]
-                    y = np.round(lean) if shared else rng.random(c.size) < lean
-                    common = np.sqrt(alike) * rng.normal(size=(2, m))[:, c]
-                    own = np.sqrt(1 - alike) * rng.normal(size=(2, c.size))
-                    s = common + own + np.sqrt(2) * ndtri(auc) * y
-                    try:
-                        v = trueness.auc(y, s[0], cluster=c)
-                        found = trueness.compare_auc(y, s.T, cluster=c)
-                    except trueness.NotEnoughCases:
-                        continue
-                    t = trueness.auc(y, s[0])
-                    held.append(v.low <= auc <= v.high)
-                    plain.append(t.low <= auc <= t.high)
-                    p.append(found.p_value)
-                row.append(f"{np.mean(held):.3f} / {np.mean(plain):.3f}")
-            yield [*row, rejected(p)]
-
-
 def cluster_bands(samples: int) -> Iterator[list[str]]:
     """Coverage of whole bands, a sensitivity and the calibration line by clusters."""
     yield ["clusters", "alike", "ROC", "PR", "sensitivity", "slope", "intercept"]
@@ -350,7 +320,6 @@ PARTS = {
     "margins": (margins, 500),
     "paired-margins": (paired_margins, 600),
     "curves": (curves, 400),
-    "clusters": (clusters, 300),
 }
 
 
