@@ -6,8 +6,8 @@ import pytest
 import trueness
 from bins_by_hand import arrangements, random_bins
 from trueness import Tally
+from trueness._core.isotonic import isotonic_curve
 from trueness.calibration.drawn_labels import probability_rows
-from trueness.calibration.reliability_curve import _curve
 from trueness.counts.values import tally_of_bins
 from trueness.scale.envelopes import CurveBounds
 
@@ -79,7 +79,7 @@ def test_reliability_lies_between(seed):
     for x in arrangements(t, rng, most=150):
         score, pos, neg = probability_rows(x, "reliability")
         bin = np.searchsorted(edges, score, side="right") - 1
-        value = _curve(pos, neg)[0]
+        value = isotonic_curve(pos, neg)
         assert np.all(low[bin] <= value)
         assert np.all(value <= high[bin])
         np.maximum.at(top, bin, value)
