@@ -85,67 +85,83 @@ def precision(samples: int) -> Iterator[Line]:
 
 
 def few(samples: int) -> Iterator[Line]:
-    rng = np.random.default_rng(4)
-    part = {"fpr": (0.0, 0.2)}
-    for n_pos in (1, 2, 3, 5):
-        for n_neg, area in ((30, 0.7), (30, 0.95), (200, 0.8)):
+    rng = np.random.default_rng(2027)
+    for n_pos in (1, 2, 3, 4, 5):
+        for n_neg, area, spread, to in (
+            (40, 0.75, 1.0, 0.2), (25, 0.9, 1.5, 0.3), (150, 0.85, 1.0, 0.1),
+        ):  # fmt: skip
             share = n_pos / (n_pos + n_neg)
             y = np.repeat([1, 0], [n_pos, n_neg])
             aps, areas = [], []
-            for k in range(samples):
-                t = trueness.tally(y, normal(rng, y, area, 1.0))
+            for _ in range(samples):
+                t = trueness.tally(y, normal(rng, y, area, spread))
                 aps.append(trueness.average_precision(t, prevalence=share))
-                areas.append(trueness.partial_auc(t, **part, rng=k, replicates=200))
-            shift = np.sqrt(2) * ndtri(area)
-            inside = quad(lambda f, d=shift: ndtr(d + ndtri(f)), 0, 0.2)[0]
+                areas.append(trueness.partial_auc(t, fpr=(0, to)))
+            shift, true = np.hypot(1, spread) * ndtri(area), (area, spread, share)
+            inside = quad(lambda f, d=shift, s=spread: ndtr((d + ndtri(f)) / s), 0, to)[
+                0
+            ]
             line = {"positives": n_pos, "negatives": n_neg, "AUC": area}
-            yield {**line, "of": "AP", **covered(aps, true_precision(area, 1.0, share))}
+            yield {**line, "of": "AP", **covered(aps, true_precision(*true))}
             yield {**line, "of": "partial AUC", **covered(areas, inside)}
 
 
+BANDS = (
+    # cases, prevalence, AUC, law, scores per standard deviation of the negatives (0: no
+    # ties), share of positives by design (0: a cohort)
+    (50, 0.3, 0.8, "normal", 0, 0), (50, 0.6, 0.9, "exponential", 0, 0),
+    (80, 0.2, 0.75, "mixture", 3, 0), (150, 0.05, 0.9, "exponential", 0, 0),
+    (200, 0.4, 0.85, "normal 0.7", 5, 0), (250, 0.1, 0.7, "exponential", 0, 0),
+    (400, 0.02, 0.9, "normal", 0, 0), (400, 0.6, 0.65, "normal 1.5", 2, 0),
+    (700, 0.04, 0.8, "mixture", 0, 0), (700, 0.25, 0.8, "normal", 1, 0),
+    (1500, 0.02, 0.8, "exponential", 0, 0), (2000, 0.1, 0.75, "mixture", 0, 0),
+    (2000, 0.35, 0.9, "normal 1.3", 0, 0), (120, 0.1, 0.85, "exponential", 0, 0.4),
+    (600, 0.3, 0.75, "mixture", 2, 0.5), (1200, 0.02, 0.9, "normal", 0, 0.25),
+    (300, 0.03, 0.85, "normal", 2, 0),
+)  # fmt: skip
+TAIL = np.geomspace(1e-12, 0.5, 4000)
+FPR = np.concatenate([[0.0], TAIL, 1 - TAIL[-2::-1], [1.0]])
+
+
+def rates(law: str, area: float) -> np.ndarray:
+    """Give the true positive rates at ``FPR``; in a mixture 30 % are like negatives."""
+    if law == "exponential":
+        return FPR ** ((1 - area) / area)
+    if law == "mixture":
+        shift = np.sqrt(2) * ndtri((area - 0.15) / 0.7)
+        return 0.7 * ndtr(shift + ndtri(FPR)) + 0.3 * FPR
+    spread = float(law.removeprefix("normal") or 1)
+    return ndtr((np.sqrt(1 + spread**2) * ndtri(area) + ndtri(FPR)) / spread)
+
+
 def band(samples: int) -> Iterator[Line]:
-    """Give the whole precision-recall curve: how often it is held, by which width."""
-    rng = np.random.default_rng(41)
-    # cases, prevalence, AUC, spread, scores per standard deviation (0: no ties), share
-    # of positives by design (0: a cohort)
-    designs = [(100, 0.1, 0.8, 1.0, 0, 0), (100, 0.5, 0.9, 1.0, 4, 0)]
-    designs += [(300, 0.03, 0.85, 1.0, 2, 0), (300, 0.1, 0.9, 1.5, 0, 0)]
-    designs += [(300, 0.5, 0.7, 1.0, 0, 0), (1000, 0.03, 0.9, 1.5, 0, 0)]
-    designs += [(1000, 0.1, 0.75, 1.0, 1, 0), (5000, 0.05, 0.8, 1.0, 0, 0)]
-    designs += [(5000, 0.5, 0.8, 1.0, 3, 0), (200, 0.03, 0.8, 1.0, 0, 0.5)]
-    designs += [(500, 0.1, 0.9, 1.0, 0, 0.2), (2000, 0.05, 0.8, 1.5, 0, 0.3)]
-    for n, share, area, spread, levels, design in designs:
-        held: dict[str, list[bool]] = {"likelihood": [], "bootstrap": []}
-        width: dict[str, list[float]] = {name: [] for name in held}
-        for k in range(max(100, samples // 4)):
+    """Give how often bands hold the whole curve, of precision and recall and ROC."""
+    for k, (n, share, area, law, levels, design) in enumerate(BANDS):
+        rng, tpr = np.random.default_rng([2027, k]), rates(law, area)
+        fpr = ndtr(-np.arange(12, -12, -1 / levels)) if levels else FPR
+        corner = np.interp(fpr, FPR, tpr)
+        how = {"prevalence": share, "sampling": "case-control"} if design else {}
+        held, width = [], []
+        for i in range(samples):
             y = np.arange(n) < n * design if design else cohort(rng, n, share)
-            s = normal(rng, y, area, spread)
-            t = trueness.tally(y, np.floor(s * levels) / levels if levels else s)
-            how = {"prevalence": share, "sampling": "case-control"} if design else {}
-            for name in held if k < 25 else ("likelihood",):
-                b = trueness.precision_recall_band(t, method=name, rng=k, **how)
-                true = true_curve(b.recall, share, area, spread, levels)
-                inside = (b.low <= true + 1e-12) & (true <= b.high + 1e-12)
-                held[name].append(bool(inside.all()))
-                width[name].append(float(np.mean(b.high - b.low)))
+            u = rng.random(n)
+            s = -ndtri(np.clip(np.where(y, np.interp(u, tpr, FPR), u), 1e-300, 1))
+            t = trueness.tally(y * 1, np.floor(s * levels) / levels if levels else s)
+            pr = trueness.precision_recall_band(t, **how)
+            roc = trueness.roc_band(t, rng=i, replicates=300)
+            alarms = (1 - share) * np.interp(pr.recall, corner, fpr)
+            purity = share * pr.recall / (share * pr.recall + alarms)
+            both = (pr, purity), (roc, np.interp(roc.fpr, fpr, corner))
+            held.append(
+                [np.all((b.low <= v + 1e-9) & (v <= b.high + 1e-9)) for b, v in both]
+            )
+            width.append([np.mean(b.high - b.low) for b, _ in both])
+        (one, two), (wide, other) = (np.mean(x, axis=0).round(3) for x in (held, width))
         yield {
-            "n": n, "prevalence": share, "AUC": area, "spread": spread,
-            "levels": levels, "positives by design": design,
-            "whole curve": round(float(np.mean(held["likelihood"])), 3),
-            "width": round(float(np.mean(width["likelihood"])), 3),
-            "bootstrap (25 samples)": round(float(np.mean(width["bootstrap"])), 3),
+            "n": n, "prevalence": share, "AUC": area, "law": law, "levels": levels,
+            "positives by design": design, "precision-recall": one, "width": wide,
+            "ROC": two, "its width": other,
         }  # fmt: skip
-
-
-def true_curve(
-    recall: np.ndarray, share: float, area: float, spread: float, levels: int
-) -> np.ndarray:
-    shift = np.sqrt(1 + spread**2) * ndtri(area)
-    fpr = ndtr(-shift - spread * ndtri(1 - recall))
-    if levels:
-        edge = np.arange(12, -8, -1 / levels)
-        fpr = np.interp(recall, ndtr((shift - edge) / spread), ndtr(-edge))
-    return share * recall / (share * recall + (1 - share) * fpr)
 
 
 def length(samples: int) -> Iterator[Line]:
@@ -329,6 +345,15 @@ def plan(samples: int) -> Iterator[Line]:
         ("specificity", {"value": 0.95, "prevalence": 0.4, "half_width": 0.03}),
         ("precision", {"value": 0.6, "recall": 0.8, "prevalence": 0.1,
                        "half_width": 0.1}),
+        ("recall", {"value": 0.85, "prevalence": 0.25, "null": 0.7, "power": 0.9}),
+        ("recall", {"value": 0.7, "prevalence": 0.05, "half_width": 0.06}),
+        ("recall", {"value": 0.97, "prevalence": 0.5, "half_width": 0.03}),
+        ("specificity", {"value": 0.98, "prevalence": 0.1, "null": 0.95,
+                         "power": 0.8}),
+        ("precision", {"value": 0.8, "recall": 0.6, "prevalence": 0.3, "null": 0.65,
+                       "power": 0.85}),
+        ("precision", {"value": 0.3, "recall": 0.9, "prevalence": 0.02,
+                       "half_width": 0.05}),
     ):  # fmt: skip
         plan = trueness.plan_rate(rate, **asked)
         share, tpr = asked["prevalence"], asked.get("recall", asked["value"])
@@ -344,8 +369,11 @@ def plan(samples: int) -> Iterator[Line]:
 
         yield shown(rate, asked, plan, cut)
     for asked in (
-        {"first": 0.9, "second": 0.7, "prevalence": 0.5, "power": 0.8},
-        {"first": 0.85, "second": 0.7, "prevalence": 0.15, "power": 0.9,
+        {"first": 0.88, "second": 0.8, "prevalence": 0.4, "power": 0.8,
+         "correlation": 0.6},
+        {"first": 0.92, "second": 0.78, "prevalence": 0.08, "power": 0.8,
+         "correlation": 0.7},
+        {"first": 0.83, "second": 0.7, "prevalence": 0.15, "power": 0.9,
          "correlation": 0.3},
         {"first": 0.8, "second": 0.8, "prevalence": 0.2, "half_width": 0.1},
     ):  # fmt: skip

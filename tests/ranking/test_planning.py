@@ -177,6 +177,12 @@ def test_a_rare_condition_is_planned_at_once():
     assert plan.power >= 0.9
 
 
+def test_a_difference_is_not_planned_by_a_lucky_draw():
+    # 2000 other samples of compare_auc with 13 positives of 165 had a power of .775
+    asked = {"first": 0.92, "second": 0.78, "prevalence": 0.08, "correlation": 0.7}
+    assert trueness.plan_auc_difference(**asked, power=0.8).n_pos == 14
+
+
 @pytest.mark.parametrize(("share", "rho"), [(0.02, 0.5), (0.98, -0.2)])
 def test_a_crowd_of_the_difference_is_as_good_as_its_population(
     share, rho, monkeypatch
