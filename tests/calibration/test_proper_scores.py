@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.special import expit
-from scipy.stats import chi2, kstest
+from scipy.special import expit, xlogy
+from scipy.stats import binom, chi2, kstest
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss
 from sklearn.metrics import log_loss as sklearn_log_loss
@@ -81,18 +81,35 @@ def test_spiegelhalter_by_hand():
 
 def test_cox_by_hand():
     # two scores: the free model meets both shares
-    t = trueness.Tally([0.2, 0.8], neg=[7, 4], pos=[3, 6])
+    t = trueness.Tally([0.2, 0.8], neg=[140, 80], pos=[60, 120])
     free = 3 * math.log(0.3) + 7 * math.log(0.7) + 6 * math.log(0.6) + 4 * math.log(0.4)
     fixed = (
         3 * math.log(0.2) + 7 * math.log(0.8) + 6 * math.log(0.8) + 4 * math.log(0.2)
     )
     test = trueness.calibration_test(t, method="cox")
-    assert test.statistic == pytest.approx(2 * (free - fixed))
+    assert test.statistic == pytest.approx(20 * 2 * (free - fixed))
     assert test.p_value == pytest.approx(chi2.sf(test.statistic, 2))
     one = trueness.calibration_test(
-        trueness.Tally([0.2], neg=[7], pos=[3]), method="cox"
+        trueness.Tally([0.2], neg=[140], pos=[60]), method="cox"
     )
     assert one.p_value == pytest.approx(chi2.sf(one.statistic, 1))
+
+
+def test_cox_of_few_cases_is_exact():
+    """Sum the chances of all outcomes of ten cases at each of two scores."""
+    k = np.arange(11)
+
+    def away(p):  # of each number of positives, twice the log-likelihood it lacks
+        return 2 * (xlogy(k, k / 10 / p) + xlogy(10 - k, (1 - k / 10) / (1 - p)))
+
+    statistic = away(0.2)[:, None] + away(0.8)
+    chance = binom.pmf(k, 10, 0.2)[:, None] * binom.pmf(k, 10, 0.8)
+    t = trueness.Tally([0.2, 0.8], neg=[7, 4], pos=[3, 6])
+    test = trueness.calibration_test(t, method="cox", replicates=20_000)
+    assert test.statistic == pytest.approx(statistic[3, 6])
+    exact = chance[statistic >= statistic[3, 6] - 1e-9].sum()
+    assert test.p_value == pytest.approx(exact, abs=0.015)
+    assert abs(chi2.sf(test.statistic, 2) - exact) > 0.05
 
 
 def test_calibration_error_by_hand():
