@@ -26,8 +26,8 @@ from trueness.counts.values import Tally
 # A band has the true curve nearer or farther at about 5 % of the scores, and up to 10 %
 # in most samples, because neighbours are missed together: so the median distance lies
 # between the 40th percentile of the nearest and the 60th of the farthest. Of the 10 %
-# above the 90th percentile half are left.
-_BEYOND = (0.4, 0.6), (0.8, 0.95)
+# above the 90th percentile 2 % are left.
+_BEYOND = (0.4, 0.6), (0.8, 0.98)
 # rows that the curve is fitted to, and points at which it is; the bootstrap takes fewer
 _ROWS, _POINTS = 2000, 400
 _FEWER = 200, 50
