@@ -240,15 +240,19 @@ def curves(samples: int) -> Iterator[list[str]]:
     yield ["cases", "AUCs", "shape", "p_better", "p_worse", "DeLong", "margin holds"]
     rng = np.random.default_rng(SEED)
     f = np.linspace(0, 1, 20_001)[1:-1]
-    for cases, auc, gain, wide in (
-        ((10, 40), 0.75, 0.0, False), ((30, 30), 0.8, 0.0, False),
-        ((100, 100), 0.8, 0.0, False), ((200, 200), 0.95, 0.0, False),
-        ((50, 50), 0.78, 0.1, False), ((200, 200), 0.8, 0.05, False),
-        ((100, 100), 0.8, 0.0, True), ((400, 400), 0.8, 0.0, True),
+    for cases, auc, gain, wide, rho in (
+        ((10, 40), 0.75, 0.0, False, 0.5), ((30, 30), 0.8, 0.0, False, 0.5),
+        ((100, 100), 0.8, 0.0, False, 0.5), ((200, 200), 0.95, 0.0, False, 0.5),
+        ((50, 50), 0.78, 0.1, False, 0.5), ((200, 200), 0.8, 0.05, False, 0.5),
+        ((100, 100), 0.8, 0.0, True, 0.5), ((400, 400), 0.8, 0.0, True, 0.5),
+        ((15, 60), 0.7, 0.0, False, 0.3), ((25, 25), 0.65, 0.0, False, 0.0),
+        ((60, 40), 0.85, 0.0, False, 0.7), ((150, 150), 0.9, 0.0, False, 0.5),
+        ((80, 80), 0.75, 0.1, False, 0.5), ((120, 180), 0.74, 0.06, False, 0.8),
+        ((150, 150), 0.8, 0.0, True, 0.5),
     ):  # fmt: skip
         found, z = [], []
         for k, p in enumerate(
-            panels(rng, samples, cases, 2, auc, wide=wide, gain=gain)
+            panels(rng, samples, cases, 2, auc, wide=wide, gain=gain, rho=rho)
         ):
             found.append(trueness.dominates(p, rng=k, replicates=400))
             z.append(trueness.compare_auc(p).pairs[0].p_value)
