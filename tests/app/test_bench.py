@@ -581,7 +581,8 @@ def test_two_cuts_groups_and_a_range_of_prevalences(
 
 
 def test_what_cannot_be_met_is_told_at_its_field(served):
-    models(served)  # counts
+    # counts, also where the section is remembered and its counts are not
+    served.json("/at", **DATA, model=models(served)[0]["index"], at=0)
     limits = ["precision >= 0.3", "recall >= 0.99", "fpr <= 0.01"]
     found = served.json("/check", **DATA, subject_to=limits, unmet=1)
     assert found["problems"] == {}
