@@ -231,8 +231,8 @@ def typical(rng: np.random.Generator, pilot: Design, studies: int) -> ReaderStud
 
 
 def plan(rng: np.random.Generator, studies: int) -> None:
-    head("pilot", "AUC", "interplay", "difference", "new readers", "new cases",
-         "planned", "realised", "planned, margin", "realised, margin",
+    head("pilot", "design", "AUC", "interplay", "difference", "new readers",
+         "new cases", "planned", "realised", "planned, margin", "realised, margin",
          "mean plan of single pilots")  # fmt: skip
     for pilot, loss, new in (
         (Design(5, (50, 50), 0.86), 0.05, (6, (80, 80))),
@@ -241,12 +241,19 @@ def plan(rng: np.random.Generator, studies: int) -> None:
         (Design(6, (30, 60), 0.75, 0.02), 0.07, (8, (50, 100))),
         (Design(8, (40, 40), 0.86, 0.1), 0.06, (15, (100, 100))),
         (Design(4, (60, 60), 0.92, 0.02), 0.04, (10, (60, 60))),
+        (Design(4, (40, 80), 0.8, 0.03), 0.08, (12, (60, 120))),
+        (Design(10, (25, 25), 0.9), 0.06, (5, (90, 90))),
+        (Design(6, (80, 40), 0.78, 0.15), 0.1, (20, (80, 40))),
+        (Design(5, (30, 30), 0.86, 0.02, "cases"), 0.05, (5, (60, 60))),
+        (Design(5, (30, 30), 0.86, 0.02, "cases"), 0.05, (10, (30, 30))),
+        (Design(4, (40, 40), 0.8, 0.0, "cases"), 0.06, (12, (20, 20))),
     ):
         # components at the mean of both treatments, as a pilot without an effect has
         middle = typical(rng, pilot._replace(area=pilot.area - loss / 2), studies)
         readers, cases = new
         d = pilot._replace(readers=readers, cases=cases, loss=loss)
-        given = {"readers": readers, "cases": sum(cases)}
+        each = readers if pilot.nested == "cases" else 1
+        given = {"readers": readers, "cases": sum(cases) * each}
         promised = trueness.plan_readers(middle, difference=loss, **given).power[0]
         equal = typical(rng, pilot, studies)
         secure = trueness.plan_readers(equal, margin=loss, **given).power[0]
@@ -260,7 +267,8 @@ def plan(rng: np.random.Generator, studies: int) -> None:
             data = study(rng, d._replace(loss=0.0))
             found = trueness.reader_study(data, margin=loss).pairs[0]
             safe.append(found.p_noninferior)
-        row(f"{pilot.readers}, {pilot.size}", f"{pilot.area:g}",
+        row(f"{pilot.readers}, {pilot.size}",
+            pilot.nested + " nested" if pilot.nested else "crossed", f"{pilot.area:g}",
             f"{pilot.interplay:g}", f"{loss:g}", readers, d.size,
             float(promised), share(hit, 0.05), float(secure), share(safe, 0.025),
             float(np.mean(single)))  # fmt: skip

@@ -519,6 +519,28 @@ def test_plan_by_hand_and_monotone(vandyke):
     assert margin.cases.tolist() == plan.cases.tolist()
 
 
+def test_plan_counts_the_cases_of_each_reader_where_they_are_nested(rng):
+    """Twelve readers with 40 cases each err more than four with 80 each."""
+    data = simulated(rng, 4, (40, 40), tr=0.0)
+    pilot = trueness.reader_study(data | {"case": data["case"] + 80 * data["reader"]})
+    assert pilot.n_pos + pilot.n_neg == 320
+    c = pilot.components
+    total = c.interaction + 2 * (c.variance - c.cov1)  # half the cases of a reader
+    by_hand = stats.ncf.sf(stats.f.ppf(0.95, 1, 11), 1, 11, 12 * 0.06**2 / 2 / total)
+    plan = trueness.plan_readers(pilot, difference=0.06, readers=12, cases=480)
+    assert plan.power[0] == pytest.approx(by_hand)
+    assert "all readers together" in plan.notes[1]
+    need = trueness.plan_readers(pilot, difference=0.4, readers=[6, 10]).cases
+    assert (need >= [24, 40]).all()  # two of each class for every reader
+
+
+def test_plan_says_what_it_keeps_of_the_pilot(vandyke):
+    fixed = trueness.reader_study(vandyke, readers="fixed", **KEYS)
+    assert "fixed readers" in trueness.plan_readers(fixed, difference=0.1).notes[1]
+    some = trueness.reader_study(vandyke.iloc[1:], **KEYS)
+    assert "partly crossed" in trueness.plan_readers(some, difference=0.1).notes[1]
+
+
 def test_planned_power_is_reached(rng):
     """The mean of the planned power over pilots is what new studies show."""
     found, planned = [], []

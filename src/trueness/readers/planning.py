@@ -33,7 +33,7 @@ class ReaderPlan(Record):
         Numbers of readers.
     cases : array
         Cases needed with each number of readers, at the share of positives of the pilot
-        study; 0 where no number of cases is enough.
+        study, of all readers together; 0 where no number of cases is enough.
     power : array
         Power reached with them.
     difference : float
@@ -85,7 +85,8 @@ def plan_readers(
     readers
         Number of readers, or several; 3 to 15 when None.
     cases
-        Number of cases, if it is fixed: the answer is then the power that it gives.
+        Number of cases of the whole study, if it is fixed: the answer is then the power
+        that it gives.
 
     Returns
     -------
@@ -94,7 +95,9 @@ def plan_readers(
 
     Notes
     -----
-    :math:`c_*` are the cases of the pilot study, whose share of positives is kept. The
+    :math:`c_*` are the cases of the pilot study, whose share of positives and whose
+    design are kept: where every reader has cases of their own, both :math:`c` and
+    :math:`c_*` are the cases of one reader. Readers and cases are random. The
     F test has 1 and :math:`(J-1) D^2 / I^2` degrees of freedom, with D the denominator
     above and I the part of it that does not grow with J. A plan is as uncertain as the
     variance components, and those of few readers are uncertain.
@@ -158,6 +161,8 @@ def reader_power(
 
     c = study.components
     shrink = (study.n_pos + study.n_neg) / cases
+    if _own_cases(study):  # errors are those of a reader's own share of the cases
+        shrink *= readers / len(study.readers)
     # More readers average out what is peculiar to a reader, more cases what is peculiar
     # to the cases; Cov2 - Cov3, which the cases do to all readers of a treatment alike,
     # is averaged by cases alone, and the interplay by readers alone.
@@ -174,11 +179,16 @@ def reader_power(
     return 1 - float(ncfdtr(1.0, min(free, 1e6), noncentral, limit))
 
 
+def _own_cases(study: ReaderStudy) -> bool:
+    """Does every reader have cases of their own?"""
+    return "cases nested within readers" in study.design
+
+
 def _cases_needed(
     study: ReaderStudy, gap: float, readers: int, target: float, level: float
 ) -> int:
     """Search the smallest number by halving; 0 when even very many are too few."""
-    low, high = 4, MOST_CASES
+    low, high = 4 * (readers if _own_cases(study) else 1), MOST_CASES
     if reader_power(study, gap, readers, high, level) < target:
         return 0
     while low < high:
@@ -197,6 +207,18 @@ def _notes(study: ReaderStudy, need: Array, gap: float) -> tuple[str, ...]:
         f"{study.n_pos + study.n_neg} cases ({share:.0%} positive), so they are "
         "uncertain if these are few."
     ]
+    if _own_cases(study):
+        notes.append(
+            "Every reader has cases of their own, as in that study; the cases are "
+            "those of all readers together."
+        )
+    elif study.design != "fully crossed":
+        notes.append(f"The new study is assumed to be {study.design} in the same way.")
+    if study.assumed != "random readers, random cases":
+        notes.append(
+            f"The plan takes readers and cases as random; the analysis of that study "
+            f"took them as: {study.assumed}."
+        )
     if (need == 0).any() and not math.isnan(gap):
         notes.append(
             "With so few readers no number of cases is enough where 0 is shown: the "
