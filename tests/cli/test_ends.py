@@ -82,8 +82,10 @@ def no_space():
 
 
 def interrupt():
-    os.kill(os.getpid(), signal.SIGINT)
-    time.sleep(5)  # the signal ends this
+    # Python loses a signal that arrives while it clears away garbage: press again
+    for _ in range(5):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)  # the signal ends this
 
 
 TROUBLES = {
