@@ -41,7 +41,10 @@ def test_evaluate_and_compare(rows):
     text = run("compare", path, *words)
     assert text.exit_code == 0, text.stderr
     assert "Weighted cases, total weight" in text.stdout
-    assert "without weights only" in text.stdout
+    both = trueness.panel(frame, label="y", scores=["p", "q"], weight="w")
+    found = json.loads(run("compare", path, *words, "--json").stdout)["result"]
+    want = trueness.dominates(both, "p", "q", rng=0)
+    assert found["dominance"][0]["p_value"] == pytest.approx(want.p_value)
     frame["site"] = np.arange(200) % 17
     frame.to_csv(path, index=False)
     found = run("evaluate", path, *words, "--cluster", "site", "--json")
@@ -89,5 +92,6 @@ def test_report(rows, tmp_path):
     text = page.read_text()
     assert "weights of cases" in text
     assert "Cases are weighted" in text
+    assert "Which curve is above?" in text
     a = trueness.auc(frame, label="y", score="p", weight="w")
     assert f"{a.value:.3f}" in text

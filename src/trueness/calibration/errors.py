@@ -73,7 +73,7 @@ class CalibrationError(Answer):
 
 @of_tally(
     weights="The error that chance gives is known for cases of equal weight. "
-    "calibration_line, brier and reliability take weights."
+    "calibration_line, calibration_test, brier and reliability take weights."
 )
 def calibration_error(
     t: Tally,

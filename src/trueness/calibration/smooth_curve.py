@@ -62,7 +62,7 @@ class CalibrationIndex(Answer):
 
 @of_tally(
     weights="Its curve has the spread of cases of equal weight. calibration_line, "
-    "brier and reliability take weights."
+    "calibration_test, brier and reliability take weights."
 )
 def calibration_index(
     t: Tally,

@@ -60,8 +60,6 @@ def compare(request: Request, cluster: Cluster = None) -> CommandAnswer:
             f"The tests allow for cases that share a value of {cluster}. Whole curves "
             f"are compared for independent cases only, so they are left out."
         )
-    elif panel.weighted:
-        parts.append("Whole curves are compared on cases without weights only.")
     elif not better:
         parts.append(
             f"Whole curves are compared for up to {MOST_PAIRS} pairs; name fewer "
@@ -79,7 +77,7 @@ def compare(request: Request, cluster: Cluster = None) -> CommandAnswer:
 def _dominance(panel: Panel, request: Request) -> Pairs:
     """Request of every pair whether one is better everywhere."""
     pairs = list(combinations(panel.names, 2))
-    if len(pairs) > MOST_PAIRS or panel.weighted:
+    if len(pairs) > MOST_PAIRS:
         return {}
     return dominance_of_pairs(panel, pairs, level=request.level, rng=request.seed)
 

@@ -357,8 +357,9 @@ def _tally_frame(
         if at_most is not None:
             if "weight" in wanted:
                 raise InputError(
-                    "at_most= puts counted cases into bins, not weighted ones. Leave "
-                    "it out: the engine of a lazy frame adds up weights as well."
+                    "The engine of a lazy frame puts counted cases into bins, not "
+                    "weighted ones. Leave at_most= out: it adds up weights by score "
+                    "where the rows are; or give arrays, whose weights go into bins."
                 )
             rows = engines.by_role(opened, wanted)
             return binned_tally(rows, wanted, positive, at_most)

@@ -48,7 +48,7 @@ def section(panel: Panel, models: Sequence[Model], options: ReportOptions) -> Se
     return Section(
         "comparison",
         "Which is better?",
-        words=(omnibus_sentence(found), *_left_out(models, drawn)),
+        words=(omnibus_sentence(found), *_left_out(models, drawn, asked)),
         figures=(
             svg.forest(
                 forest,
@@ -106,10 +106,16 @@ def fewer(panel: Panel, rng: Any, most: int = 0) -> tuple[Panel, str]:
     return drawn, f"{most:,} of the {n:,} cases, drawn at random"
 
 
-def _left_out(models: Sequence[Model], drawn: str) -> list[str]:
+def _left_out(
+    models: Sequence[Model], drawn: str, asked: Sequence[object]
+) -> list[str]:
     """Say what was left out, where there is very much."""
     lines = []
-    if len(models) - 1 > MOST_PAIRS:
+    if not asked:
+        lines.append(
+            f"Whole curves of weighted cases are compared for up to {MOST_ROWS:,} rows."
+        )
+    elif len(models) - 1 > MOST_PAIRS:
         lines.append(
             f"Whole curves are compared between {models[0].name} and the {MOST_PAIRS} "
             "next best only."
@@ -132,7 +138,7 @@ def _dominance(
     panel: Panel, models: Sequence[Model], options: ReportOptions
 ) -> list[tuple[tuple[str, str], Dominance]]:
     best = models[0]
-    if panel.weighted:  # whole curves are compared by drawing whole cases
+    if len(panel.rows) > MOST_ROWS:  # weighted: fewer draws from whole cases only
         return []
     others = models[1 : MOST_PAIRS + 1]
     found = dominance_of_pairs(
