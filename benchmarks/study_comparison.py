@@ -2,8 +2,9 @@
 
     python benchmarks/study_comparison.py [PART] [SAMPLES]
 
-PART is one of pairs, unpaired, all-equal, metrics, margins, paired-margins, curves,
-cluster-bands; prints a table for docs/maths/comparison.md or clusters.md.
+PART is one of pairs, unpaired, all-equal, many-equal, partial, metrics, margins,
+paired-margins, curves, cluster-bands; prints a table for docs/maths/comparison.md or
+clusters.md.
 Samples come from normal scores of classifiers that are equally good and share part of
 their noise;
 "wide": their positives spread differently (standard deviations 1 to 2), so that their
@@ -20,6 +21,9 @@ from scipy.special import ndtr, ndtri
 
 import trueness
 from trueness import Panel
+from trueness.comparison.redraws import drawn_estimate, sided_p
+from trueness.counts.resampling import replicates
+from trueness.ranking.partial_areas import _area_inside
 
 SEED = 20261115
 
@@ -94,16 +98,24 @@ def unpaired(samples: int) -> Iterator[list[str]]:
         yield row
 
 
-def all_equal(samples: int) -> Iterator[list[str]]:
+Sizes = tuple[tuple[int, tuple[int, int]], ...]
+SOME: Sizes = (
+    (3, (2, 30)), (3, (10, 30)), (5, (5, 30)), (8, (10, 30)), (10, (10, 30)),
+    (10, (20, 40)), (10, (50, 150)), (4, (100, 100)),
+)  # fmt: skip
+MANY: Sizes = (
+    (8, (10, 30)), (9, (10, 30)), (10, (10, 30)), (10, (5, 30)), (10, (3, 30)),
+    (10, (2, 30)),
+)  # fmt: skip
+
+
+def all_equal(samples: int, sizes: Sizes = SOME) -> Iterator[list[str]]:
     """Type I error and power of the omnibus test, chi-squared beside it."""
     from scipy.special import chdtrc
 
     yield ["classifiers", "cases", "AUC 0.6", "AUC 0.75", "AUC 0.9", "half 0.15 better"]
     rng = np.random.default_rng(SEED)
-    for k, cases in (
-        (3, (2, 30)), (3, (10, 30)), (5, (5, 30)), (8, (10, 30)), (10, (10, 30)),
-        (10, (20, 40)), (10, (50, 150)), (4, (100, 100)),
-    ):  # fmt: skip
+    for k, cases in sizes:
         row = [str(k), f"{cases[0]} + {cases[1]}"]
         for auc, gain in ((0.6, 0.0), (0.75, 0.0), (0.9, 0.0), (0.7, 0.15)):
             found = [
@@ -113,6 +125,36 @@ def all_equal(samples: int) -> Iterator[list[str]]:
             wald = [float(chdtrc(f.df, f.statistic)) if f.df else 1.0 for f in found]
             row.append(f"{rejected([f.p_value for f in found])} / {rejected(wald)}")
         yield row
+
+
+def partial(samples: int) -> Iterator[list[str]]:
+    """Type I error of the bootstrap of two partial areas to a false positive rate.
+
+    As ``compare_statistic`` draws and decides, for all replicates at once.
+    """
+    yield ["cases", "to", "AUC 0.8", "AUC 0.9", "AUC 0.95"]
+    for cases in ((30, 30), (60, 60), (30, 120), (200, 200)):
+        for to in (0.1, 0.2):
+            row = ["{} + {}".format(*cases), str(to)]
+            for auc in (0.8, 0.9, 0.95):
+                rng = np.random.default_rng([*cases, int(100 * auc), int(100 * to)])
+                drawn = enumerate(panels(rng, samples, cases, 2, auc))
+                row.append(rejected([same_area(p, to, k) for k, p in drawn]))
+            yield row
+
+
+def same_area(p: Panel, to: float, seed: int) -> float:
+    """Give the p-value of equal areas up to a false positive rate, from 500 redraws."""
+    _, areas = _area_inside((0, to), None, corrected=False)
+    order = np.argsort(-p.rows, axis=0).T
+
+    def gap(neg: np.ndarray, pos: np.ndarray) -> np.ndarray:
+        one, two = (areas(neg[:, o], pos[:, o]) for o in order)
+        return one - two
+
+    gaps = np.concatenate([gap(*counts) for counts in replicates(p, 500, seed)])
+    value = float(gap(p.neg[None], p.pos[None])[0])
+    return sided_p(drawn_estimate(value, gaps, 0.95, "bootstrap"), gaps)[1]
 
 
 def metrics(samples: int) -> Iterator[list[str]]:
@@ -320,6 +362,8 @@ PARTS = {
     "pairs": (pairs, 1000),
     "unpaired": (unpaired, 500),
     "all-equal": (all_equal, 500),
+    "many-equal": (lambda samples: all_equal(samples, MANY), 500),
+    "partial": (partial, 400),
     "metrics": (metrics, 500),
     "margins": (margins, 500),
     "paired-margins": (paired_margins, 600),

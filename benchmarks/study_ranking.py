@@ -5,8 +5,9 @@
 Parts: precision (average precision in a cohort), few (one to three positives: average
 precision and partial areas), band (the whole precision-recall curve), length (how far
 it is from the data, in standard errors), missing (labels missing at random given the
-score), differ (size and power of the test that labelled and unlabelled cases differ), h
-(the H-measure), plan (power and width that plans promise).
+score), missing-curves (the curves, and bands without the unlabelled cases), differ
+(size and power of the test that labelled and unlabelled cases differ), h (the
+H-measure), plan (power and width that plans promise).
 Every line is one design: the share of samples whose interval holds the truth, and its
 mean width. Written to results/ranking.json, and shown in docs/maths/ranking.md.
 """
@@ -190,40 +191,46 @@ def length(samples: int) -> Iterator[Line]:
             yield {"positives": n_pos, "n": n, "cohort": random, "quantiles": ends}
 
 
+MISSING = (
+    # cases, prevalence, AUC, slope of the chance of a label, threshold
+    (200, 0.3, 0.76, 1.0, 0.5), (400, 0.2, 0.8, 2.0, 0.5), (400, 0.2, 0.9, 1.0, 0.5),
+    (1000, 0.1, 0.76, 1.0, 0.5), (2000, 0.3, 0.7, 2.0, 0.5),
+    (600, 0.3, 0.8, -1.0, 0.5), (300, 0.4, 0.72, 1.5, 0.3), (150, 0.25, 0.85, 0.7, 0.6),
+    (800, 0.08, 0.83, 1.2, 1.0),
+)  # fmt: skip
+AT_RANDOM = {"unlabelled": "missing at random"}
+
+
+def partly_labelled(
+    rng: np.random.Generator, samples: int, n: int, share: float, area: float,
+    steep: float,
+) -> Iterator[trueness.Tally]:  # fmt: skip
+    """Draw cohorts whose cases are labelled with a chance that depends on the score."""
+    for _ in range(samples):
+        y = cohort(rng, n, share)
+        s = normal(rng, y, area, 1.0)
+        seen = rng.random(n) < 1 / (1 + np.exp(-steep * (s - 0.5)))
+        if len(set(y[seen])) == 2:
+            yield trueness.tally(np.where(seen, y, np.nan), s)
+
+
 def missing(samples: int) -> Iterator[Line]:
     rng = np.random.default_rng(17)
-    for n, share, area, steep in [
-        (200, 0.3, 0.76, 1.0),
-        (400, 0.2, 0.8, 2.0),
-        (400, 0.2, 0.9, 1.0),
-        (1000, 0.1, 0.76, 1.0),
-        (2000, 0.3, 0.7, 2.0),
-        (600, 0.3, 0.8, -1.0),
-    ]:
+    for n, share, area, steep, cut in MISSING:
         out: dict[str, list[Any]] = {
-            "left out": [],
-            "AUC": [],
-            "recall": [],
-            "spec": [],
+            k: [] for k in ("left out", "AUC", "recall", "spec")
         }
         shift = np.sqrt(2) * ndtri(area)
-        for _ in range(samples):
-            y = cohort(rng, n, share)
-            s = normal(rng, y, area, 1.0)
-            seen = rng.random(n) < 1 / (1 + np.exp(-steep * (s - 0.5)))
-            if len(set(y[seen])) < 2:
-                continue
-            t = trueness.tally(np.where(seen, y, np.nan), s)
-            how = {"unlabelled": "missing at random"}
+        for t in partly_labelled(rng, samples, n, share, area, steep):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", trueness.DoubtfulAssumption)
                 out["left out"].append(trueness.auc(t))
-            out["AUC"].append(trueness.auc(t, **how))
-            at = trueness.rates(t, 0.5, **how)
+            out["AUC"].append(trueness.auc(t, **AT_RANDOM))
+            at = trueness.rates(t, cut, **AT_RANDOM)
             out["recall"].append(at.recall)
             out["spec"].append(at.specificity)
         truth = {"left out": area, "AUC": area}
-        truth |= {"recall": float(ndtr(shift - 0.5)), "spec": float(ndtr(0.5))}
+        truth |= {"recall": float(ndtr(shift - cut)), "spec": float(ndtr(cut))}
         line = {"n": n, "prevalence": share, "AUC": area, "slope": steep}
         for name, found in out.items():
             mean = round(float(np.mean([e.value for e in found])), 3)
@@ -235,6 +242,44 @@ def missing(samples: int) -> Iterator[Line]:
                 "mean": mean,
                 **covered(found, truth[name]),
             }
+
+
+def missing_curves(samples: int) -> Iterator[Line]:
+    """Where are the curves, labels missing; how often do bands of the others hold?"""
+    rng = np.random.default_rng(19)
+    for n, share, area, steep, _ in MISSING[:5]:
+        shift, places = np.sqrt(2) * ndtri(area), []
+        for k, t in enumerate(partly_labelled(rng, samples, n, share, area, steep)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", trueness.DoubtfulAssumption)
+                place = [
+                    at
+                    for how in ({}, AT_RANDOM)
+                    for curve in [trueness.roc(t, **how)]
+                    for pr in [trueness.precision_recall(t, **how)]
+                    for at in (
+                        np.interp(0.2, curve.fpr, curve.tpr),
+                        np.interp(0.5, pr.recall, pr.precision),
+                    )
+                ]
+            roc = trueness.roc_band(t, rng=k, replicates=200)
+            pr = trueness.precision_recall_band(t)
+            alarms = (1 - share) * ndtr(-shift - ndtri(1 - pr.recall))
+            for b, v in (
+                (roc, ndtr(shift + ndtri(roc.fpr))),
+                (pr, share * pr.recall / (share * pr.recall + alarms)),
+            ):
+                place.append(np.all((b.low <= v + 1e-9) & (v <= b.high + 1e-9)))
+            places.append(place)
+        true = 0.5 * share / (0.5 * share + (1 - share) * float(ndtr(-shift)))
+        names = "tpr left out", "precision left out", "tpr", "precision"
+        names += "ROC band left out", "PR band left out"
+        yield {
+            "n": n, "prevalence": share, "AUC": area, "slope": steep,
+            "true tpr at 0.2": round(float(ndtr(shift + ndtri(0.2))), 3),
+            "true precision at 0.5": round(true, 3),
+            **dict(zip(names, np.mean(places, axis=0).round(3).tolist(), strict=True)),
+        }  # fmt: skip
 
 
 def differ(samples: int) -> Iterator[Line]:
@@ -397,6 +442,7 @@ PARTS: dict[str, Callable[[int], Iterator[Line]]] = {
     "band": band,
     "length": length,
     "missing": missing,
+    "missing-curves": missing_curves,
     "differ": differ,
     "h": h,
     "plan": plan,

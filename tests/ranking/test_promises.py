@@ -311,6 +311,16 @@ def test_verification_bias_is_taken_off(rng):
     assert "cannot show" in found.notes[0]
 
 
+@pytest.mark.parametrize("curve", ["roc", "precision_recall"])
+def test_a_band_says_that_cases_without_a_label_are_left_out(curve):
+    t = Tally([4, 3, 2, 1], pos=[9, 5, 1, 0], neg=[2, 8, 5, 4], unknown=[0, 0, 9, 9])
+    band = getattr(trueness, f"{curve}_band")
+    (note,) = band(t, replicates=100).notes
+    assert note.startswith("18 of 52 cases have no label and were left out")
+    assert f'{curve}(..., unlabelled="missing at random")' in note
+    assert band(t.labelled(), replicates=100).notes == ()
+
+
 def test_extrapolation_is_mentioned():
     t = Tally([4, 3, 2, 1], pos=[9, 5, 0, 0], neg=[2, 8, 0, 0], unknown=[0, 0, 9, 9])
     notes = trueness.auc(t, unlabelled="missing at random").notes

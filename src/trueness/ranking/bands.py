@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -18,6 +18,7 @@ from trueness._core.binomial import wilson
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.numbers import number_of
 from trueness._core.options import renamed
 from trueness._core.records import Answer
 from trueness.counts.answers import of_tally, refuse_weights
@@ -54,6 +55,8 @@ class RocBand(Answer):
         Does it hold for the whole curve, or for each point alone?
     method : str
         How the band was made.
+    notes : tuple of str
+        Which cases were left out.
     """
 
     fpr: Floats
@@ -63,6 +66,7 @@ class RocBand(Answer):
     level: float
     kind: str
     method: str
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
 
 
 @final
@@ -84,6 +88,8 @@ class PrecisionRecallBand(Answer):
         Does it hold for the whole curve, or for each point alone?
     method : str
         How the band was made.
+    notes : tuple of str
+        Which cases were left out.
     """
 
     recall: Floats
@@ -94,6 +100,7 @@ class PrecisionRecallBand(Answer):
     level: float
     kind: str
     method: str
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
 
 
 class _BandRequest(NamedTuple):
@@ -127,7 +134,7 @@ def roc_band(
     Parameters
     ----------
     t
-        The counts; cases without a label change nothing.
+        The counts; cases without a label are left out, with a note.
     kind
         ``"simultaneous"``: the whole curve lies inside with this confidence.
         ``"pointwise"``: each single point does.
@@ -164,12 +171,13 @@ def roc_band(
     True
     """
     together = None if cluster is None else clusters(cluster, "roc_band")
+    notes = _left_out(t, "roc") if together is None else ()
     t = t.labelled() if together is None else together.tally(0)
     _cases.both_classes(t, "roc_band")
     asked = _request(t, kind, method, level, rng, replicates, together)
     grid = np.linspace(0, 1, _options.whole_number(points, "points", at_least=3))
     tpr, low, high = _vertical(t, grid, asked)
-    return RocBand(grid, tpr, low, high, asked.level, kind, method)
+    return RocBand(grid, tpr, low, high, asked.level, kind, method, notes=notes)
 
 
 @renamed(number="replicates")
@@ -192,7 +200,7 @@ def precision_recall_band(
     Parameters
     ----------
     t
-        The counts; cases without a label change nothing.
+        The counts; cases without a label are left out, with a note.
     prevalence
         Share of positives at which precision (PPV) is reported, taken as known; that of
         the sample when None.
@@ -233,6 +241,7 @@ def precision_recall_band(
     """
     _options.sampling(sampling, prevalence, "precision_recall_band")
     together = None if cluster is None else clusters(cluster, "precision_recall_band")
+    notes = _left_out(t, "precision_recall") if together is None else ()
     t = t.labelled() if together is None else together.tally(0)
     _cases.both_classes(t, "precision_recall_band")
     if method is None:
@@ -247,7 +256,19 @@ def precision_recall_band(
         share = _options.fraction(prevalence, "prevalence")
     value, low, high = _precision_band(t, recall, share, prevalence is None, asked)
     return PrecisionRecallBand(
-        recall, value, low, high, share, asked.level, kind, method
+        recall, value, low, high, share, asked.level, kind, method, notes=notes
+    )
+
+
+def _left_out(t: Tally, curve: str) -> tuple[str, ...]:
+    """Say that a band is about labelled cases, where there are others."""
+    if not t.n_unknown:
+        return ()
+    return (
+        f"{number_of(t.n_unknown)} of {number_of(t.n)} cases have no label and were "
+        "left out: where labelling depended on the score, the curve of all cases may "
+        f'lie outside the band. {curve}(..., unlabelled="missing at random") gives '
+        "that curve, without a band.",
     )
 
 
