@@ -364,4 +364,4 @@ def test_words_of_other_libraries():
     with pytest.raises(InputError, match="which mean the same"):
         trueness.auc([0, 1], [0.1, 0.9], sample_weight=[1, 2], weight=[1, 2])
     with pytest.raises(InputError, match=r"bins|does not take weights"):
-        trueness.roc(t.coarse(1))
+        trueness.brier(t.coarse(1))
