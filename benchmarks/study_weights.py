@@ -4,7 +4,9 @@
     python benchmarks/study_weights.py bands [SAMPLES]
     python benchmarks/study_weights.py validate [SAMPLES]
     python benchmarks/study_weights.py fresh [SAMPLES]
+    python benchmarks/study_weights.py fresh parts [SAMPLES]
     python benchmarks/study_weights.py speed [CASES]
+    python benchmarks/study_weights.py lazy [CASES]
 
 Cases of an endless population (30 % positives, normal scores one unit apart; the true
 probability of each case is its second score) are drawn with unequal chances, which go
@@ -15,6 +17,9 @@ equally good, share of p-values below 5 %. ``bands``: whole ROC and precision-re
 bands, and the mean over their grids of pointwise ones, of the band of the reliability
 curve (a quarter of the samples) and of the decision curve at six thresholds.
 ``validate``: a threshold chosen for F1, and what ``validate_threshold`` says of it.
+``fresh``: another population, with other chances; ``parts``: there the log loss, the
+parts of the Brier score and the reliability curve of scores that are too extreme and
+too high, two equally good classifiers, and the partial AUC.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ import sys
 from time import process_time
 
 import numpy as np
-from scipy.special import expit, ndtr, ndtri
+from scipy.special import expit, logit, ndtr, ndtri
 
 import trueness
 
@@ -181,6 +186,68 @@ def bands(samples: int) -> None:
                 print(f"| {design} | {cv} | {n} | {shares} |", flush=True)
 
 
+def extreme(p):
+    """Make calibrated probabilities too extreme and too high."""
+    return expit(1.4 * logit(p) + 0.3)
+
+
+def part_truths() -> dict[str, float]:
+    """Give log loss and parts of the Brier score of ``extreme`` in the population."""
+    s = np.linspace(-8, 9, 400_001)
+    pos, neg = (np.exp(-((s - m) ** 2) / 2) / np.sqrt(2 * np.pi) for m in (SHIFT, 0))
+    mass = (PREVALENCE * pos + (1 - PREVALENCE) * neg) * (s[1] - s[0])
+    p, q = probability(s), extreme(probability(s))
+    return {
+        "log loss": float(-(mass * (p * np.log(q) + (1 - p) * np.log1p(-q))).sum()),
+        "MCB": float((mass * (p - q) ** 2).sum()),
+        "DSC": float((mass * (p - PREVALENCE) ** 2).sum()),
+        "partial AUC": truths()["partial AUC"],
+        "two recalls": 0.0,
+        "two F1": 0.0,
+    }
+
+
+def part_ends(y, a, b, w) -> tuple[dict[str, tuple[float, float]], float]:
+    """Give intervals of one sample, and the share of the curve that its band holds."""
+    q = trueness.tally(y, extreme(probability(a)), weight=w)
+    votes = {"a": a >= CUT, "b": b >= CUT}
+    brier = trueness.brier(q, replicates=200)
+    found = {
+        "log loss": trueness.log_loss(q, replicates=20),
+        "MCB": brier.mcb,
+        "DSC": brier.dsc,
+        "partial AUC": trueness.partial_auc(
+            trueness.tally(y, a, weight=w), fpr=(0, 0.2), replicates=200
+        ),
+    }
+    for name, metric in (("two recalls", "recall"), ("two F1", "f1")):
+        pair = trueness.compare_metric(y, votes, metric, weight=w).pairs[0]
+        found[name] = pair.difference
+    r = trueness.reliability(q, replicates=200)
+    held = within(
+        r.confidence_low, r.confidence_high, expit((logit(r.score) - 0.3) / 1.4)
+    )
+    inner = (r.score > 0.1) & (r.score < 0.7)
+    return {k: (e.low, e.high) for k, e in found.items()}, float(held[inner].mean())
+
+
+def parts(samples: int) -> None:
+    truth = part_truths()
+    head = ("chance by", "CV", "cases", *truth, "reliability")
+    print("| " + " | ".join(head) + " |\n|" + " --- |" * len(head))
+    for design, spread in DESIGNS:
+        for n in (300, 1000):
+            rng, held, varied = np.random.default_rng(9), [], 0.0
+            for _ in range(samples):
+                sample = drawn(rng, design, spread, n)
+                varied += sample[3].std() / sample[3].mean() / samples
+                ends, band = part_ends(*sample)
+                held.append([*(ends[k][0] <= x <= ends[k][1] for k, x in truth.items()),
+                             band])  # fmt: skip
+            shares = " | ".join(f"{x:.3f}" for x in np.nanmean(held, axis=0))
+            print(f"| {design} | {varied:.1f} | {n} | {shares} |", flush=True)
+
+
 def validate(samples: int) -> None:
     for design, spread, n in (("other", 1, 200), ("other", 2, 200), ("score", 1, 200),
                               ("class", 2, 200), ("other", 2, 1000)):  # fmt: skip
@@ -220,6 +287,27 @@ def speed(n: int) -> None:
         print(name, f"{plain:.3f} s", *(f"{r:.2f}" for r in ratios), flush=True)
 
 
+def lazy(n: int) -> None:
+    """Print the same for Parquet files, opened lazily."""
+    from tempfile import TemporaryDirectory
+
+    import duckdb
+    import polars as pl
+
+    rng = np.random.default_rng(0)
+    y = (rng.random(n) < 0.5).astype(np.int8)
+    a, w = rng.normal(size=n) + y, rng.exponential(size=n)
+    for name, score in {"two digits": np.round(a, 2), "float32": np.float32(a)}.items():
+        with TemporaryDirectory() as folder:
+            path = f"{folder}/rows.parquet"
+            pl.DataFrame({"y": y, "s": score, "w": w}).write_parquet(path)
+            for engine in (pl.scan_parquet, duckdb.read_parquet):
+                columns = {"label": "y", "score": "s"}
+                plain = fastest(trueness.tally, engine(path), **columns)
+                weighed = fastest(trueness.tally, engine(path), **columns, weight="w")
+                print(engine.__module__, name, f"{weighed / plain:.2f}", flush=True)
+
+
 def fastest(f, *args, **words) -> float:
     """Give the least processor time of five calls."""
     found = []
@@ -231,14 +319,18 @@ def fastest(f, *args, **words) -> float:
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["speed"]:
-        speed(int(float(sys.argv[2])) if len(sys.argv) > 2 else 10**6)
+    if sys.argv[1:2] in (["speed"], ["lazy"]):
+        cases = int(float(sys.argv[2])) if len(sys.argv) > 2 else 10**6
+        (speed if sys.argv[1] == "speed" else lazy)(cases)
         return
     if sys.argv[1:2] == ["bands"]:
         bands(int(sys.argv[2]) if len(sys.argv) > 2 else 200)
         return
     if sys.argv[1:2] == ["validate"]:
         validate(int(sys.argv[2]) if len(sys.argv) > 2 else 120)
+        return
+    if sys.argv[1:3] == ["fresh", "parts"]:
+        parts(int(sys.argv[3]) if len(sys.argv) > 3 else 150)
         return
     words = sys.argv[2:] if FRESH else sys.argv[1:]
     samples = int(words[0]) if words else 200
