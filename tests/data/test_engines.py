@@ -14,6 +14,7 @@ import pytest
 
 import trueness
 from trueness import InputError, Tally
+from trueness.data import streaming
 
 NAN = float("nan")
 THREE = [0.1, 0.2, 0.3]
@@ -453,6 +454,66 @@ def test_every_engine_adds_up_weights(engine, kind):
         np.testing.assert_allclose(a, b, rtol=1e-13)
     both = trueness.panel(frame, label="y", scores=["s"], weight="w")
     np.testing.assert_allclose(both["s"].pos, want.pos, rtol=1e-13)
+
+
+BATCHED = [  # engines that hand over their rows in batches
+    lambda columns: pl.from_arrow(pa.table(columns)).lazy(),
+    lambda columns: duckdb.connect().from_arrow(pa.table(columns)),
+]
+LABELS = {
+    "numbers": ([0, 1], None),
+    "words": (["well", "ill"], "well"),
+    "one class": ([1, 1], None),
+    "missing": ([0, 1, None, None], None),
+    "none known": ([None, None, float("nan")], None),
+}
+
+
+@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.parametrize("size", [np.float32, np.float64])
+@pytest.mark.parametrize("batched", BATCHED, ids=["polars", "duckdb"])
+def test_weights_are_streamed_as_those_of_arrays_are_added_up(
+    batched, size, labels, monkeypatch
+):
+    """In parts of 500 rows, so that parts are merged; the second is all of zeros."""
+    monkeypatch.setattr(streaming, "_BATCH", 100)
+    monkeypatch.setattr(streaming, "_TOGETHER", 500)
+    rng = np.random.default_rng(8)
+    kinds, positive = LABELS[labels]
+    y = [kinds[k] for k in rng.integers(0, len(kinds), 2000)]
+    s = np.round(rng.normal(size=2000), 2).astype(size)
+    s[:20] = -0.0
+    w = rng.exponential(size=2000) * (rng.random(2000) < 0.9)
+    w[500:1000] = 0
+    frame = batched({"y": pa.array(y), "s": s, "w": w})
+    asked = {"label": "y", "score": "s", "weight": "w", "positive": positive}
+    found = trueness.tally(frame, **asked)
+    want = trueness.tally(y, s, weight=w, positive=positive)
+    assert np.array_equal(found.score, want.score)
+    assert not np.signbit(found.score[found.score == 0]).any()
+    for a, b in zip(found.counts, want.counts, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    plain = trueness.tally(frame, score="s", weight="w")
+    assert plain.unknown.sum() == pytest.approx(w.sum())
+
+
+@pytest.mark.parametrize("batched", BATCHED, ids=["polars", "duckdb"])
+def test_what_is_wrong_with_streamed_rows_is_said(batched):
+    y, s, w = [0, 1, 2, 0], [0.1, 0.2, 0.3, 0.4], [1.0, 2.0, 3.0, 4.0]
+
+    def tally(**columns):
+        frame = batched({"y": y, "s": s, "w": w} | columns)
+        return trueness.tally(frame, label="y", score="s", weight="w")
+
+    with pytest.raises(InputError, match="found 3: 0, 1, 2"):
+        tally()
+    with pytest.raises(InputError, match="1 of 4"):
+        tally(y=[0, 1, 1, 0], s=[0.1, np.inf, 0.3, 0.4])
+    assert len(tally(y=[0, 1, 1, 0], w=[0.0] * 4)) == 0
+    ones = tally(y=[0, 1, 1, 0], w=[1, 1, 1, 1])
+    assert not ones.weighted
+    assert (ones.n_neg, ones.n_pos) == (2, 2)
+    assert tally(y=[0, 1, 1, 0], w=[1e-200, 1.0, 1.0, 2.0]).weighted
 
 
 def test_bad_weights_in_an_engine(lazy_engine):

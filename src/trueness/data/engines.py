@@ -263,11 +263,7 @@ def _weights_of(found: Any, name: str, each: Any) -> Weights | None:
     )
     lost = found["cases"].to_numpy() - found["given"].to_numpy()
     fine = (lost == 0) & np.isfinite(total) & (least >= 0)
-    if not fine.all():
-        raise InputError(
-            f"weight={name!r} must be finite numbers, zero or more; in some rows it is "
-            f"missing, negative or infinite. A case that should not count has weight 0."
-        )
+    _columns.weighed_rows(name, bool(fine.all()))
     _columns.weighable(float(most.max(initial=0.0)))
     if (least == 1).all() and (most == 1).all():
         return None

@@ -364,7 +364,8 @@ def _tally_frame(
             rows = engines.by_role(opened, wanted)
             return binned_tally(rows, wanted, positive, at_most)
         if streaming.can_stream(opened, wanted):
-            return streaming.stream(opened, wanted, positive)
+            way = streaming.weigh if "weight" in wanted else streaming.stream
+            return way(opened, wanted, positive)
     found = engines.read(opened, roles)
     return tally(
         found.get("label"),

@@ -1,27 +1,32 @@
 """How is one score column counted batch by batch, as its engine hands over the rows?
 
 The scores become compact keys (``batches``); for continuous ones that is faster and
-smaller than the group-by of ``engines``.
+smaller than the group-by of ``engines``. Weights are kept beside their scores, some
+millions at a time, and added up as those of arrays are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from trueness._core.arrays import Array, no_cases
+from trueness._core.arrays import Array, Floats, no_cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import plain
 from trueness._core.doors import installed
 from trueness._core.progress import progress, visible
+from trueness.counts.sorting import merge_counts
 from trueness.counts.values import Tally, tally_of_rows
+from trueness.counts.weighing import weigh_scores
 from trueness.data.batches import KeyCounter
 from trueness.data.engines import by_role, reading
 
 _BATCH = 1 << 18
+_ROLES = ("score", "label", "weight")
+_TOGETHER = 1 << 25  # weighted rows that are in memory at a time
 _MOST_LABELS = 100  # a label column with more values is some other column
 # what a plan may hold whose rows are counted without reading them
 _PLAIN = {
@@ -56,11 +61,13 @@ def can_stream(lazy: Any, wanted: Mapping[str, str]) -> bool:
     import narwhals as nw
 
     batches = (nw.Implementation.DUCKDB, nw.Implementation.POLARS)
-    if lazy.implementation not in batches or not wanted.keys() <= {"score", "label"}:
+    if lazy.implementation not in batches or not wanted.keys() <= set(_ROLES):
         return False
     schema = lazy.collect_schema()
-    score, label = schema[wanted["score"]], schema.get(wanted.get("label", ""))
+    score, label, weight = (schema.get(wanted.get(k, "")) for k in _ROLES)
     text = (nw.Boolean, nw.String, nw.Categorical, nw.Enum)
+    if weight is not None and not (score.is_float() and _is_number(weight)):
+        return False
     return (
         bool(_is_number(score))
         and score not in (nw.Int128, nw.UInt128)
@@ -80,7 +87,7 @@ def stream(opened: Any, wanted: Mapping[str, str], positive: Any) -> Tally:
     lost = total = 0
     try:
         with progress(f"counting {score}", known_rows(opened)) as seen:
-            for values, labels in _batches(opened, label is not None):
+            for values, labels, _ in _batches(opened):
                 value, gone = _numbers(values, score)
                 total += value.size
                 lost += 0 if gone is None else int(gone.sum())
@@ -97,12 +104,86 @@ def stream(opened: Any, wanted: Mapping[str, str], positive: Any) -> Tally:
             counter.close()
 
 
-def _batches(chosen: Any, labelled: bool) -> Iterator[tuple[Any, Any]]:
-    """Give Arrow arrays of scores and labels."""
+def weigh(opened: Any, wanted: Mapping[str, str], positive: Any) -> Tally:
+    """Add up the weights of one score column of floats, batch by batch."""
+    score, label, weight = (wanted.get(k) for k in _ROLES)
+    opened = by_role(opened, wanted)
+    codes: dict[Any, int] = {None: 2}  # of labels, as they come; None is missing
+    rows: list[tuple[Array, ...]] = []
+    parts: list[tuple[Array, ...]] = []
+    lost = total = held = 0
+    ones, most = True, 0.0
+    with progress(f"counting {score}", known_rows(opened)) as seen:
+        for values, labels, given in _batches(opened):
+            value, gone = _numbers(values, str(score))
+            total += value.size
+            lost += 0 if gone is None else int(gone.sum())
+            own = _weights(given, str(weight))
+            ones = ones and bool((own == 1).all())
+            most = max(most, float(own.max(initial=0.0)))
+            rows.append((value + 0, _coded(labels, value.size, codes), own))
+            if len(codes) > 3:  # two labels and None: this says what is wrong
+                _pair(codes, positive, label)
+            held += value.size
+            if held >= _TOGETHER:
+                parts, rows, held = [*parts, _added(rows)], [], 0
+            seen(value.size)
+    if lost:
+        raise InputError(_columns.not_finite(str(score), lost, total))
+    _columns.weighable(most)
+    parts += [_added(rows)] if rows else []
+    if not parts:
+        return Tally()
+    place, *sums = parts[0] if len(parts) == 1 else merge_counts(parts)
+    if label is not None:
+        negative, chosen = _pair(codes, positive, label)
+        if codes.get(chosen) == 0 or codes.get(negative) == 1:
+            sums = [sums[k] for k in (1, 0, 2, 4, 3, 5)]
+    if ones:  # cases of weight one are cases
+        sums = [c.astype(np.int64) for c in sums[:3]]
+    return tally_of_rows(place, *sums)
+
+
+def _coded(labels: Any, size: int, codes: dict[Any, int]) -> Array:
+    """Give the code of each label; labels that were not met before get the next."""
+    code = np.empty(size, dtype=np.uint8)
+    for pile, at in _piles(labels, size):
+        if at.any():
+            code[at] = codes.setdefault(pile, len(codes) - 1)
+    return code
+
+
+def _weights(values: Any, name: str) -> Floats:
+    weight = values.cast("float64").to_numpy(zero_copy_only=False)
+    fine = not values.null_count and bool(((weight >= 0) & (weight < np.inf)).all())
+    _columns.weighed_rows(name, fine)
+    return np.asarray(weight)
+
+
+def _added(rows: Sequence[tuple[Array, ...]]) -> tuple[Array, ...]:
+    score, code, weight = (np.concatenate(c) for c in zip(*rows, strict=True))
+    return weigh_scores(score, code, weight)
+
+
+def _pair(codes: Mapping[Any, int], positive: Any, label: str | None) -> Any:
+    found = _in_order(v for v in codes if v is not None)
+    return _columns.label_pair(found, positive, str(label))
+
+
+def _in_order(labels: Iterable[Any]) -> list[Any]:
+    return sorted(labels, key=lambda v: (type(v).__name__, v))
+
+
+def _batches(chosen: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """Give Arrow arrays of scores, of labels and of weights, or None."""
     with reading() as stop_if_asked:
         for batch in _arrow_batches(chosen.to_native()):
             stop_if_asked()
-            yield batch.column("score"), batch.column("label") if labelled else None
+            there = batch.schema.names
+            score, label, weight = (
+                batch.column(k) if k in there else None for k in _ROLES
+            )
+            yield score, label, weight
 
 
 def _arrow_batches(native: Any) -> Iterator[Any]:
@@ -177,7 +258,6 @@ def _stacked(counter: KeyCounter, label: str | None, positive: Any) -> Tally:
     unknown = piles.pop(None, zero)
     if label is None:
         return tally_of_rows(score, zero, zero, unknown)
-    found = sorted(piles, key=lambda v: (type(v).__name__, v))
-    negative, chosen = _columns.label_pair(found, positive, label)
+    negative, chosen = _columns.label_pair(_in_order(piles), positive, label)
     columns = [piles.get(v, zero) for v in (negative, chosen)]
     return tally_of_rows(score, *columns, unknown)

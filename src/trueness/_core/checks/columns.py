@@ -311,6 +311,15 @@ def counted_rows(name: str, wrong: int, rows: int, total: float) -> None:
     fit_together(total)
 
 
+def weighed_rows(name: str, fine: bool) -> None:
+    """Stop at weights that an engine found not to be any."""
+    if not fine:
+        raise InputError(
+            f"weight={name!r} must be finite numbers, zero or more; in some rows it is "
+            f"missing, negative or infinite. A case that should not count has weight 0."
+        )
+
+
 def part_of_panel(rows: Array, left: Sequence[Array]) -> None:
     """Stop when more cases were taken out of a row than it had."""
     short = np.add.reduce([c < 0 for c in left], axis=0).astype(bool)
