@@ -121,7 +121,7 @@ def weigh(opened: Any, wanted: Mapping[str, str], positive: Any) -> Tally:
             own = _weights(given, str(weight))
             ones = ones and bool((own == 1).all())
             most = max(most, float(own.max(initial=0.0)))
-            rows.append((value + 0, _coded(labels, value.size, codes), own))
+            rows.append((value, _coded(labels, value.size, codes), own))
             if len(codes) > 3:  # two labels and None: this says what is wrong
                 _pair(codes, positive, label)
             held += value.size
@@ -135,13 +135,17 @@ def weigh(opened: Any, wanted: Mapping[str, str], positive: Any) -> Tally:
     if not parts:
         return Tally()
     place, *sums = parts[0] if len(parts) == 1 else merge_counts(parts)
-    if label is not None:
-        negative, chosen = _pair(codes, positive, label)
-        if codes.get(chosen) == 0 or codes.get(negative) == 1:
-            sums = [sums[k] for k in (1, 0, 2, 4, 3, 5)]
+    if label is not None and _first_is_positive(codes, positive, label):
+        sums = [sums[k] for k in (1, 0, 2, 4, 3, 5)]
     if ones:  # cases of weight one are cases
         sums = [c.astype(np.int64) for c in sums[:3]]
     return tally_of_rows(place, *sums)
+
+
+def _first_is_positive(codes: Mapping[Any, int], positive: Any, label: str) -> bool:
+    """Has the label that came first the weights of the positives?"""
+    negative, chosen = _pair(codes, positive, label)
+    return codes.get(chosen) == 0 or codes.get(negative) == 1
 
 
 def _coded(labels: Any, size: int, codes: dict[Any, int]) -> Array:
