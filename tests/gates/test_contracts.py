@@ -227,7 +227,7 @@ def test_baselines_that_do_not_fit(folder):
     gone = last.assign(p=last.p.where(last.id >= 80))
     against(gone, 0, "80 of 800 rows have no baseline score")
     apart = contract(HEAD + better, "apart.toml")
-    against(gone, 0, "10.0% of the rows of b.parquet have no score", apart)
+    against(gone, 0, "10.0 % of the rows of b.parquet have no score", apart)
     none = run(
         contract(HEAD + better.replace('"baseline"', '"odl"'), "n.toml"), "new.parquet"
     )

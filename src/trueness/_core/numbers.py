@@ -112,16 +112,21 @@ def p_value(p: float) -> str:
     >>> p_value(0.0312), p_value(1e-9)
     ('0.031', '<0.0001')
     """
-    return "<0.0001" if p < 1e-4 else f"{p:.2g}"
+    return "<0.0001" if p < 1e-4 else _digits(p)
 
 
 def p_is(p: float) -> str:
     """Write a p-value within a sentence.
 
-    >>> p_is(0.0312), p_is(1e-9)
-    ('p = 0.031', 'p < 0.0001')
+    >>> p_is(0.0312), p_is(0.0496), p_is(1e-9)
+    ('p = 0.031', 'p = 0.0496', 'p < 0.0001')
     """
-    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
+    return "p < 0.0001" if p < 1e-4 else f"p = {_digits(p)}"
+
+
+def _digits(p: float) -> str:
+    # 0.0496 is not written as 0.05: a reader compares it with that
+    return f"{p:.3g}" if f"{p:.2g}" == "0.05" else f"{p:.2g}"
 
 
 def number_of(cases: float) -> str:

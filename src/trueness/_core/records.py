@@ -18,6 +18,7 @@ import numpy as np
 
 from trueness._core.doors import door
 from trueness._core.html import curve_image, html_table
+from trueness._core.numbers import level_text
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -372,7 +373,7 @@ class Estimate(Answer):
         if self.method:
             tail = f", {self.method}" + ("" if " " in self.method else " method")
         line = (
-            f"{self.name} {value} ({100 * self.level:g} % CI {low} to {high}{tail}"
+            f"{self.name} {value} ({level_text(self.level)} CI {low} to {high}{tail}"
             f"{within(self)})"
         )
         return "\n".join([line.strip(), *(f"  Note: {note}" for note in self.notes)])

@@ -12,6 +12,7 @@ from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.options import choice
 from trueness._core.checks.words import nearest
 from trueness._core.doors import door
+from trueness._core.numbers import percent
 from trueness.cli._columns import Chosen, Request, choose, one_score
 from trueness.cli._command import command
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, say, table
@@ -290,7 +291,10 @@ def _baseline(
     other = open_source(file)
     old, lost = _without_missing(other, _known(other, score, "score"))
     if lost:
-        say(f"{lost:.1%} of the rows of {other.name} have no score; they are left out.")
+        say(
+            f"{percent(lost)} of the rows of {other.name} have no score; they are left "
+            "out."
+        )
     if asked.key:
         return None, _joined(asked.key, source, rows, other, old, score, options)
     label = {**options, "label": _known(other, str(options["label"]), "label")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from trueness._core.doors import door
+from trueness._core.numbers import p_is
 from trueness._core.progress import progress
 from trueness._core.records import shown
 from trueness.cli._columns import Request
@@ -130,13 +131,13 @@ def _sentences(found: ReaderStudy) -> list[str]:
             safe = p.p_noninferior < (1 - found.level) / 2
             lines.append(
                 f"{shown(p.first)} is {'' if safe else 'not shown to be '}not worse "
-                f"than {shown(p.second)} by more than {p.margin:g} (p = "
-                f"{p.p_noninferior:.3g})."
+                f"than {shown(p.second)} by more than {p.margin:g} "
+                f"({p_is(p.p_noninferior)})."
             )
             if p.p_equivalent < 1 - found.level:
                 lines.append(
                     f"{shown(p.first)} and {shown(p.second)} are equivalent: they "
-                    f"differ by less than {p.margin:g} (p = {p.p_equivalent:.3g})."
+                    f"differ by less than {p.margin:g} ({p_is(p.p_equivalent)})."
                 )
     return [*lines, *noted(found.notes)]
 

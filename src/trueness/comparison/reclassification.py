@@ -21,6 +21,7 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.numbers import p_is
 from trueness._core.records import Estimate, Record
 from trueness.comparison.aucs import compare_auc
 from trueness.comparison.results import Pair
@@ -288,7 +289,7 @@ def _warnings(
         "and Gerds 2014, Pepe et al. 2015). Report its two parts apart, with the "
         "difference of the AUCs and the net benefit (trueness.decision_curve)."
     ]
-    poor = [f"{n} (p = {p:.2g})" for n, p in zip(names, fits, strict=True) if p < alpha]
+    poor = [f"{n} ({p_is(p)})" for n, p in zip(names, fits, strict=True) if p < alpha]
     if poor:
         notes.append(
             f"The risks of {' and '.join(poor)} are not calibrated on these cases "

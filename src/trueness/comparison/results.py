@@ -14,6 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from trueness._core.doors import door
+from trueness._core.numbers import p_is, p_value
 from trueness._core.records import Estimate, Record
 from trueness.comparison.contrasts import Equality, Test
 
@@ -60,14 +61,14 @@ class Pair(Record):
     def __repr__(self) -> str:
         """Write the pair in one line."""
         text = (
-            f"{self.first} - {self.second}: {self.difference}, p = {self.p_value:.3g} "
-            f"(adjusted {self.p_adjusted:.3g})"
+            f"{self.first} - {self.second}: {self.difference}, {p_is(self.p_value)} "
+            f"(adjusted {p_value(self.p_adjusted)})"
         )
         if math.isnan(self.margin):
             return text
         return (
-            f"{text}; not worse by {self.margin:g}: p = {self.p_noninferior:.3g}, "
-            f"equivalent: p = {self.p_equivalent:.3g}"
+            f"{text}; not worse by {self.margin:g}: {p_is(self.p_noninferior)}, "
+            f"equivalent: {p_is(self.p_equivalent)}"
         )
 
     __str__ = __repr__
@@ -113,7 +114,7 @@ class Comparison(Record):
         lines += [f"  {n}: {v}" for n, v in zip(self.names, self.values, strict=True)]
         lines += [f"  {pair}" for pair in self.pairs]
         lines.append(
-            f"  all equal? p = {self.p_value:.3g} (Wald statistic "
+            f"  all equal? {p_is(self.p_value)} (Wald statistic "
             f"{self.statistic:.4g} on {self.df} degrees of freedom)"
         )
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])

@@ -21,6 +21,7 @@ from scipy.special import chdtrc, expit
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotConverged
+from trueness._core.numbers import p_is
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_panel
 from trueness.nogold.identifiability import degrees_of_freedom
@@ -166,7 +167,7 @@ def _fit(deviance: float, free: int) -> tuple[str, ...]:
         return ()
     return (
         f"The votes contradict independent errors (deviance {deviance:.1f} on {free} "
-        f"degrees of freedom, p = {p:.2g}), on which these estimates rest; {instead}.",
+        f"degrees of freedom, {p_is(p)}), on which these estimates rest; {instead}.",
     )
 
 

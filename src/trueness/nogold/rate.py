@@ -28,7 +28,7 @@ import numpy as np
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.numbers import p_is
+from trueness._core.numbers import level_text, p_is, percent
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import whole_cases
 from trueness.counts.values import Panel
@@ -128,10 +128,11 @@ class Rate(Record):
 
     def __repr__(self) -> str:
         """Say the rate, the raw shares, and what must be known."""
-        raw = ", ".join(f"{n} {v:.1%}" for n, v in self.naive.items())
+        raw = ", ".join(f"{n} {percent(v)}" for n, v in self.naive.items())
         head = (
-            f"Rate: {self.value:.1%} ({100 * self.level:g} % interval {self.low:.1%} "
-            f"to {self.high:.1%}), {self.labels:,} labels of {self.cases:,} cases"
+            f"Rate: {percent(self.value)} ({level_text(self.level)} interval "
+            f"{percent(self.low)} to {percent(self.high)}), {self.labels:,} labels of "
+            f"{self.cases:,} cases"
         )
         lines = [f"  raw share of yes: {raw}"]
         lines += [
@@ -362,8 +363,8 @@ def _notes(panel: Panel, labelled: str, judges: Mapping[str, Judge]) -> tuple[st
     unseen = never_labelled(panel)
     if labelled != "by truth" and unseen > 0.05:
         out.append(
-            f"{unseen:.0%} of the cases have a combination of verdicts for which no "
-            "case was labelled; the results for them are extrapolated from the "
+            f"{percent(unseen)} of the cases have a combination of verdicts for which "
+            "no case was labelled; the results for them are extrapolated from the "
             "others. Label some of them."
         )
     return tuple(out)

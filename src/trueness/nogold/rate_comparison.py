@@ -20,6 +20,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
+from trueness._core.numbers import p_is
 from trueness._core.records import Estimate, Record
 from trueness.comparison.results import holm
 from trueness.counts.answers import whole_cases
@@ -301,12 +302,10 @@ def _said(p: float, judges: str) -> tuple[str, ...]:
             if judges == "shared"
             else "this comparison does not assume it"
         )
-        return (
-            f"The judges are not equally good on all systems (p = {p:.2g}): {what}.",
-        )
+        return (f"The judges are not equally good on all systems ({p_is(p)}): {what}.",)
     return (
-        "No evidence was found that the judges differ between the systems (p = "
-        f"{p:.2g}).",
+        "No evidence was found that the judges differ between the systems "
+        f"({p_is(p)}).",
     )
 
 

@@ -17,6 +17,7 @@ from scipy.optimize import minimize
 from scipy.special import ndtri
 
 from trueness._core.arrays import Floats
+from trueness._core.numbers import p_is
 from trueness._core.records import Record
 from trueness.nogold import pair_tests as _pairs
 from trueness.nogold.dependent import Dependent, log_normal
@@ -67,7 +68,7 @@ def check(model: Independent, flat: Mapping[str, Floats], rng: Rng) -> SharedErr
             break
     if np.isnan(p):
         return SharedErrors(False, p, UNSEEN.format(parameters=parameters, free=free))
-    return SharedErrors(True, p, TOGETHER.format(p=p) if p <= SIZE else "")
+    return SharedErrors(True, p, TOGETHER.format(p=p_is(p)) if p <= SIZE else "")
 
 
 UNSEEN = (
@@ -80,7 +81,7 @@ TOO_MANY = (
     "Errors are assumed to be independent; that is not checked for {names} classifiers."
 )
 TOGETHER = (
-    "The classifiers make the same errors (p = {p:.2g}): the votes contradict "
+    "The classifiers make the same errors ({p}): the votes contradict "
     "independent errors. "
 )
 NO_LABELS = (
@@ -150,7 +151,7 @@ def chosen_note(
         f"{after[0]}, and the sensitivity of {name} from {before[1]} to {after[1]}. "
     )
     return (
-        TOGETHER.format(p=found.p_value)
+        TOGETHER.format(p=p_is(found.p_value))
         + what
         + f"Prevalence by each of them: {others}. "
         + NO_LABELS
@@ -163,7 +164,7 @@ def by_labels_note(found: SharedErrors, before: Any, after: Any) -> str:
     a, b = _intervals(before, name), _intervals(after, name)
     doubt = "cast doubt on" if found.p_value <= DOUBT else "hardly tell shared from"
     why = (
-        f"The votes {doubt} independent errors (p = {found.p_value:.2g})"
+        f"The votes {doubt} independent errors ({p_is(found.p_value)})"
         if np.isfinite(found.p_value)
         else "Nothing can show here whether errors are independent"
     )

@@ -10,6 +10,7 @@ import numpy as np
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import Axis, Bars, Line
+from trueness._core.numbers import level_text
 from trueness.calibration.figures import (
     SCORE,
     SHARE,
@@ -68,7 +69,7 @@ def reliability(
     chart = alt.vconcat(_share(r), _scores(bars), spacing=4)
     about = (
         f"Reliability diagram of {r.n:,} cases: share of positives against score, "
-        f"with {100 * level:g}% consistency and confidence bands"
+        f"with {level_text(level)} consistency and confidence bands"
     )
     return styled(chart, title, about)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from trueness._core.numbers import level_text, p_is
 from trueness.comparison import figures
 from trueness.comparison.dominance import Dominance
 from trueness.comparison.results import Comparison
@@ -26,7 +27,7 @@ def dominance(found: Dominance, *, title: str = "", ax: Any = None) -> Any:
     """
     shown = title or (
         f"The first {found.verdict} the second in the sample; better somewhere: "
-        f"p = {found.p_better:.2g}, worse somewhere: p = {found.p_worse:.2g}"
+        f"{p_is(found.p_better)}, worse somewhere: {p_is(found.p_worse)}"
     )
     if found.verdict == "equal" and not title:
         shown = "Both curves are equal"
@@ -34,7 +35,7 @@ def dominance(found: Dominance, *, title: str = "", ax: Any = None) -> Any:
     if ax is not None:
         return drawn(figure, shown, ax)
     about = (
-        f"Difference of two ROC curves with its {100 * found.level:g} % band for the "
+        f"Difference of two ROC curves with its {level_text(found.level)} band for the "
         f"whole curve. {shown}."
     )
     return styled(alt.layer(*_altair.layers(figure)), shown, about)

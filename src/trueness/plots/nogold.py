@@ -9,6 +9,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.figures import Axis, Crosses
+from trueness._core.numbers import p_is
 from trueness._core.records import shown
 from trueness.counts.values import Panel
 from trueness.nogold import figures
@@ -128,9 +129,9 @@ def dependence_matrix(found: Dependence) -> Any:
             "first": found.first,
             "second": found.second,
             "residual": found.residual,
-            "p": [f"p = {p:.3f}" for p in found.p_value],
+            "p": [p_is(p) for p in found.p_value],
             "score": [
-                "no score test" if np.isnan(p) else f"score p = {p:.3f}"
+                "no score test" if np.isnan(p) else f"score {p_is(p)}"
                 for p in found.score_p_value
             ],
         }

@@ -6,6 +6,7 @@ from typing import Any
 
 from trueness._core.checks import cases as _cases
 from trueness._core.figures import POINTS
+from trueness._core.numbers import p_is
 from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
 from trueness.plots._source import Source, drawn, named
@@ -184,7 +185,7 @@ def binormal_fit(t: Tally, *, title: str = "", ax: Any = None) -> Any:
     """
     _cases.one_classifier(t, "binormal_fit")
     fit = fit_binormal(t)
-    title = title or f"Binormal fit, test of the fit p = {fit.p_value:.2g}"
+    title = title or f"Binormal fit, test of the fit {p_is(fit.p_value)}"
     return drawn(figures.binormal_figure(t, fit), title, ax)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from trueness._core.numbers import level_text, p_is
 from trueness.plots._theme import COLOURS, GREY, alt, frame, styled
 from trueness.readers.analysis import ReaderStudy
 
@@ -61,11 +62,11 @@ def reader_results(found: ReaderStudy, *, title: str = "") -> Any:
                                   for k in ("value", "low", "high"))],
     )  # fmt: skip
     shown = title or (
-        f"All treatments equal: p = {found.p_value:.2g}" if found.pairs else ""
+        f"All treatments equal: {p_is(found.p_value)}" if found.pairs else ""
     )
     about = (
         f"{_axis(found.metric)} of {len(found.readers)} readers by treatment (grey), "
-        f"with means and {100 * found.level:g} % intervals. {shown}"
+        f"with means and {level_text(found.level)} intervals. {shown}"
     )
     chart = alt.layer(line, dots, bar, mean).properties(
         width=max(160, 130 * len(order)), height=300

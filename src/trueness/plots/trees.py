@@ -10,6 +10,7 @@ from scipy.special import xlog1py, xlogy
 
 from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
+from trueness._core.numbers import level_text
 from trueness._core.records import shown
 from trueness.plots._theme import COLOURS, GREY, SIZE, alt, frame, styled
 from trueness.trees import _checks
@@ -364,7 +365,7 @@ def leaf_shares(r: LeafReport, *, title: str = "") -> Any:
     trusted = int((r.verdict == "trust").sum())
     words = (
         f"Share of the majority in each of {r.node.size} leaves with its "
-        f"{100 * r.level:g}% interval; {trusted} can be trusted."
+        f"{level_text(r.level)} interval; {trusted} can be trusted."
     )
     height = min(1200, 40 + 18 * len(names))
     return styled(alt.layer(bars, dots).properties(height=height), title, words)

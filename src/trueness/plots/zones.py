@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from trueness._core.numbers import percent
 from trueness.counts.values import Tally
 from trueness.plots._altair import ONE, spread
 from trueness.plots._source import drawn
@@ -56,7 +57,7 @@ def zones(t: Tally, found: Zones | GuaranteedZones, *, title: str = "") -> Any:
     )
     about = (
         f"Scores of both classes: negative below {found.lower:.4g}, positive from "
-        f"{found.upper:.4g} on, {100 * found.defer:.3g}% of the cases between."
+        f"{found.upper:.4g} on, {percent(found.defer)} of the cases between."
     )
     return styled(alt.layer(back, spread(scores), lines), title, about)
 

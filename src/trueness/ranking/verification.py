@@ -22,7 +22,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import DoubtfulAssumption
-from trueness._core.numbers import number_of
+from trueness._core.numbers import number_of, p_is
 from trueness.counts.answers import refuse_weights
 from trueness.counts.values import Tally
 from trueness.metrics.confusion import Confusion, swept
@@ -65,11 +65,11 @@ def remarks(t: Tally, unlabelled: str, stacklevel: int = 4) -> tuple[str, ...]:
     if p >= _DOUBTFUL:
         return (
             f"{many}; their scores do not differ significantly from those of the "
-            f"labelled cases (p = {p:.2g}).",
+            f"labelled cases ({p_is(p)}).",
         )
     note = (
-        f"{many}, although their scores differ from those of the labelled cases (p = "
-        f"{p:.2g}): the answer is about the labelled cases only. If labelling "
+        f"{many}, although their scores differ from those of the labelled cases "
+        f"({p_is(p)}): the answer is about the labelled cases only. If labelling "
         f'depended on the score alone, type unlabelled="{AT_RANDOM}".'
     )
     warnings.warn(note, DoubtfulAssumption, stacklevel=stacklevel)

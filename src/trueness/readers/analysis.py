@@ -24,6 +24,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.doors import door
+from trueness._core.numbers import p_is
 from trueness._core.records import Estimate, Record, brief
 from trueness.comparison.aucs import asked_margin
 from trueness.comparison.contrasts import Test, reach_test, student_test
@@ -138,7 +139,7 @@ class ReaderStudy(Record):
         lines += [f"  {pair}" for pair in self.pairs]
         if self.pairs:
             lines.append(
-                f"  all equal? p = {self.p_value:.3g} (F {brief(self.statistic)} on "
+                f"  all equal? {p_is(self.p_value)} (F {brief(self.statistic)} on "
                 f"{self.df1} and {brief(self.df2)} degrees of freedom)"
             )
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])

@@ -18,6 +18,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
+from trueness._core.numbers import percent
 from trueness._core.records import Record
 from trueness.readers.analysis import ReaderStudy
 
@@ -204,7 +205,7 @@ def _notes(study: ReaderStudy, need: Array, gap: float) -> tuple[str, ...]:
     share = study.n_pos / (study.n_pos + study.n_neg)
     notes = [
         f"The variance components are those of {len(study.readers)} readers and "
-        f"{study.n_pos + study.n_neg} cases ({share:.0%} positive), so they are "
+        f"{study.n_pos + study.n_neg} cases ({percent(share)} positive), so they are "
         "uncertain if these are few."
     ]
     if _own_cases(study):

@@ -16,6 +16,7 @@ from trueness._core.numbers import (
     level_text,
     listed,
     number_of,
+    p_is,
     percent,
     written,
 )
@@ -214,7 +215,7 @@ def _mind(
         if p < 0.05:
             lines.append(
                 f"The scores of {models[0].name} differ between cases with and without "
-                f"a label (p = {p:.2g}): labels are missing for a reason."
+                f"a label ({p_is(p)}): labels are missing for a reason."
             )
     doubted = [x.name for x in meaning if x is not None and x.doubted]
     if doubted:

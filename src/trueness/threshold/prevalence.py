@@ -16,6 +16,7 @@ import numpy as np
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.numbers import level_text
 from trueness._core.records import Estimate
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 
@@ -68,9 +69,8 @@ class Share(NamedTuple):
         """Say which share it is."""
         if self.level is None:
             return f"{self.low:g} to {self.high:g}" if self.is_range else f"{self[0]:g}"
-        return f"{self.value:.4g} ({100 * self.level:g}% {self.low:.4g} to " + (
-            f"{self.high:.4g})"
-        )
+        ends = f"{self.low:.4g} to {self.high:.4g}"
+        return f"{self.value:.4g} ({level_text(self.level)} {ends})"
 
 
 PrevalenceLike = float | tuple[float, float] | Estimate | Share | None

@@ -18,6 +18,7 @@ import numpy as np
 
 from trueness._core.arrays import Array
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
+from trueness._core.numbers import percent
 from trueness._core.records import Record, brief
 from trueness._core.search import largest_quotient
 from trueness.counts.answers import of_tally
@@ -115,7 +116,7 @@ class Zones(Record):
             f"  positive from {self.upper:.6g} on: {brief(c.tp)} positives, "
             f"{brief(c.fp)} negatives",
             f"  deferred from {self.lower:.6g} on: {brief(self.deferred_pos)} "
-            f"positives, {brief(self.deferred_neg)} negatives, {100 * self.defer:.3g}% "
+            f"positives, {brief(self.deferred_neg)} negatives, {percent(self.defer)} "
             "of all cases",
             f"  negative below: {brief(c.fn)} positives, {brief(c.tn)} negatives",
             *(f"  {text}: {value:.6g}" for text, value in self.constraints.items()),

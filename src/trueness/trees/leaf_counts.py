@@ -21,7 +21,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.doors import door
 from trueness._core.html import html_table
-from trueness._core.numbers import chance
+from trueness._core.numbers import chance, p_is
 from trueness._core.records import Record, brief
 from trueness.counts.values import Tally
 from trueness.trees import _checks
@@ -342,7 +342,7 @@ def _class_name(r: LeafReport, majority: str) -> str:
 def _verdict_words(r: LeafReport, j: int) -> str:
     if r.verdict[j] != "contradicted" or r.predicted is None or r.p_value is None:
         return str(r.verdict[j])
-    return f"contradicted: predicts {r.predicted[j]}, p = {r.p_value[j]:.2g}"
+    return f"contradicted: predicts {r.predicted[j]}, {p_is(r.p_value[j])}"
 
 
 def _shortened(rule: str, most: int = 72) -> str:
