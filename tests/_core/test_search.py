@@ -1,8 +1,10 @@
 """Halving, Dinkelbach's method, hulls and exact ends against brute force."""
 
+import re
 from fractions import Fraction
 from itertools import pairwise
 from math import comb
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
+import trueness
 from trueness._core.arrays import begins_run
 from trueness._core.binomial import divergence, exact_end
 from trueness._core.checks.errors import InputError
@@ -89,3 +92,13 @@ def test_a_search_that_has_an_end():
 def test_runs_begin_where_values_change():
     assert begins_run(np.array([3, 3, 1, 1, 3])).tolist() == [1, 0, 1, 0, 1]
     assert begins_run(np.zeros(0)).tolist() == []
+
+
+def test_no_other_module_halves_by_hand():
+    source = Path(trueness.__file__).parent
+    found = [
+        str(path.relative_to(source))
+        for path in source.rglob("*.py")
+        if re.search(r"= \(low \+ high\) //? 2$", path.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert found == [str(Path("_core", "search.py"))]

@@ -18,6 +18,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.numbers import counted
 from trueness._core.records import Record
+from trueness._core.search import smallest
 from trueness.counts.answers import whole_cases
 from trueness.counts.values import Panel
 from trueness.nogold import truth_given_votes as _truth
@@ -195,17 +196,15 @@ def plan_labels(
             f"{least:.3f} wide, more than {width:g}. Take more cases, or accept a "
             "wider interval."
         )
-    low, high = 1, int(v.total.sum())
-    while low < high:
-        n = (low + high) // 2
-        if 2 * z * standard_error(p, v, n * share) > width:
-            low = n + 1
-        else:
-            high = n
+    most = int(v.total.sum())
+
+    def reached(n: int) -> float:
+        return 2 * z * standard_error(p, v, min(n, most) * share)
+
+    labels = smallest(lambda n: reached(n) <= width)
     rate = float(share @ p)
     alone = int(np.ceil(rate * (1 - rate) * (2 * z / width) ** 2))
-    found = 2 * z * standard_error(p, v, low * share)
-    return LabelNumber(low, found, alone, notes)
+    return LabelNumber(labels, reached(labels), alone, notes)
 
 
 def _from_panel(panel: Any) -> tuple[Floats, Votes, tuple[str, ...]]:

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from trueness._core.arrays import Floats, blocks
+from trueness._core.search import edge
 
 # of the half-normal prior of sigma: at 1 half of the variance is the case's own
 SPREAD = 1.0
@@ -155,10 +156,9 @@ def _trapezoid(steps: int) -> tuple[Floats, Floats]:
 def spread_of(accuracy: float, correlation: float) -> float:
     """Which sigma makes the errors of two classifiers correlate by this much?"""
     rate, pair = np.full((1, 2), accuracy), np.ones((1, 2))
-    low, high = 0.0, 30.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        both = RandomEffect().probabilities(rate, np.array([[middle]]), pair)[0, 0]
-        found = (both - accuracy**2) / (accuracy * (1 - accuracy))
-        low, high = (middle, high) if found < correlation else (low, middle)
-    return float(low)
+
+    def too_little(sigma: float) -> bool:
+        both = RandomEffect().probabilities(rate, np.array([[sigma]]), pair)[0, 0]
+        return bool(both - accuracy**2 < correlation * accuracy * (1 - accuracy))
+
+    return float(edge(too_little, 0.0, 30.0))

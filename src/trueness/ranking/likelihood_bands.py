@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import expit, log_expit, logit, ndtr, ndtri, xlogy
 
 from trueness._core.arrays import Array, Floats
+from trueness._core.search import edge
 from trueness.counts.values import Tally
 
 
@@ -112,12 +113,12 @@ def _distance(t: Tally, level: float, kind: str, cohort: bool) -> float:
     factor, of_pos, of_neg = (0.4, 0.36, 0.11) if cohort else (0.16, 0.27, 0.39)
     kappa = factor * t.n_pos**of_pos * t.n_neg**of_neg
     kappa = min(kappa, len(t) / 2, _LONGEST)
-    low, high = 0.0, 40.0
-    for _ in range(60):
-        c = (low + high) / 2
+
+    def too_near(c: float) -> bool:
         beyond = 2 * ndtr(-c) + kappa / math.pi * math.exp(-c * c / 2)
-        low, high = (c, high) if beyond > 1 - level else (low, c)
-    return high
+        return bool(beyond > 1 - level)
+
+    return float(edge(too_near, 0.0, 40.0))
 
 
 # a grid of a hundred recalls tells no more apart, however many cases there are

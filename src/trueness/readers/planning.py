@@ -20,6 +20,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
 from trueness._core.numbers import percent
 from trueness._core.records import Record
+from trueness._core.search import smallest
 from trueness.readers.analysis import ReaderStudy
 
 
@@ -188,17 +189,13 @@ def _own_cases(study: ReaderStudy) -> bool:
 def _cases_needed(
     study: ReaderStudy, gap: float, readers: int, target: float, level: float
 ) -> int:
-    """Search the smallest number by halving; 0 when even very many are too few."""
-    low, high = 4 * (readers if _own_cases(study) else 1), MOST_CASES
-    if reader_power(study, gap, readers, high, level) < target:
-        return 0
-    while low < high:
-        middle = (low + high) // 2
-        if reader_power(study, gap, readers, middle, level) >= target:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    """Search the smallest number; 0 when even very many are too few."""
+
+    def enough(cases: int) -> bool:
+        return reader_power(study, gap, readers, cases, level) >= target
+
+    least = 4 * (readers if _own_cases(study) else 1)
+    return smallest(enough, start=least) if enough(MOST_CASES) else 0
 
 
 def _notes(study: ReaderStudy, need: Array, gap: float) -> tuple[str, ...]:

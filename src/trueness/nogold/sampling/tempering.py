@@ -20,6 +20,7 @@ import numpy as np
 
 from trueness._core.arrays import Floats
 from trueness._core.progress import progress
+from trueness._core.search import edge
 from trueness.nogold.sampling.products import dot
 
 Rng = np.random.Generator
@@ -102,16 +103,9 @@ def _particles(theta: Floats, target: Target) -> Particles:
 def _next_temperature(temperature: float, likelihood: Floats) -> float:
     """How far may the likelihood be turned up before too few points count?"""
     least = STEP_SHARE * likelihood.size
-    low, high = 0.0, 1.0 - temperature
-    if kish(high * likelihood) >= least:
-        return 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        if kish(middle * likelihood) >= least:
-            low = middle
-        else:
-            high = middle
-    return temperature + low
+    rest = 1.0 - temperature
+    step = edge(lambda more: kish(more * likelihood) >= least, 0.0, rest)
+    return 1.0 if step == rest else temperature + float(step)
 
 
 def resample(log_weight: Floats, n: int, rng: Rng) -> np.ndarray:
