@@ -8,7 +8,8 @@ one base class of Trueness: a decorator would hide these methods from type check
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from html import escape
 from types import MappingProxyType
@@ -236,6 +237,20 @@ def shown(name: object, most: int = 60) -> str:
     )
 
 
+def _number(x: Any) -> Any:
+    return x.value if isinstance(x, Estimate) else x
+
+
+def _computes(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Make a method that computes with the value of an estimate."""
+    return lambda self, other: operation(self.value, _number(other))
+
+
+def _compares(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
+    """Make a method that compares the value of an estimate."""
+    return lambda self, other: bool(operation(self.value, _number(other)))
+
+
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class Estimate(Answer):
@@ -315,56 +330,22 @@ class Estimate(Answer):
         """Hash as the number does, since both can be equal."""
         return hash(self.value)
 
-    def __lt__(self, other: Any) -> bool:
-        """Compare the value."""
-        return bool(self.value < _number(other))
-
-    def __le__(self, other: Any) -> bool:
-        """Compare the value."""
-        return bool(self.value <= _number(other))
-
-    def __gt__(self, other: Any) -> bool:
-        """Compare the value."""
-        return bool(self.value > _number(other))
-
-    def __ge__(self, other: Any) -> bool:
-        """Compare the value."""
-        return bool(self.value >= _number(other))
-
-    def __add__(self, other: Any) -> Any:
-        """Compute with the value; the result is a plain number."""
-        return self.value + _number(other)
-
-    def __sub__(self, other: Any) -> Any:
-        """Compute with the value; the result is a plain number."""
-        return self.value - _number(other)
-
-    def __rsub__(self, other: Any) -> Any:
-        """Compute with the value; the result is a plain number."""
-        return other - self.value
-
-    def __mul__(self, other: Any) -> Any:
-        """Compute with the value; the result is a plain number."""
-        return self.value * _number(other)
-
-    def __truediv__(self, other: Any) -> Any:
-        """Compute with the value; the result is a plain number."""
-        return self.value / _number(other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        """Compute with the value; the result is a plain number."""
-        return other / self.value
+    # all else is asked of the value; what is computed with it is a plain number
+    __lt__, __le__ = _compares(operator.lt), _compares(operator.le)
+    __gt__, __ge__ = _compares(operator.gt), _compares(operator.ge)
+    __add__ = __radd__ = _computes(operator.add)
+    __mul__ = __rmul__ = _computes(operator.mul)
+    __sub__, __rsub__ = _computes(operator.sub), _computes(lambda a, b: b - a)
+    __truediv__ = _computes(operator.truediv)
+    __rtruediv__ = _computes(lambda a, b: b / a)
 
     def __neg__(self) -> float:
-        """Compute with the value; the result is a plain number."""
+        """Give the value with the other sign."""
         return -self.value
 
     def __abs__(self) -> float:
-        """Compute with the value; the result is a plain number."""
+        """Give the size of the value."""
         return abs(self.value)
-
-    __radd__ = __add__
-    __rmul__ = __mul__
 
     def __repr__(self) -> str:
         """Write name, value, interval, level and method in one line, then the notes."""
@@ -385,10 +366,6 @@ class Estimate(Answer):
         return f"<p>{escape(line)}</p>{super()._repr_html_()}"
 
 
-def _number(x: Any) -> Any:
-    return x.value if isinstance(x, Estimate) else x
-
-
 def _compared(e: Estimate) -> list[Any]:
     """Give the fields, NaN as something that equals itself."""
     values = [getattr(e, f.name) for f in fields(e)]
@@ -403,15 +380,11 @@ def as_precise(value: float, low: float, high: float) -> tuple[str, str, str]:
     >>> as_precise(1234.5, 1100.2, 1300.9)
     ('1234', '1100', '1301')
     """
-    width = high - low
+    width, form = high - low, ".4g"
     size = max(abs(v) for v in (value, low, high))
-    if not math.isfinite(width) or width <= 0 or size > 1e9:
-        one, two, three = (f"{v:.4g}" for v in (value, low, high))
-        return one, two, three
-    # a width of .00312 takes four decimals; below 10 there are three at least
-    places = max(1 - math.floor(math.log10(width)), 3 if size < 10 else 0)
-    if places > 12:
-        one, two, three = (f"{v:.4g}" for v in (value, low, high))
-        return one, two, three
-    one, two, three = (f"{v:.{places}f}" for v in (value, low, high))
+    if math.isfinite(width) and width > 0 and size <= 1e9:
+        # a width of .00312 takes four decimals; below 10 there are three at least
+        places = max(1 - math.floor(math.log10(width)), 3 if size < 10 else 0)
+        form = f".{places}f" if places <= 12 else form
+    one, two, three = (format(v, form) for v in (value, low, high))
     return one, two, three

@@ -14,7 +14,6 @@ from typing import Any, final
 import duckdb
 from markupsafe import Markup
 
-from trueness import __version__
 from trueness._core.doors import installed
 from trueness.app.asked import NOTHING, Asked
 from trueness.app.bench import Counted, judged, rates, tally_of
@@ -265,7 +264,7 @@ def report_page(counted: Counted, asked: Asked, command: str) -> Page:
 
 def report_html(page: Page) -> bytes:
     """Write the report, as ``trueness report`` writes it."""
-    return render(page, __version__).encode()
+    return render(page).encode()
 
 
 def report_json(counted: Counted, asked: Asked, page: Page) -> bytes:

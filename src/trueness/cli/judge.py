@@ -27,7 +27,7 @@ from trueness.cli._verdicts import (
     request_of,
 )
 from trueness.cli._words import for_the_shell
-from trueness.cli.report import command_line, write_page
+from trueness.cli.report import command_line
 from trueness.counts.values import Panel
 from trueness.nogold.figures import raw_rate
 from trueness.nogold.label_plans import plan_labels
@@ -123,8 +123,7 @@ def judge(
             source=source.name,
             command=command_line(),
         )
-        size = write_page(page, output)
-        say(f"Report written to {output} ({size / 1024:,.0f} KB).")
+        say(f"{door('report.page').write_page(page, output)}.")
     return CommandAnswer(
         "judge",
         judge_result(rates, compared, plans),

@@ -35,7 +35,7 @@ from trueness.cli._options import (
     read_share,
 )
 from trueness.cli._shell import CommandAnswer, about, say
-from trueness.data.storage import is_device, replacing
+from trueness.data.storage import is_device
 from trueness.ensembles.combiners import COMBINERS
 
 COLUMNS = Columns("score", Scores, several_scores, instead="vote")
@@ -123,11 +123,11 @@ def report(
             cluster=together,
             command=command_line(),
         )
-    size = write_page(page, output)
-    say(f"Report written to {output} ({size / 1024:,.0f} KB); open it in a browser.")
+    written = door("report.page").write_page(page, output)
+    say(f"{written}; open it in a browser.")
     return CommandAnswer(
         "report",
-        report_result(page, output, size),
+        report_result(page, output, written.size),
         # a page that goes to a device such as /dev/stdout goes there alone
         [] if is_device(output) else _words(page),
         chart=lambda: _figure(panel, request),
@@ -152,16 +152,6 @@ def _words(page: Any) -> list[Any]:
     for question, sentences in page.summary:
         lines += [question, *(f"  {s}" for s in sentences)]
     return lines
-
-
-def write_page(page: Any, output: Path) -> int:
-    """Write a page, all or nothing, and say how many bytes it has."""
-    from trueness import __version__
-
-    text = door("report.page").render(page, __version__).encode()
-    with replacing(output) as temporary:
-        temporary.write_bytes(text)
-    return len(text)
 
 
 def _figure(panel: Any, request: Request) -> Any:

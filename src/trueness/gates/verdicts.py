@@ -69,6 +69,11 @@ class Verdict(Record):
         """Name the requirement, after its group where it has one."""
         return f"{_where(self.group)}{self.requirement}"
 
+    @property
+    def span(self) -> str:
+        """Write the limits; nothing where the value was counted."""
+        return "" if self.low == self.high else f"{self.low:.4g} to {self.high:.4g}"
+
 
 @final
 @dataclass(frozen=True, repr=False)

@@ -40,8 +40,7 @@ def markdown(check: Check, figure: bool = True) -> str:
         "| --- | --- | --- | --- | --- |",
     ]
     for v in check.ordered():
-        ends = "" if v.low == v.high else f"{v.low:.4g} to {v.high:.4g}"
-        cells = (v.name, f"{v.value:.4g}", ends, v.reason)
+        cells = (v.name, f"{v.value:.4g}", v.span, v.reason)
         row = " | ".join(_cell(c) for c in cells)
         lines.append(f"| {_MARK[v.verdict]} {v.verdict} | {row} |")
     if figure:

@@ -16,20 +16,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from html import escape
 from inspect import signature
-from pathlib import Path
-from typing import Any, TypedDict, TypeVar, Unpack, final
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from trueness._core.doors import installed as _installed
 from trueness.counts.answers import of_counts
 from trueness.counts.values import Panel, Tally
-from trueness.data.storage import replacing
 from trueness.metrics.algebra import Constraint, Metric
 
 _installed("jinja2", "report")  # says what to install, which the next line does not
-from trueness.report.page import render  # noqa: E402
+from trueness.report.page import Report, render, write_page  # noqa: E402
 from trueness.report.summary import summarise  # noqa: E402
 
 __all__ = ["Report", "html", "write"]
@@ -37,35 +33,6 @@ __all__ = ["Report", "html", "write"]
 F = TypeVar("F", bound=Callable[..., Any])
 Objective = str | Metric | None
 Constraints = str | Constraint | Iterable[str | Constraint]
-
-
-@final
-@dataclass(frozen=True)
-class Report:
-    """Where was a report written? It shows itself in a notebook.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    size : int
-        Its size in bytes.
-    """
-
-    path: Path
-    size: int
-
-    def __repr__(self) -> str:
-        """Say where it is."""
-        return f"Report written to {self.path} ({self.size / 1024:,.0f} KB)"
-
-    def _repr_html_(self) -> str:
-        page = escape(self.path.read_text(encoding="utf-8"))
-        return (
-            f"<p>{escape(repr(self))}</p>"
-            f'<iframe srcdoc="{page}" sandbox="allow-scripts" title="Report" '
-            'width="100%" height="640"></iframe>'
-        )
 
 
 class ReportWords(TypedDict, total=False):
@@ -107,10 +74,7 @@ def html(data: Panel | Tally, **words: Unpack[ReportWords]) -> str:
 
     Parameters as in :func:`trueness.report.write`.
     """
-    from trueness import __version__
-
-    page = summarise(data, **words, classes=isinstance(data, Mapping))
-    return render(page, __version__)
+    return render(summarise(data, **words, classes=isinstance(data, Mapping)))
 
 
 @of_counts(weights=True)
@@ -173,7 +137,5 @@ def write(
     Report
         Where it was written; in a notebook it shows the page.
     """
-    text = html(data, **words)
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    return Report(Path(path), len(text.encode()))
+    page = summarise(data, **words, classes=isinstance(data, Mapping))
+    return write_page(page, path)

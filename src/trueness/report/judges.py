@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from trueness._core.names import told_apart
 from trueness._core.numbers import counted, level_text, points, spelt
 from trueness._core.records import Estimate, shown
 from trueness.counts.values import Panel
-from trueness.data.storage import replacing
 from trueness.nogold import figures
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import RateComparison
@@ -21,6 +19,7 @@ from trueness.nogold.sentences import difference_sentences, rate_notes, rate_sen
 from trueness.report import svg
 from trueness.report._parts import Figure, Page, Section, Tile, grid, possible
 from trueness.report.inputs import NAME
+from trueness.report.page import Report, write_page
 
 _METHOD = {
     "random": "The labels say how likely an answer is right given its verdicts, and "
@@ -81,7 +80,7 @@ def write_judges(
     *,
     title: str = "",
     source: str = "",
-) -> Any:
+) -> Report:
     """Write a report on judged answers to an HTML file, all or nothing.
 
     Parameters
@@ -100,15 +99,8 @@ def write_judges(
     Report
         Where it was written; in a notebook it shows the page.
     """
-    from trueness import __version__
-    from trueness.report import Report
-    from trueness.report.page import render
-
     page = judged(rates, panels, compared, title=title, source=source)
-    text = render(page, __version__)
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    return Report(Path(path), len(text.encode()))
+    return write_page(page, path)
 
 
 def _facts(rates: Mapping[str, Rate], source: str) -> tuple[tuple[str, str], ...]:

@@ -12,21 +12,63 @@ import hashlib
 import json
 import os
 import time
+from dataclasses import dataclass
 from functools import cache
+from html import escape
 from importlib import resources
-from typing import Any
+from pathlib import Path
+from typing import Any, final
 
 import jinja2
 from markupsafe import Markup
 
+from trueness import __version__
 from trueness._core.records import json_value
+from trueness.data.storage import replacing
 from trueness.report._parts import Page
 from trueness.report.slider import EVERY, READOUT, in_use, readout
 
 _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&'\u2028\u2029"}
 
 
-def render(page: Page, version: str) -> str:
+@final
+@dataclass(frozen=True)
+class Report:
+    """Where was a report written? It shows itself in a notebook.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    size : int
+        Its size in bytes.
+    """
+
+    path: Path
+    size: int
+
+    def __repr__(self) -> str:
+        """Say where it is."""
+        return f"Report written to {self.path} ({self.size / 1024:,.0f} KB)"
+
+    def _repr_html_(self) -> str:
+        page = escape(self.path.read_text(encoding="utf-8"))
+        return (
+            f"<p>{escape(repr(self))}</p>"
+            f'<iframe srcdoc="{page}" sandbox="allow-scripts" title="Report" '
+            'width="100%" height="640"></iframe>'
+        )
+
+
+def write_page(page: Page, path: str | os.PathLike[str]) -> Report:
+    """Write a page to a file, all or nothing."""
+    text = render(page).encode()
+    with replacing(path) as temporary:
+        temporary.write_bytes(text)
+    return Report(Path(os.fsdecode(path)), len(text))
+
+
+def render(page: Page, version: str = __version__) -> str:
     """Write a page as HTML."""
     style, script = file_of("style.css"), file_of("script.js")
     # a JSON block is data: no browser runs it, so the policy need not name it

@@ -1,0 +1,214 @@
+"""What does a contract speak of? Its predictions, counted in every way it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.words import nearest
+from trueness._core.numbers import percent
+from trueness.cli._shell import say
+from trueness.cli._source import Source, open_source
+from trueness.cli._verdicts import numbered
+from trueness.counts.values import Panel, Tally, panel_of_rows
+from trueness.data.engines import quoted
+from trueness.data.frames import panel, tally
+from trueness.gates.contracts import Contract
+from trueness.gates.requirements import Requirement
+from trueness.ranking.clusters import CLUSTER
+
+_NUMBER, _BASELINE, _LABEL = (
+    "trueness_cluster", "trueness_baseline", "trueness_label"
+)  # fmt: skip
+
+
+@final
+@dataclass(frozen=True)
+class Predictions:
+    """The rows of a file that have a score, and the columns that a contract names.
+
+    ``columns`` are those that counting takes beside the score, ``missing`` is the share
+    of the rows without a score.
+    """
+
+    source: Source
+    rows: Any
+    score: str
+    columns: dict[str, Any]
+    required: tuple[Requirement, ...]
+    missing: float
+
+    @property
+    def label(self) -> str:
+        """Name the column of the labels."""
+        return str(self.columns["label"])
+
+    def tally(self, by: str | None = None) -> Any:
+        """Count the score, in each group of a column too."""
+        by = by and known(self.source, by, "by")
+        return tally(self.rows, score=self.score, by=by, **self.columns)
+
+    def panel(self, scores: list[str], rows: Any = None, by: str | None = None) -> Any:
+        """Count several columns together."""
+        rows = self.rows if rows is None else rows
+        return panel(rows, scores, by=by, **self.columns)
+
+    @property
+    def beside(self) -> list[str]:
+        """Which baselines are columns of the same file?"""
+        named = (r.not_worse_than for r in self.required)
+        return [name for name in named if name and name in self.source.types]
+
+
+def predictions(asked: Contract, file: str) -> Predictions:
+    """Open the file that a contract is about."""
+    source = open_source(file)
+    judged = [r.judges[0] for r in asked.requirements if r.judges]
+    if asked.score is None and len(judged) == len(asked.requirements):
+        asked = replace(asked, score=judged[0])  # a rate from judges has no score
+    for name in ("label", "score"):
+        if getattr(asked, name) is None:
+            raise InputError(
+                f'{asked.path} must name the column: add {name} = "NAME". '
+                f"{source.name} has {', '.join(source.types)}."
+            )
+    label, score = (
+        known(source, str(getattr(asked, name)), name) for name in ("label", "score")
+    )
+    rows, missing = with_scores(source, score)
+    columns = {"label": label, "positive": asked.positive, "count": asked.count}
+    if asked.weight is not None:
+        columns["weight"] = known(source, asked.weight, "weight")
+    return Predictions(source, rows, score, columns, asked.requirements, missing)
+
+
+def known(source: Source, name: str, what: str) -> str:
+    """Pass on the name of a column that the file has."""
+    if name not in source.types:
+        raise InputError(
+            f"{source.name} has no column {name!r} for {what}."
+            f"{nearest(name, list(source.types))} It has {', '.join(source.types)}."
+        )
+    return name
+
+
+def with_scores(source: Source, score: str) -> tuple[Any, float]:
+    """Give the rows that have a score, and the share of those that have none."""
+    name = quoted(score)
+    gone = f"{name} IS NULL"
+    if source.types[score] in ("DOUBLE", "FLOAT"):
+        gone = f"({gone} OR isnan({name}))"
+    counts = source.rows.aggregate(f"count(*) AS n, count_if({gone}) AS lost")
+    ((n, lost),) = counts.fetchall()
+    return source.rows.filter(f"NOT {gone}") if lost else source.rows, lost / n
+
+
+def panels_of(p: Predictions) -> dict[str, Panel]:
+    """Count each baseline that is a column beside the score, and judges together."""
+    found = {name: p.panel([p.score, name]) for name in p.beside}
+    for r in p.required:
+        if r.judges:
+            named = [known(p.source, j, "judges") for j in r.judges]
+            found[",".join(named)] = p.panel(named)
+    return found
+
+
+def clusters_of(p: Predictions, cluster: str | None) -> dict[str, Any]:
+    """Count with the number of the cluster as one more output."""
+    if cluster is None:
+        return {}
+    rows = numbered(p.rows, known(p.source, cluster, "cluster"), _NUMBER)
+
+    def tied(scores: list[str], by: str | None = None) -> dict[Any, Panel]:
+        held = p.panel([*scores, _NUMBER], rows, by)
+        return {
+            g: panel_of_rows((*scores, CLUSTER), x.rows, *x.counts)
+            for g, x in (held if by else {None: held}).items()
+        }
+
+    found = {"": tied([p.score])[None]}
+    for by in (r.by for r in p.required if r.by):
+        found |= {f"{by}={g}": x for g, x in tied([p.score], by).items()}
+    return found | {name: tied([p.score, name])[None] for name in p.beside}
+
+
+def baseline_of(
+    p: Predictions, key: str | None, file: str | None
+) -> tuple[Tally | None, Panel | None]:
+    """Count the baseline: on the same cases where a key joins the files."""
+    if file is None:
+        for r in p.required:
+            if r.not_worse_than and r.not_worse_than not in p.source.types:
+                near = nearest(r.not_worse_than, list(p.source.types))
+                raise InputError(
+                    f"{r} needs a baseline. Type --baseline last_release.parquet, or "
+                    f"name a column of {p.source.name} with its scores.{near}"
+                )
+        return None, None
+    other = open_source(file)
+    old, lost = with_scores(other, known(other, p.score, "score"))
+    if lost:
+        say(
+            f"{percent(lost)} of the rows of {other.name} have no score; they are left "
+            "out."
+        )
+    if key:
+        return None, _joined(p, key, other, old)
+    known(other, p.label, "label")
+    return tally(old, score=p.score, **p.columns), None
+
+
+def _joined(p: Predictions, key: str, other: Source, old: Any) -> Panel:
+    """Put the baseline's score beside the candidate's, case by case."""
+    for one in (p.source, other):
+        _once(one, known(one, key, "key"))
+    name, rows = quoted(key), p.rows
+    if p.source.types[key] != other.types[key]:  # 7 and "7" name the same case
+        as_text = f"* REPLACE (CAST({name} AS VARCHAR) AS {name})"
+        rows, old = rows.project(as_text), old.project(as_text)
+    said = quoted(p.label) if p.label in other.types else "NULL"
+    wanted = f"{name}, {quoted(p.score)} AS {_BASELINE}, {said} AS {_LABEL}"
+    here = rows.to_arrow_table()
+    both = here.join(old.project(wanted).to_arrow_table(), key)
+    both = both.filter(both[_BASELINE].is_valid())
+    if not both.num_rows:
+        raise NotEnoughCases(
+            f"No case of {p.source.name} has a baseline score: the values of {key!r} "
+            f"in {other.name} are others. Leave key out of the contract for an "
+            f"unpaired comparison."
+        )
+    if both.num_rows < here.num_rows:
+        say(
+            f"{here.num_rows - both.num_rows:,} of {here.num_rows:,} rows have no "
+            f"baseline score with the same {key!r}; the comparison leaves them out."
+        )
+    _same_labels(p, key, other, both)
+    made: Panel = p.panel([p.score, _BASELINE], both)
+    return made
+
+
+def _same_labels(p: Predictions, key: str, other: Source, both: Any) -> None:
+    """Stop where a case has another label in the file of the baseline."""
+    if p.source.types[p.label] != other.types.get(p.label):
+        return
+    pairs = zip(both[p.label].to_pylist(), both[_LABEL].to_pylist(), strict=True)
+    differ = sum(a != b for a, b in pairs if a is not None and b is not None)
+    if differ:
+        raise InputError(
+            f"{differ:,} of {both.num_rows:,} cases have another {p.label!r} in "
+            f"{other.name} than in {p.source.name}. Is {key!r} the key of the cases?"
+        )
+
+
+def _once(source: Source, key: str) -> None:
+    """Stop where two rows have one key: joined, they would count as more cases."""
+    named = quoted(key)
+    rows = source.rows.aggregate(f"count({named}) AS n, count(DISTINCT {named}) AS d")
+    n, distinct = rows.fetchall()[0]
+    if n != distinct:
+        raise InputError(
+            f"{source.name}: {n - distinct:,} rows repeat a value of the key "
+            f"{key!r}, so that cases cannot be paired. Name a key that each case has "
+            f"once, or leave key out of the contract."
+        )
