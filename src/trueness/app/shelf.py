@@ -54,7 +54,7 @@ class Filed:
             found, judges = open_verdicts(self.place)
         except InputError as err:  # where uploads lie is nobody's concern
             raise InputError(str(err).replace(self.place, self.typed)) from None
-        return Source(self.typed, found.rows, found.types), judges
+        return Source(self.typed, found.rows), judges
 
     @property
     def source(self) -> Source:

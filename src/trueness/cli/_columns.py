@@ -16,11 +16,11 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import nearest
-from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source, names_of
+from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source, names_of, unnamed
 from trueness.cli._words import for_the_shell
 from trueness.counts.values import Panel
 from trueness.data.asked import clustered
-from trueness.data.engines import quoted
+from trueness.data.engines import quoted, text_in_sql
 from trueness.data.frames import panel, tally
 
 LABEL_NAMES = ("label", "y", "y_true", "target", "truth", "outcome")
@@ -124,10 +124,7 @@ def _guess_label(source: Source, taken: set[str | None]) -> str:
     binary = [c for c in free if _holds_labels(source, c)]
     if len(binary) == 1 and not by_name:
         return binary[0]
-    raise InputError(
-        f"Which column holds the labels? Type --label NAME. This file has the columns "
-        f"{names_of(source.types)}."
-    )
+    raise unnamed("Which column holds the labels?", source, "--label NAME")
 
 
 def _holds_labels(source: Source, column: str) -> bool:
@@ -142,10 +139,7 @@ def one_score(source: Source, taken: set[str | None]) -> tuple[str, ...]:
     real, by_name = _candidates(source, taken)
     if len(real) == 1 or len(by_name) == 1:
         return tuple(real if len(real) == 1 else by_name)
-    raise InputError(
-        f"Which column is the score? Type --score NAME. This file has the columns "
-        f"{names_of(source.types)}."
-    )
+    raise unnamed("Which column is the score?", source, "--score NAME")
 
 
 def several_scores(source: Source, taken: set[str | None]) -> tuple[str, ...]:
@@ -155,10 +149,8 @@ def several_scores(source: Source, taken: set[str | None]) -> tuple[str, ...]:
         return tuple(real)
     if len(by_name) == 1:
         return tuple(by_name)
-    raise InputError(
-        f"Which columns hold the scores? Type --score NAME for each. This file has the "
-        f"columns {names_of(source.types)}."
-    )
+    question = "Which columns hold the scores?"
+    raise unnamed(question, source, "--score NAME for each")
 
 
 def _candidates(source: Source, taken: set[str | None]) -> tuple[list[str], list[str]]:
@@ -166,6 +158,14 @@ def _candidates(source: Source, taken: set[str | None]) -> tuple[list[str], list
     free = [c for c in source.types if c not in taken]
     real = [c for c in free if source.types[c].startswith(REAL_TYPES)]
     return real, [c for c in free if c.lower() in SCORE_NAMES]
+
+
+def votes_among(source: Source, taken: set[str | None]) -> tuple[str, ...]:
+    """Take every other column when all of them hold 0 and 1 only, otherwise none."""
+    free = [c for c in source.types if c not in taken]
+    # a column of lists or structures has values that no set can hold
+    binary = all(v in (0, 1) for c in free for v in source.distinct(c, 2))
+    return tuple(free) if binary else ()
 
 
 def _all_probabilities(source: Source, columns: list[str]) -> bool:
@@ -234,11 +234,11 @@ def as_votes(
     return [_as_vote(c, yes, abstain) for c in columns]
 
 
-def _as_vote(column: str, yes: str, abstain: Sequence[str]) -> str:
-    said, text = f"CAST({quoted(column)} AS VARCHAR)", yes.replace("'", "''")
-    vote = f"CAST({said} = '{text}' AS INTEGER)"
-    none = ", ".join("'" + word.replace("'", "''") + "'" for word in abstain)
-    if none:
+def _as_vote(column: str, yes: str, abstain: Sequence[str] = ()) -> str:
+    said = f"CAST({quoted(column)} AS VARCHAR)"
+    vote = f"CAST({said} = {text_in_sql(yes)} AS INTEGER)"
+    if abstain:
+        none = ", ".join(map(text_in_sql, abstain))
         vote = f"CASE WHEN {said} NOT IN ({none}) THEN {vote} END"
     return f"{vote} AS {quoted(column)}"
 
@@ -295,12 +295,11 @@ def _is_of(score: str, of: Any) -> bool:
 
 def count_classes(request: Request, classes: Mapping[Any, str]) -> dict[str, Any]:
     """Count each class against the rest."""
-    label, count, found = quoted(str(request.chosen.label)), request.chosen.count, {}
+    label, count, found = str(request.chosen.label), request.chosen.count, {}
     for name, score in classes.items():
-        text = str(name).replace("'", "''")
-        columns = [f"CAST(CAST({label} AS VARCHAR) = '{text}' AS INTEGER) AS {label}",
-                   quoted(score), *([quoted(count)] if count else [])]  # fmt: skip
-        part = replace(request, rows=request.rows.project(", ".join(columns)))
+        kept = map(quoted, (score, count) if count else (score,))
+        columns = ", ".join([_as_vote(label, str(name)), *kept])
+        part = replace(request, rows=request.rows.project(columns))
         found[str(name)] = count_tally(part, score)
     return found
 

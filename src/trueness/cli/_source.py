@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, final
 
@@ -38,11 +39,15 @@ REAL_TYPES = ("FLOAT", "DOUBLE", "DECIMAL")
 @final
 @dataclass(frozen=True)
 class Source:
-    """A file that DuckDB can read, with the names and types of its columns."""
+    """A file that DuckDB can read."""
 
     name: str
     rows: Any
-    types: dict[str, str]
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """Which columns has it, and of which types?"""
+        return dict(zip(self.rows.columns, map(str, self.rows.types), strict=True))
 
     def read(self) -> Any:
         """Give all rows, as an Arrow table."""
@@ -152,8 +157,7 @@ def _describe(name: str, rows: Any) -> Source:
         raise InputError(
             f"{name} has no rows, only the columns {names_of(rows.columns)}."
         )
-    types = dict(zip(rows.columns, map(str, rows.types), strict=True))
-    return Source(name, rows, types)
+    return Source(name, rows)
 
 
 def _spooled(stream: IO[bytes], name: str, decimal: str | None) -> Any:
@@ -202,6 +206,13 @@ def _exists(path: Path) -> None:
 def _not_empty(path: Path, name: str) -> None:
     if path.stat().st_size == 0:
         raise InputError(f"{name} is empty; a header and rows are needed.")
+
+
+def unnamed(question: str, source: Source, typed: str) -> InputError:
+    """Ask for a column that nobody named, and that cannot be guessed."""
+    return InputError(
+        f"{question} Type {typed}. This file has the columns {names_of(source.types)}."
+    )
 
 
 def names_of(columns: Iterable[str], most: int = 12) -> str:

@@ -15,10 +15,17 @@ import duckdb
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import nearest
-from trueness.cli._columns import Request, choose
+from trueness.cli._columns import Request, choose, votes_among
 from trueness.cli._shell import say
-from trueness.cli._source import Source, in_memory, is_local, names_of, open_source
-from trueness.data.engines import quoted, reading
+from trueness.cli._source import (
+    Source,
+    in_memory,
+    is_local,
+    names_of,
+    open_source,
+    unnamed,
+)
+from trueness.data.engines import quoted, reading, text_in_sql
 from trueness.data.verdict_logs import ITEM, SYSTEM, is_log, read_verdicts
 
 MOST_JUDGES = 30
@@ -34,7 +41,7 @@ def open_verdicts(file: str) -> tuple[Source, tuple[str, ...]]:
     columns = {
         k: pa.array(v.tolist(), from_pandas=True) for k, v in log.columns.items()
     }
-    return _made(file, in_memory(pa.table(columns))), log.judges
+    return Source(file, in_memory(pa.table(columns))), log.judges
 
 
 def in_log(source: Source, name: str) -> str | None:
@@ -42,12 +49,6 @@ def in_log(source: Source, name: str) -> str | None:
     if name == ITEM:
         return ITEM
     return SYSTEM if len(source.distinct(SYSTEM, 2)) > 1 else None
-
-
-def _made(name: str, rows: Any) -> Source:
-    return Source(
-        name, rows, dict(zip(rows.columns, map(str, rows.types), strict=True))
-    )
 
 
 def known(source: Source, name: str | None, what: str) -> str | None:
@@ -160,14 +161,11 @@ def _is_value(source: Source, label: str, positive: str | None) -> bool:
 
 def guess_judges(source: Source, taken: set[str | None]) -> tuple[str, ...]:
     """Take every other column when all of them hold 0 and 1 only."""
-    free = [c for c in source.types if c not in taken]
-    binary = [c for c in free if all(v in (0, 1) for v in source.distinct(c, 2))]
-    if free and binary == free:
-        return tuple(free)
-    raise InputError(
-        "Which columns hold the verdicts of judges? Type --judge NAME for each. This "
-        f"file has the columns {names_of(source.types)}."
-    )
+    found = votes_among(source, taken)
+    if found:
+        return found
+    question = "Which columns hold the verdicts of judges?"
+    raise unnamed(question, source, "--judge NAME for each")
 
 
 def widened(
@@ -193,7 +191,7 @@ def widened(
         )
     with reading():
         rows = source.rows.aggregate(*wide_sql(names, judge, verdict, keys, label))
-        return _made(source.name, in_memory(rows.to_arrow_table())), tuple(names)
+        return Source(source.name, in_memory(rows.to_arrow_table())), tuple(names)
 
 
 def wide_sql(
@@ -202,7 +200,7 @@ def wide_sql(
 ) -> tuple[str, str]:  # fmt: skip
     """Write the columns of a wide table, and by what a long one is grouped for it."""
     cells = [
-        f"max(CASE WHEN CAST({quoted(judge)} AS VARCHAR) = {_text(n)} THEN "
+        f"max(CASE WHEN CAST({quoted(judge)} AS VARCHAR) = {text_in_sql(n)} THEN "
         f"{quoted(verdict)} END) AS {quoted(n)}"
         for n in names
     ]
@@ -210,10 +208,6 @@ def wide_sql(
         cells.append(f"max({quoted(label)}) AS {quoted(label)}")
     by = ", ".join(map(quoted, keys))
     return f"{by}, {', '.join(cells)}", by
-
-
-def _text(word: str) -> str:
-    return "'" + word.replace("'", "''") + "'"
 
 
 def first_twice(source: Source, keys: Sequence[str]) -> tuple[Any, ...] | None:
@@ -287,7 +281,7 @@ def with_labels(
             )
         rows = left.join(right, on, how="left")
         columns = ", ".join(quoted(c) for c in (*source.types, label))
-        return _made(source.name, in_memory(rows.project(columns).to_arrow_table()))
+        return Source(source.name, in_memory(rows.project(columns).to_arrow_table()))
 
 
 def numbered(rows: Any, item: str, name: str) -> Any:

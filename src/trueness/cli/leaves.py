@@ -15,7 +15,7 @@ from trueness.cli._command import Columns, command
 from trueness.cli._fields import LEAVES, TREE, fields_of
 from trueness.cli._options import Node, Rule
 from trueness.cli._shell import CommandAnswer, about, each_group, table
-from trueness.cli._source import Source, groups_of, names_of
+from trueness.cli._source import Source, groups_of, unnamed
 from trueness.cli._verdicts import known
 from trueness.data import frames
 from trueness.data.engines import quoted
@@ -31,10 +31,7 @@ def guess_node(source: Source, taken: set[str | None]) -> tuple[str, ...]:
     by_name = [c for c in free if c.lower() in NODE_NAMES]
     if len(by_name) == 1 or len(free) == 1:
         return tuple(by_name or free)
-    raise InputError(
-        f"Which column holds the leaves? Type --node NAME. This file has the columns "
-        f"{names_of(source.types)}."
-    )
+    raise unnamed("Which column holds the leaves?", source, "--node NAME")
 
 
 @command(Columns("node", Node, guess_node), without=("seed", "weight"))

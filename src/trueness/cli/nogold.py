@@ -7,17 +7,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from trueness._core.checks.errors import InputError
 from trueness._core.doors import door
 from trueness._core.numbers import counted, level_text, percent
 from trueness._core.progress import progress
 from trueness._core.records import Estimate, shown
-from trueness.cli._columns import Request, count_panel, with_verdicts
+from trueness.cli._columns import Request, count_panel, votes_among, with_verdicts
 from trueness.cli._command import Columns, command
 from trueness.cli._fields import COMBINATION, DEPENDENCE, fields_of
 from trueness.cli._options import Votes, Yes
 from trueness.cli._shell import CommandAnswer, about, say, table
-from trueness.cli._source import Source, names_of
+from trueness.cli._source import Source, unnamed
 from trueness.cli._words import noted
 from trueness.nogold.combinations.best import best_combination
 from trueness.nogold.combinations.records import Combination
@@ -29,18 +28,11 @@ from trueness.nogold.sentences import dependence_sentence
 
 def guess_votes(source: Source, taken: set[str | None]) -> tuple[str, ...]:
     """Take every other column when all of them hold 0 and 1 only."""
-    free = [c for c in source.types if c not in taken]
-    if len(free) >= 2 and all(_is_vote(source, c) for c in free):
-        return tuple(free)
-    raise InputError(
-        "Which columns hold the verdicts? Type --vote NAME for each. This file has "
-        f"the columns {names_of(source.types)}."
-    )
-
-
-def _is_vote(source: Source, column: str) -> bool:
-    # a column of lists or structures has values that no set can hold
-    return all(v in (0, 1) for v in source.distinct(column, 2))
+    found = votes_among(source, taken)
+    if len(found) >= 2:
+        return found
+    question = "Which columns hold the verdicts?"
+    raise unnamed(question, source, "--vote NAME for each")
 
 
 VOTES = Columns("vote", Votes, guess_votes, least=2, needs_label=False)

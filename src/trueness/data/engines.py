@@ -129,6 +129,11 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def text_in_sql(text: str) -> str:
+    """Write text as a value of SQL, whatever it contains."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def with_names(lazy: Any, names: Sequence[str]) -> Any:
     """Name all columns of a lazy frame anew, in their order.
 

@@ -26,6 +26,7 @@ from trueness.data.engines import (
     first_lines,
     quoted,
     reading,
+    text_in_sql,
     without_password,
 )
 
@@ -186,8 +187,7 @@ def _set(connection: Any, settings: Mapping[str, Any]) -> None:
     for name, value in settings.items():
         if not name.replace("_", "").isalnum():
             raise InputError(f"settings has no name of DuckDB in it: {name!r}.")
-        text = str(value).replace("'", "''")
-        connection.execute(f"SET {name} = '{text}'")
+        connection.execute(f"SET {name} = {text_in_sql(str(value))}")
 
 
 def _load_extensions(connection: Any, places: list[str]) -> None:
@@ -526,8 +526,8 @@ def _tables(connection: Any, place: str) -> dict[str, tuple[str, str]]:
     """Open a database for reading; give schema and name of each table, by its name."""
     kind = _database(place)
     typed = "" if kind == "duckdb" else f", TYPE {kind}"
-    address = place.replace("'", "''")
-    connection.execute(f"ATTACH '{address}' AS source (READ_ONLY{typed})")
+    address = text_in_sql(place)
+    connection.execute(f"ATTACH {address} AS source (READ_ONLY{typed})")
     rows = connection.execute(
         "SELECT schema_name, table_name FROM duckdb_tables() "
         "WHERE database_name = 'source' UNION ALL "
