@@ -204,7 +204,7 @@ def options_of(counted: Counted, asked: Asked, quick: bool = False) -> ReportOpt
         live=True,
         calibrator=asked.calibrate,
         half_width=asked.half_width or _half_width(counted),
-        chosen=asked.classifier if asked.classifier in asked.columns else "",
+        classifier=asked.classifier if asked.classifier in asked.columns else "",
         combiner=asked.combine,
     )
 

@@ -20,6 +20,7 @@ from trueness._core.checks.words import described, nearest
 from trueness.counts.values import Tally
 from trueness.gates.measures import FACTS, MEASURES
 from trueness.gates.requirements import (
+    KINDS,
     LABELLED,
     Requirement,
     contradiction,
@@ -28,8 +29,19 @@ from trueness.gates.requirements import (
 from trueness.metrics.definitions import METRICS
 from trueness.ranking.auc_intervals import auc
 
-_TEXTS = ("label", "score", "positive", "key", "count", "weight", "cluster")
-_KEYS = (*_TEXTS, "level", "adjust", "undecided", "require", "$schema")
+_COLUMNS = {
+    "label": "Column with the labels.",
+    "score": "Column with the scores.",
+    "key": "Column that names a case, in both files.",
+    "count": "How many cases a row stands for.",
+    "weight": "How much a case weighs.",
+    "cluster": "Column that says which cases belong together: patients.",
+}
+_CHOICES = {"adjust": ("holm", "none"), "undecided": ("report", "pass", "fail")}
+_KEYS = (
+    *("label", "score", "positive", "key", "count", "weight", "cluster"),
+    *("level", *_CHOICES, "require", "$schema"),
+)
 
 
 @final
@@ -77,39 +89,27 @@ def _contract(held: dict[str, Any], text: str, path: str) -> Contract:
                 f"{path}{line}: there is no key {key!r}.{nearest(key, _KEYS)} "
                 f"Known keys: {', '.join(_KEYS[:-1])}."
             )
-    for key in ("label", "score", "key", "count", "weight", "cluster"):
-        if key in held and not isinstance(held[key], str):
+    for key, value in held.items():
+        needed = _needed(key, value)
+        if needed:
             line = _line(text, rf"^\s*{key}\s*=")
             raise InputError(
-                f"{path}{line}: {key} must be the name of a column in quotes, such as "
-                f'{key} = "y"; found {described(held[key])}.'
+                f"{path}{line}: {key} must be {needed}; found {described(value)}."
             )
-    level = _share(held.get("level", 0.95), "level", text, path)
-    choices = {"adjust": ("holm", "none"), "undecided": ("report", "pass", "fail")}
-    for key, allowed in choices.items():
-        if key in held and held[key] not in allowed:
-            line = _line(text, rf"^\s*{key}\s*=")
-            raise InputError(
-                f"{path}{line}: {key} must be one of {', '.join(map(repr, allowed))}; "
-                f"found {described(held[key])}."
-            )
-    return Contract(
-        _required(held.get("require"), text, path),
-        level=level,
-        path=path,
-        **{k: held[k] for k in (*_TEXTS, "adjust", "undecided") if k in held},
-    )
+    given = {k: v for k, v in held.items() if k not in ("require", "$schema")}
+    return Contract(_required(held.get("require"), text, path), path=path, **given)
 
 
-def _share(value: Any, name: str, text: str, path: str) -> float:
+def _needed(key: str, value: Any) -> str:
+    """Say what a key must be, where it is something else."""
+    if key in _CHOICES and value not in _CHOICES[key]:
+        return f"one of {', '.join(map(repr, _CHOICES[key]))}"
+    if key in _COLUMNS and not isinstance(value, str):
+        return f'the name of a column in quotes, such as {key} = "y"'
     plain = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not plain or not 0.5 < value < 1:
-        line = _line(text, rf"^\s*{name}\s*=")
-        raise InputError(
-            f"{path}{line}: {name} must be between 0.5 and 1, such as 0.95; found "
-            f"{described(value)}."
-        )
-    return float(value)
+    if key == "level" and not (plain and 0.5 < value < 1):
+        return "between 0.5 and 1, such as 0.95"
+    return ""
 
 
 def _required(given: Any, text: str, path: str) -> tuple[Requirement, ...]:
@@ -190,7 +190,6 @@ def first_contract(
     its own contract; raise them to what you need. ``missing`` is the share of cases
     that have no score. Where no threshold is better than none, none is required.
     """
-    a = auc(t, level=0.90)
     cut = _best_cut(t)
     lines = [
         "# What these predictions must keep. Written from the data: each bound is what",
@@ -198,48 +197,40 @@ def first_contract(
         f"label = {_toml(label)}",
         f"score = {_toml(score)}",
         *([] if positive is None else [f"positive = {_value(positive)}"]),
-        "",
-        "[[require]]",
-        'metric = "positives"',
-        f"at_least = {max(1, t.n_pos // 2)}",
-        "",
-        "[[require]]",
-        'metric = "auc"',
-        f"at_least = {_down(_proved(t, {'metric': 'auc', 'at_least': 0.0}, a.low))}",
+        *_table("positives", at_least=max(1, t.n_pos // 2)),
+        *_table("auc", at_least=_proved(t, "auc", otherwise=auc(t, level=0.90).low)),
     ]
     for name in ("recall", "precision") if math.isfinite(cut) else ():
-        fields = {"metric": name, "at_least": 0.0, "threshold": cut}
-        low = _down(_proved(t, fields, 0.0))
-        lines += ["", "[[require]]", f'metric = "{name}"', f"threshold = {cut:.6g}"]
-        lines += [f"at_least = {low}"]
+        low = _proved(t, name, threshold=cut)
+        lines += _table(name, threshold=f"{cut:.6g}", at_least=low)
     if t.score[-1] >= 0 and t.score[0] <= 1:
-        for name, bound in (
-            ("lowest_score", "at_least = 0"),
-            ("highest_score", "at_most = 1"),
-        ):
-            lines += ["", "[[require]]", f'metric = "{name}"', bound]
+        lines += _table("lowest_score", at_least=0) + _table("highest_score", at_most=1)
     if missing:
-        bound = f"at_most = {math.ceil(missing * 1000) / 1000:g}"
-        lines += ["", "[[require]]", 'metric = "missing_scores"', bound]
+        most = math.ceil(missing * 1000) / 1000
+        lines += _table("missing_scores", at_most=f"{most:g}")
     return "\n".join([*lines, ""])
 
 
-def _proved(t: Tally, fields: dict[str, Any], otherwise: float) -> float:
+def _table(metric: str, **bounds: Any) -> list[str]:
+    fields = [f"{name} = {bound}" for name, bound in bounds.items()]
+    return ["", "[[require]]", f'metric = "{metric}"', *fields]
+
+
+def _proved(t: Tally, metric: str, *, otherwise: float = 0.0, **at: float) -> float:
+    """Which bound can these cases prove, rounded down?"""
     from trueness.gates.limits import limits_of
 
     # three requirements share the 5 %, as Holm's first step would have it
-    low = limits_of(requirement(fields), t)(0.05 / 3).low
-    return low if math.isfinite(low) else otherwise
+    asked = requirement({"metric": metric, "at_least": 0.0, **at})
+    low = limits_of(asked, t)(0.05 / 3).low
+    proved = low if math.isfinite(low) else otherwise
+    return math.floor(max(proved - 1e-9, 0.0) * 1000) / 1000
 
 
 def _best_cut(t: Tally) -> float:
     from trueness.threshold.operating_point import best_threshold
 
     return float(f"{best_threshold(t, maximize='youden').threshold:.6g}")
-
-
-def _down(value: float) -> float:
-    return math.floor(max(value - 1e-9, 0.0) * 1000) / 1000
 
 
 def _toml(text: str) -> str:
@@ -254,35 +245,40 @@ def _value(label: Any) -> str:
     return f"{plain!r}" if isinstance(plain, (int, float)) else _toml(str(plain))
 
 
+_NUMBER, _TEXT = {"type": "number"}, {"type": "string"}
+_TYPES: dict[str, dict[str, Any]] = {
+    "number": _NUMBER,
+    "text": _TEXT,
+    "two numbers": {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2},
+    "names": {"type": "array", "items": _TEXT},
+}
+_MEANINGS = {
+    "metric": "What is measured: one of these, or a sum of metrics.",
+    "at_least": "It must be this or more.",
+    "at_most": "It must be this or less.",
+    "threshold": "Scores from here on are flagged.",
+    "by": "Column of groups: in each of them.",
+    "gap_at_most": "Largest difference between groups.",
+    "not_worse_than": 'A column of the file, or "baseline" for --baseline.',
+    "margin": "How much worse is allowed.",
+    "judges": "For prevalence: columns with the verdicts of judges.",
+    "labelled": "For judges: how the labelled cases were chosen.",
+}
+
+
+def _described(kind: dict[str, Any], meaning: str | None) -> dict[str, Any]:
+    return kind if meaning is None else {**kind, "description": meaning}
+
+
 def _properties() -> dict[str, Any]:
-    number = {"type": "number"}
+    """Describe the fields of a requirement."""
     known = [*MEASURES, *FACTS, "missing_scores", *METRICS]
-    return {
-        "metric": {
-            "description": "What is measured: one of these, or a sum of metrics.",
-            "anyOf": [{"enum": known}, {"type": "string"}],
-        },
-        "at_least": {**number, "description": "It must be this or more."},
-        "at_most": {**number, "description": "It must be this or less."},
-        "threshold": {**number, "description": "Scores from here on are flagged."},
-        "by": {"type": "string", "description": "Column of groups: in each of them."},
-        "gap_at_most": {**number, "description": "Largest difference between groups."},
-        "not_worse_than": {
-            "type": "string",
-            "description": 'A column of the file, or "baseline" for --baseline.',
-        },
-        "margin": {**number, "minimum": 0, "description": "How much worse is allowed."},
-        "fpr": {"type": "array", "items": number, "minItems": 2, "maxItems": 2},
-        "judges": {
-            "type": "array",
-            "items": {"type": "string"},
-            "description": "For prevalence: columns with the verdicts of judges.",
-        },
-        "labelled": {
-            "enum": list(LABELLED),
-            "description": "For judges: how the labelled cases were chosen.",
-        },
+    kinds = {name: _TYPES[kind] for name, kind in KINDS.items()} | {
+        "metric": {"anyOf": [{"enum": known}, _TEXT]},
+        "margin": {**_NUMBER, "minimum": 0},
+        "labelled": {"enum": list(LABELLED)},
     }
+    return {name: _described(kind, _MEANINGS.get(name)) for name, kind in kinds.items()}
 
 
 SCHEMA: dict[str, Any] = {
@@ -293,22 +289,10 @@ SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
     "required": ["require"],
     "properties": {
-        "label": {"type": "string", "description": "Column with the labels."},
-        "score": {"type": "string", "description": "Column with the scores."},
+        **{name: _described(_TEXT, meaning) for name, meaning in _COLUMNS.items()},
         "positive": {"description": "Label that counts as positive."},
-        "key": {
-            "type": "string",
-            "description": "Column that names a case, in both files.",
-        },
-        "count": {"type": "string", "description": "How many cases a row stands for."},
-        "weight": {"type": "string", "description": "How much a case weighs."},
-        "cluster": {
-            "type": "string",
-            "description": "Column that says which cases belong together: patients.",
-        },
-        "level": {"type": "number", "exclusiveMinimum": 0.5, "exclusiveMaximum": 1},
-        "adjust": {"enum": ["holm", "none"]},
-        "undecided": {"enum": ["report", "pass", "fail"]},
+        "level": {**_NUMBER, "exclusiveMinimum": 0.5, "exclusiveMaximum": 1},
+        **{name: {"enum": list(words)} for name, words in _CHOICES.items()},
         "require": {
             "type": "array",
             "minItems": 1,

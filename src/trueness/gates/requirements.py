@@ -192,13 +192,13 @@ def _from_fields(given: Mapping[str, Any]) -> Requirement:
             f"{', '.join(map(repr, given)) or 'none'}."
         )
     values = dict(given)
-    for name, kind in _KINDS.items():
+    for name, kind in KINDS.items():
         if name in values:
             values[name] = _typed(name, values[name], kind)
     return Requirement(**values)
 
 
-_KINDS = {
+KINDS = {
     "metric": "text",
     "at_least": "number",
     "at_most": "number",

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any, TypedDict, TypeVar, Unpack
 
 from trueness._core.doors import installed as _installed
@@ -25,6 +25,7 @@ from trueness.counts.values import Panel, Tally
 from trueness.metrics.algebra import Constraint, Metric
 
 _installed("jinja2", "report")  # says what to install, which the next line does not
+from trueness.report.inputs import ReportOptions, read_options  # noqa: E402
 from trueness.report.page import Report, render, write_page  # noqa: E402
 from trueness.report.summary import summarise  # noqa: E402
 
@@ -60,9 +61,12 @@ class ReportWords(TypedDict, total=False):
 def _spelt_out(function: F) -> F:
     """Show the words that are passed on one by one, with the defaults they have."""
     own = signature(function)
-    passed_on = signature(summarise).parameters
+    passed_on: dict[str, Parameter] = {}
+    for reads in (ReportOptions, read_options, summarise):  # the last one asks first
+        passed_on |= signature(reads).parameters
     given = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    given += [passed_on[name] for name in ReportWords.__annotations__]
+    words = (passed_on[name] for name in ReportWords.__annotations__)
+    given += [p.replace(kind=p.KEYWORD_ONLY) for p in words]
     function.__signature__ = own.replace(parameters=given)  # type: ignore[attr-defined]
     return function
 

@@ -53,7 +53,7 @@ class ReportOptions:
     ``replicates`` are the samples of each bootstrap; 0 leaves out what needs them, for
     a first look. ``combiner`` is the way to combine that is spoken of (the best one by
     default). ``calibrator`` is the method whose gain is shown, and ``half_width``
-    how narrow the interval of an AUC is wanted, both for the classifier ``chosen`` (the
+    how narrow the interval of an AUC is wanted, both for the ``classifier`` named (the
     best one by default); sections that nobody asked for are left out. ``command`` is
     what was typed, when it was typed in a shell; ``live`` says that the page is the
     workbench, where things can be changed. ``cluster`` has the number of the cluster as
@@ -73,7 +73,7 @@ class ReportOptions:
     replicates: int = REPLICATES
     calibrator: str = ""
     half_width: float | None = None
-    chosen: str = ""
+    classifier: str = ""
     live: bool = False
     cluster: Panel | None = None
     at: float | None = None
@@ -142,12 +142,14 @@ def read_options(
     cost: Mapping[str, float] | None = None,
     level: float = 0.95,
     rng: Any = 0,
-    command: str = "",
     prevalence: PrevalenceLike = None,
     at: float | None = None,
     **more: Any,
 ) -> ReportOptions:
-    """Read what is asked; without costs both error rates count equally."""
+    """Read what is asked; without costs both error rates count equally.
+
+    ``more`` are fields that need no reading.
+    """
     share = read_prevalence(prevalence)
     known = share is None or share.low == share.high
     if isinstance(subject_to, (str, Constraint)):
@@ -172,16 +174,15 @@ def read_options(
         maximize = DEFAULT if minimize is None else "accuracy"
     objective, _ = read_objective(maximize, minimize)
     return ReportOptions(
-        objective,
-        minimize is not None,
-        constraints(limits),
-        costs,
-        not cost,
-        stated,
-        _options.fraction(level, "level"),
-        rng,
-        command,
-        share.value if share is not None and known else None,
+        objective=objective,
+        smallest=minimize is not None,
+        subject_to=constraints(limits),
+        costs=costs,
+        invented=not cost,
+        stated=stated,
+        level=_options.fraction(level, "level"),
+        rng=rng,
+        prevalence=share.value if share is not None and known else None,
         at=None if at is None else _options.real_number(at, "at"),
         range=None if known else share,
         two=two,
@@ -309,11 +310,11 @@ def _cut(t: Tally, options: ReportOptions) -> tuple[OperatingPoint, bool]:
 
 def chosen_model(models: Sequence[Model], options: ReportOptions) -> Model:
     """Which classifier is looked at: the one that was chosen, or the best?"""
-    if not options.chosen:
+    if not options.classifier:
         return models[0]
     names = [m.key for m in models]
-    _options.choice(options.chosen, names, "classifier")
-    return models[names.index(options.chosen)]
+    _options.choice(options.classifier, names, "classifier")
+    return models[names.index(options.classifier)]
 
 
 def _given(t: Tally, at: float, limits: tuple[Constraint, ...]) -> OperatingPoint:

@@ -53,7 +53,13 @@ def is_votes(panel: Panel) -> bool:
 
 
 def without_labels(
-    data: Any, *, title: str, facts: Any, level: float, rng: Any, command: str = ""
+    data: Any,
+    *,
+    title: str,
+    facts: Any,
+    level: float = 0.95,
+    rng: Any = 0,
+    command: str = "",
 ) -> Page:
     """Report on tests or scores for which no case has a label."""
     if not isinstance(data, Panel) or len(data.names) < 2:

@@ -33,31 +33,21 @@ def summarise(
     *,
     title: str = "",
     source: str = "",
-    maximize: Any = None,
-    minimize: Any = None,
-    subject_to: Any = (),
-    cost: Mapping[str, float] | None = None,
     groups: Mapping[Any, Panel | Tally] | None = None,
-    level: float = 0.95,
-    rng: Any = 0,
-    command: str = "",
     prevalence: PrevalenceLike = None,
-    calibrator: str = "",
-    half_width: float | None = None,
     classifier: str = "",
-    combiner: str = "",
     cluster: Any = None,
-    at: float | None = None,
     classes: bool = False,
     sampling: str = "cohort",
+    **asked: Any,
 ) -> Page:
     """Compute everything that the report shows.
 
-    Parameters as in :func:`trueness.report.write`; ``command`` is what was typed, and
-    ``data`` may be tallies by name, or, with ``classes``, of each class against the
-    rest.
+    Parameters as in :func:`trueness.report.write`; ``data`` may be tallies by name, or,
+    with ``classes``, of each class against the rest. What is ``asked`` beside is read
+    by ``inputs.read_options``.
     """
-    asked = prevalence
+    share = prevalence
     data, groups, prevalence = _weighed(data, groups, prevalence, sampling)
     if cluster is not None:
         cluster = cluster_panel(cluster)
@@ -70,30 +60,13 @@ def summarise(
     cases = next(iter(data.values())) if isinstance(data, Mapping) else data
     title, facts = shown(title, 120), facts_of(cases, source, data if classes else None)
     if sampling == "case-control":
-        facts += (("weighed to a prevalence of", percent(float(asked))),)  # type: ignore[arg-type]
+        facts += (("weighed to a prevalence of", percent(float(share))),)  # type: ignore[arg-type]
     facts += tuple((k, v) for k, v in (("shown", fewer), ("groups", some)) if v)
     if not cases.n_pos + cases.n_neg and cases.n_unknown:
-        return nogold.without_labels(
-            cases, title=title, facts=facts, level=level, rng=rng, command=command
-        )
-    options = read_options(
-        cases,
-        maximize=maximize,
-        minimize=minimize,
-        subject_to=subject_to,
-        cost=cost,
-        level=level,
-        rng=rng,
-        command=command,
-        prevalence=prevalence,
-        calibrator=calibrator,
-        half_width=half_width,
-        chosen=classifier,
-        combiner=combiner,
-        cluster=cluster,
-        at=at,
-        classes=classes,
-    )
+        kept = {k: asked[k] for k in ("level", "rng", "command") if k in asked}
+        return nogold.without_labels(cases, title=title, facts=facts, **kept)
+    asked |= {"prevalence": prevalence, "classifier": classifier}
+    options = read_options(cases, cluster=cluster, classes=classes, **asked)
     return _page(Findings(data, options, groups), title or TITLE, facts)
 
 
