@@ -123,6 +123,11 @@ class Asked:
     combine: str = ""
     problems: dict[str, str] = field(default_factory=dict)
 
+    def named(self, field: str) -> str | None:
+        """Give the column of a field; None where none is meant."""
+        name: str | None = getattr(self, field)
+        return None if name == NOTHING else name
+
     @property
     def cost(self) -> dict[str, float] | None:
         """Give the costs as the report takes them."""
@@ -149,6 +154,16 @@ class Asked:
             "cost": self.cost,
             "prevalence": self.share,
             "level": self.level,
+        }
+
+    @property
+    def sections(self) -> dict[str, Any]:
+        """Give what is asked of single sections, as the report takes it."""
+        return {
+            "calibrator": self.calibrate,
+            "half_width": self.half_width,
+            "classifier": self.classifier,
+            "combiner": self.combine,
         }
 
     @property
@@ -301,7 +316,7 @@ def _with_guesses(file: Filed, asked: Asked) -> Asked:
     """Guess what the columns are, and which of them count, weigh and explain."""
     source = file.source
     kind = asked.kind or ("judges" if file.judges else guess_kind(source))
-    count = None if asked.count == NOTHING else asked.count or _counts(source, asked)
+    count = asked.named("count") if asked.count else _counts(source, asked)
     weight = asked.weight
     if kind == "scores" and weight is None:
         weight = _weights(source, asked)
@@ -322,27 +337,25 @@ def _chosen(file: Filed, asked: Asked, guess: Guess) -> Chosen:
         positive=asked.positive,
         count=asked.count,
         by=asked.by,
-        weight=None if asked.weight == NOTHING else asked.weight,
+        weight=asked.named("weight"),
         needs_label=asked.kind != "tests",
     )
 
 
 def _fits(source: Source, asked: Asked) -> None:
     """Refuse weights where cases are counted whole, and a rule that is not there."""
-    if asked.kind in WHOLE and asked.weight != NOTHING:
+    if asked.kind in WHOLE and asked.named("weight"):
         raise InputError(
             f"--weight is for scores with labels; {WHOLE[asked.kind]}. Choose "
             f"{WEIGHS_ONE!r} there."
         )
-    if asked.rule not in (None, NOTHING):
-        known(source, asked.rule, "--rule")
+    known(source, asked.named("rule"), "--rule")
 
 
 def wide_table(
     file: Filed, asked: Asked
 ) -> tuple[Source, tuple[str, ...], str | None, str | None]:
     """Give verdicts as a table with a row per answer: judges, item and system."""
-    label = None if asked.label == NOTHING else asked.label
     if asked.verdict is not None and len(asked.columns) != 1:
         raise InputError(
             "Which column holds the names of the judges? Type --judge NAME."
@@ -351,7 +364,7 @@ def wide_table(
         raise InputError("Which column names what was judged? Type --item NAME.")
     return as_wide(
         file.source, file.judges, asked.columns, asked.verdict, asked.item,
-        asked.system, label,
+        asked.system, asked.named("label"),
     )  # fmt: skip
 
 
@@ -362,7 +375,7 @@ def _judges(file: Filed, asked: Asked, guess: Guess) -> Chosen:
             f"Which column holds the labels? Type --label NAME. Where there are none, "
             f"choose {NO_LABELS!r} there."
         )
-    label = None if asked.label == NOTHING else asked.label
+    label = asked.named("label")
     known(file.source, label, "--label")
     source, judges, item, system = wide_table(file, asked)
     judges = judges or guess(source, {label, asked.count, item, system})

@@ -16,7 +16,7 @@ import numpy as np
 
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.progress import progress
-from trueness.app.asked import NOTHING, WEIGHS_ONE, Asked, in_page, wide_table
+from trueness.app.asked import WEIGHS_ONE, Asked, in_page, wide_table
 from trueness.app.shelf import Filed
 from trueness.cli._columns import Chosen, Request, count_panel, with_verdicts
 from trueness.cli._verdicts import for_verdicts
@@ -202,10 +202,11 @@ def options_of(counted: Counted, asked: Asked, quick: bool = False) -> ReportOpt
         rng=SEED,
         replicates=0 if quick else REPLICATES,
         live=True,
-        calibrator=asked.calibrate,
-        half_width=asked.half_width or _half_width(counted),
-        classifier=asked.classifier if asked.classifier in asked.columns else "",
-        combiner=asked.combine,
+        **asked.sections
+        | {
+            "half_width": asked.half_width or _half_width(counted),
+            "classifier": asked.classifier if asked.classifier in asked.columns else "",
+        },
     )
 
 
@@ -225,15 +226,11 @@ def findings(counted: Counted, asked: Asked, quick: bool = False) -> Findings:
     """Give what sections may ask; what no objective changes is shared."""
     options = options_of(counted, asked, quick)
     if quick:  # bands that are there already are not taken away
-        full = replace(options, replicates=REPLICATES).sure
-        for what in ("roc", "precision_recall"):
-            if (what, full) in counted.known:
-                counted.known[what, options.sure] = counted.known[what, full]
-        for m in asked.columns:
-            if ("meaning", m, full) in counted.known:
-                counted.known["meaning", m, options.sure] = counted.known[
-                    "meaning", m, full
-                ]
+        full, known = replace(options, replicates=REPLICATES).sure, counted.known
+        curves = [("roc",), ("precision_recall",)]
+        for what in (*curves, *(("meaning", m) for m in asked.columns)):
+            if (*what, full) in known:
+                known[*what, options.sure] = known[*what, full]
     return Findings(counted.data, options, counted.groups, counted.known)
 
 
@@ -400,8 +397,7 @@ def judged(counted: Counted, asked: Asked, source: str = "", command: str = "") 
 def leaves(counted: Counted, asked: Asked) -> Section:
     """Say which leaves can be trusted."""
     found = counted.data.report(level=asked.level)
-    rule = None if asked.rule == NOTHING else asked.rule
-    return trees.section(with_rules(found, counted.request, rule))
+    return trees.section(with_rules(found, counted.request, asked.named("rule")))
 
 
 def tally_of(counted: Counted, asked: Asked) -> Tally:

@@ -196,7 +196,6 @@ def section(
     prevalence: float = 0.5,
 ) -> str:
     """Write one section, or why it is not there; ``width`` is what was planned for."""
-    weighted = asked.weight not in (None, NOTHING)
     waits = None if made or asks(asked, key) else WAITING.get(key)
     if waits and not waits[2]:  # a range around the share of positives here
         low, high = prevalence / 2, min(2 * prevalence, (1 + prevalence) / 2)
@@ -207,7 +206,7 @@ def section(
         key=key,
         asked=asked,
         width=width,
-        weighs_one=WEIGHS_ONE if weighted else "",
+        weighs_one=WEIGHS_ONE if asked.named("weight") else "",
         waits=waits,
         calibrators=list(CALIBRATORS),
         combiners=list(COMBINERS),

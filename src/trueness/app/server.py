@@ -242,10 +242,10 @@ class Workbench:
 
     # to take away
 
-    def _taken(self, asked: Asked, name: str, *more: Any) -> Any:
+    def _taken(self, asked: Asked, name: str) -> Any:
         depends = tuple(map(str, asked.wanted.items()))
-        rest = (asked.calibrate, asked.half_width, asked.classifier, asked.combine)
-        return ("take", name, asked.data, depends, rest, *more)
+        rest = tuple(asked.sections.values())
+        return ("take", name, asked.data, depends, rest)
 
     async def take(self, request: Request) -> Response:
         """Give a file to take away; ``ready`` asks how far it is."""

@@ -15,7 +15,7 @@ import duckdb
 from markupsafe import Markup
 
 from trueness._core.doors import installed
-from trueness.app.asked import NOTHING, Asked
+from trueness.app.asked import Asked
 from trueness.app.bench import Counted, judged, rates, tally_of
 from trueness.app.judge_lines import REPORT, judge_lines, opened_line, verdict_line
 from trueness.app.shelf import Filed
@@ -66,8 +66,7 @@ def lines_of(asked: Asked, chosen: Chosen, file: Filed) -> Taken:
     words += _pair("--system" if kind == "judges" else "--by", chosen.by)
     if kind == "judges":
         words += [*_pair("--verdict", asked.verdict), *_pair("--item", asked.item)]
-    rule = None if asked.rule == NOTHING else asked.rule
-    words += _pair("--rule", rule)
+    words += _pair("--rule", asked.named("rule"))
     words += _pair("--yes", asked.yes)
     words += _pair("--labelled", asked.labelled if chosen.label else None)
     words += [] if asked.level == 0.95 else ["--level", f"{asked.level:g}"]
@@ -122,8 +121,8 @@ def _fit_line(asked: Asked, chosen: Chosen, typed: str, command: str) -> str:
 
 def combines(asked: Asked) -> bool:
     """Are there several classifiers, on whole cases?"""
-    weighted = asked.weight not in (None, NOTHING)
-    return asked.kind == "scores" and len(asked.columns) > 1 and not weighted
+    whole = not asked.named("weight")
+    return asked.kind == "scores" and len(asked.columns) > 1 and whole
 
 
 def _python(asked: Asked, chosen: Chosen, file: Filed) -> str:
@@ -131,7 +130,7 @@ def _python(asked: Asked, chosen: Chosen, file: Filed) -> str:
     typed = file.typed
     columns = "".join(f", {k}={v!r}" for k, v in chosen.words.items())
     lines = ["import trueness", "", f"rows = {opened_line(typed)}"]
-    if asked.rule not in (None, NOTHING):
+    if asked.named("rule"):
         lines.insert(0, "import dataclasses\n")
     if asked.kind == "leaves":
         node = chosen.scores[0]
@@ -193,7 +192,7 @@ def _fit_lines(asked: Asked) -> list[str]:
 
 def _report_lines(asked: Asked, node: str) -> list[str]:
     level = "" if asked.level == 0.95 else f"level={asked.level:g}"
-    if asked.rule in (None, NOTHING):
+    if not asked.named("rule"):
         return [f"print(leaves.report({level}))"]
     columns = f"{quoted(node)}, {quoted(str(asked.rule))}"
     return [
@@ -205,21 +204,14 @@ def _report_lines(asked: Asked, node: str) -> list[str]:
 
 
 def _wanted(asked: Asked) -> str:
-    given = {k: v for k, v in asked.wanted.items() if v not in (None, ())}
-    if "subject_to" in given:
-        given["subject_to"] = list(given["subject_to"])
-    given |= {"calibrator": asked.calibrate, "half_width": asked.half_width}
-    given["classifier"] = asked.classifier or None
-    given["combiner"] = asked.combine or None
-    if given["level"] == 0.95:
-        del given["level"]
-    return "".join(f", {k}={v!r}" for k, v in given.items() if v is not None)
+    given = asked.wanted | asked.sections
+    return _given({k: v for k, v in given.items() if (k, v) != ("level", 0.95)})
 
 
 def _given(options: Mapping[str, Any]) -> str:
     """Write options as they are typed; those that say nothing are left out."""
-    lists = {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
-    return "".join(f", {k}={v!r}" for k, v in lists.items() if v not in (None, []))
+    lists = {k: list(v) if k == "subject_to" else v for k, v in options.items()}
+    return "".join(f", {k}={v!r}" for k, v in lists.items() if v not in (None, [], ""))
 
 
 def _best(asked: Asked, groups: bool = False) -> str:
@@ -235,9 +227,8 @@ def _best(asked: Asked, groups: bool = False) -> str:
         given["maximize"] = "youden"
     if groups:
         return _given({**given, "subject_to": asked.subject_to})
-    given["subject_to"] = of_one_cut(apart(asked.subject_to)[0])
-    share = f", prevalence={asked.share!r}" if asked.share is not None else ""
-    return _given(given) + share
+    limits = of_one_cut(apart(asked.subject_to)[0])
+    return _given({**given, "subject_to": limits, "prevalence": asked.share})
 
 
 def report_page(counted: Counted, asked: Asked, command: str) -> Page:
@@ -245,13 +236,7 @@ def report_page(counted: Counted, asked: Asked, command: str) -> Page:
     if asked.kind == "judges":
         return judged(counted, asked, counted.request.source.name, command)
     tests = asked.kind == "tests"
-    wanted: dict[str, Any] = {"level": asked.level} if tests else {
-        **asked.wanted,
-        "calibrator": asked.calibrate,
-        "half_width": asked.half_width,
-        "classifier": asked.classifier,
-        "combiner": asked.combine,
-    }  # fmt: skip
+    wanted = {"level": asked.level} if tests else asked.wanted | asked.sections
     return summarise(
         counted.data,
         source=counted.request.source.name,
@@ -271,20 +256,12 @@ def report_json(counted: Counted, asked: Asked, page: Page) -> bytes:
     """Write what ``trueness report --json``, or ``judge --json``, writes."""
     if asked.kind == "judges":
         found, _, compared = rates(counted, asked)
-        result = judge_result(found, compared, {s: {} for s in found})
-        told = about(counted.request, counted.first)
-        return _json(CommandAnswer("judge", result, [], about=told))
-    size = len(report_html(page))
-    answer = CommandAnswer(
-        "report",
-        report_result(page, Path(REPORT), size),
-        [],
-        about=about(counted.request, counted.first),
-    )
-    return _json(answer)
-
-
-def _json(answer: CommandAnswer) -> bytes:
+        command, result = "judge", judge_result(found, compared, {s: {} for s in found})
+    else:
+        size = len(report_html(page))
+        command, result = "report", report_result(page, Path(REPORT), size)
+    told = about(counted.request, counted.first)
+    answer = CommandAnswer(command, result, [], about=told)
     return (json.dumps(envelope(answer), indent=2, allow_nan=False) + "\n").encode()
 
 

@@ -328,7 +328,7 @@ def _leaves_frame(
         )
     found = engines.read(frame, {"label": label, "node": node, "count": count})
     return leaves(
-        found.get("label"), found["node"], positive=positive, count=found.get("count")
+        found.pop("label", None), found.pop("node"), positive=positive, **found
     )
 
 
@@ -367,15 +367,8 @@ def _tally_frame(
             way = streaming.weigh if "weight" in wanted else streaming.stream
             return way(opened, wanted, positive)
     found = engines.read(opened, roles)
-    return tally(
-        found.get("label"),
-        found["score"],
-        positive=positive,
-        count=found.get("count"),
-        weight=found.get("weight"),
-        by=found.get("by"),
-        at_most=at_most,
-    )
+    label, score = found.pop("label", None), found.pop("score")
+    return tally(label, score, positive=positive, at_most=at_most, **found)
 
 
 @engines.in_turn
@@ -389,14 +382,8 @@ def _panel_frame(frame: Any, roles: dict[str, Any], scores: Any, positive: Any) 
     names = _columns.distinct_names(list(scores))
     outputs = {f"scores[{k}]": name for k, name in enumerate(names)}
     found = engines.read(frame, {**roles, **outputs})
-    return panel(
-        found.get("label"),
-        {name: found[role] for role, name in outputs.items()},
-        positive=positive,
-        count=found.get("count"),
-        weight=found.get("weight"),
-        by=found.get("by"),
-    )
+    columns = {name: found.pop(role) for role, name in outputs.items()}
+    return panel(found.pop("label", None), columns, positive=positive, **found)
 
 
 def native_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:

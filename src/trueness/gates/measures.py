@@ -21,6 +21,7 @@ from trueness._core.arrays import Floats
 from trueness._core.binomial import exact_end
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.search import edge
 from trueness.calibration.errors import calibration_error
 from trueness.calibration.proper_scores import brier, log_loss
 from trueness.calibration.slope import calibration_line
@@ -35,7 +36,7 @@ from trueness.ranking.partial_areas import partial_auc
 from trueness.threshold.at_cut import at_threshold
 
 _FEW = 20  # replicates where no bootstrap is looked at
-_BISECTIONS = 60
+_BISECTIONS = 30
 _DOUBLINGS = 20
 
 
@@ -133,14 +134,12 @@ def _two_kinds_limits(
 
 
 def _solve(ratio: Ratio, share: float, span: tuple[float, float]) -> float:
-    low, high = span
-    for _ in range(_BISECTIONS):
-        c = 0.5 * (low + high)
+    def below(c: float) -> bool:
         w = _weights(ratio, c)
         up, down = max(w.max(), 0.0), max(-w.min(), 0.0)
-        needed = down / (up + down) if up + down else 0.5
-        low, high = (c, high) if needed < share else (low, c)
-    return 0.5 * (low + high)
+        return bool((down / (up + down) if up + down else 0.5) < share)
+
+    return float(edge(below, *span))
 
 
 def _tilted_limits(metric: Metric, counts: Any, alpha: float) -> Interval:
@@ -213,7 +212,7 @@ def _tilted(
         if beyond(high):
             break
         low, high = high, 1.5 * high
-    for _ in range(_BISECTIONS // 2):
+    for _ in range(_BISECTIONS):
         tilt = 0.5 * (low + high)
         low, high = (low, tilt) if beyond(tilt) else (tilt, high)
     return at(high)[0]

@@ -167,14 +167,9 @@ def pareto(
     With more than two metrics the first is drawn against each of the others.
     Parameters as in :func:`trueness.pareto`.
     """
-    front = pareto_front(
-        t,
-        metrics,
-        maximize=maximize,
-        minimize=minimize,
-        subject_to=subject_to,
-        prevalence=prevalence,
-    )
+    asked: dict[str, Any] = {"maximize": maximize, "minimize": minimize}
+    asked |= {"subject_to": subject_to, "prevalence": prevalence}
+    front = pareto_front(t, metrics, **asked)
     names = list(front.values)
     cuts = all_cuts(t, prevalence, "pareto")
     keep = _thinned(len(cuts.score) + 1)
@@ -204,14 +199,9 @@ def pareto_plane(
     The thresholds of the Pareto front in the plane of :func:`operating_point`.
     Parameters as in :func:`trueness.pareto`.
     """
-    front = pareto_front(
-        t,
-        metrics,
-        maximize=maximize,
-        minimize=minimize,
-        subject_to=subject_to,
-        prevalence=prevalence,
-    )
+    asked: dict[str, Any] = {"maximize": maximize, "minimize": minimize}
+    asked |= {"subject_to": subject_to, "prevalence": prevalence}
+    front = pareto_front(t, metrics, **asked)
     _cases.both_classes(t, "pareto_plane")
     some = _thinned(len(front))
     columns = {

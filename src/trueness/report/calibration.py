@@ -12,7 +12,6 @@ import numpy as np
 
 from trueness._core.arrays import Array
 from trueness._core.numbers import listed, p_is, p_value, percent
-from trueness._core.records import Estimate
 from trueness.calibration.figures import reliability_figure
 from trueness.calibration.hypotheses import calibration_test
 from trueness.calibration.proper_scores import ProperScore, brier, log_loss
@@ -142,9 +141,9 @@ def _tables(
         b, line = x.brier, possible(partial(calibration_line, m.tally))
         three = (b.mcb.value, b.dsc.value, b.unc.value)
         chance = "" if math.isnan(x.p_value) else p_value(x.p_value)
-        parts.append((x.name, _part(b), *three, chance))
+        parts.append((x.name, b, *three, chance))
         ends = (line and line.slope, line and line.intercept)
-        lines.append((x.name, _part(x.log_loss), *ends))
+        lines.append((x.name, x.log_loss, *ends))
     if not parts:
         return ()
     head = ("classifier", "Brier score", "miscalibration", "discrimination",
@@ -176,10 +175,6 @@ def _unbounded(known: Sequence[Meaning]) -> list[str]:
             "exactly 0 or 1, and one of them that is wrong would make it infinite."
         )
     return out
-
-
-def _part(x: ProperScore) -> Estimate:
-    return Estimate(x.value, x.low, x.high, x.level, x.method)
 
 
 def _sentence(x: Meaning) -> str:

@@ -17,13 +17,13 @@ from trueness.comparison.figures import difference_figure
 from trueness.comparison.results import Comparison
 from trueness.comparison.sentences import dominance_sentence, omnibus_sentence
 from trueness.counts.values import Panel, Tally
-from trueness.metrics.confusion import Confusion
-from trueness.metrics.definitions import fpr, precision, recall
+from trueness.metrics.definitions import METRICS
 from trueness.ranking.auc_intervals import auc
 from trueness.ranking.clusters import CLUSTER
 from trueness.report import svg
 from trueness.report._parts import Figure, Grid, Section, grid, possible
 from trueness.report.inputs import NAME, REPLICATES, Model, ReportOptions
+from trueness.threshold.at_cut import confusion
 
 MOST_PAIRS = 20  # the best classifier is held against so many others, curve by curve
 MOST_ROWS = 100_000  # what resamples or ranks every case is asked of so many
@@ -209,12 +209,11 @@ def column(x: Panel | Tally, key: str) -> Tally:
 
 
 def _at(t: Tally, threshold: float) -> tuple[str, ...]:
-    flagged = t.score >= threshold
-    tp, fp = t.pos[flagged].sum().item(), t.neg[flagged].sum().item()
-    c = Confusion(tp, fp, t.n_pos - tp, t.n_neg - fp)
-    labelled = t.n_pos + t.n_neg
-    share = (tp + fp) / labelled if labelled else float("nan")
-    return tuple(percent(float(v)) for v in (share, recall(c), fpr(c), precision(c)))
+    c = confusion(t, threshold)
+    asked = (
+        METRICS[name](c) for name in ("flagged_rate", "recall", "fpr", "precision")
+    )
+    return tuple(percent(float(v)) for v in asked)
 
 
 def _of_groups(

@@ -255,7 +255,7 @@ def _named(names: Sequence[str], at: Mapping[str, int], axes: Axes) -> list[Mark
 
 
 def axes_of(
-    figure: Curves,
+    figure: Curves | Crosses,
     x: tuple[float, float] | None = None,
     y: tuple[float, float] | None = None,
 ) -> Axes:
@@ -393,13 +393,7 @@ def _diamond(axes: Axes, x: float, y: float) -> Markup:
 
 def crosses(figure: Crosses, *, of: str, title: str, note: str) -> Figure:
     """Draw points with an interval in both directions, and as a table."""
-    axes = Axes(
-        figure.x.title,
-        figure.y.title,
-        (figure.x.low, figure.x.high),
-        (figure.y.low, figure.y.high),
-    )
-    x, y = figure.x.name, figure.y.name
+    axes, x, y = axes_of(figure), figure.x.name, figure.y.name
     marks = [line(axes, g[x], g[y], "chance") for g in figure.guides]
     for k, (a, b) in enumerate(zip(figure.across, figure.up, strict=True)):
         colour = f"c{k % 8}"
