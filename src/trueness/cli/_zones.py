@@ -10,19 +10,10 @@ from trueness.cli._fields import CUT, POINT, fields_of
 from trueness.cli._shell import table
 from trueness.cli._words import noted
 from trueness.counts.values import Panel, Tally
+from trueness.threshold import sentences
 from trueness.threshold.decisions import best_decision
 from trueness.threshold.gap_prices import gap_price
 from trueness.threshold.group_cuts import group_thresholds
-from trueness.threshold.sentences import (
-    GROUP_HEAD,
-    decision_sentences,
-    group_rows,
-    group_sentences,
-    guaranteed_zone_sentence,
-    zone_check,
-    zone_rows,
-    zone_sentences,
-)
 from trueness.threshold.zone_validation import (
     guaranteed_thresholds,
     validate_thresholds,
@@ -51,10 +42,13 @@ def two_cuts(given: dict[str, Any], request: Request, validate: bool, t: Tally) 
     checked = None
     if validate:
         checked = validate_thresholds(t, **given, level=request.level, rng=request.seed)
-    parts: list[Any] = [*zone_sentences(z), table(_HEAD, zone_rows(z))]
+    parts: list[Any] = [
+        *sentences.zone_sentences(z),
+        table(_HEAD, sentences.zone_rows(z)),
+    ]
     if checked is not None:
         parts += [
-            zone_check(checked),
+            sentences.zone_check(checked),
             table(["metric", "value"], [[n, v] for n, v in checked.metrics.items()]),
             "'above' is about the cases called positive, 'below' about those called "
             "negative.",
@@ -75,7 +69,10 @@ def two_promised_cuts(
     z = guaranteed_thresholds(
         t, bounds, confidence=confidence, prevalence=prevalence, rng=request.seed
     )
-    words = [guaranteed_zone_sentence(z), table(_HEAD, zone_rows(z))]
+    words = [
+        sentences.guaranteed_zone_sentence(z),
+        table(_HEAD, sentences.zone_rows(z)),
+    ]
     result = every_key(
         constraints={p.constraint: p.value for p in z.proofs},
         prevalence=t.prevalence,
@@ -111,8 +108,8 @@ def cuts_of_groups(
             gap_price(groups, str(limit), **wanted, subject_to=others)
         )
 
-    rows = table(list(GROUP_HEAD), group_rows(g))
-    first, *rest = group_sentences(g)
+    rows = table(list(sentences.GROUP_HEAD), sentences.group_rows(g))
+    first, *rest = sentences.group_sentences(g)
     return Cut(result, [first, rows, *rest, *noted(g.notes)], chart)
 
 
@@ -141,5 +138,8 @@ def among_several(
         "decision": d.to_dict(),
     }
     rows = [[k, v, f"{100 * d.chosen[k]:.0f} %"] for k, v in d.values.items()]
-    parts = [*decision_sentences(d), table(["score", "at its best", "chosen"], rows)]
+    parts = [
+        *sentences.decision_sentences(d),
+        table(["score", "at its best", "chosen"], rows),
+    ]
     return Cut(result, parts, lambda: door("plots").best_decision(d))

@@ -29,6 +29,7 @@ from trueness.cli._verdicts import (
 from trueness.cli._words import for_the_shell
 from trueness.cli.report import command_line
 from trueness.counts.values import Panel
+from trueness.nogold import sentences
 from trueness.nogold.figures import raw_rate
 from trueness.nogold.label_plans import plan_labels
 from trueness.nogold.rate import LABELLED, Rate, prevalence
@@ -37,12 +38,6 @@ from trueness.nogold.rate_comparison import (
     PER_PAIR,
     RateComparison,
     compare_prevalence,
-)
-from trueness.nogold.sentences import (
-    difference_sentences,
-    label_sentence,
-    rate_notes,
-    rate_sentences,
 )
 
 ALL = "all"
@@ -220,25 +215,15 @@ def _parts(
 ) -> list[Any]:
     parts: list[Any] = [_head(rates)]
     for s, r in rates.items():
-        parts.append(" ".join(rate_sentences(r, "" if s == ALL else s)))
+        parts.append(" ".join(sentences.rate_sentences(r, "" if s == ALL else s)))
     if len(rates) > 1:
-        rows = [
-            [
-                s,
-                raw_rate(r),
-                Estimate(r.value, r.low, r.high, r.level),
-                r.labels,
-                r.cases,
-            ]
-            for s, r in rates.items()
-        ]
-        parts.append(table(["system", "raw", "corrected", "labels", "answers"], rows))
+        parts.append(table([*sentences.SYSTEM_HEAD], sentences.system_rows(rates)))
     if compared is not None:
-        parts += difference_sentences(compared)
+        parts += sentences.difference_sentences(compared)
     parts.append(_judges_table(rates))
     for s, plan in plans.items():
         parts += _plan_parts("" if s == ALL else f"{shown(s)}: ", plan)
-    notes = rate_notes(rates, () if compared is None else compared.notes)
+    notes = sentences.rate_notes(rates, () if compared is None else compared.notes)
     return [*parts, *(f"Note: {n}" for n in notes)]
 
 
@@ -254,14 +239,10 @@ def _head(rates: Mapping[str, Rate]) -> str:
 
 
 def _judges_table(rates: Mapping[str, Rate]) -> Any:
-    several = len(rates) > 1
-    rows = [
-        [*([s] if several else []), n, r.naive[n], j.sensitivity, j.specificity]
-        for s, r in rates.items()
-        for n, j in r.judges.items()
-    ]
-    head = ["judge", "raw", "sensitivity", "specificity"]
-    return table([*(["system"] if several else []), *head], rows)
+    if len(rates) == 1:
+        return table([*sentences.JUDGE_HEAD], sentences.judge_rows(*rates.values()))
+    rows = [[s, *row] for s, r in rates.items() for row in sentences.judge_rows(r)]
+    return table(["system", *sentences.JUDGE_HEAD], rows)
 
 
 def _plan_parts(whose: str, plan: Mapping[str, Any]) -> list[Any]:
@@ -275,7 +256,10 @@ def _plan_parts(whose: str, plan: Mapping[str, Any]) -> list[Any]:
         )
     if "next" in plan:
         p = plan["next"]
-        out.append(whose + label_sentence(p.width_now, p.width_then, p.labels.tolist()))
+        out.append(
+            whose
+            + sentences.label_sentence(p.width_now, p.width_then, p.labels.tolist())
+        )
         rows = [[str(w), int(n)] for w, n in zip(p.pattern, p.labels, strict=True)]
         out.append(table(["verdicts in this order", "to label"], rows))
     return out
@@ -295,7 +279,7 @@ def judge_result(
                 "naive": dict(r.naive),
                 "judges": dict(r.judges),
                 **fields_of(r, RATE),
-                "sentences": rate_sentences(r, "" if s == ALL else s),
+                "sentences": sentences.rate_sentences(r, "" if s == ALL else s),
                 "next": plans[s].get("next"),
                 "needed": plans[s].get("needed"),
             }
@@ -307,5 +291,5 @@ def judge_result(
         if compared
         else [],
         "notes": list(compared.notes) if compared else [],
-        "sentences": difference_sentences(compared) if compared else [],
+        "sentences": sentences.difference_sentences(compared) if compared else [],
     }

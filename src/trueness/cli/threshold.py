@@ -17,7 +17,6 @@ from trueness._core.doors import door
 from trueness._core.numbers import (
     counted,
     level_text,
-    listed,
     number_of,
     percent,
     written,
@@ -52,7 +51,7 @@ from trueness.cli._zones import Cut, at_cut, every_key
 from trueness.counts.values import Tally
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS
-from trueness.metrics.words import cases_of, constraint_text, is_share, text_of
+from trueness.metrics.words import cases_of, is_share, text_of
 from trueness.threshold import operating_point as operating
 from trueness.threshold.at_cut import AtThreshold, at_threshold, confusion
 from trueness.threshold.group_limits import asks_for_groups
@@ -62,7 +61,7 @@ from trueness.threshold.guarantees import (
     guaranteed_threshold,
 )
 from trueness.threshold.operating_point import DEFAULT, OperatingPoint
-from trueness.threshold.sentences import objective_of
+from trueness.threshold.sentences import limiting, met, objective_of
 from trueness.threshold.validation import Validation, validate_threshold
 from trueness.threshold.zones import asks_for_two_cuts
 
@@ -385,10 +384,7 @@ def _sentences(point: OperatingPoint) -> list[str]:
         f"at a prevalence of {percent(point.prevalence)}."
     )
     lines += noted(point.notes)
-    if point.binding:
-        many = "s" if len(point.binding) > 1 else ""
-        stops = listed([constraint_text(c) for c in point.binding])
-        lines.append(f"Limiting constraint{many}: {stops}.")
+    lines += limiting(point)
     more = len(point.intervals) - 1
     if more > 0:
         are = counted(more, "other threshold is", "other thresholds are")
@@ -421,12 +417,7 @@ def _checked_parts(v: Validation) -> list[Any]:
         f"{v.threshold.low:.4g} and {v.threshold.high:.4g} "
         f"({level_text(v.threshold.level)} interval).",
     ]
-    lines += [
-        f"The constraint {name} was met in {percent(share)} of the bootstrap test "
-        "samples."
-        for name, share in v.holds.items()
-    ]
-    return [table(["metric", "value"], rows), *lines]
+    return [table(["metric", "value"], rows), *lines, *met(v)]
 
 
 def _group_table(

@@ -142,6 +142,20 @@ def _difference_sentence(c: RateComparison, k: int, level: float) -> str:
     )
 
 
+SYSTEM_HEAD = ("system", "raw", "corrected", "labels", "answers")
+JUDGE_HEAD = ("judge", "raw", "sensitivity", "specificity")
+
+
+def system_rows(rates: Mapping[str, Rate]) -> list[list[object]]:
+    """Give the rate of each system, raw and corrected."""
+    return [[s, raw_rate(r), r, r.labels, r.cases] for s, r in rates.items()]
+
+
+def judge_rows(r: Rate) -> list[list[object]]:
+    """Give what each judge says, and how good it is."""
+    return [[n, r.naive[n], j.sensitivity, j.specificity] for n, j in r.judges.items()]
+
+
 def rate_notes(rates: Mapping[str, Rate], more: Sequence[str] = ()) -> list[str]:
     """Give what must be known, once; what is true of one system only with its name."""
     if len(rates) == 1:

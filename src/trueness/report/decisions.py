@@ -17,6 +17,7 @@ from trueness.report import svg
 from trueness.report._parts import Figure, Section, grid, where_possible
 from trueness.report.comparison import column, fewer
 from trueness.report.inputs import NAME, Model, ReportOptions
+from trueness.threshold import sentences
 from trueness.threshold.decisions import best_decision
 from trueness.threshold.figures import (
     decision_choice_figure,
@@ -26,16 +27,6 @@ from trueness.threshold.figures import (
 from trueness.threshold.gap_prices import gap_price
 from trueness.threshold.group_cuts import group_thresholds
 from trueness.threshold.operating_point import best_threshold
-from trueness.threshold.sentences import (
-    GROUP_HEAD,
-    decision_sentences,
-    group_rows,
-    group_sentences,
-    prevalence_sentences,
-    zone_check,
-    zone_rows,
-    zone_sentences,
-)
 from trueness.threshold.zone_validation import validate_thresholds
 
 REPLICATES = 200  # of choices that are repeated here
@@ -56,8 +47,8 @@ def two_cuts(best: Model, options: ReportOptions) -> Section | None:
         rng=options.rng,
     )
     z = found.zones
-    words = zone_sentences(z)
-    rows = [[*row, int(row[1]) + int(row[2])] for row in zone_rows(z)]  # type: ignore[call-overload]
+    words = sentences.zone_sentences(z)
+    rows = [[*row, int(row[1]) + int(row[2])] for row in sentences.zone_rows(z)]  # type: ignore[call-overload]
     metrics = [(name, e) for name, e in found.metrics.items()]
     scores = score_figure({best.name: best.tally.labelled()})
     figure = svg.bars(
@@ -69,7 +60,7 @@ def two_cuts(best: Model, options: ReportOptions) -> Section | None:
     return Section(
         "zones",
         "Which cases should a person decide?",
-        words=(*words, zone_check(found)),
+        words=(*words, sentences.zone_check(found)),
         headline=words[0],
         figures=(figure,),
         tables=(
@@ -97,7 +88,7 @@ def prevalences(best: Model, options: ReportOptions) -> Section | None:
     point = best_threshold(
         best.tally, **{**options.choice, **options.limits, "prevalence": options.range}
     )
-    words, figures, tables = prevalence_sentences(point), [], []
+    words, figures, tables = sentences.prevalence_sentences(point), [], []
     if point.robust is not None:
         data = prevalence_figure(point)
         figures = [_alone(data, "The best threshold for each prevalence")]
@@ -149,14 +140,14 @@ def group_cuts(
         groups, **options.choice, subject_to=limits, level=options.level,
         rng=options.rng,
     )  # fmt: skip
-    words = group_sentences(g)
+    words = sentences.group_sentences(g)
     return Section(
         "group-cuts",
         "A threshold for each group?",
         words=(*words, *g.notes),
         headline=words[0],
         figures=tuple(_prices(groups, g.gaps, options)),
-        tables=(grid("Thresholds", GROUP_HEAD, group_rows(g)),),
+        tables=(grid("Thresholds", sentences.GROUP_HEAD, sentences.group_rows(g)),),
         method=(
             "The best thresholds, one for each group, by branch and bound in whole "
             "numbers, with a proof that none are better (Hardt et al. 2016 randomise "
@@ -207,7 +198,7 @@ def classifiers(
         d = best_decision(kept, **asked)
     except (Infeasible, InputError):  # missing outputs, or nobody keeps the constraints
         return None
-    words = decision_sentences(d)
+    words = sentences.decision_sentences(d)
     rows = [(k, v, percent(d.chosen[k])) for k, v in d.values.items()]
     head = ("classifier", options.objective.name, "chosen again")
     return Section(

@@ -12,10 +12,9 @@ from trueness._core.names import told_apart
 from trueness._core.numbers import counted, level_text, points, spelt
 from trueness._core.records import Estimate, shown
 from trueness.counts.values import Panel
-from trueness.nogold import figures
+from trueness.nogold import figures, sentences
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import RateComparison
-from trueness.nogold.sentences import difference_sentences, rate_notes, rate_sentences
 from trueness.report import svg
 from trueness.report._parts import Figure, Page, Section, Tile, grid, possible
 from trueness.report.inputs import NAME
@@ -144,14 +143,16 @@ def _summary(
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
     several = len(rates) > 1
     said = [
-        " ".join(rate_sentences(r, texts[s] if several else ""))
+        " ".join(sentences.rate_sentences(r, texts[s] if several else ""))
         for s, r in rates.items()
     ]
     found = [("What is the pass rate?", tuple(said))]
     if compared is not None:
-        found.append(("Which is better?", tuple(difference_sentences(compared))))
+        found.append(
+            ("Which is better?", tuple(sentences.difference_sentences(compared)))
+        )
     named = {texts[s]: r for s, r in rates.items()}
-    notes = rate_notes(named, () if compared is None else compared.notes)
+    notes = sentences.rate_notes(named, () if compared is None else compared.notes)
     found.append(("What should you keep in mind?", tuple(notes)))
     return tuple(found)
 
@@ -160,19 +161,7 @@ def _systems(
     rates: Mapping[str, Rate], texts: Mapping[str, str], compared: RateComparison | None
 ) -> Section:
     named = {texts[s]: r for s, r in rates.items()}
-    rows = [
-        (
-            n,
-            figures.raw_rate(r),
-            Estimate(r.value, r.low, r.high, r.level),
-            r.labels,
-            r.cases,
-        )
-        for n, r in named.items()
-    ]
-    tables = [
-        grid("Systems", ("system", "raw", "corrected", "labels", "answers"), rows)
-    ]
+    tables = [grid("Systems", sentences.SYSTEM_HEAD, sentences.system_rows(named))]
     if compared is not None:
         tables.append(_pairs(compared))
     note = "Dot and line: corrected, with its interval. Diamond: raw."
@@ -204,17 +193,17 @@ def _pairs(c: RateComparison) -> Any:
 
 def _judges(r: Rate, panel: Panel, system: str, number: int) -> Section:
     rows = [
-        (f"{k} {shown(n, NAME)}", r.naive[n], j.sensitivity, j.specificity)
-        for k, (n, j) in enumerate(r.judges.items(), 1)
+        (f"{k} {shown(name, NAME)}", *numbers)
+        for k, (name, *numbers) in enumerate(sentences.judge_rows(r), 1)
     ]
     return Section(
         f"judges{number}",
         f"How good are the judges on {system}?"
         if system
         else "How good are the judges?",
-        words=tuple(rate_sentences(r, system)[2:]),
+        words=tuple(sentences.rate_sentences(r, system)[2:]),
         figures=_figures(r, panel),
-        tables=(grid("Judges", ("judge", "raw", "sensitivity", "specificity"), rows),),
+        tables=(grid("Judges", sentences.JUDGE_HEAD, rows),),
         method=_METHOD[r.labelled],
         caveat=" ".join(r.notes[1:]),
     )

@@ -22,12 +22,13 @@ from trueness._core.numbers import (
 )
 from trueness.counts.weights import remark, sizes
 from trueness.metrics.definitions import precision, recall
-from trueness.metrics.words import constraint_text, text_of
+from trueness.metrics.words import text_of
 from trueness.ranking.verification import difference
 from trueness.report._parts import Tile
 from trueness.report.calibration import Meaning, outside
 from trueness.report.inputs import UNNAMED, Model, ReportOptions
 from trueness.threshold.at_cut import AtThreshold
+from trueness.threshold.sentences import limiting, met
 from trueness.threshold.validation import Validation
 
 SAFE = 0.95  # a constraint that holds less often on new cases is mentioned
@@ -174,10 +175,7 @@ def _advice(models: Sequence[Model], options: ReportOptions) -> tuple[str, ...]:
         f"{percent(float(recall(c)))} of the positives, and "
         f"{percent(float(precision(c)))} of the flagged cases are positive."
     ]
-    if point.binding:
-        many = "s" if len(point.binding) > 1 else ""
-        stops = listed([constraint_text(c) for c in point.binding])
-        lines.append(f"Limiting constraint{many}: {stops}.")
+    lines += limiting(point)
     if not options.stated and options.at is None:
         lines.append(
             "No costs were given, so both error rates count equally. "
@@ -260,10 +258,5 @@ def _optimism(
     how = "--guarantee 0.95" if options.command else "trueness.guaranteed_threshold"
     if options.live:
         how = "trueness threshold --guarantee 0.95"
-    lines += [
-        f"The constraint {name} was met in {percent(share)} of the bootstrap test "
-        f"samples. For more certainty, choose a threshold with a guarantee ({how})."
-        for name, share in checked.holds.items()
-        if share < SAFE
-    ]
-    return lines
+    more = f"For more certainty, choose a threshold with a guarantee ({how})."
+    return lines + [f"{line} {more}" for line in met(checked, below=SAFE)]

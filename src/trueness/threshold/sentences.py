@@ -5,11 +5,14 @@ The command line and the report speak with the same sentences.
 
 from __future__ import annotations
 
+import math
+
 from trueness._core.numbers import counted, level_text, listed, percent, written
-from trueness.metrics.words import text_of
+from trueness.metrics.words import constraint_text, text_of
 from trueness.threshold.decisions import Decision
 from trueness.threshold.group_cuts import GroupThresholds
 from trueness.threshold.operating_point import OperatingPoint
+from trueness.threshold.validation import Validation
 from trueness.threshold.zone_validation import GuaranteedZones, ZoneValidation
 from trueness.threshold.zones import Zones
 
@@ -20,6 +23,26 @@ def objective_of(text: str) -> str:
     if name == "youden":
         return "Youden's index (sensitivity + specificity - 1)"
     return text_of(name)
+
+
+def limiting(p: OperatingPoint) -> list[str]:
+    """Say which constraints the choice stops at; nothing where there is none."""
+    if not p.binding:
+        return []
+    many = "s" if len(p.binding) > 1 else ""
+    return [
+        f"Limiting constraint{many}: {listed(list(map(constraint_text, p.binding)))}."
+    ]
+
+
+def met(v: Validation, below: float = math.inf) -> list[str]:
+    """Say how often each constraint was met on new cases, where that was too rare."""
+    return [
+        f"The constraint {name} was met in {percent(share)} of the bootstrap test "
+        "samples."
+        for name, share in v.holds.items()
+        if share < below
+    ]
 
 
 def zone_sentences(z: Zones) -> list[str]:
