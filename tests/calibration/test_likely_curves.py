@@ -7,7 +7,7 @@ import pytest
 
 import trueness
 from trueness.calibration.error_intervals import signed_mean
-from trueness.calibration.fixed_shares import FixedShare
+from trueness.calibration.forecasts import FixedShare, Forecasts
 from trueness.calibration.likely_curves import _restricted, likely_curves
 from trueness.calibration.slope import calibration_line
 from trueness.calibration.smooth_curve import loess, loess_weights
@@ -30,8 +30,8 @@ def test_signs_of_a_case_control_sample(rng):
     score = np.array([0.3, 0.6, 0.8])
     n_pos, n_neg = np.array([10, 20, 30]), np.array([40, 25, 15])
     fixed = FixedShare(0.1, 60, 80)
-    rows = score, n_pos * fixed.weights[0], n_neg * fixed.weights[1]
-    found = signed_mean(rows, np.array([-1.0, -1.0, -1.0]), 0.95, fixed)
+    rows = Forecasts.counted(score, n_pos, n_neg, fixed)
+    found = signed_mean(rows, np.array([-1.0, -1.0, -1.0]), 0.95)
     want = 0.1 * (score - 1) @ n_pos / 60 + 0.9 * score @ n_neg / 80
     assert found.value == pytest.approx(want)
     assert found.low < want < found.high
@@ -40,7 +40,7 @@ def test_signs_of_a_case_control_sample(rng):
 def sample(rng, n, curve, low=0.0, high=1.0):
     p = rng.uniform(low, high, n)
     t = trueness.tally(rng.random(n) < curve(p), p, positive=True)
-    return t.score[::-1], t.pos[::-1], t.neg[::-1]
+    return Forecasts(t.score[::-1], t.pos[::-1], t.neg[::-1])
 
 
 def bend(p):
@@ -52,8 +52,8 @@ def three_jumps(p):
 
 
 def test_few_cases_have_the_calibration_line(rng):
-    score, pos, neg = sample(rng, 40, bend)
-    curves = likely_curves((score, pos, neg))
+    score, pos, neg = sample(rng, 40, bend)[:3]
+    curves = likely_curves(Forecasts(score, pos, neg))
     odds = np.log(curves.middle / (1 - curves.middle))
     slope, _ = np.polyfit(np.log(score / (1 - score)), odds, 1)
     t = trueness.Tally(score[::-1], neg=neg[::-1], pos=pos[::-1])
@@ -94,7 +94,7 @@ def test_three_jumps_are_covered_and_said():
     rng = np.random.default_rng(5)
     true, held = 0.0736, []
     for _ in range(40):
-        score, pos, neg = sample(rng, 2000, three_jumps)
+        score, pos, neg = sample(rng, 2000, three_jumps)[:3]
         t = trueness.Tally(score[::-1], neg=neg[::-1], pos=pos[::-1])
         e = trueness.calibration_error(t, replicates=20, rng=rng)
         held.append((e.plain.low <= true <= e.plain.high, e.rms.high >= 0.0756))

@@ -16,8 +16,8 @@ from sklearn.metrics import log_loss as sklearn_log_loss
 import trueness
 from conftest import tied_cases
 from trueness import Tally
-from trueness.calibration.drawn_labels import MOST_ROWS, pooled
 from trueness.calibration.errors import smooth_error
+from trueness.calibration.forecasts import MOST_ROWS, Forecasts
 from trueness.calibration.reliability_curve import _POINTS
 
 SMOOTH = json.loads(
@@ -314,7 +314,7 @@ def test_pooling_keeps_the_counts(rng):
     p = np.sort(rng.random(10_000))
     pos = rng.integers(0, 3, p.size)
     neg = 2 - pos
-    score, a, b = pooled(p, pos, neg)
+    score, a, b = Forecasts(p, pos, neg).pooled()[:3]
     assert score.size == MOST_ROWS
     assert (a.sum(), b.sum()) == (pos.sum(), neg.sum())
     assert (np.diff(score) > 0).all()

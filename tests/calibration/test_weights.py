@@ -172,3 +172,13 @@ def test_cox_needs_classes_that_overlap():
         trueness.calibration_test(
             [0, 0, 1, 1], [0.2, 0.3, 0.6, 0.7], weight=[1, 2, 3, 1.5], method="cox"
         )
+
+
+def test_an_infinite_loss_says_why_also_of_small_weights():
+    """A sum of weights below one is no reason to call wrong certainties right."""
+    wrong = trueness.tally([1, 0, 1, 0], [0.0, 0.4, 0.6, 0.2], weight=[0.4, 1, 1, 1])
+    note = trueness.log_loss(wrong, replicates=20).notes[0]
+    assert "certain and wrong (positives with a score of exactly 0: 0.4;" in note
+    right = trueness.tally([0, 0, 1, 0], [0.0, 0.4, 0.6, 0.2], weight=[0.4, 1, 1, 1])
+    note = trueness.log_loss(right, replicates=20).notes[0]
+    assert note.startswith("Cases with a weight of 0.4 have a score of exactly 0 or 1")

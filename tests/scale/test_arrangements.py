@@ -8,8 +8,8 @@ import pytest
 import trueness
 from bins_by_hand import arrangements, random_bins
 from trueness import NotEnoughCases, Tally
-from trueness.calibration.drawn_labels import probability_rows
 from trueness.calibration.errors import _by_mass, _errors
+from trueness.calibration.forecasts import probability_rows
 from trueness.calibration.proper_scores import decomposition
 from trueness.counts.values import tally_of_bins
 from trueness.ranking.partial_areas import partial_area

@@ -7,7 +7,7 @@ import trueness
 from bins_by_hand import arrangements, random_bins
 from trueness import Tally
 from trueness._core.isotonic import isotonic_curve
-from trueness.calibration.drawn_labels import probability_rows
+from trueness.calibration.forecasts import probability_rows
 from trueness.counts.values import tally_of_bins
 from trueness.scale.envelopes import CurveBounds
 

@@ -20,9 +20,10 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness.calibration.by_rank import binormal, fermi_dirac_map
+from trueness.calibration.forecasts import Forecasts
 from trueness.calibration.formulas import Formula, Linear, Mean
 from trueness.calibration.maps import Map, freeze, register
-from trueness.calibration.monotone import equal_mass, venn_abers
+from trueness.calibration.monotone import venn_abers
 from trueness.calibration.parametric import beta, open_ends, platt, temperature
 from trueness.counts.values import Tally
 
@@ -162,7 +163,7 @@ def _held_out(
     t: Tally, fits: dict[str, Callable[[Tally], Map]], folds: int
 ) -> tuple[Floats, Floats]:
     """Give each candidate's probability of held-out labels, and how many they are."""
-    score, pos, neg = _thinned(t)
+    score, pos, neg = Forecasts(t.score, t.pos, t.neg).pooled(_MOST_ROWS)[:3]
     likelihood, count = [], []
     for k in range(folds):
         out_pos, out_neg = _fold(pos, k, folds), _fold(neg, k + folds // 2, folds)
@@ -173,15 +174,6 @@ def _held_out(
             likelihood.append(cell[:, n > 0])
             count.append(n[n > 0])
     return np.concatenate(likelihood, axis=1), np.concatenate(count).astype(np.float64)
-
-
-def _thinned(t: Tally) -> tuple[Floats, Ints, Ints]:
-    if len(t) <= _MOST_ROWS:
-        return t.score, t.pos, t.neg
-    cases = t.pos + t.neg
-    start = equal_mass(cases, _MOST_ROWS)
-    mean = np.add.reduceat(t.score * cases, start) / np.add.reduceat(cases, start)
-    return mean, np.add.reduceat(t.pos, start), np.add.reduceat(t.neg, start)
 
 
 def _fold(count: Ints, k: int, folds: int) -> Ints:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import final
 
 import numpy as np
@@ -29,6 +28,7 @@ from trueness.calibration.maps import Map, freeze, register
 from trueness.counts.placements import placements
 from trueness.counts.values import Tally
 from trueness.fermi.distribution import fermi_dirac
+from trueness.ranking.gaussian import separation
 
 _POOLED = 4096
 _GRID = 1001
@@ -288,12 +288,3 @@ def softened_auc(t: Tally) -> float:
     if p.auc == 0:
         return 0.5 / pairs if pairs > 1 else 0.25
     return p.auc
-
-
-def separation(auc: float) -> float:
-    """How far apart are two unit normals with this AUC?
-
-    >>> separation(0.5)
-    0.0
-    """
-    return math.sqrt(2) * NormalDist().inv_cdf(auc)

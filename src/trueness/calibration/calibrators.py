@@ -15,7 +15,7 @@ from typing import Any
 from trueness._core.checks import options as _options
 from trueness.calibration.blending import auto
 from trueness.calibration.by_rank import binormal, fermi_dirac_map
-from trueness.calibration.fixed_shares import fixed_share
+from trueness.calibration.forecasts import fixed_share
 from trueness.calibration.maps import Map, at_prevalence
 from trueness.calibration.monotone import histogram, isotonic, venn_abers
 from trueness.calibration.parametric import beta, platt, temperature

@@ -29,10 +29,8 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.records import Estimate
-from trueness.calibration.drawn_labels import labels_drawn
-from trueness.calibration.fixed_shares import FixedShare
-from trueness.calibration.likely_curves import LikelyCurves, Rows, likely_curves
-from trueness.calibration.mean_losses import mean_estimate
+from trueness.calibration.forecasts import Forecasts
+from trueness.calibration.likely_curves import LikelyCurves, likely_curves
 
 # the errors (..., j) of scores, positives and negatives of samples
 Errors = Callable[[Floats, Array, Array], Floats]
@@ -58,14 +56,13 @@ _IN_MIDDLE, _IN_DRAWS = 2.0, 3.0
 
 def error_estimates(
     values: Sequence[float],
-    rows: Rows,
+    s: Forecasts,
     statistic: Errors,
     truth: Truth,
     signs: Signs,
     level: float,
     replicates: int,
     rng: np.random.Generator,
-    fixed: FixedShare | None = None,
     within: Within | None = None,
 ) -> tuple[list[Estimate], tuple[str, ...]]:
     """Give the intervals of errors between 0 and 1 that noise enlarges, and notes.
@@ -73,26 +70,25 @@ def error_estimates(
     ``statistic`` gives the errors of samples, ``truth`` those of true shares. An
     interval starts at 0 unless the error is above what calibrated scores show.
     """
-    score, pos, neg = rows
-    chance = _by_chance(rows, statistic, level, replicates, rng, fixed)
-    curves = likely_curves(rows, fixed)
+    chance = _by_chance(s, statistic, level, replicates, rng)
+    curves = likely_curves(s)
     drawn = curves.drawn(_DRAWS, rng)
-    ends, added = _of_curves(curves, drawn, score, pos + neg, truth, level, rng)
-    for j, both in enumerate(signs(score, pos + neg, curves.middle)):
+    ends, added = _of_curves(curves, drawn, s, truth, level, rng)
+    for j, both in enumerate(signs(s.score, s.cases, curves.middle)):
         if both is None:
             continue
-        low = signed_mean(rows, both[0], level, fixed).low - _IN_MIDDLE * added[j]
+        low = signed_mean(s, both[0], level).low - _IN_MIDDLE * added[j]
         if both[1] is None:
             ends[0, j] = min(ends[0, j], low)
         else:
-            high = signed_mean(rows, both[1], level, fixed).high
+            high = signed_mean(s, both[1], level).high
             less, more = max(low - ends[0, j], 0.0), max(ends[1, j] - high, 0.0)
             ends[0, j] = low - (1 - curves.line) * less
             ends[1, j] = high + (1 - curves.line) * more
     if within is not None:
-        low, high = within(*_band(drawn, score, level), pos + neg)
+        low, high = within(*_band(drawn, s.score, level), s.cases)
         ends = np.stack([np.fmin(ends[0], low), np.fmax(ends[1], high)])
-    ends[0] = np.where(statistic(*rows) <= chance, 0.0, np.clip(ends[0], 0.0, 1.0))
+    ends[0] = np.where(statistic(*s[:3]) <= chance, 0.0, np.clip(ends[0], 0.0, 1.0))
     found = [
         Estimate(v, min(low, v), max(min(high, 1.0), v), level, METHOD)
         for v, low, high in zip(values, *ends.tolist(), strict=True)
@@ -101,28 +97,24 @@ def error_estimates(
 
 
 def _by_chance(
-    rows: Rows,
+    s: Forecasts,
     statistic: Errors,
     level: float,
     replicates: int,
     rng: np.random.Generator,
-    fixed: FixedShare | None,
 ) -> Floats:
     """Which upper quantiles have the errors of calibrated scores? (j,)"""
-    score, pos, neg = rows
-    drawn = labels_drawn(pos + neg, score, replicates, rng, fixed)
-    found = []
+    drawn, found = s.labels(s.score, replicates, rng), []
     while some := list(islice(drawn, _TOGETHER)):
         up, down = np.array(some).transpose(1, 0, 2)
-        found.append(statistic(score, up, down))
+        found.append(statistic(s.score, up, down))
     return np.asarray(np.quantile(np.concatenate(found), (1 + level) / 2, axis=0))
 
 
 def _of_curves(
     curves: LikelyCurves,
     drawn: Floats,
-    score: Floats,
-    cases: Array,
+    s: Forecasts,
     truth: Truth,
     level: float,
     rng: np.random.Generator,
@@ -131,12 +123,11 @@ def _of_curves(
 
     An error that can be read in two ways has an interval that holds both.
     """
-    n = float(cases.sum())
     # no more than NumPy can draw; of weighed cases, the nearest whole number
-    whole = round(min(max(n, 1.0), 2.0**53))
-    others = rng.multinomial(whole, cases / n, size=len(drawn))
-    found = truth(score, others, drawn)
-    delta = found.mean(axis=1) - truth(score, cases, curves.middle)
+    whole = round(min(max(s.n, 1.0), 2.0**53))
+    others = rng.multinomial(whole, s.cases / s.n, size=len(drawn))
+    found = truth(s.score, others, drawn)
+    delta = found.mean(axis=1) - truth(s.score, s.cases, curves.middle)
     # a median may become smaller by noise
     added, taken = np.maximum(delta, 0.0), np.maximum(-delta, 0.0)
     low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], axis=1)
@@ -170,16 +161,9 @@ def _far(score: Floats, low: Floats, high: Floats) -> Floats:
     return np.maximum(score - low, high - score)
 
 
-def signed_mean(
-    rows: Rows, sign: Floats, level: float, fixed: FixedShare | None
-) -> Estimate:
+def signed_mean(s: Forecasts, sign: Floats, level: float) -> Estimate:
     """How large is the mean of s (y - p), and between which values may it lie?"""
-    score, pos, neg = rows
-    losses = -sign * score, sign * (1 - score)
-    if fixed is None:
-        return mean_estimate(losses, neg, pos, level, 1.0, -1.0)
-    counts = pos / fixed.weights[0], neg / fixed.weights[1]
-    return fixed.mean(losses, counts, level, 1.0, -1.0)
+    return s.mean((-sign * s.score, sign * (1 - s.score)), level, 1.0, -1.0)
 
 
 def _bent(line: float) -> tuple[str, ...]:

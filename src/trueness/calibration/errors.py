@@ -18,13 +18,8 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.records import Answer, Estimate
-from trueness.calibration.drawn_labels import pooled, probability_rows
 from trueness.calibration.error_intervals import Sides, error_estimates
-from trueness.calibration.fixed_shares import (
-    fixed_share,
-    noted,
-    weighed,
-)
+from trueness.calibration.forecasts import Forecasts
 from trueness.calibration.monotone import equal_mass
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
@@ -100,13 +95,8 @@ def calibration_error(
         "equal mass": equally many cases in each bin, so that no bin is nearly empty.
         "equal width": (0, 1/bins], (1/bins, 2/bins], ... as in Guo et al. (2017), to
         reproduce published numbers.
-    prevalence
-        Share of positives where the probabilities are used: the cases are weighted to
-        this share, which is treated as known. By default it is the share among the
-        cases.
-    sampling
-        How the cases were sampled: ``"cohort"`` or ``"case-control"``, which needs
-        ``prevalence`` (see :func:`trueness.brier`).
+    prevalence, sampling
+        As in :func:`trueness.brier`.
     level
         Confidence level of the intervals: of a mean over cases for the plain and the
         debiased error, of likely curves for the others. An interval starts at 0 unless
@@ -148,24 +138,22 @@ def calibration_error(
     >>> round(e.plain.value, 12), e.bins
     (0.1, 2)
     """
-    fixed = fixed_share(t, sampling, prevalence, "calibration_error")
-    score, *counts = probability_rows(t, "calibration_error")
-    pos, neg = weighed(fixed, counts[0], counts[1])
+    s = Forecasts.of(t, "calibration_error", sampling, prevalence)
     bins = _options.whole_number(bins, "bins", at_least=1)
     level = _options.fraction(level, "level")
     replicates = _options.whole_number(replicates, "replicates", at_least=20)
     generator = _options.generator(rng)
     place = partial(BINNINGS[_options.choice(binning, BINNINGS, "binning")], bins=bins)
-    start = place(score, pos + neg)
-    values = _errors(score, pos, neg, start=start, fine=_FINE)
-    chance = _chance(score, pos + neg, start)
-    rows = pooled(score, pos, neg)
-    at = place(rows[0], rows[1] + rows[2])
+    start = place(s.score, s.cases)
+    values = _errors(*s[:3], start=start, fine=_FINE)
+    chance = _chance(s.score, s.cases, start)
+    few = s.pooled()
+    at = place(few.score, few.cases)
     # draws need fewer digits
     statistic = partial(_errors, start=at, fine=_COARSE)
     truth, signs = partial(_true_errors, start=at), partial(_signs, start=at)
-    ask = (statistic, truth, signs, level, replicates, generator, fixed)
-    (plain, debiased, rms, smooth), bent = error_estimates(values.tolist(), rows, *ask)
+    ask = (statistic, truth, signs, level, replicates, generator)
+    (plain, debiased, rms, smooth), bent = error_estimates(values.tolist(), few, *ask)
     warning = (
         "By chance, even perfectly calibrated scores would have a plain error of "
         f"{chance:.3g} here. The error depends on the number of cases and on the "
@@ -173,7 +161,7 @@ def calibration_error(
     )
     return CalibrationError(
         *(plain, debiased, rms, smooth, int(start.size), chance, warning, binning),
-        notes=bent + noted(fixed),
+        notes=bent + s.notes,
     )
 
 

@@ -20,9 +20,8 @@ from trueness._core.checks.errors import InputError
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record
 from trueness.calibration.calibrators import calibrate
-from trueness.calibration.fixed_shares import FixedShare, fixed_share
+from trueness.calibration.forecasts import FixedShare, Forecasts, fixed_share
 from trueness.calibration.maps import Map, at_prevalence
-from trueness.calibration.mean_losses import mean_estimate
 from trueness.calibration.proper_scores import squares
 from trueness.counts.answers import of_counts
 from trueness.counts.values import Tally
@@ -248,26 +247,19 @@ def _judged(
     fixed: FixedShare | None,
 ) -> CalibrationGain:
     score, p, neg, pos = (np.concatenate(c) for c in zip(*rows, strict=True))
-    crossed = Tally(p, neg, pos)
-    whole = np.asarray(fitted(part.score), dtype=np.float64)
     if not (score.size and score.min() >= 0 and score.max() <= 1):
         # not on the scale of probabilities: there is nothing to compare with
         score = np.full(score.shape, np.nan)
-    plain, after, inside = squares(score), squares(p), squares(whole)
+    plain, after = squares(score), squares(p)
     gained = (plain[0] - after[0], plain[1] - after[1])
-
-    def mean(
-        losses: tuple[Floats, Floats], cases: tuple[Ints, Ints], least: float = 0.0
-    ) -> Estimate:
-        if fixed is None:
-            return mean_estimate(losses, cases[1], cases[0], level, 1.0, least)
-        return fixed.mean(losses, cases, level, 1.0, least)
-
+    seen = Forecasts.counted(part.score, part.pos, part.neg, fixed)
+    inside = squares(np.asarray(fitted(part.score), dtype=np.float64))
+    crossed = Forecasts.counted(p, pos, neg, fixed)
     return CalibrationGain(
-        mean(plain, (pos, neg)),
-        mean(inside, (part.pos, part.neg)),
-        mean(after, (pos, neg)),
-        mean(gained, (pos, neg), -1.0),
+        crossed.mean(plain, level, 1.0),
+        seen.mean(inside, level, 1.0),
+        crossed.mean(after, level, 1.0),
+        crossed.mean(gained, level, 1.0, -1.0),
         folds,
-        crossed,
+        Tally(p, neg, pos),
     )

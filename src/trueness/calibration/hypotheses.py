@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
 from types import MappingProxyType
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -17,25 +17,18 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.isotonic import isotonic_curve
 from trueness._core.records import Answer
-from trueness.calibration.drawn_labels import (
-    chance_draws,
-    labels_drawn,
-    pooled,
-    probability_rows,
+from trueness.calibration.forecasts import Forecasts
+from trueness.calibration.inversion import by_chance
+from trueness.calibration.logistic import (
+    coefficient_influence,
+    fit_logistic,
+    separated,
 )
-from trueness.calibration.fixed_shares import (
-    FixedShare,
-    class_sandwich,
-    fixed_share,
-    noted,
-    weighed,
-)
-from trueness.calibration.logistic import fit_logistic, separated
 from trueness.calibration.monotone import equal_mass
-from trueness.calibration.slope import coefficients_vary, log_odds
+from trueness.calibration.slope import log_odds
 from trueness.counts.answers import of_tally, refuse_weights
 from trueness.counts.values import Tally
-from trueness.counts.weights import effective, fourths, remark
+from trueness.counts.weights import fourths, remark
 
 
 @final
@@ -91,13 +84,8 @@ def calibration_test(
         reproduce published numbers). The first two take weighted cases: variances are
         then linearised, "cox" is Wald's test, and Student's and the F distribution have
         the degrees of freedom of the weights.
-    prevalence
-        Share of positives where the probabilities are used: the cases are weighted to
-        this share, which is treated as known. By default it is the share among the
-        cases.
-    sampling
-        How the cases were sampled: ``"cohort"`` or ``"case-control"``, which needs
-        ``prevalence`` (see :func:`trueness.brier`).
+    prevalence, sampling
+        As in :func:`trueness.brier`.
     bins
         Number of bins of "hosmer-lemeshow".
     parameters
@@ -137,62 +125,36 @@ def calibration_test(
     replicates = _options.whole_number(replicates, "replicates", at_least=19)
     bins = _options.whole_number(bins, "bins", at_least=2)
     parameters = _options.whole_number(parameters, "parameters")
-    fixed = fixed_share(t, sampling, prevalence, "calibration_test")
-    rows = probability_rows(t, "calibration_test")
-    score, pos, neg = rows
-    notes = _NOTES.get(method, ()) + noted(fixed)
+    s = Forecasts.of(t, "calibration_test", sampling, prevalence)
+    notes = _NOTES.get(method, ()) + s.notes
     generator = _options.generator(rng)
     if method not in _TAKE_WEIGHTS:
         refuse_weights(t, f"method={method!r}", _UNKNOWN_WEIGHTS)
-    if pos[score == 0].any() or neg[score == 1].any():
+    if s.pos[s.score == 0].any() or s.neg[s.score == 1].any():
         # what was impossible has happened
         return CalibrationTest(math.inf, 0.0, method, notes)
     if t.weighted:
-        found = _linearised(method, t.labelled())
+        if method == "cox":
+            _overlapping(t, s)
+        found = _linearised(method, s)
         return CalibrationTest(*found, method, notes + remark(t))
-    if fixed is not None:
-        statistic, p_value = _weighed_test(method, fixed, rows, replicates, generator)
-    elif method == "hosmer-lemeshow":
-        statistic, p_value = _hosmer_lemeshow(*rows, bins, parameters)
-    else:
-        statistic, p_value = test(*rows, replicates, generator)
-    if fixed is None and method in _LAWS:
+    asked = _TestRequest(bins, parameters, replicates, generator)
+    statistic, p_value = test(s, asked)
+    if s.fixed is None and method in _LAWS:
         few, of = _LAWS[method]
-        if said := few(score, pos + neg, bins):
+        if said := few(s.score, s.cases, bins):
             drawn = parameters == 0 and not math.isnan(p_value)
             if drawn:
-                p_value = _exact(rows, of, bins, replicates, generator)
+                p_value = _exact(s, of, asked)
             notes += (said + (_DRAWN if drawn else _TOO_SMALL),)
     return CalibrationTest(float(statistic), float(p_value), method, notes)
 
 
-def _weighed_test(
-    method: str, fixed: FixedShare, rows: Any, replicates: int, rng: Any
-) -> tuple[float, float]:
-    """Test cases that are weighed to a share of positives, each class by itself."""
-    p, pos, neg = rows
-    up, down = weighed(fixed, pos, neg)
-    if method == "hosmer-lemeshow":
-        raise InputError(
-            "Hosmer and Lemeshow's test takes cases as they came, not weighed to "
-            'prevalence=. Type method="isotonic" or method="cox".'
-        )
-    if method == "isotonic":
-        return _isotonic(p, up, down, replicates, rng, fixed)
-    if method == "cox":
-        logit = log_odds(p)
-        design = np.stack([np.ones(p.size), logit], axis=1)
-        free = fit_logistic([logit], up, down).coefficients
-        away = free - np.array([0.0, 1.0])
-        variance = coefficients_vary(fixed, design, design @ free, pos, neg)
-        wald = float(away @ np.linalg.pinv(variance, hermitian=True) @ away)
-        return wald, math.exp(-wald / 2)
-    column = (1 - 2 * p)[:, None]
-    spread = float(class_sandwich(fixed, column, (1 - p, -p), (pos, neg))[0, 0])
-    if spread == 0:
-        return math.nan, math.nan
-    z = float((up - (up + down) * p) @ (1 - 2 * p)) / math.sqrt(spread)
-    return z, 2 * NormalDist().cdf(-abs(z))
+class _TestRequest(NamedTuple):
+    bins: int
+    parameters: int
+    replicates: int
+    rng: np.random.Generator
 
 
 _TAKE_WEIGHTS = ("spiegelhalter", "cox")
@@ -202,7 +164,7 @@ _UNKNOWN_WEIGHTS = (
 )
 
 
-def _linearised(method: str, t: Tally) -> tuple[float, float]:
+def _linearised(method: str, s: Forecasts) -> tuple[float, float]:
     r"""Test weighted cases by linearised variances (Binder 1983).
 
     With the influence :math:`u_i` of a case of weight w on what is tested, its variance
@@ -213,15 +175,16 @@ def _linearised(method: str, t: Tally) -> tuple[float, float]:
     """
     from scipy.special import fdtrc
 
-    p = t.score
+    assert s.squares is not None  # noqa: S101  # who calls has looked
+    p = s.score
     if method == "spiegelhalter":
         unit = (1 - 2 * p)[:, None]
-        away = unit.T @ (t.pos - (t.pos + t.neg) * p)
+        away = unit.T @ (s.pos - s.cases * p)
     else:
-        unit, away, p = _cox_influence(t)
-    rows = [(unit * (1 - p)[:, None], t.pos, t.squares[1]),
-            (unit * p[:, None], t.neg, t.squares[0])]  # fmt: skip
-    n = effective(np.append(t.pos, t.neg), np.append(*t.squares[1::-1])).number
+        unit, away, p = _cox_influence(s)
+    rows = [(unit * (1 - p)[:, None], s.pos, s.squares[0]),
+            (unit * p[:, None], s.neg, s.squares[1])]  # fmt: skip
+    n = s.effective
     parts = np.stack([(u.T * q) @ u for u, _, q in rows])
     variance = parts.sum(axis=0) * n / max(n - 1, 1)
     if not variance.any():
@@ -235,33 +198,39 @@ def _linearised(method: str, t: Tally) -> tuple[float, float]:
     return math.copysign(math.sqrt(wald), away[0]) if k == 1 else wald, p_value
 
 
-def _cox_influence(t: Tally) -> tuple[Floats, Floats, Floats]:
+def _cox_influence(s: Forecasts) -> tuple[Floats, Floats, Floats]:
     """What adds a case to intercept and slope, how far are they off, and the fit?"""
+    logit = log_odds(s.score)
+    free = fit_logistic([logit], s.pos, s.neg).coefficients
+    design = np.stack([np.ones(logit.size), logit], axis=1)
+    unit, p = coefficient_influence(design, design @ free, s.cases)
+    return unit, free - np.array([0.0, 1.0]), p
+
+
+def _overlapping(t: Tally, s: Forecasts) -> None:
+    """Stop Cox's test of weighted cases where its line has no best slope."""
     _cases.both_classes(t, "calibration_test")
-    logit = log_odds(t.score)
-    if logit[0] == logit[-1] or separated(logit, t.pos, t.neg):
+    logit = log_odds(s.score)
+    if logit[0] == logit[-1] or separated(logit, s.pos, s.neg):
         raise NotEnoughCases(
             "Cox's test of weighted cases needs two different scores and classes that "
             'overlap. Type method="spiegelhalter".'
         )
-    design = np.stack([np.ones(logit.size), logit], axis=1)
-    free = fit_logistic([logit], t.pos, t.neg).coefficients
-    p = 1 / (1 + np.exp(-np.clip(design @ free, -700, 700)))
-    information = (design.T * ((t.pos + t.neg) * p * (1 - p))) @ design
-    unit = design @ np.linalg.pinv(information, hermitian=True)
-    return unit, free - np.array([0.0, 1.0]), p
 
 
-def _hosmer_lemeshow(
-    p: Floats, pos: Array, neg: Array, bins: int, parameters: int
-) -> tuple[float, float]:
+def _hosmer_lemeshow(s: Forecasts, asked: _TestRequest) -> tuple[float, float]:
     from scipy.special import gammaincc
 
-    total, mean = _expected(p, pos + neg, bins)
-    freedom = int((mean * (1 - mean / total) > 0).sum()) - parameters
+    if s.fixed is not None:
+        raise InputError(
+            "Hosmer and Lemeshow's test takes cases as they came, not weighed to "
+            'prevalence=. Type method="isotonic" or method="cox".'
+        )
+    total, mean = _expected(s.score, s.cases, asked.bins)
+    freedom = int((mean * (1 - mean / total) > 0).sum()) - asked.parameters
     if freedom < 1:
         return math.nan, math.nan
-    statistic = float(_pearson(p, pos + neg, pos, bins))
+    statistic = float(_pearson(s.score, s.cases, s.pos, asked.bins))
     return statistic, float(gammaincc(freedom / 2, statistic / 2))
 
 
@@ -304,36 +273,37 @@ def _rare(p: Floats, cases: Array, bins: int) -> str:
     )
 
 
-def _exact(
-    rows: Any, of: Callable[..., Floats], bins: int, replicates: int, rng: Any
-) -> float:
+def _exact(s: Forecasts, of: Callable[..., Floats], asked: _TestRequest) -> float:
     """How often have labels drawn from the scores so large a statistic?"""
-    p, pos, neg = pooled(*rows)
-    drawn = (up for up, _ in labels_drawn(pos + neg, p, replicates, rng))
-    found = of(p, pos + neg, np.stack([pos, *drawn]), bins)
+    s = s.pooled()
+    drawn = (up for up, _ in s.labels(s.score, asked.replicates, asked.rng))
+    found = of(s.score, s.cases, np.stack([s.pos, *drawn]), asked.bins)
     # rounding must not part what is equal
     return float((found >= found[0] - 1e-9 * (1 + found[0])).mean())
 
 
-def _spiegelhalter(
-    p: Floats, pos: Array, neg: Array, replicates: int, rng: Any
-) -> tuple[float, float]:
-    cases = pos + neg
-    spread = float(cases @ ((1 - 2 * p) ** 2 * p * (1 - p)))
+def _spiegelhalter(s: Forecasts, asked: _TestRequest) -> tuple[float, float]:
+    p, column = s.score, 1 - 2 * s.score
+    spread = float(s.cases @ (column**2 * p * (1 - p)))
+    if s.fixed is not None:
+        spread = float(s.class_sandwich(column[:, None], p)[0, 0])
     if spread == 0:
         return math.nan, math.nan
-    z = float((pos - cases * p) @ (1 - 2 * p)) / math.sqrt(spread)
+    z = float((s.pos - s.cases * p) @ column) / math.sqrt(spread)
     return z, 2 * NormalDist().cdf(-abs(z))
 
 
-def _cox(
-    p: Floats, pos: Array, neg: Array, replicates: int, rng: Any
-) -> tuple[float, float]:
+def _cox(s: Forecasts, asked: _TestRequest) -> tuple[float, float]:
+    if s.fixed is not None:  # Wald's statistic, each class varying by itself
+        unit, away, p = _cox_influence(s)
+        inverse = np.linalg.pinv(s.class_sandwich(unit, p), hermitian=True)
+        wald = float(away @ inverse @ away)
+        return wald, math.exp(-wald / 2)
     # scores of 0 and 1 were right: they add nothing to either likelihood
-    inner = int(((p > 0) & (p < 1)).sum())
+    inner = int(((s.score > 0) & (s.score < 1)).sum())
     if not inner:
         return math.nan, math.nan
-    statistic = float(_likelihood_ratio(p, pos + neg, pos, 0))
+    statistic = float(_likelihood_ratio(s.score, s.cases, s.pos, 0))
     if inner == 1:
         return statistic, math.erfc(math.sqrt(statistic / 2))
     return statistic, math.exp(-statistic / 2)
@@ -379,28 +349,21 @@ def _likelihood_ratio(p: Floats, cases: Array, up: Array, bins: int) -> Floats:
     return np.asarray(np.maximum(2 * (height - start), 0.0))
 
 
-def _isotonic(
-    p: Floats,
-    pos: Array,
-    neg: Array,
-    replicates: int,
-    rng: Any,
-    draws: FixedShare | None = None,
-) -> tuple[float, float]:
-    p, pos, neg = pooled(p, pos, neg)
-    (seen,) = _mcb(p, pos, neg)
-    drawn = chance_draws(p, pos, neg, _mcb, replicates, rng, draws)
+def _isotonic(s: Forecasts, asked: _TestRequest) -> tuple[float, float]:
+    s = s.pooled()
+    seen = _mcb(*s[:3])
+    drawn = by_chance(s, _mcb, asked.replicates, asked.rng)
     # rounding must not part what is equal
-    beyond = sum(x >= seen * (1 - 1e-12) for (x,) in drawn)
-    return seen, (1 + beyond) / (1 + replicates)
+    beyond = int((drawn >= seen * (1 - 1e-12)).sum())
+    return seen, (1 + beyond) / (1 + asked.replicates)
 
 
-def _mcb(p: Floats, pos: Array, neg: Array) -> tuple[float]:
+def _mcb(p: Floats, pos: Array, neg: Array) -> float:
     """Give the gain of isotonic recalibration in Brier score."""
     fitted, cases = isotonic_curve(pos, neg), pos + neg
     # sum of (p-y)^2 - (fitted-y)^2 over the cases
     gain = (p - fitted) * ((p + fitted) * cases - 2 * pos)
-    return (float(gain.sum() / cases.sum()),)
+    return float(gain.sum() / cases.sum())
 
 
 # with a fifth of such bins, 5.5 % of calibrated samples are rejected; with a third, 7 %
@@ -418,9 +381,7 @@ _Law = tuple[Callable[[Floats, Array, int], str], Callable[..., Floats]]
 _LAWS: Mapping[str, _Law] = MappingProxyType(
     {"cox": (_rare, _likelihood_ratio), "hosmer-lemeshow": (_sparse, _pearson)}
 )
-_Test = Callable[..., tuple[float, float]]
-
-
+_Test = Callable[[Forecasts, _TestRequest], tuple[float, float]]
 CALIBRATION_TESTS: Mapping[str, _Test] = MappingProxyType(
     {
         "spiegelhalter": _spiegelhalter,

@@ -16,21 +16,18 @@ which the value that was seen is not in the tails of what the samples show.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from statistics import NormalDist
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.isotonic import isotonic_curve, pool_violators
-from trueness.calibration.fixed_shares import FixedShare
-from trueness.counts.resampling import draw
-from trueness.ranking.auc_intervals import student_quantile
+from trueness.calibration.forecasts import Forecasts
+from trueness.counts.weights import student_factor
 
-Rows = tuple[Floats, Array, Array]
-# of weighted rows: as how many equal cases they are drawn, and what each weighs
-Draws = tuple[Array, Floats]
+# a number of scores, positives and negatives
+Statistic = Callable[[Floats, Array, Array], float]
 # the truth at so many members of a family; between them it is interpolated
 _TRUTHS = 25
 
@@ -59,11 +56,10 @@ def _between(seen: float, n: float) -> tuple[float, float]:
     return max(seen - _BELOW * unit, 0.0), seen + _ABOVE * unit
 
 
-def departures(rows: Rows) -> Family:
+def departures(s: Forecasts) -> Family:
     """From calibrated scores to the isotonic curve and beyond."""
-    score, pos, neg = rows
-    cases = pos + neg
-    n = float(cases.sum())
+    score, pos, neg = s[:3]
+    cases, n = s.cases, s.n
     away = doubted(pos, neg, 0.5) - score
     if np.abs(away).max() < 1e-9:  # no direction is suggested: towards a coin
         away = 0.5 - score + 1e-6
@@ -72,11 +68,10 @@ def departures(rows: Rows) -> Family:
     return Family(score, away, *_between(seen, n))
 
 
-def gradients(rows: Rows) -> Family:
+def gradients(s: Forecasts) -> Family:
     """From no discrimination to the isotonic curve and beyond."""
-    _, pos, neg = rows
-    cases = pos + neg
-    n = float(cases.sum())
+    _, pos, neg = s[:3]
+    cases, n = s.cases, s.n
     share = (float(pos.sum()) + 0.5) / (n + 1)
     lean = doubted(pos, neg, share)
     lean = lean - cases @ lean / n
@@ -96,67 +91,46 @@ def doubted(pos: Array, neg: Array, share: float) -> Floats:
     return np.repeat((up + share) / (cases + 1), np.diff(start))
 
 
-def samples(
-    cases: Array,
-    truths: Sequence[Floats],
-    rng: np.random.Generator,
-    draws: Draws | FixedShare | None,
-) -> Iterator[tuple[Array, Array]]:
-    """Draw positives and negatives of each row where truths are shares of positives.
-
-    In a cohort all cases are drawn together, of a case-control sample each class.
-    """
-    if isinstance(draws, FixedShare):
-        yield from draws.samples(cases, truths, rng)
-        return
-    number, each = (cases, np.ones_like(cases)) if draws is None else draws
-    drawn = draw(number, len(truths), rng)
-    for n, truth in zip(drawn, truths, strict=True):
-        up = rng.binomial(n, truth)
-        yield up * each, (n - up) * each
-
-
 def inverted(
-    seen: Floats,
-    rows: Rows,
+    s: Forecasts,
     family: Family,
-    statistic: Callable[[Floats, Array, Array], Any],
-    truth: Callable[[Floats, Array, Array], Any],
+    statistic: Statistic,
     level: float,
     replicates: int,
     rng: np.random.Generator,
     most: float,
-    draws: Draws | FixedShare | None = None,
-) -> list[tuple[float, float]]:
-    """Between which truths would what was ``seen`` not be rare?
+) -> tuple[float, float]:
+    """Between which truths would the statistic of the sample not be rare?
 
-    ``statistic`` gives the numbers of a sample, ``truth`` those of expected counts. The
-    samples are spread over the family; what they show at each member has a mean and a
-    scale that change smoothly, and the shape of what is left is taken as common. Where
-    the end of the family is not rare either, the interval ends at ``most``.
+    Samples are spread over the family; what they show at each member has a mean and a
+    scale that change smoothly, and the shape of what is left is taken as common. The
+    truth of a member is the statistic of expected counts. Where the end of the family
+    is not rare either, the interval ends at ``most``.
     """
-    score, pos, neg = rows
-    cases = pos + neg
-    n = float(cases.sum())
     c = np.linspace(family.first, family.last, replicates)
-    found = np.empty((replicates, seen.size))
-    truths = [family.at(x) for x in c]
-    for k, (up, down) in enumerate(samples(cases, truths, rng, draws)):
-        at = np.flatnonzero(up + down)
-        found[k] = statistic(score[at], up[at], down[at])
+    drawn = s.samples([family.at(x) for x in c], rng)
+    found = np.array([_of_some(s.score, *counts, statistic) for counts in drawn])
     few = np.linspace(family.first, family.last, _TRUTHS)
     members = [family.at(x) for x in few]
-    true = np.array([truth(score, cases * f, cases * (1 - f)) for f in members])
+    true = [statistic(s.score, s.cases * f, s.cases * (1 - f)) for f in members]
     # few cases know little about their own spread
-    wider = student_quantile(max(n - 1.0, 1.0), level) / NormalDist().inv_cdf(
-        (1 + level) / 2
-    )
-    return [
-        _accepted(
-            seen[j], found[:, j], np.interp(c, few, true[:, j]), level, wider, most
-        )
-        for j in range(seen.size)
-    ]
+    wider = student_factor(s.n - 1, level)
+    seen, between = statistic(*s[:3]), np.interp(c, few, true)
+    return _accepted(seen, found, between, level, wider, most)
+
+
+def by_chance(
+    s: Forecasts, statistic: Statistic, replicates: int, rng: np.random.Generator
+) -> Floats:
+    """Which numbers do labels show that are drawn from the scores?"""
+    drawn = s.labels(s.score, replicates, rng)
+    return np.array([_of_some(s.score, *counts, statistic) for counts in drawn])
+
+
+def _of_some(score: Floats, pos: Array, neg: Array, statistic: Statistic) -> float:
+    """Give the statistic of the rows that were drawn."""
+    at = np.flatnonzero(pos + neg)
+    return statistic(score[at], pos[at], neg[at])
 
 
 def _accepted(

@@ -22,12 +22,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats
-from trueness.calibration.fixed_shares import FixedShare, class_sandwich
+from trueness._core.arrays import Floats
+from trueness.calibration.forecasts import Forecasts
 from trueness.calibration.logistic import fit_logistic
 from trueness.calibration.monotone import equal_mass
 
-Rows = tuple[Floats, Array, Array]
 _CLIP = 1e-6  # log-odds of scores of 0 and 1
 # departures: in how many parts, each with the information of 20 cases of probability
 # one half; how far they reach, as a share of all information (rough ones fall like
@@ -88,24 +87,21 @@ class LikelyCurves(NamedTuple):
         return np.concatenate(found)
 
 
-def likely_curves(rows: Rows, fixed: FixedShare | None = None) -> LikelyCurves:
+def likely_curves(s: Forecasts) -> LikelyCurves:
     """Fit the calibration line and its possible departures.
 
     One calibrated case is spread over the rows, so that separated classes have a finite
     curve too.
     """
-    score, pos, neg = rows
-    cases = np.asarray(pos + neg, dtype=np.float64)
-    up = pos + cases / cases.sum() * score
+    cases = np.asarray(s.cases, dtype=np.float64)
+    up = s.pos + cases / cases.sum() * s.score
     cases = cases + cases / cases.sum()
-    alone, possible = _departures(_line(score, up, cases), up, cases)
+    alone, possible = _departures(_line(s.score, up, cases), up, cases)
     curves, covariances, weights = [], [], []
     for start, weight in possible:
         curve, covariance = _most_likely(start, up, cases)
-        if fixed is not None:  # each class has its own spread, and the share none
-            f = curve.at(curve.beta)
-            counts = pos / fixed.weights[0], neg / fixed.weights[1]
-            meat = class_sandwich(fixed, curve.basis, (1 - f, -f), counts)
+        if s.fixed is not None:  # each class has its own spread, and the share none
+            meat = s.class_sandwich(curve.basis, curve.at(curve.beta))
             covariance = covariance @ (meat + curve.precision) @ covariance
         curves.append(curve)
         covariances.append(covariance)

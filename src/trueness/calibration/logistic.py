@@ -164,6 +164,18 @@ def _derivatives(
     return value, gradient, information
 
 
+def coefficient_influence(
+    design: Floats, odds: Floats, cases: Array
+) -> tuple[Floats, Floats]:
+    """What adds a residual of each row to fitted coefficients (m, k)? And the fit.
+
+    ``design`` are the columns (m, k), ``odds`` the fitted log-odds of the rows.
+    """
+    p = 1 / (1 + np.exp(-np.clip(odds, -700, 700)))
+    information = (design.T * (cases * p * (1 - p))) @ design
+    return design @ np.linalg.pinv(information, hermitian=True), p
+
+
 def separated(column: Floats, pos: Array, neg: Array, at: float | None = None) -> bool:
     """Does a cut part the classes, but for cases at the cut itself?
 

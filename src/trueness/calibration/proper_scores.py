@@ -20,50 +20,33 @@ from typing import Any, final
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
+from trueness._core.binomial import wilson
 from trueness._core.checks import options as _options
 from trueness._core.isotonic import isotonic_curve, pool_violators
+from trueness._core.numbers import number_of
 from trueness._core.records import Answer, Estimate
-from trueness.calibration.drawn_labels import (
-    by_chance,
-    pooled_columns,
+from trueness.calibration.forecasts import (
+    Forecasts,
+    Losses,
+    mean_loss,
     probability_rows,
 )
-from trueness.calibration.fixed_shares import (
-    FixedShare,
-    fixed_share,
-    noted,
-    weighed,
-)
 from trueness.calibration.inversion import (
-    Draws,
+    Statistic,
+    by_chance,
     departures,
     doubted,
     gradients,
     inverted,
 )
-from trueness.calibration.likely_curves import Rows, likely_curves
-from trueness.calibration.mean_losses import (
-    Squares,
-    effective_cases,
-    mean_estimate,
-    mean_loss,
-    squared_rows,
-)
+from trueness.calibration.likely_curves import likely_curves
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
-from trueness.counts.weights import (
-    equal_cases,
-    remark,
-    whole_draws,
-)
+from trueness.counts.weights import equal_cases, remark
 
 METHOD = "inverted"  # of the intervals of numbers that noise enlarges
-
-
 _TINY = 2.0**-52
-
-
-_Loss = Callable[[Floats], tuple[Floats, Floats]]
+_Loss = Callable[[Floats], Losses]
 
 
 @final
@@ -170,8 +153,8 @@ def brier(
     >>> round(b.value, 6), round(b.mcb.value, 6), b.dsc.value, b.unc.value
     (0.19, 0.0025, 0.0625, 0.25)
     """
-    fixed = fixed_share(t, sampling, prevalence, "brier")
-    return _proper_score(t, "brier", fixed, level, replicates, rng)
+    s = Forecasts.of(t, "brier", sampling, prevalence)
+    return _proper_score(t, s, squares, 1.0, level, replicates, rng)
 
 
 @of_tally(weights=True)
@@ -190,21 +173,8 @@ def log_loss(
 
     Parameters
     ----------
-    t
-        Labelled cases whose scores are probabilities.
-    prevalence
-        Share of positives where the probabilities are used: the cases are weighted to
-        this share, which is treated as known. By default it is the share among the
-        cases.
-    sampling
-        How the cases were sampled: ``"cohort"`` (the number of positives is random) or
-        ``"case-control"`` (fixed by design), which needs ``prevalence``.
-    level
-        Confidence level of the intervals.
-    replicates
-        Samples drawn for the intervals of the parts.
-    rng
-        Seed or NumPy generator.
+    t, prevalence, sampling, level, replicates, rng
+        As in :func:`brier`.
 
     Notes
     -----
@@ -221,8 +191,8 @@ def log_loss(
     >>> math.isclose(x.value, math.log(2))
     True
     """
-    fixed = fixed_share(t, sampling, prevalence, "log_loss")
-    return _proper_score(t, "log_loss", fixed, level, replicates, rng)
+    s = Forecasts.of(t, "log_loss", sampling, prevalence)
+    return _proper_score(t, s, _logs, math.inf, level, replicates, rng)
 
 
 def squares(p: Floats) -> tuple[Floats, Floats]:
@@ -242,77 +212,64 @@ def decomposition(t: Tally, name: str) -> tuple[float, float, float, float]:
 
 def _proper_score(
     t: Tally,
-    name: str,
-    fixed: FixedShare | None,
+    s: Forecasts,
+    loss: _Loss,
+    most: float,
     level: float,
     replicates: int,
     rng: Any,
 ) -> ProperScore:
-    loss = LOSSES[name]
-    score, *counts = probability_rows(t, name)
-    pos, neg = weighed(fixed, counts[0], counts[1])
     level = _options.fraction(level, "level")
     replicates = _options.whole_number(replicates, "replicates", at_least=20)
-    generator = _options.generator(rng)
-    value, mcb, dsc, _ = _decompose(score, pos, neg, loss)
-    losses, most = loss(score), _MOST[name]
-    squares = squared_rows(t)
-    rows, drawn = _drawn_rows(score, pos, neg, squares)
-    draws: Draws | FixedShare | None = drawn if fixed is None else fixed
-    if fixed is None:
-        unc = _uncertainty(*_as_cases(pos, neg, squares), loss, level)
-        e = mean_estimate(losses, neg, pos, level, most[0], squares=squares)
-    else:
-        unc = _known_uncertainty(fixed.share, loss, level)
-        e = fixed.mean(losses, (counts[0], counts[1]), level, most[0])
-    asked = (loss, level, replicates, generator)
-    parts = [
-        _miscalibration(mcb, rows, *asked, e.high, draws),
-        _discrimination(dsc, rows, *asked, unc, draws),
-    ]
+    ask = (loss, level, replicates, _options.generator(rng))
+    value, mcb, dsc, _ = _decompose(*s[:3], loss)
+    unc = _uncertainty(s, loss, level)
+    losses, few = loss(s.score), s.pooled().to_draw()
+    e = s.mean(losses, level, most)
+    parts = (
+        _miscalibration(mcb, few, *ask, e.high),
+        _discrimination(dsc, few, *ask, unc),
+    )
     skill = (dsc - mcb) / unc.value if unc.value else float("nan")
-    notes = _infinite(score, counts[0], counts[1], losses) + remark(t) + noted(fixed)
+    notes = _infinite(s, losses) + remark(t) + s.notes
     numbers = (value, e.low, e.high, level, e.method, e.sd)
-    return ProperScore(*numbers, parts[0], parts[1], unc, skill, notes)
+    return ProperScore(*numbers, *parts, unc, skill, notes)
 
 
 def _miscalibration(
     mcb: float,
-    rows: Rows,
+    s: Forecasts,
     loss: _Loss,
     level: float,
     replicates: int,
-    rng: Any,
+    rng: np.random.Generator,
     most: float,
-    draws: Draws | FixedShare | None = None,
 ) -> Estimate:
     """Give MCB with the truths that could have shown it, on the scale of its root."""
-    seen = _rooted(1, loss)(*rows)[0]
+    root = _rooted(1, loss)
     # MCB is a part of the loss, and cannot exceed it
-    ask = (_rooted(1, loss), _rooted(1, loss), level, replicates, rng, math.sqrt(most))
-    ((low, high),) = inverted(np.array([seen]), rows, departures(rows), *ask, draws)
-    chance = by_chance(*rows, _rooted(1, loss), level, replicates, rng, draws)[0]
-    pairs = _paired(rows, rows[0], doubted(rows[1], rows[2], 0.5), loss, level, draws)
+    ask = (root, level, replicates, rng, math.sqrt(most))
+    low, high = inverted(s, departures(s), *ask)
+    drawn = by_chance(s, root, replicates, rng)
+    # between a number and infinity, where a score of 0 was wrong, there is no middle
+    way: Any = "linear" if np.isfinite(drawn).all() else "higher"
+    chance = np.quantile(drawn, (1 + level) / 2, method=way)
+    pairs = _paired(s, s.score, doubted(s.pos, s.neg, 0.5), loss, level)
     # isotonic regression follows noise, which takes the lower end up: a likely curve
     # does so less
-    smooth = _paired(rows, rows[0], _likely(rows, draws), loss, level, draws)
-    low = 0.0 if seen <= chance else min(low**2, max(min(pairs.low, smooth.low), 0.0))
+    smooth = _paired(s, s.score, _likely(s), loss, level)
+    certain = root(*s[:3]) <= chance
+    low = 0.0 if certain else min(low**2, max(min(pairs.low, smooth.low), 0.0))
     return _part(mcb, (low, max(high**2, pairs.high)), level, most)
 
 
-def _likely(rows: Rows, draws: Draws | FixedShare | None) -> Floats:
+def _likely(s: Forecasts) -> Floats:
     """Give the mean of likely curves, which a log loss can bear."""
-    fixed = draws if isinstance(draws, FixedShare) else None
-    return np.clip(likely_curves(rows, fixed).middle, _TINY, 1 - _TINY)
+    return np.clip(likely_curves(s).middle, _TINY, 1 - _TINY)
 
 
 def _paired(
-    rows: Rows,
-    before: Floats,
-    after: Floats,
-    loss: _Loss,
-    level: float,
-    draws: Draws | FixedShare | None,
+    s: Forecasts, before: Floats, after: Floats, loss: _Loss, level: float
 ) -> Estimate:
     """How much less do the same cases lose by the curve ``after``, on average?
 
@@ -321,94 +278,54 @@ def _paired(
     of ``inversion`` go in one direction only, and are too sure of themselves far from
     where they start.
     """
-    _, pos, neg = rows
     pairs = zip(loss(before), loss(after), strict=True)
     by_neg, by_pos = (one - other for one, other in pairs)
-    if isinstance(draws, FixedShare):
-        counts = pos / draws.weights[0], neg / draws.weights[1]
-        return draws.mean((by_neg, by_pos), counts, level, math.inf, -math.inf)
-    return mean_estimate((by_neg, by_pos), neg, pos, level, math.inf, -math.inf)
+    return s.mean((by_neg, by_pos), level, math.inf, -math.inf)
 
 
 def _discrimination(
     dsc: float,
-    rows: Rows,
+    s: Forecasts,
     loss: _Loss,
     level: float,
     replicates: int,
-    rng: Any,
+    rng: np.random.Generator,
     unc: Estimate,
-    draws: Draws | FixedShare | None = None,
 ) -> Estimate:
     """Give DSC with the truths that could have shown it, as shares of UNC.
 
     The share of positives is itself uncertain: the ends are shares of the ends of UNC,
     which DSC cannot exceed. Without a case of a class any share is possible.
     """
-    family = gradients(rows)
-    base = family.base[:1]
-    by_neg, by_pos = loss(base)
-    whole = float((base * by_pos + (1 - base) * by_neg)[0])
-    ask = (_rooted(2, loss), _rooted(2, loss), level, replicates, rng, math.sqrt(whole))
-    seen = np.array(_rooted(2, loss)(*rows))
-    ((low, high),) = inverted(seen, rows, family, *ask, draws)
-    if not rows[1].any() or not rows[2].any():
+    family = gradients(s)
+    whole = float(_said(family.base[:1], loss)[0])
+    ask = (_rooted(2, loss), level, replicates, rng, math.sqrt(whole))
+    low, high = inverted(s, family, *ask)
+    if not s.pos.any() or not s.neg.any():
         high = math.sqrt(whole)
-    if rows[0].size == 1:  # one score for all: others may not have been met
-        square, n = NormalDist().inv_cdf((1 + level) / 2) ** 2, rows[1] + rows[2]
-        high = math.sqrt(whole * square / (float(n[0]) + square))
+    if s.score.size == 1:  # one score for all: others may not have been met
+        square = NormalDist().inv_cdf((1 + level) / 2) ** 2
+        high = math.sqrt(whole * square / (s.n + square))
     # the likely curve takes up less noise, the isotonic one misses less
-    doubt = 0.25 / float(rows[1].sum() + rows[2].sum())  # a share of 0 is not certain
-    steps = np.clip(isotonic_curve(rows[1], rows[2]), doubt, 1 - doubt)
-    curves = _likely(rows, draws), steps
-    less, more = (_paired(rows, family.base, c, loss, level, draws) for c in curves)
+    doubt = 0.25 / s.n  # a share of 0 is not certain
+    steps = np.clip(isotonic_curve(s.pos, s.neg), doubt, 1 - doubt)
+    less, more = (_paired(s, family.base, c, loss, level) for c in (_likely(s), steps))
     low = max(min(low**2 / whole * unc.low, less.low), 0.0)
     high = max(high**2 / whole * unc.high, more.high)
     return _part(dsc, (low, high), level, max(unc.high, dsc))
 
 
-def _rooted(part: int, loss: _Loss) -> Callable[[Floats, Array, Array], tuple[float]]:
+def _rooted(part: int, loss: _Loss) -> Statistic:
     """Give the root of a part: squares of noise are far from normal, roots are not."""
-
-    def of(score: Floats, pos: Array, neg: Array) -> tuple[float]:
-        return (math.sqrt(_decompose(score, pos, neg, loss)[part]),)
-
-    return of
+    return lambda score, pos, neg: math.sqrt(_decompose(score, pos, neg, loss)[part])
 
 
-def _as_cases(pos: Array, neg: Array, squares: Squares | None) -> tuple[float, float]:
-    """Give both classes, of as many equal cases as their share varies like."""
-    n_pos, n_neg = float(pos.sum()), float(neg.sum())
-    if squares is None:
-        return n_pos, n_neg
-    share, total = n_pos / (n_pos + n_neg), n_pos + n_neg
-    yes, no = float(squares[0].sum()), float(squares[1].sum())
-    cases = float(equal_cases(share, total, yes, no, (yes + no) / total))
-    return share * cases, (1 - share) * cases
-
-
-def _drawn_rows(
-    score: Floats, pos: Array, neg: Array, squares: Squares | None
-) -> tuple[tuple[Floats, Array, Array], Draws | None]:
-    """Give few rows, and of weighted ones as what they are drawn.
-
-    Weights are scaled to their effective number, so that a case is about one case.
-    """
-    mean, (pos, neg, *more) = pooled_columns(score, [pos, neg, *(squares or ())])
-    if squares is None:
-        return (mean, pos, neg), None
-    scale = effective_cases(pos, neg, (more[0], more[1])) / float(pos.sum() + neg.sum())
-    number, each = whole_draws(pos + neg, more[0] + more[1])
-    return (mean, pos * scale, neg * scale), (number, each * scale)
-
-
-def _infinite(
-    score: Floats, pos: Array, neg: Array, losses: tuple[Floats, Floats]
-) -> tuple[str, ...]:
+def _infinite(s: Forecasts, losses: Losses) -> tuple[str, ...]:
     """Say why a loss is, or may be, infinite."""
     if np.isfinite(losses[0]).all() and np.isfinite(losses[1]).all():
         return ()
-    wrong = int(pos[score == 0].sum()), int(neg[score == 1].sum())
+    score, (pos, neg) = s.score, s.met
+    wrong = pos[score == 0].sum(), neg[score == 1].sum()
     instead = (
         "Use probabilities between 0 and 1, both excluded: "
         "t.map(trueness.calibrate(other_cases)), or clip the scores and report it."
@@ -416,13 +333,15 @@ def _infinite(
     if any(wrong):
         return (
             "The loss is infinite, because some predictions were certain and wrong "
-            f"(positives with a score of exactly 0: {wrong[0]:,}; negatives with "
-            f"exactly 1: {wrong[1]:,}). {instead}",
+            f"(positives with a score of exactly 0: {number_of(wrong[0])}; negatives "
+            f"with exactly 1: {number_of(wrong[1])}). {instead}",
         )
-    sure = int((pos + neg)[(score == 0) | (score == 1)].sum())
+    sure = number_of((pos + neg)[(score == 0) | (score == 1)].sum())
+    weighted = s.squares is not None and s.fixed is None
+    many = f"Cases with a weight of {sure}" if weighted else f"{sure} cases"
     return (
-        f"{sure:,} cases have a score of exactly 0 or 1 and are all right; a single "
-        "wrong one would make the loss infinite, so the interval has no upper end. "
+        f"{many} have a score of exactly 0 or 1 and are all right; a single wrong one "
+        "would make the loss infinite, so the interval has no upper end. "
         f"{instead}",
     )
 
@@ -443,28 +362,29 @@ def _decompose(
     return value, mcb, dsc, reference
 
 
-def _uncertainty(n_pos: float, n_neg: float, loss: _Loss, level: float) -> Estimate:
+def _said(share: Floats, loss: _Loss) -> Floats:
+    """Give the mean loss of saying a share of positives to everybody, if it is true."""
+    by_neg, by_pos = loss(share)
+    return share * by_pos + (1 - share) * by_neg
+
+
+def _uncertainty(s: Forecasts, loss: _Loss, level: float) -> Estimate:
     """Carry Wilson's interval of the prevalence over to the loss of saying it."""
-    n = n_pos + n_neg
-    share = n_pos / n
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    centre = (n_pos + z * z / 2) / (n + z * z)
-    half = z / (n + z * z) * float(np.sqrt(n * share * (1 - share) + z * z / 4))
-    ends = np.clip([share, centre - half, centre + half, 0.5], _TINY, 1 - _TINY)
-    by_neg, by_pos = loss(ends)
-    value, one, other, most = (ends * by_pos + (1 - ends) * by_neg).tolist()
-    if n_pos in (0, n):
+    if s.fixed is not None:
+        value = float(_said(np.array([s.fixed.share]), loss)[0])
+        return Estimate(value, value, value, level, "share given")
+    share, n = float(s.pos.sum()) / s.n, s.n
+    if s.squares is not None:  # of as many equal cases as the share varies like
+        yes, no = (float(q.sum()) for q in s.squares)
+        n = float(equal_cases(share, s.n, yes, no, (yes + no) / s.n))
+    low, high = wilson(share * n, n, level)
+    ends = np.clip([share, low, high, 0.5], _TINY, 1 - _TINY)
+    value, one, other, most = _said(ends, loss).tolist()
+    if share in (0, 1):
         value = 0.0
     # the loss is largest at 1/2
-    high = most if ends[1] <= 0.5 <= ends[2] else max(one, other)
-    return Estimate(value, min(one, other, value), high, level, "wilson")
-
-
-def _known_uncertainty(share: float, loss: _Loss, level: float) -> Estimate:
-    """Give the loss of saying a share that was given to everybody."""
-    by_neg, by_pos = loss(np.array([share]))
-    value = float((share * by_pos + (1 - share) * by_neg)[0])
-    return Estimate(value, value, value, level, "share given")
+    largest = most if ends[1] <= 0.5 <= ends[2] else max(one, other)
+    return Estimate(value, min(one, other, value), largest, level, "wilson")
 
 
 def _part(
@@ -478,7 +398,3 @@ def _part(
 
 
 LOSSES: dict[str, _Loss] = {"brier": squares, "log_loss": _logs}
-
-
-# the largest score (and MCB), and the largest UNC, which DSC cannot exceed
-_MOST = {"brier": (1.0, 0.25), "log_loss": (math.inf, math.log(2))}

@@ -17,23 +17,10 @@ from trueness._core.checks import options as _options
 from trueness._core.isotonic import isotonic_curve, pool_violators
 from trueness._core.progress import steps
 from trueness._core.records import Answer
-from trueness.calibration.drawn_labels import (
-    labels_drawn,
-    pooled_columns,
-    probability_rows,
-)
-from trueness.calibration.fixed_shares import (
-    FixedShare,
-    fixed_share,
-    noted,
-    weighed,
-)
-from trueness.calibration.inversion import Draws
+from trueness.calibration.forecasts import Forecasts
 from trueness.calibration.likely_curves import likely_curves
-from trueness.calibration.mean_losses import squared_rows
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
-from trueness.counts.weights import whole_draws
 
 _POINTS = 500
 
@@ -94,13 +81,8 @@ def reliability(
     ----------
     t
         Labelled cases whose scores are probabilities.
-    prevalence
-        Share of positives where the probabilities are used: the cases are weighted to
-        this share, which is treated as known. By default it is the share among the
-        cases.
-    sampling
-        How the cases were sampled: ``"cohort"`` or ``"case-control"``, which needs
-        ``prevalence`` (see :func:`trueness.brier`).
+    prevalence, sampling
+        As in :func:`trueness.brier`.
     level
         Pointwise level of the bands.
     replicates
@@ -135,61 +117,36 @@ def reliability(
     >>> r.probability
     array([0.1, 0.4, 0.9])
     """
-    fixed = fixed_share(t, sampling, prevalence, "reliability")
-    score, *counts = probability_rows(t, "reliability")
-    pos, neg = weighed(fixed, counts[0], counts[1])
+    s = Forecasts.of(t, "reliability", sampling, prevalence)
     level = _options.fraction(level, "level")
     replicates = _options.whole_number(replicates, "replicates", at_least=20)
     generator = _options.generator(rng)
-    at = _points(score, pool_violators(pos, neg)[1])
-    fitted = np.interp(at, score, isotonic_curve(pos, neg))
-    squares = squared_rows(t) if fixed is None else _squares(fixed, pos, neg)
-    rows = pooled_columns(score, [pos, neg, *(squares or ())])
-    draws = fixed if fixed is not None else _draws(rows[1])
-    likely = likely_curves(_as_cases(*rows), fixed).middle
+    at = _points(s.score, pool_violators(s.pos, s.neg)[1])
+    fitted = np.interp(at, s.score, isotonic_curve(s.pos, s.neg))
+    few = s.pooled()
+    drawn = few.to_draw()
+    likely = likely_curves(drawn).middle
     tails = [(1 - level) / 2, (1 + level) / 2]
     consistent, again, beside = (
-        np.quantile(
-            _redrawn(rows, draws, chance, at, replicates, generator), tails, axis=0
-        )
-        for chance in (rows[0], _doubted(rows[1]), likely)
+        np.quantile(_redrawn(drawn, chance, at, replicates, generator), tails, axis=0)
+        for chance in (few.score, _doubted(few), likely)
     )
-    errors = beside - np.interp(at, rows[0], likely)
+    errors = beside - np.interp(at, few.score, likely)
     # the curve itself is among what is possible
     low = np.minimum.reduce([again[0], fitted, fitted - errors[1]])
     high = np.maximum.reduce([again[1], fitted, fitted - errors[0]])
     bands = consistent[0], consistent[1], np.maximum(low, 0.0), np.minimum(high, 1.0)
-    n_pos, n_neg = (x.sum().item() for x in counts)
-    found = *bands, level, n_pos + n_neg, n_pos
-    return Reliability(at, fitted, *found, noted(fixed))
+    known = t.labelled()
+    numbers = (level, known.n_neg + known.n_pos, known.n_pos)
+    return Reliability(at, fitted, *bands, *numbers, s.notes)
 
 
-def _draws(columns: list[Array]) -> Draws | None:
-    """Of weighted cases: as how many of which weight is each row drawn?"""
-    pos, neg, *squares = columns
-    return whole_draws(pos + neg, squares[0] + squares[1]) if squares else None
-
-
-def _as_cases(score: Floats, columns: list[Array]) -> tuple[Floats, Array, Array]:
-    """Scale weighted rows to as many cases as they are worth."""
-    pos, neg, *squares = columns
-    total = float(pos.sum() + neg.sum())
-    scale = total / float(squares[0].sum() + squares[1].sum()) if squares else 1.0
-    return score, pos * scale, neg * scale
-
-
-def _squares(fixed: FixedShare, pos: Array, neg: Array) -> tuple[Array, Array]:
-    """Give the sums of squared weights of cases that were weighed."""
-    return pos * fixed.weights[0], neg * fixed.weights[1]
-
-
-def _doubted(columns: list[Array]) -> Floats:
+def _doubted(s: Forecasts) -> Floats:
     """Give the isotonic value of every row, pure blocks taken by Laplace's rule."""
-    pos, neg, *squares = columns
-    share, start = pool_violators(pos, neg)
-    cases = np.add.reduceat(pos + neg, start[:-1])
-    if squares:
-        cases = cases**2 / np.add.reduceat(squares[0] + squares[1], start[:-1])
+    share, start = pool_violators(s.pos, s.neg)
+    cases = np.add.reduceat(s.cases, start[:-1])
+    if s.squares is not None:  # as many equal cases as the block counts
+        cases = cases**2 / np.add.reduceat(s.squares[0] + s.squares[1], start[:-1])
     pure = (share == 0) | (share == 1)
     share = np.where(pure, (share * cases + 1) / (cases + 2), share)
     return np.repeat(share, np.diff(start))
@@ -204,20 +161,14 @@ def _points(score: Floats, start: Array) -> Floats:
 
 
 def _redrawn(
-    rows: tuple[Floats, list[Array]],
-    draws: Draws | FixedShare | None,
-    chance: Floats,
-    at: Floats,
-    replicates: int,
-    rng: np.random.Generator,
+    s: Forecasts, chance: Floats, at: Floats, replicates: int, rng: np.random.Generator
 ) -> Floats:
     """Draw labels with these chances, fit again, and give the curves at the points."""
     curves = np.empty((replicates, at.size))
-    score, columns = rows
-    labels = labels_drawn(columns[0] + columns[1], chance, replicates, rng, draws)
+    labels = s.labels(chance, replicates, rng)
     for k, (pos, neg) in enumerate(
         steps(labels, "Bootstrap", total=replicates, unit="samples")
     ):
         some = np.flatnonzero(pos + neg)
-        curves[k] = np.interp(at, score[some], isotonic_curve(pos[some], neg[some]))
+        curves[k] = np.interp(at, s.score[some], isotonic_curve(pos[some], neg[some]))
     return curves

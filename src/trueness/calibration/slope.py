@@ -12,20 +12,18 @@ from typing import Any, final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Answer, Estimate
-from trueness.calibration.drawn_labels import probability_rows
-from trueness.calibration.fixed_shares import (
-    FixedShare,
-    class_sandwich,
-    fixed_share,
-    noted,
-    weighed,
+from trueness.calibration.forecasts import Forecasts
+from trueness.calibration.logistic import (
+    LogisticFit,
+    coefficient_influence,
+    fit_logistic,
+    separated,
 )
-from trueness.calibration.logistic import fit_logistic, separated
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.counts.weights import linearised
@@ -80,13 +78,8 @@ def calibration_line(
     ----------
     t
         Labelled cases whose scores are probabilities.
-    prevalence
-        Share of positives where the probabilities are used: the cases are weighted to
-        this share, which is treated as known. By default it is the share among the
-        cases.
-    sampling
-        How the cases were sampled: ``"cohort"`` or ``"case-control"``, which needs
-        ``prevalence`` (see :func:`trueness.brier`).
+    prevalence, sampling
+        As in :func:`trueness.brier`.
     level
         Confidence level of the (Wald) intervals. For weighted cases they use the
         linearised variance (the sandwich estimator of survey samples) and Student's
@@ -114,96 +107,77 @@ def calibration_line(
     together = None if cluster is None else clusters(cluster, "calibration_line")
     t = t if together is None else together.tally(0)
     _cases.both_classes(t, "calibration_line")
-    fixed = fixed_share(t, sampling, prevalence, "calibration_line")
-    if fixed is not None and together is not None:
+    s = Forecasts.of(t, "calibration_line", sampling, prevalence)
+    if s.fixed is not None and together is not None:
         raise InputError(
             "calibration_line takes cluster= or prevalence=, not both; leave one out."
         )
-    score, pos, neg = probability_rows(t, "calibration_line")
     level = _options.fraction(level, "level")
-    logit = log_odds(score)
+    logit = log_odds(s.score)
     if logit[0] == logit[-1]:
         raise NotEnoughCases(
             "A calibration slope needs two different scores; all cases have "
-            f"{score[0]:g}."
+            f"{s.score[0]:g}."
         )
-    if separated(logit, pos, neg):
+    if separated(logit, s.pos, s.neg):
         raise NotEnoughCases(
             "A calibration slope needs classes that overlap; here one threshold "
             "separates them perfectly, so the slope would be infinite."
         )
-    free = fit_logistic([logit], *weighed(fixed, pos, neg))
-    moved = fit_logistic([], *weighed(fixed, pos, neg), offset=logit)
-    edge = (score == 0) | (score == 1)
-    found = (free.coefficients, moved.coefficients[0])
+    free = fit_logistic([logit], s.pos, s.neg)
+    moved = fit_logistic([], s.pos, s.neg, offset=logit)
     if together is not None:
-        slope, shift = _left_out(together, *found, level)
-    elif fixed is not None:
-        slope, shift = _by_class(fixed, (logit, pos, neg), *found, level)
-    elif t.weighted:
-        logit = log_odds(t.labelled().score)
+        slope, shift = _left_out(
+            together, free.coefficients, moved.coefficients[0], level
+        )
+    elif s.squares is not None:
         both = np.stack([np.ones(logit.size), logit], axis=1)
-        b, a = found
-        slope = _sandwich(t, both, both @ b, float(b[1]), level)
-        shift = _sandwich(t, both[:, :1], a + logit, float(a), level)
+        slope = _sandwich(s, both, both @ free.coefficients, free, level)
+        odds = moved.coefficients[0] + logit
+        shift = _sandwich(s, both[:, :1], odds, moved, level)
     else:
-        slope = _wald(free.coefficients[1], free.covariance[1, 1], level)
-        shift = _wald(moved.coefficients[0], moved.covariance[0, 0], level)
-    return CalibrationLine(slope, shift, int((pos + neg)[edge].sum()), noted(fixed))
+        z = NormalDist().inv_cdf((1 + level) / 2)
+        slope, shift = (
+            _about(fit.coefficients[-1], math.sqrt(fit.covariance[-1, -1]), z, level)
+            for fit in (free, moved)
+        )
+    ends = (s.score == 0) | (s.score == 1)
+    clipped = int(sum(x[ends].sum() for x in s.met))
+    return CalibrationLine(slope, shift, clipped, s.notes)
 
 
-def _by_class(
-    fixed: FixedShare,
-    rows: tuple[Floats, Array, Array],
-    free: Floats,
-    shift: float,
-    level: float,
-) -> tuple[Estimate, Estimate]:
-    """Give slope and intercept the intervals of cases that were weighed by class."""
-    both = np.stack([np.ones(rows[0].size), rows[0]], axis=1)
-    t = float(student_quantile(min(fixed.n_pos, fixed.n_neg) - 1.0, level))
-    out = []
-    for value, design, eta in (
-        (free[1], both, both @ free),
-        (shift, both[:, :1], shift + rows[0]),
-    ):
-        sd = math.sqrt(coefficients_vary(fixed, design, eta, rows[1], rows[2])[-1, -1])
-        ends = float(value) - t * sd, float(value) + t * sd
-        out.append(Estimate(float(value), *ends, level, "share given", sd))
-    return out[0], out[1]
-
-
-def coefficients_vary(
-    fixed: FixedShare, design: Floats, eta: Floats, pos: Array, neg: Array
-) -> Floats:
-    """Give the sandwich variance of logistic coefficients, each class by itself."""
-    p = 1 / (1 + np.exp(-np.clip(eta, -700, 700)))
-    up, down = weighed(fixed, pos, neg)
-    weight = ((up + down) * p * (1 - p))[:, None]
-    bread = np.linalg.pinv((design * weight).T @ design, hermitian=True)
-    return np.asarray(
-        bread @ class_sandwich(fixed, design, (1 - p, -p), (pos, neg)) @ bread
-    )
+def _about(
+    value: float, sd: float, quantile: float, level: float, method: str = "wald"
+) -> Estimate:
+    """Put so many standard errors on both sides of a coefficient."""
+    value, half = float(value), quantile * sd
+    return Estimate(value, value - half, value + half, level, method, sd)
 
 
 def _sandwich(
-    t: Tally, design: Floats, eta: Floats, value: float, level: float
+    s: Forecasts, design: Floats, odds: Floats, fit: LogisticFit, level: float
 ) -> Estimate:
-    r"""Give the last coefficient the linearised interval of weighted cases.
+    r"""Give the last coefficient the interval of cases that do not count once each.
 
     The influence of a case of weight w is :math:`w\, I^{-1} x (y - p)`, with the
-    information I of all weights (Binder 1983).
+    information I of all weights (Binder 1983). At a given share of positives each class
+    varies by itself.
     """
-    t = t.labelled()
-    p = 1 / (1 + np.exp(-np.clip(eta, -700, 700)))
-    information = (design.T * ((t.pos + t.neg) * p * (1 - p))) @ design
-    unit = design @ np.linalg.pinv(information)[-1]
-    neg, pos, _ = t.squares
-    parts = [(unit * (1 - p), t.pos, pos), (-unit * p, t.neg, neg)]
-    spread = linearised(parts, together=True)
-    sd = math.sqrt(spread.variance)
-    half = float(student_quantile(max(spread.df, 1.0), level)) * sd
-    return Estimate(value, value - half, value + half, level, "linearised", sd)
+    unit, p = coefficient_influence(design, odds, s.cases)
+    if s.fixed is not None:
+        sd = math.sqrt(s.class_sandwich(unit, p)[-1, -1])
+        df, method = min(s.fixed.n_pos, s.fixed.n_neg) - 1.0, "share given"
+    else:
+        assert s.squares is not None  # noqa: S101  # who calls has looked
+        last = unit[:, -1]
+        parts = [
+            (last * (1 - p), s.pos, s.squares[0]),
+            (-last * p, s.neg, s.squares[1]),
+        ]
+        variance, df = linearised(parts, together=True)
+        sd, df, method = math.sqrt(variance), max(df, 1.0), "linearised"
+    t = float(student_quantile(df, level))
+    return _about(fit.coefficients[-1], sd, t, level, method)
 
 
 def _left_out(
@@ -227,8 +201,7 @@ def _left_out(
     for value, part in ((float(free[1]), slope), (float(shift), fixed)):
         half = float(student_quantile(cluster_freedom(part - part.mean()), level))
         sd = math.sqrt((c.m - 1) / c.m * float(np.sum((part - part.mean()) ** 2)))
-        ends = value - half * sd, value + half * sd
-        made.append(Estimate(value, *ends, level, "clusters", sd))
+        made.append(_about(value, sd, half, level, "clusters"))
     return made[0], made[1]
 
 
@@ -269,10 +242,3 @@ def log_odds(score: Floats) -> Floats:
     """Give the logit of probabilities, 0 and 1 taken as 2^-52 from themselves."""
     p = np.clip(score, _EPS, 1 - _EPS)
     return np.asarray(np.log(p) - np.log1p(-p))
-
-
-def _wald(value: float, variance: float, level: float) -> Estimate:
-    sd = math.sqrt(variance)
-    half = NormalDist().inv_cdf((1 + level) / 2) * sd
-    value = float(value)
-    return Estimate(value, value - half, value + half, level, "wald", sd)

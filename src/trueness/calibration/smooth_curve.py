@@ -17,9 +17,8 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.records import Answer, Estimate
-from trueness.calibration.drawn_labels import pooled, probability_rows
 from trueness.calibration.error_intervals import Band, error_estimates
-from trueness.calibration.fixed_shares import fixed_share, noted, weighed
+from trueness.calibration.forecasts import Forecasts
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 
@@ -87,13 +86,8 @@ def calibration_index(
         Labelled cases whose scores are probabilities.
     span
         Share of the cases in each local fit; R and the paper use 0.75.
-    prevalence
-        Share of positives where the probabilities are used: the cases are weighted to
-        this share, which is treated as known. By default it is the share among the
-        cases.
-    sampling
-        How the cases were sampled: ``"cohort"`` or ``"case-control"``, which needs
-        ``prevalence`` (see :func:`trueness.brier`).
+    prevalence, sampling
+        As in :func:`trueness.brier`.
     level
         Confidence level of the intervals: of a mean over cases for the ICI, of all
         curves within a band for the others. An interval starts at 0 unless the observed
@@ -127,41 +121,36 @@ def calibration_index(
     >>> round(calibration_index(t).ici.value, 9)
     0.1
     """
-    fixed = fixed_share(t, sampling, prevalence, "calibration_index")
-    score, *counts = probability_rows(t, "calibration_index")
-    pos, neg = weighed(fixed, counts[0], counts[1])
+    s = Forecasts.of(t, "calibration_index", sampling, prevalence)
     span = _options.fraction(span, "span", ends="(]")
     level = _options.fraction(level, "level")
     replicates = _options.whole_number(replicates, "replicates", at_least=20)
-    rows = pooled(score, pos, neg, _ROWS)
-    values = _distances(*rows, span=span, points=_POINTS)
-    few = _pooled_within(score, pos, neg, _FEWER[0])
+    values = _distances(*s.pooled(_ROWS)[:3], span=span, points=_POINTS)
+    few = _pooled_within(s, _FEWER[0])
     generator = _options.generator(rng)
     smoother = _smoother(few, span)
     statistic = partial(_drawn_distances, span=span, smoother=smoother)
     truth = partial(_true_distances, smoother=smoother)
-    ask = (statistic, truth, _signs, level, replicates, generator, fixed)
-    found, bent = error_estimates(values.tolist(), few, *ask, within=_within)
-    ici, e50, e90, largest = found
+    ask = (statistic, truth, _signs, level, replicates, generator, _within)
+    (ici, e50, e90, largest), bent = error_estimates(values.tolist(), few, *ask)
     notes = (
         "By chance, even perfectly calibrated scores have an index above 0; it says "
         "nothing about discrimination.",
         *bent,
-        *noted(fixed),
+        *s.notes,
     )
     return CalibrationIndex(ici, e50, e90, largest, span, notes)
 
 
-def _pooled_within(
-    score: Floats, pos: Array, neg: Array, most: int
-) -> tuple[Floats, Array, Array]:
+def _pooled_within(s: Forecasts, most: int) -> Forecasts:
     """Pool rows but for the first and the last, where distances are often largest."""
-    if score.size <= most:
-        return score, pos, neg
-    inner = pooled(score[1:-1], pos[1:-1], neg[1:-1], most - 2)
-    whole = zip((score, pos, neg), inner, strict=True)
-    mean, up, down = (np.concatenate([x[:1], y, x[-1:]]) for x, y in whole)
-    return mean, up, down
+    if s.score.size <= most:
+        return s
+    score, pos, neg = (c[1:-1] for c in s[:3])
+    inner = Forecasts(score, pos, neg).pooled(most - 2)
+    whole = zip(s[:3], inner[:3], strict=True)
+    mean, pos, neg = (np.concatenate([x[:1], y, x[-1:]]) for x, y in whole)
+    return Forecasts(mean, pos, neg, fixed=s.fixed)
 
 
 def _distances(
@@ -188,13 +177,11 @@ def _drawn_distances(
     return np.array(found)
 
 
-def _smoother(rows: tuple[Floats, Array, Array], span: float) -> Floats:
+def _smoother(s: Forecasts, span: float) -> Floats:
     """What does each row's share add to the curve at each row? (m, m)"""
-    score, pos, neg = rows
-    cases = (pos + neg).astype(np.float64)
-    at = _points(score, _FEWER[1])
-    weights = loess_weights(score, cases, at, span)
-    return np.stack([np.interp(score, at, w) for w in weights.T], axis=1)
+    at = _points(s.score, _FEWER[1])
+    weights = loess_weights(s.score, s.cases.astype(np.float64), at, span)
+    return np.stack([np.interp(s.score, at, w) for w in weights.T], axis=1)
 
 
 def _true_distances(

@@ -92,33 +92,21 @@ def estimates(
     words: Any = {"prevalence": prevalence, "sampling": sampling}
     drawn = drawn_cells(c, _options.generator(rng), weighed, level, **words)
     used = c.at_prevalence(prevalence)
-    return {
-        m.name: _estimate(m, c, used, drawn, level, prevalence, weighed) for m in wanted
-    }
 
+    def estimate(m: Metric) -> Estimate:
+        value = float(m(used))
+        if m.is_share and (prevalence is None or not depends_on_prevalence(m)):
+            low, high, method = *_wilson(m, c, level, weighed), "wilson"
+        elif weighed is not None and min(c.cells) > 0:
+            low, high = _linearised(m, c, prevalence, level, weighed)
+            method = "linearised"
+        else:
+            low, high, method = *middle(m(drawn), level), "posterior"
+        # a value at the end of what is possible lies outside the middle of the draws
+        ends = min(low, value), max(high, value)
+        return Estimate(value, *ends, level, method, name=m.name)
 
-def _estimate(
-    m: Metric,
-    c: Confusion,
-    used: Confusion,
-    drawn: Confusion,
-    level: float,
-    prevalence: float | None,
-    weighed: Weighed | None,
-) -> Estimate:
-    value = float(m(used))
-    counted = m.is_share and m.ratio is not None
-    if counted and (prevalence is None or not depends_on_prevalence(m)):
-        low, high, method = *_wilson(m, c, level, weighed), "wilson"
-    elif weighed is not None and min(c.cells) > 0:
-        low, high = _linearised(m, c, prevalence, level, weighed)
-        method = "linearised"
-    else:
-        low, high, method = *middle(m(drawn), level), "posterior"
-    # a value at the end of what is possible lies outside the middle of the draws
-    return Estimate(
-        value, min(low, value), max(high, value), level, method, name=m.name
-    )
+    return {m.name: estimate(m) for m in wanted}
 
 
 def _wilson(

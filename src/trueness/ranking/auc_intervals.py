@@ -215,7 +215,8 @@ def _at_random(t: Tally, level: float) -> Estimate:
     low, high = logit_ends(value, sd, student_quantile(few - 1 + _MORE, level))
     method = "missing at random"
     if not low < high:  # no spread: what the labelled cases alone can say
-        low, high = score_ends(value, 0.0, 0.0, t.n_pos, t.n_neg, level)
+        alike = AucSample(value, 0.0, 0.0, t.n_pos, t.n_neg)
+        low, high = score_ends(alike, level)
         method = "score for missing at random"
     low, high = min(low, value), max(high, value)
     return Estimate(value, low, high, level, method, sd, name="AUC")
@@ -308,49 +309,48 @@ def _fermi_dirac(q: AucQuestion) -> Interval:
 _TRUST, _MORE = 2.0, 4.0
 
 
+class AucSample(NamedTuple):
+    """What a sample shows of an AUC: numbers, or arrays with an entry for each sample.
+
+    ``df`` are the degrees of freedom of both variances, where cases are weighted.
+    """
+
+    auc: Any
+    pos_var: Any
+    neg_var: Any
+    n_pos: Any
+    n_neg: Any
+    df: tuple[float, float] | None = None
+
+
 def score_interval(q: AucQuestion) -> Interval:
     """Which AUCs could have given this sample? See :func:`score_ends`."""
-    p = q.place
     df = None if q.pos is None else q.df
-    ends = score_ends(p.auc, p.pos_var, p.neg_var, q.n_pos, q.n_neg, q.level, df)
-    return float(ends[0]), float(ends[1]), delong_sd(q)
+    seen = AucSample(*q.place[1:], q.n_pos, q.n_neg, df)
+    low, high = score_ends(seen, q.level)
+    return float(low), float(high), delong_sd(q)
 
 
-def score_ends(
-    a: Any,
-    pos_var: Any,
-    neg_var: Any,
-    n_pos: Any,
-    n_neg: Any,
-    level: float,
-    df: tuple[float, float] | None = None,
-) -> tuple[Any, Any]:
-    r"""Which AUCs could have given a sample of AUC a? Floats, or arrays of samples.
+def score_ends(seen: AucSample, level: float) -> tuple[Any, Any]:
+    r"""Which AUCs could have given a sample of AUC a?
 
     All :math:`\theta` with :math:`(a - \theta)^2 \le t^2 \sigma^2(\theta)`, where
     :math:`\sigma^2` is eq. 18 of Kim et al. (2021). Its two spreads follow a model as
     :math:`\theta` moves (the larger one of Hanley and McNeil, for both classes, so that
     exchanging the classes changes nothing) and are multiplied by how much larger they
     are in the data at a. t is Student's quantile with Satterthwaite's degrees of
-    freedom; ``df`` are those of both variances where cases are weighted. On the side of
-    one half the interval also holds what a kind of cases that was not met could make of
-    a (see :func:`_unmet`).
+    freedom. On the side of one half the interval also holds what a kind of cases that
+    was not met could make of a (see :func:`_unmet`).
     """
-    outside = score_test(a, pos_var, neg_var, n_pos, n_neg, level, df)
-    low, high = (edge(lambda theta: ~outside(theta), a, end) for end in (0.0, 1.0))
+    outside = score_test(seen, level)
+    ends = (edge(lambda theta: ~outside(theta), seen.auc, end) for end in (0.0, 1.0))
+    low, high = ends
     return low, high
 
 
-def score_test(
-    a: Any,
-    pos_var: Any,
-    neg_var: Any,
-    n_pos: Any,
-    n_neg: Any,
-    level: float,
-    df: tuple[float, float] | None = None,
-) -> Callable[[Any], Any]:
+def score_test(seen: AucSample, level: float) -> Callable[[Any], Any]:
     """Is an AUC of theta excluded by these samples? Gives a function of theta."""
+    a, pos_var, neg_var, n_pos, n_neg, df = seen
     model = _model_spread(a)
     # the data say how much wider than the model the spread is; the model says how it
     # changes with theta

@@ -109,7 +109,8 @@ class _BandRequest(NamedTuple):
     method: str
     rng: Seed
     replicates: int
-    together: Clusters | None = None
+    together: Clusters | None
+    notes: tuple[str, ...]
 
 
 @renamed(number="replicates")
@@ -170,14 +171,12 @@ def roc_band(
     >>> bool((band.low <= band.tpr).all() and (band.tpr <= band.high).all())
     True
     """
-    together = None if cluster is None else clusters(cluster, "roc_band")
-    notes = _left_out(t, "roc") if together is None else ()
-    t = t.labelled() if together is None else together.tally(0)
-    _cases.both_classes(t, "roc_band")
-    asked = _request(t, kind, method, level, rng, replicates, together)
+    methods = ("bootstrap", "kolmogorov")
+    words = (kind, method, level, rng, replicates)
+    t, asked = _request(t, cluster, "roc", methods, *words)
     grid = np.linspace(0, 1, _options.whole_number(points, "points", at_least=3))
-    tpr, low, high = _vertical(t, grid, asked)
-    return RocBand(grid, tpr, low, high, asked.level, kind, method, notes=notes)
+    band = _vertical(t, grid, asked)
+    return RocBand(grid, *band, asked.level, kind, method, notes=asked.notes)
 
 
 @renamed(number="replicates")
@@ -240,23 +239,20 @@ def precision_recall_band(
     [0.8, 0.8, 0.5]
     """
     _options.sampling(sampling, prevalence, "precision_recall_band")
-    together = None if cluster is None else clusters(cluster, "precision_recall_band")
-    notes = _left_out(t, "precision_recall") if together is None else ()
-    t = t.labelled() if together is None else together.tally(0)
-    _cases.both_classes(t, "precision_recall_band")
     if method is None:
-        alike = together is None and not t.weighted
+        alike = cluster is None and not t.weighted
         method = "likelihood" if alike else "bootstrap"
     methods = ("likelihood", "bootstrap", "kolmogorov")
-    asked = _request(t, kind, method, level, rng, replicates, together, methods)
+    words = (kind, method, level, rng, replicates)
+    t, asked = _request(t, cluster, "precision_recall", methods, *words)
     points = _options.whole_number(points, "points", at_least=3)
     recall = np.linspace(0, 1, points + 1)[1:]
     share = t.prevalence
     if prevalence is not None:
         share = _options.fraction(prevalence, "prevalence")
-    value, low, high = _precision_band(t, recall, share, prevalence is None, asked)
+    band = _precision_band(t, recall, share, prevalence is None, asked)
     return PrecisionRecallBand(
-        recall, value, low, high, share, asked.level, kind, method, notes=notes
+        recall, *band, share, asked.level, kind, method, notes=asked.notes
     )
 
 
@@ -274,7 +270,7 @@ def _left_out(t: Tally, curve: str) -> tuple[str, ...]:
 
 def _precision_band(
     t: Tally, recall: Floats, share: float, random: bool, asked: _BandRequest
-) -> tuple[Floats, ...]:
+) -> tuple[Floats, Floats, Floats]:
     """Give precision and its band; ``random``: the share of positives is estimated."""
     # seen from the negatives: their "hit rate" is specificity, their "fpr" a miss
     if asked.together is not None:
@@ -299,8 +295,8 @@ def _precision_band(
     )
     # two statements that hold with the root of the level each hold together
     shares = wilson(t.n_pos, t.n_pos + t.n_neg, level) if random else (share, share)
-    ends = zip((most, least), shares, strict=True)
-    return value, *(precision_at(f, recall, s) for f, s in ends)
+    low, high = map(precision_at, (most, least), (recall, recall), shares)
+    return value, low, high
 
 
 def _false_alarms(
@@ -320,20 +316,14 @@ def _false_alarms(
     known_neg, known_pos = _known(mirror, asked)
     unit = n_neg / known_neg
     centre = np.log(n_neg * fpr / unit + 0.5) - math.log(n_pos / unit)
-    drawn = np.array(
-        [
-            np.log(
-                p.sum()
-                / unit
-                * (1 - height(running_shares(n), running_shares(p), 1 - recall))
-                + 0.5
-            )
-            - math.log(n.sum() / unit)
-            for neg, pos in _mirrored(mirror, random, asked)
-            for n, p in zip(neg, pos, strict=True)
-            if n.any() and p.any()
-        ]
-    )
+    logs = []
+    for neg, pos in _mirrored(mirror, random, asked):
+        for n, p in zip(neg, pos, strict=True):
+            if n.any() and p.any():
+                rate = 1 - height(running_shares(n), running_shares(p), 1 - recall)
+                alarms = np.log(p.sum() / unit * rate + 0.5)
+                logs.append(alarms - math.log(n.sum() / unit))
+    drawn = np.array(logs)
     least = 1 / (known_neg * fpr + 1) + (1 / (known_pos + 1) if random else 0.0)
     error = np.sqrt(np.maximum(drawn.var(axis=0), least))
     half = critical(np.abs(drawn - centre) / error, asked.level, asked.kind) * error
@@ -348,18 +338,16 @@ def _false_alarms(
         share = _share_interval(mirror, (1 + asked.level) / 2, asked.together)
     all_of_them = (1 - share) / share
     added = 0.5 * unit / n_pos
-    return np.minimum(np.exp(high) - added, all_of_them), np.maximum(
-        np.exp(low) - added, 0.0
-    )
+    most = np.minimum(np.exp(high) - added, all_of_them)
+    return most, np.maximum(np.exp(low) - added, 0.0)
 
 
 def _share_interval(mirror: Tally, level: float, together: Clusters | None) -> float:
     """Which share of positives is possible at least? Classes are exchanged here."""
     share = mirror.n_neg / (mirror.n_neg + mirror.n_pos)
     neg, pos, _ = mirror.squares
-    varies = (neg.sum() * (1 - share) ** 2 + pos.sum() * share**2) / (
-        mirror.n_neg + mirror.n_pos
-    ) ** 2
+    varies = neg.sum() * (1 - share) ** 2 + pos.sum() * share**2
+    varies /= (mirror.n_neg + mirror.n_pos) ** 2
     if together is not None:
         varies = max(varies, share_variance(together))
     known = share * (1 - share) / varies
@@ -386,14 +374,20 @@ def _by_clusters(asked: _BandRequest) -> tuple[Tally, Iterator[tuple[Array, Arra
 
 def _request(
     t: Tally,
+    cluster: Any,
+    curve: str,
+    methods: tuple[str, ...],
     kind: str,
     method: str,
     level: float,
     rng: Seed,
     replicates: int,
-    together: Clusters | None,
-    methods: tuple[str, ...] = ("bootstrap", "kolmogorov"),
-) -> _BandRequest:
+) -> tuple[Tally, _BandRequest]:
+    """Check what a band of a curve was asked for; give the cases that it is about."""
+    together = None if cluster is None else clusters(cluster, f"{curve}_band")
+    notes = _left_out(t, curve) if together is None else ()
+    t = t.labelled() if together is None else together.tally(0)
+    _cases.both_classes(t, f"{curve}_band")
     _options.choice(kind, ("simultaneous", "pointwise"), "kind")
     _options.choice(method, methods, "method")
     if method != "bootstrap":
@@ -408,7 +402,7 @@ def _request(
             f'method="bootstrap".'
         )
     level = _options.fraction(level, "level")
-    return _BandRequest(level, kind, method, rng, number, together)
+    return t, _BandRequest(level, kind, method, rng, number, together, notes)
 
 
 # rows beyond this are joined to neighbours before resampling: a change below 1/1000

@@ -21,7 +21,7 @@ from trueness.counts.weights import remark
 from trueness.ranking.auc_intervals import logit_ends, student_quantile
 from trueness.ranking.verification import AT_RANDOM, Imputed, impute, remarks
 
-_Four = tuple[Estimate, Estimate, Estimate, Estimate]
+_NAMES = ("recall", "specificity", "precision", "npv")
 
 
 @final
@@ -118,41 +118,32 @@ def rates(
     share = None if prevalence is None else _options.fraction(prevalence, "prevalence")
     _cases.both_classes(t, "rates")
     notes = remarks(t, unlabelled) + remark(t)
-    if t.weighted:
-        found, own = _weighted(t.labelled(), cut, level)
-    elif unlabelled == AT_RANDOM and t.n_unknown:
-        found, own = _at_random(impute(t), cut, level)
+    x = impute(t) if unlabelled == AT_RANDOM and t.n_unknown else None
+    if x is None:
+        found, own = _counted(t.labelled(), cut, level), t.prevalence
     else:
-        found, own = _counted(t.labelled(), cut, level)
+        found, own = _at_random(x, cut, level), x.n_pos / (x.n_pos + x.n_neg)
     if share is not None:
-        found = (*found[:2], *_carried(*found[:2], share, level))
-    names = ("recall", "specificity", "precision", "npv")
+        found, own = _carried(found[0], found[1], share, level), share
     recall, specificity, precision, npv = (
-        replace(e, name=name) for e, name in zip(found, names, strict=True)
+        replace(e, name=name) for e, name in zip(found, _NAMES, strict=True)
     )
     if share is None and sampling == "case-control":
         return Rates(cut, recall, specificity, None, None, math.nan, notes=notes)
-    own = own if share is None else share
     return Rates(cut, recall, specificity, precision, npv, own, notes=notes)
 
 
-def _counted(t: Tally, cut: float, level: float) -> tuple[_Four, float]:
+def _counted(t: Tally, cut: float, level: float) -> list[Estimate]:
     """Count: recall, specificity, precision, npv with Wilson's intervals."""
+    if t.weighted:  # the same shares, as at_threshold gives them
+        at = door("threshold.at_cut").at_threshold
+        found = at(t, cut, metrics=_NAMES, level=level).metrics
+        return [found[k] for k in _NAMES]
     above = t.score >= cut
     tp, fp = int(t.pos[above].sum()), int(t.neg[above].sum())
     fn, tn = t.n_pos - tp, t.n_neg - fp
     parts = ((tp, tp + fn), (tn, tn + fp), (tp, tp + fp), (tn, tn + fn))
-    one, two, three, four = (share_estimate(y, n, level) for y, n in parts)
-    return (one, two, three, four), t.prevalence
-
-
-def _weighted(t: Tally, cut: float, level: float) -> tuple[_Four, float]:
-    """Weigh: the same shares, as at_threshold gives them."""
-    at_cut = door("threshold.at_cut")
-    names = ("recall", "specificity", "precision", "npv")
-    found = at_cut.at_threshold(t, cut, metrics=names, level=level).metrics
-    one, two, three, four = (found[k] for k in names)
-    return (one, two, three, four), t.prevalence
+    return [share_estimate(y, n, level) for y, n in parts]
 
 
 def share_estimate(y: int, n: int, level: float) -> Estimate:
@@ -167,17 +158,16 @@ def share_estimate(y: int, n: int, level: float) -> Estimate:
 
 def _carried(
     recall: Estimate, specificity: Estimate, share: float, level: float
-) -> tuple[Estimate, Estimate]:
-    """Give precision and npv at a known prevalence, from the two rates.
+) -> list[Estimate]:
+    """Give precision and npv at a known prevalence too, from the two rates.
 
     The odds of precision are odds(prevalence) * recall / (1 - specificity): a product,
     so distances on the log scale are added as squares (variance estimates recovery).
     """
     odds = share / (1 - share)
-    return (
-        _quotient(recall, specificity, odds, level),
-        _quotient(specificity, recall, 1 / odds, level),
-    )
+    precision = _quotient(recall, specificity, odds, level)
+    npv = _quotient(specificity, recall, 1 / odds, level)
+    return [recall, specificity, precision, npv]
 
 
 def _quotient(hit: Estimate, rest: Estimate, odds: float, level: float) -> Estimate:
@@ -193,7 +183,7 @@ def _quotient(hit: Estimate, rest: Estimate, odds: float, level: float) -> Estim
     return Estimate(float(value), float(low), float(high), level, "mover")
 
 
-def _at_random(x: Imputed, cut: float, level: float) -> tuple[_Four, float]:
+def _at_random(x: Imputed, cut: float, level: float) -> list[Estimate]:
     """Give the rates of expected counts, with errors by influence values."""
     above = (x.tally.score >= cut).astype(np.float64)
     few = min(x.tally.n_pos, x.tally.n_neg)
@@ -207,9 +197,7 @@ def _at_random(x: Imputed, cut: float, level: float) -> tuple[_Four, float]:
         (hits, alarms, lambda a, b: (a * above, b * above)),
         (passes, misses, lambda a, b: (b * (1 - above), a * (1 - above))),
     ]
-    found = (_share_of(x, *whole, quantile, level) for whole in wholes)
-    one, two, three, four = found
-    return (one, two, three, four), x.n_pos / (x.n_pos + x.n_neg)
+    return [_share_of(x, *whole, quantile, level) for whole in wholes]
 
 
 def _share_of(

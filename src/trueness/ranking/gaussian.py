@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -228,6 +229,15 @@ def fit_binormal(t: Tally, *, level: float = 0.95) -> BinormalFit:
             stacklevel=2,
         )
     return _report(t, fit, level)
+
+
+def separation(auc: float) -> float:
+    """How far apart are two unit normals with this AUC?
+
+    >>> separation(0.5)
+    0.0
+    """
+    return math.sqrt(2) * NormalDist().inv_cdf(auc)
 
 
 def _overlapping(t: Tally, bins: int) -> None:

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, log_expit, logit, ndtr, ndtri, xlogy
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Floats
+from trueness._core.binomial import divergence
 from trueness._core.search import edge
 from trueness.counts.values import Tally
 
@@ -72,14 +73,6 @@ def _path(t: Tally, recall: Floats) -> tuple[Floats, Floats]:
     steps = np.linspace(0, 1, 100 + 4 * math.isqrt(int(t.n_pos)))
     between = np.setdiff1d(np.concatenate([steps, recall]) * t.n_pos, tp)
     return np.append(tp, between), np.append(fp, np.interp(between, tp, fp))
-
-
-def divergence(p: Array, q: Array) -> Floats:
-    """How much less likely is a share q than the share p that was seen, per case?"""
-    with np.errstate(divide="ignore"):
-        return np.asarray(
-            xlogy(p, p) + xlogy(1 - p, 1 - p) - xlogy(p, q) - xlogy(1 - p, 1 - q)
-        )
 
 
 def _end(share: Floats, left: Floats, side: int) -> Floats:

@@ -18,11 +18,11 @@ from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.counts.weights import remark
 from trueness.ranking.resampled_intervals import (
-    METHODS,
     Resampling,
     SkewedSpread,
     checked,
     from_changes,
+    jackknifed,
     resampled,
     skewed,
     unseen,
@@ -95,14 +95,12 @@ def average_precision(
     _options.sampling(sampling, prevalence, "average_precision")
     t = t.labelled()
     _cases.both_classes(t, "average_precision")
-    _options.choice(method, ("logit", *METHODS), "method")
     share = None if prevalence is None else _options.fraction(prevalence, "prevalence")
 
     def statistic(neg: Array, pos: Array) -> Floats:
         return _average_precisions(neg, pos, share)
 
-    way = "bca" if method == "logit" else method
-    asked = checked(statistic, way, level, rng, replicates)
+    asked = checked(statistic, method, level, rng, replicates)
     asked = asked._replace(stratified=prevalence is not None)
     if method == "logit":
         odds = 1.0 if share is None else (1 - share) / share * t.n_pos / t.n_neg
@@ -181,14 +179,8 @@ def _left_out(t: Tally, odds: float, *, fixed: bool) -> SkewedSpread:
         bias = float((n - 1) * (means[0] - value))
     powers, second = _changes(t, odds, odds * each, below, means, value)
     lost = (sizes - 1) / sizes if fixed else np.full(2, (n - 1) / n)
-    square, cube, fourth = powers.sum(axis=0)
-    if not square > 0:
-        return SkewedSpread(value, 0.0, bias, 0.0, 0.0, 1.0)
-    # the variance of a variance is that of squares: few large changes tell little
-    df = 2 / max(fourth / square**2 - 1 / n, 1e-9)
-    skew, curve = cube / (6 * square**1.5), second / (2 * square**1.5)
-    sd = math.sqrt(lost @ powers[:, 0])
-    return SkewedSpread(value, sd, bias, skew, curve, max(1.0, df))
+    variance = float(lost @ powers[:, 0])
+    return jackknifed(value, variance, bias, powers.sum(axis=0), second, float(n))
 
 
 def _whole_and_means(

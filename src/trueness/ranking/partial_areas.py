@@ -21,7 +21,6 @@ from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.counts.weights import remark
 from trueness.ranking.resampled_intervals import (
-    METHODS,
     Statistic,
     by_leaving_out,
     checked,
@@ -116,10 +115,8 @@ def partial_auc(
     t = t.labelled()
     _cases.both_classes(t, "partial_auc")
     method = "logit" if method is None else method
-    _options.choice(method, ("logit", *METHODS), "method")
     part, statistic = _area_inside(fpr, tpr, corrected)
-    way = "bca" if method == "logit" else method
-    asked = checked(statistic, way, level, rng, replicates)
+    asked = checked(statistic, method, level, rng, replicates)
     if not corrected:
         asked = asked._replace(highest=part.best)
     name = f"{method}, McClish" if corrected else method

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from trueness.counts.weights import left_out_spread, sizes, student_factor
 from trueness.ranking.auc_intervals import logit_ends, student_quantile
 
 Statistic = Callable[[Array, Array], Floats]
-METHODS = ("bca", "bootstrap", "normal")
+METHODS = ("logit", "bca", "bootstrap", "normal")
 # of weighted cases, up to this many rows are left out one by one
 _ROWS = 1000
 # the acceleration is a third moment: a few hundred bins give it well
@@ -167,16 +167,35 @@ def skewed(t: Tally, r: Resampling, s: SkewedSpread, name: str) -> Estimate:
     wide = r.highest - r.lowest
     if not s.sd > 1e-12 * wide or not r.lowest < s.value < r.highest:
         return unseen(t, r, s.value, name, s.sd)
-    place, bias, own = (x / wide for x in (s.value - r.lowest, s.bias, s.sd))
-    centre = min(max(place - bias, 1e-3 * place), 1 - 1e-3 * (1 - place))
-    bend = -0.5 * own * (1 - 2 * centre) / (centre * (1 - centre))  # of the logit
+    centre = _less_bias(r, s.value, s.bias)
+    # how much the logit itself bends
+    bend = -0.5 * s.sd / wide * (1 - 2 * centre) / (centre * (1 - centre))
     # beyond a half the expansion says nothing: few cases, and nearly all alike
     shift, skew = np.clip([s.a + s.c, 2 * s.a + s.c + bend], -0.5, 0.5)
     z = NormalDist().inv_cdf((1 + r.level) / 2)
-    quantile, sd = float(student_quantile(s.df, r.level)), math.hypot(own, bias)
-    low, _ = logit_ends(centre, sd, quantile * _stretch(-skew * z) - shift)
-    _, high = logit_ends(centre, sd, quantile * _stretch(skew * z) + shift)
-    low, high = (r.lowest + wide * end for end in (low, high))
+    quantile = float(student_quantile(s.df, r.level))
+    ends = quantile * _stretch(-skew * z) - shift, quantile * _stretch(skew * z) + shift
+    return _on_logit_scale(r, s, ends, name)
+
+
+def _less_bias(r: Resampling, value: float, bias: float) -> float:
+    """Where between the possible ends, 0 and 1, does the value less its bias lie?"""
+    place, bias = (x / (r.highest - r.lowest) for x in (value - r.lowest, bias))
+    return min(max(place - bias, 1e-3 * place), 1 - 1e-3 * (1 - place))
+
+
+def _on_logit_scale(
+    r: Resampling, s: SkewedSpread, quantiles: tuple[float, float], name: str
+) -> Estimate:
+    """Go so many errors down and up from the value less its bias.
+
+    The bias counts as an error too, since it is as uncertain as it is large.
+    """
+    wide = r.highest - r.lowest
+    centre, error = _less_bias(r, s.value, s.bias), math.hypot(s.sd, s.bias) / wide
+    low, high = (
+        r.lowest + wide * logit_ends(centre, error, quantiles[k])[k] for k in (0, 1)
+    )
     return _inside(r, s.value, low, high, name, s.sd)
 
 
@@ -209,21 +228,33 @@ def _lopsided(t: Tally, r: Resampling, change: Floats, number: Floats) -> Skewed
         mean = float(number[some] @ change[some]) / n
         d[some], lost[some] = change[some] - mean, (n - 1) / n
         bias -= (n - 1) * mean
-    square, cube, fourth = (float(number @ d**k) for k in (2, 3, 4))
-    value = r.value(t)
-    if not square > 0:
-        return SkewedSpread(value, 0.0, bias, 0.0, 0.0, 1.0)
-    # the variance of a variance is that of squares: few large changes tell little
-    df = 2 / max(fourth / square**2 - 1 / float(number.sum()), 1e-9)
+    powers = [float(number @ d**k) for k in (2, 3, 4)]
+    variance, n = float(lost * number @ d**2), float(number.sum())
     # the second derivative along the changes, from steps of half a standard error
-    step = 0.5 / math.sqrt(square)
+    step = 0.5 / math.sqrt(powers[0]) if powers[0] > 0 else 1.0
     pos, neg = (np.zeros(len(t)) for _ in range(2))
     pos[t.pos > 0], neg[t.neg > 0] = d[is_pos], d[~is_pos]
     ways = np.array([[-step], [0.0], [step]])
     below, at, above = r.statistic(t.neg * (1 + ways * neg), t.pos * (1 + ways * pos))
-    curve = float(below - 2 * at + above) / step**2 / (2 * square**1.5)
-    sd = math.sqrt(float(lost * number @ d**2))
-    return SkewedSpread(value, sd, bias, cube / (6 * square**1.5), curve, max(1.0, df))
+    second = float(below - 2 * at + above) / step**2
+    return jackknifed(r.value(t), variance, bias, powers, second, n)
+
+
+def jackknifed(
+    value: float, variance: float, bias: float, powers: Any, second: float, n: float
+) -> SkewedSpread:
+    """Give the spread of a value by what single cases change.
+
+    ``powers`` are the sums of powers 2, 3 and 4 of the changes of n cases, ``second``
+    the second derivative of the value in their direction.
+    """
+    square, cube, fourth = powers
+    if not square > 0:
+        return SkewedSpread(value, 0.0, bias, 0.0, 0.0, 1.0)
+    # the variance of a variance is that of squares: few large changes tell little
+    df = 2 / max(fourth / square**2 - 1 / n, 1e-9)
+    skew, curve = cube / (6 * square**1.5), second / (2 * square**1.5)
+    return SkewedSpread(value, math.sqrt(variance), bias, skew, curve, max(1.0, df))
 
 
 def from_changes(
@@ -232,22 +263,17 @@ def from_changes(
     """Carry what one case less changes to the logit scale, with Student's quantile.
 
     To first order the changes of all cases cancel; what is left of their sum is the
-    jackknife's bias with the sign turned (Quenouille 1956). It is taken off, and counts
-    as an error too, since it is as uncertain as it is large.
+    jackknife's bias with the sign turned (Quenouille 1956), which is taken off.
     """
-    value = r.value(t)
     known = np.isfinite(change)  # without its only case a class has no value
     change, number = change[known], number[known]
-    spread = left_out_spread(change, number)
-    sd, wide = math.sqrt(spread.variance), r.highest - r.lowest
-    if not sd > 1e-12 * wide or not r.lowest < value < r.highest:
+    variance, df = left_out_spread(change, number)
+    value, sd, bias = r.value(t), math.sqrt(variance), -float(number @ change)
+    if not sd > 1e-12 * (r.highest - r.lowest) or not r.lowest < value < r.highest:
         return unseen(t, r, value, name, sd)
-    quantile = float(student_quantile(max(spread.df, 1.0), r.level))
-    place, bias = (value - r.lowest) / wide, -float(number @ change) / wide
-    centre = min(max(place - bias, 1e-3 * place), 1 - 1e-3 * (1 - place))
-    ends = logit_ends(centre, math.hypot(sd / wide, bias), quantile)
-    low, high = (r.lowest + wide * e for e in ends)
-    return _inside(r, value, min(low, value), max(high, value), name, sd)
+    quantile = float(student_quantile(max(df, 1.0), r.level))
+    spread = SkewedSpread(value, sd, bias, 0.0, 0.0, df)
+    return _on_logit_scale(r, spread, (quantile, quantile), name)
 
 
 def unseen(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import NormalDist
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 
@@ -23,11 +23,13 @@ from trueness._core.records import Record
 from trueness._core.search import smallest
 from trueness.fermi.distribution import fermi_dirac
 from trueness.ranking.auc_intervals import (
+    AucSample,
     exponential_spread,
     pair_variance,
     score_ends,
     score_test,
 )
+from trueness.ranking.gaussian import separation
 
 
 @final
@@ -265,39 +267,30 @@ def _large(d: _Design, n: int, width: bool) -> Reach:
     # the spread follows the AUC of the sample as that of the exponential model does
     area = min(max(d.area, 1e-9), 1 - 1e-9)
     scale = np.maximum(*exponential_spread(a)) / max(exponential_spread(area))
-    return _answered(d, a, pos * scale, neg * scale, n_pos, n_neg, width)
+    return _answered(d, AucSample(a, pos * scale, neg * scale, n_pos, n_neg), width)
 
 
-def _answered(
-    d: _Design,
-    a: Array,
-    pos: Array,
-    neg: Array,
-    n_pos: Any,
-    n_neg: Any,
-    width: bool,
-) -> Reach:
+def _answered(d: _Design, seen: AucSample, width: bool) -> Reach:
     """Make the interval of many samples: mean half width, share without the null."""
     power = math.nan
     if d.method == "score" and not math.isnan(d.null):
         # the test alone: while a size is searched for nobody asks for the limits
-        power = float(np.mean(score_test(a, pos, neg, n_pos, n_neg, d.level)(d.null)))
+        power = float(np.mean(score_test(seen, d.level)(d.null)))
         if not width:
             return Reach(power, math.nan)
     ends_of = score_ends if d.method == "score" else _delong_ends
-    low, high = ends_of(a, pos, neg, n_pos, n_neg, d.level)
+    low, high = ends_of(seen, d.level)
     if d.method != "score" and not math.isnan(d.null):
         power = float(np.mean((d.null < low) | (d.null > high)))
     return Reach(power, float(np.mean(high - low)) / 2)
 
 
-def _delong_ends(
-    a: Array, pos: Array, neg: Array, n_pos: Any, n_neg: Any, level: float
-) -> tuple[Array, Array]:
+def _delong_ends(seen: AucSample, level: float) -> tuple[Array, Array]:
     """Give DeLong's limits, and the score interval where there is no spread."""
-    half = NormalDist().inv_cdf((1 + level) / 2) * np.sqrt(pos / n_pos + neg / n_neg)
-    low, high = np.maximum(a - half, 0.0), np.minimum(a + half, 1.0)
-    stand = score_ends(a, pos, neg, n_pos, n_neg, level)
+    error = np.sqrt(seen.pos_var / seen.n_pos + seen.neg_var / seen.n_neg)
+    half = NormalDist().inv_cdf((1 + level) / 2) * error
+    low, high = np.maximum(seen.auc - half, 0.0), np.minimum(seen.auc + half, 1.0)
+    stand = score_ends(seen, level)
     flat = ~(half > 0)
     return np.where(flat, stand[0], low), np.where(flat, stand[1], high)
 
@@ -310,12 +303,10 @@ def _small(d: _Design, n: int, width: bool) -> Reach:
         _placed(d, n, min(step, _SAMPLES - start), rng)
         for start in range(0, _SAMPLES, step)
     ]
-    a, pos, neg, n_pos, n_neg = (
-        np.concatenate(column) for column in zip(*parts, strict=True)
-    )
-    reach = _answered(d, a, pos, neg, n_pos, n_neg, width)
-    seen = a.size / _SAMPLES
-    return Reach(reach.power * seen, reach.half_width * seen + (1 - seen) / 2)
+    a, pos, neg, n_pos, n_neg = (np.concatenate(c) for c in zip(*parts, strict=True))
+    seen = AucSample(a, pos, neg, n_pos, n_neg)
+    reach, share = _answered(d, seen, width), a.size / _SAMPLES
+    return Reach(reach.power * share, reach.half_width * share + (1 - share) / 2)
 
 
 def _placed(
@@ -389,31 +380,17 @@ def _perfect_is_rare(d: _Design, n: int) -> bool:
     """
     if d.null in (0.0, 1.0):
         return True
-    from scipy.special import log_ndtr, ndtri
+    from scipy.special import log_ndtr
 
     n_pos, n_neg = split_cases(n, d.share)
     null = d.null if d.area > d.null else 1 - d.null
     # the highest negative at x, and all positives above it
     x = np.linspace(-9, 9, 2001)
-    shift = math.sqrt(2) * float(ndtri(null))
+    shift = separation(null)
     log = (n_neg - 1) * log_ndtr(x) + n_pos * log_ndtr(shift - x) - x * x / 2
     density = n_neg * np.exp(log) / math.sqrt(2 * math.pi)
     chance = float(density.sum() * (x[1] - x[0]))
     return chance <= (1 - d.level) / 2
-
-
-def _normal_scores(
-    rng: np.random.Generator, label: Array, area: float, share: float, n: int
-) -> Array:
-    from scipy.special import ndtri
-
-    return rng.normal(size=label.shape) + math.sqrt(2) * float(ndtri(area)) * label
-
-
-def _exponential_scores(
-    rng: np.random.Generator, label: Array, area: float, share: float, n: int
-) -> Array:
-    return rng.exponential(size=label.shape) * np.where(label, area / (1 - area), 1.0)
 
 
 def _fermi_scores(
@@ -458,8 +435,13 @@ SPREADS: dict[str, Spreads] = {
 VARIANCES: dict[str, Callable[[float, int, int], float]] = {
     name: partial(_variance, spread) for name, spread in SPREADS.items()
 }
+# scores of cases whose labels are given, at an AUC, a share of positives and a size
 DRAWS: dict[str, Callable[[np.random.Generator, Array, float, float, int], Array]] = {
-    "binormal": _normal_scores,
-    "hanley-mcneil": _exponential_scores,
+    "binormal": lambda rng, label, area, share, n: (
+        rng.normal(size=label.shape) + separation(area) * label
+    ),
+    "hanley-mcneil": lambda rng, label, area, share, n: (
+        rng.exponential(size=label.shape) * np.where(label, area / (1 - area), 1.0)
+    ),
     "fermi-dirac": _fermi_scores,
 }
