@@ -122,7 +122,7 @@ def exact_prevalence(repeats: int, n: int, seed: int) -> Iterator[Row]:
             patterns = read_patterns(votes(rng, n, phi, alpha, beta))
         except trueness.NotEnoughCases:
             continue
-        log_weight, (a, b, *_) = log_weights(
+        log_weight, ((a, b), *_) = log_weights(
             Independent(patterns, read_prior(None, patterns, ordered=True))
         )
         w = np.exp(log_weight - log_weight.max())

@@ -154,6 +154,17 @@ def test_every_model_delivers_the_draws_that_were_asked_for(name):
     assert post.diagnostics.ess_bulk.min() >= 500
 
 
+@pytest.mark.parametrize("name", ["none", "random effect", "easy and hard", "pairs"])
+def test_a_rule_that_flags_nothing_has_rates_under_every_model(name, rng):
+    votes = (rng.random((60, 3)) < 0.3).astype(float)
+    post = trueness.latent_class(panel_of(votes), dependence=name, draws=100)
+    rule = trueness.cost_rule(post, fp=1000, fn=1, prevalence=0.01)
+    assert rule.formula == "never"
+    both = rule.combination.sensitivity.value, rule.combination.specificity.value
+    assert both == (0.0, 1.0)
+    assert post.probability(np.empty((0, 3))).shape == (0,)
+
+
 def test_walkers_draw_from_the_posterior(monkeypatch):
     """The sampler of last resort agrees with importance sampling."""
     p = table("hiv_alvord1988")

@@ -86,7 +86,7 @@ def test_order_mass_against_a_finite_sum():
 
 def exact_moments(m):
     """Posterior mean of prevalence and accuracies from the sum over latent counts."""
-    log_weight, (a, b, c, d, e, f) = _enumeration.log_weights(m)
+    log_weight, ((a, b), (c, d), (e, f)) = _enumeration.log_weights(m)
     w = np.exp(log_weight - log_weight.max())
     w /= w.sum()
     if not m.prior.ordered:
@@ -160,6 +160,22 @@ SWINE_FLU = {
     "specificity[NPA_C1]": (0.8756, 0.0771),
     "specificity[NS_C2]": (0.9330, 0.0513),
 }
+
+
+def test_the_paper_s_chain_does_not_stick_where_votes_contradict_the_order():
+    # A says the opposite of B and C: from most starts a draw of both rates in the wrong
+    # order is all but certain, and a chain that then stays put never gets away
+    votes = [[1, 0, 0], [0, 1, 1], [1, 1, 1], [0, 0, 0]]
+    p = trueness.Panel(["A", "B", "C"], votes, unknown=[40, 50, 3, 4])
+    chain, exact = (
+        trueness.latent_class(p, method=m, draws=500, dependence="none")
+        for m in ("gibbs", "exact")
+    )
+    assert chain.diagnostics.converged
+    for name, e in exact.estimates.items():
+        found = chain.estimates[name]
+        assert found.value == pytest.approx(e.value, abs=0.02)
+        assert [found.low, found.high] == pytest.approx([e.low, e.high], abs=0.05)
 
 
 @pytest.mark.parametrize("method", ["exact", "importance", "gibbs"])

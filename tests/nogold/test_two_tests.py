@@ -23,7 +23,7 @@ def model(count, prior=None):
 
 def exact(m):
     """Posterior means and evidence by the sum over all latent counts."""
-    log_weight, (a, b, c, d, e, f) = _enumeration.log_weights(m)
+    log_weight, ((a, b), (c, d), (e, f)) = _enumeration.log_weights(m)
     top = log_weight.max()
     w = np.exp(log_weight - top)
     share = order_mass(c, d, e, f)

@@ -15,7 +15,7 @@ from typing import Any, final
 import numpy as np
 
 from trueness._core.arrays import Floats
-from trueness.nogold.model import Patterns, Prior, order_mass
+from trueness.nogold.model import Patterns, Prior, parameter_labels
 
 Rng = np.random.Generator
 SHARED = ("sensitivity", "specificity")  # what a copy has of its original
@@ -52,6 +52,12 @@ class Copied:
     def extra(self) -> int:
         """How many parameters besides prevalences and accuracies?"""
         return int(self.inner.extra)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Give the name of every parameter."""
+        more = self.inner.labels[len(parameter_labels(self.inner.patterns)) :]
+        return (*parameter_labels(self.patterns), *more)
 
     def natural(self, theta: Floats) -> dict[str, Floats]:
         """Give all parameters."""
@@ -119,14 +125,9 @@ def without_copies(
     if len(kept) == len(first) or len(kept) < 2 or told_apart:
         return None
     names = tuple(patterns.names[k] for k in kept)
-    rows = patterns.rows[:, kept]
-    fewer = Patterns(
-        names, patterns.populations, rows, patterns.unknown, patterns.pos, patterns.neg
-    )
+    fewer = replace(patterns, names=names, rows=patterns.rows[:, kept])
     sens, spec = prior.sensitivity[kept], prior.specificity[kept]
-    mass = order_mass(sens[:, 0], sens[:, 1], spec[:, 1], spec[:, 0])
-    log_mass = float(np.log(mass).sum()) if prior.ordered else 0.0
-    small = replace(prior, sensitivity=sens, specificity=spec, log_mass=log_mass)
+    small = replace(prior, sensitivity=sens, specificity=spec)
     return fewer, small, tuple(kept.index(j) for j in first)
 
 

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,20 +35,20 @@ from trueness.nogold.difficulty import Difficulty
 from trueness.nogold.identifiability import constant_votes, remarks
 from trueness.nogold.model import (
     Independent,
-    parameter_labels,
+    by_name,
     read_patterns,
     read_prior,
 )
-from trueness.nogold.posterior import LatentPosterior, estimate
+from trueness.nogold.posterior import PARAMETERS, LatentPosterior, estimate
 from trueness.nogold.predictive import left_out, pointwise, spread
 from trueness.nogold.random_effect import RandomEffect
 from trueness.nogold.sampling import enumeration as _enumeration
 from trueness.nogold.sampling.strategy import (
     Diagnostics,
     diagnose,
+    diagnose_sample,
     natural,
     sample,
-    weighted_diagnostics,
 )
 from trueness.nogold.shared_errors import (
     DOUBT,
@@ -61,6 +61,16 @@ from trueness.nogold.shared_errors import (
 
 CANDIDATE = 500  # draws of a model that is only compared
 METHODS = ("auto", "importance", "gibbs", "exact")
+
+
+class Sampling(NamedTuple):
+    """How is a posterior to be sampled and told?"""
+
+    method: str
+    draws: int  # effective ones, of every parameter
+    chains: int
+    level: float
+    rng: np.random.Generator
 
 
 @of_panel(weights="Its likelihood is that of independent cases.")
@@ -156,27 +166,27 @@ def latent_class(
     """
     patterns = read_patterns(panel)
     _votes.not_too_many(int(patterns.total.sum()))
-    draws = _options.whole_number(draws, "draws", at_least=100)
-    chains = _options.whole_number(chains, "chains", at_least=2)
-    level = _options.fraction(level, "level")
-    _options.choice(method, METHODS, "method")
+    how = Sampling(
+        _options.choice(method, METHODS, "method"),
+        _options.whole_number(draws, "draws", at_least=100),
+        _options.whole_number(chains, "chains", at_least=2),
+        _options.fraction(level, "level"),
+        _options.generator(rng),
+    )
     if method == "exact":
         _votes.few_terms(_enumeration.terms(patterns), _enumeration.MANY)
     _options.choice(dependence, DEPENDENCE, "dependence")
-    rng = _options.generator(rng)
     full = read_prior(prior, patterns, ordered)
     base = Independent(patterns, full)
     if dependence == "labels":
         _votes.labels_of_both(patterns, _labels.LEAST)
-        return from_labels(base, draws, chains, level, rng)
+        return from_labels(base, how)
     if dependence != "auto":
-        model = with_dependence(base, dependence)
-        return posterior(model, method, draws, chains, level, rng)
+        return posterior(with_dependence(base, dependence), how)
     fewer = without_copies(patterns, base.prior)
     if fewer is not None:
         base = Independent(*fewer[:2])
-    post = posterior(base, method, draws, chains, level, rng)
-    post = _checked(post, method, draws, chains, free=prior is None, rng=rng)
+    post = _checked(posterior(base, how), how, free=prior is None)
     note, alone = copies_note(patterns), not isinstance(post.model, _labels.FromLabels)
     if fewer is not None:
         post = _with_copies(post, Copied(patterns, full, post.model, fewer[2]))
@@ -197,22 +207,14 @@ def _with_copies(post: LatentPosterior, model: Copied) -> LatentPosterior:
     """Write down also the classifiers that were counted once, with their originals."""
     d, at = post.diagnostics, model.places()
     each = {k: getattr(d, k)[at] for k in ("r_hat", "ess_bulk", "ess_tail", "mcse")}
-    names = model.patterns.names
-    more = post.diagnostics.parameter[len(parameter_labels(post.model.patterns)) :]
-    labels = np.array([*parameter_labels(model.patterns), *more])
+    known = list(post.estimates.values())
+    _, sens, spec = by_name(model.patterns, [known[i] for i in at if i < len(known)])
     before = post.independent
-    sens, spec = (
-        MappingProxyType(
-            {n: of[post.names[i]] for n, i in zip(names, model.source, strict=True)}
-        )
-        for of in (post.sensitivity, post.specificity)
-    )
     return replace(
         post,
         sensitivity=sens,
         specificity=spec,
-        diagnostics=replace(d, parameter=labels, **each),
-        _names=names,
+        diagnostics=replace(d, parameter=np.array(model.labels), **each),
         _chains=MappingProxyType(model.expanded(post.chains)),
         _model=model,
         _independent=None
@@ -221,15 +223,7 @@ def _with_copies(post: LatentPosterior, model: Copied) -> LatentPosterior:
     )
 
 
-def _checked(
-    post: LatentPosterior,
-    method: str,
-    draws: int,
-    chains: int,
-    *,
-    free: bool,
-    rng: np.random.Generator,
-) -> LatentPosterior:
+def _checked(post: LatentPosterior, how: Sampling, *, free: bool) -> LatentPosterior:
     """Test the assumption of independent errors; where it fails, fit without it.
 
     With labels of both classes they are asked, since no model of errors is safe; they
@@ -237,12 +231,12 @@ def _checked(
     votes best. A test that is silent proves nothing with few cases: where shared errors
     explain the votes as well, the answer says so.
     """
-    found = check(post.model, post.flat, rng)
+    found = check(post.model, post.flat, how.rng)
     labelled = free and _labels.possible(post.model.patterns)
     quiet = found.seen and not found.note
     doubt = undecided(post.model, post.flat, found.p_value) if quiet else ""
     if labelled and (doubt or not found.p_value > DOUBT):
-        other = from_labels(post.model, draws, chains, post.level, rng)
+        other = from_labels(post.model, how)
         note = by_labels_note(found, post, other)
         return replace(other, notes=(*other.notes, note), _independent=post)
     note = found.note or doubt
@@ -250,38 +244,33 @@ def _checked(
         return post
     if doubt:
         return replace(post, identified=False, notes=(*post.notes, doubt))
-    # several populations with common accuracies are an assumption of their own
-    unsure = found.seen or len(post.populations) == 1
     if not found.seen:
+        # several populations with common accuracies are an assumption of their own
+        unsure = len(post.populations) == 1
         return replace(post, identified=not unsure, notes=(*post.notes, found.note))
-    return _predicting_best(post, found, method, draws, chains, rng)
+    return _predicting_best(post, found, how)
 
 
 def _predicting_best(
-    post: LatentPosterior,
-    found: SharedErrors,
-    method: str,
-    draws: int,
-    chains: int,
-    rng: np.random.Generator,
+    post: LatentPosterior, found: SharedErrors, how: Sampling
 ) -> LatentPosterior:
     """Fit the models with dependence, and report the one that predicts best."""
-    method = method if method in ("auto", "importance") else "auto"
-    few = min(draws, CANDIDATE)
+    method = how.method if how.method in ("auto", "importance") else "auto"
+    how = how._replace(method=method)
+    few = how._replace(draws=min(how.draws, CANDIDATE))
     tried = {"none": post}
     with warnings.catch_warnings():
         # a candidate is only compared; the one that is reported warns for itself
         warnings.simplefilter("ignore", NotConverged)
         for word in MODELS:
-            model = with_dependence(post.model, word)
-            tried[word] = posterior(model, method, few, chains, post.level, rng)
+            tried[word] = posterior(with_dependence(post.model, word), few)
     fit = {w: pointwise(p.model, p.flat, p.populations) for w, p in tried.items()}
     each = {w: left_out(log_p) for w, (log_p, _, _) in fit.items()}
     count = fit["none"][1]
     best = max(each, key=lambda w: float(each[w] @ count))
     chosen = tried[best]
-    if best != "none" and few < draws:
-        chosen = posterior(chosen.model, method, draws, chains, post.level, rng)
+    if best != "none" and few != how:
+        chosen = posterior(chosen.model, how)
     gain = each[best] - each["none"]
     total = float(gain @ count)
     note = chosen_note(found, best, total, spread(gain, count), tried, chosen)
@@ -290,69 +279,49 @@ def _predicting_best(
     )
 
 
-def from_labels(
-    base: Independent, draws: int, chains: int, level: float, rng: np.random.Generator
-) -> LatentPosterior:
+def from_labels(base: Independent, how: Sampling) -> LatentPosterior:
     """Take rate and accuracies from the labels, with errors of any kind."""
     model = _labels.FromLabels(base.patterns, base.prior)
-    steps = -(-int(2 * draws + 200) // chains)
-    flat, worth = model.draws(chains * steps, rng)
-    by_chain = {k: v.reshape(chains, steps, -1) for k, v in flat.items()}
-    columns = np.concatenate(list(by_chain.values()), axis=2)
-    found = weighted_diagnostics(columns, model.labels, worth, draws)
+    steps = -(-int(2 * how.draws + 200) // how.chains)
+    flat, worth = model.draws(how.chains * steps, how.rng)
+    by_chain, columns = _by_chain(flat, how.chains)
+    found = diagnose(columns, model.labels, how.draws, "importance", worth=worth)
     notes = constant_votes(model.patterns)
-    return _written(model, by_chain, flat, found, (True, tuple(notes)), level)
+    return _written(model, by_chain, found, (True, tuple(notes)), how.level)
 
 
-def posterior(
-    model: Any,
-    method: str,
-    draws: int,
-    chains: int,
-    level: float,
-    rng: np.random.Generator,
-) -> LatentPosterior:
+def posterior(model: Any, how: Sampling) -> LatentPosterior:
     """Sample a model and write down what was found."""
-    found = sample(model, method, draws, chains, rng)
-    c, steps, d = found.theta.shape
-    flat = natural(model, found.theta.reshape(-1, d))
-    by_chain = {k: v.reshape(c, steps, -1) for k, v in flat.items()}
-    columns = np.concatenate(list(by_chain.values()), axis=2)
-    diagnostics = diagnose(found, model, columns, model.labels, draws)
+    found = sample(model, how.method, how.draws, how.chains, how.rng)
+    flat = natural(model, found.theta.reshape(-1, found.theta.shape[2]))
+    by_chain, columns = _by_chain(flat, len(found.theta))
+    diagnostics = diagnose_sample(found, model, columns, how.draws)
     if not diagnostics.converged:
         warnings.warn(f"latent_class: {diagnostics.message}.", NotConverged, 3)
-    return _written(
-        model, by_chain, flat, diagnostics, remarks(model, flat, rng), level
-    )
+    said = remarks(model, flat, how.rng)
+    return _written(model, by_chain, diagnostics, said, how.level)
+
+
+def _by_chain(flat: dict[str, Floats], chains: int) -> tuple[dict[str, Floats], Floats]:
+    """Give the draws of each chain, (chains, steps, size), also all side by side."""
+    out = {k: v.reshape(chains, -1, v.shape[1]) for k, v in flat.items()}
+    return out, np.concatenate(list(out.values()), axis=2)
 
 
 def _written(
     model: Any,
     by_chain: dict[str, Floats],
-    flat: dict[str, Floats],
     diagnostics: Diagnostics,
     said: tuple[bool, tuple[str, ...]],
     level: float,
 ) -> LatentPosterior:
     """Summarise draws."""
-    patterns = model.patterns
-    phi, sens, spec = (
-        {n: estimate(flat[word][:, i], level) for i, n in enumerate(names)}
-        for word, names in (
-            ("prevalence", patterns.populations),
-            ("sensitivity", patterns.names),
-            ("specificity", patterns.names),
-        )
-    )
-    single = len(patterns.populations) == 1
+    parts = [by_chain[word].reshape(-1, by_chain[word].shape[2]) for word in PARAMETERS]
+    each = [estimate(column, level) for part in parts for column in part.T]
     return LatentPosterior(
-        phi[patterns.populations[0]] if single else MappingProxyType(phi),
-        MappingProxyType(sens),
-        MappingProxyType(spec),
+        *by_name(model.patterns, each),
         *said,
         diagnostics,
-        patterns.names,
-        patterns.populations,
         MappingProxyType(by_chain),
         level,
         model,

@@ -12,7 +12,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, final
 
 import numpy as np
@@ -25,11 +24,18 @@ from trueness._core.numbers import p_is
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_panel
 from trueness.nogold.identifiability import degrees_of_freedom
-from trueness.nogold.model import Independent, Patterns, read_patterns, read_prior
+from trueness.nogold.model import (
+    Independent,
+    Patterns,
+    Rates,
+    by_name,
+    read_patterns,
+    read_prior,
+)
 from trueness.nogold.profile import LIMIT, climb, gradient, intervals
-from trueness.nogold.sampling.gibbs import latent_share
 
 STARTS, STEPS = 40, 200
+TINY = 1e-9  # of a case, added to each side of a share that may have none
 # logits at which a parameter is said to lie on the edge, where there is no error
 EDGE = 12.0
 SIZE = 0.05  # of the test of the fit
@@ -111,20 +117,19 @@ def latent_maximum(
     error = _errors(model, theta) if identified else np.full(theta.size, np.nan)
     value = float(model.log_likelihood(theta[None])[0])
     ends = intervals(model, theta, error, level)
-    phi, sens, spec = _estimates(patterns, theta, error, ends, level)
+    # of a model that fits any table only rounding is left, on either side of 0
+    deviance = max(2 * (_saturated(patterns) - value), 0.0)
+    notes = _remarks(model, theta, error, identified) + _fit(
+        deviance, free - parameters
+    )
     return LatentMaximum(
-        phi,
-        sens,
-        spec,
+        *_estimates(patterns, theta, error, ends, level),
         value,
-        2 * (_saturated(patterns) - value),
+        deviance,
         max(free - parameters, 0),
         identified,
         converged,
-        (
-            *_remarks(model, theta, error, identified),
-            *_fit(2 * (_saturated(patterns) - value), free - parameters),
-        ),
+        notes,
     )
 
 
@@ -162,7 +167,7 @@ def _fit(deviance: float, free: int) -> tuple[str, ...]:
             "Errors are assumed to be independent, and these votes cannot show whether "
             f"they are; {instead}.",
         )
-    p = float(chdtrc(free, max(deviance, 0.0)))
+    p = float(chdtrc(free, deviance))
     if p > SIZE:
         return ()
     return (
@@ -179,23 +184,20 @@ def highest(model: Independent, rng: np.random.Generator) -> tuple[Floats, bool]
 
 def _climb(model: Independent, theta: Floats) -> Floats:
     """Take EM steps from all starts at once; give the highest end."""
-    patterns = model.patterns
-    seen = patterns.ones + patterns.zeros
-    tiny = 1e-9
     for _ in range(STEPS):
-        share = latent_share(model, theta)
-        pos = patterns.unknown * share + patterns.pos
-        neg = patterns.unknown * (1 - share) + patterns.neg
-        in_pos, in_neg = pos.sum(axis=1), neg.sum(axis=1)
-        parts = (
-            (pos.sum(axis=2), (pos + neg).sum(axis=2)),
-            (in_pos @ patterns.ones, in_pos @ seen),
-            (in_neg @ patterns.ones, in_neg @ seen),
-        )
-        rate = np.hstack([(yes + tiny) / (all_ + 2 * tiny) for yes, all_ in parts])
-        rate = np.clip(rate, 1e-7, 1 - 1e-7)
-        theta = np.log(rate) - np.log1p(-rate)
+        theta = em_step(model, theta, 1e-7)
     return np.asarray(theta[model.log_likelihood(theta).argmax()])
+
+
+def em_step(model: Independent, theta: Floats, edge: float) -> Floats:
+    """Share out the cases by their expected class, and take the shares of votes.
+
+    No rate is nearer to 0 or 1 than ``edge``.
+    """
+    hidden = model.patterns.unknown * model.latent_share(theta)
+    yes, no = model.patterns.completed(hidden)
+    share = ((y + TINY) / (y + n + 2 * TINY) for y, n in zip(yes, no, strict=True))
+    return model.coordinates(Rates(*(np.clip(s, edge, 1 - edge) for s in share)))
 
 
 def _upright(theta: Floats, model: Independent) -> Floats:
@@ -231,16 +233,13 @@ def _errors(model: Independent, theta: Floats) -> Floats:
 def _saturated(patterns: Patterns) -> float:
     """Give the log likelihood of the table itself, by population and tests run."""
     total = 0.0
-    seen = (~np.isnan(patterns.rows)).astype(int)
     for s in range(len(patterns.populations)):
-        for design in np.unique(seen, axis=0):
-            at = (seen == design).all(axis=1)
+        for design in np.unique(patterns.design):
+            at = patterns.design == design
             labelled = [patterns.pos[s, at], patterns.neg[s, at]]
             for count in (patterns.unknown[s, at], np.concatenate(labelled)):
                 some = count[count > 0]
-                total += (
-                    float((some * np.log(some / some.sum())).sum()) if some.size else 0
-                )
+                total += float((some * np.log(some / some.sum())).sum())
     return total
 
 
@@ -250,9 +249,9 @@ def _estimates(
     error: Floats,
     ends: tuple[Floats, Floats],
     level: float,
-) -> Any:
-    s, k = len(patterns.populations), len(patterns.names)
-    turn = np.r_[np.ones(s + k), -np.ones(k)]  # specificity is 1 - beta
+) -> tuple[Any, Mapping[str, Estimate], Mapping[str, Estimate]]:
+    turn = np.ones(theta.size)
+    turn[-len(patterns.names) :] = -1  # specificity is 1 - beta
     value = expit(turn * theta)
     low, high = np.sort([expit(turn * end) for end in ends], axis=0)
     sd = value * (1 - value) * error
@@ -260,9 +259,4 @@ def _estimates(
         Estimate(float(v), float(lo), float(hi), level, "profile likelihood", float(e))
         for v, lo, hi, e in zip(value, low, high, sd, strict=True)
     ]
-    phi = dict(zip(patterns.populations, each[:s], strict=True))
-    return (
-        each[0] if s == 1 else MappingProxyType(phi),
-        MappingProxyType(dict(zip(patterns.names, each[s : s + k], strict=True))),
-        MappingProxyType(dict(zip(patterns.names, each[s + k :], strict=True))),
-    )
+    return by_name(patterns, each)

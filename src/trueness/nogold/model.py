@@ -20,9 +20,10 @@ triangle alpha >= beta unbounded, so no draw is ever wasted outside of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -37,13 +38,28 @@ from trueness.nogold.sampling.products import product
 Rng = np.random.Generator
 # the smallest share of a prior that the order constraint may leave
 LEAST_ORDERED = 1e-6
-EDGE = 1e-300
+# probabilities nearest to 0 and 1 that have a logarithm of their own
+EDGE, BELOW_ONE = 1e-300, 1 - 2**-53
+
+
+class Rates(NamedTuple):
+    """The parameters, or a count for each of them, one row a draw.
+
+    With counts of all latent positives at hand each is a share, of cases or of votes.
+    """
+
+    phi: Floats  # (n, S) of positives among the cases
+    alpha: Floats  # (n, K) of votes for "positive" among positives
+    beta: Floats  # (n, K) the same among negatives
 
 
 @final
 @dataclass(frozen=True)
 class Patterns:
-    """How many cases of each population showed each pattern of votes?"""
+    """How many cases of each population showed each pattern of votes?
+
+    The counts may have another axis before these two: so many tables at once.
+    """
 
     names: tuple[str, ...]
     populations: tuple[str, ...]
@@ -62,10 +78,29 @@ class Patterns:
         """Where is the vote 0?"""
         return np.asarray(self.rows == 0, dtype=np.float64)
 
+    @cached_property
+    def design(self) -> Array:
+        """Which set of tests was run? The sets are numbered, (m,)."""
+        seen = ~np.isnan(self.rows)
+        return np.unique(seen, axis=0, return_inverse=True)[1].ravel()
+
     @property
     def total(self) -> Floats:
         """How many cases, labelled or not?"""
         return self.unknown + self.pos + self.neg
+
+    def completed(self, hidden: Array) -> tuple[Rates, Rates]:
+        """Count what speaks for and against each parameter, if so many are positive.
+
+        ``hidden`` (n, S, m) is how many of the cases without a label are.
+        """
+        pos, neg = hidden + self.pos, self.unknown - hidden + self.neg
+        in_pos, in_neg = pos.sum(axis=1), neg.sum(axis=1)
+        yes, no = (
+            (product(in_pos, vote), product(in_neg, vote))
+            for vote in (self.ones, self.zeros)
+        )
+        return Rates(pos.sum(axis=2), *yes), Rates(neg.sum(axis=2), *no)
 
 
 def read_patterns(data: Any) -> Patterns:
@@ -88,6 +123,9 @@ def pattern_key(row: Floats) -> bytes:
     return np.nan_to_num(row, nan=2.0).astype(np.int8).tobytes()
 
 
+Betas = tuple[Floats, ...]  # of phi, alpha and beta: a and b, (2, ...) each
+
+
 @final
 @dataclass(frozen=True)
 class Prior:
@@ -97,7 +135,44 @@ class Prior:
     sensitivity: Floats  # (K, 2)
     specificity: Floats  # (K, 2)
     ordered: bool
-    log_mass: float  # log of the share of the prior with alpha >= beta
+
+    @property
+    def betas(self) -> Betas:
+        """Give a and b; those of beta = 1 - specificity in the other order."""
+        return self.prevalence.T, self.sensitivity.T, self.specificity.T[::-1]
+
+    @cached_property
+    def in_order(self) -> Floats:
+        """Which share of each classifier's prior has alpha >= beta?"""
+        _, alpha, beta = self.betas
+        return order_mass(*alpha, *beta)
+
+    @cached_property
+    def log_mass(self) -> float:
+        """Give the log of the share of the prior that the order constraint leaves."""
+        return float(np.log(self.in_order).sum()) if self.ordered else 0.0
+
+    def updated(self, yes: Rates, no: Rates) -> Betas:
+        """Give the posterior, when all labels are known: Beta(a + yes, b + no)."""
+        return tuple(
+            np.stack([a + y, b + n])
+            for (a, b), y, n in zip(self.betas, yes, no, strict=True)
+        )
+
+
+def draw_rates(betas: Betas, ordered: bool, rng: Rng) -> Rates:
+    """Draw all parameters from Beta distributions, on the triangle if ordered."""
+    phi, alpha, beta = betas
+    first = np.asarray(rng.beta(*phi))
+    return Rates(first, *_pairs(*alpha, *beta, ordered=ordered, rng=rng))
+
+
+def _pairs(
+    a: Floats, b: Floats, c: Floats, d: Floats, *, ordered: bool, rng: Rng
+) -> tuple[Floats, Floats]:
+    if ordered:
+        return ordered_betas(a, b, c, d, rng=rng)
+    return rng.beta(a, b), rng.beta(c, d)
 
 
 def read_prior(given: Any, patterns: Patterns, ordered: bool) -> Prior:
@@ -111,12 +186,10 @@ def read_prior(given: Any, patterns: Patterns, ordered: bool) -> Prior:
             ("specificity", patterns.names),
         )
     )
-    mass = order_mass(sens[:, 0], sens[:, 1], spec[:, 1], spec[:, 0])
+    prior = Prior(phi, sens, spec, ordered)
     if ordered:
-        _votes.possible_order(mass, patterns.names, LEAST_ORDERED)
-    return Prior(
-        phi, sens, spec, ordered, float(np.log(mass).sum()) if ordered else 0.0
-    )
+        _votes.possible_order(prior.in_order, patterns.names, LEAST_ORDERED)
+    return prior
 
 
 def order_mass(a: Array, b: Array, c: Array, d: Array) -> Floats:
@@ -228,24 +301,38 @@ class Independent:
 
     def log_prior_of(self, x: Logs) -> Floats:
         """Give the density of the prior in these coordinates, at given logarithms."""
-        p, a, b = self.prior.prevalence, self.prior.sensitivity, self.prior.specificity
+        phi, alpha, beta = self.prior.betas
         out = x.log_slope(self.prior.ordered) - self.prior.log_mass
-        out += _log_beta(x.phi, x.not_phi, p) + _log_beta(x.alpha, x.not_alpha, a)
-        return np.asarray(out + _log_beta(x.not_beta, x.beta, b))
+        out += _log_beta(x.phi, x.not_phi, phi) + _log_beta(x.alpha, x.not_alpha, alpha)
+        return np.asarray(out + _log_beta(x.beta, x.not_beta, beta))
 
     def prior_draws(self, n: int, rng: Rng) -> Floats:
         """Draw coordinates from the prior."""
-        p = self.prior
-        phi = rng.beta(p.prevalence[:, 0], p.prevalence[:, 1], (n, len(p.prevalence)))
-        alpha, beta = np.empty((2, n, len(p.sensitivity)))
-        for k, (sens, spec) in enumerate(
-            zip(p.sensitivity, p.specificity, strict=True)
-        ):
-            alpha[:, k], beta[:, k] = _ordered_pairs(sens, spec, n, rng, p.ordered)
-        if p.ordered:
-            beta = beta / alpha
-        value = np.clip(np.hstack([phi, alpha, beta]), EDGE, 1 - 2**-53)
+        (a, b), *pair = self.prior.betas
+        phi = rng.beta(a, b, (n, a.size))
+        alpha, beta = np.empty((2, n, len(self.patterns.names)))
+        for k, each in enumerate(np.vstack(pair).T):
+            each = np.repeat(each[:, None], n, axis=1)
+            drawn = _pairs(*each, ordered=self.prior.ordered, rng=rng)
+            alpha[:, k], beta[:, k] = drawn
+        return self.coordinates(Rates(phi, alpha, beta))
+
+    def coordinates(self, rates: Rates) -> Floats:
+        """Turn parameters into coordinates."""
+        phi, alpha, beta = (np.clip(r, EDGE, BELOW_ONE) for r in rates)
+        last = beta / alpha if self.prior.ordered else beta
+        value = np.clip(np.hstack([phi, alpha, last]), EDGE, BELOW_ONE)
         return np.asarray(np.log(value) - np.log1p(-value))
+
+    def rates(self, theta: Floats) -> Rates:
+        """Turn coordinates into parameters."""
+        x = self.logs(theta)
+        return Rates(np.exp(x.phi), np.exp(x.alpha), np.exp(x.beta))
+
+    def latent_share(self, theta: Floats) -> Floats:
+        """How likely is a case of each population and pattern positive? (n, S, m)"""
+        odds = self.log_odds(self.logs(theta))
+        return np.asarray(expit(self.split(theta)[0][:, :, None] + odds[:, None, :]))
 
     def log_odds(self, x: Logs) -> Floats:
         """How much likelier is each pattern in positives than in negatives, log A / B?
@@ -306,7 +393,7 @@ class Independent:
         total = np.zeros(len(rows))
         n = len(flat["sensitivity"])
         for b in blocks(n, max(1, 2**22 // max(len(rows), 1))):
-            x = {k: np.clip(v[b], EDGE, 1 - 2**-53) for k, v in flat.items()}
+            x = {k: np.clip(v[b], EDGE, BELOW_ONE) for k, v in flat.items()}
             alpha, beta = x["sensitivity"], 1 - x["specificity"]
             share = x["prevalence"][:, s] if phi is None else np.full(len(alpha), phi)
             odds = (np.log(share) - np.log1p(-share))[:, None]
@@ -340,20 +427,29 @@ def parameter_labels(patterns: Patterns) -> tuple[str, ...]:
     )
 
 
+def by_name(
+    patterns: Patterns, each: Sequence[Any]
+) -> tuple[Any, Mapping[str, Any], Mapping[str, Any]]:
+    """Give what there is of each parameter by population, and by classifier twice.
+
+    A single population has no name: what there is of it is given as it is.
+    """
+    s, k = len(patterns.populations), len(patterns.names)
+    phi, sens, spec = (
+        MappingProxyType(dict(zip(names, part, strict=True)))
+        for names, part in (
+            (patterns.populations, each[:s]),
+            (patterns.names, each[s : s + k]),
+            (patterns.names, each[s + k :]),
+        )
+    )
+    return each[0] if s == 1 else phi, sens, spec
+
+
 def _log_beta(log_p: Floats, log_q: Floats, ab: Floats) -> Floats:
     """Sum the log densities of Beta(a, b) at p = 1 - q."""
-    out = product(log_p, ab[:, 0] - 1) + product(log_q, ab[:, 1] - 1)
-    return np.asarray(out - betaln(ab[:, 0], ab[:, 1]).sum())
-
-
-def _ordered_pairs(
-    sens: Floats, spec: Floats, n: int, rng: Rng, ordered: bool
-) -> tuple[Floats, Floats]:
-    """Draw (alpha, beta) from Beta times Beta, on the triangle if ordered."""
-    (a, b), (d, c) = sens, spec
-    if ordered:
-        return ordered_betas(*(np.full(n, v) for v in (a, b, c, d)), rng=rng)
-    return rng.beta(a, b, n), rng.beta(c, d, n)
+    out = product(log_p, ab[0] - 1) + product(log_q, ab[1] - 1)
+    return np.asarray(out - betaln(*ab).sum())
 
 
 def mixture_log_likelihood(

@@ -20,15 +20,21 @@ empty patterns, chi-square with two degrees of freedom is too optimistic.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit
 
 from trueness._core.arrays import Array, Floats, blocks
-from trueness.nogold.maximum import highest
-from trueness.nogold.model import Independent, Patterns, pattern_key, read_prior
+from trueness.nogold.maximum import em_step, highest
+from trueness.nogold.model import (
+    Independent,
+    Patterns,
+    Rates,
+    pattern_key,
+    read_prior,
+)
 
 Rng = np.random.Generator
 EDGE = 1e-9
@@ -40,34 +46,13 @@ MOST_SCORED = 10
 MOST_NUMBERS = 1 << 22  # in memory at once
 
 
-class PairTable(NamedTuple):
-    """Counts of every pattern that could have been seen; (tables, S, m) each."""
+def complete(patterns: Patterns) -> Patterns:
+    """Write down all patterns of each set of tests that was run, seen or not.
 
-    rows: Floats  # (m, K) of 0, 1 and NaN
-    design: Array  # (m,) which set of tests was run
-    unknown: Floats
-    pos: Floats
-    neg: Floats
-
-    @property
-    def total(self) -> Floats:
-        """How many cases?"""
-        return self.unknown + self.pos + self.neg
-
-
-class PairRates(NamedTuple):
-    """Parameters of the model without dependence, a row for each table."""
-
-    phi: Floats  # (tables, S)
-    alpha: Floats  # (tables, K)
-    beta: Floats
-
-
-def complete(patterns: Patterns) -> PairTable:
-    """Write down all patterns of each set of tests that was run, seen or not."""
-    sets = np.unique(~np.isnan(patterns.rows), axis=0)
+    Counts get an axis for tables, of which this is one: (tables, S, m).
+    """
     parts = []
-    for seen in sets:
+    for seen in np.unique(~np.isnan(patterns.rows), axis=0):
         rows = np.full((2 ** int(seen.sum()), seen.size), np.nan)
         rows[:, seen] = list(product((1.0, 0.0), repeat=int(seen.sum())))
         parts.append(rows)
@@ -75,10 +60,18 @@ def complete(patterns: Patterns) -> PairTable:
     at = {pattern_key(row): j for j, row in enumerate(every)}
     counts = np.zeros((3, 1, len(patterns.populations), len(every)))
     j = [at[pattern_key(row)] for row in patterns.rows]
-    for kind, count in enumerate((patterns.unknown, patterns.pos, patterns.neg)):
-        counts[kind, 0][:, j] = count
-    design = np.repeat(np.arange(len(sets)), [len(p) for p in parts])
-    return PairTable(every, design, *counts)
+    counts[:, 0][:, :, j] = _counts(patterns)
+    return _with_counts(patterns, every, *counts)
+
+
+def _counts(patterns: Patterns) -> Floats:
+    return np.stack([patterns.unknown, patterns.pos, patterns.neg])
+
+
+def _with_counts(
+    patterns: Patterns, rows: Floats, unknown: Floats, pos: Floats, neg: Floats
+) -> Patterns:
+    return replace(patterns, rows=rows, unknown=unknown, pos=pos, neg=neg)
 
 
 class PairValues(NamedTuple):
@@ -90,9 +83,7 @@ class PairValues(NamedTuple):
     overall: float  # of the sum of all scores and of the deviance
 
 
-def p_values(
-    fit: PairRates, draws: PairRates, table: PairTable, rng: Rng
-) -> PairValues:
+def p_values(fit: Rates, draws: Rates, table: Patterns, rng: Rng) -> PairValues:
     """How often is a residual or a score as large, in tables without dependence?
 
     ``fit`` is the maximum of the likelihood for ``table``. A table is drawn from each
@@ -106,7 +97,7 @@ def p_values(
     scores, rests, misfit = [], [], [deviance(fit, table)]
     size = _features(fit, table.rows)[0].size
     for b in blocks(len(draws.phi), max(1, MOST_NUMBERS // size)):
-        here = PairRates(*(r[b] for r in draws))
+        here = Rates(*(r[b] for r in draws))
         new = replicate(here, table, rng)
         again = refit(here, new)
         scores.append(statistic(again, new)[0])
@@ -148,7 +139,7 @@ def _beyond_all(column: Floats) -> Floats:
     return np.asarray(1 - below / column.size)
 
 
-def deviance(rates: PairRates, table: PairTable) -> Floats:
+def deviance(rates: Rates, table: Patterns) -> Floats:
     """Give twice the log likelihood that any table at all would gain, (tables,).
 
     Of the votes of all cases, and of the labels given the votes.
@@ -167,19 +158,23 @@ def deviance(rates: PairRates, table: PairTable) -> Floats:
     return np.asarray(2 * sum(term.sum(axis=(1, 2)) for term in terms))
 
 
-def most_likely(patterns: Patterns) -> PairRates:
+def most_likely(patterns: Patterns) -> Rates:
     """Fit independent errors, one row of rates."""
-    free = Independent(patterns, read_prior(None, patterns, ordered=False))
+    free = _free(patterns)
     theta, _ = highest(free, np.random.default_rng(0))
-    return PairRates(*(expit(part) for part in free.split(theta[None])))
+    return free.rates(theta[None])
 
 
-def from_posterior(flat: Mapping[str, Floats], n: int, rng: Rng) -> PairRates:
+def _free(patterns: Patterns) -> Independent:
+    return Independent(patterns, read_prior(None, patterns, ordered=False))
+
+
+def from_posterior(flat: Mapping[str, Floats], n: int, rng: Rng) -> Rates:
     """Choose n draws of the posterior, to draw tables from."""
     at = rng.integers(len(flat["sensitivity"]), size=n)
     names = ("prevalence", "sensitivity", "specificity")
     phi, alpha, spec = (flat[name][at] for name in names)
-    return PairRates(phi, alpha, 1 - spec)
+    return Rates(phi, alpha, 1 - spec)
 
 
 def _beyond(seen: Floats, drawn: Floats) -> Floats:
@@ -195,18 +190,15 @@ def strengths(patterns: Patterns) -> Floats:
     fit = _inside(most_likely(patterns))
     if len(patterns.names) <= MOST_SCORED:
         return np.asarray(statistic(fit, complete(patterns))[0][0])
-    counts = (c[None] for c in (patterns.unknown, patterns.pos, patterns.neg))
-    design = np.unique(~np.isnan(patterns.rows), axis=0, return_inverse=True)[1]
-    return np.asarray(
-        residuals(fit, PairTable(patterns.rows, design.ravel(), *counts))[0]
-    )
+    table = _with_counts(patterns, patterns.rows, *_counts(patterns)[:, None])
+    return np.asarray(residuals(fit, table)[0])
 
 
-def _inside(rates: PairRates) -> PairRates:
-    return PairRates(*(np.clip(r, EDGE, 1 - EDGE) for r in rates))
+def _inside(rates: Rates) -> Rates:
+    return Rates(*(np.clip(r, EDGE, 1 - EDGE) for r in rates))
 
 
-def residuals(rates: PairRates, table: PairTable) -> Floats:
+def residuals(rates: Rates, table: Patterns) -> Floats:
     """Give the correlation of the votes of each pair, less the one expected."""
     expected = _sizes(table) * _probabilities(rates, table.rows)[1]
     return correlations(table.total, table.rows) - correlations(expected, table.rows)
@@ -225,7 +217,7 @@ def correlations(count: Floats, rows: Floats) -> Floats:
     return np.asarray(np.where(size > 0, top / np.where(size > 0, size, 1), 0.0))
 
 
-def _sizes(table: PairTable) -> Floats:
+def _sizes(table: Patterns) -> Floats:
     """How many cases had the tests of each pattern?"""
     size = np.zeros(table.total.shape)
     for d in np.unique(table.design):
@@ -234,7 +226,7 @@ def _sizes(table: PairTable) -> Floats:
     return size
 
 
-def _probabilities(rates: PairRates, rows: Floats) -> tuple[Floats, Floats]:
+def _probabilities(rates: Rates, rows: Floats) -> tuple[Floats, Floats]:
     """Give P(positive | pattern) and P(pattern), (tables, S, m)."""
     ones, zeros = (rows == 1).astype(float).T, (rows == 0).astype(float).T
     in_pos, in_neg = (
@@ -245,7 +237,7 @@ def _probabilities(rates: PairRates, rows: Floats) -> tuple[Floats, Floats]:
     return phi * in_pos / np.maximum(p, 1e-300), p
 
 
-def _features(rates: PairRates, rows: Floats) -> tuple[Floats, Floats]:
+def _features(rates: Rates, rows: Floats) -> tuple[Floats, Floats]:
     """Differentiate the log probability of (pattern, label), positive and negative.
 
     By logit prevalences, logits of all rates, and the correlations of all pairs in
@@ -271,7 +263,7 @@ def _features(rates: PairRates, rows: Floats) -> tuple[Floats, Floats]:
     return out[0], out[1]
 
 
-def statistic(rates: PairRates, table: PairTable) -> tuple[Floats, Array]:
+def statistic(rates: Rates, table: Patterns) -> tuple[Floats, Array]:
     """Give the score statistic of each pair, and whether it has any information."""
     share, p = _probabilities(rates, table.rows)
     f_pos, f_neg = _features(rates, table.rows)
@@ -289,7 +281,7 @@ def statistic(rates: PairRates, table: PairTable) -> tuple[Floats, Array]:
 
 
 def _information(
-    share: Floats, p: Floats, votes: Floats, label: Floats, table: PairTable
+    share: Floats, p: Floats, votes: Floats, label: Floats, table: Patterns
 ) -> Floats:
     """Expect the information: of all votes, and of the labels given the votes.
 
@@ -327,7 +319,7 @@ def _cleared(slope: Floats, information: Floats, k: int) -> tuple[Floats, Array]
     return out, informed
 
 
-def replicate(rates: PairRates, table: PairTable, rng: Rng) -> PairTable:
+def replicate(rates: Rates, table: Patterns, rng: Rng) -> Patterns:
     """Draw a table from each row of rates, verified as often as each pattern was."""
     share, p = _probabilities(rates, table.rows)
     total = table.total[0]
@@ -341,22 +333,13 @@ def replicate(rates: PairRates, table: PairTable, rng: Rng) -> PairTable:
     known = rng.binomial(cases, verified)
     pos = rng.binomial(known, share)
     counts = (cases - known, pos, known - pos)
-    return PairTable(table.rows, table.design, *(c.astype(np.float64) for c in counts))
+    return _with_counts(table, table.rows, *(c.astype(np.float64) for c in counts))
 
 
-def refit(rates: PairRates, table: PairTable) -> PairRates:
+def refit(rates: Rates, table: Patterns) -> Rates:
     """Take EM steps on all tables at once."""
-    ones, zeros = (table.rows == 1).astype(float), (table.rows == 0).astype(float)
+    free = _free(table)
+    theta = free.coordinates(rates)
     for _ in range(STEPS):
-        share = _probabilities(rates, table.rows)[0]
-        pos = table.unknown * share + table.pos
-        neg = table.total - pos
-        phi = pos.sum(axis=2) / np.maximum(table.total.sum(axis=2), 1)
-        alpha, beta = (_rate(c.sum(axis=1), ones, zeros) for c in (pos, neg))
-        rates = _inside(PairRates(phi, alpha, beta))
-    return rates
-
-
-def _rate(count: Floats, ones: Floats, zeros: Floats) -> Floats:
-    yes, no = count @ ones, count @ zeros
-    return np.asarray(yes / np.maximum(yes + no, 1e-12))
+        theta = em_step(free, theta, EDGE)
+    return free.rates(theta)

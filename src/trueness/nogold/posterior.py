@@ -22,15 +22,10 @@ from trueness._core.html import html_table
 from trueness._core.records import Estimate, Record
 from trueness.nogold import _checks as _votes
 from trueness.nogold.copies import Copied
-from trueness.nogold.sampling.strategy import (
-    Diagnostics,
-)
-from trueness.nogold.shared_errors import (
-    DependenceSensitivity,
-    sensitivity,
-)
+from trueness.nogold.model import parameter_labels
+from trueness.nogold.sampling.strategy import Diagnostics
+from trueness.nogold.shared_errors import DependenceSensitivity, sensitivity
 
-# effective draws of models that are only compared
 PARAMETERS = ("prevalence", "sensitivity", "specificity")
 RANKED = ("sensitivity", "specificity", "youden")
 
@@ -106,8 +101,6 @@ class LatentPosterior(Record):
     identified: bool
     notes: tuple[str, ...]
     diagnostics: Diagnostics
-    _names: tuple[str, ...]
-    _populations: tuple[str, ...]
     _chains: Mapping[str, Floats]  # (chains, steps, size)
     _level: float
     _model: Any
@@ -116,12 +109,14 @@ class LatentPosterior(Record):
     @property
     def names(self) -> tuple[str, ...]:
         """Which classifiers?"""
-        return self._names
+        names: tuple[str, ...] = self._model.patterns.names
+        return names
 
     @property
     def populations(self) -> tuple[str, ...]:
         """Which populations are there? A single population has no name."""
-        return self._populations
+        populations: tuple[str, ...] = self._model.patterns.populations
+        return populations
 
     @property
     def level(self) -> float:
@@ -152,7 +147,7 @@ class LatentPosterior(Record):
     def draws(self) -> Mapping[str, Floats]:
         """Give all draws: (draws, K); prevalence (draws,), or (draws, populations)."""
         flat = self.flat
-        if len(self._populations) == 1:
+        if len(self.populations) == 1:
             flat["prevalence"] = flat["prevalence"][:, 0]
         return MappingProxyType(flat)
 
@@ -185,8 +180,8 @@ class LatentPosterior(Record):
         prevalence
             A prevalence to be used in place of the estimated one.
         """
-        rows = _votes.vote_rows(rows, self._names)
-        s = _votes.population(population, self._populations, prevalence)
+        rows = _votes.vote_rows(rows, self.names)
+        s = _votes.population(population, self.populations, prevalence)
         fixed = (
             None if prevalence is None else _options.fraction(prevalence, "prevalence")
         )
@@ -206,9 +201,9 @@ class LatentPosterior(Record):
             flat["sensitivity"] + flat["specificity"] if by == "youden" else flat[by]
         )
         place = np.argsort(np.argsort(-score, axis=1), axis=1)
-        k = len(self._names)
+        k = len(self.names)
         share = [[np.mean(place[:, i] == j) for j in range(k)] for i in range(k)]
-        return Ranking(self._names, by, np.array(share))
+        return Ranking(self.names, by, np.array(share))
 
     def sensitivity_to_dependence(
         self, correlations: Sequence[float] = (0.0, 0.2, 0.4)
@@ -230,7 +225,7 @@ class LatentPosterior(Record):
             return sensitivity(model, flat, given)
         found = sensitivity(model.inner, model.reduced(flat), given)
         kept = model.inner.patterns.names
-        original = {n: kept[i] for n, i in zip(self._names, model.source, strict=True)}
+        original = {n: kept[i] for n, i in zip(self.names, model.source, strict=True)}
         return replace(
             found,
             sensitivity={n: found.sensitivity[o] for n, o in original.items()},
@@ -268,27 +263,23 @@ class LatentPosterior(Record):
         """One line a parameter, then what must be known."""
         d = self.diagnostics
         head = (
-            f"Latent classes: {len(self._names)} classifiers, "
+            f"Latent classes: {len(self.names)} classifiers, "
             f"{self.flat['sensitivity'].shape[0]:,} draws ({d.method}, at least "
             f"{d.ess_bulk.min():,.0f} effective)"
         )
-        lines = [f"  {name}: {value}" for name, value in self._estimates().items()]
+        lines = [f"  {name}: {value}" for name, value in self.estimates.items()]
         return "\n".join([head, *lines, *(f"  Note: {n}" for n in self.notes)])
 
-    def _estimates(self) -> dict[str, Estimate]:
+    @property
+    def estimates(self) -> dict[str, Estimate]:
+        """Give prevalence, sensitivities and specificities by their names."""
         phi = self.prevalence
-        out = {"prevalence": phi} if isinstance(phi, Estimate) else {}
-        if not out:
-            out = {f"prevalence[{s}]": e for s, e in phi.items()}
-        for word, values in (
-            ("sensitivity", self.sensitivity),
-            ("specificity", self.specificity),
-        ):
-            out |= {f"{word}[{n}]": e for n, e in values.items()}
-        return out
+        each = [phi] if isinstance(phi, Estimate) else [*phi.values()]
+        each += [*self.sensitivity.values(), *self.specificity.values()]
+        return dict(zip(parameter_labels(self._model.patterns), each, strict=True))
 
     def _repr_html_(self) -> str:
-        rows = [(name, str(value)) for name, value in self._estimates().items()]
+        rows = [(name, str(value)) for name, value in self.estimates.items()]
         return html_table(("parameter", "posterior"), rows) + html_table(
             ("notes",), [(n,) for n in self.notes]
         )

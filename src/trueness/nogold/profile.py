@@ -22,7 +22,6 @@ from scipy.special import chdtri, expit
 
 from trueness._core.arrays import Array, Floats
 from trueness.nogold.model import Independent
-from trueness.nogold.sampling.gibbs import latent_share
 
 LIMIT = 25.0  # logit of a probability that is 0 or 1 for any number of cases
 STEPS = 60  # narrowings of an interval of logits, at most
@@ -35,20 +34,9 @@ FORBIDDEN = 100.0
 
 def gradient(model: Independent, theta: Floats) -> Floats:
     """Differentiate the log likelihood: expected counts minus fitted ones."""
-    patterns = model.patterns
-    share = latent_share(model, theta)
-    pos = patterns.unknown * share + patterns.pos
-    neg = patterns.unknown * (1 - share) + patterns.neg
-    phi, alpha, beta = (expit(part) for part in model.split(theta))
-    in_pos, in_neg = pos.sum(axis=1), neg.sum(axis=1)
-    seen = patterns.ones + patterns.zeros
-    return np.hstack(
-        [
-            pos.sum(axis=2) - phi * (pos + neg).sum(axis=2),
-            in_pos @ patterns.ones - alpha * (in_pos @ seen),
-            in_neg @ patterns.ones - beta * (in_neg @ seen),
-        ]
-    )
+    hidden = model.patterns.unknown * model.latent_share(theta)
+    yes, no = (np.hstack(part) for part in model.patterns.completed(hidden))
+    return np.asarray(yes - expit(theta) * (yes + no))
 
 
 def climb(

@@ -69,6 +69,8 @@ class RandomEffect:
     def probabilities(self, rate: Floats, own: Floats, rows: Floats) -> Floats:
         """Integrate over the ease of a case, in steps as fine as sigma needs."""
         out, least = np.empty((len(rate), len(rows))), -np.inf
+        if not out.size:  # of no pattern there is nothing to integrate
+            return out
         halves = _halves(np.asarray(rows, np.float64).tobytes(), rows.shape)
         wide = max(len(half) for half, _ in halves)
         for most, steps in self.steps:

@@ -20,15 +20,12 @@ from trueness._core.arrays import Array, Floats, blocks
 from trueness._core.checks import options as _options
 from trueness.metrics.definitions import cost
 from trueness.nogold import _checks as _votes
-from trueness.nogold.combinations.branch_and_bound import (
-    TIE,
-    BestFound,
-    maximise,
-    polish,
-)
+from trueness.nogold.combinations.branch_and_bound import BestFound, maximise, polish
 from trueness.nogold.combinations.criteria import (
     CRITERIA,
     Criterion,
+    Draws,
+    gains,
     mean_of_best,
     read_criterion,
     slopes,
@@ -54,10 +51,15 @@ WORK = 2**12
 RULES = ("expected", "most often")
 
 
-def pattern_probabilities(post: LatentPosterior, draws: int | None = None) -> Any:
-    """Give a_j and b_j of every pattern, and the draws they were taken from.
+def pattern_probabilities(
+    post: LatentPosterior,
+    draws: int | None = None,
+    s: int = 0,
+    prevalence: float | None = None,
+) -> Draws:
+    """Give a_j and b_j of every pattern, and the prevalence.
 
-    ``draws`` takes that many, evenly spaced.
+    ``draws`` takes that many, evenly spaced; ``s`` is the population.
     """
     flat = post.flat
     n = len(flat["sensitivity"])
@@ -65,55 +67,6 @@ def pattern_probabilities(post: LatentPosterior, draws: int | None = None) -> An
     flat = {k: v[at.astype(int)] for k, v in flat.items()}
     rows = votes(len(post.names)).astype(np.float64)
     a, b = post.model.class_probabilities(flat, rows)
-    return a, b, flat
-
-
-def members_of(k: int) -> Floats:
-    """Give all combinations as rows of 0 and 1, in the order of the codes."""
-    patterns = 2**k
-    return np.asarray(
-        np.arange(2**patterns)[:, None] >> np.arange(patterns) & 1, np.float64
-    )
-
-
-def blocks_of_all(
-    a: Floats, b: Floats, value: Any, phi: Floats
-) -> Iterator[tuple[int, Floats]]:
-    """Walk through the values of all combinations, (draws, some codes)."""
-    members = members_of(int(np.log2(a.shape[1])))
-    step = max(1, 2**20 // len(a))
-    for start in range(0, len(members), step):
-        part = members[start : start + step].T
-        yield start, value(a @ part, 1 - b @ part, phi[:, None])
-
-
-def winning_patterns(c: Criterion, a: Floats, b: Floats, phi: Floats) -> Array:
-    """Which combination is best in each draw? (draws, patterns) of bool."""
-    k = int(np.log2(a.shape[1]))
-    if k >= ENUMERATED:  # solving a draw is cheaper than 65,536 combinations
-        return winners_of(c, a, b, phi)
-    best, code = np.full(len(a), -np.inf), np.zeros(len(a), dtype=np.int64)
-    for start, found in blocks_of_all(a, b, c.value, phi):
-        at = found.argmax(axis=1)
-        top = found[np.arange(len(a)), at]
-        # a margin of rounding, so that equal combinations keep the smaller code
-        better = top > best + 1e-13
-        best, code = np.where(better, top, best), np.where(better, at + start, code)
-    return np.asarray(code[:, None] >> np.arange(2**k) & 1, dtype=bool)
-
-
-class Draws(NamedTuple):
-    """Pattern probabilities in positives and negatives, and the prevalence of draws."""
-
-    a: Floats
-    b: Floats
-    phi: Floats
-
-
-def _draws(
-    post: LatentPosterior, most: int | None, s: int, prevalence: float | None
-) -> Draws:
-    a, b, flat = pattern_probabilities(post, most)
     return Draws(a, b, _phi(flat, s, prevalence))
 
 
@@ -124,63 +77,91 @@ def _phi(flat: Any, s: int, prevalence: float | None) -> Floats:
     return np.asarray(flat["prevalence"][:, s])
 
 
+def members_of(k: int) -> Floats:
+    """Give all combinations as rows of 0 and 1, in the order of the codes."""
+    return _flags(np.arange(2**2**k)[:, None], 2**k).astype(np.float64)
+
+
+def _flags(code: Any, patterns: int) -> Array:
+    """Which patterns does a code flag? Its bits, the lowest first."""
+    return np.asarray(code >> np.arange(patterns) & 1, dtype=bool)
+
+
+def blocks_of_all(d: Draws, value: Any) -> Iterator[tuple[int, Floats]]:
+    """Walk through the values of all combinations, (draws, some codes)."""
+    members = members_of(int(np.log2(d.a.shape[1])))
+    for at in blocks(len(members), max(1, 2**20 // len(d.a))):
+        part = members[at].T
+        yield at.start, value(d.a @ part, 1 - d.b @ part, d.phi[:, None])
+
+
+def winning_patterns(c: Criterion, d: Draws) -> Array:
+    """Which combination is best in each draw? (draws, patterns) of bool."""
+    n, patterns = d.a.shape
+    if patterns >= 2**ENUMERATED:  # solving a draw is cheaper than 65,536 combinations
+        return winners_of(c, d)
+    best, code = np.full(n, -np.inf), np.zeros(n, dtype=np.int64)
+    for start, found in blocks_of_all(d, c.value):
+        at = found.argmax(axis=1)
+        top = found[np.arange(n), at]
+        # a margin of rounding, so that equal combinations keep the smaller code
+        better = top > best + 1e-13
+        best, code = np.where(better, top, best), np.where(better, at + start, code)
+    return _flags(code[:, None], patterns)
+
+
 class _Winners(NamedTuple):
     """What is best in each draw, and how good that is."""
 
+    c: Criterion
     draws: Draws
     patterns: Array  # (draws, patterns) of bool
     value: Floats  # (draws,)
 
+    def share(self, chosen: Array) -> float:
+        """In which share of the draws is no combination better than this?"""
+        found = self.c.of(self.draws, chosen)
+        return float(np.mean(found >= self.value - EQUAL))
+
 
 def _winners(c: Criterion, d: Draws) -> _Winners:
-    patterns = winning_patterns(c, *d)
-    sens, spec = (
-        np.einsum("dj,dj->d", d.a, patterns),
-        np.einsum("dj,dj->d", d.b, patterns),
-    )
-    return _Winners(d, patterns, c.value(sens, 1 - spec, d.phi))
-
-
-def _share_best(c: Criterion, won: _Winners, chosen: Array) -> float:
-    """In which share of the draws is no combination better than this?"""
-    d = won.draws
-    sens, spec = d.a[:, chosen].sum(axis=1), 1 - d.b[:, chosen].sum(axis=1)
-    return float(np.mean(c.value(sens, spec, d.phi) >= won.value - EQUAL))
+    patterns = winning_patterns(c, d)
+    return _Winners(c, d, patterns, c.of(d, patterns))
 
 
 def _best_on_average(
-    c: Criterion, post: LatentPosterior, s: int, prevalence: float | None, won: _Winners
+    post: LatentPosterior, s: int, prevalence: float | None, won: _Winners
 ) -> tuple[Array, float]:
     """Give the best set of patterns on average, and what could be missing."""
-    patterns = 2 ** len(post.names)
-    if c.name in CRITERIA:
-        d = _draws(post, max(1, ENTRIES // patterns), s, prevalence)
+    c, patterns = won.c, 2 ** len(post.names)
+    if c.name in CRITERIA or c.shape == "linear":
+        d = pattern_probabilities(post, max(1, ENTRIES // patterns), s, prevalence)
+        if c.name not in CRITERIA:
+            return _linear(c, d), 0.0
         found = best_of_named(c.name, d.a, d.b)
         return found.chosen, _smaller_gap(c, d, found) if found.gap else 0.0
-    if c.shape == "linear":
-        return _linear(c, _draws(post, max(1, ENTRIES // patterns), s, prevalence)), 0.0
     if len(post.names) <= ENUMERATED:
-        parts = blocks_of_all(won.draws.a, won.draws.b, c.value, won.draws.phi)
+        parts = blocks_of_all(won.draws, c.value)
         mean = np.concatenate([v.mean(axis=0) for _, v in parts])
         code = int(np.argmax(mean > mean.max() - 1e-13))
-        return np.asarray(code >> np.arange(patterns) & 1, dtype=bool), 0.0
-    return _closed(c, won, *_searched(c, won))
+        return _flags(code, patterns), 0.0
+    return _closed(won, *_searched(won))
 
 
 def _smaller_gap(c: Criterion, d: Draws, found: BestFound) -> float:
     """Compare the bound of the search with that of knowing the draw."""
-    sens, spec = d.a[:, found.chosen].sum(axis=1), 1 - d.b[:, found.chosen].sum(axis=1)
-    best = float(c.value(sens, spec, d.phi).mean())
-    return min(found.gap, mean_of_best(c, *d, winners_of(c, *d)) - best)
+    best = float(c.of(d, found.chosen).mean())
+    return min(found.gap, mean_of_best(c, d, winners_of(c, d)) - best)
 
 
 def _linear(c: Criterion, d: Draws) -> Array:
     """Flag the patterns that gain on average."""
     up, down = slopes(c.value, d.phi)
-    n = len(up)
-    gain = np.einsum("d,dj->j", up, d.a) / n
-    loss = np.einsum("d,dj->j", down, d.b) / n
-    return np.asarray(gain - loss > TIE * (np.abs(gain) + np.abs(loss)))
+    gain, loss = (
+        np.einsum("d,dj->j", slope, p) / len(slope)
+        for slope, p in ((up, d.a), (down, d.b))
+    )
+    return gains(gain, loss)
 
 
 class Averaged(NamedTuple):
@@ -192,8 +173,7 @@ class Averaged(NamedTuple):
 
     def totals(self, chosen: Array) -> Floats:
         """Give sensitivity and specificity of a set in each draw, (2, draws)."""
-        a, b = self.draws.a[:, chosen], self.draws.b[:, chosen]
-        return np.stack([a.sum(axis=1), 1 - b.sum(axis=1)])
+        return self.draws.rates(chosen)
 
     def step(self, j: int) -> Floats:
         """What does one pattern add to both rates?"""
@@ -211,23 +191,22 @@ class Averaged(NamedTuple):
         return np.asarray(value.mean(axis=0))
 
 
-def _searched(c: Criterion, won: _Winners) -> tuple[Array, float]:
+def _searched(won: _Winners) -> tuple[Array, float]:
     """Polish the most promising set; the gap is to knowing the draw."""
-    d = won.draws
+    c, d = won.c, won.draws
     problem = Averaged(c, d, np.full(d.a.shape[1], EQUAL))
     sets = _candidates(d, won.patterns)
     mean = problem.mean(np.stack([d.a @ sets.T, 1 - d.b @ sets.T]))
     chosen = sets[int(np.argmax(mean))]
     chosen = polish(problem, chosen, np.arange(chosen.size))
     best = float(problem.mean(problem.totals(chosen)[:, :, None])[0])
-    return chosen, max(mean_of_best(c, *d, won.patterns) - best, 0.0)
+    return chosen, max(mean_of_best(c, d, won.patterns) - best, 0.0)
 
 
-def _closed(
-    c: Criterion, won: _Winners, chosen: Array, gap: float
-) -> tuple[Array, float]:
+def _closed(won: _Winners, chosen: Array, gap: float) -> tuple[Array, float]:
     """Close the gap of a quotient of counts by branch and bound, if it can be."""
-    form = c.ratio and quotient(c.ratio, c.sign, *won.draws, chosen)
+    ratio = won.c.ratio
+    form = ratio and quotient(ratio, won.c.sign, *won.draws, chosen)
     if not form:
         return chosen, gap
     upper = form.value(chosen) + gap
@@ -315,39 +294,25 @@ def best_combination(
     free = c.name in CRITERIA
     s = _votes.population(population, post.populations, prevalence, single=free)
     few = DRAWS if len(post.names) >= ENUMERATED else None
-    won = _winners(c, _draws(post, few, s, prevalence))
+    won = _winners(c, pattern_probabilities(post, few, s, prevalence))
     often = Counter(w.tobytes() for w in won.patterns)
-    chosen, gap = np.frombuffer(often.most_common(1)[0][0], dtype=bool), 0.0
+    chosen = favourite = np.frombuffer(often.most_common(1)[0][0], dtype=bool)
+    gap = 0.0
     if rule == "expected":
-        chosen, gap = _best_on_average(c, post, s, prevalence, won)
-    return _describe(post, chosen, c, rule, gap, often, won, s, prevalence)
-
-
-def _describe(
-    post: LatentPosterior,
-    chosen: Array,
-    c: Criterion,
-    rule: str,
-    gap: float,
-    often: Counter[bytes],
-    won: _Winners,
-    s: int,
-    prevalence: float | None,
-) -> Combination:
+        chosen, gap = _best_on_average(post, s, prevalence, won)
     sens, spec = rates_of(post, chosen)
-    phi = _phi(post.flat, s, prevalence)
-    favourite = np.frombuffer(often.most_common(1)[0][0], dtype=bool)
+    score = c.sign * c.value(sens, spec, _phi(post.flat, s, prevalence))
     patterns = np.flatnonzero(chosen)
     return Combination(
         formula(patterns.tolist(), post.names),
         estimate(sens, post.level),
         estimate(spec, post.level),
         c.name,
-        estimate(c.sign * c.value(sens, spec, phi), post.level),
-        _share_best(c, won, chosen),
+        estimate(score, post.level),
+        won.share(chosen),
         rule,
         formula(np.flatnonzero(favourite).tolist(), post.names),
-        _share_best(c, won, favourite),
+        won.share(favourite),
         len(often),
         gap,
         sum(1 << int(j) for j in patterns),

@@ -51,6 +51,24 @@ class Subproblem(NamedTuple):
     high: Floats
     x: Floats  # (n,) where to begin, between 0 and 1
 
+    @property
+    def free(self) -> Array:
+        """Which patterns are open?"""
+        return np.flatnonzero(self.state == OPEN)
+
+    def filled(self, x: Floats) -> Floats:
+        """Write down all patterns, given the open ones between 0 and 1."""
+        out: Floats = (self.state == IN).astype(np.float64)
+        out[self.free] = x
+        return out
+
+    def divided(self, weight: Floats) -> tuple[Subproblem, Subproblem]:
+        """Divide at the weightiest open pattern: without it, and with it."""
+        j = self.free[np.argmax(weight)]
+        without, within = self.state.copy(), self.state.copy()
+        without[j], within[j] = OUT, IN
+        return self._replace(state=without), self._replace(state=within)
+
 
 class Majorant(NamedTuple):
     """No set is worth more than ``upper``, less what its patterns cost."""
@@ -97,10 +115,6 @@ class Ranged(Protocol):
 
 class SearchProblem(Additive, Ranged, Protocol):
     """What a search asks of a criterion."""
-
-    @property
-    def tie(self) -> Floats:
-        """Up to which gain does a pattern add nothing?"""
 
     @property
     def whole(self) -> Subproblem:
@@ -214,7 +228,7 @@ def _examine(
     """Settle what can be settled; give the parts that may hold a better set."""
     while True:
         subproblem = subproblem._replace(state=settle(problem, subproblem.state))
-        free = np.flatnonzero(subproblem.state == OPEN)
+        free = subproblem.free
         if free.size == 0:
             best.offer(subproblem.state == IN)
             return []
@@ -239,13 +253,6 @@ def everything_open(
 ) -> Subproblem:
     """Give the subproblem of all sets of n patterns."""
     return Subproblem(np.full(n, OPEN, np.int8), low, high, np.full(n, 0.5))
-
-
-def divided_at(subproblem: Subproblem, j: int) -> tuple[Subproblem, Subproblem]:
-    """Divide a subproblem by one open pattern: without it, and with it."""
-    without, within = subproblem.state.copy(), subproblem.state.copy()
-    without[j], within[j] = OUT, IN
-    return subproblem._replace(state=without), subproblem._replace(state=within)
 
 
 def descend(

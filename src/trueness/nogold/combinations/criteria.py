@@ -40,6 +40,22 @@ from trueness.nogold.combinations.one_draw import (
 Value = Callable[[Array, Array, Array], Array]
 
 
+class Draws(NamedTuple):
+    """Pattern probabilities in positives and negatives, and the prevalence of draws."""
+
+    a: Floats  # (draws, patterns)
+    b: Floats
+    phi: Floats  # (draws,)
+
+    def rates(self, chosen: Array) -> Floats:
+        """Give sensitivity and specificity of a set, or of one a draw, (2, draws)."""
+        if chosen.ndim == 2:
+            sens, fpr = (np.einsum("dj,dj->d", p, chosen) for p in (self.a, self.b))
+        else:
+            sens, fpr = (p[:, chosen].sum(axis=1) for p in (self.a, self.b))
+        return np.stack([sens, 1 - fpr])
+
+
 class Criterion(NamedTuple):
     """A criterion by its name; what should be low is negated in ``value``."""
 
@@ -51,21 +67,10 @@ class Criterion(NamedTuple):
     constant: float = 0.0
     ratio: Ratio | None = None  # where it is a quotient of sums of counts
 
-
-def _product(sens: Array, spec: Array, phi: Array) -> Array:
-    return np.asarray(sens * spec)
-
-
-def _squares(sens: Array, spec: Array, phi: Array) -> Array:
-    return np.asarray(sens**2 + spec**2)
-
-
-def _sum(sens: Array, spec: Array, phi: Array) -> Array:
-    return np.asarray(sens + spec)
-
-
-def _min(sens: Array, spec: Array, phi: Array) -> Array:
-    return np.asarray(np.minimum(sens, spec))
+    def of(self, d: Draws, chosen: Array) -> Array:
+        """How good is a set, or one a draw, in each draw?"""
+        sens, spec = d.rates(chosen)
+        return self.value(sens, spec, d.phi)
 
 
 def read_criterion(given: Any) -> Criterion:
@@ -122,59 +127,54 @@ def slopes(value: Value, phi: Floats) -> tuple[Floats, Floats]:
     return value(all_, none, phi) - start, value(none, all_, phi) - start
 
 
-def winners_of(c: Criterion, a: Floats, b: Floats, phi: Floats) -> Array:
+def gains(gain: Floats, loss: Floats) -> Array:
+    """Which patterns gain more than they lose, by more than rounding?"""
+    return np.asarray(gain - loss > TIE * (np.abs(gain) + np.abs(loss)))
+
+
+def winners_of(c: Criterion, d: Draws) -> Array:
     """Which combination is best in each draw? (draws, patterns) of bool.
 
     Exact but for a sum of several metrics, for which it is the best prefix.
     """
     if c.shape == "linear":
-        up, down = slopes(c.value, phi)
-        gain, loss = up[:, None] * a, down[:, None] * b
-        return np.asarray(gain - loss > TIE * (np.abs(gain) + np.abs(loss)))
+        up, down = slopes(c.value, d.phi)
+        return gains(up[:, None] * d.a, down[:, None] * d.b)
     if c.shape in SOLVERS:
         solve = SOLVERS[c.shape]
-        return np.array([solve(x, y).chosen for x, y in zip(a, b, strict=True)])
-    return np.concatenate(list(_best_prefixes(c, a, b, phi)))
+        return np.array([solve(x, y).chosen for x, y in zip(d.a, d.b, strict=True)])
+    return np.concatenate(list(_best_prefixes(c, d)))
 
 
-def _best_prefixes(c: Criterion, a: Floats, b: Floats, phi: Floats) -> Iterator[Array]:
+def _best_prefixes(c: Criterion, d: Draws) -> Iterator[Array]:
     """Give the best prefix of each draw, some draws at a time."""
-    n, patterns = a.shape
+    n, patterns = d.a.shape
     for at in blocks(n, max(1, 2**20 // patterns)):
-        order = ratio_order(a[at], b[at])
-        sens, fpr = (
-            np.take_along_axis(m[at], order, axis=1).cumsum(axis=1) for m in (a, b)
-        )
-        empty = np.zeros((len(sens), 1))
-        sens, fpr = np.hstack([empty, sens]), np.hstack([empty, fpr])
-        length = c.value(sens, 1 - fpr, phi[at, None]).argmax(axis=1)
+        a, b, phi = (part[at] for part in d)
+        order = ratio_order(a, b)
+        rates = (np.take_along_axis(p, order, axis=1).cumsum(axis=1) for p in (a, b))
+        sens, fpr = (np.pad(rate, ((0, 0), (1, 0))) for rate in rates)  # of none first
+        length = c.value(sens, 1 - fpr, phi[:, None]).argmax(axis=1)
         chosen = np.zeros(order.shape, dtype=bool)
         place = np.arange(patterns) < length[:, None]
         np.put_along_axis(chosen, order, place, axis=1)
         yield chosen
 
 
-def mean_of_best(
-    c: Criterion, a: Floats, b: Floats, phi: Floats, winners: Array
-) -> float:
+def mean_of_best(c: Criterion, d: Draws, winners: Array) -> float:
     """How good were it on average to know the draw? No combination is better."""
     if c.shape == "sum of several":
-        each = (
-            w * mean_of_best(part, a, b, phi, winners_of(part, a, b, phi))
-            for w, part in c.parts
-        )
+        each = (w * mean_of_best(p, d, winners_of(p, d)) for w, p in c.parts)
         return c.constant + sum(each)
-    sens = np.einsum("dj,dj->d", a, winners)
-    spec = 1 - np.einsum("dj,dj->d", b, winners)
-    return float(c.value(sens, spec, phi).mean())
+    return float(c.of(d, winners).mean())
 
 
 # the paper's four: Keith, Davey, Boyd 2012, Methods
 CRITERIA: dict[str, Value] = {
-    "product": _product,
-    "squares": _squares,
-    "sum": _sum,
-    "min": _min,
+    "product": lambda sens, spec, phi: sens * spec,
+    "squares": lambda sens, spec, phi: sens**2 + spec**2,
+    "sum": lambda sens, spec, phi: sens + spec,
+    "min": lambda sens, spec, phi: np.minimum(sens, spec),
 }
 SHAPES = {"product": "product", "squares": "convex", "sum": "linear", "min": "min"}
 SOLVERS: dict[str, Any] = {"product": best_product, "min": best_minimum}

@@ -32,7 +32,6 @@ from trueness.nogold.combinations.branch_and_bound import (
     Majorant,
     Subproblem,
     descend,
-    divided_at,
     everything_open,
 )
 
@@ -115,18 +114,16 @@ class Minimum:
         weight = weight / len(self.w)
         cost = part.gain - np.einsum("d,dj->j", weight, part.w)
         upper = part.base + float((weight * part.y).sum() + np.maximum(cost, 0).sum())
-        everything = (subproblem.state == IN).astype(np.float64)
-        everything[part.free] = x
-        return Majorant(upper, cost, everything)
+        return Majorant(upper, cost, subproblem.filled(x))
 
     def split(
         self, subproblem: Subproblem, majorant: Majorant, gap: float
     ) -> tuple[Subproblem, Subproblem]:
         """Divide at the weightiest pattern in doubt."""
-        free = np.flatnonzero(subproblem.state == OPEN)
+        free = subproblem.free
         doubt = np.abs(majorant.x[free] - 0.5) < 0.499
         weight = self.w[:, free].mean(axis=0) * np.where(doubt, 1.0, 1e-6)
-        return divided_at(subproblem, int(free[np.argmax(weight)]))
+        return subproblem.divided(weight)
 
 
 def minimum(a: Floats, b: Floats) -> Minimum:

@@ -18,8 +18,9 @@ from trueness.nogold.combinations.branch_and_bound import (
     maximise,
     polish,
 )
+from trueness.nogold.combinations.criteria import CRITERIA
 from trueness.nogold.combinations.minimum import minimum
-from trueness.nogold.combinations.one_draw import prefixes
+from trueness.nogold.combinations.one_draw import best_prefix, prefixes
 from trueness.nogold.combinations.quadratic import coarse, settle_by_chords
 
 # patterns from which some are settled before all pairs are written down, and
@@ -36,23 +37,12 @@ def best_of_named(name: str, a: Floats, b: Floats) -> BestFound:
     if name == "sum":
         gain, weight = (a - b).mean(axis=0), (a + b).mean(axis=0)
         return BestFound(gain > TIE * weight, 0.0, 1)
-    start = _best_prefix(name, a.mean(axis=0), b.mean(axis=0))
+    mean = a.mean(axis=0), b.mean(axis=0)
+    _, sens, spec = prefixes(*mean)
+    start = best_prefix(*mean, CRITERIA[name](sens, spec, sens)).chosen
     if name == "min":
         return maximise(minimum(a, b), start, WORK_MINIMUM // start.size)
     return _quadratic(name, a, b, start)
-
-
-def _best_prefix(name: str, a: Floats, b: Floats) -> Array:
-    """Give the best set on the likelihood-ratio order of the mean patterns."""
-    order, sens, spec = prefixes(a, b)
-    value = {
-        "product": sens * spec,
-        "squares": sens**2 + spec**2,
-        "min": np.minimum(sens, spec),
-    }[name]
-    chosen = np.zeros(a.size, dtype=bool)
-    chosen[order[: int(np.argmax(value))]] = True
-    return chosen
 
 
 def _quadratic(name: str, a: Floats, b: Floats, start: Array) -> BestFound:

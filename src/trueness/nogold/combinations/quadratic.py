@@ -41,7 +41,6 @@ from trueness.nogold.combinations.branch_and_bound import (
     Majorant,
     Subproblem,
     descend,
-    divided_at,
     everything_open,
     settle,
 )
@@ -103,10 +102,7 @@ class Quadratic:
 
     def majorant(self, subproblem: Subproblem) -> Majorant:
         """Take the tangent at the optimum of the concave majorant."""
-        one, free = (
-            np.flatnonzero(subproblem.state == IN),
-            np.flatnonzero(subproblem.state == OPEN),
-        )
+        one, free = np.flatnonzero(subproblem.state == IN), subproblem.free
         at, rows = self.rows[:, one].sum(axis=1), self.rows[:, free]
         low, high = self._limits(subproblem)
         # the chord of y^2 over [low, high]
@@ -120,10 +116,8 @@ class Quadratic:
         x = _concave_optimum(linear, c, subproblem.x[free])
         bent = np.einsum("i,ij->j", x, c)
         cost = linear - 2 * bent
-        everything = (subproblem.state == IN).astype(np.float64)
-        everything[free] = x
         upper = constant + float((x * bent).sum()) + float(np.maximum(cost, 0).sum())
-        return Majorant(upper, cost, everything)
+        return Majorant(upper, cost, subproblem.filled(x))
 
     def _limits(self, subproblem: Subproblem) -> tuple[Floats, Floats]:
         """How far do the directions range in this subproblem?"""
@@ -148,10 +142,10 @@ class Quadratic:
             return subproblem._replace(low=low, high=under), subproblem._replace(
                 low=over, high=high
             )
-        free = np.flatnonzero(subproblem.state == OPEN)
+        free = subproblem.free
         doubt = np.abs(majorant.x[free] - 0.5) < 0.49
         weight = np.abs(np.diag(self.h)[free]) * np.where(doubt, 1.0, 1e-3)
-        return divided_at(subproblem, int(free[np.argmax(weight)]))
+        return subproblem.divided(weight)
 
 
 def quadratic(g: Floats, h: Floats, weight: Floats) -> Quadratic:

@@ -29,7 +29,6 @@ from trueness.nogold.combinations.branch_and_bound import (
     TIE,
     Majorant,
     Subproblem,
-    divided_at,
     everything_open,
 )
 
@@ -104,7 +103,7 @@ class Quotient:
 
     def majorant(self, subproblem: Subproblem) -> Majorant:
         """Take the chord of the excess over the good set."""
-        free = np.flatnonzero(subproblem.state == OPEN)
+        free = subproblem.free
         r = self._range(subproblem.state)
         (low, high), (small, large) = r.error, r.under
         left, right = (np.maximum(e / small, e / large) for e in (low, high))
@@ -114,16 +113,14 @@ class Quotient:
         rows = self.n[:, free] - self.good[:, None] * self.q[:, free]
         cost = np.einsum("d,dj->j", slope / draws, rows)
         base = float((self.good + left + slope * (r.start - low)).mean())
-        x = (subproblem.state == IN).astype(np.float64)
-        x[free] = cost > 0
-        return Majorant(base + float(np.maximum(cost, 0).sum()), cost, x)
+        upper = base + float(np.maximum(cost, 0).sum())
+        return Majorant(upper, cost, subproblem.filled(cost > 0))
 
     def split(
         self, subproblem: Subproblem, majorant: Majorant, gap: float
     ) -> tuple[Subproblem, Subproblem]:
         """Divide at the pattern that moves the quotient most."""
-        free = np.flatnonzero(subproblem.state == OPEN)
-        return divided_at(subproblem, int(free[np.argmax(self.tie[free])]))
+        return subproblem.divided(self.tie[subproblem.free])
 
 
 def quotient(

@@ -11,7 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Array, Floats, blocks
 from trueness._core.checks import options as _options
 from trueness._core.records import Record
 from trueness.nogold import _checks as _votes
@@ -124,20 +124,19 @@ def all_combinations(post: LatentPosterior) -> CombinationTable:
     """
     _votes.latent_posterior(post, "all_combinations")
     _votes.at_most_classifiers(len(post.names), ENUMERATED)
-    a, b, _ = pattern_probabilities(post, 500 if len(post.names) > 3 else None)
+    d = pattern_probabilities(post, 500 if len(post.names) > 3 else None)
     members = members_of(len(post.names))
-    moments = [_moments(part, members) for part in (a, -b)]
+    moments = [_moments(part, members) for part in (d.a, -d.b)]
     moments[1][0] += 1  # the specificity is 1 - sum(b)
     moments[1][1] += 1
     means: dict[str, Floats] = {}
     shares: dict[str, Floats] = {}
-    none = np.zeros(len(a))
     for name, value in CRITERIA.items():
-        parts = [v.mean(axis=0) for _, v in blocks_of_all(a, b, value, none)]
+        parts = [v.mean(axis=0) for _, v in blocks_of_all(d, value)]
         means[name] = np.concatenate(parts)
-        won = winning_patterns(read_criterion(name), a, b, none)
-        won = won @ (1 << np.arange(a.shape[1]))
-        shares[name] = np.bincount(won, minlength=len(members)) / len(a)
+        won = winning_patterns(read_criterion(name), d)
+        won = won @ (1 << np.arange(won.shape[1]))
+        shares[name] = np.bincount(won, minlength=len(members)) / len(won)
     number = np.arange(1, len(members) + 1)
     few = len(members) <= 2**8
     worded = _formulas(number, post.names) if few else np.full(len(members), "")
@@ -149,9 +148,8 @@ def all_combinations(post: LatentPosterior) -> CombinationTable:
 def _moments(patterns: Floats, members: Floats) -> list[Floats]:
     """Give mean, median and standard deviation of the sums, a block at a time."""
     parts = []
-    step = max(1, 2**22 // len(patterns))
-    for start in range(0, len(members), step):
-        total = patterns @ members[start : start + step].T
+    for at in blocks(len(members), max(1, 2**22 // len(patterns))):
+        total = patterns @ members[at].T
         parts.append(
             [total.mean(axis=0), np.median(total, axis=0), total.std(axis=0, ddof=1)]
         )

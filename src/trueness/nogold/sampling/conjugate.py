@@ -26,10 +26,8 @@ import numpy as np
 from scipy.special import betaln
 
 from trueness._core.arrays import Floats, blocks
-from trueness.nogold.model import EDGE, Independent, order_mass
-from trueness.nogold.sampling.gibbs import State, latent_share, to_theta, votes
+from trueness.nogold.model import Betas, Independent, Rates, draw_rates, order_mass
 from trueness.nogold.sampling.importance import log_sum
-from trueness.nogold.sampling.ordered_betas import ordered_betas
 from trueness.nogold.sampling.products import product
 
 Rng = np.random.Generator
@@ -43,25 +41,17 @@ LEAST_MASS = 1e-100  # of a component in the right order
 @final
 @dataclass(frozen=True)
 class Conjugate:
-    """A mixture of products of Beta distributions; each array is (2, C, size)."""
+    """A mixture of products of Beta distributions."""
 
-    phi: Floats
-    alpha: Floats
-    beta: Floats
+    betas: Betas  # (2, components, size) each
     ordered: bool
     share: float = 0.5  # of all proposals; the rest are Student t
 
     def draws(self, n: int, target: Independent, rng: Rng) -> Floats:
         """Draw n points."""
-        at = rng.integers(self.phi.shape[1], size=n)
-        phi = rng.beta(*self.phi[:, at])
-        a, b, c, d = (*self.alpha[:, at], *self.beta[:, at])
-        if self.ordered:
-            alpha, beta = ordered_betas(a, b, c, d, rng=rng)
-        else:
-            alpha, beta = rng.beta(a, b), rng.beta(c, d)
-        state = State(*(np.clip(x, EDGE, 1 - 2**-53) for x in (phi, alpha, beta)))
-        return to_theta(target, state)
+        at = rng.integers(COMPONENTS, size=n)
+        rates = draw_rates(tuple(ab[:, at] for ab in self.betas), self.ordered, rng)
+        return target.coordinates(rates)
 
     def log_density(self, theta: Floats, target: Independent) -> Floats:
         """Give the log density."""
@@ -76,11 +66,12 @@ class Conjugate:
     @cached_property
     def _powers(self) -> tuple[Floats, Floats]:
         """Give the powers of every probability, and the log of each normalisation."""
-        powers = np.hstack([*self.phi, *self.alpha, *self.beta]).T - 1
-        norm = sum(betaln(*p).sum(axis=1) for p in (self.phi, self.alpha, self.beta))
+        powers = np.hstack([part for ab in self.betas for part in ab]).T - 1
+        norm = sum(betaln(*ab).sum(axis=1) for ab in self.betas)
         if self.ordered:
-            norm = norm + np.log(order_mass(*self.alpha, *self.beta)).sum(axis=1)
-        return powers, norm + np.log(self.phi.shape[1])
+            _, alpha, beta = self.betas
+            norm = norm + np.log(order_mass(*alpha, *beta)).sum(axis=1)
+        return powers, norm + np.log(COMPONENTS)
 
 
 def component(
@@ -94,36 +85,22 @@ def _alternate(particles: Floats, wide: Floats, rng: Rng) -> Floats:
     """Take two particles, then one of the wider ones, and so on."""
     count = COMPONENTS - FROM_PRIOR
     a, b = (x[rng.permutation(len(x))] for x in (particles, wide))
-    third = np.arange(count) % 3 == 2
-    at = np.arange(count)[:, None]
-    return np.where(third[:, None], b[at[:, 0] % len(b)], a[at[:, 0] % len(a)])
+    at = np.arange(count)
+    return np.where(at[:, None] % 3 == 2, b[at % len(b)], a[at % len(a)])
 
 
 def _components(points: Floats, model: Independent) -> Conjugate:
     """Turn points into Beta parameters by the counts that they imply."""
     patterns, prior = model.patterns, model.prior
-    count = COMPONENTS - FROM_PRIOR
-    share = latent_share(model, points)
-    flat = np.resize(FLATTEN, count)[:, None]
-    pos = patterns.unknown * share + patterns.pos
-    neg = patterns.unknown * (1 - share) + patterns.neg
-    everywhere = pos.sum(axis=1), neg.sum(axis=1)
-    pairs = (
-        (prior.prevalence, pos.sum(axis=2), neg.sum(axis=2)),
-        (prior.sensitivity, *votes(everywhere[0], patterns)),
-        (
-            prior.specificity[:, ::-1],
-            *votes(everywhere[1], patterns),
-        ),
-    )
-    parts = []
-    for ab, yes, no in pairs:
-        known = np.stack([ab[:, 0] + flat * yes, ab[:, 1] + flat * no])
-        flat_prior = np.repeat(ab.T[:, None], FROM_PRIOR, axis=1)
-        parts.append(np.concatenate([known, flat_prior], axis=1))
-    phi, alpha, beta = parts
+    # how much the counts of each component weigh; those at the end are the prior
+    flat = np.zeros((COMPONENTS, 1))
+    flat[: len(points)] = np.resize(FLATTEN, (len(points), 1))
+    points = np.resize(points, (COMPONENTS, points.shape[1]))
+    counts = patterns.completed(patterns.unknown * model.latent_share(points))
+    yes, no = (Rates(*(flat * count for count in each)) for each in counts)
+    phi, alpha, beta = prior.updated(yes, no)
     if prior.ordered:  # counts that contradict the order: there the prior is better
         never = order_mass(*alpha, *beta) < LEAST_MASS
         alpha = np.where(never, alpha[:, -1:], alpha)
         beta = np.where(never, beta[:, -1:], beta)
-    return Conjugate(phi, alpha, beta, prior.ordered)
+    return Conjugate((phi, alpha, beta), prior.ordered)

@@ -158,6 +158,11 @@ class Proposal:
         prior, likelihood = target.log_densities(theta)
         return Weighted(theta, prior - log_q, likelihood)
 
+    def jump(self, here: Floats, target: Target, rng: Rng) -> tuple[Floats, Floats]:
+        """Propose a jump from each point, with the log of its chance (Metropolis)."""
+        new = self.draws(len(here), target, rng)
+        return new.theta, new.log_weight - self.weigh(here, target).log_weight
+
 
 class Weighted(NamedTuple):
     """Proposed points; the weight at temperature t is exp(base + t * likelihood)."""

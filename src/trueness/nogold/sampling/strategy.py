@@ -284,57 +284,51 @@ def least_ess(theta: Floats) -> float:
     return min(ess_bulk(theta[:, :, i]) for i in range(theta.shape[2]))
 
 
-def diagnose(
-    found: Sample, target: Any, columns: Floats, parameter: tuple[str, ...], draws: int
+def diagnose_sample(
+    found: Sample, target: Any, columns: Floats, draws: int
 ) -> Diagnostics:
     """Judge chains of the parameters themselves, (chains, steps, parameters)."""
-    sizes = [_each(f, columns) for f in (ess_bulk, ess_tail, ess_mean)]
+    more: dict[str, Any] = {"proposals": found.proposals}
+    if found.method == "exact":
+        more["efficiency"] = 1.0
     if found.pool is not None:
         pool = np.concatenate(list(natural(target, found.pool.theta).values()), axis=1)
         weight = found.pool.log_weight
-        worth = np.array([weighted_ess(c, weight) for c in pool.T]).T
-        # both the weights and the choice among them add to the error
-        sizes = [1 / (1 / a + 1 / b) for a, b in zip(sizes, worth, strict=True)]
-    out = Diagnostics(
-        found.method,
-        True,
-        "",
-        np.array(parameter),
-        _each(r_hat, columns),
-        sizes[0],
-        sizes[1],
-        columns.std(axis=(0, 1), ddof=1) / np.sqrt(sizes[2]),
-        chains=len(columns),
-        proposals=found.proposals,
-        efficiency=1.0 if found.method == "exact" else np.nan,
-    )
-    if found.pool is not None:
-        out = replace(out, **_weight_diagnostics(found.pool.log_weight))
-    message = _verdict(out, draws)
-    return replace(out, converged=not message, message=message or "All is well.")
+        more |= _weight_diagnostics(weight)
+        more["worth"] = np.array([weighted_ess(c, weight) for c in pool.T]).T
+    return diagnose(columns, target.labels, draws, found.method, **more)
 
 
-def weighted_diagnostics(
-    columns: Floats, parameter: tuple[str, ...], worth: float, draws: int
+def diagnose(
+    columns: Floats,
+    parameter: tuple[str, ...],
+    draws: int,
+    method: str,
+    *,
+    worth: Any = np.inf,
+    **more: Any,
 ) -> Diagnostics:
-    """Judge draws that were chosen by weights, which are worth so many."""
-    bulk, tail, mean = (
-        1 / (1 / _each(f, columns) + 1 / worth) for f in (ess_bulk, ess_tail, ess_mean)
-    )
+    """Judge chains of the parameters, which were chosen from draws of this ``worth``.
+
+    A number, or one for bulk, tail and mean of every parameter.
+    """
+    sizes = np.array([_each(f, columns) for f in (ess_bulk, ess_tail, ess_mean)])
+    # both the weights and the choice among them add to the error
+    bulk, tail, mean = 1 / (1 / sizes + 1 / worth)
     out = Diagnostics(
-        "importance",
+        method,
         True,
-        "",
+        "All is well.",
         np.array(parameter),
         _each(r_hat, columns),
         bulk,
         tail,
         columns.std(axis=(0, 1), ddof=1) / np.sqrt(mean),
         chains=len(columns),
-        proposals=columns.shape[0] * columns.shape[1],
+        **{"proposals": columns.shape[0] * columns.shape[1], **more},
     )
-    message = _verdict(out, draws)
-    return replace(out, converged=not message, message=message or "All is well.")
+    fault = _verdict(out, draws)
+    return replace(out, converged=False, message=fault) if fault else out
 
 
 def natural(target: Any, theta: Floats) -> dict[str, Floats]:

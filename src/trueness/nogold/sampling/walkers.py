@@ -36,9 +36,7 @@ def run(
     out = np.empty((len(start), steps, start.shape[1]))
     for i in shown_steps(range(steps), "Sampling", unit="steps"):
         if i % JUMP_EVERY == 0:
-            new = proposal.draws(len(theta), target, rng)
-            there, gain = new.theta, new.log_weight
-            gain = gain - proposal.weigh(theta, target).log_weight
+            there, gain = proposal.jump(theta, target, rng)
             above = _density(target, there)
         else:
             there = theta + _step(theta.shape, particles, rng)
