@@ -66,10 +66,7 @@ def sweep(y: np.ndarray, score: np.ndarray) -> float:
 def program(make, y: np.ndarray, score: np.ndarray) -> tuple[str, float | None]:
     start = time.perf_counter()
     cuts = all_cuts(trueness.tally(y, score), None, "bench")
-    try:
-        _, proof = maximise(make(cuts), cuts, metric("accuracy"), (), MINUTE)
-    except TimeoutError:
-        return "> 60", None
+    _, proof = maximise(make(cuts), cuts, metric("accuracy"), ())
     took = time.perf_counter() - start
     if took >= MINUTE:
         return "> 60", None

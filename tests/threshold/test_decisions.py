@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 import trueness
-from trueness import Panel, best_decision
+from trueness import InputError, Panel, best_decision
 
 
 def panel(rng, n, shifts, share=0.4):
@@ -51,6 +51,8 @@ def test_a_mixture_reaches_what_no_cut_does():
     assert d.value == 0
     assert d.mixture_value == pytest.approx(0.3)
     assert sorted(part.probability for part in d.mixture) == pytest.approx([0.5, 0.5])
+    with pytest.raises(InputError, match=r"mixture of thresholds .* mcc is not. Leave"):
+        best_decision(p, "mcc", mixture=True, replicates=20)
     free = best_decision(p, "accuracy", mixture=True, replicates=20)
     assert free.mixture_value == pytest.approx(free.value)
     assert len(free.mixture) == 1

@@ -22,6 +22,11 @@ METRICS = {
     "flagged_rate": lambda c: ratio(c[0] + c[1], sum(c)),
     "accuracy": lambda c: ratio(c[0] + c[3], sum(c)),
     "f1": lambda c: ratio(2 * c[0], 2 * c[0] + c[1] + c[2]),
+    # with fixed classes a quotient of sums of tp and fp, too
+    "kappa": lambda c: ratio(
+        2 * (c[0] * c[3] - c[1] * c[2]),
+        (c[0] + c[1]) * (c[1] + c[3]) + (c[0] + c[2]) * (c[2] + c[3]),
+    ),
 }
 
 
@@ -97,6 +102,16 @@ def test_every_choice_of_cuts_in_fractions():
     assert done > 25
 
 
+def test_kappa_of_all_groups_together():
+    rng = np.random.default_rng(5)
+    for _ in range(15):
+        groups = small_groups(rng)
+        flagged = int(rng.integers(2, sum(t.n for t in groups.values())))
+        best = brute(groups, "kappa", [], flagged)
+        g = group_thresholds(groups, "kappa", f"flagged <= {flagged}", time_limit=5)
+        assert (g.value, g.proved) == (pytest.approx(float(best), rel=1e-12), True)
+
+
 def test_larger_groups_are_proved_and_described():
     rng = np.random.default_rng(5)
     groups = {}
@@ -156,6 +171,10 @@ def test_wrong_input():
         group_thresholds({"a": t, "b": t}, subject_to="recall_gap >= 0.1")
     with pytest.raises(InputError, match="a ratio by a number between 0 and 1"):
         group_thresholds({"a": t, "b": t}, subject_to="recall_ratio >= 2")
+    with pytest.raises(InputError, match=r"groups need a weighted sum .* mcc is not"):
+        group_thresholds({"a": t, "b": t}, "mcc")
+    with pytest.raises(Infeasible, match=r"positives >= 9 cannot be met by all"):
+        group_thresholds({"a": t, "b": t}, subject_to="positives >= 9")
     with pytest.raises(Infeasible, match=r"precision_min .* cannot be met"):
         group_thresholds({"a": t, "b": t}, subject_to="precision_min >= 0.99")
 

@@ -12,6 +12,7 @@ What does it cost to let groups differ less?                   ``gap_prices``
 What remains of the choice on other cases?                     ``validation``
 Which cut keeps a promise in the population?                   ``guarantees``, ``risks``
 What does a 0-1 program say, and its solver certify?           ``milp``
+Which metrics are sums of counts, or quotients of such sums?   ``forms``
 =============================================================  =======================
 
 A tally is swept into the right and wrong cases of every cut (``cuts``); a metric turns

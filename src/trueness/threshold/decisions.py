@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -35,7 +36,8 @@ from trueness.threshold.cuts import (
     weight_unit,
     whole_cuts,
 )
-from trueness.threshold.milp import linear_fraction, rows_of
+from trueness.threshold.forms import LinearForm, rows_of
+from trueness.threshold.milp import linear_fraction
 from trueness.threshold.operating_point import (
     ConstraintLike,
     OperatingPoint,
@@ -307,11 +309,12 @@ def _mixed(task: _DecisionTask) -> tuple[tuple[Part, ...], float]:
     first = next(iter(cuts.values()))
     corners = _corners(cuts)
     tp, fp = (np.array([c[k] for c in corners], dtype=np.float64) for k in (2, 3))
-    over, under = linear_fraction(task.objective, first)
-    rows = [r for c in task.bounds for r in rows_of(c, first)]
+    read = partial(linear_fraction, cuts=first, refusal=_REFUSAL)
+    over, under = read(task.objective)
+    rows = [r for c in task.bounds for r in rows_of(c, read(c.metric))]
 
-    def at(f: Any) -> Floats:
-        return float(f.a) * tp + float(f.b) * fp + float(f.c)
+    def at(f: LinearForm) -> Floats:
+        return np.asarray(f.at(tp, fp), dtype=np.float64)
 
     # Charnes and Cooper 1962: weights are scaled so that the denominator is one
     scale = np.abs(at(under)).max()
@@ -331,6 +334,13 @@ def _mixed(task: _DecisionTask) -> tuple[tuple[Part, ...], float]:
     )
     sign = 1 if task.objective is task.shown else -1
     return parts, -sign * float(found.fun or 0.0)
+
+
+_REFUSAL = (
+    "A mixture of thresholds needs metrics that are linear in the counts, or one "
+    "quotient of linear functions (precision, f1, kappa); {} is not. Leave mixture= "
+    "out, or choose another metric."
+)
 
 
 def _corners(cuts: dict[str, Cuts]) -> list[tuple[str, float, int, int]]:

@@ -28,6 +28,7 @@ from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.intervals import drawn_cells
+from trueness.threshold import forms
 from trueness.threshold.at_cut import weighed_cells
 from trueness.threshold.cuts import (
     Cuts,
@@ -59,7 +60,6 @@ from trueness.threshold.operating_point import (
     objective_text,
     read_objective,
 )
-from trueness.threshold.zones import Form, ZoneQuotient, quotient
 
 _DRAWS = 4000
 # bounds are sums in floating point: of weights no proof goes beyond so small a part
@@ -313,86 +313,79 @@ def _like(one: Cuts, score: Any, seen: Confusion) -> Cuts:
 
 
 def _optimum(
-    ask: _Ask, goal: ZoneQuotient, until: float
+    ask: _Ask, goal: forms.LinearQuotient, until: float
 ) -> tuple[GroupAnswer, Fraction, Fraction]:
     """Maximise a sum, or a quotient of sums by Dinkelbach's method, up to some time."""
     allowed = [_allowed(c, ask.between) for c in ask.cuts]
     gaps = [_gap(ask.cuts, b) for b in ask.between if b.kind in ("gap", "ratio")]
-    rows = [r for c in ask.totals for r in _total_rows(ask, c)]
+    rows = [
+        _row(ask, r)
+        for c in ask.totals
+        for r in forms.rows_of(c, _quotient(c.metric, ask))
+        if not r.is_constant or r.const < 0
+    ]
     agrees = _agrees(ask)
     over, under = goal
 
-    def best(form: Form) -> GroupAnswer:
-        u, constant, _ = _parts(ask, form)
+    def best(form: forms.LinearForm) -> GroupAnswer:
+        """Give the answer with value and bound of the form itself."""
+        *weights, const = form
+        unit = math.lcm(*(w.denominator for w in weights))
+        u = _parts(ask, [int(w * unit) for w in weights])
         answer = solve(GroupProblem(u, rows, gaps, allowed, agrees), until)
         reach = sum(int(abs(x).max()) for x in u) if ask.whole.weighted else 0
         close = answer.bound - answer.value <= _ROUNDING * reach
-        bound = answer.value if close else answer.bound
-        return answer._replace(value=answer.value + constant, bound=bound + constant)
+        ends = answer.value, answer.value if close else answer.bound
+        value, bound = (Fraction(x, unit) + const for x in ends)
+        return answer._replace(value=value, bound=bound)
 
     if under.is_constant:
-        answer, unit = best(over), _parts(ask, over)[2] * under.const
-        return answer, Fraction(answer.value) / unit, Fraction(answer.bound) / unit
-    rows.append(_row(ask, under, strict=True))
+        answer = best(over)
+        return answer, Fraction(answer.value), Fraction(answer.bound)
+    rows.append(_row(ask, forms.row(under, strict=True)))
     q, answer, again, _ = largest_quotient(
         lambda q: best(over.plus(under, -q)),
         lambda found: _ratio(ask, goal, found.cuts),
     )
-    if answer.cuts is None:
-        return answer, q, q
-    # over - q under is at most the bound left: q is off by that over the least under
-    left = Fraction(max(0, again.bound)) / _parts(ask, over.plus(under, -q))[2]
-    one = ask.whole.positives / ask.whole.n_pos  # what a case, or a unit, counts
-    least = one * min((abs(w) for w in under[:4] if w), default=Fraction(1))
-    return answer, q, q + left / least
+    # over - q under is at most the bound left, and under is a whole number above zero
+    return answer, q, q if answer.cuts is None else q + max(0, again.bound)
 
 
-def _quotient(m: Metric, ask: _Ask) -> ZoneQuotient:
-    """Write a metric of the total as a quotient; nothing is deferred here."""
-    return quotient(m, ask.whole, all_decided=True)
+_REFUSAL = (
+    "Thresholds of several groups need a weighted sum of counts, or one quotient of "
+    "such sums (accuracy, cost, precision, f1, kappa), of all groups together; {} is "
+    'not. In every group any metric can be bounded: "mcc_min >= 0.3".'
+)
 
 
-def _parts(ask: _Ask, form: Form) -> tuple[list[Any], Fraction, Fraction]:
-    """Write a sum over groups: whole parts, a constant, and how much too large both."""
-    up, _, unit = ask.whole.scale  # a count is up / unit; no prevalence is asked for
-    times = math.lcm(*(w.denominator for w in form[:4]))
-    tp, fp, fn, tn = (int(w * times) for w in form[:4])
-    n_pos, n_neg = ask.whole.n_pos, ask.whole.n_neg
+def _quotient(m: Metric, ask: _Ask) -> forms.LinearQuotient:
+    """Write a metric of the total as a quotient of sums of its counts."""
+    return forms.quotient(m, ask.whole, forms.ONE_CUT, _REFUSAL)
+
+
+def _parts(ask: _Ask, weights: Sequence[int]) -> list[Any]:
+    """Write a weighted sum of counts as a sum over groups: a part for every cut."""
+    tp, fp = weights
     # beyond 64 bits Python's integers: slow, and never wrong
-    largest = (abs(tp) + abs(fn)) * n_pos + (abs(fp) + abs(tn)) * n_neg
+    largest = abs(tp) * ask.whole.n_pos + abs(fp) * ask.whole.n_neg
     kind: Any = np.int64 if largest < 2**61 else object
-    # fn and tn are totals less tp and fp: only differences of weights go with the cuts
-    parts = [
-        c.seen.tp.astype(kind) * (tp - fn) + c.seen.fp.astype(kind) * (fp - tn)
-        for c in ask.cuts
-    ]
-    multiple = Fraction(times * unit, up)
-    return parts, fn * n_pos + tn * n_neg + form.const * multiple, multiple
+    return [c.seen.tp.astype(kind) * tp + c.seen.fp.astype(kind) * fp for c in ask.cuts]
 
 
-def _row(ask: _Ask, form: Form, strict: bool) -> GroupRow:
-    parts, constant, _ = _parts(ask, form)
-    # of whole x: x + c >= 0 is x + floor(c) >= 0, and x + c > 0 is x + ceil(c) > 0
-    return GroupRow(parts, math.ceil(constant) - 1 if strict else math.floor(constant))
+def _row(ask: _Ask, form: forms.LinearForm) -> GroupRow:
+    return GroupRow(_parts(ask, form[:-1]), form.const)
 
 
-def _total_rows(ask: _Ask, c: Constraint) -> list[GroupRow]:
-    over, under = _quotient(c.metric, ask)
-    lead = over.plus(under, -as_fraction(c.bound))
-    rows = [_row(ask, lead if c.upward else Form(*(-w for w in lead)), c.strict)]
-    return rows if under.is_constant else [_row(ask, under, strict=True), *rows]
-
-
-def _at(ask: _Ask, form: Form, cuts: Sequence[int]) -> Fraction:
-    parts, constant, times = _parts(ask, form)
-    total = sum(int(u[k]) for u, k in zip(parts, cuts, strict=True))
-    return (total + constant) / times
-
-
-def _ratio(ask: _Ask, q: ZoneQuotient, cuts: Sequence[int] | None) -> Fraction | None:
+def _ratio(
+    ask: _Ask, q: forms.LinearQuotient, cuts: Sequence[int] | None
+) -> Fraction | None:
     """Give a quotient of sums at some cuts; None where it is undefined."""
-    below = Fraction(0) if cuts is None else _at(ask, q.under, cuts)
-    return _at(ask, q.over, cuts or ()) / below if below else None
+    if cuts is None:
+        return None
+    pairs = list(zip(ask.cuts, cuts, strict=True))
+    tp, fp = (sum(int(getattr(c.seen, n)[k]) for c, k in pairs) for n in ("tp", "fp"))
+    below = q.under.at(tp, fp)
+    return Fraction(q.over.at(tp, fp) / below) if below else None
 
 
 def _total_value(ask: _Ask, c: Constraint, cuts: Sequence[int]) -> float:
@@ -525,8 +518,9 @@ def _posterior(
 
 def _infeasible(ask: _Ask, seconds: float) -> Infeasible:
     """Say what cannot be met: one limit alone, or only all of them together."""
-    nothing = Form(*[Fraction(0)] * 6)
-    flat = ZoneQuotient(nothing, nothing._replace(const=Fraction(1)))
+    flat = forms.LinearQuotient(
+        forms.LinearForm([0, 0, 0]), forms.LinearForm([0, 0, 1])
+    )
     until = time.monotonic() + seconds
 
     def alone(between: list[Between], totals: list[Constraint]) -> bool:

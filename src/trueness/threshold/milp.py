@@ -30,49 +30,13 @@ from trueness._core.arrays import Array, Ints
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.records import Record
 from trueness._core.search import largest_quotient
-from trueness.metrics import exact
-from trueness.metrics.algebra import Constraint, Metric, as_fraction
+from trueness.metrics.algebra import Constraint, Metric
+from trueness.threshold import forms
 from trueness.threshold.cuts import Cuts
 
 # beyond this many cases two binaries a case take the solver hours
 MOST_CASES = 20_000
 _PROVED_INFEASIBLE = 2  # status of scipy.optimize.milp
-
-
-class LinearForm(NamedTuple):
-    """A linear function of the counts: ``tp * a + fp * b + c``, in whole numbers."""
-
-    a: int
-    b: int
-    c: int
-
-    def at(self, tp: int, fp: int) -> int:
-        """Evaluate it."""
-        return self.a * tp + self.b * fp + self.c
-
-    def at_cut(self, cuts: Cuts, k: int) -> int:
-        """Evaluate it at a cut, in whole numbers."""
-        return self.at(int(cuts.seen.tp[k]), int(cuts.seen.fp[k]))
-
-    def plus(self, other: LinearForm, times: int = 1, own: int = 1) -> LinearForm:
-        """Give ``own * self + times * other``."""
-        pairs = zip(self, other, strict=True)
-        return LinearForm(*(own * s + times * o for s, o in pairs))
-
-
-class LinearQuotient(NamedTuple):
-    """A quotient of linear functions of the counts."""
-
-    over: LinearForm
-    under: LinearForm
-
-    @property
-    def is_linear(self) -> bool:
-        """Is the denominator the same at every cut?"""
-        return self.under.a == 0 and self.under.b == 0
-
-
-Row = LinearForm  # that must not be negative at the chosen cut
 
 
 @final
@@ -132,98 +96,23 @@ class Program(NamedTuple):
         return int(self.integral.sum())
 
 
-def linear_fraction(metric: Metric, cuts: Cuts) -> LinearQuotient:
+_REFUSAL = (
+    "A 0-1 program needs metrics that are linear in the counts, or one quotient of "
+    'linear functions (precision, f1, kappa); {} is not. Type method="sweep", which '
+    "is exact for every metric."
+)
+
+
+def linear_fraction(
+    metric: Metric, cuts: Cuts, refusal: str = _REFUSAL
+) -> forms.LinearQuotient:
     """Write a metric as a quotient of linear functions of tp and fp, if it is one."""
-    terms = [(as_fraction(w), _probe(part, cuts, metric)) for w, part in metric.parts]
-    total = LinearQuotient(_ZERO, _ONE.under)
-    for weight, term in [*terms, (as_fraction(metric.constant), _ONE)]:
-        total = _add(total, weight, term, metric)
-    return _reduced(total)
+    return forms.quotient(metric, cuts, forms.ONE_CUT, refusal).whole()
 
 
-_ZERO = LinearForm(0, 0, 0)
-_ONE = LinearQuotient(LinearForm(0, 0, 1), LinearForm(0, 0, 1))
-
-
-def _probe(part: Metric, cuts: Cuts, whole: Metric) -> LinearQuotient:
-    """Read the coefficients off six points: a polynomial of degree two has no more.
-
-    The formula of a metric is code, not coefficients. Three points give the candidate
-    a, b and c; the other three refute it when the formula is not linear after all.
-    """
-    if part.root or not exact.is_exact(part):
-        raise _not_linear(whole)
-    tp = np.array([0, 1, 0, 2, 0, 1])
-    fp = np.array([0, 0, 1, 0, 2, 1])
-    counts = cuts.scale.counts(tp, fp, cuts.n_pos, cuts.n_neg)
-    functions = []
-    for v in exact.quotient(part, counts, cuts.scale.unit):
-        found = LinearForm(v[1] - v[0], v[2] - v[0], v[0])
-        pairs = zip(tp.tolist(), fp.tolist(), strict=True)
-        if [found.at(*pair) for pair in pairs] != list(v):
-            raise _not_linear(whole)
-        functions.append(found)
-    return LinearQuotient(*functions)
-
-
-def _add(
-    total: LinearQuotient, weight: Fraction, term: LinearQuotient, whole: Metric
-) -> LinearQuotient:
-    """Add a weighted term; both must share their denominator, or have fixed ones.
-
-    A sum of two true quotients would have a product of denominators, which is no longer
-    linear in the counts: no 0-1 program with linear rows can hold it.
-    """
-    p, q = weight.numerator, weight.denominator
-    (over, under), (a, b) = total, term
-    if not weight:
-        return total
-    if total.is_linear and term.is_linear:
-        return LinearQuotient(
-            over.plus(a, p * under.c, own=q * b.c),
-            LinearForm(0, 0, q * under.c * b.c),
-        )
-    if total.is_linear and over.a == over.b == 0:
-        # a constant c/d and p/q * a/b: (c q b + d p a) / (d q b)
-        return LinearQuotient(
-            b.plus(a, under.c * p, own=over.c * q), b.plus(_ZERO, own=under.c * q)
-        )
-    if term.is_linear and a.a == a.b == 0:
-        return LinearQuotient(
-            over.plus(under, p * a.c, own=q * b.c), under.plus(_ZERO, own=q * b.c)
-        )
-    raise _not_linear(whole)
-
-
-def _reduced(q: LinearQuotient) -> LinearQuotient:
-    common = math.gcd(*q.over, *q.under)
-    over, under = (LinearForm(*(v // common for v in f)) for f in q)
-    return LinearQuotient(over, under)
-
-
-def _not_linear(metric: Metric) -> InputError:
-    return InputError(
-        f"A 0-1 program needs metrics that are linear in the counts, or one quotient "
-        f"of linear functions (precision, f1, kappa); {metric.name} is not. Type "
-        f'method="sweep", which is exact for every metric.'
-    )
-
-
-def rows_of(constraint: Constraint, cuts: Cuts) -> list[Row]:
-    """Write a constraint as linear rows: the denominator is above zero, and the bound.
-
-    On whole numbers "above zero" is "at least one".
-    """
-    over, under = linear_fraction(constraint.metric, cuts)
-    bound = as_fraction(constraint.bound)
-    # over / under >= p / q is q over - p under >= 0 for a denominator above zero
-    lead = over.plus(under, -bound.numerator, own=bound.denominator)
-    lead = lead if constraint.upward else lead.plus(_ZERO, own=-1)
-    return [_at_least_one(under), _at_least_one(lead) if constraint.strict else lead]
-
-
-def _at_least_one(f: LinearForm) -> LinearForm:
-    return LinearForm(f.a, f.b, f.c - 1)
+def at_cut(form: forms.LinearForm, cuts: Cuts, k: int) -> Any:
+    """Evaluate a linear function of the counts at a cut."""
+    return form.at(int(cuts.seen.tp[k]), int(cuts.seen.fp[k]))
 
 
 def per_score(cuts: Cuts) -> Program:
@@ -325,8 +214,8 @@ class Solved(NamedTuple):
 def solve_linear(
     program: Program,
     cuts: Cuts,
-    objective: LinearForm,
-    rows: list[Row],
+    objective: forms.LinearForm,
+    rows: list[forms.LinearForm],
 ) -> Solved:
     """Maximise a linear function; excludes cuts that only rounding lets through.
 
@@ -338,7 +227,7 @@ def solve_linear(
     forbidden: list[int] = []
     while True:
         solved = _highs(program, cuts, objective, rows, forbidden)
-        if all(row.at_cut(cuts, solved.cut) >= 0 for row in rows):
+        if all(at_cut(r, cuts, solved.cut) >= 0 for r in rows):
             return solved
         forbidden.append(solved.cut)
 
@@ -346,8 +235,8 @@ def solve_linear(
 def _highs(
     program: Program,
     cuts: Cuts,
-    objective: LinearForm,
-    rows: list[Row],
+    objective: forms.LinearForm,
+    rows: list[forms.LinearForm],
     forbidden: list[int],
 ) -> Solved:
     from scipy.optimize import Bounds, LinearConstraint, milp
@@ -355,8 +244,7 @@ def _highs(
     constraints = []
     if len(program.low):
         constraints = [LinearConstraint(program.matrix, program.low, program.high)]
-    for row in rows:
-        a, b, c = _small(row)
+    for a, b, c in map(_small, rows):
         counts = float(a) * program.flag[0] + float(b) * program.flag[1]
         constraints.append(LinearConstraint(counts, -float(c)))
     for k in forbidden:
@@ -364,7 +252,7 @@ def _highs(
         constraints.append(LinearConstraint(values, -np.inf, most))
     # Dinkelbach's weights are products of counts, 10^12 and more; without their common
     # divisor the solver's absolute tolerances would mean nothing
-    unit = math.gcd(objective.a, objective.b) or 1
+    unit = math.gcd(*objective[:-1]) or 1
     weights, constant = _weights(program, cuts, objective, unit)
     result = milp(
         -weights,
@@ -387,15 +275,14 @@ def _highs(
     )
 
 
-def _small(f: LinearForm) -> LinearForm:
+def _small(f: forms.LinearForm) -> forms.LinearForm:
     """Divide by the common divisor, which keeps the numbers within the tolerances."""
-    common = math.gcd(f.a, f.b) or 1
     # floor: on whole numbers a*tp + b*fp >= -c holds exactly when it does so rounded
-    return LinearForm(f.a // common, f.b // common, f.c // common)
+    return forms.LinearForm(w // (math.gcd(*f[:-1]) or 1) for w in f)
 
 
 def _weights(
-    program: Program, cuts: Cuts, f: LinearForm, unit: int
+    program: Program, cuts: Cuts, f: forms.LinearForm, unit: int
 ) -> tuple[Array, float]:
     """Write ``a tp + b fp``, in units, in the variables of the program.
 
@@ -403,13 +290,13 @@ def _weights(
     fp = errors - n_pos + tp. That needs b <= 0, since the rows bound z from below only.
     The second answer is what is left out, not in units.
     """
-    a, b = float(f.a // unit), float(f.b // unit)
+    a, b = (float(w // unit) for w in f[:-1])
     if program.wrong is None or b > 0:
-        return a * program.flag[0] + b * program.flag[1], float(f.c)
+        return a * program.flag[0] + b * program.flag[1], float(f.const)
     # Differs from eq. (6): its weights alpha and beta should be alpha/N and beta/P,
     # which is what the coefficients of the metric are
     weights = (a + b) * program.flag[0] + b * program.wrong
-    return weights, float(f.c - f.b * cuts.n_pos)
+    return weights, float(f.const - f[1] * cuts.n_pos)
 
 
 def maximise(
@@ -419,20 +306,24 @@ def maximise(
     constraints: tuple[Constraint, ...],
 ) -> tuple[Ints, Certificate]:
     """Find an optimal cut and its certificate."""
-    quotient = linear_fraction(metric, cuts)
-    rows = [row for c in constraints for row in rows_of(c, cuts)]
-    over, under = quotient
-    if quotient.is_linear:
+    goal = linear_fraction(metric, cuts)
+    rows = [
+        r
+        for c in constraints
+        for r in forms.rows_of(c, linear_fraction(c.metric, cuts))
+    ]
+    over, under = goal
+    if under.is_constant:
         solved = solve_linear(program, cuts, over, rows)
-        bound, steps = Fraction(solved.bound) / under.c, 1
+        bound, steps = Fraction(solved.bound) / under.const, 1
     else:
-        rows.append(_at_least_one(under))
-        solved, bound, steps = _dinkelbach(program, cuts, quotient, rows)
+        rows.append(forms.row(under, strict=True))
+        solved, bound, steps = _dinkelbach(program, cuts, goal, rows)
     certificate = Certificate(
         solver="HiGHS",
         formulation=program.name,
         status=solved.status,
-        value=over.at_cut(cuts, solved.cut) / under.at_cut(cuts, solved.cut),
+        value=at_cut(over, cuts, solved.cut) / at_cut(under, cuts, solved.cut),
         bound=float(bound),
         gap=solved.gap,
         nodes=solved.nodes,
@@ -446,18 +337,18 @@ def maximise(
 def _dinkelbach(
     program: Program,
     cuts: Cuts,
-    quotient: LinearQuotient,
-    rows: list[Row],
+    goal: forms.LinearQuotient,
+    rows: list[forms.LinearForm],
 ) -> tuple[Solved, Fraction, int]:
     """Maximise a quotient, with the bound that the last program proves."""
-    over, under = quotient
+    over, under = goal
 
     def best(q: Fraction) -> Solved:
-        lead = over.plus(under, -q.numerator, own=q.denominator)
+        lead = over.times(q.denominator).plus(under, -q.numerator)
         return solve_linear(program, cuts, lead, rows)
 
     value, found, last, steps = largest_quotient(
-        best, lambda s: Fraction(over.at_cut(cuts, s.cut), under.at_cut(cuts, s.cut))
+        best, lambda s: Fraction(at_cut(over, cuts, s.cut), at_cut(under, cuts, s.cut))
     )
     # the solver's bound on the lead, over the smallest possible denominator
     slack = Fraction(max(0.0, last.bound)) / value.denominator

@@ -57,8 +57,6 @@ from trueness.threshold.zones import (
     choose_pair,
     fewest_deferred,
     forbidding,
-    form_values,
-    quotient,
     read_sided,
     two_cuts,
 )
@@ -128,10 +126,15 @@ class _Outcome(NamedTuple):
                 found, alarms = self.tp + self.doubt_pos, self.fp + self.doubt_neg
                 return what.asked.metric(Confusion(found, alarms, self.fn, self.tn))
             m = what.asked.metric if isinstance(what, Sided) else what
-            counts = (self.tp, self.fp, self.fn, self.tn)
+            pos, neg = float(cuts.positives), float(cuts.negatives)
             doubt = self.doubt_pos + self.doubt_neg
-            over, under = (form_values(f, counts, doubt) for f in quotient(m, cuts))
-            return np.true_divide(over, under)
+            known = {"deferred": doubt, "defer": doubt / (pos + neg)}
+            known |= {"cases": pos + neg, "positives": pos, "negatives": neg}
+            decided = Confusion(self.tp, self.fp, self.fn, self.tn)
+            return m.constant + sum(
+                w * (known[part.name] if part.name in known else part(decided))
+                for w, part in m.parts
+            )
 
 
 @of_tally(weights=True)

@@ -23,11 +23,12 @@ from trueness._core.records import Record, brief
 from trueness._core.search import largest_quotient
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
-from trueness.metrics.algebra import Constraint, Metric, as_fraction
+from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import BOUNDS, one_or_more
 from trueness.metrics.grammar import constraint as read_constraint
 from trueness.metrics.grammar import metric as read_metric
+from trueness.threshold import forms
 from trueness.threshold.cuts import (
     Cuts,
     Interval,
@@ -47,8 +48,11 @@ from trueness.threshold.pairs import Pairs, Sum, best_pairs
 
 _SIDED = re.compile(r"^(?P<left>.+?)\s+(?P<side>above|below)\s*(?P<rest>[<>]=?.+)$")
 _TWO = re.compile(r"\bdefer(red)?\b|\s(above|below)\s*[<>]")
-# of these the deferred cases are part, too; every other metric is about decided cases
-_TOTALS = ("cases", "positives", "negatives")
+_REFUSAL = (
+    "Two thresholds at once need a weighted sum of counts, or one quotient of such "
+    "sums (cost, accuracy, precision, f1, defer); {} is not. For one side any metric "
+    'can be bounded: "mcc above >= 0.3".'
+)
 
 
 @final
@@ -124,37 +128,6 @@ class Zones(Record):
             + (f"; {others} more pairs are as good" if others else ""),
         ]  # fmt: skip
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
-
-
-class Form(NamedTuple):
-    """A weighted sum of counts: tp, fp, fn, tn, deferred cases, and a constant."""
-
-    tp: Fraction
-    fp: Fraction
-    fn: Fraction
-    tn: Fraction
-    defer: Fraction
-    const: Fraction
-
-    def plus(self, other: Form, times: Fraction) -> Form:
-        """Give ``self + times * other``."""
-        return Form(*(a + times * b for a, b in zip(self, other, strict=True)))
-
-    @property
-    def is_constant(self) -> bool:
-        """Is it the same for every pair of cuts?"""
-        return not any(self[:5])
-
-
-_ZERO = Form(*[Fraction(0)] * 6)
-_ONE = _ZERO._replace(const=Fraction(1))
-
-
-class ZoneQuotient(NamedTuple):
-    """A quotient of two weighted sums of counts."""
-
-    over: Form
-    under: Form
 
 
 class Sided(NamedTuple):
@@ -347,165 +320,54 @@ def sided_value(cuts: Cuts, bound: Sided, i: int, j: int) -> float:
     metric = bound.asked.metric
     if bound.side:
         return value_at(cuts, metric, i if bound.side == "above" else j)
-    over, under = quotient(metric, cuts)
-    a, b = _at(cuts, over, i, j), _at(cuts, under, i, j)
-    return float(a / b) if b else math.nan
+    over, under = (_at(cuts, f, i, j) for f in _quotient(metric, cuts))
+    return float(over / under) if under else math.nan
 
 
 def choose_pair(
     cuts: Cuts, objective: Metric, bounds: tuple[Sided, ...]
 ) -> tuple[Pairs | None, Fraction | None]:
     """Find the best pairs, and their value; None when none is allowed."""
-    rows = [row for bound in bounds for row in _rows(cuts, bound)]
-    over, under = quotient(objective, cuts)
+    rows = [r for bound in bounds for r in _rows(cuts, bound)]
+    over, under = _quotient(objective, cuts)
+
+    def value(found: Pairs | None) -> Fraction | None:
+        if found is None:
+            return None
+        i, j = int(found.first[0]), int(found.second[0])
+        return Fraction(_at(cuts, over, i, j) / _at(cuts, under, i, j))
+
     if under.is_constant:
-        found = best_pairs(_sum(cuts, over), rows)
-        return found, _value(cuts, found, over, under)
-    rows.append(_sum(cuts, under, strict=True))
+        found = best_pairs(_sum(cuts, over.whole()), rows)
+        return found, value(found)
+    rows.append(_sum(cuts, forms.row(under, strict=True)))
     q, found, again, _ = largest_quotient(
-        lambda q: best_pairs(_sum(cuts, over.plus(under, -q)), rows),
-        lambda pairs: _value(cuts, pairs, over, under),
+        lambda q: best_pairs(_sum(cuts, over.plus(under, -q).whole()), rows), value
     )
     # all pairs on which the lead is zero are optimal, not only the last found
     return again or found, q
 
 
-def _value(cuts: Cuts, found: Pairs | None, over: Form, under: Form) -> Fraction | None:
-    if found is None:
-        return None
-    i, j = int(found.first[0]), int(found.second[0])
-    return _at(cuts, over, i, j) / _at(cuts, under, i, j)
+def _quotient(metric: Metric, cuts: Cuts) -> forms.LinearQuotient:
+    return forms.quotient(metric, cuts, forms.TWO_CUTS, _REFUSAL)
 
 
-def quotient(metric: Metric, cuts: Cuts, all_decided: bool = False) -> ZoneQuotient:
-    """Write a metric as a quotient of weighted sums of counts, if it is one.
-
-    Where nothing is deferred (``all_decided``) the number of positives, negatives and
-    cases is the same for all cuts, so that recall and accuracy are plain sums, and so
-    are Youden's J and balanced accuracy.
-    """
-    if all_decided and metric.name in _OF_RATES:
-        return quotient(read_metric(_OF_RATES[metric.name]), cuts, all_decided)
-    total = ZoneQuotient(_ZERO._replace(const=as_fraction(metric.constant)), _ONE)
-    for weight, part in metric.parts:
-        q = _part(part, cuts, metric)
-        if all_decided:
-            q = _fixed(q, cuts)
-        total = _added(total, as_fraction(weight), q, metric)
-    return total
-
-
-_OF_RATES = {
-    "youden": "recall - fpr",
-    "balanced_accuracy": "0.5*recall + 0.5*specificity",
-}
-
-
-def _fixed(q: ZoneQuotient, cuts: Cuts) -> ZoneQuotient:
-    """Write a denominator that is the same for all cuts as a number."""
-    under = q.under
-    if under.tp != under.fn or under.fp != under.tn:
-        return q
-    size = under.tp * cuts.positives + under.fp * cuts.negatives + under.const
-    return ZoneQuotient(q.over, _ZERO._replace(const=size))
-
-
-def _part(part: Metric, cuts: Cuts, whole: Metric) -> ZoneQuotient:
-    pos, neg = cuts.positives, cuts.negatives
-    if part.name in ("defer", "deferred"):
-        every = _ONE if part.name == "deferred" else _ZERO._replace(const=pos + neg)
-        return ZoneQuotient(_ZERO._replace(defer=Fraction(1)), every)
-    if part.name in _TOTALS:
-        size = {"cases": pos + neg, "positives": pos, "negatives": neg}
-        return ZoneQuotient(_ZERO._replace(const=size[part.name]), _ONE)
-    if part.ratio is None:
-        raise _not_a_quotient(whole)
-    over, under = part.ratio
-    return ZoneQuotient(_form(over), _ONE if under is None else _form(under))
-
-
-def _form(weights: tuple[float, float, float, float]) -> Form:
-    tp, fp, fn, tn = map(as_fraction, weights)
-    return Form(tp, fp, fn, tn, Fraction(0), Fraction(0))
-
-
-def _added(
-    total: ZoneQuotient, weight: Fraction, part: ZoneQuotient, whole: Metric
-) -> ZoneQuotient:
-    """Add a weighted term; two different denominators cannot be joined."""
-    (over, under), (a, b) = total, part
-    if not weight:
-        return total
-    if b.is_constant:
-        return ZoneQuotient(over.plus(a, weight / b.const) if under.is_constant
-                        else _over_under(over, a, weight / b.const, under, whole),
-                        under)  # fmt: skip
-    if under.is_constant and over.is_constant:
-        # c/d + w a/b = (c/d b + w a) / b
-        return ZoneQuotient(_ZERO.plus(b, over.const / under.const).plus(a, weight), b)
-    if under == b:
-        return ZoneQuotient(over.plus(a, weight), b)
-    raise _not_a_quotient(whole)
-
-
-def _over_under(
-    over: Form, a: Form, times: Fraction, under: Form, whole: Metric
-) -> Form:
-    """Add a constant to a true quotient: over/under + c = (over + c under) / under."""
-    if not a.is_constant:
-        raise _not_a_quotient(whole)
-    return over.plus(under, times * a.const)
-
-
-def _not_a_quotient(metric: Metric) -> InputError:
-    return InputError(
-        "Two thresholds at once need a weighted sum of counts, or one quotient of "
-        f"such sums (cost, accuracy, precision, f1, defer); {metric.name} is not. For "
-        'one side any metric can be bounded: "mcc above >= 0.3".'
-    )
-
-
-def _at(cuts: Cuts, form: Form, i: int, j: int) -> Fraction:
+def _at(cuts: Cuts, form: forms.LinearForm, i: int, j: int) -> Any:
     """Evaluate a weighted sum of counts at a pair of cuts, exactly."""
-    s, seen = cuts.scale, cuts.seen
-    # flagged from the upper cut i on, cleared below the lower cut j; all in units of s
-    tp, fp = int(seen.tp[i]) * s.up, int(seen.fp[i]) * s.down
-    fn = (cuts.n_pos - int(seen.tp[j])) * s.up
-    tn = (cuts.n_neg - int(seen.fp[j])) * s.down
-    doubt = cuts.n_pos * s.up + cuts.n_neg * s.down - tp - fp - fn - tn
-    counts = (tp, fp, fn, tn, doubt)
-    total = sum(w * n for w, n in zip(form[:5], counts, strict=True))
-    return Fraction(total, s.unit) + form.const
+    tp, fp = cuts.seen.tp, cuts.seen.fp
+    return form.at(*(int(n[k]) for k in (i, j) for n in (tp, fp)))
 
 
-def form_values(form: Form, counts: tuple[Any, Any, Any, Any], doubt: Any) -> Any:
-    """Evaluate a weighted sum of counts in floating point."""
-    parts = zip(form[:5], (*counts, doubt), strict=True)
-    return sum(float(w) * n for w, n in parts if w) + float(form.const)
-
-
-def _sum(cuts: Cuts, form: Form, strict: bool = False) -> Sum:
-    """Write a weighted sum of counts as a function of i plus a function of j.
-
-    In whole numbers: weights are multiplied by their common denominator, so that the
-    sign, which is all that rows need, and the order, which the objective needs, stay.
-    """
-    s = cuts.scale
-    times = math.lcm(*(w.denominator for w in (*form[:5], form.const * s.unit)))
-    tp, fp, fn, tn, d = (int(w * times) for w in form[:5])
-    constant = int(form.const * s.unit * times) - (1 if strict else 0)
-    largest = (abs(tp) + abs(fp) + abs(fn) + abs(tn) + 4 * abs(d)) * (
-        cuts.n_pos * s.up + cuts.n_neg * s.down
-    ) + abs(constant)
+def _sum(cuts: Cuts, form: forms.LinearForm) -> Sum:
+    """Write a weighted sum, in whole numbers, as a function of i plus one of j."""
+    largest = forms.LinearForm(map(abs, form)).at(
+        cuts.n_pos, cuts.n_neg, cuts.n_pos, cuts.n_neg
+    )
     # beyond 64 bits Python's integers: slow, and never wrong
     kind: Any = np.int64 if largest < 2**61 else object
-    pos, neg = (c.astype(kind) for c in (cuts.seen.tp, cuts.seen.fp))
-    # tp and fp are counts at i, fn and tn totals less counts at j, and the deferred
-    # cases counts at j less those at i
-    first = pos * ((tp - d) * s.up) + neg * ((fp - d) * s.down)
-    second = pos * ((d - fn) * s.up) + neg * ((d - tn) * s.down)
-    second = second + (fn * cuts.n_pos * s.up + tn * cuts.n_neg * s.down + constant)
-    return Sum(first, second)
+    tp, fp = (c.astype(kind) for c in (cuts.seen.tp, cuts.seen.fp))
+    a, b, c, d, const = form
+    return Sum(tp * a + fp * b, tp * c + fp * d + const)
 
 
 def _rows(cuts: Cuts, bound: Sided) -> list[Sum]:
@@ -513,12 +375,7 @@ def _rows(cuts: Cuts, bound: Sided) -> list[Sum]:
     c = bound.asked
     if bound.side:
         return [forbidding(bound, holds(cuts, c))]
-    over, under = quotient(c.metric, cuts)
-    # over / under >= b is over - b * under >= 0 where under > 0, which is a row too
-    lead = over.plus(under, -as_fraction(c.bound))
-    lead = lead if c.upward else _ZERO.plus(lead, Fraction(-1))
-    rows = [_sum(cuts, lead, strict=c.strict)]
-    return rows if under.is_constant else [_sum(cuts, under, strict=True), *rows]
+    return [_sum(cuts, r) for r in forms.rows_of(c, _quotient(c.metric, cuts))]
 
 
 def forbidding(bound: Sided, met: Array) -> Sum:
@@ -529,12 +386,12 @@ def forbidding(bound: Sided, met: Array) -> Sum:
 
 def _single(cuts: Cuts, objective: Metric, bounds: tuple[Sided, ...]) -> float:
     """What would the best single cut reach, nothing deferred?"""
-    over, under = quotient(objective, cuts)
-    a, b = (_sum(cuts, f) for f in (over, under))
+    over, under = _quotient(objective, cuts)
+    a, b = (_sum(cuts, f.whole()) for f in (over, under))
     allowed = np.ones(len(cuts.score) + 1, dtype=bool)
     for bound in bounds:
-        for row in _rows(cuts, bound):
-            allowed &= np.asarray(row.i + row.j >= 0, dtype=bool)
+        for r in _rows(cuts, bound):
+            allowed &= np.asarray(r.i + r.j >= 0, dtype=bool)
     # one cut is a pair with nothing in between
     top, bottom = a.i + a.j, b.i + b.j
     at = np.flatnonzero(allowed & np.asarray(bottom > 0, dtype=bool))
@@ -547,7 +404,10 @@ def _single(cuts: Cuts, objective: Metric, bounds: tuple[Sided, ...]) -> float:
 def _infeasible(cuts: Cuts, bounds: tuple[Sided, ...]) -> Exception:
     """Say which constraint stands alone in the way, or that they do together."""
     for bound in bounds:
-        if best_pairs(_sum(cuts, _ZERO), _rows(cuts, bound)) is None:
+        if (
+            best_pairs(_sum(cuts, forms.LinearForm([0] * 5)), _rows(cuts, bound))
+            is None
+        ):
             return Infeasible(
                 f"{bound} cannot be met by any pair of thresholds of these "
                 f"{_sizes(cuts)}. Loosen it."
