@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
 
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.options import sampling
 from trueness._core.doors import door
 from trueness.cli._columns import Request
 from trueness.cli._fields import CUT, POINT, fields_of
@@ -14,13 +17,82 @@ from trueness.threshold import sentences
 from trueness.threshold.decisions import best_decision
 from trueness.threshold.gap_prices import gap_price
 from trueness.threshold.group_cuts import group_thresholds
+from trueness.threshold.operating_point import DEFAULT
 from trueness.threshold.zone_validation import (
     guaranteed_thresholds,
     validate_thresholds,
 )
-from trueness.threshold.zones import best_thresholds
+from trueness.threshold.zones import asks_for_two_cuts, best_thresholds
 
 _HEAD = ["cases", "positive", "negative"]
+
+
+@final
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a threshold, as it was typed."""
+
+    request: Request
+    maximize: str | None
+    minimize: str | None
+    bounds: list[str]
+    share: float | tuple[float, float] | None
+    sampling: str
+    at: float | None
+    validate: bool
+    guarantee: float | None
+
+    @property
+    def asked(self) -> list[str | None]:
+        """Give every metric and constraint that was named."""
+        return [*self.bounds, self.maximize, self.minimize]
+
+    @property
+    def two(self) -> bool:
+        """Are two cuts asked for?"""
+        return asks_for_two_cuts(self.asked)
+
+    @property
+    def wanted(self) -> dict[str, Any]:
+        """Give the objective, or what is meant when none was named."""
+        goal = {"maximize": self.maximize, "minimize": self.minimize}
+        told = self.maximize is not None and self.minimize is not None
+        if told or self.at is not None or self.guarantee is not None:
+            return goal
+        if self.minimize is not None or (self.two and self.maximize is None):
+            return {"minimize": self.minimize or "defer"}
+        return {"maximize": self.maximize or DEFAULT}
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Give objective, constraints and prevalence as the library takes them."""
+        return self.wanted | {"subject_to": self.bounds, "prevalence": self.share}
+
+    @property
+    def promise(self) -> dict[str, Any]:
+        """Give what is to be guaranteed as the library takes it."""
+        seed = self.request.seed
+        asked: dict[str, Any] = {"constraint": self.bounds, "prevalence": self.share}
+        return asked | {"confidence": self.guarantee, "rng": seed}
+
+    @property
+    def sure(self) -> dict[str, Any]:
+        """Give level and seed of what is estimated."""
+        return {"level": self.request.level, "rng": self.request.seed}
+
+    @property
+    def one_share(self) -> float | None:
+        """Give the prevalence, where it cannot be a range."""
+        if isinstance(self.share, tuple):
+            raise InputError(
+                "--at evaluates one threshold for one prevalence. Type --prevalence "
+                "0.01."
+            )
+        return self.share
+
+    def fits_sampling(self) -> None:
+        """Stop where a case-control sample does not know the prevalence."""
+        sampling(self.sampling, self.share, "This threshold")
 
 
 class Cut(NamedTuple):
@@ -36,12 +108,10 @@ def every_key(**known: Any) -> dict[str, Any]:
     return dict.fromkeys(CUT) | known
 
 
-def two_cuts(given: dict[str, Any], request: Request, validate: bool, t: Tally) -> Cut:
+def two_cuts(q: Question, t: Tally) -> Cut:
     """Find two cuts."""
-    z = best_thresholds(t, **given)
-    checked = None
-    if validate:
-        checked = validate_thresholds(t, **given, level=request.level, rng=request.seed)
+    z = best_thresholds(t, **q.given)
+    checked = validate_thresholds(t, **q.given, **q.sure) if q.validate else None
     parts: list[Any] = [
         *sentences.zone_sentences(z),
         table(_HEAD, sentences.zone_rows(z)),
@@ -62,13 +132,9 @@ def two_cuts(given: dict[str, Any], request: Request, validate: bool, t: Tally) 
     return Cut(result, parts, lambda: door("plots").zones(t, z))
 
 
-def two_promised_cuts(
-    bounds: list[str], confidence: float, prevalence: Any, request: Request, t: Tally
-) -> Cut:
+def two_promised_cuts(q: Question, t: Tally) -> Cut:
     """Find two cuts with a guarantee."""
-    z = guaranteed_thresholds(
-        t, bounds, confidence=confidence, prevalence=prevalence, rng=request.seed
-    )
+    z = guaranteed_thresholds(t, **q.promise)
     words = [
         sentences.guaranteed_zone_sentence(z),
         table(_HEAD, sentences.zone_rows(z)),
@@ -84,16 +150,9 @@ def two_promised_cuts(
     return Cut(result, words, lambda: door("plots").zones(t, z))
 
 
-def cuts_of_groups(
-    groups: dict[str, Tally],
-    wanted: dict[str, Any],
-    bounds: list[str],
-    request: Request,
-) -> Cut:
+def cuts_of_groups(q: Question, groups: dict[str, Tally]) -> Cut:
     """Find a cut for each group under limits on their differences."""
-    g = group_thresholds(
-        groups, **wanted, subject_to=bounds, level=request.level, rng=request.seed
-    )
+    g = group_thresholds(groups, **q.wanted, subject_to=q.bounds, **q.sure)
     how = "proved optimal" if g.proved else "best found within the time limit"
     result = every_key(
         **fields_of(g, ("objective", "value", "constraints", "notes")),
@@ -103,9 +162,9 @@ def cuts_of_groups(
     limit = next(iter(g.gaps), None)
 
     def chart() -> Any:
-        others = [b for b in bounds if not b.strip().startswith(str(limit))]
+        others = [b for b in q.bounds if not b.strip().startswith(str(limit))]
         return door("plots").gap_price(
-            gap_price(groups, str(limit), **wanted, subject_to=others)
+            gap_price(groups, str(limit), **q.wanted, subject_to=others)
         )
 
     rows = table(list(sentences.GROUP_HEAD), sentences.group_rows(g))
@@ -124,13 +183,10 @@ def point_numbers(point: Any, found: dict[str, Any]) -> dict[str, Any]:
     return at_cut(point.confusion, found, **fields_of(point, POINT))
 
 
-def among_several(
-    p: Panel, given: dict[str, Any], mixture: bool, request: Request
-) -> Cut:
+def among_several(q: Question, p: Panel, mixture: bool) -> Cut:
     """Find the classifier that should decide, and its cut."""
-    d = best_decision(
-        p, **given, mixture=mixture, level=request.level, rng=request.seed
-    )
+    given = q.given | {"prevalence": q.one_share, "mixture": mixture}
+    d = best_decision(p, **given, **q.sure)
     point = d.point
     result = point_numbers(point, point.metrics) | {
         "method": "the best of several classifiers",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any
 
@@ -12,7 +13,6 @@ import typer
 from trueness._core.checks.cases import both_classes
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.options import choice
-from trueness._core.checks.options import sampling as fits_sampling
 from trueness._core.doors import door
 from trueness._core.numbers import (
     counted,
@@ -47,7 +47,7 @@ from trueness.cli._shell import (
     table,
 )
 from trueness.cli._words import noted
-from trueness.cli._zones import Cut, at_cut, every_key
+from trueness.cli._zones import Cut, Question, at_cut, every_key
 from trueness.counts.values import Tally
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS
@@ -60,7 +60,7 @@ from trueness.threshold.guarantees import (
     Proof,
     guaranteed_threshold,
 )
-from trueness.threshold.operating_point import DEFAULT, OperatingPoint
+from trueness.threshold.operating_point import OperatingPoint
 from trueness.threshold.sentences import limiting, met, objective_of
 from trueness.threshold.validation import Validation, validate_threshold
 from trueness.threshold.zones import asks_for_two_cuts
@@ -118,45 +118,31 @@ def threshold(
     Example: trueness threshold sample:west_nile --label virus --score boosting \
 --maximize f1 --subject-to "recall >= 0.8" --validate
     """
-    share = read_share(prevalence)
-    choice(sampling, ("cohort", "case-control"), "--sampling")
-    wanted: dict[str, Any] = {"maximize": maximize, "minimize": minimize}
-    bounds = subject_to or []
-    if at is not None:
-        _only_at(maximize, minimize, bounds, validate, guarantee)
-        find = partial(_given, at, _one_share(share), sampling, request)
-    elif guarantee is None:
-        two = asks_for_two_cuts([*bounds, maximize, minimize])
-        wanted = _objective(maximize, minimize, two)
-        given = wanted | {"subject_to": bounds, "prevalence": share}
-        if two:
-            fits_sampling(sampling, share, "This threshold")
-            find = partial(_zones.two_cuts, given, request, validate)
-        else:
-            find = partial(_best, given | {"sampling": sampling}, request, validate)
-    else:
-        _fits_a_guarantee(bounds, validate)
-        fits_sampling(sampling, share, "This threshold")
-        asked = (bounds, guarantee, share, request)
-        find = partial(_promised, wanted, *asked)
-        if asks_for_two_cuts([*bounds]):
-            find = partial(_zones.two_promised_cuts, *asked)
+    q = Question(
+        request,
+        maximize,
+        minimize,
+        subject_to or [],
+        read_share(prevalence),
+        choice(sampling, ("cohort", "case-control"), "--sampling"),
+        at,
+        validate,
+        guarantee,
+    )
+    find = _finder(q)
     if len(request.chosen.scores) > 1:
-        _one_question(at, validate, guarantee, request.chosen.by, wanted, bounds)
-        fits_sampling(sampling, share, "This threshold")
-        given = wanted | {"subject_to": bounds, "prevalence": _one_share(share)}
-        return _among(request, given, mixture)
+        return _among(q, mixture)
     score = request.chosen.scores[0]
     with progress("Counting", unit=""):
         t = count_tally(request, score)
         groups = count_tally(request, score, by=True) if request.chosen.by else {}
-    if t.n_unknown and "flagged" in " ".join([*bounds, maximize or "", minimize or ""]):
+    if t.n_unknown and "flagged" in " ".join(filter(None, q.asked)):
         say(
             f"The limit on flagged cases counts cases with a label only; "
             f"{counted(t.n_unknown, 'case has', 'cases have')} none."
         )
-    if asks_for_groups(bounds):
-        return _by_groups(request, t, groups, wanted, bounds)
+    if asks_for_groups(q.bounds):
+        return _by_groups(q, t, groups)
     with progress("Looking for the best threshold", unit=""):
         found = find(t)
         by_group = each_group(groups, lambda part: find(part).result)
@@ -169,52 +155,52 @@ def threshold(
     )
 
 
-def _one_question(
-    at: Any, validate: Any, guarantee: Any, by: Any, wanted: Any, bounds: list[str]
-) -> None:
-    """Stop at what several classifiers at once cannot be asked."""
-    two = asks_for_two_cuts([*wanted.values(), *bounds])
-    if at is not None or validate or guarantee is not None or by or two:
+def _finder(q: Question) -> Callable[[Tally], Cut]:
+    """How is the question answered? Stops at what does not go together."""
+    if q.at is not None:
+        if any((q.maximize, q.minimize, q.bounds, q.validate, q.guarantee)):
+            raise InputError(
+                "--at evaluates one threshold, so there is nothing to choose. Leave "
+                "out --maximize, --minimize, --subject-to, --validate and --guarantee."
+            )
+        return partial(_given, q, q.at, q.one_share)
+    if q.guarantee is not None:
+        _fits_a_guarantee(q)
+        q.fits_sampling()
+        two = asks_for_two_cuts([*q.bounds])
+        return partial(_zones.two_promised_cuts if two else _promised, q)
+    if q.two:
+        q.fits_sampling()
+        return partial(_zones.two_cuts, q)
+    return partial(_best, q)
+
+
+def _among(q: Question, mixture: bool) -> CommandAnswer:
+    """Say which classifier should decide, and its cut."""
+    known = q.at is not None or q.guarantee is not None
+    if known or q.validate or q.request.chosen.by or q.two:
         raise InputError(
             "Several --score ask which of them should decide, and that answer is "
             "always validated. Leave out --at, --validate, --guarantee, --by and "
             "deferred cases, or name one --score."
         )
-
-
-def _among(request: Request, given: dict[str, Any], mixture: bool) -> CommandAnswer:
-    """Say which classifier should decide, and its cut."""
+    q.fits_sampling()
     with progress("Counting", unit=""):
-        p = count_panel(request)
-    result, parts, chart = _zones.among_several(p, given, mixture, request)
+        p = count_panel(q.request)
+    result, parts, chart = _zones.among_several(q, p, mixture)
     parts = [cases_sentence(p), *parts, _matrix(result["confusion"])]
     result["groups"] = {}
-    return CommandAnswer("threshold", result, parts, chart, about(request, p))
+    return CommandAnswer("threshold", result, parts, chart, about(q.request, p))
 
 
-def _objective(maximize: str | None, minimize: str | None, two: bool) -> dict[str, Any]:
-    """Give what was asked for, or what is meant when nothing was."""
-    if maximize is not None and minimize is not None:
-        return {"maximize": maximize, "minimize": minimize}
-    if minimize is not None or (two and maximize is None):
-        return {"minimize": minimize or "defer"}
-    return {"maximize": maximize or DEFAULT}
-
-
-def _by_groups(
-    request: Request,
-    t: Tally,
-    groups: dict[str, Tally],
-    wanted: dict[str, Any],
-    bounds: list[str],
-) -> CommandAnswer:
+def _by_groups(q: Question, t: Tally, groups: dict[str, Tally]) -> CommandAnswer:
     """Say where each group is cut."""
     if not groups:
         raise InputError(
             "Limits on differences between groups need groups. Type --by COLUMN."
         )
     with progress("Looking for the best thresholds", unit=""):
-        result, parts, chart = _zones.cuts_of_groups(groups, wanted, bounds, request)
+        result, parts, chart = _zones.cuts_of_groups(q, groups)
     cuts = result["group_cuts"]
     result["groups"] = {
         name: every_key(
@@ -225,25 +211,16 @@ def _by_groups(
         for name in groups
     }
     words = [cases_sentence(t), *parts]
-    return CommandAnswer("threshold", result, words, chart, about(request, t))
+    return CommandAnswer("threshold", result, words, chart, about(q.request, t))
 
 
-def _one_share(share: float | tuple[float, float] | None) -> float | None:
-    if isinstance(share, tuple):
-        raise InputError(
-            "--at evaluates one threshold for one prevalence. Type --prevalence 0.01."
-        )
-    return share
-
-
-def _best(wanted: dict[str, Any], request: Request, validate: bool, t: Tally) -> Cut:
+def _best(q: Question, t: Tally) -> Cut:
+    wanted = q.given | {"sampling": q.sampling}
     point = operating.best_threshold(t, **wanted)
-    checked = None
-    if validate:
-        checked = validate_threshold(t, **wanted, level=request.level, rng=request.seed)
+    checked = validate_threshold(t, **wanted, **q.sure) if q.validate else None
     # of a range the numbers are for the prevalence where the threshold is worst
-    used = None if wanted["prevalence"] is None else point.prevalence
-    found = _estimates(t, point.threshold, used, request, wanted["sampling"])
+    used = None if q.share is None else point.prevalence
+    found = _estimates(q, t, point.threshold, used)
     parts = [*_sentences(point), _matrix(point.confusion)]
     parts += _checked_parts(checked) if checked else [_metrics_table(found)]
     parts += _for_prevalence(used, t)
@@ -251,23 +228,20 @@ def _best(wanted: dict[str, Any], request: Request, validate: bool, t: Tally) ->
     result["validation"] = checked and fields_of(checked, VALIDATION)
     if point.robust is not None:
         return Cut(result, parts, lambda: door("plots").prevalence_path(point))
-    drawn = {k: v for k, v in wanted.items() if k != "sampling"}
-    return Cut(result, parts, lambda: door("plots").operating_point(t, **drawn))
+    return Cut(result, parts, lambda: door("plots").operating_point(t, **q.given))
 
 
-def _given(
-    at: float, prevalence: float | None, sampling: str, request: Request, t: Tally
-) -> Cut:
+def _given(q: Question, at: float, prevalence: float | None, t: Tally) -> Cut:
     """Evaluate a threshold that was chosen beforehand."""
     both_classes(t, "threshold")
-    c, found = confusion(t, at), _estimates(t, at, prevalence, request, sampling)
+    c, found = confusion(t, at), _estimates(q, t, at, prevalence)
     share = t.prevalence if prevalence is None else prevalence
     result = at_cut(c, found, threshold=at, prevalence=share, method="given")
     parts = [
         f"Flagging every case with a score of {at:g} or more:",
         _matrix(c),
         _metrics_table(found),
-        f"In parentheses: {level_text(request.level)} confidence intervals, if the "
+        f"In parentheses: {level_text(q.request.level)} confidence intervals, if the "
         "threshold was chosen beforehand and not on these cases.",
         *_for_prevalence(prevalence, t),
     ]
@@ -275,16 +249,13 @@ def _given(
 
 
 def _estimates(
-    t: Tally,
-    threshold: float,
-    prevalence: float | None,
-    request: Request,
-    sampling: str = "cohort",
+    q: Question, t: Tally, threshold: float, prevalence: float | None
 ) -> dict[str, Estimate]:
     """Give every metric at a threshold, all of them for one prevalence."""
-    asked: dict[str, Any] = {"prevalence": prevalence, "level": request.level}
-    asked["sampling"] = sampling
-    found: AtThreshold = at_threshold(t, threshold, **asked, rng=request.seed)
+    # a guarantee speaks of the cases as they came
+    sampling = q.sampling if q.guarantee is None else "cohort"
+    asked: dict[str, Any] = {"prevalence": prevalence, "sampling": sampling, **q.sure}
+    found: AtThreshold = at_threshold(t, threshold, **asked)
     return found.metrics
 
 
@@ -297,41 +268,24 @@ def _for_prevalence(prevalence: float | None, t: Tally) -> list[str]:
     ]
 
 
-def _only_at(*others: Any) -> None:
-    if any(others):
-        raise InputError(
-            "--at evaluates one threshold, so there is nothing to choose. Leave out "
-            "--maximize, --minimize, --subject-to, --validate and --guarantee."
-        )
-
-
-def _fits_a_guarantee(bounds: list[str], validate: bool) -> None:
+def _fits_a_guarantee(q: Question) -> None:
     """Stop at what a guarantee cannot be about, rather than leave it out silently."""
-    if not bounds:
+    if not q.bounds:
         raise InputError(
             "--guarantee needs a constraint, and found none. Type "
             '--subject-to "recall >= 0.9" --guarantee 0.95.'
         )
-    if validate:
+    if q.validate:
         raise InputError(
             "--guarantee comes with its own proof, so leave out --validate, or use it "
             "without --guarantee."
         )
 
 
-def _promised(
-    wanted: dict[str, Any],
-    bounds: list[str],
-    confidence: float,
-    share: Any,
-    request: Request,
-    t: Tally,
-) -> Cut:
-    g = guaranteed_threshold(
-        t, bounds, confidence=confidence, **wanted, prevalence=share, rng=request.seed
-    )
-    c, found = confusion(t, g.threshold), _estimates(t, g.threshold, None, request)
-    goal = next((f"{k} {v}" for k, v in wanted.items() if v is not None), None)
+def _promised(q: Question, t: Tally) -> Cut:
+    g = guaranteed_threshold(t, **q.wanted, **q.promise)
+    c, found = confusion(t, g.threshold), _estimates(q, t, g.threshold, None)
+    goal = next((f"{k} {v}" for k, v in q.wanted.items() if v is not None), None)
     result = at_cut(
         c,
         found,
