@@ -39,6 +39,7 @@ from trueness.cli._columns import Chosen
 LIMIT = 512  # megabytes of an upload
 ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - refused without --i-know
 SOON = 0.25  # seconds that an answer may take before progress is told instead
+FIGURE = re.compile(r"([a-z]+)-(\d+)\.(svg|png)")
 FILES = (REPORT, "report.json", take.MAP, take.COMBINER)
 TYPES = {".html": "text/html", ".json": "application/json", ".svg": "image/svg+xml",
          ".png": "image/png"}  # fmt: skip
@@ -258,24 +259,7 @@ class Workbench:
             raise HTTPException(404)
         if name in ("flagged.csv", "flagged.parquet"):
             return await self._flagged(request, file, asked, chosen, name)
-        figure = re.fullmatch(r"([a-z]+)-(\d+)\.(svg|png)", name)
-        if figure:
-            key, number, ending = figure.groups()
-            if key not in pages.TITLES:
-                raise HTTPException(404)
-            what, make = self._section(file, asked, chosen, key, quick=False)
-            job = self._ask(request, what, make, lane=1)
-        else:
-            alone = name == take.COMBINER and not take.combines(asked)
-            if alone or name not in FILES:
-                raise HTTPException(404)
-            line = take.lines_of(asked, chosen, file).command
-
-            def make() -> Any:
-                counted = self.bench.count(file, asked, chosen)
-                return _file(counted, asked, name, line)
-
-            job = self._ask(request, self._taken(asked, name), make, lane=1)
+        job = self._making(request, file, asked, chosen, name)
         ready = "ready" in request.query_params
         if not await self._over(job, SOON if ready else None):
             return JSONResponse(job.progress(), 202)
@@ -284,19 +268,33 @@ class Workbench:
             return _problem(in_page(words), 409)
         if ready:
             return JSONResponse({"ready": True})
-        content = job.result
-        if figure:
-            drawn = job.result[1]
-            if drawn is None or int(number) >= len(drawn.figures):
-                raise HTTPException(404)
-            draw = take.figure_svg if ending == "svg" else take.figure_png
-            figure_of = drawn.figures[int(number)]
-            content = await run_in_threadpool(draw, figure_of, job.result[2:])
+        figure = FIGURE.fullmatch(name)
         return Response(
-            content,
+            await run_in_threadpool(_drawn, figure, job.result)
+            if figure
+            else job.result,
             media_type=TYPES[Path(name).suffix],
             headers={"content-disposition": f'attachment; filename="{name}"'},
         )
+
+    def _making(
+        self, request: Request, file: Filed, asked: Asked, chosen: Chosen, name: str
+    ) -> Job:
+        """Begin what makes a file: the section with the figure, or the file itself."""
+        figure = FIGURE.fullmatch(name)
+        if figure and figure[1] in pages.TITLES:
+            what, make = self._section(file, asked, chosen, figure[1], quick=False)
+            return self._ask(request, what, make, lane=1)
+        alone = name == take.COMBINER and not take.combines(asked)
+        if alone or name not in FILES:
+            raise HTTPException(404)
+        line = take.lines_of(asked, chosen, file).command
+
+        def make_file() -> Any:
+            counted = self.bench.count(file, asked, chosen)
+            return _file(counted, asked, name, line)
+
+        return self._ask(request, self._taken(asked, name), make_file, lane=1)
 
     async def _flagged(
         self, request: Request, file: Filed, asked: Asked, chosen: Chosen, name: str
@@ -375,6 +373,16 @@ def _file(counted: Counted, asked: Asked, name: str, command: str) -> bytes:
         if name == "report.html"
         else take.report_json(counted, asked, page)
     )
+
+
+def _drawn(figure: re.Match[str], made: tuple[Any, ...]) -> bytes:
+    """Draw one figure of a section as a file of its own."""
+    _, section, *names = made
+    at = int(figure[2])
+    if section is None or at >= len(section.figures):
+        raise HTTPException(404)
+    draw = take.figure_svg if figure[3] == "svg" else take.figure_png
+    return draw(section.figures[at], names)
 
 
 def _problem(words: str, code: int) -> Response:

@@ -21,6 +21,7 @@ from trueness._core.checks.options import fraction
 from trueness._core.checks.words import listing
 from trueness.cli import _options
 from trueness.cli._columns import (
+    Chosen,
     Guess,
     Request,
     choose,
@@ -30,7 +31,7 @@ from trueness.cli._columns import (
 )
 from trueness.cli._outputs import check_figure, check_targets
 from trueness.cli._shell import CommandAnswer, ending, say, show
-from trueness.cli._source import open_source
+from trueness.cli._source import Source, open_source
 
 WIDTH = 74  # of an example
 
@@ -166,41 +167,19 @@ def _request(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Re
     level = words.get("level", 0.95)
     fraction(level, "--level")
     # rows that are written back keep their order
-    source = open_source(
-        words["file"],
-        ordered=own.get("output") is not None,
-        decimal=words.get("decimal"),
-    )
-    instead = own.get(columns.instead)
-    named = instead or words[columns.option]
-    named = [named] if isinstance(named, str) else list(named or [])
-    if instead and words[columns.option]:
-        raise InputError(
-            f"--{columns.instead} is for tests without labels, --{columns.option} for "
-            f"scores with labels. Type one of them."
-        )
-    if columns.most is not None and len(named) > columns.most:
-        raise InputError(
-            f"This command takes one --{columns.option}, but found "
-            f"{listing(named)}. Run it once for each."
-        )
+    ordered = own.get("output") is not None
+    source = open_source(words["file"], ordered=ordered, decimal=words.get("decimal"))
+    option, named = _named(columns, words[columns.option], own.get(columns.instead))
     chosen = choose(
         source,
-        option=columns.instead if instead else columns.option,
+        option=option,
         scores=named,
         guess=columns.guess,
-        needs_label=columns.needs_label and not instead,
+        needs_label=columns.needs_label and option == columns.option,
         **{k: words.get(k) for k in ("label", "positive", "count", "weight", "by")},
         cluster=own.get("cluster"),
     )
-    for name in filter(source.with_commas, chosen.scores):
-        raise InputError(
-            f"--{columns.option} {name} has numbers such as 1,234, where the comma "
-            "may mark decimals or thousands. Type --decimal , if it marks decimals; "
-            "otherwise remove the commas from the file."
-        )
-    if chosen.guessed:
-        say(f"Using {' and '.join(chosen.guessed)}: no other column fits.")
+    _fits(columns, source, chosen)
     unused = looks_counted(source, chosen) if "count" in words else None
     if unused:
         say(
@@ -216,3 +195,32 @@ def _request(columns: Columns, words: dict[str, Any], own: dict[str, Any]) -> Re
     wanted = (chosen.label, *chosen.scores, *more)
     rows = source.only(name for name in wanted if name is not None)
     return Request(source, chosen, rows, level, words.get("seed", 0))
+
+
+def _named(columns: Columns, usual: Any, instead: Any) -> tuple[str, list[str]]:
+    """Which option named columns, and which? They may be given in one way only."""
+    named = instead or usual
+    named = [named] if isinstance(named, str) else list(named or [])
+    if instead and usual:
+        raise InputError(
+            f"--{columns.instead} is for tests without labels, --{columns.option} for "
+            f"scores with labels. Type one of them."
+        )
+    if columns.most is not None and len(named) > columns.most:
+        raise InputError(
+            f"This command takes one --{columns.option}, but found "
+            f"{listing(named)}. Run it once for each."
+        )
+    return columns.instead if instead else columns.option, named
+
+
+def _fits(columns: Columns, source: Source, chosen: Chosen) -> None:
+    """Stop at text that may be numbers; say which columns were taken unasked."""
+    for name in filter(source.with_commas, chosen.scores):
+        raise InputError(
+            f"--{columns.option} {name} has numbers such as 1,234, where the comma "
+            "may mark decimals or thousands. Type --decimal , if it marks decimals; "
+            "otherwise remove the commas from the file."
+        )
+    if chosen.guessed:
+        say(f"Using {' and '.join(chosen.guessed)}: no other column fits.")

@@ -19,6 +19,7 @@ from trueness.data.frames import panel, tally
 from trueness.data.storage import alone
 from trueness.watches.questions import load_watch
 from trueness.watches.questions import watch as new_watch
+from trueness.watches.watching import NO_LABELS
 
 
 @command()
@@ -67,25 +68,22 @@ def watch(
         held = None
         if state.exists():
             held = _held(state, (metric, baseline, *bound.values()))
-        judges = list(judge or (held.judges if held is not None else ()))
-        by = by or (held.by if held is not None else None)
-        scores = [*judges] if judges else [] if score is None else [score]
-        needs = not (metric in ("scores", "flagged_share") and label is None)
+            judge, by = judge or list(held.judges), by or held.by
+        judges = judge or []
+        # what needs no labels is not asked for them, nor who watches already
+        guessed = metric not in (None, *NO_LABELS) and not judges
         chosen = choose(
             source,
             option="judge" if judges else "score",
-            scores=scores,
+            scores=judges or ([] if score is None else [score]),
             guess=one_score,
             label=label,
             positive=positive,
             by=by,
-            needs_label=needs and label is None and metric is not None and not judges,
+            needs_label=guessed,
         )
-        columns: dict[str, Any] = {"positive": chosen.positive}
+        columns = {"positive": chosen.positive, "label": chosen.label}
         columns |= {"scores": judges} if judges else {"score": chosen.scores[0]}
-        if chosen.label is not None:
-            columns["label"] = chosen.label
-        count = panel if judges else tally
         if held is None:
             if metric is None:
                 raise InputError(
@@ -96,6 +94,7 @@ def watch(
                 bound["baseline"] = tally(open_source(baseline).rows, **columns)
             bound |= {"margin": margin, "judges": judges or None, "by": by}
             held = new_watch(metric, **bound)
+        count: Any = panel if judges else tally
         t = count(source.rows, **columns)
         parts = t if by is None else count(source.rows, by=by, **columns)
         looks = held.looks
