@@ -24,12 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.records import Estimate
-from trueness.calibration.forecasts import Forecasts
+from trueness.calibration.forecasts import DrawRequest, Forecasts
 from trueness.calibration.likely_curves import LikelyCurves, likely_curves
 
 # the errors (..., j) of scores, positives and negatives of samples
@@ -46,6 +47,17 @@ Band = tuple[Floats, Floats]  # the nearest and the farthest distance at each sc
 # of errors; NaN for those that have none
 Within = Callable[[Band, Band, Array], Floats]
 METHOD = "likely curves"
+
+
+class ErrorKind(NamedTuple):
+    """What errors samples and true shares have, and what bounds they are known by."""
+
+    sample: Errors
+    truth: Truth
+    signs: Signs
+    within: Within | None = None
+
+
 _DRAWS = 300  # likely curves that are looked at
 _TOGETHER = 500  # draws of labels that are looked at together
 # What noise adds to |x| at x = 0 is .80 of its standard deviation; once more noise adds
@@ -57,24 +69,19 @@ _IN_MIDDLE, _IN_DRAWS = 2.0, 3.0
 def error_estimates(
     values: Sequence[float],
     s: Forecasts,
-    statistic: Errors,
-    truth: Truth,
-    signs: Signs,
-    level: float,
-    replicates: int,
-    rng: np.random.Generator,
-    within: Within | None = None,
+    kind: ErrorKind,
+    ask: DrawRequest,
 ) -> tuple[list[Estimate], tuple[str, ...]]:
     """Give the intervals of errors between 0 and 1 that noise enlarges, and notes.
 
-    ``statistic`` gives the errors of samples, ``truth`` those of true shares. An
-    interval starts at 0 unless the error is above what calibrated scores show.
+    An interval starts at 0 unless the error is above what calibrated scores show.
     """
-    chance = _by_chance(s, statistic, level, replicates, rng)
+    level = ask.level
+    chance = _by_chance(s, kind.sample, ask)
     curves = likely_curves(s)
-    drawn = curves.drawn(_DRAWS, rng)
-    ends, added = _of_curves(curves, drawn, s, truth, level, rng)
-    for j, both in enumerate(signs(s.score, s.cases, curves.middle)):
+    drawn = curves.drawn(_DRAWS, ask.rng)
+    ends, added = _of_curves(curves, drawn, s, kind.truth, ask)
+    for j, both in enumerate(kind.signs(s.score, s.cases, curves.middle)):
         if both is None:
             continue
         low = signed_mean(s, both[0], level).low - _IN_MIDDLE * added[j]
@@ -85,10 +92,10 @@ def error_estimates(
             less, more = max(low - ends[0, j], 0.0), max(ends[1, j] - high, 0.0)
             ends[0, j] = low - (1 - curves.line) * less
             ends[1, j] = high + (1 - curves.line) * more
-    if within is not None:
-        low, high = within(*_band(drawn, s.score, level), s.cases)
+    if kind.within is not None:
+        low, high = kind.within(*_band(drawn, s.score, level), s.cases)
         ends = np.stack([np.fmin(ends[0], low), np.fmax(ends[1], high)])
-    ends[0] = np.where(statistic(*s[:3]) <= chance, 0.0, np.clip(ends[0], 0.0, 1.0))
+    ends[0] = np.where(kind.sample(*s[:3]) <= chance, 0.0, np.clip(ends[0], 0.0, 1.0))
     found = [
         Estimate(v, min(low, v), max(min(high, 1.0), v), level, METHOD)
         for v, low, high in zip(values, *ends.tolist(), strict=True)
@@ -96,28 +103,17 @@ def error_estimates(
     return found, _bent(curves.line)
 
 
-def _by_chance(
-    s: Forecasts,
-    statistic: Errors,
-    level: float,
-    replicates: int,
-    rng: np.random.Generator,
-) -> Floats:
+def _by_chance(s: Forecasts, errors: Errors, ask: DrawRequest) -> Floats:
     """Which upper quantiles have the errors of calibrated scores? (j,)"""
-    drawn, found = s.labels(s.score, replicates, rng), []
+    drawn, found = s.labels(s.score, ask.replicates, ask.rng), []
     while some := list(islice(drawn, _TOGETHER)):
         up, down = np.array(some).transpose(1, 0, 2)
-        found.append(statistic(s.score, up, down))
-    return np.asarray(np.quantile(np.concatenate(found), (1 + level) / 2, axis=0))
+        found.append(errors(s.score, up, down))
+    return np.asarray(np.quantile(np.concatenate(found), ask.tails[1], axis=0))
 
 
 def _of_curves(
-    curves: LikelyCurves,
-    drawn: Floats,
-    s: Forecasts,
-    truth: Truth,
-    level: float,
-    rng: np.random.Generator,
+    curves: LikelyCurves, drawn: Floats, s: Forecasts, truth: Truth, ask: DrawRequest
 ) -> tuple[Floats, Floats]:
     """Between which values do errors of likely curves lie (2, j), and what adds noise?
 
@@ -125,12 +121,12 @@ def _of_curves(
     """
     # no more than NumPy can draw; of weighed cases, the nearest whole number
     whole = round(min(max(s.n, 1.0), 2.0**53))
-    others = rng.multinomial(whole, s.cases / s.n, size=len(drawn))
+    others = ask.rng.multinomial(whole, s.cases / s.n, size=len(drawn))
     found = truth(s.score, others, drawn)
     delta = found.mean(axis=1) - truth(s.score, s.cases, curves.middle)
     # a median may become smaller by noise
     added, taken = np.maximum(delta, 0.0), np.maximum(-delta, 0.0)
-    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], axis=1)
+    low, high = np.quantile(found, ask.tails, axis=1)
     low = low - _IN_DRAWS * added - taken
     high = high + _IN_DRAWS * taken + (1 - curves.line) * added
     return np.stack([low.min(axis=0), high.max(axis=0)]), added.max(axis=0)

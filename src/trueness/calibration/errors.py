@@ -18,8 +18,8 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.records import Answer, Estimate
-from trueness.calibration.error_intervals import Sides, error_estimates
-from trueness.calibration.forecasts import Forecasts
+from trueness.calibration.error_intervals import ErrorKind, Sides, error_estimates
+from trueness.calibration.forecasts import DrawRequest, Forecasts
 from trueness.calibration.monotone import equal_mass
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
@@ -140,20 +140,20 @@ def calibration_error(
     """
     s = Forecasts.of(t, "calibration_error", sampling, prevalence)
     bins = _options.whole_number(bins, "bins", at_least=1)
-    level = _options.fraction(level, "level")
-    replicates = _options.whole_number(replicates, "replicates", at_least=20)
-    generator = _options.generator(rng)
+    ask = DrawRequest.of(level, replicates, rng)
     place = partial(BINNINGS[_options.choice(binning, BINNINGS, "binning")], bins=bins)
     start = place(s.score, s.cases)
     values = _errors(*s[:3], start=start, fine=_FINE)
     chance = _chance(s.score, s.cases, start)
     few = s.pooled()
     at = place(few.score, few.cases)
-    # draws need fewer digits
-    statistic = partial(_errors, start=at, fine=_COARSE)
-    truth, signs = partial(_true_errors, start=at), partial(_signs, start=at)
-    ask = (statistic, truth, signs, level, replicates, generator)
-    (plain, debiased, rms, smooth), bent = error_estimates(values.tolist(), few, *ask)
+    kind = ErrorKind(
+        partial(_errors, start=at, fine=_COARSE),  # draws need fewer digits
+        partial(_true_errors, start=at),
+        partial(_signs, start=at),
+    )
+    found, bent = error_estimates(values.tolist(), few, kind, ask)
+    plain, debiased, rms, smooth = found
     warning = (
         "By chance, even perfectly calibrated scores would have a plain error of "
         f"{chance:.3g} here. The error depends on the number of cases and on the "

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -340,6 +340,26 @@ class Forecasts(NamedTuple):
             away = each - cases @ each / n
             out += weight**2 * (away * cases[:, None]).T @ away * n / max(n - 1, 1)
         return out
+
+
+class DrawRequest(NamedTuple):
+    """How sure is an interval to be, by how many draws, and from which source?"""
+
+    level: float
+    replicates: int
+    rng: np.random.Generator
+
+    @classmethod
+    def of(cls, level: object, replicates: object, rng: Any) -> DrawRequest:
+        """Check what was asked for."""
+        level = _options.fraction(level, "level")
+        number = _options.whole_number(replicates, "replicates", at_least=20)
+        return cls(level, number, _options.generator(rng))
+
+    @property
+    def tails(self) -> tuple[float, float]:
+        """Give the shares of draws below the lower and below the upper end."""
+        return (1 - self.level) / 2, (1 + self.level) / 2
 
 
 def mean_loss(losses: Losses, pos: Array, neg: Array) -> float:

@@ -82,6 +82,7 @@ def calibration_gain(
     sampling: str = "cohort",
     level: float = 0.95,
     rng: int | np.random.Generator | None = 0,
+    fitted: Map | None = None,
 ) -> Any:
     r"""What does calibration gain on cases that the map has not seen?
 
@@ -111,6 +112,9 @@ def calibration_gain(
         Confidence of the intervals.
     rng
         Seed or generator for dealing the cases to the folds.
+    fitted
+        The map that was fitted on all these cases by ``method``, if it is there
+        already.
 
     Returns
     -------
@@ -131,29 +135,6 @@ def calibration_gain(
     >>> round(found.before.value, 3), found.gain.value > 0
     (0.305, True)
     """
-    return gain_of(
-        *(None, t),
-        method=method,
-        folds=folds,
-        prevalence=prevalence,
-        sampling=sampling,
-        level=level,
-        rng=rng,
-    )
-
-
-def gain_of(
-    fitted: Map | None,
-    t: Tally | Mapping[Any, Tally],
-    *,
-    method: str,
-    folds: int,
-    level: float,
-    rng: int | np.random.Generator | None,
-    prevalence: float | None = None,
-    sampling: str = "cohort",
-) -> Any:
-    """Answer as above about a map that was fitted on all cases already, or is not."""
     groups = dict(t) if isinstance(t, Mapping) else {"": t}
     level = _options.fraction(level, "level")
     folds = _options.whole_number(folds, "folds", at_least=2)

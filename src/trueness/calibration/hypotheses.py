@@ -332,17 +332,11 @@ def _likelihood_ratio(p: Floats, cases: Array, up: Array, bins: int) -> Floats:
         if (np.abs(gain) < 1e-9).all():
             break
         f = 1 / (1 + np.exp(-np.clip(odds, -500, 500)))
-        slope = (up - cases * f) @ x.T
+        u, v = np.moveaxis((up - cases * f) @ x.T, -1, 0)
         # the inverse of [[a, b], [b, c]]; a little is added for scores that are equal
         a, b, c = np.moveaxis((cases * f * (1 - f)) @ products.T, -1, 0) + 1e-300
         a, c = a * (1 + 1e-9), c + 1e-9 * a
-        newton = np.stack(
-            [
-                c * slope[..., 0] - b * slope[..., 1],
-                a * slope[..., 1] - b * slope[..., 0],
-            ],
-            axis=-1,
-        )
+        newton = np.stack([c * u - b * v, a * v - b * u], axis=-1)
         newton /= (a * c - b * b)[..., None]
         newton /= np.maximum(np.abs(newton).max(axis=-1, keepdims=True) / 2, 1.0)
         step = np.where(better, newton, step / 2)

@@ -23,7 +23,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.isotonic import isotonic_curve, pool_violators
-from trueness.calibration.forecasts import Forecasts
+from trueness.calibration.forecasts import DrawRequest, Forecasts
 from trueness.counts.weights import student_factor
 
 # a number of scores, positives and negatives
@@ -92,13 +92,7 @@ def doubted(pos: Array, neg: Array, share: float) -> Floats:
 
 
 def inverted(
-    s: Forecasts,
-    family: Family,
-    statistic: Statistic,
-    level: float,
-    replicates: int,
-    rng: np.random.Generator,
-    most: float,
+    s: Forecasts, family: Family, statistic: Statistic, ask: DrawRequest, most: float
 ) -> tuple[float, float]:
     """Between which truths would the statistic of the sample not be rare?
 
@@ -107,16 +101,23 @@ def inverted(
     truth of a member is the statistic of expected counts. Where the end of the family
     is not rare either, the interval ends at ``most``.
     """
-    c = np.linspace(family.first, family.last, replicates)
-    drawn = s.samples([family.at(x) for x in c], rng)
+    c = np.linspace(family.first, family.last, ask.replicates)
+    drawn = s.samples([family.at(x) for x in c], ask.rng)
     found = np.array([_of_some(s.score, *counts, statistic) for counts in drawn])
     few = np.linspace(family.first, family.last, _TRUTHS)
     members = [family.at(x) for x in few]
     true = [statistic(s.score, s.cases * f, s.cases * (1 - f)) for f in members]
-    # few cases know little about their own spread
-    wider = student_factor(s.n - 1, level)
     seen, between = statistic(*s[:3]), np.interp(c, few, true)
-    return _accepted(seen, found, between, level, wider, most)
+    if not (np.isfinite(found).all() and np.isfinite(true).all()):
+        return 0.0, most  # a loss that may be infinite
+    # few cases know little about their own spread
+    z, tails = _standardised(seen, found, ask, student_factor(s.n - 1, ask.level))
+    kept = (tails[0] <= z) & (z <= tails[1])
+    if not kept.any():
+        kept = np.abs(z) == np.abs(z).min()
+    between = np.maximum.accumulate(between)
+    high = most if kept[-1] else float(between[kept].max())
+    return float(between[kept].min()), high
 
 
 def by_chance(
@@ -133,25 +134,18 @@ def _of_some(score: Floats, pos: Array, neg: Array, statistic: Statistic) -> flo
     return statistic(score[at], pos[at], neg[at])
 
 
-def _accepted(
-    seen: float, found: Floats, true: Floats, level: float, wider: float, most: float
-) -> tuple[float, float]:
-    """Give the ends of the truths whose samples do not leave ``seen`` in a tail."""
-    if not (np.isfinite(found).all() and np.isfinite(true).all()):
-        return 0.0, most  # a loss that may be infinite
+def _standardised(
+    seen: float, found: Floats, ask: DrawRequest, wider: float
+) -> tuple[Floats, Floats]:
+    """Where does ``seen`` stand among what each member shows, and where are tails?"""
     x = np.linspace(0.0, 1.0, found.size)
     mean = _fitted(x, found, 3)
     rest = found - mean
     scale = np.abs(rest)
     # a scale of nothing would call everything rare
     scale = np.maximum(_fitted(x, scale, 1), max(0.2 * float(scale.mean()), 1e-12))
-    tails = np.quantile(rest / scale, [(1 - level) / 2, (1 + level) / 2]) * wider
-    z = (seen - mean) / scale
-    kept = (tails[0] <= z) & (z <= tails[1])
-    if not kept.any():
-        kept = np.abs(z) == np.abs(z).min()
-    true = np.maximum.accumulate(true)
-    return float(true[kept].min()), most if kept[-1] else float(true[kept].max())
+    tails = np.quantile(rest / scale, ask.tails) * wider
+    return (seen - mean) / scale, tails
 
 
 def _fitted(x: Floats, y: Floats, degree: int) -> Floats:

@@ -21,11 +21,11 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.binomial import wilson
-from trueness._core.checks import options as _options
 from trueness._core.isotonic import isotonic_curve, pool_violators
 from trueness._core.numbers import number_of
 from trueness._core.records import Answer, Estimate
 from trueness.calibration.forecasts import (
+    DrawRequest,
     Forecasts,
     Losses,
     mean_loss,
@@ -154,7 +154,8 @@ def brier(
     (0.19, 0.0025, 0.0625, 0.25)
     """
     s = Forecasts.of(t, "brier", sampling, prevalence)
-    return _proper_score(t, s, squares, 1.0, level, replicates, rng)
+    ask = DrawRequest.of(level, replicates, rng)
+    return _proper_score(t, s, squares, 1.0, ask)
 
 
 @of_tally(weights=True)
@@ -192,7 +193,8 @@ def log_loss(
     True
     """
     s = Forecasts.of(t, "log_loss", sampling, prevalence)
-    return _proper_score(t, s, _logs, math.inf, level, replicates, rng)
+    ask = DrawRequest.of(level, replicates, rng)
+    return _proper_score(t, s, _logs, math.inf, ask)
 
 
 def squares(p: Floats) -> tuple[Floats, Floats]:
@@ -211,46 +213,30 @@ def decomposition(t: Tally, name: str) -> tuple[float, float, float, float]:
 
 
 def _proper_score(
-    t: Tally,
-    s: Forecasts,
-    loss: _Loss,
-    most: float,
-    level: float,
-    replicates: int,
-    rng: Any,
+    t: Tally, s: Forecasts, loss: _Loss, most: float, ask: DrawRequest
 ) -> ProperScore:
-    level = _options.fraction(level, "level")
-    replicates = _options.whole_number(replicates, "replicates", at_least=20)
-    ask = (loss, level, replicates, _options.generator(rng))
     value, mcb, dsc, _ = _decompose(*s[:3], loss)
-    unc = _uncertainty(s, loss, level)
+    unc = _uncertainty(s, loss, ask.level)
     losses, few = loss(s.score), s.pooled().to_draw()
-    e = s.mean(losses, level, most)
+    e = s.mean(losses, ask.level, most)
     parts = (
-        _miscalibration(mcb, few, *ask, e.high),
-        _discrimination(dsc, few, *ask, unc),
+        _miscalibration(mcb, few, loss, ask, e.high),
+        _discrimination(dsc, few, loss, ask, unc),
     )
     skill = (dsc - mcb) / unc.value if unc.value else float("nan")
     notes = _infinite(s, losses) + remark(t) + s.notes
-    numbers = (value, e.low, e.high, level, e.method, e.sd)
+    numbers = (value, e.low, e.high, ask.level, e.method, e.sd)
     return ProperScore(*numbers, *parts, unc, skill, notes)
 
 
 def _miscalibration(
-    mcb: float,
-    s: Forecasts,
-    loss: _Loss,
-    level: float,
-    replicates: int,
-    rng: np.random.Generator,
-    most: float,
+    mcb: float, s: Forecasts, loss: _Loss, ask: DrawRequest, most: float
 ) -> Estimate:
     """Give MCB with the truths that could have shown it, on the scale of its root."""
-    root = _rooted(1, loss)
+    root, level = _rooted(1, loss), ask.level
     # MCB is a part of the loss, and cannot exceed it
-    ask = (root, level, replicates, rng, math.sqrt(most))
-    low, high = inverted(s, departures(s), *ask)
-    drawn = by_chance(s, root, replicates, rng)
+    low, high = inverted(s, departures(s), root, ask, math.sqrt(most))
+    drawn = by_chance(s, root, ask.replicates, ask.rng)
     # between a number and infinity, where a score of 0 was wrong, there is no middle
     way: Any = "linear" if np.isfinite(drawn).all() else "higher"
     chance = np.quantile(drawn, (1 + level) / 2, method=way)
@@ -284,23 +270,16 @@ def _paired(
 
 
 def _discrimination(
-    dsc: float,
-    s: Forecasts,
-    loss: _Loss,
-    level: float,
-    replicates: int,
-    rng: np.random.Generator,
-    unc: Estimate,
+    dsc: float, s: Forecasts, loss: _Loss, ask: DrawRequest, unc: Estimate
 ) -> Estimate:
     """Give DSC with the truths that could have shown it, as shares of UNC.
 
     The share of positives is itself uncertain: the ends are shares of the ends of UNC,
     which DSC cannot exceed. Without a case of a class any share is possible.
     """
-    family = gradients(s)
+    family, level = gradients(s), ask.level
     whole = float(_said(family.base[:1], loss)[0])
-    ask = (_rooted(2, loss), level, replicates, rng, math.sqrt(whole))
-    low, high = inverted(s, family, *ask)
+    low, high = inverted(s, family, _rooted(2, loss), ask, math.sqrt(whole))
     if not s.pos.any() or not s.neg.any():
         high = math.sqrt(whole)
     if s.score.size == 1:  # one score for all: others may not have been met

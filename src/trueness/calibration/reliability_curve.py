@@ -13,11 +13,10 @@ from typing import Any, final
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
-from trueness._core.checks import options as _options
 from trueness._core.isotonic import isotonic_curve, pool_violators
 from trueness._core.progress import steps
 from trueness._core.records import Answer
-from trueness.calibration.forecasts import Forecasts
+from trueness.calibration.forecasts import DrawRequest, Forecasts
 from trueness.calibration.likely_curves import likely_curves
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
@@ -118,17 +117,14 @@ def reliability(
     array([0.1, 0.4, 0.9])
     """
     s = Forecasts.of(t, "reliability", sampling, prevalence)
-    level = _options.fraction(level, "level")
-    replicates = _options.whole_number(replicates, "replicates", at_least=20)
-    generator = _options.generator(rng)
+    ask = DrawRequest.of(level, replicates, rng)
     at = _points(s.score, pool_violators(s.pos, s.neg)[1])
     fitted = np.interp(at, s.score, isotonic_curve(s.pos, s.neg))
     few = s.pooled()
     drawn = few.to_draw()
     likely = likely_curves(drawn).middle
-    tails = [(1 - level) / 2, (1 + level) / 2]
     consistent, again, beside = (
-        np.quantile(_redrawn(drawn, chance, at, replicates, generator), tails, axis=0)
+        np.quantile(_redrawn(drawn, chance, at, ask), ask.tails, axis=0)
         for chance in (few.score, _doubted(few), likely)
     )
     errors = beside - np.interp(at, few.score, likely)
@@ -137,7 +133,7 @@ def reliability(
     high = np.maximum.reduce([again[1], fitted, fitted - errors[0]])
     bands = consistent[0], consistent[1], np.maximum(low, 0.0), np.minimum(high, 1.0)
     known = t.labelled()
-    numbers = (level, known.n_neg + known.n_pos, known.n_pos)
+    numbers = (ask.level, known.n_neg + known.n_pos, known.n_pos)
     return Reliability(at, fitted, *bands, *numbers, s.notes)
 
 
@@ -160,15 +156,12 @@ def _points(score: Floats, start: Array) -> Floats:
     return np.asarray(score[np.union1d(ends, spread)])
 
 
-def _redrawn(
-    s: Forecasts, chance: Floats, at: Floats, replicates: int, rng: np.random.Generator
-) -> Floats:
+def _redrawn(s: Forecasts, chance: Floats, at: Floats, ask: DrawRequest) -> Floats:
     """Draw labels with these chances, fit again, and give the curves at the points."""
-    curves = np.empty((replicates, at.size))
-    labels = s.labels(chance, replicates, rng)
-    for k, (pos, neg) in enumerate(
-        steps(labels, "Bootstrap", total=replicates, unit="samples")
-    ):
+    curves = np.empty((ask.replicates, at.size))
+    labels = s.labels(chance, ask.replicates, ask.rng)
+    drawn = steps(labels, "Bootstrap", total=ask.replicates, unit="samples")
+    for k, (pos, neg) in enumerate(drawn):
         some = np.flatnonzero(pos + neg)
         curves[k] = np.interp(at, s.score[some], isotonic_curve(pos[some], neg[some]))
     return curves

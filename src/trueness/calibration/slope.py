@@ -223,16 +223,14 @@ def _moved(c: Clusters, design: Floats, eta: Floats) -> Floats:
     """By how much does leaving out each cluster move the coefficients? (m, k)"""
     cases = c.neg + c.pos
     p = 1 / (1 + np.exp(-np.clip(eta, -700, 700)))
-    k = design.shape[1]
-    score = np.stack(
-        [np.bincount(c.code, (c.pos - cases * p) * x, c.m) for x in design.T], axis=1
-    )
-    weight = cases * p * (1 - p)
-    information = np.empty((c.m, k, k))
-    for i in range(k):
-        for j in range(k):
-            part = weight * design[:, i] * design[:, j]
-            information[:, i, j] = np.bincount(c.code, part, c.m)
+    off, weight = c.pos - cases * p, cases * p * (1 - p)
+
+    def by_cluster(*values: Floats) -> Floats:
+        return np.stack([np.bincount(c.code, v, c.m) for v in values], axis=1)
+
+    score = by_cluster(*(off * x for x in design.T))
+    rows = [by_cluster(*(weight * x * y for y in design.T)) for x in design.T]
+    information = np.stack(rows, axis=1)
     # one Newton step from the estimate, with the information of the others
     rest = information.sum(axis=0) - information
     return np.asarray((np.linalg.pinv(rest) @ score[:, :, None])[:, :, 0])

@@ -17,8 +17,8 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.records import Answer, Estimate
-from trueness.calibration.error_intervals import Band, error_estimates
-from trueness.calibration.forecasts import Forecasts
+from trueness.calibration.error_intervals import Band, ErrorKind, error_estimates
+from trueness.calibration.forecasts import DrawRequest, Forecasts
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 
@@ -123,16 +123,18 @@ def calibration_index(
     """
     s = Forecasts.of(t, "calibration_index", sampling, prevalence)
     span = _options.fraction(span, "span", ends="(]")
-    level = _options.fraction(level, "level")
-    replicates = _options.whole_number(replicates, "replicates", at_least=20)
+    ask = DrawRequest.of(level, replicates, rng)
     values = _distances(*s.pooled(_ROWS)[:3], span=span, points=_POINTS)
     few = _pooled_within(s, _FEWER[0])
-    generator = _options.generator(rng)
     smoother = _smoother(few, span)
-    statistic = partial(_drawn_distances, span=span, smoother=smoother)
-    truth = partial(_true_distances, smoother=smoother)
-    ask = (statistic, truth, _signs, level, replicates, generator, _within)
-    (ici, e50, e90, largest), bent = error_estimates(values.tolist(), few, *ask)
+    kind = ErrorKind(
+        partial(_drawn_distances, span=span, smoother=smoother),
+        partial(_true_distances, smoother=smoother),
+        _signs,
+        _within,
+    )
+    found, bent = error_estimates(values.tolist(), few, kind, ask)
+    ici, e50, e90, largest = found
     notes = (
         "By chance, even perfectly calibrated scores have an index above 0; it says "
         "nothing about discrimination.",

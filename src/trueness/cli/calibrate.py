@@ -14,7 +14,7 @@ from trueness._core.doors import door
 from trueness._core.progress import progress
 from trueness.calibration import calibrators as calibration
 from trueness.calibration import maps
-from trueness.calibration.gain import CalibrationGain, gain_of
+from trueness.calibration.gain import CalibrationGain, calibration_gain
 from trueness.calibration.maps import Map
 from trueness.calibration.sentences import gain_rows, gain_sentences, line_after
 from trueness.cli._columns import Request, count_tally
@@ -96,8 +96,8 @@ def _gains(
     if t.weighted:  # folds are made of whole cases
         return None, {}
     try:
-        found = gain_of(fitted, t, **wanted)
-        by_group = gain_of(fitted, groups, **wanted) if groups else {}
+        found = calibration_gain(t, fitted=fitted, **wanted)
+        by_group = calibration_gain(groups, fitted=fitted, **wanted) if groups else {}
     except NotEnoughCases:
         return None, {}
     return found, {str(g): x for g, x in by_group.items()}

@@ -73,13 +73,15 @@ class Plan(Record):
 
 
 class _Design(NamedTuple):
-    area: float
+    """What a plan was asked for: the last fields of :class:`Plan`."""
+
+    auc: float
     null: float
-    share: float
+    prevalence: float
     level: float
     method: str
     model: str
-    random: bool  # is the number of positives random?
+    sampling: str
 
 
 class Reach(NamedTuple):
@@ -166,8 +168,7 @@ def plan_auc(
     share = _options.fraction(prevalence, "prevalence")
     level = _options.fraction(level, "level")
     goal, base = asked_goal("plan_auc", area, half_width, null, power, level)
-    random = sampling == "cohort"
-    design = _Design(area, base, share, level, method, model, random)
+    design = _Design(area, base, share, level, method, model, sampling)
 
     def enough(n: int) -> bool:
         if null is not None and not _perfect_is_rare(design, n):
@@ -176,7 +177,9 @@ def plan_auc(
         return reach.half_width <= goal if null is None else reach.power >= goal
 
     n = smallest(enough, start=_first(design, goal), what="plan_auc")
-    return _planned(design, n, sampling)
+    (n_pos, n_neg), sd = split_cases(n, share), _sd(area, share, n, model)
+    power_then, half = _reach(design, n)
+    return Plan(n, n_pos, n_neg, sd, half, power_then, *design)
 
 
 def _first(d: _Design, goal: float) -> int:
@@ -184,24 +187,15 @@ def _first(d: _Design, goal: float) -> int:
     z = NormalDist().inv_cdf((1 + d.level) / 2)
     most = goal / z
     if not math.isnan(d.null):
-        most = abs(d.area - d.null) / max(z + NormalDist().inv_cdf(goal), 0.5)
-    n = smallest(lambda k: _sd(d.area, d.share, k, d.model) <= most, start=4)
+        most = abs(d.auc - d.null) / max(z + NormalDist().inv_cdf(goal), 0.5)
+    n = smallest(lambda k: _sd(d.auc, d.prevalence, k, d.model) <= most, start=4)
     return max(4, n // 3)
-
-
-def _planned(d: _Design, n: int, sampling: str) -> Plan:
-    n_pos, n_neg = split_cases(n, d.share)
-    reach, sd = _reach(d, n), _sd(d.area, d.share, n, d.model)
-    half, power = reach.half_width, reach.power
-    asked = (d.area, d.null, d.share, d.level, d.method, d.model, sampling)
-    return Plan(n, n_pos, n_neg, sd, half, power, *asked)
 
 
 def outlook(plan: Plan, sizes: Sequence[int]) -> Floats:
     """Which power, or which half width, would other numbers of cases reach?"""
-    random = plan.sampling == "cohort"
-    asked = (plan.auc, plan.null, plan.prevalence, plan.level, plan.method, plan.model)
-    reach = [_reach(_Design(*asked, random), int(n)) for n in sizes]
+    design = _Design(*(getattr(plan, name) for name in _Design._fields))
+    reach = [_reach(design, int(n)) for n in sizes]
     which = 1 if math.isnan(plan.null) else 0
     return np.array([r[which] for r in reach])
 
@@ -253,19 +247,19 @@ _SAMPLES = 4000
 
 def _reach(d: _Design, n: int, *, width: bool = True) -> Reach:
     """How wide is the interval of n cases, and how often does it exclude the null?"""
-    if min(split_cases(n, d.share)) >= _MANY:
+    if min(split_cases(n, d.prevalence)) >= _MANY:
         return _large(d, n, width)
     return _small(d, n, width)
 
 
 def _large(d: _Design, n: int, width: bool) -> Reach:
     """By the law of a normal AUC: the mean over 999 of its quantiles."""
-    n_pos, n_neg = split_cases(n, d.share)
+    n_pos, n_neg = split_cases(n, d.prevalence)
     quantile = np.array([NormalDist().inv_cdf(k / 1000) for k in range(1, 1000)])
-    a = np.clip(d.area + quantile * _sd(d.area, d.share, n, d.model), 1e-9, 1 - 1e-9)
-    pos, neg = SPREADS[d.model](d.area, n_pos, n_neg)
+    a = np.clip(d.auc + quantile * _sd(d.auc, d.prevalence, n, d.model), 1e-9, 1 - 1e-9)
+    pos, neg = SPREADS[d.model](d.auc, n_pos, n_neg)
     # the spread follows the AUC of the sample as that of the exponential model does
-    area = min(max(d.area, 1e-9), 1 - 1e-9)
+    area = min(max(d.auc, 1e-9), 1 - 1e-9)
     scale = np.maximum(*exponential_spread(a)) / max(exponential_spread(area))
     return _answered(d, AucSample(a, pos * scale, neg * scale, n_pos, n_neg), width)
 
@@ -313,14 +307,14 @@ def _placed(
     d: _Design, n: int, samples: int, rng: np.random.Generator
 ) -> tuple[Array, ...]:
     """Draw samples: their AUCs, spreads of the placement values, and class sizes."""
-    n_pos = np.full(samples, split_cases(n, d.share)[0])
-    if d.random:
-        n_pos = rng.binomial(n, d.share, samples)
+    n_pos = np.full(samples, split_cases(n, d.prevalence)[0])
+    if d.sampling == "cohort":
+        n_pos = rng.binomial(n, d.prevalence, samples)
         n_pos = n_pos[(n_pos > 0) & (n_pos < n)]
-    if n_pos.size and max(split_cases(n, d.share)) >= CROWD:
+    if n_pos.size and max(split_cases(n, d.prevalence)) >= CROWD:
         return _placed_in_a_crowd(d, n, n_pos, rng)
     label = np.arange(n) < n_pos[:, None]
-    score = DRAWS[d.model](rng, label, d.area, d.share, n)
+    score = DRAWS[d.model](rng, label, d.auc, d.prevalence, n)
     label = np.take_along_axis(label, np.argsort(-score, axis=1), axis=1)
     above = np.cumsum(label, axis=1)
     size, rest = n_pos[:, None], n - n_pos[:, None]
@@ -350,10 +344,10 @@ def _placed_in_a_crowd(
 
     What the crowd, itself a sample, adds to the AUC is normal with that spread.
     """
-    rare = d.share < 0.5
+    rare = d.prevalence < 0.5
     few, many = (n_pos, n - n_pos) if rare else (n - n_pos, n_pos)
     draw, k = DRAWS[d.model], np.arange(1, few.max() + 1)
-    asked = (d.area, d.share, _POPULATION)
+    asked = (d.auc, d.prevalence, _POPULATION)
     crowd = np.sort(draw(rng, np.full((1, _POPULATION), not rare), *asked)[0])
     score = draw(rng, np.full((few.size, k.size), rare), *asked)
     met = k <= few[:, None]
@@ -382,8 +376,8 @@ def _perfect_is_rare(d: _Design, n: int) -> bool:
         return True
     from scipy.special import log_ndtr
 
-    n_pos, n_neg = split_cases(n, d.share)
-    null = d.null if d.area > d.null else 1 - d.null
+    n_pos, n_neg = split_cases(n, d.prevalence)
+    null = d.null if d.auc > d.null else 1 - d.null
     # the highest negative at x, and all positives above it
     x = np.linspace(-9, 9, 2001)
     shift = separation(null)
