@@ -9,7 +9,7 @@ from sklearn import metrics as sk
 from sklearn.isotonic import IsotonicRegression
 
 import trueness
-from trueness.calibration.logistic import fit_logistic
+from trueness._core.logistic import fit_logistic
 
 
 def sample(n=500, seed=0):

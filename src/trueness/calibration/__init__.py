@@ -20,8 +20,8 @@ Flow of data
     loading, applying in an engine and the command line follow from that.
 
 Reading order
-    ``formulas`` (what a map computes), ``maps`` (the record and its file), ``logistic``
-    and ``parametric``, ``monotone``, ``by_rank`` (the methods), ``blending``
+    ``formulas`` (what a map computes), ``maps`` (the record and its file),
+    ``parametric``, ``monotone``, ``by_rank`` (the methods), ``blending``
     ("auto"), ``calibrators`` (the table); then ``forecasts`` (how cases count and what
     others would have shown), ``inversion``, ``likely_curves`` and ``error_intervals``,
     ``proper_scores``, ``reliability_curve``, ``slope``, ``hypotheses``, ``errors``,

@@ -16,14 +16,14 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.isotonic import isotonic_curve
-from trueness._core.records import Answer
-from trueness.calibration.forecasts import Forecasts
-from trueness.calibration.inversion import by_chance
-from trueness.calibration.logistic import (
+from trueness._core.logistic import (
     coefficient_influence,
     fit_logistic,
     separated,
 )
+from trueness._core.records import Answer
+from trueness.calibration.forecasts import Forecasts
+from trueness.calibration.inversion import by_chance
 from trueness.calibration.monotone import equal_mass
 from trueness.calibration.slope import log_odds
 from trueness.counts.answers import of_tally, refuse_weights

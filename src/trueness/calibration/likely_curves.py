@@ -23,8 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from trueness._core.arrays import Floats
+from trueness._core.logistic import fit_logistic
 from trueness.calibration.forecasts import Forecasts
-from trueness.calibration.logistic import fit_logistic
 from trueness.calibration.monotone import equal_mass
 
 _CLIP = 1e-6  # log-odds of scores of 0 and 1

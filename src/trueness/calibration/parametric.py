@@ -13,7 +13,7 @@ and the record says so in ``targets``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import final
@@ -25,8 +25,8 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.logistic import LogisticFit, fit_logistic, separated
 from trueness.calibration.formulas import TRANSFORMS, Formula, Logistic
-from trueness.calibration.logistic import LogisticFit, fit_logistic, separated
 from trueness.calibration.maps import Map, register
 from trueness.counts.values import Tally
 from trueness.counts.weights import sizes
@@ -321,24 +321,12 @@ def _fit(
         )
     if targets == "auto":
         targets = "smoothed" if apart else "labels"
-    pos, neg = t.pos.astype(np.float64), t.neg.astype(np.float64)
-    if targets == "smoothed":
-        pos, neg = smoothed_counts(pos, neg, *(e.number for e in sizes(t)))
+    pos, neg = (t.pos, t.neg) if targets == "labels" else _smoothed(t)
     return fit_logistic(columns, pos, neg, intercept=intercept), targets
 
 
-def smoothed_counts(
-    pos: Floats, neg: Floats, n_pos: float | None = None, n_neg: float | None = None
-) -> tuple[Floats, Floats]:
-    """Replace the labels 1 and 0 by Platt's targets (Platt 1999, section 2.2).
-
-    ``n_pos`` and ``n_neg`` are the effective numbers where cases are weighted.
-    """
-    n_pos = float(pos.sum()) if n_pos is None else n_pos
-    n_neg = float(neg.sum()) if n_neg is None else n_neg
-    high = (n_pos + 1) / (n_pos + 2)
-    low = 1 / (n_neg + 2)
-    return pos * high + neg * low, pos * (1 - high) + neg * (1 - low)
-
-
-Calibrator = Callable[..., Map]
+def _smoothed(t: Tally) -> tuple[Floats, Floats]:
+    """Replace the labels 1 and 0 by Platt's targets (Platt 1999, section 2.2)."""
+    n_pos, n_neg = (e.number for e in sizes(t))
+    high, low = (n_pos + 1) / (n_pos + 2), 1 / (n_neg + 2)
+    return t.pos * high + t.neg * low, t.pos * (1 - high) + t.neg * (1 - low)

@@ -16,14 +16,14 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.records import Answer, Estimate
-from trueness.calibration.forecasts import Forecasts
-from trueness.calibration.logistic import (
+from trueness._core.logistic import (
     LogisticFit,
     coefficient_influence,
     fit_logistic,
     separated,
 )
+from trueness._core.records import Answer, Estimate
+from trueness.calibration.forecasts import Forecasts
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.counts.weights import linearised

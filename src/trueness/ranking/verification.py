@@ -22,6 +22,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import DoubtfulAssumption
+from trueness._core.logistic import fit_logistic
 from trueness._core.numbers import number_of, p_is
 from trueness.counts.answers import refuse_weights
 from trueness.counts.values import Tally
@@ -283,22 +284,13 @@ def _fitted(z: Floats, pos: Array, known: Array) -> _LogisticLine:
     """Fit a logistic line; a case of each class at z = 1 and -1 keeps it finite."""
     from scipy.special import expit
 
-    x = np.column_stack([np.ones(z.size + 2), np.concatenate([z, [1.0, -1.0]])])
-    n = np.concatenate([known, [1.0, 1.0]])
-    y = np.concatenate([pos, [0.5, 0.5]])
-    beta = np.zeros(2)
-    for _ in range(50):
-        # Newton's step, X'WX d = X'(y - n m), no coordinate by more than one
-        m = expit(x @ beta)
-        information = (x * (n * m * (1 - m))[:, None]).T @ x
-        move = np.linalg.solve(information, x.T @ (y - n * m))
-        move = move / max(1.0, float(np.abs(move).max()))
-        beta = beta + move
-        if np.abs(move).max() < 1e-10:
-            break
+    ends = np.array([0.5, 0.5])
+    pos, neg = np.append(pos, ends), np.append(known - pos, ends)
+    fit = fit_logistic([np.append(z, [1.0, -1.0])], pos, neg)
+    intercept, slope = fit.coefficients
     # never 0 or 1 themselves: their log-odds are taken
-    share = np.clip(expit(x[:-2] @ beta), 1e-300, 1 - 2.0**-53)
-    return _LogisticLine(share, np.linalg.inv(information))
+    share = np.clip(expit(intercept + slope * z), 1e-300, 1 - 2.0**-53)
+    return _LogisticLine(share, fit.covariance)
 
 
 def _bins(known: Array) -> tuple[Ints, Ints]:
