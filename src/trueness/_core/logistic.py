@@ -1,9 +1,9 @@
 """Which logistic curve fits these counts best?
 
 Maximum likelihood on rows of counts by Newton's method: the calibrators, the
-calibration slope and the chances of cases without a label all come down to this. Columns are centred and scaled first (scores of
-1e6 plus or minus 1 are as good as any), and a long table is started from a pooled one,
-so that it takes two or three passes.
+calibration slope and the chances of cases without a label all come down to this.
+Columns are centred and scaled first (scores of 1e6 plus or minus 1 are as good as any),
+and a long table is started from a pooled one, so that it takes two or three passes.
 """
 
 from __future__ import annotations

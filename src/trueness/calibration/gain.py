@@ -60,15 +60,6 @@ class CalibrationGain(Record):
     tally: Tally
 
 
-class _Rows(NamedTuple):
-    """Scores of a fold, the probabilities of a map that has not seen them, counts."""
-
-    score: Floats
-    probability: Floats
-    neg: Ints
-    pos: Ints
-
-
 @of_counts(
     weights="It deals whole cases into folds. Calibrate on some of the cases, and look "
     "at the others: calibrate, brier and log_loss take weights."
@@ -155,10 +146,22 @@ def calibration_gain(
     )
     seen = _cross_fit(groups, total, method, folds, _options.generator(rng), fixed)
     found = {
-        name: _judged(part, whole, seen[name], folds, level, fixed)
+        name: _judged(part, whole, seen[name], level, fixed)
         for name, part in groups.items()
     }
     return found if isinstance(t, Mapping) else found[""]
+
+
+class _CrossFitted(NamedTuple):
+    """The cases of each fold (folds, m) at the scores of a group, and their chances.
+
+    ``probability`` is that of a map that has not seen the fold; NaN where the fold has
+    no case.
+    """
+
+    probability: Floats
+    neg: Ints
+    pos: Ints
 
 
 def _cross_fit(
@@ -168,19 +171,19 @@ def _cross_fit(
     folds: int,
     rng: np.random.Generator,
     fixed: FixedShare | None,
-) -> dict[Any, list[_Rows]]:
-    hands = _deal(groups, folds, rng)
-    out: dict[Any, list[_Rows]] = {name: [] for name in groups}
+) -> dict[Any, _CrossFitted]:
+    """Deal the cases of each class evenly over the folds, and fit without each fold."""
+    columns = zip(*((x.score, x.neg, x.pos) for x in groups.values()), strict=True)
+    score, *counts = (np.concatenate(c) for c in columns)
+    neg, pos = (deal_cases(count, folds, rng) for count in counts)
+    p = np.full(neg.shape, np.nan)
     for k in steps(range(folds), "Cross-fitting", unit="folds"):
-        held = [Tally(part.score, *hands[name][k]) for name, part in groups.items()]
-        rest = total - sum(held, Tally())
+        rest, here = total - Tally(score, neg[k], pos[k]), neg[k] + pos[k] > 0
         fitted = _moved(calibrate(rest, method=method), rest, fixed)
-        for name, part in groups.items():
-            neg, pos = hands[name][k]
-            here = neg + pos > 0
-            p = np.asarray(fitted(part.score[here]), dtype=np.float64)
-            out[name].append(_Rows(part.score[here], p, neg[here], pos[here]))
-    return out
+        p[k, here] = fitted(score[here])
+    ends = np.cumsum([len(x) for x in groups.values()])[:-1]
+    parts = zip(*(np.split(x, ends, axis=1) for x in (p, neg, pos)), strict=True)
+    return {n: _CrossFitted(*own) for n, own in zip(groups, parts, strict=True)}
 
 
 def _moved(fitted: Map, t: Tally, fixed: FixedShare | None) -> Map:
@@ -188,20 +191,6 @@ def _moved(fitted: Map, t: Tally, fixed: FixedShare | None) -> Map:
     if fixed is None:
         return fitted
     return at_prevalence(fitted, t.n_pos / (t.n_pos + t.n_neg), fixed.share)
-
-
-def _deal(
-    groups: dict[Any, Tally], folds: int, rng: np.random.Generator
-) -> dict[Any, list[tuple[Ints, Ints]]]:
-    """Deal the cases of each class evenly over the folds: (neg, pos) of each."""
-    dealt: dict[Any, list[list[Ints]]] = {name: [] for name in groups}
-    for which in ("neg", "pos"):
-        counts = [getattr(part, which) for part in groups.values()]
-        hands = deal_cases(np.concatenate(counts), folds, rng)
-        ends = np.cumsum([c.size for c in counts])[:-1]
-        for name, own in zip(groups, np.split(hands, ends, axis=1), strict=True):
-            dealt[name].append(list(own))
-    return {name: list(zip(*both, strict=True)) for name, both in dealt.items()}
 
 
 def deal_cases(count: Ints, folds: int, rng: np.random.Generator) -> Array:
@@ -222,12 +211,13 @@ def deal_cases(count: Ints, folds: int, rng: np.random.Generator) -> Array:
 def _judged(
     part: Tally,
     fitted: Map,
-    rows: list[_Rows],
-    folds: int,
+    found: _CrossFitted,
     level: float,
     fixed: FixedShare | None,
 ) -> CalibrationGain:
-    score, p, neg, pos = (np.concatenate(c) for c in zip(*rows, strict=True))
+    some = found.neg + found.pos > 0
+    score = np.broadcast_to(part.score, some.shape)[some]
+    p, neg, pos = found.probability[some], found.neg[some], found.pos[some]
     if not (score.size and score.min() >= 0 and score.max() <= 1):
         # not on the scale of probabilities: there is nothing to compare with
         score = np.full(score.shape, np.nan)
@@ -241,6 +231,6 @@ def _judged(
         seen.mean(inside, level, 1.0),
         crossed.mean(after, level, 1.0),
         crossed.mean(gained, level, 1.0, -1.0),
-        folds,
+        len(some),
         Tally(p, neg, pos),
     )

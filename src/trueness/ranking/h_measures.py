@@ -21,11 +21,16 @@ from trueness._core.isotonic import concave_corners
 from trueness._core.records import Estimate
 from trueness.counts.answers import of_tally
 from trueness.counts.placements import coarser, corners
-from trueness.counts.resampling import Seed, bootstrap
+from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.counts.weights import remark, sizes
 from trueness.ranking.auc_intervals import student_quantile
-from trueness.ranking.resampled_intervals import Resampling, unseen
+from trueness.ranking.resampled_intervals import (
+    Resampling,
+    inside,
+    redrawn,
+    unseen,
+)
 
 # more rows than this are joined to neighbours before resampling
 _FINE = 1000
@@ -110,28 +115,19 @@ def h_measure(
             [_h(n, p, share, shapes) for n, p in zip(neg, pos, strict=True)]
         )
 
-    whole = corners(t)
-    few = coarser(whole, _FINE)
-    stratified = share is not None
-    asked = Resampling(
-        statistic, "bootstrap", level, rng, number, stratified=stratified
-    )
-    value = asked.value(whole)
-    values = bootstrap(few, statistic, number, rng, stratified=stratified)
-    values = values[np.isfinite(values)] + (value - asked.value(few))
-    sd = float(values.std(ddof=1))
+    whole, stratified = corners(t), share is not None
+    words = ("bootstrap", level, rng, number)
+    asked = Resampling(statistic, *words, stratified=stratified)
+    value, values, sd = redrawn(whole, asked, coarser(whole, _FINE))
     df = min(e.df for e in sizes(t))
-    if not sd > 1e-12 or df < 0.5:
+    if sd > 1e-12 and df >= 0.5:
+        bias = float(values.mean()) - value
+        half = float(student_quantile(df, level)) * math.hypot(sd, _DOUBT * bias)
+        centre = value - _SHOWN * bias
+        found = inside(asked, value, centre - half, centre + half, "bootstrap", sd)
+    else:
         found = unseen(t, asked, value, "bootstrap", sd)
-        return replace(found, name="H-measure", notes=remark(t))
-    bias = float(values.mean()) - value
-    half = float(student_quantile(df, level)) * math.hypot(sd, _DOUBT * bias)
-    centre = value - _SHOWN * bias
-    low, high = max(min(centre - half, value), 0.0), max(centre + half, value)
-    high = min(high, 1.0)
-    return Estimate(
-        value, low, high, level, "bootstrap", sd, name="H-measure", notes=remark(t)
-    )
+    return replace(found, name="H-measure", notes=remark(t))
 
 
 # a bootstrap sample repeats cases, so its hull bends less than that of new cases: in

@@ -12,8 +12,7 @@ from typing import final
 
 import numpy as np
 
-from trueness._core.arrays import Array
-from trueness._core.binomial import binomial_pmf, wilson
+from trueness._core.binomial import binomial_pmf, bulk, wilson
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.records import Record
@@ -156,16 +155,10 @@ def _rate_reach(
     # over all counts that matter: the width, and whether the null lies outside
     half = power = 0.0
     for size, w in zip(sizes, weight, strict=True):
-        y = _likely(int(size), value)
+        low, high = bulk(int(size), np.array([value]))
+        y = np.arange(int(low[0]), int(high[0]) + 1)
         p = binomial_pmf(y, size, value)
         low, high = wilson(y, size, level)
         half += float(w * (p @ (high - low)) / 2)
         power += float(w * p[(null < low) | (null > high)].sum())
     return Reach(math.nan if math.isnan(null) else power, half)
-
-
-def _likely(n: int, p: float) -> Array:
-    from trueness._core.binomial import bulk
-
-    low, high = bulk(n, np.array([p]))
-    return np.arange(int(low[0]), int(high[0]) + 1)

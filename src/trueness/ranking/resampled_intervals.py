@@ -71,14 +71,7 @@ def resampled(
     ``drawn_from`` has the rows of ``t`` in fewer bins; replicates are then shifted to
     the exact value.
     """
-    value, source = r.value(t), t if drawn_from is None else drawn_from
-    values = bootstrap(
-        source, r.statistic, r.replicates, r.rng, stratified=r.stratified
-    )
-    values = values[np.isfinite(values)]
-    if drawn_from is not None:
-        values += value - r.value(source)
-    sd = float(values.std(ddof=1)) if values.size > 1 else math.nan
+    value, values, sd = redrawn(t, r, drawn_from)
     few = min(1 + e.df for e in sizes(t))
     if not sd > 1e-12 * (r.highest - r.lowest) or few < 1.5:
         return unseen(t, r, value, name, sd)
@@ -86,7 +79,21 @@ def resampled(
     # a bootstrap of few cases is too narrow by Student's factor
     wider = student_factor(few - 1.0, r.level)
     low, high = value - wider * (value - low), value + wider * (high - value)
-    return _inside(r, value, low, high, name, sd)
+    return inside(r, value, low, high, name, sd)
+
+
+def redrawn(
+    t: Tally, r: Resampling, drawn_from: Tally | None = None
+) -> tuple[float, Floats, float]:
+    """Give a value, those of bootstrap samples, and their standard deviation."""
+    value, source = r.value(t), t if drawn_from is None else drawn_from
+    ask = (r.statistic, r.replicates, r.rng)
+    values = bootstrap(source, *ask, stratified=r.stratified)
+    values = values[np.isfinite(values)]
+    if drawn_from is not None:
+        values += value - r.value(source)
+    sd = float(values.std(ddof=1)) if values.size > 1 else math.nan
+    return value, values, sd
 
 
 def _ends(
@@ -101,7 +108,7 @@ def _ends(
     return value - half, value + half
 
 
-def _inside(
+def inside(
     r: Resampling, value: float, low: float, high: float, name: str, sd: float
 ) -> Estimate:
     """Keep the interval around the value and among the possible values."""
@@ -196,7 +203,7 @@ def _on_logit_scale(
     low, high = (
         r.lowest + wide * logit_ends(centre, error, quantiles[k])[k] for k in (0, 1)
     )
-    return _inside(r, s.value, low, high, name, s.sd)
+    return inside(r, s.value, low, high, name, s.sd)
 
 
 def _stretch(x: float) -> float:
@@ -302,7 +309,7 @@ def unseen(
     low, high = (
         value + sign * _far(r, e, value, sign) for sign, e in ((-1, worse), (1, better))
     )
-    return _inside(r, value, low, high, f"unseen cases for {name}", sd)
+    return inside(r, value, low, high, f"unseen cases for {name}", sd)
 
 
 def _equal(t: Tally) -> list[float]:
