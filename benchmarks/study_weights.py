@@ -5,6 +5,7 @@
     python benchmarks/study_weights.py validate [SAMPLES]
     python benchmarks/study_weights.py fresh [SAMPLES]
     python benchmarks/study_weights.py fresh parts [SAMPLES]
+    python benchmarks/study_weights.py pairs [SAMPLES]
     python benchmarks/study_weights.py speed [CASES]
     python benchmarks/study_weights.py lazy [CASES]
 
@@ -19,7 +20,9 @@ curve (a quarter of the samples) and of the decision curve at six thresholds.
 ``validate``: a threshold chosen for F1, and what ``validate_threshold`` says of it.
 ``fresh``: another population, with other chances; ``parts``: there the log loss, the
 parts of the Brier score and the reliability curve of scores that are too extreme and
-too high, two equally good classifiers, and the partial AUC.
+too high, two equally good classifiers, and the partial AUC. ``pairs``: differences of
+metrics of two classifiers at a threshold, equally good or not, of cases drawn with
+replacement or each by itself (Poisson), as scores and as votes.
 """
 
 from __future__ import annotations
@@ -248,6 +251,98 @@ def parts(samples: int) -> None:
             print(f"| {design} | {varied:.1f} | {n} | {shares} |", flush=True)
 
 
+# prevalence, separations, correlation, chance by, spread, cases, threshold, Poisson?
+PAIRS = [
+    (0.05, (2.0, 2.0), 0.5, "other", 1.0, 600, 1.6, True),
+    (0.08, (1.7, 1.7), 0.3, "score", 0.8, 400, 1.3, False),
+    (0.1, (1.8, 1.2), 0.4, "other", 2.0, 500, 1.2, True),
+    (0.15, (1.5, 1.5), 0.0, "gap", 1.5, 300, 1.0, False),
+    (0.2, (1.2, 1.2), 0.7, "score", 1.5, 800, 0.9, True),
+    (0.25, (1.6, 1.0), 0.2, "class", 1.0, 150, 0.9, False),
+    (0.3, (1.0, 1.0), 0.5, "both", 2.0, 250, 0.6, True),
+    (0.35, (1.4, 1.4), 0.0, "other", 2.5, 2000, 0.7, False),
+    (0.4, (0.8, 1.3), 0.6, "both", 1.2, 1000, 0.5, True),
+    (0.5, (1.2, 1.2), 0.3, "other", 1.5, 100, 0.6, False),
+    (0.5, (1.5, 0.9), 0.5, "gap", 1.0, 200, 0.5, True),
+    (0.12, (1.4, 1.4), 0.8, "other", 2.0, 1500, 1.1, False),
+]
+PAIR_METRICS = ("f1", "mcc", "kappa", "precision", "recall", "markedness", "lift")
+
+
+def pair_drawn(rng: np.random.Generator, design: tuple):
+    """Draw labels, scores of two classifiers and weights of one sample."""
+    prevalence, shift, together, by, spread, n, _, poisson = design
+    m = 40 * n if poisson else 5 * n
+    sigma, parts = np.sqrt(np.log(1 + spread**2)), []
+    while sum(p[0].size for p in parts) < n:
+        y = (rng.random(m) < prevalence).astype(int)
+        shared, own = rng.normal(size=m), rng.normal(size=(2, m))
+        a, b = (
+            np.sqrt(together) * shared + np.sqrt(1 - together) * own[k] + shift[k] * y
+            for k in range(2)
+        )
+        other = rng.normal(size=m)
+        marks = {"other": other, "both": 0.7 * (a + other), "score": a, "gap": a - b}
+        if by == "class":
+            chance = np.where(y == 1, 1.0, 1 / (1 + 6 * spread))
+        else:  # between the chances of marks of -2 and 2.5
+            chance = np.exp(-sigma * (np.clip(marks[by], -2, 2.5) + 2))
+        # Poisson: n cases are expected of a population of 40 n, or of as many as can be
+        rate = min(1.0, n / chance.sum()) if poisson else 1.0
+        some = rng.random(m) < rate * chance
+        parts.append([x[some] for x in (y, a, b, 1 / chance)])
+        if poisson:
+            break
+    most = None if poisson else n
+    return [np.concatenate(c)[:most] for c in zip(*parts, strict=True)]
+
+
+def pair_truth(design: tuple, name: str) -> float:
+    """Give the difference of a metric in the population."""
+    prevalence, shift, *_, cut, _ = design
+    tpr, fpr = ndtr(np.subtract(shift, cut)), np.repeat(ndtr(-cut), 2)
+    c = trueness.Confusion(
+        tp=prevalence * tpr,
+        fp=(1 - prevalence) * fpr,
+        fn=prevalence * (1 - tpr),
+        tn=(1 - prevalence) * (1 - fpr),
+    )
+    a, b = trueness.metric(name)(c)
+    return float(a - b)
+
+
+def pair_found(design: tuple, form: str, sample) -> list[bool]:
+    """Is the truth held, by each metric, and is p at most 5 %?"""
+    y, a, b, w = sample
+    cut, given = design[6], {"a": a, "b": b}
+    if form == "votes":
+        given = {n: (x >= cut) * (cut + 1) for n, x in given.items()}
+    p = trueness.panel(y, given, weight=w)
+    held, small = [], []
+    for m in PAIR_METRICS:
+        c = trueness.compare_metric(p, m, thresholds=cut).pairs[0]
+        truth = pair_truth(design, m)
+        held.append(not (c.difference.low > truth or c.difference.high < truth))
+        small.append(c.p_value <= 0.05)
+    return held + small
+
+
+def pairs(samples: int, chosen: list[int]) -> None:
+    head = ("prevalence", "chance by", "CV", "cases", "form", *PAIR_METRICS, "p")
+    print("| " + " | ".join(head) + " |\n|" + " --- |" * len(head))
+    for k in chosen or range(len(PAIRS)):
+        design, rng = PAIRS[k], np.random.default_rng(100 + k)
+        drawn = [pair_drawn(rng, design) for _ in range(samples)]
+        cv = np.mean([w.std() / w.mean() for *_, w in drawn])
+        for form in ("scores", "votes"):
+            found = np.mean([pair_found(design, form, x) for x in drawn], axis=0)
+            held, small = np.split(found, 2)
+            shares = " | ".join(f"{x:.3f}" for x in held)
+            most = f"{small.max():.3f}" if design[1][0] == design[1][1] else ""
+            what = f"{design[0]} | {design[3]} | {cv:.1f} | {design[5]} | {form}"
+            print(f"| {what} | {shares} | {most} |", flush=True)
+
+
 def validate(samples: int) -> None:
     for design, spread, n in (("other", 1, 200), ("other", 2, 200), ("score", 1, 200),
                               ("class", 2, 200), ("other", 2, 1000)):  # fmt: skip
@@ -325,6 +420,10 @@ def main() -> None:
         return
     if sys.argv[1:2] == ["bands"]:
         bands(int(sys.argv[2]) if len(sys.argv) > 2 else 200)
+        return
+    if sys.argv[1:2] == ["pairs"]:
+        pairs(int(sys.argv[2]) if len(sys.argv) > 2 else 400,
+              [int(k) for k in sys.argv[3:]])  # fmt: skip
         return
     if sys.argv[1:2] == ["validate"]:
         validate(int(sys.argv[2]) if len(sys.argv) > 2 else 120)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import trueness
-from trueness.comparison import paired
-from trueness.comparison.paired import flagged
 
 
 def sample(rng, n=200, gap=0.0):
@@ -71,31 +70,80 @@ def test_metrics(metric):
         trueness.compare_metric(y, s, "recall", method="mcnemar", weight=w)
 
 
-def test_a_difference_is_known_by_the_cases_that_differ():
-    y, s, w = sample(np.random.default_rng(12))
-    panel = trueness.panel(y, s, weight=w)
-    flags = flagged(panel.names, panel.rows, 0.5)
-    df = paired._freedom(panel, flags, trueness.METRICS["recall"])
-    votes = {k: v >= 0.5 for k, v in s.items()}
-    for chosen, some in (([0, 1], votes["a"] != votes["b"]), ([0], np.ones(y.size))):
-        v = w[(some == 1) & (y == 1)]
-        by_hand = (v**2).sum() ** 2 / (v**4).sum() - 1
-        assert df(chosen) == pytest.approx(by_hand)
+@pytest.mark.parametrize("metric", ["recall", "f1", "mcc"])
+def test_differences_of_metrics_by_leaving_cases_out(metric):
+    """The slow twin: leave each case out, and change its weight by little."""
+    y, s, w = sample(np.random.default_rng(12), 80)
+    chosen = trueness.METRICS[metric]
+
+    def gap(w):
+        cells = [(v, k) for v in (True, False) for k in (1, 0)]
+        found = [
+            float(chosen(trueness.Confusion(
+                *(w[(y == k) & ((s[name] >= 0.5) == v)].sum() for v, k in cells)
+            )))
+            for name in s
+        ]  # fmt: skip
+        return found[0] - found[1]
+
+    one = np.eye(y.size) * w
+    first = [1e5 * (gap(w + 5e-6 * e) - gap(w - 5e-6 * e)) for e in one]
+    left = [gap(w) - gap(w - e) for e in one]
+    square = np.square([first, left]).mean(axis=0)
+    variance = square.sum()
+    df = 2 * variance**2 / (square**2).sum()
+    pair = trueness.compare_metric(y, s, metric, weight=w).pairs[0]
+    assert pair.difference.value == pytest.approx(gap(w), rel=1e-12)
+    assert pair.difference.sd == pytest.approx(np.sqrt(variance), rel=1e-5)
+    t = scipy.stats.t(df)
+    reach = t.ppf(0.975) * np.sqrt(variance)
+    assert pair.difference.high == pytest.approx(gap(w) + reach, rel=1e-4)
+    p = 2 * t.sf(abs(gap(w)) / np.sqrt(variance))
+    assert pair.p_value == pytest.approx(p, rel=1e-4)
+
+
+def test_kinds_of_cases_that_were_not_seen():
+    """One positive in each of four, found by the first alone: none by the second."""
+    y, votes = np.ones(8, int), {"a": np.ones(8), "b": [1.0] * 6 + [0.0] * 2}
+    pair = trueness.compare_metric(y, votes, "recall", weight=np.full(8, 3.0)).pairs[0]
+    # two cases change the difference by 1/8 to first order, and by 1/7 less 1/4 / 7
+    left = 2 / 8 - 1 / 7
+    others = 2 / 8 - 2 / 7  # as do the six on which both agree
+    square = [(left**2 + (6 / 8 / 8) ** 2) / 2, (others**2 + (2 / 8 / 8) ** 2) / 2]
+    by_hand = 2 * square[0] + 6 * square[1] + 0.5 / 8**2 * (10 / 8) ** 2
+    assert pair.difference.sd == pytest.approx(np.sqrt(by_hand), rel=1e-5)
+
+
+def test_differences_of_metrics_without_spread():
+    y, s, w = sample(np.random.default_rng(3))
+    copies = trueness.compare_metric(y, {"a": s["a"], "b": s["a"]}, "f1", weight=w)
+    assert copies.pairs[0].p_value == copies.p_value == 1
+    assert copies.pairs[0].difference.low < 0 < copies.pairs[0].difference.high
+    none = trueness.compare_metric(y, s, "precision", weight=w, thresholds=99)
+    assert np.isnan(none.pairs[0].p_value)
+    assert np.isnan(none.p_value)
+    three = {**s, "c": s["a"] + s["b"]}
+    found = trueness.compare_metric(y, three, "f1", weight=w, prevalence=0.1)
+    again = trueness.compare_metric(y, three, "f1", weight=1e3 * w, prevalence=0.1)
+    assert found.p_value == pytest.approx(again.p_value, rel=1e-6)
+    assert 0 < found.p_value < 1
+    at = trueness.at_threshold(y, s["a"], 0.5, weight=w, prevalence=0.1)["f1"]
+    assert (found.values[0].low, found.values[0].high) == (at.low, at.high)
 
 
 def test_error_of_the_first_kind():
     rng = np.random.default_rng(5)
-    auc = metric = 0
-    for k in range(200):
+    auc = metric = ratio = 0
+    for _ in range(200):
         y, s, w = sample(rng)
         panel = trueness.panel(y, s, weight=w)
         auc += trueness.compare_auc(panel).pairs[0].p_value < 0.05
-        metric += (
-            trueness.compare_metric(panel, "recall", replicates=400, rng=k)
-            .pairs[0].p_value < 0.05
-        )  # fmt: skip
+        metric += trueness.compare_metric(panel, "recall").pairs[0].p_value < 0.05
+        heavy = trueness.panel(y, s, weight=w**1.5)
+        ratio += trueness.compare_metric(heavy, "f1").pairs[0].p_value < 0.05
     assert auc / 200 <= 0.09
     assert metric / 200 <= 0.1
+    assert ratio / 200 <= 0.09
 
 
 def test_groups_and_statistics():

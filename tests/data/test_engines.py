@@ -527,9 +527,34 @@ def test_bad_weights_in_an_engine(lazy_engine):
             trueness.tally(frame, label="y", score="s", weight="w")
     frame = lazy_engine({"y": [0, 1], "s": [0.1, 0.9], "w": [1.0, 1.0]})
     assert not trueness.tally(frame, label="y", score="s", weight="w").weighted
-    frame = lazy_engine({"y": [0, 1], "s": [0.1, 0.9], "w": [1.0, 2.0]})
+    frame = lazy_engine({"y": [0, 1], "s": [0.1, 0.9], "w": [1.0, 2.0], "n": [1, 2]})
     with pytest.raises(InputError, match="at_most"):
-        trueness.tally(frame, label="y", score="s", weight="w", at_most=5)
+        trueness.tally(frame, label="y", score="s", weight="w", count="n", at_most=5)
+
+
+@pytest.mark.parametrize("at_most", [1, 7, 10_000])
+def test_bins_of_weighted_rows(lazy_engine, rng, at_most):
+    y, s = rng.integers(0, 2, 500), np.round(rng.normal(size=500), 2)
+    w = rng.exponential(size=500) * (rng.random(500) < 0.9)  # some cases are none
+    frame = lazy_engine({"y": y, "s": s, "w": w, "g": y + (s > 0)})
+    asked = {"label": "y", "score": "s", "weight": "w", "at_most": at_most}
+    found, whole = trueness.tally(frame, **asked), trueness.tally(y, s, weight=w)
+    assert len(found) <= at_most
+    assert found.high[0] == whole.score[0]
+    for a, b in zip(found.counts, whole.counts, strict=True):
+        assert a.sum() == pytest.approx(b.sum(), rel=1e-12)
+    if at_most == 10_000:  # fewer scores than bins: nothing is lost
+        assert not found.binned
+        assert trueness.auc(found).value == pytest.approx(trueness.auc(whole).value)
+    else:
+        low, high = trueness.auc(found).limits
+        assert low <= trueness.auc(whole).value <= high
+    groups = trueness.tally(frame, **asked, by="g")
+    assert sum(t.n_pos for t in groups.values()) == pytest.approx(whole.n_pos)
+    for wrong in (np.nan, -1.0, np.inf):
+        frame = lazy_engine({"y": [0, 1], "s": [0.1, 0.9], "w": [1.0, wrong]})
+        with pytest.raises(InputError, match="finite numbers"):
+            trueness.tally(frame, **asked)
 
 
 @pytest.mark.parametrize("opened_by", [duckdb.read_csv, trueness.scan])

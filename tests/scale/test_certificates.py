@@ -296,5 +296,40 @@ def test_limits_of_weighted_bins_hold_the_exact_answer(seed):
             low = min(np.interp(at, limits.x, limits.low), *limits.low[here], 2)
             high = max(np.interp(at, limits.x, limits.high), *limits.high[here], -1)
             assert low - 1e-9 <= height <= high + 1e-9
-    with pytest.raises(InputError, match="best_threshold does not take weighted cases"):
-        trueness.best_threshold(b)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_limits_of_weighted_bins_hold_losses_lines_and_thresholds(seed):
+    rng = np.random.default_rng(seed)
+    y, w = rng.integers(0, 2, 150), rng.lognormal(0, 1.3, 150)
+    s = np.round(1 / (1 + np.exp(1 - 2 * y + 2 * rng.normal(size=150))), 1 + seed % 3)
+    t = trueness.tally(y, s.clip(0.01, 0.99), weight=w)
+    b = t.coarse(4 + seed)
+    asked = [
+        lambda x: trueness.partial_auc(x, fpr=(0, 0.3), replicates=100),
+        lambda x: trueness.best_threshold(x, "f1"),
+        lambda x: trueness.calibration_line(x).slope,
+        lambda x: trueness.calibration_line(x).intercept,
+    ]
+    for loss in (trueness.brier, trueness.log_loss):
+        exact, binned = loss(t, replicates=20), loss(b, replicates=20)
+        asked.append(lambda x, pair=(exact, binned): pair[x.binned])
+        for part in ("mcb", "dsc"):
+            low, high = getattr(binned, part).limits
+            assert low <= getattr(exact, part).value <= high
+    for ask in asked:
+        low, high = ask(b).limits
+        assert low - 1e-12 <= ask(t).value <= high + 1e-12
+        assert low < high
+    for curve, x, value in (
+        (trueness.decision_curve, "threshold", "net_benefit"),
+        (trueness.cost_curve, "weight", "cost"),
+    ):
+        binned = curve(b)
+        exact = getattr(curve(t, **{x: getattr(binned, x)}), value)
+        assert (binned.limits.low <= exact).all()
+        assert (exact <= binned.limits.high).all()
+    for metric in ("f1", "mcc"):
+        found = trueness.bounds(metric, b, threshold=0.5)
+        exact = trueness.at_threshold(t, 0.5, metrics=[metric])[metric].value
+        assert found.low - 1e-12 <= exact <= found.high + 1e-12

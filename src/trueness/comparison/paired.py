@@ -1,7 +1,8 @@
 """Which classifier is better on the same cases, by a number other than the AUC?
 
 ``compare_metric`` compares any metric at chosen thresholds, ``compare_statistic`` any
-number that a tally has. Both draw whole cases, with the outputs of all classifiers.
+number that a tally has. Both draw whole cases, with the outputs of all classifiers;
+``weights.py`` and ``clusters.py`` have the twins for weighted and clustered cases.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ from trueness.comparison.redraws import (
     summary,
 )
 from trueness.comparison.results import Comparison, Pair, compared, with_margin
+from trueness.comparison.weights import compare_weighted_metric
 from trueness.counts.answers import of_panel, refuse_weights
 from trueness.counts.resampling import Seed, drawn_tally
 from trueness.counts.resampling import replicates as redraws
 from trueness.counts.values import Panel, Tally
-from trueness.counts.weights import effective, remark, sizes, student_factor
-from trueness.metrics.algebra import Metric, classes_of, depends_on_prevalence
+from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import metric as read_metric
 
@@ -50,7 +51,6 @@ class _PairedQuestion(NamedTuple):
     number: int
     fixed: bool  # is the number of positives fixed, by design or by a prevalence?
     share: float | None  # of positives, where another one than that of the cases
-    df: Callable[[list[int]], float] | None  # of weights, for some classifiers
 
 
 class _DrawnGaps(NamedTuple):
@@ -99,6 +99,7 @@ def compare_metric(
     method
         ``"mcnemar"`` (exact; for accuracy, recall and specificity), ``"bootstrap"``
         (paired: whole cases are drawn) or ``"auto"``, the first where it applies.
+        Weighted cases are left out one by one in place of being drawn.
     margin
         How much less the metric may be and still count as no worse, for example 0.05;
         adds tests of non-inferiority and of equivalence to every pair.
@@ -138,9 +139,11 @@ def compare_metric(
     the interval on the other side of 0, and a margin, ask about a loss: there the cases
     in which the first is right alone get half a case only. McNemar's
     exact p-value is that of the binomial test on the cases on which two classifiers
-    differ. Measured error rates are in ``docs/maths/comparison.md``. A larger value
-    counts as better when a margin is tested. For a metric that is better when lower,
-    such as a cost, the two p-values of non-inferiority are therefore interchanged:
+    differ. Weighted cases are left out one by one (jackknife), with Student's quantile,
+    see ``docs/maths/weights.md``. Measured error rates are in
+    ``docs/maths/comparison.md``. A larger value counts as better when a margin is
+    tested. For a metric that is better when lower, such as a cost, the two p-values of
+    non-inferiority are therefore interchanged:
     ``p_noninferior_second`` is that of the first.
 
     References
@@ -176,7 +179,6 @@ def compare_metric(
     _cases.complete_outputs(panel, "compare_metric")
     number = _options.whole_number(replicates, "replicates", at_least=100)
     votes = panel.vote(thresholds)
-    flags = flagged(panel.names, panel.rows, thresholds)
     weighed = _MCNEMAR.get(chosen.name)
     if prevalence is not None and depends_on_prevalence(chosen):
         weighed = None  # cases of the two classes no longer count alike
@@ -188,12 +190,14 @@ def compare_metric(
     if method == "mcnemar":
         why = 'It counts single cases on which two differ. Type method="bootstrap".'
         refuse_weights(panel, "McNemar's test", why)
-    exact = weighed if method != "bootstrap" and not panel.weighted else None
+    if panel.weighted:
+        flags = flagged(panel.names, panel.rows, thresholds)
+        words: Any = {"prevalence": prevalence, "level": level}
+        words["margin"] = asked_margin(margin)
+        return compare_weighted_metric(panel, chosen, flags, **words)
+    exact = weighed if method != "bootstrap" else None
     fixed = sampling == "case-control" or prevalence is not None
-    df = _freedom(panel, flags, chosen) if panel.weighted else None
-    asked = _PairedQuestion(
-        level, asked_margin(margin), rng, number, fixed, prevalence, df
-    )
+    asked = _PairedQuestion(level, asked_margin(margin), rng, number, fixed, prevalence)
     return _compare_votes(votes, chosen, exact, asked)
 
 
@@ -203,28 +207,6 @@ def flagged(names: Sequence[str], rows: Floats, thresholds: Any) -> Array:
         thresholds = [thresholds[n] for n in names]
     cut = np.broadcast_to(np.asarray(thresholds, dtype=np.float64), len(names))
     return np.asarray(rows >= cut)
-
-
-def _freedom(
-    panel: Panel, flags: Array, metric: Metric
-) -> Callable[[list[int]], float]:
-    """How well is the spread of a metric, or of a difference of two, known by weights?
-
-    A difference varies by the cases that two classifiers flag differently, a recall by
-    the positives. Asked of the rows before they are put together by their votes: of a
-    row the fourth powers of weights are a lower bound.
-    """
-    on_pos, on_neg = classes_of(metric)
-    weight = np.concatenate([on_neg * panel.neg, on_pos * panel.pos])
-    square = np.concatenate([on_neg * panel.squares[0], on_pos * panel.squares[1]])
-
-    def df(chosen: list[int]) -> float:
-        at = np.tile(flags[:, chosen[0]] != flags[:, chosen[-1]], 2)
-        if len(chosen) < 2 or not weight[at].any():
-            return effective(weight, square).df
-        return effective(weight[at], square[at]).df
-
-    return df
 
 
 def _compare_votes(
@@ -248,16 +230,15 @@ def _compare_votes(
         pairs.append(_with_margin(Pair(*names, difference, score, p, p), drawn, x))
     same = _omnibus(votes, metric, value, x, rng)
     method = f"{metric.name}, {'bootstrap' if exact is None else 'mcnemar'}"
-    found = votes.names, tuple(values), pairs, same
-    return compared(*found, paired=True, method=method, notes=remark(votes))
+    return compared(votes.names, tuple(values), pairs, same, paired=True, method=method)
 
 
 def _drawn_values(
     votes: Panel, k: int, metric: Metric, x: _PairedQuestion, rng: Any
 ) -> Floats:
     """Draw the metric of one classifier from what the population may be."""
-    count, unit = _combinations(votes, [k], x)
-    drawn = rng.standard_gamma(count / unit + 0.5, (x.number, count.size)) * unit
+    count = _combinations(votes, [k])
+    drawn = rng.standard_gamma(count + 0.5, (x.number, count.size))
     return _of_drawn(votes, drawn, metric, x)[:, 0]
 
 
@@ -270,12 +251,12 @@ def _drawn_gaps(
     difference is in question, but not where a loss of more than a margin is: there a
     case for the first would make 5 % tests reject up to 7.5 % of true hypotheses.
     """
-    count, unit = _combinations(votes, list(chosen), x)
-    drawn = rng.standard_gamma(count / unit + 0.5, (x.number, 8)) * unit
+    count = _combinations(votes, list(chosen))
+    drawn = rng.standard_gamma(count + 0.5, (x.number, 8))
     more = np.zeros_like(drawn)
-    more[:, _DIFFER] = rng.standard_gamma(0.5, (x.number, 4)) * unit[_DIFFER]
-    one_more = count + unit * (np.eye(8) + 0.5)
-    effect = _of_drawn(votes, np.vstack([count + 0.5 * unit, one_more]), metric, x)
+    more[:, _DIFFER] = rng.standard_gamma(0.5, (x.number, 4))
+    one_more = count + np.eye(8) + 0.5
+    effect = _of_drawn(votes, np.vstack([count + 0.5, one_more]), metric, x)
     gap = effect[:, 0] - effect[:, 1]
     for_first = gap[1:] > gap[0]
     added = drawn + more, drawn + more * ~for_first, drawn + more * for_first
@@ -287,10 +268,8 @@ def _drawn_gaps(
 _DIFFER = np.array([1, 2, 5, 6])
 
 
-def _combinations(
-    votes: Panel, chosen: list[int], x: _PairedQuestion
-) -> tuple[Floats, Floats]:
-    """Count the combinations of label and votes, and say what a case of each weighs.
+def _combinations(votes: Panel, chosen: list[int]) -> Floats:
+    """Count the combinations of label and votes.
 
     Negatives first; bit k of a combination is the vote of classifier k. Rubin's
     Bayesian bootstrap draws them as gamma variables with half a case added to each
@@ -298,11 +277,7 @@ def _combinations(
     """
     code = (votes.rows[:, chosen] @ [2**k for k in range(len(chosen))]).astype(int)
     size = 2 ** len(chosen)
-    count = np.concatenate([np.bincount(code, w, size) for w in (votes.neg, votes.pos)])
-    unit = _units(votes, code, size, count)
-    if x.df is not None:  # few large weights: Student's factor makes a case more
-        unit = unit * student_factor(max(x.df(chosen), 2.0), x.level) ** 2
-    return count, unit
+    return np.concatenate([np.bincount(code, w, size) for w in (votes.neg, votes.pos)])
 
 
 def _of_drawn(
@@ -319,16 +294,6 @@ def _of_drawn(
         whole = (votes.n_neg + votes.n_pos) / drawn.sum(axis=1, keepdims=True)
         neg, pos = neg * whole, pos * whole
     return _metric_at(flags, metric, neg, pos, x.share)
-
-
-def _units(votes: Panel, code: Array, size: int, count: Floats) -> Floats:
-    """How much does an equal case weigh in each combination? One, of counts."""
-    if not votes.weighted:
-        return np.ones(count.size)
-    square = np.concatenate([np.bincount(code, q, size) for q in votes.squares[:2]])
-    typical = square.sum() / count.sum()
-    out = np.full(count.size, typical)
-    return np.asarray(np.divide(square, count, out=out, where=count > 0))
 
 
 def _sided_estimate(value: float, drawn: _DrawnGaps, level: float) -> Estimate:
@@ -364,8 +329,8 @@ def _omnibus(
             for neg, pos in redraws(votes, number, rng, stratified=x.fixed)
         ]
     )
-    known = [e.df + 1 if e.number else 0.0 for e in sizes(votes)]
-    return redrawn_equal(value, drawn, lambda _: max(2.0, min(known) or sum(known)))
+    known = [n for n in (votes.n_pos, votes.n_neg) if n]
+    return redrawn_equal(value, drawn, lambda _: max(2.0, min(known)))
 
 
 @renamed(number="replicates")

@@ -2,20 +2,21 @@
 
 Three passes of the engine, whatever the engine: how many rows and from where to where;
 a sample of the scores, whose quantiles make the grid fine where the cases are; and one
-group-by over the number of the bin. Every bin comes back with the smallest and the
-largest score in it, so nothing depends on how well the grid was chosen or on how an
-engine rounds: the bins are what they are found to be.
+group-by over the number of the bin, with sums of weights where cases are weighted.
+Every bin comes back with the smallest and the largest score in it, so nothing depends
+on how well the grid was chosen or on how an engine rounds: the bins are what they are
+found to be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
@@ -24,7 +25,13 @@ from trueness.counts.bins import merge_bins
 from trueness.counts.counting import Labels, read_labels
 from trueness.counts.values import Tally, tally_of_bins
 from trueness.data.columns import column
-from trueness.data.engines import chosen_by, collect
+from trueness.data.engines import (
+    chosen_by,
+    collect,
+    weighed,
+    weight_sums,
+    weights_of,
+)
 
 _SEGMENTS = 16  # quantile segments; each is divided evenly
 _SAMPLE = 100_000
@@ -168,17 +175,26 @@ def count_bins(lazy: Any, names: Names, edges: Floats, each: int) -> dict[str, A
     import narwhals as nw
 
     others = [role for role in ("label", "by") if role in names]
-    numbered = _chosen(lazy, names).with_columns(
-        bin=bin_number(nw.col("score"), edges, each)
-    )
+    rows, extra = _chosen(lazy, names), []
+    if "weight" in names:
+        rows, extra = weighed(rows), weight_sums()
+        # a case of weight zero is none, and takes no part in the ends of its bin
+        rows = rows.filter((nw.col("weight") != 0.0) | nw.col("weight").is_null())
+    numbered = rows.with_columns(bin=bin_number(nw.col("score"), edges, each))
     found = collect(
         numbered.group_by("bin", *others).agg(
             nw.col("score").min().alias("low"),
             nw.col("score").max().alias("high"),
             _cases(names),
+            *extra,
         )
     )
-    return {k: column(found[k], k) for k in ("low", "high", "cases", *others)}
+    columns: dict[str, Any] = {
+        k: column(found[k], k) for k in ("low", "high", "cases", *others)
+    }
+    if "weight" in names:
+        columns["weight"] = weights_of(found, names["weight"], None)
+    return columns
 
 
 def binned_tally(
@@ -208,8 +224,9 @@ def bins_to_tally(found: dict[str, Any], labels: Labels | None, at: Any) -> Tall
 
     Where the labels of a bin do not overlap, it stays two bins: less is lost.
     """
-    cases = found["cases"][at].astype(np.int64)
-    code = np.full(cases.size, 2) if labels is None else labels.codes()[at]
-    counts: Sequence[Array] = [np.where(code == k, cases, 0) for k in range(3)]
+    code = np.full(found["cases"].size, 2) if labels is None else labels.codes()
+    w = found.get("weight")
+    given = [found["cases"].astype(np.int64)] if w is None else [w.sum, w.square]
+    counts = [np.where(code == k, x, 0)[at] for x in given for k in range(3)]
     low, high = found["low"][at] + 0.0, found["high"][at] + 0.0
     return tally_of_bins(*merge_bins(low, high, counts))

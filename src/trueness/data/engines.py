@@ -220,13 +220,13 @@ def _counted(lazy: Any, wanted: dict[str, str]) -> dict[str, Any]:
     keys = [role for role in wanted if role != "weight"]
     asked = [nw.len().alias("cases")]
     if "weight" in wanted:
-        rows, asked = rows.with_columns(*_squared()), [*asked, *_weight_sums()]
+        rows, asked = weighed(rows), [*asked, *weight_sums()]
     found = collect(rows.group_by(map(as_key, keys)).agg(*asked))
     columns = {role: found[as_key(role)] for role in keys}
     each = columns.get("count")
     cases = _times(found["cases"].to_numpy().astype(np.int64), each)
     if "weight" in wanted:
-        columns["weight"] = _weights_of(found, wanted["weight"], each)
+        columns["weight"] = weights_of(found, wanted["weight"], each)
     columns["count"] = cases
     for role, name in wanted.items():
         if role.startswith("score"):
@@ -236,15 +236,15 @@ def _counted(lazy: Any, wanted: dict[str, str]) -> dict[str, Any]:
     return columns
 
 
-def _squared() -> list[Any]:
+def weighed(rows: Any) -> Any:
     """Weigh in float64, so that no engine rounds or overflows in its own way."""
     import narwhals as nw
 
     weight = nw.col("weight").cast(nw.Float64)
-    return [weight.alias("weight"), (weight * weight).alias("square")]
+    return rows.with_columns(weight.alias("weight"), (weight * weight).alias("square"))
 
 
-def _weight_sums() -> list[Any]:
+def weight_sums() -> list[Any]:
     """Ask for sums of weights and squares, and for what would be wrong with them."""
     import narwhals as nw
 
@@ -258,7 +258,7 @@ def _weight_sums() -> list[Any]:
     ]
 
 
-def _weights_of(found: Any, name: str, each: Any) -> Weights | None:
+def weights_of(found: Any, name: str, each: Any) -> Weights | None:
     """Read the sums that an engine made; None where every weight is one."""
     import narwhals as nw
 

@@ -355,11 +355,12 @@ def _tally_frame(
     if engines.is_lazy(opened):
         wanted = engines.wanted_columns(opened, roles)
         if at_most is not None:
-            if "weight" in wanted:
+            if {"weight", "count"} <= wanted.keys():
                 raise InputError(
-                    "The engine of a lazy frame puts counted cases into bins, not "
-                    "weighted ones. Leave at_most= out: it adds up weights by score "
-                    "where the rows are; or give arrays, whose weights go into bins."
+                    "The engine of a lazy frame puts counted or weighted cases into "
+                    "bins, not both. Leave at_most= out: it adds up weights by score "
+                    "where the rows are; or type weight= with the weight of a row "
+                    "times its count."
                 )
             rows = engines.by_role(opened, wanted)
             return binned_tally(rows, wanted, positive, at_most)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from functools import cache
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -23,7 +24,8 @@ from trueness._core.arrays import Floats
 from trueness._core.binomial import wilson
 from trueness._core.checks import options as _options
 from trueness._core.records import Estimate
-from trueness.counts.weights import equal_cases, student_factor
+from trueness.counts.cases import Cases
+from trueness.counts.weights import equal_cases, fourths, heaviest, student_factor
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
@@ -62,6 +64,21 @@ class Weighed(NamedTuple):
         return number / self.wider([*yes, *no], level) ** 2 if inner else number
 
 
+def weighed_cells(x: Cases, above: Any) -> Weighed | None:
+    """How much do the weights of the four cells vary? None of counts.
+
+    ``above`` says which rows are flagged.
+    """
+    if not x.weighted:
+        return None
+    neg, pos, _ = x.squares
+    square, fourth = (
+        np.array([c[at].sum() for at in (above, ~above) for c in both])
+        for both in ((pos, neg), (fourths(x.pos, pos), fourths(x.neg, neg)))
+    )
+    return Weighed(square, fourth, heaviest(x))
+
+
 def estimates(
     c: Confusion,
     metrics: Iterable[Metric] | None = None,
@@ -90,7 +107,8 @@ def estimates(
     if free:
         wanted = [m for m in wanted if not depends_on_prevalence(m)]
     words: Any = {"prevalence": prevalence, "sampling": sampling}
-    drawn = drawn_cells(c, _options.generator(rng), weighed, level, **words)
+    seed = _options.generator(rng)
+    drawn = cache(lambda: drawn_cells(c, seed, weighed, level, **words))  # if needed
     used = c.at_prevalence(prevalence)
 
     def estimate(m: Metric) -> Estimate:
@@ -101,7 +119,7 @@ def estimates(
             low, high = _linearised(m, c, prevalence, level, weighed)
             method = "linearised"
         else:
-            low, high, method = *middle(m(drawn), level), "posterior"
+            low, high, method = *middle(m(drawn()), level), "posterior"
         # a value at the end of what is possible lies outside the middle of the draws
         ends = min(low, value), max(high, value)
         return Estimate(value, *ends, level, method, name=m.name)

@@ -33,8 +33,10 @@ from trueness._core.search import edge
 from trueness.calibration.errors import folded_mean
 from trueness.calibration.formulas import sigmoid
 from trueness.calibration.slope import log_odds
+from trueness.counts.cases import COUNTS
 from trueness.counts.placements import placements
-from trueness.counts.values import Tally
+from trueness.counts.sorting import merge_counts
+from trueness.counts.values import Tally, tally_of_rows
 
 Ends = tuple[float, float]
 # sums over all cases round in their last digits
@@ -52,21 +54,20 @@ def sharpest(t: Tally) -> Tally:
     >>> sharpest(t) == Tally([2, 1], neg=[0, 1], pos=[1, 0])
     True
     """
-    return _split(t, t.pos)
+    return _split(t, COUNTS.index("pos"))
 
 
 def dullest(t: Tally) -> Tally:
     """Put the negatives of each bin at its highest score, all others at its lowest."""
-    return _split(t, t.neg)
+    return _split(t, COUNTS.index("neg"))
 
 
-def _split(t: Tally, upper: Array) -> Tally:
-    zero = np.zeros(len(t), dtype=np.int64)
+def _split(t: Tally, upper: int) -> Tally:
     counts = [
-        np.concatenate([zero, c] if c is not upper else [c, zero])
-        for c in (t.neg, t.pos, t.unknown)
+        np.concatenate([c, 0 * c] if k % 3 == upper else [0 * c, c])
+        for k, c in enumerate(t.counts)
     ]
-    return Tally(np.concatenate([t.high, t.score]), *counts)
+    return tally_of_rows(*merge_counts([(np.concatenate([t.high, t.score]), *counts)]))
 
 
 def between(statistic: Callable[[Tally], float], t: Tally) -> Ends:

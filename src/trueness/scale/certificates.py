@@ -24,7 +24,6 @@ from trueness.calibration.errors import calibration_error
 from trueness.calibration.proper_scores import brier, decomposition, log_loss
 from trueness.calibration.reliability_curve import reliability
 from trueness.calibration.slope import calibration_line
-from trueness.counts.answers import whole_cases
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
@@ -126,12 +125,6 @@ class Bounds(Record):
     __str__ = __repr__
 
 
-# whose limits hold for any masses of the two classes in a bin
-_OF_WEIGHTS = frozenset({
-    "auc", "average_precision", "det", "gain_curve", "lift_curve", "precision_recall",
-    "roc",
-})  # fmt: skip
-_BETWEEN = ("sweep", "thresholds")
 Given = Mapping[str, Any]
 Attach = Callable[[Any, Tally, Given], Any]
 
@@ -140,13 +133,6 @@ def limited(
     analysis: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
     """Ask an analysis about a binned tally, and say what the bins leave open."""
-    # what is counted between bins is exact
-    if args[0].weighted and analysis.__name__ not in {*_OF_WEIGHTS, *_BETWEEN}:
-        raise InputError(
-            f"{analysis.__name__} does not take weighted cases in bins: how far bins "
-            f"can be off is proved for counts. Count without at_most=, or without "
-            f"weight=; {', '.join(sorted(_OF_WEIGHTS))} take both."
-        )
     try:
         answer = analysis(*args, **options)
     except Infeasible as err:
@@ -301,10 +287,6 @@ def _only_inside(t: Tally, given: Given) -> Bounds | None:
     return Bounds(np.nan, low, high, f"best {asked.name}", _bins(t))
 
 
-@whole_cases(
-    "The limits of bins are proved for counts. Weights are added up exactly by a tally "
-    "without at_most=."
-)
 def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
     """Between which numbers does the exact answer lie, when scores are in bins?
 
@@ -362,6 +344,8 @@ def bounds(analysis: Any, t: Tally, **options: Any) -> Any:
             f"threshold=; found {described(name)}.{nearest(name, list(BOUNDED))}"
         )
     known = BOUNDED[name]
+    if t.weighted and not known.analysis.weights:  # type: ignore[attr-defined]
+        known.analysis(t, **options)  # says why not
     ask = unwrap(known.analysis)
     given = signature(ask).bind(t, **options)
     given.apply_defaults()
@@ -406,8 +390,7 @@ def _metric_bounds(
 
 def _at_cut(b: Rectangles, metric: Metric, at: int, prevalence: float | None) -> float:
     """Evaluate at the real cut that flags the first ``at`` rows."""
-    tp = int(b.tp[1][at - 1]) if at else 0
-    fp = int(b.fp[1][at - 1]) if at else 0
+    tp, fp = (x[1][at - 1].item() if at else 0 for x in (b.tp, b.fp))
     c = Confusion(tp, fp, b.n_pos - tp, b.n_neg - fp)
     return float(metric(c.at_prevalence(prevalence)))
 

@@ -24,12 +24,12 @@ from trueness._core.numbers import number_of
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_counts, of_tally
 from trueness.counts.values import Panel, Tally
-from trueness.counts.weights import fourths, heaviest, remark
+from trueness.counts.weights import remark
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.grammar import one_or_more
-from trueness.metrics.intervals import Weighed, estimates, tidy
+from trueness.metrics.intervals import estimates, tidy, weighed_cells
 from trueness.ranking.clusters import Clusters, clusters, left_out, left_out_estimate
 
 
@@ -115,17 +115,6 @@ def _cells(pos: Array, neg: Array, above: Array) -> list[Array]:
     return [pos[above], neg[above], pos[~above], neg[~above]]
 
 
-def weighed_cells(t: Tally, cut: float) -> Weighed | None:
-    """How much do the weights of the four cells vary? None of counts."""
-    if not t.weighted:
-        return None
-    t, above = t.labelled(), t.labelled().score >= cut
-    neg, pos, _ = t.squares
-    square = [c.sum() for c in _cells(pos, neg, above)]
-    fourth = [c.sum() for c in _cells(fourths(t.pos, pos), fourths(t.neg, neg), above)]
-    return Weighed(np.array(square), np.array(fourth), heaviest(t))
-
-
 @of_tally(weights=True)
 def at_threshold(
     t: Tally,
@@ -206,7 +195,7 @@ def at_threshold(
         prevalence=prevalence,
         sampling=sampling,
         rng=rng,
-        weighed=weighed_cells(t, cut),
+        weighed=weighed_cells(t, t.score >= cut),
     )
     notes = _notes(t, prevalence, sampling) + remark(t)
     if together is not None:

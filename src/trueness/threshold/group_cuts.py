@@ -27,9 +27,8 @@ from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 from trueness.metrics.confusion import Confusion
-from trueness.metrics.intervals import drawn_cells
+from trueness.metrics.intervals import drawn_cells, weighed_cells
 from trueness.threshold import forms
-from trueness.threshold.at_cut import weighed_cells
 from trueness.threshold.cuts import (
     Cuts,
     Interval,
@@ -505,7 +504,7 @@ def _posterior(
 ) -> Confusion:
     c = cuts.seen[k]
     if cuts.weighted:
-        weighed = weighed_cells(t, threshold_of(cuts.score, k))
+        weighed = weighed_cells(t, t.score >= threshold_of(cuts.score, k))
         c = Confusion(*map(cuts.weigh, c.cells))
         return drawn_cells(c, rng, weighed, level, number=_DRAWS)
     tp, fp, fn, tn = map(int, c.cells)

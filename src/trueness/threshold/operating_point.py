@@ -25,8 +25,7 @@ from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
-from trueness.metrics.intervals import Weighed, estimates
-from trueness.threshold.at_cut import weighed_cells
+from trueness.metrics.intervals import Weighed, estimates, weighed_cells
 from trueness.threshold.cuts import (
     Cuts,
     Interval,
@@ -325,7 +324,7 @@ def _with_weights(point: OperatingPoint, t: Tally) -> OperatingPoint:
     """Say of weighted cases what the numbers are, and how much the weights vary."""
     if not t.weighted:
         return point
-    weighed = weighed_cells(t, point.threshold)
+    weighed = weighed_cells(t, t.score >= point.threshold)
     return replace(point, weighed=weighed, notes=(WEIGHED, *point.notes))
 
 

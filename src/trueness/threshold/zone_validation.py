@@ -26,7 +26,8 @@ from trueness.counts.values import Tally
 from trueness.counts.weights import remark
 from trueness.metrics.algebra import Metric, as_fraction
 from trueness.metrics.confusion import Confusion
-from trueness.threshold.at_cut import confusion, weighed_cells
+from trueness.metrics.intervals import weighed_cells
+from trueness.threshold.at_cut import confusion
 from trueness.threshold.cuts import (
     Cuts,
     Interval,
@@ -299,7 +300,7 @@ def _posterior(
     # the shares from the upper cut on, and from the lower one on
     cuts = [confusion(task.tally, cut) for cut in (zones.upper, zones.lower)]
     sizes = [
-        class_sizes(c, weighed_cells(task.tally, cut), level)
+        class_sizes(c, weighed_cells(task.tally, task.tally.score >= cut), level)
         for c, cut in zip(cuts, (zones.upper, zones.lower), strict=True)
     ]
     for k in (0, 1):
