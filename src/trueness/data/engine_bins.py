@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import plain
+from trueness._core.doors import Later
 from trueness.counts.bins import merge_bins
 from trueness.counts.counting import Labels, read_labels
 from trueness.counts.values import Tally, tally_of_bins
@@ -32,6 +33,11 @@ from trueness.data.engines import (
     weight_sums,
     weights_of,
 )
+
+if TYPE_CHECKING:
+    import narwhals as nw
+else:
+    nw = Later("narwhals", "cli")  # imported when a frame arrives
 
 _SEGMENTS = 16  # quantile segments; each is divided evenly
 _SAMPLE = 100_000
@@ -54,8 +60,6 @@ def extent(lazy: Any, names: Names) -> Extent:
     And when a count is not a whole number, zero or more. The columns of ``lazy`` are
     called by their roles; ``names`` says how the user calls them.
     """
-    import narwhals as nw
-
     kind, value = lazy.collect_schema()["score"], nw.col("score").cast(nw.Float64)
     asked = {
         "rows": nw.len(),
@@ -87,15 +91,11 @@ def extent(lazy: Any, names: Names) -> Extent:
 
 
 def _how_many(condition: Any) -> Any:
-    import narwhals as nw
-
     return condition.cast(nw.Int64).sum()
 
 
 def _cases(names: Names) -> Any:
     """Give the expression of how many cases the rows of a group are."""
-    import narwhals as nw
-
     if "count" not in names:
         return nw.len().alias("cases")
     # some engines add up to 128 bits
@@ -104,8 +104,6 @@ def _cases(names: Names) -> Any:
 
 def _chosen(lazy: Any, names: Names) -> Any:
     """Give the score as float64, and rows with cases only."""
-    import narwhals as nw
-
     rows = lazy.with_columns(nw.col("score").cast(nw.Float64))
     if "count" not in names:
         return rows
@@ -119,8 +117,6 @@ def quantile_edges(lazy: Any, names: Names, e: Extent, segments: int) -> Floats:
     The quantiles of a sample. Which scores are in it is decided by their own digits, so
     that every engine takes the same ones.
     """
-    import narwhals as nw
-
     share = min(1.0, _SAMPLE / max(e.rows, 1))
     sample = _chosen(lazy, names)
     if share < 1:
@@ -148,8 +144,6 @@ def bin_number(score: Any, edges: Floats, each: int) -> Any:
 
     Segment j, from edge j to edge j+1, is divided into ``each`` even parts.
     """
-    import narwhals as nw
-
     if edges.size < 2:
         return nw.lit(0)
     parts = [
@@ -160,8 +154,6 @@ def bin_number(score: Any, edges: Floats, each: int) -> Any:
 
 
 def _even(score: Any, low: float, high: float, base: int, parts: int) -> Any:
-    import narwhals as nw
-
     with np.errstate(over="ignore", divide="ignore"):
         scale = float(parts / (high - low))
     if not np.isfinite(scale) or scale == 0:  # narrower or wider than floats can divide
@@ -172,8 +164,6 @@ def _even(score: Any, low: float, high: float, base: int, parts: int) -> Any:
 
 def count_bins(lazy: Any, names: Names, edges: Floats, each: int) -> dict[str, Any]:
     """Count the rows of a lazy frame by bin, label and group, in one group-by."""
-    import narwhals as nw
-
     others = [role for role in ("label", "by") if role in names]
     rows, extra = _chosen(lazy, names), []
     if "weight" in names:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -29,9 +29,15 @@ from trueness._core.arrays import Array, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, plain
+from trueness._core.doors import Later
 from trueness._core.progress import progress
 from trueness.counts.counting import Weights
 from trueness.data.columns import column, is_frame
+
+if TYPE_CHECKING:
+    import narwhals as nw
+else:
+    nw = Later("narwhals", "cli")  # imported when a frame arrives
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -61,8 +67,6 @@ def in_turn(counts: Callable[P, T]) -> Callable[P, T]:
 
 def open_frame(frame: Any) -> Any:
     """Give the Narwhals frame, eager or lazy, with names that differ."""
-    import narwhals as nw
-
     if not is_frame(frame):
         raise InputError(
             f"A frame was needed, of pandas, Polars, Arrow, DuckDB, Spark or another "
@@ -77,8 +81,6 @@ def open_frame(frame: Any) -> Any:
 
 def column_names(frame: Any) -> list[str]:
     """Which columns has this frame?"""
-    import narwhals as nw
-
     try:
         return list(nw.from_native(frame).collect_schema().names())
     except (TypeError, ValueError):  # Narwhals refuses duplicate names
@@ -88,8 +90,6 @@ def column_names(frame: Any) -> list[str]:
 
 def is_lazy(opened: Any) -> bool:
     """Is this Narwhals frame a plan of an engine and not rows in memory?"""
-    import narwhals as nw
-
     return isinstance(opened, nw.LazyFrame)
 
 
@@ -140,8 +140,6 @@ def with_names(lazy: Any, names: Sequence[str]) -> Any:
     A name is never part of an expression here: to an engine ``*`` is every column,
     ``^a.*$`` a pattern and ``a.b`` a field of a structure.
     """
-    import narwhals as nw
-
     native, kind = lazy.to_native(), lazy.implementation
     old = lazy.collect_schema().names()
     if kind is nw.Implementation.DUCKDB:
@@ -163,8 +161,6 @@ def by_role(lazy: Any, wanted: Mapping[str, str]) -> Any:
     What follows then speaks of ``score`` and ``label``, and the names that the user
     gave stay in messages only. ``scores[0]`` is called ``scores_0``.
     """
-    import narwhals as nw
-
     names = lazy.collect_schema().names()
     numbered = with_names(lazy, [f"column_{k}" for k in range(len(names))])
     return numbered.select(
@@ -194,8 +190,6 @@ def read(frame: Any, roles: Mapping[str, Any]) -> dict[str, Any]:
 
 def _no_text(lazy: Any, wanted: dict[str, str]) -> None:
     """Stop before the engine runs when scores or counts are text, or have parts."""
-    import narwhals as nw
-
     schema = lazy.collect_schema()
     for role, name in wanted.items():
         dtype = schema[name]
@@ -214,8 +208,6 @@ def _no_text(lazy: Any, wanted: dict[str, str]) -> None:
 
 def _counted(lazy: Any, wanted: dict[str, str]) -> dict[str, Any]:
     """Count the rows of a lazy frame in one group-by."""
-    import narwhals as nw
-
     rows = _wide_as_text(by_role(lazy, wanted))
     keys = [role for role in wanted if role != "weight"]
     asked = [nw.len().alias("cases")]
@@ -238,16 +230,12 @@ def _counted(lazy: Any, wanted: dict[str, str]) -> dict[str, Any]:
 
 def weighed(rows: Any) -> Any:
     """Weigh in float64, so that no engine rounds or overflows in its own way."""
-    import narwhals as nw
-
     weight = nw.col("weight").cast(nw.Float64)
     return rows.with_columns(weight.alias("weight"), (weight * weight).alias("square"))
 
 
 def weight_sums() -> list[Any]:
     """Ask for sums of weights and squares, and for what would be wrong with them."""
-    import narwhals as nw
-
     weight = nw.col("weight")
     return [
         weight.sum().alias("weights"),
@@ -260,8 +248,6 @@ def weight_sums() -> list[Any]:
 
 def weights_of(found: Any, name: str, each: Any) -> Weights | None:
     """Read the sums that an engine made; None where every weight is one."""
-    import narwhals as nw
-
     total, square, least, most = (
         found[k].cast(nw.Float64).fill_null(np.nan).to_numpy()
         for k in ("weights", "squares", "least", "most")
@@ -281,8 +267,6 @@ def chosen_by(value: Any, edges: Any, pieces: Sequence[Any]) -> Any:
 
     A binary tree of comparisons, so that an engine walks log2 of the pieces only.
     """
-    import narwhals as nw
-
     if len(pieces) == 1:
         return pieces[0]
     middle = len(pieces) // 2
@@ -306,8 +290,6 @@ def label_values(frame: Any, label: str) -> list[Any]:
 
 def _wide_as_text(rows: Any) -> Any:
     """Let whole numbers of 128 bits travel as text: engines send them as floats."""
-    import narwhals as nw
-
     schema = rows.collect_schema()
     wide = [k for k, dtype in schema.items() if dtype in (nw.Int128, nw.UInt128)]
     return rows.with_columns(nw.col(k).cast(nw.String) for k in wide) if wide else rows
@@ -335,8 +317,6 @@ def _times(cases: Ints, count: Any) -> Ints:
 
 def collect(lazy: Any) -> Any:
     """Run the plan of a Narwhals frame; its errors become ours."""
-    import narwhals as nw
-
     with reading(), progress("counting in the engine"):
         if lazy.implementation is nw.Implementation.POLARS:
             return lazy.collect(engine="streaming")

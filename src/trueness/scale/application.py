@@ -9,7 +9,7 @@ distinct outputs and their new score. Python never sees a row.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
+from trueness._core.doors import Later
 from trueness.calibration.formulas import (
     Chain,
     Formula,
@@ -38,6 +39,11 @@ from trueness.data.engines import (
     quoted,
     with_names,
 )
+
+if TYPE_CHECKING:
+    import narwhals as nw
+else:
+    nw = Later("narwhals", "cli")  # imported when a frame arrives
 
 # steps or points that an expression may have; beyond it a join is faster (Spark takes
 # minutes to compile what has hundreds)
@@ -148,8 +154,6 @@ def _evaluated(map: Map, columns: Sequence[Array]) -> Floats:
 
 
 def _in_memory(frame: Any, map: Map, inputs: list[str], new: str) -> Any:
-    import narwhals as nw
-
     values = _evaluated(map, [read_column(frame.get_column(c), c) for c in inputs])
     series = nw.new_series(new, values, nw.Float64, backend=frame.implementation)
     return frame.with_columns(series)
@@ -168,8 +172,6 @@ def _length(formula: Formula) -> int:
 
 
 def _missing_kept(name: str, formula: Formula, new: str) -> Any:
-    import narwhals as nw
-
     score = nw.col(name).cast(nw.Float64)
     gone = score.is_null() | score.is_nan()
     return nw.when(~gone).then(_written(formula, score)).alias(new)
@@ -196,14 +198,10 @@ def _written(formula: Formula, s: Any) -> Any:
 
 
 def _literal(value: float) -> Any:
-    import narwhals as nw
-
     return nw.lit(float(value), nw.Float64)
 
 
 def _logistic(f: Logistic, s: Any) -> Any:
-    import narwhals as nw
-
     if np.isfinite(f.low) or np.isfinite(f.high):
         low = f.low if np.isfinite(f.low) else None
         high = f.high if np.isfinite(f.high) else None
@@ -237,8 +235,6 @@ def _lines(s: Any, x: Floats, y: Floats) -> Any:
 
 def _joined(lazy: Any, map: Map, inputs: list[str], new: str) -> Any:
     """Join the rows with the table of distinct outputs and their new score."""
-    import narwhals as nw
-
     keys = [f"_trueness_{k}" for k in range(len(inputs))]
     keyed = lazy.with_columns(
         _key(nw.col(c).cast(nw.Float64)).alias(k)
@@ -253,8 +249,6 @@ def _joined(lazy: Any, map: Map, inputs: list[str], new: str) -> Any:
 
 def _key(value: Any) -> Any:
     """Make values that are equal exactly when the outputs are the same."""
-    import narwhals as nw
-
     return (
         nw.when(value.is_null() | value.is_nan())
         .then(_literal(_GONE))
@@ -264,7 +258,6 @@ def _key(value: Any) -> Any:
 
 def _table(lazy: Any, columns: dict[str, Floats]) -> Any:
     """Bring a small table to the engine of a lazy frame."""
-    import narwhals as nw
     import pyarrow as pa
 
     native, table = lazy.to_native(), pa.table(columns)

@@ -66,38 +66,40 @@ def mean_evidence(
 
 def share_limits(k: float, n: float, alpha: float) -> tuple[float, float]:
     """Which shares have not been ruled out so far? Each side has half of alpha."""
-    if not n:
-        return 0.0, 1.0
-    line = -np.log(alpha / 2)
-    return (
-        edge(lambda b: share_evidence(k, n, b, -1) >= line, k / n, 0.0),
-        edge(lambda b: share_evidence(k, n, b, 1) >= line, k / n, 1.0),
-    )
+    return limits(lambda b, side: share_evidence(k, n, b, side), k, n, alpha)
 
 
 def mean_limits(
     n: float, total: float, squares: float, alpha: float
 ) -> tuple[float, float]:
     """Which means have not been ruled out, at any moment so far?"""
+    return limits(
+        lambda b, side: mean_evidence(n, total, squares, b, side), total, n, alpha
+    )
+
+
+def limits(
+    evidence: Callable[[float, int], float], total: float, n: float, alpha: float
+) -> tuple[float, float]:
+    """Which bounds has the evidence against them, on either side, not ruled out?"""
     if not n:
         return 0.0, 1.0
-    line = -np.log(alpha / 2)
+    line, value = -np.log(alpha / 2), min(max(total / n, 0.0), 1.0)
 
-    def ruled_out(side: int) -> Callable[[float], bool]:
-        return lambda b: mean_evidence(n, total, squares, b, side) >= line
+    def edge(side: int, inside: float, outside: float) -> float:
+        """Bisect between a value that is in and the end of the range."""
 
-    value = total / n
-    return edge(ruled_out(-1), value, 0.0), edge(ruled_out(1), value, 1.0)
+        def out(bound: float) -> bool:
+            return evidence(bound, side) >= line
 
+        if not out(outside):
+            return outside
+        for _ in range(_BISECTIONS):
+            middle = 0.5 * (inside + outside)
+            inside, outside = (inside, middle) if out(middle) else (middle, outside)
+        return 0.5 * (inside + outside)
 
-def edge(ruled_out: Callable[[float], bool], inside: float, outside: float) -> float:
-    """Bisect between a value that is in and the end of the range."""
-    if not ruled_out(outside):
-        return outside
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (inside + outside)
-        inside, outside = (inside, middle) if ruled_out(middle) else (middle, outside)
-    return 0.5 * (inside + outside)
+    return edge(-1, value, 0.0), edge(1, value, 1.0)
 
 
 def calibration_wealth(score: Floats, neg: Floats, pos: Floats) -> Floats:

@@ -25,7 +25,7 @@ verdicts, and it teaches the guess for later cases.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -173,16 +173,8 @@ def rate_evidence(state: dict[str, Any], bound: float, side: int) -> float:
 
 def rate_limits(state: dict[str, Any], alpha: float) -> tuple[float, float]:
     """Which rates have not been ruled out, at any moment so far?"""
-    value = rate_value(state)
-    if value is None:
-        return 0.0, 1.0
-    line = -np.log(alpha / 2)
-
-    def ruled_out(side: int) -> Callable[[float], bool]:
-        return lambda b: rate_evidence(state, b, side) >= line
-
-    low = _evidence.edge(ruled_out(-1), value, 0.0)
-    return low, _evidence.edge(ruled_out(1), value, 1.0)
+    asked = partial(rate_evidence, state)
+    return _evidence.limits(asked, state["total"], state["judged"], alpha)
 
 
 def judged_panel(
