@@ -90,7 +90,7 @@ def limits(
         """Bisect between a value that is in and the end of the range."""
 
         def out(bound: float) -> bool:
-            return evidence(bound, side) >= line
+            return bool(evidence(bound, side) >= line)
 
         if not out(outside):
             return outside
