@@ -229,26 +229,52 @@ def test_clusters_without_a_flagged_case_are_no_part_of_a_precision(rng):
     assert both.high >= alone.high
 
 
-def test_ratios_of_clusters_are_above_zero(rng):
-    """By hand: the jackknife of the logarithm, with half a case in each cell."""
+NOT_SHARES = ("lr_positive", "kappa", "markedness", "lift", "youden", "mcc")
+
+
+@pytest.mark.parametrize("name", NOT_SHARES)
+def test_metrics_that_are_no_shares_end_on_the_ellipsoid(rng, name):
+    """By hand: the jackknife of three log odds, and very many points at that radius."""
     y, s, _, cluster = sample(rng, 7, size=(8, 12))
-    found = trueness.at_threshold(y, s, 0.6, cluster=cluster)["lr_positive"]
+    flag, metric = s >= 0.6, trueness.METRICS[name]
+    found = trueness.at_threshold(y, s, 0.6, cluster=cluster)[name]
 
-    def log_ratio(keep, n):
-        f = s[keep] >= 0.6
-        tp, fp = (f & (y[keep] == 1)).sum(), (f & (y[keep] == 0)).sum()
-        pos, neg = (y[keep] == 1).sum(), (y[keep] == 0).sum()
-        tp, fp, pos, neg = (x * n / keep.sum() for x in (tp, fp, pos, neg))
-        return np.log((tp + 0.5) / (pos + 1) / ((fp + 0.5) / (neg + 1)))
+    def odds(keep):  # of recall, of the false positive rate, of the share
+        many = y.size / keep.sum()
+        tp, fp, fn, tn = (many * (keep & (y == a) & (flag == b)).sum() + 0.5
+                          for a, b in ((1, 1), (0, 1), (1, 0), (0, 0)))  # fmt: skip
+        return np.log([tp / fn, fp / tn, (tp + fn) / (fp + tn)])
 
-    centre = log_ratio(np.ones(y.size, bool), y.size)
-    each = np.array([log_ratio(cluster != c, y.size) for c in range(7)])
-    away = each - each.mean()
-    df = min(2 * (away @ away) ** 2 / (away**4).sum() - 1, 6)
-    half = stats.t.ppf(0.975, max(df, 1)) * np.sqrt(6 / 7 * away @ away)
-    ends = np.exp([centre - half, centre + half])
-    assert (found.low, found.high) == pytest.approx(tuple(ends))
-    assert found.name == "lr_positive"
+    def value(x):
+        r, f, p = 1 / (1 + np.exp(-x.T))
+        return metric(
+            trueness.Confusion(p * r, (1 - p) * f, p * (1 - r), (1 - p) * (1 - f))
+        )
+
+    centre = odds(np.ones(y.size, bool))
+    away = np.array([odds(cluster != c) for c in range(7)])
+    away -= away.mean(axis=0)
+    slope = (value(centre + 1e-5 * np.eye(3)) - value(centre - 1e-5 * np.eye(3))) / 2e-5
+    change = away @ slope
+    df = max(min(2 * (change @ change) ** 2 / (change**4).sum() - 1, 6), 1)
+    root = np.linalg.cholesky(6 / 7 * away.T @ away)
+    u = rng.normal(size=(300_000, 3))
+    u *= stats.t.ppf(0.975, df) / np.linalg.norm(u, axis=1)[:, None]
+    reached = value(centre + u @ root.T)
+    ends = reached.min(), reached.max()
+    assert (found.low, found.high) == pytest.approx(ends, rel=2e-3)
+    wide = 1e-9 * (ends[1] - ends[0])  # chance finds no better point than the search
+    assert found.low <= ends[0] + wide
+    assert found.high >= ends[1] - wide
+    assert found.name == name
+
+
+def test_limits_of_metrics_that_say_the_same_agree(rng):
+    y, s, _, cluster = sample(rng, 9)
+    found = trueness.at_threshold(y, s, 0.5, cluster=cluster)
+    ends = {k: np.array([found[k].low, found[k].high]) for k in found.metrics}
+    assert ends["youden"] == pytest.approx(2 * ends["balanced_accuracy"] - 1, rel=1e-6)
+    assert (ends["lift"] > 0).all()
 
 
 def test_an_empty_cell_of_clusters_leaves_a_width(rng):

@@ -31,13 +31,12 @@ from trueness.counts.placements import placements
 from trueness.counts.values import Panel
 from trueness.metrics.algebra import Metric
 from trueness.ranking.auc_intervals import AucQuestion
+from trueness.ranking.cluster_metrics import left_out, left_out_estimate
 from trueness.ranking.clusters import (
     auc_influence,
     cluster_spread,
     clustered_auc,
     clusters,
-    left_out,
-    left_out_estimate,
 )
 
 Tested = Callable[[int, int], tuple[Estimate, Test | None]]

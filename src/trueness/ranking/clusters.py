@@ -32,7 +32,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
-from trueness._core.binomial import wilson
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Estimate
@@ -40,9 +39,6 @@ from trueness.counts.placements import Placements, placements
 from trueness.counts.rows import merge_rows
 from trueness.counts.values import Panel, Tally, panel_of_rows, tally_of_weights
 from trueness.counts.weights import student_factor
-from trueness.metrics.algebra import Metric, cells_of, depends_on_prevalence
-from trueness.metrics.confusion import Confusion
-from trueness.metrics.intervals import drawn_cells, middle, on_scale
 from trueness.ranking.auc_intervals import (
     AucQuestion,
     delong_sd,
@@ -347,130 +343,3 @@ def share_variance(c: Clusters) -> float:
 def cluster_factor(c: Clusters, level: float) -> float:
     """By how much are bands of few clusters wider? Student over normal quantile."""
     return student_factor(min(c.with_pos, c.with_neg) - 1.0, level)
-
-
-class LeftOut(NamedTuple):
-    """A metric of all cases, and with each cluster left out."""
-
-    value: Floats  # (K,)
-    without: Floats  # (m, K)
-    there: Array  # (m, K) whether the metric depends on the cases of a cluster
-    metric: Metric
-    cells: Floats  # (4, K): tp, fp, fn and tn
-    each: Floats  # (4,): clusters per case of the class
-    log: Floats | None = None  # (m + 1, K) logarithms of a ratio, the last with all
-
-    @property
-    def influence(self) -> Floats:
-        """Give what each cluster adds to the error."""
-        m = len(self.without)
-        centred: Floats = self.without - self.without.mean(axis=0)
-        return centred * (m - 1) / m
-
-    def spread(self, without: Floats, there: Array) -> ClusterSpread:
-        """How far does a metric, or a difference of two, vary by these clusters?
-
-        The variance is the jackknife's of all clusters, as in R's survey. Clusters
-        without a positive are no part of the sample of a recall, nor those without a
-        flagged case of that of a precision: taken for ones that change nothing, they
-        made five of two clusters, so limits leave them out.
-        """
-        if not np.isfinite(without).all():  # a ratio to nothing
-            return ClusterSpread(math.nan, math.nan, 1.0)
-        both = []
-        for c in (without, without[there] if there.any() else without):
-            away = c - c.mean()
-            both.append((len(c) - 1) / len(c) * float(away @ away))
-        return ClusterSpread(both[0], max(both), cluster_freedom(away))
-
-
-def left_out(c: Clusters, metric: Metric, flags: Array) -> LeftOut:
-    """Leave out one cluster at a time; ``flags`` (rows, K) says who is flagged."""
-    # counts of each cluster; those of the others are the totals less them
-    tp = np.column_stack([np.bincount(c.code, c.pos * f, c.m) for f in flags.T])
-    fp = np.column_stack([np.bincount(c.code, c.neg * f, c.m) for f in flags.T])
-    pos, neg = (np.bincount(c.code, n, c.m)[:, None] for n in (c.pos, c.neg))
-    cells = np.stack([tp, fp, pos - tp, neg - fp])
-    there = (cells[np.array(cells_of(metric))] > 0).any(axis=0)
-    *each, value = _without_each(metric, cells, 0.0)
-    # a metric without value when one cluster is missing rests on that cluster alone; of
-    # an infinite one nothing is known
-    known = np.where(np.isfinite(value), value, np.nan)
-    without = np.where(np.isfinite(each), each, known)
-    fewer = np.tile([c.with_pos / pos.sum(), c.with_neg / neg.sum()], 2)
-    found = LeftOut(value, without, there, metric, cells.sum(axis=1), fewer)
-    if metric.range != (0.0, math.inf):
-        return found
-    # half a case, of weighted ones the half of that whose weight is typical
-    typical = sum(map(np.sum, c.squares or (pos, neg))) / (pos.sum() + neg.sum())
-    return found._replace(log=np.log(_without_each(metric, cells, typical / 2)))
-
-
-def _without_each(metric: Metric, cells: Floats, more: float) -> Floats:
-    """Give a metric without each cluster, as of equally many cases, and with all.
-
-    Of a sum of weights less all of them a rounding is left, which is no case.
-    """
-    whole = cells.sum(axis=1)[:, None]
-    rest = np.where(whole - cells > 1e-12 * whole, whole - cells, 0.0)
-    rest *= whole.sum(axis=0) / rest.sum(axis=0)
-    both = np.concatenate([rest, whole], axis=1) + more
-    return np.asarray(metric(Confusion(*both)), dtype=np.float64)
-
-
-def left_out_estimate(left: LeftOut, k: int, level: float, name: str = "") -> Estimate:
-    """Give a metric with Student's interval, on a scale without ends."""
-    value, there = float(left.value[k]), left.there[:, k]
-    spread = left.spread(left.without[:, k], there)
-    sd = math.sqrt(spread.variance)
-    if left.log is not None:
-        low, high = _ratio_ends(left, left.log[:, k], k, level)
-    else:
-        half = student_quantile(spread.df, level) * math.sqrt(spread.cautious)
-        low, high = _two_ends(value, half, left, k, level)
-    # a ratio of 0 or infinity lies outside the limits that half a case gives
-    ends = min(low, value), max(high, value)
-    return Estimate(value, *ends, level, "clusters", sd, name=name)
-
-
-def _ratio_ends(
-    left: LeftOut, log: Floats, k: int, level: float
-) -> tuple[float, float]:
-    """Give the limits of a ratio, which may be anything above 0, by its logarithm.
-
-    Where a cell is empty no cluster says how far it varies: clusters then count as
-    cases, class by class where the share of positives does not matter.
-    """
-    cells = left.cells[:, k]
-    if cells[np.array(cells_of(left.metric))].min() > 0:
-        spread = left.spread(log[:-1], left.there[:, k])
-        half = student_quantile(spread.df, level) * math.sqrt(spread.cautious)
-        low, high = (math.exp(min(log[-1] + x, 700.0)) for x in (-half, half))
-        return low, high
-    share, fewer = None, cells * len(left.without) / cells.sum()
-    if not depends_on_prevalence(left.metric):
-        share, fewer = float(cells[[0, 2]].sum() / cells.sum()), cells * left.each
-    rng = np.random.default_rng(0)
-    drawn = drawn_cells(Confusion(*fewer), rng, None, level, prevalence=share)
-    as_many = (x * cells.sum() / fewer.sum() for x in drawn.cells)
-    return middle(left.metric(Confusion(*as_many)), level)
-
-
-def _two_ends(
-    value: float, half: float, left: LeftOut, k: int, level: float
-) -> tuple[float, float]:
-    """Give the limits of a metric that has two ends; none is beyond them."""
-    (least, most), m = left.metric.range, int(left.there[:, k].sum())
-    wide = most - least
-    if not (math.isfinite(wide) and value == value):
-        return value - half, value + half
-    if value in (least, most):  # no cluster differs: Jeffreys with m of m
-        from scipy.special import betaincinv
-
-        edge = wide * (1 - float(betaincinv(m + 0.5, 0.5, (1 - level) / 2)))
-        return (most - edge, most) if value == most else (least, least + edge)
-    if half < 1e-9 * wide:  # clusters that agree count as cases, one each
-        ends = wilson((value - least) / wide * m, m, level)
-        return least + wide * float(ends[0]), least + wide * float(ends[1])
-    # on the logit scale, as the AUC: few clusters make skewed estimates
-    return on_scale(value, half, left.metric.range)

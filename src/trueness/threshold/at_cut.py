@@ -30,7 +30,8 @@ from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.grammar import one_or_more
 from trueness.metrics.intervals import estimates, tidy, weighed_cells
-from trueness.ranking.clusters import Clusters, clusters, left_out, left_out_estimate
+from trueness.ranking.cluster_metrics import left_out, left_out_estimate
+from trueness.ranking.clusters import Clusters, clusters
 
 
 @final
