@@ -34,8 +34,10 @@ class Design(NamedTuple):
     cases: tuple[int, int]
     area: float
     interplay: float = 0.0
-    nested: str = ""  # within readers: "cases"; within treatments: "readers", "both"
+    # within readers: "cases"; within treatments: "readers", "both"; cases: "treatments"
+    nested: str = ""
     loss: float = 0.0
+    groups: int = 1  # of readers, each with cases of its own (split plot)
 
     @property
     def size(self) -> str:
@@ -57,7 +59,7 @@ def study(rng: np.random.Generator, d: Design, shift: Any = None) -> dict[str, A
     shift = d.shifts(rng) if shift is None else shift
     many = d.readers if d.nested == "cases" else 1
     alone = d.nested in ("readers", "both")  # nobody reads with both treatments
-    both = 2 if d.nested == "both" else 1  # nor is a case read with both
+    both = 2 if d.nested in ("both", "treatments") else 1  # nor a case with both
     s = y * shift[:, :, None] + sum(
         np.sqrt(v) * rng.normal(size=size)
         for v, size in (
@@ -116,6 +118,8 @@ def size(rng: np.random.Generator, studies: int) -> None:
 
 def split(rng: np.random.Generator, number: int, d: Design, missing: float) -> Any:
     """Draw groups of readers that have no case in common; leave some readings out."""
+    if number == 1 and not missing:
+        return study(rng, d)
     parts = [study(rng, d) for _ in range(number)]
     for k, part in enumerate(parts):
         part["reader"] = part["reader"] + k * d.readers
@@ -221,55 +225,71 @@ def typical(rng: np.random.Generator, pilot: Design, studies: int) -> ReaderStud
     """Give a pilot study whose components are means over many."""
     from dataclasses import astuple, replace
 
-    found = [trueness.reader_study(study(rng, pilot)) for _ in range(studies)]
+    found = [trueness.reader_study(split(rng, pilot.groups, pilot, 0))
+             for _ in range(studies)]  # fmt: skip
     squares = np.mean([astuple(f.components)[:7] for f in found], axis=0)
     ms_t, ms_r, ms_tr, var, cov1, cov2, cov3 = map(float, squares)
     interplay = max(ms_tr - var + cov1 + cov2 - cov3, 0.0)
     reader = max((ms_r - ms_tr) / 2 - cov1 + cov3, 0.0)
+    if pilot.nested in ("readers", "both"):
+        reader, interplay = max(ms_r - var + cov2, 0.0), 0.0
     mean = ReaderComponents(ms_t, ms_r, ms_tr, var, cov1, cov2, cov3, reader, interplay)
     return replace(found[0], components=mean)
+
+
+# pilot, loss, and of the new study readers and cases of a group, and groups
+PLANS = (
+    (Design(5, (50, 50), 0.86), 0.05, 6, (80, 80), 1),
+    (Design(10, (25, 25), 0.9), 0.06, 5, (90, 90), 1),
+    (Design(5, (50, 50), 0.86, 0.05), 0.07, 9, (60, 60), 1),
+    (Design(4, (60, 60), 0.92, 0.02), 0.05, 10, (60, 60), 1),
+    (Design(8, (40, 80), 0.75, 0.03), 0.1, 4, (100, 200), 1),
+    (Design(5, (30, 30), 0.86, 0.02, "cases"), 0.05, 5, (60, 60), 1),
+    (Design(8, (30, 40), 0.8, 0.03, "cases"), 0.09, 4, (60, 80), 1),
+    (Design(4, (40, 40), 0.8, 0.0, "cases"), 0.06, 10, (25, 25), 1),
+    (Design(5, (40, 40), 0.86, 0.02, "readers"), 0.1, 7, (60, 60), 1),
+    (Design(8, (30, 60), 0.78, 0.05, "readers"), 0.15, 4, (60, 120), 1),
+    (Design(6, (40, 40), 0.84, 0.03, "both"), 0.12, 10, (60, 60), 1),
+    (Design(5, (60, 30), 0.9, 0.0, "both"), 0.1, 4, (100, 60), 1),
+    (Design(5, (40, 40), 0.82, 0.02, "treatments"), 0.1, 8, (80, 80), 1),
+    (Design(6, (60, 60), 0.9, 0.05, "treatments"), 0.1, 4, (90, 90), 1),
+    (Design(3, (30, 30), 0.84, 0.03, "", 0.0, 2), 0.08, 5, (45, 45), 2),
+    (Design(3, (30, 30), 0.84, 0.0, "", 0.0, 2), 0.07, 2, (30, 30), 4),
+    (Design(6, (40, 40), 0.8, 0.04), 0.1, 3, (40, 40), 3),
+    (Design(4, (30, 50), 0.88, 0.02, "", 0.0, 2), 0.06, 8, (60, 100), 1),
+)
 
 
 def plan(rng: np.random.Generator, studies: int) -> None:
     head("pilot", "design", "AUC", "interplay", "difference", "new readers",
          "new cases", "planned", "realised", "planned, margin", "realised, margin",
          "mean plan of single pilots")  # fmt: skip
-    for pilot, loss, new in (
-        (Design(5, (50, 50), 0.86), 0.05, (6, (80, 80))),
-        (Design(5, (50, 50), 0.86), 0.05, (4, (150, 150))),
-        (Design(5, (50, 50), 0.86, 0.05), 0.05, (12, (60, 60))),
-        (Design(6, (30, 60), 0.75, 0.02), 0.07, (8, (50, 100))),
-        (Design(8, (40, 40), 0.86, 0.1), 0.06, (15, (100, 100))),
-        (Design(4, (60, 60), 0.92, 0.02), 0.04, (10, (60, 60))),
-        (Design(4, (40, 80), 0.8, 0.03), 0.08, (12, (60, 120))),
-        (Design(10, (25, 25), 0.9), 0.06, (5, (90, 90))),
-        (Design(6, (80, 40), 0.78, 0.15), 0.1, (20, (80, 40))),
-        (Design(5, (30, 30), 0.86, 0.02, "cases"), 0.05, (5, (60, 60))),
-        (Design(5, (30, 30), 0.86, 0.02, "cases"), 0.05, (10, (30, 30))),
-        (Design(4, (40, 40), 0.8, 0.0, "cases"), 0.06, (12, (20, 20))),
-    ):
+    for pilot, loss, readers, cases, groups in PLANS:
         # components at the mean of both treatments, as a pilot without an effect has
         middle = typical(rng, pilot._replace(area=pilot.area - loss / 2), studies)
-        readers, cases = new
         d = pilot._replace(readers=readers, cases=cases, loss=loss)
-        each = readers if pilot.nested == "cases" else 1
-        given = {"readers": readers, "cases": sum(cases) * each}
+        each = {"cases": readers, "both": 2, "treatments": 2}.get(pilot.nested, groups)
+        given = {"readers": readers * groups, "cases": sum(cases) * each}
+        given |= {"groups": groups} if pilot.nested != "cases" else {}
         promised = trueness.plan_readers(middle, difference=loss, **given).power[0]
         equal = typical(rng, pilot, studies)
         secure = trueness.plan_readers(equal, margin=loss, **given).power[0]
         single = []
         for _ in range(200):
-            one = trueness.reader_study(study(rng, pilot._replace(loss=loss)))
+            data = split(rng, pilot.groups, pilot._replace(loss=loss), 0)
+            one = trueness.reader_study(data)
             single.append(trueness.plan_readers(one, difference=loss, **given).power[0])
         hit, safe = [], []
         for _ in range(studies):
-            hit.append(trueness.reader_study(study(rng, d)).p_value)
-            data = study(rng, d._replace(loss=0.0))
+            hit.append(trueness.reader_study(split(rng, groups, d, 0)).p_value)
+            data = split(rng, groups, d._replace(loss=0.0), 0)
             found = trueness.reader_study(data, margin=loss).pairs[0]
             safe.append(found.p_noninferior)
-        row(f"{pilot.readers}, {pilot.size}",
+        times = (f"{n} x " if n > 1 else "" for n in (pilot.groups, groups))
+        old, new = times
+        row(f"{old}{pilot.readers}, {pilot.size}",
             pilot.nested + " nested" if pilot.nested else "crossed", f"{pilot.area:g}",
-            f"{pilot.interplay:g}", f"{loss:g}", readers, d.size,
+            f"{pilot.interplay:g}", f"{loss:g}", f"{new}{readers}", d.size,
             float(promised), share(hit, 0.05), float(secure), share(safe, 0.025),
             float(np.mean(single)))  # fmt: skip
 
@@ -278,4 +298,8 @@ if __name__ == "__main__":
     asked = sys.argv[1] if len(sys.argv) > 1 else "size"
     many = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
     parts = {"size": size, "groups": groups, "nested": nested, "margin": margin}
+    # one row of the plans at a time: python benchmarks/study_readers.py plan 2000 7
+    PLANS = (
+        PLANS[slice(int(sys.argv[3]), int(sys.argv[3]) + 1)] if sys.argv[3:] else PLANS
+    )
     (parts | {"plan": plan})[asked](np.random.default_rng(20261116), many)

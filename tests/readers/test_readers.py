@@ -20,7 +20,12 @@ from trueness.readers.analysis import (
 )
 from trueness.readers.covariances import COVARIANCES, results
 from trueness.readers.design import endpoint, readings
-from trueness.readers.planning import reader_power
+
+
+def reader_power(study, gap, readers, cases, level):
+    words = {"difference": gap, "readers": readers, "cases": cases, "level": level}
+    return trueness.plan_readers(study, **words).power[0]
+
 
 ROLES = {"reader": "reader", "treatment": "treatment", "case": "case"}
 KEYS = {**ROLES, "label": "truth", "score": "rating"}
@@ -419,8 +424,11 @@ def test_margins_on_the_logit_scale(vandyke):
     assert not any("reject too often" in note for note in logit.notes)
     one, two = plain.pairs[0], logit.pairs[0]
     assert two.difference.value == one.difference.value
-    # an AUC of .94 has more room below than above
+    # an AUC of .94 has more room below than above; no limit is nearer than the plain
     assert two.p_noninferior > one.p_noninferior
+    assert two.p_value >= one.p_value
+    assert two.difference.low <= one.difference.low + 1e-12
+    assert two.difference.high >= one.difference.high - 1e-12
     # a p-value is the level at which the interval would end at the margin
     for p, end, bound in ((two.p_noninferior, "low", -0.05), (two.p_value, "high", 0)):
         level = 1 - 2 * p if end == "low" else 1 - p
@@ -442,7 +450,12 @@ def test_perfect_readers_on_the_logit_scale():
     )  # fmt: skip
     found = trueness.reader_study(data, scale="logit", margin=0.3)
     assert found.means[0].low == found.means[0].high == 1
-    assert 0 < found.pairs[0].difference.low < found.pairs[0].difference.high <= 1
+    plain, logit = (
+        trueness.reader_study(data, scale=scale).pairs[0].difference
+        for scale in ("plain", "logit")
+    )
+    assert logit.low == pytest.approx(plain.low)  # without spread no other is known
+    assert plain.high < logit.high <= 1
     assert 0 <= found.pairs[0].p_noninferior < 0.05
 
 
@@ -534,6 +547,53 @@ def test_plan_counts_the_cases_of_each_reader_where_they_are_nested(rng):
     assert (need >= [24, 40]).all()  # two of each class for every reader
 
 
+def test_plan_of_groups_of_readers_by_hand(rng):
+    """Two groups of three readers, then three of four; then all with the same cases."""
+    parts = [simulated(rng, 3, (40, 40)) for _ in range(2)]
+    data = {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
+    half = np.repeat([0, 1], parts[0]["case"].size)
+    data |= {"reader": data["reader"] + 3 * half, "case": data["case"] + 80 * half}
+    pilot = trueness.reader_study(data)
+    assert pilot.groups == 2
+    assert pilot.design == "2 groups of readers with cases of their own"
+    c = pilot.components
+    # 6 of the 15 pairs of readers share their cases, and then 18 of 66, or all
+    within = max(c.cov2 - c.cov3, 0) * 15 / 6
+    for groups, cases, pairs in ((3, 180, 18 / 66), (1, 80, 1.0)):
+        shrink = 80 * groups / cases
+        alone = c.interaction + shrink * (c.variance - c.cov1 - pairs * within)
+        total = alone + 12 * shrink * pairs * within
+        df = 11 * total**2 / alone**2
+        limit, more = stats.f.ppf(0.95, 1, df), 12 * 0.06**2 / 2 / total
+        words = {"readers": 12, "cases": cases, "groups": groups}
+        plan = trueness.plan_readers(pilot, difference=0.06, **words)
+        assert plan.power[0] == pytest.approx(stats.ncf.sf(limit, 1, df, more))
+    assert "2 groups" in trueness.plan_readers(pilot, difference=0.06).notes[1]
+    crossed = trueness.reader_study(simulated(rng, 6, (40, 40)))
+    assert crossed.groups == 1
+    own = trueness.reader_study(data | {"case": data["case"] + 999 * data["reader"]})
+    assert own.groups == 6
+    with pytest.raises(trueness.InputError, match="how alike their errors"):
+        trueness.plan_readers(own, difference=0.06, readers=6, groups=2)
+    with pytest.raises(trueness.InputError, match="cannot be divided"):
+        trueness.plan_readers(crossed, difference=0.06, readers=3, groups=4)
+
+
+def test_plan_of_readers_nested_within_treatments_by_hand(rng):
+    data = simulated(rng, 5, (40, 40))
+    data["reader"] = data["reader"] + 5 * data["treatment"]
+    pilot = trueness.reader_study(data)
+    c = pilot.components
+    between, shrink = max(c.cov2 - c.cov3, 0), 80 / 120
+    alone = c.reader + shrink * (c.variance - c.cov2)
+    total = alone + 8 * shrink * between
+    df = 2 * 7 * total**2 / alone**2
+    by_hand = stats.ncf.sf(stats.f.ppf(0.95, 1, df), 1, df, 8 * 0.1**2 / 2 / total)
+    plan = trueness.plan_readers(pilot, difference=0.1, readers=8, cases=120)
+    assert plan.power[0] == pytest.approx(by_hand)
+    assert "of each treatment" in plan.notes[-1]
+
+
 def test_plan_says_what_it_keeps_of_the_pilot(vandyke):
     fixed = trueness.reader_study(vandyke, readers="fixed", **KEYS)
     assert "fixed readers" in trueness.plan_readers(fixed, difference=0.1).notes[1]
@@ -582,6 +642,15 @@ def test_errors(vandyke):
     one = study(vandyke[vandyke.treatment == 1], **KEYS)
     with pytest.raises(trueness.InputError, match="two treatments"):
         trueness.plan_readers(one, difference=0.1)
+    alone = study(vandyke[vandyke.reader == 1], readers="fixed", **KEYS)
+    with pytest.raises(trueness.InputError, match="two readers each; found 2 and 1"):
+        trueness.plan_readers(alone, difference=0.1)
+    for few in ([3, "x"], 3.5, []):
+        with pytest.raises(trueness.InputError, match="readers must be"):
+            trueness.plan_readers(study(vandyke, **KEYS), difference=0.1, readers=few)
+    same = study(vandyke.assign(rating=vandyke.truth), **KEYS)
+    with pytest.raises(trueness.InputError, match="neither readers nor cases vary"):
+        trueness.plan_readers(same, difference=0.1)
     with pytest.raises(trueness.InputError, match="difference to be found"):
         trueness.plan_readers(study(vandyke, **KEYS))
 

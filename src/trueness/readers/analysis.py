@@ -106,6 +106,9 @@ class ReaderStudy(Record):
         Confidence level of the intervals.
     notes : tuple of str
         What to keep in mind.
+    groups : int
+        Groups of readers without a common case: 1 when the design is crossed, as many
+        as readers when each has cases of their own, between them in a split plot.
     """
 
     treatments: tuple[str, ...]
@@ -126,6 +129,7 @@ class ReaderStudy(Record):
     method: str
     level: float
     notes: tuple[str, ...]
+    groups: int = 1
 
     def __repr__(self) -> str:
         """Write the means, the differences and the test in lines."""
@@ -209,8 +213,8 @@ def reader_study(
     scale
         ``"plain"``: limits are symmetric around means and differences, as published.
         ``"logit"``: those of means are symmetric on the logit scale, and those of a
-        difference follow from them; tests against a margin then keep their level near
-        an AUC of 1 too.
+        difference follow from them and are never nearer than the plain ones; tests
+        against a margin then keep their level near an AUC of 1 too.
     level
         Confidence level of the intervals.
 
@@ -487,7 +491,9 @@ def _tested(
 
     (Zou and Donner 2008), with the correlation r of the means that their standard
     errors and that of the difference imply. An AUC that is high by chance has a small
-    standard error, so symmetric limits of a difference exclude a margin too often.
+    standard error, so symmetric limits of a difference exclude a margin too often. Near
+    an AUC of 1 these limits exclude 0 too often when treatments are equal, which
+    symmetric ones do not: the farther of both is taken.
     """
     if not asked.logit or d.sd == 0:
         return student_test(d.value, d.sd, d.df, asked.level)
@@ -498,7 +504,8 @@ def _tested(
     def reach(z: float, up: bool) -> float:
         own = on_scale(a.value, z * a.sd, end.range)[up] - a.value
         other = on_scale(b.value, z * b.sd, end.range)[not up] - b.value
-        return math.sqrt(max(own**2 + other**2 + 2 * r * own * other, 0.0))
+        square = own**2 + other**2 + 2 * r * own * other
+        return max(math.sqrt(max(square, 0.0)), z * d.sd)
 
     return reach_test(d.value, reach, d.df, asked.level)
 
@@ -540,7 +547,7 @@ def _answer(
     return ReaderStudy(
         x.treatments, x.readers, m.table, means, adjusted(pairs), statistic, df1, df2,
         p, m.components, int(x.positive.sum()), int((~x.positive).sum()), x.design,
-        words, end.name, method, asked.level, _notes(x, m, asked, end),
+        words, end.name, method, asked.level, _notes(x, m, asked, end), x.groups,
     )  # fmt: skip
 
 

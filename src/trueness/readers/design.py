@@ -52,7 +52,22 @@ class Readings(NamedTuple):
             seen = np.array([read[by == k].any(axis=0) for k in np.unique(by)])
             if len(seen) > 1 and (seen.sum(axis=0) <= 1).all():
                 parts.append(f"cases nested within {name}")
+        if 1 < self.groups < np.bincount(self.treatment).max():
+            parts.append(f"{self.groups} groups of readers with cases of their own")
         return ", ".join(parts) or "partly crossed"
+
+    @property
+    def groups(self) -> int:
+        """Into how many groups without a common case do readers of a treatment fall?
+
+        One when the design is fully crossed, as many as readers when each has cases of
+        their own; what lies between is a split plot.
+        """
+        from scipy.sparse.csgraph import connected_components
+
+        read = (~np.isnan(self.score)).astype(np.int64)
+        parts = (read[self.treatment == t] for t in range(len(self.treatments)))
+        return max(int(connected_components(p @ p.T > 0)[0]) for p in parts)
 
     @property
     def shares_evenly(self) -> bool:

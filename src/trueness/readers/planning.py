@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import described
+from trueness._core.checks.words import described, is_several
 from trueness._core.numbers import percent
 from trueness._core.records import Record
 from trueness._core.search import smallest
@@ -67,6 +67,7 @@ def plan_readers(
     level: float = 0.95,
     readers: int | Sequence[int] | None = None,
     cases: int | None = None,
+    groups: int | None = None,
 ) -> ReaderPlan:
     r"""How many readers and cases does a new study need?
 
@@ -85,10 +86,15 @@ def plan_readers(
     power, level
         Power asked for; level of the test (0.95: 5 % two-sided, 2.5 % for a margin).
     readers
-        Number of readers, or several; 3 to 15 when None.
+        Number of readers, or several; 3 to 15 when None. Where readers are nested
+        within treatments, those of one treatment.
     cases
         Number of cases of the whole study, if it is fixed: the answer is then the power
         that it gives.
+    groups
+        Into how many groups, each with cases of its own, the readers are divided (a
+        split plot); when None as many as in the pilot study, and one for each reader
+        where its readers have cases of their own.
 
     Returns
     -------
@@ -98,16 +104,21 @@ def plan_readers(
     Notes
     -----
     :math:`c_*` are the cases of the pilot study, whose share of positives and whose
-    design are kept: where every reader has cases of their own, both :math:`c` and
-    :math:`c_*` are the cases of one reader. Readers and cases are random. The
-    F test has 1 and :math:`(J-1) D^2 / I^2` degrees of freedom, with D the denominator
-    above and I the part of it that does not grow with J. A plan is as uncertain as the
-    variance components, and those of few readers are uncertain.
+    design are kept, and :math:`c` those of the new one; of G groups of readers with
+    cases of their own, both are the cases of one group, and Cov2 and Cov3, which are
+    means over all pairs of readers, have the share :math:`(J / G - 1) / (J - 1)` of
+    those within a group. Where readers are nested within treatments the variance of
+    readers takes the place of :math:`\sigma_{TR}^2`, and Cov3 that of Cov1. Readers and
+    cases are random. The F test has 1 and :math:`(J-1) D^2 / I^2` degrees of freedom,
+    with D the denominator above and I the part of it that does not grow with J, and
+    twice as many with nested readers. A plan is as uncertain as the variance
+    components, and those of few readers are uncertain.
 
     References
     ----------
     Hillis, Obuchowski, Berbaum (2011), Acad. Radiol. 18:129,
-    doi:10.1016/j.acra.2010.09.007
+    doi:10.1016/j.acra.2010.09.007; Obuchowski, Gallas, Hillis (2012), Acad. Radiol.
+    19:1508, doi:10.1016/j.acra.2012.09.012 (groups)
     """
     target = _options.fraction(power, "power")
     level = _options.fraction(level, "level")
@@ -117,25 +128,24 @@ def plan_readers(
             f"plan_readers needs a study, the answer of trueness.reader_study; found "
             f"{described(study)}."
         )
-    if len(study.treatments) < 2 or math.isnan(study.components.ms_interaction):
-        raise InputError(
-            "plan_readers needs a study in which every reader used at least two "
-            "treatments."
-        )
-    few = range(3, 16) if readers is None else np.atleast_1d(np.asarray(readers))
-    chosen = np.array([_options.whole_number(int(j), "readers", at_least=2)
-                       for j in few])  # fmt: skip
+    pilot = _Pilot.of(study)
+    few = range(3, 16) if readers is None else readers
+    asked = list(few) if is_several(few) else [few]
+    chosen = [_options.whole_number(j, "readers", at_least=2) for j in asked]
+    if not chosen:
+        raise InputError("readers must be a number or several; found none.")
+    sizes = [_NewStudy(j, _groups(pilot, groups, j), gap, level) for j in chosen]
     need = np.array(
-        [_cases_needed(study, gap, int(j), target, level) for j in chosen]
+        [_cases_needed(pilot, new, target) for new in sizes]
         if cases is None
         else [_options.whole_number(cases, "cases", at_least=4)] * len(chosen)
     )
     reached = np.array(
-        [reader_power(study, gap, int(j), int(c) or MOST_CASES, level)
-         for j, c in zip(chosen, need, strict=True)]
+        [_power(pilot, new, int(c) or MOST_CASES)
+         for new, c in zip(sizes, need, strict=True)]
     )  # fmt: skip
-    notes = _notes(study, need, gap)
-    return ReaderPlan(chosen, need, reached, gap, target, level, notes)
+    notes = _notes(study, need, sizes)
+    return ReaderPlan(np.array(chosen), need, reached, gap, target, level, notes)
 
 
 def _gap(difference: float | None, margin: float | None) -> float:
@@ -155,69 +165,133 @@ def _gap(difference: float | None, margin: float | None) -> float:
     return gap
 
 
-def reader_power(
-    study: ReaderStudy, gap: float, readers: int, cases: int, level: float
-) -> float:
+class _Pilot(NamedTuple):
+    """What varies in the pilot study, and in how many readers and cases it was seen."""
+
+    alone: float  # the variance of readers, or of their interplay with treatments
+    own: float  # error variance, less what a reader has in common over treatments
+    within: float  # Cov2 - Cov3 of two readers who share their cases
+    less: float  # what errors in common take off a mean square, of two such readers
+    cases: float  # of a group of readers
+    readers: float  # of a group
+    groups: int
+    nested: bool
+
+    @classmethod
+    def of(cls, study: ReaderStudy) -> _Pilot:
+        """Read the components of a study in which readers and treatments vary."""
+        each = np.isfinite(study.results).sum(axis=1)
+        if len(study.treatments) < 2 or each.min() < 2:
+            raise InputError(
+                f"plan_readers needs a study of at least two treatments, with two "
+                f"readers each; found {len(study.treatments)} and {each.min()}."
+            )
+        c, readers = study.components, float(each.mean())
+        size = readers / study.groups
+        # Cov2 and Cov3 are means over all pairs, and 0 for readers of two groups
+        pairs = (readers - 1) / (size - 1) if size > 1 else 0.0
+        within = pairs * max(c.cov2 - c.cov3, 0.0)
+        alone, own, less = c.interaction, c.variance - c.cov1, within
+        nested = math.isnan(c.ms_interaction)
+        if nested:
+            alone, own, less = c.reader, c.variance, pairs * c.cov2
+        if alone <= 0 and own <= 0:
+            raise InputError(
+                "In this study neither readers nor cases vary, so it does not show "
+                "how many of them a new one needs. Plan from another study."
+            )
+        cases = (study.n_pos + study.n_neg) / study.groups
+        return cls(alone, own, within, less, cases, size, study.groups, nested)
+
+
+class _NewStudy(NamedTuple):
+    readers: int
+    groups: int
+    gap: float
+    level: float
+
+
+def _groups(pilot: _Pilot, asked: int | None, readers: int) -> int:
+    """Into how many groups with cases of their own do the new readers fall?"""
+    if asked is None:
+        # ``readers`` of a pilot's group are 1 where each reader has cases of their own
+        return readers if pilot.readers == 1 else min(pilot.groups, readers)
+    groups = _options.whole_number(asked, "groups", at_least=1)
+    if groups > readers:
+        raise InputError(
+            f"{readers} readers cannot be divided into {groups} groups. Type a smaller "
+            f"number of groups, or more readers."
+        )
+    if pilot.readers == 1 and groups < readers:
+        raise InputError(
+            "No two readers of this study share a case, so it does not show how alike "
+            "their errors on the same cases are. Leave groups= out: each reader then "
+            "has cases of their own."
+        )
+    return groups
+
+
+def _power(pilot: _Pilot, new: _NewStudy, cases: float) -> float:
     """Which share of such studies would find the difference?"""
     from scipy.special import fdtri, ncfdtr
 
-    c = study.components
-    shrink = (study.n_pos + study.n_neg) / cases
-    if _own_cases(study):  # errors are those of a reader's own share of the cases
-        shrink *= readers / len(study.readers)
+    j = new.readers
+    shrink = pilot.cases * new.groups / cases  # errors are those of a group's cases
+    pairs = (j / new.groups - 1) / (j - 1)
     # More readers average out what is peculiar to a reader, more cases what is peculiar
     # to the cases; Cov2 - Cov3, which the cases do to all readers of a treatment alike,
     # is averaged by cases alone, and the interplay by readers alone.
-    between = max(c.cov2 - c.cov3, 0.0)
-    alone = c.interaction + shrink * max(c.variance - c.cov1 - between, 0.0)
-    total = alone + readers * shrink * between
+    alone = pilot.alone + shrink * max(pilot.own - pairs * pilot.less, 0.0)
+    total = alone + j * shrink * pairs * pilot.within
     if total <= 0:
         return 1.0
     # As in the analysis, only the mean square of the interplay, whose mean is
     # ``alone``, is uncertain (Hillis 2007); beyond 10^6 the F test is a normal one.
-    free = (readers - 1.0) * total**2 / alone**2 if alone > 0 else 1e6
-    limit = float(fdtri(1.0, min(free, 1e6), level))
-    noncentral = readers * gap**2 / 2 / total
+    free = (1 + pilot.nested) * (j - 1.0) * (total / alone) ** 2 if alone > 0 else 1e6
+    limit = float(fdtri(1.0, min(free, 1e6), new.level))
+    noncentral = j * new.gap**2 / 2 / total
     return 1 - float(ncfdtr(1.0, min(free, 1e6), noncentral, limit))
 
 
-def _own_cases(study: ReaderStudy) -> bool:
-    """Does every reader have cases of their own?"""
-    return "cases nested within readers" in study.design
-
-
-def _cases_needed(
-    study: ReaderStudy, gap: float, readers: int, target: float, level: float
-) -> int:
+def _cases_needed(pilot: _Pilot, new: _NewStudy, target: float) -> int:
     """Search the smallest number; 0 when even very many are too few."""
 
     def enough(cases: int) -> bool:
-        return reader_power(study, gap, readers, cases, level) >= target
+        return _power(pilot, new, cases) >= target
 
-    least = 4 * (readers if _own_cases(study) else 1)
-    return smallest(enough, start=least) if enough(MOST_CASES) else 0
+    return smallest(enough, start=4 * new.groups) if enough(MOST_CASES) else 0
 
 
-def _notes(study: ReaderStudy, need: Array, gap: float) -> tuple[str, ...]:
+def _notes(
+    study: ReaderStudy, need: Array, sizes: Sequence[_NewStudy]
+) -> tuple[str, ...]:
     share = study.n_pos / (study.n_pos + study.n_neg)
     notes = [
         f"The variance components are those of {len(study.readers)} readers and "
         f"{study.n_pos + study.n_neg} cases ({percent(share)} positive), so they are "
         "uncertain if these are few."
     ]
-    if _own_cases(study):
+    if all(new.groups == new.readers for new in sizes):
         notes.append(
-            "Every reader has cases of their own, as in that study; the cases are "
-            "those of all readers together."
+            "Every reader has cases of their own; the cases are those of all readers "
+            "together."
+        )
+    elif any(new.groups > 1 for new in sizes):
+        groups = " or ".join(sorted({str(new.groups) for new in sizes}))
+        notes.append(
+            f"The readers of the new study are divided into {groups} groups of equal "
+            "size, each with cases of its own; the cases are those of all groups."
         )
     elif study.design != "fully crossed":
         notes.append(f"The new study is assumed to be {study.design} in the same way.")
+    if "readers nested" in study.design:
+        notes.append("The readers are those of each treatment.")
     if study.assumed != "random readers, random cases":
         notes.append(
             f"The plan takes readers and cases as random; the analysis of that study "
             f"took them as: {study.assumed}."
         )
-    if (need == 0).any() and not math.isnan(gap):
+    if (need == 0).any():
         notes.append(
             "With so few readers no number of cases is enough where 0 is shown: the "
             "readers differ too much in what a treatment does for them."
