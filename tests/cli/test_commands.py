@@ -235,6 +235,11 @@ def test_a_cut_for_each_group_two_cuts_and_a_range(small, tmp_path):
     wide = answer(*words, "--maximize", "f1", "--prevalence", "0.1:0.3")["result"]
     assert wide["prevalence"] in (0.1, 0.3)  # the worst of the range
     assert "must be a share such as 0.01" in run(*words, "--prevalence", "x").stderr
+    both = tmp_path / "both.csv"
+    both.write_text("y,p,q\n1,0.9,2\n0,0.5,3\n1,0.4,4\n0,0.1,1\n")
+    words = ["threshold", both, "-l", "y", "-s", "p", "-s", "q"]
+    among = run(*words, "--prevalence", "0.1:0.3").stderr
+    assert "among several scores needs one prevalence" in among
     listed = run("threshold", "--list-metrics")
     assert listed.exit_code == 0
     assert "deferred" in listed.stdout

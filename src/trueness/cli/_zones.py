@@ -84,9 +84,10 @@ class Question:
     def one_share(self) -> float | None:
         """Give the prevalence, where it cannot be a range."""
         if isinstance(self.share, tuple):
+            what = "--at" if self.at is not None else "A choice among several scores"
             raise InputError(
-                "--at evaluates one threshold for one prevalence. Type --prevalence "
-                "0.01."
+                f"{what} needs one prevalence, and found a range. Type --prevalence "
+                f"{self.share[0]:g}."
             )
         return self.share
 
