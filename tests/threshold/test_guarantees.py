@@ -141,8 +141,13 @@ def test_what_cannot_be_guaranteed():
     weak = trueness.tally(y, rng.normal(size=300) + y)
     with pytest.raises(NotEnoughCases, match=r"About [\d,]+ more cases like them"):
         guaranteed_threshold(weak, "accuracy >= 0.75", rng=1)
-    with pytest.raises(InputError, match="needs a bound on a mean or a quotient"):
-        guaranteed_threshold(noise, "mcc >= 0.5")
+    # mcc is no quotient; a number of cases depends on how many there are
+    for bound in ("mcc >= 0.5", "tp >= 5", "precision - 0.01*positives >= 0.1"):
+        with pytest.raises(InputError, match="needs a bound on a mean or a quotient"):
+            guaranteed_threshold(noise, bound)
+    twice = guaranteed_threshold(weak, "2*youden >= 0.1", rng=1)
+    once = guaranteed_threshold(weak, "recall - fpr >= 0.05", rng=1)
+    assert (twice.threshold, twice.p_value) == (once.threshold, once.p_value)
     with pytest.raises(InputError, match="thresholds must be numbers, one or more"):
         guaranteed_threshold(noise, "f1 >= 0.5", thresholds=[])
     with pytest.raises(InputError, match="between 0 and 1"):

@@ -20,7 +20,6 @@ from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, NotEnoughCases
-from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_panel
 from trueness.counts.resampling import Seed
@@ -46,11 +45,11 @@ from trueness.threshold.operating_point import (
 )
 from trueness.threshold.robust import best_of
 from trueness.threshold.validation import (
-    Resample,
+    Again,
     class_sizes,
     interval_of_draws,
-    most_of,
     rate_draws,
+    rehearse,
 )
 
 
@@ -165,19 +164,12 @@ def best_decision(
     name = max(points, key=lambda n: sign * points[n].value)
     point = points[name]
     task = _DecisionTask(p, shown, objective, bounds, prevalence)
-    tried = _repeat(task, replicates, generator)
     lacking = "no threshold met the constraints"
-    runs = most_of(tried, replicates, "best_decision", lacking, p)
-    left = np.sum([r.left for r in runs], axis=0).astype(np.float64)
-    pooled = float(shown(_scaled(task, left)))
-    draws = rate_draws(
-        point.confusion,
-        np.array([r.bag for r in runs]),
-        np.array([r.whole for r in runs]),
-        prevalence,
-        generator,
-        class_sizes(point.confusion, point.weighed, level),
-    )
+    choose = partial(_choose, task, _columns(p))
+    runs = rehearse(p, choose, replicates, generator, "best_decision", lacking)
+    pooled = float(shown(_scaled(task, runs.left.sum(axis=0).astype(np.float64))))
+    worth = class_sizes(point.confusion, point.weighed, level)
+    draws = rate_draws(point.confusion, runs, prevalence, generator, worth)
     mixed, worth = _mixed(task) if mixture else ((), math.nan)
     return Decision(
         classifier=name,
@@ -186,7 +178,7 @@ def best_decision(
         corrected=interval_of_draws(shown(draws), pooled, level),
         optimism=point.value - pooled,
         values={n: points[n].value if n in points else math.nan for n in p.names},
-        chosen={n: sum(r.name == n for r in runs) / len(runs) for n in p.names},
+        chosen={n: float(np.mean(runs.chosen == n)) for n in p.names},
         mixture=mixed,
         mixture_value=worth,
         notes=(
@@ -221,17 +213,6 @@ class _DecisionTask(NamedTuple):
     prevalence: float | None
 
 
-class _DecisionRun(NamedTuple):
-    name: str
-    left: tuple[float, ...]
-    bag: tuple[float, float]
-    whole: tuple[float, float]
-
-
-# of each row of the panel: positives, negatives
-_Classes = tuple[Array, Array]
-
-
 class _Column(NamedTuple):
     """One classifier: the distinct scores, and in which of them each row falls."""
 
@@ -257,22 +238,19 @@ def _columns(p: Panel) -> list[_Column]:
     return found
 
 
-def _repeat(task: _DecisionTask, replicates: int, rng: np.random.Generator) -> Any:
-    columns = _columns(task.panel)
-    draw = Resample(task.panel)
-    for _ in steps(range(replicates), "Bootstrap", unit="samples"):
-        pos, neg, pos_out, neg_out = draw(rng)
-        yield _run(task, columns, (pos, neg), (pos_out, neg_out))
-
-
-def _run(
-    task: _DecisionTask, columns: list[_Column], bag: _Classes, out: _Classes
-) -> _DecisionRun | None:
-    if not all(own.any() for own in bag):
+def _choose(
+    task: _DecisionTask,
+    columns: list[_Column],
+    pos: Array,
+    neg: Array,
+    pos_out: Array,
+    neg_out: Array,
+) -> Again | None:
+    if not (pos.any() and neg.any()):
         return None
     best, top = None, -math.inf
     for column in columns:
-        cuts = make_cuts(column.score, column.swept(*bag), task.prevalence)
+        cuts = make_cuts(column.score, column.swept(pos, neg), task.prevalence)
         found = best_of([cuts], task.objective, task.bounds)
         if found.size:
             at = most_balanced(cuts, found)
@@ -282,9 +260,9 @@ def _run(
     if best is None:
         return None
     column, at, rates = best
-    left = tuple(n.item() for n in column.swept(*out)[at].cells)
+    left = [n.item() for n in column.swept(pos_out, neg_out)[at].cells]
     whole = column.swept(task.panel.pos, task.panel.neg)[at]
-    return _DecisionRun(column.name, left, rates, _rates(whole))
+    return Again(column.name, left, rates, _rates(whole))
 
 
 def _rates(c: Confusion) -> tuple[float, float]:

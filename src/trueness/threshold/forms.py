@@ -163,9 +163,15 @@ def row(form: LinearForm, strict: bool = False) -> LinearForm:
     return LinearForm([*weights, const - strict])
 
 
+def lead(constraint: Constraint, q: LinearQuotient) -> LinearForm:
+    """Write a bound on a quotient as a form that must not be negative.
+
+    over / under >= b is over - b under >= 0 for a denominator above zero.
+    """
+    above = q.over.plus(q.under, -as_fraction(constraint.bound))
+    return above if constraint.upward else above.times(-1)
+
+
 def rows_of(constraint: Constraint, q: LinearQuotient) -> list[LinearForm]:
     """Write a constraint as rows: the denominator is above zero, and the bound."""
-    # over / under >= b is over - b under >= 0 for a denominator above zero
-    lead = q.over.plus(q.under, -as_fraction(constraint.bound))
-    lead = lead if constraint.upward else lead.times(-1)
-    return [row(q.under, strict=True), row(lead, constraint.strict)]
+    return [row(q.under, strict=True), row(lead(constraint, q), constraint.strict)]

@@ -20,9 +20,10 @@ rate is known whatever the scores:
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,9 @@ from trueness.metrics.algebra import (
     as_fraction,
     depends_on_prevalence,
 )
-from trueness.metrics.confusion import Confusion
+from trueness.metrics.confusion import Confusion, swept
+from trueness.threshold import forms
+from trueness.threshold.cuts import make_cuts
 from trueness.threshold.prevalence import Share
 
 Cells = tuple[bool, bool, bool, bool]  # which of tp, fp, fn, tn
@@ -49,7 +52,28 @@ _CLEARED = (False, False, True, True)
 _FOR_PREVALENCE = 0.1
 
 
-class ShareOfCases(NamedTuple):
+class Claim:
+    """A claim that is tested by a p-value, and need not rise or fall with the cuts."""
+
+    def p_values(self, c: Confusion) -> Floats:
+        """How likely is such a sample when the claim just fails?"""
+        raise NotImplementedError
+
+    def passes(self, c: Confusion, alpha: Any) -> NDArray[np.bool_]:
+        """At which cuts is it proved?"""
+        return np.asarray(self.p_values(c) <= alpha)
+
+    def evidence(self, c: Confusion) -> Floats:
+        """How strong is the evidence at each cut? More is stronger."""
+        return -self.p_values(c)
+
+    def monotone(self) -> int:
+        """Does it rise (1) or fall (-1) as more is flagged, or neither for sure (0)?"""
+        return 0
+
+
+@dataclass(frozen=True)
+class ShareOfCases(Claim):
     """Of the cases in ``right`` and ``wrong`` more than ``bound`` are right."""
 
     right: Cells
@@ -80,14 +104,6 @@ class ShareOfCases(NamedTuple):
         """How likely is such a share when the bound is just missed? Exact tails."""
         y, n = self.counts(c)
         return np.where(n > 0, at_least(y, n, self.bound), 1.0)
-
-    def passes(self, c: Confusion, alpha: float) -> NDArray[np.bool_]:
-        """At which cuts is it proved?"""
-        return np.asarray(self.p_values(c) <= alpha)
-
-    def evidence(self, c: Confusion) -> Floats:
-        """How strong is the evidence at each cut? More is stronger."""
-        return -self.p_values(c)
 
     def monotone(self) -> int:
         """Does the share rise (1) or fall (-1) as more is flagged, or neither (0)?"""
@@ -120,7 +136,8 @@ _WORDS: dict[Cells, str] = {
 }
 
 
-class MeanRisk(NamedTuple):
+@dataclass(frozen=True)
+class MeanRisk(Claim):
     """The mean of ``z`` over the cases (tp, fp, fn, tn) is at least zero."""
 
     z: tuple[float, float, float, float]
@@ -149,20 +166,9 @@ class MeanRisk(NamedTuple):
         bentkus = math.e * at_least(n - k, n, 1 - most)
         return np.where(n > 0, np.minimum(np.minimum(hoeffding, bentkus), 1.0), 1.0)
 
-    def passes(self, c: Confusion, alpha: float) -> NDArray[np.bool_]:
-        """At which cuts is it proved?"""
-        return np.asarray(self.p_values(c) <= alpha)
 
-    def evidence(self, c: Confusion) -> Floats:
-        """How strong is the evidence at each cut? More is stronger."""
-        return -self.p_values(c)
-
-    def monotone(self) -> int:
-        """Neither rises nor falls for sure."""
-        return 0
-
-
-class RiskRates(NamedTuple):
+@dataclass(frozen=True)
+class RiskRates(Claim):
     """``a * recall + b * fpr >= d``, for each (a, b, d): one for every prevalence.
 
     ``left`` is the part of the error allowed that remains for the rates.
@@ -208,10 +214,6 @@ class RiskRates(NamedTuple):
         # of rates so small that only their logarithm can be halved
         return np.asarray(np.exp(edge(lambda x: self.passes(c, np.exp(x)), start, end)))
 
-    def monotone(self) -> int:
-        """Neither rises nor falls for sure."""
-        return 0
-
 
 Risk = ShareOfCases | MeanRisk | RiskRates
 
@@ -248,47 +250,41 @@ def _no_claim(asked: Constraint) -> InputError:
     )
 
 
+# the sizes of the classes do not matter here: one case of each
+_ONE_EACH = make_cuts(np.zeros(1), swept(np.ones(1, int), np.ones(1, int)), None)
+
+
+def _lead(asked: Constraint, size: int) -> forms.LinearForm | None:
+    """Write a bound on a quotient as a sum of counts that must not be negative."""
+    ratios = [part.ratio for _, part in asked.metric.parts]
+    # the mean of a plain sum of counts depends on how many cases there are
+    if any(r is not None and r.under is None for r in ratios):
+        return None
+    try:
+        q = forms.quotient(asked.metric, _ONE_EACH, size, "")
+    except InputError:
+        return None
+    fixed = size == forms.TWO_CUTS and q.under.is_constant
+    return None if fixed else forms.lead(asked, q)
+
+
 def _values(asked: Constraint) -> tuple[Fraction, ...] | None:
     """What does each kind of case add to over - bound * under?"""
-    m, bound = asked.metric, as_fraction(asked.bound)
-    weights = quotient_of(m)
-    if weights is None:
-        return None
-    over, under = weights
-    z = [o - bound * u for o, u in zip(over, under, strict=True)]
-    return tuple(z) if asked.upward else tuple(-v for v in z)
-
-
-def quotient_of(m: Metric) -> tuple[list[Fraction], list[Fraction]] | None:
-    """Give the weights of tp, fp, fn, tn over and under the line, if it is a quotient.
-
-    A sum of quotients with one denominator is one; a plain sum of counts is not: its
-    mean depends on how many cases there are.
-    """
-    over, under = [Fraction(0)] * 4, None
-    for weight, part in m.parts:
-        if part.ratio is None or part.ratio.under is None:
-            return None
-        below = [as_fraction(v) for v in part.ratio.under]
-        if under is not None and below != under:
-            return None
-        under, w = below, as_fraction(weight)
-        over = [
-            o + w * as_fraction(v) for o, v in zip(over, part.ratio.over, strict=True)
-        ]
-    if under is None:
-        return None
-    constant = as_fraction(m.constant)
-    return [o + constant * u for o, u in zip(over, under, strict=True)], under
+    lead = _lead(asked, forms.TWO_CUTS)
+    # two cuts let all four counts vary; those below the lower one are the rest
+    return lead and (lead[0], lead[1], -lead[2], -lead[3])
 
 
 def _as_rates(asked: Constraint, share: Share | None, alpha: float) -> RiskRates | None:
     """Read a bound as one on recall and fpr; None when it is a simpler claim."""
-    bound, sign = as_fraction(asked.bound), 1 if asked.upward else -1
-    form = _rate_form(asked.metric, bound)
-    if form is not None:
-        return RiskRates((tuple(float(sign * v) for v in form),))  # type: ignore[arg-type]
-    if share is None or not depends_on_prevalence(asked.metric):
+    depends = depends_on_prevalence(asked.metric)
+    if not depends and not _is_share(asked.metric):
+        # with one case in each class the counts are the rates
+        lead = _lead(asked, forms.ONE_CUT)
+        if lead is not None:
+            a, b, c = map(float, lead)
+            return RiskRates(((a, b, -c),))
+    if share is None or not depends:
         return None
     z = _values(asked)
     if z is None:
@@ -312,33 +308,6 @@ def _at_prevalence(z: tuple[Fraction, ...], p: float) -> tuple[float, float, flo
     return p * (tp - fn), (1 - p) * (fp - tn), -(p * fn + (1 - p) * tn)
 
 
-def _rate_form(
-    m: Metric, bound: Fraction
-) -> tuple[Fraction, Fraction, Fraction] | None:
-    """Give a, b, d so that ``m >= bound`` is ``a recall + b fpr >= d``."""
-    one = Fraction(1)
-    known = {
-        "youden": (one, -one, bound),
-        "balanced_accuracy": (one, -one, 2 * bound - 1),
-        "lr_positive": (one, -bound, Fraction(0)),
-        # 1 - recall >= bound (1 - fpr)
-        "lr_negative": (-one, bound, bound - 1),
-    }
-    if m.name in known:
-        return known[m.name]
-    if m.terms is None or len(m.terms) < 2:
-        return None
-    a, b, d = Fraction(0), Fraction(0), bound - as_fraction(m.constant)
-    for weight, part in m.terms:
-        w = as_fraction(weight)
-        if part.name in known and part.name[:2] != "lr":
-            x, y, c = _rate_form(part, Fraction(0)) or (a, a, a)
-            scale = Fraction(1, 2) if part.name == "balanced_accuracy" else one
-            a, b, d = a + w * x * scale, b + w * y * scale, d + w * c * scale
-        elif part.name in ("recall", "fnr"):
-            a, d = (a + w, d) if part.name == "recall" else (a - w, d - w)
-        elif part.name in ("fpr", "specificity"):
-            b, d = (b + w, d) if part.name == "fpr" else (b - w, d - w)
-        else:
-            return None
-    return a, b, d
+def _is_share(m: Metric) -> bool:
+    """Is it one quotient of counts, and not a sum of several?"""
+    return len(m.parts) == 1 and m.parts[0][1].ratio is not None

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -45,7 +46,6 @@ from trueness.threshold.prevalence import (
 from trueness.threshold.robust import best_of, cuts_in_use
 
 DRAWS = 4000  # from the posterior, for every interval
-_RATES = ("bag", "whole")  # of a choice: in its sample, and of all cases
 
 
 @final
@@ -181,30 +181,25 @@ def validate_threshold(
     shown, objective = read_objective(maximize, minimize)
     bounds = read_constraints(subject_to)
     task = _Task(t.labelled(), shown, objective, bounds, share, sampling)
-    tried = repeated(task.tally, replicates, rng, partial(_run, task))
     lacking = f"no threshold met the constraints or {shown.name} was undefined"
-    runs = most_of(tried, replicates, "validate_threshold", lacking, t)
-    left = np.array([r.left for r in runs])
-    pooled = float(_worst(_left_out(task, left.sum(axis=0)), task))
-    bag, whole = (np.array([getattr(r.again, k) for r in runs]) for k in _RATES)
+    choose = partial(_choose, task, sample_space(task.tally))
+    runs = rehearse(task.tally, choose, replicates, rng, "validate_threshold", lacking)
+    left = _left_out(task, runs.left)
+    pooled = float(_worst(_left_out(task, runs.left.sum(axis=0)), task))
     worth = class_sizes(point.confusion, point.weighed, level)
-    draws = [rate_draws(point.confusion, bag, whole, s, rng, worth) for s in task.ends]
-    cuts = np.array([r.again.threshold for r in runs])
+    draws = [rate_draws(point.confusion, runs, s, rng, worth) for s in task.ends]
     return Validation(
         point=point,
-        threshold=spread(point.threshold, cuts, level),
-        thresholds=cuts,
+        threshold=spread(point.threshold, runs.chosen, level),
+        thresholds=runs.chosen,
         value=point.value,
         corrected=_quantiles(shown, draws, pooled, level),
         optimism=point.value - pooled,
-        in_bag=np.array([r.inside for r in runs]),
-        out_of_bag=_worst(_left_out(task, left), task),
+        in_bag=runs.inside,
+        out_of_bag=_worst(left, task),
         metrics=_at_the_point(task, point, draws, level),
-        holds={
-            repr(c): float(np.mean([c(x) for x in _left_out(task, left)]))
-            for c in bounds
-        },
-        failed=1 - len(runs) / replicates,
+        holds={repr(c): float(np.mean([c(x) for x in left])) for c in bounds},
+        failed=1 - len(runs.left) / replicates,
         prevalence=_words(task),
         notes=_notes(task),
     )
@@ -229,25 +224,45 @@ class _Task(NamedTuple):
         return (None,) if self.share is None else self.share.ends
 
 
-class _Run(NamedTuple):
-    again: Again
-    inside: float
-    left: tuple[float, ...]  # tp, fp, fn, tn of the cases left out
+class Again(NamedTuple):
+    """A choice that was made again; arrays of them, with a row for each sample.
+
+    ``chosen`` is what was chosen, ``left`` counts the cases that the sample left out
+    (true and false positives and so on), ``bag`` and ``whole`` are rates of the
+    classes, in the sample and of all cases; ``inside`` is the objective in the sample.
+    """
+
+    chosen: Any
+    left: Any
+    bag: Any
+    whole: Any
+    inside: Any = math.nan
 
 
-def most_of(
-    tried: Iterable[Any], replicates: int, what: str, lacking: str, x: Tally | Panel
-) -> list[Any]:
-    """Pass on the choices that could be made, if these are most of them."""
-    runs = [run for run in tried if run is not None]
-    if 2 * len(runs) >= replicates:
-        return runs
-    raise NotEnoughCases(
-        f"{what} needs a choice in most bootstrap samples; in "
-        f"{replicates - len(runs):,} of {replicates:,} {lacking}. Loosen the "
-        f"constraints, or collect more than {brief(x.n_pos)} positives and "
-        f"{brief(x.n_neg)} negatives."
-    )
+def rehearse(
+    x: Tally | Panel,
+    choose: Callable[..., Again | None],
+    replicates: int,
+    rng: np.random.Generator,
+    what: str,
+    lacking: str,
+) -> Again:
+    """Repeat a choice on bootstrap samples, and judge it by what each left out.
+
+    ``choose`` is given the positives and negatives of each row in the sample, and those
+    that it left out; None when nothing can be chosen, which most samples must not say.
+    """
+    draw = Resample(x)
+    each = steps(range(replicates), "Bootstrap", unit="samples")
+    runs = [run for run in (choose(*draw(rng)) for _ in each) if run is not None]
+    if 2 * len(runs) < replicates:
+        raise NotEnoughCases(
+            f"{what} needs a choice in most bootstrap samples; in "
+            f"{replicates - len(runs):,} of {replicates:,} {lacking}. Loosen the "
+            f"constraints, or collect more than {brief(x.n_pos)} positives and "
+            f"{brief(x.n_neg)} negatives."
+        )
+    return Again(*map(np.array, zip(*runs, strict=True)))
 
 
 def _words(task: _Task) -> str:
@@ -283,24 +298,14 @@ def spread(value: float, values: Floats, level: float) -> Estimate:
     return Estimate(value, low, high, level, "bootstrap", sd)
 
 
-def repeated(
-    t: Tally, replicates: int, rng: np.random.Generator, run: Callable[..., Any]
-) -> Any:
-    """Choose on each sample and evaluate on what it left out.
-
-    ``run`` is given room for counts, the sample's positives and negatives of each row,
-    and those that it left out.
-    """
-    draw = Resample(t)
-    # one place for the counts of all samples: fresh memory costs more than the sums
-    space = np.zeros((4, len(t) + 1), dtype=t.pos.dtype)
-    for _ in steps(range(replicates), "Bootstrap", unit="samples"):
-        yield run(space, *draw(rng))
+def sample_space(t: Tally) -> Array:
+    """Make one place for the counts of all samples: fresh memory costs time."""
+    return np.zeros((4, len(t) + 1), dtype=t.pos.dtype)
 
 
-def _run(
+def _choose(
     task: _Task, space: Array, pos: Array, neg: Array, pos_out: Array, neg_out: Array
-) -> _Run | None:
+) -> Again | None:
     seen = sample_counts(space, pos, neg, both=task.share is not None)
     if seen is None:
         return None
@@ -311,12 +316,18 @@ def _run(
         return None
     at = most_balanced(cuts[0], best)
     again = chosen_again(task.tally, seen, at, pos, neg)
-    rows = slice(again.row), slice(again.row, None)
-    left = tuple(out[r].sum().item() for r in rows for out in (pos_out, neg_out))
-    return _Run(again, float(_worst([c.used[at] for c in cuts], task)), left)
+    inside = float(_worst([c.used[at] for c in cuts], task))
+    left = counts_between([again.row], pos_out, neg_out)
+    return Again(again.threshold, left, again.bag, again.whole, inside)
 
 
-class Again(NamedTuple):
+def counts_between(rows: list[int], pos: Array, neg: Array) -> list[Any]:
+    """Count positives and negatives of the rows before, between and behind cuts."""
+    parts = [slice(*ends) for ends in pairwise([0, *rows, None])]
+    return [n[part].sum().item() for part in parts for n in (pos, neg)]
+
+
+class CutAgain(NamedTuple):
     """A cut that was chosen again: its threshold, and how many rows it flags.
 
     ``bag`` and ``whole`` are recall and fpr there, in the sample and of all cases.
@@ -328,7 +339,9 @@ class Again(NamedTuple):
     whole: list[float]
 
 
-def chosen_again(t: Tally, seen: Confusion, at: int, pos: Array, neg: Array) -> Again:
+def chosen_again(
+    t: Tally, seen: Confusion, at: int, pos: Array, neg: Array
+) -> CutAgain:
     """Carry a cut of a sample over to the tally that it was drawn from."""
     threshold = _sample_threshold(t.score, at, pos[at:] + neg[at:])
     k = int(t.score.size - np.searchsorted(t.score[::-1], threshold, side="left"))
@@ -336,7 +349,7 @@ def chosen_again(t: Tally, seen: Confusion, at: int, pos: Array, neg: Array) -> 
         float(c[at]) / float(c[-1]) if c[-1] else math.nan for c in (seen.tp, seen.fp)
     ]
     whole = [float(t.pos[:k].sum() / t.n_pos), float(t.neg[:k].sum() / t.n_neg)]
-    return Again(threshold, k, bag, whole)
+    return CutAgain(threshold, k, bag, whole)
 
 
 def _worst(found: Iterable[Confusion], task: _Task) -> Any:
@@ -487,21 +500,20 @@ def _in_use(c: Confusion, share: Share | None) -> Confusion:
 
 def rate_draws(
     c: Confusion,
-    bag: Floats,
-    whole: Floats,
+    runs: Again,
     share: Share | float | None,
     rng: np.random.Generator,
     worth: ClassSizes,
 ) -> Confusion:
     """Draw confusion matrices of the chosen rule in the population.
 
-    ``bag`` and ``whole`` are recall and fpr of the repeated choices, in their samples
-    and of all cases; ``worth`` says as how many cases those of the rule count.
+    ``runs`` have recall and fpr of the repeated choices; ``worth`` says as how many
+    cases those of the rule count.
     """
     rates, n = [], c.tp + c.fp + c.fn + c.tn
     seen = c.tp / (c.tp + c.fn), c.fp / (c.fp + c.tn)
     for k, (rate, cases) in enumerate(zip(seen, worth[:2], strict=True)):
-        rate, cases = without_optimism(float(rate), cases, bag[:, k], whole[:, k])
+        rate, cases = without_optimism(float(rate), cases, runs, k)
         # Jeffreys' prior: half a case of each kind
         rates.append(rng.beta(rate * cases + 0.5, (1 - rate) * cases + 0.5, size=DRAWS))
     part: Any = share.draw(rng, DRAWS) if isinstance(share, Share) else share
@@ -533,9 +545,7 @@ def class_sizes(c: Confusion, weighed: Weighed | None, level: float) -> ClassSiz
     return ClassSizes(*(weighed.cases(c, yes, no, level) for yes, no in sides))
 
 
-def without_optimism(
-    rate: float, n: float, bag: Floats, whole: Floats
-) -> tuple[float, float]:
+def without_optimism(rate: float, n: float, runs: Again, k: int) -> tuple[float, float]:
     """Which rate is left of a chosen cut, and how many of n cases is it worth?
 
     The rate of a class in the sample is its rate in the population, plus chance, plus
@@ -544,7 +554,7 @@ def without_optimism(
     off, and where it varies more than the binomial law says, the class counts as fewer
     cases.
     """
-    lead = bag - whole
+    whole, lead = runs.whole[:, k], runs.bag[:, k] - runs.whole[:, k]
     lead = lead[np.isfinite(lead)]
     shift = float(lead.mean()) if lead.size else 0.0
     binomial = float((whole * (1 - whole)).mean()) / n

@@ -44,10 +44,11 @@ from trueness.threshold.validation import (
     Again,
     chosen_again,
     class_sizes,
+    counts_between,
     interval_of_draws,
-    most_of,
-    repeated,
+    rehearse,
     sample_counts,
+    sample_space,
     spread,
     without_optimism,
 )
@@ -190,17 +191,17 @@ def validate_thresholds(
     bounds = read_sided(subject_to)
     cuts = whole_cuts(t, prevalence, "validate_thresholds")
     task = _ZoneTask(t.labelled(), cuts, objective, bounds)
-    tried = repeated(task.tally, replicates, rng, partial(_run, task))
     lacking = "no pair of thresholds met the constraints"
-    runs = most_of(tried, replicates, "validate_thresholds", lacking, t)
-    left = _outcome(task, np.array([r.left for r in runs], dtype=np.float64).T)
-    pooled = _outcome(task, np.sum([r.left for r in runs], axis=0, dtype=np.float64))
+    choose = partial(_choose, task, sample_space(task.tally))
+    runs = rehearse(task.tally, choose, replicates, rng, "validate_thresholds", lacking)
+    left = _outcome(task, runs.left.astype(np.float64).T)
+    pooled = _outcome(task, runs.left.sum(axis=0, dtype=np.float64))
     drawn = _posterior(task, zones, runs, level, rng)
     expected = float(pooled.measure(shown, cuts))
     return ZoneValidation(
         zones=zones,
-        lower=spread(zones.lower, np.array([r.lower.threshold for r in runs]), level),
-        upper=spread(zones.upper, np.array([r.upper.threshold for r in runs]), level),
+        lower=spread(zones.lower, runs.chosen[:, 1], level),
+        upper=spread(zones.upper, runs.chosen[:, 0], level),
         value=zones.value,
         corrected=interval_of_draws(drawn.measure(shown, cuts), expected, level),
         optimism=zones.value - expected,
@@ -209,7 +210,7 @@ def validate_thresholds(
             str(k): float(np.mean(k.asked.decide(left.measure(k, cuts))))
             for k in bounds
         },
-        failed=1 - len(runs) / replicates,
+        failed=1 - len(runs.left) / replicates,
         notes=(
             "The cases are assumed to be independent and like those in use; what a "
             "person decides about the deferred cases is not included.",
@@ -225,20 +226,14 @@ class _ZoneTask(NamedTuple):
     bounds: tuple[Sided, ...]
 
 
-class _ZoneRun(NamedTuple):
-    upper: Again
-    lower: Again
-    left: tuple[float, ...]  # flagged, doubtful, cleared; positives and negatives
-
-
-def _run(
+def _choose(
     task: _ZoneTask,
     space: Array,
     pos: Array,
     neg: Array,
     pos_out: Array,
     neg_out: Array,
-) -> _ZoneRun | None:
+) -> Again | None:
     seen = sample_counts(space, pos, neg, both=True)
     if seen is None:
         return None
@@ -252,8 +247,11 @@ def _run(
         int(np.searchsorted(flagged, flagged[k])) for k in fewest_deferred(cuts, found)
     ]
     upper, lower = (chosen_again(task.tally, seen, k, pos, neg) for k in first)
-    return _ZoneRun(
-        upper, lower, _zone_counts(pos_out, neg_out, [upper.row, lower.row])
+    return Again(
+        (upper.threshold, lower.threshold),
+        counts_between([upper.row, lower.row], pos_out, neg_out),
+        upper.bag + lower.bag,
+        upper.whole + lower.whole,
     )
 
 
@@ -263,13 +261,6 @@ def _sampled(whole: Cuts, seen: Confusion) -> Cuts:
         return make_cuts(whole.score, seen, whole.asked)
     units = Confusion(*(np.rint(c / whole.unit).astype(np.int64) for c in seen.cells))
     return in_units(whole.score, units, whole.unit, whole.asked)
-
-
-def _zone_counts(pos: Array, neg: Array, rows: list[int]) -> tuple[float, ...]:
-    counts = []
-    for part in (slice(0, rows[0]), slice(*rows), slice(rows[1], None)):
-        counts += [pos[part].sum().item(), neg[part].sum().item()]
-    return tuple(counts)
 
 
 def _outcome(task: _ZoneTask, counts: Floats) -> _Outcome:
@@ -287,15 +278,11 @@ def _outcome(task: _ZoneTask, counts: Floats) -> _Outcome:
 def _posterior(
     task: _ZoneTask,
     zones: Zones,
-    runs: list[_ZoneRun],
+    runs: Again,
     level: float,
     rng: np.random.Generator,
 ) -> _Outcome:
     """Draw outcomes of the chosen rule in the population; see ``validation.py``."""
-    bag, whole = (
-        np.array([getattr(r.upper, k) + getattr(r.lower, k) for r in runs])
-        for k in ("bag", "whole")
-    )
     parts = []
     # the shares from the upper cut on, and from the lower one on
     cuts = [confusion(task.tally, cut) for cut in (zones.upper, zones.lower)]
@@ -305,7 +292,7 @@ def _posterior(
     ]
     for k in (0, 1):
         (high, many), (low, few) = (
-            without_optimism(_rates(c)[k], size[k], bag[:, at], whole[:, at])
+            without_optimism(_rates(c)[k], size[k], runs, at)
             for c, size, at in zip(cuts, sizes, (k, k + 2), strict=True)
         )
         shares = np.array([high, max(low - high, 0.0), 1 - max(high, low)])
