@@ -137,8 +137,10 @@ def by_name(x: Cases) -> dict[str, Array]:
     return dict(zip((*COUNTS, *SQUARES), x.counts, strict=False))
 
 
-def count_columns(size: int, **given: ArrayLike | None) -> list[Ints]:
-    """Read columns of counts; None is a column without a case."""
+def count_columns(
+    size: int, output: str = "score", **given: ArrayLike | None
+) -> list[Ints]:
+    """Read columns of counts beside an output; None is a column without a case."""
     columns = []
     for name, values in given.items():
         if values is None:
@@ -147,7 +149,7 @@ def count_columns(size: int, **given: ArrayLike | None) -> list[Ints]:
         column = np.atleast_1d(_columns.as_array(values, name))
         column = column.astype(np.int64) if column.size == 0 else column
         column = _columns.whole_counts(_columns.one_dimensional(column, name), name)
-        _columns.same_length(**{"score": np.empty(size), name: column})
+        _columns.same_length(**{output: np.empty(size), name: column})
         columns.append(column)
     return columns
 

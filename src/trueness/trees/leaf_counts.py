@@ -14,15 +14,25 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core.arrays import Array, Floats, Ints, no_cases
+from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.binomial import at_least
-from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.doors import door
 from trueness._core.html import html_table
 from trueness._core.numbers import chance, p_is
 from trueness._core.records import Record, brief
+from trueness.counts.cases import (
+    COUNTS,
+    Cases,
+    Squares,
+    alike,
+    by_name,
+    count_columns,
+    describe,
+    fill,
+    same,
+)
 from trueness.counts.values import Tally
 from trueness.trees import _checks
 from trueness.trees.entropic import TOP_METHODS, majority_interval
@@ -34,12 +44,10 @@ from trueness.trees.levels import (
     utility_level,
 )
 
-_COUNTS = ("neg", "pos", "unknown")
-
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Leaves:
+class Leaves(Cases):
     """How many negatives, positives and unknowns fell into each leaf?
 
     Made by :func:`trueness.leaves`; the constructor takes leaves that are counted
@@ -63,6 +71,7 @@ class Leaves:
     neg: Ints
     pos: Ints
     unknown: Ints
+    _squares: Squares | None = None
 
     def __init__(
         self,
@@ -72,34 +81,12 @@ class Leaves:
         unknown: ArrayLike | None = None,
     ) -> None:
         names = _checks.leaf_names(np.atleast_1d(np.asarray(node)))
-        given = dict(zip(_COUNTS, (neg, pos, unknown), strict=True))
-        columns = []
-        for name, values in given.items():
-            column = np.atleast_1d(
-                no_cases(names.size) if values is None else np.asarray(values)
-            )
-            column = column.astype(np.int64) if column.size == 0 else column
-            _columns.same_length(node=names, **{name: column})
-            columns.append(_columns.whole_counts(column, name))
-        self._fill(names, columns)
-
-    def _fill(self, names: Array, columns: list[Ints]) -> None:
-        """Add up equal leaves, drop those without a case, and lock the arrays."""
+        columns = count_columns(names.size, "node", neg=neg, pos=pos, unknown=unknown)
         distinct, at = np.unique(names, return_inverse=True)
-        counts = [np.zeros(distinct.size, np.int64) for _ in columns]
-        for total, column in zip(counts, columns, strict=True):
-            np.add.at(total, at, column)
-        some = np.add.reduce(counts, axis=0) > 0
-        fields = ("node", *_COUNTS)
-        for name, values in zip(fields, (distinct, *counts), strict=True):
-            kept = values[some]
-            kept.flags.writeable = False
-            object.__setattr__(self, name, kept)
-
-    @property
-    def n(self) -> int:
-        """How many cases, labelled or not?"""
-        return int((self.neg + self.pos + self.unknown).sum())
+        counts = np.zeros((3, distinct.size), np.int64)
+        np.add.at(counts, (slice(None), at), columns)
+        some = counts.any(axis=0)  # a leaf without a case is none
+        fill(self, ("node", *COUNTS), [distinct[some], *counts[:, some]])
 
     def __len__(self) -> int:
         """How many leaves?"""
@@ -112,11 +99,10 @@ class Leaves:
         if not len(self) or not len(other):
             return self if len(self) else other
         _checks.same_kind_of_names(self.node, other.node)
-        pairs = [
-            np.concatenate([getattr(x, name) for x in (self, other)])
-            for name in ("node", *_COUNTS)
+        counts = [
+            np.concatenate(pair) for pair in zip(*alike(self, other), strict=True)
         ]
-        return Leaves(*pairs)
+        return Leaves(np.concatenate([self.node, other.node]), *counts)
 
     def __radd__(self, other: int) -> Leaves:
         """Let ``sum(parts)`` start from 0."""
@@ -126,10 +112,7 @@ class Leaves:
         """Do both describe the same cases?"""
         if not isinstance(other, Leaves):
             return NotImplemented
-        return all(
-            np.array_equal(getattr(self, name), getattr(other, name))
-            for name in ("node", *_COUNTS)
-        )
+        return same((self.node, *self.counts), (other.node, *other.counts))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -179,22 +162,18 @@ class Leaves:
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a frame with columns node, neg, pos, unknown."""
-        columns = {name: getattr(self, name) for name in ("node", *_COUNTS)}
+        columns = {"node": self.node, **by_name(self)}
         return door("data.frames").native_frame(columns, backend)
 
     def __repr__(self) -> str:
         """Say what was counted, in one line."""
-        neg, pos, unknown = (int(getattr(self, c).sum()) for c in _COUNTS)
-        return (
-            f"Leaves: {self.n:,} cases ({neg:,} negative, {pos:,} positive, "
-            f"{unknown:,} unknown) in {len(self):,} leaves"
-        )
+        return f"Leaves: {describe(self)} in {len(self):,} leaves"
 
     def _repr_html_(self) -> str:
-        rows = list(zip(self.node, self.neg, self.pos, self.unknown, strict=True))
+        rows = list(zip(self.node, *self.counts, strict=True))
         shown = [tuple(brief(v) for v in row) for row in rows[:10]]
         note = f"<p>{len(rows) - 10:,} more leaves</p>" if len(rows) > 10 else ""
-        return f"<p>{self!r}</p>{html_table(('node', *_COUNTS), shown)}{note}"
+        return f"<p>{self!r}</p>{html_table(('node', *COUNTS), shown)}{note}"
 
 
 @final

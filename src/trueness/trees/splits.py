@@ -158,7 +158,7 @@ def _with_no_split(splits: Mapping[str, Any]) -> dict[str, Any]:
     counted = {k: s for k, s in splits.items() if isinstance(s, Leaves)}
     if not counted:
         return dict(splits)
-    totals = {k: (int(s.neg.sum()), int(s.pos.sum())) for k, s in counted.items()}
+    totals = {k: (s.n_neg, s.n_pos) for k, s in counted.items()}
     if len(set(totals.values())) > 1:
         found = "; ".join(f"{k}: {a:,} and {b:,}" for k, (a, b) in totals.items())
         raise InputError(
@@ -172,7 +172,7 @@ def _with_no_split(splits: Mapping[str, Any]) -> dict[str, Any]:
 
 def _cases_of(split: Any) -> int:
     if isinstance(split, Leaves):
-        return int((split.neg + split.pos).sum())
+        return split.n_neg + split.n_pos
     raise InputError(
         "compare_splits needs the number of cases with pairs (weights, p). "
         "Type compare_splits(splits, n=100)."
