@@ -1,5 +1,6 @@
 """Ranges and estimates of the prevalence: against brute force in fractions."""
 
+import math
 from fractions import Fraction
 from itertools import pairwise
 
@@ -113,3 +114,14 @@ def test_what_a_prevalence_may_be():
     with pytest.raises(InputError, match="depends on the prevalence"):
         best_threshold(HAND, "f1", sampling="case-control")
     best_threshold(HAND, "youden", "recall >= 0.5", sampling="case-control")
+
+
+def test_a_value_without_bound_is_best_at_every_prevalence():
+    """Where no negative is flagged the ratio is infinite, and nothing to regret."""
+    t = Tally([4, 3, 2, 1], pos=[2, 3, 1, 1], neg=[0, 1, 4, 5])
+    for m in ("lr_positive", "odds_ratio"):
+        known = best_threshold(t, m)
+        found = best_threshold(t, m, prevalence=(0.1, 0.3))
+        assert (found.intervals, found.value) == (known.intervals, math.inf)
+        assert (found.robust.regret, found.robust.smallest_regret) == (0.0, 0.0)
+        assert found.robust.regret_threshold == found.threshold

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import trueness
+from trueness.threshold import sentences
 
 
 def sample(n=300, seed=0):
@@ -187,3 +188,18 @@ def test_a_weighted_operating_point_knows_how_few_its_cases_are():
     assert (found.low, found.high) == pytest.approx((want.low, want.high))
     robust = trueness.best_threshold(t, "f1", prevalence=(0.1, 0.5)).robust
     assert robust.regret >= robust.smallest_regret >= 0
+
+
+def test_tables_of_zones_and_groups_hold_weights_and_not_whole_cases():
+    """Weights below one were cut off: rows of zeros, and a division by them."""
+    t = trueness.tally(
+        [1, 1, 0, 1, 0, 0], [6, 5, 4, 3, 2, 1], weight=[0.2, 0.1, 0.2, 0.1, 0.3, 0.2]
+    )
+    z = trueness.best_thresholds(t, minimize="cost(fp=1, fn=4, defer=0.3)")
+    assert sum(a + b for _, a, b in sentences.zone_rows(z)) == pytest.approx(1.1)
+    g = trueness.group_thresholds({"a": t, "b": t}, subject_to="recall_min >= 0.7")
+    for name, _, flagged, recall, precision in sentences.group_rows(g):
+        c = g.confusions[name]
+        assert flagged == pytest.approx(float(c.tp + c.fp), abs=0)
+        assert recall == pytest.approx(float(c.tp) / 0.4)
+        assert precision == pytest.approx(float(c.tp) / flagged)

@@ -48,7 +48,7 @@ def two_cuts(best: Model, options: ReportOptions) -> Section | None:
     )
     z = found.zones
     words = sentences.zone_sentences(z)
-    rows = [[*row, int(row[1]) + int(row[2])] for row in sentences.zone_rows(z)]  # type: ignore[call-overload]
+    rows = [[*row, row[1] + row[2]] for row in sentences.zone_rows(z)]
     metrics = [(name, e) for name, e in found.metrics.items()]
     scores = score_figure({best.name: best.tally.labelled()})
     figure = svg.bars(

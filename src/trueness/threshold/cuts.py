@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -295,9 +296,15 @@ def met_by(cuts: Sequence[Cuts], constraints: Sequence[Constraint]) -> Any:
     return np.array(found, dtype=bool).reshape(-1, len(cuts[0].score) + 1)
 
 
-def best_cuts(cuts: Cuts, metric: Metric, allowed: Array) -> Ints:
-    """Which of the allowed cuts have the largest value, exactly? All of them."""
-    values = values_of(cuts, metric)
+def best_cuts(cuts: Sequence[Cuts], metric: Metric, allowed: Array) -> Ints:
+    r"""Which of the allowed cuts are best in the worst case, exactly? All of them.
+
+    .. math:: \max_k \min_\pi f_k(\pi)
+
+    over the prevalences at which the cuts were counted; mostly that is one.
+    """
+    # NaN at one prevalence is NaN: an undefined value is never best
+    values = np.minimum.reduce([values_of(c, metric) for c in cuts])
     if not allowed.all():
         values = np.where(allowed, values, np.nan)
     top = float(np.fmax.reduce(values))  # NaN only when all are
@@ -305,12 +312,19 @@ def best_cuts(cuts: Cuts, metric: Metric, allowed: Array) -> Ints:
         return np.zeros(0, dtype=np.int64)
     if math.isinf(top):
         return np.flatnonzero(values == top)
-    reach = rounding_of(cuts, metric)
+    reach = max(rounding_of(c, metric) for c in cuts)
     # floats first: only what rounding may have put below the top is looked at again
     at = np.flatnonzero(values >= top - reach)
-    if at.size == 1 or reach == 0 or not cuts.decides(metric):
+    if at.size == 1 or reach == 0 or not all(c.decides(metric) for c in cuts):
         return at
-    return at[exact_values(cuts, metric, at).best()]
+    return at[reduce(_smaller, (exact_values(c, metric, at) for c in cuts)).best()]
+
+
+def _smaller(a: exact.Values, b: exact.Values) -> exact.Values:
+    """Take the smaller of two values at each cut."""
+    first = np.asarray(a.over * b.under <= b.over * a.under, dtype=bool)
+    over, under = (np.where(first, x, y) for x, y in zip(a[:2], b[:2], strict=True))
+    return exact.Values(over, under, a.root)
 
 
 def _undominated(seen: Confusion, at: Ints) -> Ints:
@@ -457,11 +471,11 @@ def stopped_by(
     ]
     free = np.ones(len(cuts.score) + 1, dtype=bool)
     if not alone and _improves(cuts, metric, free, at):
-        top = most_balanced(cuts, best_cuts(cuts, metric, free))
+        top = most_balanced(cuts, best_cuts([cuts], metric, free))
         alone = [k for k in every if not met[k, top]]
     return tuple(repr(constraints[k]) for k in alone)
 
 
 def _improves(cuts: Cuts, metric: Metric, allowed: Array, at: int) -> bool:
     """Is an allowed cut better than this one, which is allowed too, exactly?"""
-    return at not in best_cuts(cuts, metric, allowed)
+    return at not in best_cuts([cuts], metric, allowed)

@@ -168,8 +168,8 @@ def best_decision(
     choose = partial(_choose, task, _columns(p))
     runs = rehearse(p, choose, replicates, generator, "best_decision", lacking)
     pooled = float(shown(_scaled(task, runs.left.sum(axis=0).astype(np.float64))))
-    worth = class_sizes(point.confusion, point.weighed, level)
-    draws = rate_draws(point.confusion, runs, prevalence, generator, worth)
+    sizes = class_sizes(point.confusion, point.weighed, level)
+    draws = rate_draws(point.confusion, runs, prevalence, generator, sizes)
     mixed, worth = _mixed(task) if mixture else ((), math.nan)
     return Decision(
         classifier=name,

@@ -449,7 +449,7 @@ def _common(ask: _Ask, objective: Metric) -> tuple[float, float, dict[str, float
     parts = [c.seen[at].cells for c, at in zip(ask.cuts, places, strict=True)]
     seen = Confusion(*np.sum(parts, axis=0))
     cuts = _like(ask.whole, score, seen)
-    best = best_cuts(cuts, objective, met_by([cuts], ask.totals).all(axis=0))
+    best = best_cuts([cuts], objective, met_by([cuts], ask.totals).all(axis=0))
     if not best.size:
         return math.nan, math.nan, {}
     k = most_balanced(cuts, best)

@@ -342,7 +342,7 @@ def _choose(
         raise _not_together(t, proved)
     if goal is not None:
         cuts = make_cuts(t.score, sweep(t), None if share is None else share.value)
-        best = best_cuts(cuts, goal, allowed)
+        best = best_cuts([cuts], goal, allowed)
         if best.size:
             return int(most_balanced(cuts, best))
     # all must hold: the cut whose least sure constraint is surest

@@ -51,7 +51,6 @@ from trueness.threshold.prevalence import (
 )
 from trueness.threshold.robust import (
     RobustCut,
-    best_in_worst_case,
     cuts_in_use,
     robust_cut,
 )
@@ -355,7 +354,7 @@ def _in_the_worst_case(
         stop_infeasible(c, bounds, met_by([c], bounds))
     met = met_by(cuts, bounds)
     stop_infeasible(cuts[0], bounds, met)
-    found = best_in_worst_case(cuts, objective, met.all(axis=0))
+    found = best_cuts(cuts, objective, met.all(axis=0))
     stop_undefined(cuts[0], shown, met.all(axis=0))
     at = most_balanced(cuts[0], found)
     lowest = int(np.argmin([values_of(c, objective)[at] for c in cuts]))
@@ -453,7 +452,7 @@ def _point(p: Problem, found: Found, shown: Metric, method: str) -> OperatingPoi
 
 def sweep_cuts(problem: Problem) -> Found:
     """Look at every cut."""
-    return Found(best_cuts(problem.cuts, problem.objective, problem.allowed))
+    return Found(best_cuts([problem.cuts], problem.objective, problem.allowed))
 
 
 def solve_scores(p: Problem) -> Found:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.arrays import Floats, Ints
 from trueness._core.records import Record
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
@@ -23,12 +22,10 @@ from trueness.threshold.cuts import (
     Interval,
     all_cuts,
     best_cuts,
-    exact_values,
     interval_of,
     make_cuts,
     met_by,
     most_balanced,
-    rounding_of,
     threshold_of,
     values_of,
 )
@@ -87,32 +84,7 @@ def best_of(
     cuts: Sequence[Cuts], objective: Metric, constraints: Sequence[Constraint]
 ) -> Ints:
     """Which cuts are best, in the worst case, with all constraints kept?"""
-    allowed = met_by(cuts, constraints).all(axis=0)
-    return best_in_worst_case(cuts, objective, allowed)
-
-
-def best_in_worst_case(cuts: Sequence[Cuts], objective: Metric, allowed: Array) -> Ints:
-    r"""Which cuts have the largest smallest value over the prevalences, exactly?
-
-    .. math:: \max_k \min_\pi f_k(\pi)
-    """
-    if len(cuts) == 1:
-        return best_cuts(cuts[0], objective, allowed)
-    # NaN at one prevalence is NaN: an undefined value is never best
-    lowest = np.min([values_of(c, objective) for c in cuts], axis=0)
-    lowest = np.where(allowed, lowest, np.nan)
-    if np.isnan(lowest).all():
-        return np.zeros(0, dtype=np.int64)
-    reach = max(rounding_of(c, objective) for c in cuts)
-    at = np.flatnonzero(lowest >= np.nanmax(lowest) - reach)
-    if at.size == 1 or not all(c.decides(objective) for c in cuts):
-        return at
-    found = [exact_values(c, objective, at) for c in cuts]
-    exact = [
-        min(Fraction(v.over[i], v.under[i]) for v in found) for i in range(at.size)
-    ]
-    top = max(exact)
-    return at[[v == top for v in exact]]
+    return best_cuts(cuts, objective, met_by(cuts, constraints).all(axis=0))
 
 
 def robust_cut(
@@ -135,8 +107,10 @@ def robust_cut(
     allowed = met_by(cuts, constraints).all(axis=0)
     values = np.array([values_of(c, objective) for c in cuts])
     top = np.array([np.nanmax(v[allowed]) for v in values])
-    # what the best cut of each prevalence would have given more
-    regret = np.where(allowed, (top[:, None] - values).max(axis=0), np.nan)
+    # what the best cut of each prevalence would have given more; none is infinite
+    more = np.zeros(values.shape)
+    np.subtract(top[:, None], values, out=more, where=values != top[:, None])
+    regret = np.where(allowed, more.max(axis=0), np.nan)
     least = np.nanmin(regret)
     k = most_balanced(cuts[0], np.flatnonzero(regret <= least + 1e-12 * abs(least)))
     path = np.linspace(share.low, share.high, _PATH)

@@ -6,8 +6,12 @@ The command line and the report speak with the same sentences.
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
 
 from trueness._core.numbers import counted, level_text, listed, percent, written
+from trueness.metrics.confusion import Confusion
 from trueness.metrics.words import constraint_text, text_of
 from trueness.threshold.decisions import Decision
 from trueness.threshold.group_cuts import GroupThresholds
@@ -91,19 +95,18 @@ def guaranteed_zone_sentence(z: GuaranteedZones) -> str:
     )
 
 
-def zone_rows(z: Zones | GuaranteedZones) -> list[list[object]]:
-    """Count the cases in each zone."""
-    c = z.confusion
-    doubt = (
-        [["left to a person", z.deferred_pos, z.deferred_neg]]
-        if isinstance(z, Zones)
-        else []
-    )
-    return [
-        ["called positive", int(c.tp), int(c.fp)],
-        *doubt,
-        ["called negative", int(c.fn), int(c.tn)],
-    ]
+def zone_rows(z: Zones | GuaranteedZones) -> list[list[Any]]:
+    """Count the cases in each zone, or their weight."""
+    tp, fp, fn, tn = _numbers(z.confusion)
+    rows: list[list[Any]] = [["called positive", tp, fp], ["called negative", fn, tn]]
+    if isinstance(z, Zones):
+        rows.insert(1, ["left to a person", z.deferred_pos, z.deferred_neg])
+    return rows
+
+
+def _numbers(c: Confusion) -> list[Any]:
+    """Give counts as whole numbers, and sums of weights as they are."""
+    return [np.asarray(n).item() for n in c.cells]
 
 
 def group_sentences(g: GroupThresholds) -> list[str]:
@@ -125,13 +128,13 @@ def group_sentences(g: GroupThresholds) -> list[str]:
     return lines
 
 
-def group_rows(g: GroupThresholds) -> list[list[object]]:
+def group_rows(g: GroupThresholds) -> list[list[Any]]:
     """Give the threshold of each group, and what comes of it there."""
-    rows: list[list[object]] = []
+    rows: list[list[Any]] = []
     for name, at in g.thresholds.items():
-        c = g.confusions[name]
-        tp, flagged, pos = int(c.tp), int(c.tp + c.fp), int(c.tp + c.fn)
-        rows.append([name, at, flagged, tp / pos, tp / flagged if flagged else None])
+        tp, fp, fn, _ = _numbers(g.confusions[name])
+        precision = tp / (tp + fp) if tp + fp else None
+        rows.append([name, at, tp + fp, tp / (tp + fn), precision])
     return rows
 
 

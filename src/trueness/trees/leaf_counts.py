@@ -83,10 +83,10 @@ class Leaves(Cases):
         names = _checks.leaf_names(np.atleast_1d(np.asarray(node)))
         columns = count_columns(names.size, "node", neg=neg, pos=pos, unknown=unknown)
         distinct, at = np.unique(names, return_inverse=True)
-        counts = np.zeros((3, distinct.size), np.int64)
-        np.add.at(counts, (slice(None), at), columns)
-        some = counts.any(axis=0)  # a leaf without a case is none
-        fill(self, ("node", *COUNTS), [distinct[some], *counts[:, some]])
+        counts = np.zeros((distinct.size, 3), np.int64)
+        np.add.at(counts, at, np.column_stack(columns))
+        some = counts.any(axis=1)  # a leaf without a case is none
+        fill(self, ("node", *COUNTS), [distinct[some], *counts[some].T])
 
     def __len__(self) -> int:
         """How many leaves?"""
