@@ -52,7 +52,7 @@ _CLEARED = (False, False, True, True)
 _FOR_PREVALENCE = 0.1
 
 
-class Claim:
+class TestedClaim:
     """A claim that is tested by a p-value, and need not rise or fall with the cuts."""
 
     def p_values(self, c: Confusion) -> Floats:
@@ -73,7 +73,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class ShareOfCases(Claim):
+class ShareOfCases(TestedClaim):
     """Of the cases in ``right`` and ``wrong`` more than ``bound`` are right."""
 
     right: Cells
@@ -137,7 +137,7 @@ _WORDS: dict[Cells, str] = {
 
 
 @dataclass(frozen=True)
-class MeanRisk(Claim):
+class MeanRisk(TestedClaim):
     """The mean of ``z`` over the cases (tp, fp, fn, tn) is at least zero."""
 
     z: tuple[float, float, float, float]
@@ -168,7 +168,7 @@ class MeanRisk(Claim):
 
 
 @dataclass(frozen=True)
-class RiskRates(Claim):
+class RiskRates(TestedClaim):
     """``a * recall + b * fpr >= d``, for each (a, b, d): one for every prevalence.
 
     ``left`` is the part of the error allowed that remains for the rates.
