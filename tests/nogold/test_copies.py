@@ -29,6 +29,16 @@ def pair(votes):
     return plain, more
 
 
+def test_copies_share_their_places(pair):
+    plain, more = (post.ranking("youden").probability for post in pair)
+    np.testing.assert_allclose(more[[2, 4]], more[[0, 0]])  # T0, T2 and T4 are one
+    # who is best without copies is best with them; three share what one had
+    assert 3 * more[0, 0] == pytest.approx(plain[0, 0])
+    assert more[[1, 3], 0] == pytest.approx(plain[1:, 0])
+    np.testing.assert_allclose(more.sum(axis=0), 1)
+    np.testing.assert_allclose(more.sum(axis=1), 1)
+
+
 def test_copies_change_nothing(pair):
     plain, more = pair
     assert more.names == ("T0", "T1", "T2", "T3", "T4")

@@ -10,11 +10,13 @@ import trueness
 from no_gold import simulate, table
 from trueness.nogold import arviz_door as diagnostics
 from trueness.nogold.covariances import Covariances
+from trueness.nogold.dependence import Dependence
 from trueness.nogold.dependent import Dependent
 from trueness.nogold.difficulty import Difficulty
 from trueness.nogold.model import read_patterns, read_prior
 from trueness.nogold.random_effect import RandomEffect
 from trueness.nogold.sampling import strategy
+from trueness.nogold.sentences import dependence_sentence
 
 
 def hard_cases(rng, n, phi, alpha, beta, sigma):
@@ -152,6 +154,24 @@ def test_every_model_delivers_the_draws_that_were_asked_for(name):
     )
     assert post.diagnostics.converged
     assert post.diagnostics.ess_bulk.min() >= 500
+
+
+def test_the_sentence_names_pairs_by_adjusted_p_values():
+    two, nan = np.array(["A", "A"]), np.nan
+
+    def said(adjusted, overall):
+        some = np.array([0.01, 0.02])
+        return dependence_sentence(
+            Dependence(two, np.array(["B", "C"]), *[some] * 5, "A note.",
+                       np.array(adjusted), overall)
+        )  # fmt: skip
+
+    assert said([0.04, 0.3], 0.2).endswith("allow for: A and B (p = 0.04).")
+    assert "(p = 0.03); these votes do not show which" in said([0.2, 0.3], 0.03)
+    assert said([0.2, 0.3], 0.25) == (
+        "No evidence was found that tests make the same errors (p = 0.25). A note."
+    )
+    assert said([nan, nan], nan) == "A note."
 
 
 @pytest.mark.parametrize("name", ["none", "random effect", "easy and hard", "pairs"])

@@ -1,13 +1,17 @@
 """The true rate, from judges that err and a few labels."""
 
+import itertools
+
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, ndtri
 
 import trueness
 from trueness.nogold import truth_given_votes as truth
+from trueness.nogold.label_plans import standard_error
+from trueness.nogold.random_effect import RandomEffect, spread_of
 from trueness.nogold.sentences import difference_sentences, rate_sentences
-from trueness.nogold.verdicts import random_p_value, read_votes
+from trueness.nogold.verdicts import Votes, random_p_value, read_votes
 
 
 def judged(rng, n, rate, sens, spec, labels, how="random", shared=0.0):
@@ -353,6 +357,30 @@ def test_plan_labels_is_what_a_study_finds(rng):
     assert plan.labels < alike.labels <= plan.without_judges
     with pytest.raises(trueness.NotEnoughCases, match="still"):
         trueness.plan_labels(width=0.01, prevalence=0.5, cases=100)
+
+
+def test_plan_labels_counts_yes_votes_as_all_patterns_would():
+    k, sens, spec, rate = 4, 0.85, 0.75, 0.3
+    plan = trueness.plan_labels(
+        width=0.12, prevalence=rate, judges=k, sensitivity=sens, specificity=spec,
+        correlation=0.3,
+    )  # fmt: skip
+    rows = np.array(list(itertools.product((1.0, 0.0), repeat=k)))
+    a, b = (
+        RandomEffect().probabilities(
+            np.full((1, k), q), np.array([[spread_of(q, 0.3)]]), seen
+        )[0]
+        for q, seen in ((sens, rows), (spec, 1 - rows))
+    )
+    total = rate * a + (1 - rate) * b
+    votes = Votes(rows - total @ rows, 2000 * total, *[np.zeros(16)] * 3)
+    error = standard_error(rate * a / total, votes, plan.labels * total)
+    assert plan.width == pytest.approx(2 * ndtri(0.975) * error, rel=1e-9)
+    # 2^40 patterns are not written down
+    many = trueness.plan_labels(width=0.12, judges=40, correlation=0.3)
+    assert 1 <= many.labels <= plan.labels
+    with pytest.raises(trueness.InputError, match="judges must be a whole number"):
+        trueness.plan_labels(width=0.1, judges=10**9)
 
 
 def same_items(rng, n, rates, labels, alike=0.8):

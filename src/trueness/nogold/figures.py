@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -47,16 +48,7 @@ def rates_figure(rates: Mapping[str, Rate]) -> Intervals:
     """How far is the raw rate of each system from the corrected one?"""
     raw = np.array([raw_rate(r) for r in rates.values()])
     made = intervals("Raw and corrected rate", "Pass rate", rates)
-    return Intervals(
-        made.what,
-        made.label,
-        made.names,
-        made.value,
-        made.low,
-        made.high,
-        keys=("system", CORRECTED),
-        marks={RAW: raw},
-    )
+    return replace(made, keys=("system", CORRECTED), marks={RAW: raw})
 
 
 def judges_figure(found: Rate) -> Crosses:

@@ -22,8 +22,7 @@ import numpy as np
 from trueness._core.arrays import Floats
 from trueness.nogold import truth_given_votes as _truth
 from trueness.nogold.copies import originals
-from trueness.nogold.model import Patterns, Prior, parameter_labels
-from trueness.nogold.verdicts import shares
+from trueness.nogold.model import Patterns, Prior, parameter_labels, pattern_word
 
 Rng = np.random.Generator
 LEAST = 5  # labels of each class, below which they do not say enough
@@ -42,7 +41,7 @@ class FromLabels:
     def labels(self) -> tuple[str, ...]:
         """Give the name of every parameter, with the joint share of each pattern."""
         more = (
-            f"{word}[{_word(row)}]"
+            f"{word}[{pattern_word(row)}]"
             for word in ("positive", "negative")
             for row in self.patterns.rows
         )
@@ -59,19 +58,18 @@ class FromLabels:
         mean = total @ value / np.maximum(total @ seen, 1e-300)
         x = np.where(seen, rows - mean, 0.0)
         x = x[:, sorted(set(originals(x)))]  # copies count once
-        b, worth = _truth.weighted_coefficients(_truth.Labelled(x, pos, neg), rng, n)
-        p = _truth.probabilities(b, x)
-        w = shares(total, n, rng)
-        # joint shares; accuracies are sums of them over patterns with a vote, over the
-        # share of the class, so that rate and accuracies always agree
-        positive, negative = w * p, w * (1 - p)
-        ones, seen_too = (rows == 1).astype(float), seen.astype(float)
-        hit, of = positive @ ones, np.maximum(positive @ seen_too, 1e-300)
-        alarm, of_neg = negative @ ones, np.maximum(negative @ seen_too, 1e-300)
+        data = _truth.Labelled(x, pos, neg)
+        positive, negative, worth = _truth.joint_shares(data, total, rng, n)
+        # accuracies are sums of joint shares over patterns with a vote, over the share
+        # of the class, so that rate and accuracies always agree
+        hit, alarm = (
+            part @ self.patterns.ones / np.maximum(part @ seen.astype(float), 1e-300)
+            for part in (positive, negative)
+        )
         flat = {
             "prevalence": positive.sum(axis=1, keepdims=True),
-            "sensitivity": hit / of,
-            "specificity": 1 - alarm / of_neg,
+            "sensitivity": hit,
+            "specificity": 1 - alarm,
             "positive": positive,
             "negative": negative,
         }
@@ -104,10 +102,6 @@ class FromLabels:
         never = (either == 0).all(axis=0)
         out = (share * a / np.maximum(either, 1e-300)).mean(axis=0)
         return np.where(never, np.nan, out)
-
-
-def _word(row: Floats) -> str:
-    return "".join("." if np.isnan(v) else f"{v:.0f}" for v in row)
 
 
 def possible(patterns: Patterns) -> bool:

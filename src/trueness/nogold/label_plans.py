@@ -7,7 +7,6 @@ how many at random an interval of a given width takes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, final
 
 import numpy as np
@@ -22,8 +21,17 @@ from trueness._core.search import smallest
 from trueness.counts.answers import whole_cases
 from trueness.counts.values import Panel
 from trueness.nogold import truth_given_votes as _truth
-from trueness.nogold.random_effect import RandomEffect, spread_of
-from trueness.nogold.verdicts import Votes, graded, read_verdicts, read_votes
+from trueness.nogold.model import pattern_word
+from trueness.nogold.random_effect import right_votes, spread_of
+from trueness.nogold.verdicts import (
+    INDEPENDENT_CASES,
+    Votes,
+    graded,
+    read_verdicts,
+    read_votes,
+)
+
+MOST_JUDGES = 10_000  # that a plan takes
 
 
 @final
@@ -58,8 +66,7 @@ def plan_next(panel: Panel, width: float, labels: int) -> LabelPlan:
             f"There are {left.sum():,.0f} cases without a label; {labels:,} were asked "
             f"for."
         )
-    b = _truth.mode(_truth.Labelled(v.x, v.pos, v.neg))
-    p = _truth.probabilities(b[None], v.x)[0]
+    p = _given_votes(v)
     doubt = left * np.sqrt(p * (1 - p) + 1 / (v.pos + v.neg + 4))
     new = _allocate(doubt, left, labels)
     now, then = (
@@ -68,6 +75,12 @@ def plan_next(panel: Panel, width: float, labels: int) -> LabelPlan:
     at = np.flatnonzero(new)[np.argsort(-new[new > 0], kind="stable")]
     words = np.array(_words(panel, at))
     return LabelPlan(words, new[at].astype(int), width, width * then / now)
+
+
+def _given_votes(v: Votes) -> Floats:
+    """How likely is a case of each pattern positive, by the labels that there are?"""
+    b = _truth.mode(_truth.Labelled(v.x, v.pos, v.neg))
+    return np.asarray(_truth.probabilities(b[None], v.x)[0])
 
 
 def _allocate(doubt: Floats, left: Floats, labels: int) -> Floats:
@@ -100,7 +113,7 @@ def _words(panel: Panel, at: Array) -> list[str]:
     """Name patterns so that no two have the same name."""
     rows = panel.rows[at]
     if not graded(panel).any():
-        return ["".join("." if np.isnan(v) else f"{v:.0f}" for v in r) for r in rows]
+        return [pattern_word(r) for r in rows]
     return [
         ", ".join(
             # "repr" has as many digits as tell a number from its neighbours
@@ -134,10 +147,7 @@ class LabelNumber(Record):
     notes: tuple[str, ...]
 
 
-@whole_cases(
-    "Its likelihood is that of independent cases. Of weighted cases that are all "
-    "labelled, at_threshold gives shares."
-)
+@whole_cases(INDEPENDENT_CASES)
 def plan_labels(
     panel: Any = None,
     *,
@@ -214,10 +224,9 @@ def _from_panel(panel: Any) -> tuple[Floats, Votes, tuple[str, ...]]:
             "plan_labels needs a few labels to know how good these judges are; found "
             "none. Label some, or give prevalence, sensitivity and specificity."
         )
-    b = _truth.mode(_truth.Labelled(v.x, v.pos, v.neg))
     known = int(v.pos.sum() + v.neg.sum())
     note = f"The judges are assumed to be as accurate as {counted(known, 'label')} say."
-    return _truth.probabilities(b[None], v.x)[0], v, (note,)
+    return _given_votes(v), v, (note,)
 
 
 def _expected(
@@ -234,25 +243,23 @@ def _expected(
             f"correlation must lie between 0 and 1 (not 1 itself); found {correlation}."
         )
     rate = 0.5 if rate is None else _options.fraction(rate, "prevalence")
-    judges = _options.whole_number(judges, "judges", at_least=1)
+    judges = _options.whole_number(judges, "judges", at_least=1, at_most=MOST_JUDGES)
     cases = _options.whole_number(cases, "cases", at_least=2)
     accuracy = [
         _options.fraction(v, w)
         for v, w in ((sensitivity, "sensitivity"), (specificity, "specificity"))
     ]
-    rows = np.array(list(product((1.0, 0.0), repeat=judges)))
-    a, b = (
-        RandomEffect().probabilities(
-            np.full((1, judges), q), np.array([[spread_of(q, correlation)]]), seen
-        )[0]
-        for q, seen in zip(accuracy, (rows, 1 - rows), strict=True)
-    )
-    total = rate * a + (1 - rate) * b
-    x = rows - total @ rows / total.sum()
-    none = np.zeros(len(rows))
+    # judges are alike, so that a case counts by its number of yes; over the root of
+    # their number, all slopes together have the prior that each of them has
+    a, b = (right_votes(q, spread_of(q, correlation), judges) for q in accuracy)
+    a, b, yes = rate * a, (1 - rate) * b[::-1], np.arange(judges + 1.0)
+    total = a + b
+    x = ((yes - total @ yes / total.sum()) / np.sqrt(judges))[:, None]
+    none = np.zeros(yes.size)
     notes = (
-        f"Expected: a rate of {rate:g}, {judges} judges with sensitivity "
+        f"Expected: a rate of {rate:g}, {counted(judges, 'judge')} with sensitivity "
         f"{sensitivity:g}, specificity {specificity:g} and an error correlation of "
         f"{correlation:g}, {cases:,} cases.",
     )
-    return rate * a / total, Votes(x, cases * total, none, none, none > 0), notes
+    p = a / np.maximum(total, 1e-300)
+    return p, Votes(x, cases * total, none, none, none > 0), notes

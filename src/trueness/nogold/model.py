@@ -27,12 +27,16 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, final
 
 import numpy as np
-from scipy.special import betainc, betaln, expit
+from scipy.special import betaln, expit
 
 from trueness._core.arrays import Array, Floats, blocks
 from trueness.counts.values import Panel
 from trueness.nogold import _checks as _votes
-from trueness.nogold.sampling.ordered_betas import ordered_betas
+from trueness.nogold.sampling.ordered_betas import (
+    log_sigmoids,
+    order_mass,
+    ordered_betas,
+)
 from trueness.nogold.sampling.products import product
 
 Rng = np.random.Generator
@@ -123,6 +127,11 @@ def pattern_key(row: Floats) -> bytes:
     return np.nan_to_num(row, nan=2.0).astype(np.int8).tobytes()
 
 
+def pattern_word(row: Floats) -> str:
+    """Write a pattern, a missing vote as a point: "10."."""
+    return "".join("." if np.isnan(v) else f"{v:.0f}" for v in row)
+
+
 Betas = tuple[Floats, ...]  # of phi, alpha and beta: a and b, (2, ...) each
 
 
@@ -190,41 +199,6 @@ def read_prior(given: Any, patterns: Patterns, ordered: bool) -> Prior:
     if ordered:
         _votes.possible_order(prior.in_order, patterns.names, LEAST_ORDERED)
     return prior
-
-
-def order_mass(a: Array, b: Array, c: Array, d: Array) -> Floats:
-    """How likely is Beta(a, b) at least as large as Beta(c, d), independently?
-
-    The trapezoid rule on the logit scale, which converges exponentially there.
-
-    >>> float(order_mass(*map(np.array, ([1.0], [1.0], [1.0], [1.0])))[0])
-    0.5
-    """
-    a, b, c, d = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (a, b, c, d)))
-    # integrate over the narrower of both: the step must resolve it. The mirror image
-    # is P(X >= Y) = P(1 - Y >= 1 - X)
-    turn = 1 / c + 1 / d < 1 / a + 1 / b
-    a, b, c, d = (
-        np.where(turn, y, x)[..., None] for x, y in ((a, d), (b, c), (c, b), (d, a))
-    )
-    step = 0.4 * np.sqrt(1 / a + 1 / b)  # 100 steps each way: 40 standard deviations
-    logit = np.log(a / b) + step * np.arange(-100, 101)
-    below, above = log_sigmoids(logit)
-    density = np.exp(a * below + b * above - betaln(a, b))
-    # most of the range is for tails of priors; elsewhere there is nothing to integrate
-    here = density > 1e-18 * density.max(axis=-1, keepdims=True)
-    c, d = (np.broadcast_to(x, here.shape)[here] for x in (c, d))
-    part = np.zeros(here.shape)
-    part[here] = density[here] * betainc(c, d, np.exp(below[here]))
-    mass = part.sum(axis=-1)
-    # the same rule applied to 1 takes out what rounding adds
-    return np.asarray(mass / density.sum(axis=-1))
-
-
-def log_sigmoids(x: Array) -> tuple[Floats, Floats]:
-    """Give the logs of p = 1 / (1 + exp(-x)) and of 1 - p, without loss."""
-    less = np.log1p(np.exp(-np.abs(x)))
-    return np.minimum(x, 0) - less, -np.maximum(x, 0) - less
 
 
 class Logs(NamedTuple):

@@ -246,20 +246,15 @@ def _features(rates: Rates, rows: Floats) -> tuple[Floats, Floats]:
     seen = ~np.isnan(rows)
     (n, s), k = rates.phi.shape, rows.shape[1]
     i, j = np.array(list(combinations(range(k), 2))).T
-    out = []
-    for c, rate in enumerate(rates[1:]):
+    out = np.zeros((2, n, s, len(rows), s + 2 * k + 2 * i.size))
+    for c, (f, rate) in enumerate(zip(out, rates[1:], strict=True)):
         off = np.where(seen, np.where(seen, rows, 0) - rate[:, None], 0)
         z = off / np.sqrt(rate * (1 - rate))[:, None]
-        parts = np.zeros((2, n, len(rows), k + i.size))
-        parts[c] = np.concatenate([off, z[:, :, i] * z[:, :, j]], axis=2)
-        columns = [parts[0, :, :, :k], parts[1, :, :, :k]]
-        columns += [parts[0, :, :, k:], parts[1, :, :, k:]]
-        rest = np.concatenate(columns, axis=2)[:, None]
         slope = -rates.phi if c else 1 - rates.phi  # of log(1 - phi), of log(phi)
-        phi = slope[:, :, None] * np.eye(s)
-        f = np.empty((n, s, len(rows), s + rest.shape[-1]))
-        f[..., :s], f[..., s:] = phi[:, :, None], rest
-        out.append(f)
+        f[..., :s] = (slope[:, :, None] * np.eye(s))[:, :, None]
+        f[..., s + c * k :][..., :k] = off[:, None]
+        pairs = f[..., s + 2 * k + c * i.size :][..., : i.size]
+        pairs[:] = (z[:, :, i] * z[:, :, j])[:, None]
     return out[0], out[1]
 
 

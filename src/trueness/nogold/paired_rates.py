@@ -29,7 +29,7 @@ from trueness._core.checks.words import listing, nearest
 from trueness.counts.values import Panel
 from trueness.nogold import rate_by_truth as _by_truth
 from trueness.nogold import truth_given_votes as _truth
-from trueness.nogold.verdicts import Votes, read_votes
+from trueness.nogold.verdicts import Votes
 
 Rng = np.random.Generator
 # three columns a pattern: what a case without label, a positive, a negative adds
@@ -85,14 +85,6 @@ def _patterns_of(panel: Panel, judges: list[str]) -> Array:
     return np.array([at[row.tobytes()] for row in np.ascontiguousarray(rows)])
 
 
-def by_votes(data: _truth.Labelled, v: Votes) -> Influence:
-    """Give the influence of a case of each pattern where labels train a regression."""
-    p, step = _steps(data, v.total)
-    cases = v.total.sum()
-    seen = (p - v.total @ p / cases) / cases
-    return np.column_stack([seen, seen + step * (1 - p), seen - step * p])
-
-
 def _steps(data: _truth.Labelled, total: Floats) -> tuple[Floats, Floats]:
     """Give P(+ | x), and how far the rate moves with a unit of residual of each row."""
     b, information = _truth.mode_and_information(data)
@@ -121,10 +113,13 @@ def by_truth(panel: Panel, theta: float) -> Influence:
     )
 
 
-def shared(
+def by_votes(
     votes: list[Votes], data: _truth.Labelled, at: Array
 ) -> list[list[Influence]]:
-    """Give the influence of cases of each system on each rate, with common judges."""
+    """Give the influence of cases of each system on each rate, by one regression.
+
+    ``at`` is the system of each row of the data.
+    """
     out = []
     for s, v in enumerate(votes):
         total = np.concatenate(
@@ -171,13 +166,3 @@ def coupled(
         name: np.sort(d[:n])[np.argsort(np.argsort(z[:, s]))]
         for s, (name, d) in enumerate(draws.items())
     }
-
-
-def influence_alone(
-    panel: Panel, labelled: str, theta: float, design: Any
-) -> Influence:
-    """Give the influence of cases on the rate of their own system."""
-    if labelled == "by truth":
-        return by_truth(panel, theta)
-    v = read_votes(panel)
-    return by_votes(design(v, labelled), v)

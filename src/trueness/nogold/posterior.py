@@ -190,6 +190,8 @@ class LatentPosterior(Record):
     def ranking(self, by: str = "sensitivity") -> Ranking:
         """How likely is each classifier to be best, second, ... by this measure?
 
+        Classifiers that agree in every case share their places equally.
+
         Parameters
         ----------
         by : {"sensitivity", "specificity", "youden"}
@@ -200,9 +202,12 @@ class LatentPosterior(Record):
         score = (
             flat["sensitivity"] + flat["specificity"] if by == "youden" else flat[by]
         )
-        place = np.argsort(np.argsort(-score, axis=1), axis=1)
-        k = len(self.names)
-        share = [[np.mean(place[:, i] == j) for j in range(k)] for i in range(k)]
+        place, share = np.arange(score.shape[1])[:, None], []
+        for own in score.T[:, :, None]:
+            better, alike = (score > own).sum(axis=1), (score == own).sum(axis=1)
+            # classifiers that are equal, as copies are, share the places between them
+            here = (better <= place) & (place < better + alike)
+            share.append((here / alike).mean(axis=1))
         return Ranking(self.names, by, np.array(share))
 
     def sensitivity_to_dependence(

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
+from trueness.nogold.model import pattern_word
 
 
 def pointwise(
@@ -40,12 +41,8 @@ def pointwise(
             seen = cases > 0
             parts.append(np.log(np.maximum(p[:, seen], 1e-300)))
             count.append(cases[seen])
-            label += [f"{site}{_word(row)}{mark}" for row in patterns.rows[seen]]
+            label += [f"{site}{pattern_word(row)}{mark}" for row in patterns.rows[seen]]
     return np.hstack(parts), np.concatenate(count), np.array(label)
-
-
-def _word(row: Floats) -> str:
-    return "".join("." if np.isnan(v) else f"{v:.0f}" for v in row)
 
 
 def left_out(log_p: Floats) -> Floats:

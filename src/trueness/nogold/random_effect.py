@@ -17,7 +17,7 @@ from functools import cache, lru_cache
 from typing import final
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import betaln, ndtr, ndtri, xlog1py, xlogy
 
 from trueness._core.arrays import Floats, blocks
 from trueness._core.search import edge
@@ -153,6 +153,18 @@ def _trapezoid(steps: int) -> tuple[Floats, Floats]:
     nodes = np.linspace(-REACH, REACH, steps + 1)
     weight = np.exp(-(nodes**2) / 2)
     return nodes, (weight / weight.sum())[:, None]
+
+
+def right_votes(accuracy: float, sigma: float, k: int) -> Floats:
+    """How likely are 0 to k right votes of k classifiers that are alike? (k + 1,)"""
+    steps = next(steps for most, steps in STEPS if sigma <= most)
+    nodes, weight = _trapezoid(steps)
+    right = ndtr(ndtri(accuracy) * np.sqrt(1 + sigma**2) + sigma * nodes)[:, None]
+    j = np.arange(k + 1)
+    # binomial, given the ease of a case
+    log_p = -betaln(j + 1, k - j + 1) - np.log(k + 1)
+    log_p = log_p + xlogy(j, right) + xlog1py(k - j, -right)
+    return np.asarray((weight * np.exp(log_p)).sum(axis=0))
 
 
 def spread_of(accuracy: float, correlation: float) -> float:

@@ -45,6 +45,7 @@ from trueness.nogold.judges import (
 from trueness.nogold.label_plans import LabelPlan, plan_next
 from trueness.nogold.posterior import estimate
 from trueness.nogold.verdicts import (
+    INDEPENDENT_CASES,
     Votes,
     distinct,
     never_labelled,
@@ -52,7 +53,6 @@ from trueness.nogold.verdicts import (
     raw_shares,
     read_verdicts,
     read_votes,
-    shares,
 )
 
 Rng = np.random.Generator
@@ -116,7 +116,8 @@ class Rate(Record):
         """Which vote patterns should be labelled next?
 
         Labels go where a pattern is common and its truth uncertain (Neyman's
-        allocation). They are then labels "by verdict".
+        allocation). They are then labels "by verdict"; do not join them with labels
+        that were chosen by truth.
 
         Parameters
         ----------
@@ -146,10 +147,7 @@ class Rate(Record):
         return "\n".join([head, *lines, *(f"  Note: {n}" for n in self.notes)])
 
 
-@whole_cases(
-    "Its likelihood is that of independent cases. Of weighted cases that are all "
-    "labelled, at_threshold gives shares."
-)
+@whole_cases(INDEPENDENT_CASES)
 def prevalence(
     panel: Any,
     *,
@@ -237,11 +235,7 @@ def _by_votes(
 ) -> tuple[Floats, dict[str, Judge], Estimate]:
     """Post-stratify: the truth given the votes from labels, the votes from all."""
     v = read_votes(panel)
-    data = design(v, labelled)
-    b = _truth.coefficients(data, rng)
-    p = _truth.probabilities(b, data.x)
-    w = shares(v.total, len(p), rng)
-    pos, neg = w * p, w * (1 - p)
+    pos, neg, _ = _truth.joint_shares(design(v, labelled), v.total, rng)
     judges = by_shares(panel, pos, neg, level)
     both = (pos, neg) if labelled == "by verdict" else None
     return pos.sum(axis=1), judges, effective_judges(panel, level, rng, both)

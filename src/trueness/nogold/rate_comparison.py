@@ -27,10 +27,16 @@ from trueness.counts.answers import whole_cases
 from trueness.counts.values import Panel
 from trueness.nogold import paired_rates as _paired
 from trueness.nogold import truth_given_votes as _truth
-from trueness.nogold.model import log_sigmoids
 from trueness.nogold.posterior import estimate
 from trueness.nogold.rate import design, prevalence
-from trueness.nogold.verdicts import Votes, read_verdicts, read_votes, shares
+from trueness.nogold.sampling.ordered_betas import log_sigmoids
+from trueness.nogold.verdicts import (
+    INDEPENDENT_CASES,
+    Votes,
+    read_verdicts,
+    read_votes,
+    shares,
+)
 
 JUDGES = ("per system", "shared")
 # the fields of a comparison that have one entry per pair of systems
@@ -82,10 +88,7 @@ class RateComparison(Record):
     notes: tuple[str, ...]
 
 
-@whole_cases(
-    "Its likelihood is that of independent cases. Of weighted cases that are all "
-    "labelled, at_threshold gives shares."
-)
+@whole_cases(INDEPENDENT_CASES)
 def compare_prevalence(
     systems: Mapping[str, Any],
     *,
@@ -204,16 +207,24 @@ def _correlation(
             "known which answers are right. Leave item= out, or label some cases."
         )
     if judges == "shared":
-        every = _paired.shared(*_stacked(panels, labelled))
+        every = _paired.by_votes(*_stacked(panels, labelled))
         return _paired.correlation(by_item, every)  # type: ignore[arg-type]
     own = [
-        _paired.influence_alone(p, labelled, float(draws[n].mean()), design)
-        for n, p in panels.items()
+        _own_influence(p, labelled, float(draws[n].mean())) for n, p in panels.items()
     ]
     table = [
         [u if s == t else None for t, u in enumerate(own)] for s in range(len(own))
     ]
     return _paired.correlation(by_item, table)
+
+
+def _own_influence(panel: Panel, labelled: str, theta: float) -> Floats:
+    """Give the influence of cases on the rate of their own system."""
+    if labelled == "by truth":
+        return _paired.by_truth(panel, theta)
+    v = read_votes(panel)
+    alone = np.zeros(len(v.x), dtype=int)
+    return _paired.by_votes([v], design(v, labelled), alone)[0][0]
 
 
 def _together(by_item: list[Any], r: Floats) -> str:

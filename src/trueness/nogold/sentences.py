@@ -25,6 +25,7 @@ from trueness.nogold.rate_comparison import RateComparison
 MOST_PAIRS = 10  # differences that are said in words; a table has all
 
 DOUBT = 0.05
+TOGETHER = "seem to make the same errors, which the model does not allow for"
 UNSURE = (
     "These verdicts alone do not determine the rates, so the differences hold only if "
     "the model of the judges' errors is right; label some cases."
@@ -32,26 +33,29 @@ UNSURE = (
 
 
 def dependence_sentence(d: Dependence) -> str:
-    """Say which tests seem to share their errors, beyond what the model explains."""
-    # two looks at each pair, the score test where there is one: the better one counts
-    # twice
-    looks = 1 + np.isfinite(d.score_p_value)
-    p_value = np.minimum(1.0, looks * np.fmin(d.p_value, d.score_p_value))
+    """Say which tests seem to share their errors, beyond what the model explains.
+
+    By p-values that are adjusted for the number of pairs: one of ten pairs is often
+    below 0.05 by chance.
+    """
+    p_value = d.adjusted_p_value
+    if not np.isfinite(p_value).any():
+        return d.note
     sure = p_value < DOUBT
     pairs = [
         f"{shown(a)} and {shown(b)} ({p_is(p)})"
         for a, b, p in zip(d.first[sure], d.second[sure], p_value[sure], strict=True)
     ]
     if pairs:
+        return f"These tests {TOGETHER}: {', '.join(pairs)}."
+    if d.overall_p_value < DOUBT:
         return (
-            "These tests seem to make the same errors, which the model does not allow "
-            f"for: {', '.join(pairs)}."
+            f"The tests {TOGETHER} ({p_is(d.overall_p_value)}); these votes do not "
+            "show which of them do."
         )
-    if not np.isfinite(d.p_value).all():
-        return d.note
     return (
-        "No evidence was found that tests make the same errors (smallest "
-        f"{p_is(float(p_value.min()))}). {d.note}"
+        "No evidence was found that tests make the same errors "
+        f"({p_is(d.overall_p_value)}). {d.note}"
     )
 
 

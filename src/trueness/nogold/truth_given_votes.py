@@ -26,8 +26,9 @@ import numpy as np
 from scipy.special import expit
 
 from trueness._core.arrays import Floats
-from trueness.nogold.model import log_sigmoids
+from trueness.nogold.sampling.ordered_betas import log_sigmoids
 from trueness.nogold.sampling.tempering import kish, resample
+from trueness.nogold.verdicts import shares
 
 Rng = np.random.Generator
 # standard deviation of a slope a priori: a judge of sensitivity and specificity .92
@@ -77,6 +78,18 @@ def weighted_coefficients(
     chosen = rng.permutation(resample(weight, draws, rng))
     stretch = _stretch(data, mode, information)
     return np.asarray(mode + (b[chosen] - mode) @ stretch.T), kish(weight)
+
+
+def joint_shares(
+    data: Labelled, total: Floats, rng: Rng, draws: int = DRAWS
+) -> tuple[Floats, Floats, float]:
+    """Draw which share of all cases shows each pattern and is positive, or negative.
+
+    (draws, patterns) each, and how many independent draws of the truth they are worth.
+    """
+    b, worth = weighted_coefficients(data, rng, draws)
+    p, w = probabilities(b, data.x), shares(total, draws, rng)
+    return w * p, w * (1 - p), worth
 
 
 def _stretch(data: Labelled, mode: Floats, information: Floats) -> Floats:

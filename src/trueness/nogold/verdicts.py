@@ -18,6 +18,11 @@ from trueness.counts.values import Panel, Tally
 from trueness.nogold.copies import originals
 
 Rng = np.random.Generator
+# why these analyses take no weights
+INDEPENDENT_CASES = (
+    "Its likelihood is that of independent cases. Of weighted cases that are all "
+    "labelled, at_threshold gives shares."
+)
 
 
 class Votes(NamedTuple):

@@ -26,8 +26,9 @@ import numpy as np
 from scipy.special import betaln
 
 from trueness._core.arrays import Floats, blocks
-from trueness.nogold.model import Betas, Independent, Rates, draw_rates, order_mass
+from trueness.nogold.model import Betas, Independent, Rates, draw_rates
 from trueness.nogold.sampling.importance import log_sum
+from trueness.nogold.sampling.ordered_betas import order_mass
 from trueness.nogold.sampling.products import product
 
 Rng = np.random.Generator

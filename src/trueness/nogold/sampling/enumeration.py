@@ -13,7 +13,8 @@ import numpy as np
 from scipy.special import betaln
 
 from trueness._core.arrays import Array, Floats
-from trueness.nogold.model import Betas, Independent, Patterns, draw_rates, order_mass
+from trueness.nogold.model import Betas, Independent, Patterns, draw_rates
+from trueness.nogold.sampling.ordered_betas import order_mass
 
 Rng = np.random.Generator
 # terms up to which the sum is taken without being asked for; and at all

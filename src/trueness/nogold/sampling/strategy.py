@@ -115,25 +115,20 @@ class Sample(NamedTuple):
 
 def sample(target: Target, method: str, draws: int, chains: int, rng: Rng) -> Sample:
     """Draw until every parameter has ``draws`` effective draws."""
-    if isinstance(target, Independent):
-        small = (
-            method == "auto" and _enumeration.terms(target.patterns) <= _enumeration.FEW
-        )
-        if method == "exact" or small:
-            # a quarter more: estimated effective sizes scatter around the true one
-            theta = _enumeration.draws(
-                target, chains, (5 * draws // 4 + 200) // chains, rng
-            )
-            return Sample(theta, "exact", draws)
-        if method == "gibbs":
-            return _sweeps(target, None, draws, rng)
-        surface = _two_tests.surface(target, rng)
-        if surface.efficiency > LEAST_EFFICIENT:
-            found = _proposals(target, surface, None, draws, chains, rng)
-            if _good(found, draws):
-                return found
     if not isinstance(target, Independent):
         return _without_conjugate(target, method, draws, chains, rng)
+    few = _enumeration.terms(target.patterns) <= _enumeration.FEW
+    if method == "exact" or (method == "auto" and few):
+        # a quarter more: estimated effective sizes scatter around the true one
+        steps = (5 * draws // 4 + 200) // chains
+        return Sample(_enumeration.draws(target, chains, steps, rng), "exact", draws)
+    if method == "gibbs":
+        return _sweeps(target, None, draws, rng)
+    surface = _two_tests.surface(target, rng)
+    if surface.efficiency > LEAST_EFFICIENT:
+        found = _proposals(target, surface, None, draws, chains, rng)
+        if _good(found, draws):
+            return found
     particles, wide = _tempering.anneal(target, rng)
     component = _conjugate.component
     proposal = _importance.adapt(particles, wide, target, component, rng)
