@@ -24,7 +24,7 @@ from scipy.special import expit, logit, ndtri
 
 import trueness
 from trueness.nogold import pair_tests as pairs_of
-from trueness.nogold.model import Rates, read_patterns
+from trueness.nogold.model import LatentRates, read_patterns
 from trueness.nogold.random_effect import spread_of
 
 GOOD = (0.4, [0.8, 0.7, 0.85, 0.75, 0.8], [0.1, 0.2, 0.15, 0.1, 0.2])
@@ -120,9 +120,9 @@ def p_normal(panel: trueness.Panel, rng: np.random.Generator) -> float:
     k = len(patterns.names)
     mode = logit(np.clip(np.concatenate([r.ravel() for r in fit]), 0.002, 0.998))
 
-    def rates(points: np.ndarray) -> Rates:
+    def rates(points: np.ndarray) -> LatentRates:
         q = expit(points)
-        return Rates(q[:, :1], q[:, 1 : 1 + k], q[:, 1 + k :])
+        return LatentRates(q[:, :1], q[:, 1 : 1 + k], q[:, 1 + k :])
 
     step = 1e-3 * np.eye(mode.size)
     corners = [

@@ -8,7 +8,7 @@ import pytest
 import trueness
 from no_gold import table
 from trueness.nogold import pair_tests as _pair_scores
-from trueness.nogold.model import Rates, read_patterns
+from trueness.nogold.model import LatentRates, read_patterns
 
 NAN = np.nan
 
@@ -66,7 +66,7 @@ def test_statistic_by_brute_force(rng):
     counts[0] = rng.integers(1, 40, 16)
     p = trueness.Panel(list("ABCD"), rows, unknown=counts[0].astype(int))
     full = _pair_scores.complete(read_patterns(p))
-    at = Rates(rates[None, :1], rates[None, 1:5], rates[None, 5:])
+    at = LatentRates(rates[None, :1], rates[None, 1:5], rates[None, 5:])
     found, informed = _pair_scores.statistic(at, full)
     assert informed.all()
     for a, pair in enumerate(combinations(range(k), 2)):
@@ -78,7 +78,7 @@ def test_slopes_with_labels_and_missing_votes():
     rows = np.array([[1, 1, 0], [1, NAN, 1], [0, 0, 1], [0, 1, NAN]])
     counts = np.array([[3, 5, 2, 4], [2, 0, 0, 1], [0, 1, 4, 0]], dtype=float)
     rates = np.r_[0.3, 0.8, 0.7, 0.9, 0.1, 0.2, 0.25]
-    at = Rates(rates[None, :1], rates[None, 1:4], rates[None, 4:])
+    at = LatentRates(rates[None, :1], rates[None, 1:4], rates[None, 4:])
     share, _ = _pair_scores._probabilities(at, rows)
     f = _pair_scores._features(at, rows)
     mixed = share[..., None] * f[0] + (1 - share[..., None]) * f[1]
@@ -121,7 +121,7 @@ def test_tables_drawn_keep_the_design(rng):
         unknown=[3, 50, 20, 4], pos=[20, 0, 0, 10], neg=[0, 10, 40, 0],
     )  # fmt: skip
     rates, full = fitted(p)
-    many = Rates(*(np.repeat(r, 300, axis=0) for r in rates))
+    many = LatentRates(*(np.repeat(r, 300, axis=0) for r in rates))
     new = _pair_scores.replicate(many, full, rng)
     assert (_pair_scores._sizes(new) == _pair_scores._sizes(full)).all()
     share, chance = _pair_scores._probabilities(rates, full.rows)
@@ -134,6 +134,6 @@ def test_tables_drawn_keep_the_design(rng):
 
 def test_refit_finds_the_maximum():
     rates, full = fitted(table("hiv_alvord1988"))
-    start = Rates(*(np.clip(r, 0.1, 0.9) for r in rates))
+    start = LatentRates(*(np.clip(r, 0.1, 0.9) for r in rates))
     for r, again in zip(rates, _pair_scores.refit(start, full), strict=True):
         assert again == pytest.approx(r, abs=2e-3)

@@ -26,8 +26,8 @@ from trueness.counts.answers import of_panel
 from trueness.nogold.identifiability import degrees_of_freedom
 from trueness.nogold.model import (
     Independent,
+    LatentRates,
     Patterns,
-    Rates,
     by_name,
     read_patterns,
     read_prior,
@@ -197,7 +197,7 @@ def em_step(model: Independent, theta: Floats, edge: float) -> Floats:
     hidden = model.patterns.unknown * model.latent_share(theta)
     yes, no = model.patterns.completed(hidden)
     share = ((y + TINY) / (y + n + 2 * TINY) for y, n in zip(yes, no, strict=True))
-    return model.coordinates(Rates(*(np.clip(s, edge, 1 - edge) for s in share)))
+    return model.coordinates(LatentRates(*(np.clip(s, edge, 1 - edge) for s in share)))
 
 
 def _upright(theta: Floats, model: Independent) -> Floats:

@@ -46,7 +46,7 @@ LEAST_ORDERED = 1e-6
 EDGE, BELOW_ONE = 1e-300, 1 - 2**-53
 
 
-class Rates(NamedTuple):
+class LatentRates(NamedTuple):
     """The parameters, or a count for each of them, one row a draw.
 
     With counts of all latent positives at hand each is a share, of cases or of votes.
@@ -93,7 +93,7 @@ class Patterns:
         """How many cases, labelled or not?"""
         return self.unknown + self.pos + self.neg
 
-    def completed(self, hidden: Array) -> tuple[Rates, Rates]:
+    def completed(self, hidden: Array) -> tuple[LatentRates, LatentRates]:
         """Count what speaks for and against each parameter, if so many are positive.
 
         ``hidden`` (n, S, m) is how many of the cases without a label are.
@@ -104,7 +104,7 @@ class Patterns:
             (product(in_pos, vote), product(in_neg, vote))
             for vote in (self.ones, self.zeros)
         )
-        return Rates(pos.sum(axis=2), *yes), Rates(neg.sum(axis=2), *no)
+        return LatentRates(pos.sum(axis=2), *yes), LatentRates(neg.sum(axis=2), *no)
 
 
 def read_patterns(data: Any) -> Patterns:
@@ -161,7 +161,7 @@ class Prior:
         """Give the log of the share of the prior that the order constraint leaves."""
         return float(np.log(self.in_order).sum()) if self.ordered else 0.0
 
-    def updated(self, yes: Rates, no: Rates) -> Betas:
+    def updated(self, yes: LatentRates, no: LatentRates) -> Betas:
         """Give the posterior, when all labels are known: Beta(a + yes, b + no)."""
         return tuple(
             np.stack([a + y, b + n])
@@ -169,11 +169,11 @@ class Prior:
         )
 
 
-def draw_rates(betas: Betas, ordered: bool, rng: Rng) -> Rates:
+def draw_rates(betas: Betas, ordered: bool, rng: Rng) -> LatentRates:
     """Draw all parameters from Beta distributions, on the triangle if ordered."""
     phi, alpha, beta = betas
     first = np.asarray(rng.beta(*phi))
-    return Rates(first, *_pairs(*alpha, *beta, ordered=ordered, rng=rng))
+    return LatentRates(first, *_pairs(*alpha, *beta, ordered=ordered, rng=rng))
 
 
 def _pairs(
@@ -289,19 +289,19 @@ class Independent:
             each = np.repeat(each[:, None], n, axis=1)
             drawn = _pairs(*each, ordered=self.prior.ordered, rng=rng)
             alpha[:, k], beta[:, k] = drawn
-        return self.coordinates(Rates(phi, alpha, beta))
+        return self.coordinates(LatentRates(phi, alpha, beta))
 
-    def coordinates(self, rates: Rates) -> Floats:
+    def coordinates(self, rates: LatentRates) -> Floats:
         """Turn parameters into coordinates."""
         phi, alpha, beta = (np.clip(r, EDGE, BELOW_ONE) for r in rates)
         last = beta / alpha if self.prior.ordered else beta
         value = np.clip(np.hstack([phi, alpha, last]), EDGE, BELOW_ONE)
         return np.asarray(np.log(value) - np.log1p(-value))
 
-    def rates(self, theta: Floats) -> Rates:
+    def rates(self, theta: Floats) -> LatentRates:
         """Turn coordinates into parameters."""
         x = self.logs(theta)
-        return Rates(np.exp(x.phi), np.exp(x.alpha), np.exp(x.beta))
+        return LatentRates(np.exp(x.phi), np.exp(x.alpha), np.exp(x.beta))
 
     def latent_share(self, theta: Floats) -> Floats:
         """How likely is a case of each population and pattern positive? (n, S, m)"""

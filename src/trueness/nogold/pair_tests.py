@@ -30,8 +30,8 @@ from trueness._core.arrays import Array, Floats, blocks
 from trueness.nogold.maximum import em_step, highest
 from trueness.nogold.model import (
     Independent,
+    LatentRates,
     Patterns,
-    Rates,
     pattern_key,
     read_prior,
 )
@@ -83,7 +83,9 @@ class PairValues(NamedTuple):
     overall: float  # of the sum of all scores and of the deviance
 
 
-def p_values(fit: Rates, draws: Rates, table: Patterns, rng: Rng) -> PairValues:
+def p_values(
+    fit: LatentRates, draws: LatentRates, table: Patterns, rng: Rng
+) -> PairValues:
     """How often is a residual or a score as large, in tables without dependence?
 
     ``fit`` is the maximum of the likelihood for ``table``. A table is drawn from each
@@ -97,7 +99,7 @@ def p_values(fit: Rates, draws: Rates, table: Patterns, rng: Rng) -> PairValues:
     scores, rests, misfit = [], [], [deviance(fit, table)]
     size = _features(fit, table.rows)[0].size
     for b in blocks(len(draws.phi), max(1, MOST_NUMBERS // size)):
-        here = Rates(*(r[b] for r in draws))
+        here = LatentRates(*(r[b] for r in draws))
         new = replicate(here, table, rng)
         again = refit(here, new)
         scores.append(statistic(again, new)[0])
@@ -139,7 +141,7 @@ def _beyond_all(column: Floats) -> Floats:
     return np.asarray(1 - below / column.size)
 
 
-def deviance(rates: Rates, table: Patterns) -> Floats:
+def deviance(rates: LatentRates, table: Patterns) -> Floats:
     """Give twice the log likelihood that any table at all would gain, (tables,).
 
     Of the votes of all cases, and of the labels given the votes.
@@ -158,7 +160,7 @@ def deviance(rates: Rates, table: Patterns) -> Floats:
     return np.asarray(2 * sum(term.sum(axis=(1, 2)) for term in terms))
 
 
-def most_likely(patterns: Patterns) -> Rates:
+def most_likely(patterns: Patterns) -> LatentRates:
     """Fit independent errors, one row of rates."""
     free = _free(patterns)
     theta, _ = highest(free, np.random.default_rng(0))
@@ -169,12 +171,12 @@ def _free(patterns: Patterns) -> Independent:
     return Independent(patterns, read_prior(None, patterns, ordered=False))
 
 
-def from_posterior(flat: Mapping[str, Floats], n: int, rng: Rng) -> Rates:
+def from_posterior(flat: Mapping[str, Floats], n: int, rng: Rng) -> LatentRates:
     """Choose n draws of the posterior, to draw tables from."""
     at = rng.integers(len(flat["sensitivity"]), size=n)
     names = ("prevalence", "sensitivity", "specificity")
     phi, alpha, spec = (flat[name][at] for name in names)
-    return Rates(phi, alpha, 1 - spec)
+    return LatentRates(phi, alpha, 1 - spec)
 
 
 def _beyond(seen: Floats, drawn: Floats) -> Floats:
@@ -194,11 +196,11 @@ def strengths(patterns: Patterns) -> Floats:
     return np.asarray(residuals(fit, table)[0])
 
 
-def _inside(rates: Rates) -> Rates:
-    return Rates(*(np.clip(r, EDGE, 1 - EDGE) for r in rates))
+def _inside(rates: LatentRates) -> LatentRates:
+    return LatentRates(*(np.clip(r, EDGE, 1 - EDGE) for r in rates))
 
 
-def residuals(rates: Rates, table: Patterns) -> Floats:
+def residuals(rates: LatentRates, table: Patterns) -> Floats:
     """Give the correlation of the votes of each pair, less the one expected."""
     expected = _sizes(table) * _probabilities(rates, table.rows)[1]
     return correlations(table.total, table.rows) - correlations(expected, table.rows)
@@ -226,7 +228,7 @@ def _sizes(table: Patterns) -> Floats:
     return size
 
 
-def _probabilities(rates: Rates, rows: Floats) -> tuple[Floats, Floats]:
+def _probabilities(rates: LatentRates, rows: Floats) -> tuple[Floats, Floats]:
     """Give P(positive | pattern) and P(pattern), (tables, S, m)."""
     ones, zeros = (rows == 1).astype(float).T, (rows == 0).astype(float).T
     in_pos, in_neg = (
@@ -237,7 +239,7 @@ def _probabilities(rates: Rates, rows: Floats) -> tuple[Floats, Floats]:
     return phi * in_pos / np.maximum(p, 1e-300), p
 
 
-def _features(rates: Rates, rows: Floats) -> tuple[Floats, Floats]:
+def _features(rates: LatentRates, rows: Floats) -> tuple[Floats, Floats]:
     """Differentiate the log probability of (pattern, label), positive and negative.
 
     By logit prevalences, logits of all rates, and the correlations of all pairs in
@@ -258,7 +260,7 @@ def _features(rates: Rates, rows: Floats) -> tuple[Floats, Floats]:
     return out[0], out[1]
 
 
-def statistic(rates: Rates, table: Patterns) -> tuple[Floats, Array]:
+def statistic(rates: LatentRates, table: Patterns) -> tuple[Floats, Array]:
     """Give the score statistic of each pair, and whether it has any information."""
     share, p = _probabilities(rates, table.rows)
     f_pos, f_neg = _features(rates, table.rows)
@@ -314,7 +316,7 @@ def _cleared(slope: Floats, information: Floats, k: int) -> tuple[Floats, Array]
     return out, informed
 
 
-def replicate(rates: Rates, table: Patterns, rng: Rng) -> Patterns:
+def replicate(rates: LatentRates, table: Patterns, rng: Rng) -> Patterns:
     """Draw a table from each row of rates, verified as often as each pattern was."""
     share, p = _probabilities(rates, table.rows)
     total = table.total[0]
@@ -331,7 +333,7 @@ def replicate(rates: Rates, table: Patterns, rng: Rng) -> Patterns:
     return _with_counts(table, table.rows, *(c.astype(np.float64) for c in counts))
 
 
-def refit(rates: Rates, table: Patterns) -> Rates:
+def refit(rates: LatentRates, table: Patterns) -> LatentRates:
     """Take EM steps on all tables at once."""
     free = _free(table)
     theta = free.coordinates(rates)

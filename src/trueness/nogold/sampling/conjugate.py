@@ -26,7 +26,7 @@ import numpy as np
 from scipy.special import betaln
 
 from trueness._core.arrays import Floats, blocks
-from trueness.nogold.model import Betas, Independent, Rates, draw_rates
+from trueness.nogold.model import Betas, Independent, LatentRates, draw_rates
 from trueness.nogold.sampling.importance import log_sum
 from trueness.nogold.sampling.ordered_betas import order_mass
 from trueness.nogold.sampling.products import product
@@ -98,7 +98,7 @@ def _components(points: Floats, model: Independent) -> Conjugate:
     flat[: len(points)] = np.resize(FLATTEN, (len(points), 1))
     points = np.resize(points, (COMPONENTS, points.shape[1]))
     counts = patterns.completed(patterns.unknown * model.latent_share(points))
-    yes, no = (Rates(*(flat * count for count in each)) for each in counts)
+    yes, no = (LatentRates(*(flat * count for count in each)) for each in counts)
     phi, alpha, beta = prior.updated(yes, no)
     if prior.ordered:  # counts that contradict the order: there the prior is better
         never = order_mass(*alpha, *beta) < LEAST_MASS

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.special import expit, gammaln, logit
 
 from trueness._core.arrays import Floats
-from trueness.nogold.model import Independent, Rates
+from trueness.nogold.model import Independent, LatentRates
 from trueness.nogold.sampling.importance import Weighted
 from trueness.nogold.sampling.tempering import kish
 
@@ -63,7 +63,7 @@ class Surface:
         valid = covariance > 0  # alpha >= beta for both: never a negative one
         c = np.where(valid, covariance, p.min(axis=1) * (1 - p.max(axis=1)) / 2)
         phi, d, volume = _on_the_surface(p, c, rng)
-        theta = target.coordinates(Rates(phi, p + (1 - phi) * d, p - phi * d))
+        theta = target.coordinates(LatentRates(phi, p + (1 - phi) * d, p - phi * d))
         x = target.logs(theta)
         # the density of the prior by the parameters themselves, not by coordinates
         base = target.log_prior(theta) - x.log_slope(ordered=True) + np.log(volume)
