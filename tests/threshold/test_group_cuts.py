@@ -187,3 +187,18 @@ def test_the_common_threshold_is_that_of_all_cases_together():
         found = group_thresholds({"a": a, "b": b}, metric)
         assert found.common_threshold == point.threshold
         assert found.common_value == point.value
+
+
+def test_the_interval_of_a_ratio_holds_groups_that_are_alike():
+    """The smallest of drawn rates is below the largest, also where all are equal."""
+    rng, held, limits = np.random.default_rng(3), 0, ["recall_min >= 0.01"]
+    limits += ["fpr_max <= 0.99", "flagged_rate_ratio >= 0.01"]  # one cut is left
+    for _ in range(40):
+        groups = {}
+        for name, n in (("a", 60), ("b", 80)):
+            tp, fp = rng.binomial(n, 0.7), rng.binomial(2 * n, 0.3)
+            groups[name] = Tally([1, 0], pos=[tp, n - tp], neg=[fp, 2 * n - fp])
+        e = group_thresholds(groups, subject_to=limits).gaps["flagged_rate_ratio"]
+        assert 0 < e.low <= e.value <= e.high <= 1
+        held += e.high == 1
+    assert held > 33

@@ -198,8 +198,9 @@ def group_thresholds(
 
     The interval of a difference is for the difference in the population, at these
     thresholds. It uses that the range (largest minus smallest) of G estimated rates
-    differs from the range of the true rates by no more than the range of their errors.
-    It does not allow for the choice of the thresholds.
+    differs from the range of the true rates by no more than the range of their errors;
+    a ratio is such a difference of logarithms. It does not allow for the choice of the
+    thresholds.
 
     References
     ----------
@@ -478,19 +479,20 @@ def _gap_estimates(
             continue
         values = _values(ask, b, cuts)
         value = float(b.of(values))
-        draws = np.array([np.asarray(b.metric(d)) for d in drawn])
-        if b.kind == "gap":
-            # max(x + e) - min(x + e) differs from max(x) - min(x) by at most this
-            noise = draws - np.array(values)[:, None]
-            reach = float(np.quantile(noise.max(0) - noise.min(0), level))
-            low, high = max(0.0, value - reach), value + reach
-        else:
+        at, draws = np.array(values), np.array([np.asarray(b.metric(d)) for d in drawn])
+        if b.kind == "ratio":  # a difference of logarithms
             with np.errstate(divide="ignore", invalid="ignore"):
-                ratios = draws.min(axis=0) / draws.max(axis=0)
-            low, high = np.nanquantile(ratios, [(1 - level) / 2, (1 + level) / 2])
-        found[b.name] = Estimate(
-            value, min(float(low), value), max(float(high), value), level, "jeffreys"
-        )
+                at, draws = np.log(at), np.log(np.maximum(draws, 0.0))
+        noise = draws - at[:, None]
+        # max(x + e) - min(x + e) differs from max(x) - min(x) by at most this
+        apart = noise.max(axis=0) - noise.min(axis=0)
+        if b.kind == "gap":
+            reach = float(np.quantile(apart, level))
+            low, high = max(0.0, value - reach), value + reach
+        else:  # a ratio of values that are not all above zero has no interval
+            part = float(np.quantile(np.exp(-apart), 1 - level))
+            low, high = value * part, min(value / part, 1.0) if part else 1.0
+        found[b.name] = Estimate(value, low, high, level, "jeffreys")
     return found
 
 
