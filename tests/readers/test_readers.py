@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 import trueness
+from trueness._core import binomial
 from trueness.readers.analysis import (
     ReaderModel,
     _components,
@@ -449,7 +450,8 @@ def test_perfect_readers_on_the_logit_scale():
         columns=["reader", "treatment", "case", "label", "score"],
     )  # fmt: skip
     found = trueness.reader_study(data, scale="logit", margin=0.3)
-    assert found.means[0].low == found.means[0].high == 1
+    one = found.means[0]  # 5 + 5 cases without a fault
+    assert (one.low, one.high) == (trueness.auc([0] * 5 + [1] * 5, range(10)).low, 1)
     plain, logit = (
         trueness.reader_study(data, scale=scale).pairs[0].difference
         for scale in ("plain", "logit")
@@ -475,6 +477,55 @@ def test_readers_that_all_gain_the_same_show_no_spread():
     found = trueness.reader_study(data)
     assert found.statistic == np.inf
     assert "no spread" in found.notes[-1]
+    gap = found.pairs[0].difference
+    assert gap.low < 0 < gap.value < gap.high  # as of one reader, 5 + 5 cases
+    assert 0.05 < found.p_value < 1
+
+
+def test_readers_without_a_fault_leave_a_width(rng):
+    """By hand: the score interval of one AUC, and Zou and Donner's of two."""
+    y = np.repeat([0, 1], [30, 20])
+    data = pd.DataFrame(
+        [(r, t, c, y[c], y[c]) for r in range(4) for t in "ab" for c in range(50)],
+        columns=["reader", "treatment", "case", "label", "score"],
+    )
+    for metric, low in (
+        ({}, trueness.auc(y, y, method="score").low),
+        ({"metric": "recall", "threshold": 0.5}, binomial.wilson(20, 20, 0.95)[0]),
+        (
+            {"metric": "youden", "threshold": 0.5},
+            2 * binomial.wilson(50, 50, 0.95)[0] - 1,
+        ),
+    ):
+        found = trueness.reader_study(data, margin=0.05, **metric)
+        assert found.means[0].low == pytest.approx(low)
+        assert found.means[0].high == 1
+        gap = found.pairs[0].difference
+        assert (gap.low, gap.high) == pytest.approx((low - 1, 1 - low))
+        assert found.p_value == 1
+        assert 0.025 < found.pairs[0].p_noninferior < 0.5
+    fixed = trueness.reader_study(data, cases="fixed", metric="recall", threshold=0.5)
+    assert fixed.means[0].low == pytest.approx(binomial.wilson(4, 4, 0.95)[0])
+
+
+def test_readings_that_cannot_be_used(vandyke):
+    study = trueness.reader_study
+    some = vandyke.assign(rating=vandyke.rating.where(vandyke.index != 7))
+    found = study(some, **KEYS)
+    assert "1 reading without a score" in found.notes[0]
+    assert found.p_value == study(vandyke.drop(index=7), **KEYS).p_value
+    with pytest.raises(trueness.InputError, match="must be finite"):
+        study(some.fillna(np.inf), **KEYS)
+    with pytest.raises(trueness.InputError, match="must be numbers"):
+        study(vandyke.assign(rating="x"), **KEYS)
+    with pytest.raises(trueness.NotEnoughCases, match="have none"):
+        study(vandyke[:0], **KEYS)
+    with pytest.raises(trueness.InputError, match="needs a reader; missing at"):
+        study(vandyke.assign(reader=vandyke.reader.where(vandyke.index != 7)), **KEYS)
+    with pytest.raises(trueness.InputError, match="threshold must be"):
+        study(vandyke, metric="recall", threshold=np.nan, **KEYS)
+    with pytest.raises(trueness.NotEnoughCases, match="must have a value"):
+        study(vandyke, metric="lr_positive", threshold=5, **KEYS)
 
 
 @pytest.mark.parametrize("metric", [("auc", None), ("specificity", 0.7)])
@@ -726,7 +777,7 @@ def test_five_treatments_as_the_program_of_iowa_prints_them():
     assert parts.reader == pytest.approx(0.00128372, abs=1e-8)
     assert parts.interaction == 0  # printed as -0.00001093
     model = ReaderModel(table, False, parts, tuple(own), np.full(5, 4))
-    asked = _StudyQuestion("random", "random", 0.95, np.nan, False)
+    asked = _StudyQuestion("random", "random", 0.95, np.nan, False, False, (9, 9))
     total, df = denominator(model, asked, 4.0)
     assert (total, df) == pytest.approx((0.00054695, 16.80), abs=0.005)
     assert total == pytest.approx(0.00054695, abs=5e-8)

@@ -13,25 +13,27 @@ freedom are those of Hillis (2007).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import NormalDist
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
+from trueness._core.binomial import wilson
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.doors import door
-from trueness._core.numbers import p_is
+from trueness._core.numbers import counted, p_is
 from trueness._core.records import Estimate, Record, brief
 from trueness.comparison.aucs import asked_margin
 from trueness.comparison.contrasts import Test, reach_test, student_test
 from trueness.comparison.results import Pair, adjusted, judged
 from trueness.metrics.algebra import Metric
 from trueness.metrics.intervals import on_scale
-from trueness.ranking.auc_intervals import student_quantile
+from trueness.ranking.auc_intervals import AucSample, score_ends, student_quantile
 from trueness.readers.covariances import COVARIANCES, one_shot, results
 from trueness.readers.design import (
     Endpoint,
@@ -134,7 +136,7 @@ class ReaderStudy(Record):
     def __repr__(self) -> str:
         """Write the means, the differences and the test in lines."""
         lines = [
-            f"ReaderStudy: {self.metric}, {len(self.readers)} readers, "
+            f"ReaderStudy: {self.metric}, {counted(len(self.readers), 'reader')}, "
             f"{self.n_pos} + {self.n_neg} cases, {self.design}; {self.assumed}; "
             f"{self.method}"
         ]
@@ -274,7 +276,9 @@ def reader_study(
     chosen = COVARIANCES["unbiased" if method == "gallas" else covariance]
     model = _model(x, end, chosen)
     alone = pairs == "own" and not x.shares_evenly
-    asked = _StudyQuestion(readers, cases, level, wanted, alone, scale == "logit")
+    number = (len(x.readers),) * 2 if cases == "fixed" else x.number
+    logit = scale == "logit"
+    asked = _StudyQuestion(readers, cases, level, wanted, alone, logit, number)
     _possible(model, asked, method)
     found = {}
     for at in combinations(range(len(x.treatments)), 2):
@@ -297,7 +301,8 @@ class _StudyQuestion(NamedTuple):
     level: float
     margin: float
     alone: bool  # is each pair of treatments analysed by itself?
-    logit: bool = False  # are limits of means symmetric on the logit scale?
+    logit: bool  # are limits of means symmetric on the logit scale?
+    number: tuple[int, int]  # positives and negatives; of fixed cases, readers
 
 
 class ReaderModel(NamedTuple):
@@ -477,9 +482,30 @@ def _mean(
     sd = math.sqrt(max(square, 0.0))
     half = float(student_quantile(df, asked.level)) * sd
     ends = max(end.range[0], value - half), min(value + half, end.range[1])
-    if asked.logit:
+    if sd == 0:
+        ends = unseen_spread(value, asked.number, end, asked.level)
+    elif asked.logit:
         ends = on_scale(value, half, end.range)
     return Estimate(value, *ends, asked.level, method, sd)
+
+
+def unseen_spread(
+    value: float, number: tuple[int, int], end: Endpoint, level: float
+) -> tuple[float, float]:
+    """Between which values could a mean lie that shows no spread at all?
+
+    All readers agree, so they count as one, with ``number`` positive and negative
+    cases: the score interval of its AUC, or Wilson's of a metric that has two ends.
+    """
+    if end.name == "auc":
+        low, high = score_ends(AucSample(value, 0.0, 0.0, *number, None), level)
+        return float(low), float(high)
+    least, wide = end.range[0], end.range[1] - end.range[0]
+    if not math.isfinite(wide):
+        return math.nan, math.nan
+    n = float(np.dot(number, end.depends))
+    ends = wilson((value - least) / wide * n, n, level)
+    return least + wide * float(ends[0]), least + wide * float(ends[1])
 
 
 def _tested(
@@ -493,9 +519,19 @@ def _tested(
     errors and that of the difference imply. An AUC that is high by chance has a small
     standard error, so symmetric limits of a difference exclude a margin too often. Near
     an AUC of 1 these limits exclude 0 too often when treatments are equal, which
-    symmetric ones do not: the farther of both is taken.
+    symmetric ones do not: the farther of both is taken. Where nothing varies, the
+    limits are those of independent cases (r = 0).
     """
-    if not asked.logit or d.sd == 0:
+    if d.sd == 0:
+
+        def apart(z: float, up: bool) -> float:
+            level = 2 * NormalDist().cdf(z) - 1
+            one, two = (unseen_spread(e.value, asked.number, end, level)
+                        for e in (a, b))  # fmt: skip
+            return math.hypot(one[up] - a.value, two[not up] - b.value)
+
+        return reach_test(d.value, apart, math.inf, asked.level)
+    if not asked.logit:
         return student_test(d.value, d.sd, d.df, asked.level)
     both = 2 * a.sd * b.sd
     r = (a.sd**2 + b.sd**2 - d.sd**2) / both if both > 0 else 0.0
@@ -539,22 +575,29 @@ def _answer(
         top = m.components.ms_treatment
         statistic = top / total if total > 0 else math.inf if top > 0 else 0.0
         fixed = math.isinf(df2)
-        p = float(chdtrc(df1, df1 * statistic) if fixed
-                  else fdtrc(df1, df2, statistic))  # fmt: skip
+        if total > 0:
+            p = float(chdtrc(df1, df1 * statistic) if fixed
+                      else fdtrc(df1, df2, statistic))  # fmt: skip
     if len(pairs) == 1:
         p = pairs[0].p_value
     words = f"{asked.readers} readers, {asked.cases} cases"
     return ReaderStudy(
         x.treatments, x.readers, m.table, means, adjusted(pairs), statistic, df1, df2,
-        p, m.components, int(x.positive.sum()), int((~x.positive).sum()), x.design,
-        words, end.name, method, asked.level, _notes(x, m, asked, end), x.groups,
+        p, m.components, *x.number, x.design, words, end.name, method, asked.level,
+        _notes(x, m, asked, end, found.values()), x.groups,
     )  # fmt: skip
 
 
 def _notes(
-    x: Readings, m: ReaderModel, asked: _StudyQuestion, end: Endpoint
+    x: Readings,
+    m: ReaderModel,
+    asked: _StudyQuestion,
+    end: Endpoint,
+    found: Iterable[_Difference],
 ) -> tuple[str, ...]:
     notes = []
+    if x.lost:
+        notes.append(f"Left out: {counted(x.lost, 'reading')} without a score.")
     if asked.readers == "random" and min(m.per_treatment) < 4:
         notes.append(
             f"With {min(m.per_treatment)} readers hardly any difference can be shown "
@@ -577,10 +620,11 @@ def _notes(
             "Some treatments share more cases than others, but all differences have "
             "one standard error: too small for those that share few cases."
         )
-    if len(x.treatments) > 1 and not denominator(m, asked, 1.0).value > 0:
+    if any(d.sd == 0 for d in found):
         notes.append(
             "All readers show the same difference, so there is no spread by which it "
-            "could be judged: limits and p-values mean nothing."
+            "could be judged: its limits and p-values are those of one reader with as "
+            "many independent cases for each treatment."
         )
     few = min(m.per_treatment) < 4 or m.means.max() > 0.9
     if not (asked.logit or math.isnan(asked.margin)) and end.range == (0, 1) and few:

@@ -53,8 +53,9 @@ def jackknife(x: Readings, end: Endpoint) -> Floats:
     # (N - 1) n_pos / (N (n_pos - 1)), which is too large.
     less = less[:, np.where(x.positive, *end.depends)]
     n = less.shape[1]
-    centred = less - less.mean(axis=1, keepdims=True)
-    return np.asarray((n - 1) / n * centred @ centred.T * _shares_cases(x))
+    with np.errstate(invalid="ignore"):  # an infinite ratio: `defined` says so
+        centred = less - less.mean(axis=1, keepdims=True)
+        return np.asarray((n - 1) / n * centred @ centred.T * _shares_cases(x))
 
 
 def _shares_cases(x: Readings) -> Array:

@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
+from trueness._core.checks import columns as _column_checks
+from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.checks.words import listing
+from trueness._core.checks.words import listing, places
 from trueness._core.doors import door
 from trueness.metrics.algebra import Metric, classes_of
 from trueness.metrics.confusion import Confusion
@@ -31,6 +33,13 @@ class Readings(NamedTuple):
     reader: Array  # of each row
     positive: Array  # of each case
     score: Floats  # (rows, cases), NaN where not read
+    lost: int = 0  # readings without a score
+
+    @property
+    def number(self) -> tuple[int, int]:
+        """Count the positive and the negative cases."""
+        n_pos = int(self.positive.sum())
+        return n_pos, self.positive.size - n_pos
 
     @property
     def nested_readers(self) -> bool:
@@ -100,7 +109,19 @@ class Readings(NamedTuple):
 def readings(data: Any, names: Mapping[str, Any], positive: Any) -> Readings:
     """Read the five columns of a study; ``names`` maps roles to columns."""
     columns = _columns(data, names)
-    score = np.asarray(columns["score"], dtype=np.float64)
+    score = _column_checks.numeric_scores(columns["score"], "score").astype(np.float64)
+    _column_checks.finite_scores(score, "score", allow_nan=True)
+    read = ~np.isnan(score)  # a reading without a score was not made
+    columns = {k: v[read] for k, v in columns.items()}
+    if not read.any():
+        raise NotEnoughCases("reader_study needs readings; these data have none.")
+    for role in ("reader", "treatment", "case", "label"):
+        gone = _column_checks.missing(columns[role])
+        if gone.any():
+            raise InputError(
+                f"Every reading needs a {role}; missing at {places(gone)}. Leave these "
+                f"readings out, or complete them."
+            )
     label = _labels(columns["label"], positive)
     at = {k: np.unique(_text(columns[k]), return_inverse=True)
           for k in ("reader", "treatment", "case")}  # fmt: skip
@@ -119,7 +140,7 @@ def readings(data: Any, names: Mapping[str, Any], positive: Any) -> Readings:
     group, row = np.unique(t * readers.size + r, return_inverse=True)
     _once(row * cases.size + c, cases, c)
     table = np.full((group.size, cases.size), np.nan)
-    table[row, c] = score
+    table[row, c] = score[read]
     return Readings(
         tuple(str(x) for x in treatments),
         tuple(str(x) for x in readers),
@@ -127,6 +148,7 @@ def readings(data: Any, names: Mapping[str, Any], positive: Any) -> Readings:
         group % readers.size,
         truth,
         table,
+        int((~read).sum()),
     )
 
 
@@ -205,7 +227,7 @@ def endpoint(metric: Metric | str, threshold: float | None) -> Endpoint:
             'when the score is at least 3".'
         )
     chosen = read_metric(metric)
-    cut = float(threshold)
+    cut = _options.real_number(threshold, "threshold")
     kernels = {
         "recall": lambda p, q: np.repeat((p >= cut)[:, None] * 1.0, q.size, axis=1),
         "specificity": lambda p, q: np.repeat((q < cut)[None] * 1.0, p.size, axis=0),
