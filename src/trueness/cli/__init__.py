@@ -6,7 +6,8 @@ order: ``_start`` runs first and imports nothing heavy; ``_app`` lists the comma
 ``_command`` makes a command of a function; ``_options`` holds what can be typed;
 ``_source`` opens files and ``_columns`` chooses their columns; ``_shell`` speaks and
 ``_outputs`` writes files; ``_fields`` names what ``--json`` writes, which ``_schema``
-describes.
+describes. Three commands count in ways of their own: ``_verdicts`` (judge),
+``_predictions`` (check) and ``_zones`` (threshold).
 
 A file becomes a ``Source``, with its columns a ``Request``, counted a ``Tally`` or a
 ``Panel``, analysed a record, shown an ``Answer``: as sentences and tables, as JSON, as

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,14 +63,7 @@ def option(text: str, panel: str | None = None) -> Any:
     )
 
 
-def _data(text: str) -> Any:
-    return option(text, "Data")
-
-
-def _out(text: str) -> Any:
-    return option(text, OUTPUT)
-
-
+_data, _out = partial(option, panel="Data"), partial(option, panel=OUTPUT)
 File = Annotated[
     str,
     typer.Argument(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import errno
 import os
-from collections.abc import Callable, Iterable, Mapping
-from glob import glob
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.progress import progress
 from trueness.cli._shell import say
 from trueness.cli._source import Source, is_local
+from trueness.data.files import meant_by
 from trueness.data.storage import is_device, replacing
 
 FIGURES = (".svg", ".png", ".pdf", ".html")
@@ -35,7 +35,8 @@ def check_targets(file: str | None, options: Mapping[str, Any]) -> None:
     targets = {
         f"--{k}": v for k, v in options.items() if isinstance(v, Path) and k != "folder"
     }
-    inputs = {os.path.realpath(p) for p in _inputs(file)}
+    read = meant_by(file) if file is not None and is_local(file) else []
+    inputs = {os.path.realpath(p) for p in read}
     seen: dict[str, str] = {}
     for option, path in targets.items():
         real = os.path.realpath(path)
@@ -73,14 +74,6 @@ def make_folder(folder: Path) -> None:
     except OSError as err:
         words = f"the folder {folder} cannot be made: {err.strerror}"
         raise OSError(err.errno, words) from err
-
-
-def _inputs(file: str | None) -> Iterable[str | Path]:
-    if file is None or not is_local(file):
-        return []
-    if os.path.isdir(file):
-        return [p for p in Path(file).rglob("*") if p.is_file()]
-    return [file] if os.path.exists(file) else glob(file, recursive=True)
 
 
 def check_rows(output: Path | None, source: Source, column: str) -> None:

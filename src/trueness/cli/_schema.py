@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import fields, is_dataclass
-from functools import cache
+from functools import cache, partial
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -59,19 +59,7 @@ def value(kind: str, meaning: str) -> Schema:
     return {**KINDS[kind], "title": kind, "description": meaning}
 
 
-def number(meaning: str) -> Schema:
-    """Describe a number."""
-    return value("number", meaning)
-
-
-def whole(meaning: str) -> Schema:
-    """Describe a count."""
-    return value("whole", meaning)
-
-
-def text(meaning: str) -> Schema:
-    """Describe a text."""
-    return value("text", meaning)
+number, whole, text = (partial(value, kind) for kind in ("number", "whole", "text"))
 
 
 def keys(**known: Schema) -> Schema:

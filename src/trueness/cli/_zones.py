@@ -1,4 +1,7 @@
-"""Two cuts, a cut for each group, several classifiers: on the command line."""
+"""What is asked of a threshold, and what of two, of groups, of several classifiers?
+
+One cut is found by the command itself (``threshold``), the others here.
+"""
 
 from __future__ import annotations
 

@@ -282,28 +282,32 @@ def _literal(file: str) -> str:
     return re.sub(r"[*?\[]", r"[\g<0>]", here)
 
 
+def meant_by(place: str) -> list[str]:
+    """Which files does a name stand for: itself, a pattern, or all of a folder?"""
+    if os.path.isdir(place):
+        return sorted(str(p) for p in Path(place).rglob("*") if p.is_file())
+    return [place] if os.path.exists(place) else sorted(glob(place, recursive=True))
+
+
 def _files(place: str) -> list[str]:
-    """Which files does this name stand for?"""
+    """Which files of data does this name stand for?"""
     if "://" in place:
         return [place]
-    if os.path.isdir(place):
-        found = [str(p) for p in Path(place).rglob("*") if _is_data(p)]
-        if not found:
-            raise InputError(
-                f"There are no files with {listing(_FORMATS, 9)} in {place}."
-            )
-        return sorted(found)
-    found = [place] if os.path.exists(place) else glob(place, recursive=True)
-    if not found:
-        raise InputError(f"There is no file {place}. Is the folder right?")
-    return sorted(found)
+    found, folder = meant_by(place), os.path.isdir(place)
+    if folder:
+        found = [file for file in found if _is_data(Path(file))]
+    if found:
+        return found
+    raise InputError(
+        f"There are no files with {listing(_FORMATS, 9)} in {place}."
+        if folder
+        else f"There is no file {place}. Is the folder right?"
+    )
 
 
 def _is_data(path: Path) -> bool:
     # Spark and others leave _SUCCESS, .crc and the like beside the data
-    return (
-        path.is_file() and path.name[0] not in "._" and _format(path.name) is not None
-    )
+    return path.name[0] not in "._" and _format(path.name) is not None
 
 
 def _format(name: str) -> str | None:

@@ -21,7 +21,6 @@ import struct
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from glob import glob
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
@@ -32,6 +31,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.doors import installed
 from trueness._core.numbers import counted
+from trueness.data.files import meant_by
 from trueness.data.frames import native_frame
 
 ITEM, SYSTEM, TASK = "item", "system", "task"
@@ -125,10 +125,7 @@ def read_verdicts(source: str | os.PathLike[str]) -> VerdictLog:
 
 def is_log(place: str) -> bool:
     """Is this a log that is known here, or a folder or a pattern with one in it?"""
-    found = Path(place).rglob("*") if os.path.isdir(place) else [place]
-    if not os.path.exists(place):
-        found = glob(place, recursive=True)
-    return any(log_format(str(f)) is not None for f in found)
+    return any(log_format(file) is not None for file in meant_by(place))
 
 
 def log_format(file: str) -> str | None:
@@ -146,13 +143,12 @@ def log_format(file: str) -> str | None:
 
 
 def _files(place: str) -> list[str]:
+    found = meant_by(place)
     if os.path.isdir(place):
-        found = [str(p) for p in Path(place).rglob("*") if p.suffix in _ENDINGS]
-    else:
-        found = [place] if os.path.exists(place) else glob(place, recursive=True)
+        found = [file for file in found if Path(file).suffix in _ENDINGS]
     if not found:
         raise InputError(f"There is no log {place}. Is the folder right?")
-    return sorted(found)
+    return found
 
 
 def _first_object(path: Path) -> dict[str, Any]:

@@ -44,14 +44,7 @@ def judged(
 ) -> Page:
     """Report on judged answers of one system or several.
 
-    Parameters
-    ----------
-    rates, panels
-        From system to what :func:`trueness.prevalence` said, and of what.
-    compared
-        From :func:`trueness.compare_prevalence`.
-    title, source, command
-        Words for the head and the foot of the page.
+    Parameters as in :func:`write_judges`; ``command`` is what was typed.
     """
     texts = dict(zip(rates, told_apart(list(rates), NAME), strict=True))
     several = len(rates) > 1
