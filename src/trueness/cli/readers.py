@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from trueness._core.checks.options import choice
 from trueness._core.doors import door
 from trueness._core.numbers import p_is
 from trueness._core.progress import progress
@@ -57,8 +58,6 @@ def readers(
 
     Example: trueness readers sample:readers --label truth --score rating
     """
-    from trueness._core.checks.options import choice
-
     if fixed is not None:
         choice(fixed, ("readers", "cases"), "--fixed")
     label, score = str(request.chosen.label), request.chosen.scores[0]

@@ -11,13 +11,14 @@ import json
 import math
 import re
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, final
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, nearest
 from trueness.counts.values import Tally
+from trueness.gates.limits import limits_of
 from trueness.gates.measures import FACTS, MEASURES
 from trueness.gates.requirements import (
     KINDS,
@@ -28,6 +29,7 @@ from trueness.gates.requirements import (
 )
 from trueness.metrics.definitions import METRICS
 from trueness.ranking.auc_intervals import auc
+from trueness.threshold.operating_point import best_threshold
 
 _COLUMNS = {
     "label": "Column with the labels.",
@@ -38,10 +40,6 @@ _COLUMNS = {
     "cluster": "Column that says which cases belong together: patients.",
 }
 _CHOICES = {"adjust": ("holm", "none"), "undecided": ("report", "pass", "fail")}
-_KEYS = (
-    *("label", "score", "positive", "key", "count", "weight", "cluster"),
-    *("level", *_CHOICES, "require", "$schema"),
-)
 
 
 @final
@@ -61,6 +59,10 @@ class Contract:
     adjust: str = "holm"
     undecided: str = "report"
     path: str = field(default="", compare=False)
+
+
+_NAMED = (f.name for f in fields(Contract) if f.name not in ("requirements", "path"))
+_KEYS = (*_NAMED, "require", "$schema")
 
 
 def read_contract(path: str | Path) -> Contract:
@@ -190,7 +192,7 @@ def first_contract(
     its own contract; raise them to what you need. ``missing`` is the share of cases
     that have no score. Where no threshold is better than none, none is required.
     """
-    cut = _best_cut(t)
+    cut = float(f"{best_threshold(t, maximize='youden').threshold:.6g}")
     lines = [
         "# What these predictions must keep. Written from the data: each bound is what",
         "# these cases can prove at 95 % confidence. Change them to what you need.",
@@ -218,19 +220,11 @@ def _table(metric: str, **bounds: Any) -> list[str]:
 
 def _proved(t: Tally, metric: str, *, otherwise: float = 0.0, **at: float) -> float:
     """Which bound can these cases prove, rounded down?"""
-    from trueness.gates.limits import limits_of
-
     # three requirements share the 5 %, as Holm's first step would have it
     asked = requirement({"metric": metric, "at_least": 0.0, **at})
     low = limits_of(asked, t)(0.05 / 3).low
     proved = low if math.isfinite(low) else otherwise
     return math.floor(max(proved - 1e-9, 0.0) * 1000) / 1000
-
-
-def _best_cut(t: Tally) -> float:
-    from trueness.threshold.operating_point import best_threshold
-
-    return float(f"{best_threshold(t, maximize='youden').threshold:.6g}")
 
 
 def _toml(text: str) -> str:

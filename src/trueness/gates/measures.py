@@ -16,6 +16,7 @@ from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
 from trueness._core.arrays import Floats
 from trueness._core.binomial import exact_end
@@ -219,8 +220,6 @@ def _tilted(
 
 
 def _student(level: float, df: int) -> float:
-    from scipy.special import stdtrit
-
     return float(stdtrit(df, level)) if df < 1000 else NormalDist().inv_cdf(level)
 
 

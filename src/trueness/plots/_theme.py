@@ -14,6 +14,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
 from trueness._core.doors import Later
 from trueness._core.html import image
+from trueness._core.records import json_value
 from trueness.data.storage import replacing
 
 # imported at the first chart: figures on axes of matplotlib do not need it
@@ -81,7 +82,7 @@ def on_cell(name: str, dark: float) -> Any:
 def frame(columns: dict[str, Any]) -> Any:
     """Turn columns into what Altair takes, without a frame library."""
     names = list(columns)
-    rows = zip(*(_plain(columns[n]) for n in names), strict=True)
+    rows = zip(*(map(json_value, columns[n]) for n in names), strict=True)
     return alt.InlineData(values=[dict(zip(names, row, strict=True)) for row in rows])
 
 
@@ -94,12 +95,6 @@ def stacked(parts: Iterable[Mapping[str, Any]]) -> Any:
             rows = [values] * size if isinstance(values, str) else values
             columns.setdefault(name, []).extend(rows)
     return frame(columns)
-
-
-def _plain(column: Any) -> list[Any]:
-    from trueness._core.records import json_value
-
-    return [json_value(v) for v in column]
 
 
 def save(chart: Any, path: str | os.PathLike[str]) -> None:
