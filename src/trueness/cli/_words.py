@@ -101,7 +101,8 @@ def for_the_shell(sentence: str, label: str | None = None) -> str:
     for pattern, instead in SENTENCES:
         text = re.sub(pattern, instead, text)
     text = re.sub(r"\bscores\[\d+\]=", "score=", text)
-    text = re.sub(r"\b([Pp])ass (?=[a-z_]+=)", _typed, text)
+    text = re.sub(r"\bPass (?=[a-z_]+=)", "Type ", text)
+    text = re.sub(r"\bpass (?=[a-z_]+=)", "type ", text)
     text = _GIVEN.sub(_option, text)
     text = re.sub(
         rf"^({'|'.join(sorted(KNOWN))})(?= must\b)",
@@ -121,10 +122,6 @@ def for_the_shell(sentence: str, label: str | None = None) -> str:
 def noted(notes: Iterable[str]) -> list[str]:
     """Say the notes of an answer with the words of the command line."""
     return [for_the_shell(note) for note in notes]
-
-
-def _typed(match: re.Match[str]) -> str:
-    return "Type " if match[1].isupper() else "type "
 
 
 def _option(match: re.Match[str]) -> str:

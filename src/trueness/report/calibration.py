@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -53,21 +53,17 @@ def meaning(m: Model, options: ReportOptions) -> Meaning | None:
     if not m.is_probability:
         return None
     t, level, rng = m.tally, options.level, options.rng
+    few = options.replicates or FEW  # of a first look
     count = t.neg + t.pos
     return Meaning(
         m.name,
-        reliability(t, level=level, rng=rng, **_replicates(options)),
+        reliability(t, level=level, rng=rng, replicates=few),
         brier(t, level=level, replicates=FEW, rng=rng),
         log_loss(t, level=level, replicates=FEW, rng=rng),
         calibration_test(t).p_value,
         float(t.score @ count / count.sum()),
         t.prevalence,
     )
-
-
-def _replicates(options: ReportOptions) -> dict[str, Any]:
-    """Draw few samples for a first look."""
-    return {} if options.replicates else {"replicates": FEW}
 
 
 def figure(models: Sequence[Model], found: Sequence[Meaning | None]) -> Figure | None:

@@ -184,7 +184,10 @@ def slider(
                 "name": s.name,
                 "start": s.start,
                 "size": len(s.threshold),
-                "meets": [_flags(met(c, s.confusion)) for c in constraints],
+                "meets": [
+                    "".join("01"[v] for v in met(c, s.confusion).astype(int))
+                    for c in constraints
+                ],
                 "columns": {k: short(k, v) for k, v in found.items()},
             }
         )
@@ -206,10 +209,6 @@ def short(name: str, values: Any) -> list[Any]:
 def met(constraint: Constraint, c: Confusion) -> Array:
     """At which thresholds does a constraint hold? Not where it is undefined."""
     return np.asarray(constraint(c), dtype=bool)
-
-
-def _flags(values: Array) -> str:
-    return "".join("1" if v else "0" for v in values)
 
 
 def readout(data: dict[str, Any]) -> dict[str, str]:
