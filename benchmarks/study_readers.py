@@ -131,7 +131,7 @@ def split(rng: np.random.Generator, number: int, d: Design, missing: float) -> A
 
 def groups(rng: np.random.Generator, studies: int) -> None:
     head("groups", "readers", "cases", "AUC", "interplay", "missing", "jackknife",
-         "delong", "unbiased")  # fmt: skip
+         "delong", "unbiased", "gallas")  # fmt: skip
     for number, d, missing in (
         (2, Design(3, (30, 30), 0.8, 0.05), 0.0),
         (3, Design(2, (20, 20), 0.86), 0.0),
@@ -144,6 +144,7 @@ def groups(rng: np.random.Generator, studies: int) -> None:
             data = split(rng, number, d, missing)
             ways = ("jackknife", "delong", "unbiased")
             found = [trueness.reader_study(data, covariance=way) for way in ways]
+            found.append(trueness.reader_study(data, method="gallas"))
             p.append([f.p_value for f in found])
         shares = [share(list(one), 0.05) for one in np.transpose(p)]
         shown = (f"{x:g}" for x in (d.area, d.interplay, missing))

@@ -508,6 +508,19 @@ def test_readers_without_a_fault_leave_a_width(rng):
     assert fixed.means[0].low == pytest.approx(binomial.wilson(4, 4, 0.95)[0])
 
 
+def test_one_shot_variance_with_readings_missing(rng):
+    """Where every case is there, and where a fifth is not, the errors are alike."""
+    ratio = []
+    for _ in range(25):
+        data = pd.DataFrame(simulated(rng, 4, (25, 30), tr=0.02))
+        some = data[rng.random(len(data)) > 0.2]
+        sds = [trueness.reader_study(d, method="gallas").pairs[0].difference.sd
+               for d in (data, some)]  # fmt: skip
+        ratio.append(sds[1] / sds[0])
+    assert min(ratio) > 0.5
+    assert 0.9 < np.mean(ratio) < 1.5
+
+
 def test_readings_that_cannot_be_used(vandyke):
     study = trueness.reader_study
     some = vandyke.assign(rating=vandyke.rating.where(vandyke.index != 7))

@@ -119,11 +119,15 @@ def _without_bias(value: Floats, read: Floats) -> Floats:
 
     The mean of products of entries that share nothing (no reader, no positive, no
     negative) is the product of the expectations; what the product of the means has
-    beyond that is their covariance.
+    beyond that is their covariance. The means are taken off before, which changes
+    nothing where everything was read. Where readings are missing, the products of two
+    treatments are means over other entries than those of one, and what the size of the
+    means adds to each would not cancel: a difference came out without a variance in up
+    to 23 % of studies.
     """
     axes = tuple(range(1, value.ndim))
-    mean = value.sum(axis=axes) / read.sum(axis=axes)
-    return np.asarray(np.outer(mean, mean) - _apart(value) / _apart(read))
+    mean = value.sum(axis=axes, keepdims=True) / read.sum(axis=axes, keepdims=True)
+    return np.asarray(-_apart(value - mean * read) / _apart(read))
 
 
 def _apart(a: Floats) -> Floats:
