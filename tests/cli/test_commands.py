@@ -178,6 +178,23 @@ def test_unusable_files(tmp_path, content, sentence):
     assert sentence in " ".join(result.stderr.split())
 
 
+def test_labels_that_are_dates_are_typed_as_they_are_written(tmp_path):
+    path = tmp_path / "dates.csv"
+    path.write_text("y,p\n2020-01-01,0.5\n2020-01-02,0.2\n2020-01-02,0.7\n")
+    words = ("-l", "y", "-s", "p", "--positive", "2020-01-02")
+    result = run("evaluate", path, *words)
+    assert result.exit_code == 0
+    assert "2 positive" in result.stdout
+
+
+def test_a_case_control_sample_has_no_prevalence(tmp_path):
+    path = tmp_path / "few.csv"
+    path.write_text("y,p\n1,0.9\n0,0.5\n1,0.6\n0,0.1\n")
+    words = ("-l", "y", "-s", "p", "--maximize", "youden", "--sampling", "case-control")
+    said = run("threshold", path, *words).stdout
+    assert "prevalence" not in said
+
+
 def test_file_types_folders_and_broken_files(tmp_path):
     assert "There are no files with '.parquet'" in run("evaluate", tmp_path).stderr
     odd = tmp_path / "model.pkl"

@@ -48,7 +48,12 @@ UNUSABLE = {
     ),
     "scores in words": ("y,p\n1,high\n0,low\n", 2, "--score p must be numbers"),
     "thousands": ('y;p\n1;1,500\n0;2,200\n', 2, "--score p has numbers such as 1,234"),
-    "a missing score": ("y,p\n1,0.5\n0,\n", 2, "p must be finite; found NaN, missing"),
+    "a missing score": ("y,p\n1,0.5\n0,\n", 2, "--score p must be finite; found NaN"),
+    "labels that are dates": (
+        "y,p\n2020-01-01,0.5\n2020-01-02,0.2\n", 2,
+        "holds '2020-01-01', '2020-01-02': choose which one counts as positive, for "
+        "example --positive 2020-01-02.",
+    ),
     "one class": ("y,p\n1,0.5\n1,0.6\n", 3, "needs at least one positive and one neg"),
     "no label at all": ("y,p\n,0.5\n,0.6\n", 3, "needs at least one positive"),
 }  # fmt: skip

@@ -175,7 +175,7 @@ SLIPS = {
     "score='P' must name a column": {"label": "y", "score": "P"},
     "label='z' must name a column": {"label": "z", "score": "p"},
     "by='z' must name": {"label": "y", "score": "p", "by": "z"},
-    "p must be finite; found NaN, missing or infinite in 2 of 5 cases": {
+    "score='p' must be finite; found NaN, missing or infinite in 2 of 5 cases": {
         "label": "y",
         "score": "p",
     },

@@ -157,3 +157,59 @@ def test_ends_of_the_scale():
     all_, none = trueness.confusion(Y, S, -np.inf), trueness.confusion(Y, S, np.inf)
     assert (all_.tp, all_.fp) == (Y.sum(), 200 - Y.sum())
     assert (none.tp, none.fp) == (0, 0)
+
+
+def _partly_labelled(n=900):
+    rng = np.random.default_rng(11)
+    y = (rng.random(n) < 0.4).astype(float)
+    s = np.minimum(np.floor(4 * (rng.random(n) + 0.4 * y)) / 4, 1.0)
+    seen = rng.random(n) < np.where(s > 0.6, 0.9, 0.3)
+    return np.where(seen, y, np.nan), s
+
+
+def test_labels_missing_at_random_are_begg_and_greenes_on_counts():
+    y, s = _partly_labelled()
+    cells = np.zeros(4)  # tp, fp, fn, tn: each score shares its labels out
+    for v in np.unique(s):
+        at = s == v
+        share = np.nanmean(y[at])
+        first = 0 if v >= 0.7 else 2
+        cells[first : first + 2] += at.sum() * np.array([share, 1 - share])
+    words = {"threshold": 0.7, "unlabelled": "missing at random"}
+    found = trueness.at_threshold(y, s, **words)
+    for name, e in found.metrics.items():
+        assert e.value == pytest.approx(float(METRICS[name](Confusion(*cells))))
+        assert e.low < e.value < e.high
+    assert trueness.recall(y, s, **words).value == found["recall"].value
+    assert "missing at random" in trueness.specificity(y, s, **words).notes[0]
+    rates = trueness.rates(y, s, **words)
+    for name in ("recall", "specificity", "precision", "npv"):
+        same, e = getattr(rates, name), found[name]
+        assert (same.low, same.high) == pytest.approx((e.low, e.high))
+
+
+def test_labels_missing_at_random_at_the_ends_and_refused():
+    y, s = _partly_labelled()
+    words = {"unlabelled": "missing at random"}
+    nothing = trueness.at_threshold(y, s, 9, **words)
+    assert nothing["recall"].value == 0 < nothing["recall"].high < 0.2
+    assert np.isnan(nothing["precision"].value)
+    several = trueness.recall(y, s, threshold=[0.5, 0.7], **words)
+    assert several[0.5] >= several[0.7]
+    with pytest.raises(InputError, match="unlabelled must be one of"):
+        trueness.recall(y, s, threshold=0.5, unlabelled="random")
+    for ask in (trueness.auc, lambda *a, **k: trueness.recall(*a, threshold=0.5, **k)):
+        with pytest.raises(InputError, match=r"cluster= or unlabelled=.* not both"):
+            ask(y, s, cluster=np.arange(900) // 3, **words)
+
+
+def test_clusters_of_one_metric():
+    rng = np.random.default_rng(2)
+    y, s, c = rng.integers(0, 2, 90), rng.random(90), np.arange(90) // 3
+    whole = trueness.at_threshold(y, s, 0.5, cluster=c)
+    assert trueness.f1(y, s, threshold=0.5, cluster=c) == whole["f1"]
+    assert trueness.f1(y, s, threshold=[0.4, 0.5], cluster=c)[0.5] == whole["f1"]
+    verdicts = trueness.precision(y, (s >= 0.5) * 1, cluster=c)
+    assert verdicts.low == whole["precision"].low
+    assert repr(trueness.auc(y, s, cluster=c)).startswith("AUC 0.")
+    assert "wrong way round" in trueness.auc(y, -s - 9 * y, cluster=c).notes[0]

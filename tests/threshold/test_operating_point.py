@@ -390,3 +390,15 @@ def test_of_equal_recalls_the_one_with_fewer_false_positives_is_taken():
     t = Tally([4, 3, 2, 1], pos=[1, 1, 0, 2], neg=[0, 0, 2, 9])
     point = trueness.best_threshold(t, "recall", "flagged <= 5")
     assert (point.confusion.tp, point.confusion.fp) == (2, 0)
+
+
+def test_a_case_control_sample_says_nothing_about_precision():
+    t = Tally([0.9, 0.7, 0.5, 0.2], pos=[20, 10, 10, 2], neg=[1, 10, 20, 30])
+    words = {"maximize": "youden", "sampling": "case-control"}
+    point = trueness.best_threshold(t, **words)
+    assert "precision" not in point.metrics
+    assert "recall" in point.metrics
+    assert "precision" not in repr(point)
+    assert "prevalence unknown" in repr(point)
+    known = trueness.best_threshold(t, prevalence=t.prevalence, **words)
+    assert "precision" in known.metrics

@@ -190,7 +190,10 @@ def _positive(source: Source, label: str | None, text: str | None) -> Any:
                 f"--positive must be a value of column {label!r}, which holds numbers; "
                 f"found {text!r}."
             ) from None
-    return text
+    if kind == "VARCHAR":
+        return text
+    # a date has a type of its own, and is typed as it is written
+    return next((v for v in source.distinct(label, 3) if str(v) == text), text)
 
 
 def with_verdicts(

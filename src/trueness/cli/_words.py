@@ -7,6 +7,7 @@ line the same is ``--positive yes``. Every sentence that a command shows goes th
 
 from __future__ import annotations
 
+import datetime
 import re
 import shlex
 from collections.abc import Iterable
@@ -100,6 +101,7 @@ def for_the_shell(sentence: str, label: str | None = None) -> str:
     text = sentence
     for pattern, instead in SENTENCES:
         text = re.sub(pattern, instead, text)
+    text = re.sub(r"\bdatetime\.(date|datetime)\(([\d, ]+)\)", _iso, text)
     text = re.sub(r"\bscores\[\d+\]=", "score=", text)
     text = re.sub(r"\bPass (?=[a-z_]+=)", "Type ", text)
     text = re.sub(r"\bpass (?=[a-z_]+=)", "type ", text)
@@ -122,6 +124,12 @@ def for_the_shell(sentence: str, label: str | None = None) -> str:
 def noted(notes: Iterable[str]) -> list[str]:
     """Say the notes of an answer with the words of the command line."""
     return [for_the_shell(note) for note in notes]
+
+
+def _iso(match: re.Match[str]) -> str:
+    """Write a date as files do."""
+    kind = getattr(datetime, match[1])
+    return repr(str(kind(*map(int, match[2].split(",")))))
 
 
 def _option(match: re.Match[str]) -> str:

@@ -323,6 +323,13 @@ def _proof_sentence(p: Proof) -> str:
     )
 
 
+def _prevalence_of(point: OperatingPoint) -> str:
+    """End the sentence with the prevalence that a value is for, where there is one."""
+    if point.sampling == "case-control":
+        return "."
+    return f", at a prevalence of {percent(point.prevalence)}."
+
+
 def _sentences(point: OperatingPoint) -> list[str]:
     low, high = point.interval
     lines = []
@@ -334,8 +341,8 @@ def _sentences(point: OperatingPoint) -> list[str]:
             f"thresholds above {low:.6g} and up to {high:.6g} flag the same cases."
         )
     lines.append(
-        f"At this threshold {objective_of(point.objective)} is {written(point.value)}, "
-        f"at a prevalence of {percent(point.prevalence)}."
+        f"At this threshold {objective_of(point.objective)} is {written(point.value)}"
+        + _prevalence_of(point)
     )
     lines += noted(point.notes)
     lines += limiting(point)

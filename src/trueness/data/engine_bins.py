@@ -77,7 +77,7 @@ def extent(lazy: Any, names: Names) -> Extent:
         asked["total"] = number.sum()
     table = collect(lazy.select(v.alias(k) for k, v in asked.items()))
     found = {k: table[k].to_list()[0] for k in asked}
-    rows, score = int(found["rows"]), names["score"]
+    rows, score = int(found["rows"]), f"score={names['score']!r}"
     if found["lost"]:
         raise InputError(_columns.not_finite(score, int(found["lost"]), rows))
     if "count" in names and rows:

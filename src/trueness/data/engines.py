@@ -297,12 +297,12 @@ def _wide_as_text(rows: Any) -> Any:
 
 def _scores(values: Any, role: str, name: str, cases: Ints) -> Array:
     """Check scores here, where it is known how many cases each row stands for."""
-    number = column(values, name)
+    number, what = column(values, name), f"{role}={name!r}"
     if number.dtype.kind in "OU":  # whole numbers of 128 bits, sent as text
         number = np.array([int(v) if isinstance(v, str) else v for v in number], object)
-    number = _columns.numeric_scores(number, name)
+    number = _columns.numeric_scores(number, what)
     allow_nan = role != "score"
-    return _columns.finite_scores(number, name, allow_nan=allow_nan, cases=cases)
+    return _columns.finite_scores(number, what, allow_nan=allow_nan, cases=cases)
 
 
 def _times(cases: Ints, count: Any) -> Ints:

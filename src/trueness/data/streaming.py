@@ -97,7 +97,7 @@ def stream(opened: Any, wanted: Mapping[str, str], positive: Any) -> Tally:
                     counter.add(value[_without(at, gone)], pile)
                 seen(value.size)
         if lost:
-            raise InputError(_columns.not_finite(score, lost, total))
+            raise InputError(_columns.not_finite(f"score={score!r}", lost, total))
         return Tally() if counter is None else _stacked(counter, label, positive)
     finally:
         if counter is not None:
@@ -129,7 +129,7 @@ def weigh(opened: Any, wanted: Mapping[str, str], positive: Any) -> Tally:
                 parts, rows, held = [*parts, _added(rows)], [], 0
             seen(value.size)
     if lost:
-        raise InputError(_columns.not_finite(str(score), lost, total))
+        raise InputError(_columns.not_finite(f"score={score!r}", lost, total))
     _columns.weighable(most)
     parts += [_added(rows)] if rows else []
     if not parts:

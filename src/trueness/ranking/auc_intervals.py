@@ -32,7 +32,13 @@ from trueness.counts.resampling import (
 )
 from trueness.counts.values import Tally
 from trueness.counts.weights import Effective, remark, sizes
-from trueness.ranking.verification import AT_RANDOM, impute, remarks, weighted_auc
+from trueness.ranking.verification import (
+    AT_RANDOM,
+    impute,
+    not_in_clusters,
+    remarks,
+    weighted_auc,
+)
 
 
 class AucQuestion(NamedTuple):
@@ -168,8 +174,9 @@ def auc(
     """
     level = _options.fraction(level, "level")
     if cluster is not None:
+        not_in_clusters(unlabelled, "auc")
         found: Estimate = door("ranking.clusters").clustered_auc(cluster, level)
-        return found
+        return _noted(found, found.notes)
     _cases.both_classes(t, "auc")
     _options.choice(method, AUC_METHODS, "method")
     number = _options.whole_number(replicates, "replicates", at_least=100)

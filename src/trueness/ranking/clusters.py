@@ -252,7 +252,7 @@ def clustered_auc(x: Any, level: float = 0.95) -> Estimate:
     sd = math.sqrt(spread.variance)
     ends = _interval(place, spread, c, level)
     notes = (_design_effect(sd, plain, c),) if plain > 0 and sd > 0 else ()
-    return Estimate(place.auc, *ends, level, "clusters", sd, notes=notes)
+    return Estimate(place.auc, *ends, level, "clusters", sd, notes=notes, name="AUC")
 
 
 def _interval(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
 
-from trueness._core.arrays import Floats
 from trueness._core.binomial import wilson
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
@@ -18,7 +16,11 @@ from trueness._core.records import Answer, Estimate
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.counts.weights import remark
-from trueness.ranking.auc_intervals import logit_ends, student_quantile
+from trueness.metrics.algebra import Metric
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.definitions import METRICS
+from trueness.metrics.intervals import estimates, on_scale
+from trueness.ranking.auc_intervals import student_quantile
 from trueness.ranking.verification import AT_RANDOM, Imputed, impute, remarks
 
 _NAMES = ("recall", "specificity", "precision", "npv")
@@ -122,7 +124,8 @@ def rates(
     if x is None:
         found, own = _counted(t.labelled(), cut, level), t.prevalence
     else:
-        found, own = _at_random(x, cut, level), x.n_pos / (x.n_pos + x.n_neg)
+        found = [expected(x, METRICS[k], cut, level) for k in _NAMES]
+        own = x.n_pos / (x.n_pos + x.n_neg)
     if share is not None:
         found, own = _carried(found[0], found[1], share, level), share
     recall, specificity, precision, npv = (
@@ -183,39 +186,43 @@ def _quotient(hit: Estimate, rest: Estimate, odds: float, level: float) -> Estim
     return Estimate(float(value), float(low), float(high), level, "mover")
 
 
-def _at_random(x: Imputed, cut: float, level: float) -> list[Estimate]:
-    """Give the rates of expected counts, with errors by influence values."""
-    above = (x.tally.score >= cut).astype(np.float64)
-    few = min(x.tally.n_pos, x.tally.n_neg)
-    quantile = float(student_quantile(few - 1.0 + 4, level))
-    zero = np.zeros(above.size)
-    hits, misses = x.pos * above, x.pos * (1 - above)
-    alarms, passes = x.neg * above, x.neg * (1 - above)
-    wholes: list[tuple[Floats, Floats, Callable[..., tuple[Floats, Floats]]]] = [
-        (hits, misses, lambda a, b: (a * above + b * (1 - above), zero)),
-        (passes, alarms, lambda a, b: (zero, a * (1 - above) + b * above)),
-        (hits, alarms, lambda a, b: (a * above, b * above)),
-        (passes, misses, lambda a, b: (b * (1 - above), a * (1 - above))),
-    ]
-    return [_share_of(x, *whole, quantile, level) for whole in wholes]
+# of all cases, the part by which a cell is moved to see what a metric makes of it
+_STEP = 1e-6
 
 
-def _share_of(
-    x: Imputed,
-    part: Floats,
-    rest: Floats,
-    by: Callable[..., tuple[Floats, Floats]],
-    quantile: float,
-    level: float,
+def expected(
+    x: Imputed, m: Metric, cut: float, level: float, prevalence: float | None = None
 ) -> Estimate:
-    """Give part / (part + rest); ``by`` puts its two derivatives where they belong."""
-    y, n = float(part.sum()), float(part.sum() + rest.sum())
-    if not n > 0:
-        return Estimate(math.nan, 0.0, 1.0, level, "no cases")
-    value = min(y / n, 1.0)
-    sd = x.sd(*by((1 - value) / n, -value / n))
-    low, high = logit_ends(value, sd, quantile)
-    if not low < high:  # 0 or 1: as many cases as had a label
-        known = n * (x.tally.n_pos + x.tally.n_neg) / x.tally.n
-        low, high = (float(v) for v in wilson(value * known, known, level))
-    return Estimate(value, min(low, value), max(high, value), level, AT_RANDOM, sd)
+    r"""How large is a metric at a cut where labels are missing at random?
+
+    The cells hold expected counts. A case moves the metric by its derivative by the
+    cell that the case is in, the number of all cases taken as given; ``Imputed.sd``
+    adds what a label says of the cases without one. The interval has Student's
+    quantile, on the scale on which the ends of the metric's range are infinitely far;
+    at such an end it is that of as many cases as had a label.
+    """
+    above = x.tally.score >= cut
+    parts = (x.pos, x.neg)
+    cells = np.array([p[side].sum() for side in (above, ~above) for p in parts])
+    whole = Confusion(*cells).at_prevalence(prevalence)
+    value, name = float(m(whole)), m.name
+    if math.isnan(value):
+        return Estimate(value, *m.range, level, "no cases", name=name)
+    # a central difference, where the cell holds enough to take some of it away
+    step = _STEP * cells.sum()
+    back = np.where(cells > step, -1.0, 0.0)
+    moved = cells + step * np.concatenate([np.eye(4), np.diag(back)])
+    moved *= cells.sum() / moved.sum(axis=1, keepdims=True)
+    values = m(Confusion(*moved.T).at_prevalence(prevalence))
+    with np.errstate(invalid="ignore"):  # a ratio may be infinite, its error unknown
+        slope = (values[:4] - values[4:]) / (step * (1 - back))
+        sd = x.sd(*(np.where(above, slope[i], slope[i + 2]) for i in (0, 1)))
+    few = min(x.tally.n_pos, x.tally.n_neg)
+    half = float(student_quantile(few - 1.0 + 4, level)) * sd
+    low, high = on_scale(value, half, m.range)
+    if not (sd > 0 and m.range[0] < value < m.range[1]):
+        known = cells * (x.tally.n_pos + x.tally.n_neg) / x.tally.n
+        as_many = estimates(Confusion(*known), [m], level=level, prevalence=prevalence)
+        low, high = as_many[name].low, as_many[name].high
+    ends = min(low, value), max(high, value)
+    return Estimate(value, *ends, level, AT_RANDOM, sd, name=name)

@@ -21,7 +21,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import DoubtfulAssumption
+from trueness._core.checks.errors import DoubtfulAssumption, InputError
 from trueness._core.logistic import fit_logistic
 from trueness._core.numbers import number_of, p_is
 from trueness.counts.answers import refuse_weights
@@ -75,6 +75,16 @@ def remarks(t: Tally, unlabelled: str, stacklevel: int = 4) -> tuple[str, ...]:
     )
     warnings.warn(note, DoubtfulAssumption, stacklevel=stacklevel)
     return (note,)
+
+
+def not_in_clusters(unlabelled: str, what: str) -> None:
+    """Stop where cases in clusters are to be given expected labels."""
+    _options.choice(unlabelled, (LEFT_OUT, AT_RANDOM), "unlabelled")
+    if unlabelled == AT_RANDOM:
+        raise InputError(
+            f'{what} takes cluster= or unlabelled="{AT_RANDOM}", not both. Leave the '
+            "unlabelled cases out, or treat the cases as independent."
+        )
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from typing import Any, final
 import numpy as np
 
 from trueness._core.arrays import Array
+from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import is_several
@@ -32,6 +33,14 @@ from trueness.metrics.grammar import one_or_more
 from trueness.metrics.intervals import estimates, tidy, weighed_cells
 from trueness.ranking.cluster_metrics import left_out, left_out_estimate
 from trueness.ranking.clusters import Clusters, clusters
+from trueness.ranking.cut_rates import expected
+from trueness.ranking.verification import (
+    AT_RANDOM,
+    LEFT_OUT,
+    impute,
+    not_in_clusters,
+    remarks,
+)
 
 
 @final
@@ -127,6 +136,7 @@ def at_threshold(
     level: float = 0.95,
     rng: Any = 0,
     cluster: Any = None,
+    unlabelled: str = "left out",
 ) -> Any:
     """How good is the classifier at my threshold?
 
@@ -150,6 +160,10 @@ def at_threshold(
         Which cases belong together (patients, sites): a column of the data, or a
         mapping from cluster to tally. The intervals then come from leaving out one
         cluster at a time, with Student's quantile.
+    unlabelled
+        Cases without a label are ``"left out"``, or ``"missing at random"`` given the
+        score, as in :func:`auc` (Begg and Greenes): the metrics, but not ``confusion``,
+        are then those of expected counts.
 
     Returns
     -------
@@ -178,8 +192,11 @@ def at_threshold(
     if is_several(threshold):
         options: dict[str, Any] = {"prevalence": prevalence, "sampling": sampling}
         options |= {"level": level, "metrics": metrics, "rng": rng, "cluster": cluster}
+        options["unlabelled"] = unlabelled
         return {_threshold(c): at_threshold(t, c, **options) for c in threshold}
     cut = _threshold(threshold)
+    if cluster is not None:
+        not_in_clusters(unlabelled, "at_threshold")
     together = None if cluster is None else clusters(cluster, "at_threshold")
     t = t if together is None else together.tally(0)
     if not t.n_pos + t.n_neg:
@@ -198,7 +215,15 @@ def at_threshold(
         rng=rng,
         weighed=weighed_cells(t, t.score >= cut),
     )
-    notes = _notes(t, prevalence, sampling) + remark(t)
+    notes = _notes(t, prevalence, sampling, unlabelled) + remark(t)
+    if unlabelled == AT_RANDOM and t.n_unknown:
+        _cases.both_classes(t, "at_threshold")
+        x, shown = impute(t), [_named(m) for m in metrics or found]
+        found = {
+            m.name: expected(x, m, cut, level, prevalence)
+            for m in shown
+            if m.name in found
+        }
     if together is not None:
         if prevalence is not None:
             raise InputError("at_threshold takes cluster= or prevalence=, not both.")
@@ -228,9 +253,13 @@ def _named(asked: str | Metric) -> Metric:
     return m
 
 
-def _notes(t: Tally, prevalence: float | None, sampling: str) -> tuple[str, ...]:
-    found = []
-    if t.n_unknown:
+def _notes(
+    t: Tally, prevalence: float | None, sampling: str, unlabelled: str
+) -> tuple[str, ...]:
+    found: list[str] = []
+    if unlabelled != LEFT_OUT:
+        found += remarks(t, unlabelled)
+    elif t.n_unknown:
         found.append(
             f"{number_of(t.n_unknown)} cases without a label are left out; the results "
             "hold if they are like the others."
@@ -302,9 +331,13 @@ def metrics_table(
 def metric_at(m: Metric, *args: Any, **options: Any) -> Any:
     """Ask for one metric of data: ``f1(t, threshold=0.5)``, ``f1(y_true, y_pred)``."""
 
-    def ask(t: Tally, threshold: Any = None, **options: Any) -> Any:
+    # "cluster" is named, so that it is counted with the labels and the scores
+    def ask(
+        t: Tally, threshold: Any = None, *, cluster: Any = None, **options: Any
+    ) -> Any:
         if threshold is None:
             threshold = _verdicts(t, m)
+        options["cluster"] = cluster
         found = at_threshold(t, threshold, metrics=[m], **options)
         if isinstance(found, dict):  # several thresholds
             return {cut: ask(t, cut, **options) for cut in found}
@@ -315,19 +348,21 @@ def metric_at(m: Metric, *args: Any, **options: Any) -> Any:
                 "is used."
             )
         one: Estimate = found.metrics[m.name]
-        return one
+        return replace(one, notes=one.notes or found.notes)
 
     ask.__name__ = m.name
     return of_tally(weights=True)(ask)(*args, **options)
 
 
-def _verdicts(t: Tally, m: Metric) -> float:
-    """Take scores that are verdicts, 0 and 1, as such."""
-    if len(t) and set(t.score.tolist()) <= {0.0, 1.0}:
+def _verdicts(t: Tally | Panel, m: Metric) -> float:
+    """Take scores that are verdicts, 0 and 1, as such; a panel has clusters beside."""
+    scores = set((t.score if isinstance(t, Tally) else t.rows[:, 0]).tolist())
+    if scores and scores <= {0.0, 1.0}:
         return 1.0
     raise InputError(
-        f"{m.name} needs a threshold, or verdicts that are 0 and 1; found {len(t):,} "
-        f"distinct scores. Type trueness.{m.name}(y_true, y_score, threshold=0.5)."
+        f"{m.name} needs a threshold, or verdicts that are 0 and 1; found "
+        f"{len(scores):,} distinct scores. Type "
+        f"trueness.{m.name}(y_true, y_score, threshold=0.5)."
     )
 
 

@@ -101,6 +101,9 @@ class OperatingPoint(Answer):
         Of weighted cases: how much the weights of the four cells vary.
     notes : tuple of str
         What to keep in mind.
+    sampling : str
+        ``"case-control"`` where the design fixed the share of positives and nobody said
+        what it is in use: precision and all that depends on it are then left out.
     """
 
     threshold: float
@@ -118,6 +121,7 @@ class OperatingPoint(Answer):
     robust: RobustCut | None = None
     weighed: Weighed | None = None
     notes: tuple[str, ...] = ()
+    sampling: str = "cohort"
 
     @cached_property
     def metrics(self) -> dict[str, Estimate]:
@@ -126,8 +130,12 @@ class OperatingPoint(Answer):
         The metrics are for the prevalence of use. :func:`validate_threshold` gives
         intervals that allow for the choice of the threshold.
         """
-        words: Any = {"prevalence": self._in_use, "weighed": self.weighed}
-        return estimates(self.confusion, **words)
+        return estimates(self.confusion, **self._words)
+
+    @property
+    def _words(self) -> dict[str, Any]:
+        found = {"prevalence": self._in_use, "weighed": self.weighed}
+        return found | {"sampling": self.sampling}
 
     @property
     def _in_use(self) -> float | None:
@@ -157,10 +165,12 @@ class OperatingPoint(Answer):
         counted = np.asarray(c.tp).dtype.kind in "iu"
         if counted or self.weighed is not None:  # what is expected has no interval
             shown = [read_metric(name) for name in _SHOWN]
-            words: Any = {"prevalence": self._in_use, "weighed": self.weighed}
-            found = estimates(c, shown, **words)
+            found = estimates(c, shown, **self._words)
             lines += [f"  {e!r}" for e in found.values() if math.isfinite(e.value)]
-        lines.append(f"  prevalence {self.prevalence:.4g}, by {self.method}")
+        share = f"prevalence {self.prevalence:.4g}"
+        if self.sampling == "case-control":
+            share = "prevalence unknown (case-control sample)"
+        lines.append(f"  {share}, by {self.method}")
         if self.robust is not None:
             low, high = self.robust.prevalence
             lines.append(f"  worst of the prevalences from {low:g} to {high:g}")
@@ -310,7 +320,9 @@ def best_threshold(
     stop_undefined(cuts, shown, problem.allowed)
     found = METHODS[method](problem)
     point = _with_weights(_point(problem, found, shown, method), t)
-    if share is None or share.level is None:
+    if share is None:
+        return replace(point, sampling=sampling)
+    if share.level is None:
         return point
     note = (
         f"The prevalence {share.words()} is taken at its estimate; the intervals of "
