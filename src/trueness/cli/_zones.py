@@ -32,7 +32,7 @@ _HEAD = ["cases", "positive", "negative"]
 
 @final
 @dataclass(frozen=True)
-class Question:
+class CutQuestion:
     """What is asked of a threshold, as it was typed."""
 
     request: Request
@@ -112,7 +112,7 @@ def every_key(**known: Any) -> dict[str, Any]:
     return dict.fromkeys(CUT) | known
 
 
-def two_cuts(q: Question, t: Tally) -> Cut:
+def two_cuts(q: CutQuestion, t: Tally) -> Cut:
     """Find two cuts."""
     z = best_thresholds(t, **q.given)
     checked = validate_thresholds(t, **q.given, **q.sure) if q.validate else None
@@ -136,7 +136,7 @@ def two_cuts(q: Question, t: Tally) -> Cut:
     return Cut(result, parts, lambda: door("plots").zones(t, z))
 
 
-def two_promised_cuts(q: Question, t: Tally) -> Cut:
+def two_promised_cuts(q: CutQuestion, t: Tally) -> Cut:
     """Find two cuts with a guarantee."""
     z = guaranteed_thresholds(t, **q.promise)
     words = [
@@ -154,7 +154,7 @@ def two_promised_cuts(q: Question, t: Tally) -> Cut:
     return Cut(result, words, lambda: door("plots").zones(t, z))
 
 
-def cuts_of_groups(q: Question, groups: dict[str, Tally]) -> Cut:
+def cuts_of_groups(q: CutQuestion, groups: dict[str, Tally]) -> Cut:
     """Find a cut for each group under limits on their differences."""
     g = group_thresholds(groups, **q.wanted, subject_to=q.bounds, **q.sure)
     how = "proved optimal" if g.proved else "best found within the time limit"
@@ -187,7 +187,7 @@ def point_numbers(point: Any, found: dict[str, Any]) -> dict[str, Any]:
     return at_cut(point.confusion, found, **fields_of(point, POINT))
 
 
-def among_several(q: Question, p: Panel, mixture: bool) -> Cut:
+def among_several(q: CutQuestion, p: Panel, mixture: bool) -> Cut:
     """Find the classifier that should decide, and its cut."""
     given = q.given | {"prevalence": q.one_share, "mixture": mixture}
     d = best_decision(p, **given, **q.sure)

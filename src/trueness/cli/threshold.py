@@ -47,7 +47,7 @@ from trueness.cli._shell import (
     table,
 )
 from trueness.cli._words import noted
-from trueness.cli._zones import Cut, Question, at_cut, every_key
+from trueness.cli._zones import Cut, CutQuestion, at_cut, every_key
 from trueness.counts.values import Tally
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS
@@ -118,7 +118,7 @@ def threshold(
     Example: trueness threshold sample:west_nile --label virus --score boosting \
 --maximize f1 --subject-to "recall >= 0.8" --validate
     """
-    q = Question(
+    q = CutQuestion(
         request,
         maximize,
         minimize,
@@ -155,7 +155,7 @@ def threshold(
     )
 
 
-def _finder(q: Question) -> Callable[[Tally], Cut]:
+def _finder(q: CutQuestion) -> Callable[[Tally], Cut]:
     """How is the question answered? Stops at what does not go together."""
     if q.at is not None:
         if any((q.maximize, q.minimize, q.bounds, q.validate, q.guarantee)):
@@ -175,7 +175,7 @@ def _finder(q: Question) -> Callable[[Tally], Cut]:
     return partial(_best, q)
 
 
-def _among(q: Question, mixture: bool) -> CommandAnswer:
+def _among(q: CutQuestion, mixture: bool) -> CommandAnswer:
     """Say which classifier should decide, and its cut."""
     known = q.at is not None or q.guarantee is not None
     if known or q.validate or q.request.chosen.by or q.two:
@@ -193,7 +193,7 @@ def _among(q: Question, mixture: bool) -> CommandAnswer:
     return CommandAnswer("threshold", result, parts, chart, about(q.request, p))
 
 
-def _by_groups(q: Question, t: Tally, groups: dict[str, Tally]) -> CommandAnswer:
+def _by_groups(q: CutQuestion, t: Tally, groups: dict[str, Tally]) -> CommandAnswer:
     """Say where each group is cut."""
     if not groups:
         raise InputError(
@@ -214,7 +214,7 @@ def _by_groups(q: Question, t: Tally, groups: dict[str, Tally]) -> CommandAnswer
     return CommandAnswer("threshold", result, words, chart, about(q.request, t))
 
 
-def _best(q: Question, t: Tally) -> Cut:
+def _best(q: CutQuestion, t: Tally) -> Cut:
     wanted = q.given | {"sampling": q.sampling}
     point = operating.best_threshold(t, **wanted)
     checked = validate_threshold(t, **wanted, **q.sure) if q.validate else None
@@ -231,7 +231,7 @@ def _best(q: Question, t: Tally) -> Cut:
     return Cut(result, parts, lambda: door("plots").operating_point(t, **q.given))
 
 
-def _given(q: Question, at: float, prevalence: float | None, t: Tally) -> Cut:
+def _given(q: CutQuestion, at: float, prevalence: float | None, t: Tally) -> Cut:
     """Evaluate a threshold that was chosen beforehand."""
     both_classes(t, "threshold")
     c, found = confusion(t, at), _estimates(q, t, at, prevalence)
@@ -249,7 +249,7 @@ def _given(q: Question, at: float, prevalence: float | None, t: Tally) -> Cut:
 
 
 def _estimates(
-    q: Question, t: Tally, threshold: float, prevalence: float | None
+    q: CutQuestion, t: Tally, threshold: float, prevalence: float | None
 ) -> dict[str, Estimate]:
     """Give every metric at a threshold, all of them for one prevalence."""
     # a guarantee speaks of the cases as they came
@@ -268,7 +268,7 @@ def _for_prevalence(prevalence: float | None, t: Tally) -> list[str]:
     ]
 
 
-def _fits_a_guarantee(q: Question) -> None:
+def _fits_a_guarantee(q: CutQuestion) -> None:
     """Stop at what a guarantee cannot be about, rather than leave it out silently."""
     if not q.bounds:
         raise InputError(
@@ -282,7 +282,7 @@ def _fits_a_guarantee(q: Question) -> None:
         )
 
 
-def _promised(q: Question, t: Tally) -> Cut:
+def _promised(q: CutQuestion, t: Tally) -> Cut:
     g = guaranteed_threshold(t, **q.wanted, **q.promise)
     c, found = confusion(t, g.threshold), _estimates(q, t, g.threshold, None)
     goal = next((f"{k} {v}" for k, v in q.wanted.items() if v is not None), None)

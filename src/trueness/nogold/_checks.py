@@ -33,7 +33,8 @@ def panels_of_votes(panels: Mapping[Any, Any]) -> dict[str, Any]:
                 f"All populations must have the same classifiers; found "
                 f"{listing(first.names)} and {listing(other.names)}."
             )
-    if all(_constant(sum(out.values()), k) for k in range(len(first.names))):
+    together: Any = sum(out.values())
+    if np.isfinite([only_value(column) for column in together.rows.T]).all():
         raise NotEnoughCases(
             "latent_class learns from disagreement; here each of "
             f"{listing(first.names)} gives the same vote to all of its "
@@ -86,10 +87,10 @@ def _votes(panel: Any, where: str) -> Any:
     return panel
 
 
-def _constant(panel: Any, k: int) -> bool:
-    column = panel.rows[:, k]
-    seen = column[~np.isnan(column)]
-    return bool((seen == seen[0]).all())
+def only_value(column: Array) -> float:
+    """Which value does a column have in every case? NaN where there are several."""
+    seen = np.unique(column[~np.isnan(column)])
+    return float(seen[0]) if seen.size == 1 else np.nan
 
 
 def prior_mapping(given: object, words: tuple[str, ...]) -> Mapping[str, Any]:

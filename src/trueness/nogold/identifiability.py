@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from trueness._core.arrays import Floats
+from trueness.nogold._checks import only_value
 from trueness.nogold.model import Patterns
 
 # largest distance between two distributions at which they are said to coincide
@@ -122,15 +123,13 @@ def _distance(a: Floats, b: Floats) -> float:
 
 def constant_votes(patterns: Patterns) -> list[str]:
     """Say which classifiers give the same vote to all cases."""
-    out = []
-    for name, column in zip(patterns.names, patterns.rows.T, strict=True):
-        seen = column[~np.isnan(column)]
-        if (seen == seen[0]).all():
-            out.append(
-                f"{name} votes {seen[0]:.0f} in every case, so its estimates rest on "
-                "the prior and on the other classifiers."
-            )
-    return out
+    said = zip(patterns.names, map(only_value, patterns.rows.T), strict=True)
+    return [
+        f"{name} votes {vote:.0f} in every case, so its estimates rest on the prior "
+        "and on the other classifiers."
+        for name, vote in said
+        if np.isfinite(vote)
+    ]
 
 
 def _swaps(model: Any, flat: dict[str, Floats]) -> list[str]:

@@ -22,6 +22,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.records import Estimate, Record
 from trueness.counts.values import Panel
+from trueness.nogold._checks import only_value
 from trueness.nogold.posterior import estimate
 from trueness.nogold.verdicts import distinct, graded
 
@@ -99,8 +100,7 @@ def effective_judges(
     these than in all.
     """
     # who always says the same errs independently of all others, but is worth nothing
-    varies = [np.unique(c[~np.isnan(c)]).size > 1 for c in panel.rows.T]
-    kept = [k for k in distinct(panel) if varies[k]]
+    kept = [k for k in distinct(panel) if np.isnan(only_value(panel.rows[:, k]))]
     k = len(kept)
     if k <= 1:
         return Estimate(k, k, k, level, "one judge" if k else "constant verdicts")

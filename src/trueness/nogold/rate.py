@@ -34,6 +34,7 @@ from trueness.counts.answers import whole_cases
 from trueness.counts.values import Panel
 from trueness.nogold import rate_by_truth as _by_truth
 from trueness.nogold import truth_given_votes as _truth
+from trueness.nogold._checks import only_value
 from trueness.nogold.fitting import latent_class
 from trueness.nogold.judges import (
     Judge,
@@ -333,10 +334,10 @@ def _notes(panel: Panel, labelled: str, judges: Mapping[str, Judge]) -> tuple[st
             "case, and are not counted a second time."
         )
     for name, column in zip(panel.names, panel.rows.T, strict=True):
-        said = np.unique(column[~np.isnan(column)])
-        if said.size == 1:
+        verdict = only_value(column)
+        if np.isfinite(verdict):
             out.append(
-                f"{name} gives the verdict {said[0]:g} in every case, which carries "
+                f"{name} gives the verdict {verdict:g} in every case, which carries "
                 "no information."
             )
     for name, judge in judges.items():

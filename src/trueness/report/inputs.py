@@ -48,8 +48,8 @@ class ReportOptions:
     ``costs`` are those of a false positive and of a false negative; ``invented`` says
     that nobody gave them. ``prevalence`` is that of use, where it is another, ``range``
     one that is known to lie between two ends, ``at`` a threshold that was given;
-    ``two`` is what is asked of two cuts, ``between`` the limits on groups; ``classes``
-    says that the classifiers are classes, each against the rest.
+    ``two`` is what is asked of two thresholds, ``between`` the limits on groups;
+    ``classes`` says that the classifiers are classes, each against the rest.
     ``replicates`` are the samples of each bootstrap; 0 leaves out what needs them, for
     a first look. ``combiner`` is the way to combine that is spoken of (the best one by
     default). ``calibrator`` is the method whose gain is shown, and ``half_width``
