@@ -171,6 +171,13 @@ def test_wrong_input():
         group_thresholds({"a": t, "b": t}, subject_to="recall_gap >= 0.1")
     with pytest.raises(InputError, match="a ratio by a number between 0 and 1"):
         group_thresholds({"a": t, "b": t}, subject_to="recall_ratio >= 2")
+    tiny = trueness.tally([0, 1], [1, 2], weight=[1e-20, 1e-20])
+    heavy = trueness.tally([0, 1], [1, 2], weight=[3.5, 2.5])
+    with pytest.raises(InputError, match=r"'b' weigh less than .* on one scale"):
+        group_thresholds({"a": heavy, "b": tiny})
+    with np.errstate(all="raise"):  # infinite odds in both groups are no difference
+        g = group_thresholds({"a": t, "b": t}, subject_to="odds_ratio_gap <= 99")
+    assert g.proved
     with pytest.raises(InputError, match=r"groups need a weighted sum .* mcc is not"):
         group_thresholds({"a": t, "b": t}, "mcc")
     with pytest.raises(Infeasible, match=r"positives >= 9 cannot be met by all"):

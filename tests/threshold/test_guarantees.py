@@ -141,6 +141,12 @@ def test_what_cannot_be_guaranteed():
     weak = trueness.tally(y, rng.normal(size=300) + y)
     with pytest.raises(NotEnoughCases, match=r"About [\d,]+ more cases like them"):
         guaranteed_threshold(weak, "accuracy >= 0.75", rng=1)
+    for ask, bound in (
+        (guaranteed_threshold, "youden >= 0.1"),
+        (trueness.guaranteed_thresholds, "precision above >= 0.3"),
+    ):
+        with pytest.raises(NotEnoughCases, match="has 0 positives"):
+            ask(noise.hide(), bound)
     # mcc is no quotient; a number of cases depends on how many there are
     for bound in ("mcc >= 0.5", "tp >= 5", "precision - 0.01*positives >= 0.1"):
         with pytest.raises(InputError, match="needs a bound on a mean or a quotient"):

@@ -221,6 +221,13 @@ def group_thresholds(
     between, totals = read_limits(subject_to)
     unit = weight_unit(tallies.values()) if are_weighted(tallies) else None
     cuts = [whole_cuts(t, None, "group_thresholds", unit) for t in tallies.values()]
+    for name, c in zip(tallies, cuts, strict=True):
+        if not (c.n_pos and c.n_neg):  # of weights so small no unit is left
+            raise InputError(
+                f"The cases of {name!r} weigh less than 10^-12 of those of all groups, "
+                "which no search can tell from nothing. Are the weights of all groups "
+                "on one scale?"
+            )
     whole = _pooled(cuts)
     ask = _Ask(cuts, whole, between, totals)
     goal, start = _quotient(objective, ask), time.monotonic()
@@ -480,12 +487,12 @@ def _gap_estimates(
         values = _values(ask, b, cuts)
         value = float(b.of(values))
         at, draws = np.array(values), np.array([np.asarray(b.metric(d)) for d in drawn])
-        if b.kind == "ratio":  # a difference of logarithms
-            with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):  # odds may be infinite
+            if b.kind == "ratio":  # a difference of logarithms
                 at, draws = np.log(at), np.log(np.maximum(draws, 0.0))
-        noise = draws - at[:, None]
-        # max(x + e) - min(x + e) differs from max(x) - min(x) by at most this
-        apart = noise.max(axis=0) - noise.min(axis=0)
+            noise = draws - at[:, None]
+            # max(x + e) - min(x + e) differs from max(x) - min(x) by at most this
+            apart = noise.max(axis=0) - noise.min(axis=0)
         if b.kind == "gap":
             reach = float(np.quantile(apart, level))
             low, high = max(0.0, value - reach), value + reach

@@ -225,6 +225,7 @@ def guaranteed_threshold(
     1.5
     """
     _cases.one_classifier(t, "guaranteed_threshold")
+    _cases.some_labels(t, "guaranteed_threshold")
     confidence = _options.fraction(confidence, "confidence")
     asked = read_constraints(constraint)
     if not asked:

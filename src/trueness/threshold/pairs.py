@@ -91,10 +91,9 @@ def _sorted_out(
 
 def way_of(values: Any) -> int:
     """Do the values rise (1), fall (-1), or neither (0), as where one is undefined?"""
-    step = values[1:] - values[:-1]
-    if (step >= 0).all():
+    if (values[1:] >= values[:-1]).all():
         return 1
-    return -1 if (step <= 0).all() else 0
+    return -1 if (values[1:] <= values[:-1]).all() else 0
 
 
 def _best(q: _PairQuestion) -> Pairs | None:

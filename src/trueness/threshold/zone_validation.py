@@ -415,6 +415,7 @@ def guaranteed_thresholds(
     """
     bounds = _one_sided(constraint)
     _cases.one_classifier(t, "guaranteed_thresholds")
+    _cases.some_labels(t, "guaranteed_thresholds")
     t = t.labelled()
     confidence = _options.fraction(confidence, "confidence")
     alpha = float((1 - as_fraction(confidence)) / len(bounds))
