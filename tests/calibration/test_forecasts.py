@@ -6,6 +6,8 @@ from scipy.special import expit, logit
 
 import trueness
 from trueness import InputError, Tally
+from trueness.calibration.forecasts import Forecasts
+from trueness.calibration.hypotheses import _by_class
 from trueness.counts.values import with_share
 
 # 40 positives and 60 negatives by design; where it is used, one case in ten is positive
@@ -138,3 +140,32 @@ def test_a_report_on_a_case_control_sample_is_weighed(tmp_path):
     page = (tmp_path / "r.html").read_text()
     assert "weighed to a prevalence of" in page
     assert "10.0 %" in page
+
+
+def test_few_cases_of_a_class_have_drawn_p_values(rng):
+    """The law of many cases rejected calibrated scores in 27 % of these."""
+    p = rng.beta(1, 4, 100_000)
+    y = rng.random(p.size) < p
+    rejected = 0
+    for _ in range(120):
+        s = np.concatenate([rng.choice(p[y], 50), rng.choice(p[~y], 5)])
+        t = trueness.tally(np.repeat([1, 0], [50, 5]), s)
+        found = trueness.calibration_test(
+            t, method="cox", prevalence=0.2, replicates=59, rng=rng
+        )
+        rejected += found.p_value <= 0.05
+    assert "The smaller class has 5 cases, too few" in found.notes[-1]
+    assert rejected <= 20  # 8 are expected, where 32 were
+
+
+def test_spread_of_drawn_samples_is_that_of_the_sample():
+    s = Forecasts.of(SAMPLE, "test", **{k: USE[k] for k in ("sampling", "prevalence")})
+    z = trueness.calibration_test(SAMPLE, **USE, replicates=19).statistic
+    assert _by_class(s, s.cases[None], s.pos[None], 10)[0] == pytest.approx(z**2)
+
+
+def test_one_case_of_a_class_shows_no_spread():
+    t = Tally([0.2, 0.3, 0.7, 0.9], neg=[5, 4, 3, 2], pos=[0, 0, 1, 0])
+    for f in (trueness.calibration_line, trueness.calibration_test):
+        with pytest.raises(trueness.NotEnoughCases, match="found 1 positive and 14"):
+            f(t, prevalence=0.1)

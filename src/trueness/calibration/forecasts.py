@@ -24,7 +24,8 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.numbers import counted
 from trueness._core.records import Estimate
 from trueness.calibration.monotone import equal_mass
 from trueness.counts.resampling import draw
@@ -168,6 +169,17 @@ class Forecasts(NamedTuple):
     def notes(self) -> tuple[str, ...]:
         """Say that cases were weighed to a given share, if they were."""
         return () if self.fixed is None else (self.fixed.note,)
+
+    def two_of_each_class(self, what: str) -> None:
+        """Stop where a class that varies by itself has a single case."""
+        if self.fixed is not None and min(self.fixed.n_pos, self.fixed.n_neg) < 2:
+            pos, neg = self.fixed.n_pos, self.fixed.n_neg
+            raise NotEnoughCases(
+                f"{what} with prevalence= needs two cases of each class, because each "
+                f"must show its own spread; found {counted(pos, 'positive')} and "
+                f"{counted(neg, 'negative')}. Count more cases, or leave prevalence= "
+                "out."
+            )
 
     def pooled(self, most: int = MOST_ROWS) -> Forecasts:
         """Pool neighbouring rows to at most ``most`` cells with their mean score."""

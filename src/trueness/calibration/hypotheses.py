@@ -21,6 +21,7 @@ from trueness._core.logistic import (
     fit_logistic,
     separated,
 )
+from trueness._core.numbers import counted
 from trueness._core.records import Answer
 from trueness.calibration.forecasts import Forecasts
 from trueness.calibration.inversion import by_chance
@@ -126,6 +127,7 @@ def calibration_test(
     bins = _options.whole_number(bins, "bins", at_least=2)
     parameters = _options.whole_number(parameters, "parameters")
     s = Forecasts.of(t, "calibration_test", sampling, prevalence)
+    s.two_of_each_class("calibration_test")
     notes = _NOTES.get(method, ()) + s.notes
     generator = _options.generator(rng)
     if method not in _TAKE_WEIGHTS:
@@ -140,13 +142,11 @@ def calibration_test(
         return CalibrationTest(*found, method, notes + remark(t))
     asked = _TestRequest(bins, parameters, replicates, generator)
     statistic, p_value = test(s, asked)
-    if s.fixed is None and method in _LAWS:
-        few, of = _LAWS[method]
-        if said := few(s.score, s.cases, bins):
-            drawn = parameters == 0 and not math.isnan(p_value)
-            if drawn:
-                p_value = _exact(s, of, asked)
-            notes += (said + (_DRAWN if drawn else _TOO_SMALL),)
+    if method in _LAWS and (said := _too_few(method, s, bins)):
+        drawn = parameters == 0 and not math.isnan(p_value)
+        if drawn:
+            statistic, p_value = _exact(method, s, statistic, asked)
+        notes += (said + (_DRAWN if drawn else _TOO_SMALL),)
     return CalibrationTest(float(statistic), float(p_value), method, notes)
 
 
@@ -273,13 +273,54 @@ def _rare(p: Floats, cases: Array, bins: int) -> str:
     )
 
 
-def _exact(s: Forecasts, of: Callable[..., Floats], asked: _TestRequest) -> float:
-    """How often have labels drawn from the scores so large a statistic?"""
+def _too_few(method: str, s: Forecasts, bins: int) -> str:
+    """Say why the law of many cases does not hold, if it does not."""
+    if s.fixed is None:
+        return _LAWS[method](s.score, s.cases, bins)
+    few = min(s.fixed.n_pos, s.fixed.n_neg)
+    if few >= _FEW_OF_A_CLASS:
+        return ""
+    return f"The smaller class has {counted(few, 'case')}, too few for a law of many"
+
+
+def _exact(
+    method: str, s: Forecasts, statistic: float, asked: _TestRequest
+) -> tuple[float, float]:
+    """How often have labels drawn from the scores so large a statistic?
+
+    At a given share of positives both classes are drawn, each as large as it is: cases
+    differ between the samples, and Cox's statistic is the likelihood ratio of cases as
+    they count, whose law no table has.
+    """
     s = s.pooled()
-    drawn = (up for up, _ in s.labels(s.score, asked.replicates, asked.rng))
-    found = of(s.score, s.cases, np.stack([s.pos, *drawn]), asked.bins)
+    drawn = list(s.labels(s.score, asked.replicates, asked.rng))
+    up = np.stack([s.pos, *(up for up, _ in drawn)])
+    cases = s.cases
+    if s.fixed is not None:
+        cases = np.stack([cases, *(up + down for up, down in drawn)])
+    found = _DRAWN_STATISTICS[method](s, cases, up, asked.bins)
     # rounding must not part what is equal
-    return float((found >= found[0] - 1e-9 * (1 + found[0])).mean())
+    share = float((found >= found[0] - 1e-9 * (1 + found[0])).mean())
+    changed = method == "cox" and s.fixed is not None
+    return float(found[0]) if changed else statistic, share
+
+
+def _by_class(s: Forecasts, cases: Array, up: Array, bins: int) -> Floats:
+    """Give Spiegelhalter's statistic, squared, of samples with their own spread."""
+    assert s.fixed is not None  # noqa: S101  # of a cohort its law is known
+    p, column = s.score, 1 - 2 * s.score
+    spread = np.zeros(len(up))
+    classes = (
+        (up, (1 - p) * column, s.fixed.n_pos),
+        (cases - up, p * column, s.fixed.n_neg),
+    )
+    for weight, value, n in classes:
+        total = weight.sum(axis=-1)
+        away = weight @ value**2 - (weight @ value) ** 2 / total
+        spread += total / n * np.maximum(away, 0.0) * n / max(n - 1, 1)
+    square = ((up - cases * p) @ column) ** 2
+    out = np.zeros(len(up))
+    return np.asarray(np.divide(square, spread, out=out, where=spread > 0))
 
 
 def _spiegelhalter(s: Forecasts, asked: _TestRequest) -> tuple[float, float]:
@@ -312,13 +353,16 @@ def _cox(s: Forecasts, asked: _TestRequest) -> tuple[float, float]:
 def _likelihood_ratio(p: Floats, cases: Array, up: Array, bins: int) -> Floats:
     """Give twice what slope and intercept add to the log-likelihood of (..., m).
 
+    ``cases`` are the same of all samples (m,), or those of each.
+
     Newton's method on all samples at once. Of separated classes the likelihood has no
     maximum but a limit, which steps of at most 2 standard deviations approach.
     """
     inner = (p > 0) & (p < 1)
-    cases, up, base = cases[inner], up[..., inner], log_odds(p[inner])
-    away = base - cases @ base / cases.sum()
-    spread = math.sqrt(cases @ away**2 / cases.sum())
+    cases, up, base = cases[..., inner], up[..., inner], log_odds(p[inner])
+    usual = cases if cases.ndim == 1 else cases[0]
+    away = base - usual @ base / usual.sum()
+    spread = math.sqrt(usual @ away**2 / usual.sum())
     x = np.stack([np.ones(base.size), away / spread if spread > 1e-9 else 0 * away])
     products = np.stack([x[0], x[1], x[1] ** 2])
     beta, step = np.zeros((*up.shape[:-1], 2)), np.zeros((*up.shape[:-1], 2))
@@ -370,10 +414,23 @@ _TOO_SMALL = (
     '7 to 12 % of samples. Use fewer bins or method="isotonic".'
 )
 _PASSES = 100
-# tests with a law of many cases: a sentence where there are too few, and the statistic
-_Law = tuple[Callable[[Floats, Array, int], str], Callable[..., Floats]]
-_LAWS: Mapping[str, _Law] = MappingProxyType(
-    {"cox": (_rare, _likelihood_ratio), "hosmer-lemeshow": (_sparse, _pearson)}
+# with 50 of a class at a given share, the laws of many cases reject 6 to 7 %
+_FEW_OF_A_CLASS = 100
+# tests with a law of many cases: a sentence where there are too few
+_LAWS: Mapping[str, Callable[[Floats, Array, int], str]] = MappingProxyType(
+    {
+        "spiegelhalter": lambda p, cases, bins: "",
+        "cox": _rare,
+        "hosmer-lemeshow": _sparse,
+    }
+)
+# and what is compared with that of drawn samples then
+_DRAWN_STATISTICS: Mapping[str, Callable[..., Floats]] = MappingProxyType(
+    {
+        "spiegelhalter": _by_class,
+        "cox": lambda s, *samples: _likelihood_ratio(s.score, *samples),
+        "hosmer-lemeshow": lambda s, *samples: _pearson(s.score, *samples),
+    }
 )
 _Test = Callable[[Forecasts, _TestRequest], tuple[float, float]]
 CALIBRATION_TESTS: Mapping[str, _Test] = MappingProxyType(

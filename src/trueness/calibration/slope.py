@@ -112,6 +112,7 @@ def calibration_line(
         raise InputError(
             "calibration_line takes cluster= or prevalence=, not both; leave one out."
         )
+    s.two_of_each_class("calibration_line")
     level = _options.fraction(level, "level")
     logit = log_odds(s.score)
     if logit[0] == logit[-1]:
