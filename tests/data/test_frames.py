@@ -208,3 +208,17 @@ def test_ragged_counts():
     ):
         with pytest.raises(InputError, match="lists of different lengths"):
             make()
+
+
+def test_a_mapping_of_columns_is_counted_like_a_frame():
+    y, a, b = [1, 0, 1, None], [0.9, 0.4, 0.4, 0.1], [1, 2, 3, 4]
+    columns = {"y": y, "a": a, "b": b}
+    assert trueness.tally(columns, label="y", score="a") == trueness.tally(y, a)
+    heavy = trueness.tally(columns, label="y", score="a", count="b")
+    assert heavy == trueness.tally(y, a, count=b)
+    both = trueness.panel(columns, ["a", "b"], label="y")
+    assert both == trueness.panel(y, {"a": a, "b": b})
+    with pytest.raises(InputError, match="There is no column 'z'; there are 'y', 'a'"):
+        trueness.tally(columns, label="y", score="z")
+    with pytest.raises(InputError, match="Name the columns: label= and score="):
+        trueness.tally(columns)

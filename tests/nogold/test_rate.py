@@ -284,7 +284,7 @@ def test_what_must_be_said(rng):
         trueness.prevalence(p, labelled="somehow")
     with pytest.raises(trueness.NotEnoughCases, match="Without labels"):
         trueness.prevalence(p.hide())
-    with pytest.raises(trueness.InputError, match="Panel"):
+    with pytest.raises(trueness.InputError, match="needs a panel, or labels"):
         trueness.prevalence([1, 0])
 
 
@@ -473,3 +473,22 @@ def test_label_next_names_graded_patterns_without_ambiguity():
         "a=0.100000000001, b=12",
         "a=0.11, b=2",
     ]
+
+
+def test_labels_and_verdicts_are_taken_as_they_are():
+    rng = np.random.default_rng(3)
+    truth = (rng.random(200) < 0.7).astype(float)
+    a, b = (np.where(rng.random(200) < 0.8, truth, 1 - truth) for _ in range(2))
+    labels = np.where(rng.random(200) < 0.3, truth, np.nan)
+    words = {"labelled": "random"}
+    r = trueness.prevalence(trueness.panel(labels, {"a": a, "b": b}), **words)
+    same = trueness.prevalence(labels, {"a": a, "b": b}, **words)
+    assert (same.low, same.high) == (r.low, r.high)
+    half = np.where(np.arange(200) < 100, "first", "second")
+    by = trueness.prevalence(labels, {"a": a, "b": b}, by=half, **words)
+    assert list(by) == ["first", "second", "all cases"]
+    assert by["all cases"].low == r.low
+    with pytest.raises(
+        trueness.InputError, match="prevalence needs a panel, or labels"
+    ):
+        trueness.prevalence(labels)

@@ -38,7 +38,7 @@ def counted(name: str, takes: str, args: Args, words: Words) -> tuple[Any, Args]
     if is_frame(data) and not (rest and _is_column(rest[0])):
         return _of_frame(data, takes, words), tuple(rest)
     if isinstance(data, Mapping):
-        return _of_columns(data, takes, words), tuple(rest)
+        return of_columns(data, takes, words), tuple(rest)
     scores, rest = _with_scores(data, rest, name, takes)
     if "label" in words or "score" in words or "scores" in words:
         raise InputError(
@@ -237,8 +237,9 @@ def _of_frame(frame: Any, takes: str, words: Words) -> Any:
     return tally(frame, score=score, **words)
 
 
-def _of_columns(columns: Mapping[Any, Any], takes: str, words: Words) -> Any:
+def of_columns(columns: Mapping[Any, Any], takes: str, words: Words) -> Any:
     """Count a mapping of columns, as if it were a frame."""
+    words = {k: v for k, v in words.items() if v is not None}
 
     def chosen(word: str) -> Any:
         name = words.pop(word, None)

@@ -92,7 +92,7 @@ def tally(
     Parameters
     ----------
     y_true
-        The labels (None: all unknown), or a frame.
+        The labels (None: all unknown), a frame, or a mapping from name to column.
     y_score
         The scores; higher means more likely positive. Not with a frame.
     label, score
@@ -132,6 +132,9 @@ def tally(
     """
     if y_score is None:
         roles = {"label": label, "score": score, "count": count, "weight": weight}
+        if isinstance(y_true, Mapping):
+            words = {**roles, "by": by, "positive": positive, "at_most": at_most}
+            return door("data.asked").of_columns(y_true, "tally", words)
         return _tally_frame(y_true, {**roles, "by": by}, positive, at_most)
     if label is not None or score is not None:
         raise InputError(
@@ -210,7 +213,7 @@ def panel(
     Parameters
     ----------
     y_true
-        The labels (None: all unknown), or a frame.
+        The labels (None: all unknown), a frame, or a mapping from name to column.
     scores
         A mapping from name to column, a frame or a 2-d array of scores, or names of
         columns of the frame.
@@ -228,8 +231,11 @@ def panel(
     >>> panel([1, 0, 0], {"a": [1, 0, 1], "b": [1, 1, 1]})
     Panel of a, b: 3 cases (2 negative, 1 positive, 0 unknown), 2 distinct rows
     """
+    roles = {"label": label, "count": count, "weight": weight, "by": by}
+    if isinstance(y_true, Mapping) and not isinstance(scores, (Mapping, type(None))):
+        words = {**roles, "scores": scores, "positive": positive}
+        return door("data.asked").of_columns(y_true, "panel", words)
     if not isinstance(scores, Mapping) and is_frame(y_true):
-        roles = {"label": label, "count": count, "weight": weight, "by": by}
         return _panel_frame(y_true, roles, scores, positive)
     if label is not None:
         raise InputError(

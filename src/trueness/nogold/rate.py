@@ -30,7 +30,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.numbers import level_text, p_is, percent
 from trueness._core.records import Estimate, Record
-from trueness.counts.answers import whole_cases
+from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
 from trueness.nogold import rate_by_truth as _by_truth
 from trueness.nogold import truth_given_votes as _truth
@@ -148,7 +148,7 @@ class Rate(Record):
         return "\n".join([head, *lines, *(f"  Note: {n}" for n in self.notes)])
 
 
-@whole_cases(INDEPENDENT_CASES)
+@of_panel(weights=INDEPENDENT_CASES)
 def prevalence(
     panel: Any,
     *,
