@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import trueness
 from trueness import InputError, NotEnoughCases, Tally, fermi_dirac, midranks
+from trueness.fermi.distribution import finite_line
 
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "reference" / "fermi_dirac.json").read_text()
@@ -309,3 +310,15 @@ def test_errors_of_ranks_and_of_one_class():
         fd.expected("recall", 2)
     with pytest.raises(NotEnoughCases, match="0 negatives"):
         fermi_dirac(Tally([1, 2], pos=[1, 1]))
+
+
+@pytest.mark.parametrize(("n", "n_pos"), [(10, 3), (100, 50.5), (6 * 10**9, 3 * 10**9)])
+def test_the_line_of_a_perfect_ranking_is_finite(n, n_pos):
+    """Half a pair in the wrong order is less than 1 less the next float."""
+    beta, llr, centre = finite_line(n, n_pos, 1.0)
+    assert 0 < beta < np.inf
+    assert finite_line(n, n_pos, 0.0) == (-beta, llr, n + 1 - centre)
+    if n < 10**3:  # eq. 3: as many positives as there are
+        r, odds = np.arange(1, n + 1), n_pos / (n - n_pos)
+        p = 1 / (1 + np.exp(beta * (r - centre) - llr) / odds)
+        assert p.sum() == pytest.approx(n_pos)

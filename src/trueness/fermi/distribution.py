@@ -325,7 +325,9 @@ def finite_line(n: float, n_pos: float, auc: float) -> tuple[float, float, float
     if math.isinf(s.beta):
         pairs, part = n_pos * (n - n_pos), n_pos % 1
         wrong = (0.5 * pairs / (pairs + 1) + part * (1 - part) / 2) / pairs
-        s = solve(int(n), n_pos, wrong if s.beta < 0 else 1 - wrong)
+        best, s = s.beta > 0, solve(int(n), n_pos, wrong)
+        if best:  # the ranks turned round: 1 - wrong would be 1 from 10^8 cases on
+            return -s.beta, s.llr, int(n) + 1 - s.centre
     return s.beta, s.llr, s.centre
 
 
