@@ -34,8 +34,8 @@ from trueness.ranking.auc_intervals import AucQuestion
 from trueness.ranking.cluster_metrics import left_out, left_out_estimate
 from trueness.ranking.clusters import (
     auc_influence,
+    auc_of_clusters,
     cluster_spread,
-    clustered_auc,
     clusters,
 )
 
@@ -57,7 +57,7 @@ def compare_clustered_auc(cluster: Any, margin: float, level: float) -> Comparis
     def tested(i: int, j: int) -> tuple[Estimate, Test | None]:
         value = place[i].auc - place[j].auc
         pos, neg, change = (x[:, i] - x[:, j] for x in found)
-        spread = cluster_spread(pos, neg, change, c)
+        spread = cluster_spread(c, pos, neg, change)
         sd, wide = math.sqrt(spread.variance), math.sqrt(spread.cautious)
         if value == 0 and not (pos.any() or neg.any()):
             return Estimate(0.0, 0.0, 0.0, level, "copies", 0.0), None
@@ -67,12 +67,7 @@ def compare_clustered_auc(cluster: Any, margin: float, level: float) -> Comparis
         ends = max(-1.0, test.low), min(1.0, test.high)
         return Estimate(value, *ends, level, "clusters", sd), test
 
-    values = tuple(
-        clustered_auc(cluster[[n, cluster.names[-1]]], level)
-        if isinstance(cluster, Panel)
-        else clustered_auc({k: t[n] for k, t in cluster.items()}, level)
-        for n in names
-    )
+    values = tuple(auc_of_clusters(c, found, k, level) for k in range(len(names)))
     area = np.array([p.auc for p in place])
     return _comparison(
         names, values, area, found.pos + found.neg, tested, margin, "clusters"

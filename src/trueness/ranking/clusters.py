@@ -213,7 +213,7 @@ def cluster_freedom(change: Floats) -> float:
 
 
 def cluster_spread(
-    pos: Floats, neg: Floats, change: Floats, c: Clusters
+    c: Clusters, pos: Floats, neg: Floats, change: Floats
 ) -> ClusterSpread:
     """Obuchowski's variance, with Satterthwaite's degrees of freedom.
 
@@ -237,22 +237,29 @@ _TRUST = 0.05
 
 
 def clustered_auc(x: Any, level: float = 0.95) -> Estimate:
-    r"""How often does a positive have a higher score, with clusters in mind?
+    """How often does a positive have a higher score, with clusters in mind?"""
+    c = clusters(x, "auc")
+    return auc_of_clusters(c, auc_influence(c), 0, level)
+
+
+def auc_of_clusters(c: Clusters, found: Influence, k: int, level: float) -> Estimate:
+    r"""Give the AUC of classifier k with its interval and the design effect.
 
     The interval is symmetric on the logit scale, with Student's quantile; at AUC 0 or 1
     it is the score interval of as many cases as there are clusters.
     """
-    c = clusters(x, "auc")
-    t = c.tally(0)
+    t = c.tally(k)
     place = placements(t)
-    found = auc_influence(c)
-    pos, neg, change = (x[:, 0] for x in found)
-    spread = cluster_spread(pos, neg, change, c)
-    plain = delong_sd(AucQuestion.of(t, level, 0, 0))
-    sd = math.sqrt(spread.variance)
+    spread = cluster_spread(c, *(x[:, k] for x in found))
+    plain, sd = _plain_sd(t), math.sqrt(spread.variance)
     ends = _interval(place, spread, c, level)
     notes = (_design_effect(sd, plain, c),) if plain > 0 and sd > 0 else ()
     return Estimate(place.auc, *ends, level, "clusters", sd, notes=notes, name="AUC")
+
+
+def _plain_sd(t: Tally) -> float:
+    """Give the error that the AUC would have if all cases were independent."""
+    return delong_sd(AucQuestion.of(t, 0.95, 0, 0))
 
 
 def _interval(
@@ -277,12 +284,11 @@ def design_effect(c: Clusters) -> float:
     That of the AUC of the first classifier; where the cases show no spread, clusters
     are taken for cases.
     """
-    t = c.tally(0)
-    pos, neg, change = (x[:, 0] for x in auc_influence(c))
-    plain = delong_sd(AucQuestion.of(t, 0.95, 0, 0))
+    plain = _plain_sd(c.tally(0))
     if not plain > 0:
         return float(c.pos.sum() + c.neg.sum()) / c.m
-    return max(1.0, cluster_spread(pos, neg, change, c).cautious / plain**2)
+    spread = cluster_spread(c, *(x[:, 0] for x in auc_influence(c)))
+    return max(1.0, spread.cautious / plain**2)
 
 
 def _design_effect(sd: float, plain: float, c: Clusters) -> str:
