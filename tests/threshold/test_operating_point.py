@@ -339,8 +339,9 @@ def test_fermi_dirac_words():
         best_threshold(blind, method="fermi-dirac")
     with pytest.raises(InputError, match="needs prevalence= too"):
         best_threshold(blind, method="fermi-dirac", auc=0.8)
-    with pytest.raises(InputError, match="auc= is for method"):
-        best_threshold(HAND, auc=0.8)
+    for share in (None, 0.2, (0.1, 0.3)):  # a range was answered, without the AUC
+        with pytest.raises(InputError, match="auc= is for method"):
+            best_threshold(HAND, auc=0.8, prevalence=share)
     with pytest.raises(NotEnoughCases, match="0 positives"):
         best_threshold(Tally([1.0], neg=[3]), method="fermi-dirac")
 

@@ -304,6 +304,11 @@ def best_threshold(
     ('recall >= 0.75',)
     """
     _options.choice(method, METHODS, "method")
+    if auc is not None and method != "fermi-dirac":
+        raise InputError(
+            f'auc= is for method="fermi-dirac", which needs no labels; method='
+            f'"{method}" counts labelled cases.'
+        )
     if t.weighted:
         _options.choice(method, ("sweep",), "method of weighted cases")
     shown, objective = read_objective(maximize, minimize)
@@ -431,11 +436,6 @@ def objective_text(shown: Metric, objective: Metric) -> str:
 def _cuts(t: Tally, method: str, prevalence: float | None, auc: float | None) -> Cuts:
     if method == "fermi-dirac":
         return expected_cuts(t, prevalence, auc)
-    if auc is not None:
-        raise InputError(
-            f'auc= is for method="fermi-dirac", which needs no labels; method='
-            f'"{method}" counts labelled cases.'
-        )
     return all_cuts(t, prevalence, "best_threshold")
 
 
