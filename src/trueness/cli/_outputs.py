@@ -102,7 +102,7 @@ def write_rows(
     import pyarrow.parquet
 
     with progress("Writing", unit=""):
-        table = source.read()
+        table = source.rows.to_arrow_table()
         table = table.append_column(column, pa.array(score(table)))
         with replacing(output) as temporary:
             if output.suffix.lower() == ".csv" and source.is_text:

@@ -49,10 +49,6 @@ class Source:
         """Which columns has it, and of which types?"""
         return dict(zip(self.rows.columns, map(str, self.rows.types), strict=True))
 
-    def read(self) -> Any:
-        """Give all rows, as an Arrow table."""
-        return self.rows.to_arrow_table()
-
     @property
     def is_text(self) -> bool:
         """Is it one CSV file, whose columns could be kept as they are written?"""

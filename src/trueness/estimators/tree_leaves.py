@@ -10,8 +10,8 @@ import numpy as np
 
 from trueness._core.arrays import Array
 from trueness._core.checks import columns as _columns
-from trueness._core.checks.errors import Optimistic
-from trueness._core.checks.words import plain
+from trueness._core.checks.errors import InputError, Optimistic
+from trueness._core.checks.words import listing, plain
 from trueness.data.frames import leaves
 from trueness.estimators import _checks
 from trueness.trees.leaf_counts import LeafReport, Leaves, beside_prediction
@@ -182,8 +182,25 @@ def tree_leaves(
 def low_level(tree: Any) -> Any:
     """Give scikit-learn's low-level tree, or say what was needed."""
     inner = getattr(tree, "estimator_", tree)
-    low, known = getattr(inner, "tree_", None), getattr(inner, "classes_", ())
-    _checks.binary_tree(tree, low is not None, len(known))
+    low, classes = getattr(inner, "tree_", None), len(getattr(inner, "classes_", ()))
+    kind = type(tree).__name__
+    if low is None:
+        forest = hasattr(tree, "estimators_")
+        hint = (
+            "Pass one of its trees: forest.estimators_[0]"
+            if forest
+            else "Call fit first"
+        )
+        raise InputError(
+            f"A fitted scikit-learn tree is needed; found {kind} without a tree_. "
+            f"{hint}."
+        )
+    if classes != 2:
+        found = f"{classes} classes" if classes else "a regression tree"
+        raise InputError(
+            f"A tree of two classes is needed; this {kind} has {found}. For one class "
+            f"against the rest grow the tree on y == that class."
+        )
     return low
 
 
@@ -204,7 +221,11 @@ def class_labels(tree: Any, y: Any, classes: Any) -> Array:
     strangers = not np.isin(seen, own).all()
     if strangers and numbered and seen.size == 2:
         return seen
-    _checks.labels_of_tree(seen, own, strangers)
+    if strangers:
+        raise InputError(
+            f"y must hold the classes of the tree, {listing(own)}; found "
+            f"{listing(seen)}. For a tree of a forest pass classes=forest.classes_."
+        )
     return own
 
 
@@ -222,10 +243,12 @@ def grown_counts(tree: Any) -> tuple[Array, Array]:
     low = low_level(tree)
     weight = low.weighted_n_node_samples[:, None] * low.value[:, 0, :]
     counts = np.rint(weight).astype(np.int64)
-    _checks.unweighted_tree(
-        np.array_equal(counts.sum(axis=1), low.n_node_samples)
-        and np.allclose(weight, counts, atol=1e-6)
-    )
+    whole = np.array_equal(counts.sum(axis=1), low.n_node_samples)
+    if not whole or not np.allclose(weight, counts, atol=1e-6):
+        raise InputError(
+            "The tree keeps weights, not counts: it was grown with sample_weight, "
+            "class_weight or on a bootstrap sample. Pass X and y to count cases."
+        )
     return counts[:, 0], counts[:, 1]
 
 

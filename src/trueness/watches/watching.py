@@ -125,25 +125,25 @@ class Watch:
         """How often was it looked at?"""
         return int(self._state["looks"])
 
-    def _last(self, name: str, otherwise: float) -> float:
+    def _last(self, name: str) -> float:
         rows = self._state["history"]
         found = rows[-1][name] if rows else None
-        return otherwise if found is None else float(found)
+        return math.nan if found is None else float(found)
 
     @property
     def value(self) -> float:
         """Give the estimate from all cases so far."""
-        return self._last("value", math.nan)
+        return self._last("value")
 
     @property
     def low(self) -> float:
         """Give the lower end of the confidence sequence."""
-        return self._last("low", math.nan)
+        return self._last("low")
 
     @property
     def high(self) -> float:
         """Give the upper end of the confidence sequence."""
-        return self._last("high", math.nan)
+        return self._last("high")
 
     @property
     def evidence(self) -> float:
