@@ -25,9 +25,9 @@ from trueness.report import (
     threshold,
 )
 from trueness.report._parts import Section, possible
-from trueness.report.inputs import Model, ReportOptions, read_models
+from trueness.report.inputs import Checked, Model, ReportOptions, read_models
 from trueness.threshold.at_cut import AtThreshold, at_threshold
-from trueness.threshold.validation import Validation, validate_threshold
+from trueness.threshold.validation import validate_threshold
 
 T = TypeVar("T")
 
@@ -78,7 +78,7 @@ class Findings:
         return [by_key[m.key] for m in self.models]
 
     @property
-    def checked(self) -> Validation | AtThreshold | None:
+    def checked(self) -> Checked:
         """What remains of the threshold of the best classifier on new cases."""
         o, best = self.options, self.models[0]
         if o.at is not None:

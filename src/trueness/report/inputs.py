@@ -21,7 +21,7 @@ from trueness.metrics.grammar import constraints, metric
 from trueness.ranking.auc_intervals import auc
 from trueness.ranking.clusters import CLUSTER
 from trueness.report.slider import Steps, steps
-from trueness.threshold.at_cut import confusion
+from trueness.threshold.at_cut import AtThreshold, confusion
 from trueness.threshold.group_limits import asks_for_groups
 from trueness.threshold.operating_point import (
     DEFAULT,
@@ -30,12 +30,14 @@ from trueness.threshold.operating_point import (
     read_objective,
 )
 from trueness.threshold.prevalence import PrevalenceLike, Share, read_prevalence
+from trueness.threshold.validation import Validation
 from trueness.threshold.zones import asks_for_two_cuts, undeferred
 
 REPLICATES = 500  # of every bootstrap of the report
 NAME = 60  # letters of the name of a classifier
 UNNAMED = "the classifier"  # what a tally, which has no name, is called
 _DEFERRED = re.compile(r"\bdefer(red)?\s*<")
+Checked = Validation | AtThreshold | None  # what a threshold is worth on new cases
 # gives an answer by what it depends on; who calls may remember it
 Once = Callable[[Any, Callable[[], Any]], Any]
 

@@ -26,8 +26,7 @@ from trueness.metrics.words import text_of
 from trueness.ranking.verification import difference
 from trueness.report._parts import Tile
 from trueness.report.calibration import Meaning, outside
-from trueness.report.inputs import UNNAMED, Model, ReportOptions
-from trueness.threshold.at_cut import AtThreshold
+from trueness.report.inputs import UNNAMED, Checked, Model, ReportOptions
 from trueness.threshold.sentences import limiting, met
 from trueness.threshold.validation import Validation
 
@@ -39,7 +38,7 @@ Answers = tuple[tuple[str, tuple[str, ...]], ...]
 def in_plain_words(
     models: Sequence[Model],
     meaning: Sequence[Meaning | None],
-    checked: Validation | AtThreshold | None,
+    checked: Checked,
     options: ReportOptions,
     findings: Sequence[str] = (),
     advice: Sequence[str] = (),
@@ -57,9 +56,7 @@ def in_plain_words(
     )
 
 
-def tiles(
-    models: Sequence[Model], checked: Validation | AtThreshold | None
-) -> tuple[Tile, ...]:
+def tiles(models: Sequence[Model], checked: Checked) -> tuple[Tile, ...]:
     """Give the few numbers that are seen first."""
     best = models[0]
     c, a, cut = best.point.confusion, best.auc, best.point.threshold
@@ -88,7 +85,7 @@ def tiles(
     )
 
 
-def _range(checked: Validation | AtThreshold | None, name: str) -> str:
+def _range(checked: Checked, name: str) -> str:
     if checked is None or name not in checked.metrics:
         return ""
     e = checked.metrics[name]
@@ -135,7 +132,7 @@ def _good(models: Sequence[Model]) -> tuple[str, ...]:
 
 def _sure(
     models: Sequence[Model],
-    checked: Validation | AtThreshold | None,
+    checked: Checked,
     options: ReportOptions,
 ) -> tuple[str, ...]:
     best = models[0].auc
@@ -187,7 +184,7 @@ def _advice(models: Sequence[Model], options: ReportOptions) -> tuple[str, ...]:
 def _mind(
     models: Sequence[Model],
     meaning: Sequence[Meaning | None],
-    checked: Validation | AtThreshold | None,
+    checked: Checked,
     options: ReportOptions,
 ) -> tuple[str, ...]:
     lines: list[str] = []
@@ -238,9 +235,7 @@ def _mind(
     return tuple(lines)
 
 
-def _optimism(
-    checked: Validation | AtThreshold | None, options: ReportOptions
-) -> list[str]:
+def _optimism(checked: Checked, options: ReportOptions) -> list[str]:
     """Say what the choice of the threshold itself is worth on new cases."""
     if options.at is not None:
         return [

@@ -21,7 +21,7 @@ from trueness.ranking.figures import (
 )
 from trueness.report import svg
 from trueness.report._parts import Figure, Grid, Section, grid
-from trueness.report.inputs import Model, Once, ReportOptions
+from trueness.report.inputs import Checked, Model, Once, ReportOptions
 from trueness.report.slider import quantity, weight_of
 from trueness.threshold.at_cut import AtThreshold
 from trueness.threshold.figures import (
@@ -32,13 +32,12 @@ from trueness.threshold.figures import (
     price_figure,
     region,
 )
-from trueness.threshold.validation import Validation
 
 
 def section(
     models: Sequence[Model],
     calibration: Figure | None,
-    checked: Validation | AtThreshold | None,
+    checked: Checked,
     options: ReportOptions,
     once: Once = lambda _, make: make(),
 ) -> Section:
@@ -323,7 +322,7 @@ def _any_cost(models: Sequence[Model], options: ReportOptions, once: Once) -> Fi
     return svg.curves(figure, names, title=title, note=note, over=over, y=span)
 
 
-def _metrics(best: Model, checked: Validation | AtThreshold | None) -> tuple[Grid, ...]:
+def _metrics(best: Model, checked: Checked) -> tuple[Grid, ...]:
     """Give every metric at the chosen threshold, with its interval where it has one."""
     if checked is None:
         return ()
