@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import final
 
@@ -126,12 +126,11 @@ class FiDEL(RankMap):
         """
         at = [self.names.index(_columns.column(n, self.names, "name")) for n in names]
         pick = {k: getattr(self, k)[at] for k in ("auc", "beta", "llr", "centre")}
-        return FiDEL(
+        return replace(
+            self,
             names=tuple(names),
             **pick,
-            prevalence=self.prevalence,
             correlation=self.correlation[np.ix_(at, at)],
-            source=self.source,
             calibrator=_independent(self.prevalence),
             scores=tuple(self.scores[k] for k in at),
             cases=tuple(self.cases[k] for k in at),

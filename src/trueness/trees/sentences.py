@@ -15,27 +15,17 @@ HEAD = ("leaf", "cases", "majority", "share of majority", "P(C)", "P(U)", "verdi
 
 def leaf_numbers(r: LeafReport) -> list[dict[str, Any]]:
     """Give the numbers of each leaf, for programs."""
-    return [
-        {
-            "node": r.node[j],
-            "n": int(r.n[j]),
-            "majority": str(r.majority[j]),
-            "probability": float(getattr(r, r.method)[j]),
-            "low": float(r.low[j]),
-            "high": float(r.high[j]),
-            "confidence": float(r.confidence[j]),
-            "utility": float(r.utility[j]),
-            "verdict": str(r.verdict[j]),
-            "more": float(r.more[j]),
-            **({} if r.rule is None else {"rule": str(r.rule[j])}),
-        }
-        for j in range(r.node.size)
-    ]
+    names = ["node", "n", "majority", "probability", "low", "high", "confidence"]
+    names += ["utility", "verdict", "more", *(["rule"] if r.rule is not None else [])]
+    fields = {"probability": r.method}
+    columns = {name: getattr(r, fields.get(name, name)) for name in names}
+    rows = zip(*(c.tolist() for c in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def leaf_rows(r: LeafReport) -> list[list[Any]]:
     """Give a row for each leaf, under ``HEAD``; its rule too, where it is known."""
-    rows = [
+    return [
         [
             str(row["node"]),
             row["n"],
@@ -45,12 +35,10 @@ def leaf_rows(r: LeafReport) -> list[list[Any]]:
             chance(row["utility"], 4),
             row["verdict"],
             _lacks(row["more"]),
+            *([row["rule"]] if "rule" in row else []),
         ]
         for row in leaf_numbers(r)
     ]
-    if r.rule is not None:
-        rows = [[*row, str(rule)] for row, rule in zip(rows, r.rule, strict=True)]
-    return rows
 
 
 def leaf_head(r: LeafReport) -> list[str]:
