@@ -155,6 +155,8 @@ def test_few_cases_of_a_class_have_drawn_p_values(rng):
         )
         rejected += found.p_value <= 0.05
     assert "The smaller class has 5 cases, too few" in found.notes[-1]
+    found = trueness.calibration_test(t, method="isotonic", prevalence=0.2)
+    assert "5 cases, and samples that are drawn anew repeat" in found.notes[-1]
     assert rejected <= 20  # 8 are expected, where 32 were
 
 
