@@ -1,6 +1,6 @@
 """Do intervals of clustered cases hold the truth, with few and unequal clusters?
 
-    python benchmarks/study_clusters.py [SAMPLES] [CLUSTERS ...]
+    python benchmarks/study_clusters.py [SAMPLES] [CLUSTERS ...] [fresh]
     python benchmarks/study_clusters.py agreement | speed
 
 Clusters share a part of their scores (intra-cluster correlation), and the scores of
@@ -39,6 +39,16 @@ class Design(NamedTuple):
 
 
 DESIGNS = (
+    Design("eight", "differ", 0.0, 0.76, 0.35, 0.6),
+    Design("lognormal", "mixed", 0.2, 0.88, 0.3, 0.5),
+    Design("uniform", "mixed", 0.9, 0.8, 0.45, 0.6),
+    Design("third", "apart", 0.4, 0.82, 0.5, 0.5),
+    Design("lognormal", "half", 0.7, 0.72, 0.4, 0.4),
+    Design("third", "mixed", 0.9, 0.7, 0.25, 0.7),
+    Design("thirty", "apart", 0.6, 0.9, 0.5, 0.6),
+    Design("third", "differ", 0.5, 0.94, 0.2, 0.5),
+)
+FRESH = (
     Design("wide", "differ", 0.1, 0.78, 0.4, 0.5),
     Design("wide", "apart", 0.3, 0.85, 0.35, 0.6),
     Design("wide", "half", 0.6, 0.7, 0.3, 0.5),
@@ -112,8 +122,8 @@ def asked(y, a, b, cluster, d: Design, truth, cut: float) -> dict[str, float]:
     return out
 
 
-def rows(samples: int, numbers: list[int]):
-    for m, (k, d) in product(numbers, enumerate(DESIGNS)):
+def rows(designs: tuple[Design, ...], samples: int, numbers: list[int]):
+    for m, (k, d) in product(numbers, enumerate(designs)):
         rng = np.random.default_rng([2026, m, k])
         cut = d.cut * np.sqrt(2) * ndtri(d.area)
         tpr, fpr = ndtr(np.sqrt(2) * ndtri(d.area) - cut), ndtr(-cut)
@@ -164,8 +174,9 @@ def main() -> None:
     if words[:1] in (["agreement"], ["speed"]):
         (agreement if words[0] == "agreement" else speed)()
         return
-    samples, *numbers = [int(w) for w in words] or [300]
-    for row in rows(samples, numbers or [5, 10, 20, 50]):
+    designs = FRESH if "fresh" in words else DESIGNS
+    samples, *numbers = [int(w) for w in words if w != "fresh"] or [300]
+    for row in rows(designs, samples, numbers or [5, 10, 20, 50]):
         print("| " + " | ".join(map(str, row)) + " |", flush=True)
 
 
