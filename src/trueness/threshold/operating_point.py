@@ -102,8 +102,8 @@ class OperatingPoint(Answer):
     notes : tuple of str
         What to keep in mind.
     sampling : str
-        ``"case-control"`` where the design fixed the share of positives and nobody said
-        what it is in use: precision and all that depends on it are then left out.
+        ``"case-control"`` where the design fixed the share of positives and none was
+        given for use: precision and all that depends on it are then left out.
     """
 
     threshold: float
