@@ -563,3 +563,9 @@ def test_a_metric_follows_how_the_cases_came(rng):
         )
     with pytest.raises(trueness.InputError, match="as they are"):
         trueness.compare_metric(p, prevalence=0.05, method="mcnemar")
+
+
+def test_metrics_of_no_labelled_case_are_not_compared():
+    for nothing in (Panel(["a", "b"], np.zeros((0, 2))), Panel(["a", "b"], [[1, 0]])):
+        with pytest.raises(trueness.NotEnoughCases, match="compare_metric needs"):
+            trueness.compare_metric(nothing, "recall")

@@ -174,6 +174,7 @@ def compare_metric(
             cluster, chosen, thresholds, asked_margin(margin), level
         )
         return found
+    _cases.some_labels(panel, "compare_metric")
     panel = panel.labelled()
     _cases.at_least_two(panel.names, "compare_metric")
     _cases.complete_outputs(panel, "compare_metric")
