@@ -6,8 +6,6 @@ from scipy.special import expit, logit
 
 import trueness
 from trueness import InputError, Tally
-from trueness.calibration.forecasts import Forecasts
-from trueness.calibration.hypotheses import _by_class
 from trueness.counts.values import with_share
 
 # 40 positives and 60 negatives by design; where it is used, one case in ten is positive
@@ -160,10 +158,20 @@ def test_few_cases_of_a_class_have_drawn_p_values(rng):
     assert rejected <= 20  # 8 are expected, where 32 were
 
 
-def test_spread_of_drawn_samples_is_that_of_the_sample():
-    s = Forecasts.of(SAMPLE, "test", **{k: USE[k] for k in ("sampling", "prevalence")})
-    z = trueness.calibration_test(SAMPLE, **USE, replicates=19).statistic
-    assert _by_class(s, s.cases[None], s.pos[None], 10)[0] == pytest.approx(z**2)
+def test_few_tied_cases_that_are_far_off_are_doubted():
+    """By the spread that drawn classes show, often next to nothing, p was 0.075."""
+    t = Tally([0.99, 0.95, 0.1], pos=[5, 10, 10], neg=[10, 20, 75])
+    found = trueness.calibration_test(t, prevalence=0.9, replicates=199)
+    assert abs(found.statistic) > 3
+    assert found.p_value <= 0.02
+
+
+@pytest.mark.filterwarnings("error")
+def test_chances_that_round_to_one_give_no_warning():
+    sure = Tally([1 - 2.0**-53, 1 - 1e-15], pos=[1, 0], neg=[0, 1])
+    assert 0 <= trueness.calibration_test(sure, method="cox").p_value <= 1
+    rare = Tally([0.5, 0.0], pos=[1, 0], neg=[0, 1])
+    assert trueness.calibration_index(rare, prevalence=1e-9).ici.high <= 1
 
 
 def test_one_case_of_a_class_shows_no_spread():

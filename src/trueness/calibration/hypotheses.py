@@ -303,22 +303,15 @@ def _exact(
     return float(found[0]) if changed else statistic, share
 
 
-def _by_class(s: Forecasts, cases: Array, up: Array, bins: int) -> Floats:
-    """Give Spiegelhalter's statistic, squared, of samples with their own spread."""
-    assert s.fixed is not None  # noqa: S101  # of a cohort its law is known
+def _squared(s: Forecasts, cases: Array, up: Array, bins: int) -> Floats:
+    """Give Spiegelhalter's statistic, squared, with the spread of calibrated scores.
+
+    The spread that a class of few cases shows may be next to nothing.
+    """
     p, column = s.score, 1 - 2 * s.score
-    spread = np.zeros(len(up))
-    classes = (
-        (up, (1 - p) * column, s.fixed.n_pos),
-        (cases - up, p * column, s.fixed.n_neg),
-    )
-    for weight, value, n in classes:
-        total = weight.sum(axis=-1)
-        away = weight @ value**2 - (weight @ value) ** 2 / total
-        spread += total / n * np.maximum(away, 0.0) * n / max(n - 1, 1)
+    spread = cases @ (column**2 * p * (1 - p))
     square = ((up - cases * p) @ column) ** 2
-    out = np.zeros(len(up))
-    return np.asarray(np.divide(square, spread, out=out, where=spread > 0))
+    return np.asarray(np.divide(square, spread, out=0 * square, where=spread > 0))
 
 
 def _spiegelhalter(s: Forecasts, asked: _TestRequest) -> tuple[float, float]:
@@ -379,7 +372,9 @@ def _likelihood_ratio(p: Floats, cases: Array, up: Array, bins: int) -> Floats:
         a, b, c = np.moveaxis((cases * f * (1 - f)) @ products.T, -1, 0) + 1e-300
         a, c = a * (1 + 1e-9), c + 1e-9 * a
         newton = np.stack([c * u - b * v, a * v - b * u], axis=-1)
-        newton /= (a * c - b * b)[..., None]
+        # where all chances are 0 or 1 nothing is left to climb
+        size = (a * c - b * b)[..., None]
+        newton = np.divide(newton, size, out=0 * newton, where=size > 0)
         newton /= np.maximum(np.abs(newton).max(axis=-1, keepdims=True) / 2, 1.0)
         step = np.where(better, newton, step / 2)
     return np.asarray(np.maximum(2 * (height - start), 0.0))
@@ -430,7 +425,7 @@ _LAWS: Mapping[str, Callable[[Floats, Array, int], str]] = MappingProxyType(
 # and what is compared with that of drawn samples then
 _DRAWN_STATISTICS: Mapping[str, Callable[..., Floats]] = MappingProxyType(
     {
-        "spiegelhalter": _by_class,
+        "spiegelhalter": _squared,
         "cox": lambda s, *samples: _likelihood_ratio(s.score, *samples),
         "hosmer-lemeshow": lambda s, *samples: _pearson(s.score, *samples),
     }

@@ -169,7 +169,7 @@ def _drawn_distances(
 ) -> Floats:
     """Give the distances of samples (..., 4); a cohort has the same cases in all."""
     cases = pos + neg
-    if pos.ndim == 1 or (cases == cases[0]).all():
+    if pos.ndim == 1 or ((cases == cases[0]) & (cases > 0)).all():
         return _summary(np.abs(pos / cases @ smoother.T - score), cases)
     found = []
     for up, down in zip(pos, neg, strict=True):
