@@ -91,7 +91,7 @@ def test_differences_of_metrics_by_leaving_cases_out(metric):
     left = [gap(w) - gap(w - e) for e in one]
     square = np.square([first, left]).mean(axis=0)
     variance = square.sum()
-    df = 2 * variance**2 / (square**2).sum()
+    df = 2 * (variance**2 / (square**2).sum() - 1)
     pair = trueness.compare_metric(y, s, metric, weight=w).pairs[0]
     assert pair.difference.value == pytest.approx(gap(w), rel=1e-12)
     assert pair.difference.sd == pytest.approx(np.sqrt(variance), rel=1e-5)

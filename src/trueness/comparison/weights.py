@@ -5,7 +5,7 @@ difference varies, and leaving one out changes a ratio by more than its derivati
 With j the change by leaving a case out, and l the change to first order,
 
 .. math:: V = \sum_i \tfrac12 (j_i^2 + l_i^2), \qquad
-          \nu = \frac{2 V^2}{\sum_i \frac14 (j_i^2 + l_i^2)^2}
+          \nu = 2 \left(\frac{V^2}{\sum_i \frac14 (j_i^2 + l_i^2)^2} - 1\right)
 
 Sums of :math:`l^2` are too small by 10 to 25 % where few cases are heavy, and sums of
 :math:`j^2`, the jackknife's, too large by as much, as in a regression (MacKinnon and
@@ -71,7 +71,8 @@ class _Changes(NamedTuple):
         variance = float(number @ square)
         # of several cases that are taken for equal ones the fourth powers are too small
         fourth = float((number * np.where(number > 1.5, 1.5, 1.0)) @ square**2)
-        return Spread(variance, 2 * variance**2 / fourth if fourth > 0 else math.inf)
+        known = variance**2 / fourth if fourth > 0 else math.inf
+        return Spread(variance, max(2 * (known - 1), 1.0))
 
 
 # cells of a case that only the first flags, and of one that only the second does
