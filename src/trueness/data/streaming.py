@@ -154,7 +154,8 @@ def _coded(labels: Any, size: int, codes: dict[Any, int]) -> Array:
     for pile, at in _piles(labels, size):
         if at.any():
             own = codes.setdefault(pile, len(codes) - 1)
-            code += at.view(np.uint8) * np.uint8(own)  # as masks, but three times faster
+            # the piles are disjoint: bytes are added, without a mask to assign by
+            code += at.view(np.uint8) * np.uint8(own)
     return code
 
 
