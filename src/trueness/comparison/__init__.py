@@ -23,6 +23,7 @@ cases) by the sums of their variances::
     Panel of risks ─────────────── reclassification.py ───► Reclassification
 
 Read ``results.py`` and ``contrasts.py`` (tests for few cases) first, then ``aucs.py``,
-``redraws.py``, ``paired.py``, ``groups.py`` and ``dominance.py``. The mathematics and
-the measured error rates are in ``docs/maths/comparison.md``.
+``redraws.py``, ``paired.py`` (its twins for weighted and clustered cases are
+``weights.py`` and ``clusters.py``), ``groups.py`` and ``dominance.py``. The mathematics
+and the measured error rates are in ``docs/maths/comparison.md``.
 """
