@@ -26,6 +26,8 @@ def test_by_hand():
     )
     assert found["recall"].value == 2 / 3
     assert found["sensitivity"] is found["recall"]
+    assert "recall" in found
+    assert list(found) == list(found.metrics)
     assert found["ppv"].value == 2 / 4
     assert found["youden"].value == pytest.approx(2 / 3 - 2 / 3)
     assert "2 true and 2 false positives" in repr(found)

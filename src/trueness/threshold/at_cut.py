@@ -9,7 +9,7 @@ one or several thresholds, classifiers and groups. ``f1(t, threshold=0.5)`` and
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -77,6 +77,10 @@ class AtThreshold(Record):
         meant = read_metric(name)
         known = {read_metric(k).name: e for k, e in self.metrics.items()}
         return self.metrics.get(name) or known[meant.name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Give the names of the metrics."""
+        return iter(self.metrics)
 
     def __repr__(self) -> str:
         """Write the counts, then one metric a line."""
