@@ -1,15 +1,18 @@
 """Records show themselves, as text, HTML, JSON and tables."""
 
+import copy
 import json
 import math
+import pickle
 import re
 from base64 import b64decode
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import trueness
-from trueness import Confusion, Estimate, InputError
+from trueness import Confusion, Estimate, InputError, Tally
 from trueness._core.checks import options as _options
 from trueness._core.records import brief
 
@@ -129,3 +132,16 @@ def test_tables_hold_numbers():
     point = trueness.best_threshold([0, 1] * 1500, np.arange(3000) % 7)
     cells = [v[0] for v in point.to_frame("dict").values()]
     assert not [v for v in cells if isinstance(v, str) and re.fullmatch("[0-9,]+", v)]
+
+
+def test_records_are_equal_by_their_fields():
+    t = Tally([3, 2, 1], pos=[2, 1, 0], neg=[0, 1, 2])
+    for ask in (trueness.roc, trueness.cost_curve, trueness.best_threshold):
+        found = ask(t)
+        assert found == ask(t)
+        assert hash(found) == hash(ask(t))
+        assert found == copy.deepcopy(found) == pickle.loads(pickle.dumps(found))  # noqa: S301
+        assert found != ask(Tally([3, 2, 1], pos=[2, 2, 0], neg=[0, 1, 2]))
+        assert found != 3
+    pair = trueness.Pair("a", "b", Estimate(0.1, 0, 0.2), 0.2, 0.2, 0.2)  # NaN inside
+    assert pair == copy.deepcopy(pair) != replace(pair, margin=0.1)

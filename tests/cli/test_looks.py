@@ -113,7 +113,12 @@ def test_folders_spreadsheets_encodings_and_names_of_files(tmp_path, monkeypatch
     Path("book.xlsx").write_bytes(b"PK")
     assert "book.xlsx is a spreadsheet" in said(run("evaluate", "book.xlsx"))
     Path("latin.csv").write_bytes("y,p,o\n1,0.5,Köln\n0,0.2,x\n".encode("latin-1"))
-    assert "latin.csv is not encoded in UTF-8" in said(run("evaluate", "latin.csv"))
+    assert "If it is Latin-1, type iconv" in said(run("evaluate", "latin.csv"))
+    Path("wide.csv").write_bytes("y,p\n1,0.5\n0,0.2\n".encode("utf-16"))
+    assert "Type iconv -f utf-16 -t utf-8" in said(run("evaluate", "wide.csv"))
+    Path("ragged.csv").write_text("y,p\n1,0.5,3\n0,0.2\n1,0.3\n")
+    ragged = said(run("evaluate", "ragged.csv", "--label", "y", "--score", "p"))
+    assert "Its first line is 'y,p': give every line as many values" in ragged
     assert "Did you mean 'latin.csv'?" in said(run("evaluate", "latin.cvs"))
     assert "Did you mean" not in said(run("evaluate", "zebra.csv"))
 

@@ -374,6 +374,7 @@ def shows_itself(answer):
         json.loads(json.dumps(answer.to_dict(), allow_nan=False))
         for twin in (pickle.loads(pickle.dumps(answer)), copy.copy(answer)):  # noqa: S301
             assert repr(twin) == repr(answer)
+            assert twin == answer
 
 
 def as_plain(answer):

@@ -24,7 +24,26 @@ from trueness._core.numbers import level_text
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Record:
-    """A frozen dataclass that shows itself."""
+    """A frozen dataclass that shows itself, and is equal to one with equal fields."""
+
+    def __init_subclass__(cls) -> None:
+        """Keep ``dataclass`` from comparing records as tuples, which arrays refuse."""
+        for name in ("__eq__", "__hash__"):
+            setattr(cls, name, getattr(cls, name))
+
+    def __eq__(self, other: object) -> bool:
+        """Are all fields the same? Arrays by their entries, and NaN is like NaN."""
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(
+            _same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
+        )
+
+    def __hash__(self) -> int:
+        """Hash the fields that are single values."""
+        values = (getattr(self, f.name) for f in fields(self))
+        single = [v for v in values if isinstance(v, (str, int, float)) and v == v]
+        return hash((type(self).__name__, *single))
 
     def __repr__(self) -> str:
         """One line per field, numbers with four significant digits, then the notes."""
@@ -78,6 +97,18 @@ class Answer(Record):
     def bounds(self) -> Any:
         """Give the limits, by the name that they had before version 0.2."""
         return self.limits
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Are two fields the same?"""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        a, b = np.asarray(a), np.asarray(b)
+        return np.array_equal(a, b, equal_nan=a.dtype.kind == b.dtype.kind == "f")
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(_same(v, b[k]) for k, v in a.items())
+    if isinstance(a, (tuple, list)) and type(a) is type(b):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return bool(a == b or (a != a and b != b))
 
 
 def table(record: Any) -> dict[str, Any]:
@@ -323,7 +354,7 @@ class Estimate(Answer):
     def __eq__(self, other: object) -> bool:
         """Is it the same estimate, or the same number?"""
         if isinstance(other, Estimate):
-            return _compared(self) == _compared(other)
+            return super().__eq__(other)
         return bool(self.value == other)
 
     def __hash__(self) -> int:
@@ -364,12 +395,6 @@ class Estimate(Answer):
     def _repr_html_(self) -> str:
         line = repr(self).partition("\n")[0]
         return f"<p>{escape(line)}</p>{super()._repr_html_()}"
-
-
-def _compared(e: Estimate) -> list[Any]:
-    """Give the fields, NaN as something that equals itself."""
-    values = [getattr(e, f.name) for f in fields(e)]
-    return ["nan" if isinstance(v, float) and math.isnan(v) else v for v in values]
 
 
 def as_precise(value: float, low: float, high: float) -> tuple[str, str, str]:

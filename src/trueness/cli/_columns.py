@@ -109,11 +109,17 @@ def looks_counted(source: Source, chosen: Chosen) -> str | None:
 
 
 def _named(name: str, names: list[str], what: str) -> None:
-    if name not in names:
+    if name in names:
+        return
+    if len(names) == 1 and name in re.split("[,;\t|]", names[0]):
         raise InputError(
-            f"{what} must name a column, and this file has no column {name!r}; it has "
-            f"{names_of(names)}.{nearest(name, names)}"
+            f"{what} must name a column, and this file could not be divided into "
+            f"columns. Its first line is {names[0]!r}: give every line as many values."
         )
+    raise InputError(
+        f"{what} must name a column, and this file has no column {name!r}; it has "
+        f"{names_of(names)}.{nearest(name, names)}"
+    )
 
 
 def _guess_label(source: Source, taken: set[str | None]) -> str:

@@ -6,6 +6,8 @@ read twice (standard input, ``<(...)``) is copied to a temporary file first.
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import re
 import shutil
 import sys
@@ -130,10 +132,20 @@ def open_source(file: str, ordered: bool = False, decimal: str | None = None) ->
     except InputError as err:
         if "not utf-8 encoded" not in str(err):
             raise
+        wide = _is_utf16(where)
         raise InputError(
-            f"{file} is not encoded in UTF-8. If it is Latin-1, type iconv -f latin1 "
-            f"-t utf-8 {file} > utf8.csv and use utf8.csv."
+            f"{file} is not encoded in UTF-8{' but in UTF-16' if wide else ''}. "
+            f"{'Type' if wide else 'If it is Latin-1, type'} iconv -f "
+            f"{'utf-16' if wide else 'latin1'} -t utf-8 {file} > utf8.csv and use "
+            "utf8.csv."
         ) from err
+
+
+def _is_utf16(file: str) -> bool:
+    """Does it start as Excel's "Unicode text" does, with a byte order mark?"""
+    with contextlib.suppress(OSError), Path(file).open("rb") as f:
+        return f.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    return False
 
 
 def is_there(file: str) -> bool:

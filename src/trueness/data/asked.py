@@ -258,7 +258,6 @@ def of_columns(columns: Mapping[Any, Any], takes: str, words: Words) -> Any:
         return panel(label, columns_of(columns, names), **words)
     score = chosen("score")
     if score is None:
-        raise InputError(
-            f"Name the columns: label= and score=. There are {listing(columns, 12)}."
-        )
+        there = f"are {listing(columns, 12)}" if columns else "is no column"
+        raise InputError(f"Name the columns: label= and score=. There {there}.")
     return tally(label, score, **words)
