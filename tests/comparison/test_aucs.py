@@ -569,3 +569,10 @@ def test_metrics_of_no_labelled_case_are_not_compared():
     for nothing in (Panel(["a", "b"], np.zeros((0, 2))), Panel(["a", "b"], [[1, 0]])):
         with pytest.raises(trueness.NotEnoughCases, match="compare_metric needs"):
             trueness.compare_metric(nothing, "recall")
+
+
+def test_without_spread_there_is_no_overall_statistic():
+    y = np.repeat([0, 1], 30)
+    found = trueness.compare_metric(trueness.panel(y, {"a": y, "b": 1 - y}), "recall")
+    assert found.df == 0
+    assert "all equal? p < 0.0001\n" in f"{found!r}\n"

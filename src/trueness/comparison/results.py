@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from trueness._core.doors import door
-from trueness._core.numbers import p_is, p_value
+from trueness._core.numbers import counted, p_is, p_value
 from trueness._core.records import Estimate, Record
 from trueness.comparison.contrasts import Equality, Test
 
@@ -113,10 +113,7 @@ class Comparison(Record):
         lines = [f"Comparison ({self.method}, {'' if self.paired else 'un'}paired)"]
         lines += [f"  {n}: {v}" for n, v in zip(self.names, self.values, strict=True)]
         lines += [f"  {pair}" for pair in self.pairs]
-        lines.append(
-            f"  all equal? {p_is(self.p_value)} (Wald statistic "
-            f"{self.statistic:.4g} on {self.df} degrees of freedom)"
-        )
+        lines.append(f"  all equal? {p_is(self.p_value)}{wald_words(self)}")
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -199,3 +196,11 @@ def compared(
     p = min(p.p_adjusted for p in done) if same.p_value is None else same.p_value
     found = (names, values, done, same.statistic, same.df, p, paired, method)
     return Comparison(*found, notes=notes)
+
+
+def wald_words(found: Comparison) -> str:
+    """Say what the overall test rests on; outputs without spread have no statistic."""
+    if not found.df:
+        return ""
+    free = counted(found.df, "degree") + " of freedom"
+    return f" (Wald statistic {found.statistic:.4g} on {free})"

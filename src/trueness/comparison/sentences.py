@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from trueness._core.numbers import level_text, p_is
 from trueness.comparison.dominance import Dominance
-from trueness.comparison.results import Comparison, Pair
+from trueness.comparison.results import Comparison, Pair, wald_words
 
 
 def dominance_sentence(d: Dominance, first: str, second: str) -> str:
@@ -55,8 +55,8 @@ def omnibus_sentence(found: Comparison) -> str:
     if len(found.names) < 3:
         return f"Test that both AUCs are equal: {p_is(found.p_value)}."
     return (
-        f"Test that all {len(found.names)} AUCs are equal: {p_is(found.p_value)} "
-        f"(Wald statistic {found.statistic:.4g}, {found.df} degrees of freedom)."
+        f"Test that all {len(found.names)} AUCs are equal: {p_is(found.p_value)}"
+        f"{wald_words(found)}."
     )
 
 
