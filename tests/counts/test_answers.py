@@ -37,6 +37,7 @@ OPTIONS = {
     "agreement": None,  # of three classifiers
     "latent_class": None,  # of votes
     "latent_maximum": None,
+    "prevalence": None,
     "validate_threshold": {"replicates": 50},
     "pareto": {"metrics": ["recall", "precision"]},
 }
@@ -139,6 +140,9 @@ def test_votes_and_three_classifiers():
     votes = {name: (RNG.random(60) < 0.5).astype(int) for name in "abc"}
     found = trueness.latent_maximum(None, votes)
     same(found, trueness.latent_maximum(trueness.panel(None, votes)))
+    asked = {"labelled": "random", "rng": 0}
+    found = trueness.prevalence(Y[:60], votes, **asked)
+    same(found, trueness.prevalence(trueness.panel(Y[:60], votes), **asked))
 
 
 def test_figures_and_reports(tmp_path):

@@ -74,8 +74,8 @@ def check(model: Independent, flat: Mapping[str, Floats], rng: Rng) -> SharedErr
 UNSEEN = (
     "Errors are assumed to be independent, and these votes cannot show whether they "
     "are ({parameters} parameters, {free} degrees of freedom). If classifiers share "
-    "errors, rate and accuracies are wrong: post.sensitivity_to_dependence() shows by "
-    "how much."
+    "errors, rate and accuracies are wrong; sensitivity_to_dependence() of "
+    "trueness.latent_class(votes) shows by how much."
 )
 TOO_MANY = (
     "Errors are assumed to be independent; that is not checked for {names} classifiers."
@@ -106,7 +106,7 @@ def undecided(model: Any, flat: Mapping[str, Floats], p_value: float) -> str:
         return ""
     name = model.patterns.names[0]
     return UNDECIDED.format(
-        p=p_value,
+        p=p_is(p_value),
         correlation=list(TRIED)[best - 1],
         phi=found.prevalence[best],
         phi_0=found.prevalence[0],
@@ -117,11 +117,12 @@ def undecided(model: Any, flat: Mapping[str, Floats], p_value: float) -> str:
 
 
 UNDECIDED = (
-    "Errors are assumed to be independent. The votes do not contradict that (p = "
-    "{p:.2g}), but they agree as well with errors that correlate {correlation}, "
+    "Errors are assumed to be independent. The votes do not contradict that "
+    "({p}), but they agree as well with errors that correlate {correlation}, "
     "where the prevalence would be {phi:.2f} instead of {phi_0:.2f} and the "
     "sensitivity of {name} {sens:.2f} instead of {sens_0:.2f}: these votes cannot "
-    "tell. Label some cases; post.sensitivity_to_dependence() shows all parameters."
+    "tell. Label some cases; sensitivity_to_dependence() of latent_class shows all "
+    "parameters."
 )
 
 
