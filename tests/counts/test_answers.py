@@ -31,7 +31,10 @@ OPTIONS = {
     "guaranteed_thresholds": {"constraint": "npv below >= 0.2"},
     "rates": {"threshold": 0.5},
     "partial_auc": {"fpr": (0, 0.3)},
-    "compare_statistic": {"statistic": lambda t: trueness.auc(t).value},
+    "compare_statistic": {
+        "statistic": lambda t: trueness.auc(t).value,
+        "replicates": 100,
+    },
     "compare_metric": {"metric": "accuracy", "thresholds": 0.5},
     "dominates": {"replicates": 100},
     "agreement": None,  # of three classifiers

@@ -234,7 +234,7 @@ WORDS = {
     "pareto": {"metrics": ["recall", "precision"]},
     "nri": {"categories": [0.5]},
     "compare_metric": {"metric": "recall", "thresholds": 0.5},
-    "compare_statistic": {"statistic": trueness.auc},
+    "compare_statistic": {"statistic": trueness.auc, "replicates": 100},
 }
 
 

@@ -75,7 +75,7 @@ def test_errors_of_shares_are_those_of_the_survey_package():
     w = 1 + (i * 7 % 11) / 2
     y, x = (i * 5 % 7 < 3).astype(int), (i * 3 % 8 < 4).astype(int)
     t = trueness.tally(y, x, weight=w)
-    square = weighed_cells(t, 1.0).square
+    square = weighed_cells(t, t.score >= 1.0).square
     c = trueness.confusion(t, 1.0)
     cells = np.array([c.tp, c.fp, c.fn, c.tn])
     for over, under, value, error in (
