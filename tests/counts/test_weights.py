@@ -361,3 +361,17 @@ def test_words_of_other_libraries():
     with pytest.raises(InputError, match="which mean the same"):
         trueness.auc([0, 1], [0.1, 0.9], sample_weight=[1, 2], weight=[1, 2])
     assert trueness.brier(t.coarse(1), replicates=20).limits[0] > 0
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.float32])
+def test_weights_of_any_type_are_added_up_as_floats(kind, rng):
+    y, s = rng.integers(0, 2, 500), rng.normal(size=500)
+    w = rng.integers(0, 120, 500).astype(kind)  # squares are beyond 8 bits
+    for score in (s, np.round(s, 1)):
+        found = trueness.tally(y, score, weight=w)
+        assert found == trueness.tally(y, score, weight=w.astype(float))
+        assert found.squares[1].sum() == np.sum((w * y).astype(float) ** 2)
+    several = trueness.panel(y, {"a": s, "b": -s}, weight=w)
+    assert several == trueness.panel(y, {"a": s, "b": -s}, weight=w.astype(float))
+    alone = trueness.tally(None, s, weight=w)
+    assert alone.unknown.sum() == w.astype(float).sum()

@@ -39,7 +39,7 @@ class Weights:
     case.
     """
 
-    sum: Floats
+    sum: Array
     square: Floats | None = None
 
     def __getitem__(self, rows: Any) -> Weights:
@@ -54,10 +54,12 @@ def read_weights(values: Array, count: Ints | None = None) -> Weights | None:
     Differs from a weight of 1.000001 in no estimate: a case of weight one is a case.
     """
     weight = _columns.weights(values)
-    if (weight == 1).all():
+    # most often the first one tells, and no other is looked at
+    if (weight[:1] == 1).all() and (weight == 1).all():
         return None
     if count is None:
         return Weights(weight)
+    weight = weight.astype(np.float64, copy=False)
     return Weights(weight * count, weight * weight * count)
 
 
@@ -192,10 +194,10 @@ def split_counts(labels: Labels | None, count: Array) -> list[Array]:
 
 def split_weights(labels: Labels | None, w: Weights) -> list[Array]:
     """Give the weights of negatives, positives, unknowns, then their squares."""
-    square = w.sum * w.sum if w.square is None else w.square
-    return [
-        c.astype(np.float64) for x in (w.sum, square) for c in split_counts(labels, x)
-    ]
+    total = w.sum.astype(np.float64, copy=False)
+    square = total * total if w.square is None else w.square
+    each = [c for x in (total, square) for c in split_counts(labels, x)]
+    return [c.astype(np.float64, copy=False) for c in each]
 
 
 def count_panel(

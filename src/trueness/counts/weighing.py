@@ -24,15 +24,15 @@ from trueness.counts.sorting import (
 )
 
 
-def weigh_scores(score: Array, code: Array, weight: Floats) -> tuple[Array, ...]:
+def weigh_scores(score: Array, code: Array, weight: Array) -> tuple[Array, ...]:
     """Which weights, and squares of weights, has each distinct score, highest first?
 
     ``score`` is float32 or float64 and finite; ``code`` is 0 for negatives, 1 for
-    positives, 2 for unknowns. Gives the scores and six columns. Cases of weight zero
-    are none.
+    positives, 2 for unknowns; weights are numbers of any type. Gives the scores and six
+    columns. Cases of weight zero are none.
     """
-    some = weight > 0
-    if not some.all():
+    if not weight.min(initial=1.0) > 0:
+        some = weight > 0
         score, code, weight = score[some], code[some], weight[some]
     table = _probe(score)
     if table is not None:
@@ -70,7 +70,7 @@ class _Room(NamedTuple):
         return self.score[:m], *each
 
 
-def _weigh_in_parts(score: Array, code: Array, weight: Floats) -> tuple[Array, ...]:
+def _weigh_in_parts(score: Array, code: Array, weight: Array) -> tuple[Array, ...]:
     """Deal cases into ranges of scores, highest first, and weigh each range.
 
     Weights are looked up in the order of the scores: in a million of them that is four
@@ -96,9 +96,7 @@ def _weigh_in_parts(score: Array, code: Array, weight: Floats) -> tuple[Array, .
     return room.rows(m)
 
 
-def _weigh_sorted(
-    score: Array, code: Array, weight: Floats, room: _Room, m: int
-) -> int:
+def _weigh_sorted(score: Array, code: Array, weight: Array, room: _Room, m: int) -> int:
     """Put cases in order and add up those of the same score and class in one walk.
 
     Written from row ``m`` on; gives the first row behind them.
@@ -116,7 +114,7 @@ def _weigh_sorted(
         cell = np.cumsum(new[b], dtype=np.int64) - (not goes_on)
         size = int(cell[-1]) + 1
         cell += (room.column * size).take(code.take(at))
-        w = weight.take(at)
+        w = weight.take(at).astype(np.float64, copy=False)
         first = row if goes_on else row + 1
         for out, x in zip(room.sums, (w, w * w), strict=True):
             found = np.bincount(cell, x, kinds * size).reshape(kinds, size)
@@ -192,7 +190,7 @@ def _mend(order: Array, value: Floats, prefix: Array) -> None:
 
 
 def _weigh_hashed(
-    score: Array, code: Array, weight: Floats, table: _HashTable
+    score: Array, code: Array, weight: Array, table: _HashTable
 ) -> tuple[Array, ...]:
     """Add up the weights of few distinct scores without a sort."""
     done = in_spans(score.size, lambda at: _weigh_span(score, code, weight, table, at))
@@ -206,7 +204,7 @@ def _weigh_hashed(
 
 
 def _weigh_span(
-    score: Array, code: Array, weight: Floats, table: _HashTable, span: slice
+    score: Array, code: Array, weight: Array, table: _HashTable, span: slice
 ) -> tuple[Array, Array]:
     """Give sums and squares at 3 * row + code, and where scores are not found."""
     bits, zero = _FLOAT[score.dtype][0], score.dtype.type(0)
@@ -215,7 +213,7 @@ def _weigh_span(
     for part in blocks(span.stop - span.start):
         b = slice(span.start + part.start, span.start + part.stop)
         row, hit = table.find((score[b] + zero).view(bits))
-        cell, w = 3 * row + code[b], weight[b]
+        cell, w = 3 * row + code[b], weight[b].astype(np.float64, copy=False)
         if not hit.all():
             missed.append(np.flatnonzero(~hit) + b.start)
             cell, w = cell[hit], w[hit]

@@ -270,9 +270,14 @@ def whole_counts(values: Array, what: str) -> NDArray[np.int64]:
 _WEIGHTS = (1e-60, 1e60)
 
 
-def weights(values: Array, what: str = "weight") -> NDArray[np.float64]:
-    """Pass on weights: finite numbers, zero or more."""
-    number = numeric_scores(values, what).astype(np.float64, copy=False)
+def weights(values: Array, what: str = "weight") -> Array:
+    """Pass on weights: finite numbers, zero or more.
+
+    Whole numbers that a float64 holds stay as they are: a copy of ten million costs a
+    third of what it takes to count them.
+    """
+    small = values.dtype.kind in "iu" and values.max(initial=0) <= 2**53
+    number = values if small else numeric_scores(values, what)
     least, most = (number.min(), number.max()) if number.size else (0.0, 0.0)
     if not (least >= 0 and most < np.inf):  # also when one is NaN
         bad = ~((number >= 0) & (number < np.inf))
