@@ -24,7 +24,8 @@ import numpy as np
 from scipy.stats import norm
 
 import trueness
-from trueness.readers.analysis import ReaderComponents, ReaderStudy
+from trueness.readers.analysis import ReaderStudy
+from trueness.readers.model import ReaderComponents
 
 
 class Design(NamedTuple):

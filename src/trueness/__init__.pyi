@@ -43,10 +43,10 @@ from trueness.nogold.combinations.table import (
 )
 from trueness.comparison.aucs import compare_auc as compare_auc
 from trueness.readers.analysis import (
-    ReaderComponents as ReaderComponents,
     ReaderStudy as ReaderStudy,
     reader_study as reader_study,
 )
+from trueness.readers.model import ReaderComponents as ReaderComponents
 from trueness.readers.planning import (
     ReaderPlan as ReaderPlan,
     plan_readers as plan_readers,

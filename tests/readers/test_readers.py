@@ -10,17 +10,16 @@ from scipy import stats
 
 import trueness
 from trueness._core import binomial
-from trueness.readers.analysis import (
-    ReaderModel,
-    _components,
-    _difference,
-    _mean,
-    _squares,
-    _StudyQuestion,
-    denominator,
-)
+from trueness.readers.analysis import _difference, _mean
 from trueness.readers.covariances import COVARIANCES, results
 from trueness.readers.design import endpoint, readings
+from trueness.readers.model import (
+    ReaderModel,
+    StudyQuestion,
+    _components,
+    _squares,
+    denominator,
+)
 
 
 def reader_power(study, gap, readers, cases, level):
@@ -790,7 +789,7 @@ def test_five_treatments_as_the_program_of_iowa_prints_them():
     assert parts.reader == pytest.approx(0.00128372, abs=1e-8)
     assert parts.interaction == 0  # printed as -0.00001093
     model = ReaderModel(table, False, parts, tuple(own), np.full(5, 4))
-    asked = _StudyQuestion("random", "random", 0.95, np.nan, False, False, (9, 9))
+    asked = StudyQuestion("random", "random", 0.95, np.nan, False, False, (9, 9))
     total, df = denominator(model, asked, 4.0)
     assert (total, df) == pytest.approx((0.00054695, 16.80), abs=0.005)
     assert total == pytest.approx(0.00054695, abs=5e-8)

@@ -11,10 +11,12 @@ Several readers judge the same cases by several treatments (imaging methods, wit
 without a program's help). Cases, readers and their interplay all vary::
 
     frame ── design.py ──► Readings ── covariances.py ──► results, covariance matrix
-          ──► analysis.py (Obuchowski and Rockette; Hillis; Gallas) ──► ReaderStudy
+          ── model.py (Obuchowski and Rockette; Hillis) ──► ReaderModel
+          ── analysis.py (limits, tests, notes; Gallas) ──► ReaderStudy
     ReaderStudy ── planning.py ──► ReaderPlan
 
-Read ``design.py`` first, then ``covariances.py``, ``analysis.py`` and ``planning.py``.
+Read ``design.py`` first, then ``covariances.py``, ``model.py``, ``analysis.py`` and
+``planning.py``.
 The mathematics and the measured error rates are in
 ``docs/maths/readers.md``.
 """

@@ -1,19 +1,14 @@
 r"""Which treatment lets readers see more?
 
-Obuchowski and Rockette's model (1995): the result of reader j with treatment i is
-
-.. math:: \hat\theta_{ij} = \mu + \tau_i + R_j + (\tau R)_{ij} + \epsilon_{ij}
-
-where the errors of one study vary together, since all readers see the same cases: with
-variance Var, and covariances Cov1 (same reader, other treatment), Cov2 (other reader,
-same treatment) and Cov3 (both other). ``covariances.py`` estimates them; degrees of
-freedom are those of Hillis (2007).
+The model of Obuchowski and Rockette (``model.py``) says what the results vary by. Here
+means and differences of treatments get their limits and tests, and what must be known
+about them is said.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist
@@ -21,7 +16,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Floats
 from trueness._core.binomial import wilson
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
@@ -34,46 +29,21 @@ from trueness.comparison.results import Pair, adjusted, judged
 from trueness.metrics.algebra import Metric
 from trueness.metrics.intervals import on_scale
 from trueness.ranking.auc_intervals import AucSample, score_ends, student_quantile
-from trueness.readers.covariances import COVARIANCES, one_shot, results
+from trueness.readers.covariances import COVARIANCES, one_shot
 from trueness.readers.design import (
     Endpoint,
     Readings,
-    defined,
     endpoint,
     enough,
     readings,
 )
-
-
-@final
-@dataclass(frozen=True, repr=False)
-class ReaderComponents(Record):
-    """How much do treatments, readers and cases vary? (Obuchowski and Rockette)
-
-    Attributes
-    ----------
-    ms_treatment, ms_reader, ms_interaction : float
-        Mean squares of the results: between treatments, between readers (within
-        treatments when readers are nested), and of their interaction; NaN where a
-        design has none.
-    variance, cov1, cov2, cov3 : float
-        Of the estimation errors: their variance, and their covariance for one reader
-        with two treatments, for two readers with one treatment, and for two readers
-        with two treatments.
-    reader, interaction : float
-        Variance components of the readers and of their interaction with the treatments,
-        without the part that is due to the errors, and never below 0.
-    """
-
-    ms_treatment: float
-    ms_reader: float
-    ms_interaction: float
-    variance: float
-    cov1: float
-    cov2: float
-    cov3: float
-    reader: float
-    interaction: float
+from trueness.readers.model import (
+    ReaderComponents,
+    ReaderModel,
+    StudyQuestion,
+    denominator,
+    fit_model,
+)
 
 
 @final
@@ -274,16 +244,16 @@ def reader_study(
     enough(x)
     end = endpoint(metric, threshold)
     chosen = COVARIANCES["unbiased" if method == "gallas" else covariance]
-    model = _model(x, end, chosen)
+    model = fit_model(x, end, chosen)
     alone = pairs == "own" and not x.shares_evenly
     number = (len(x.readers),) * 2 if cases == "fixed" else x.number
     logit = scale == "logit"
-    asked = _StudyQuestion(readers, cases, level, wanted, alone, logit, number)
+    asked = StudyQuestion(readers, cases, level, wanted, alone, logit, number)
     _possible(model, asked, method)
     found = {}
     for at in combinations(range(len(x.treatments)), 2):
         if alone:  # one covariance for all pairs would fit none of them
-            part = _model(x.of_treatments(at), end, chosen)
+            part = fit_model(x.of_treatments(at), end, chosen)
             found[at] = _difference(part, asked, (0, 1))
         else:
             found[at] = _difference(model, asked, at)
@@ -295,110 +265,7 @@ def reader_study(
     return _answer(x, model, asked, found, end, name)
 
 
-class _StudyQuestion(NamedTuple):
-    readers: str
-    cases: str
-    level: float
-    margin: float
-    alone: bool  # is each pair of treatments analysed by itself?
-    logit: bool  # are limits of means symmetric on the logit scale?
-    number: tuple[int, int]  # positives and negatives; of fixed cases, readers
-
-
-class ReaderModel(NamedTuple):
-    """The results, and what their variation is made of."""
-
-    table: Floats  # (I, J), NaN where readers are nested
-    nested: bool
-    components: ReaderComponents
-    own: tuple[tuple[float, float, float], ...]  # MS(R), Var, Cov2 of each treatment
-    per_treatment: Array  # readers
-
-    @property
-    def means(self) -> Floats:
-        """Give the mean of each treatment."""
-        return np.asarray(np.nanmean(self.table, axis=1))
-
-
-def _model(
-    x: Readings, end: Endpoint, estimate: Callable[[Readings, Endpoint], Floats]
-) -> ReaderModel:
-    value = results(x, end)
-    size = len(x.treatments), len(x.readers)
-    table = np.full(size, np.nan)
-    table[x.treatment, x.reader] = value
-    nested = x.nested_readers
-    if not nested and len(value) < table.size:
-        raise InputError(
-            "Every reader must use every treatment, or every reader one treatment "
-            "only; this study is neither. Leave out the readers that did not use all."
-        )
-    covariance = estimate(x, end)
-    defined(x, end, value, covariance)
-    same_t = x.treatment[:, None] == x.treatment
-    same_r = x.reader[:, None] == x.reader
-    # The model has one Var and three covariances: means over all entries of a kind.
-    picks = (same_t & same_r, ~same_t & same_r, same_t & ~same_r, ~same_t & ~same_r)
-    var, *cov = (float(covariance[p].mean()) if p.any() else 0.0 for p in picks)
-    own = []
-    for t in range(size[0]):
-        at = x.treatment == t
-        part, seen = covariance[np.ix_(at, at)], value[at]
-        off = ~np.eye(seen.size, dtype=bool)
-        spread = float(seen.var(ddof=1)) if seen.size > 1 else math.nan
-        own.append((spread, float(np.diag(part).mean()),
-                    float(part[off].mean()) if off.any() else 0.0))  # fmt: skip
-    count = np.bincount(x.treatment, minlength=size[0])
-    squares = _squares(table, nested, own, count)
-    components = _components(squares, (var, *cov), nested, size[0])
-    return ReaderModel(table, nested, components, tuple(own), count)
-
-
-def _squares(
-    table: Floats, nested: bool, own: list[Any], count: Array
-) -> tuple[float, float, float]:
-    """Give the mean squares of treatments, readers and their interplay."""
-    i, j = table.shape
-    mean = np.nanmean(table, axis=1)
-    if nested:
-        whole = float(np.nanmean(table))
-        ms_t = float(count @ (mean - whole) ** 2) / (i - 1)
-        free = int(count.sum()) - i
-        inside = sum((n - 1) * o[0] for n, o in zip(count, own, strict=True) if n > 1)
-        return ms_t, inside / free if free else math.nan, math.nan
-    by_reader, whole = table.mean(axis=0), float(table.mean())
-    ms_t = j * float(np.sum((mean - whole) ** 2)) / (i - 1) if i > 1 else math.nan
-    ms_r = i * float(np.sum((by_reader - whole) ** 2)) / (j - 1) if j > 1 else math.nan
-    # what neither treatment nor reader explains
-    rest = table - mean[:, None] - by_reader + whole
-    free = (i - 1) * (j - 1)
-    return ms_t, ms_r, float(np.sum(rest**2)) / free if free else math.nan
-
-
-def _components(
-    squares: tuple[float, float, float],
-    errors: tuple[float, ...],
-    nested: bool,
-    treatments: int,
-) -> ReaderComponents:
-    """Free the components of readers and interplay of the errors (Hillis 2014).
-
-    Readers who are alike still differ in a study, because their errors do: MS(TR) has
-    the mean interplay + Var - Cov1 - (Cov2 - Cov3), and MS(R) the mean of that plus
-    I (readers + Cov1 - Cov3). Solved for the components; an estimate below 0 is 0.
-    """
-    _, ms_r, ms_tr = squares
-    var, cov1, cov2, cov3 = errors
-    interplay = ms_tr - var + cov1 + max(cov2 - cov3, 0.0)
-    if nested or treatments == 1:
-        reader, interplay = ms_r - var + cov2, 0.0
-    else:
-        reader = (ms_r - ms_tr) / treatments - cov1 + cov3
-    kept = (max(v, 0.0) if v == v else 0.0 for v in (reader, interplay))
-    return ReaderComponents(*squares, *errors, *kept)
-
-
-def _possible(m: ReaderModel, asked: _StudyQuestion, method: str) -> None:
+def _possible(m: ReaderModel, asked: StudyQuestion, method: str) -> None:
     if asked.readers == "random" and min(m.per_treatment) < 2:
         raise NotEnoughCases(
             "Random readers need at least two readers with each treatment; found "
@@ -417,36 +284,6 @@ def _possible(m: ReaderModel, asked: _StudyQuestion, method: str) -> None:
         )
 
 
-def denominator(m: ReaderModel, asked: _StudyQuestion, j: float) -> _Denominator:
-    """What does MS(T) vary by if all treatments are equal, with j readers each?
-
-    With random readers and cases a mean over readers varies by what is peculiar to a
-    reader, which the mean square of the readers shows with all its parts, and by what
-    the cases do to all readers of a treatment alike, Cov2 - Cov3, which it cannot show.
-    A negative estimate of that is chance, and is taken as 0 (Hillis 2007). Only the
-    mean square is uncertain, so it alone decides about the degrees of freedom.
-    """
-    c = m.components
-    between = c.cov2 - c.cov3
-    if asked.readers == "fixed":
-        # Nested readers have no other treatment: they share Cov3 with everybody.
-        shared = c.cov3 if m.nested else c.cov1
-        return _Denominator(c.variance - shared + (j - 1) * between, math.inf)
-    i, n = m.table.shape[0], m.per_treatment
-    inner, free = c.ms_interaction, (i - 1.0) * (n[0] - 1.0)
-    if m.nested:
-        inner, free = c.ms_reader, float(n.sum() - i)
-    if asked.cases == "fixed":
-        return _Denominator(inner, free)
-    total = inner + j * max(between, 0.0)
-    return _Denominator(total, free * (total / inner) ** 2 if inner > 0 else math.inf)
-
-
-class _Denominator(NamedTuple):
-    value: float
-    df: float
-
-
 class _Difference(NamedTuple):
     value: float
     sd: float
@@ -454,7 +291,7 @@ class _Difference(NamedTuple):
 
 
 def _difference(
-    m: ReaderModel, asked: _StudyQuestion, at: tuple[int, int]
+    m: ReaderModel, asked: StudyQuestion, at: tuple[int, int]
 ) -> _Difference:
     mean = m.means
     # Differs from Hillis (2014), who has equal numbers of readers: the variance of a
@@ -467,7 +304,7 @@ def _difference(
 
 
 def _mean(
-    m: ReaderModel, k: int, asked: _StudyQuestion, end: Endpoint, method: str
+    m: ReaderModel, k: int, asked: StudyQuestion, end: Endpoint, method: str
 ) -> Estimate:
     """Give the mean of a treatment, from its own readers and errors alone."""
     ms, var, cov2 = m.own[k]
@@ -509,7 +346,7 @@ def unseen_spread(
 
 
 def _tested(
-    d: _Difference, a: Estimate, b: Estimate, asked: _StudyQuestion, end: Endpoint
+    d: _Difference, a: Estimate, b: Estimate, asked: StudyQuestion, end: Endpoint
 ) -> Test:
     r"""Test a difference, symmetrically or by the logit limits of both means.
 
@@ -549,7 +386,7 @@ def _tested(
 def _answer(
     x: Readings,
     m: ReaderModel,
-    asked: _StudyQuestion,
+    asked: StudyQuestion,
     found: Mapping[tuple[int, int], _Difference],
     end: Endpoint,
     method: str,
@@ -591,7 +428,7 @@ def _answer(
 def _notes(
     x: Readings,
     m: ReaderModel,
-    asked: _StudyQuestion,
+    asked: StudyQuestion,
     end: Endpoint,
     found: Iterable[_Difference],
 ) -> tuple[str, ...]:
