@@ -20,6 +20,7 @@ rate is known whatever the scores:
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
@@ -52,12 +53,12 @@ _CLEARED = (False, False, True, True)
 _FOR_PREVALENCE = 0.1
 
 
-class TestedClaim:
+class TestedClaim(ABC):
     """A claim that is tested by a p-value, and need not rise or fall with the cuts."""
 
+    @abstractmethod
     def p_values(self, c: Confusion) -> Floats:
         """How likely is such a sample when the claim just fails?"""
-        raise NotImplementedError
 
     def passes(self, c: Confusion, alpha: Any) -> NDArray[np.bool_]:
         """At which cuts is it proved?"""
