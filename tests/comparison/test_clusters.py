@@ -504,3 +504,10 @@ def test_every_analysis_of_clusters_takes_weights():
     assert trueness.compare_auc(y, scores, **words).pairs[0].difference.sd > 0
     asked = {"metric": "recall", "thresholds": 0.5}
     assert trueness.compare_metric(y, scores, **words, **asked).pairs[0].p_value > 0
+
+
+def test_weighted_clusters_are_said_to_be_drawn(rng):
+    y, c = rng.integers(0, 2, 80), np.arange(80) // 4
+    data = {"weight": rng.exponential(size=80), "cluster": c}
+    found = trueness.at_threshold(y, rng.normal(size=80) + y, 0.5, **data)
+    assert "that clusters were drawn independently" in found.notes[0]

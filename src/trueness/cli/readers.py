@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from trueness._core.checks.options import choice
 from trueness._core.doors import door
-from trueness._core.numbers import p_is
+from trueness._core.numbers import p_is, p_value
 from trueness._core.progress import progress
 from trueness._core.records import shown
 from trueness.cli._columns import Request
@@ -105,8 +105,8 @@ def _tables(found: ReaderStudy) -> list[Any]:
     parts = [table(["treatment", f"mean {name}"], means)]
     if found.pairs:
         rows = [
-            [f"{shown(p.first, 30)} - {shown(p.second, 30)}", p.difference, p.p_value,
-             p.p_adjusted]
+            [f"{shown(p.first, 30)} - {shown(p.second, 30)}", p.difference,
+             p_value(p.p_value), p_value(p.p_adjusted)]
             for p in found.pairs
         ]  # fmt: skip
         parts.append(table(["difference", name, "p", "p (Holm)"], rows))

@@ -75,15 +75,18 @@ def sizes(x: Cases) -> tuple[Effective, Effective]:
     return effective(x.pos, pos), effective(x.neg, neg)
 
 
-def remark(x: Cases) -> tuple[str, ...]:
-    """Say what the intervals of weighted cases assume; nothing of counts."""
+def remark(x: Cases, drawn: str = "cases") -> tuple[str, ...]:
+    """Say what the intervals of weighted cases assume; nothing of counts.
+
+    ``drawn`` says what was drawn: cases, or clusters of them.
+    """
     if not x.weighted:
         return ()
     pos, neg = sizes(x)
     return (
         "Cases are weighted: the positives carry as much information as "
         f"{pos.number:,.3g} equally weighted ones, the negatives as "
-        f"{neg.number:,.3g}. The intervals assume that cases were drawn "
+        f"{neg.number:,.3g}. The intervals assume that {drawn} were drawn "
         "independently, with weights fixed beforehand, from a population much larger "
         "than the sample.",
     )

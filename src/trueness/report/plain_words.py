@@ -193,7 +193,7 @@ def _mind(
         (int(e.number), name)
         for e, name in zip(sizes(data), ("positive", "negative"), strict=True)
     )
-    lines += remark(data)
+    lines += remark(data, "cases" if options.cluster is None else "clusters")
     if few < FEW:
         are = "is" if few == 1 else "are"
         lines.append(

@@ -219,7 +219,8 @@ def at_threshold(
         rng=rng,
         weighed=weighed_cells(t, t.score >= cut),
     )
-    notes = _notes(t, prevalence, sampling, unlabelled) + remark(t)
+    drawn = "cases" if together is None else "clusters"
+    notes = _notes(t, prevalence, sampling, unlabelled) + remark(t, drawn)
     if unlabelled == AT_RANDOM and t.n_unknown:
         _cases.both_classes(t, "at_threshold")
         x, shown = impute(t), [_named(m) for m in metrics or found]
