@@ -44,3 +44,27 @@ def test_no_module_reads_private_fields_of_another():
         if (names := private_reads(path.read_text()))
     }
     assert not found, found
+
+
+def private_imports(text):
+    """Names, not modules, that another module keeps to itself and this one takes."""
+    return {
+        name.name
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ImportFrom) and (node.module or "")[:8] == "trueness"
+        for name in node.names
+        if name.name[0] == "_" and name.name[:2] != "__"
+        if not list(SOURCE.parent.glob(f"{node.module.replace('.', '/')}/{name.name}*"))
+    }
+
+
+def test_no_module_imports_private_names_of_another():
+    assert private_imports("from trueness.counts.sorting import _SMALL") == {"_SMALL"}
+    assert not private_imports("from trueness._core.checks import cases as _cases")
+    assert not private_imports("from trueness.trees import _checks")
+    found = {
+        str(path.relative_to(SOURCE)): names
+        for path in sorted(SOURCE.rglob("*.py"))
+        if (names := private_imports(path.read_text()))
+    }
+    assert not found, found

@@ -49,7 +49,9 @@ def panel(small):
 def models(served, **more):
     """Ask for the section with the slider, and read what the slider is told."""
     text = served.section("threshold", quick=1, **DATA, **more)
-    return json.loads(re.search(r'id="data">(.*?)</script>', text, re.S)[1])["models"]
+    found = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S)[1])["models"]
+    assert found
+    return found
 
 
 def test_every_distinct_score_is_a_step_and_the_numbers_are_the_librarys(served, panel):

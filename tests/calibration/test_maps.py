@@ -377,17 +377,19 @@ NEW = [0, 1, -1e308, 1e308, 5e-324, 0.5, np.nan, np.finfo(float).max]
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", HARD)
 def test_no_warning_of_numpy_reaches_a_user(name):
-    t = trueness.Tally(*HARD[name])
+    t, fitted = trueness.Tally(*HARD[name]), []
     for method in trueness.CALIBRATORS:
         try:
             c = trueness.calibrate(t, method=method)
         except (trueness.InputError, trueness.NotEnoughCases):
             continue
+        fitted.append(method)
         p = c(NEW)
         assert np.isnan(p[6])
         assert ((p[:6] >= 0) & (p[:6] <= 1)).all()
         assert maps.map_from_json(maps.map_to_json(c)) == c
         assert t.map(c).n == t.n
+    assert {"isotonic", "histogram"} <= set(fitted)
     if t.score.min() >= 0 and t.score.max() <= 1:
         for analysis in (trueness.calibration_error, trueness.calibration_index):
             assert analysis(t, replicates=20)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -84,6 +85,9 @@ def test_command_line(copy, tmp_path):
     found = json.loads(run(copy, code, *words))
     assert "fdr" in json.dumps(found)
     assert "0.25" in json.dumps(found)
+    for words in (["threshold", "--minimize", "fdr"], ["evaluate", "--at", "0.5"]):
+        words[1:1] = [str(file), *options[:4]]
+        assert "false discovery rate" in run(copy, code, *words)
 
 
 def test_report(copy):
@@ -93,7 +97,13 @@ y = np.arange(60) % 3 == 0
 s = np.round(np.linspace(0, 1, 60) + y / 2, 2)
 print(trueness.report.html(y, s))
 """
-    assert "false discovery rate" in run(copy, code).lower()
+    page = run(copy, code)
+    places = set(re.findall(r"<(\w+)[^>]*>false discovery rate</\1>", page))
+    assert {"dt", "th"} <= places  # the read-out and the table of all metrics
+    script = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+    columns = script["models"][0]["columns"]
+    one = np.array(columns["precision"][1:]) + columns["fdr"][1:]
+    np.testing.assert_allclose(one, 1, atol=1e-3)
 
 
 def test_floats_and_whole_numbers_come_from_one_formula():

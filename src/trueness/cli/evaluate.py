@@ -29,6 +29,7 @@ from trueness.cli._words import noted
 from trueness.counts.values import Tally
 from trueness.data.engines import quoted
 from trueness.data.multiclass import multiclass_auc
+from trueness.metrics.definitions import SHOWN
 from trueness.metrics.words import text_of
 from trueness.ranking.auc_intervals import REVERSED, auc
 from trueness.ranking.clusters import CLUSTER
@@ -42,7 +43,6 @@ MEASURES = {
     "brier": "Brier score",
 }
 AT_FIELDS = ("threshold", "confusion", "metrics")
-AT = ("recall", "specificity", "precision", "npv", "accuracy", "f1", "mcc")
 MOST_ROWS = 5_000_000  # for which all classes together are asked
 Groups = dict[str, dict[str, Tally]]
 
@@ -148,10 +148,10 @@ def _group_table(by: str, by_group: dict[str, Any]) -> Any:
 
 
 def _at_parts(at: float | None, kind: str, used: dict[str, AtThreshold]) -> list[Any]:
-    rows = [[name, *(x.metrics.get(m) for m in AT)] for name, x in used.items()]
+    rows = [[name, *(x.metrics.get(m) for m in SHOWN)] for name, x in used.items()]
     return [
         f"Flagging every case with a score of {at:g} or more:",
-        table([kind, *(text_of(m) for m in AT)], rows),
+        table([kind, *(text_of(m) for m in SHOWN)], rows),
     ]
 
 

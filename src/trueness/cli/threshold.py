@@ -50,7 +50,7 @@ from trueness.cli._words import noted
 from trueness.cli._zones import Cut, CutQuestion, at_cut, every_key
 from trueness.counts.values import Tally
 from trueness.metrics.confusion import Confusion
-from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS
+from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS, SHOWN
 from trueness.metrics.words import cases_of, is_share, text_of
 from trueness.threshold import operating_point as operating
 from trueness.threshold.at_cut import AtThreshold, at_threshold, confusion
@@ -64,8 +64,6 @@ from trueness.threshold.operating_point import OperatingPoint
 from trueness.threshold.sentences import limiting, met, objective_of
 from trueness.threshold.validation import Validation, validate_threshold
 from trueness.threshold.zones import asks_for_two_cuts
-
-SHOWN = ("recall", "specificity", "precision", "npv", "accuracy", "f1", "mcc")
 
 
 def _list_metrics(ctx: typer.Context, asked: bool) -> None:

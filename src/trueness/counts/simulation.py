@@ -20,6 +20,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
+from trueness._core.options import renamed
 from trueness.counts.values import Panel, Tally
 
 Seed = int | np.random.Generator | None
@@ -65,37 +66,38 @@ def _shift(auc: float, sd_ratio: float = 1.0) -> float:
     return float(np.hypot(1, sd) * ndtri(_options.fraction(auc, "auc")))
 
 
+@renamed(repeats="replicates")
 def rank_frequencies(
     n: int,
     n_pos: int,
     auc: float,
     *,
-    repeats: int = 1000,
+    replicates: int = 1000,
     sd_ratio: float = 1.0,
     rng: Seed = 0,
 ) -> Floats:
     """How often is the case at each rank positive, over many simulated test sets?
 
     The (N, N1)-ensemble of Kim et al. (2021), Fig. 1: entry r - 1 of the answer is the
-    share of ``repeats`` test sets in which rank r is held by a positive. Parameters as
-    in :func:`simulate_tally`.
+    share of ``replicates`` test sets in which rank r is held by a positive. Parameters
+    as in :func:`simulate_tally`.
 
     Examples
     --------
-    >>> f = rank_frequencies(10, 4, 0.8, repeats=50, rng=0)
+    >>> f = rank_frequencies(10, 4, 0.8, replicates=50, rng=0)
     >>> round(float(f.sum()), 9)  # four positives in every test set
     4.0
     """
     n, n_pos = _options.class_sizes(n, n_pos)
     shift = _shift(auc, sd_ratio)
-    repeats = _options.whole_number(repeats, "repeats", at_least=1)
+    replicates = _options.whole_number(replicates, "replicates", at_least=1)
     generator = _options.generator(rng)
     total = np.zeros(n)
-    for _ in range(repeats):
+    for _ in range(replicates):
         score = generator.normal(size=n)
         score[:n_pos] = shift + sd_ratio * score[:n_pos]
         total += np.argsort(-score) < n_pos
-    return total / repeats
+    return total / replicates
 
 
 def simulate_panel(

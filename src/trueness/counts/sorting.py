@@ -30,7 +30,7 @@ Counted = tuple[Floats, Ints, Ints]
 
 # below this, starting threads or probing for ties costs more than it saves
 _SMALL = 1 << 16
-_FLOAT: dict[Any, tuple[Any, int, int]] = {
+FLOATS_AS_BITS: dict[Any, tuple[Any, int, int]] = {
     np.dtype(np.float64): (np.uint64, 0x7FFFFFFFFFFFFFFF, 0x7FF0000000000000),
     np.dtype(np.float32): (np.uint32, 0x7FFFFFFF, 0x7F800000),
 }
@@ -46,14 +46,14 @@ def count_scores(score: Array, is_pos: Callable[[slice], Array]) -> Counted:
     ``score`` is float32 or float64; ``is_pos`` gives the labels of a slice as bools, so
     that no column of labels is ever copied whole. Raises ``NotFinite``.
     """
-    table = _probe(score)
+    table = few_distinct(score)
     if table is not None:
         return _count_hashed(score, is_pos, table)
     return _count_sorted(score, is_pos)
 
 
 def _count_sorted(score: Array, is_pos: Callable[[slice], Array]) -> Counted:
-    packing = _Packing(score)
+    packing = Packing(score)
     if not packing.fits:
         return _count_wide(score, is_pos)
     buffer = np.empty(score.size, dtype=np.float64)
@@ -64,7 +64,7 @@ def _count_sorted(score: Array, is_pos: Callable[[slice], Array]) -> Counted:
     return _unpack(keys, buffer, packing)
 
 
-class _Packing:
+class Packing:
     """How do a score and its label become one integer, and back?
 
     With magnitude bits g, the order number of a score is z = (g - least) + 1, zero for
@@ -74,7 +74,7 @@ class _Packing:
 
     def __init__(self, score: Array) -> None:
         self.dtype = score.dtype
-        self.bits, self.mask, too_large = _FLOAT[score.dtype]
+        self.bits, self.mask, too_large = FLOATS_AS_BITS[score.dtype]
         least, most, used, self.signed = self._scan(score)
         if most >= too_large:
             raise NotFinite
@@ -108,6 +108,7 @@ class _Packing:
         return keys[keys.size - buffer.size :]
 
     def pack(self, score: Array, label: Array) -> Array:
+        """Write score and label as one whole number, highest score first."""
         bits = np.ascontiguousarray(score).view(self.bits)
         z = self._order_number(bits & self.bits(self.mask))
         top = self.key(self.top)
@@ -158,7 +159,7 @@ def sort_in_place(keys: Array, workers: int | None = None) -> None:
         other.result()
 
 
-def _unpack(keys: Array, buffer: Floats, packing: _Packing) -> Counted:
+def _unpack(keys: Array, buffer: Floats, packing: Packing) -> Counted:
     """Count the runs of equal scores in sorted keys; the scores replace the keys."""
     m = sum(int(_ends(keys, b).sum()) for b in blocks(keys.size))
     neg, pos = np.empty(m, np.int64), np.empty(m, np.int64)
@@ -212,20 +213,20 @@ def _count_wide(score: Array, is_pos: Callable[[slice], Array]) -> Counted:
     return value[::-1].copy(), (cases - pos)[::-1].copy(), pos[::-1].copy()
 
 
-def _probe(score: Array) -> Array | None:
+def few_distinct(score: Array) -> Array | None:
     """Give the distinct bits seen in a sample, if there are few."""
     if score.size < _SMALL:
         return None
     size = min(score.size // 16, 1 << 16)
     sample = np.ascontiguousarray(score[:: score.size // size]) + score.dtype.type(0)
-    bits = _FLOAT[score.dtype][0]
+    bits = FLOATS_AS_BITS[score.dtype][0]
     distinct = np.unique(sample.view(bits))
     if not np.isfinite(sample).all() or distinct.size > sample.size // 4:
         return None
     return distinct
 
 
-class _HashTable:
+class HashTable:
     """Which row of the table holds this score?
 
     Multiplicative hashing with the multiplier, of a fixed few, that loses the fewest
@@ -251,6 +252,7 @@ class _HashTable:
         return ((wide * multiplier) >> np.uint64(64 - self.slots)).view(np.int64)
 
     def find(self, bits: Array) -> tuple[Array, Array]:
+        """Give the row of each score, and whether it is there."""
         wide = bits if bits.dtype == np.uint64 else bits.astype(np.uint64)
         row = self.row.take(self._slot(wide, self.multiplier))
         return row, self.key.take(row) == bits
@@ -268,7 +270,7 @@ _MULTIPLIERS = (
 def _count_hashed(
     score: Array, is_pos: Callable[[slice], Array], distinct: Array
 ) -> Counted:
-    table = _HashTable(distinct)
+    table = HashTable(distinct)
     done = in_spans(score.size, lambda at: _hash_span(score, is_pos, table, at))
     counts = np.sum([c for c, _, _ in done], axis=0)
     found: Counted = (
@@ -297,9 +299,9 @@ def _merged(parts: list[Counted]) -> Counted:
 
 
 def _hash_span(
-    score: Array, is_pos: Callable[[slice], Array], table: _HashTable, span: slice
+    score: Array, is_pos: Callable[[slice], Array], table: HashTable, span: slice
 ) -> tuple[Ints, Array, Array]:
-    bits_type = _FLOAT[score.dtype][0]
+    bits_type = FLOATS_AS_BITS[score.dtype][0]
     zero = score.dtype.type(0)
     counts = np.zeros(2 * table.key.size, dtype=np.int64)
     rest_score, rest_label = [score[:0]], [np.zeros(0, dtype=bool)]

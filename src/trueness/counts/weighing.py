@@ -14,10 +14,10 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats, begins_run, blocks
 from trueness.counts.sorting import (
-    _FLOAT,
-    _HashTable,
-    _Packing,
-    _probe,
+    FLOATS_AS_BITS,
+    HashTable,
+    Packing,
+    few_distinct,
     in_spans,
     merge_counts,
     sort_in_place,
@@ -34,9 +34,9 @@ def weigh_scores(score: Array, code: Array, weight: Array) -> tuple[Array, ...]:
     if not weight.min(initial=1.0) > 0:
         some = weight > 0
         score, code, weight = score[some], code[some], weight[some]
-    table = _probe(score)
+    table = few_distinct(score)
     if table is not None:
-        return _weigh_hashed(score, code, weight, _HashTable(table))
+        return _weigh_hashed(score, code, weight, HashTable(table))
     return _weigh_in_parts(score, code, weight)
 
 
@@ -135,7 +135,7 @@ def descending(score: Array) -> tuple[Array, Floats]:
     """In which order do finite scores fall, and what are they? Ties stay in place."""
     n = score.size
     room = 64 - max(n - 1, 1).bit_length()
-    packing = _Packing(score) if n else None
+    packing = Packing(score) if n else None
     if packing is None or not packing.fits:
         order = np.argsort(-score, kind="stable")
         return order, score[order].astype(np.float64) + 0.0
@@ -167,7 +167,7 @@ def descending(score: Array) -> tuple[Array, Floats]:
     return order, value
 
 
-def _short_order(score: Array, packing: _Packing) -> Array:
+def _short_order(score: Array, packing: Packing) -> Array:
     """Sort keys of 32 bits by their lower half, then by their upper one.
 
     NumPy sorts 16 bits by counting them, and keeps the order of equal ones.
@@ -190,7 +190,7 @@ def _mend(order: Array, value: Floats, prefix: Array) -> None:
 
 
 def _weigh_hashed(
-    score: Array, code: Array, weight: Array, table: _HashTable
+    score: Array, code: Array, weight: Array, table: HashTable
 ) -> tuple[Array, ...]:
     """Add up the weights of few distinct scores without a sort."""
     done = in_spans(score.size, lambda at: _weigh_span(score, code, weight, table, at))
@@ -204,10 +204,10 @@ def _weigh_hashed(
 
 
 def _weigh_span(
-    score: Array, code: Array, weight: Array, table: _HashTable, span: slice
+    score: Array, code: Array, weight: Array, table: HashTable, span: slice
 ) -> tuple[Array, Array]:
     """Give sums and squares at 3 * row + code, and where scores are not found."""
-    bits, zero = _FLOAT[score.dtype][0], score.dtype.type(0)
+    bits, zero = FLOATS_AS_BITS[score.dtype][0], score.dtype.type(0)
     sums = np.zeros((2, 3 * table.key.size))
     missed = [np.zeros(0, dtype=np.int64)]
     for part in blocks(span.stop - span.start):

@@ -80,7 +80,8 @@ class Metric:
     words : str
         What tables and figures call it.
     shown : bool
-        Whether a report shows it among its first rows.
+        Whether commands and the read-out beside the slider show it; tables of all
+        metrics show it anyway.
     """
 
     name: str

@@ -144,7 +144,6 @@ fpr = _ratio(
     reference=_FAWCETT,
     aliases=("fall_out",),
     words="false positive rate",
-    shown=True,
 )
 fnr = _ratio(
     "fnr",
@@ -256,7 +255,6 @@ lift = _quotient(
     lambda tp, fp, fn, tn: (tp * (tp + fp + fn + tn), (tp + fp) * (tp + fn)),
     range=(0.0, np.inf),
     reference="Brin et al. 1997, Proc. SIGMOD:255, doi:10.1145/253260.253325",
-    shown=True,
 )
 lr_positive = _quotient(
     "lr_positive",
@@ -295,7 +293,6 @@ flagged = _ratio(
     range=(0.0, np.inf),
     aliases=("predicted_positive",),
     words="cases flagged",
-    shown=True,
 )
 flagged_rate = _ratio(
     "flagged_rate",
@@ -305,7 +302,6 @@ flagged_rate = _ratio(
     direction="none",
     aliases=("alert_rate",),
     words="share flagged",
-    shown=True,
 )
 
 
@@ -470,6 +466,9 @@ def net_benefit(odds: float) -> Metric:
 METRICS: dict[str, Metric] = {
     m.name: m for m in [*globals().values()] if isinstance(m, Metric)
 }
+
+# those that commands and the read-out beside the slider show first
+SHOWN: tuple[str, ...] = tuple(m.name for m in METRICS.values() if m.shown)
 
 METRIC_FAMILIES: dict[str, Callable[..., Metric]] = {
     "f_beta": f_beta,

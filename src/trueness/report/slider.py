@@ -19,7 +19,7 @@ from trueness._core.numbers import percent
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint
 from trueness.metrics.confusion import Confusion, sweep, thresholds
-from trueness.metrics.definitions import METRICS
+from trueness.metrics.definitions import METRICS, SHOWN
 from trueness.metrics.words import is_share, text_of
 
 MOST_STEPS = 400
@@ -35,7 +35,7 @@ class Quantity(NamedTuple):
 
 
 # what stands beside the slider; all metrics stand in the table under it
-FIRST = ("flagged_rate", "recall", "fpr", "precision", "accuracy", "f1", "cost")
+FIRST = ("flagged_rate", *SHOWN, "cost")
 COUNTS = ("tp", "fp", "fn", "tn", "flagged", "passed")
 
 

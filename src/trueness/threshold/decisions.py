@@ -20,6 +20,7 @@ from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, NotEnoughCases
+from trueness._core.options import renamed
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_panel
 from trueness.counts.resampling import Seed
@@ -106,9 +107,10 @@ class Decision(Record):
     notes: tuple[str, ...] = ()
 
 
+@renamed(p="panel")
 @of_panel(weights=True)
 def best_decision(
-    p: Panel,
+    panel: Panel,
     maximize: str | Metric = "accuracy",
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     prevalence: float | None = None,
@@ -123,7 +125,7 @@ def best_decision(
 
     Parameters
     ----------
-    p
+    panel
         Outputs of several classifiers for the same labelled cases, none missing.
     maximize, minimize, subject_to, prevalence
         As in :func:`best_threshold`.
@@ -151,22 +153,22 @@ def best_decision(
     >>> best_decision(p).classifier
     'a'
     """
-    _cases.complete_outputs(p, "best_decision")
+    _cases.complete_outputs(panel, "best_decision")
     replicates = _options.whole_number(replicates, "replicates", at_least=2)
     level = _options.fraction(level, "level")
     generator = _options.generator(rng)
     shown, objective = read_objective(maximize, minimize)
     bounds = read_constraints(subject_to)
-    points, stopped = _points(p, maximize, subject_to, prevalence, minimize)
+    points, stopped = _points(panel, maximize, subject_to, prevalence, minimize)
     if not points:
         raise stopped[0]
     sign = 1 if objective is shown else -1
     name = max(points, key=lambda n: sign * points[n].value)
     point = points[name]
-    task = _DecisionTask(p, shown, objective, bounds, prevalence)
+    task = _DecisionTask(panel, shown, objective, bounds, prevalence)
     lacking = "no threshold met the constraints"
-    choose = partial(_choose, task, _columns(p))
-    runs = rehearse(p, choose, replicates, generator, "best_decision", lacking)
+    choose = partial(_choose, task, _columns(panel))
+    runs = rehearse(panel, choose, replicates, generator, "best_decision", lacking)
     pooled = float(shown(_scaled(task, runs.left.sum(axis=0).astype(np.float64))))
     sizes = class_sizes(point.confusion, point.weighed, level)
     draws = rate_draws(point.confusion, runs, prevalence, generator, sizes)
@@ -177,14 +179,14 @@ def best_decision(
         value=point.value,
         corrected=interval_of_draws(shown(draws), pooled, level),
         optimism=point.value - pooled,
-        values={n: points[n].value if n in points else math.nan for n in p.names},
-        chosen={n: float(np.mean(runs.chosen == n)) for n in p.names},
+        values={n: points[n].value if n in points else math.nan for n in panel.names},
+        chosen={n: float(np.mean(runs.chosen == n)) for n in panel.names},
         mixture=mixed,
         mixture_value=worth,
         notes=(
             "The best of several classifiers looks better than it is; corrected "
             "allows for the choice of classifier and threshold.",
-            *remark(p),
+            *remark(panel),
         ),
     )
 

@@ -217,7 +217,7 @@ def whole_number(
 
 
 # what is repeated so often would never end, or not fit into any memory
-_MOST = {"replicates": 10**7, "draws": 10**8, "repeats": 10**7, "bins": 10**7}
+_MOST = {"replicates": 10**7, "draws": 10**8, "bins": 10**7}
 
 
 def alone(what: str, given: str, **others: object) -> None:
