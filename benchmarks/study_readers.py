@@ -11,6 +11,7 @@ readings; ``nested``: also for nested designs, with coverage. ``margin``: the fi
 treatment is worse by exactly the margin; shares of studies that call it non-inferior or
 equivalent. ``plan``: power that ``plan_readers`` promises, from components that are
 means over many pilot studies, and the share of new studies that find the difference.
+``pilots``: the mean of power and assurance that single pilot studies promise.
 Tables are in docs/maths/readers.md.
 """
 
@@ -262,6 +263,32 @@ PLANS = (
 )
 
 
+def promises(rng: Any, pilot: Design, loss: float, given: dict, pilots: int) -> Any:
+    """Which power and which assurance do single pilots promise, on average?"""
+    found = []
+    for _ in range(pilots):
+        data = split(rng, pilot.groups, pilot._replace(loss=loss), 0)
+        study_of_few = trueness.reader_study(data)
+        one = trueness.plan_readers(study_of_few, difference=loss, **given)
+        found.append((one.power[0], one.assurance[0]))
+    return [float(x) for x in np.mean(found, axis=0)]
+
+
+def new_study(plan: tuple) -> dict[str, int]:
+    """Give the whole number of readers and cases, and the groups, of a new study."""
+    pilot, _, readers, cases, groups = plan
+    each = {"cases": readers, "both": 2, "treatments": 2}.get(pilot.nested, groups)
+    given = {"readers": readers * groups, "cases": sum(cases) * each}
+    return given | ({"groups": groups} if pilot.nested != "cases" else {})
+
+
+def pilots(rng: np.random.Generator, studies: int) -> None:
+    head("row of the table of plans", "power", "assurance")
+    for k, (pilot, loss, *rest) in enumerate(PLANS):
+        given = new_study((pilot, loss, *rest))
+        row(k + 1, *promises(rng, pilot, loss, given, studies))
+
+
 def plan(rng: np.random.Generator, studies: int) -> None:
     head("pilot", "design", "AUC", "interplay", "difference", "new readers",
          "new cases", "planned", "realised", "planned, margin", "realised, margin",
@@ -270,17 +297,11 @@ def plan(rng: np.random.Generator, studies: int) -> None:
         # components at the mean of both treatments, as a pilot without an effect has
         middle = typical(rng, pilot._replace(area=pilot.area - loss / 2), studies)
         d = pilot._replace(readers=readers, cases=cases, loss=loss)
-        each = {"cases": readers, "both": 2, "treatments": 2}.get(pilot.nested, groups)
-        given = {"readers": readers * groups, "cases": sum(cases) * each}
-        given |= {"groups": groups} if pilot.nested != "cases" else {}
+        given = new_study((pilot, loss, readers, cases, groups))
         promised = trueness.plan_readers(middle, difference=loss, **given).power[0]
         equal = typical(rng, pilot, studies)
         secure = trueness.plan_readers(equal, margin=loss, **given).power[0]
-        single = []
-        for _ in range(200):
-            data = split(rng, pilot.groups, pilot._replace(loss=loss), 0)
-            one = trueness.reader_study(data)
-            single.append(trueness.plan_readers(one, difference=loss, **given).power[0])
+        single = promises(rng, pilot, loss, given, 200)[0]
         hit, safe = [], []
         for _ in range(studies):
             hit.append(trueness.reader_study(split(rng, groups, d, 0)).p_value)
@@ -293,7 +314,7 @@ def plan(rng: np.random.Generator, studies: int) -> None:
             pilot.nested + " nested" if pilot.nested else "crossed", f"{pilot.area:g}",
             f"{pilot.interplay:g}", f"{loss:g}", f"{new}{readers}", d.size,
             float(promised), share(hit, 0.05), float(secure), share(safe, 0.025),
-            float(np.mean(single)))  # fmt: skip
+            single)  # fmt: skip
 
 
 if __name__ == "__main__":
@@ -304,4 +325,6 @@ if __name__ == "__main__":
     PLANS = (
         PLANS[slice(int(sys.argv[3]), int(sys.argv[3]) + 1)] if sys.argv[3:] else PLANS
     )
-    (parts | {"plan": plan})[asked](np.random.default_rng(20261116), many)
+    (parts | {"plan": plan, "pilots": pilots})[asked](
+        np.random.default_rng(20261116), many
+    )

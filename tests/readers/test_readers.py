@@ -595,6 +595,28 @@ def test_plan_by_hand_and_monotone(vandyke):
     assert margin.cases.tolist() == plan.cases.tolist()
 
 
+def test_assurance_is_the_mean_power_over_what_the_mean_square_may_be(vandyke):
+    """Against an integral over the chi-squared law of the pilot's mean square."""
+    pilot = trueness.reader_study(vandyke, **KEYS)
+    plan = trueness.plan_readers(pilot, difference=0.05, readers=8, cases=200)
+    c, shrink = pilot.components, 114 / 200
+    between = max(c.cov2 - c.cov3, 0)
+    errors = c.variance - c.cov1 - between
+
+    def power(chi2):
+        true = max(c.ms_interaction * 4 / chi2 - errors, 0)  # 2 treatments, 5 readers
+        alone = true + shrink * errors
+        total = alone + 8 * shrink * between
+        df = 7 * (total / alone) ** 2
+        limit = stats.f.ppf(0.95, 1, df)
+        return stats.ncf.sf(limit, 1, df, 8 * 0.05**2 / 2 / total)
+
+    mean = stats.chi2(4).expect(power)
+    assert plan.assurance[0] == pytest.approx(mean, abs=0.002)
+    assert plan.assurance[0] < plan.power[0] - 0.02
+    assert "assurance" in plan.notes[0]
+
+
 def test_plan_counts_the_cases_of_each_reader_where_they_are_nested(rng):
     """Twelve readers with 40 cases each err more than four with 80 each."""
     data = simulated(rng, 4, (40, 40), tr=0.0)

@@ -37,7 +37,10 @@ class ReaderPlan(Record):
         Cases needed with each number of readers, at the share of positives of the pilot
         study, of all readers together; 0 where no number of cases is enough.
     power : array
-        Power reached with them.
+        Power reached with them, if the variance components are those of the pilot.
+    assurance : array
+        Power to be expected with them: the mean over what the variance of readers, or
+        of their interplay with treatments, may be after this pilot.
     difference : float
         The difference that is to be detected; with a margin, the sum of both.
     target, level : float
@@ -49,6 +52,7 @@ class ReaderPlan(Record):
     readers: Array
     cases: Array
     power: Floats
+    assurance: Floats
     difference: float
     target: float
     level: float
@@ -112,7 +116,12 @@ def plan_readers(
     cases are random. The F test has 1 and :math:`(J-1) D^2 / I^2` degrees of freedom,
     with D the denominator above and I the part of it that does not grow with J, and
     twice as many with nested readers. A plan is as uncertain as the variance
-    components, and those of few readers are uncertain.
+    components, and those of few readers are uncertain. The assurance is the mean power
+    over the values that the mean square of the pilot's interplay may truly have,
+    :math:`MS \, \nu / \chi^2_\nu` with its degrees of freedom :math:`\nu` (the
+    interplay being what errors do not explain of it, and never below 0). It is the more
+    cautious of both: a single pilot of few readers promises too much where few readers
+    follow.
 
     References
     ----------
@@ -140,12 +149,19 @@ def plan_readers(
         if cases is None
         else [_options.whole_number(cases, "cases", at_least=4)] * len(chosen)
     )
-    reached = np.array(
-        [_power(pilot, new, int(c) or MOST_CASES)
-         for new, c in zip(sizes, need, strict=True)]
-    )  # fmt: skip
-    notes = _notes(study, need, sizes)
-    return ReaderPlan(np.array(chosen), need, reached, gap, target, level, notes)
+    each = [(new, int(c) or MOST_CASES) for new, c in zip(sizes, need, strict=True)]
+    reached = np.array([_power(pilot, new, c) for new, c in each])
+    expected = np.array([_assurance(pilot, new, c) for new, c in each])
+    return ReaderPlan(
+        np.array(chosen),
+        need,
+        reached,
+        expected,
+        gap,
+        target,
+        level,
+        _notes(study, need, sizes),
+    )
 
 
 def _gap(difference: float | None, margin: float | None) -> float:
@@ -176,6 +192,9 @@ class _Pilot(NamedTuple):
     readers: float  # of a group
     groups: int
     nested: bool
+    square: float  # the mean square whose mean is ``alone`` and what errors add to it
+    errors: float
+    free: float  # its degrees of freedom
 
     @classmethod
     def of(cls, study: ReaderStudy) -> _Pilot:
@@ -193,15 +212,20 @@ class _Pilot(NamedTuple):
         within = pairs * max(c.cov2 - c.cov3, 0.0)
         alone, own, less = c.interaction, c.variance - c.cov1, within
         nested = math.isnan(c.ms_interaction)
+        square, errors = c.ms_interaction, own - max(c.cov2 - c.cov3, 0.0)
+        free = (len(each) - 1) * (readers - 1)
         if nested:
             alone, own, less = c.reader, c.variance, pairs * c.cov2
+            square, errors = c.ms_reader, c.variance - c.cov2
+            free = float(each.sum() - len(each))
         if alone <= 0 and own <= 0:
             raise InputError(
                 "In this study neither readers nor cases vary, so it does not show "
                 "how many of them a new one needs. Plan from another study."
             )
         cases = (study.n_pos + study.n_neg) / study.groups
-        return cls(alone, own, within, less, cases, size, study.groups, nested)
+        shape = (cases, size, study.groups, nested)
+        return cls(alone, own, within, less, *shape, square, errors, free)
 
 
 class _NewStudy(NamedTuple):
@@ -253,6 +277,20 @@ def _power(pilot: _Pilot, new: _NewStudy, cases: float) -> float:
     return 1 - float(ncfdtr(1.0, min(free, 1e6), noncentral, limit))
 
 
+def _assurance(pilot: _Pilot, new: _NewStudy, cases: float) -> float:
+    """Which power is to be expected, since the pilot's mean square is an estimate?
+
+    Its true value is the mean square over a chi-squared variable that has as its mean 1
+    (the fiducial law); forty equally likely values stand for all.
+    """
+    from scipy.special import chdtri
+
+    share = (np.arange(40) + 0.5) / 40
+    squares = pilot.square * pilot.free / chdtri(pilot.free, share)
+    may_be = (pilot._replace(alone=max(s - pilot.errors, 0.0)) for s in squares)
+    return float(np.mean([_power(p, new, cases) for p in may_be]))
+
+
 def _cases_needed(pilot: _Pilot, new: _NewStudy, target: float) -> int:
     """Search the smallest number; 0 when even very many are too few."""
 
@@ -269,7 +307,8 @@ def _notes(
     notes = [
         f"The variance components are those of {len(study.readers)} readers and "
         f"{study.n_pos + study.n_neg} cases ({percent(share)} positive), so they are "
-        "uncertain if these are few."
+        "uncertain if these are few. The assurance is the power to be expected when "
+        "that is counted."
     ]
     if all(new.groups == new.readers for new in sizes):
         notes.append(
