@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import combinations
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -48,7 +47,7 @@ def compare_clustered_auc(cluster: Any, margin: float, level: float) -> Comparis
     names = c.names
     _cases.at_least_two(names, "compare_auc")
     found = auc_influence(c)
-    seen = SimpleNamespace(n_pos=c.with_pos, n_neg=c.with_neg)
+    seen = c.as_cases
     place = [placements(c.tally(k)) for k in range(len(names))]
     # where clusters show no spread they count as cases, one each
     alone = [AucQuestion(seen, p._replace(pos_var=0.0, neg_var=0.0), level, 0, 0)

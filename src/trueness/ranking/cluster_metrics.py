@@ -41,6 +41,7 @@ class LeftOut(NamedTuple):
     metric: Metric
     cells: Floats  # (4, K): tp, fp, fn and tn
     each: Floats  # (4,): clusters per case of the class
+    number: Floats  # (K + 1,): clusters of which it depends, and all; as the heaviest
     log_odds: Floats  # (m + 1, K, 3) of recall, fpr and share, the last with all
 
     @property
@@ -81,11 +82,14 @@ def left_out(c: Clusters, metric: Metric, flags: Array) -> LeftOut:
     # an infinite one nothing is known
     known = np.where(np.isfinite(value), value, np.nan)
     without = np.where(np.isfinite(each), each, known)
-    fewer = np.tile([c.with_pos / pos.sum(), c.with_neg / neg.sum()], 2)
+    seen = c.as_cases
+    fewer = np.tile([seen.n_pos / pos.sum(), seen.n_neg / neg.sum()], 2)
+    number = c.as_heavy(np.column_stack([there, np.ones(c.m, dtype=bool)]))
     # half a case, of weighted ones the half of that whose weight is typical
     typical = sum(map(np.sum, c.squares or (pos, neg))) / (pos.sum() + neg.sum())
     odds = _log_odds(rest + typical / 2)
-    return LeftOut(value, without, there, metric, cells.sum(axis=1), fewer, odds)
+    whole = cells.sum(axis=1)
+    return LeftOut(value, without, there, metric, whole, fewer, number, odds)
 
 
 def _without_each(cells: Floats) -> Floats:
@@ -125,7 +129,7 @@ def _posterior_ends(left: LeftOut, k: int, level: float) -> tuple[float, float]:
     class where the share of positives does not matter.
     """
     cells = left.cells[:, k]
-    share, fewer = None, cells * len(left.without) / cells.sum()
+    share, fewer = None, cells * left.number[-1] / cells.sum()
     if not depends_on_prevalence(left.metric):
         share, fewer = float(cells[[0, 2]].sum() / cells.sum()), cells * left.each
     rng = np.random.default_rng(0)
@@ -198,7 +202,7 @@ def _share_ends(
     value: float, half: float, left: LeftOut, k: int, level: float
 ) -> tuple[float, float]:
     """Give the limits of a metric that has two ends; none is beyond them."""
-    (least, most), m = left.metric.range, int(left.there[:, k].sum())
+    (least, most), m = left.metric.range, float(left.number[k])
     wide = most - least
     if not (math.isfinite(wide) and value == value):
         return value - half, value + half
