@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import trueness
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness.counts import weighing
 from trueness.counts.values import Panel, Tally
 from trueness.counts.weighing import descending
@@ -192,7 +192,8 @@ def test_repr_says_that_these_are_weights():
         ([1, -1], "zero or more; found -1"),
         ([1, np.nan], "finite numbers"),
         ([1, np.inf], "finite numbers"),
-        (["a", "b"], "must be numbers"),
+        (["a", "b"], "must be numbers; found text such as 'a'"),
+        (np.array([1j, 2]), "must be numbers; found complex such as"),
         ([1, None], "finite numbers"),
         ([1, 2, 3], "one entry per case"),
         ([1e300, 1], "largest weight"),
@@ -203,6 +204,20 @@ def test_repr_says_that_these_are_weights():
 def test_bad_weights(weight, words):
     with pytest.raises(InputError, match=words):
         trueness.tally([0, 1], [0.1, 0.9], weight=weight)
+
+
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [
+        ([1.25, 2.5, 0], "0 positives among 3.75 labelled .* have all positives we"),
+        ([0, 0, 2.5], "0 negatives among 2.5 labelled .* have all negatives we"),
+        ([0, 0, 0], "among 0 labelled cases. All cases have weight 0"),
+    ],
+)
+def test_a_class_of_weight_zero_is_named(weight, words):
+    t = trueness.tally([0, 0, 1], [0.1, 0.2, 0.9], weight=weight)
+    with pytest.raises(NotEnoughCases, match=words):
+        trueness.auc(t)
 
 
 def analyses():

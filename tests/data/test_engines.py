@@ -434,7 +434,10 @@ def test_scores_with_parts_are_refused_in_words(tmp_path):
         trueness.tally([1, 0], [{"a": 0.5}, {"a": 0.1}])
 
 
-@pytest.mark.parametrize("kind", ["any", "whole", "far apart", "huge", "tiny"])
+WEIGHTS = ["any", "whole", "beyond 2**53", "far apart", "huge", "tiny"]
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
 def test_every_engine_adds_up_weights(engine, kind):
     rng = np.random.default_rng(3)
     y, s = rng.integers(0, 2, 60), rng.integers(0, 9, 60) / 8
@@ -442,6 +445,7 @@ def test_every_engine_adds_up_weights(engine, kind):
     w = {
         "any": w,
         "whole": rng.integers(0, 5, 60),
+        "beyond 2**53": 2**62 + rng.integers(0, 5, 60),
         "far apart": w * 10.0 ** rng.integers(-200, 30, 60),
         "huge": 1e59 * w / w.max(),
         "tiny": 1e-59 * w / w.max(),

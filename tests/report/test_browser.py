@@ -90,7 +90,7 @@ def check_step(page, tally):
     for name in ("tp", "fp", "fn", "tn", "flagged"):
         expected = trueness.flagged(c) if name == "flagged" else getattr(c, name)
         assert shown_number(page, name) == expected
-    for name in ("recall", "fpr", "accuracy", "flagged_rate"):
+    for name in ("recall", "specificity", "accuracy", "flagged_rate"):
         assert shown_number(page, name) == pytest.approx(
             float(trueness.metric(name)(c)), rel=6e-3
         )

@@ -138,6 +138,53 @@ def number_of(cases: float) -> str:
     return f"{int(cases):,}" if cases == int(cases) else f"{cases:,.6g}"
 
 
+def about(cases: float) -> str:
+    """Write a number of cases, of which three digits are known.
+
+    >>> about(12.345), about(256_789.1)
+    ('12.3', '257,000')
+    """
+    short = float(f"{cases:.3g}")
+    return f"{short:,.0f}" if short >= 1000 else f"{short:g}"
+
+
+def cut_text(cut: float, between: tuple[float, float], digits: int = 4) -> str:
+    """Write a threshold with as many digits as it takes to flag the same cases.
+
+    It lies above the first and at or below the second of the numbers ``between``.
+
+    >>> cut_text(0.5, (0.4, 0.6)), cut_text(1991.3512, (1991.349, 1991.353))
+    ('0.5', '1991.35')
+    """
+    return _apart([cut], cut, between, digits)[0]
+
+
+def cut_texts(cut: float, between: tuple[float, float]) -> list[str]:
+    """Write a threshold and the numbers that it lies between, and keep them apart.
+
+    >>> cut_texts(1991.3512, (1991.3509, 1991.3515))
+    ['1991.3512', '1991.3509', '1991.3515']
+    """
+    return _apart([cut, *between], cut, between, 6)
+
+
+def _apart(
+    numbers: list[float], cut: float, between: tuple[float, float], digits: int
+) -> list[str]:
+    low, high = between
+    for more in range(digits, 18):
+        texts = [f"{number:.{more}g}" for number in numbers]
+        known = [float(text) for text in texts]
+        inside = known[0] == cut or low < known[0] <= high
+        if inside and (len(known) == 1 or low == high or known[1] < known[0]):
+            break
+    # 123500 and not 1.235e+05
+    return [
+        f"{number:.0f}" if "e+" in text and abs(number) < 1e15 else text
+        for text, number in zip(texts, known, strict=True)
+    ]
+
+
 def counted(number: float, noun: str, many: str = "") -> str:
     """Write how many there are.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import trueness.report as report
 from trueness import plots, samples
-from trueness._core.numbers import listed, percent
+from trueness._core.numbers import cut_text, listed, percent
 from trueness._core.progress import progress, steps
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.gain import calibration_gain
@@ -88,7 +88,7 @@ def _where_to_cut(traps: Panel) -> list[Any]:
     c, p = point.confusion, found.metrics["precision"]
     return [
         "To find 80 % of the infected traps with the highest precision, flag a trap "
-        f"when boosting gives it {point.threshold:.4g} or more.",
+        f"when boosting gives it {cut_text(point.threshold, point.interval)} or more.",
         f"That finds {int(c.tp)} of {t.n_pos} and flags {int(c.fp):,} others: "
         f"{percent(p.value)} of the flagged traps are infected (95 % CI "
         f"{percent(p.low)} to {percent(p.high)}).",

@@ -29,6 +29,7 @@ from trueness.cli._words import noted
 from trueness.counts.values import Tally
 from trueness.data.engines import quoted
 from trueness.data.multiclass import multiclass_auc
+from trueness.metrics.algebra import write_number
 from trueness.metrics.definitions import SHOWN
 from trueness.metrics.words import text_of
 from trueness.ranking.auc_intervals import REVERSED, auc
@@ -150,7 +151,7 @@ def _group_table(by: str, by_group: dict[str, Any]) -> Any:
 def _at_parts(at: float | None, kind: str, used: dict[str, AtThreshold]) -> list[Any]:
     rows = [[name, *(x.metrics.get(m) for m in SHOWN)] for name, x in used.items()]
     return [
-        f"Flagging every case with a score of {at:g} or more:",
+        f"Flagging every case with a score of {write_number(float(at or 0))} or more:",
         table([kind, *(text_of(m) for m in SHOWN)], rows),
     ]
 

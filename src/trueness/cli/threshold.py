@@ -16,6 +16,8 @@ from trueness._core.checks.options import choice
 from trueness._core.doors import door
 from trueness._core.numbers import (
     counted,
+    cut_text,
+    cut_texts,
     level_text,
     number_of,
     percent,
@@ -49,6 +51,7 @@ from trueness.cli._shell import (
 from trueness.cli._words import noted
 from trueness.cli._zones import Cut, CutQuestion, at_cut, every_key
 from trueness.counts.values import Tally
+from trueness.metrics.algebra import write_number
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS, SHOWN
 from trueness.metrics.words import cases_of, is_share, text_of
@@ -236,7 +239,7 @@ def _given(q: CutQuestion, at: float, prevalence: float | None, t: Tally) -> Cut
     share = t.prevalence if prevalence is None else prevalence
     result = at_cut(c, found, threshold=at, prevalence=share, method="given")
     parts = [
-        f"Flagging every case with a score of {at:g} or more:",
+        f"Flagging every case with a score of {write_number(at)} or more:",
         _matrix(c),
         _metrics_table(found),
         f"In parentheses: {level_text(q.request.level)} confidence intervals, if the "
@@ -302,8 +305,9 @@ def _promised(q: CutQuestion, t: Tally) -> Cut:
 
 def _promise_sentences(g: GuaranteedThreshold) -> list[str]:
     lines = [
-        f"Flag a case when its score is {g.threshold:.6g} or more. With "
-        f"{level_text(g.confidence)} confidence the population has {g.constraint}."
+        f"Flag a case when its score is {cut_text(g.threshold, g.interval, 6)} or "
+        f"more. With {level_text(g.confidence)} confidence the population has "
+        f"{g.constraint}."
     ]
     return lines + [_proof_sentence(p) for p in g.proofs]
 
@@ -329,14 +333,14 @@ def _prevalence_of(point: OperatingPoint) -> str:
 
 
 def _sentences(point: OperatingPoint) -> list[str]:
-    low, high = point.interval
+    at, low, high = cut_texts(point.threshold, point.interval)
     lines = []
     if np.isposinf(point.threshold):
         lines.append("Flag nothing: no threshold is better than that.")
     else:
         lines.append(
-            f"Flag a case when its score is {point.threshold:.6g} or more. All "
-            f"thresholds above {low:.6g} and up to {high:.6g} flag the same cases."
+            f"Flag a case when its score is {at} or more. All thresholds above {low} "
+            f"and up to {high} flag the same cases."
         )
     lines.append(
         f"At this threshold {objective_of(point.objective)} is {written(point.value)}"

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
+from trueness._core.numbers import about
 from trueness.counts.cases import Cases
 
 
@@ -85,8 +86,8 @@ def remark(x: Cases, drawn: str = "cases") -> tuple[str, ...]:
     pos, neg = sizes(x)
     return (
         "Cases are weighted: the positives carry as much information as "
-        f"{pos.number:,.3g} equally weighted ones, the negatives as "
-        f"{neg.number:,.3g}. The intervals assume that {drawn} were drawn "
+        f"{about(pos.number)} equally weighted ones, the negatives as "
+        f"{about(neg.number)}. The intervals assume that {drawn} were drawn "
         "independently, with weights fixed beforehand, from a population much larger "
         "than the sample.",
     )

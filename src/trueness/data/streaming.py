@@ -161,7 +161,9 @@ def _coded(labels: Any, size: int, codes: dict[Any, int]) -> Array:
 
 def _weights(values: Any, name: str) -> tuple[Floats, float, float]:
     """Give the weights of a batch, the least and the largest."""
-    weight = np.asarray(values.cast("float64").to_numpy(zero_copy_only=False))
+    weight = np.asarray(
+        values.cast("float64", safe=False).to_numpy(zero_copy_only=False)
+    )
     least, most = float(weight.min(initial=np.inf)), float(weight.max(initial=0.0))
     # of a weight that is not a number, the least is none
     _columns.weighed_rows(name, not values.null_count and least >= 0 and most < np.inf)

@@ -81,5 +81,5 @@ def _written(hint: Any) -> str:
         return f"a mapping from name to {_written(get_args(hint)[1])}"
     if get_args(hint):
         return " or ".join(_written(part) for part in get_args(hint))
-    known = {str: "text", type(None): "None"}
+    known = {str: "text", type(None): "None", Any: "what it is to show"}
     return known.get(hint, getattr(hint, "__name__", str(hint)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from trueness._core.figures import intervals
 from trueness._core.names import told_apart
-from trueness._core.numbers import MINUS, level_text, p_is, p_value, percent
+from trueness._core.numbers import MINUS, cut_text, level_text, p_is, p_value, percent
 from trueness._core.records import Estimate
 from trueness.comparison.aucs import compare_auc
 from trueness.comparison.dominance import Dominance, dominance_of_pairs
@@ -184,10 +184,11 @@ def groups(
     test = possible(lambda: compare_auc(both, level=options.level))
     words = _of_groups(best, values, texts, test)
     named = {texts[g]: v for g, v in values.items()}
+    at = cut_text(best.point.threshold, best.point.interval)
     return Section(
         "groups",
         "Does it hold in every group?",
-        words=(words, f"The threshold is the same in all, {best.point.threshold:.4g}."),
+        words=(words, f"The threshold is the same in all, {at}."),
         figures=(svg.forest(intervals("AUC by group", "AUC", named), of="group"),),
         tables=(grid(f"{best.name}, by group", head, rows),),
         method=(

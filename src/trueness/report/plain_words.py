@@ -13,6 +13,7 @@ import numpy as np
 
 from trueness._core.numbers import (
     counted,
+    cut_text,
     level_text,
     listed,
     number_of,
@@ -69,7 +70,7 @@ def tiles(models: Sequence[Model], checked: Checked) -> tuple[Tile, ...]:
         ),
         Tile(
             "flag from a score of",
-            "flag nothing" if np.isposinf(cut) else f"{cut:.4g}",
+            "flag nothing" if np.isposinf(cut) else cut_text(cut, best.point.interval),
             f"{flagged} of the cases",
         ),
         Tile(
@@ -166,7 +167,8 @@ def _advice(models: Sequence[Model], options: ReportOptions) -> tuple[str, ...]:
     if np.isposinf(point.threshold):
         return ("Flag nothing: for this objective no threshold is better than that.",)
     lines = [
-        f"Flag a case when {best.name} gives it {point.threshold:.4g} or more. "
+        f"Flag a case when {best.name} gives it "
+        f"{cut_text(point.threshold, point.interval)} or more. "
         f"That flags {percent(float(c.tp + c.fp) / total)} of the "
         f"{'labelled ' if best.tally.n_unknown else ''}cases, finds "
         f"{percent(float(recall(c)))} of the positives, and "

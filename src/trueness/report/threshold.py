@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.figures import Curves
-from trueness._core.numbers import percent
+from trueness._core.numbers import cut_text, percent
 from trueness.counts.values import Tally
 from trueness.metrics.words import text_of
 from trueness.ranking.figures import (
@@ -327,5 +327,6 @@ def _metrics(best: Model, checked: Checked) -> tuple[Grid, ...]:
     if checked is None:
         return ()
     rows = [(quantity(name).text, found) for name, found in checked.metrics.items()]
-    caption = f"{best.name} at the chosen threshold, {best.point.threshold:.4g}"
+    at = cut_text(best.point.threshold, best.point.interval)
+    caption = f"{best.name} at the chosen threshold, {at}"
     return (grid(caption, ("metric", "value"), rows),)

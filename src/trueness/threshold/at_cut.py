@@ -26,7 +26,7 @@ from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_counts, of_tally
 from trueness.counts.values import Panel, Tally
 from trueness.counts.weights import remark
-from trueness.metrics.algebra import Metric
+from trueness.metrics.algebra import Metric, write_number
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.grammar import one_or_more
@@ -86,7 +86,7 @@ class AtThreshold(Record):
         """Write the counts, then one metric a line."""
         tp, fp, fn, tn = (number_of(float(n)) for n in self.confusion.cells)
         head = (
-            f"At threshold {self.threshold:g}: {tp} true and "
+            f"At threshold {write_number(self.threshold)}: {tp} true and "
             f"{fp} false positives, {fn} false and "
             f"{tn} true negatives"
         )

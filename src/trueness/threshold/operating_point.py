@@ -18,6 +18,7 @@ from trueness._core.arrays import Array, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
+from trueness._core.numbers import cut_texts
 from trueness._core.records import Answer, Estimate, brief, within
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
@@ -152,9 +153,11 @@ class OperatingPoint(Answer):
     def __repr__(self) -> str:
         """Give the threshold and what follows from it, in a few lines."""
         others, c = len(self.intervals) - 1, self.confusion
+        at, low, high = cut_texts(self.threshold, self.interval)
         lines = [
             f"OperatingPoint: {self.objective} = {self.value:.6g}{within(self)}",
-            f"  threshold: {self.threshold:.6g} in {_written(self.interval)}"
+            f"  threshold: {at} in ({low}, {high}"
+            + (")" if self.interval[1] == math.inf else "]")
             + (f", and {others} more optimal" if others else ""),
             "  confusion: "
             + ", ".join(f"{f.name} {brief(getattr(c, f.name))}" for f in fields(c)),
@@ -172,14 +175,9 @@ class OperatingPoint(Answer):
             share = "prevalence unknown (case-control sample)"
         lines.append(f"  {share}, by {self.method}")
         if self.robust is not None:
-            low, high = self.robust.prevalence
-            lines.append(f"  worst of the prevalences from {low:g} to {high:g}")
+            least, most = self.robust.prevalence
+            lines.append(f"  worst of the prevalences from {least:g} to {most:g}")
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
-
-
-def _written(interval: Interval) -> str:
-    low, high = interval
-    return f"({low:.6g}, {high:.6g}" + (")" if high == math.inf else "]")
 
 
 class Problem(NamedTuple):

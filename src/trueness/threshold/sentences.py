@@ -10,7 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core.numbers import counted, level_text, listed, percent, written
+from trueness._core.numbers import (
+    counted,
+    cut_text,
+    level_text,
+    listed,
+    percent,
+    written,
+)
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.words import constraint_text, text_of
 from trueness.threshold.decisions import Decision
@@ -51,16 +58,17 @@ def met(v: Validation, below: float = math.inf) -> list[str]:
 
 def zone_sentences(z: Zones) -> list[str]:
     """Say where yes and no end, and what the zone of doubt is worth."""
+    lower, upper = _both_cuts(z)
     where = (
         "One threshold is enough: call a case positive when its score is "
-        f"{z.upper:.6g} or more."
+        f"{upper} or more."
     )
     if z.defer:
-        positive = f"positive when it is {z.upper:.6g} or more"
+        positive = f"positive when it is {upper} or more"
         if z.upper == float("inf"):
             positive = "none positive"
         where = (
-            f"Call a case negative when its score is below {z.lower:.6g}, and "
+            f"Call a case negative when its score is below {lower}, and "
             f"{positive}; leave the {percent(z.defer)} of the cases in between to a "
             "person."
         )
@@ -75,6 +83,13 @@ def zone_sentences(z: Zones) -> list[str]:
     return [where, found, *([f"{others} as good."] if more else [])]
 
 
+def _both_cuts(z: Zones | GuaranteedZones) -> tuple[str, str]:
+    return (
+        cut_text(z.lower, z.lower_interval, 6),
+        cut_text(z.upper, z.upper_interval, 6),
+    )
+
+
 def zone_check(v: ZoneValidation) -> str:
     """Say what to expect of two cuts on new cases."""
     e = v.corrected
@@ -87,9 +102,10 @@ def zone_check(v: ZoneValidation) -> str:
 
 def guaranteed_zone_sentence(z: GuaranteedZones) -> str:
     """Say what two cuts promise, and how many cases lie between them."""
+    lower, upper = _both_cuts(z)
     return (
-        f"Call a case negative when its score is below {z.lower:.6g}, and positive "
-        f"when it is {z.upper:.6g} or more. With {level_text(z.confidence)} "
+        f"Call a case negative when its score is below {lower}, and positive "
+        f"when it is {upper} or more. With {level_text(z.confidence)} "
         f"confidence the population then has {z.constraint}. {percent(z.defer)} of "
         "the cases lie in between."
     )
@@ -134,7 +150,7 @@ def group_rows(g: GroupThresholds) -> list[list[Any]]:
     for name, at in g.thresholds.items():
         tp, fp, fn, _ = _numbers(g.confusions[name])
         precision = tp / (tp + fp) if tp + fp else None
-        rows.append([name, at, tp + fp, tp / (tp + fn), precision])
+        rows.append([name, f"{at:.6g}", tp + fp, tp / (tp + fn), precision])
     return rows
 
 
@@ -144,20 +160,22 @@ GROUP_HEAD = ("group", "threshold", "flagged", "recall", "precision")
 def prevalence_sentences(p: OperatingPoint) -> list[str]:
     """Say where to cut when the prevalence of use is known, or lies in a range."""
     what, r = objective_of(p.objective), p.robust
+    at = cut_text(p.threshold, p.interval)
     if r is None:
         return [
             f"At a prevalence of {percent(p.prevalence)}, flag cases with a score of "
-            f"{p.threshold:.4g} or more; {what} is then {written(p.value)}.",
+            f"{at} or more; {what} is then {written(p.value)}.",
             *p.notes,
         ]
     low, high = (percent(v) for v in r.prevalence)
     return [
         f"If the prevalence lies between {low} and {high}, flag cases with a score of "
-        f"{p.threshold:.4g} or more: {what} is then {written(p.value)} or better, and "
+        f"{at} or more: {what} is then {written(p.value)} or better, and "
         "no other threshold has a better worst case. It is at most "
         f"{written(r.regret)} away from the best value for the true prevalence.",
         "The threshold that is never far from the best value is "
-        f"{r.regret_threshold:.4g}: at most {written(r.smallest_regret)} away.",
+        f"{cut_text(r.regret_threshold, r.regret_interval)}: at most "
+        f"{written(r.smallest_regret)} away.",
         *r.notes,
     ]
 
@@ -168,7 +186,8 @@ def decision_sentences(d: Decision) -> list[str]:
     others = [k for k, v in d.chosen.items() if k != d.classifier and v >= 0.05]
     lines = [
         f"{d.classifier} should decide: flag cases with a score of "
-        f"{d.point.threshold:.4g} or more; {what} is then {written(d.value)}.",
+        f"{cut_text(d.point.threshold, d.point.interval)} or more; {what} is then "
+        f"{written(d.value)}.",
         f"The best of {len(d.values)} classifiers looks better than it is. On new "
         f"cases expect {written(e.value)} ({level_text(e.level)} interval "
         f"{written(e.low)} to {written(e.high)}).",

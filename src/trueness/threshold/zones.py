@@ -18,7 +18,7 @@ import numpy as np
 
 from trueness._core.arrays import Array
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
-from trueness._core.numbers import percent
+from trueness._core.numbers import cut_text, percent
 from trueness._core.records import Record, brief
 from trueness._core.search import largest_quotient
 from trueness.counts.answers import of_tally
@@ -113,13 +113,15 @@ class Zones(Record):
         """Say what happens in each zone, in a few lines."""
         c = self.confusion
         others = len(self.pairs) - 1
+        upper = cut_text(self.upper, self.upper_interval, 6)
+        lower = cut_text(self.lower, self.lower_interval, 6)
         lines = [
             f"Zones: {self.objective} = {self.value:.6g}"
             + (f" (a single threshold: {self.single:.6g})" if self.single == self.single
                else ""),
-            f"  positive from {self.upper:.6g} on: {brief(c.tp)} positives, "
+            f"  positive from {upper} on: {brief(c.tp)} positives, "
             f"{brief(c.fp)} negatives",
-            f"  deferred from {self.lower:.6g} on: {brief(self.deferred_pos)} "
+            f"  deferred from {lower} on: {brief(self.deferred_pos)} "
             f"positives, {brief(self.deferred_neg)} negatives, {percent(self.defer)} "
             "of all cases",
             f"  negative below: {brief(c.fn)} positives, {brief(c.tn)} negatives",

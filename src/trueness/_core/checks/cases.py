@@ -31,6 +31,8 @@ def both_classes(tally: Any, what: str) -> None:
     lacking = "positives" if not tally.n_pos else "negatives"
     if labelled:
         hint = "Is the positive label right? Pass positive=... to trueness.tally."
+        if getattr(tally, "weighted", False):
+            hint = f"Or have all {lacking} weight 0? {hint}"
     elif tally.n_unknown:
         hint = (
             f"All {tally.n_unknown:,} cases lack a label; trueness.latent_class says "
@@ -38,9 +40,12 @@ def both_classes(tally: Any, what: str) -> None:
         )
     else:
         hint = "The tally is empty: were all rows filtered out?"
+        if getattr(tally, "weighted", False):
+            hint = "All cases have weight 0. Is the column of weights the right one?"
+    number = f"{labelled:,.6g}" if labelled % 1 else f"{int(labelled):,}"
     raise NotEnoughCases(
         f"{what} needs at least one positive and one negative case; this tally has "
-        f"0 {lacking} among {labelled:,} labelled cases. {hint}"
+        f"0 {lacking} among {number} labelled cases. {hint}"
     )
 
 

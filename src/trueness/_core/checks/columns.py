@@ -116,13 +116,15 @@ def numeric_scores(values: Array, what: str) -> Array:
         return values.astype(np.float64)
     if values.dtype.kind == "O":
         return _numbers_from_objects(values, what)
+    kind = _KINDS.get(values.dtype.kind, "others")
     raise InputError(
-        f"{what} must be numbers; found {values.dtype} such as "
+        f"{what} must be numbers; found {kind} such as "
         f"{listing(values[:3])}. Convert the column to numbers first"
         + (", and check which column holds the labels." if values.size else ".")
     )
 
 
+_KINDS = {"U": "text", "S": "text", "M": "dates", "m": "spans of time", "c": "complex"}
 _BEYOND = (
     "{what} must fit into float64; found integers beyond 2**53 that do not. Subtract a "
     "constant or use ranks."
@@ -276,8 +278,11 @@ def weights(values: Array, what: str = "weight") -> Array:
     Whole numbers that a float64 holds stay as they are: a copy of ten million costs a
     third of what it takes to count them.
     """
-    small = values.dtype.kind in "iu" and values.max(initial=0) <= 2**53
-    number = values if small else numeric_scores(values, what)
+    number = values
+    if values.dtype.kind not in "iu":
+        number = numeric_scores(values, what)
+    elif values.max(initial=0) > 2**53:  # rounded: no two of them need to stay apart
+        number = values.astype(np.float64)
     least, most = (number.min(), number.max()) if number.size else (0.0, 0.0)
     if not (least >= 0 and most < np.inf):  # also when one is NaN
         bad = ~((number >= 0) & (number < np.inf))

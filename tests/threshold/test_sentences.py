@@ -1,0 +1,76 @@
+"""Does a person who follows the sentence flag the cases that it speaks of?"""
+
+import re
+
+import numpy as np
+import pytest
+
+import trueness
+from trueness._core.numbers import cut_text, cut_texts
+from trueness.cli.threshold import _promise_sentences
+from trueness.cli.threshold import _sentences as said_of_point
+from trueness.threshold import sentences
+
+NUMBER = r"([-+]?\d[\d.]*(?:e[-+]?\d+)?)"
+# scores that four or six digits do not tell apart
+SCALES = {
+    "years": (1990, 3),
+    "money": (123_456, 1000),
+    "tiny": (5e-9, 1e-9),
+    "id": (1e9, 1),
+}
+
+
+def scored(scale, rng):
+    centre, spread = SCALES[scale]
+    y = rng.random(300) < 0.3
+    return trueness.tally(y, centre + spread * rng.normal(y, 1))
+
+
+def flagged(t, text):
+    found = re.search(f"{NUMBER} or more", text)
+    return float(found[1]), int((t.neg + t.pos)[t.score >= float(found[1])].sum())
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_the_written_threshold_flags_the_same_cases(scale, rng):
+    t = scored(scale, rng)
+    point = trueness.best_threshold(t, "f1")
+    wanted = point.confusion.tp + point.confusion.fp
+    for text in (said_of_point(point)[0], sentences.prevalence_sentences(point)[0]):
+        assert flagged(t, text)[1] == wanted
+    at, low, high = map(float, re.findall(NUMBER, said_of_point(point)[0])[:3])
+    assert low < at <= high
+    assert float(re.search(f"threshold: {NUMBER} in", repr(point))[1]) == at
+    page = trueness.report.html(t)
+    advice = re.search(f"gives it {NUMBER} or more", page)[1]
+    tile = re.search(f"flag from a score of.*?{NUMBER}<", page, re.DOTALL)[1]
+    assert advice == tile
+    youden = trueness.best_threshold(t, "youden").confusion
+    assert flagged(t, f"{advice} or more")[1] == youden.tp + youden.fp
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_two_written_thresholds_too(scale, rng):
+    t = scored(scale, rng)
+    z = trueness.best_thresholds(t, minimize="cost(fp=1, fn=4, defer=0.5)")
+    text = sentences.zone_sentences(z)[0]
+    assert flagged(t, text)[1] == z.confusion.tp + z.confusion.fp
+    lower = float(re.search(f"below {NUMBER}", text)[1])
+    called_negative = (t.neg + t.pos)[t.score < lower].sum()
+    assert called_negative == z.confusion.fn + z.confusion.tn
+    assert f"positive from {re.search(f'{NUMBER} or more', text)[1]} on" in repr(z)
+    g = trueness.guaranteed_threshold(t, "recall >= 0.3", confidence=0.8)
+    at, _ = flagged(t, _promise_sentences(g)[0])
+    assert g.interval[0] < at <= g.interval[1]
+
+
+def test_fewest_digits():
+    assert cut_text(0.123456789, (0.12, 0.13)) == "0.1235"
+    assert cut_text(123_456.7, (120_000, 130_000)) == "123500"
+    assert cut_text(0.5, (0.5, 0.5)) == "0.5"
+    assert cut_text(1 / 3, (1 / 3, 1 / 3)) == repr(1 / 3)
+    assert cut_text(np.inf, (1.0, np.inf)) == "inf"
+    assert cut_texts(0.645, (0.64, 0.65)) == ["0.645", "0.64", "0.65"]
+    next_up = np.nextafter(0.5, 1)
+    assert float(cut_text(next_up, (0.5, next_up))) == next_up
