@@ -11,6 +11,8 @@ readings; ``nested``: also for nested designs, with coverage. ``margin``: the fi
 treatment is worse by exactly the margin; shares of studies that call it non-inferior or
 equivalent. ``plan``: power that ``plan_readers`` promises, from components that are
 means over many pilot studies, and the share of new studies that find the difference.
+``endpoints``: other metrics, two to four treatments, readers who use the scale each in
+their own way, other variances, fixed readers or cases, readings missing.
 ``pilots``: the mean of power and assurance that single pilot studies promise.
 Tables are in docs/maths/readers.md.
 """
@@ -224,6 +226,141 @@ def margin(rng: np.random.Generator, studies: int) -> None:
             *(float(x) for x in np.mean(found, axis=0)))  # fmt: skip
 
 
+class Endpoint(NamedTuple):
+    """A study of several treatments, whose readers also use the scale differently."""
+
+    metric: str
+    treatments: int
+    readers: int
+    cases: tuple[int, int]
+    value: float  # of the metric
+    interplay: float = 0.0
+    own: float = 0.01  # variance of readers
+    level: float = 0.05  # of where readers put all scores, and as much by treatment
+    # of cases, cases and treatments, cases and readers, and the rest
+    parts: tuple[float, float, float, float] = (0.3, 0.3, 0.2, 0.2)
+    fixed: str = ""
+    missing: float = 0.0
+
+    @property
+    def spread(self) -> float:
+        return 1 + 2 * self.level
+
+    def apart(self, value: float) -> float:
+        """By how much do positives score higher (a recall is that at 0)?"""
+        shift = norm.ppf(value)
+        if self.metric == "auc":
+            return float(shift * np.sqrt(2 + self.own + self.interplay))
+        if self.metric == "specificity":
+            return 1.5
+        return float(shift * np.sqrt(self.spread + self.own + self.interplay))
+
+    @property
+    def below(self) -> float:
+        """How far below 0 are the negatives?"""
+        return float(norm.ppf(self.value) * np.sqrt(self.spread))
+
+
+def readings(rng: np.random.Generator, d: Endpoint, loss: float, kept: Any) -> Any:
+    """Draw a study whose first treatment is worse by ``loss``; ``kept`` stays as is."""
+    i, j, n = d.treatments, d.readers, sum(d.cases)
+    y = np.repeat([1, 0], d.cases)
+    mean = np.array([d.apart(d.value - loss * (t == 0)) for t in range(i)])
+    own, both = np.sqrt(d.own), np.sqrt(d.interplay)
+    drawn = {
+        "readers": own * rng.normal(size=(1, j, 1)) + both * rng.normal(size=(i, j, 1)),
+        "cases": sum(np.sqrt(v) * rng.normal(size=(k, 1, n))
+                     for v, k in zip(d.parts[:2], (1, i), strict=True)),
+    } | kept  # fmt: skip
+    level = rng.normal(size=(1, j, 1)) + rng.normal(size=(i, j, 1))
+    s = y * (mean[:, None, None] + drawn["readers"]) + drawn["cases"]
+    s = s + np.sqrt(d.level) * level * (d.metric != "auc")
+    s = s + np.sqrt(d.parts[2]) * rng.normal(size=(1, j, n))
+    s = s + np.sqrt(d.parts[3]) * rng.normal(size=(i, j, n))
+    if d.metric == "specificity":  # the loss lowers it, by higher scores of negatives
+        move = norm.ppf(d.value) - norm.ppf(d.value - loss)
+        s -= (1 - y) * d.below
+        s[0] += (1 - y) * move * np.sqrt(d.spread)
+    t, r, c = (x.ravel() for x in np.indices((i, j, n)))
+    some = rng.random(t.size) >= d.missing
+    columns = {
+        "reader": r,
+        "treatment": t,
+        "case": c,
+        "label": y[c],
+        "score": s.ravel(),
+    }
+    return {k: v[some] for k, v in columns.items()}
+
+
+ENDPOINTS = (
+    Endpoint("recall", 2, 4, (40, 40), 0.8),
+    Endpoint("specificity", 3, 5, (30, 100), 0.85, parts=(0.1, 0.1, 0.2, 0.6)),
+    Endpoint("recall", 2, 3, (25, 50), 0.7, 0.1),
+    Endpoint("recall", 2, 5, (50, 50), 0.95, 0.02),
+    Endpoint("recall", 3, 6, (60, 40), 0.75, missing=0.15),
+    Endpoint("specificity", 4, 8, (100, 100), 0.9, level=0.02),
+    Endpoint("auc", 3, 5, (50, 50), 0.85, 0.1, own=0.1),
+    Endpoint("auc", 4, 4, (30, 60), 0.8, 0.03),
+    Endpoint("auc", 3, 10, (25, 25), 0.75, parts=(0.1, 0.1, 0.2, 0.6)),
+    Endpoint("auc", 4, 3, (25, 25), 0.9, own=0.1),
+    Endpoint("auc", 3, 4, (40, 60), 0.85, 0.05, missing=0.2),
+    Endpoint("auc", 2, 5, (50, 50), 0.85, 0.05, fixed="readers"),
+    Endpoint("auc", 3, 4, (30, 70), 0.9, 0.05, fixed="readers"),
+    Endpoint("recall", 2, 5, (60, 60), 0.8, level=0.0, fixed="readers"),
+)
+
+
+def endpoints(rng: np.random.Generator, studies: int) -> None:
+    """Print sizes of the test of all treatments, and coverage of a difference of .06.
+
+    With fixed readers the effect of a treatment is the same for all of them, as these
+    readers are then all there are.
+    """
+    head("metric", "treatments", "readers", "cases", "value", "interplay", "own",
+         "errors", "missing", "fixed", "jackknife", "delong", "unbiased", "gallas",
+         "coverage")  # fmt: skip
+    ways: tuple[dict[str, Any], ...] = (
+        {}, {"covariance": "delong"}, {"covariance": "unbiased"},
+        {"method": "gallas"})  # fmt: skip
+    for d in ENDPOINTS:
+        asked: dict[str, Any] = {"metric": d.metric}
+        asked |= {} if d.metric == "auc" else {"threshold": 0.0}
+        kept: dict[str, Any] = {}
+        some = ways
+        if d.fixed:
+            asked |= {"readers": "fixed"}
+            kept = {"readers": np.sqrt(d.own) * rng.normal(size=(1, d.readers, 1))}
+            some = ways[:3]
+        truth = true_gap(d, kept)
+        p, held = [], []
+        for _ in range(studies):
+            data = readings(rng, d, 0.0, kept)
+            found = [trueness.reader_study(data, **asked, **way) for way in some]
+            p.append([f.p_value for f in found] + [np.nan] * (4 - len(some)))
+            gap = trueness.reader_study(readings(rng, d, 0.06, kept), **asked)
+            pair = gap.pairs[0].difference
+            held.append(pair.low <= truth <= pair.high)
+        sizes = [float(np.mean(x < 0.05)) if x.max() == x.max() else ""
+                 for x in np.transpose(p)]  # fmt: skip
+        row(d.metric, d.treatments, d.readers, f"{d.cases[0]} + {d.cases[1]}",
+            f"{d.value:g}", f"{d.interplay:g}", f"{d.own:g}",
+            "alone" if d.parts[3] > 0.5 else "shared", f"{d.missing:g}",
+            d.fixed, *sizes, float(np.mean(held)))  # fmt: skip
+
+
+def true_gap(d: Endpoint, kept: dict[str, Any]) -> float:
+    """Give the true difference; that of fixed readers is the mean over them."""
+    if not kept:
+        return -0.06
+    means = []
+    for value in (d.value - 0.06, d.value):
+        shift = d.apart(value) + kept["readers"].ravel()
+        wide = np.sqrt(2 if d.metric == "auc" else d.spread)
+        means.append(norm.cdf(shift / wide).mean())
+    return float(means[0] - means[1])
+
+
 def typical(rng: np.random.Generator, pilot: Design, studies: int) -> ReaderStudy:
     """Give a pilot study whose components are means over many."""
     from dataclasses import astuple, replace
@@ -320,7 +457,13 @@ def plan(rng: np.random.Generator, studies: int) -> None:
 if __name__ == "__main__":
     asked = sys.argv[1] if len(sys.argv) > 1 else "size"
     many = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
-    parts = {"size": size, "groups": groups, "nested": nested, "margin": margin}
+    parts = {
+        "size": size,
+        "groups": groups,
+        "nested": nested,
+        "margin": margin,
+        "endpoints": endpoints,
+    }
     # one row of the plans at a time: python benchmarks/study_readers.py plan 2000 7
     PLANS = (
         PLANS[slice(int(sys.argv[3]), int(sys.argv[3]) + 1)] if sys.argv[3:] else PLANS

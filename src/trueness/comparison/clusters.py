@@ -10,18 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.records import Estimate
+from trueness.comparison.aucs import copies
 from trueness.comparison.contrasts import (
     ContrastPart,
     Test,
     all_equal,
     mover_test,
+    reach_test,
     student_test,
 )
 from trueness.comparison.paired import flagged
@@ -29,11 +31,13 @@ from trueness.comparison.results import Comparison, compared, judged
 from trueness.counts.placements import placements
 from trueness.counts.values import Panel
 from trueness.metrics.algebra import Metric
-from trueness.ranking.auc_intervals import AucQuestion
+from trueness.ranking.auc_intervals import AucQuestion, logit_ends
 from trueness.ranking.cluster_metrics import left_out, left_out_estimate
 from trueness.ranking.clusters import (
+    ClusterSpread,
     auc_influence,
     auc_of_clusters,
+    cautious_sd,
     cluster_spread,
     clusters,
 )
@@ -52,17 +56,21 @@ def compare_clustered_auc(cluster: Any, margin: float, level: float) -> Comparis
     # where clusters show no spread they count as cases, one each
     alone = [AucQuestion(seen, p._replace(pos_var=0.0, neg_var=0.0), level, 0, 0)
              for p in place]  # fmt: skip
+    own = []
+    for k, p in enumerate(place):
+        spread = cluster_spread(c, *(x[:, k] for x in found))
+        own.append(_Area(p.auc, spread.cautious, cautious_sd(p.auc, spread, c)))
 
     def tested(i: int, j: int) -> tuple[Estimate, Test | None]:
         value = place[i].auc - place[j].auc
-        pos, neg, change = (x[:, i] - x[:, j] for x in found)
-        spread = cluster_spread(c, pos, neg, change)
-        sd, wide = math.sqrt(spread.variance), math.sqrt(spread.cautious)
-        if value == 0 and not (pos.any() or neg.any()):
+        spread = cluster_spread(c, *(x[:, i] - x[:, j] for x in found))
+        sd = math.sqrt(spread.variance)
+        if sd == 0 and copies(c.rows[:, i], c.rows[:, j]):
             return Estimate(0.0, 0.0, 0.0, level, "copies", 0.0), None
-        known = sd > 0
-        test = (student_test(value, wide, spread.df, level) if known
-                else mover_test(alone[i], alone[j]))  # fmt: skip
+        if sd > 0:
+            test = _area_test(own[i], own[j], spread, level)
+        else:
+            test = mover_test(alone[i], alone[j])
         ends = max(-1.0, test.low), min(1.0, test.high)
         return Estimate(value, *ends, level, "clusters", sd), test
 
@@ -71,6 +79,47 @@ def compare_clustered_auc(cluster: Any, margin: float, level: float) -> Comparis
     return _comparison(
         names, values, area, found.pos + found.neg, tested, margin, "clusters"
     )
+
+
+class _Area(NamedTuple):
+    auc: float
+    variance: float
+    sd: float  # of its limits
+
+
+def _area_test(a: _Area, b: _Area, spread: ClusterSpread, level: float) -> Test:
+    r"""Test a difference of two AUCs, with a limit away from 0 that knows of the ends.
+
+    .. math:: U = d + \sqrt{(u_a - a)^2 + (b - l_b)^2 - 2 r (u_a - a)(b - l_b)}
+
+    Near 1 an AUC that is high by chance has a small error, so that a difference is
+    larger than the symmetric limit in up to 18 % of samples of 5 clusters. Away from 0
+    the limit is therefore the farther one of it and of that by the logit limits of both
+    (Zou and Donner 2008), with the correlation r that the three errors imply. Towards
+    0, and so in the test of equality, symmetric limits hold.
+    """
+    value, wide = a.auc - b.auc, math.sqrt(spread.cautious)
+    plain = student_test(value, wide, spread.df, level)
+    both = 2 * math.sqrt(a.variance * b.variance)
+    shared = a.variance + b.variance - spread.cautious
+    r = min(max(shared / both, -1.0), 1.0) if both > 0 else 0.0
+
+    def reach(z: float, up: bool) -> float:
+        own = logit_ends(a.auc, a.sd, z)[up] - a.auc
+        other = logit_ends(b.auc, b.sd, z)[not up] - b.auc
+        square = own**2 + other**2 + 2 * r * own * other
+        return max(math.sqrt(max(square, 0.0)), z * wide)
+
+    if value == 0:
+        return plain
+    far = reach_test(value, reach, spread.df, level)
+
+    def above(null: float) -> float:
+        beyond = null > value if value > 0 else null < value
+        return (far if beyond else plain).above(null)
+
+    ends = (plain.low, far.high) if value > 0 else (far.low, plain.high)
+    return Test(*ends, plain.score, above)
 
 
 def _comparison(

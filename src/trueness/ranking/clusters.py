@@ -288,18 +288,20 @@ def _plain_sd(t: Tally) -> float:
 def _interval(
     place: Placements, spread: ClusterSpread, c: Clusters, level: float
 ) -> tuple[float, float]:
-    a = place.auc
-    if a in (0.0, 1.0) or spread.variance == 0:
-        few = AucQuestion(
-            c.as_cases, place._replace(pos_var=0.0, neg_var=0.0), level, 0, 0
-        )
-        return score_interval(few)[:2]
+    if place.auc in (0.0, 1.0) or spread.variance == 0:
+        none = place._replace(pos_var=0.0, neg_var=0.0)
+        return score_interval(AucQuestion(c.as_cases, none, level, 0, 0))[:2]
+    sd = cautious_sd(place.auc, spread, c)
+    return logit_ends(place.auc, sd, student_quantile(spread.df, level))
+
+
+def cautious_sd(a: float, spread: ClusterSpread, c: Clusters) -> float:
+    """Which standard error have the limits of an AUC?"""
     model = max(exponential_spread(a))
     alone = pair_variance(a, model, model, c.with_pos, c.with_neg)
     known = 4 * a * (1 - a)
     weight, trust = (c.m - 1) * known, _TRUST * (1 - known) ** 2
-    variance = (weight * spread.cautious + trust * alone) / (weight + trust)
-    return logit_ends(a, math.sqrt(variance), student_quantile(spread.df, level))
+    return math.sqrt((weight * spread.cautious + trust * alone) / (weight + trust))
 
 
 def design_effect(c: Clusters) -> float:
