@@ -141,21 +141,23 @@ def test_a_report_on_a_case_control_sample_is_weighed(tmp_path):
 
 
 def test_few_cases_of_a_class_have_drawn_p_values(rng):
-    """The law of many cases rejected calibrated scores in 27 % of these."""
+    """Of these, laws of many cases and scores that are drawn anew rejected 27 and 17 %
+    (Cox's and the isotonic test).
+    """
     p = rng.beta(1, 4, 100_000)
     y = rng.random(p.size) < p
-    rejected = 0
+    rejected = {"cox": 0, "isotonic": 0}
     for _ in range(120):
         s = np.concatenate([rng.choice(p[y], 50), rng.choice(p[~y], 5)])
         t = trueness.tally(np.repeat([1, 0], [50, 5]), s)
-        found = trueness.calibration_test(
-            t, method="cox", prevalence=0.2, replicates=59, rng=rng
-        )
-        rejected += found.p_value <= 0.05
-    assert "The smaller class has 5 cases, too few" in found.notes[-1]
-    found = trueness.calibration_test(t, method="isotonic", prevalence=0.2)
-    assert "5 cases, and samples that are drawn anew repeat" in found.notes[-1]
-    assert rejected <= 20  # 8 are expected, where 32 were
+        for method in rejected:
+            found = trueness.calibration_test(
+                t, method=method, prevalence=0.2, replicates=59, rng=rng
+            )
+            rejected[method] += found.p_value <= 0.05
+            few = any("The smaller class has 5 cases" in n for n in found.notes)
+            assert few == (method == "cox")
+    assert max(rejected.values()) <= 14  # 6 are expected
 
 
 def test_few_tied_cases_that_are_far_off_are_doubted():

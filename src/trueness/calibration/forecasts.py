@@ -27,6 +27,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.numbers import counted
 from trueness._core.records import Estimate
+from trueness.calibration.case_control import Redrawn, redrawn
 from trueness.calibration.monotone import equal_mass
 from trueness.counts.resampling import draw
 from trueness.counts.values import Tally
@@ -207,14 +208,30 @@ class Forecasts(NamedTuple):
     def labels(
         self, chance: Floats, replicates: int, rng: np.random.Generator
     ) -> Iterator[tuple[Array, Array]]:
-        """Draw labels with these chances: of a cohort at the scores that it has."""
+        """Draw labels with these chances, at the scores that the cases have.
+
+        Of a case-control sample as many cases of each class are drawn, and they are
+        weighed to the share at which such a sample would be calibrated.
+        """
         if self.fixed is not None:
-            yield from self._by_class(self.fixed, [chance] * replicates, rng)
+            up, _, share = self.redrawn(chance, replicates, rng)
+            _, n_pos, n_neg = self.fixed
+            number, n = sum(self.met), self.fixed.number
+            for pos, rho in zip(up, share, strict=True):
+                yield pos * (rho * n / n_pos), (number - pos) * ((1 - rho) * n / n_neg)
             return
         number, each = (self.cases, 1) if self.draws is None else self.draws
         for _ in range(replicates):
             up = rng.binomial(number, chance)
             yield up * each, (number - up) * each
+
+    def redrawn(
+        self, chance: Floats, replicates: int, rng: np.random.Generator
+    ) -> Redrawn:
+        """Draw what other samples of as many of each class show at these scores."""
+        pos, neg = self.met
+        number = (pos + neg).astype(np.int64)
+        return redrawn(number, chance, int(pos.sum()), replicates, rng)
 
     def samples(
         self, truths: Sequence[Floats], rng: np.random.Generator

@@ -23,6 +23,7 @@ from trueness._core.logistic import (
 )
 from trueness._core.numbers import counted
 from trueness._core.records import Answer
+from trueness.calibration.case_control import balance
 from trueness.calibration.forecasts import Forecasts
 from trueness.calibration.inversion import by_chance
 from trueness.calibration.monotone import equal_mass
@@ -145,15 +146,13 @@ def calibration_test(
     known = not math.isnan(p_value)
     if s.fixed is not None:
         few = min(s.fixed.n_pos, s.fixed.n_neg)
-        if few < _FEW_OF_A_CLASS and known:
-            if method != "isotonic":
-                statistic, p_value = _exact(method, s, statistic, asked)
-            words = _TIED if method == "isotonic" else _BOTH_DRAWN
-            notes += (f"The smaller class has {counted(few, 'case')}{words}",)
+        if few < _FEW_OF_A_CLASS and known and method != "isotonic":
+            p_value = _exact(method, s, asked)
+            notes += (f"The smaller class has {counted(few, 'case')}{_BOTH_DRAWN}",)
     elif method in _LAWS and (said := _LAWS[method](s.score, s.cases, bins)):
         drawn = parameters == 0 and known
         if drawn:
-            statistic, p_value = _exact(method, s, statistic, asked)
+            p_value = _exact(method, s, asked)
         notes += (said + (_DRAWN if drawn else _TOO_SMALL),)
     return CalibrationTest(float(statistic), float(p_value), method, notes)
 
@@ -281,26 +280,20 @@ def _rare(p: Floats, cases: Array, bins: int) -> str:
     )
 
 
-def _exact(
-    method: str, s: Forecasts, statistic: float, asked: _TestRequest
-) -> tuple[float, float]:
-    """How often have labels drawn from the scores so large a statistic?
-
-    At a given share of positives both classes are drawn, each as large as it is: cases
-    differ between the samples, and Cox's statistic is the likelihood ratio of cases as
-    they count, whose law no table has.
-    """
+def _exact(method: str, s: Forecasts, asked: _TestRequest) -> float:
+    """How often have labels drawn from the scores so large a statistic?"""
     s = s.pooled()
-    drawn = list(s.labels(s.score, asked.replicates, asked.rng))
-    up = np.stack([s.pos, *(up for up, _ in drawn)])
-    cases = s.cases
-    if s.fixed is not None:
-        cases = np.stack([cases, *(up + down for up, down in drawn)])
-    found = _DRAWN_STATISTICS[method](s, cases, up, asked.bins)
+    if method == "cox" and s.fixed is not None:
+        found = _cox_by_class(s, *s.redrawn(s.score, asked.replicates, asked.rng)[:2])
+    else:
+        drawn = list(s.labels(s.score, asked.replicates, asked.rng))
+        up = np.stack([s.pos, *(up for up, _ in drawn)])
+        cases = s.cases
+        if s.fixed is not None:
+            cases = np.stack([cases, *(up + down for up, down in drawn)])
+        found = _DRAWN_STATISTICS[method](s, cases, up, asked.bins)
     # rounding must not part what is equal
-    share = float((found >= found[0] - 1e-9 * (1 + found[0])).mean())
-    changed = method == "cox" and s.fixed is not None
-    return float(found[0]) if changed else statistic, share
+    return float((found >= found[0] - 1e-9 * (1 + found[0])).mean())
 
 
 def _squared(s: Forecasts, cases: Array, up: Array, bins: int) -> Floats:
@@ -326,11 +319,9 @@ def _spiegelhalter(s: Forecasts, asked: _TestRequest) -> tuple[float, float]:
 
 
 def _cox(s: Forecasts, asked: _TestRequest) -> tuple[float, float]:
-    if s.fixed is not None:  # Wald's statistic, each class varying by itself
-        unit, away, p = _cox_influence(s)
-        inverse = np.linalg.pinv(s.class_sandwich(unit, p), hermitian=True)
-        wald = float(away @ inverse @ away)
-        return wald, math.exp(-wald / 2)
+    if s.fixed is not None:
+        statistic = float(_cox_by_class(s)[0])
+        return statistic, math.exp(-statistic / 2)
     # scores of 0 and 1 were right: they add nothing to either likelihood
     inner = int(((s.score > 0) & (s.score < 1)).sum())
     if not inner:
@@ -341,19 +332,39 @@ def _cox(s: Forecasts, asked: _TestRequest) -> tuple[float, float]:
     return statistic, math.exp(-statistic / 2)
 
 
+def _cox_by_class(
+    s: Forecasts, up: Array | None = None, away: Floats | None = None
+) -> Floats:
+    """Give Cox's statistic at a given share: of the sample, then of drawn ones.
+
+    The likelihood ratio of the slope, among labels given the scores, and the square of
+    how many standard errors the scores are off as a whole are independent; many cases
+    have a chi-squared law with one degree of freedom for each.
+    """
+    from scipy.special import expit, logit
+
+    assert s.fixed is not None  # noqa: S101  # who calls has looked
+    share, n_pos, n_neg = s.fixed
+    pos, neg = s.met
+    odds = log_odds(s.score)
+    shift = balance(odds, pos + neg, n_pos)
+    seen = (shift.value - math.log(n_pos / n_neg) + logit(share)) / shift.sd
+    labels = pos[None] if up is None else np.vstack([pos, up])
+    off = seen[None] if away is None else np.concatenate([seen[None], away])
+    slope = _likelihood_ratio(expit(odds + shift.value), pos + neg, labels, 0)
+    return np.asarray(slope + off**2)
+
+
 def _likelihood_ratio(p: Floats, cases: Array, up: Array, bins: int) -> Floats:
     """Give twice what slope and intercept add to the log-likelihood of (..., m).
-
-    ``cases`` are the same of all samples (m,), or those of each.
 
     Newton's method on all samples at once. Of separated classes the likelihood has no
     maximum but a limit, which steps of at most 2 standard deviations approach.
     """
     inner = (p > 0) & (p < 1)
     cases, up, base = cases[..., inner], up[..., inner], log_odds(p[inner])
-    usual = cases if cases.ndim == 1 else cases[0]
-    away = base - usual @ base / usual.sum()
-    spread = math.sqrt(usual @ away**2 / usual.sum())
+    away = base - cases @ base / cases.sum()
+    spread = math.sqrt(cases @ away**2 / cases.sum())
     x = np.stack([np.ones(base.size), away / spread if spread > 1e-9 else 0 * away])
     products = np.stack([x[0], x[1], x[1] ** 2])
     beta, step = np.zeros((*up.shape[:-1], 2)), np.zeros((*up.shape[:-1], 2))
@@ -407,13 +418,8 @@ _TOO_SMALL = (
     '7 to 12 % of samples. Use fewer bins or method="isotonic".'
 )
 _BOTH_DRAWN = (
-    ", too few for a law of many: the p-value is that of samples of both classes that "
-    "are drawn with the scores as chances."
-)
-_TIED = (
-    ", and samples that are drawn anew repeat their scores, so the p-value is too "
-    "small: calibrated scores are rejected at the 5 % level in 8 to 17 % of samples "
-    'with 5 to 20 of a class. Type method="cox".'
+    ", too few for a law of many: the p-value is that of as many positives and "
+    "negatives that are drawn with the scores as chances."
 )
 _PASSES = 100
 # with 50 of a class at a given share, the laws of many cases reject 6 to 7 %
