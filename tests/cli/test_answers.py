@@ -332,3 +332,29 @@ def test_groups_without_an_answer_say_why(folder):
     assert json.loads(result.stdout)["result"]["groups"]["c"] is None
     assert "There is no answer for group 'c':" in result.stderr
     assert "group 'a'" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["threshold --at 0.5", "threshold --maximize f1", "evaluate", "threshold"],
+)
+def test_a_warning_is_a_note_of_the_command(question, tmp_path, recwarn):
+    """Labels of high scores only: Python's own warning was shown to the shell."""
+    score = np.repeat([0.9, 0.6, 0.4, 0.1], 40)
+    label = (np.arange(160) % 4 < np.repeat([3, 2, 1, 1], 40)).astype(object)
+    label[(score < 0.5) & (np.arange(160) % 3 > 0)] = None
+    file = tmp_path / "cases.csv"
+    pd.DataFrame({"y": label, "s": score}).to_csv(file, index=False)
+    words = [*question.split(), str(file), "--label", "y", "--score", "s"]
+    words += [] if "--" in question or question == "evaluate" else [DEFER]
+    found = CliRunner().invoke(app, words)
+    said = found.stdout + found.stderr
+    assert found.exit_code == 0, said
+    assert said.count("have no label and were left out, although") == 1
+    assert "DoubtfulAssumption" not in said
+    assert not recwarn.list
+    if DEFER in words:  # its notes are not part of what is shown
+        assert "Warning: " in found.stderr
+
+
+DEFER = "--minimize=cost(fp=1,fn=9,defer=0.3)"

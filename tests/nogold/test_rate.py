@@ -492,3 +492,12 @@ def test_labels_and_verdicts_are_taken_as_they_are():
         trueness.InputError, match="prevalence needs a panel, or labels"
     ):
         trueness.prevalence(labels)
+
+
+def test_labels_are_planned_from_arrays_as_from_a_panel():
+    """Labels and verdicts by name were met with a TypeError."""
+    truth, says = np.tile([0, 1, 1, 0, 1], 20), np.tile([0, 1, 1, 0, 0], 20)
+    from_panel = trueness.plan_labels(trueness.panel(truth, {"a": says}), width=0.2)
+    assert trueness.plan_labels(truth, {"a": says}, width=0.2) == from_panel
+    with pytest.raises(InputError, match="plan_labels has no option judge="):
+        trueness.plan_labels(width=0.2, judge=2)

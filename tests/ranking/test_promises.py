@@ -315,7 +315,9 @@ def test_verification_bias_is_taken_off(rng):
 def test_a_band_says_that_cases_without_a_label_are_left_out(curve):
     t = Tally([4, 3, 2, 1], pos=[9, 5, 1, 0], neg=[2, 8, 5, 4], unknown=[0, 0, 9, 9])
     band = getattr(trueness, f"{curve}_band")
-    (note,) = band(t, replicates=100).notes
+    with pytest.warns(trueness.DoubtfulAssumption, match="their scores differ") as w:
+        (note,) = band(t, replicates=100).notes
+    assert w[0].filename == __file__
     assert note.startswith("18 of 52 cases have no label and were left out")
     assert f'{curve}(..., unlabelled="missing at random")' in note
     assert band(t.labelled(), replicates=100).notes == ()

@@ -139,9 +139,34 @@ def test_prevalence_and_sampling():
         trueness.precision(Y, S, threshold=0.4, sampling="case-control")
 
 
-def test_unlabelled_cases_are_named():
-    t = Tally([0.9, 0.1], neg=[0, 3], pos=[3, 0], unknown=[5, 5])
-    assert "10 cases without a label" in trueness.at_threshold(t, 0.5).notes[0]
+AT_A_CUT = {
+    "at_threshold": lambda t: trueness.at_threshold(t, 0.5),
+    "best_threshold": lambda t: trueness.best_threshold(t, "f1"),
+    "range": lambda t: trueness.best_threshold(t, "f1", prevalence=(0.2, 0.4)),
+    "best_thresholds": lambda t: trueness.best_thresholds(
+        t, minimize="cost(fp=1, fn=5, defer=0.3)"
+    ),
+    "guaranteed_threshold": lambda t: trueness.guaranteed_threshold(t, "recall >= 0.5"),
+    "validate_threshold": lambda t: trueness.validate_threshold(t, replicates=20).point,
+}
+
+
+@pytest.mark.parametrize("name", AT_A_CUT)
+def test_whether_unlabelled_cases_differ_is_tested(name):
+    """Labels of high scores only, and labels by lot."""
+    cases = {"pos": [60, 40, 15, 5], "neg": [5, 15, 40, 60]}
+    score = [0.9, 0.6, 0.4, 0.1]
+    chosen = Tally(score, **cases, unknown=[0, 10, 60, 90])
+    with pytest.warns(trueness.DoubtfulAssumption, match="although their scores") as w:
+        found = AT_A_CUT[name](chosen)
+    assert w[0].filename == __file__ or name == "validate_threshold"
+    assert len(w) == 1
+    note = next(n for n in found.notes if n.startswith("160 of 400 cases have no"))
+    assert 'unlabelled="missing at random")' in note or name == "at_threshold"
+    by_lot = Tally(score, **cases, unknown=[33, 28, 27, 33])
+    assert any("do not differ significantly" in n for n in AT_A_CUT[name](by_lot).notes)
+    whole = AT_A_CUT[name](Tally(score, **cases))
+    assert not any("label" in n for n in whole.notes)
 
 
 def test_wrong_questions():

@@ -30,7 +30,7 @@ from trueness.cli._columns import (
     several_scores,
 )
 from trueness.cli._outputs import check_figure, check_targets
-from trueness.cli._shell import CommandAnswer, ending, say, show
+from trueness.cli._shell import CommandAnswer, ending, say, show, warnings_said
 from trueness.cli._source import Source, open_source
 
 WIDTH = 74  # of an example
@@ -76,7 +76,8 @@ def command(
                 words = {name: given.pop(name) for name in shared}
                 check_targets(words.get("file", given.get("file")), given | last)
                 first = () if columns is None else (_request(columns, words, given),)
-                answer = function(*first, **given)
+                with warnings_said() as answers:
+                    answers.append(answer := function(*first, **given))
                 show(answer, last["json"], last["plot"])
             if answer.code:
                 raise SystemExit(answer.code)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
@@ -31,7 +32,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
+from trueness._core.checks.errors import (
+    DoubtfulAssumption,
+    Infeasible,
+    InputError,
+    NotConverged,
+    NotEnoughCases,
+    Optimistic,
+)
 from trueness._core.doors import door
 from trueness._core.names import told_apart
 from trueness._core.numbers import in_column, number_of, percent
@@ -42,6 +50,7 @@ from trueness.cli._words import for_the_shell, noted
 
 DRAWN_BY_GROUP = ("evaluate", "judge", "nogold")
 EXIT = {"written": 1, "input": 2, "cases": 3, "interrupted": 130}
+OWN_WARNINGS = (DoubtfulAssumption, NotConverged, Optimistic)
 T = TypeVar("T")
 R = TypeVar("R")
 _QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
@@ -167,6 +176,30 @@ def say(text: str) -> None:
     """Tell the person at the terminal something that is not part of the answer."""
     if not _QUIET.get():
         _print(sys.stderr, for_the_shell(text))
+
+
+@contextmanager
+def warnings_said() -> Iterator[list[CommandAnswer]]:
+    """Say the warnings of the library, but for those that the answer has in its notes.
+
+    Answers are to be put into the list. Warnings of other libraries stay as they are.
+    """
+    answers: list[CommandAnswer] = []
+    with warnings.catch_warnings(record=True) as raised:
+        for kind in OWN_WARNINGS:
+            warnings.simplefilter("always", kind)
+        yield answers
+    parts = [part for a in answers for part in a.parts if isinstance(part, str)]
+    for words in dict.fromkeys(str(w.message) for w in raised if _own(w)):
+        if not any(for_the_shell(words) in part for part in parts):
+            say(f"Warning: {words}")
+    for w in raised:
+        if not _own(w):
+            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+
+
+def _own(warning: warnings.WarningMessage) -> bool:
+    return issubclass(warning.category, OWN_WARNINGS)
 
 
 def _print(stream: Any, part: str | TextGrid) -> None:

@@ -35,7 +35,6 @@ from trueness.metrics.words import text_of
 from trueness.ranking.auc_intervals import REVERSED, auc
 from trueness.ranking.clusters import CLUSTER
 from trueness.ranking.mean_precision import average_precision
-from trueness.ranking.verification import said_elsewhere
 from trueness.threshold.at_cut import AtThreshold, at_threshold
 
 MEASURES = {
@@ -217,14 +216,13 @@ def measures(
     found: dict[str, Estimate | None] = {}
     share = share or {"prevalence": None, "sampling": "cohort"}
     unknown = share["sampling"] == "case-control" and share["prevalence"] is None
-    with said_elsewhere():
-        for name, how in HOW.items():
-            if name == "auc":
-                found[name] = how(t, level=level)
-            else:
-                found[name] = None if unknown else how(t, level=level, **share)
-            if measured:
-                measured(1)
+    for name, how in HOW.items():
+        if name == "auc":
+            found[name] = how(t, level=level)
+        else:
+            found[name] = None if unknown else how(t, level=level, **share)
+        if measured:
+            measured(1)
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -15,7 +14,7 @@ from trueness.cli._columns import Request, count_panel, votes_among, with_verdic
 from trueness.cli._command import Columns, command
 from trueness.cli._fields import COMBINATION, DEPENDENCE, fields_of
 from trueness.cli._options import Votes, Yes
-from trueness.cli._shell import CommandAnswer, about, say, table
+from trueness.cli._shell import CommandAnswer, about, table
 from trueness.cli._source import Source, unnamed
 from trueness.cli._words import noted
 from trueness.nogold.combinations.best import best_combination
@@ -85,18 +84,14 @@ def nogold(
 def _answered(
     request: Request, sample: Callable[[], LatentPosterior], criterion: str
 ) -> tuple[LatentPosterior, Combination, Dependence]:
-    """Sample, then ask the draws; warnings are said, not shown as a trace."""
-    with warnings.catch_warnings(record=True) as raised:
-        warnings.simplefilter("always")
-        with progress("Without a gold standard", 3, "questions") as answered:
-            found = sample()
-            answered(1)
-            best = best_combination(found, criterion=criterion)
-            answered(1)
-            joint = conditional_dependence(found, rng=request.seed)
-            answered(1)
-    for warning in raised:
-        say(f"Warning: {warning.message}")
+    """Sample, then ask the draws."""
+    with progress("Without a gold standard", 3, "questions") as answered:
+        found = sample()
+        answered(1)
+        best = best_combination(found, criterion=criterion)
+        answered(1)
+        joint = conditional_dependence(found, rng=request.seed)
+        answered(1)
     return found, best, joint
 
 

@@ -221,7 +221,7 @@ def _best(q: CutQuestion, t: Tally) -> Cut:
     checked = validate_threshold(t, **wanted, **q.sure) if q.validate else None
     # of a range the numbers are for the prevalence where the threshold is worst
     used = None if q.share is None else point.prevalence
-    found = _estimates(q, t, point.threshold, used)
+    found = _estimates(q, t, point.threshold, used).metrics
     parts = [*_sentences(point), _matrix(point.confusion)]
     parts += _checked_parts(checked) if checked else [_metrics_table(found)]
     parts += _for_prevalence(used, t)
@@ -235,9 +235,11 @@ def _best(q: CutQuestion, t: Tally) -> Cut:
 def _given(q: CutQuestion, at: float, prevalence: float | None, t: Tally) -> Cut:
     """Evaluate a threshold that was chosen beforehand."""
     both_classes(t, "threshold")
-    c, found = confusion(t, at), _estimates(q, t, at, prevalence)
+    c, estimates = confusion(t, at), _estimates(q, t, at, prevalence)
+    found, notes = estimates.metrics, estimates.notes
     share = t.prevalence if prevalence is None else prevalence
-    result = at_cut(c, found, threshold=at, prevalence=share, method="given")
+    given = {"threshold": at, "prevalence": share, "method": "given", "notes": notes}
+    result = at_cut(c, found, **given)
     parts = [
         f"Flagging every case with a score of {write_number(at)} or more:",
         _matrix(c),
@@ -245,19 +247,20 @@ def _given(q: CutQuestion, at: float, prevalence: float | None, t: Tally) -> Cut
         f"In parentheses: {level_text(q.request.level)} confidence intervals, if the "
         "threshold was chosen beforehand and not on these cases.",
         *_for_prevalence(prevalence, t),
+        *noted(notes),
     ]
     return Cut(result, parts, lambda: door("plots").roc(t))
 
 
 def _estimates(
     q: CutQuestion, t: Tally, threshold: float, prevalence: float | None
-) -> dict[str, Estimate]:
+) -> AtThreshold:
     """Give every metric at a threshold, all of them for one prevalence."""
     # a guarantee speaks of the cases as they came
     sampling = q.sampling if q.guarantee is None else "cohort"
     asked: dict[str, Any] = {"prevalence": prevalence, "sampling": sampling, **q.sure}
     found: AtThreshold = at_threshold(t, threshold, **asked)
-    return found.metrics
+    return found
 
 
 def _for_prevalence(prevalence: float | None, t: Tally) -> list[str]:
@@ -285,7 +288,7 @@ def _fits_a_guarantee(q: CutQuestion) -> None:
 
 def _promised(q: CutQuestion, t: Tally) -> Cut:
     g = guaranteed_threshold(t, **q.wanted, **q.promise)
-    c, found = confusion(t, g.threshold), _estimates(q, t, g.threshold, None)
+    c, found = confusion(t, g.threshold), _estimates(q, t, g.threshold, None).metrics
     goal = next((f"{k} {v}" for k, v in q.wanted.items() if v is not None), None)
     result = at_cut(
         c,
@@ -296,7 +299,7 @@ def _promised(q: CutQuestion, t: Tally) -> Cut:
         binding=[],
         intervals=[g.interval],
         prevalence=t.prevalence,
-        notes=(),
+        notes=g.notes,
         guarantee=fields_of(g, ("confidence", "proofs")),
     )
     parts = [*_promise_sentences(g), _matrix(c), _metrics_table(found)]
@@ -309,7 +312,7 @@ def _promise_sentences(g: GuaranteedThreshold) -> list[str]:
         f"more. With {level_text(g.confidence)} confidence the population has "
         f"{g.constraint}."
     ]
-    return lines + [_proof_sentence(p) for p in g.proofs]
+    return [*lines, *(_proof_sentence(p) for p in g.proofs), *noted(g.notes)]
 
 
 def _proof_sentence(p: Proof) -> str:

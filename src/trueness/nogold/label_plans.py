@@ -18,7 +18,7 @@ from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.numbers import counted
 from trueness._core.records import Record
 from trueness._core.search import smallest
-from trueness.counts.answers import whole_cases
+from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
 from trueness.nogold import truth_given_votes as _truth
 from trueness.nogold.model import pattern_word
@@ -147,7 +147,7 @@ class LabelNumber(Record):
     notes: tuple[str, ...]
 
 
-@whole_cases(INDEPENDENT_CASES)
+@of_panel(weights=INDEPENDENT_CASES)
 def plan_labels(
     panel: Any = None,
     *,

@@ -18,7 +18,6 @@ from trueness._core.binomial import wilson
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.numbers import number_of
 from trueness._core.options import renamed
 from trueness._core.records import Answer
 from trueness.counts.answers import of_tally, refuse_weights
@@ -36,6 +35,7 @@ from trueness.ranking.clusters import (
 )
 from trueness.ranking.curves import precision_at
 from trueness.ranking.likelihood_bands import likely_alarms
+from trueness.ranking.verification import AT_RANDOM, remarks
 
 
 @final
@@ -256,18 +256,6 @@ def precision_recall_band(
     )
 
 
-def _left_out(t: Tally, curve: str) -> tuple[str, ...]:
-    """Say that a band is about labelled cases, where there are others."""
-    if not t.n_unknown:
-        return ()
-    return (
-        f"{number_of(t.n_unknown)} of {number_of(t.n)} cases have no label and were "
-        "left out: where labelling depended on the score, the curve of all cases may "
-        f'lie outside the band. {curve}(..., unlabelled="missing at random") gives '
-        "that curve, without a band.",
-    )
-
-
 def _precision_band(
     t: Tally, recall: Floats, share: float, random: bool, asked: _BandRequest
 ) -> tuple[Floats, Floats, Floats]:
@@ -385,7 +373,8 @@ def _request(
 ) -> tuple[Tally, _BandRequest]:
     """Check what a band of a curve was asked for; give the cases that it is about."""
     together = None if cluster is None else clusters(cluster, f"{curve}_band")
-    notes = _left_out(t, curve) if together is None else ()
+    whole = f'{curve}(..., unlabelled="{AT_RANDOM}") gives the curve, without a band'
+    notes = remarks(t, instead=whole, stacklevel=6) if together is None else ()
     t = t.labelled() if together is None else together.tally(0)
     _cases.both_classes(t, f"{curve}_band")
     _options.choice(kind, ("simultaneous", "pointwise"), "kind")

@@ -34,7 +34,13 @@ _DOUBTFUL = 0.05
 _BEYOND = 0.05
 
 
-def remarks(t: Tally, unlabelled: str, stacklevel: int = 4) -> tuple[str, ...]:
+def remarks(
+    t: Tally,
+    unlabelled: str = LEFT_OUT,
+    *,
+    instead: str = f'type unlabelled="{AT_RANDOM}"',
+    stacklevel: int = 4,
+) -> tuple[str, ...]:
     """What must be known about cases without a label? Warns where they differ.
 
     Parameters
@@ -43,6 +49,8 @@ def remarks(t: Tally, unlabelled: str, stacklevel: int = 4) -> tuple[str, ...]:
         The counts.
     unlabelled
         ``"left out"`` or ``"missing at random"``.
+    instead
+        What to type where labelling depended on the score alone.
     stacklevel
         Of the warning: the caller of the public function.
     """
@@ -71,7 +79,7 @@ def remarks(t: Tally, unlabelled: str, stacklevel: int = 4) -> tuple[str, ...]:
     note = (
         f"{many}, although their scores differ from those of the labelled cases "
         f"({p_is(p)}): the answer is about the labelled cases only. If labelling "
-        f'depended on the score alone, type unlabelled="{AT_RANDOM}".'
+        f"depended on the score alone, {instead}."
     )
     warnings.warn(note, DoubtfulAssumption, stacklevel=stacklevel)
     return (note,)

@@ -36,7 +36,6 @@ from trueness.ranking.clusters import Clusters, clusters
 from trueness.ranking.cut_rates import expected
 from trueness.ranking.verification import (
     AT_RANDOM,
-    LEFT_OUT,
     impute,
     not_in_clusters,
     remarks,
@@ -220,7 +219,7 @@ def at_threshold(
         weighed=weighed_cells(t, t.score >= cut),
     )
     drawn = "cases" if together is None else "clusters"
-    notes = _notes(t, prevalence, sampling, unlabelled) + remark(t, drawn)
+    notes = remarks(t, unlabelled) + _notes(prevalence, sampling) + remark(t, drawn)
     if unlabelled == AT_RANDOM and t.n_unknown:
         _cases.both_classes(t, "at_threshold")
         x, shown = impute(t), [_named(m) for m in metrics or found]
@@ -258,23 +257,13 @@ def _named(asked: str | Metric) -> Metric:
     return m
 
 
-def _notes(
-    t: Tally, prevalence: float | None, sampling: str, unlabelled: str
-) -> tuple[str, ...]:
-    found: list[str] = []
-    if unlabelled != LEFT_OUT:
-        found += remarks(t, unlabelled)
-    elif t.n_unknown:
-        found.append(
-            f"{number_of(t.n_unknown)} cases without a label are left out; the results "
-            "hold if they are like the others."
-        )
-    if sampling == "case-control" and prevalence is None:
-        found.append(
-            "Metrics that depend on the prevalence are left out for a case-control "
-            "sample; pass prevalence= to get them."
-        )
-    return tuple(found)
+def _notes(prevalence: float | None, sampling: str) -> tuple[str, ...]:
+    if sampling != "case-control" or prevalence is not None:
+        return ()
+    return (
+        "Metrics that depend on the prevalence are left out for a case-control "
+        "sample; pass prevalence= to get them.",
+    )
 
 
 @of_counts(weights=True)

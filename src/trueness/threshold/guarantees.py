@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -36,7 +36,7 @@ from trueness.threshold.cuts import (
     most_balanced,
     threshold_of,
 )
-from trueness.threshold.operating_point import read_objective
+from trueness.threshold.operating_point import left_out, read_objective
 from trueness.threshold.prevalence import PrevalenceLike, Share, read_prevalence
 from trueness.threshold.risks import Risk, ShareOfCases, read_risk
 
@@ -99,6 +99,8 @@ class GuaranteedThreshold(Answer):
         test.
     proofs : tuple of Proof
         One for each constraint.
+    notes : tuple of str
+        What was done with cases without a label; empty when all have one.
     """
 
     threshold: float
@@ -112,6 +114,7 @@ class GuaranteedThreshold(Answer):
     cases: int
     method: str
     proofs: tuple[Proof, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @of_tally(
@@ -232,6 +235,7 @@ def guaranteed_threshold(
         raise InputError(
             'A guarantee needs a constraint; found none. Type "recall >= 0.9".'
         )
+    notes = left_out(t)
     t = t.labelled()
     alpha = float((1 - as_fraction(confidence)) / len(asked))
     share = read_prevalence(prevalence)
@@ -239,7 +243,7 @@ def guaranteed_threshold(
     generator = _options.generator(rng)
     proved = [prove(t, c, alpha, generator, share, given) for c in asked]
     cut = _choose(t, proved, _goal(maximize, minimize), share)
-    return _result(t, cut, proved, confidence, 1 - alpha)
+    return replace(_result(t, cut, proved, confidence, 1 - alpha), notes=notes)
 
 
 class _Given(NamedTuple):

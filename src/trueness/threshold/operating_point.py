@@ -27,6 +27,7 @@ from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.intervals import Weighed, estimates, weighed_cells
+from trueness.ranking.verification import AT_RANDOM, remarks
 from trueness.threshold.cuts import (
     Cuts,
     Interval,
@@ -316,13 +317,15 @@ def best_threshold(
     check_sampling(sampling, share, metrics, "best_threshold")
     if share is not None and share.is_range:
         point = _in_the_worst_case(t, share, shown, objective, bounds, method)
-        return _with_weights(point, t)
+        return _with_remarks(point, t, left_out(t))
     cuts = _cuts(t, method, None if share is None else share.value, auc)
     problem = pose(cuts, objective, bounds)
     stop_infeasible(cuts, bounds, problem.met)
     stop_undefined(cuts, shown, problem.allowed)
     found = METHODS[method](problem)
-    point = _with_weights(_point(problem, found, shown, method), t)
+    # ranks of all cases tell what labels would
+    unlabelled = () if method == "fermi-dirac" else left_out(t)
+    point = _with_remarks(_point(problem, found, shown, method), t, unlabelled)
     if share is None:
         return replace(point, sampling=sampling)
     if share.level is None:
@@ -334,8 +337,17 @@ def best_threshold(
     return replace(point, notes=(*point.notes, note))
 
 
-def _with_weights(point: OperatingPoint, t: Tally) -> OperatingPoint:
+def left_out(t: Tally, stacklevel: int = 5) -> tuple[str, ...]:
+    """Say of a threshold whether cases without a label differ from the others."""
+    whole = f'at_threshold(..., unlabelled="{AT_RANDOM}") judges it for all cases'
+    return remarks(t, instead=whole, stacklevel=stacklevel)
+
+
+def _with_remarks(
+    point: OperatingPoint, t: Tally, unlabelled: tuple[str, ...]
+) -> OperatingPoint:
     """Say of weighted cases what the numbers are, and how much the weights vary."""
+    point = replace(point, notes=(*point.notes, *unlabelled))
     if not t.weighted:
         return point
     weighed = weighed_cells(t, t.score >= point.threshold)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple, final
 
@@ -41,6 +41,7 @@ from trueness.threshold.cuts import (
 from trueness.threshold.operating_point import (
     WEIGHED,
     ConstraintLike,
+    left_out,
     objective_text,
     read_objective,
 )
@@ -220,7 +221,8 @@ def best_thresholds(
     shown, objective = read_objective(maximize, minimize)
     bounds = read_sided(subject_to)
     cuts = whole_cuts(t, prevalence, "best_thresholds")
-    return _zones(cuts, shown, objective, bounds)
+    found = _zones(cuts, shown, objective, bounds)
+    return replace(found, notes=found.notes + left_out(t))
 
 
 def asks_for_two_cuts(words: Iterable[Any]) -> bool:
