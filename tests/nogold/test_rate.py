@@ -7,6 +7,7 @@ import pytest
 from scipy.special import expit, ndtri
 
 import trueness
+from trueness import InputError
 from trueness.nogold import truth_given_votes as truth
 from trueness.nogold.label_plans import standard_error
 from trueness.nogold.random_effect import RandomEffect, spread_of
