@@ -22,10 +22,10 @@ Flow of data
 Reading order
     ``formulas`` (what a map computes), ``maps`` (the record and its file),
     ``parametric``, ``monotone``, ``by_rank`` (the methods), ``blending``
-    ("auto"), ``calibrators`` (the table); then ``forecasts`` (how cases count and what
-    others would have shown), ``inversion``, ``likely_curves`` and ``error_intervals``,
-    ``proper_scores``, ``reliability_curve``, ``slope``, ``hypotheses``, ``errors``,
-    ``smooth_curve``, ``gain``.
+    ("auto"), ``calibrators`` (the table); then ``case_control`` and
+    ``forecasts`` (how cases count and what others would have shown), ``inversion``,
+    ``likely_curves`` and ``error_intervals``, ``proper_scores``, ``reliability_curve``,
+    ``slope``, ``hypotheses``, ``errors``, ``smooth_curve``, ``gain``.
 
 The mathematics is in ``docs/maths/calibration.md``.
 """
