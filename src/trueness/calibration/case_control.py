@@ -51,7 +51,7 @@ class Shift(NamedTuple):
     sd: Floats
 
 
-class Redrawn(NamedTuple):
+class LabelDraws(NamedTuple):
     """What other samples of calibrated scores show.
 
     ``up`` (replicates, m) are the positives of each row; ``away`` (replicates,) is how
@@ -66,7 +66,7 @@ class Redrawn(NamedTuple):
 
 def redrawn(
     number: Ints, chance: Floats, n_pos: int, replicates: int, rng: np.random.Generator
-) -> Redrawn:
+) -> LabelDraws:
     """Draw what samples show whose scores have these chances of a positive.
 
     The scores stay; how their shift varies is seen where scores are drawn, each class
@@ -82,7 +82,7 @@ def redrawn(
     again = balance(odds, np.asarray(other), n_pos)
     away = (again.value - shift.value) / again.sd
     share = expit(math.log(n_pos / n_neg) - shift.value + away * shift.sd)
-    return Redrawn(allotted(number, q, n_pos, replicates, rng), away, share)
+    return LabelDraws(allotted(number, q, n_pos, replicates, rng), away, share)
 
 
 def balance(odds: Floats, number: Ints, n_pos: int) -> Shift:

@@ -27,7 +27,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.numbers import counted
 from trueness._core.records import Estimate
-from trueness.calibration.case_control import Redrawn, redrawn
+from trueness.calibration.case_control import LabelDraws, redrawn
 from trueness.calibration.monotone import equal_mass
 from trueness.counts.resampling import draw
 from trueness.counts.values import Tally
@@ -227,7 +227,7 @@ class Forecasts(NamedTuple):
 
     def redrawn(
         self, chance: Floats, replicates: int, rng: np.random.Generator
-    ) -> Redrawn:
+    ) -> LabelDraws:
         """Draw what other samples of as many of each class show at these scores."""
         pos, neg = self.met
         number = (pos + neg).astype(np.int64)
