@@ -30,6 +30,8 @@ from trueness.app.pages import query_of
 from trueness.app.server import Workbench
 from trueness.calibration.maps import map_from_json
 from trueness.cli import app
+from trueness.report._parts import Section
+from trueness.report.findings import Question
 from trueness.threshold.sentences import (
     group_sentences,
     prevalence_sentences,
@@ -814,37 +816,39 @@ def test_patterns_and_folders_are_opened(small, tmp_path, place):
         assert "800" in server.section("summary", **DATA)
 
 
-def test_a_look_up_waits_for_nobody(served):
-    models(served)  # counts
-    line = http.client.HTTPConnection(served.host, served.port)
-    cookie = {"Cookie": f"trueness_{served.port}={served.token}"}
-    times, inside = [], []
-    for at in range(1, 40):
-        query = urlencode({**DATA, "at": at}, doseq=True)
-        begun = time.perf_counter()
-        line.request("GET", f"/at?{query}", headers=cookie)
-        answer = line.getresponse()
-        answer.read()
-        times.append(time.perf_counter() - begun)
-        inside.append(float(answer.headers["server-timing"].rpartition("=")[2]))
-    line.close()
-    # the fastest, whatever else this machine does: a delayed acknowledgement is 40 ms
-    assert min(times) < 0.03
-    assert min(inside) < 10
+def test_a_look_up_waits_for_nobody(small, monkeypatch):
+    go_on = threading.Event()
+    begun = threading.Semaphore(0)
+
+    def wait(f):
+        begun.release()
+        go_on.wait(60)
+
+    monkeypatch.setitem(bench.SECTIONS, "comparison", Question("?", wait))
+    with running(small) as server:
+        models(server)  # counts
+        for more in ({}, {"quick": 1}):  # both lanes have work that does not end
+            server.ask(f"/section/comparison?{urlencode(DATA | more, doseq=True)}")
+            assert begun.acquire(timeout=60)
+        found = server.json("/at", **DATA, at=7)
+        assert not go_on.is_set()
+        go_on.set()
+    assert found["values"]["threshold"] is not None
 
 
-def test_titles_of_the_page_are_those_of_the_sections(panel):
-    from trueness.app.pages import TITLES
-    from trueness.report.findings import SECTIONS, Findings
-    from trueness.report.inputs import read_options
-
-    options = read_options(panel, calibrator="platt", half_width=0.05, replicates=0)
-    f = Findings(panel, options, {"x": panel, "y": panel})
-    made = {key: ask(f) for key, ask in SECTIONS.items()}
-    assert {k: s.title for k, s in made.items() if s} == {
-        k: TITLES[k] for k, s in made.items() if s
-    }
-    assert set(SECTIONS) < set(TITLES)
+def test_a_section_of_the_report_is_in_the_workbench(small, panel, monkeypatch):
+    new = Question(
+        "How many were there?", lambda f: Section("many", words=(f"Just {f.data.n}.",))
+    )
+    monkeypatch.setitem(bench.SECTIONS, "many", new)
+    page = trueness.report.html(panel)
+    with running(small) as server:
+        look = server.ask(f"/look?{urlencode(DATA, doseq=True)}").text
+        shown = server.section("many", **DATA)
+    assert new.title in page
+    assert new.title in look
+    assert f"Just {panel.n}." in page
+    assert f"Just {panel.n}." in shown
 
 
 def test_a_tab_that_asks_something_else_gives_up_what_it_asked_before():

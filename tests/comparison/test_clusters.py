@@ -1,7 +1,5 @@
 """Clustered cases: single cases, the bootstrap, coverage by simulation."""
 
-from time import perf_counter
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -413,14 +411,15 @@ def test_report_and_commands_take_clusters(rng, tmp_path):
     assert "Obuchowski" in page
 
 
-def test_a_million_rows_of_clusters_take_seconds(rng):
+def test_a_million_rows_of_clusters(rng):
     n = 10**6
     c, y = rng.integers(0, 10**5, n), rng.random(n) < 0.3
     s = rng.normal(size=n) + y
-    start = perf_counter()
     a = trueness.auc(y, s, positive=True, cluster=c)
-    assert perf_counter() - start < 60  # 3 s on a quiet machine
-    assert a.high - a.low < 0.01
+    # these clusters have nothing in common: as if the cases were alone
+    alone = trueness.auc(y, s, positive=True)
+    assert a.value == alone.value
+    assert a.high - a.low == pytest.approx(alone.high - alone.low, rel=0.02)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -182,18 +182,16 @@ def _refused(path, *words):
     return result.stderr
 
 
-def test_a_sqlite_file_is_named_at_once_whatever_it_is_called(tmp_path):
+def test_a_sqlite_file_is_named_whatever_it_is_called(tmp_path):
     for name in ("p.sqlite", "p.db", "p.csv", "p.parquet"):
         path = tmp_path / name
         with closing(sqlite3.connect(path)) as made:
             made.execute("CREATE TABLE preds (y INTEGER, p REAL)")
             made.commit()
-        started = time.monotonic()
         said = _refused(path, "evaluate", "--label", "y", "--score", "p")
         assert "database of sqlite" in said
         assert "sqlite3 -header -csv" in said
         assert "p_table.csv" in said  # and never over the file itself
-        assert time.monotonic() - started < 3
 
 
 def test_a_file_that_is_not_what_its_ending_says(tmp_path):

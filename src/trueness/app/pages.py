@@ -41,26 +41,6 @@ KIND_WORDS = {
     "leaves": "Leaves of a tree",
     "judges": "Judges, and labels of some cases",
 }
-# in the order in which they are asked for; the report's own, and its head before them
-TITLES = {
-    "summary": "In plain words",
-    "threshold": "Move the threshold",
-    "ranking": "How good is the ranking?",
-    "scale": "What is lost by counting scores in bins?",
-    "zones": "Which cases should a person decide?",
-    "prevalence": "What if positives are rarer or more frequent?",
-    "comparison": "Which is better?",
-    "decision": "Which should decide?",
-    "ensembles": "Would they be better together?",
-    "groups": "Does it hold in every group?",
-    "group-cuts": "A threshold for each group?",
-    "calibration": "Do the scores mean what they say?",
-    "calibrated": "What would calibration change?",
-    "planning": "How many cases would be enough?",
-    "nogold": "How good is each test?",
-    "judges": "What is the true pass rate?",
-    "leaves": "Which leaves can be trusted?",
-}
 # sections that wait for a question: what it would be, which field asks it, an example
 WAITING = {
     "zones": ("With two thresholds a person looks at the cases between them. Limit the "
@@ -88,6 +68,17 @@ def query_of(asked: Asked, **more: Any) -> str:
         pairs += [(name, v) for v in many]
     pairs += [(k, v) for k, v in more.items() if v not in (None, "")]
     return urlencode(pairs)
+
+
+def titles() -> dict[str, str]:
+    """Give the titles of all sections: the report's own, and its head before them."""
+    return {
+        "summary": "In plain words",
+        **{key: question.title for key, question in SECTIONS.items()},
+        "nogold": "How good is each test?",
+        "judges": "What is the true pass rate?",
+        "leaves": "Which leaves can be trusted?",
+    }
 
 
 def sections_of(kind: str, binned: bool, columns: int, by: bool) -> list[str]:
@@ -167,7 +158,7 @@ def look(
         nothing=NOTHING,
         combines=combines(asked) and "ensembles" in keys,
         keys=keys,
-        titles=TITLES,
+        titles=titles(),
         taken=taken,
         query=query_of(asked),
         objective=typed.get("objective", "").strip(),

@@ -144,7 +144,7 @@ class Workbench:
         except InputError as err:
             return HTMLResponse(pages.problem(in_page(str(err))))
         key = request.path_params["key"]
-        if chosen is None or key not in pages.TITLES:
+        if chosen is None or key not in pages.titles():
             raise HTTPException(404)
         quick = "quick" in request.query_params
         what, make = self._section(file, asked, chosen, key, quick)
@@ -282,7 +282,7 @@ class Workbench:
     ) -> Job:
         """Begin what makes a file: the section with the figure, or the file itself."""
         figure = FIGURE.fullmatch(name)
-        if figure and figure[1] in pages.TITLES:
+        if figure and figure[1] in pages.titles():
             what, make = self._section(file, asked, chosen, figure[1], quick=False)
             return self._ask(request, what, make, lane=1)
         alone = name == take.COMBINER and not take.combines(asked)

@@ -18,6 +18,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.records import Answer, Estimate
+from trueness._core.search import edge
 from trueness.calibration.error_intervals import ErrorKind, Sides, error_estimates
 from trueness.calibration.forecasts import DrawRequest, Forecasts
 from trueness.calibration.monotone import equal_mass
@@ -276,13 +277,15 @@ def smooth_error(
     sums = np.add.reduceat(pos - cases * score, start, axis=-1)
     residual[..., place[start]] = sums / cases.sum(axis=-1, keepdims=True)
     series = dct(residual, type=2, norm="ortho")
-    low = np.full(cases.shape[:-1], 1e-4)
-    high, least = np.ones_like(low), _smoothed(series, low)
-    for _ in range(halvings):  # the error falls as the width grows: halve the interval
-        middle = np.sqrt(low * high)
-        above = _smoothed(series, middle) > middle
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return np.where(least <= 1e-4, least, high)[()]
+    narrowest = np.full(cases.shape[:-1], np.log(1e-4))
+    least = _smoothed(series, np.exp(narrowest))
+
+    def below(width: Floats) -> Array:  # on the scale of logarithms
+        return _smoothed(series, np.exp(width)) <= np.exp(width)
+
+    # the error falls as the width grows: coming from a width of 1, where do they meet?
+    meet = edge(below, 0.0, narrowest, halvings)
+    return np.where(least <= 1e-4, least, np.exp(meet))[()]
 
 
 def _smoothed(series: Floats, width: Floats) -> Floats:

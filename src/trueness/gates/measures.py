@@ -37,7 +37,7 @@ from trueness.ranking.partial_areas import partial_auc
 from trueness.threshold.at_cut import at_threshold
 
 _FEW = 20  # replicates where no bootstrap is looked at
-_BISECTIONS = 30
+_HALVINGS = 30
 _DOUBLINGS = 20
 
 
@@ -213,10 +213,7 @@ def _tilted(
         if beyond(high):
             break
         low, high = high, 1.5 * high
-    for _ in range(_BISECTIONS):
-        tilt = 0.5 * (low + high)
-        low, high = (low, tilt) if beyond(tilt) else (tilt, high)
-    return at(high)[0]
+    return at(edge(lambda tilt: not beyond(tilt), low, high, _HALVINGS))[0]
 
 
 def _student(level: float, df: int) -> float:

@@ -49,11 +49,12 @@ class Figure:
 class Section:
     """One question: what was found, in words, figures and tables, and how.
 
+    ``title`` is the question; those of the report have theirs in its list of sections.
     ``headline`` is the sentence that the summary takes from it.
     """
 
     key: str
-    title: str
+    title: str = ""
     words: tuple[str, ...] = ()
     figures: tuple[Figure, ...] = ()
     tables: tuple[Grid, ...] = ()

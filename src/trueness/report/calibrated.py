@@ -29,7 +29,6 @@ def section(models: Sequence[Model], options: ReportOptions) -> Section | None:
     )
     return Section(
         "calibrated",
-        "What would calibration change?",
         words=(f"{m.name}, calibrated by the method {method}.", *gain_sentences(found)),
         figures=(_figure(m, found.tally),),
         tables=(

@@ -100,7 +100,6 @@ def section(models: Sequence[Model], found: Sequence[Meaning | None]) -> Section
         )
     return Section(
         "calibration",
-        "Do the scores mean what they say?",
         words=tuple(words),
         tables=_tables(models, found),
         method=(

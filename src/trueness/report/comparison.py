@@ -47,7 +47,6 @@ def section(panel: Panel, models: Sequence[Model], options: ReportOptions) -> Se
     forest = intervals("Differences", "difference of the AUC", differences, zero=0.0)
     return Section(
         "comparison",
-        "Which is better?",
         words=(omnibus_sentence(found), *_left_out(models, drawn, asked)),
         figures=(
             svg.forest(
@@ -187,7 +186,6 @@ def groups(
     at = cut_text(best.point.threshold, best.point.interval)
     return Section(
         "groups",
-        "Does it hold in every group?",
         words=(words, f"The threshold is the same in all, {at}."),
         figures=(svg.forest(intervals("AUC by group", "AUC", named), of="group"),),
         tables=(grid(f"{best.name}, by group", head, rows),),

@@ -59,7 +59,6 @@ def two_cuts(best: Model, options: ReportOptions) -> Section | None:
     )
     return Section(
         "zones",
-        "Which cases should a person decide?",
         words=(*words, sentences.zone_check(found)),
         headline=words[0],
         figures=(figure,),
@@ -103,7 +102,6 @@ def prevalences(best: Model, options: ReportOptions) -> Section | None:
         tables = [grid("At this prevalence", ("metric", "value"), rows)]
     return Section(
         "prevalence",
-        "What if positives are rarer or more frequent?",
         words=tuple(words),
         headline=words[0],
         figures=tuple(figures),
@@ -143,7 +141,6 @@ def group_cuts(
     words = sentences.group_sentences(g)
     return Section(
         "group-cuts",
-        "A threshold for each group?",
         words=(*words, *g.notes),
         headline=words[0],
         figures=tuple(_prices(groups, g.gaps, options)),
@@ -203,7 +200,6 @@ def classifiers(
     head = ("classifier", options.objective.name, "chosen again")
     return Section(
         "decision",
-        "Which should decide?",
         words=(*words, *([f"Based on {drawn}."] if drawn else [])),
         headline=words[0],
         figures=(svg.forest(decision_choice_figure(d), of="classifier"),),

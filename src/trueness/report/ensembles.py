@@ -36,7 +36,6 @@ def section(panel: Panel, models: Sequence[Model], options: ReportOptions) -> Se
     each = [(shown(k), e) for k, e in found.gain[method].items()]
     return Section(
         "ensembles",
-        "Would they be better together?",
         words=(words, *([f"Based on {drawn}."] if drawn else [])),
         figures=(svg.forest(combiner_figure(found), of="combiner"),),
         tables=(

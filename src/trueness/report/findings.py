@@ -8,7 +8,7 @@ add a section: the report shows all of them, and the workbench shows the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar, final
 
@@ -104,12 +104,26 @@ class Findings:
         )
 
 
-Asked = Callable[[Findings], Section | None]
+_Make = Callable[[Findings], Section | None]
+
+
+@final
+@dataclass(frozen=True)
+class Question:
+    """The title of a section, and how it is made of findings."""
+
+    title: str
+    make: _Make
+
+    def __call__(self, f: Findings) -> Section | None:
+        """Make the section; None where there is nothing to show."""
+        made = self.make(f)
+        return made and replace(made, title=self.title)
 
 
 def _of_several(
     section: Callable[[Panel, list[Model], ReportOptions], Section | None],
-) -> Asked:
+) -> _Make:
     """Ask where there are several classifiers on the same cases."""
 
     def ask(f: Findings) -> Section | None:
@@ -129,21 +143,44 @@ def _groups(f: Findings) -> Section | None:
     return comparison.groups(f.groups, f.models[0], f.options) if f.groups else None
 
 
-# one line a section, in the order of the page; None where there is nothing to show
-SECTIONS: Mapping[str, Asked] = {
-    "threshold": _threshold,
-    "ranking": lambda f: ranking.section(f.models, f.options),
-    "scale": lambda f: scale.section(f.models[0], f.options),
-    "zones": lambda f: decisions.two_cuts(f.models[0], f.options),
-    "prevalence": lambda f: decisions.prevalences(f.models[0], f.options),
-    "comparison": _of_several(comparison.section),
-    "decision": _of_several(decisions.classifiers),
-    "ensembles": _of_several(ensembles.section),
-    "groups": _groups,
-    "group-cuts": lambda f: decisions.group_cuts(
-        f.groups or {}, f.models[0], f.options
+# one entry a section, in the order of the page
+SECTIONS: Mapping[str, Question] = {
+    "threshold": Question("Move the threshold", _threshold),
+    "ranking": Question(
+        "How good is the ranking?", lambda f: ranking.section(f.models, f.options)
     ),
-    "calibration": lambda f: calibration.section(f.models, f.meanings),
-    "calibrated": lambda f: calibrated.section(f.models, f.options),
-    "planning": lambda f: planning.section(f.models, f.options),
+    "scale": Question(
+        "What is lost by counting scores in bins?",
+        lambda f: scale.section(f.models[0], f.options),
+    ),
+    "zones": Question(
+        "Which cases should a person decide?",
+        lambda f: decisions.two_cuts(f.models[0], f.options),
+    ),
+    "prevalence": Question(
+        "What if positives are rarer or more frequent?",
+        lambda f: decisions.prevalences(f.models[0], f.options),
+    ),
+    "comparison": Question("Which is better?", _of_several(comparison.section)),
+    "decision": Question("Which should decide?", _of_several(decisions.classifiers)),
+    "ensembles": Question(
+        "Would they be better together?", _of_several(ensembles.section)
+    ),
+    "groups": Question("Does it hold in every group?", _groups),
+    "group-cuts": Question(
+        "A threshold for each group?",
+        lambda f: decisions.group_cuts(f.groups or {}, f.models[0], f.options),
+    ),
+    "calibration": Question(
+        "Do the scores mean what they say?",
+        lambda f: calibration.section(f.models, f.meanings),
+    ),
+    "calibrated": Question(
+        "What would calibration change?",
+        lambda f: calibrated.section(f.models, f.options),
+    ),
+    "planning": Question(
+        "How many cases would be enough?",
+        lambda f: planning.section(f.models, f.options),
+    ),
 }

@@ -29,7 +29,6 @@ def section(models: Sequence[Model], options: ReportOptions) -> Section | None:
     ]
     return Section(
         "planning",
-        "How many cases would be enough?",
         words=(_sentence(m, now, labelled, plans[aim], aim, options),),
         tables=(
             grid(

@@ -21,7 +21,6 @@ def section(models: Sequence[Model], options: ReportOptions) -> Section:
     }
     return Section(
         "ranking",
-        "How good is the ranking?",
         figures=(
             svg.forest(intervals("AUC", "AUC", areas), of="classifier", coloured=True),
             svg.forest(

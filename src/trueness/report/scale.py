@@ -30,7 +30,6 @@ def section(model: Model, options: ReportOptions) -> Section | None:
     )
     return Section(
         "scale",
-        "What is lost by counting scores in bins?",
         words=(words,),
         figures=(_figure(model),),
         tables=(

@@ -64,7 +64,6 @@ def section(
     ]
     return Section(
         "threshold",
-        "Move the threshold",
         words=_how_to_move(options),
         figures=tuple(f for f in drawn if f is not None),
         tables=_metrics(models[0], checked),

@@ -15,8 +15,8 @@ import numpy as np
 from scipy.special import betainc, betaincc, betaln, logsumexp, xlog1py, xlogy
 
 from trueness._core.arrays import Floats
+from trueness._core.search import edge
 
-_BISECTIONS = 50
 # bets for means of bounded numbers: between nothing and nearly all
 BETS = np.geomspace(0.005, 0.9, 24)
 
@@ -86,20 +86,10 @@ def limits(
         return 0.0, 1.0
     line, value = -np.log(alpha / 2), min(max(total / n, 0.0), 1.0)
 
-    def edge(side: int, inside: float, outside: float) -> float:
-        """Bisect between a value that is in and the end of the range."""
+    def end(side: int, outside: float) -> float:
+        return float(edge(lambda b: evidence(b, side) < line, value, outside))
 
-        def out(bound: float) -> bool:
-            return bool(evidence(bound, side) >= line)
-
-        if not out(outside):
-            return outside
-        for _ in range(_BISECTIONS):
-            middle = 0.5 * (inside + outside)
-            inside, outside = (inside, middle) if out(middle) else (middle, outside)
-        return 0.5 * (inside + outside)
-
-    return edge(-1, value, 0.0), edge(1, value, 1.0)
+    return end(-1, 0.0), end(1, 1.0)
 
 
 def calibration_wealth(score: Floats, neg: Floats, pos: Floats) -> Floats:
