@@ -6,7 +6,7 @@ import math
 import pickle
 import re
 from base64 import b64decode
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ import pytest
 import trueness
 from trueness import Confusion, Estimate, InputError, Tally
 from trueness._core.checks import options as _options
-from trueness._core.records import brief
+from trueness._core.records import Record, brief
 
 
 def test_an_estimate_reads_like_a_sentence():
@@ -145,3 +145,19 @@ def test_records_are_equal_by_their_fields():
         assert found != 3
     pair = trueness.Pair("a", "b", Estimate(0.1, 0, 0.2), 0.2, 0.2, 0.2)  # NaN inside
     assert pair == copy.deepcopy(pair) != replace(pair, margin=0.1)
+
+
+def test_records_of_values_that_hold_arrays_can_be_compared():
+    """As the posterior of a latent class model does, whose model holds patterns."""
+
+    @dataclass(frozen=True)
+    class Inner:
+        values: np.ndarray
+
+    @dataclass(frozen=True)
+    class Outer(Record):
+        inner: Inner
+
+    one, same, other = (Outer(Inner(np.array(v))) for v in ([1, 2], [1, 2], [1, 3]))
+    assert one == same
+    assert one != other

@@ -114,6 +114,8 @@ def test_folders_spreadsheets_encodings_and_names_of_files(tmp_path, monkeypatch
     assert "book.xlsx is a spreadsheet" in said(run("evaluate", "book.xlsx"))
     Path("latin.csv").write_bytes("y,p,o\n1,0.5,Köln\n0,0.2,x\n".encode("latin-1"))
     assert "If it is Latin-1, type iconv" in said(run("evaluate", "latin.csv"))
+    streamed = run("evaluate", "-", text=Path("latin.csv").read_bytes())
+    assert "Standard input is not encoded in UTF-8. If it is Latin-1" in said(streamed)
     Path("wide.csv").write_bytes("y,p\n1,0.5\n0,0.2\n".encode("utf-16"))
     assert "Type iconv -f utf-16 -t utf-8" in said(run("evaluate", "wide.csv"))
     Path("ragged.csv").write_text("y,p\n1,0.5,3\n0,0.2\n1,0.3\n")

@@ -54,6 +54,31 @@ def test_evaluate_and_compare(rows):
     assert run("compare", path, *words, "--cluster", "site").exit_code == 0
 
 
+@pytest.mark.parametrize("more", [(), ("--weight", "w")], ids=["cases", "weights"])
+def test_metrics_at_a_threshold_allow_for_clusters(rows, more):
+    path, frame = rows
+    frame["site"] = np.arange(200) % 17
+    frame.to_csv(path, index=False)
+    words = ("-l", "y", "-s", "p", "--at", "0.5", "--cluster", "site", *more)
+    found = json.loads(run("evaluate", path, *words, "--json").stdout)["result"]
+    weight = {"weight": "w"} if more else {}
+    asked = {"label": "y", "score": "p", "threshold": 0.5, **weight}
+    want = trueness.at_threshold(frame, cluster="site", **asked).metrics
+    assert want["recall"].low != trueness.at_threshold(frame, **asked)["recall"].low
+    for name, e in found["at"]["p"]["metrics"].items():
+        assert e["low"] == pytest.approx(want[name].low, nan_ok=True)
+    said = " ".join(run("evaluate", path, *words).stdout.split())
+    assert "of the AUC and of the metrics at the threshold allow for cases that" in said
+    other = run("evaluate", path, *words, "--prevalence", "0.1")
+    said = " ".join((other.stdout + other.stderr).split())
+    wanted = (
+        "weights already say"
+        if more
+        else "The interval of the AUC allows for cases that"
+    )
+    assert wanted in said
+
+
 def test_threshold_and_calibrate(rows):
     path, frame = rows
     words = ("-l", "y", "-s", "p", "--weight", "w")

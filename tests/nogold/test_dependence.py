@@ -1,6 +1,7 @@
 """Dependence, maximum likelihood and the door to ArviZ."""
 
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -159,14 +160,22 @@ def test_every_model_delivers_the_draws_that_were_asked_for(name):
 def test_the_sentence_names_pairs_by_adjusted_p_values():
     two, nan = np.array(["A", "A"]), np.nan
 
-    def said(adjusted, overall):
+    post = SimpleNamespace()
+
+    def said(adjusted, overall, independent=post):
         some = np.array([0.01, 0.02])
+        post.independent = independent
         return dependence_sentence(
             Dependence(two, np.array(["B", "C"]), *[some] * 5, "A note.",
-                       np.array(adjusted), overall)
+                       np.array(adjusted), overall), post
         )  # fmt: skip
 
-    assert said([0.04, 0.3], 0.2).endswith("allow for: A and B (p = 0.04).")
+    assert said([0.04, 0.3], 0.2) == (
+        "These tests seem to make the same errors: A and B (p = 0.04). The model of "
+        "these results does not allow for it."
+    )
+    allowed = " The results come from a model that allows for it."
+    assert said([0.04, 0.3], 0.2, None).endswith(f"A and B (p = 0.04).{allowed}")
     assert "(p = 0.03); these votes do not show which" in said([0.2, 0.3], 0.03)
     assert said([0.2, 0.3], 0.25) == (
         "No evidence was found that tests make the same errors (p = 0.25). A note."

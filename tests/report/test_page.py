@@ -7,8 +7,10 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import trueness
+from trueness.cli import app
 from trueness.report.comparison import fewer
 from trueness.report.findings import SECTIONS, Findings
 from trueness.report.inputs import read_options
@@ -332,6 +334,25 @@ def test_groups_at_the_same_cut():
     found = ((part.boosting >= cut) & (part.virus == 1)).sum() / part.virus.sum()
     assert rows["2013"][5] == f"{100 * found:#.3g} %"
     assert rows["2013"][1] == f"{len(part):,}"
+
+
+def test_a_report_says_which_model_its_results_come_from():
+    """Tests of HIV make the same errors: the answer allows for it, and so says it."""
+    names = ["V1", "V2", "V3", "V4"]
+    rows = trueness.scan(trueness.samples.path("hiv"))
+    votes = trueness.panel(rows, scores=names, count="count")
+    post = trueness.latent_class(votes)
+    assert post.independent is not post
+    page = trueness.report.html(votes)
+    assert f"{100 * post.prevalence.value:.1f} %" in page
+    assert "The results come from a model that allows for it." in page
+    assert "All results assume that" not in page
+    words = [w for name in names for w in ("--vote", name)]
+    found = CliRunner().invoke(
+        app, ["nogold", "sample:hiv", *words, "--count", "count"]
+    )
+    assert f"condition: {100 * post.prevalence.value:.1f} % (95 %" in found.stdout
+    assert "The results come from a model that allows for it." in found.stdout
 
 
 def test_votes_without_labels_get_a_report_of_their_own():

@@ -108,6 +108,9 @@ def _same(a: Any, b: Any) -> bool:
         return a.keys() == b.keys() and all(_same(v, b[k]) for k, v in a.items())
     if isinstance(a, (tuple, list)) and type(a) is type(b):
         return len(a) == len(b) and all(map(_same, a, b))
+    made = getattr(type(a), "__dataclass_params__", None)
+    if made is not None and made.eq and type(a) is type(b):  # compares as tuples do
+        return all(_same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
     return bool(a == b or (a != a and b != b))
 
 

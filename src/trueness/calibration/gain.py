@@ -17,6 +17,7 @@ from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import described
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record
 from trueness.calibration.calibrators import calibrate
@@ -140,6 +141,10 @@ def calibration_gain(
         raise InputError(
             "calibration_gain needs one sample for prevalence=; found groups, each of "
             "which has a share of positives of its own. Ask for one group at a time."
+        )
+    if fitted is not None and not isinstance(fitted, Map):
+        raise InputError(
+            f"fitted must be a calibration map; found {described(fitted)}."
         )
     whole = _moved(
         calibrate(total, method=method) if fitted is None else fitted, total, fixed

@@ -119,19 +119,24 @@ def open_source(file: str, ordered: bool = False, decimal: str | None = None) ->
     """
     if decimal not in (None, ".", ","):
         raise InputError(f"--decimal must be . or ,; found {shown(decimal)}.")
-    if file == "-":
-        name = "standard input"
-        return _describe(name, _spooled(sys.stdin.buffer, name, decimal))
     if "::" in file and not Path(file).is_file():
         place, _, table = file.rpartition("::")
         return _describe(file, scan(place, table=table, keep_order=ordered))
     sample = file.startswith(SAMPLE)
     where = str(samples.path(file.removeprefix(SAMPLE))) if sample else file
     try:
+        if file == "-":
+            name = "standard input"
+            return _describe(name, _spooled(sys.stdin.buffer, name, decimal))
         return _describe(file, _scan(where, ordered, decimal))
     except InputError as err:
         if "not utf-8 encoded" not in str(err):
             raise
+        if file == "-":
+            raise InputError(
+                "Standard input is not encoded in UTF-8. If it is Latin-1, send it "
+                "through iconv -f latin1 -t utf-8 first."
+            ) from err
         wide = _is_utf16(where)
         raise InputError(
             f"{file} is not encoded in UTF-8{' but in UTF-16' if wide else ''}. "

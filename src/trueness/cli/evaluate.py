@@ -26,7 +26,7 @@ from trueness.cli._fields import fields_of
 from trueness.cli._options import Cluster, Prevalence, Sampling
 from trueness.cli._shell import CommandAnswer, about, cases_sentence, table
 from trueness.cli._words import noted
-from trueness.counts.values import Tally
+from trueness.counts.values import Panel, Tally
 from trueness.data.engines import quoted
 from trueness.data.multiclass import multiclass_auc
 from trueness.metrics.algebra import write_number
@@ -73,11 +73,14 @@ def evaluate(
     both_classes(first, "evaluate")
     with progress("Measuring", len(HOW) * len(tallies), "numbers") as measured:
         numbers = {s: ask(t, measured=measured) for s, t in tallies.items()}
-        if cluster is not None:
-            _allow_for_clusters(numbers, tallies, request)
+        whole = None if cluster is None else count_clusters(request)
+        if whole is not None:
+            _allow_for_clusters(numbers, tallies, whole, request.level)
     by_group = {s: {g: ask(t) for g, t in found.items()} for s, found in groups.items()}
     together = _together(request, classes) if classes else None
-    used = {} if at is None else _at(at, tallies, request, share)
+    # what is known of another prevalence is known of independent cases only
+    inside = whole if prevalence is None else None
+    used = {} if at is None else _at(at, tallies, request, share, inside)
     kind = "class" if classes else "score"
     parts: list[Any] = [
         *(_class_sentences(tallies, together) if classes else [cases_sentence(first)]),
@@ -85,7 +88,7 @@ def evaluate(
         *([_group_table(str(request.chosen.by), by_group)] if groups else []),
         *(_at_parts(at, kind, used) if used else []),
         _legend(request.level, numbers, by_group, share),
-        *([_CLUSTERED.format(cluster)] if cluster is not None else []),
+        *([_clustered(cluster, bool(used) and prevalence is None)] if cluster else []),
         *_notes(numbers),
         *_share_sentences(prevalence, sampling, first),
     ]
@@ -103,10 +106,15 @@ def evaluate(
     )
 
 
-_CLUSTERED = (
-    "The interval of the AUC allows for cases that share a value of {}; the other "
-    "intervals assume that all cases are independent."
-)
+def _clustered(cluster: str, at: bool) -> str:
+    """Say which intervals allow for clusters: also those at a threshold?"""
+    which = "The interval of the AUC allows"
+    if at:
+        which = "The intervals of the AUC and of the metrics at the threshold allow"
+    return (
+        f"{which} for cases that share a value of {cluster}; the other intervals "
+        "assume that all cases are independent."
+    )
 
 
 def _counted(
@@ -130,12 +138,10 @@ def _counted(
 
 
 def _allow_for_clusters(
-    numbers: dict[str, Any], tallies: dict[str, Tally], request: Request
+    numbers: dict[str, Any], tallies: dict[str, Tally], whole: Panel, level: float
 ) -> None:
-    whole = count_clusters(request)
     for s, row in numbers.items():
-        one = whole[[s, CLUSTER]]
-        row["auc"] = auc(tallies[s], cluster=one, level=request.level)
+        row["auc"] = auc(tallies[s], cluster=whole[[s, CLUSTER]], level=level)
 
 
 def _group_table(by: str, by_group: dict[str, Any]) -> Any:
@@ -195,13 +201,20 @@ def _share_sentences(prevalence: float | None, sampling: str, t: Tally) -> list[
 
 
 def _at(
-    at: float, tallies: dict[str, Tally], request: Request, share: dict[str, Any]
+    at: float,
+    tallies: dict[str, Tally],
+    request: Request,
+    share: dict[str, Any],
+    whole: Panel | None,
 ) -> dict[str, AtThreshold]:
-    """Evaluate a threshold that was chosen beforehand."""
-    return {
-        name: at_threshold(t, at, level=request.level, rng=request.seed, **share)
-        for name, t in tallies.items()
-    }
+    """Evaluate a threshold that was chosen beforehand, by clusters where there are."""
+    found = {}
+    for name, t in tallies.items():
+        cluster = None if whole is None else whole[[name, CLUSTER]]
+        found[name] = at_threshold(
+            t, at, level=request.level, rng=request.seed, cluster=cluster, **share
+        )
+    return found
 
 
 def measures(

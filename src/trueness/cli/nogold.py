@@ -42,14 +42,16 @@ def nogold(
     request: Request,
     yes: Yes = None,
     criterion: str = "product",
-    dependence: str = "none",
+    dependence: str = "auto",
     draws: int = 10_000,
 ) -> CommandAnswer:
     """How good is each test, and how common is the condition, if the truth is unknown?
 
     --criterion: Criterion of the best combination: product, squares, sum or min of
         sensitivity and specificity, or a metric such as "cost(fp=1, fn=5)".
-    --dependence: May tests make the same errors? "none" or "random effect".
+    --dependence: May tests make the same errors? "auto" tests it, and allows for it
+        where they do; "none" assumes that they do not; "random effect", "pairs" and
+        "easy and hard" are models in which they do.
     --draws: Effective number of posterior draws.
 
     Example: trueness nogold sample:hiv --vote V1 --vote V2 --vote V3 --vote V4 \
@@ -75,7 +77,7 @@ def nogold(
     return CommandAnswer(
         "nogold",
         _result(found, best, joint),
-        [*_parts(request, found, best, panel), dependence_sentence(joint)],
+        [*_parts(request, found, best, panel), dependence_sentence(joint, found)],
         chart=lambda: door("plots").posterior_densities(found),
         about=about(request, panel),
     )

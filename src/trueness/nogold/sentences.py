@@ -19,21 +19,22 @@ from trueness._core.records import Estimate, shown
 from trueness.nogold.combinations.records import Combination
 from trueness.nogold.dependence import Dependence
 from trueness.nogold.figures import raw_rate
+from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import RateComparison
 
 MOST_PAIRS = 10  # differences that are said in words; a table has all
 
 DOUBT = 0.05
-TOGETHER = "seem to make the same errors, which the model does not allow for"
+TOGETHER = "seem to make the same errors"
 UNSURE = (
     "These verdicts alone do not determine the rates, so the differences hold only if "
     "the model of the judges' errors is right; label some cases."
 )
 
 
-def dependence_sentence(d: Dependence) -> str:
-    """Say which tests seem to share their errors, beyond what the model explains.
+def dependence_sentence(d: Dependence, post: LatentPosterior) -> str:
+    """Say which tests seem to share their errors, and whether the answer allows for it.
 
     By p-values that are adjusted for the number of pairs: one of ten pairs is often
     below 0.05 by chance.
@@ -46,12 +47,15 @@ def dependence_sentence(d: Dependence) -> str:
         f"{shown(a)} and {shown(b)} ({p_is(p)})"
         for a, b, p in zip(d.first[sure], d.second[sure], p_value[sure], strict=True)
     ]
+    model = "The results come from a model that allows for it."
+    if post.independent is post:
+        model = "The model of these results does not allow for it."
     if pairs:
-        return f"These tests {TOGETHER}: {', '.join(pairs)}."
+        return f"These tests {TOGETHER}: {', '.join(pairs)}. {model}"
     if d.overall_p_value < DOUBT:
         return (
             f"The tests {TOGETHER} ({p_is(d.overall_p_value)}); these votes do not "
-            "show which of them do."
+            f"show which of them do. {model}"
         )
     return (
         "No evidence was found that tests make the same errors "

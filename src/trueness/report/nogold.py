@@ -74,7 +74,9 @@ def without_labels(
             rule = best_combination(found)
             section, answers = _votes(data, found, rule)
             tiles = (_tile("prevalence", found.prevalence), *_rule_tiles(rule))
-            together = dependence_sentence(conditional_dependence(found, rng=rng))
+            joint = conditional_dependence(found, rng=rng)
+            together = dependence_sentence(joint, found)
+            replaced = found.independent is not found
         else:
             agreed = agreement(data, level=level)
             section, answers = _scores(data, agreed)
@@ -88,16 +90,24 @@ def without_labels(
                     f"{value.low:.3f} to {value.high:.3f}",
                 ),
             )
-            together = ""
+            together, replaced = "", False
     mind = [str(w.message) for w in raised] + ([together] if together else [])
-    mind.append(
-        "All results assume that, given the truth, the classifiers make their errors "
-        "independently. If two of them make the same errors, both look better than "
-        "they are. Verify a sample of the cases if you can."
-    )
+    mind.append(_SHARED if replaced else _INDEPENDENT)
     summary = (*answers, ("What should you keep in mind?", tuple(mind)))
     title = title or "How good are these tests?"
     return Page(title, facts, tiles, summary, None, (section,), command=command)
+
+
+_INDEPENDENT = (
+    "All results assume that, given the truth, the classifiers make their errors "
+    "independently. If two of them make the same errors, both look better than they "
+    "are. Verify a sample of the cases if you can."
+)
+_SHARED = (
+    "Of the models in which tests make the same errors, the one that predicts the "
+    "verdicts best was taken; others may fit as well and give other results. Verify a "
+    "sample of the cases if you can."
+)
 
 
 def _tile(name: str, e: Estimate) -> Tile:

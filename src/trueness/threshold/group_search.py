@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._core.arrays import Floats, Ints
+from trueness._core.checks.errors import InputError
 from trueness.threshold.pairs import way_of
 
 _BLOCK = 16
@@ -269,7 +270,13 @@ def _constant(p: GroupProblem, price: Floats) -> float:
 def _at(values: list[Any], places: list[Ints]) -> list[Floats]:
     """Give the entries at some cuts of each group."""
     pairs = zip(values, places, strict=True)
-    return [np.asarray(v[x], dtype=np.float64) for v, x in pairs]
+    try:
+        return [np.asarray(v[x], dtype=np.float64) for v, x in pairs]
+    except OverflowError:
+        raise InputError(
+            "A metric or a constraint of groups multiplies counts by a number that no "
+            "float holds, beyond 1e308. Type smaller numbers."
+        ) from None
 
 
 class _Ranges(NamedTuple):
