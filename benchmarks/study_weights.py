@@ -6,6 +6,9 @@
     python benchmarks/study_weights.py fresh [SAMPLES]
     python benchmarks/study_weights.py fresh parts [SAMPLES]
     python benchmarks/study_weights.py pairs [SAMPLES]
+    python benchmarks/study_weights.py random [SAMPLES]
+    python benchmarks/study_weights.py unseen [SAMPLES]
+    python benchmarks/study_weights.py several [SAMPLES]
     python benchmarks/study_weights.py speed [CASES]
     python benchmarks/study_weights.py lazy [CASES]
 
@@ -22,7 +25,9 @@ curve (a quarter of the samples) and of the decision curve at six thresholds.
 parts of the Brier score and the reliability curve of scores that are too extreme and
 too high, two equally good classifiers, and the partial AUC. ``pairs``: differences of
 metrics of two classifiers at a threshold, equally good or not, of cases drawn with
-replacement or each by itself (Poisson), as scores and as votes.
+replacement or each by itself (Poisson), as scores and as votes. ``random``: the same of
+24 designs drawn at random; ``unseen``: of 24 others, looked at once. ``several``: the
+overall test of three and of five that are equally good.
 """
 
 from __future__ import annotations
@@ -270,17 +275,18 @@ PAIR_METRICS = ("f1", "mcc", "kappa", "precision", "recall", "markedness", "lift
 
 
 def pair_drawn(rng: np.random.Generator, design: tuple):
-    """Draw labels, scores of two classifiers and weights of one sample."""
+    """Draw labels, scores of two or more classifiers and weights of one sample."""
     prevalence, shift, together, by, spread, n, _, poisson = design
     m = 40 * n if poisson else 5 * n
     sigma, parts = np.sqrt(np.log(1 + spread**2)), []
     while sum(p[0].size for p in parts) < n:
         y = (rng.random(m) < prevalence).astype(int)
-        shared, own = rng.normal(size=m), rng.normal(size=(2, m))
-        a, b = (
+        shared, own = rng.normal(size=m), rng.normal(size=(len(shift), m))
+        scores = [
             np.sqrt(together) * shared + np.sqrt(1 - together) * own[k] + shift[k] * y
-            for k in range(2)
-        )
+            for k in range(len(shift))
+        ]
+        a, b = scores[:2]
         other = rng.normal(size=m)
         marks = {"other": other, "both": 0.7 * (a + other), "score": a, "gap": a - b}
         if by == "class":
@@ -290,7 +296,7 @@ def pair_drawn(rng: np.random.Generator, design: tuple):
         # Poisson: n cases are expected of a population of 40 n, or of as many as can be
         rate = min(1.0, n / chance.sum()) if poisson else 1.0
         some = rng.random(m) < rate * chance
-        parts.append([x[some] for x in (y, a, b, 1 / chance)])
+        parts.append([x[some] for x in (y, *scores, 1 / chance)])
         if poisson:
             break
     most = None if poisson else n
@@ -327,20 +333,89 @@ def pair_found(design: tuple, form: str, sample) -> list[bool]:
     return held + small
 
 
-def pairs(samples: int, chosen: list[int]) -> None:
+# seed, kinds of chances, numbers of cases, seed of the samples
+RANDOM = {
+    "random": (1, ("gap", "gap", "other", "score", "both", "class"),
+               (100, 150, 200, 300, 500, 800), 1000),
+    "unseen": (77, ("gap", "other", "score", "gap", "both", "class"),
+               (100, 150, 250, 400, 700), 77000),
+}  # fmt: skip
+
+
+def random_pairs(which: str = "random") -> list[tuple]:
+    """Draw 24 designs at random, a third of them by the difference of the scores."""
+    seed, kinds, sizes, _ = RANDOM[which]
+    rng, found = np.random.default_rng(seed), []
+    for k in range(24):
+        prevalence, shift = round(rng.uniform(0.06, 0.5), 2), rng.uniform(0.8, 1.9)
+        shift = round(shift, 1)
+        equal = rng.random() < 0.6
+        other = shift if equal else round(shift - rng.uniform(0.2, 0.6), 1)
+        together, spread = (
+            round(rng.uniform(0, 0.8), 1),
+            round(rng.uniform(0.6, 2.2), 1),
+        )
+        n = int(rng.choice(sizes))
+        cut, poisson = round(rng.uniform(0.4, 1.2), 1), bool(rng.random() < 0.5)
+        by = kinds[k % len(kinds)]
+        design = prevalence, (shift, other), together, by, spread, n, cut, poisson
+        found.append(design)
+    return found
+
+
+def pairs(
+    samples: int, chosen: list[int], designs=PAIRS, seed=700, forms=("scores", "votes")
+) -> None:
     head = ("prevalence", "chance by", "CV", "cases", "form", *PAIR_METRICS, "p")
     print("| " + " | ".join(head) + " |\n|" + " --- |" * len(head))
-    for k in chosen or range(len(PAIRS)):
-        design, rng = PAIRS[k], np.random.default_rng(700 + k)
+    for k in chosen or range(len(designs)):
+        design, rng = designs[k], np.random.default_rng(seed + k)
         drawn = [pair_drawn(rng, design) for _ in range(samples)]
         cv = np.mean([w.std() / w.mean() for *_, w in drawn])
-        for form in ("scores", "votes"):
+        for form in forms:
             found = np.mean([pair_found(design, form, x) for x in drawn], axis=0)
             held, small = np.split(found, 2)
             shares = " | ".join(f"{x:.3f}" for x in held)
             most = f"{small.max():.3f}" if design[1][0] == design[1][1] else ""
             what = f"{design[0]} | {design[3]} | {cv:.1f} | {design[5]} | {form}"
             print(f"| {what} | {shares} | {most} |", flush=True)
+
+
+# the same of several classifiers that are equally good, without their number
+SEVERAL = [
+    (0.3, 1.2, 0.3, "other", 1.0, 100, 0.7, False),
+    (0.4, 1.0, 0.6, "score", 1.5, 200, 0.6, False),
+    (0.15, 1.6, 0.5, "other", 2.2, 300, 1.0, True),
+    (0.25, 1.3, 0.0, "both", 1.5, 500, 0.8, False),
+    (0.2, 1.5, 0.4, "class", 1.0, 300, 0.9, True),
+    (0.5, 1.1, 0.5, "gap", 1.0, 400, 0.5, False),
+    (0.1, 1.7, 0.2, "score", 0.8, 1000, 1.2, True),
+    (0.3, 1.2, 0.7, "other", 2.5, 2000, 0.6, False),
+]
+
+
+def several(samples: int, chosen: list[int]) -> None:
+    """How often does the overall test reject equally good classifiers?"""
+    head = ("prevalence", "chance by", "CV", "cases", "classifiers", *PAIR_METRICS)
+    print("| " + " | ".join(head) + " |\n|" + " --- |" * len(head))
+    for k in chosen or range(len(SEVERAL)):
+        for many in (3, 5):
+            prevalence, shift, *rest = SEVERAL[k]
+            design, rng = (prevalence, (shift,) * many, *rest), 900 + k
+            rng, small, varied = np.random.default_rng(rng), [], []
+            for _ in range(samples):
+                y, *scores, w = pair_drawn(rng, design)
+                varied.append(w.std() / w.mean())
+                p = trueness.panel(
+                    y, dict(zip("abcde", scores, strict=False)), weight=w
+                )
+                small.append([
+                    trueness.compare_metric(p, m, thresholds=design[6]).p_value <= 0.05
+                    for m in PAIR_METRICS
+                ])  # fmt: skip
+            shares = " | ".join(f"{x:.3f}" for x in np.mean(small, axis=0))
+            what = f"{prevalence} | {design[3]} | {np.mean(varied):.1f} | {design[5]}"
+            print(f"| {what} | {many} | {shares} |", flush=True)
 
 
 def validate(samples: int) -> None:
@@ -421,9 +496,14 @@ def main() -> None:
     if sys.argv[1:2] == ["bands"]:
         bands(int(sys.argv[2]) if len(sys.argv) > 2 else 200)
         return
-    if sys.argv[1:2] == ["pairs"]:
-        pairs(int(sys.argv[2]) if len(sys.argv) > 2 else 400,
-              [int(k) for k in sys.argv[3:]])  # fmt: skip
+    if sys.argv[1:2] in (["pairs"], ["random"], ["unseen"], ["several"]):
+        samples = int(sys.argv[2]) if len(sys.argv) > 2 else 400
+        chosen = [int(k) for k in sys.argv[3:]]
+        if sys.argv[1] in RANDOM:
+            designs, seed = random_pairs(sys.argv[1]), RANDOM[sys.argv[1]][-1]
+            pairs(samples, chosen, designs, seed, ("scores",))
+        else:
+            (pairs if sys.argv[1] == "pairs" else several)(samples, chosen)
         return
     if sys.argv[1:2] == ["validate"]:
         validate(int(sys.argv[2]) if len(sys.argv) > 2 else 120)

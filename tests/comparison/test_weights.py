@@ -75,6 +75,8 @@ def test_differences_of_metrics_by_leaving_cases_out(metric):
     """The slow twin: leave each case out, and change its weight by little."""
     y, s, w = sample(np.random.default_rng(12), 80)
     chosen = trueness.METRICS[metric]
+    above = np.stack([s[name] >= 0.5 for name in s])
+    w = np.where(above[0] & ~above[1], 4 * w, w)  # heavy where only the first flags
 
     def gap(w):
         cells = [(v, k) for v in (True, False) for k in (1, 0)]
@@ -90,8 +92,15 @@ def test_differences_of_metrics_by_leaving_cases_out(metric):
     first = [1e5 * (gap(w + 5e-6 * e) - gap(w - 5e-6 * e)) for e in one]
     left = [gap(w) - gap(w - e) for e in one]
     square = np.square([first, left]).mean(axis=0)
-    variance = square.sum()
-    df = 2 * (variance**2 / (square**2).sum() - 1)
+    variance, usual = square.sum(), w @ w / w.sum()
+    for k in (0, 1):  # a case more that only the first flags, as heavy as they are
+        alone = above[0] & ~above[1]
+        slope = first[np.flatnonzero(alone & (y == k))[0]] / w[alone & (y == k)][0]
+        own = w[alone] @ w[alone] / w[alone].sum()
+        assert own > usual
+        variance += slope**2 * (own**2 - usual**2)
+        assert (above[1] & ~above[0] & (y == k)).any()  # seen, and not heavy
+    df = 2 * variance**2 / (square**2).sum()
     pair = trueness.compare_metric(y, s, metric, weight=w).pairs[0]
     assert pair.difference.value == pytest.approx(gap(w), rel=1e-12)
     assert pair.difference.sd == pytest.approx(np.sqrt(variance), rel=1e-5)
@@ -110,7 +119,7 @@ def test_kinds_of_cases_that_were_not_seen():
     left = 2 / 8 - 1 / 7
     others = 2 / 8 - 2 / 7  # as do the six on which both agree
     square = [(left**2 + (6 / 8 / 8) ** 2) / 2, (others**2 + (2 / 8 / 8) ** 2) / 2]
-    by_hand = 2 * square[0] + 6 * square[1] + 0.5 / 8**2 * (10 / 8) ** 2
+    by_hand = 2 * square[0] + 6 * square[1] + 1 / 8**2 * (10 / 8) ** 2
     assert pair.difference.sd == pytest.approx(np.sqrt(by_hand), rel=1e-5)
 
 

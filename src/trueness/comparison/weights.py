@@ -5,7 +5,7 @@ difference varies, and leaving one out changes a ratio by more than its derivati
 With j the change by leaving a case out, and l the change to first order,
 
 .. math:: V = \sum_i \tfrac12 (j_i^2 + l_i^2), \qquad
-          \nu = 2 \left(\frac{V^2}{\sum_i \frac14 (j_i^2 + l_i^2)^2} - 1\right)
+          \nu = \frac{2 V^2}{\sum_i \frac14 (j_i^2 + l_i^2)^2}
 
 Sums of :math:`l^2` are too small by 10 to 25 % where few cases are heavy, and sums of
 :math:`j^2`, the jackknife's, too large by as much, as in a regression (MacKinnon and
@@ -51,28 +51,41 @@ class _Changes(NamedTuple):
     value: Floats  # (K,)
     cell: Array  # (entries, K): where the cases of an entry are counted
     number: Floats  # (entries,): how many they are
+    unit: Floats  # (entries,): how much each of them weighs
     left: Floats  # (entries, K): by leaving a case out
     first: Floats  # (entries, K): to first order
-    typical: Floats  # (4, K): by a case of typical weight in each cell
+    slope: Floats  # (4, K): by a unit of weight in each cell
 
     def spread(self, i: int, j: int) -> Spread:
         """How far does the difference of two classifiers vary?
 
-        A kind of case on which two can differ, and of which none was seen, counts as
-        half a case of typical weight (after Agresti and Min 2005): the next one may be
-        of that kind.
+        One more case of each kind on which the two differ may have been missed (after
+        Agresti and Min 2005, who add half a case). It weighs as much as those that the
+        same classifier alone flags, but no less than is usual. Where its kind was seen
+        it counts only as far as it is heavier than usual: without it, a difference that
+        few heavy cases decide varies least in samples that have missed them.
         """
         left, first = (x[:, i] - x[:, j] for x in (self.left, self.first))
-        square = np.append((left**2 + first**2) / 2, np.zeros(4))
-        number = np.append(self.number, np.full(4, 0.5))
-        for k, (a, b) in enumerate(_DIFFER):
-            if not ((self.cell[:, i] == a) & (self.cell[:, j] == b)).any():
-                square[k - 4] = (self.typical[a, i] - self.typical[b, j]) ** 2
-        variance = float(number @ square)
+        square = (left**2 + first**2) / 2
+        variance = float(self.number @ square)
         # of several cases that are taken for equal ones the fourth powers are too small
-        fourth = float((number * np.where(number > 1.5, 1.5, 1.0)) @ square**2)
-        known = variance**2 / fourth if fourth > 0 else math.inf
-        return Spread(variance, max(2 * (known - 1), 1.0))
+        times = self.number * np.where(self.number > 1.5, 1.5, 1.0)
+        fourth = float(times @ square**2)
+        usual = self.typical(np.ones(len(self.number), dtype=bool))
+        for a, b in _DIFFER:
+            alone = (self.cell[:, i] < 2) == (a < 2)
+            alone &= (self.cell[:, j] < 2) == (b < 2)
+            seen = ((self.cell[:, i] == a) & (self.cell[:, j] == b)).any()
+            one = float(self.slope[a, i] - self.slope[b, j]) ** 2
+            variance += one * (max(self.typical(alone), usual) ** 2 - seen * usual**2)
+            fourth += one**2 * usual**4 * (not seen)
+        df = max(2 * variance**2 / fourth, 1.0) if fourth > 0 else math.inf
+        return Spread(variance, df)
+
+    def typical(self, some: Array) -> float:
+        """How much do some cases weigh, on average over their weight? 0 of none."""
+        weight = self.number[some] * self.unit[some]
+        return float(weight @ self.unit[some] / weight.sum()) if weight.size else 0.0
 
 
 # cells of a case that only the first flags, and of one that only the second does
@@ -137,9 +150,7 @@ def _changes(
         left[b] = known - value(np.where(rest > 1e-12 * total, rest, 0.0))
     # a ratio may be undefined without its only case
     left = np.where(np.isfinite(left), left, first)
-    typical = square.sum() / weight.sum()
-    number = weight[at] / unit
-    return _Changes(known, cell, number, left, first, slope * typical)
+    return _Changes(known, cell, weight[at] / unit, unit, left, first, slope)
 
 
 def _pair(
