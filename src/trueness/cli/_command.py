@@ -78,7 +78,7 @@ def command(
                 first = () if columns is None else (_request(columns, words, given),)
                 with warnings_said() as answers:
                     answers.append(answer := function(*first, **given))
-                show(answer, last["json"], last["plot"])
+                    show(answer, last["json"], last["plot"])
             if answer.code:
                 raise SystemExit(answer.code)
 

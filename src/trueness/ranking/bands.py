@@ -22,8 +22,8 @@ from trueness._core.options import renamed
 from trueness._core.records import Answer
 from trueness.counts.answers import of_tally, refuse_weights
 from trueness.counts.placements import coarser, corners
-from trueness.counts.resampling import Seed, replicates
-from trueness.counts.values import Tally, exchanged
+from trueness.counts.resampling import Seed, draw, replicates
+from trueness.counts.values import Tally, exchanged, tally_of_weights
 from trueness.counts.weights import sizes, student_factor
 from trueness.ranking.clusters import (
     Clusters,
@@ -35,7 +35,13 @@ from trueness.ranking.clusters import (
 )
 from trueness.ranking.curves import precision_at
 from trueness.ranking.likelihood_bands import likely_alarms
-from trueness.ranking.verification import AT_RANDOM, remarks
+from trueness.ranking.verification import (
+    AT_RANDOM,
+    LEFT_OUT,
+    impute,
+    not_in_clusters,
+    remarks,
+)
 
 
 @final
@@ -103,6 +109,35 @@ class PrecisionRecallBand(Answer):
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
 
+class _Verified(NamedTuple):
+    """All cases, of which some have no label: what is expected of them."""
+
+    cases: Tally
+
+    @property
+    def counts(self) -> Tally:
+        """Give expected counts as weights of the cases that have a label.
+
+        Each stands for the cases of its bin, with and without one.
+        """
+        t = coarser(self.cases, _ROWS)
+        x, none = impute(t), np.zeros(len(t))
+        known = np.bincount(x.bin, t.neg + t.pos)
+        each = (np.bincount(x.bin, x.neg + x.pos) / known)[x.bin]
+        sums = x.neg, x.pos, none, each * x.neg, each * x.pos, none
+        return tally_of_weights(t.score, sums)
+
+    def draws(self, number: int, rng: Seed) -> Iterator[tuple[Array, Array]]:
+        """Redraw cases with and without a label, and impute those of each draw."""
+        t = coarser(self.cases, _ROWS)
+        drawn = draw(np.concatenate(t.counts), number, rng)
+        for neg, pos, unknown in drawn.reshape(-1, 3, len(t)):
+            if neg.any() and pos.any():
+                at = np.flatnonzero(neg + pos + unknown)
+                x = impute(Tally(t.score[at], neg[at], pos[at], unknown[at]))
+                yield x.neg[None], x.pos[None]
+
+
 class _BandRequest(NamedTuple):
     level: float
     kind: str
@@ -111,6 +146,7 @@ class _BandRequest(NamedTuple):
     replicates: int
     together: Clusters | None
     notes: tuple[str, ...]
+    verified: _Verified | None = None  # where labels are missing at random
 
 
 @renamed(number="replicates")
@@ -125,6 +161,7 @@ def roc_band(
     rng: Seed = 0,
     replicates: int = 1000,
     cluster: Any = None,
+    unlabelled: str = LEFT_OUT,
 ) -> RocBand:
     r"""Where does the true ROC curve lie?
 
@@ -135,7 +172,7 @@ def roc_band(
     Parameters
     ----------
     t
-        The counts; cases without a label are left out, with a note.
+        The counts.
     kind
         ``"simultaneous"``: the whole curve lies inside with this confidence.
         ``"pointwise"``: each single point does.
@@ -153,6 +190,10 @@ def roc_band(
         Which cases belong together (patients, sites): a column of the data, or a
         mapping from cluster to tally. Whole clusters are then drawn, and the band is
         wider by the ratio of Student's to the normal quantile.
+    unlabelled
+        Cases without a label are ``"left out"``, or ``"missing at random"`` given the
+        score, as in :func:`auc` (Begg and Greenes): all cases are then drawn together,
+        and the chances of those without a label are estimated in every draw.
 
     Notes
     -----
@@ -173,7 +214,7 @@ def roc_band(
     """
     methods = ("bootstrap", "kolmogorov")
     words = (kind, method, level, rng, replicates)
-    t, asked = _request(t, cluster, "roc", methods, *words)
+    t, asked = _request(t, cluster, unlabelled, "roc", methods, *words)
     grid = np.linspace(0, 1, _options.whole_number(points, "points", at_least=3))
     band = _vertical(t, grid, asked)
     return RocBand(grid, *band, asked.level, kind, method, notes=asked.notes)
@@ -193,13 +234,14 @@ def precision_recall_band(
     rng: Seed = 0,
     replicates: int = 1000,
     cluster: Any = None,
+    unlabelled: str = LEFT_OUT,
 ) -> PrecisionRecallBand:
     """Where does the true precision-recall curve lie?
 
     Parameters
     ----------
     t
-        The counts; cases without a label are left out, with a note.
+        The counts.
     prevalence
         Share of positives at which precision (PPV) is reported, taken as known; that of
         the sample when None.
@@ -209,9 +251,10 @@ def precision_recall_band(
         a fixed number of each class by design; then ``prevalence`` must be given.
     method
         ``"likelihood"``: precisions at which the counts are likely (the default).
-        ``"bootstrap"``: wider; the default for weighted cases and with ``cluster=``.
+        ``"bootstrap"``: wider; the default for weighted cases, with ``cluster=`` and
+        for labels missing at random.
         ``"kolmogorov"``: the widest, as in :func:`roc_band`.
-    kind, level, points, rng, replicates, cluster
+    kind, level, points, rng, replicates, cluster, unlabelled
         As in :func:`roc_band`. Only the bootstrap draws.
 
     Notes
@@ -240,11 +283,11 @@ def precision_recall_band(
     """
     _options.sampling(sampling, prevalence, "precision_recall_band")
     if method is None:
-        alike = cluster is None and not t.weighted
+        alike = cluster is None and not t.weighted and unlabelled != AT_RANDOM
         method = "likelihood" if alike else "bootstrap"
     methods = ("likelihood", "bootstrap", "kolmogorov")
     words = (kind, method, level, rng, replicates)
-    t, asked = _request(t, cluster, "precision_recall", methods, *words)
+    t, asked = _request(t, cluster, unlabelled, "precision_recall", methods, *words)
     points = _options.whole_number(points, "points", at_least=3)
     recall = np.linspace(0, 1, points + 1)[1:]
     share = t.prevalence
@@ -263,7 +306,8 @@ def _precision_band(
     # seen from the negatives: their "hit rate" is specificity, their "fpr" a miss
     if asked.together is not None:
         t, _ = _by_clusters(asked)
-    mirror = few_rows(exchanged(t)) if asked.together is None else exchanged(t)
+    as_they_are = asked.together is None and asked.verified is None
+    mirror = few_rows(exchanged(t)) if as_they_are else exchanged(t)
     grid = (1 - recall)[::-1]
     fpr = 1 - height(running_shares(mirror.neg), running_shares(mirror.pos), grid)[::-1]
     value = precision_at(fpr, recall, share)
@@ -346,13 +390,20 @@ def _mirrored(
     mirror: Tally, random: bool, asked: _BandRequest
 ) -> Iterator[tuple[Array, Array]]:
     """Redraw cases, or whole clusters, seen from the negatives."""
-    if asked.together is None:
+    if asked.verified is not None:
+        blocks = asked.verified.draws(asked.replicates, asked.rng)
+        if not random:  # the share is given, so it must not vary
+            n_pos, n_neg = mirror.n_neg, mirror.n_pos
+            blocks = ((a * (n_neg / a.sum()), b * (n_pos / b.sum())) for a, b in blocks)
+    elif asked.together is not None:
+        blocks = _by_clusters(asked)[1]
+    else:
         yield from replicates(
             mirror, asked.replicates, asked.rng, stratified=not random
         )
-    else:
-        for neg, pos in _by_clusters(asked)[1]:
-            yield pos[:, ::-1], neg[:, ::-1]
+        return
+    for neg, pos in blocks:
+        yield pos[:, ::-1], neg[:, ::-1]
 
 
 def _by_clusters(asked: _BandRequest) -> tuple[Tally, Iterator[tuple[Array, Array]]]:
@@ -363,6 +414,7 @@ def _by_clusters(asked: _BandRequest) -> tuple[Tally, Iterator[tuple[Array, Arra
 def _request(
     t: Tally,
     cluster: Any,
+    unlabelled: str,
     curve: str,
     methods: tuple[str, ...],
     kind: str,
@@ -372,10 +424,22 @@ def _request(
     replicates: int,
 ) -> tuple[Tally, _BandRequest]:
     """Check what a band of a curve was asked for; give the cases that it is about."""
-    together = None if cluster is None else clusters(cluster, f"{curve}_band")
-    whole = f'{curve}(..., unlabelled="{AT_RANDOM}") gives the curve, without a band'
-    notes = remarks(t, instead=whole, stacklevel=6) if together is None else ()
-    t = t.labelled() if together is None else together.tally(0)
+    together = None
+    if cluster is not None:
+        not_in_clusters(unlabelled, f"{curve}_band")
+        together = clusters(cluster, f"{curve}_band")
+    notes = remarks(t, unlabelled, stacklevel=6) if together is None else ()
+    at_random = unlabelled == AT_RANDOM and t.n_unknown > 0
+    if at_random and method != "bootstrap":
+        raise InputError(
+            f'A band with unlabelled="{AT_RANDOM}" draws all cases; found '
+            f'method={method!r}. Type method="bootstrap".'
+        )
+    verified = _Verified(t) if at_random else None
+    if verified is not None:
+        t = verified.counts
+    else:
+        t = t.labelled() if together is None else together.tally(0)
     _cases.both_classes(t, f"{curve}_band")
     _options.choice(kind, ("simultaneous", "pointwise"), "kind")
     _options.choice(method, methods, "method")
@@ -391,7 +455,7 @@ def _request(
             f'method="bootstrap".'
         )
     level = _options.fraction(level, "level")
-    return t, _BandRequest(level, kind, method, rng, number, together, notes)
+    return t, _BandRequest(level, kind, method, rng, number, together, notes, verified)
 
 
 # rows beyond this are joined to neighbours before resampling: a change below 1/1000
@@ -410,6 +474,8 @@ def _vertical(
     counts, blocks = few_rows(t), None
     if asked.together is not None:
         counts, blocks = _by_clusters(asked)
+    elif asked.verified is not None:
+        blocks = asked.verified.draws(asked.replicates, asked.rng)
     x, y = running_shares(counts.neg), running_shares(counts.pos)
     value = height(x, y, grid)
     if asked.method == "kolmogorov":
@@ -419,7 +485,13 @@ def _vertical(
         return value, np.clip(low, 0, 1), np.clip(high, 0, 1)
     drawn = curves_of(counts, grid, asked.replicates, asked.rng, blocks)
     n_pos, n_neg = _known(t, asked)
-    error = np.sqrt(np.maximum(drawn.var(axis=0), rate_variance(value, n_pos)))
+    least = rate_variance(value, n_pos)
+    if asked.verified is not None:
+        # two more cases are of those at the cut, and may stand for many
+        neg, pos, _ = counts.squares
+        each = np.interp(grid, x[1:], (neg + pos) / (counts.neg + counts.pos))
+        least = np.maximum(least, rate_variance(value, t.n_pos / each))
+    error = np.sqrt(np.maximum(drawn.var(axis=0), least))
     c = critical(np.abs(drawn - value) / error, asked.level, asked.kind)
     c *= few_weights(t, asked.level) * few_clusters(asked)
     return value, *_widened(grid, value, c * error, 2 / n_neg)
@@ -489,7 +561,7 @@ def curves_of(
     return np.array(out)
 
 
-def rate_variance(rate: Floats, n: float) -> Floats:
+def rate_variance(rate: Floats, n: float | Floats) -> Floats:
     """How uncertain is a rate, also at 0 and 1? Two successes and failures added."""
     middle = (n * rate + 2) / (n + 4)
     return np.asarray(middle * (1 - middle) / (n + 4))
