@@ -10,6 +10,8 @@ from sklearn.isotonic import IsotonicRegression
 
 import trueness
 from trueness._core.logistic import fit_logistic
+from trueness.calibration import calibrators
+from trueness.calibration.maps import of_sums
 
 
 def sample(n=500, seed=0):
@@ -79,6 +81,22 @@ def test_calibrators_that_need_cases_say_so():
     for method in ("venn-abers", "fermi-dirac", "binormal"):
         with pytest.raises(trueness.InputError, match="does not take weights"):
             trueness.calibrate(y, p, method=method, weight=w)
+
+
+def test_a_new_calibrator_says_itself_whether_it_takes_weights(monkeypatch):
+    def own(t):
+        return trueness.calibrate(t, method="platt")
+
+    y, p, w = sample(100)
+    t = trueness.tally(y, p, weight=w)
+    with_own = {**calibrators.CALIBRATORS, "own": own}
+    monkeypatch.setattr(calibrators, "CALIBRATORS", with_own)
+    with pytest.raises(trueness.InputError, match="platt, isotonic, beta, temperature"):
+        trueness.calibrate(t, method="own")
+    of_sums(own)
+    assert trueness.calibrate(t, method="own") == own(t)
+    with pytest.raises(trueness.InputError, match="histogram, own take weights"):
+        trueness.calibrate(t, method="binormal")
 
 
 def test_equal_weights_are_cases():

@@ -16,7 +16,7 @@ from trueness._core.checks import options as _options
 from trueness.calibration.blending import auto
 from trueness.calibration.by_rank import binormal, fermi_dirac_map
 from trueness.calibration.forecasts import fixed_share
-from trueness.calibration.maps import Map, at_prevalence
+from trueness.calibration.maps import Map, at_prevalence, takes_weights
 from trueness.calibration.monotone import histogram, isotonic, venn_abers
 from trueness.calibration.parametric import beta, platt, temperature
 from trueness.counts.answers import of_tally, refuse_weights
@@ -66,9 +66,10 @@ def calibrate(
     array([0.25, 0.5 , 0.75])
     """
     fit = CALIBRATORS[_options.choice(method, CALIBRATORS, "method")]
-    if t.weighted and method not in WEIGHTED:
+    if t.weighted and not takes_weights(fit):
         if method != "auto":
-            why = f"It is fitted case by case; {', '.join(WEIGHTED)} take weights."
+            able = [name for name, fit in CALIBRATORS.items() if takes_weights(fit)]
+            why = f"It is fitted case by case; {', '.join(able)} take weights."
             refuse_weights(t, f"calibrate(method={method!r})", why)
         fit = beta if len(t) and 0 <= t.score[-1] <= t.score[0] <= 1 else platt
     known = [name for name in signature(fit).parameters if name != "t"]
@@ -80,7 +81,8 @@ def calibrate(
     return at_prevalence(fitted, share.n_pos / (share.n_pos + share.n_neg), share.share)
 
 
-# one line a method: a function from a tally to a map
+# one line a method: a function from a tally to a map; it says itself, by ``of_sums``,
+# whether it takes weights
 CALIBRATORS: Mapping[str, Callable[..., Map]] = MappingProxyType(
     {
         "auto": auto,
@@ -94,5 +96,3 @@ CALIBRATORS: Mapping[str, Callable[..., Map]] = MappingProxyType(
         "histogram": histogram,
     }
 )
-# those whose fit is a function of sums, be they of cases or of weights
-WEIGHTED = ("isotonic", "platt", "beta", "temperature", "histogram")

@@ -59,6 +59,7 @@ _FORMATS = (_FORMAT, "karat map")  # the package had that name before 0.2
 # every kind of map of the library, by the name it has in a file
 MAPS: dict[str, type[Map]] = {}
 _Kind = TypeVar("_Kind", bound="type[Map]")
+_Fit = TypeVar("_Fit", bound="Callable[..., Map]")
 
 
 class Map(Record):
@@ -95,6 +96,17 @@ class Map(Record):
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def of_sums(fit: _Fit) -> _Fit:
+    """Mark a method whose fit is a function of sums, of cases or of their weights."""
+    fit.of_sums = True  # type: ignore[attr-defined]  # read by takes_weights
+    return fit
+
+
+def takes_weights(fit: Callable[..., Map]) -> bool:
+    """Can this method be fitted to weighted cases?"""
+    return getattr(fit, "of_sums", False)
 
 
 def _numbers(kind: type[Map]) -> list[str]:

@@ -24,7 +24,7 @@ from trueness.calibration.formulas import (
     evaluate,
     just_above,
 )
-from trueness.calibration.maps import Map, freeze, register
+from trueness.calibration.maps import Map, freeze, of_sums, register
 from trueness.counts.values import Tally
 
 _Point = tuple[int, int]
@@ -140,6 +140,7 @@ class VennAbers(Map):
         return StepFunction(edges, p1 / (1 - p0 + p1))  # Vovk et al. (2015), section 4
 
 
+@of_sums
 def isotonic(t: Tally) -> Isotonic:
     r"""Which increasing function of the score fits the labels best?
 
@@ -316,6 +317,7 @@ def _step_left(corners: list[_Point], point: _Point) -> None:
     corners.append(point)
 
 
+@of_sums
 def histogram(t: Tally, *, bins: int = 10) -> Histogram:
     r"""What share of each bin of scores is positive?
 

@@ -27,7 +27,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.logistic import LogisticFit, fit_logistic, separated
 from trueness.calibration.formulas import TRANSFORMS, Formula, Logistic
-from trueness.calibration.maps import Map, register
+from trueness.calibration.maps import Map, of_sums, register
 from trueness.counts.values import Tally
 from trueness.counts.weights import sizes
 
@@ -135,6 +135,7 @@ class Temperature(Map):
         return Logistic(0.0, terms, self.low, self.high)
 
 
+@of_sums
 def platt(t: Tally, *, targets: str = "auto", scale: str = "identity") -> Platt:
     r"""Which logistic curve in the score fits the labels best?
 
@@ -179,6 +180,7 @@ def platt(t: Tally, *, targets: str = "auto", scale: str = "identity") -> Platt:
     return Platt(intercept, slope, scale, targets, *ends)
 
 
+@of_sums
 def beta(t: Tally, *, targets: str = "auto") -> Beta:
     r"""Which ratio of beta densities fits the labels best?
 
@@ -227,6 +229,7 @@ def beta(t: Tally, *, targets: str = "auto") -> Beta:
     return max(faces, key=lambda face: face[0])[1]
 
 
+@of_sums
 def temperature(
     t: Tally, *, targets: str = "auto", scale: str = "logit"
 ) -> Temperature:
