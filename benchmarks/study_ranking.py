@@ -5,9 +5,9 @@
 Parts: precision (average precision in a cohort), few (one to three positives: average
 precision and partial areas), band (the whole precision-recall curve), length (how far
 it is from the data, in standard errors), missing (labels missing at random given the
-score), missing-curves (the curves, and bands without the unlabelled cases), differ
-(size and power of the test that labelled and unlabelled cases differ), h (the
-H-measure), plan (power and width that plans promise).
+score), missing-curves (the curves, and bands without the unlabelled cases),
+missing-bands (bands of all cases), differ (size and power of the test that labelled and
+unlabelled cases differ), h (the H-measure), plan (power and width that plans promise).
 Every line is one design: the share of samples whose interval holds the truth, and its
 mean width. Written to results/ranking.json, and shown in docs/maths/ranking.md.
 """
@@ -244,6 +244,35 @@ def missing(samples: int) -> Iterator[Line]:
             }
 
 
+def hold(roc: Any, pr: Any, share: float, shift: float) -> list[bool]:
+    """Do the bands hold the whole curves of all cases?"""
+    alarms = (1 - share) * ndtr(-shift - ndtri(1 - pr.recall))
+    precision = share * pr.recall / (share * pr.recall + alarms)
+    return [
+        bool(np.all((band.low <= true + 1e-9) & (true <= band.high + 1e-9)))
+        for band, true in ((roc, ndtr(shift + ndtri(roc.fpr))), (pr, precision))
+    ]
+
+
+def missing_bands(samples: int) -> Iterator[Line]:
+    """How often do bands for labels missing at random hold the whole curve?"""
+    rng = np.random.default_rng(23)
+    for n, share, area, steep, _ in MISSING:
+        held, wide, shift = [], [], np.sqrt(2) * ndtri(area)
+        for k, t in enumerate(partly_labelled(rng, samples, n, share, area, steep)):
+            asked = {**AT_RANDOM, "rng": k, "replicates": 200}
+            roc = trueness.roc_band(t, **asked)
+            pr = trueness.precision_recall_band(t, **asked)
+            held.append(hold(roc, pr, share, shift))
+            wide.append([np.mean(b.high - b.low) for b in (roc, pr)])
+        names = "ROC band", "PR band", "ROC width", "PR width"
+        means = np.concatenate([np.mean(held, axis=0), np.mean(wide, axis=0)]).round(3)
+        yield {
+            "n": n, "prevalence": share, "AUC": area, "slope": steep,
+            **dict(zip(names, means.tolist(), strict=True)),
+        }  # fmt: skip
+
+
 def missing_curves(samples: int) -> Iterator[Line]:
     """Where are the curves, labels missing; how often do bands of the others hold?"""
     rng = np.random.default_rng(19)
@@ -264,13 +293,7 @@ def missing_curves(samples: int) -> Iterator[Line]:
                 ]
             roc = trueness.roc_band(t, rng=k, replicates=200)
             pr = trueness.precision_recall_band(t)
-            alarms = (1 - share) * ndtr(-shift - ndtri(1 - pr.recall))
-            for b, v in (
-                (roc, ndtr(shift + ndtri(roc.fpr))),
-                (pr, share * pr.recall / (share * pr.recall + alarms)),
-            ):
-                place.append(np.all((b.low <= v + 1e-9) & (v <= b.high + 1e-9)))
-            places.append(place)
+            places.append(place + hold(roc, pr, share, shift))
         true = 0.5 * share / (0.5 * share + (1 - share) * float(ndtr(-shift)))
         names = "tpr left out", "precision left out", "tpr", "precision"
         names += "ROC band left out", "PR band left out"
@@ -443,6 +466,7 @@ PARTS: dict[str, Callable[[int], Iterator[Line]]] = {
     "length": length,
     "missing": missing,
     "missing-curves": missing_curves,
+    "missing-bands": missing_bands,
     "differ": differ,
     "h": h,
     "plan": plan,
