@@ -50,7 +50,7 @@ _WORDS = frozenset(
 )
 
 
-class _Question(NamedTuple):
+class _Analysis(NamedTuple):
     """An analysis, and which words are its own."""
 
     analysis: Callable[..., Any]
@@ -144,7 +144,7 @@ def _open(analysis: F, takes: str, weights: bool | str) -> F:
     anything = any(p.kind is Parameter.VAR_KEYWORD for p in given.values())
     only = takes == "panel" and given[first].annotation in ("Panel", Panel)
     single = takes == "counts" and given[first].annotation in ("Tally", Tally)
-    q = _Question(analysis, own, first, takes, weights, only, single)
+    q = _Analysis(analysis, own, first, takes, weights, only, single)
     switches = [k for k, p in given.items() if p.annotation in ("bool", bool)]
 
     @wraps(analysis)
@@ -164,7 +164,7 @@ def _open(analysis: F, takes: str, weights: bool | str) -> F:
 
 
 def _answer(
-    q: _Question, args: tuple[Any, ...], options: dict[str, Any], anything: bool
+    q: _Analysis, args: tuple[Any, ...], options: dict[str, Any], anything: bool
 ) -> Any:
     if not args and q.first in options:
         args = (options.pop(q.first),)
@@ -192,7 +192,7 @@ def _answer(
 
 
 def _clustered(
-    q: _Question, args: tuple[Any, ...], words: dict[str, Any], options: dict[str, Any]
+    q: _Analysis, args: tuple[Any, ...], words: dict[str, Any], options: dict[str, Any]
 ) -> Any:
     """Count data with the cluster as one more output; counts bring a mapping."""
     if args and _is_counted(args[0], words) and not words:
@@ -223,7 +223,7 @@ def _sum(parts: Mapping[Any, Any]) -> Any:
 
 
 def _respond(
-    q: _Question, x: Any, rest: tuple[Any, ...], options: dict[str, Any]
+    q: _Analysis, x: Any, rest: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
     """Ask about counts: each classifier and each group for itself."""
     if type(x).__name__ in ("DeviceTally", "DevicePanel"):  # scores stay on the GPU
