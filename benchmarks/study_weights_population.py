@@ -2,6 +2,7 @@
 
     python benchmarks/study_weights_population.py [SAMPLES]
     python benchmarks/study_weights_population.py cut [SAMPLES]
+    python benchmarks/study_weights_population.py auc [SAMPLES]
 
 An independent look at ``study_weights.py``: a population of a million cases with
 scores of heavy tails, whose truths are added up case by case without the package. Cases
@@ -10,7 +11,8 @@ own (``size``), falling or rising with the score, by class, by class and size, o
 case-control study whose controls are a stratified sample (strata by the second score,
 without replacement). Each is weighted by one over its chance. Share of 95 % intervals
 that hold the truth: of areas, losses and the difference of two areas, or (``cut``) of
-metrics at a threshold.
+metrics at a threshold. ``auc`` looks at one area in other populations, too, by the
+score interval as it is and without its allowance for heavier cases.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from scipy.special import expit
 from scipy.stats import rankdata
 
 import trueness
+from trueness.ranking.auc_intervals import AucQuestion, score_interval
 
 # prevalence, separations of the two scores, chance by, spread of the chances
 DESIGNS = [
@@ -36,6 +39,21 @@ DESIGNS = [
 ]
 SIZES = 100, 300, 1000
 CUT = 1.2
+# law of the scores, prevalence, separation, chance by, spread of the chances
+AUC_DESIGNS = [
+    ("logistic", 0.50, 1.0, "rising", 0.6),
+    ("normal", 0.20, 2.2, "rising", 1.0),
+    ("gumbel", 0.40, 1.5, "rising", 1.4),
+    ("logistic", 0.30, 3.0, "falling", 1.2),
+    ("normal", 0.15, 1.3, "falling", 0.8),
+    ("normal", 0.30, 1.0, "size", 0.5),
+    ("gumbel", 0.30, 1.6, "size", 1.5),
+    ("normal", 0.10, 1.5, "class", 2.0),
+    ("logistic", 0.10, 2.5, "class and size", 1.0),
+    ("normal", 0.25, 1.5, "rising by half", 1.5),
+    ("gumbel", 0.25, 1.2, "falling by half", 1.5),
+    ("normal", 0.30, 1.4, "steps", 1.0),
+]
 AREAS = "AUC", "two AUCs", "AP", "partial AUC", "Brier", "log loss"
 METRICS = ("youden", "mcc", "kappa", "markedness", "lr_negative", "lr_positive", "lift",
            "f1", "recall", "precision", "npv", "accuracy")  # fmt: skip
@@ -57,13 +75,62 @@ def population(design: tuple, seed: int):
     return y, a, b, chance
 
 
+def ranked(design: tuple, seed: int):
+    """Make a million cases with one score each, in other ways."""
+    law, prevalence, shift, by, spread = design
+    rng, m = np.random.default_rng(seed), 10**6
+    y = (rng.random(m) < prevalence).astype(int)
+    a = getattr(rng, law)(size=m) + shift * y
+    noise = np.clip(rng.normal(size=m), -2.5, 2.5)
+    mark = 0 * a if by in ("class", "steps") else noise
+    if "ing" in by:  # rising and falling go with the score, in part or in all
+        mark = np.clip(a, *np.quantile(a, (0.005, 0.995)))
+        mark = (mark - mark.mean()) / mark.std() * (1 if "falling" in by else -1)
+        mark = 0.7 * (mark + noise) if "half" in by else mark
+    chance = np.exp(-np.sqrt(np.log(1 + spread**2)) * mark)
+    if "class" in by:
+        chance *= np.where(y == 1, 1 + 3 * spread, 1.0)
+    if by == "steps":
+        chance = np.array([0.2, 1, 0.4])[np.digitize(a, (0.0, 1.5))]
+    return y, a, a, chance
+
+
+def one_area(samples: int) -> None:
+    """How often does the interval of one AUC hold it, and how wide is it?"""
+    head = "scores", "AUC", "chance by", "CV", "cases", "covers", "without", "width"
+    print("| " + " | ".join(head) + " |\n|" + " --- |" * len(head))
+    both = [("t", *d[:1], d[1][0], *d[2:]) for d in DESIGNS] + AUC_DESIGNS
+    for k, design in enumerate(both):
+        own = k < len(DESIGNS)
+        cases = population(DESIGNS[k], 180 + k) if own else ranked(design, 180 + k)
+        draw = sampler(design[1:], cases)
+        truth = area(*cases[:2])
+        for n in SIZES:
+            rng, found, varied = np.random.default_rng(700 + k), [], []
+            for _ in range(samples):
+                at, w = draw(rng, n)
+                if not cases[0][at].any():  # no positive: no AUC
+                    continue
+                varied.append(w.std() / w.mean())
+                t = trueness.tally(cases[0][at], cases[1][at], weight=w)
+                q = AucQuestion.of(t, 0.95, 0, 0)
+                ends = (score_interval(x)[:2] for x in (q, q._replace(missed=(0, 0))))
+                found.append([x for low, high in ends
+                              for x in (low <= truth <= high, high - low)])  # fmt: skip
+            new, width, old, narrow = np.mean(found, axis=0)
+            what = f"{design[0]} | {truth:.3f} | {design[3]} | {np.mean(varied):.1f}"
+            print(f"| {what} | {n} | {new:.3f} | {old:.3f} | {width / narrow:.2f} |",
+                  flush=True)  # fmt: skip
+
+
+def area(y, s) -> float:
+    n_pos, n_neg = y.sum(), (1 - y).sum()
+    return (rankdata(s)[y == 1].sum() - n_pos * (n_pos + 1) / 2) / n_pos / n_neg
+
+
 def truths(y, a, b) -> dict[str, float]:
     """Add up what is true of the population, without the package."""
     n_pos, n_neg = y.sum(), (1 - y).sum()
-
-    def area(s):
-        return (rankdata(s)[y == 1].sum() - n_pos * (n_pos + 1) / 2) / n_pos / n_neg
-
     down = y[np.argsort(-a)]
     tp, fp = np.cumsum(down), np.cumsum(1 - down)
     # under the steps up to a false positive rate of .2; scores are distinct
@@ -72,8 +139,8 @@ def truths(y, a, b) -> dict[str, float]:
     cells = [(v & (y == k)).sum() for v in (a >= CUT, a < CUT) for k in (1, 0)]
     c = trueness.Confusion(*np.array(cells, dtype=np.float64))
     return {
-        "AUC": area(a),
-        "two AUCs": area(a) - area(b),
+        "AUC": area(y, a),
+        "two AUCs": area(y, a) - area(y, b),
         "AP": (down * tp / (tp + fp)).sum() / n_pos,
         "partial AUC": (width * tp).sum() / n_pos / n_neg,
         "Brier": np.mean((p - y) ** 2),
@@ -123,9 +190,11 @@ def held(y, a, b, w, truth: dict[str, float], cut: bool) -> list[bool]:
 
 
 def main() -> None:
-    cut = sys.argv[1:2] == ["cut"]
-    words = sys.argv[2:] if cut else sys.argv[1:]
+    cut, alone = (sys.argv[1:2] == [word] for word in ("cut", "auc"))
+    words = sys.argv[2:] if cut or alone else sys.argv[1:]
     samples = int(words[0]) if words else 400
+    if alone:
+        return one_area(samples)
     head = ("prevalence", "chance by", "CV", "cases", *(METRICS if cut else AREAS))
     print("| " + " | ".join(head) + " |\n|" + " --- |" * len(head))
     for k, design in enumerate(DESIGNS):

@@ -32,6 +32,7 @@ from trueness.counts.resampling import (
 )
 from trueness.counts.values import Tally
 from trueness.counts.weights import Effective, remark, sizes
+from trueness.ranking.heavy_cases import heavier_spread
 from trueness.ranking.verification import (
     AT_RANDOM,
     impute,
@@ -51,6 +52,7 @@ class AucQuestion(NamedTuple):
     replicates: int
     pos: Effective | None = None  # of weighted cases
     neg: Effective | None = None
+    missed: tuple[float, float] = (0.0, 0.0)  # by both variances, of heavier cases
 
     @classmethod
     def of(cls, t: Tally, level: float, rng: Seed, replicates: int) -> AucQuestion:
@@ -58,7 +60,8 @@ class AucQuestion(NamedTuple):
         place = placements(t)
         if not t.weighted:
             return cls(t, place, level, rng, replicates)
-        return cls(t, place, level, rng, replicates, *sizes(t))
+        missed = heavier_spread(t, place.auc)
+        return cls(t, place, level, rng, replicates, *sizes(t), missed)
 
     @property
     def n_pos(self) -> float:
@@ -109,7 +112,8 @@ def auc(
     ----------
     t
         The counts. For weighted cases the variance is DeLong's, of weighted placement
-        values, with Student's quantile at the effective degrees of freedom.
+        values, with Student's quantile at the effective degrees of freedom; the score
+        interval allows for heavier cases than those drawn (``heavy_cases``).
     method
         How the interval is made, one of ``AUC_METHODS``: ``"score"`` (the default: its
         measured coverage was the best of all, also at AUC 1 and with a single
@@ -333,7 +337,9 @@ class AucSample(NamedTuple):
 def score_interval(q: AucQuestion) -> Interval:
     """Which AUCs could have given this sample? See :func:`score_ends`."""
     df = None if q.pos is None else q.df
-    seen = AucSample(*q.place[1:], q.n_pos, q.n_neg, df)
+    p, (more_pos, more_neg) = q.place, q.missed
+    spread = p.pos_var + more_pos, p.neg_var + more_neg
+    seen = AucSample(p.auc, *spread, q.n_pos, q.n_neg, df)
     low, high = score_ends(seen, q.level)
     return float(low), float(high), delong_sd(q)
 
