@@ -31,7 +31,7 @@ from trueness.app.server import Workbench
 from trueness.calibration.maps import map_from_json
 from trueness.cli import app
 from trueness.report._parts import Section
-from trueness.report.findings import Question
+from trueness.report.findings import SectionMaker
 from trueness.threshold.sentences import (
     group_sentences,
     prevalence_sentences,
@@ -824,7 +824,7 @@ def test_a_look_up_waits_for_nobody(small, monkeypatch):
         begun.release()
         go_on.wait(60)
 
-    monkeypatch.setitem(bench.SECTIONS, "comparison", Question("?", wait))
+    monkeypatch.setitem(bench.SECTIONS, "comparison", SectionMaker("?", wait))
     with running(small) as server:
         models(server)  # counts
         for more in ({}, {"quick": 1}):  # both lanes have work that does not end
@@ -837,7 +837,7 @@ def test_a_look_up_waits_for_nobody(small, monkeypatch):
 
 
 def test_a_section_of_the_report_is_in_the_workbench(small, panel, monkeypatch):
-    new = Question(
+    new = SectionMaker(
         "How many were there?", lambda f: Section("many", words=(f"Just {f.data.n}.",))
     )
     monkeypatch.setitem(bench.SECTIONS, "many", new)

@@ -74,7 +74,7 @@ def titles() -> dict[str, str]:
     """Give the titles of all sections: the report's own, and its head before them."""
     return {
         "summary": "In plain words",
-        **{key: question.title for key, question in SECTIONS.items()},
+        **{key: maker.title for key, maker in SECTIONS.items()},
         "nogold": "How good is each test?",
         "judges": "What is the true pass rate?",
         "leaves": "Which leaves can be trusted?",

@@ -109,7 +109,7 @@ _Make = Callable[[Findings], Section | None]
 
 @final
 @dataclass(frozen=True)
-class Question:
+class SectionMaker:
     """The title of a section, and how it is made of findings."""
 
     title: str
@@ -144,42 +144,44 @@ def _groups(f: Findings) -> Section | None:
 
 
 # one entry a section, in the order of the page
-SECTIONS: Mapping[str, Question] = {
-    "threshold": Question("Move the threshold", _threshold),
-    "ranking": Question(
+SECTIONS: Mapping[str, SectionMaker] = {
+    "threshold": SectionMaker("Move the threshold", _threshold),
+    "ranking": SectionMaker(
         "How good is the ranking?", lambda f: ranking.section(f.models, f.options)
     ),
-    "scale": Question(
+    "scale": SectionMaker(
         "What is lost by counting scores in bins?",
         lambda f: scale.section(f.models[0], f.options),
     ),
-    "zones": Question(
+    "zones": SectionMaker(
         "Which cases should a person decide?",
         lambda f: decisions.two_cuts(f.models[0], f.options),
     ),
-    "prevalence": Question(
+    "prevalence": SectionMaker(
         "What if positives are rarer or more frequent?",
         lambda f: decisions.prevalences(f.models[0], f.options),
     ),
-    "comparison": Question("Which is better?", _of_several(comparison.section)),
-    "decision": Question("Which should decide?", _of_several(decisions.classifiers)),
-    "ensembles": Question(
+    "comparison": SectionMaker("Which is better?", _of_several(comparison.section)),
+    "decision": SectionMaker(
+        "Which should decide?", _of_several(decisions.classifiers)
+    ),
+    "ensembles": SectionMaker(
         "Would they be better together?", _of_several(ensembles.section)
     ),
-    "groups": Question("Does it hold in every group?", _groups),
-    "group-cuts": Question(
+    "groups": SectionMaker("Does it hold in every group?", _groups),
+    "group-cuts": SectionMaker(
         "A threshold for each group?",
         lambda f: decisions.group_cuts(f.groups or {}, f.models[0], f.options),
     ),
-    "calibration": Question(
+    "calibration": SectionMaker(
         "Do the scores mean what they say?",
         lambda f: calibration.section(f.models, f.meanings),
     ),
-    "calibrated": Question(
+    "calibrated": SectionMaker(
         "What would calibration change?",
         lambda f: calibrated.section(f.models, f.options),
     ),
-    "planning": Question(
+    "planning": SectionMaker(
         "How many cases would be enough?",
         lambda f: planning.section(f.models, f.options),
     ),
