@@ -41,6 +41,7 @@ OPTIONS = {
     "latent_class": None,  # of votes
     "latent_maximum": None,
     "prevalence": None,
+    "plan_labels": None,
     "validate_threshold": {"replicates": 50},
     "pareto": {"metrics": ["recall", "precision"]},
 }

@@ -131,9 +131,9 @@ def allotted(
     Two rows of one case, odds 3 and 1, and one positive: it is the first in 3 of 4.
 
     >>> rng = np.random.default_rng(0)
-    >>> up = allotted(np.array([1, 1]), np.array([0.75, 0.5]), 1, 20_000, rng)
-    >>> up.sum(axis=1).min(), up.sum(axis=1).max(), round(up[:, 0].mean(), 2)
-    (1, 1, 0.75)
+    >>> up = allotted(np.array([1, 1]), np.array([0.75, 0.5]), 1, 200_000, rng)
+    >>> bool((up.sum(axis=1) == 1).all()), round(float(up[:, 0].mean()), 2)
+    (True, 0.75)
     """
     varies = number * chance * (1 - chance)
     if varies.sum() > _MANY:
