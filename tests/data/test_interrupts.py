@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,9 @@ def interrupted(code, after, *arguments):
 @pytest.mark.parametrize("name", PASSES)
 def test_a_long_pass_ends_when_it_is_interrupted(name, tmp_path):
     (tmp_path / "a.csv").write_text("y,p\n1,0.5\n")
-    # the pass has to end; Polars 1.34 sometimes waits for its threads at the very end
+    # the process has to end, too; only Polars 1 sometimes goes on with its query when
+    # the interrupt is forgotten, so that of it no more is asked than that the pass ends
+    waits = name == "polars" and version("polars").startswith("1.")
     code = f"""
     import os
     import trueness
@@ -64,7 +67,7 @@ def test_a_long_pass_ends_when_it_is_interrupted(name, tmp_path):
         work()
     except KeyboardInterrupt:
         print("interrupted", flush=True)
-    os._exit(0)
+        {"os._exit(0)" if waits else ""}
     """
     assert interrupted(code, 0.7, tmp_path / "a.csv").split() == ["interrupted"]
 
