@@ -114,7 +114,8 @@ def one_area(samples: int) -> None:
                 varied.append(w.std() / w.mean())
                 t = trueness.tally(cases[0][at], cases[1][at], weight=w)
                 q = AucQuestion.of(t, 0.95, 0, 0)
-                ends = (score_interval(x)[:2] for x in (q, q._replace(missed=(0, 0))))
+                bare = tuple(m._replace(low=0.0, high=0.0) for m in q.missed)
+                ends = (score_interval(x)[:2] for x in (q, q._replace(missed=bare)))
                 found.append([x for low, high in ends
                               for x in (low <= truth <= high, high - low)])  # fmt: skip
             new, width, old, narrow = np.mean(found, axis=0)

@@ -12,7 +12,7 @@ import trueness
 from trueness.counts.weights import effective, gamma_draw, linearised
 from trueness.ranking import heavy_cases, mean_precision
 from trueness.ranking.auc_intervals import AucQuestion, score_interval
-from trueness.ranking.heavy_cases import heavier_spread
+from trueness.ranking.heavy_cases import missed_cases
 from trueness.threshold.at_cut import weighed_cells
 
 
@@ -170,7 +170,7 @@ def test_cases_heavier_than_those_drawn_by_integration():
     y, s, w = rising(40, np.random.default_rng(5))
     t = trueness.tally(y, s, weight=w)
     a = sk.roc_auc_score(y, s, sample_weight=w)
-    for k, found in zip((1, 0), heavier_spread(t, a), strict=True):
+    for k, found in zip((1, 0), missed_cases(t, a), strict=True):
         own, other = y == k, y != k
         v = w[own] / w[own].sum()
         sign = 1 if k else -1
@@ -182,27 +182,46 @@ def test_cases_heavier_than_those_drawn_by_integration():
         slope *= abs(np.corrcoef(z, np.log(v))[0, 1])
         change = (v * (place - a)) ** 2
         carriers = change.sum() ** 2 / (change**2).sum()
-        h = 1.06 * z.std(ddof=1) * carriers**-0.2
+        h = 0.9 * z.std(ddof=1) * carriers**-0.2
         x = np.linspace(-8, 8, 4001)
         density = stats.norm.pdf(x) / stats.norm.pdf(x).sum()
         grown = np.minimum(v[:, None] * np.exp(slope * h * x), w.max() / w[own].sum())
-        square = (ndtr(z[:, None] + h * x) - a) ** 2
-        more = (grown**2 * square).sum(axis=0) @ density
-        more = more / (grown.sum(axis=0) @ density) ** 2
-        more -= (v[:, None] ** 2 * square).sum(axis=0) @ density
-        n = 1 / (v @ v)
-        # fifteen nodes meet the kink at the heaviest weight to some per cent
-        assert found == pytest.approx(max(more, 0) * n**2 / (n - 1), rel=0.05)
+        away, n = ndtr(z[:, None] + h * x) - a, 1 / (v @ v)
+        for side, lacks in ((away < 0, found.low), (away > 0, found.high)):
+            square = side * away**2
+            more = (grown**2 * square).sum(axis=0) @ density
+            more = more / (grown.sum(axis=0) @ density) ** 2
+            more -= (v[:, None] ** 2 * square).sum(axis=0) @ density
+            # fifteen nodes meet the kinks at A and at the heaviest weight roughly
+            want = max(more, 0) * n**2 / (n - 1)
+            assert lacks == pytest.approx(want, rel=0.1, abs=1e-3)
+        last = stats.norm.ppf(rim) - z.mean()
+        met = own.sum() * np.exp(-max(slope * last, 0))
+        assert found.met == pytest.approx(max(met, n))
 
 
 def test_equal_weights_of_a_class_have_no_heavier_cases():
     y, s, w = sample()
+    t_pos, t_neg = y.sum(), (1 - y).sum()
     for each in (np.ones(y.size), np.full(y.size, 0.1), np.where(y == 1, 0.3, 7.0)):
         t = trueness.tally(y, s, weight=each)
-        assert heavier_spread(t, trueness.auc(t).value) == (0.0, 0.0)
+        for found, n in zip(missed_cases(t, 0.8), (t_pos, t_neg), strict=True):
+            assert (found.low, found.high) == (0.0, 0.0)
+            assert found.met == pytest.approx(n)
     found = [trueness.auc(trueness.tally(y, s, weight=w * k)) for k in (1, 8, 0.3)]
     for e in found[1:]:
         assert (e.low, e.high) == pytest.approx((found[0].low, found[0].high), rel=1e-9)
+
+
+def test_weights_apart_from_the_score_leave_the_cases_that_were_met():
+    """Of 40 cases none ranks last: as likely with weights of 1 and 9 in turn."""
+    y = np.repeat([1, 0], [40, 200])
+    s, w = np.arange(240, 0, -1.0), np.tile([1.0, 9.0], 120)
+    t = trueness.tally(y, s, weight=w)
+    assert missed_cases(t, 1.0)[0].met == pytest.approx(40, rel=0.01)
+    low, plain = (trueness.auc(x).low for x in (t, trueness.tally(y, s)))
+    # as near to 1 as that of equal cases, within the share that Student's law takes
+    assert low == pytest.approx(plain, abs=0.01)
 
 
 def test_joined_rows_tell_the_same_of_heavier_cases(monkeypatch):
@@ -211,9 +230,25 @@ def test_joined_rows_tell_the_same_of_heavier_cases(monkeypatch):
     found = []
     for rows in (10**6, 2000):
         monkeypatch.setattr(heavy_cases, "_ROWS", rows)
-        found.append(heavier_spread(t, trueness.auc(t).value)[0])
+        found.append(missed_cases(t, trueness.auc(t).value)[0].low)
     assert found[0] > 0
     assert found[1] == pytest.approx(found[0], rel=0.1)
+
+
+def test_heavy_extreme_placements_spread_more_than_those_of_equal_cases():
+    """Weights grow with exponential scores: the truth, counted, was held in 86 %."""
+    rng, m = np.random.default_rng(8), 200_000
+    y = (rng.random(m) < 0.3).astype(int)
+    s = rng.exponential(size=m) + 1.4 * y
+    w = np.exp(0.7 * np.minimum(s, 6.5))
+    truth, chance = sk.roc_auc_score(y, s), np.cumsum(1 / w)
+    held = []
+    for _ in range(200):
+        at = np.searchsorted(chance, rng.random(1500) * chance[-1])
+        e = trueness.auc(trueness.tally(y[at], s[at], weight=w[at]))
+        assert e.high - e.low > 2 * 1.9 * e.sd
+        held.append(e.low <= truth <= e.high)
+    assert np.mean(held) >= 0.92  # .945 of many samples
 
 
 def test_auc_is_held_where_few_positives_of_low_score_are_heavy():
@@ -227,9 +262,11 @@ def test_auc_is_held_where_few_positives_of_low_score_are_heavy():
     for _ in range(300):
         at = np.searchsorted(chance, rng.random(400) * chance[-1])
         q = AucQuestion.of(trueness.tally(y[at], s[at], weight=w[at]), 0.95, 0, 0)
-        ends = [score_interval(x)[:2] for x in (q, q._replace(missed=(0.0, 0.0)))]
-        assert ends[0][0] <= ends[1][0]
-        assert ends[0][1] >= ends[1][1]
+        bare = tuple(m._replace(low=0.0, high=0.0) for m in q.missed)
+        ends = [score_interval(x)[:2] for x in (q, q._replace(missed=bare))]
+        slack = 1e-3  # the degrees of freedom change, too
+        assert ends[0][0] <= ends[1][0] + slack
+        assert ends[0][1] >= ends[1][1] - slack
         held.append([low <= truth <= high for low, high in ends])
     now, before = np.mean(held, axis=0)
     assert 0.93 <= now <= 0.97, (now, before)

@@ -32,7 +32,7 @@ from trueness.counts.resampling import (
 )
 from trueness.counts.values import Tally
 from trueness.counts.weights import Effective, remark, sizes
-from trueness.ranking.heavy_cases import heavier_spread
+from trueness.ranking.heavy_cases import Missed, missed_cases
 from trueness.ranking.verification import (
     AT_RANDOM,
     impute,
@@ -52,7 +52,7 @@ class AucQuestion(NamedTuple):
     replicates: int
     pos: Effective | None = None  # of weighted cases
     neg: Effective | None = None
-    missed: tuple[float, float] = (0.0, 0.0)  # by both variances, of heavier cases
+    missed: tuple[Missed, Missed] | None = None  # of weighted positives and negatives
 
     @classmethod
     def of(cls, t: Tally, level: float, rng: Seed, replicates: int) -> AucQuestion:
@@ -60,7 +60,7 @@ class AucQuestion(NamedTuple):
         place = placements(t)
         if not t.weighted:
             return cls(t, place, level, rng, replicates)
-        missed = heavier_spread(t, place.auc)
+        missed = missed_cases(t, place.auc)
         return cls(t, place, level, rng, replicates, *sizes(t), missed)
 
     @property
@@ -323,7 +323,8 @@ _TRUST, _MORE = 2.0, 4.0
 class AucSample(NamedTuple):
     """What a sample shows of an AUC: numbers, or arrays with an entry for each sample.
 
-    ``df`` are the degrees of freedom of both variances, where cases are weighted.
+    Where cases are weighted ``df`` are the degrees of freedom of both variances, and
+    ``met`` is among how many cases none of a kind that ranks last was met.
     """
 
     auc: Any
@@ -332,16 +333,24 @@ class AucSample(NamedTuple):
     n_pos: Any
     n_neg: Any
     df: tuple[float, float] | None = None
+    met: float | None = None
 
 
 def score_interval(q: AucQuestion) -> Interval:
     """Which AUCs could have given this sample? See :func:`score_ends`."""
-    df = None if q.pos is None else q.df
-    p, (more_pos, more_neg) = q.place, q.missed
-    spread = p.pos_var + more_pos, p.neg_var + more_neg
-    seen = AucSample(p.auc, *spread, q.n_pos, q.n_neg, df)
-    low, high = score_ends(seen, q.level)
-    return float(low), float(high), delong_sd(q)
+    p = q.place
+    seen = AucSample(p.auc, p.pos_var, p.neg_var, q.n_pos, q.n_neg)
+    if q.missed is None:
+        low, high = score_ends(seen, q.level)
+        return float(low), float(high), delong_sd(q)
+    pos, neg = q.missed
+    seen = seen._replace(df=q.df, met=min(pos.met, neg.met))
+    sides = (pos.low, neg.low), (pos.high, neg.high)
+    ends = [
+        score_ends(seen._replace(pos_var=p.pos_var + up, neg_var=p.neg_var + down),
+                   q.level)[k] for k, (up, down) in enumerate(sides)
+    ]  # fmt: skip
+    return float(ends[0]), float(ends[1]), delong_sd(q)
 
 
 def score_ends(seen: AucSample, level: float) -> tuple[Any, Any]:
@@ -363,7 +372,7 @@ def score_ends(seen: AucSample, level: float) -> tuple[Any, Any]:
 
 def score_test(seen: AucSample, level: float) -> Callable[[Any], Any]:
     """Is an AUC of theta excluded by these samples? Gives a function of theta."""
-    a, pos_var, neg_var, n_pos, n_neg, df = seen
+    a, pos_var, neg_var, n_pos, n_neg, df, met = seen
     model = _model_spread(a)
     # the data say how much wider than the model the spread is; the model says how it
     # changes with theta
@@ -372,16 +381,21 @@ def score_test(seen: AucSample, level: float) -> Callable[[Any], Any]:
         for variance, n in ((pos_var, n_pos), (neg_var, n_neg))
     ]
 
+    bounds = [_most_spread(r * model, a, weighted=df is not None) for r in ratios]
+
     def square_error(theta: Any) -> Any:
-        most = theta * (1 - theta)  # no variable in [0, 1] of this mean spreads more
-        model = _model_spread(theta)
-        pos, neg = (np.minimum(ratio * model, most) for ratio in ratios)
+        model, most = _model_spread(theta), theta * (1 - theta)
+        pos, neg = (
+            np.minimum(ratio * model, bound * most)
+            for ratio, bound in zip(ratios, bounds, strict=True)
+        )
         return pair_variance(theta, pos, neg, n_pos, n_neg)
 
     one, two = (n_pos - 1, n_neg - 1) if df is None else df
     parts = ratios[0] * model, ratios[1] * model, n_pos, n_neg, one, two
     freedom = _satterthwaite(*parts)
-    unmet = _unmet(a, np.minimum(n_pos, n_neg), level)
+    few = np.minimum(n_pos, n_neg) if met is None else met
+    unmet = _unmet(a, few, level)
     to_half, to_end = _quantiles(np.abs(a - unmet), square_error(unmet), freedom, level)
 
     def outside(theta: Any) -> Any:
@@ -403,6 +417,17 @@ def _spread_ratio(variance: Any, model: Any, n: Any, a: Any) -> Any:
     weight = np.maximum(n - 1, 0) * 4 * a * (1 - a)
     measured = np.where(weight > 0, weight * variance, 0.0) / np.where(model, model, 1)
     return (measured + _TRUST) / (weight + _TRUST)
+
+
+def _most_spread(spread: Any, a: Any, weighted: bool) -> Any:
+    """How far do placements spread at most, in units of A (1 - A)?
+
+    No variable in [0, 1] of mean A spreads more than that. But a weighted spread is
+    given for as many equal cases as the weights alone would leave, and where extreme
+    placements are heavy it spreads as that of fewer cases: by more.
+    """
+    most = a * (1 - a)
+    return np.maximum(spread / most, 1.0) if weighted and most > 0 else 1.0
 
 
 def _unmet(a: Any, few: Any, level: float) -> Any:

@@ -17,12 +17,21 @@ where that is positive. It is zero where the weights of a class are equal or do 
 with the score, and vanishes with many cases, as h does. That is the usual width of a
 kernel, for as many cases as carry the variance. No case becomes heavier than the
 heaviest of both classes: one class often shows the weights that the other may have.
-``docs/maths/weights.md`` has what this does to coverage.
+
+A missed case below A has left the AUC too large, so what it adds to the sum widens the
+interval downwards only; one above A widens it upwards only.
+
+The same growth says how likely a kind of cases that ranks last was missed as a whole.
+Its cases would weigh :math:`e^{\beta (z_{last} - \bar z)}` times as much as others, and
+would have been drawn as much more rarely: it was missed among fewer cases than were
+drawn, though no fewer than Kish's number. Weights that do not go with the score leave
+that number as it is. ``docs/maths/weights.md`` has what this does to coverage.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,19 +40,32 @@ from trueness.counts.placements import placement_values
 from trueness.counts.values import Tally
 from trueness.counts.weights import heaviest
 
-_WIDTH = 1.06  # in standard deviations of z: best for a normal density (Silverman)
+_WIDTH = 0.9  # in standard deviations of z: Silverman's rule of thumb
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(15)
 _SHARES = _SHARES / _SHARES.sum()
 _ROWS = 4096  # more of them are joined: neighbours weigh and rank about alike
 
 
-def heavier_spread(t: Tally, a: float) -> tuple[float, float]:
-    """By how much do ``pos_var`` and ``neg_var`` of weighted placements fall short?"""
+class Missed(NamedTuple):
+    """What a sample of one class may have missed.
+
+    ``low`` and ``high`` are what the variance of its placements lacks of cases that
+    would lower and raise the AUC; ``met`` is among how many cases it met none of a kind
+    that ranks last.
+    """
+
+    low: float = 0.0
+    high: float = 0.0
+    met: float = math.inf
+
+
+def missed_cases(t: Tally, a: float) -> tuple[Missed, Missed]:
+    """What may have been missed of weighted positives, and of weighted negatives?"""
     below, above = placement_values(t)
     neg, pos, _ = t.squares
     most = heaviest(t)
     up, down = _Class(t.pos, pos, below), _Class(t.neg, neg, above)
-    return up.shortfall(a, most, down.cases), down.shortfall(a, most, up.cases)
+    return up.missed(a, most, down.cases), down.missed(a, most, up.cases)
 
 
 class _Class:
@@ -64,29 +86,38 @@ class _Class:
         self.number: Floats = w**2 / q
         self.cases = float(self.number.sum())
 
-    def shortfall(self, a: float, most: float, others: float) -> float:
-        """How much larger is the variance of as many equal cases after the moves?"""
-        weight, number = self.weight, self.number
+    def missed(self, a: float, most: float, others: float) -> Missed:
+        """What may these cases lack, beside as many of the other class?"""
         # equal weights do not grow: nothing is added, not even a rounding
-        if weight.size < 2 or weight.max() <= weight.min() * (1 + 1e-9):
-            return 0.0
-        from scipy.special import ndtr, ndtri
+        if self.weight.size < 2 or self.weight.max() <= self.weight.min() * (1 + 1e-9):
+            return Missed(met=self.cases)
+        from scipy.special import ndtri
 
         rim = 0.5 / (others + 1)  # beyond all others: half a case from the end
         z: Floats = ndtri(np.clip(self.place, rim, 1 - rim))
         slope, spread = self._growth(z)
+        kish = 1 / float(self.number @ self.weight**2)
         h = _WIDTH * spread * self._carriers(a) ** -0.2
-        heavier = plain = total = 0.0
+        low, high = self._lacks(z, h, slope, a, most) * kish**2 / max(kish - 1, 1.0)
+        last = float(ndtri(rim if a > 0.5 else 1 - rim) - self.number @ z / self.cases)
+        met = self.cases * math.exp(-max(slope * last, 0.0))
+        return Missed(float(low), float(high), max(met, kish))
+
+    def _lacks(self, z: Floats, h: float, slope: float, a: float, most: float) -> Array:
+        """How much larger are the sums of squares below and above A after the moves?"""
+        from scipy.special import ndtr
+
+        weight, number = self.weight, self.number
+        heavier, plain, total = np.zeros(2), np.zeros(2), 0.0
         for x, share in zip(h * _NODES, _SHARES, strict=True):
-            square = number * (ndtr(z + x) - a) ** 2
+            away = ndtr(z + x) - a
+            square = number * np.stack([np.minimum(away, 0), np.maximum(away, 0)]) ** 2
             grown = np.minimum(np.log(weight) + slope * x, np.log(most / self.total))
             w = np.exp(grown)
-            heavier += share * float(w**2 @ square)
-            plain += share * float(weight**2 @ square)
+            heavier += share * (square @ w**2)
+            plain += share * (square @ weight**2)
             total += share * float(w @ number)
-        n = 1 / float(number @ weight**2)
-        more = float(max(heavier / total**2 - plain, 0.0))
-        return more * n**2 / max(n - 1, 1.0)
+        return np.maximum(heavier / total**2 - plain, 0.0)
 
     def _carriers(self, a: float) -> float:
         """How many cases carry the variance? Few, where few are heavy."""
