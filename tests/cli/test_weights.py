@@ -79,6 +79,27 @@ def test_metrics_at_a_threshold_allow_for_clusters(rows, more):
     assert wanted in said
 
 
+@pytest.mark.parametrize("more", [(), ("--weight", "w")], ids=["cases", "weights"])
+def test_a_given_threshold_allows_for_clusters(rows, more):
+    path, frame = rows
+    frame["site"] = np.arange(200) % 17
+    frame.to_csv(path, index=False)
+    words = ("-l", "y", "-s", "p", "--cluster", "site", *more)
+    found = run("threshold", path, *words, "--at", "0.5", "--json")
+    assert found.exit_code == 0, found.stderr
+    weight = {"weight": "w"} if more else {}
+    asked = {"label": "y", "score": "p", "threshold": 0.5, **weight}
+    want = trueness.at_threshold(frame, cluster="site", **asked).metrics
+    for name, e in json.loads(found.stdout)["result"]["estimates"].items():
+        assert e["low"] == pytest.approx(want[name].low, nan_ok=True)
+    said = run("threshold", path, *words, "--at", "0.5").stdout
+    assert "They allow for cases that share a value of site." in said
+    for other in ((), ("--at", "0.5", "--prevalence", "0.1")):
+        refused = run("threshold", path, *words, *other)
+        assert refused.exit_code == 2
+        assert "Type --at NUMBER, and" in " ".join(refused.stderr.split())
+
+
 def test_threshold_and_calibrate(rows):
     path, frame = rows
     words = ("-l", "y", "-s", "p", "--weight", "w")

@@ -27,10 +27,17 @@ from trueness._core.progress import progress
 from trueness._core.records import Estimate
 from trueness.cli import _zones
 from trueness.cli._app import WORDS
-from trueness.cli._columns import Request, count_panel, count_tally, one_score
+from trueness.cli._columns import (
+    Request,
+    count_clusters,
+    count_panel,
+    count_tally,
+    one_score,
+)
 from trueness.cli._command import Columns, command
 from trueness.cli._fields import VALIDATION, fields_of
 from trueness.cli._options import (
+    Cluster,
     Maximize,
     Minimize,
     PrevalenceRange,
@@ -92,6 +99,7 @@ def threshold(
     prevalence: PrevalenceRange = None,
     sampling: Sampling = "cohort",
     at: float | None = None,
+    cluster: Cluster = None,
     validate: bool = False,
     guarantee: float | None = None,
     mixture: bool = False,
@@ -130,6 +138,8 @@ def threshold(
         validate,
         guarantee,
     )
+    if cluster is not None:
+        _fits_clusters(q)
     find = _finder(q)
     if len(request.chosen.scores) > 1:
         return _among(q, mixture)
@@ -235,7 +245,9 @@ def _best(q: CutQuestion, t: Tally) -> Cut:
 def _given(q: CutQuestion, at: float, prevalence: float | None, t: Tally) -> Cut:
     """Evaluate a threshold that was chosen beforehand."""
     both_classes(t, "threshold")
-    c, estimates = confusion(t, at), _estimates(q, t, at, prevalence)
+    cluster = q.request.chosen.cluster
+    whole = {} if cluster is None else {"cluster": count_clusters(q.request)}
+    c, estimates = confusion(t, at), _estimates(q, t, at, prevalence, **whole)
     found, notes = estimates.metrics, estimates.notes
     share = t.prevalence if prevalence is None else prevalence
     given = {"threshold": at, "prevalence": share, "method": "given", "notes": notes}
@@ -246,6 +258,11 @@ def _given(q: CutQuestion, at: float, prevalence: float | None, t: Tally) -> Cut
         _metrics_table(found),
         f"In parentheses: {level_text(q.request.level)} confidence intervals, if the "
         "threshold was chosen beforehand and not on these cases.",
+        *(
+            [f"They allow for cases that share a value of {cluster}."]
+            if cluster
+            else []
+        ),
         *_for_prevalence(prevalence, t),
         *noted(notes),
     ]
@@ -253,13 +270,13 @@ def _given(q: CutQuestion, at: float, prevalence: float | None, t: Tally) -> Cut
 
 
 def _estimates(
-    q: CutQuestion, t: Tally, threshold: float, prevalence: float | None
+    q: CutQuestion, t: Tally, threshold: float, prevalence: float | None, **whole: Any
 ) -> AtThreshold:
     """Give every metric at a threshold, all of them for one prevalence."""
     # a guarantee speaks of the cases as they came
     sampling = q.sampling if q.guarantee is None else "cohort"
     asked: dict[str, Any] = {"prevalence": prevalence, "sampling": sampling, **q.sure}
-    found: AtThreshold = at_threshold(t, threshold, **asked)
+    found: AtThreshold = at_threshold(t, threshold, **asked, **whole)
     return found
 
 
@@ -270,6 +287,15 @@ def _for_prevalence(prevalence: float | None, t: Tally) -> list[str]:
         f"All metrics are for a prevalence of {percent(prevalence)}; the counts are "
         f"those of the file, where it is {percent(t.prevalence)}."
     ]
+
+
+def _fits_clusters(q: CutQuestion) -> None:
+    """Stop where intervals would take alike cases for independent ones."""
+    if q.at is None or q.share is not None or q.request.chosen.by is not None:
+        raise InputError(
+            "--cluster is for the metrics at a given threshold. Type --at NUMBER, and "
+            "leave out --prevalence and --by."
+        )
 
 
 def _fits_a_guarantee(q: CutQuestion) -> None:
