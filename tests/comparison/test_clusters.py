@@ -582,6 +582,42 @@ def test_differences_near_one_are_covered(rng):
     assert np.mean(held) > 0.93
 
 
+def test_differences_of_shares_near_one_reach_further_from_zero(rng):
+    """As those of AUCs: towards 0 Student's limit, away from it that of both shares."""
+    y, a, b, cluster = sample(rng, 14, auc=0.96, second=1.4)
+    ask = {"metric": "recall", "thresholds": 0.3, "cluster": cluster}
+    found = trueness.compare_metric(y, {"a": a, "b": b}, **ask)
+    pair, gap = found.pairs[0], found.pairs[0].difference
+    assert gap.value > 0.05
+    assert gap.high - gap.value > 1.05 * (gap.value - gap.low)
+    assert (pair.p_value < 0.05) == (gap.low > 0)
+    for factor, shown in ((0.99, False), (1.01, True)):
+        margin = factor * gap.high
+        other = trueness.compare_metric(y, {"b": b, "a": a}, margin=margin, **ask)
+        assert other.pairs[0].difference.low == pytest.approx(-gap.high)
+        assert (other.pairs[0].p_noninferior < 0.025) == shown
+
+
+def test_pairs_and_lines_as_the_survey_package():
+    """R: svydesign(ids = ~id, weights = ~w) with JK1 replicates, survey 4.1.
+
+    withReplicates of the differences, and svyglm(y ~ logit, family = quasibinomial).
+    """
+    y, s, w, ids = weighted_rows()
+    p, words = (s + 0.02) / 1.05, {"weight": w, "cluster": ids}
+    both, cut = {"a": p, "b": np.roll(p, 1)}, {"thresholds": 0.5}
+    for metric, value, error in (
+        ("recall", 0.0217391304347826, 0.125655506645677),
+        ("precision", 0.00100684655658478, 0.0577314106604443),
+    ):
+        found = trueness.compare_metric(y, both, metric=metric, **cut, **words)
+        gap = found.pairs[0].difference
+        assert (gap.value, gap.sd) == pytest.approx((value, error), rel=1e-10)
+    slope = trueness.calibration_line(y, p, **words).slope
+    assert slope.value == pytest.approx(-0.00871858878972976, rel=1e-9)
+    assert slope.sd == pytest.approx(0.224397945091299, rel=1e-8)
+
+
 def test_a_band_of_perfect_clusters_has_a_height():
     """No redrawn curve varies, so that their quantile left none."""
     y, s, c = np.tile([1, 0, 0], 12), np.tile([1.0, 0.0, 0.0], 12), np.arange(36) // 3

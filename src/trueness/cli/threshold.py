@@ -252,17 +252,14 @@ def _given(q: CutQuestion, at: float, prevalence: float | None, t: Tally) -> Cut
     share = t.prevalence if prevalence is None else prevalence
     given = {"threshold": at, "prevalence": share, "method": "given", "notes": notes}
     result = at_cut(c, found, **given)
+    alike = f"They allow for cases that share a value of {cluster}."
     parts = [
         f"Flagging every case with a score of {write_number(at)} or more:",
         _matrix(c),
         _metrics_table(found),
         f"In parentheses: {level_text(q.request.level)} confidence intervals, if the "
         "threshold was chosen beforehand and not on these cases.",
-        *(
-            [f"They allow for cases that share a value of {cluster}."]
-            if cluster
-            else []
-        ),
+        *([alike] if cluster is not None else []),
         *_for_prevalence(prevalence, t),
         *noted(notes),
     ]

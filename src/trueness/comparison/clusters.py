@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -32,7 +33,7 @@ from trueness.counts.placements import placements
 from trueness.counts.values import Panel
 from trueness.metrics.algebra import Metric
 from trueness.ranking.auc_intervals import AucQuestion, logit_ends
-from trueness.ranking.cluster_metrics import left_out, left_out_estimate
+from trueness.ranking.cluster_metrics import left_out, left_out_estimate, scale_ends
 from trueness.ranking.clusters import (
     ClusterSpread,
     auc_influence,
@@ -59,7 +60,8 @@ def compare_clustered_auc(cluster: Any, margin: float, level: float) -> Comparis
     own = []
     for k, p in enumerate(place):
         spread = cluster_spread(c, *(x[:, k] for x in found))
-        own.append(_Area(p.auc, spread.cautious, cautious_sd(p.auc, spread, c)))
+        ends = partial(logit_ends, p.auc, cautious_sd(p.auc, spread, c))
+        own.append(_Own(p.auc, spread.cautious, ends))
 
     def tested(i: int, j: int) -> tuple[Estimate, Test | None]:
         value = place[i].auc - place[j].auc
@@ -68,7 +70,7 @@ def compare_clustered_auc(cluster: Any, margin: float, level: float) -> Comparis
         if sd == 0 and copies(c.rows[:, i], c.rows[:, j]):
             return Estimate(0.0, 0.0, 0.0, level, "copies", 0.0), None
         if sd > 0:
-            test = _area_test(own[i], own[j], spread, level)
+            test = _paired_test(own[i], own[j], spread, level)
         else:
             test = mover_test(alone[i], alone[j])
         ends = max(-1.0, test.low), min(1.0, test.high)
@@ -81,32 +83,34 @@ def compare_clustered_auc(cluster: Any, margin: float, level: float) -> Comparis
     )
 
 
-class _Area(NamedTuple):
-    auc: float
+class _Own(NamedTuple):
+    """What is known of one of two values by itself."""
+
+    value: float
     variance: float
-    sd: float  # of its limits
+    ends: Callable[[float], tuple[float, float]]  # limits, so many standard errors away
 
 
-def _area_test(a: _Area, b: _Area, spread: ClusterSpread, level: float) -> Test:
-    r"""Test a difference of two AUCs, with a limit away from 0 that knows of the ends.
+def _paired_test(a: _Own, b: _Own, spread: ClusterSpread, level: float) -> Test:
+    r"""Test a difference, with a limit away from 0 that knows of the ends of a scale.
 
     .. math:: U = d + \sqrt{(u_a - a)^2 + (b - l_b)^2 - 2 r (u_a - a)(b - l_b)}
 
-    Near 1 an AUC that is high by chance has a small error, so that a difference is
-    larger than the symmetric limit in up to 18 % of samples of 5 clusters. Away from 0
-    the limit is therefore the farther one of it and of that by the logit limits of both
+    A share or an AUC that is near 1 by chance has a small error, so that a difference
+    is larger than the symmetric limit in up to 18 % of samples of 5 clusters. Away from
+    0 the limit is therefore the farther one of it and of that by the limits of both
     (Zou and Donner 2008), with the correlation r that the three errors imply. Towards
     0, and so in the test of equality, symmetric limits hold.
     """
-    value, wide = a.auc - b.auc, math.sqrt(spread.cautious)
+    value, wide = a.value - b.value, math.sqrt(spread.cautious)
     plain = student_test(value, wide, spread.df, level)
     both = 2 * math.sqrt(a.variance * b.variance)
     shared = a.variance + b.variance - spread.cautious
     r = min(max(shared / both, -1.0), 1.0) if both > 0 else 0.0
 
     def reach(z: float, up: bool) -> float:
-        own = logit_ends(a.auc, a.sd, z)[up] - a.auc
-        other = logit_ends(b.auc, b.sd, z)[not up] - b.auc
+        own = a.ends(z)[up] - a.value
+        other = b.ends(z)[not up] - b.value
         square = own**2 + other**2 + 2 * r * own * other
         return max(math.sqrt(max(square, 0.0)), z * wide)
 
@@ -156,6 +160,11 @@ def compare_clustered_metric(
     _cases.at_least_two(names, "compare_metric")
     Panel(names, c.rows[:1], [1]).vote(thresholds)  # checks the thresholds
     left = left_out(c, metric, flagged(names, c.rows, thresholds))
+    own = []
+    for k, value in enumerate(left.value):
+        spread = left.spread(left.without[:, k], left.there[:, k])
+        ends = partial(scale_ends, left, k, math.sqrt(spread.cautious), level)
+        own.append(_Own(float(value), spread.cautious, ends))
 
     def tested(i: int, j: int) -> tuple[Estimate, Test | None]:
         value = float(left.value[i]) - float(left.value[j])
@@ -169,6 +178,8 @@ def compare_clustered_metric(
             won, lost = (m * min(abs(value), 1.0) + 0.5) / (m + 2), 0.5 / (m + 2)
             sd = wide = math.sqrt((won + lost - (won - lost) ** 2) / (m + 2))
         test = student_test(value, wide, spread.df, level)
+        if spread.variance > 0 and math.isfinite(own[i].variance + own[j].variance):
+            test = _paired_test(own[i], own[j], spread, level)
         found = Estimate(value, test.low, test.high, level, "clusters", sd)
         return found, None if same else test
 

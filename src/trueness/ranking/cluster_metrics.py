@@ -198,6 +198,16 @@ def _shares(log_odds: Floats) -> Floats:
     return np.stack([p * r, not_p * f, p * not_r, not_p * not_f])
 
 
+def scale_ends(
+    left: LeftOut, k: int, sd: float, level: float, errors: float
+) -> tuple[float, float]:
+    """Give the limits of a metric, so many standard errors away; none beyond an end."""
+    value, half = float(left.value[k]), errors * sd
+    if math.isfinite(left.metric.range[1]):
+        return _share_ends(value, half, left, k, level)
+    return on_scale(value, half, left.metric.range)
+
+
 def _share_ends(
     value: float, half: float, left: LeftOut, k: int, level: float
 ) -> tuple[float, float]:
