@@ -29,8 +29,8 @@ def test_differences_by_derivatives():
                   for e in np.eye(60)])  # fmt: skip
     want = 0.0
     for k in (0, 1):
-        n = w[y == k].sum() ** 2 / (w[y == k] ** 2).sum()
-        want += (w**2 * u**2)[y == k].sum() * n / (n - 1)
+        own = w[y == k]
+        want += (own**2 * u[y == k] ** 2 / (1 - own / own.sum())).sum()
     pair = trueness.compare_auc(y, s, weight=w).pairs[0]
     assert pair.difference.value == pytest.approx(gap(w), rel=1e-9)
     assert pair.difference.sd == pytest.approx(np.sqrt(want), rel=1e-4)
@@ -142,17 +142,21 @@ def test_differences_of_metrics_without_spread():
 
 def test_error_of_the_first_kind():
     rng = np.random.default_rng(5)
-    auc = metric = ratio = 0
+    auc = metric = ratio = careful = 0
     for _ in range(200):
         y, s, w = sample(rng)
         panel = trueness.panel(y, s, weight=w)
         auc += trueness.compare_auc(panel).pairs[0].p_value < 0.05
         metric += trueness.compare_metric(panel, "recall").pairs[0].p_value < 0.05
         heavy = trueness.panel(y, s, weight=w**1.5)
+        few = trueness.panel(y, s, weight=w**1.8)
+        careful += trueness.compare_auc(few).pairs[0].p_value < 0.05
         ratio += trueness.compare_metric(heavy, "f1").pairs[0].p_value < 0.05
     assert auc / 200 <= 0.09
     assert metric / 200 <= 0.1
     assert ratio / 200 <= 0.09
+    # with degrees of freedom from fourth powers of the weights it was .01
+    assert 0.025 <= careful / 200 <= 0.09
 
 
 def test_groups_and_statistics():

@@ -177,7 +177,22 @@ def _paired(panel: Panel, level: float) -> _AreasFound:
 
 
 def _weighted(panel: Panel, level: float) -> _AreasFound:
-    """Weigh the placement values: linearised variances of areas and of differences."""
+    r"""Weigh the placement values: variances of areas and of differences.
+
+    With d the difference of the placement values of a case of weight w, of W in its
+    class, and D that of the areas, the variance of D is, class by class,
+
+    .. math:: \sum_i \frac{w_i^2 (d_i - D)^2}{W (W - w_i)}
+
+    (MacKinnon and White 1985: a heavy case draws D to itself), which for n equal cases
+    is the sample variance by n. Kish's number of equal cases gives the degrees of
+    freedom. A heavy case moves a difference as much as its error, so that fewer, as
+    the fourth powers of weights have it, are too careful.
+
+    References
+    ----------
+    MacKinnon, White (1985), J. Econom. 29:305, doi:10.1016/0304-4076(85)90158-7
+    """
     below, above = placement_columns(panel)
     columns = below / (2 * panel.n_neg), above / (2 * panel.n_pos)
     parts = []
@@ -185,14 +200,13 @@ def _weighted(panel: Panel, level: float) -> _AreasFound:
         weight = (panel.neg, panel.pos)[k]
         some = weight > 0
         w, square = weight[some], panel.squares[k][some]
-        n, df = effective(w, square)
-        centred = place - (place @ w / w.sum())[:, None]
-        spread = np.array(
-            [(a - centred) ** 2 @ square for a in centred]
-        ) / w.sum() ** 2 * n / max(n - 1, 1)  # fmt: skip
+        n, total = effective(w, square).number, w.sum()
+        each = square / np.maximum(total - square / w, _ROUNDING * total) / total
+        centred = place - (place @ w / total)[:, None]
+        spread = np.array([(a - centred) ** 2 @ each for a in centred])
         # of copies rounding alone is left
         spread = np.where(spread > _ROUNDING, spread, 0.0)
-        parts.append(ContrastPart(spread * (df + 1), df + 1))
+        parts.append(ContrastPart(spread * n, n))
     questions = tuple(AucQuestion.of(panel[n], level, 0, 0) for n in panel.names)
     known = min(p.n for p in parts) > 1.5
     return _AreasFound(questions, tuple(parts) if known else (), panel)

@@ -27,7 +27,7 @@ class ContrastPart(NamedTuple):
     """How do differences spread over the cases of one part?"""
 
     spread: Floats  # (K, K): sample variance of each difference
-    n: float  # of weighted cases one more than their degrees of freedom
+    n: float  # of weighted cases Kish's number
 
 
 class Test(NamedTuple):
