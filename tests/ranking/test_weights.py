@@ -165,39 +165,71 @@ def rising(n, rng, slope=0.9, shift=1.5):
     return y, s, np.exp(-slope * s)
 
 
-def test_cases_heavier_than_those_drawn_by_integration():
+def levels(n, rng):
+    """Draw cases whose chance has three levels of the score."""
+    y = (rng.random(n) < 0.3).astype(int)
+    s = rng.normal(size=n) + 1.4 * y
+    w = np.array([10.0, 2.0, 1.0])[np.digitize(s, (0.3, 1.3))]
+    keep = rng.random(n) < 1 / w
+    return y[keep], s[keep], w[keep]
+
+
+def growth_by_hand(z, own, u, other):
+    """Give the log of weights as a function of z: a line or the other class's means."""
+    kernel = 0.9 * u.std(ddof=1) * u.size**-0.2
+
+    def local(x):
+        near = np.exp(
+            -(((np.clip(x, u.min(), u.max())[..., None] - u) / kernel) ** 2) / 2
+        )
+        return near @ np.log(other) / near.sum(axis=-1)
+
+    found = []
+    for curve in (lambda x: x, local):
+        slope = np.polyfit(curve(z), np.log(own), 1)[0]
+        alike = np.corrcoef(curve(z), np.log(own))[0, 1]
+        found.append((abs(alike), slope * abs(alike), curve))
+    _, slope, curve = max(found[: 2 if found[1][1] > 0 else 1], key=lambda f: f[0])
+    return lambda x: slope * curve(x), curve is local
+
+
+@pytest.mark.parametrize(("draw", "local"), [(rising, 2), (levels, 1)])
+def test_cases_heavier_than_those_drawn_by_integration(draw, local):
     """The slow twin: case by case, each moved by a normal variable."""
-    y, s, w = rising(40, np.random.default_rng(5))
+    y, s, w = draw(120, np.random.default_rng(5))
     t = trueness.tally(y, s, weight=w)
     a = sk.roc_auc_score(y, s, sample_weight=w)
+    locally = 0
     for k, found in zip((1, 0), missed_cases(t, a), strict=True):
         own, other = y == k, y != k
-        v = w[own] / w[own].sum()
-        sign = 1 if k else -1
-        beaten = sign * (s[own][:, None] - s[other]) > 0
-        place = beaten @ w[other] / w[other].sum()
+        v, sign = w[own], 1 if k else -1
+        gap = sign * (s[:, None] - s[other])
+        place = ((gap > 0) + (gap == 0) / 2) @ w[other] / w[other].sum()
         rim = 0.5 / (other.sum() + 1)
-        z = stats.norm.ppf(np.clip(place, rim, 1 - rim))
-        slope = np.polyfit(z, np.log(v), 1)[0]
-        slope *= abs(np.corrcoef(z, np.log(v))[0, 1])
+        at = stats.norm.ppf(np.clip(place, rim, 1 - rim))
+        z, place = at[own], place[own]
+        growth, by_other = growth_by_hand(z, v, at[other], w[other])
+        locally += by_other
         change = (v * (place - a)) ** 2
         carriers = change.sum() ** 2 / (change**2).sum()
         h = 0.9 * z.std(ddof=1) * carriers**-0.2
-        x = np.linspace(-8, 8, 4001)
+        x = np.linspace(-8, 8, 2001)
         density = stats.norm.pdf(x) / stats.norm.pdf(x).sum()
-        grown = np.minimum(v[:, None] * np.exp(slope * h * x), w.max() / w[own].sum())
-        away, n = ndtr(z[:, None] + h * x) - a, 1 / (v @ v)
+        grown = v[:, None] * np.exp(growth(z[:, None] + h * x) - growth(z)[:, None])
+        grown = np.minimum(grown, w.max())
+        away, n = ndtr(z[:, None] + h * x) - a, v.sum() ** 2 / (v @ v)
         for side, lacks in ((away < 0, found.low), (away > 0, found.high)):
             square = side * away**2
             more = (grown**2 * square).sum(axis=0) @ density
             more = more / (grown.sum(axis=0) @ density) ** 2
-            more -= (v[:, None] ** 2 * square).sum(axis=0) @ density
+            more -= (v[:, None] ** 2 * square).sum(axis=0) @ density / v.sum() ** 2
             # fifteen nodes meet the kinks at A and at the heaviest weight roughly
             want = max(more, 0) * n**2 / (n - 1)
             assert lacks == pytest.approx(want, rel=0.1, abs=1e-3)
-        last = stats.norm.ppf(rim) - z.mean()
-        met = own.sum() * np.exp(-max(slope * last, 0))
-        assert found.met == pytest.approx(max(met, n))
+        last = growth(stats.norm.ppf(np.array([rim])))[0] - growth(z).mean()
+        met = own.sum() * np.exp(-max(last, 0))
+        assert found.met == pytest.approx(max(met, n), rel=0.01)
+    assert locally == local  # classes whose weights go as those of the other do
 
 
 def test_equal_weights_of_a_class_have_no_heavier_cases():
