@@ -14,6 +14,8 @@ means over many pilot studies, and the share of new studies that find the differ
 ``endpoints``: other metrics, two to four treatments, readers who use the scale each in
 their own way, other variances, fixed readers or cases, readings missing.
 ``pilots``: the mean of power and assurance that single pilot studies promise.
+``few``: two to five readers who differ much in what a treatment does for them, with
+both reference distributions. ``fixed``: fixed cases, and fixed readers who differ.
 Tables are in docs/maths/readers.md.
 """
 
@@ -177,6 +179,98 @@ def nested(rng: np.random.Generator, studies: int) -> None:
         shown = (f"{x:g}" for x in (d.area, d.interplay, missing))
         row(d.nested + " nested" if d.nested else "crossed", number, d.readers, d.size,
             *shown, share(p, 0.05), float(np.mean(held)))  # fmt: skip
+
+
+FEW = (
+    Design(2, (60, 60), 0.85, 0.1),
+    Design(3, (100, 100), 0.85, 0.3),
+    Design(3, (40, 40), 0.8, 0.1),
+    Design(3, (200, 200), 0.9, 0.1),
+    Design(4, (60, 60), 0.85, 0.3),
+    Design(4, (100, 50), 0.75, 0.15),
+    Design(5, (80, 80), 0.85, 0.3),
+    Design(3, (40, 30), 0.82, 0.1, "treatments"),
+    Design(3, (40, 30), 0.82, 0.1, "readers"),
+)
+
+
+def few(rng: np.random.Generator, studies: int) -> None:
+    """Print sizes, and coverage of a difference of .06, by both distributions."""
+    ways = ("student", "behrens-fisher")
+    head("design", "readers", "cases", "AUC", "interplay",
+         *(f"{x}, {w}" for x in ("size", "coverage") for w in ways))  # fmt: skip
+    for d in FEW:
+        p, held = [], []
+        for _ in range(studies):
+            null, other = study(rng, d), study(rng, d._replace(loss=0.06))
+            p.append([trueness.reader_study(null, reference=w).p_value for w in ways])
+            gaps = [trueness.reader_study(other, reference=w).pairs[0].difference
+                    for w in ways]  # fmt: skip
+            held.append([g.low <= -0.06 <= g.high for g in gaps])
+        row(d.nested + " nested" if d.nested else "crossed", d.readers, d.size,
+            f"{d.area:g}", f"{d.interplay:g}",
+            *(float(x) for x in np.mean(np.array(p) < 0.05, axis=0)),
+            *(float(x) for x in np.mean(held, axis=0)))  # fmt: skip
+
+
+def fixed_cases(rng: np.random.Generator, d: Design, seed: int) -> Any:
+    """Draw readers of cases that stay; give also the true difference on these cases."""
+    n, y = sum(d.cases), np.repeat([1, 0], d.cases)
+    case = np.sqrt(0.5) * np.random.default_rng(seed).normal(size=n)
+    own = np.sqrt(0.2) * rng.normal(size=(1, d.readers, n))
+    rest = np.sqrt(0.2) * rng.normal(size=(2, d.readers, n))
+    t, r, c = (x.ravel() for x in np.indices((2, d.readers, n)))
+    s = y * d.shifts(rng)[:, :, None] + case + own + rest
+    mean = np.sqrt(2.01 + d.interplay) * norm.ppf([d.area - d.loss, d.area])
+    apart = case[y == 1][:, None] - case[y == 0]
+    wide = np.sqrt(0.8 + 0.01 + d.interplay)
+    areas = [norm.cdf((m + apart) / wide).mean() for m in mean]
+    data = {"reader": r, "treatment": t, "case": c, "label": y[c], "score": s.ravel()}
+    return data, float(areas[0] - areas[1])
+
+
+def fixed_readers(rng: np.random.Generator, d: Design, seed: int) -> Any:
+    """Draw cases of readers who stay: with equal treatments they change places."""
+    kept = np.random.default_rng(seed)
+    base = np.sqrt(0.01 + d.interplay) * kept.normal(size=d.readers)
+    both = np.array([base, kept.permutation(base)])
+    shift = both + np.sqrt(2) * norm.ppf([[d.area - d.loss], [d.area]])
+    areas = norm.cdf(shift / np.sqrt(2)).mean(axis=1)
+    return study(rng, d, shift), float(areas[0] - areas[1])
+
+
+FIXED = (
+    (fixed_cases, Design(4, (30, 30), 0.85, 0.05)),
+    (fixed_cases, Design(6, (50, 80), 0.8, 0.1)),
+    (fixed_cases, Design(3, (40, 40), 0.9, 0.02)),
+    (fixed_cases, Design(8, (20, 20), 0.75, 0.0)),
+    (fixed_readers, Design(4, (40, 40), 0.85, 0.1)),
+    (fixed_readers, Design(3, (30, 60), 0.8, 0.3)),
+    (fixed_readers, Design(6, (25, 25), 0.9, 0.05)),
+    (fixed_readers, Design(8, (60, 60), 0.75, 0.1)),
+    (fixed_readers, Design(4, (30, 30), 0.8, 0.1, "cases")),
+    (fixed_readers, Design(4, (50, 40), 0.85, 0.1, "treatments")),
+    (fixed_readers, Design(5, (40, 40), 0.8, 0.1, "readers")),
+    (fixed_readers, Design(4, (60, 40), 0.85, 0.1, "both")),
+)
+
+
+def fixed(rng: np.random.Generator, studies: int) -> None:
+    """Print sizes, and coverage of a difference, where cases or readers are fixed."""
+    head("fixed", "design", "readers", "cases", "AUC", "interplay", "size", "coverage")
+    for k, (draw, d) in enumerate(FIXED):
+        what = draw.__name__.split("_")[1]
+        asked = {what: "fixed"}
+        p, held = [], []
+        for _ in range(studies):
+            data, _ = draw(rng, d, k)
+            p.append(trueness.reader_study(data, **asked).p_value)
+            data, truth = draw(rng, d._replace(loss=0.06), k)
+            gap = trueness.reader_study(data, **asked).pairs[0].difference
+            held.append(gap.low <= truth <= gap.high)
+        row(what, d.nested + " nested" if d.nested else "crossed", d.readers, d.size,
+            f"{d.area:g}", f"{d.interplay:g}", share(p, 0.05),
+            float(np.mean(held)))  # fmt: skip
 
 
 def margin(rng: np.random.Generator, studies: int) -> None:
@@ -463,6 +557,8 @@ if __name__ == "__main__":
         "nested": nested,
         "margin": margin,
         "endpoints": endpoints,
+        "few": few,
+        "fixed": fixed,
     }
     # one row of the plans at a time: python benchmarks/study_readers.py plan 2000 7
     PLANS = (

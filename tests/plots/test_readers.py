@@ -18,5 +18,6 @@ def test_results_and_means_are_drawn():
     means = layers[3]
     assert [m["low"] for m in means] == pytest.approx([m.low for m in study.means])
     assert "p = 0.052" in chart["title"]["text"]
+    assert "Grey: each reader" in chart["title"]["subtitle"]
     titled = trueness.plots.reader_results(study, title="Two ways").to_dict()
     assert titled["title"]["text"] == "Two ways"

@@ -15,11 +15,13 @@ from trueness.readers.covariances import COVARIANCES, results
 from trueness.readers.design import endpoint, readings
 from trueness.readers.model import (
     ReaderModel,
+    ReaderSpread,
     StudyQuestion,
     _components,
     _squares,
     denominator,
 )
+from trueness.readers.reference import quantile
 
 
 def reader_power(study, gap, readers, cases, level):
@@ -149,11 +151,11 @@ def _times(name):
     )
 
 
-def slow_study(data, readers="random", cases="random"):
+def slow_study(data, readers="random", cases="random", pairs_of="own"):
     """Obuchowski and Rockette's analysis in loops, from the formulas of Hillis (2014).
 
     Returns F, its degrees of freedom, and (difference, standard error, df) of each
-    pair of treatments.
+    pair of treatments, with the denominator of F where pairs are "pooled".
     """
     groups = {
         k: (g.case.to_numpy(), g.label.to_numpy() == 1, g.score.to_numpy())
@@ -209,7 +211,8 @@ def slow_study(data, readers="random", cases="random"):
     pairs = []
     for a, b in combinations(by, 2):
         j = 2 / (1 / J[a] + 1 / J[b])
-        pairs.append((mean[a] - mean[b], np.sqrt(2 * total(j)[0] / j), total(j)[1]))
+        whole, free_of = total(each if pairs_of == "pooled" else j)
+        pairs.append((mean[a] - mean[b], np.sqrt(2 * whole / j), free_of))
     return ms_t / total(each)[0], total(each)[1], pairs
 
 
@@ -228,11 +231,12 @@ def _designs(rng):
     yield "nested both", own.assign(case=own.case + 100 * own.treatment)
 
 
+@pytest.mark.parametrize("pairs_of", ["own", "pooled"])
 @pytest.mark.parametrize("fixed", [{}, {"readers": "fixed"}, {"cases": "fixed"}])
-def test_all_designs_by_slow_formulas(rng, fixed):
+def test_all_designs_by_slow_formulas(rng, fixed, pairs_of):
     for name, data in _designs(rng):
-        found = trueness.reader_study(data, **fixed)
-        statistic, df, pairs = slow_study(data, **fixed)
+        found = trueness.reader_study(data, pairs=pairs_of, **fixed)
+        statistic, df, pairs = slow_study(data, pairs_of=pairs_of, **fixed)
         assert found.statistic == pytest.approx(statistic), name
         assert found.df2 == pytest.approx(df), name
         for mine, (d, sd, nu) in zip(found.pairs, pairs, strict=True):
@@ -301,6 +305,33 @@ def test_unbiased_is_unbiased_by_all_pairs(rng):
         assert fast[a, b] == pytest.approx(
             win[a].mean() * win[b].mean() - np.mean(apart)
         )
+
+
+def test_unbiased_covariances_of_readers_who_share_some_cases(rng):
+    """As MRMCaov has them: nothing is taken off the scores before."""
+    data = simulated(rng, 2, (5, 6))
+    some = rng.random(data["case"].size) > 0.2
+    x = as_readings({k: v[some] for k, v in data.items()})
+    fast = COVARIANCES["unbiased"](x, endpoint("auc", None))
+    pairs = []
+    for row in x.score:
+        read = np.flatnonzero(~np.isnan(row))
+        pairs.append(
+            {
+                (i, j): float(row[i] > row[j])
+                for i in read[x.positive[read]]
+                for j in read[~x.positive[read]]
+            }
+        )
+    for (k, a), (m, b) in product(enumerate(pairs), repeat=2):
+        apart = [
+            u * v
+            for (i, j), u in a.items()
+            for (p, q), v in b.items()
+            if i != p and j != q
+        ]
+        means = np.mean(list(a.values())) * np.mean(list(b.values()))
+        assert fast[k, m] == pytest.approx(means - np.mean(apart))
 
 
 def test_covariances_agree_with_the_spread_between_studies(rng):
@@ -582,8 +613,8 @@ def test_plan_by_hand_and_monotone(vandyke):
     assert (np.diff(need) < 0).all()
     assert (plan.power[plan.cases > 0] >= 0.8).all()
     c = study.components
-    total = c.interaction + c.variance - c.cov1 + 4 * max(c.cov2 - c.cov3, 0)
-    alone = c.interaction + c.variance - c.cov1 - max(c.cov2 - c.cov3, 0)
+    total = max(c.interaction, 0) + c.variance - c.cov1 + 4 * max(c.cov2 - c.cov3, 0)
+    alone = max(c.interaction, 0) + c.variance - c.cov1 - max(c.cov2 - c.cov3, 0)
     df = 4 * total**2 / alone**2
     by_hand = stats.ncf.sf(
         stats.f.ppf(0.95, 1, df), 1, df, 5 * 0.05**2 / 2 / total
@@ -623,7 +654,9 @@ def test_plan_counts_the_cases_of_each_reader_where_they_are_nested(rng):
     pilot = trueness.reader_study(data | {"case": data["case"] + 80 * data["reader"]})
     assert pilot.n_pos + pilot.n_neg == 320
     c = pilot.components
-    total = c.interaction + 2 * (c.variance - c.cov1)  # half the cases of a reader
+    total = max(c.interaction, 0) + 2 * (
+        c.variance - c.cov1
+    )  # half the cases of a reader
     by_hand = stats.ncf.sf(stats.f.ppf(0.95, 1, 11), 1, 11, 12 * 0.06**2 / 2 / total)
     plan = trueness.plan_readers(pilot, difference=0.06, readers=12, cases=480)
     assert plan.power[0] == pytest.approx(by_hand)
@@ -646,7 +679,7 @@ def test_plan_of_groups_of_readers_by_hand(rng):
     within = max(c.cov2 - c.cov3, 0) * 15 / 6
     for groups, cases, pairs in ((3, 180, 18 / 66), (1, 80, 1.0)):
         shrink = 80 * groups / cases
-        alone = c.interaction + shrink * (c.variance - c.cov1 - pairs * within)
+        alone = max(c.interaction, 0) + shrink * (c.variance - c.cov1 - pairs * within)
         total = alone + 12 * shrink * pairs * within
         df = 11 * total**2 / alone**2
         limit, more = stats.f.ppf(0.95, 1, df), 12 * 0.06**2 / 2 / total
@@ -670,7 +703,7 @@ def test_plan_of_readers_nested_within_treatments_by_hand(rng):
     pilot = trueness.reader_study(data)
     c = pilot.components
     between, shrink = max(c.cov2 - c.cov3, 0), 80 / 120
-    alone = c.reader + shrink * (c.variance - c.cov2)
+    alone = max(c.reader, 0) + shrink * (c.variance - c.cov2)
     total = alone + 8 * shrink * between
     df = 2 * 7 * total**2 / alone**2
     by_hand = stats.ncf.sf(stats.f.ppf(0.95, 1, df), 1, df, 8 * 0.1**2 / 2 / total)
@@ -722,8 +755,25 @@ def test_errors(vandyke):
     with pytest.raises(trueness.NotEnoughCases, match="a ratio 0 / 0"):
         study(vandyke, metric="precision", threshold=9, **KEYS)
     gone = vandyke[~((vandyke.reader == 1) & (vandyke.treatment == 2))]
-    with pytest.raises(trueness.InputError, match="neither"):
+    with pytest.raises(trueness.InputError, match=r"neither. Without all .*: '1'"):
         study(gone, **KEYS)
+    twice = pd.concat([vandyke, vandyke.iloc[:2]])
+    with pytest.raises(
+        trueness.InputError, match=r"reader 1 has read case 1 more .* 1 m"
+    ):
+        study(twice, **KEYS)
+    with pytest.raises(trueness.InputError, match="label '1'; there are 0, 1"):
+        study(vandyke, positive="1", **KEYS)
+    with pytest.raises(trueness.InputError, match="score 1,139"):
+        study(vandyke, **{**KEYS, "score": vandyke.rating.to_numpy()[1:]})
+    with pytest.raises(trueness.InputError, match="no metric of that name"):
+        study(vandyke, metric="area", **KEYS)
+    with pytest.raises(trueness.InputError, match='Type method="obuchowski-rockette"'):
+        study(vandyke, method="gallas", metric="f1", threshold=3, **KEYS)
+    words = vandyke.rating.astype(str).where(vandyke.index != 7, "high")
+    with pytest.raises(trueness.InputError, match=r"at 1 of 1,140 .* such as 'high'"):
+        study(vandyke.assign(rating=words.astype(object)), **KEYS)
+    assert study(vandyke, metric="AUC", **KEYS).metric == "auc"
     one = study(vandyke[vandyke.treatment == 1], **KEYS)
     with pytest.raises(trueness.InputError, match="two treatments"):
         trueness.plan_readers(one, difference=0.1)
@@ -768,6 +818,101 @@ def test_gallas_by_all_pairs_of_triples(rng):
     assert found.sd**2 == pytest.approx(max(mean**2 - np.mean(apart), 0.0))
 
 
+def test_gallas_counts_readers_alike_however_many_cases_they_read(rng):
+    """By all pairs of triples that share nothing; readers have cases of their own."""
+    rows = []
+    for r, (n_pos, n_neg) in enumerate(((3, 4), (6, 3), (4, 7))):
+        for t, c in product((0, 1), range(n_pos + n_neg)):
+            y = int(c < n_pos)
+            rows.append((r, t, 100 * r + c, y, int(rng.integers(0, 4)) + y))
+    data = pd.DataFrame(rows, columns=["reader", "treatment", "case", "label", "score"])
+    found = trueness.reader_study(data, method="gallas").pairs[0].difference
+    entries = []
+    for r, part in data.groupby("reader"):
+        wide = part.pivot_table(
+            index=["case", "label"], columns="treatment", values="score"
+        ).reset_index()
+        pos, neg = (wide[wide.label == k] for k in (1, 0))
+        for p, q in product(range(len(pos)), range(len(neg))):
+            won = [
+                (pos[t].iloc[p] > neg[t].iloc[q])
+                + (pos[t].iloc[p] == neg[t].iloc[q]) / 2
+                for t in (0, 1)
+            ]
+            weight = 1 / (3 * len(pos) * len(neg))
+            entries.append(
+                (r, pos.case.iloc[p], neg.case.iloc[q], won[0] - won[1], weight)
+            )
+    mean = sum(e[3] * e[4] for e in entries)
+    apart = [
+        (a[3] * b[3], a[4] * b[4])
+        for a, b in product(entries, repeat=2)
+        if all(x != y for x, y in zip(a[:3], b[:3], strict=True))
+    ]
+    square = sum(v * w for v, w in apart) / sum(w for _, w in apart)
+    assert found.value == pytest.approx(mean)
+    assert found.sd**2 == pytest.approx(max(mean**2 - square, 0.0))
+
+
+def sizes_of_tests(free, ratio):
+    """Which shares of true hypotheses do tests of 5 % reject? By integration.
+
+    A difference has the variance 1 + ratio; its first part is estimated by a mean
+    square on ``free`` degrees of freedom, the other is known.
+    """
+    squares = stats.chi2.ppf((np.arange(400) + 0.5) / 400, free) / free
+    sizes = []
+    for reference in ("student", "behrens-fisher"):
+        spreads = [ReaderSpread(x + ratio, x, free) for x in squares]
+        halves = [quantile(s, 0.95, reference) * np.sqrt(s.value) for s in spreads]
+        sizes.append(np.mean(2 * stats.norm.sf(np.array(halves) / np.sqrt(1 + ratio))))
+    return sizes
+
+
+def test_behrens_fisher_keeps_the_level_of_few_readers():
+    for free in (1, 2, 3):
+        assert quantile(
+            ReaderSpread(1.0, 1.0, free), 0.95, "behrens-fisher"
+        ) == pytest.approx(
+            stats.t.ppf(0.975, free), rel=1e-4
+        )  # nothing but the mean square: Student's
+        student, fisher = np.transpose([sizes_of_tests(free, a) for a in (0.1, 0.5, 2)])
+        assert fisher.max() <= 0.05
+        assert student.max() > {1: 0.12, 2: 0.07, 3: 0.06}[free]
+
+
+def test_a_study_by_behrens_and_fisher(rng):
+    data = simulated(rng, 3, (30, 30), tr=0.2)
+    plain = trueness.reader_study(data)
+    found = trueness.reader_study(data, reference="behrens-fisher", margin=0.1)
+    assert max(m.value for m in found.means) < 0.9
+    c, d = plain.components, plain.pairs[0].difference
+    rest = 3 * max(c.cov2 - c.cov3, 0)
+    # the law of the difference over its standard error, from 10^6 draws
+    chi2 = rng.chisquare(2, 10**6) / 2
+    drawn = rng.normal(size=10**6) * np.sqrt((c.ms_interaction / chi2 + rest) * 2 / 3)
+    pair = found.pairs[0]
+    assert pair.difference.sd == d.sd
+    half = np.quantile(abs(drawn), 0.95)
+    assert pair.difference.high - d.value == pytest.approx(half, rel=0.02)
+    assert pair.p_value == pytest.approx(np.mean(abs(drawn) > abs(d.value)), abs=0.003)
+    assert found.p_value == pytest.approx(pair.p_value)
+    below = np.mean(drawn > d.value + 0.1)
+    assert pair.p_noninferior == pytest.approx(below, abs=0.003)
+    assert found.df2 == 2
+    assert "behrens-fisher" in found.method
+    assert any("behrens-fisher" in note for note in plain.notes)
+    assert not any("reject too often" in note for note in found.notes)
+    for fixed in ({"readers": "fixed"}, {"cases": "fixed"}):  # as published
+        one, two = (
+            trueness.reader_study(data, reference=r, **fixed).p_value
+            for r in ("student", "behrens-fisher")
+        )
+        assert one == pytest.approx(two, rel=1e-3)
+    with pytest.raises(trueness.InputError, match="plain scale only"):
+        trueness.reader_study(data, reference="behrens-fisher", scale="logit")
+
+
 def test_the_command_says_what_is_equivalent():
     from typer.testing import CliRunner
 
@@ -785,7 +930,12 @@ def test_the_command_says_what_is_equivalent():
     wide = CliRunner().invoke(app, [*words, "0.2", "--method", "gallas"]).output
     assert "are equivalent" in " ".join(wide.split())
     narrow = CliRunner().invoke(app, [*words, "0.05", "--pairs", "pooled"]).output
-    assert "are equivalent" not in " ".join(narrow.split())
+    narrow = " ".join(narrow.split())
+    assert "are equivalent" not in narrow
+    assert "cine is not worse than spin-echo by more than 0.05" in narrow
+    assert "spin-echo is not shown to be not worse than cine" in narrow
+    few = ["0.1", "--reference", "behrens-fisher", "--fixed", "cases"]
+    assert "fixed cases" in CliRunner().invoke(app, [*words, *few]).output
 
 
 # Federica Zanca's study, 5 treatments and 4 readers, as OR-DBM MRMC 2.51 of the
@@ -809,10 +959,13 @@ def test_five_treatments_as_the_program_of_iowa_prints_them():
     assert squares == pytest.approx((0.00189696, 0.00729418, 0.00046221), abs=1e-8)
     parts = _components(squares, ZANCA_ERRORS, False, 5)
     assert parts.reader == pytest.approx(0.00128372, abs=1e-8)
-    assert parts.interaction == 0  # printed as -0.00001093
+    assert parts.interaction == pytest.approx(-0.00001093, abs=1e-8)
     model = ReaderModel(table, False, parts, tuple(own), np.full(5, 4))
-    asked = StudyQuestion("random", "random", 0.95, np.nan, False, False, (9, 9))
-    total, df = denominator(model, asked, 4.0)
+    asked = StudyQuestion(
+        "random", "random", 0.95, np.nan, False, False, False, "student", (9, 9)
+    )
+    spread = denominator(model, asked, 4.0)
+    total, df = spread.value, spread.df
     assert (total, df) == pytest.approx((0.00054695, 16.80), abs=0.005)
     assert total == pytest.approx(0.00054695, abs=5e-8)
     assert stats.f.sf(squares[0] / total, 4, df) == pytest.approx(0.0305, abs=1e-4)

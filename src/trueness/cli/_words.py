@@ -75,6 +75,8 @@ SENTENCES = (
     (r"(Pass|Type) confidence=(\S+?)\.?$", r"Type --guarantee \2."),
     (r'Type readers="fixed"', "Type --fixed readers"),
     (r'Type scale="logit"', "Type --scale logit"),
+    (r'reference="behrens-fisher"', "--reference behrens-fisher"),
+    (r"leave scale= out", "leave --scale out"),
     (r"\b([Tt]his|[Tt]he) (?:tally|panel|frame)\b(?![.\[(])", r"\1 file"),
     (r"or sampling=\S+ if cases were not chosen by their label", "or leave it out"),
     (r"Leave weight= out, or, where", "Leave --weight out, or, where"),

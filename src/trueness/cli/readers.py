@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from trueness._core.checks.options import choice
 from trueness._core.doors import door
-from trueness._core.numbers import p_is, p_value
+from trueness._core.numbers import counted, p_is, p_value
 from trueness._core.progress import progress
 from trueness._core.records import shown
 from trueness.cli._columns import Request
@@ -40,6 +40,7 @@ def readers(
     pairs: str = "own",
     margin: float | None = None,
     scale: str = "plain",
+    reference: str = "student",
 ) -> CommandAnswer:
     """Do readers do better with one treatment? Multi-reader multi-case studies.
 
@@ -50,11 +51,13 @@ def readers(
     --threshold: The threshold of such a metric.
     --fixed WHAT: What is taken as fixed, not as a sample: readers, or cases.
     --method: obuchowski-rockette, or gallas (one-shot variance).
-    --pairs: Where some treatments share more cases than others: own covariances of each
-        pair, or pooled as in MRMCaov.
+    --pairs: Where some treatments share more cases or have more readers than others:
+        own variance of each pair, or pooled as in MRMCaov.
     --margin: Largest loss that would not matter (for non-inferiority).
     --scale: Where limits are symmetric: plain, or logit (tests against a margin then
         keep their level near 1).
+    --reference: Distribution of the tests: student (with Hillis' degrees of freedom),
+        or behrens-fisher (keeps its level with two to four readers).
 
     Example: trueness readers sample:readers --label truth --score rating
     """
@@ -80,6 +83,7 @@ def readers(
             margin=margin,
             pairs=pairs,
             scale=scale,
+            reference=reference,
             level=request.level,
         )
     return CommandAnswer(
@@ -94,8 +98,9 @@ def readers(
 def _head(found: ReaderStudy) -> str:
     cases = found.n_pos + found.n_neg
     return (
-        f"{len(found.readers)} readers, {len(found.treatments)} treatments, {cases:,} "
-        f"cases ({found.n_pos:,} positive); {found.design}; {found.assumed}."
+        f"{counted(len(found.readers), 'reader')}, "
+        f"{counted(len(found.treatments), 'treatment')}, {cases:,} cases "
+        f"({found.n_pos:,} positive); {found.design}; {found.assumed}."
     )
 
 
@@ -127,12 +132,15 @@ def _sentences(found: ReaderStudy) -> list[str]:
             f"and cases."
         )
         if p.margin > 0:
-            safe = p.p_noninferior < (1 - found.level) / 2
-            lines.append(
-                f"{shown(p.first)} is {'' if safe else 'not shown to be '}not worse "
-                f"than {shown(p.second)} by more than {p.margin:g} "
-                f"({p_is(p.p_noninferior)})."
-            )
+            for one, other, worse in (
+                (p.first, p.second, p.p_noninferior),
+                (p.second, p.first, p.p_noninferior_second),
+            ):
+                safe = worse < (1 - found.level) / 2
+                lines.append(
+                    f"{shown(one)} is {'' if safe else 'not shown to be '}not worse "
+                    f"than {shown(other)} by more than {p.margin:g} ({p_is(worse)})."
+                )
             if p.p_equivalent < 1 - found.level:
                 lines.append(
                     f"{shown(p.first)} and {shown(p.second)} are equivalent: they "

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core.numbers import level_text, p_is
+from trueness._core.numbers import counted, level_text, p_is
 from trueness.plots._theme import COLOURS, GREY, alt, frame, styled
 from trueness.readers.analysis import ReaderStudy
 
@@ -65,13 +65,16 @@ def reader_results(found: ReaderStudy, *, title: str = "") -> Any:
         f"All treatments equal: {p_is(found.p_value)}" if found.pairs else ""
     )
     about = (
-        f"{_axis(found.metric)} of {len(found.readers)} readers by treatment (grey), "
-        f"with means and {level_text(found.level)} intervals. {shown}"
+        f"{_axis(found.metric)} of {counted(len(found.readers), 'reader')} by "
+        f"treatment (grey), with means and {level_text(found.level)} intervals. {shown}"
     )
-    chart = alt.layer(line, dots, bar, mean).properties(
-        width=max(160, 130 * len(order)), height=300
+    key = f"Grey: each reader. Blue: mean with its {level_text(found.level)} interval."
+    chart = alt.layer(bar, line, dots, mean).properties(
+        width=max(160, 130 * len(order)),
+        height=300,
+        title=alt.TitleParams(shown, subtitle=key, anchor="start"),
     )
-    return styled(chart, shown, about)
+    return styled(chart, description=about)
 
 
 def _axis(metric: str) -> str:

@@ -12,11 +12,12 @@ without a program's help). Cases, readers and their interplay all vary::
 
     frame ── design.py ──► Readings ── covariances.py ──► results, covariance matrix
           ── model.py (Obuchowski and Rockette; Hillis) ──► ReaderModel
+          ── reference.py (Student, or Behrens and Fisher)
           ── analysis.py (limits, tests, notes; Gallas) ──► ReaderStudy
     ReaderStudy ── planning.py ──► ReaderPlan
 
-Read ``design.py`` first, then ``covariances.py``, ``model.py``, ``analysis.py`` and
-``planning.py``.
+Read ``design.py`` first, then ``covariances.py``, ``model.py``, ``reference.py``,
+``analysis.py`` and ``planning.py``.
 The mathematics and the measured error rates are in
 ``docs/maths/readers.md``.
 """

@@ -65,7 +65,7 @@ def _shares_cases(x: Readings) -> Array:
 
 def delong(x: Readings, end: Endpoint) -> Floats:
     """Sum the products of the deviations of common cases, class by class."""
-    kernel = _kernel(end, "delong")
+    kernel = kernel_of(end, "delong")
     total = np.zeros((len(x.score), len(x.score)))
     for side, axis in ((x.positive, 1), (~x.positive, 0)):
         at = np.flatnonzero(side)
@@ -84,7 +84,10 @@ def delong(x: Readings, end: Endpoint) -> Floats:
 
 def unbiased(x: Readings, end: Endpoint) -> Floats:
     """Take off the product that independent cases would have. O(rows^2 n_pos n_neg)."""
-    return _without_bias(*_wins_of_rows(x, end, "unbiased"))
+    won, read = _wins_of_rows(x, end, "unbiased")
+    mean = won.sum(axis=(1, 2)) / read.sum(axis=(1, 2))
+    apart = _apart(won) / _apart(read)
+    return np.asarray((np.outer(mean, mean) - apart) * _shares_cases(x))
 
 
 def one_shot(x: Readings, end: Endpoint, at: tuple[int, int]) -> float:
@@ -92,6 +95,9 @@ def one_shot(x: Readings, end: Endpoint, at: tuple[int, int]) -> float:
     won, read = _wins_of_rows(x, end, "gallas")
     shape = (2, len(x.readers), *won.shape[1:])
     value, there = np.zeros(shape), np.zeros(shape)
+    # the estimate is a mean of readers, who count alike however many cases they read
+    pairs = read.sum(axis=(1, 2), keepdims=True)
+    won, read = won / pairs, read / pairs
     for k, treatment in enumerate(at):
         rows = x.treatment == treatment
         value[k, x.reader[rows]], there[k, x.reader[rows]] = won[rows], read[rows]
@@ -104,7 +110,7 @@ def _wins_of_rows(x: Readings, end: Endpoint, method: str) -> tuple[Floats, Floa
 
     Two arrays (rows, positives, negatives); what was not read is 0 in both.
     """
-    kernel = _kernel(end, method)
+    kernel = kernel_of(end, method)
     there = ~np.isnan(x.score)
     p, q = there[:, x.positive], there[:, ~x.positive]
     read = (p[:, :, None] & q[:, None]).astype(np.float64)
@@ -115,7 +121,7 @@ def _wins_of_rows(x: Readings, end: Endpoint, method: str) -> tuple[Floats, Floa
 
 
 def _without_bias(value: Floats, read: Floats) -> Floats:
-    """Estimate the covariances of means without bias.
+    """Estimate the covariances of means over readers, without bias.
 
     The mean of products of entries that share nothing (no reader, no positive, no
     negative) is the product of the expectations; what the product of the means has
@@ -145,12 +151,15 @@ def _apart(a: Floats) -> Floats:
     return total
 
 
-def _kernel(end: Endpoint, method: str) -> Callable[[Floats, Floats], Floats]:
+def kernel_of(end: Endpoint, method: str) -> Callable[[Floats, Floats], Floats]:
+    """Give the function of a positive and a negative whose mean the endpoint is."""
     if end.kernel is None:
-        option = "method" if method == "gallas" else "covariance"
+        option, instead = "covariance", 'covariance="jackknife"'
+        if method == "gallas":
+            option, instead = "method", 'method="obuchowski-rockette"'
         raise InputError(
             f"{option}={method!r} is for the AUC, recall and specificity; found "
-            f'{end.name}. Type covariance="jackknife".'
+            f"{end.name}. Type {instead}."
         )
     return end.kernel
 

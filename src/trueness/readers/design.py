@@ -109,6 +109,7 @@ class Readings(NamedTuple):
 def readings(data: Any, names: Mapping[str, Any], positive: Any) -> Readings:
     """Read the five columns of a study; ``names`` maps roles to columns."""
     columns = _columns(data, names)
+    _same_length(columns)
     score = _column_checks.numeric_scores(columns["score"], "score").astype(np.float64)
     _column_checks.finite_scores(score, "score", allow_nan=True)
     read = ~np.isnan(score)  # a reading without a score was not made
@@ -138,7 +139,8 @@ def readings(data: Any, names: Mapping[str, Any], positive: Any) -> Readings:
             f"them as text."
         )
     group, row = np.unique(t * readers.size + r, return_inverse=True)
-    _once(row * cases.size + c, cases, c)
+    _once(row * cases.size + c, {"case": cases[c], "reader": readers[r],
+                                 "treatment": treatments[t]})  # fmt: skip
     table = np.full((group.size, cases.size), np.nan)
     table[row, c] = score[read]
     return Readings(
@@ -163,6 +165,16 @@ def _columns(data: Any, names: Mapping[str, Any]) -> dict[str, Array]:
     }
 
 
+def _same_length(columns: Mapping[str, Array]) -> None:
+    sizes = {role: len(values) for role, values in columns.items()}
+    if len(set(sizes.values())) > 1:
+        found = ", ".join(f"{role} {size:,}" for role, size in sizes.items())
+        raise InputError(
+            f"Every reading needs one value in each column; found {found}. Pass "
+            "columns of the same length."
+        )
+
+
 def _text(values: Array) -> Array:
     """Name levels so that they sort as people count: numbers by size, else as text."""
     if values.dtype.kind in "biuf":
@@ -176,14 +188,15 @@ def _text(values: Array) -> Array:
 
 
 def _labels(values: Array, positive: Any) -> Array:
-    kinds = set(np.unique(_text(values)).tolist())
     if positive is not None:
         found = np.asarray(values == positive)
         if not found.any():
+            kinds = set(values.tolist())  # as they are: 1 and "1" are two labels
             raise InputError(
                 f"No case has the label {positive!r}; there are {listing(kinds, 5)}."
             )
         return found
+    kinds = set(np.unique(_text(values)).tolist())
     if not kinds <= {0, 1}:
         raise InputError(
             f"Labels must be 0 and 1; found {listing(kinds, 5)}. Say which one is "
@@ -192,14 +205,20 @@ def _labels(values: Array, positive: Any) -> Array:
     return np.asarray(_text(values) == 1)
 
 
-def _once(key: Array, cases: Array, case: Array) -> None:
-    seen, count = np.unique(key, return_counts=True)
+def _once(key: Array, names: Mapping[str, Array]) -> None:
+    _, first, count = np.unique(key, return_index=True, return_counts=True)
     if count.max(initial=1) > 1:
-        twice = cases[seen[count > 1][0] % cases.size]
+        at = first[count > 1][0]
+        case, reader, treatment = (
+            names[k][at] for k in ("case", "reader", "treatment")
+        )
+        more = int((count > 1).sum()) - 1
         raise InputError(
-            f"Each reader may read a case once per treatment; case {twice} occurs "
-            f"more often ({int((count > 1).sum()):,} readings are). Are names such as "
-            "1.1 and 1.10 read as numbers? Read them as text."
+            f"Each reader may read a case once per treatment; reader {reader} has read "
+            f"case {case} more often with treatment {treatment}"
+            + (f", and {more:,} more are like that" if more else "")
+            + ". Keep one of these readings. Are names such as 1.1 and 1.10 read as "
+            "numbers? Read them as text."
         )
 
 
@@ -216,17 +235,17 @@ class Endpoint(NamedTuple):
 
 def endpoint(metric: Metric | str, threshold: float | None) -> Endpoint:
     """Choose the AUC, or a metric at a threshold."""
-    if isinstance(metric, str) and metric == "auc":
+    if isinstance(metric, str) and metric.lower() in ("auc", "roc_auc"):
         if threshold is not None:
             raise InputError("The AUC has no threshold; leave threshold= out.")
         area = lambda p, q: float(_wins(p, q).mean())  # noqa: E731 - an entry of a record
         return Endpoint("auc", area, _auc_less, _wins, (0.0, 1.0))
+    chosen = read_metric(metric)
     if threshold is None:
         raise InputError(
             f'metric={metric!r} needs a threshold. Type threshold=3 for "positive '
             'when the score is at least 3".'
         )
-    chosen = read_metric(metric)
     cut = _options.real_number(threshold, "threshold")
     kernels = {
         "recall": lambda p, q: np.repeat((p >= cut)[:, None] * 1.0, q.size, axis=1),

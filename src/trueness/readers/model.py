@@ -21,6 +21,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing
 from trueness._core.records import Record
 from trueness.readers.covariances import results
 from trueness.readers.design import Endpoint, Readings, defined
@@ -43,7 +44,9 @@ class ReaderComponents(Record):
         with two treatments.
     reader, interaction : float
         Variance components of the readers and of their interaction with the treatments,
-        without the part that is due to the errors, and never below 0.
+        without the part that is due to the errors. Estimates, so that chance can make
+        them negative: nothing was then found beyond the errors, and
+        :func:`plan_readers` counts them as 0.
     """
 
     ms_treatment: float
@@ -65,7 +68,9 @@ class StudyQuestion(NamedTuple):
     level: float
     margin: float
     alone: bool  # is each pair of treatments analysed by itself?
+    pooled: bool  # has every pair the denominator of the test of all?
     logit: bool  # are limits of means symmetric on the logit scale?
+    reference: str  # distribution of tests and limits
     number: tuple[int, int]  # positives and negatives; of fixed cases, readers
 
 
@@ -83,6 +88,17 @@ class ReaderModel(NamedTuple):
         """Give the mean of each treatment."""
         return np.asarray(np.nanmean(self.table, axis=1))
 
+    @property
+    def each(self) -> float:
+        """How many readers has a treatment, in the test of all treatments?
+
+        Of unequal numbers, what MS(T) has Cov2 - Cov3 times on average.
+        """
+        n = self.per_treatment
+        if not self.nested:
+            return float(n[0])
+        return float(n.sum() - (n**2).sum() / n.sum()) / (len(n) - 1)
+
 
 def fit_model(
     x: Readings, end: Endpoint, estimate: Callable[[Readings, Endpoint], Floats]
@@ -94,9 +110,12 @@ def fit_model(
     table[x.treatment, x.reader] = value
     nested = x.nested_readers
     if not nested and len(value) < table.size:
+        lacking = np.isnan(table).any(axis=0)
+        names = listing([r for r, gone in zip(x.readers, lacking, strict=True) if gone])
         raise InputError(
             "Every reader must use every treatment, or every reader one treatment "
-            "only; this study is neither. Leave out the readers that did not use all."
+            f"only; this study is neither. Without all treatments: {names}. Leave out "
+            "these readers."
         )
     covariance = estimate(x, end)
     defined(x, end, value, covariance)
@@ -150,46 +169,50 @@ def _components(
 
     Readers who are alike still differ in a study, because their errors do: MS(TR) has
     the mean interplay + Var - Cov1 - (Cov2 - Cov3), and MS(R) the mean of that plus
-    I (readers + Cov1 - Cov3). Solved for the components; an estimate below 0 is 0.
+    I (readers + Cov1 - Cov3). Solved for the components.
     """
     _, ms_r, ms_tr = squares
     var, cov1, cov2, cov3 = errors
-    interplay = ms_tr - var + cov1 + max(cov2 - cov3, 0.0)
+    reader = (ms_r - ms_tr) / treatments - cov1 + cov3
+    interplay = ms_tr - var + cov1 + cov2 - cov3
     if nested or treatments == 1:
         reader, interplay = ms_r - var + cov2, 0.0
-    else:
-        reader = (ms_r - ms_tr) / treatments - cov1 + cov3
-    kept = (max(v, 0.0) if v == v else 0.0 for v in (reader, interplay))
+    kept = (v if v == v else 0.0 for v in (reader, interplay))
     return ReaderComponents(*squares, *errors, *kept)
 
 
-def denominator(m: ReaderModel, asked: StudyQuestion, j: float) -> Denominator:
+def denominator(m: ReaderModel, asked: StudyQuestion, j: float) -> ReaderSpread:
     """What does MS(T) vary by if all treatments are equal, with j readers each?
 
     With random readers and cases a mean over readers varies by what is peculiar to a
     reader, which the mean square of the readers shows with all its parts, and by what
     the cases do to all readers of a treatment alike, Cov2 - Cov3, which it cannot show.
-    A negative estimate of that is chance, and is taken as 0 (Hillis 2007). Only the
-    mean square is uncertain, so it alone decides about the degrees of freedom.
+    A negative estimate of that is chance, and is taken as 0 (Hillis 2007).
     """
     c = m.components
     between = c.cov2 - c.cov3
     if asked.readers == "fixed":
         # Nested readers have no other treatment: they share Cov3 with everybody.
         shared = c.cov3 if m.nested else c.cov1
-        return Denominator(c.variance - shared + (j - 1) * between, math.inf)
+        return ReaderSpread(c.variance - shared + (j - 1) * between, 0.0, math.inf)
     i, n = m.table.shape[0], m.per_treatment
     inner, free = c.ms_interaction, (i - 1.0) * (n[0] - 1.0)
     if m.nested:
         inner, free = c.ms_reader, float(n.sum() - i)
-    if asked.cases == "fixed":
-        return Denominator(inner, free)
-    total = inner + j * max(between, 0.0)
-    return Denominator(total, free * (total / inner) ** 2 if inner > 0 else math.inf)
+    both = asked.cases == "random"
+    return ReaderSpread(inner + both * j * max(between, 0.0), inner, free)
 
 
-class Denominator(NamedTuple):
-    """A mean square, and how well it is known."""
+class ReaderSpread(NamedTuple):
+    """How far does a mean over readers vary, and how well is that known?"""
 
     value: float
-    df: float
+    inner: float  # the part that a mean square of the readers shows
+    free: float  # its degrees of freedom
+
+    @property
+    def df(self) -> float:
+        """Give Hillis' degrees of freedom: only the mean square is uncertain."""
+        return (
+            self.free * (self.value / self.inner) ** 2 if self.inner > 0 else math.inf
+        )

@@ -210,14 +210,15 @@ class _Pilot(NamedTuple):
         # Cov2 and Cov3 are means over all pairs, and 0 for readers of two groups
         pairs = (readers - 1) / (size - 1) if size > 1 else 0.0
         within = pairs * max(c.cov2 - c.cov3, 0.0)
-        alone, own, less = c.interaction, c.variance - c.cov1, within
+        own, less = c.variance - c.cov1, within
         nested = math.isnan(c.ms_interaction)
         square, errors = c.ms_interaction, own - max(c.cov2 - c.cov3, 0.0)
         free = (len(each) - 1) * (readers - 1)
         if nested:
-            alone, own, less = c.reader, c.variance, pairs * c.cov2
+            own, less = c.variance, pairs * c.cov2
             square, errors = c.ms_reader, c.variance - c.cov2
             free = float(each.sum() - len(each))
+        alone = max(square - errors, 0.0)  # Hillis et al. (2011)
         if alone <= 0 and own <= 0:
             raise InputError(
                 "In this study neither readers nor cases vary, so it does not show "

@@ -156,12 +156,23 @@ def still_apart(exact: int, apart: int, what: str) -> None:
         )
 
 
+def _reads_as_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def _numbers_from_objects(values: Array, what: str) -> Array:
     text = np.fromiter((isinstance(v, (str, bytes)) for v in values), bool, values.size)
     if text.any():
+        # one word makes a whole column text: the word is what must be found
+        words = text & ~np.fromiter((_reads_as_number(v) for v in values), bool)
+        at = words if words.any() else text
         raise InputError(
-            f"{what} must be numbers; found text at {places(text)}, such as "
-            f"{listing(values[text][:3])}. Convert the column to numbers first."
+            f"{what} must be numbers; found text at {places(at)}, such as "
+            f"{listing(values[at][:3])}. Convert the column to numbers first."
         )
     gone = missing(values)
     out = np.full(values.size, np.nan)
