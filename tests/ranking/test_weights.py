@@ -380,6 +380,13 @@ def test_average_precision_of_rows_with_both_classes_and_of_a_perfect_ranking():
     assert "unseen" in perfect.method
 
 
+def test_average_precision_of_weights_whose_squares_vanish():
+    y, s = [1, 0, 1, 0, 1, 0], [6, 7, 4, 5, 2, 1]
+    few = trueness.average_precision(y, s, weight=[1, 2, 2, 1, 1e-200, 1])
+    none = trueness.average_precision(y, s, weight=[1, 2, 2, 1, 0, 1])
+    assert (few.low, few.sd) == pytest.approx((none.low, none.sd))
+
+
 def test_average_precision_where_positives_were_sampled():
     """Few heavy negatives at the top; 0.496 is the AP of 2 million cases."""
     rng, held = np.random.default_rng(9), 0

@@ -80,9 +80,11 @@ def average_precision(
     itself among the cases flagged at its own score. The logit interval is centred at
     the value minus this bias, adds the bias to the standard error, and uses Student's
     quantile. With one positive, or AP = 1, the interval extends to the value that would
-    result from cases of a kind that the sample may have missed. Measured coverage is in
-    ``docs/maths/ranking.md``. The time for the value and the logit interval is O(m) for
-    m distinct scores.
+    result from cases of a kind that the sample may have missed. Few heavy negatives
+    make a weighted AP too high where they were missed: its interval is made about an
+    estimate with the negatives spread out between their neighbours. Measured coverage
+    is in ``docs/maths/ranking.md`` and ``weights.md``. The time for the value and the
+    logit interval is O(m) for m distinct scores.
 
     References
     ----------
@@ -290,7 +292,8 @@ def _weighted(
         gain = gain - float(t.pos @ gain) / t.n_pos
         loss = loss - float(t.neg @ loss) / t.n_neg
     classes = [(gain, t.pos, pos2), (loss, t.neg, neg2)]
-    kept = [(u[w > 0], w[w > 0], q[w > 0]) for u, w, q in classes]
+    # squares of the smallest weights vanish: such cases do not count
+    kept = [(u[q > 0], w[q > 0], q[q > 0]) for u, w, q in classes]
     change = np.concatenate([u * q / w for u, w, q in kept])
     number = np.concatenate([w**2 / q for _, w, q in kept])
     most = max(_CELLS // len(t), 1)
@@ -342,12 +345,13 @@ def _influence(t: Tally, odds: float) -> tuple[Floats, Floats]:
 
 def _without(t: Tally, asked: Resampling, heavy: Array) -> Floats:
     """How does AP change without one case of each of these rows of a class?"""
-    rows = np.concatenate([np.flatnonzero(t.pos), np.flatnonzero(t.neg)])[heavy]
-    is_pos = heavy < np.count_nonzero(t.pos)
+    neg2, pos2, _ = t.squares
+    rows = np.concatenate([np.flatnonzero(pos2), np.flatnonzero(neg2)])[heavy]
+    is_pos = heavy < np.count_nonzero(pos2)
     left = []
     for own, square, some in (
-        (t.pos, t.squares[1], is_pos),
-        (t.neg, t.squares[0], ~is_pos),
+        (t.pos, pos2, is_pos),
+        (t.neg, neg2, ~is_pos),
     ):
         whole = np.tile(own, (heavy.size, 1))
         at = rows[some]
