@@ -380,6 +380,35 @@ def test_average_precision_of_rows_with_both_classes_and_of_a_perfect_ranking():
     assert "unseen" in perfect.method
 
 
+def test_average_precision_of_a_case_control_study():
+    """A negative counts for more than a positive, as if it were weighted."""
+    y, s, _ = sample(120, digits=12)
+    words = {"prevalence": 0.05, "sampling": "case-control"}
+    counted, weighed, cohort = (
+        trueness.average_precision(y, s, **words),
+        trueness.average_precision(y, s, weight=np.full(120, 3.0), **words),
+        trueness.average_precision(y, s, prevalence=0.05),
+    )
+    same = pytest.approx((weighed.low, weighed.high), rel=1e-9)
+    assert (counted.low, counted.high) == same
+    assert counted.low != cohort.low
+    # not where positives are as rare as in the sample, or a class has a single case
+    words["prevalence"] = 0.6
+    plain = trueness.average_precision(y, s, prevalence=0.6)
+    assert trueness.average_precision(y, s, **words).low == plain.low
+    one = trueness.average_precision([1, 0, 0], [2, 3, 1], **words)
+    assert "unseen" in one.method
+    rng, held = np.random.default_rng(8), 0
+    for _ in range(400):  # 0.655: 2 million cases, 5 % of them positive
+        y = (np.arange(100) < 50).astype(int)
+        s = rng.normal(size=100) + 2.3 * y
+        found = trueness.average_precision(
+            y, s, prevalence=0.05, sampling="case-control"
+        )
+        held += found.low <= 0.655 <= found.high
+    assert 0.93 < held / 400 < 0.99  # .87 with the interval of a cohort
+
+
 def test_average_precision_of_weights_whose_squares_vanish():
     y, s = [1, 0, 1, 0, 1, 0], [6, 7, 4, 5, 2, 1]
     few = trueness.average_precision(y, s, weight=[1, 2, 2, 1, 1e-200, 1])

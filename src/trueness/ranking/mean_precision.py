@@ -81,10 +81,11 @@ def average_precision(
     the value minus this bias, adds the bias to the standard error, and uses Student's
     quantile. With one positive, or AP = 1, the interval extends to the value that would
     result from cases of a kind that the sample may have missed. Few heavy negatives
-    make a weighted AP too high where they were missed: its interval is made about an
-    estimate with the negatives spread out between their neighbours. Measured coverage
-    is in ``docs/maths/ranking.md`` and ``weights.md``. The time for the value and the
-    logit interval is O(m) for m distinct scores.
+    make AP too high where they were missed, of weighted cases and of case-control
+    samples with a larger share of positives than ``prevalence``: the interval is then
+    made about an estimate with the negatives spread out between their neighbours.
+    Measured coverage is in ``docs/maths/ranking.md`` and ``weights.md``. The time for
+    the value and the logit interval is O(m) for m distinct scores.
 
     References
     ----------
@@ -110,7 +111,7 @@ def average_precision(
         odds = 1.0 if share is None else (1 - share) / share * t.n_pos / t.n_neg
         found = (
             _weighted(t, odds, asked, share)
-            if t.weighted
+            if t.weighted or (sampling == "case-control" and _rare(t, odds))
             else _by_jackknife(t, odds, asked)
         )
     else:
@@ -135,6 +136,11 @@ def _average_precisions(
     # a replicate may hold no positive
     out = np.full(total.shape, np.nan)
     return np.asarray(np.divide(total, found, out=out, where=found > 0))
+
+
+def _rare(t: Tally, odds: float) -> bool:
+    """Does a negative count more than a positive, by design, and are there several?"""
+    return odds > 1 and min(t.n_pos, t.n_neg) > 1
 
 
 def _by_jackknife(t: Tally, odds: float, asked: Resampling) -> Estimate:
