@@ -5,7 +5,8 @@ binomial ones (a case-control study). A share of counted cases gets Wilson's int
 For every other metric of the algebra the counts are drawn from their posterior under
 Jeffreys' prior, and the interval holds the middle of the values that the metric then
 has. That needs no derivative, keeps inside the range of the metric, and has width where
-a count is zero; its coverage is in ``docs/maths/thresholds.md``.
+a count is zero; its coverage is in ``docs/maths/thresholds.md``. Of weighted cases the
+shares move all other metrics, see ``weighted_limits.py``.
 
 A cut that was tuned on the same cases is another matter: ``validate_threshold``.
 """
@@ -15,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from functools import cache
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ from trueness.counts.weights import equal_cases, fourths, heaviest, student_fact
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
+from trueness.metrics.weighted_limits import WeightedCut, moved_limits, share_parts
 
 _DRAWS = 10_000
 _JEFFREYS = 0.5
@@ -108,16 +109,15 @@ def estimates(
         wanted = [m for m in wanted if not depends_on_prevalence(m)]
     words: Any = {"prevalence": prevalence, "sampling": sampling}
     seed = _options.generator(rng)
-    drawn = cache(lambda: drawn_cells(c, seed, weighed, level, **words))  # if needed
+    drawn = cache(lambda: drawn_cells(c, seed, None, level, **words))  # if needed
     used = c.at_prevalence(prevalence)
 
     def estimate(m: Metric) -> Estimate:
         value = float(m(used))
-        if m.is_share and (prevalence is None or not depends_on_prevalence(m)):
-            low, high, method = *_wilson(m, c, level, weighed), "wilson"
-        elif weighed is not None and min(c.cells) > 0:
-            low, high = _linearised(m, c, prevalence, level, weighed)
-            method = "linearised"
+        if weighed is not None:
+            low, high, method = _weighted(m, c, prevalence, level, weighed)
+        elif m.is_share and (prevalence is None or not depends_on_prevalence(m)):
+            low, high, method = *_wilson(m, c, level), "wilson"
         else:
             low, high, method = *middle(m(drawn()), level), "posterior"
         # a value at the end of what is possible lies outside the middle of the draws
@@ -127,47 +127,30 @@ def estimates(
     return {m.name: estimate(m) for m in wanted}
 
 
-def _wilson(
-    m: Metric, c: Confusion, level: float, weighed: Weighed | None
-) -> tuple[float, float]:
+def _wilson(m: Metric, c: Confusion, level: float) -> tuple[float, float]:
     assert m.ratio is not None  # noqa: S101  # a share is a quotient of counts
     over, under = (float(c.weighed(weights or ())) for weights in m.ratio)
     if under == 0:
         return math.nan, math.nan
-    if weighed is not None:
-        part, whole = (np.array(w or ()) for w in m.ratio)
-        yes, no = np.flatnonzero(part), np.flatnonzero(whole - part)
-        cases = weighed.cases(c, yes, no, level)
-        over, under = min(over / under, 1.0) * cases, cases
     low, high = wilson(over, under, level)
     return float(low), float(high)
 
 
-_STEP = 1e-4
-
-
-def _linearised(
+def _weighted(
     m: Metric, c: Confusion, prevalence: float | None, level: float, weighed: Weighed
-) -> tuple[float, float]:
-    r"""Which values could a metric of weighted cells have?
-
-    To first order it varies as the weights of its cells do,
-    :math:`V = \sum_c w^{(2)}_c (\partial m / \partial w_c)^2`, with all weight taken as
-    given. The interval has Student's quantile, on the logit scale where the metric has
-    two ends, on the log scale where it has one.
-    """
+) -> tuple[float, float, str]:
+    """Which values could a metric of weighted cells have?"""
     cells = np.array(c.cells, dtype=np.float64)
-    moved = cells * (1 + _STEP * np.concatenate([np.eye(4), -np.eye(4)]))
-    moved *= cells.sum() / moved.sum(axis=1, keepdims=True)
-    near = Confusion(*np.vstack([moved, cells]).T)
-    values = m(near.at_prevalence(prevalence))
-    # central differences, by a ten-thousandth of each cell
-    slope = (values[:4] - values[4:8]) / (2 * _STEP * cells)
-    number = cells.sum() ** 2 / weighed.square.sum()
-    variance = float(weighed.square @ slope**2) * number / max(number - 1, 1)
-    normal = NormalDist().inv_cdf((1 + level) / 2)
-    half = weighed.wider(slice(None), level) * normal * math.sqrt(variance)
-    return on_scale(float(values[8]), half, m.range)
+    if not cells.sum():
+        return math.nan, math.nan, "mover"
+    cut = WeightedCut.of(cells, *weighed, level)
+    parts = share_parts(m)
+    if parts is None or (prevalence is not None and depends_on_prevalence(m)):
+        return *moved_limits(m, cut, float(cells.sum()), prevalence), "mover"
+    share = cut.share(*parts)
+    return (
+        (share.low, share.high, "wilson") if share else (math.nan, math.nan, "wilson")
+    )
 
 
 def on_scale(
